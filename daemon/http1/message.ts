@@ -1,0 +1,173 @@
+// HttpMessage: one HTTP head as the state machine and the config program see it.
+//
+// A field is kept as its whole line ("Name: value", as it came off the wire) beside its lower-case name,
+// so that forwarding, logging and lookup need no re-assembly. Changes are logged as vsl(7) has them: a
+// set is a Header record, an unset is an Unset record. The message never parses or validates bytes.
+
+/** What a message needs of the transaction log: one text record. */
+export interface MessageLog {
+  put(tag: number, text: string): void;
+}
+
+/** Offsets of the records of one message kind from its Method tag (tables/tags.ts keeps them in a row). */
+export const MSG_METHOD = 0;
+export const MSG_URL = 1;
+export const MSG_PROTOCOL = 2;
+export const MSG_STATUS = 3;
+export const MSG_REASON = 4;
+export const MSG_HEADER = 5;
+export const MSG_UNSET = 6;
+export const MSG_LOST = 7;
+
+export class HttpMessage {
+  method = '';
+  url = '';
+  proto = '';
+  status = 0;
+  reason = '';
+  /** Number of header fields in use; `keys` and `lines` may be longer. */
+  n = 0;
+  /** Lower-case field names. */
+  readonly keys: string[] = [];
+  /** Whole field lines, "Name: value", without line end. */
+  readonly lines: string[] = [];
+  /** Tag id of this kind's Method record (ReqMethod, RespMethod, BereqMethod, BerespMethod, ObjMethod). */
+  readonly base: number;
+  log: MessageLog | null = null;
+
+  constructor(base: number) {
+    this.base = base;
+  }
+
+  /** Empties the message for reuse. */
+  reset(): void {
+    this.method = '';
+    this.url = '';
+    this.proto = '';
+    this.status = 0;
+    this.reason = '';
+    this.n = 0;
+    this.log = null;
+  }
+
+  /** Index of the first field named `key` (lower case), or -1. */
+  find(key: string): number {
+    for (let i = 0; i < this.n; i++) if (this.keys[i] === key) return i;
+    return -1;
+  }
+
+  has(key: string): boolean {
+    return this.find(key) >= 0;
+  }
+
+  /** Value of field `i` without surrounding blanks. */
+  valueAt(i: number): string {
+    const line = this.lines[i] as string;
+    let s = (this.keys[i] as string).length + 1;
+    let e = line.length;
+    for (; s < e; s++) {
+      const c = line.charCodeAt(s);
+      if (c !== 32 && c !== 9) break;
+    }
+    for (; e > s; e--) {
+      const c = line.charCodeAt(e - 1);
+      if (c !== 32 && c !== 9) break;
+    }
+    return line.slice(s, e);
+  }
+
+  /** Value of the first field named `key` (lower case), or null. */
+  get(key: string): string | null {
+    const i = this.find(key);
+    return i < 0 ? null : this.valueAt(i);
+  }
+
+  /** Values of all fields named `key`, joined by ", " (RFC 9110 section 5.3), or null. */
+  getAll(key: string): string | null {
+    let out: string | null = null;
+    for (let i = 0; i < this.n; i++) {
+      if (this.keys[i] !== key) continue;
+      out = out === null ? this.valueAt(i) : `${out}, ${this.valueAt(i)}`;
+    }
+    return out;
+  }
+
+  /** Appends a field without logging: for parsers and copies. */
+  push(key: string, line: string): void {
+    this.keys[this.n] = key;
+    this.lines[this.n] = line;
+    this.n++;
+  }
+
+  /** Replaces all fields of this name by one at the end, and logs both. */
+  set(name: string, value: string): void {
+    const key = name.toLowerCase();
+    this.unset(key);
+    this.add(name, value, key);
+  }
+
+  /** Appends a field and logs it. */
+  add(name: string, value: string, key: string = name.toLowerCase()): void {
+    const line = `${name}: ${value}`;
+    this.push(key, line);
+    if (this.log !== null) this.log.put(this.base + MSG_HEADER, line);
+  }
+
+  /** Removes all fields named `key` (lower case), logging each; returns how many there were. */
+  unset(key: string): number {
+    let kept = 0;
+    for (let i = 0; i < this.n; i++) {
+      if (this.keys[i] === key) {
+        if (this.log !== null) this.log.put(this.base + MSG_UNSET, this.lines[i] as string);
+        continue;
+      }
+      if (kept !== i) {
+        this.keys[kept] = this.keys[i] as string;
+        this.lines[kept] = this.lines[i] as string;
+      }
+      kept++;
+    }
+    const gone = this.n - kept;
+    this.n = kept;
+    return gone;
+  }
+
+  setMethod(method: string): void {
+    this.method = method;
+    if (this.log !== null) this.log.put(this.base + MSG_METHOD, method);
+  }
+
+  setUrl(url: string): void {
+    this.url = url;
+    if (this.log !== null) this.log.put(this.base + MSG_URL, url);
+  }
+
+  setProto(proto: string): void {
+    this.proto = proto;
+    if (this.log !== null) this.log.put(this.base + MSG_PROTOCOL, proto);
+  }
+
+  setStatus(status: number): void {
+    this.status = status;
+    if (this.log !== null) this.log.put(this.base + MSG_STATUS, String(status));
+  }
+
+  setReason(reason: string): void {
+    this.reason = reason;
+    if (this.log !== null) this.log.put(this.base + MSG_REASON, reason);
+  }
+
+  /** Makes this message a copy of another (fields and start line; log and kind stay). */
+  copyFrom(other: HttpMessage): void {
+    this.method = other.method;
+    this.url = other.url;
+    this.proto = other.proto;
+    this.status = other.status;
+    this.reason = other.reason;
+    this.n = other.n;
+    for (let i = 0; i < other.n; i++) {
+      this.keys[i] = other.keys[i] as string;
+      this.lines[i] = other.lines[i] as string;
+    }
+  }
+}

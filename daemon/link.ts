@@ -1,0 +1,79 @@
+// The messages between the manager and its worker, over the child process's IPC channel. Plain JSON values.
+// The worker exits when the channel closes. Every `call` is answered by exactly one `reply`.
+
+import type { CompiledProgram } from './vcl/program.ts';
+
+export type ParamValue = number | string | boolean;
+
+/** One -a argument after parsing. */
+export interface ListenerSpec {
+  name: string;
+  /** As the operator wrote it. */
+  text: string;
+  /** TCP host and port, or a Unix socket path. */
+  host?: string;
+  port?: number;
+  path?: string;
+  user?: string;
+  group?: string;
+  mode?: number;
+  proto: 'HTTP' | 'PROXY';
+}
+
+/** One -s argument after parsing; size in bytes, 0 is unlimited (Transient only). */
+export interface StorageSpec {
+  name: string;
+  kind: 'malloc';
+  size: number;
+}
+
+export type ProgramState = 'auto' | 'warm' | 'cold';
+
+export interface LoadedProgram {
+  name: string;
+  program: CompiledProgram;
+  state: ProgramState;
+}
+
+/** First message to a new worker; the listening handles follow as `listener` messages, one each. */
+export interface InitMessage {
+  t: 'init';
+  dir: string;
+  identity: string;
+  params: Record<string, ParamValue>;
+  storages: StorageSpec[];
+  listeners: ListenerSpec[];
+  programs: LoadedProgram[];
+  /** Name of the active program. */
+  active: string;
+  /** How many times a worker was started before this one. */
+  generation: number;
+}
+
+/** A call the worker answers. `cli` covers the commands whose state lives in the worker: ban, ban.list,
+ * backend.list, backend.set_health, storage.list, listen.list, debug.xid. */
+export type WorkerCall =
+  | { op: 'cli'; argv: string[] }
+  | { op: 'vcl.load'; load: LoadedProgram }
+  | { op: 'vcl.use'; name: string }
+  | { op: 'vcl.discard'; name: string }
+  | { op: 'vcl.state'; name: string; state: ProgramState }
+  | { op: 'vcl.refs' }
+  | { op: 'param.set'; name: string; value: ParamValue }
+  | { op: 'stop' };
+
+export type ToWorker =
+  | InitMessage
+  | { t: 'listener'; index: number }
+  | { t: 'call'; id: number; call: WorkerCall };
+
+/** `status` and `body` as varnish-cli(7); a JSON body for `cli` with -j is the whole answer. */
+export type FromWorker =
+  | { t: 'hello'; pid: number }
+  /** All programs loaded, listening: ports as bound. */
+  | { t: 'ready'; listeners: { name: string; address: string; port: number; path?: string }[] }
+  | { t: 'failed'; reason: string }
+  | { t: 'reply'; id: number; status: number; body: string }
+  /** An uncaught exception; the worker exits after sending it. */
+  | { t: 'panic'; text: string }
+  | { t: 'note'; level: 'info' | 'warning' | 'error'; text: string };

@@ -1,0 +1,170 @@
+// What a running config program can reach: the interfaces between generated code (with its runtime) and
+// the worker's request and fetch state machines. The worker implements these; the runtime only uses them.
+// Units: times in seconds (epoch for points in time), sizes in bytes.
+
+import type { HttpMessage, MessageLog } from '../http1/message.ts';
+import type { VclProgram } from './program.ts';
+
+/** A BACKEND value: anything that can answer a fetch. Null is the program's `none`. */
+export interface Director {
+  /** Name as the program knows it, for logs and string conversion. */
+  readonly vclName: string;
+  healthy(now: number): boolean;
+  /** Finds the backend that will serve this fetch; null when none is usable. */
+  resolve(ctx: VclContext): Director | null;
+}
+
+export interface VclSession {
+  /** Numeric address texts and ports, as in vcl-var(7) local.*, remote.*, client.ip, server.ip. */
+  readonly remoteIp: string;
+  readonly remotePort: number;
+  readonly localIp: string;
+  readonly localPort: number;
+  clientIp: string;
+  clientPort: number;
+  serverIp: string;
+  serverPort: number;
+  /** Name of the -a listener and its address text. */
+  readonly endpointName: string;
+  readonly endpointSocket: string;
+  readonly vxid: number;
+  timeoutIdle: number;
+  timeoutLinger: number;
+  idleSendTimeout: number;
+  sendTimeout: number;
+}
+
+/** obj.*: a read-only view of a cached object. */
+export interface VclObject {
+  readonly http: HttpMessage;
+  readonly hits: number;
+  readonly age: number;
+  readonly ttl: number;
+  readonly grace: number;
+  readonly keep: number;
+  readonly uncacheable: boolean;
+  readonly storageName: string;
+  readonly canEsi: boolean;
+}
+
+/** req.*, resp.* and req_top.*. */
+export interface VclRequest {
+  readonly http: HttpMessage;
+  readonly resp: HttpMessage;
+  readonly session: VclSession;
+  readonly vxid: number;
+  readonly restarts: number;
+  readonly esiLevel: number;
+  readonly tStart: number;
+  readonly top: VclRequest;
+  readonly obj: VclObject | null;
+  readonly isHitMiss: boolean;
+  readonly isHitPass: boolean;
+  /** Whether the client takes gzip (req.can_gzip). */
+  readonly canGzip: boolean;
+  esi: boolean;
+  hashAlwaysMiss: boolean;
+  hashIgnoreBusy: boolean;
+  hashIgnoreVary: boolean;
+  /** req.ttl and req.grace; negative when unset. */
+  ttl: number;
+  grace: number;
+  backendHint: Director | null;
+  clientIdentity: string | null;
+  /** Stevedore name or null (req.storage). */
+  storage: string | null;
+  /** The lookup key as hash_data() builds it. */
+  hashKey: string;
+  /** hash_data(): appends to the key and logs it when the Hash tag is on. */
+  hashData(text: string): void;
+  respDoEsi: boolean;
+  respFilters: string | null;
+  readonly respIsStreaming: boolean;
+  /** Synthetic body of vcl_synth; text is UTF-8. */
+  synthBody: string | null;
+  /** Body caching: std.cache_req_body(limit); resolves before the state continues (the loop waits). */
+  wantCachedBody: number;
+  readonly bodyIsCached: boolean;
+  rollback(): void;
+}
+
+/** bereq.* and beresp.*. */
+export interface VclBusyobj {
+  readonly bereq: HttpMessage;
+  readonly beresp: HttpMessage;
+  readonly vxid: number;
+  readonly retries: number;
+  readonly isBgFetch: boolean;
+  /** Whether the fetch validates a stale object (beresp.was_304 after the fact). */
+  readonly was304: boolean;
+  uncacheable: boolean;
+  readonly isHitMiss: boolean;
+  readonly isHitPass: boolean;
+  backend: Director | null;
+  /** The backend that answered, after the fetch (beresp.backend). */
+  respBackend: Director | null;
+  /** Seconds; negative is "use the backend's or the parameter's". */
+  connectTimeout: number;
+  firstByteTimeout: number;
+  betweenBytesTimeout: number;
+  ttl: number;
+  grace: number;
+  keep: number;
+  readonly age: number;
+  doEsi: boolean;
+  doGzip: boolean;
+  doGunzip: boolean;
+  doStream: boolean;
+  storage: string | null;
+  filters: string | null;
+  hasBody: boolean;
+  /** `unset bereq.body`. */
+  unsetBody(): void;
+  /** Body set in vcl_backend_error; UTF-8 text. */
+  synthBody: string | null;
+  readonly session: VclSession | null;
+  rollback(): void;
+}
+
+/** What the runtime asks of the worker beyond the current transaction. */
+export interface VclHost {
+  param(name: string): number | string | boolean;
+  identity: string;
+  hostname: string;
+  /** ban(): adds a ban; returns an error text or null. */
+  ban(expression: string): string | null;
+  /** std.log and friends beyond the log record. */
+  syslog(priority: number, text: string): void;
+  stevedores(): string[];
+  /** Storage figures for storage.<name>.*; null when there is no such stevedore. */
+  storage(name: string): { freeSpace: number; usedSpace: number; happy: boolean } | null;
+}
+
+/** Passed to every generated function. One object a task, reused across its states. */
+export class VclContext {
+  host: VclHost;
+  /** The program this task runs. */
+  vcl: VclProgram;
+  log: MessageLog;
+  /** `now`: the same for the whole of one state. */
+  now = 0;
+  req: VclRequest | null = null;
+  bo: VclBusyobj | null = null;
+  /** Set by return (synth(status, reason)), return (error(...)). */
+  synthStatus = 0;
+  synthReason = '';
+  /** Set by return (vcl(label)). */
+  nextVcl: string | null = null;
+  /** Set by return (pass(duration)). */
+  passTtl = 0;
+  /** Why the state failed, for the VCL_Error record. */
+  failure: string | null = null;
+  /** Scratch for extensions, per task. */
+  priv: Map<object, unknown> | null = null;
+
+  constructor(host: VclHost, vcl: VclProgram, log: MessageLog) {
+    this.host = host;
+    this.vcl = vcl;
+    this.log = log;
+  }
+}

@@ -1,0 +1,82 @@
+// The result of compiling a config program, in two forms: CompiledProgram is plain data, made by the manager
+// and sent to the worker; VclProgram is the loaded thing whose states can be run.
+
+import type { Director, VclContext } from './context.ts';
+
+/** A `backend` declaration. Undefined fields take the parameter's default. Times in seconds. */
+export interface BackendDecl {
+  name: string;
+  /** True for `backend x none;`. */
+  none?: boolean;
+  host?: string;
+  port?: string;
+  path?: string;
+  hostHeader?: string;
+  connectTimeout?: number;
+  firstByteTimeout?: number;
+  betweenBytesTimeout?: number;
+  maxConnections?: number;
+  proxyHeader?: number;
+  probe?: ProbeDecl;
+  /** Beyond the field: seconds between re-resolutions of the name. */
+  resolve?: number;
+}
+
+/** A `probe` declaration; vcl-probe(7) gives the defaults. */
+export interface ProbeDecl {
+  name?: string;
+  url?: string;
+  request?: string[];
+  expectedResponse?: number;
+  timeout?: number;
+  interval?: number;
+  initial?: number;
+  window?: number;
+  threshold?: number;
+  expectClose?: boolean;
+}
+
+/** Which header fields (lower case) a state's code reads and writes; '*' when it cannot be known. */
+export interface StateFacts {
+  /** True when the state has no code beyond the builtin program's. */
+  builtinOnly: boolean;
+  reads: string[];
+  writes: string[];
+}
+
+export interface CompiledProgram {
+  /** JavaScript: the body of one function that returns the states' functions. */
+  source: string;
+  /** Where the program text came from, for messages and vcl.show -v: name and text, the main file first. */
+  files: { name: string; text: string }[];
+  backends: BackendDecl[];
+  /** Name of the backend used when the program sets none, or null. */
+  defaultBackend: string | null;
+  /** By state name (vcl_recv ...). */
+  facts: Record<string, StateFacts>;
+  /** VCL syntax version, 40 or 41. */
+  syntax: number;
+  /** Extensions imported. */
+  imports: string[];
+}
+
+/** The states in the order of their ids; `runState` takes an index into this list. */
+export const STATES = [
+  'recv', 'pipe', 'pass', 'hash', 'purge', 'miss', 'hit', 'deliver', 'synth',
+  'backend_fetch', 'backend_response', 'backend_error', 'init', 'fini',
+] as const;
+export type StateName = (typeof STATES)[number];
+
+/** What a state returned. Codes are indexes into tables/returns.ts RETURNS. */
+export type ReturnCode = number;
+
+/** A loaded program. Made by loader.ts. */
+export interface VclProgram {
+  readonly name: string;
+  readonly compiled: CompiledProgram;
+  /** Directors by VCL name: declared backends and what vcl_init made. */
+  readonly directors: Map<string, Director>;
+  readonly defaultDirector: Director | null;
+  /** One function a state id: user code, then the builtin program; returns a ReturnCode. */
+  readonly states: readonly ((ctx: VclContext) => ReturnCode)[];
+}

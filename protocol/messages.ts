@@ -1,0 +1,112 @@
+// The console protocol: what travels over the WebSocket between the manager and its consoles.
+// Control messages are JSON text frames, one object a frame; log records travel as binary frames
+// (log-frame.ts). protocol/README.md is the specification; codec.ts validates.
+
+/** Version of this protocol; both sides name theirs in hello and must agree on the number. */
+export const PROTOCOL_VERSION = 1;
+
+/** How log records are grouped, as proxylog -g. */
+export type Grouping = 'raw' | 'vxid' | 'request' | 'session';
+
+export interface LogSubscription {
+  grouping: Grouping;
+  /** A query in the language of vsl-query(7); absent matches everything. */
+  query?: string;
+  /** Start at the end of the log, or at the oldest record the ring still holds. */
+  from: 'tail' | 'head';
+  /** Stop at the end of the log (proxylog -d without following): an `end` message follows. */
+  once?: boolean;
+  /** Transactions of the client side, the backend side (proxylog -c, -b); both when neither is set. */
+  client?: boolean;
+  backend?: boolean;
+  /** Case-insensitive matching of regular expressions (-C). */
+  caseless?: boolean;
+  /** Seconds after which an incomplete transaction is sent as it is (-T), and how many may be open (-L). */
+  timeout?: number;
+  limit?: number;
+  /** At most this many groups in so many seconds (-R). */
+  rate?: { count: number; period: number };
+  /** Stop after this many transactions matched (proxylog -k). */
+  max?: number;
+  /** Record filters in order, as -i -I -x -X give them; see log filter in protocol/README.md. */
+  filters?: RecordFilter[];
+}
+
+/** -i/-x by tag list or glob; -I/-X by [taglist:]regex. */
+export type RecordFilter =
+  | { kind: 'include-tags' | 'exclude-tags'; tags: string }
+  | { kind: 'include-regex' | 'exclude-regex'; tags: string; regex: string };
+
+export interface CounterSubscription {
+  /** Seconds between messages; 0 sends one and ends. */
+  interval: number;
+  /** Field filters in order, as proxystat -f, -I and -X; absent is all. */
+  filters?: { kind: 'include' | 'exclude'; glob: string }[];
+}
+
+export type ClientMessage =
+  | { t: 'hello'; v: number; client: string }
+  | { t: 'auth'; mac: string }
+  /** One CLI line in the syntax of varnish-cli(7), here-documents included. */
+  | { t: 'cmd'; id: number; line: string }
+  | { t: 'log'; id: number; log: LogSubscription }
+  | { t: 'stat'; id: number; stat: CounterSubscription }
+  | { t: 'end'; id: number };
+
+/** A counter's description; `flag` c counter, g gauge, b bitmap; `format` i integer, B bytes, d duration, b bitmap. */
+export interface CounterInfo {
+  name: string;
+  flag: 'c' | 'g' | 'b';
+  format: 'i' | 'B' | 'd' | 'b';
+  level: 'info' | 'diag' | 'debug';
+  description: string;
+}
+
+export type ServerMessage =
+  | {
+      t: 'hello';
+      v: number;
+      server: string;
+      version: string;
+      identity: string;
+      auth: 'none' | 'hmac-sha256';
+      /** 32 random bytes in hex; the answer is HMAC-SHA256(secret, challenge text) in hex. */
+      challenge?: string;
+    }
+  | { t: 'welcome'; state: 'running' | 'stopped' }
+  /** status and body as varnish-cli(7). */
+  | { t: 'reply'; id: number; status: number; body: string }
+  /** The subscription is in place. */
+  | { t: 'ok'; id: number }
+  /** Records this subscriber will not see, since the last such message. */
+  | { t: 'lost'; id: number; records: number; reason: 'overrun' | 'backpressure' | 'rate' }
+  | { t: 'counters'; id: number; info: CounterInfo[] }
+  /** Values in the order of the last `counters` message; decimal text, so that 64 bits survive. */
+  | { t: 'values'; id: number; at: number; values: string[] }
+  /** The subscription is over; nothing more comes for this id. */
+  | { t: 'end'; id: number }
+  | { t: 'event'; event: 'started' | 'stopped' | 'died' | 'program'; text: string }
+  | { t: 'error'; id?: number; code: ErrorCode; message: string; detail?: string };
+
+export type ErrorCode =
+  | 'bad-message'
+  | 'bad-version'
+  | 'bad-query'
+  | 'bad-filter'
+  | 'auth-required'
+  | 'auth-failed'
+  | 'too-many'
+  | 'not-running'
+  | 'internal';
+
+/** One transaction as it travels in a binary log frame. */
+export interface LogTransaction {
+  /** 0 for raw records; nesting depth otherwise, from 1. */
+  level: number;
+  type: 'raw' | 'session' | 'request' | 'bereq';
+  reason: string;
+  vxid: number;
+  parent: number;
+  /** Records in the ring's own encoding (log-record.ts), back to back. */
+  records: Uint8Array;
+}
