@@ -1,0 +1,148 @@
+// Every log tag: one row each, in the numbering of the field's 7.1 log, so that a recording made by either
+// side is readable by the other. The row's place is its number (the first row is 1): append only.
+//
+// Awkward: each message family keeps Method URL Protocol Status Reason Header Unset Lost in a row, also where
+// a member is never logged (`unused`), because HttpMessage computes tags by offset from the Method tag.
+
+/** What a reader must know about a tag's payload. `binary`: may hold any byte, shown quoted with %xx (or in
+ * hex where `hex` is set). `unsafe`: text from the peer, may hold control bytes. `unused`: reserved. */
+export type TagFlag = 'binary' | 'hex' | 'unsafe' | 'unused';
+
+export interface TagRow {
+  readonly name: string;
+  readonly flags: readonly TagFlag[];
+  readonly help: string;
+}
+
+export const TAGS = [
+  { name: 'Debug', flags: ['binary'], help: 'Development aid; free text without promises' },
+  { name: 'Error', flags: [], help: 'Something an operator should look at' },
+  { name: 'CLI', flags: [], help: 'Traffic between manager and worker on the admin channel' },
+  { name: 'SessOpen', flags: [], help: 'A client connection was accepted' },
+  { name: 'SessClose', flags: [], help: 'A client connection ended: reason and age in seconds' },
+  { name: 'BackendOpen', flags: [], help: 'A backend connection was opened or taken from the pool' },
+  { name: 'BackendReuse', flags: ['unused'], help: 'Formerly: a backend connection returned to the pool' },
+  { name: 'BackendClose', flags: [], help: 'A backend connection was closed or returned to the pool' },
+  { name: 'HttpGarbage', flags: ['binary'], help: 'Client bytes that are no HTTP request' },
+  { name: 'Proxy', flags: [], help: 'Addresses told by a PROXY header' },
+  { name: 'ProxyGarbage', flags: ['unsafe'], help: 'Bytes that are no valid PROXY header' },
+  { name: 'Backend', flags: ['unused'], help: 'Formerly: the backend chosen for a request' },
+  { name: 'Length', flags: [], help: 'Size of the fetched body in bytes' },
+  { name: 'FetchError', flags: [], help: 'Why a fetch failed' },
+  { name: 'ReqMethod', flags: ['unsafe'], help: 'Method of the client request' },
+  { name: 'ReqURL', flags: ['unsafe'], help: 'Target of the client request' },
+  { name: 'ReqProtocol', flags: ['unsafe'], help: 'Protocol version of the client request' },
+  { name: 'ReqStatus', flags: ['unused'], help: 'Unused: a request has no status' },
+  { name: 'ReqReason', flags: ['unused'], help: 'Unused: a request has no reason' },
+  { name: 'ReqHeader', flags: ['unsafe'], help: 'Client request field, received or set' },
+  { name: 'ReqUnset', flags: ['unsafe'], help: 'Client request field removed' },
+  { name: 'ReqLost', flags: ['unused'], help: 'Unused: see LostHeader' },
+  { name: 'RespMethod', flags: ['unused'], help: 'Unused: a response has no method' },
+  { name: 'RespURL', flags: ['unused'], help: 'Unused: a response has no target' },
+  { name: 'RespProtocol', flags: [], help: 'Protocol version of the response' },
+  { name: 'RespStatus', flags: [], help: 'Status of the response' },
+  { name: 'RespReason', flags: [], help: 'Reason phrase of the response' },
+  { name: 'RespHeader', flags: [], help: 'Response field, copied from the object or set' },
+  { name: 'RespUnset', flags: [], help: 'Response field removed' },
+  { name: 'RespLost', flags: ['unused'], help: 'Unused: see LostHeader' },
+  { name: 'BereqMethod', flags: [], help: 'Method of the backend request' },
+  { name: 'BereqURL', flags: [], help: 'Target of the backend request' },
+  { name: 'BereqProtocol', flags: [], help: 'Protocol version of the backend request' },
+  { name: 'BereqStatus', flags: ['unused'], help: 'Unused: a request has no status' },
+  { name: 'BereqReason', flags: ['unused'], help: 'Unused: a request has no reason' },
+  { name: 'BereqHeader', flags: [], help: 'Backend request field' },
+  { name: 'BereqUnset', flags: [], help: 'Backend request field removed' },
+  { name: 'BereqLost', flags: ['unused'], help: 'Unused: see LostHeader' },
+  { name: 'BerespMethod', flags: ['unused'], help: 'Unused: a response has no method' },
+  { name: 'BerespURL', flags: ['unused'], help: 'Unused: a response has no target' },
+  { name: 'BerespProtocol', flags: ['unsafe'], help: 'Protocol version of the backend response' },
+  { name: 'BerespStatus', flags: ['unsafe'], help: 'Status of the backend response' },
+  { name: 'BerespReason', flags: ['unsafe'], help: 'Reason phrase of the backend response' },
+  { name: 'BerespHeader', flags: ['unsafe'], help: 'Backend response field, received or set' },
+  { name: 'BerespUnset', flags: ['unsafe'], help: 'Backend response field removed' },
+  { name: 'BerespLost', flags: ['unused'], help: 'Unused: see LostHeader' },
+  { name: 'ObjMethod', flags: ['unused'], help: 'Unused: an object has no method' },
+  { name: 'ObjURL', flags: ['unused'], help: 'Unused: an object has no target' },
+  { name: 'ObjProtocol', flags: [], help: 'Protocol version kept with the object' },
+  { name: 'ObjStatus', flags: [], help: 'Status kept with the object' },
+  { name: 'ObjReason', flags: [], help: 'Reason phrase kept with the object' },
+  { name: 'ObjHeader', flags: [], help: 'Field kept with the object' },
+  { name: 'ObjUnset', flags: [], help: 'Object field removed' },
+  { name: 'ObjLost', flags: ['unused'], help: 'Unused: see LostHeader' },
+  { name: 'BogoHeader', flags: ['unsafe'], help: 'The start of a header line that made no sense' },
+  { name: 'LostHeader', flags: [], help: 'A field that found no room' },
+  { name: 'TTL', flags: [], help: 'Freshness of an object and where it came from' },
+  { name: 'Fetch_Body', flags: [], help: 'How the backend body is framed and stored' },
+  { name: 'VCL_acl', flags: [], help: 'Result of a match against an access list' },
+  { name: 'VCL_call', flags: [], help: 'A config subroutine was entered' },
+  { name: 'VCL_trace', flags: [], help: 'Place in the config program being run' },
+  { name: 'VCL_return', flags: [], help: 'The action a config subroutine ended with' },
+  { name: 'ReqStart', flags: [], help: 'A request began: client address, port and listener' },
+  { name: 'Hit', flags: [], help: 'A cached object was found: its id, ttl, grace and keep' },
+  { name: 'HitPass', flags: [], help: 'A hit-for-pass mark was found' },
+  { name: 'ExpBan', flags: [], help: 'An object was removed by a ban' },
+  { name: 'ExpKill', flags: [], help: 'Expiry and eviction of objects' },
+  { name: 'WorkThread', flags: [], help: 'A worker thread began or ended' },
+  { name: 'ESI_xmlerror', flags: [], help: 'An error or warning of the ESI parser' },
+  { name: 'Hash', flags: ['binary'], help: 'A part of the lookup key' },
+  { name: 'Backend_health', flags: [], help: 'Result of a health probe' },
+  { name: 'VCL_Log', flags: [], help: 'A log line of the config program' },
+  { name: 'VCL_Error', flags: [], help: 'The config program failed: why' },
+  { name: 'Gzip', flags: [], help: 'Compression or decompression: kind and byte counts' },
+  { name: 'Link', flags: [], help: 'A child transaction: type, id and reason' },
+  { name: 'Begin', flags: [], help: 'First record of a transaction: type, parent id and reason' },
+  { name: 'End', flags: [], help: 'Last record of a transaction' },
+  { name: 'VSL', flags: [], help: 'A remark of the log reader itself' },
+  { name: 'Storage', flags: [], help: 'The storage an object went to' },
+  { name: 'Timestamp', flags: [], help: 'A moment: absolute, since the start, since the last one' },
+  { name: 'ReqAcct', flags: [], help: 'Bytes of a client request and its response' },
+  { name: 'PipeAcct', flags: [], help: 'Bytes through a pipe' },
+  { name: 'BereqAcct', flags: [], help: 'Bytes of a backend request and its response' },
+  { name: 'VfpAcct', flags: [], help: 'Calls and bytes of a fetch filter' },
+  { name: 'Witness', flags: [], help: 'Lock order diagnosis' },
+  { name: 'BackendStart', flags: ['unused'], help: 'Formerly: address of the backend' },
+  { name: 'H2RxHdr', flags: ['binary', 'hex'], help: 'HTTP/2 frame header received' },
+  { name: 'H2RxBody', flags: ['binary', 'hex'], help: 'HTTP/2 frame payload received' },
+  { name: 'H2TxHdr', flags: ['binary', 'hex'], help: 'HTTP/2 frame header sent' },
+  { name: 'H2TxBody', flags: ['binary', 'hex'], help: 'HTTP/2 frame payload sent' },
+  { name: 'HitMiss', flags: [], help: 'A hit-for-miss mark was found: its id and remaining ttl' },
+  { name: 'Filters', flags: [], help: 'Body filters in use' },
+  { name: 'SessError', flags: [], help: 'Accepting a connection failed' },
+  { name: 'VCL_use', flags: [], help: 'The config program a task runs' },
+  { name: 'Notice', flags: [], help: 'An unusual but handled situation' },
+  { name: 'VdpAcct', flags: [], help: 'Calls and bytes of a delivery filter' },
+] as const satisfies readonly TagRow[];
+
+export type TagName = (typeof TAGS)[number]['name'];
+
+/** Number of the tag by its name: Tag.ReqMethod is 15. */
+export const Tag = Object.freeze(
+  Object.fromEntries(TAGS.map((row, i) => [row.name, i + 1])) as { [N in TagName]: number },
+);
+
+/** One past the highest tag number; tables indexed by tag have this length. */
+export const TAG_COUNT = TAGS.length + 1;
+
+/** Row of a tag number, undefined for a number this version does not know. */
+export function tagRow(tag: number): TagRow | undefined {
+  return TAGS[tag - 1];
+}
+
+/** Tags that are not logged unless vsl_mask turns them on. */
+export const MASKED_BY_DEFAULT: readonly TagName[] = [
+  'Debug',
+  'ObjProtocol',
+  'ObjStatus',
+  'ObjReason',
+  'ObjHeader',
+  'VCL_trace',
+  'ExpKill',
+  'WorkThread',
+  'Hash',
+  'VfpAcct',
+  'H2RxHdr',
+  'H2RxBody',
+  'H2TxHdr',
+  'H2TxBody',
+  'VdpAcct',
+];
