@@ -1,0 +1,217 @@
+// Every counter: one row each, with the names, kinds and levels that exporters for the field's proxies know.
+// A row says nothing about where the value lives; daemon/stats keeps one numeric field a row. SMA rows exist
+// once a storage, VBE rows once a backend of each loaded program. Order is the order of output.
+
+/** c counts up, g is a gauge, b a bitmap of 64 bits. */
+export type CounterFlag = 'c' | 'g' | 'b';
+/** i plain number, B bytes, d seconds, b bitmap. */
+export type CounterFormat = 'i' | 'B' | 'd' | 'b';
+export type CounterLevel = 'info' | 'diag' | 'debug';
+
+export interface CounterRow {
+  readonly name: string;
+  readonly flag: CounterFlag;
+  readonly format: CounterFormat;
+  readonly level: CounterLevel;
+  readonly help: string;
+}
+
+/** The manager itself; present also while no worker runs. */
+export const MGT_COUNTERS = [
+  { name: 'uptime', flag: 'c', format: 'd', level: 'info', help: 'Seconds since the manager started' },
+  { name: 'child_start', flag: 'c', format: 'i', level: 'diag', help: 'Worker processes started' },
+  { name: 'child_exit', flag: 'c', format: 'i', level: 'diag', help: 'Worker processes that ended on request' },
+  { name: 'child_stop', flag: 'c', format: 'i', level: 'diag', help: 'Worker processes that ended by themselves with an exit status' },
+  { name: 'child_died', flag: 'c', format: 'i', level: 'diag', help: 'Worker processes ended by a signal' },
+  { name: 'child_dump', flag: 'c', format: 'i', level: 'diag', help: 'Worker processes that left a core file' },
+  { name: 'child_panic', flag: 'c', format: 'i', level: 'diag', help: 'Worker processes that reported a panic' },
+] as const satisfies readonly CounterRow[];
+export type MgtCounterName = (typeof MGT_COUNTERS)[number]['name'];
+
+/** The worker as a whole. */
+export const MAIN_COUNTERS = [
+  { name: 'uptime', flag: 'c', format: 'd', level: 'info', help: 'Seconds since the worker started' },
+  { name: 'sess_conn', flag: 'c', format: 'i', level: 'info', help: 'Client connections accepted' },
+  { name: 'sess_fail', flag: 'c', format: 'i', level: 'info', help: 'Failed accepts, all causes' },
+  { name: 'sess_fail_econnaborted', flag: 'c', format: 'i', level: 'info', help: 'Failed accepts: the client was gone already' },
+  { name: 'sess_fail_eintr', flag: 'c', format: 'i', level: 'info', help: 'Failed accepts: interrupted' },
+  { name: 'sess_fail_emfile', flag: 'c', format: 'i', level: 'info', help: 'Failed accepts: no descriptor left' },
+  { name: 'sess_fail_ebadf', flag: 'c', format: 'i', level: 'info', help: 'Failed accepts: listening socket unusable' },
+  { name: 'sess_fail_enomem', flag: 'c', format: 'i', level: 'info', help: 'Failed accepts: no memory' },
+  { name: 'sess_fail_other', flag: 'c', format: 'i', level: 'info', help: 'Failed accepts: any other cause' },
+  { name: 'client_req_400', flag: 'c', format: 'i', level: 'info', help: 'Requests refused as malformed (400)' },
+  { name: 'client_req_417', flag: 'c', format: 'i', level: 'info', help: 'Requests refused for their Expect field (417)' },
+  { name: 'client_req', flag: 'c', format: 'i', level: 'info', help: 'Well-formed client requests' },
+  { name: 'esi_req', flag: 'c', format: 'i', level: 'info', help: 'Requests made for ESI includes' },
+  { name: 'cache_hit', flag: 'c', format: 'i', level: 'info', help: 'Lookups that found a usable object' },
+  { name: 'cache_hit_grace', flag: 'c', format: 'i', level: 'info', help: 'Hits on a stale object within grace' },
+  { name: 'cache_hitpass', flag: 'c', format: 'i', level: 'info', help: 'Lookups that found a hit-for-pass mark' },
+  { name: 'cache_hitmiss', flag: 'c', format: 'i', level: 'info', help: 'Lookups that found a hit-for-miss mark' },
+  { name: 'cache_miss', flag: 'c', format: 'i', level: 'info', help: 'Lookups that led to a fetch' },
+  { name: 'beresp_uncacheable', flag: 'c', format: 'i', level: 'info', help: 'Backend responses marked uncacheable' },
+  { name: 'beresp_shortlived', flag: 'c', format: 'i', level: 'info', help: 'Backend responses with less lifetime than shortlived' },
+  { name: 'backend_conn', flag: 'c', format: 'i', level: 'info', help: 'Backend connections opened' },
+  { name: 'backend_unhealthy', flag: 'c', format: 'i', level: 'info', help: 'Fetches refused: backend sick' },
+  { name: 'backend_busy', flag: 'c', format: 'i', level: 'info', help: 'Fetches refused: backend at its connection limit' },
+  { name: 'backend_fail', flag: 'c', format: 'i', level: 'info', help: 'Backend connections that failed' },
+  { name: 'backend_reuse', flag: 'c', format: 'i', level: 'info', help: 'Fetches on a connection from the pool' },
+  { name: 'backend_recycle', flag: 'c', format: 'i', level: 'info', help: 'Backend connections returned to the pool' },
+  { name: 'backend_retry', flag: 'c', format: 'i', level: 'info', help: 'Fetches repeated because a pooled connection had closed' },
+  { name: 'fetch_head', flag: 'c', format: 'i', level: 'info', help: 'Fetches without body: HEAD' },
+  { name: 'fetch_length', flag: 'c', format: 'i', level: 'info', help: 'Fetches with Content-Length' },
+  { name: 'fetch_chunked', flag: 'c', format: 'i', level: 'info', help: 'Fetches with chunked body' },
+  { name: 'fetch_eof', flag: 'c', format: 'i', level: 'info', help: 'Fetches whose body ends with the connection' },
+  { name: 'fetch_bad', flag: 'c', format: 'i', level: 'info', help: 'Fetches with unusable framing' },
+  { name: 'fetch_none', flag: 'c', format: 'i', level: 'info', help: 'Fetches with empty body' },
+  { name: 'fetch_1xx', flag: 'c', format: 'i', level: 'info', help: 'Fetches without body: 1xx' },
+  { name: 'fetch_204', flag: 'c', format: 'i', level: 'info', help: 'Fetches without body: 204' },
+  { name: 'fetch_304', flag: 'c', format: 'i', level: 'info', help: 'Fetches without body: 304' },
+  { name: 'fetch_failed', flag: 'c', format: 'i', level: 'info', help: 'Failed fetches, all causes' },
+  { name: 'pools', flag: 'g', format: 'i', level: 'info', help: 'Groups of worker threads' },
+  { name: 'threads', flag: 'g', format: 'i', level: 'info', help: 'Worker threads' },
+  { name: 'threads_limited', flag: 'c', format: 'i', level: 'info', help: 'Times no further worker thread was allowed' },
+  { name: 'threads_created', flag: 'c', format: 'i', level: 'info', help: 'Worker threads started' },
+  { name: 'threads_destroyed', flag: 'c', format: 'i', level: 'info', help: 'Worker threads ended' },
+  { name: 'threads_failed', flag: 'c', format: 'i', level: 'info', help: 'Worker threads that could not start' },
+  { name: 'thread_queue_len', flag: 'g', format: 'i', level: 'info', help: 'Sessions waiting for a worker thread' },
+  { name: 'busy_sleep', flag: 'c', format: 'i', level: 'info', help: 'Requests that began to wait for another's fetch' },
+  { name: 'busy_wakeup', flag: 'c', format: 'i', level: 'info', help: 'Requests woken after such a wait' },
+  { name: 'busy_killed', flag: 'c', format: 'i', level: 'info', help: 'Requests given up during such a wait' },
+  { name: 'sess_queued', flag: 'c', format: 'i', level: 'info', help: 'Sessions that had to wait for a thread' },
+  { name: 'sess_dropped', flag: 'c', format: 'i', level: 'info', help: 'Sessions dropped for want of a thread' },
+  { name: 'req_dropped', flag: 'c', format: 'i', level: 'info', help: 'Requests dropped under load' },
+  { name: 'n_object', flag: 'g', format: 'i', level: 'info', help: 'Objects with a head in storage' },
+  { name: 'n_objectcore', flag: 'g', format: 'i', level: 'info', help: 'Object cores, marks and fetches under way included' },
+  { name: 'n_objecthead', flag: 'g', format: 'i', level: 'info', help: 'Distinct lookup keys' },
+  { name: 'n_backend', flag: 'g', format: 'i', level: 'info', help: 'Backends of all loaded programs' },
+  { name: 'n_expired', flag: 'c', format: 'i', level: 'info', help: 'Objects removed because their time was over' },
+  { name: 'n_lru_nuked', flag: 'c', format: 'i', level: 'info', help: 'Objects evicted to make room' },
+  { name: 'n_lru_moved', flag: 'c', format: 'i', level: 'diag', help: 'Objects moved to the young end of their LRU list' },
+  { name: 'n_lru_limited', flag: 'c', format: 'i', level: 'info', help: 'Times nuke_limit stopped making room' },
+  { name: 'losthdr', flag: 'c', format: 'i', level: 'info', help: 'Header fields that found no room' },
+  { name: 's_sess', flag: 'c', format: 'i', level: 'info', help: 'Sessions in total' },
+  { name: 'n_pipe', flag: 'g', format: 'i', level: 'info', help: 'Pipes open now' },
+  { name: 'pipe_limited', flag: 'c', format: 'i', level: 'info', help: 'Pipes refused at pipe_sess_max' },
+  { name: 's_pipe', flag: 'c', format: 'i', level: 'info', help: 'Pipes in total' },
+  { name: 's_pass', flag: 'c', format: 'i', level: 'info', help: 'Passed requests' },
+  { name: 's_fetch', flag: 'c', format: 'i', level: 'info', help: 'Fetches begun' },
+  { name: 's_bgfetch', flag: 'c', format: 'i', level: 'info', help: 'Fetches begun in the background' },
+  { name: 's_synth', flag: 'c', format: 'i', level: 'info', help: 'Synthetic responses' },
+  { name: 's_req_hdrbytes', flag: 'c', format: 'B', level: 'info', help: 'Bytes of request heads' },
+  { name: 's_req_bodybytes', flag: 'c', format: 'B', level: 'info', help: 'Bytes of request bodies' },
+  { name: 's_resp_hdrbytes', flag: 'c', format: 'B', level: 'info', help: 'Bytes of response heads' },
+  { name: 's_resp_bodybytes', flag: 'c', format: 'B', level: 'info', help: 'Bytes of response bodies' },
+  { name: 's_pipe_hdrbytes', flag: 'c', format: 'B', level: 'info', help: 'Bytes of request heads that opened a pipe' },
+  { name: 's_pipe_in', flag: 'c', format: 'B', level: 'info', help: 'Bytes piped from clients' },
+  { name: 's_pipe_out', flag: 'c', format: 'B', level: 'info', help: 'Bytes piped to clients' },
+  { name: 'sess_closed', flag: 'c', format: 'i', level: 'info', help: 'Sessions closed in order' },
+  { name: 'sess_closed_err', flag: 'c', format: 'i', level: 'info', help: 'Sessions closed with an error' },
+  { name: 'sess_readahead', flag: 'c', format: 'i', level: 'info', help: 'Requests whose first bytes came with the one before' },
+  { name: 'sess_herd', flag: 'c', format: 'i', level: 'diag', help: 'Times a session went idle between requests' },
+  { name: 'sc_rem_close', flag: 'c', format: 'i', level: 'diag', help: 'Close reason REM_CLOSE: the client closed' },
+  { name: 'sc_req_close', flag: 'c', format: 'i', level: 'diag', help: 'Close reason REQ_CLOSE: the request asked for it' },
+  { name: 'sc_req_http10', flag: 'c', format: 'i', level: 'diag', help: 'Close reason REQ_HTTP10: version 1.0 without keep-alive' },
+  { name: 'sc_rx_bad', flag: 'c', format: 'i', level: 'diag', help: 'Close reason RX_BAD: malformed request' },
+  { name: 'sc_rx_body', flag: 'c', format: 'i', level: 'diag', help: 'Close reason RX_BODY: request body broken' },
+  { name: 'sc_rx_junk', flag: 'c', format: 'i', level: 'diag', help: 'Close reason RX_JUNK: bytes that are no request' },
+  { name: 'sc_rx_overflow', flag: 'c', format: 'i', level: 'diag', help: 'Close reason RX_OVERFLOW: request head too large' },
+  { name: 'sc_rx_timeout', flag: 'c', format: 'i', level: 'diag', help: 'Close reason RX_TIMEOUT: request came too slowly' },
+  { name: 'sc_rx_close_idle', flag: 'c', format: 'i', level: 'diag', help: 'Close reason RX_CLOSE_IDLE: idle for timeout_idle' },
+  { name: 'sc_tx_pipe', flag: 'c', format: 'i', level: 'diag', help: 'Close reason TX_PIPE: a pipe ended' },
+  { name: 'sc_tx_error', flag: 'c', format: 'i', level: 'diag', help: 'Close reason TX_ERROR: writing failed' },
+  { name: 'sc_tx_eof', flag: 'c', format: 'i', level: 'diag', help: 'Close reason TX_EOF: the body ended with the connection' },
+  { name: 'sc_resp_close', flag: 'c', format: 'i', level: 'diag', help: 'Close reason RESP_CLOSE: the response asked for it' },
+  { name: 'sc_overload', flag: 'c', format: 'i', level: 'diag', help: 'Close reason OVERLOAD: out of some resource' },
+  { name: 'sc_pipe_overflow', flag: 'c', format: 'i', level: 'diag', help: 'Close reason PIPE_OVERFLOW: too many pipes' },
+  { name: 'sc_range_short', flag: 'c', format: 'i', level: 'diag', help: 'Close reason RANGE_SHORT: too few bytes for a range' },
+  { name: 'sc_req_http20', flag: 'c', format: 'i', level: 'diag', help: 'Close reason REQ_HTTP20: HTTP/2 not accepted' },
+  { name: 'sc_vcl_failure', flag: 'c', format: 'i', level: 'diag', help: 'Close reason VCL_FAILURE: the config program failed' },
+  { name: 'client_resp_500', flag: 'c', format: 'i', level: 'diag', help: 'Responses that could not be built within limits' },
+  { name: 'ws_backend_overflow', flag: 'c', format: 'i', level: 'diag', help: 'Times workspace_backend was too small' },
+  { name: 'ws_client_overflow', flag: 'c', format: 'i', level: 'diag', help: 'Times workspace_client was too small' },
+  { name: 'ws_thread_overflow', flag: 'c', format: 'i', level: 'diag', help: 'Times workspace_thread was too small' },
+  { name: 'ws_session_overflow', flag: 'c', format: 'i', level: 'diag', help: 'Times workspace_session was too small' },
+  { name: 'shm_records', flag: 'c', format: 'i', level: 'diag', help: 'Log records written' },
+  { name: 'shm_writes', flag: 'c', format: 'i', level: 'diag', help: 'Writes to the log ring' },
+  { name: 'shm_flushes', flag: 'c', format: 'i', level: 'diag', help: 'Writes to the log ring forced by a full staging buffer' },
+  { name: 'shm_cycles', flag: 'c', format: 'i', level: 'diag', help: 'Times the log ring began anew' },
+  { name: 'backend_req', flag: 'c', format: 'i', level: 'info', help: 'Requests sent to backends' },
+  { name: 'n_vcl', flag: 'g', format: 'i', level: 'info', help: 'Loaded config programs, discarded ones in use included' },
+  { name: 'n_vcl_avail', flag: 'g', format: 'i', level: 'diag', help: 'Config programs available' },
+  { name: 'n_vcl_discard', flag: 'g', format: 'i', level: 'diag', help: 'Config programs discarded but still in use' },
+  { name: 'vcl_fail', flag: 'c', format: 'i', level: 'info', help: 'Failures of the config program' },
+  { name: 'bans', flag: 'g', format: 'i', level: 'info', help: 'Bans on the list' },
+  { name: 'bans_completed', flag: 'g', format: 'i', level: 'diag', help: 'Bans on the list that need no more testing' },
+  { name: 'bans_obj', flag: 'g', format: 'i', level: 'diag', help: 'Bans on the list that test only obj.*' },
+  { name: 'bans_req', flag: 'g', format: 'i', level: 'diag', help: 'Bans on the list that test req.*' },
+  { name: 'bans_added', flag: 'c', format: 'i', level: 'diag', help: 'Bans added' },
+  { name: 'bans_deleted', flag: 'c', format: 'i', level: 'diag', help: 'Bans deleted' },
+  { name: 'bans_tested', flag: 'c', format: 'i', level: 'diag', help: 'Bans tested at lookup' },
+  { name: 'bans_obj_killed', flag: 'c', format: 'i', level: 'diag', help: 'Objects removed by bans at lookup' },
+  { name: 'bans_lurker_tested', flag: 'c', format: 'i', level: 'diag', help: 'Bans tested by the lurker' },
+  { name: 'bans_tests_tested', flag: 'c', format: 'i', level: 'diag', help: 'Single ban conditions tested at lookup' },
+  { name: 'bans_lurker_tests_tested', flag: 'c', format: 'i', level: 'diag', help: 'Single ban conditions tested by the lurker' },
+  { name: 'bans_lurker_obj_killed', flag: 'c', format: 'i', level: 'diag', help: 'Objects removed by the lurker' },
+  { name: 'bans_lurker_obj_killed_cutoff', flag: 'c', format: 'i', level: 'diag', help: 'Objects removed by the lurker to hold ban_cutoff' },
+  { name: 'bans_dups', flag: 'c', format: 'i', level: 'diag', help: 'Bans made superfluous by a later one' },
+  { name: 'bans_lurker_contention', flag: 'c', format: 'i', level: 'diag', help: 'Times the lurker made way for a lookup' },
+  { name: 'bans_persisted_bytes', flag: 'g', format: 'B', level: 'diag', help: 'Bytes of the ban list' },
+  { name: 'bans_persisted_fragmentation', flag: 'g', format: 'B', level: 'diag', help: 'Bytes of superfluous bans still kept' },
+  { name: 'n_purges', flag: 'c', format: 'i', level: 'info', help: 'Purges' },
+  { name: 'n_obj_purged', flag: 'c', format: 'i', level: 'info', help: 'Objects removed by purges' },
+  { name: 'exp_mailed', flag: 'c', format: 'i', level: 'diag', help: 'Objects handed to expiry' },
+  { name: 'exp_received', flag: 'c', format: 'i', level: 'diag', help: 'Objects taken over by expiry' },
+  { name: 'esi_errors', flag: 'c', format: 'i', level: 'diag', help: 'Errors of the ESI parser' },
+  { name: 'esi_warnings', flag: 'c', format: 'i', level: 'diag', help: 'Warnings of the ESI parser' },
+  { name: 'vmods', flag: 'g', format: 'i', level: 'info', help: 'Extensions in use' },
+  { name: 'n_gzip', flag: 'c', format: 'i', level: 'info', help: 'Bodies compressed' },
+  { name: 'n_gunzip', flag: 'c', format: 'i', level: 'info', help: 'Bodies unpacked' },
+  { name: 'n_test_gunzip', flag: 'c', format: 'i', level: 'info', help: 'Compressed bodies checked' },
+] as const satisfies readonly CounterRow[];
+export type MainCounterName = (typeof MAIN_COUNTERS)[number]['name'];
+
+/** One storage: SMA.<name>.<counter>. */
+export const SMA_COUNTERS = [
+  { name: 'c_req', flag: 'c', format: 'i', level: 'info', help: 'Requests for memory' },
+  { name: 'c_fail', flag: 'c', format: 'i', level: 'info', help: 'Requests for memory refused' },
+  { name: 'c_bytes', flag: 'c', format: 'B', level: 'info', help: 'Bytes handed out in total' },
+  { name: 'c_freed', flag: 'c', format: 'B', level: 'info', help: 'Bytes given back in total' },
+  { name: 'g_alloc', flag: 'g', format: 'i', level: 'info', help: 'Pieces of memory in use' },
+  { name: 'g_bytes', flag: 'g', format: 'B', level: 'info', help: 'Bytes in use' },
+  { name: 'g_space', flag: 'g', format: 'B', level: 'info', help: 'Bytes still free' },
+] as const satisfies readonly CounterRow[];
+export type SmaCounterName = (typeof SMA_COUNTERS)[number]['name'];
+
+/** One backend: VBE.<program>.<backend>.<counter>. */
+export const VBE_COUNTERS = [
+  { name: 'happy', flag: 'b', format: 'b', level: 'info', help: 'Results of the last 64 probes, newest in the lowest bit' },
+  { name: 'bereq_hdrbytes', flag: 'c', format: 'B', level: 'info', help: 'Bytes of request heads sent' },
+  { name: 'bereq_bodybytes', flag: 'c', format: 'B', level: 'info', help: 'Bytes of request bodies sent' },
+  { name: 'beresp_hdrbytes', flag: 'c', format: 'B', level: 'info', help: 'Bytes of response heads received' },
+  { name: 'beresp_bodybytes', flag: 'c', format: 'B', level: 'info', help: 'Bytes of response bodies received' },
+  { name: 'pipe_hdrbytes', flag: 'c', format: 'B', level: 'info', help: 'Bytes of request heads that opened a pipe' },
+  { name: 'pipe_out', flag: 'c', format: 'B', level: 'info', help: 'Bytes piped to the backend' },
+  { name: 'pipe_in', flag: 'c', format: 'B', level: 'info', help: 'Bytes piped from the backend' },
+  { name: 'conn', flag: 'g', format: 'i', level: 'info', help: 'Connections in use' },
+  { name: 'req', flag: 'c', format: 'i', level: 'info', help: 'Requests sent' },
+  { name: 'unhealthy', flag: 'c', format: 'i', level: 'info', help: 'Fetches refused: backend sick' },
+  { name: 'busy', flag: 'c', format: 'i', level: 'info', help: 'Fetches refused: at the connection limit' },
+  { name: 'fail', flag: 'c', format: 'i', level: 'info', help: 'Failed connects, all causes' },
+  { name: 'fail_eacces', flag: 'c', format: 'i', level: 'diag', help: 'Failed connects: EACCES or EPERM' },
+  { name: 'fail_eaddrnotavail', flag: 'c', format: 'i', level: 'diag', help: 'Failed connects: EADDRNOTAVAIL' },
+  { name: 'fail_econnrefused', flag: 'c', format: 'i', level: 'diag', help: 'Failed connects: ECONNREFUSED' },
+  { name: 'fail_enetunreach', flag: 'c', format: 'i', level: 'diag', help: 'Failed connects: ENETUNREACH' },
+  { name: 'fail_etimedout', flag: 'c', format: 'i', level: 'diag', help: 'Failed connects: ETIMEDOUT' },
+  { name: 'fail_other', flag: 'c', format: 'i', level: 'diag', help: 'Failed connects: any other cause' },
+  { name: 'helddown', flag: 'c', format: 'i', level: 'diag', help: 'Connects not tried for a while after a failure' },
+] as const satisfies readonly CounterRow[];
+export type VbeCounterName = (typeof VBE_COUNTERS)[number]['name'];
+
+/** The worker process as the runtime sees it; not known to the field. */
+export const WRK_COUNTERS = [
+  { name: 'loop_busy', flag: 'g', format: 'i', level: 'diag', help: 'Event loop utilisation of the last second, in 1/1000' },
+  { name: 'loop_lag_us', flag: 'g', format: 'i', level: 'diag', help: 'Event loop delay of the last second, worst, in microseconds' },
+  { name: 'heap_bytes', flag: 'g', format: 'B', level: 'diag', help: 'JavaScript heap in use' },
+  { name: 'rss_bytes', flag: 'g', format: 'B', level: 'diag', help: 'Resident memory of the worker' },
+] as const satisfies readonly CounterRow[];
+export type WrkCounterName = (typeof WRK_COUNTERS)[number]['name'];
