@@ -1,0 +1,209 @@
+// Writes the log ring. Records gather in a staging buffer and go out as one block with one positioned write
+// an event-loop turn, or earlier when the staging buffer is full. It never waits for a reader and never reads
+// what readers do. A write that fails (no space on the filesystem) loses that block: it is counted, not thrown.
+//
+// Awkward: a writer that continues an existing ring starts a fresh segment, so a block its predecessor left
+// torn stays behind unread; the running record count goes on, so that readers can count what they lost.
+
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import {
+  B_BEFORE,
+  B_BYTES,
+  B_COUNT,
+  B_GENERATION,
+  B_MAGIC,
+  B_POSITION,
+  BLOCK_HEAD,
+  BLOCK_MAGIC,
+  BLOCK_TAIL,
+  blockAt,
+  getU64,
+  H_GENERATION,
+  H_MAGIC,
+  H_SEGMENT,
+  H_SEGMENT_SIZE,
+  H_SEGMENTS,
+  HEADER_SIZE,
+  putU64,
+  RING_MAGIC,
+  type RingHeader,
+  readRingHeader,
+  ringShape,
+} from './ring-format.ts';
+
+const STAGING = 256 * 1024;
+
+/** A Buffer with the native method that its type leaves out; `write` costs a third more. */
+export type StagingBuffer = Buffer & { latin1Write(text: string, at: number, length: number): number };
+
+/** What the writer counts; MainCounters fits. */
+export interface RingCounters {
+  shm_records: number;
+  shm_writes: number;
+  shm_flushes: number;
+  shm_cycles: number;
+}
+
+/** Creates an empty ring of about `size` bytes at `path`, replacing what is there in one step. */
+export function createRing(path: string, size: number): void {
+  mkdirSync(dirname(path), { recursive: true });
+  const shape = ringShape(size);
+  const fresh = `${path}.${process.pid}.new`;
+  const fd = openSync(fresh, 'w+', 0o600);
+  try {
+    const head = Buffer.alloc(HEADER_SIZE);
+    head.writeUInt32LE(RING_MAGIC, H_MAGIC);
+    head.writeUInt32LE(shape.segments, H_SEGMENTS);
+    putU64(head, shape.segmentSize, H_SEGMENT_SIZE);
+    ftruncateSync(fd, HEADER_SIZE + shape.segments * shape.segmentSize);
+    writeSync(fd, head, 0, HEADER_SIZE, 0);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(fresh, path);
+}
+
+export class RingWriter {
+  /** The staging buffer: TxLog writes records at `pos` and advances it. */
+  readonly bytes: StagingBuffer;
+  readonly words: Uint32Array;
+  /** Next free byte, a multiple of 4; records must end at or before `limit`. */
+  pos = BLOCK_HEAD;
+  readonly limit: number;
+  /** Records in the staging buffer. */
+  count = 0;
+  scheduled = false;
+  private readonly fd: number;
+  private readonly header: RingHeader;
+  private readonly counters: RingCounters;
+  private readonly generation: number;
+  private readonly onTurn: () => void;
+  private segment: number;
+  private offset = 0;
+  private before: number;
+  private closed = false;
+
+  /** Opens the ring at `path`, creating one of `size` bytes when there is none (or none that is readable). */
+  constructor(path: string, size: number, counters: RingCounters) {
+    if (!existsSync(path)) createRing(path, size);
+    let fd = openSync(path, 'r+');
+    const head = Buffer.alloc(HEADER_SIZE);
+    readSync(fd, head, 0, HEADER_SIZE, 0);
+    let header = readRingHeader(head);
+    if (header === null) {
+      closeSync(fd);
+      createRing(path, size);
+      fd = openSync(path, 'r+');
+      readSync(fd, head, 0, HEADER_SIZE, 0);
+      header = readRingHeader(head);
+      if (header === null) throw new Error(`log ring ${path} has no valid header right after its creation`);
+    }
+    this.fd = fd;
+    this.header = header;
+    this.counters = counters;
+    this.before = recordsUpTo(fd, header);
+    this.generation = header.generation + 1;
+    this.segment = header.segment;
+    const staging = new ArrayBuffer(Math.min(STAGING, header.segmentSize));
+    this.bytes = Buffer.from(staging) as StagingBuffer;
+    this.words = new Uint32Array(staging);
+    this.limit = staging.byteLength - BLOCK_TAIL;
+    this.words[B_MAGIC >> 2] = BLOCK_MAGIC;
+    this.words[B_GENERATION >> 2] = this.generation;
+    this.onTurn = () => this.flush();
+    this.nextSegment();
+  }
+
+  /** Makes sure the staging buffer goes out at the end of this turn. */
+  schedule(): void {
+    this.scheduled = true;
+    setImmediate(this.onTurn);
+  }
+
+  /** Empties a staging buffer that cannot take `need` more bytes; returns the new write position. */
+  makeRoom(): number {
+    this.counters.shm_flushes++;
+    this.flush();
+    return this.pos;
+  }
+
+  /** Writes what has gathered. */
+  flush(): void {
+    this.scheduled = false;
+    if (this.count === 0 || this.closed) return;
+    const bytes = this.pos - BLOCK_HEAD;
+    const total = this.pos + BLOCK_TAIL;
+    if (this.offset + total > this.header.segmentSize) this.nextSegment();
+    const { words } = this;
+    const position = this.segment * this.header.segmentSize + this.offset;
+    words[B_BYTES >> 2] = bytes;
+    words[B_POSITION >> 2] = position;
+    words[(B_POSITION >> 2) + 1] = Math.floor(position / 0x1_0000_0000);
+    words[B_BEFORE >> 2] = this.before;
+    words[(B_BEFORE >> 2) + 1] = Math.floor(this.before / 0x1_0000_0000);
+    words[B_COUNT >> 2] = this.count;
+    words[this.pos >> 2] = position;
+    words[(this.pos >> 2) + 1] = bytes ^ BLOCK_MAGIC;
+    const at = HEADER_SIZE + (this.segment % this.header.segments) * this.header.segmentSize + this.offset;
+    this.before += this.count;
+    this.counters.shm_records += this.count;
+    this.counters.shm_writes++;
+    this.count = 0;
+    this.pos = BLOCK_HEAD;
+    try {
+      // A short write leaves a torn block where the next one is written over it.
+      if (writeSync(this.fd, this.bytes, 0, total, at) === total) this.offset += total;
+    } catch {
+      // No space left, or an I/O error: the log must never stop traffic. Readers see the gap in the count.
+    }
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.flush();
+    this.closed = true;
+    closeSync(this.fd);
+  }
+
+  private nextSegment(): void {
+    this.segment++;
+    this.offset = 0;
+    if (this.segment % this.header.segments === 0) this.counters.shm_cycles++;
+    const mark = Buffer.alloc(16);
+    mark.writeUInt32LE(this.generation, 0);
+    putU64(mark, this.segment, H_SEGMENT - H_GENERATION);
+    try {
+      writeSync(this.fd, mark, 0, mark.length, H_GENERATION);
+    } catch {
+      // The header page exists since the creation; a failure here is as in flush().
+    }
+  }
+}
+
+/** The running record count at the end of an existing ring: that of its last whole block. */
+function recordsUpTo(fd: number, header: RingHeader): number {
+  const { segmentSize, segments } = header;
+  for (let s = header.segment; s >= 0 && s > header.segment - segments; s--) {
+    const buf = Buffer.alloc(segmentSize);
+    const got = readSync(fd, buf, 0, segmentSize, HEADER_SIZE + (s % segments) * segmentSize);
+    let last = -1;
+    for (let at = 0; ; ) {
+      const n = blockAt(buf, at, got, s * segmentSize + at);
+      if (n <= 0) break;
+      last = getU64(buf, at + B_BEFORE) + buf.readUInt32LE(at + B_COUNT);
+      at += n;
+    }
+    if (last >= 0) return last;
+  }
+  return 0;
+}

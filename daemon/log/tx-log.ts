@@ -1,0 +1,271 @@
+// The log of one transaction: encodes its records into the ring writer's staging buffer, each marked with
+// the transaction's id and side. It never writes to the file itself and holds no record back, so records of
+// transactions that run at the same time interleave.
+//
+// This is the hot path: about thirty records a request. Short texts go in by a loop over char codes (a call
+// into native code costs more than 40 characters do), long ones by latin1Write, constant ones as prepared words.
+// Texts are expected to hold one byte a character (latin1), as heads come off the wire; a short text with
+// larger code points is written as UTF-8.
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { MessageLog } from '../http1/message.ts';
+import type { LogMask } from './log-mask.ts';
+import type { RingWriter } from './ring-writer.ts';
+
+/** 'c' client side, 'b' backend side, '-' neither. */
+export type LogSide = 'c' | 'b' | '-';
+
+const CLIENT = 1 << 30;
+const BACKEND = (1 << 31) >>> 0;
+const NATIVE_FROM = 48;
+
+/** Digits of 0..999 with leading zeros, three bytes each. */
+const THREE = new Uint8Array(3000);
+for (let i = 0; i < 1000; i++) {
+  THREE[i * 3] = 48 + Math.floor(i / 100);
+  THREE[i * 3 + 1] = 48 + (Math.floor(i / 10) % 10);
+  THREE[i * 3 + 2] = 48 + (i % 10);
+}
+
+/** Constant records encoded once, to be copied with the id of the transaction that logs them. */
+export class PreparedRecords {
+  readonly items: readonly (readonly [tag: number, text: string])[];
+  words = new Uint32Array(0);
+  /** Word offsets of the ids. */
+  ids: number[] = [];
+  epoch = 0;
+
+  constructor(items: readonly (readonly [tag: number, text: string])[]) {
+    this.items = items;
+  }
+
+  /** Encodes anew for the mask as it is now. */
+  encode(mask: LogMask, reclen: number): void {
+    this.epoch = mask.epoch;
+    this.ids = [];
+    const parts: Buffer[] = [];
+    let at = 0;
+    for (const [tag, text] of this.items) {
+      if (mask.on[tag] === 0) continue;
+      const payload = Buffer.from(text, 'latin1').subarray(0, reclen - 1);
+      const record = Buffer.alloc(8 + ((payload.length + 4) & ~3));
+      record.writeUInt32LE(((tag << 24) | (payload.length + 1)) >>> 0, 0);
+      payload.copy(record, 8);
+      this.ids.push((at >> 2) + 1);
+      at += record.length;
+      parts.push(record);
+    }
+    const all = Buffer.concat(parts);
+    this.words = new Uint32Array(all.buffer.slice(all.byteOffset, all.byteOffset + all.length));
+  }
+}
+
+/** What all logs of a worker share: the writer, the mask and vsl_reclen (bytes with the final NUL). */
+export class LogShared {
+  readonly writer: RingWriter;
+  readonly mask: LogMask;
+  reclen = 255;
+  /** Seconds whose digits `secondDigits` holds. */
+  second = -1;
+  readonly secondDigits = new Uint8Array(20);
+  secondLength = 0;
+
+  constructor(writer: RingWriter, mask: LogMask) {
+    this.writer = writer;
+    this.mask = mask;
+  }
+}
+
+export class TxLog implements MessageLog {
+  vxid = 0;
+  /** Second word of each record: id with the side's marker. */
+  id = 0;
+  /** Epoch seconds of the first and of the last timestamp; 0 before the first. */
+  tFirst = 0;
+  tPrev = 0;
+  private readonly shared: LogShared;
+  private readonly writer: RingWriter;
+  private readonly on: Uint8Array;
+
+  constructor(shared: LogShared) {
+    this.shared = shared;
+    this.writer = shared.writer;
+    this.on = shared.mask.on;
+  }
+
+  /** Starts to log for another transaction; writes nothing. */
+  begin(vxid: number, side: LogSide): void {
+    this.vxid = vxid;
+    this.id = side === 'c' ? (vxid | CLIENT) >>> 0 : side === 'b' ? (vxid | BACKEND) >>> 0 : vxid;
+    this.tFirst = 0;
+    this.tPrev = 0;
+  }
+
+  /** Whether records of this tag are written: lets a caller save building a text. */
+  wants(tag: number): boolean {
+    return this.on[tag] !== 0;
+  }
+
+  /** One text record. */
+  put(tag: number, text: string): void {
+    if (this.on[tag] === 0) return;
+    let len = text.length;
+    if (len >= this.shared.reclen) {
+      len = this.shared.reclen - 1;
+      text = text.slice(0, len);
+    }
+    const w = this.writer;
+    let pos = w.pos;
+    if (pos + len + 12 > w.limit) pos = w.makeRoom();
+    const words = w.words;
+    let i = pos >> 2;
+    words[i++] = (tag << 24) | (len + 1);
+    words[i++] = this.id;
+    if (len < NATIVE_FROM) {
+      let any = 0;
+      let k = 0;
+      const whole = len & ~3;
+      while (k < whole) {
+        const a = text.charCodeAt(k);
+        const b = text.charCodeAt(k + 1);
+        const c = text.charCodeAt(k + 2);
+        const d = text.charCodeAt(k + 3);
+        any |= a | b | c | d;
+        words[i++] = a | (b << 8) | (c << 16) | (d << 24);
+        k += 4;
+      }
+      let rest = 0;
+      for (let shift = 0; k < len; k++, shift += 8) {
+        const a = text.charCodeAt(k);
+        any |= a;
+        rest |= a << shift;
+      }
+      words[i] = rest;
+      if (any > 255) {
+        this.putBytes(tag, Buffer.from(text, 'utf8'), 0, Buffer.byteLength(text, 'utf8'));
+        return;
+      }
+    } else {
+      words[(pos + 8 + len) >> 2] = 0;
+      w.bytes.latin1Write(text, pos + 8, len);
+    }
+    w.pos = pos + ((len + 12) & ~3);
+    w.count++;
+    if (!w.scheduled) w.schedule();
+  }
+
+  /** One record of raw bytes: src[start..end). The final NUL is added. */
+  putBytes(tag: number, src: Uint8Array, start: number, end: number): void {
+    if (this.on[tag] === 0) return;
+    let len = end - start;
+    if (len >= this.shared.reclen) len = this.shared.reclen - 1;
+    const w = this.writer;
+    let pos = w.pos;
+    if (pos + len + 12 > w.limit) pos = w.makeRoom();
+    const { words, bytes } = w;
+    words[pos >> 2] = (tag << 24) | (len + 1);
+    words[(pos >> 2) + 1] = this.id;
+    words[(pos + 8 + len) >> 2] = 0;
+    const at = pos + 8;
+    if (len < 96) for (let k = 0; k < len; k++) bytes[at + k] = src[start + k] as number;
+    else bytes.set(src.subarray(start, start + len), at);
+    w.pos = pos + ((len + 12) & ~3);
+    w.count++;
+    if (!w.scheduled) w.schedule();
+  }
+
+  /** A record whose text is one integer. */
+  putInt(tag: number, value: number): void {
+    this.put(tag, String(value));
+  }
+
+  /** Constant records, in the order they were prepared. */
+  putPrepared(records: PreparedRecords): void {
+    if (records.epoch !== this.shared.mask.epoch) records.encode(this.shared.mask, this.shared.reclen);
+    const from = records.words;
+    const n = from.length;
+    if (n === 0) return;
+    const w = this.writer;
+    let pos = w.pos;
+    if (pos + n * 4 > w.limit) pos = w.makeRoom();
+    const words = w.words;
+    const at = pos >> 2;
+    for (let k = 0; k < n; k++) words[at + k] = from[k] as number;
+    const ids = records.ids;
+    for (let k = 0; k < ids.length; k++) words[at + (ids[k] as number)] = this.id;
+    w.pos = pos + n * 4;
+    w.count += ids.length;
+    if (!w.scheduled) w.schedule();
+  }
+
+  /** A Timestamp record: `now` in epoch seconds, then seconds since the first and since the last one. */
+  timestamp(event: string, now: number): void {
+    if (this.tFirst === 0) {
+      this.tFirst = now;
+      this.tPrev = now;
+    }
+    const first = now - this.tFirst;
+    const prev = now - this.tPrev;
+    this.tPrev = now;
+    const tag = Tag.Timestamp;
+    if (this.on[tag] === 0) return;
+    const w = this.writer;
+    let pos = w.pos;
+    if (pos + event.length + 100 > w.limit) pos = w.makeRoom();
+    const { words, bytes } = w;
+    let p = pos + 8;
+    for (let k = 0; k < event.length; k++) bytes[p++] = event.charCodeAt(k);
+    bytes[p++] = 58;
+    bytes[p++] = 32;
+    p = this.seconds(bytes, p, now);
+    bytes[p++] = 32;
+    p = this.seconds(bytes, p, first);
+    bytes[p++] = 32;
+    p = this.seconds(bytes, p, prev);
+    const len = p - pos - 8;
+    for (let k = 0; k < 4; k++) bytes[p + k] = 0;
+    words[pos >> 2] = (tag << 24) | (len + 1);
+    words[(pos >> 2) + 1] = this.id;
+    w.pos = pos + ((len + 12) & ~3);
+    w.count++;
+    if (!w.scheduled) w.schedule();
+  }
+
+  /** A record of six byte counts: ReqAcct, BereqAcct. */
+  acct(tag: number, a: number, b: number, c: number, d: number, e: number, f: number): void {
+    this.put(tag, `${a} ${b} ${c} ${d} ${e} ${f}`);
+  }
+
+  /** `value` seconds as %.6f at `p`; returns the end. */
+  private seconds(bytes: Uint8Array, p: number, value: number): number {
+    let micros = Math.round(value * 1e6);
+    if (micros < 0) {
+      bytes[p++] = 45;
+      micros = -micros;
+    }
+    const whole = Math.floor(micros / 1e6);
+    const frac = micros - whole * 1e6;
+    if (whole < 10) {
+      bytes[p++] = 48 + whole;
+    } else {
+      const s = this.shared;
+      if (s.second !== whole) {
+        const text = String(whole);
+        s.second = whole;
+        s.secondLength = text.length;
+        for (let k = 0; k < text.length; k++) s.secondDigits[k] = text.charCodeAt(k);
+      }
+      for (let k = 0; k < s.secondLength; k++) bytes[p++] = s.secondDigits[k] as number;
+    }
+    bytes[p++] = 46;
+    const hi = ((frac / 1000) | 0) * 3;
+    const lo = (frac % 1000) * 3;
+    bytes[p++] = THREE[hi] as number;
+    bytes[p++] = THREE[hi + 1] as number;
+    bytes[p++] = THREE[hi + 2] as number;
+    bytes[p++] = THREE[lo] as number;
+    bytes[p++] = THREE[lo + 1] as number;
+    bytes[p++] = THREE[lo + 2] as number;
+    return p;
+  }
+}
