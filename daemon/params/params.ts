@@ -1,0 +1,143 @@
+// The parameters of one process: the manager's (which operators change) and the worker's copy of it.
+//
+// Knows names, values and validation; never sends anything anywhere: whoever sets a value passes it on.
+// Awkward: the worker's hot path reads `hot`, a plain object of numbers whose shape never changes.
+
+import {
+  ABSENT_PARAMS,
+  type DebugName,
+  type FeatureName,
+  type NumericParam,
+  PARAMS,
+  type ParamName,
+  type ParamRow,
+} from '../../protocol/tables/params.ts';
+import type { ParamValue } from '../link.ts';
+import { bitsOf, formatValue, maskedTags, ParamError, parseValue } from './value.ts';
+
+const ROWS: ReadonlyMap<string, ParamRow> = new Map(PARAMS.map((row) => [row.name, row as ParamRow]));
+
+export class Params {
+  /** Every numeric and boolean parameter as a number: seconds, bytes, counts, 0 or 1. */
+  readonly hot: Record<NumericParam, number>;
+  private readonly values = new Map<string, ParamValue>();
+  private readonly readOnly = new Set<string>();
+
+  constructor(initial: Readonly<Record<string, ParamValue>> = {}) {
+    const hot: Record<string, number> = {};
+    for (const row of PARAMS) {
+      const value = defaultOf(row);
+      this.values.set(row.name, value);
+      if (typeof value !== 'string') hot[row.name] = Number(value);
+    }
+    this.hot = hot as Record<NumericParam, number>;
+    for (const [name, value] of Object.entries(initial)) this.apply(name, value);
+  }
+
+  /** The row of a parameter, or why there is none. */
+  static find(name: string): ParamRow | ParamError {
+    const row = ROWS.get(name);
+    if (row !== undefined) return row;
+    const reason = Object.hasOwn(ABSENT_PARAMS, name) ? ABSENT_PARAMS[name] : undefined;
+    if (reason === undefined) return new ParamError(`Unknown parameter "${name}".`);
+    return new ParamError(`Parameter "${name}" has no meaning here: ${reason}.`);
+  }
+
+  get(name: ParamName): ParamValue {
+    return this.values.get(name) as ParamValue;
+  }
+
+  /** A number (seconds, bytes, counts); booleans are 0 and 1. */
+  num(name: NumericParam): number {
+    return this.hot[name];
+  }
+
+  bool(name: NumericParam): boolean {
+    return this.hot[name] !== 0;
+  }
+
+  text(name: ParamName): string {
+    return String(this.values.get(name));
+  }
+
+  feature(bit: FeatureName): boolean {
+    return this.text('feature').split(',').includes(`+${bit}`);
+  }
+
+  debug(bit: DebugName): boolean {
+    return this.text('debug').split(',').includes(`+${bit}`);
+  }
+
+  /** Names of the log tags that vsl_mask leaves out. */
+  masked(): string[] {
+    return maskedTags(this.text('vsl_mask'));
+  }
+
+  /** Stores a value that was validated elsewhere (the worker's side of a change); unknown names are ignored. */
+  apply(name: string, value: ParamValue): void {
+    if (!this.values.has(name)) return;
+    this.values.set(name, value);
+    if (typeof value !== 'string') this.hot[name as NumericParam] = Number(value);
+  }
+
+  /** Parses, validates and stores. The error text is the answer to param.set. */
+  set(name: string, text: string): ParamValue | ParamError {
+    const row = Params.find(name);
+    if (row instanceof ParamError) return row;
+    if (this.readOnly.has(name)) return new ParamError(`parameter "${name}" is protected.`);
+    const value = parseValue(row, text, this.values.get(name) as ParamValue);
+    if (value instanceof ParamError) {
+      return new ParamError(`${value.text}\n(attempting to set param '${name}' to '${text}')`);
+    }
+    this.apply(name, value);
+    return value;
+  }
+
+  reset(name: string): ParamValue | ParamError {
+    const row = Params.find(name);
+    if (row instanceof ParamError) return row;
+    if (this.readOnly.has(name)) return new ParamError(`parameter "${name}" is protected.`);
+    const value = defaultOf(row);
+    this.apply(name, value);
+    return value;
+  }
+
+  /** Makes a parameter read-only (-r); false when there is none of this name. */
+  protect(name: string): boolean {
+    if (!ROWS.has(name)) return false;
+    this.readOnly.add(name);
+    return true;
+  }
+
+  isProtected(name: string): boolean {
+    return this.readOnly.has(name);
+  }
+
+  isDefault(row: ParamRow): boolean {
+    return this.shown(row) === formatValue(row, defaultOf(row));
+  }
+
+  /** The value as param.show prints it, without its unit. */
+  shown(row: ParamRow): string {
+    return formatValue(row, this.values.get(row.name) as ParamValue);
+  }
+
+  /** All values, for the message that starts a worker. */
+  snapshot(): Record<string, ParamValue> {
+    return Object.fromEntries(this.values);
+  }
+
+  /** On-bits of a bit-set parameter. */
+  bits(row: ParamRow): string[] {
+    return bitsOf(row, this.text(row.name as ParamName));
+  }
+}
+
+function defaultOf(row: ParamRow): ParamValue {
+  if (row.type === 'bits' || row.type === 'mask' || row.type === 'string' || row.type === 'storage') {
+    return row.default;
+  }
+  const value = parseValue(row, row.default, 0);
+  if (value instanceof ParamError) throw new Error(`default of parameter ${row.name}: ${value.text}`);
+  return value;
+}

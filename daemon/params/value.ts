@@ -1,0 +1,205 @@
+// Texts of parameter values to values and back, by type, with the error texts that operators know.
+//
+// A parsed value is a number (seconds, bytes, counts), a boolean or a text in canonical form. Parsing never
+// throws: a refusal is a ParamError. Beyond the field: a duration may carry a unit (500ms, 5m, 1d), which the
+// field reads as a number and silently drops; anything else after the number is refused, not dropped.
+
+import type { ParamRow, ParamType } from '../../protocol/tables/params.ts';
+import { MASKED_BY_DEFAULT, TAGS } from '../../protocol/tables/tags.ts';
+import type { ParamValue } from '../link.ts';
+
+/** Why a value was refused; `text` ends the way it is shown, line ends included. */
+export class ParamError {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** The value of `unlimited` for whole numbers. */
+export const UNLIMITED = Number.MAX_SAFE_INTEGER;
+
+const DURATION_UNITS: Record<string, number> = {
+  '': 1,
+  ms: 0.001,
+  s: 1,
+  m: 60,
+  h: 3600,
+  d: 86_400,
+  w: 604_800,
+  y: 31_536_000,
+};
+const TRUE_WORDS = ['on', 'yes', 'true', 'enable'];
+const FALSE_WORDS = ['off', 'no', 'false', 'disable'];
+const BYTE_UNITS = 'kmgtp';
+
+/** Size texts: 80k, 1.5M, 128b. Returns bytes or the reason as the field words it. */
+export function parseBytes(text: string): number | ParamError {
+  const m = /^\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*$/i.exec(text);
+  if (m === null) return new ParamError(/^\s*[\d.]+/.test(text) ? UNKNOWN_UNIT : 'Invalid number');
+  const unit = (m[2] as string).toLowerCase();
+  let factor = 1;
+  if (unit !== '' && unit !== 'b') {
+    const power = BYTE_UNITS.indexOf(unit[0] as string) + 1;
+    if (power === 0 || !(unit.length === 1 || (unit.length === 2 && unit[1] === 'b')))
+      return new ParamError(UNKNOWN_UNIT);
+    factor = 1024 ** power;
+  }
+  const bytes = Number(m[1]) * factor;
+  if (factor === 1 && !Number.isInteger(bytes)) return new ParamError('Fractional BYTES not allowed');
+  return Math.min(Math.floor(bytes), Number.MAX_SAFE_INTEGER);
+}
+const UNKNOWN_UNIT = 'Unknown BYTES unit of measurement ([KMGTP][B])';
+
+/** Shows a size in the largest unit that loses nothing, as 64k, 0.25k, 65537b. */
+export function formatBytes(bytes: number): string {
+  if (bytes === 0 || bytes % 256 !== 0) return `${bytes}b`;
+  let n = bytes;
+  for (const letter of 'kMGTPEZY') {
+    if (n % 1024 !== 0) return `${(n / 1024).toFixed(2)}${letter}`;
+    n /= 1024;
+    if (n % 256 !== 0) return `${n}${letter}`;
+  }
+  return `${bytes}b`;
+}
+
+function parseDuration(text: string): number | ParamError {
+  const m = /^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z]*)\s*$/i.exec(text);
+  const factor = m === null ? undefined : DURATION_UNITS[m[2] as string];
+  if (m === null || factor === undefined) return new ParamError(`Invalid number (${text})\n`);
+  return Number(m[1]) * factor;
+}
+
+function parseBits(row: ParamRow, text: string, old: readonly string[]): string | ParamError {
+  const set = new Set(old);
+  for (const piece of text.split(',')) {
+    const word = piece.trim();
+    if (word === 'default') {
+      set.clear();
+      for (const b of bitsOf(row, row.default)) set.add(b);
+      continue;
+    }
+    if (word === 'none') {
+      set.clear();
+      continue;
+    }
+    if (!/^[+-]/.test(word)) return new ParamError(`Missing '+' or '-' (${word})\n`);
+    const bit = row.bits?.find((b) => b.name === word.slice(1).toLowerCase());
+    if (bit === undefined) return new ParamError(`Unknown ${row.name} bit (${word})\n`);
+    if (word[0] === '+') set.add(bit.name);
+    else set.delete(bit.name);
+  }
+  const names = (row.bits ?? []).filter((b) => set.has(b.name)).map((b) => `+${b.name}`);
+  return names.length === 0 ? 'none' : names.join(',');
+}
+
+/** The bits that are on in a canonical text. */
+export function bitsOf(_row: ParamRow, text: string): string[] {
+  return text === 'none' ? [] : text.split(',').map((b) => b.slice(1));
+}
+
+/** The tags that a canonical vsl_mask text leaves out. */
+export function maskedTags(text: string): string[] {
+  return text === '' || text === 'none' ? [] : text.split(',').map((t) => t.slice(1));
+}
+
+function parseMask(text: string, old: string): string | ParamError {
+  let masked = new Set<string>(maskedTags(old));
+  for (const piece of text.split(',')) {
+    const word = piece.trim();
+    if (word === 'default') {
+      masked = new Set<string>(MASKED_BY_DEFAULT);
+      continue;
+    }
+    if (!/^[+-]/.test(word)) return new ParamError(`Missing '+' or '-' (${word})\n`);
+    const name = word.slice(1).toLowerCase();
+    const tag = TAGS.find((t) => t.name.toLowerCase() === name);
+    if (tag === undefined) return new ParamError(`Unknown VSL tag (${word})\n`);
+    if (word[0] === '-') masked.add(tag.name);
+    else masked.delete(tag.name);
+  }
+  const names = TAGS.filter((t) => masked.has(t.name)).map((t) => `-${t.name}`);
+  return names.length === 0 ? 'none' : names.join(',');
+}
+
+/** Checks a number against the row's bounds; the texts differ by type as the field's do. */
+function checkBounds(row: ParamRow, value: number): ParamError | null {
+  const continuous = row.type === 'timeout' || row.type === 'real';
+  const end = row.type === 'bytes' ? '\n\n' : '\n';
+  if (row.min !== undefined && value < limitOf(row.type, row.min)) {
+    return new ParamError(
+      continuous ? `Must be greater or equal to ${row.min}\n` : `Must be at least ${row.min}\n`,
+    );
+  }
+  if (row.max !== undefined && value > limitOf(row.type, row.max)) {
+    const max = row.type === 'bytes' ? formatBytes(limitOf(row.type, row.max)) : row.max;
+    return new ParamError(
+      continuous ? `Must be less than or equal to ${max}\n` : `Must be no more than ${max}${end}`,
+    );
+  }
+  return null;
+}
+
+function limitOf(type: ParamType, text: string): number {
+  if (type !== 'bytes') return Number(text);
+  const n = parseBytes(text);
+  return typeof n === 'number' ? n : 0;
+}
+
+/** Parses what an operator gave for `row`; `old` is the present value (bit sets start from it). */
+export function parseValue(row: ParamRow, text: string, old: ParamValue): ParamValue | ParamError {
+  switch (row.type) {
+    case 'timeout':
+    case 'real': {
+      const n = row.type === 'timeout' ? parseDuration(text) : parseReal(text);
+      return typeof n === 'number' ? (checkBounds(row, n) ?? n) : n;
+    }
+    case 'uint': {
+      const t = text.trim().toLowerCase();
+      if (t === 'unlimited') return checkBounds(row, UNLIMITED) ?? UNLIMITED;
+      if (!/^\d+$/.test(t)) return new ParamError(`Not a number (${text})\n`);
+      const n = Math.min(Number(t), UNLIMITED);
+      return checkBounds(row, n) ?? n;
+    }
+    case 'bytes': {
+      const n = parseBytes(text);
+      if (typeof n === 'number') return checkBounds(row, n) ?? n;
+      return new ParamError(`Could not convert to bytes.\n${n.text}\n  Try something like '80k' or '120M'\n`);
+    }
+    case 'bool': {
+      const word = text.toLowerCase();
+      if (TRUE_WORDS.includes(word)) return true;
+      if (FALSE_WORDS.includes(word)) return false;
+      return new ParamError('use "on" or "off"\n');
+    }
+    case 'bits':
+      return parseBits(row, text, bitsOf(row, String(old)));
+    case 'mask':
+      return parseMask(text, String(old));
+    case 'string':
+    case 'storage':
+      return text;
+  }
+}
+
+function parseReal(text: string): number | ParamError {
+  return /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(text)
+    ? Number(text)
+    : new ParamError(`Invalid number (${text})\n`);
+}
+
+/** A value as param.show prints it, without its unit. */
+export function formatValue(row: ParamRow, value: ParamValue): string {
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  if (typeof value === 'string') return value;
+  switch (row.type) {
+    case 'timeout':
+      return value.toFixed(3);
+    case 'bytes':
+      return formatBytes(value);
+    case 'uint':
+      return value === UNLIMITED ? 'unlimited' : String(value);
+    default:
+      return String(value);
+  }
+}
