@@ -62,8 +62,20 @@ export interface CompiledProgram {
 
 /** The states in the order of their ids; `runState` takes an index into this list. */
 export const STATES = [
-  'recv', 'pipe', 'pass', 'hash', 'purge', 'miss', 'hit', 'deliver', 'synth',
-  'backend_fetch', 'backend_response', 'backend_error', 'init', 'fini',
+  'recv',
+  'pipe',
+  'pass',
+  'hash',
+  'purge',
+  'miss',
+  'hit',
+  'deliver',
+  'synth',
+  'backend_fetch',
+  'backend_response',
+  'backend_error',
+  'init',
+  'fini',
 ] as const;
 export type StateName = (typeof STATES)[number];
 

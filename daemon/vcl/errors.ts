@@ -1,0 +1,222 @@
+// Diagnostics of the config compiler: where, what, and how to fix it, for a person.
+//
+// A span points into a SourceFile, which knows the file that included it; formatting prints the source line
+// with a caret under the span, as the field's compiler does. The compiler reports several in one run and
+// throws nothing else: CompileStop is internal and ends one declaration or statement.
+
+/** One text of the program. `parent` is the include that brought it in. */
+export class SourceFile {
+  readonly name: string;
+  readonly text: string;
+  readonly index: number;
+  readonly parent: Span | null;
+  /** Language version of this file, 40 or 41: its own `vcl` line, else that of the file that included it. */
+  syntax: number;
+  #lines: number[] | null = null;
+
+  constructor(name: string, text: string, index: number, parent: Span | null) {
+    this.name = name;
+    this.text = text;
+    this.index = index;
+    this.parent = parent;
+    this.syntax = parent === null ? 41 : parent.file.syntax;
+  }
+
+  /** 1-based line and column (in characters) of an offset. */
+  locate(offset: number): { line: number; column: number } {
+    if (this.#lines === null) {
+      const lines = [0];
+      for (let i = this.text.indexOf('\n'); i >= 0; i = this.text.indexOf('\n', i + 1)) lines.push(i + 1);
+      this.#lines = lines;
+    }
+    let lo = 0;
+    let hi = this.#lines.length - 1;
+    while (lo < hi) {
+      const mid = (lo + hi + 1) >> 1;
+      if ((this.#lines[mid] as number) <= offset) lo = mid;
+      else hi = mid - 1;
+    }
+    return { line: lo + 1, column: offset - (this.#lines[lo] as number) + 1 };
+  }
+
+  /** Text of a 1-based line, without its end. */
+  line(n: number): string {
+    const at = this.locate(0) && (this.#lines as number[])[n - 1];
+    if (at === undefined) return '';
+    const end = this.text.indexOf('\n', at);
+    return this.text.slice(at, end < 0 ? undefined : end).replace(/\r$/, '');
+  }
+}
+
+export interface Span {
+  file: SourceFile;
+  start: number;
+  end: number;
+}
+
+/** One finding. Lines and columns count from 1; `endColumn` is the last column of the span on its line. */
+export interface Diagnostic {
+  severity: 'error' | 'warning';
+  /** Stable slug, for tests and tools. */
+  code: string;
+  message: string;
+  file: string;
+  line: number;
+  column: number;
+  endColumn: number;
+  source: string;
+  hint?: string;
+  /** Places that explain the finding (first definition, call chain), nearest first. */
+  related: {
+    message: string;
+    file: string;
+    line: number;
+    column: number;
+    source: string;
+    endColumn: number;
+  }[];
+  /** How the file came in, innermost include first. */
+  includedFrom: { file: string; line: number; column: number }[];
+}
+
+function place(span: Span): {
+  file: string;
+  line: number;
+  column: number;
+  endColumn: number;
+  source: string;
+} {
+  const { line, column } = span.file.locate(span.start);
+  const source = span.file.line(line);
+  const width = Math.max(1, Math.min(span.end - span.start, source.length - column + 1));
+  return { file: span.file.name, line, column, endColumn: column + width - 1, source };
+}
+
+export interface Note {
+  message: string;
+  span: Span;
+}
+
+export function makeDiagnostic(
+  severity: 'error' | 'warning',
+  code: string,
+  message: string,
+  span: Span,
+  hint?: string,
+  notes: Note[] = [],
+): Diagnostic {
+  const includedFrom: Diagnostic['includedFrom'] = [];
+  for (let p = span.file.parent; p !== null; p = p.file.parent) {
+    includedFrom.push({ file: p.file.name, ...p.file.locate(p.start) });
+  }
+  const d: Diagnostic = {
+    severity,
+    code,
+    message,
+    ...place(span),
+    related: notes.map((n) => ({ message: n.message, ...place(n.span) })),
+    includedFrom,
+  };
+  if (hint !== undefined) d.hint = hint;
+  return d;
+}
+
+/** Ends the current statement or declaration after its error was reported. */
+export class CompileStop extends Error {
+  constructor() {
+    super('compile stop');
+    this.name = 'CompileStop';
+  }
+}
+
+const MAX_REPORTED = 50;
+
+/** Collects the findings of one compilation. */
+export class Reporter {
+  readonly errors: Diagnostic[] = [];
+  readonly warnings: Diagnostic[] = [];
+
+  error(code: string, message: string, span: Span, hint?: string, notes?: Note[]): void {
+    if (this.errors.length >= MAX_REPORTED) return;
+    const d = makeDiagnostic('error', code, message, span, hint, notes);
+    const twice = this.errors.some((e) => e.file === d.file && e.line === d.line && e.column === d.column);
+    if (!twice) this.errors.push(d);
+  }
+
+  warn(code: string, message: string, span: Span, hint?: string, notes?: Note[]): void {
+    this.warnings.push(makeDiagnostic('warning', code, message, span, hint, notes));
+  }
+
+  /** Reports and abandons the current construct. */
+  fail(code: string, message: string, span: Span, hint?: string, notes?: Note[]): never {
+    this.error(code, message, span, hint, notes);
+    throw new CompileStop();
+  }
+}
+
+/** The source line and a line of markers below it; tabs are kept so that the caret stays in place. */
+function excerpt(source: string, column: number, endColumn: number): string {
+  let marks = '';
+  for (let i = 1; i <= source.length; i++) {
+    const c = source.charAt(i - 1);
+    marks += i >= column && i <= endColumn ? '#' : c === '\t' ? '\t' : '-';
+  }
+  if (column > source.length) marks += '#';
+  return `${source}\n${marks}\n`;
+}
+
+function header(p: { file: string; line: number; column: number; endColumn: number }): string {
+  const to = p.endColumn > p.column ? ` -- (Pos ${p.endColumn})` : '';
+  return `('${p.file}' Line ${p.line} Pos ${p.column})${to}\n`;
+}
+
+/** The message an operator sees: every finding with its place, caret, hint and include chain. */
+export function formatDiagnostics(diagnostics: readonly Diagnostic[]): string {
+  if (diagnostics.length === 0) return '';
+  let out = 'Message from VCC-compiler:\n';
+  for (const d of diagnostics) {
+    out += `${d.severity === 'warning' ? 'Warning: ' : ''}${d.message}\n`;
+    out += header(d) + excerpt(d.source, d.column, d.endColumn);
+    for (const i of d.includedFrom) out += `Included from: ('${i.file}' Line ${i.line} Pos ${i.column})\n`;
+    for (const r of d.related)
+      out += `\n${r.message}\n${header(r)}${excerpt(r.source, r.column, r.endColumn)}`;
+    if (d.hint !== undefined) out += `Hint: ${d.hint}\n`;
+    out += '\n';
+  }
+  return out;
+}
+
+/** The nearest of `names` to a misspelt one, or null: at most a third of the letters may differ. */
+export function nearest(name: string, names: Iterable<string>): string | null {
+  let best: string | null = null;
+  let bestDistance = Math.max(1, Math.floor(name.length / 3)) + 1;
+  for (const candidate of names) {
+    if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
+    const d = distance(name.toLowerCase(), candidate.toLowerCase());
+    if (d < bestDistance) {
+      best = candidate;
+      bestDistance = d;
+    }
+  }
+  return best;
+}
+
+/** Edit distance in which swapping two neighbours counts once. */
+function distance(a: string, b: string): number {
+  let before: number[] = [];
+  let prev = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+      let v = Math.min((prev[j] as number) + 1, (row[j - 1] as number) + 1, (prev[j - 1] as number) + cost);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        v = Math.min(v, (before[j - 2] as number) + 1);
+      }
+      row.push(v);
+    }
+    before = prev;
+    prev = row;
+  }
+  return prev[b.length] as number;
+}

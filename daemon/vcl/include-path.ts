@@ -1,0 +1,87 @@
+// Where included files come from: vcl_path, "./" names and +glob. Reading is behind an interface so that the
+// manager can serve files from its own rules and tests from memory.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
+import { fnmatch } from './runtime/fnmatch.ts';
+
+export interface FoundFile {
+  /** Full name, the identity of the file in messages and for the loop check. */
+  name: string;
+  text: string;
+}
+
+export interface PathReader {
+  /** The file, or the reason why not. */
+  resolve(name: string, from: string): FoundFile | string;
+  /** Names of the entries of a directory; empty when it cannot be read. */
+  list(directory: string): string[];
+  /** Directory in which a relative glob starts. */
+  base(from: string): string;
+}
+
+export interface ReaderOptions {
+  /** Directories of relative names, in order. */
+  vclPath?: readonly string[] | undefined;
+  /** Reads a file by its full name; throws with a `code` like fs does. Default: the file system, as UTF-8. */
+  readFile?: ((path: string) => string) | undefined;
+  readDir?: ((path: string) => string[]) | undefined;
+}
+
+const REASONS: Record<string, string> = {
+  ENOENT: 'No such file or directory',
+  EACCES: 'Permission denied',
+  EISDIR: 'Is a directory',
+  ENOTDIR: 'Not a directory',
+};
+
+export function fileReader(options: ReaderOptions): PathReader {
+  const read = options.readFile ?? ((path: string) => readFileSync(path, 'utf8'));
+  const dir = options.readDir ?? ((path: string) => readdirSync(path));
+  const path = options.vclPath ?? [];
+  return {
+    resolve(name, from) {
+      let candidates: string[];
+      if (isAbsolute(name)) candidates = [name];
+      else if (name.startsWith('./')) candidates = [join(dirname(from), name)];
+      else candidates = path.length > 0 ? path.map((p) => join(p, name)) : [name];
+      let reason = 'No such file or directory';
+      for (const full of candidates) {
+        try {
+          return { name: full, text: read(full) };
+        } catch (e) {
+          const code = (e as { code?: string }).code ?? '';
+          reason = REASONS[code] ?? (code || 'cannot be read');
+          if (code !== 'ENOENT') break;
+        }
+      }
+      return reason;
+    },
+    list(directory) {
+      try {
+        return dir(directory).sort();
+      } catch {
+        return [];
+      }
+    },
+    base(from) {
+      return dirname(from);
+    },
+  };
+}
+
+/** Full names that match a pattern, sorted. "./" patterns are relative to `from`, others to the root. */
+export function globSync(pattern: string, from: string, reader: PathReader): string[] {
+  const full = isAbsolute(pattern) ? pattern : join(reader.base(from), pattern);
+  let found = [full.startsWith('/') ? '/' : '.'];
+  for (const part of full.split('/').filter((p) => p !== '')) {
+    const wild = /[*?[]/.test(part);
+    const next: string[] = [];
+    for (const d of found) {
+      if (!wild) next.push(join(d, part));
+      else for (const e of reader.list(d)) if (fnmatch(part, e, true, false, true)) next.push(join(d, e));
+    }
+    found = next;
+  }
+  return found.filter((f) => reader.list(dirname(f)).includes(f.slice(f.lastIndexOf('/') + 1))).sort();
+}

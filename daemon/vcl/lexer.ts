@@ -1,0 +1,190 @@
+// Lexer of the config language: a SourceFile becomes tokens with offsets into it.
+//
+// Never throws on bytes: a bad character or an unterminated string is reported and skipped. String contents
+// become byte strings (one character a byte, UTF-8), because header values are bytes. Words are names with
+// letters, digits, "_" and "-"; so `a-b` is one name and `a - b` is a subtraction, as in the field.
+
+import type { Reporter, SourceFile, Span } from './errors.ts';
+
+export type TokenKind = 'id' | 'int' | 'real' | 'string' | 'blob' | 'op' | 'eof';
+
+export interface Token {
+  kind: TokenKind;
+  /** The token as written; for strings and blobs see `value`. */
+  text: string;
+  /** Content of a string (byte string) or of a blob (base64 text). */
+  value: string;
+  file: SourceFile;
+  start: number;
+  end: number;
+}
+
+const OPERATORS = [
+  '<<',
+  '>>',
+  '++',
+  '--',
+  '==',
+  '!=',
+  '<=',
+  '>=',
+  '!~',
+  '&&',
+  '||',
+  '+=',
+  '-=',
+  '*=',
+  '/=',
+  '{',
+  '}',
+  '(',
+  ')',
+  '[',
+  ']',
+  '*',
+  '+',
+  '-',
+  '/',
+  '%',
+  '>',
+  '<',
+  '=',
+  ';',
+  '!',
+  '&',
+  '.',
+  '|',
+  '~',
+  ',',
+  ':',
+];
+
+const NON_ASCII = /[^\x00-\x7f]/;
+
+/** Characters above ASCII as their UTF-8 bytes, one character each. */
+export function byteString(text: string): string {
+  return NON_ASCII.test(text) ? Buffer.from(text, 'utf8').latin1Slice() : text;
+}
+
+export function spanOf(from: Token, to: Token = from): Span {
+  return to.file === from.file && to.end >= from.start
+    ? { file: from.file, start: from.start, end: to.end }
+    : { file: from.file, start: from.start, end: from.end };
+}
+
+const BLANK = /[ \t\r\n\f\v]+/y;
+const WORD = /[A-Za-z][A-Za-z0-9_-]*/y;
+const NUMBER = /\d+(?:\.\d*)?/y;
+const BLOB = /:([A-Za-z0-9+/=]*)(:?)/y;
+
+function match(re: RegExp, text: string, at: number): RegExpExecArray | null {
+  re.lastIndex = at;
+  return re.exec(text);
+}
+
+/** All tokens of a file; the last is `eof`. */
+export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
+  const text = file.text;
+  const out: Token[] = [];
+  const push = (kind: TokenKind, start: number, end: number, value = ''): void => {
+    out.push({ kind, text: text.slice(start, end), value, file, start, end });
+  };
+  const bad = (code: string, message: string, start: number, end: number): void => {
+    reporter.error(code, message, { file, start, end });
+  };
+  let i = 0;
+  while (i < text.length) {
+    const blank = match(BLANK, text, i);
+    if (blank !== null) {
+      i += blank[0].length;
+      continue;
+    }
+    const c = text.charAt(i);
+    const two = text.slice(i, i + 2);
+    if (c === '#' || two === '//') {
+      const nl = text.indexOf('\n', i);
+      i = nl < 0 ? text.length : nl + 1;
+      continue;
+    }
+    if (two === '/*') {
+      const nested = text.indexOf('/*', i + 2);
+      const close = text.indexOf('*/', i + 2);
+      if (close < 0) {
+        bad('unterminated-comment', 'Unterminated /* ... */ comment, starting at', i, i + 2);
+        break;
+      }
+      if (nested >= 0 && nested < close) {
+        bad('nested-comment', '/* ... */ comments cannot be nested', nested, nested + 2);
+      }
+      i = close + 2;
+      continue;
+    }
+    if (two === 'C{') {
+      const close = text.indexOf('}C', i + 2);
+      bad('inline-c', 'Inline-C not allowed', i, i + 2);
+      i = close < 0 ? text.length : close + 2;
+      continue;
+    }
+    const long = two === '{"' ? '"}' : text.startsWith('"""', i) ? '"""' : null;
+    if (long !== null) {
+      const open = long === '"}' ? 2 : 3;
+      const close = text.indexOf(long, i + open);
+      if (close < 0) {
+        bad('unterminated-string', 'Unterminated long-string, starting at', i, i + open);
+        break;
+      }
+      push('string', i, close + long.length, byteString(text.slice(i + open, close)));
+      i = close + long.length;
+      continue;
+    }
+    if (c === '"') {
+      let j = i + 1;
+      while (j < text.length && text[j] !== '"' && text[j] !== '\n') j++;
+      if (text[j] !== '"') {
+        bad('unterminated-string', 'Unterminated string, starting at', i, i + 1);
+        push('string', i, j, byteString(text.slice(i + 1, j)));
+        i = j;
+        continue;
+      }
+      push('string', i, j + 1, byteString(text.slice(i + 1, j)));
+      i = j + 1;
+      continue;
+    }
+    const word = match(WORD, text, i);
+    if (word !== null) {
+      push('id', i, i + word[0].length);
+      i += word[0].length;
+      continue;
+    }
+    const number = match(NUMBER, text, i);
+    if (number !== null) {
+      push(number[0].includes('.') ? 'real' : 'int', i, i + number[0].length);
+      i += number[0].length;
+      continue;
+    }
+    if (c === ':') {
+      const blob = match(BLOB, text, i) as RegExpExecArray;
+      if (blob[2] !== ':') bad('blob', 'Missing colon at end of BLOB:', i, i + 1);
+      push('blob', i, i + blob[0].length, blob[1] as string);
+      i += blob[0].length;
+      continue;
+    }
+    const op = OPERATORS.find((o) => text.startsWith(o, i));
+    if (op !== undefined) {
+      push('op', i, i + op.length);
+      i += op.length;
+      continue;
+    }
+    const code = text.codePointAt(i) as number;
+    const width = code > 0xffff ? 2 : 1;
+    bad(
+      'bad-character',
+      `Syntax error at character ${JSON.stringify(String.fromCodePoint(code))}`,
+      i,
+      i + width,
+    );
+    i += width;
+  }
+  push('eof', text.length, text.length);
+  return out;
+}

@@ -1,0 +1,211 @@
+// Expression half of the parser, in the field's precedence: || under && under ! under one comparison under
+// + - under * / %. A comparison does not chain (`a > 0 == true` is an error), and `!` takes a whole one.
+
+import type { Arg, BinaryOp, Expr, PathExpr, PathPart } from './ast.ts';
+import { nearest, type Span } from './errors.ts';
+import { spanOf, type Token, type TokenKind } from './lexer.ts';
+import type { TokenStream } from './token-stream.ts';
+
+const COMPARE = new Set(['==', '!=', '<', '>', '<=', '>=', '~', '!~']);
+const MAX_DEPTH = 200;
+
+function join(a: Span, b: Span): Span {
+  return b.file === a.file && b.end > a.start ? { file: a.file, start: a.start, end: b.end } : a;
+}
+
+export class ExprParser {
+  protected readonly ts: TokenStream;
+  #depth = 0;
+
+  constructor(ts: TokenStream) {
+    this.ts = ts;
+  }
+
+  protected at(kind: TokenKind, text: string): boolean {
+    const t = this.ts.peek();
+    return t.kind === kind && t.text === text;
+  }
+
+  protected expected(what: string, got: Token): never {
+    const text = got.kind === 'eof' ? 'the end of the file' : `'${got.text}'`;
+    this.ts.reporter.fail('syntax', `Expected ${what} got ${text}`, spanOf(got));
+  }
+
+  protected op(text: string): Token {
+    const t = this.ts.peek();
+    if (t.kind !== 'op' || t.text !== text) this.expected(`'${text}'`, t);
+    return this.ts.next();
+  }
+
+  protected name(what: string): PathPart {
+    const t = this.ts.peek();
+    if (t.kind !== 'id') this.expected(what, t);
+    this.ts.next();
+    return { text: t.text, quoted: false, span: spanOf(t) };
+  }
+
+  protected suggestion(word: string, known: Iterable<string>): string | undefined {
+    const near = nearest(word, known);
+    return near === null ? undefined : `Did you mean '${near}'?`;
+  }
+
+  protected path(): PathExpr {
+    const parts = [this.name('a name')];
+    while (this.at('op', '.')) {
+      this.ts.next();
+      const t = this.ts.peek();
+      if (t.kind === 'string') {
+        this.ts.next();
+        parts.push({ text: t.value, quoted: true, span: spanOf(t) });
+      } else {
+        parts.push(this.name('a name after the dot'));
+      }
+    }
+    const first = parts[0] as PathPart;
+    return { k: 'path', parts, span: join(first.span, (parts.at(-1) as PathPart).span) };
+  }
+
+  protected args(): Arg[] {
+    const out: Arg[] = [];
+    this.op('(');
+    while (!this.at('op', ')')) {
+      const t = this.ts.peek();
+      const eq = this.ts.peek(1);
+      if (t.kind === 'id' && eq.kind === 'op' && eq.text === '=') {
+        this.ts.next();
+        this.ts.next();
+        out.push({ name: t.text, nameSpan: spanOf(t), value: this.expr() });
+      } else {
+        out.push({ name: null, nameSpan: null, value: this.expr() });
+      }
+      if (!this.at('op', ',')) break;
+      this.ts.next();
+    }
+    this.op(')');
+    return out;
+  }
+
+  expr(): Expr {
+    if (++this.#depth > MAX_DEPTH) {
+      this.#depth = 0;
+      this.ts.reporter.fail('nesting', 'Expression nested too deeply', spanOf(this.ts.peek()));
+    }
+    let left = this.and();
+    while (this.at('op', '||')) left = this.binary(left, () => this.and());
+    this.#depth--;
+    return left;
+  }
+
+  private binary(left: Expr, right: () => Expr): Expr {
+    const op = this.ts.next();
+    const r = right();
+    return {
+      k: 'binary',
+      op: op.text as BinaryOp,
+      left,
+      right: r,
+      opSpan: spanOf(op),
+      span: join(left.span, r.span),
+    };
+  }
+
+  private and(): Expr {
+    let left = this.not();
+    while (this.at('op', '&&')) left = this.binary(left, () => this.not());
+    return left;
+  }
+
+  private not(): Expr {
+    if (!this.at('op', '!')) return this.compare();
+    const op = this.ts.next();
+    const value = this.compare();
+    return { k: 'not', value, span: join(spanOf(op), value.span) };
+  }
+
+  private compare(): Expr {
+    const left = this.sum();
+    const t = this.ts.peek();
+    if (t.kind !== 'op' || !COMPARE.has(t.text)) return left;
+    return this.binary(left, () => this.sum());
+  }
+
+  private sum(): Expr {
+    let left = this.product();
+    while (this.at('op', '+') || this.at('op', '-')) left = this.binary(left, () => this.product());
+    return left;
+  }
+
+  private product(): Expr {
+    let left = this.unary();
+    while (this.at('op', '*') || this.at('op', '/') || this.at('op', '%')) {
+      left = this.binary(left, () => this.unary());
+    }
+    return left;
+  }
+
+  private unary(): Expr {
+    if (!this.at('op', '-')) return this.suffixed();
+    const op = this.ts.next();
+    const value = this.suffixed();
+    return { k: 'negate', value, span: join(spanOf(op), value.span) };
+  }
+
+  protected suffixed(): Expr {
+    let e = this.primary();
+    for (;;) {
+      if (this.at('op', '(') && (e.k === 'path' || e.k === 'member')) {
+        const open = spanOf(this.ts.peek());
+        const args = this.args();
+        e = { k: 'call', callee: e, args, open, span: join(e.span, spanOf(this.ts.last())) };
+      } else if (this.at('op', '.') && e.k !== 'path') {
+        this.ts.next();
+        const name = this.name('the name of a method');
+        e = { k: 'member', object: e, name, span: join(e.span, name.span) };
+      } else {
+        return e;
+      }
+    }
+  }
+
+  protected primary(): Expr {
+    const t = this.ts.peek();
+    switch (t.kind) {
+      case 'id':
+        return this.path();
+      case 'string':
+        this.ts.next();
+        return { k: 'string', value: t.value, span: spanOf(t) };
+      case 'blob':
+        this.ts.next();
+        return { k: 'blob', value: t.value, span: spanOf(t) };
+      case 'int':
+      case 'real': {
+        this.ts.next();
+        const u = this.ts.peek();
+        const unit = u.kind === 'id' ? this.ts.next() : null;
+        return {
+          k: 'number',
+          real: t.kind === 'real',
+          text: t.text,
+          unit: unit === null ? null : unit.text,
+          unitSpan: unit === null ? null : spanOf(unit),
+          span: spanOf(t, unit ?? t),
+        };
+      }
+      case 'op':
+        if (t.text === '(') {
+          this.ts.next();
+          const value = this.expr();
+          const close = this.op(')');
+          return { k: 'paren', value, span: spanOf(t, close) };
+        }
+        if (t.text === '-') {
+          // Only in fields of declarations: expressions take the sign in unary().
+          this.ts.next();
+          const value = this.primary();
+          return { k: 'negate', value, span: join(spanOf(t), value.span) };
+        }
+    }
+    return this.expected('a value', t);
+  }
+}
