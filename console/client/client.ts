@@ -1,0 +1,335 @@
+// A connection to a daemon's manager: hello, challenge, commands, log and counter subscriptions.
+//
+// One Client is one connection; it never reconnects (reconnecting-client.ts does). Awkward: a Unix socket is
+// reached through its directory's descriptor when its path is longer than the kernel takes, and the loss of
+// the connection fails every command in flight and ends every subscription exactly once.
+
+import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { connect as netConnect, type Socket } from 'node:net';
+import WebSocket from 'ws';
+import { decodeServerMessage } from '../../protocol/codec.ts';
+import { ProtocolError } from '../../protocol/errors.ts';
+import {
+  type CounterInfo,
+  type CounterSubscription,
+  type ErrorCode,
+  type LogSubscription,
+  PROTOCOL_VERSION,
+  type ServerMessage,
+} from '../../protocol/messages.ts';
+import { resolveWorkdir, WORKDIR_FILES } from '../../protocol/workdir.ts';
+
+export interface ConnectOptions {
+  /** Working directory of the daemon, as -n gives it; the default one when neither it nor address is given. */
+  dir?: string | undefined;
+  /** host:port of a --console listener, instead of dir. */
+  address?: string | undefined;
+  /** File with the secret of `address`. */
+  secretFile?: string | undefined;
+  /** Seconds until the connection must be up and welcomed; 5 when absent. */
+  timeout?: number | undefined;
+  /** Name of the program, for the daemon's log. */
+  name?: string | undefined;
+}
+
+export interface CommandReply {
+  /** Status of varnish-cli(7): 200 is success. */
+  status: number;
+  body: string;
+}
+
+export interface SubscriptionError {
+  code: ErrorCode;
+  message: string;
+  detail?: string | undefined;
+}
+
+export interface LogHandlers {
+  /** A binary frame of transactions, for protocol/log-frame.ts. */
+  frame(data: Uint8Array): void;
+  /** The subscription is in place. */
+  ready?(): void;
+  /** Records this subscriber will not see. */
+  lost?(records: number, reason: 'overrun' | 'backpressure' | 'rate'): void;
+  /** Over: nothing more comes. Without an error when it was asked for or the log was read to its end. */
+  end?(error: SubscriptionError | null): void;
+}
+
+export interface StatHandlers {
+  /** Describes the values that follow; comes again when the set of counters changes. */
+  counters(info: CounterInfo[]): void;
+  /** `at` is epoch seconds; values are decimal texts in the order of the last counters(). */
+  values(at: number, values: string[]): void;
+  ready?(): void;
+  end?(error: SubscriptionError | null): void;
+}
+
+export interface Subscription {
+  readonly id: number;
+  /** Ends it; `end` of its handlers follows once. */
+  end(): void;
+}
+
+export type DaemonEvent = Extract<ServerMessage, { t: 'event' }>;
+
+/** Why a connection could not be made or was lost. */
+export class ConnectError extends Error {
+  /** `unreachable`: nobody answers there; `auth`: refused; `protocol`: not a daemon of this version. */
+  readonly kind: 'unreachable' | 'auth' | 'protocol' | 'closed';
+  constructor(kind: ConnectError['kind'], message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'ConnectError';
+    this.kind = kind;
+  }
+}
+
+const LOST: SubscriptionError = { code: 'internal', message: 'connection lost' };
+
+export class Client {
+  readonly server: string;
+  readonly version: string;
+  readonly identity: string;
+  /** State of the worker at the welcome. */
+  readonly state: 'running' | 'stopped';
+  /** Worker started, stopped, died; program changed. */
+  onEvent: ((event: DaemonEvent) => void) | null = null;
+  /** The connection is gone: null after close(), an error otherwise. Called once. */
+  onClose: ((error: ConnectError | null) => void) | null = null;
+  closed = false;
+  private readonly ws: WebSocket;
+  private readonly commands = new Map<
+    number,
+    { resolve: (reply: CommandReply) => void; reject: (error: Error) => void }
+  >();
+  private readonly logs = new Map<number, LogHandlers>();
+  private readonly stats = new Map<number, StatHandlers>();
+  private nextId = 1;
+  private closing = false;
+
+  constructor(ws: WebSocket, hello: ServerMessage & { t: 'hello' }, state: 'running' | 'stopped') {
+    this.ws = ws;
+    this.server = hello.server;
+    this.version = hello.version;
+    this.identity = hello.identity;
+    this.state = state;
+    ws.on('message', (data: Buffer, binary: boolean) => this.receive(data, binary));
+    ws.on('error', () => {});
+    ws.on('close', (code: number) => this.lose(code));
+  }
+
+  /** Runs one CLI line; rejects only when the connection is lost. */
+  command(line: string): Promise<CommandReply> {
+    if (this.closed) return Promise.reject(new ConnectError('closed', 'connection is closed'));
+    const id = this.nextId++;
+    return new Promise((resolve, reject) => {
+      this.commands.set(id, { resolve, reject });
+      this.send({ t: 'cmd', id, line });
+    });
+  }
+
+  /** Subscribes to the log; transactions come as binary frames. */
+  log(sub: LogSubscription, handlers: LogHandlers): Subscription {
+    const id = this.nextId++;
+    this.logs.set(id, handlers);
+    this.send({ t: 'log', id, log: sub });
+    return { id, end: () => this.endSubscription(id) };
+  }
+
+  /** Subscribes to counters. */
+  stat(sub: CounterSubscription, handlers: StatHandlers): Subscription {
+    const id = this.nextId++;
+    this.stats.set(id, handlers);
+    this.send({ t: 'stat', id, stat: sub });
+    return { id, end: () => this.endSubscription(id) };
+  }
+
+  /** Stops reading from the connection, so that backpressure reaches the daemon; resume() goes on. */
+  pause(): void {
+    this.ws.pause();
+  }
+
+  resume(): void {
+    this.ws.resume();
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.closing = true;
+    this.ws.close(1000);
+    // A peer that never answers the close must not keep the program alive.
+    setTimeout(() => this.ws.terminate(), 500).unref();
+  }
+
+  private endSubscription(id: number): void {
+    if (this.logs.has(id) || this.stats.has(id)) this.send({ t: 'end', id });
+  }
+
+  private send(message: unknown): void {
+    if (!this.closed) this.ws.send(JSON.stringify(message));
+  }
+
+  private receive(data: Buffer, binary: boolean): void {
+    if (binary) {
+      // The first four bytes of a log frame are its subscription (protocol/README.md).
+      if (data.length >= 4) this.logs.get(data.readUInt32LE(0))?.frame(data);
+      return;
+    }
+    const m = decodeServerMessage(data.toString('utf8'));
+    if (m instanceof ProtocolError) {
+      this.ws.close(1002);
+      return;
+    }
+    switch (m.t) {
+      case 'reply': {
+        const waiting = this.commands.get(m.id);
+        this.commands.delete(m.id);
+        waiting?.resolve({ status: m.status, body: m.body });
+        return;
+      }
+      case 'ok':
+        (this.logs.get(m.id) ?? this.stats.get(m.id))?.ready?.();
+        return;
+      case 'lost':
+        this.logs.get(m.id)?.lost?.(m.records, m.reason);
+        return;
+      case 'counters':
+        this.stats.get(m.id)?.counters(m.info);
+        return;
+      case 'values':
+        this.stats.get(m.id)?.values(m.at, m.values);
+        return;
+      case 'end':
+        this.finish(m.id, null);
+        return;
+      case 'event':
+        this.onEvent?.(m);
+        return;
+      case 'error':
+        if (m.id !== undefined) this.finish(m.id, { code: m.code, message: m.message, detail: m.detail });
+        return;
+      default:
+        return;
+    }
+  }
+
+  private finish(id: number, error: SubscriptionError | null): void {
+    const waiting = this.commands.get(id);
+    if (waiting !== undefined) {
+      this.commands.delete(id);
+      waiting.reject(new Error(error?.message ?? 'no reply'));
+      return;
+    }
+    const handlers = this.logs.get(id) ?? this.stats.get(id);
+    this.logs.delete(id);
+    this.stats.delete(id);
+    handlers?.end?.(error);
+  }
+
+  private lose(code: number): void {
+    if (this.closed) return;
+    this.closed = true;
+    const error = this.closing
+      ? null
+      : new ConnectError('closed', `connection closed by the daemon (${code})`);
+    for (const { reject } of this.commands.values()) {
+      reject(error ?? new ConnectError('closed', 'connection is closed'));
+    }
+    this.commands.clear();
+    const open = [...this.logs.values(), ...this.stats.values()];
+    this.logs.clear();
+    this.stats.clear();
+    for (const handlers of open) handlers.end?.(error === null ? null : LOST);
+    this.onClose?.(error);
+  }
+}
+
+/** host:port, [v6]:port or :port. Throws ConnectError for anything else. */
+export function parseAddress(address: string): { host: string; port: number } {
+  const m = /^(?:\[([^\]]+)\]|([^:\s]*))[:\s](\d+)$/.exec(address);
+  if (m === null) throw new ConnectError('unreachable', `"${address}" is not host:port`);
+  return { host: (m[1] ?? m[2]) || 'localhost', port: Number(m[3]) };
+}
+
+function openSocket(o: ConnectOptions): Socket {
+  if (o.address !== undefined) return netConnect(parseAddress(o.address));
+  const dir = resolveWorkdir(o.dir, process.env, process.getuid?.() ?? 0);
+  return netConnect(`${dir}/${WORKDIR_FILES.socket}`);
+}
+
+/** Connects, answers the challenge and waits for the welcome. Rejects with a ConnectError. */
+export function connect(o: ConnectOptions = {}): Promise<Client> {
+  return new Promise((resolve, reject) => {
+    const where = o.address ?? resolveWorkdir(o.dir, process.env, process.getuid?.() ?? 0);
+    let hello: (ServerMessage & { t: 'hello' }) | null = null;
+    let ws: WebSocket;
+    const fail = (error: ConnectError): void => {
+      clearTimeout(timer);
+      ws?.removeAllListeners('message').removeAllListeners('close');
+      ws?.terminate();
+      reject(error);
+    };
+    const timer = setTimeout(
+      () => fail(new ConnectError('unreachable', `${where}: no answer in time`)),
+      (o.timeout ?? 5) * 1000,
+    );
+    try {
+      ws = new WebSocket('ws://localhost/', {
+        createConnection: () => openSocket(o),
+        perMessageDeflate: false,
+        maxPayload: 64 << 20,
+        skipUTF8Validation: false,
+      });
+    } catch (cause) {
+      clearTimeout(timer);
+      reject(cause instanceof ConnectError ? cause : new ConnectError('unreachable', String(cause), cause));
+      return;
+    }
+    ws.on('error', (cause: NodeJS.ErrnoException) => {
+      const spoken = typeof cause.code === 'string' && cause.code.startsWith('HPE_');
+      fail(new ConnectError(spoken ? 'protocol' : 'unreachable', `${where}: ${cause.message}`, cause));
+    });
+    ws.on('close', (code: number) =>
+      fail(new ConnectError('protocol', `${where}: closed by the daemon (${code})`)),
+    );
+    ws.on('message', (data: Buffer) => {
+      const m = decodeServerMessage(data.toString('utf8'));
+      if (m instanceof ProtocolError) return fail(new ConnectError('protocol', `${where}: ${m.message}`));
+      if (m.t === 'error') {
+        const kind = m.code === 'auth-failed' || m.code === 'auth-required' ? 'auth' : 'protocol';
+        return fail(new ConnectError(kind, `${where}: ${m.message}`));
+      }
+      if (m.t === 'hello' && hello === null) {
+        hello = m;
+        if (m.v !== PROTOCOL_VERSION) {
+          return fail(new ConnectError('protocol', `${where}: the daemon speaks protocol version ${m.v}`));
+        }
+        ws.send(JSON.stringify({ t: 'hello', v: PROTOCOL_VERSION, client: o.name ?? 'proxyd-client' }));
+        if (m.auth === 'hmac-sha256') {
+          const mac = answer(o.secretFile, m.challenge ?? '');
+          if (mac instanceof ConnectError) return fail(mac);
+          ws.send(JSON.stringify({ t: 'auth', mac }));
+        }
+        return;
+      }
+      if (m.t === 'welcome' && hello !== null) {
+        clearTimeout(timer);
+        ws.removeAllListeners('message').removeAllListeners('close').removeAllListeners('error');
+        resolve(new Client(ws, hello, m.state));
+      }
+    });
+  });
+}
+
+function answer(secretFile: string | undefined, challenge: string): string | ConnectError {
+  if (secretFile === undefined) return new ConnectError('auth', 'the daemon asks for a secret; give -S FILE');
+  try {
+    return createHmac('sha256', readFileSync(secretFile)).update(challenge).digest('hex');
+  } catch (cause) {
+    return new ConnectError(
+      'auth',
+      `cannot read the secret ${secretFile}: ${(cause as Error).message}`,
+      cause,
+    );
+  }
+}
