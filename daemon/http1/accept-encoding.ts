@@ -1,0 +1,16 @@
+// Whether an Accept-Encoding value admits gzip (RFC 9110 section 12.5.3): named, or by x-gzip, with a weight
+// that is not zero.
+
+/** `value` is the joined field, or null when the client sent none. */
+export function acceptsGzip(value: string | null): boolean {
+  if (value === null) return false;
+  if (value === 'gzip') return true;
+  for (const member of value.split(',')) {
+    const [coding = '', ...params] = member.split(';');
+    const name = coding.trim().toLowerCase();
+    if (name !== 'gzip' && name !== 'x-gzip') continue;
+    const weight = params.map((p) => /^\s*q\s*=\s*([0-9.]+)\s*$/i.exec(p)?.[1]).find((q) => q !== undefined);
+    if (weight === undefined || Number(weight) > 0) return true;
+  }
+  return false;
+}

@@ -1,0 +1,97 @@
+// Directives of Cache-Control and like fields: a list over any of several lines, names in any case, values bare or
+// quoted (RFC 9111 section 5.2). Looks at the text in place; the common answer "not there" allocates nothing.
+
+import type { HttpMessage } from './message.ts';
+
+/** Longest delta-seconds that is believed; more counts as this much (RFC 9111 section 1.2.2). */
+export const MAX_DELTA = 2147483648;
+
+/**
+ * The value of directive `name` (lower case) in the fields named `key`: '' for a bare directive, null when it is
+ * not there. The first occurrence counts.
+ */
+export function directive(msg: HttpMessage, key: string, name: string): string | null {
+  for (let i = 0; i < msg.n; i++) {
+    if (msg.keys[i] !== key) continue;
+    const value = inList(msg.lines[i] as string, key.length + 1, name);
+    if (value !== null) return value;
+  }
+  return null;
+}
+
+/** Whether directive `name` is there, with or without a value. */
+export function hasDirective(msg: HttpMessage, key: string, name: string): boolean {
+  return directive(msg, key, name) !== null;
+}
+
+/**
+ * Seconds of a directive such as max-age: -1 when it is not there; 0 when its value is no number, since freshness
+ * that cannot be read is none.
+ */
+export function deltaSeconds(msg: HttpMessage, key: string, name: string): number {
+  const value = directive(msg, key, name);
+  return value === null ? -1 : parseDelta(value);
+}
+
+/** Non-negative integer seconds, cut to MAX_DELTA; 0 for anything else. */
+export function parseDelta(value: string): number {
+  let n = 0;
+  for (let i = 0; i < value.length; i++) {
+    const d = value.charCodeAt(i) - 48;
+    if (d < 0 || d > 9) return 0;
+    n = Math.min(n * 10 + d, MAX_DELTA);
+  }
+  return n;
+}
+
+function isBlank(c: number): boolean {
+  return c === 32 || c === 9;
+}
+
+function inList(line: string, from: number, name: string): string | null {
+  const end = line.length;
+  let p = from;
+  while (p < end) {
+    let c = line.charCodeAt(p);
+    if (isBlank(c) || c === 44) {
+      p++;
+      continue;
+    }
+    const start = p;
+    while (p < end) {
+      c = line.charCodeAt(p);
+      if (c === 44 || c === 61 || isBlank(c)) break;
+      p++;
+    }
+    const found = p - start === name.length && sameFolded(line, start, name);
+    // Blanks around "=" are no grammar, but a reader that skips them and one that does not must agree on the safe side.
+    while (p < end && isBlank(line.charCodeAt(p))) p++;
+    if (p >= end || line.charCodeAt(p) !== 61) {
+      if (found) return '';
+      if (p < end && line.charCodeAt(p) !== 44 && p === start) p++;
+      continue;
+    }
+    p++;
+    while (p < end && isBlank(line.charCodeAt(p))) p++;
+    const valueStart = p;
+    if (line.charCodeAt(p) === 34) {
+      p++;
+      while (p < end && line.charCodeAt(p) !== 34) p += line.charCodeAt(p) === 92 ? 2 : 1;
+      if (found) return line.slice(valueStart + 1, Math.min(p, end)).replace(/\\(.)/g, '$1');
+      p++;
+    } else {
+      while (p < end && line.charCodeAt(p) !== 44) p++;
+      if (found) return line.slice(valueStart, p).trimEnd();
+    }
+  }
+  return null;
+}
+
+function sameFolded(line: string, at: number, name: string): boolean {
+  for (let i = 0; i < name.length; i++) {
+    let c = line.charCodeAt(at + i);
+    if (c >= 65 && c <= 90) c += 32;
+    if (c !== name.charCodeAt(i)) return false;
+  }
+  return true;
+}

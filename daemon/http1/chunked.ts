@@ -1,0 +1,195 @@
+// Chunked coding (RFC 9112 section 7.1), incremental and strict: hex digits with an overflow check, no blank where
+// none belongs, CRLF after every chunk. Extensions and trailers are read past within bounds and dropped, never
+// merged into the head. The decoder hands out views of the caller's buffer and keeps no bytes itself.
+
+import { TOKEN_FOLD } from './field-names.ts';
+
+const CR = 13;
+const LF = 10;
+
+const S_SIZE_FIRST = 0;
+const S_SIZE = 1;
+const S_EXT = 2;
+const S_EXT_QUOTED = 3;
+const S_EXT_ESCAPE = 4;
+const S_SIZE_LF = 5;
+const S_DATA = 6;
+const S_DATA_CR = 7;
+const S_DATA_LF = 8;
+const S_TRAILER_START = 9;
+const S_TRAILER_NAME = 10;
+const S_TRAILER_VALUE = 11;
+const S_TRAILER_LF = 12;
+const S_END_LF = 13;
+const S_DONE = 14;
+const S_ERROR = 15;
+
+/** Most bytes of extensions in a whole body, and of trailers. */
+const MAX_EXTENSIONS = 4096;
+const MAX_TRAILERS = 8192;
+/** A size of more than 13 hex digits cannot be exact in a double; leading zeros count, so they are bounded too. */
+const MAX_DIGITS = 13;
+
+export type ChunkSink = (buf: Uint8Array, start: number, end: number) => void;
+
+export type ChunkError =
+  | 'size'
+  | 'size-overflow'
+  | 'extension'
+  | 'line-end'
+  | 'data-end'
+  | 'trailer'
+  | 'too-long';
+
+/** Value of a hex digit, 255 for any other byte. */
+const HEX = new Uint8Array(256).fill(255);
+for (let i = 0; i < 10; i++) HEX[48 + i] = i;
+for (let i = 0; i < 6; i++) {
+  HEX[65 + i] = 10 + i;
+  HEX[97 + i] = 10 + i;
+}
+
+/** One chunked body. Reusable through reset(). */
+export class ChunkedDecoder {
+  /** The last chunk and the trailers were read to their end. */
+  done = false;
+  error: ChunkError | null = null;
+  /** Bytes of data so far. */
+  total = 0;
+  private state = S_SIZE_FIRST;
+  private size = 0;
+  private digits = 0;
+  private extensions = 0;
+  private trailers = 0;
+
+  reset(): void {
+    this.done = false;
+    this.error = null;
+    this.total = 0;
+    this.state = S_SIZE_FIRST;
+    this.size = 0;
+    this.digits = 0;
+    this.extensions = 0;
+    this.trailers = 0;
+  }
+
+  /**
+   * Decodes buf[start, end), calling `sink` for each run of data.
+   * @returns bytes consumed: all of them, unless the body ended before or broke
+   */
+  decode(buf: Uint8Array, start: number, end: number, sink: ChunkSink): number {
+    let p = start;
+    while (p < end) {
+      if (this.state === S_DATA) {
+        const n = Math.min(this.size, end - p);
+        this.size -= n;
+        this.total += n;
+        if (this.size === 0) this.state = S_DATA_CR;
+        sink(buf, p, p + n);
+        p += n;
+        continue;
+      }
+      if (this.state >= S_DONE) break;
+      this.state = this.step(buf[p] as number);
+      if (this.error !== null) break;
+      p++;
+    }
+    return p - start;
+  }
+
+  /** One byte outside chunk data; returns the next state. */
+  private step(c: number): number {
+    switch (this.state) {
+      case S_SIZE_FIRST:
+      case S_SIZE: {
+        const d = HEX[c] as number;
+        if (d !== 255) {
+          if (++this.digits > MAX_DIGITS) return this.fail('size-overflow');
+          this.size = this.size * 16 + d;
+          return S_SIZE;
+        }
+        if (this.state === S_SIZE_FIRST) return this.fail('size');
+        if (c === CR) return S_SIZE_LF;
+        return c === 59 ? S_EXT : this.fail('size');
+      }
+      case S_EXT:
+      case S_EXT_QUOTED:
+      case S_EXT_ESCAPE:
+        return this.extension(c);
+      case S_SIZE_LF:
+        if (c !== LF) return this.fail('line-end');
+        this.digits = 0;
+        return this.size === 0 ? S_TRAILER_START : S_DATA;
+      case S_DATA_CR:
+        return c === CR ? S_DATA_LF : this.fail('data-end');
+      case S_DATA_LF:
+        return c === LF ? S_SIZE_FIRST : this.fail('data-end');
+      default:
+        return this.trailer(c);
+    }
+  }
+
+  /** Quoted strings are followed so that a CR or LF inside one is an error and not an end. */
+  private extension(c: number): number {
+    if (++this.extensions > MAX_EXTENSIONS) return this.fail('too-long');
+    if (c === CR && this.state === S_EXT) return S_SIZE_LF;
+    if ((c < 32 && c !== 9) || c === 127) return this.fail('extension');
+    if (this.state === S_EXT_ESCAPE) return S_EXT_QUOTED;
+    if (c === 34) return this.state === S_EXT ? S_EXT_QUOTED : S_EXT;
+    return c === 92 && this.state === S_EXT_QUOTED ? S_EXT_ESCAPE : this.state;
+  }
+
+  private trailer(c: number): number {
+    if (++this.trailers > MAX_TRAILERS) return this.fail('too-long');
+    switch (this.state) {
+      case S_TRAILER_START:
+        if (c === CR) return S_END_LF;
+        return TOKEN_FOLD[c] !== 0 ? S_TRAILER_NAME : this.fail('trailer');
+      case S_TRAILER_NAME:
+        if (c === 58) return S_TRAILER_VALUE;
+        return TOKEN_FOLD[c] !== 0 ? S_TRAILER_NAME : this.fail('trailer');
+      case S_TRAILER_VALUE:
+        if (c === CR) return S_TRAILER_LF;
+        return (c < 32 && c !== 9) || c === 127 ? this.fail('trailer') : S_TRAILER_VALUE;
+      case S_TRAILER_LF:
+        return c === LF ? S_TRAILER_START : this.fail('trailer');
+      default:
+        if (c !== LF) return this.fail('trailer');
+        this.done = true;
+        return S_DONE;
+    }
+  }
+
+  private fail(reason: ChunkError): number {
+    this.error = reason;
+    return S_ERROR;
+  }
+}
+
+/** Room that chunkHead needs at most. */
+export const CHUNK_HEAD_MAX = 16;
+/** What follows the data of every chunk. */
+export const CHUNK_END: Buffer = Buffer.from('\r\n', 'latin1');
+/** The last chunk, without trailers. */
+export const LAST_CHUNK: Buffer = Buffer.from('0\r\n\r\n', 'latin1');
+
+const HEX_DIGITS = Buffer.from('0123456789abcdef', 'latin1');
+
+/**
+ * Writes a chunk's size line into `buf` at `at`.
+ * @param length data bytes of the chunk, above 0: a chunk of 0 would end the body
+ * @returns bytes written
+ */
+export function chunkHead(buf: Uint8Array, at: number, length: number): number {
+  if (length <= 0) throw new Error(`a chunk of ${length} bytes would end the body`);
+  let digits = 1;
+  for (let n = length; n >= 16; n = Math.floor(n / 16)) digits++;
+  let n = length;
+  for (let i = digits - 1; i >= 0; i--) {
+    buf[at + i] = HEX_DIGITS[n % 16] as number;
+    n = Math.floor(n / 16);
+  }
+  buf[at + digits] = CR;
+  buf[at + digits + 1] = LF;
+  return digits + 2;
+}

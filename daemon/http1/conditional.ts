@@ -1,0 +1,41 @@
+// Conditional requests answered from a stored response (RFC 9110 section 13): If-None-Match as a list with weak
+// comparison, else If-Modified-Since. Pure functions over messages.
+
+import { parseDate } from './date.ts';
+import type { HttpMessage } from './message.ts';
+
+/** Whether the client's copy is as good as this 200 response, so that a 304 answers. */
+export function notModified(request: HttpMessage, response: HttpMessage): boolean {
+  const match = request.getAll('if-none-match');
+  if (match !== null) {
+    const etag = response.get('etag');
+    return etag === null ? false : listHasTag(match, etag);
+  }
+  const since = request.get('if-modified-since');
+  if (since === null) return false;
+  const asked = parseDate(since);
+  const modified = response.get('last-modified');
+  if (asked === null || modified === null) return false;
+  const stored = parseDate(modified);
+  return stored !== null && stored <= asked;
+}
+
+/** Makes a strong ETag weak: the bytes are no longer those the origin tagged. */
+export function weakenEtag(response: HttpMessage): void {
+  const etag = response.get('etag');
+  if (etag === null || etag.startsWith('W/')) return;
+  response.set('ETag', `W/${etag}`);
+}
+
+function listHasTag(list: string, etag: string): boolean {
+  if (list === etag) return true;
+  if (list.trim() === '*') return true;
+  const wanted = opaque(etag);
+  // Tags are quoted strings without escapes; commas may stand inside them.
+  for (const [tag] of list.matchAll(/(?:W\/)?"[^"]*"/g)) if (opaque(tag) === wanted) return true;
+  return false;
+}
+
+function opaque(etag: string): string {
+  return etag.startsWith('W/') ? etag.slice(2) : etag;
+}

@@ -1,0 +1,91 @@
+// HTTP dates (RFC 9110 section 5.6.7): IMF-fixdate out, the three historical formats in. Parsing never guesses: a
+// date that breaks the grammar is null, so that a broken Expires counts as already past.
+
+const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const;
+const LONG_DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
+
+function two(n: number): string {
+  return n < 10 ? `0${n}` : String(n);
+}
+
+/** "Sun, 06 Nov 1994 08:49:37 GMT" for a point in time in epoch seconds; fractions are cut. */
+export function formatHttpDate(at: number): string {
+  const d = new Date(Math.floor(at) * 1000);
+  const day = DAYS[d.getUTCDay()];
+  const month = MONTHS[d.getUTCMonth()];
+  const year = String(d.getUTCFullYear()).padStart(4, '0');
+  const time = `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}:${two(d.getUTCSeconds())}`;
+  return `${day}, ${two(d.getUTCDate())} ${month} ${year} ${time} GMT`;
+}
+
+/** Formats the current second once; the worker keeps one. */
+export class DateCache {
+  private second = -1;
+  private text = '';
+
+  /** @param now epoch seconds */
+  at(now: number): string {
+    const second = Math.floor(now);
+    if (second !== this.second) {
+      this.second = second;
+      this.text = formatHttpDate(second);
+    }
+    return this.text;
+  }
+}
+
+const IMF = /^(\w{3}), (\d\d) (\w{3}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/;
+const RFC850 = /^(\w{6,9}), (\d\d)-(\w{3})-(\d\d) (\d\d):(\d\d):(\d\d) GMT$/;
+const ASCTIME = /^(\w{3}) (\w{3}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})$/;
+
+/** Two-digit years: the century that puts the date at most 50 years ahead of `now` (RFC 9110 section 5.6.7). */
+function fullYear(two: number, now: number): number {
+  const current = new Date(now * 1000).getUTCFullYear();
+  const year = current - (current % 100) + two;
+  if (year > current + 50) return year - 100;
+  return year <= current - 50 ? year + 100 : year;
+}
+
+/**
+ * Epoch seconds of an HTTP date, or null when it is none.
+ * @param now epoch seconds, to place two-digit years
+ */
+export function parseHttpDate(text: string, now: number = Date.now() / 1000): number | null {
+  const comma = text.indexOf(',');
+  if (comma === 3) {
+    const m = IMF.exec(text);
+    if (m === null || !DAYS.includes(m[1] as (typeof DAYS)[number])) return null;
+    return epoch(Number(m[4]), m[3] as string, m[2] as string, m[5], m[6], m[7]);
+  }
+  if (comma > 3) {
+    const m = RFC850.exec(text);
+    if (m === null || !LONG_DAYS.includes(m[1] as (typeof LONG_DAYS)[number])) return null;
+    return epoch(fullYear(Number(m[4]), now), m[3] as string, m[2] as string, m[5], m[6], m[7]);
+  }
+  const m = ASCTIME.exec(text);
+  if (m === null || !DAYS.includes(m[1] as (typeof DAYS)[number])) return null;
+  return epoch(Number(m[7]), m[2] as string, m[3] as string, m[4], m[5], m[6]);
+}
+
+function epoch(
+  year: number,
+  monthName: string,
+  day: string,
+  hour: string | undefined,
+  minute: string | undefined,
+  second: string | undefined,
+): number | null {
+  const month = MONTHS.indexOf(monthName as (typeof MONTHS)[number]);
+  const d = Number(day);
+  const h = Number(hour);
+  const mi = Number(minute);
+  const s = Number(second);
+  // Second 60 is a leap second; it counts as the next second.
+  if (month < 0 || d < 1 || h > 23 || mi > 59 || s > 60) return null;
+  // Date.UTC takes years below 100 for 19xx; setUTCFullYear does not.
+  const date = new Date(0);
+  date.setUTCFullYear(year, month, d);
+  if (date.getUTCDate() !== d || date.getUTCMonth() !== month) return null;
+  return date.getTime() / 1000 + h * 3600 + mi * 60 + s;
+}

@@ -1,0 +1,102 @@
+// The ways a head can be malformed, one row each: what the log says and whether the peer still gets an answer.
+// Ids are positions and append only. This table never decides anything; the parser picks the row.
+
+import { latin1Text } from './latin1.ts';
+
+/** One way a head can break. */
+export interface HeadErrorRow {
+  /** Stable name, for tests and counters. */
+  readonly slug: string;
+  /** Log record that carries it: the offending field, or the raw head when the start line is unreadable. */
+  readonly record: 'BogoHeader' | 'HttpGarbage';
+  /** Text of a BogoHeader record; `%c` is the offending byte in hex, `%l` the first 20 bytes of the line. */
+  readonly text: string;
+  /** Status of the answer; 0 closes without one, since the rest of the head was never read. */
+  readonly status: 400 | 0;
+  /** Why the connection ends; a name of protocol/tables/close-reasons.ts. */
+  readonly close: 'RX_JUNK' | 'RX_OVERFLOW';
+}
+
+const bogus = (slug: string, text: string): HeadErrorRow => ({
+  slug,
+  record: 'BogoHeader',
+  text,
+  status: 400,
+  close: 'RX_JUNK',
+});
+const garbage = (slug: string): HeadErrorRow => ({
+  slug,
+  record: 'HttpGarbage',
+  text: '',
+  status: 400,
+  close: 'RX_JUNK',
+});
+
+export const HEAD_ERRORS: readonly HeadErrorRow[] = [
+  garbage('none'),
+  garbage('start-line'),
+  garbage('method'),
+  garbage('target'),
+  garbage('version'),
+  garbage('status'),
+  garbage('start-line-end'),
+  bogus('name-empty', 'Missing header name: %l'),
+  bogus('name-blank', 'Illegal char %c in header name'),
+  bogus('name-token', 'Illegal char %c in header name'),
+  bogus('colon-missing', "Header without ':' %l"),
+  bogus('fold', 'Header line is a continuation: %l'),
+  bogus('bare-lf', 'Header line ends without CR: %l'),
+  bogus('bare-cr', 'Header has ctrl char 0x0d'),
+  bogus('value-control', 'Header has ctrl char %c'),
+  bogus('line-long', 'Header too long: %l'),
+  bogus('fields-many', 'Too many headers: %l'),
+  { slug: 'overflow', record: 'HttpGarbage', text: '', status: 0, close: 'RX_OVERFLOW' },
+];
+
+export const E_NONE = 0;
+export const E_START_LINE = 1;
+export const E_METHOD = 2;
+export const E_TARGET = 3;
+export const E_VERSION = 4;
+export const E_STATUS = 5;
+export const E_START_END = 6;
+export const E_NAME_EMPTY = 7;
+export const E_NAME_BLANK = 8;
+export const E_NAME_TOKEN = 9;
+export const E_COLON = 10;
+export const E_FOLD = 11;
+export const E_BARE_LF = 12;
+export const E_BARE_CR = 13;
+export const E_VALUE = 14;
+export const E_LINE_LONG = 15;
+export const E_FIELDS = 16;
+export const E_OVERFLOW = 17;
+
+const QUOTED = 20;
+
+/**
+ * The BogoHeader text of a broken line.
+ * @param error row id; @param lineStart offset of the line; @param at offset of the offending byte
+ */
+export function headErrorText(
+  error: number,
+  buf: Buffer,
+  lineStart: number,
+  end: number,
+  at: number,
+): string {
+  const row = HEAD_ERRORS[error] as HeadErrorRow;
+  const byte = at < end ? (buf[at] as number) : 0;
+  const lf = buf.subarray(lineStart, Math.min(end, lineStart + QUOTED)).indexOf(13);
+  const stop = lf < 0 ? Math.min(end, lineStart + QUOTED) : lineStart + lf;
+  return row.text
+    .replace('%c', `0x${byte.toString(16).padStart(2, '0')}`)
+    .replace('%l', () => latin1Text(buf, lineStart, stop));
+}
+
+/** Length of the method-like start of a broken request head: what an HttpGarbage record shows before its NUL. */
+export function garbageLength(buf: Buffer, start: number, end: number): number {
+  let p = start;
+  while (p < end && p - start < 255 && (buf[p] as number) > 32) p++;
+  return p - start;
+}

@@ -1,0 +1,410 @@
+// Parses one HTTP/1 head from bytes, strictly: every rule of RFC 9112 that decides where a field or a message
+// ends is enforced, so that no two readers of the same bytes can differ (SAFETY rules 1, 6, 9). It never throws
+// on input and never looks at what fields mean (framing.ts and host.ts do).
+//
+// The awkward case is a head that arrives slowly: the result object remembers the lines that were complete, and a
+// call that brings no new line end costs one indexOf. The buffer may move between calls (offsets are shifted).
+
+import { internName, TOKEN_FOLD } from './field-names.ts';
+import {
+  E_BARE_CR,
+  E_BARE_LF,
+  E_COLON,
+  E_FIELDS,
+  E_FOLD,
+  E_LINE_LONG,
+  E_METHOD,
+  E_NAME_BLANK,
+  E_NAME_EMPTY,
+  E_NAME_TOKEN,
+  E_NONE,
+  E_OVERFLOW,
+  E_START_END,
+  E_START_LINE,
+  E_STATUS,
+  E_TARGET,
+  E_VALUE,
+  E_VERSION,
+} from './head-errors.ts';
+import { latin1Text } from './latin1.ts';
+import type { HttpMessage } from './message.ts';
+
+/** Bounds of one head, in bytes and fields. */
+export interface HeadLimits {
+  /** Longest field line without its CRLF (http_req_hdr_len, http_resp_hdr_len); the start line may be longer. */
+  readonly maxLine: number;
+  /** Most fields a head may have, start line not counted (see fieldLimit). */
+  readonly maxFields: number;
+  /** Longest head with its blank line (http_req_size, http_resp_size). */
+  readonly maxSize: number;
+}
+
+export const HEAD_COMPLETE = 0;
+export const HEAD_INCOMPLETE = 1;
+export const HEAD_ERROR = 2;
+export type ParseStatus = typeof HEAD_COMPLETE | typeof HEAD_INCOMPLETE | typeof HEAD_ERROR;
+
+/** The start line takes places of the field's http_max_hdr. */
+const START_LINE_SLOTS = 6;
+
+/** Fields a head may have under http_max_hdr. */
+export function fieldLimit(httpMaxHdr: number): number {
+  return Math.max(1, httpMaxHdr - START_LINE_SLOTS);
+}
+
+/** What a parse found besides the message. One object a connection, reused; offsets are into the parsed buffer. */
+export class HeadResult {
+  /** Offset past the blank line. */
+  headEnd = 0;
+  /** Offset of the start line: blank lines before a request are skipped. */
+  headStart = 0;
+  /** After HEAD_INCOMPLETE: bytes before this need no second look for a line end. */
+  scanFrom = 0;
+  /** After HEAD_ERROR: row of HEAD_ERRORS, the offending line's start and the offending byte. */
+  error = E_NONE;
+  errorLine = 0;
+  errorAt = 0;
+  /** The request is the HTTP/2 connection preface; the message says PRI * HTTP/2.0. */
+  preface = false;
+  /** Complete lines; line 0 is the start line, line i is field i - 1. */
+  lines = 0;
+  lineStart: Int32Array;
+  lineEnd: Int32Array;
+  /** Offset of the colon of line i. */
+  nameEnd: Int32Array;
+  /** The `start` of the call that left the state below. */
+  base = 0;
+  resume = false;
+
+  constructor(maxFields = 64) {
+    this.lineStart = new Int32Array(maxFields + 2);
+    this.lineEnd = new Int32Array(maxFields + 2);
+    this.nameEnd = new Int32Array(maxFields + 2);
+  }
+
+  /** Forgets a half-read head; needed only when the next bytes begin a new one. */
+  reset(): void {
+    this.resume = false;
+    this.lines = 0;
+    this.error = E_NONE;
+    this.preface = false;
+  }
+}
+
+const CR = 13;
+const LF = 10;
+const SP = 32;
+const HTAB = 9;
+const COLON = 58;
+
+/** 1 for bytes a field value or reason may hold: visible, blank, or above ASCII. */
+const TEXT = new Uint8Array(256);
+/** 1 for bytes a request target may hold: visible or above ASCII. */
+const TARGET = new Uint8Array(256);
+for (let c = 0; c < 256; c++) {
+  TEXT[c] = (c >= 0x20 && c !== 0x7f) || c === HTAB ? 1 : 0;
+  TARGET[c] = c > 0x20 && c !== 0x7f ? 1 : 0;
+}
+
+/** Methods as one shared string each, so that comparing them is comparing pointers. */
+const METHODS = [
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'DELETE',
+  'OPTIONS',
+  'PATCH',
+  'TRACE',
+  'CONNECT',
+  'PURGE',
+  'BAN',
+  'PRI',
+];
+
+/**
+ * Parses a request head in buf[start, end).
+ * On HEAD_COMPLETE `msg` holds method, url, proto and fields; before that its content is undefined.
+ */
+export function parseRequestHead(
+  buf: Buffer,
+  start: number,
+  end: number,
+  limits: HeadLimits,
+  msg: HttpMessage,
+  out: HeadResult,
+): ParseStatus {
+  let p = begin(buf, start, end, limits, out);
+  if (p < 0) return incomplete(start, end, limits, out);
+  if (out.lines === 0) {
+    while (p < end && buf[p] === CR) {
+      if (p + 1 >= end) return incomplete(start, end, limits, out);
+      if (buf[p + 1] !== LF) return fail(out, E_START_LINE, p, p);
+      p += 2;
+      out.headStart = p;
+    }
+    const past = requestLine(buf, p, end, msg, out);
+    if (past < 0) return out.error !== E_NONE ? HEAD_ERROR : incomplete(start, end, limits, out);
+    p = past;
+  }
+  return fields(buf, start, p, end, limits, msg, out, true);
+}
+
+/** Parses a response head in buf[start, end); `msg` gets proto, status, reason ('' when absent) and fields. */
+export function parseResponseHead(
+  buf: Buffer,
+  start: number,
+  end: number,
+  limits: HeadLimits,
+  msg: HttpMessage,
+  out: HeadResult,
+): ParseStatus {
+  let p = begin(buf, start, end, limits, out);
+  if (p < 0) return incomplete(start, end, limits, out);
+  if (out.lines === 0) {
+    const past = statusLine(buf, p, end, msg, out);
+    if (past < 0) return out.error !== E_NONE ? HEAD_ERROR : incomplete(start, end, limits, out);
+    p = past;
+  }
+  return fields(buf, start, p, end, limits, msg, out, false);
+}
+
+/** Where to go on: the first incomplete line, or -1 when no line end came since the last call. */
+function begin(buf: Buffer, start: number, end: number, limits: HeadLimits, out: HeadResult): number {
+  if (out.lineStart.length < limits.maxFields + 2) {
+    out.lineStart = new Int32Array(limits.maxFields + 2);
+    out.lineEnd = new Int32Array(limits.maxFields + 2);
+    out.nameEnd = new Int32Array(limits.maxFields + 2);
+  }
+  if (!out.resume) {
+    out.lines = 0;
+    out.error = E_NONE;
+    out.preface = false;
+    out.headStart = start;
+    out.scanFrom = start;
+    out.base = start;
+    return start;
+  }
+  const shift = start - out.base;
+  if (shift !== 0) {
+    out.headStart += shift;
+    out.scanFrom += shift;
+    out.base = start;
+    for (let i = 0; i < out.lines; i++) {
+      out.lineStart[i] = (out.lineStart[i] as number) + shift;
+      out.lineEnd[i] = (out.lineEnd[i] as number) + shift;
+      out.nameEnd[i] = (out.nameEnd[i] as number) + shift;
+    }
+  }
+  const lf = buf.indexOf(LF, out.scanFrom);
+  if (lf < 0 || lf >= end) return -1;
+  return out.lines === 0 ? out.headStart : (out.lineEnd[out.lines - 1] as number) + 2;
+}
+
+function incomplete(start: number, end: number, limits: HeadLimits, out: HeadResult): ParseStatus {
+  const line = out.lines === 0 ? out.headStart : (out.lineEnd[out.lines - 1] as number) + 2;
+  if (end - start >= limits.maxSize) return fail(out, E_OVERFLOW, line, end);
+  // A CR that may end the line is not part of it.
+  if (out.lines > 0 && end - line > limits.maxLine + 1)
+    return fail(out, E_LINE_LONG, line, line + limits.maxLine);
+  out.scanFrom = end;
+  out.resume = true;
+  return HEAD_INCOMPLETE;
+}
+
+function fail(out: HeadResult, error: number, line: number, at: number): ParseStatus {
+  out.error = error;
+  out.errorLine = line;
+  out.errorAt = at;
+  out.resume = false;
+  return HEAD_ERROR;
+}
+
+/** -1 with out.error set: broken; -1 without: incomplete; else the offset past the line. */
+function requestLine(buf: Buffer, line: number, end: number, msg: HttpMessage, out: HeadResult): number {
+  let p = line;
+  while (p < end && TOKEN_FOLD[buf[p] as number] !== 0) p++;
+  if (p === end) return -1;
+  const methodEnd = p;
+  if (p === line || buf[p] !== SP) return broken(out, p === line ? E_START_LINE : E_METHOD, line, p);
+  p++;
+  const target = p;
+  while (p < end && TARGET[buf[p] as number] === 1) p++;
+  if (p === end) return -1;
+  const targetEnd = p;
+  if (p === target || buf[p] !== SP) return broken(out, E_TARGET, line, p);
+  p++;
+  // "HTTP/1.1" CR LF: ten bytes.
+  const proto = p;
+  if (p + 10 > end) {
+    if (buf[p] !== undefined && p < end && buf[p] !== 72) return broken(out, E_VERSION, line, p);
+    const lf = buf.indexOf(LF, p);
+    if (lf >= 0 && lf < end) return broken(out, E_VERSION, line, p);
+    return -1;
+  }
+  const version = readVersion(buf, p);
+  if (version === 0) return broken(out, E_VERSION, line, p);
+  p += 8;
+  if (buf[p] !== CR || buf[p + 1] !== LF) return broken(out, E_START_END, line, p);
+  const method = internMethod(buf, line, methodEnd);
+  if (version === 20) {
+    // Only the preface of RFC 9113 section 3.4 may say 2.0: it is answered, not served.
+    if (method !== 'PRI' || targetEnd - target !== 1 || buf[target] !== 42) {
+      return broken(out, E_VERSION, line, proto);
+    }
+    out.preface = true;
+    msg.proto = 'HTTP/2.0';
+  } else {
+    msg.proto = version === 11 ? 'HTTP/1.1' : 'HTTP/1.0';
+  }
+  msg.method = method;
+  out.nameEnd[0] = target;
+  out.lineStart[0] = line;
+  out.lineEnd[0] = p;
+  out.lines = 1;
+  return p + 2;
+}
+
+/** 10, 11, 20, or 0 for anything else; eight bytes from p exist. */
+function readVersion(buf: Buffer, p: number): number {
+  if (buf[p] !== 72 || buf[p + 1] !== 84 || buf[p + 2] !== 84 || buf[p + 3] !== 80 || buf[p + 4] !== 47)
+    return 0;
+  if (buf[p + 6] !== 46) return 0;
+  const major = buf[p + 5];
+  const minor = buf[p + 7];
+  if (major === 49) return minor === 49 ? 11 : minor === 48 ? 10 : 0;
+  return major === 50 && minor === 48 ? 20 : 0;
+}
+
+function internMethod(buf: Buffer, start: number, end: number): string {
+  const n = end - start;
+  if (n === 3 && buf[start] === 71 && buf[start + 1] === 69 && buf[start + 2] === 84) return 'GET';
+  const text = latin1Text(buf, start, end);
+  for (const method of METHODS) if (method === text) return method;
+  return text;
+}
+
+function statusLine(buf: Buffer, line: number, end: number, msg: HttpMessage, out: HeadResult): number {
+  // "HTTP/1.1 200" and at least one byte behind it.
+  if (end - line < 13) {
+    const lf = buf.indexOf(LF, line);
+    if (lf >= 0 && lf < end) return broken(out, E_START_LINE, line, lf);
+    return -1;
+  }
+  const version = readVersion(buf, line);
+  if (version !== 11 && version !== 10) return broken(out, E_VERSION, line, line);
+  if (buf[line + 8] !== SP) return broken(out, E_STATUS, line, line + 8);
+  let status = 0;
+  for (let i = 9; i < 12; i++) {
+    const d = (buf[line + i] as number) - 48;
+    if (d < 0 || d > 9) return broken(out, E_STATUS, line, line + i);
+    status = status * 10 + d;
+  }
+  if (status < 100) return broken(out, E_STATUS, line, line + 9);
+  let p = line + 12;
+  if (buf[p] !== SP && buf[p] !== CR) return broken(out, E_STATUS, line, p);
+  while (p < end && TEXT[buf[p] as number] === 1) p++;
+  if (p >= end) return -1;
+  if (buf[p] !== CR) return broken(out, buf[p] === LF ? E_START_END : E_START_LINE, line, p);
+  if (p + 1 >= end) return -1;
+  if (buf[p + 1] !== LF) return broken(out, E_START_END, line, p);
+  msg.proto = version === 11 ? 'HTTP/1.1' : 'HTTP/1.0';
+  msg.status = status;
+  msg.reason = p > line + 13 ? latin1Text(buf, line + 13, p) : '';
+  out.nameEnd[0] = line + 12;
+  out.lineStart[0] = line;
+  out.lineEnd[0] = p;
+  out.lines = 1;
+  return p + 2;
+}
+
+function broken(out: HeadResult, error: number, line: number, at: number): number {
+  fail(out, error, line, at);
+  return -1;
+}
+
+function fields(
+  buf: Buffer,
+  start: number,
+  from: number,
+  end: number,
+  limits: HeadLimits,
+  msg: HttpMessage,
+  out: HeadResult,
+  isRequest: boolean,
+): ParseStatus {
+  const { lineStart, lineEnd, nameEnd } = out;
+  const keys = msg.keys;
+  const maxLine = limits.maxLine;
+  let lines = out.lines;
+  let p = from;
+  for (;;) {
+    const line = p;
+    let hash = 0;
+    let folded = 0;
+    while (p < end) {
+      folded = TOKEN_FOLD[buf[p] as number] as number;
+      if (folded === 0) break;
+      hash = (Math.imul(hash, 31) + folded) | 0;
+      p++;
+    }
+    if (p >= end) break;
+    const c = buf[p] as number;
+    if (c !== COLON) {
+      if (c !== CR || p !== line) return fail(out, nameError(c, p === line), line, p);
+      if (p + 1 >= end) break;
+      if (buf[p + 1] !== LF) return fail(out, E_BARE_CR, line, p);
+      out.headEnd = p + 2;
+      out.lines = lines;
+      if (p + 2 - start > limits.maxSize) return fail(out, E_OVERFLOW, line, p);
+      finish(buf, msg, out, isRequest);
+      return HEAD_COMPLETE;
+    }
+    if (p === line) return fail(out, E_NAME_EMPTY, line, p);
+    const colon = p;
+    p++;
+    while (p < end && TEXT[buf[p] as number] === 1) p++;
+    if (p >= end) break;
+    if (buf[p] !== CR) return fail(out, buf[p] === LF ? E_BARE_LF : E_VALUE, line, p);
+    if (p + 1 >= end) break;
+    if (buf[p + 1] !== LF) return fail(out, E_BARE_CR, line, p);
+    if (p - line > maxLine) return fail(out, E_LINE_LONG, line, line + maxLine);
+    if (lines > limits.maxFields) return fail(out, E_FIELDS, line, line);
+    keys[lines - 1] = internName(buf, line, colon, hash);
+    lineStart[lines] = line;
+    nameEnd[lines] = colon;
+    lineEnd[lines] = p;
+    lines++;
+    out.lines = lines;
+    p += 2;
+  }
+  return incomplete(start, end, limits, out);
+}
+
+function nameError(c: number, first: boolean): number {
+  if (first && (c === SP || c === HTAB)) return E_FOLD;
+  if (c === LF) return first ? E_BARE_LF : E_COLON;
+  if (c === CR) return E_COLON;
+  if (c === SP || c === HTAB) return E_NAME_BLANK;
+  return E_NAME_TOKEN;
+}
+
+/** Makes the strings: one copy of the head, then slices of it that share its memory. */
+function finish(buf: Buffer, msg: HttpMessage, out: HeadResult, isRequest: boolean): void {
+  const { lineStart, lineEnd, nameEnd, lines, headStart } = out;
+  const text = latin1Text(buf, headStart, out.headEnd);
+  const { keys } = msg;
+  if (isRequest) {
+    const target = (nameEnd[0] as number) - headStart;
+    msg.url = text.substring(target, (lineEnd[0] as number) - headStart - 9);
+  }
+  for (let i = 1; i < lines; i++) {
+    const s = (lineStart[i] as number) - headStart;
+    const line = text.substring(s, (lineEnd[i] as number) - headStart);
+    msg.lines[i - 1] = line;
+    if (keys[i - 1] === '')
+      keys[i - 1] = line.substring(0, (nameEnd[i] as number) - headStart - s).toLowerCase();
+  }
+  msg.n = lines - 1;
+  out.resume = false;
+}

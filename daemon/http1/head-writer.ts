@@ -1,0 +1,95 @@
+// Writes heads as bytes: Latin-1, the inverse of the parser. It never checks what it writes (the parser and the
+// config runtime keep CR, LF and NUL out of fields) except that the head fits the buffer.
+// Short strings go byte by byte: below some 24 characters that is cheaper than the call into the native writer.
+
+import { latin1Put } from './latin1.ts';
+import type { HttpMessage } from './message.ts';
+import { statusReason } from './status-reasons.ts';
+
+const CR = 13;
+const LF = 10;
+const SP = 32;
+const NATIVE_FROM = 24;
+
+/** Writes `text` at `at`; returns the offset past it. The caller has checked the room. */
+export function writeText(buf: Buffer, at: number, text: string): number {
+  const n = text.length;
+  if (n >= NATIVE_FROM) return at + latin1Put(buf, at, text);
+  for (let i = 0; i < n; i++) buf[at + i] = text.charCodeAt(i);
+  return at + n;
+}
+
+/** Bytes the head of `msg` takes at most, start line and blank line included. */
+export function headSize(msg: HttpMessage): number {
+  let size = msg.method.length + msg.url.length + msg.proto.length + msg.reason.length + 16;
+  for (let i = 0; i < msg.n; i++) size += (msg.lines[i] as string).length + 2;
+  return size;
+}
+
+/** Encoded "HTTP/1.1 200 OK\r\n" lines by status, for the reason that the registry gives it. */
+const statusLines: (Buffer | undefined)[] = new Array<Buffer | undefined>(1000).fill(undefined);
+
+function statusLine(status: number): Buffer {
+  let line = statusLines[status];
+  if (line === undefined) {
+    line = Buffer.from(`HTTP/1.1 ${status} ${statusReason(status)}\r\n`, 'latin1');
+    statusLines[status] = line;
+  }
+  return line;
+}
+
+/** Writes "HTTP/1.1 status reason CRLF"; returns the offset past it. */
+export function writeStatusLine(buf: Buffer, at: number, status: number, reason: string): number {
+  if (status < 1000 && reason === statusReason(status)) {
+    const line = statusLine(status);
+    buf.set(line, at);
+    return at + line.length;
+  }
+  let p = writeText(buf, at, 'HTTP/1.1 ');
+  p = writeText(buf, p, String(status));
+  buf[p++] = SP;
+  p = writeText(buf, p, reason);
+  buf[p++] = CR;
+  buf[p++] = LF;
+  return p;
+}
+
+/** Writes all fields, each with its CRLF, without the blank line; returns the offset past them. */
+export function writeFields(buf: Buffer, at: number, msg: HttpMessage): number {
+  let p = at;
+  for (let i = 0; i < msg.n; i++) {
+    p = writeText(buf, p, msg.lines[i] as string);
+    buf[p++] = CR;
+    buf[p++] = LF;
+  }
+  return p;
+}
+
+function blankLine(buf: Buffer, at: number): number {
+  buf[at] = CR;
+  buf[at + 1] = LF;
+  return at + 2;
+}
+
+/**
+ * Writes a response head: always HTTP/1.1, as RFC 9110 section 6.2 has an intermediary send its own version.
+ * @returns the head's length, or -1 when `buf` has no room from `at` on
+ */
+export function writeResponseHead(buf: Buffer, at: number, msg: HttpMessage): number {
+  if (at + headSize(msg) > buf.length) return -1;
+  const p = writeFields(buf, writeStatusLine(buf, at, msg.status, msg.reason), msg);
+  return blankLine(buf, p) - at;
+}
+
+/** Writes a request head with the message's own version; returns its length, or -1 when there is no room. */
+export function writeRequestHead(buf: Buffer, at: number, msg: HttpMessage): number {
+  if (at + headSize(msg) > buf.length) return -1;
+  let p = writeText(buf, at, msg.method);
+  buf[p++] = SP;
+  p = writeText(buf, p, msg.url);
+  buf[p++] = SP;
+  p = writeText(buf, p, msg.proto);
+  buf[p++] = CR;
+  buf[p++] = LF;
+  return blankLine(buf, writeFields(buf, p, msg)) - at;
+}

@@ -1,0 +1,75 @@
+// Which fields end at this hop (RFC 9110 section 7.6.1): rows that say in which direction a field is dropped, and
+// the fields that Connection nominates. Host, Content-Length and Transfer-Encoding are never dropped because a peer
+// nominated them (SAFETY rule 10); framing is written anew by whoever sends.
+
+import type { HttpMessage } from './message.ts';
+
+/** Toward the origin in a pass, in a cacheable fetch, in pipe mode; from the origin into an object or response. */
+export const HOP_PASS = 1;
+export const HOP_FETCH = 2;
+export const HOP_PIPE = 4;
+export const HOP_RESPONSE = 8;
+export type HopMask = number;
+
+const ALWAYS = HOP_PASS | HOP_FETCH | HOP_RESPONSE;
+
+const ROWS: readonly (readonly [string, HopMask])[] = [
+  ['connection', ALWAYS | HOP_PIPE],
+  ['keep-alive', ALWAYS],
+  ['proxy-connection', ALWAYS | HOP_PIPE],
+  ['proxy-authenticate', ALWAYS],
+  ['proxy-authorization', HOP_PASS | HOP_FETCH],
+  ['te', ALWAYS],
+  ['trailer', ALWAYS],
+  ['upgrade', ALWAYS],
+  ['http2-settings', ALWAYS | HOP_PIPE],
+  // Not hop-by-hop, but a cacheable fetch asks for the whole, unconditionally (SAFETY rule 7).
+  ['range', HOP_FETCH],
+  ['content-range', HOP_FETCH],
+  ['accept-ranges', HOP_FETCH],
+  ['if-match', HOP_FETCH],
+  ['if-none-match', HOP_FETCH],
+  ['if-modified-since', HOP_FETCH],
+  ['if-unmodified-since', HOP_FETCH],
+  ['if-range', HOP_FETCH],
+  ['cache-control', HOP_FETCH],
+];
+
+const MASKS: ReadonlyMap<string, HopMask> = new Map(ROWS);
+const PROTECTED: ReadonlySet<string> = new Set(['host', 'content-length', 'transfer-encoding']);
+
+/** Lower-case names that Connection nominates, in any of its lines; null when there is no Connection field. */
+export function nominated(msg: HttpMessage): string[] | null {
+  let names: string[] | null = null;
+  for (let i = 0; i < msg.n; i++) {
+    if (msg.keys[i] !== 'connection') continue;
+    names ??= [];
+    for (const part of msg.valueAt(i).split(',')) {
+      const name = part.trim().toLowerCase();
+      if (name !== '' && !PROTECTED.has(name)) names.push(name);
+    }
+  }
+  return names;
+}
+
+/** Whether Connection has the option `name` (lower case) on any line. */
+export function connectionHas(msg: HttpMessage, name: string): boolean {
+  if (!msg.has('connection')) return false;
+  return (nominated(msg) as string[]).includes(name);
+}
+
+/** Whether field `key` ends here in direction `mask`. */
+export function endsHere(key: string, mask: HopMask, named: readonly string[] | null): boolean {
+  const row = MASKS.get(key);
+  if (row !== undefined && (row & mask) !== 0) return true;
+  return named !== null && named.includes(key);
+}
+
+/** Copies the fields of `from` that go on in direction `mask` to the end of `to`, without log records. */
+export function copyOnward(from: HttpMessage, to: HttpMessage, mask: HopMask): void {
+  const named = nominated(from);
+  for (let i = 0; i < from.n; i++) {
+    const key = from.keys[i] as string;
+    if (!endsHere(key, mask, named)) to.push(key, from.lines[i] as string);
+  }
+}

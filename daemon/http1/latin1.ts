@@ -1,0 +1,17 @@
+// Latin-1 reads and writes by the buffer's own native methods, which its published type leaves out. They skip the
+// encoding lookup and bounds normalisation of toString() and write(), which is most of the cost of a short text.
+
+interface NativeLatin1 {
+  latin1Slice(start: number, end: number): string;
+  latin1Write(text: string, at: number, length: number): number;
+}
+
+/** The bytes [start, end) as a string of one character each. */
+export function latin1Text(buf: Buffer, start: number, end: number): string {
+  return (buf as unknown as NativeLatin1).latin1Slice(start, end);
+}
+
+/** Writes `text` at `at`; returns the bytes written, fewer than its length when the buffer ends before. */
+export function latin1Put(buf: Buffer, at: number, text: string): number {
+  return (buf as unknown as NativeLatin1).latin1Write(text, at, text.length);
+}
