@@ -10,7 +10,7 @@ function two(n: number): string {
 }
 
 /** "Sun, 06 Nov 1994 08:49:37 GMT" for a point in time in epoch seconds; fractions are cut. */
-export function formatHttpDate(at: number): string {
+export function httpDate(at: number): string {
   const d = new Date(Math.floor(at) * 1000);
   const day = DAYS[d.getUTCDay()];
   const month = MONTHS[d.getUTCMonth()];
@@ -29,7 +29,7 @@ export class DateCache {
     const second = Math.floor(now);
     if (second !== this.second) {
       this.second = second;
-      this.text = formatHttpDate(second);
+      this.text = httpDate(second);
     }
     return this.text;
   }
@@ -51,7 +51,7 @@ function fullYear(two: number, now: number): number {
  * Epoch seconds of an HTTP date, or null when it is none.
  * @param now epoch seconds, to place two-digit years
  */
-export function parseHttpDate(text: string, now: number = Date.now() / 1000): number | null {
+export function parseDate(text: string, now: number = Date.now() / 1000): number | null {
   const comma = text.indexOf(',');
   if (comma === 3) {
     const m = IMF.exec(text);

@@ -75,23 +75,23 @@ export const E_OVERFLOW = 17;
 const QUOTED = 20;
 
 /**
- * The BogoHeader text of a broken line.
- * @param error row id; @param lineStart offset of the line; @param at offset of the offending byte
+ * The BogoHeader text of a broken line; `end` is the end of the bytes received.
+ * @param head where the parser stopped: row, start of the line, offset of the offending byte
  */
-export function headErrorText(
-  error: number,
+export function errorText(
+  head: { readonly error: number; readonly errorLine: number; readonly errorAt: number },
   buf: Buffer,
-  lineStart: number,
   end: number,
-  at: number,
 ): string {
-  const row = HEAD_ERRORS[error] as HeadErrorRow;
-  const byte = at < end ? (buf[at] as number) : 0;
-  const lf = buf.subarray(lineStart, Math.min(end, lineStart + QUOTED)).indexOf(13);
-  const stop = lf < 0 ? Math.min(end, lineStart + QUOTED) : lineStart + lf;
+  const row = HEAD_ERRORS[head.error] as HeadErrorRow;
+  const line = head.errorLine;
+  const byte = head.errorAt < end ? (buf[head.errorAt] as number) : 0;
+  const most = Math.min(end, line + QUOTED);
+  let stop = line;
+  while (stop < most && buf[stop] !== 13 && buf[stop] !== 10) stop++;
   return row.text
     .replace('%c', `0x${byte.toString(16).padStart(2, '0')}`)
-    .replace('%l', () => latin1Text(buf, lineStart, stop));
+    .replace('%l', () => latin1Text(buf, line, stop));
 }
 
 /** Length of the method-like start of a broken request head: what an HttpGarbage record shows before its NUL. */

@@ -4,7 +4,7 @@
 
 import { latin1Put } from './latin1.ts';
 import type { HttpMessage } from './message.ts';
-import { statusReason } from './status-reasons.ts';
+import { reasonOf } from './status-reasons.ts';
 
 const CR = 13;
 const LF = 10;
@@ -32,7 +32,7 @@ const statusLines: (Buffer | undefined)[] = new Array<Buffer | undefined>(1000).
 function statusLine(status: number): Buffer {
   let line = statusLines[status];
   if (line === undefined) {
-    line = Buffer.from(`HTTP/1.1 ${status} ${statusReason(status)}\r\n`, 'latin1');
+    line = Buffer.from(`HTTP/1.1 ${status} ${reasonOf(status)}\r\n`, 'latin1');
     statusLines[status] = line;
   }
   return line;
@@ -40,7 +40,7 @@ function statusLine(status: number): Buffer {
 
 /** Writes "HTTP/1.1 status reason CRLF"; returns the offset past it. */
 export function writeStatusLine(buf: Buffer, at: number, status: number, reason: string): number {
-  if (status < 1000 && reason === statusReason(status)) {
+  if (status < 1000 && reason === reasonOf(status)) {
     const line = statusLine(status);
     buf.set(line, at);
     return at + line.length;

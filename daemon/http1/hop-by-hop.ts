@@ -62,7 +62,7 @@ export function connectionHas(msg: HttpMessage, name: string): boolean {
 export function endsHere(key: string, mask: HopMask, named: readonly string[] | null): boolean {
   const row = MASKS.get(key);
   if (row !== undefined && (row & mask) !== 0) return true;
-  return named !== null && named.includes(key);
+  return named?.includes(key) ?? false;
 }
 
 /** Copies the fields of `from` that go on in direction `mask` to the end of `to`, without log records. */

@@ -76,7 +76,7 @@ function schemeEnd(url: string): number {
  * request is logged. An absolute target becomes its path and query ("/" when empty), its authority the only Host.
  * @returns what is wrong, or null
  */
-export function settleHost(msg: HttpMessage): HostError | null {
+export function normaliseTarget(msg: HttpMessage): HostError | null {
   let at = -1;
   for (let i = 0; i < msg.n; i++) {
     if (msg.keys[i] !== 'host') continue;

@@ -64,6 +64,6 @@ const REASONS: { readonly [status: number]: string } = {
   511: 'Network Authentication Required',
 };
 
-export function statusReason(status: number): string {
+export function reasonOf(status: number): string {
   return REASONS[status] ?? 'Unknown HTTP Status';
 }
