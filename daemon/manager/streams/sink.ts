@@ -1,0 +1,23 @@
+// What a stream needs of the connection it feeds, and how it refuses a subscription. The streams know no
+// WebSocket; the control server hands them a sink per subscription.
+
+import type { ErrorCode, ServerMessage } from '../../../protocol/messages.ts';
+
+export interface StreamSink {
+  /** Sends one binary frame. */
+  send(frame: Uint8Array): void;
+  /** Sends one control message. */
+  json(message: ServerMessage): void;
+  /** Bytes handed over that the peer has not taken yet. */
+  buffered(): number;
+}
+
+/** A running subscription. close() is final: nothing is sent after it, an `end` message neither. */
+export interface Stream {
+  close(): void;
+}
+
+/** A refused subscription. */
+export interface StreamError {
+  error: { code: ErrorCode; message: string; detail?: string };
+}

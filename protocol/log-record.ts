@@ -1,0 +1,82 @@
+// The field's binary log record: two 32-bit little-endian words, then the payload padded to 4 bytes. The first
+// word is the tag in its top byte and the payload's length in its low 16 bits, the second the transaction id
+// with the client marker in bit 30 and the backend marker in bit 31. Text payloads count their final NUL.
+//
+// Readers walk records by offset and make no objects until someone asks for text.
+
+export const CLIENT_MARK = 0x4000_0000;
+export const BACKEND_MARK = 0x8000_0000;
+export const VXID_MASK = 0x3fff_ffff;
+export const RECORD_HEAD = 8;
+/** What a binary log file starts with. */
+export const LOG_FILE_MAGIC = new Uint8Array([0x56, 0x53, 0x4c, 0]);
+
+/** 'c' client side, 'b' backend side, '-' neither. */
+export type RecordSide = 'c' | 'b' | '-';
+
+/** Length of the payload in bytes, a text's final NUL included. */
+export function payloadLength(bytes: Uint8Array, at: number): number {
+  return (bytes[at] as number) | ((bytes[at + 1] as number) << 8);
+}
+
+export function recordTag(bytes: Uint8Array, at: number): number {
+  return bytes[at + 3] as number;
+}
+
+/** The id word: vxid and markers. */
+export function recordId(bytes: Uint8Array, at: number): number {
+  return (
+    ((bytes[at + 4] as number) |
+      ((bytes[at + 5] as number) << 8) |
+      ((bytes[at + 6] as number) << 16) |
+      ((bytes[at + 7] as number) << 24)) >>>
+    0
+  );
+}
+
+export function recordVxid(bytes: Uint8Array, at: number): number {
+  return recordId(bytes, at) & VXID_MASK;
+}
+
+export function recordSide(bytes: Uint8Array, at: number): RecordSide {
+  const mark = bytes[at + 7] as number;
+  return (mark & 0x40) !== 0 ? 'c' : (mark & 0x80) !== 0 ? 'b' : '-';
+}
+
+/** Bytes the record takes, padding included. */
+export function recordSize(bytes: Uint8Array, at: number): number {
+  return RECORD_HEAD + ((payloadLength(bytes, at) + 3) & ~3);
+}
+
+/** Payload as text, one byte a character, without the final NUL. */
+export function recordText(bytes: Uint8Array, at: number): string {
+  const from = at + RECORD_HEAD;
+  let to = from + payloadLength(bytes, at);
+  if (to > from && bytes[to - 1] === 0) to--;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).latin1Slice(from, to);
+}
+
+/** Encodes one record; `payload` is text in latin1 (its NUL is added) or bytes as they are. */
+export function encodeRecord(
+  tag: number,
+  vxid: number,
+  side: RecordSide,
+  payload: string | Uint8Array,
+): Buffer {
+  const bytes = typeof payload === 'string' ? Buffer.from(`${payload}\0`, 'latin1') : payload;
+  const out = Buffer.alloc(RECORD_HEAD + ((bytes.length + 3) & ~3));
+  out.writeUInt32LE(((tag << 24) | bytes.length) >>> 0, 0);
+  out.writeUInt32LE((vxid | (side === 'c' ? CLIENT_MARK : side === 'b' ? BACKEND_MARK : 0)) >>> 0, 4);
+  out.set(bytes, RECORD_HEAD);
+  return out;
+}
+
+/** Offsets of the records in `bytes`; stops before one that is cut off. */
+export function* recordOffsets(bytes: Uint8Array): Generator<number, void> {
+  for (let at = 0; at + RECORD_HEAD <= bytes.length; ) {
+    const size = recordSize(bytes, at);
+    if (at + size > bytes.length) return;
+    yield at;
+    at += size;
+  }
+}
