@@ -53,7 +53,7 @@ export function recordText(bytes: Uint8Array, at: number): string {
   const from = at + RECORD_HEAD;
   let to = from + payloadLength(bytes, at);
   if (to > from && bytes[to - 1] === 0) to--;
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).latin1Slice(from, to);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1', from, to);
 }
 
 /** Encodes one record; `payload` is text in latin1 (its NUL is added) or bytes as they are. */

@@ -1,0 +1,33 @@
+// The counters file: a head, the full counter names joined by newlines, then the values as unsigned 64-bit
+// little-endian words in the order of the names. The first value word is the time of writing in milliseconds
+// since 1970. A changed set of names makes a new file, renamed over the old one; values are written in place,
+// and a reader may see some of them a publication newer than others.
+
+import {
+  type CounterRow,
+  MAIN_COUNTERS,
+  MGT_COUNTERS,
+  SMA_COUNTERS,
+  VBE_COUNTERS,
+  WRK_COUNTERS,
+} from '../../protocol/tables/counters.ts';
+
+export const COUNTERS_FILE = 'counters';
+export const COUNTERS_MAGIC = 0x3143_4c50; // "PLC1"
+/** Magic, bytes of names (padded to 8), number of names, reserved. */
+export const COUNTERS_HEAD = 16;
+
+const GROUPS: Readonly<Record<string, readonly CounterRow[]>> = {
+  MGT: MGT_COUNTERS,
+  MAIN: MAIN_COUNTERS,
+  SMA: SMA_COUNTERS,
+  VBE: VBE_COUNTERS,
+  WRK: WRK_COUNTERS,
+};
+
+/** The table row of a full counter name such as VBE.boot.default.req. */
+export function counterRow(fullName: string): CounterRow | undefined {
+  const group = fullName.slice(0, fullName.indexOf('.'));
+  const name = fullName.slice(fullName.lastIndexOf('.') + 1);
+  return GROUPS[group]?.find((row) => row.name === name);
+}

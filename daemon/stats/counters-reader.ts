@@ -1,0 +1,72 @@
+// Reads the counters file and adds the manager's own counters: what a counter subscription shows. It never
+// writes and needs no running worker: the last values stay in the file. No file at all means no worker ever
+// ran in this directory, and only MGT is shown.
+
+import { readFileSync } from 'node:fs';
+import type { CounterInfo } from '../../protocol/messages.ts';
+import { MGT_COUNTERS } from '../../protocol/tables/counters.ts';
+import type { MgtCounters } from './counters.ts';
+import { COUNTERS_HEAD, COUNTERS_MAGIC, counterRow } from './counters-format.ts';
+
+export interface CounterSnapshot {
+  /** The same array object until the set of counters changes. */
+  info: CounterInfo[];
+  values: bigint[];
+}
+
+export class CountersReader {
+  private readonly path: string;
+  private readonly mgt: MgtCounters;
+  private names = Buffer.alloc(0);
+  private info: CounterInfo[] = describe([]);
+
+  constructor(path: string, mgt: MgtCounters) {
+    this.path = path;
+    this.mgt = mgt;
+  }
+
+  read(): CounterSnapshot {
+    const values: bigint[] = MGT_COUNTERS.map((row) => BigInt(Math.floor(this.mgt[row.name])));
+    const file = this.load();
+    if (file === null) {
+      this.setNames(Buffer.alloc(0));
+      return { info: this.info, values };
+    }
+    const namesEnd = COUNTERS_HEAD + file.readUInt32LE(4);
+    const count = file.readUInt32LE(8);
+    this.setNames(file.subarray(COUNTERS_HEAD, namesEnd));
+    for (let i = 1; i <= count; i++) values.push(file.readBigUInt64LE(namesEnd + i * 8));
+    return { info: this.info, values };
+  }
+
+  private load(): Buffer | null {
+    let file: Buffer;
+    try {
+      file = readFileSync(this.path);
+    } catch {
+      return null;
+    }
+    if (file.length < COUNTERS_HEAD || file.readUInt32LE(0) !== COUNTERS_MAGIC) return null;
+    const need = COUNTERS_HEAD + file.readUInt32LE(4) + (file.readUInt32LE(8) + 1) * 8;
+    return file.length >= need ? file : null;
+  }
+
+  private setNames(names: Buffer): void {
+    if (this.names.equals(names)) return;
+    this.names = Buffer.from(names);
+    this.info = describe(names.length === 0 ? [] : names.toString('utf8').trimEnd().split('\n'));
+  }
+}
+
+function describe(names: readonly string[]): CounterInfo[] {
+  return [...MGT_COUNTERS.map((row) => `MGT.${row.name}`), ...names].map((name) => {
+    const row = counterRow(name);
+    return {
+      name,
+      flag: row?.flag ?? 'g',
+      format: row?.format ?? 'i',
+      level: row?.level ?? 'debug',
+      description: row?.help ?? '',
+    };
+  });
+}
