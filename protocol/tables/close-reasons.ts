@@ -184,6 +184,62 @@ export const FETCH_FAILURES = [
     close: 'TX_ERROR',
     help: 'This side gave the exchange up',
   },
+  {
+    name: 'storage',
+    text: 'Could not get storage',
+    named: false,
+    close: 'RX_OVERFLOW',
+    help: 'The object does not fit into its storage',
+  },
+  {
+    name: 'bad-gzip',
+    text: 'Invalid gzip body',
+    named: false,
+    close: 'RX_BODY',
+    help: 'A gzipped body is corrupt or cut short',
+  },
+  {
+    name: 'request-body',
+    text: 'req.body read error',
+    named: false,
+    close: 'TX_ERROR',
+    help: 'The body of the client request could not be read to its end',
+  },
+  {
+    name: 'no-reader',
+    text: 'client went away',
+    named: false,
+    close: 'RX_BODY',
+    help: 'The only client of an uncacheable response has left',
+  },
+  {
+    name: 'request-body',
+    text: 'req.body read error',
+    named: false,
+    close: 'RX_BODY',
+    help: 'The request body could not be read to its end',
+  },
+  {
+    name: 'storage',
+    text: 'Could not get storage',
+    named: false,
+    close: 'RX_BODY',
+    help: 'The store had no room for the body',
+  },
+  {
+    name: 'abandoned',
+    text: 'Pass delivery abandoned',
+    named: false,
+    close: 'RX_BODY',
+    help: 'The last client of an uncacheable body has left',
+  },
+  {
+    name: 'bad-gzip',
+    text: 'Invalid gzip data',
+    named: false,
+    close: 'RX_BODY',
+    help: 'The gzip data of the body are corrupt or end early',
+  },
 ] as const satisfies readonly FetchFailureRow[];
 
 export type FetchFailure = (typeof FETCH_FAILURES)[number]['name'];

@@ -1,0 +1,519 @@
+// One connection to an origin, doing one exchange at a time: send a head and a body, read a head (past 1xx) and a
+// body, then go back to the pool or away. It frames and counts bytes and knows nothing of caching or logging.
+//
+// Reads land in one buffer that all connections of a worker share, so bytes are handed on before receive()
+// returns or copied into `carry`. Awkward: a response that comes before it is asked for (an early answer to an
+// upload) is kept and reading stops; bytes after the end of a response make the connection unusable (SAFETY rule 5).
+
+import type { Socket } from 'node:net';
+import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
+import { ChunkedDecoder, LAST_CHUNK } from '../http1/chunked.ts';
+import type { BodyFraming } from '../http1/framing.ts';
+import { errorText, HEAD_ERRORS } from '../http1/head-errors.ts';
+import {
+  HEAD_COMPLETE,
+  HEAD_ERROR,
+  type HeadLimits,
+  HeadResult,
+  parseResponseHead,
+} from '../http1/head-parser.ts';
+import { connectionHas } from '../http1/hop-by-hop.ts';
+import type { HttpMessage } from '../http1/message.ts';
+import { Deadline } from './deadline.ts';
+import { OriginFailure } from './origin-failure.ts';
+
+/** Takes a response body. Bytes are valid only until data() returns; nothing is called after end() or error(). */
+export interface OriginBodySink {
+  data(buf: Buffer, start: number, end: number): void;
+  end(): void;
+  error(reason: FetchFailure): void;
+}
+
+/** Who owns the connection while it is idle or when it goes. */
+export interface ConnectionOwner {
+  /** Takes a connection back for the next exchange. */
+  keep(conn: OriginConnection): void;
+  /** The connection is gone; called once. */
+  gone(conn: OriginConnection): void;
+}
+
+/** Counters of one backend and of the worker that exchanges move. */
+export interface ExchangeCounters {
+  bereq_hdrbytes: number;
+  bereq_bodybytes: number;
+  beresp_hdrbytes: number;
+  beresp_bodybytes: number;
+}
+
+const IDLE = 0;
+const SENDING = 1;
+const HEAD = 2;
+const HELD = 3;
+const BODY = 4;
+const DONE = 5;
+const PIPE = 6;
+const CLOSED = 7;
+
+/** Interim responses before the final one, at most. */
+const MAX_INTERIM = 1000;
+/** Bytes kept of a response that nobody has asked for yet. */
+const MAX_CARRY = 256 * 1024;
+const EMPTY = Buffer.alloc(0);
+
+export class OriginConnection {
+  readonly socket: Socket;
+  /** Key of the pool it belongs to. */
+  readonly poolKey: string;
+  /** Descriptor number, as BackendOpen shows it; 0 when it is not known. */
+  readonly id: number;
+  readonly remoteIp: string;
+  readonly remotePort: number;
+  readonly localIp: string;
+  readonly localPort: number;
+  /** Whether it has served an exchange before this one. */
+  reused = false;
+  /** Bytes of this exchange; head bytes with their blank line, body bytes without framing. */
+  headBytesOut = 0;
+  bodyBytesOut = 0;
+  headBytesIn = 0;
+  bodyBytesIn = 0;
+  /** 1xx responses skipped in this exchange. */
+  interim = 0;
+  /** Set to close the connection after this exchange. */
+  closeAfter = false;
+  /** Why the connection broke, once it has. */
+  failure: OriginFailure | null = null;
+  /** Whether it waits in the pool, and the pool's timer then. */
+  pooled = false;
+  idleTimer: NodeJS.Timeout | null = null;
+
+  private state = SENDING;
+  private owner: ConnectionOwner;
+  private counters: ExchangeCounters | null = null;
+  private limits: HeadLimits;
+  private readonly head = new HeadResult();
+  private readonly decoder = new ChunkedDecoder();
+  private readonly deadline: Deadline;
+  private carry: Buffer = EMPTY;
+  private sentBody: BodyFraming['kind'] = 'none';
+  /** Body bytes still to send, for a body of declared length. */
+  private toSend = 0;
+  private bodySent = false;
+  private lastChunkSent = false;
+  private afterDrain: (() => void) | null = null;
+  private ended = false;
+  private message: HttpMessage | null = null;
+  private settleHead: ((failure: FetchFailure | null) => void) | null = null;
+  private sink: OriginBodySink | null = null;
+  private framing: BodyFraming['kind'] = 'none';
+  private remaining = 0;
+  private between = 0;
+  private paused = false;
+
+  constructor(socket: Socket, poolKey: string, owner: ConnectionOwner, limits: HeadLimits) {
+    this.socket = socket;
+    this.poolKey = poolKey;
+    this.owner = owner;
+    this.limits = limits;
+    this.id = descriptor(socket);
+    this.remoteIp = socket.remoteAddress ?? '';
+    this.remotePort = socket.remotePort ?? 0;
+    this.localIp = socket.localAddress ?? '';
+    this.localPort = socket.localPort ?? 0;
+    this.deadline = new Deadline(() => this.timedOut());
+    socket.on('drain', () => this.drained());
+    socket.on('end', () => this.onEnd());
+    socket.on('error', () => this.onGone('reset'));
+    socket.on('close', () => this.onGone('reset'));
+  }
+
+  /** Begins an exchange: counters at zero, `owner` answers for it from now on. */
+  open(owner: ConnectionOwner, counters: ExchangeCounters, limits: HeadLimits, reused: boolean): void {
+    this.owner = owner;
+    this.counters = counters;
+    this.limits = limits;
+    this.reused = reused;
+    this.state = SENDING;
+    this.headBytesOut = 0;
+    this.bodyBytesOut = 0;
+    this.headBytesIn = 0;
+    this.bodyBytesIn = 0;
+    this.interim = 0;
+    this.closeAfter = false;
+    this.bodySent = false;
+    this.lastChunkSent = false;
+    this.pooled = false;
+    this.failure = null;
+    this.carry = EMPTY;
+    this.head.reset();
+  }
+
+  get isOpen(): boolean {
+    return this.state !== CLOSED;
+  }
+
+  /** Whether the peer may simply have closed an idle connection: nothing of a response came on a kept one. */
+  get wasStale(): boolean {
+    return this.reused && this.headBytesIn === 0 && this.carry.length === 0;
+  }
+
+  /**
+   * Sends the request head; the bytes belong to the connection from now on.
+   * @param body how the body that follows is framed; the head must say the same
+   */
+  sendHead(bytes: Buffer, body: BodyFraming): boolean {
+    this.sentBody = body.kind;
+    this.toSend = body.kind === 'length' ? body.length : 0;
+    this.bodySent = body.kind === 'none';
+    this.headBytesOut = bytes.length;
+    if (this.counters !== null) this.counters.bereq_hdrbytes += bytes.length;
+    return this.state === CLOSED ? false : this.socket.write(bytes);
+  }
+
+  /**
+   * Sends body bytes as they are (chunks already framed); they belong to the connection from now on.
+   * @returns false when the caller should wait for onDrain
+   */
+  write(bytes: Buffer): boolean {
+    if (this.state === CLOSED || bytes.length === 0) return true;
+    this.bodyBytesOut += bytes.length;
+    if (this.counters !== null) this.counters.bereq_bodybytes += bytes.length;
+    this.toSend -= bytes.length;
+    if (this.sentBody === 'none' || (this.sentBody === 'length' && this.toSend < 0)) {
+      throw new Error('more body bytes sent to an origin than its request head announced');
+    }
+    this.lastChunkSent = bytes === LAST_CHUNK;
+    return this.socket.write(bytes);
+  }
+
+  /** Calls `resume` once when bytes that write() refused have gone out. */
+  onDrain(resume: () => void): void {
+    this.afterDrain = resume;
+  }
+
+  /** The request body is complete. One that is not as announced cuts the connection instead (SAFETY rule 3). */
+  endBody(): void {
+    if (this.state === CLOSED || this.bodySent) return;
+    const whole = this.sentBody === 'length' ? this.toSend === 0 : this.lastChunkSent;
+    if (whole) this.bodySent = true;
+    else this.fail('request-body');
+  }
+
+  /**
+   * Reads the final response head into `into`.
+   * @param timeout seconds until it must be complete, interim responses included
+   * @returns null when it is there, else what went wrong (`failure` has the texts)
+   */
+  readHead(into: HttpMessage, timeout: number): Promise<FetchFailure | null> {
+    if (this.failure !== null) return Promise.resolve(this.failure.reason);
+    if (this.state !== SENDING) throw new Error('a response head was asked for twice');
+    return new Promise((settle) => {
+      this.state = HEAD;
+      this.message = into;
+      this.settleHead = settle;
+      this.deadline.start(timeout);
+      const early = this.carry;
+      this.carry = EMPTY;
+      if (early.length > 0) this.parse(early, 0, early.length);
+      if (this.state !== HEAD) return;
+      if (this.ended) this.fail('closed-before-head');
+      else this.read();
+    });
+  }
+
+  /**
+   * Reads the response's body into `sink`; the first calls may come before this returns.
+   * @param timeout seconds between two reads; it does not run while paused
+   */
+  readBody(framing: BodyFraming, timeout: number, sink: OriginBodySink): void {
+    if (framing.kind === 'error') {
+      this.fail('bad-framing');
+      sink.error('bad-framing');
+      return;
+    }
+    if (this.failure !== null) {
+      sink.error(this.failure.reason);
+      return;
+    }
+    if (this.state !== HELD) throw new Error('a body was asked for before its head');
+    this.state = BODY;
+    this.sink = sink;
+    this.framing = framing.kind;
+    this.remaining = framing.kind === 'length' ? framing.length : 0;
+    this.between = timeout;
+    this.paused = false;
+    this.failure = null;
+    if (framing.kind === 'eof') this.closeAfter = true;
+    if (framing.kind === 'chunked') this.decoder.reset();
+    const early = this.carry;
+    this.carry = EMPTY;
+    if (framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0)) {
+      if (early.length > 0) this.closeAfter = true;
+      this.complete();
+      return;
+    }
+    if (early.length > 0) this.body(early, 0, early.length);
+    if (this.state !== BODY) return;
+    if (this.ended) {
+      this.bodyEnded();
+      return;
+    }
+    if (this.paused) return;
+    this.deadline.start(timeout);
+    this.read();
+  }
+
+  /**
+   * Pipe mode: everything that comes goes to `sink` unread until either side closes; write() sends anything.
+   * The connection is not used again.
+   */
+  pipe(sink: OriginBodySink): void {
+    if (this.failure !== null) {
+      sink.error(this.failure.reason);
+      return;
+    }
+    if (this.state !== SENDING) throw new Error('a pipe can only begin before a response was read');
+    this.state = PIPE;
+    this.sink = sink;
+    this.sentBody = 'eof';
+    this.closeAfter = true;
+    const early = this.carry;
+    this.carry = EMPTY;
+    if (early.length > 0) this.deliver(early, 0, early.length);
+    if (this.ended) this.pipeEnded();
+    else this.read();
+  }
+
+  /** Pipe mode: nothing more will be written; the origin may still send. */
+  shutdown(): void {
+    if (this.state !== CLOSED) this.socket.end();
+  }
+
+  /** Stops the body after the bytes of the current read, which still come. */
+  pause(): void {
+    if (this.paused || (this.state !== BODY && this.state !== PIPE)) return;
+    this.paused = true;
+    this.deadline.stop();
+    this.socket.pause();
+  }
+
+  resume(): void {
+    if (!this.paused || (this.state !== BODY && this.state !== PIPE)) return;
+    this.paused = false;
+    if (this.state === BODY) this.deadline.start(this.between);
+    this.read();
+  }
+
+  /**
+   * Ends the exchange: back to the pool after a clean end, else the connection closes.
+   * @returns whether it was kept
+   */
+  release(): boolean {
+    this.afterDrain = null;
+    if (this.state !== DONE || this.closeAfter || this.ended || !this.bodySent) {
+      this.destroy();
+      return false;
+    }
+    this.state = IDLE;
+    this.pooled = true;
+    this.message = null;
+    this.read();
+    this.owner.keep(this);
+    return true;
+  }
+
+  /** Cuts the connection. A pending head or body ends with the failure `aborted`. */
+  destroy(): void {
+    if (this.state !== CLOSED) this.fail('aborted');
+  }
+
+  /** Bytes from the socket; the buffer is only borrowed. Returns false to stop reading. */
+  receive(buf: Buffer, start: number, end: number): boolean {
+    switch (this.state) {
+      case HEAD:
+        if (this.carry.length === 0) this.parse(buf, start, end);
+        else {
+          const joined = this.append(buf, start, end);
+          this.carry = EMPTY;
+          this.parse(joined, 0, joined.length);
+        }
+        return (this.state as number) !== HELD;
+      case BODY:
+        this.deadline.restart();
+        this.body(buf, start, end);
+        return !this.paused;
+      case PIPE:
+        this.deliver(buf, start, end);
+        return !this.paused;
+      case SENDING:
+      case HELD:
+        this.carry = this.append(buf, start, end);
+        if (this.carry.length > MAX_CARRY) this.fail('head-overflow');
+        return false;
+      case IDLE:
+        this.fail('aborted');
+        return true;
+      case DONE:
+        this.closeAfter = true;
+        return false;
+      default:
+        return true;
+    }
+  }
+
+  private append(buf: Buffer, start: number, end: number): Buffer {
+    const out = Buffer.allocUnsafe(this.carry.length + end - start);
+    this.carry.copy(out, 0);
+    buf.copy(out, this.carry.length, start, end);
+    return out;
+  }
+
+  private read(): void {
+    if (this.state !== CLOSED) this.socket.resume();
+  }
+
+  private parse(buf: Buffer, start: number, end: number): void {
+    const { head } = this;
+    const message = this.message as HttpMessage;
+    let p = start;
+    while (p < end) {
+      const status = parseResponseHead(buf, p, end, this.limits, message, head);
+      if (status === HEAD_ERROR) {
+        const row = HEAD_ERRORS[head.error] as (typeof HEAD_ERRORS)[number];
+        const bogus = row.record === 'BogoHeader' ? errorText(head, buf, end) : '';
+        this.headBytesIn += end - p;
+        this.fail(row.close === 'RX_OVERFLOW' ? 'head-overflow' : 'bad-head', bogus);
+        return;
+      }
+      if (status !== HEAD_COMPLETE) break;
+      this.headBytesIn += head.headEnd - p;
+      p = head.headEnd;
+      if (message.status >= 200) {
+        this.headDone(buf, p, end);
+        return;
+      }
+      if (message.status === 101) {
+        this.fail('switching');
+        return;
+      }
+      if (++this.interim > MAX_INTERIM) {
+        this.fail('interim-flood');
+        return;
+      }
+      message.n = 0;
+    }
+    this.carry = p < end ? Buffer.from(buf.subarray(p, end)) : EMPTY;
+  }
+
+  private headDone(buf: Buffer, start: number, end: number): void {
+    const message = this.message as HttpMessage;
+    if (this.counters !== null) this.counters.beresp_hdrbytes += this.headBytesIn;
+    if (start < end) this.carry = Buffer.from(buf.subarray(start, end));
+    if (
+      message.proto === 'HTTP/1.0' ? !connectionHas(message, 'keep-alive') : connectionHas(message, 'close')
+    ) {
+      this.closeAfter = true;
+    }
+    this.deadline.stop();
+    this.state = HELD;
+    const settle = this.settleHead;
+    this.settleHead = null;
+    settle?.(null);
+  }
+
+  private body(buf: Buffer, start: number, end: number): void {
+    let used = end - start;
+    if (this.framing === 'chunked') {
+      const { decoder } = this;
+      used = decoder.decode(buf, start, end, this.deliver);
+      if (this.state !== BODY) return;
+      if (decoder.error !== null) {
+        this.fail('bad-chunk');
+        return;
+      }
+      if (!decoder.done) return;
+    } else {
+      if (this.framing === 'length') used = Math.min(used, this.remaining);
+      this.remaining -= used;
+      this.deliver(buf, start, start + used);
+      if (this.state !== BODY || this.framing === 'eof' || this.remaining > 0) return;
+    }
+    // Bytes behind the end: nobody can say which request they answer.
+    if (start + used < end) this.closeAfter = true;
+    this.complete();
+  }
+
+  private readonly deliver = (buf: Uint8Array, start: number, end: number): void => {
+    if (this.state !== BODY && this.state !== PIPE) return;
+    this.bodyBytesIn += end - start;
+    if (this.counters !== null) this.counters.beresp_bodybytes += end - start;
+    (this.sink as OriginBodySink).data(buf as Buffer, start, end);
+  };
+
+  private complete(): void {
+    this.deadline.stop();
+    this.state = DONE;
+    const sink = this.sink as OriginBodySink;
+    this.sink = null;
+    sink.end();
+  }
+
+  private bodyEnded(): void {
+    if (this.framing === 'eof') this.complete();
+    else this.fail('short-body');
+  }
+
+  private onEnd(): void {
+    this.ended = true;
+    if (this.state === HEAD) this.fail('closed-before-head');
+    else if (this.state === BODY) this.bodyEnded();
+    else if (this.state === PIPE) this.pipeEnded();
+    else if (this.state === IDLE) this.fail('closed-before-head');
+  }
+
+  private pipeEnded(): void {
+    const sink = this.sink;
+    this.sink = null;
+    sink?.end();
+  }
+
+  private drained(): void {
+    const resume = this.afterDrain;
+    this.afterDrain = null;
+    resume?.();
+  }
+
+  private onGone(reason: FetchFailure): void {
+    if (this.state === CLOSED) return;
+    // A reset that follows a complete response takes nothing from it.
+    if (this.state === HELD && this.ended) return;
+    this.fail(this.state === HEAD || this.state === SENDING ? 'closed-before-head' : reason);
+  }
+
+  private timedOut(): void {
+    this.fail(this.state === HEAD ? 'first-byte-timeout' : 'between-bytes-timeout');
+  }
+
+  private fail(reason: FetchFailure, bogus = ''): void {
+    if (this.state === CLOSED) return;
+    const failure = new OriginFailure(reason, '', '', bogus);
+    if (this.state !== DONE) this.failure = failure;
+    this.state = CLOSED;
+    this.deadline.stop();
+    this.socket.destroy();
+    const settle = this.settleHead;
+    const sink = this.sink;
+    this.settleHead = null;
+    this.sink = null;
+    this.afterDrain = null;
+    this.owner.gone(this);
+    settle?.(reason);
+    sink?.error(reason);
+  }
+}
+
+/** The handle's descriptor is not in the published interface, and absent on some platforms. */
+function descriptor(socket: Socket): number {
+  const handle = (socket as unknown as { _handle?: { fd?: number } | null })._handle;
+  return handle?.fd ?? 0;
+}
