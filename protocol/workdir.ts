@@ -20,7 +20,7 @@ export function resolveWorkdir(
   uid: number,
 ): string {
   const runtime = env.XDG_RUNTIME_DIR;
-  const inRuntime = runtime !== undefined && runtime.startsWith('/');
+  const inRuntime = runtime?.startsWith('/') === true;
   const parent = inRuntime ? runtime.replace(/\/+$/, '') : '/dev/shm';
   if (name === undefined || name === '') return inRuntime ? `${parent}/proxyd` : `${parent}/proxyd-${uid}`;
   if (name.startsWith('/')) return name.length > 1 ? name.replace(/\/+$/, '') : name;

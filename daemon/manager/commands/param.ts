@@ -1,0 +1,57 @@
+// param.show, param.set, param.reset.
+
+import { PARAMS, type ParamRow } from '../../../protocol/tables/params.ts';
+import { Params } from '../../params/params.ts';
+import { showJson, showLong, showShort } from '../../params/show.ts';
+import { ParamError } from '../../params/value.ts';
+import { bad, type CliReply, type Command, type CommandCall, jsonReply, type ManagerCore, ok } from '../core.ts';
+
+const ROWS: readonly ParamRow[] = PARAMS;
+
+export const paramShow: Command = (core, call) => {
+  const args = [...call.args];
+  const long = args[0] === '-l';
+  if (long && call.json) return bad('-l not permitted with param.show -j');
+  if (long) args.shift();
+  if (args.length > 1) return bad('Too many parameters');
+  const [what] = args;
+  const changed = (row: ParamRow): boolean => !core.params.isDefault(row);
+  let rows: readonly ParamRow[];
+  let describe = long;
+  if (what === undefined) rows = ROWS;
+  else if (what === 'changed') rows = ROWS.filter(changed);
+  else {
+    const exact = Params.find(what);
+    if (exact instanceof ParamError) {
+      rows = ROWS.filter((row) => row.name.includes(what));
+      if (rows.length === 0) return bad(exact.text);
+    } else {
+      rows = [exact];
+      describe = true;
+    }
+  }
+  if (call.json) return jsonReply(call, `\n${rows.map((row) => showJson(core.params, row)).join(',\n')}`);
+  return ok(rows.map((row) => (describe ? showLong : showShort)(core.params, row)).join(''));
+};
+
+export const paramSet: Command = (core, call) => {
+  const [name = '', value = ''] = call.args;
+  const result = core.params.set(name, value);
+  return result instanceof ParamError ? bad(result.text) : changed(core, call, name);
+};
+
+export const paramReset: Command = (core, call) => {
+  const [name = ''] = call.args;
+  const result = core.params.reset(name);
+  return result instanceof ParamError ? bad(result.text) : changed(core, call, name);
+};
+
+async function changed(core: ManagerCore, call: CommandCall, name: string): Promise<CliReply> {
+  await core.parameterChanged(name);
+  const row = Params.find(name) as ParamRow;
+  if (call.json) return jsonReply(call, `\n${showJson(core.params, row)}`);
+  if (core.supervisor.state !== 'stopped' && row.flags?.includes('must_restart') === true) {
+    return ok('\nChange will take effect when child is restarted');
+  }
+  return ok();
+}

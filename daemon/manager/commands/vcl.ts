@@ -1,0 +1,121 @@
+// The vcl.* commands: arguments and formats; what they do is programs.ts.
+
+import { CLI } from '../../../protocol/errors.ts';
+import { bad, type CliReply, type Command, jsonReply, ok } from '../core.ts';
+import type { ProgramInfo } from '../programs.ts';
+
+export const vclLoad: Command = async (core, call) => {
+  const [name = '', file = '', state = 'auto'] = call.args;
+  const source = core.readProgram(file);
+  if (typeof source === 'string') {
+    return bad(`Message from VCC-compiler:\nCannot read file '${file}' (${source})\nVCL compilation failed`);
+  }
+  const reply = await core.programs.load(name, source, state);
+  if (reply.status === CLI.OK) core.programsChanged(`loaded ${name}`);
+  return reply;
+};
+
+export const vclInline: Command = async (core, call) => {
+  const [name = '', text = '', state = 'auto'] = call.args;
+  const reply = await core.programs.load(name, { name: '<vcl.inline>', text }, state);
+  if (reply.status === CLI.OK) core.programsChanged(`loaded ${name}`);
+  return reply;
+};
+
+export const vclUse: Command = async (core, call) => {
+  const [name = ''] = call.args;
+  const before = core.programs.activeName();
+  const reply = await core.programs.use(name);
+  if (core.programs.activeName() !== before) core.programsChanged(`using ${name}`);
+  return reply;
+};
+
+export const vclState: Command = (core, call) => core.programs.setState(call.args[0] ?? '', call.args[1] ?? '');
+
+export const vclDiscard: Command = async (core, call) => {
+  const reply = await core.programs.discard(call.args);
+  if (reply.status === CLI.OK) core.programsChanged(`discarded ${call.args.join(' ')}`);
+  return reply;
+};
+
+export const vclLabel: Command = (core, call) => core.programs.label(call.args[0] ?? '', call.args[1] ?? '');
+
+export const vclShow: Command = (core, call): CliReply => {
+  const args = [...call.args];
+  const verbose = args[0] === '-v';
+  if (verbose) args.shift();
+  if (args.length > 1) return bad(`Too many parameters: '${args[1]}'`);
+  const files = core.programs.files(args[0]);
+  if (files === null) return bad(args[0] === undefined ? 'No active VCL' : `No VCL named '${args[0]}'`);
+  if (!verbose) return ok(files[0]?.text ?? '');
+  return ok(
+    files
+      .map((f, i) => `// VCL.SHOW ${i} ${Buffer.byteLength(f.text)} ${f.name}\n${f.text}\n`)
+      .join(''),
+  );
+};
+
+export const vclList: Command = async (core, call) => {
+  const list = await core.programs.list();
+  if (call.json) return jsonReply(call, list.map(jsonProgram).join(','));
+  return ok(formatList(list));
+};
+
+/** The columns of vcl.list; a label's arrow and a program's count of labels come last. */
+export function formatList(list: readonly ProgramInfo[]): string {
+  const rows = list.map((p) => [
+    p.active ? 'active' : 'available',
+    p.state,
+    p.temperature,
+    (p.busy === null ? '-' : String(p.busy)).padStart(6),
+    p.name,
+    ...(p.target !== null
+      ? ['->', p.target]
+      : p.labels > 0
+        ? ['<-', `(${p.labels} label${p.labels > 1 ? 's' : ''})`]
+        : []),
+  ]);
+  const width = (column: number): number => Math.max(...rows.map((r) => r[column]?.length ?? 0));
+  return rows
+    .map((row) => {
+      let line = '';
+      row.forEach((cell, i) => {
+        const gap = i === 0 ? 3 : 4;
+        line += i === row.length - 1 ? cell : cell.padEnd(width(i) + gap);
+      });
+      return `${line}\n`;
+    })
+    .join('');
+}
+
+function jsonProgram(p: ProgramInfo): string {
+  const fields = [
+    `"status": "${p.active ? 'active' : 'available'}"`,
+    `"state": "${p.state}"`,
+    `"temperature": "${p.temperature}"`,
+  ];
+  if (p.busy !== null) fields.push(`"busy": ${p.busy}`);
+  fields.push(`"name": ${JSON.stringify(p.name)}`);
+  if (p.labels > 0) fields.push(`"labels": ${p.labels}`);
+  if (p.target !== null) fields.push(`"label": {\n      "name": ${JSON.stringify(p.target)}\n      }`);
+  return `\n  {\n    ${fields.join(',\n    ')}\n}`;
+}
+
+export const vclDeps: Command = (core, call) => {
+  const deps = core.programs.deps();
+  if (call.json) {
+    const rows = deps.map(
+      (d) =>
+        `\n  {\n    "name": ${JSON.stringify(d.name)},\n    "deps": [${
+          d.deps.length === 0 ? '' : `\n      ${d.deps.map((n) => JSON.stringify(n)).join(',\n      ')}\n    `
+        }]\n  }`,
+    );
+    return jsonReply(call, rows.join(','), 1);
+  }
+  const width = Math.max(0, ...deps.map((d) => d.name.length)) + 3;
+  return ok(
+    deps
+      .map((d) => (d.deps.length === 0 ? `${d.name}\n` : `${d.name.padEnd(width)}${d.deps.join('   ')}\n`))
+      .join(''),
+  );
+};

@@ -1,0 +1,232 @@
+// Listening sockets: -a arguments, and the handles that the manager binds and keeps.
+//
+// The manager owns the sockets and lends them to each worker, so that connections wait in the kernel while a
+// dead worker is replaced. It never accepts. Awkward: port 0 gets its port at the first bind and keeps it
+// over stop and start; without the runtime's handle factory the worker binds itself (`handles()` is null).
+
+import { chmodSync, chownSync, lstatSync, readFileSync, unlinkSync } from 'node:fs';
+import net from 'node:net';
+import { getSystemErrorMap } from 'node:util';
+import type { FromWorker, ListenerSpec } from '../link.ts';
+import { OptionError } from './option-error.ts';
+
+interface RawHandle {
+  close(): void;
+  getsockname?(out: { address?: string; port?: number }): number;
+}
+type HandleFactory = (
+  address: string | null,
+  port: number,
+  family: number,
+  fd: number | undefined,
+  flags: number,
+) => RawHandle | number;
+
+/** Only IPv6: the IPv4 socket is a separate one (UV_TCP_IPV6ONLY). */
+const IPV6_ONLY = 1;
+
+/** One -a argument. Throws OptionError. `index` gives the default name (a0, a1 …). */
+export function parseListener(text: string, index: number): ListenerSpec {
+  const [place = '', ...options] = text.split(',');
+  const named = /^([A-Za-z][A-Za-z0-9_-]*)=(.*)$/s.exec(place);
+  const spec: ListenerSpec = { name: named?.[1] ?? `a${index}`, text, proto: 'HTTP' };
+  parsePlace(spec, named?.[2] ?? place);
+  let protos = 0;
+  for (const option of options) {
+    const m = /^(user|group|mode)=(.*)$/.exec(option);
+    if (m === null) {
+      if (option !== 'HTTP' && option !== 'PROXY') throw new OptionError(`Unknown protocol '${option}'`);
+      if (++protos > 1) throw new OptionError(`Too many protocols in ${text}`);
+      spec.proto = option;
+      continue;
+    }
+    if (spec.path === undefined) {
+      throw new OptionError(`Invalid sub-argument '${m[1]}' for IP addresses`);
+    }
+    const value = m[2] as string;
+    if (m[1] === 'user') spec.user = value;
+    else if (m[1] === 'group') spec.group = value;
+    else if (/^[0-7]{1,4}$/.test(value) && Number.parseInt(value, 8) <= 0o777) {
+      spec.mode = Number.parseInt(value, 8);
+    } else throw new OptionError(`Invalid mode '${value}'`);
+  }
+  return spec;
+}
+
+function parsePlace(spec: ListenerSpec, place: string): void {
+  if (place.startsWith('/')) {
+    if (place.length > 107) throw new OptionError(`Unix domain socket addresses may be at most 107 bytes: ${place}`);
+    spec.path = place;
+    return;
+  }
+  if (place.startsWith('@')) throw new OptionError(`Abstract sockets are not supported: ${place}`);
+  const m = /^(?:\[([^\]]*)\]|([^:\s]*))(?:[:\s](.*))?$/s.exec(place);
+  const v6 = m === null && net.isIPv6(place) ? place : undefined;
+  const host = v6 ?? m?.[1] ?? m?.[2];
+  const port = m?.[3];
+  if (host === undefined || (port !== undefined && !/^\d{1,5}$/.test(port)) || Number(port ?? 80) > 65535) {
+    throw new OptionError(`Got no socket(s) for ${spec.text}`);
+  }
+  if (/^\d+(\.\d+){3}$/.test(host) && !net.isIPv4(host)) {
+    throw new OptionError(`Got no socket(s) for ${spec.text}`);
+  }
+  spec.host = host;
+  spec.port = port === undefined ? 80 : Number(port);
+}
+
+/** Resolves names and wildcards: one spec an address. Throws OptionError. */
+export async function resolveListeners(specs: readonly ListenerSpec[]): Promise<ListenerSpec[]> {
+  const out: ListenerSpec[] = [];
+  for (const spec of specs) {
+    if (spec.path !== undefined || net.isIP(spec.host ?? '') !== 0) {
+      out.push(spec);
+      continue;
+    }
+    if (spec.host === '') {
+      out.push({ ...spec, host: '0.0.0.0' }, { ...spec, host: '::' });
+      continue;
+    }
+    const { lookup } = await import('node:dns/promises');
+    const found = await lookup(spec.host as string, { all: true }).catch(() => []);
+    if (found.length === 0) throw new OptionError(`Got no socket(s) for ${spec.text}`);
+    for (const { address } of found) out.push({ ...spec, host: address });
+  }
+  return out;
+}
+
+interface Slot {
+  spec: ListenerSpec;
+  handle: RawHandle | null;
+}
+
+/** All listeners of a daemon with their handles. */
+export class ListenerSet {
+  private slots: Slot[];
+  private isOpen = false;
+  private readonly factory: HandleFactory | null;
+
+  constructor(specs: readonly ListenerSpec[]) {
+    this.slots = specs.map((spec) => ({ spec: { ...spec }, handle: null }));
+    const candidate = (net as unknown as { _createServerHandle?: HandleFactory })._createServerHandle;
+    this.factory = typeof candidate === 'function' ? candidate : null;
+  }
+
+  /** Binds what is not bound; the reason when one cannot be, and then none is. */
+  open(): string | null {
+    if (this.isOpen) return null;
+    const usable: Slot[] = [];
+    for (const slot of this.slots) {
+      const result = this.factory === null ? null : bind(this.factory, slot.spec);
+      if (typeof result === 'number') {
+        // A machine without IPv6 still serves the IPv4 half of a wildcard.
+        if (slot.spec.host === '::' && usable.some((s) => s.spec.text === slot.spec.text)) continue;
+        this.close();
+        return `Could not get socket ${slot.spec.text}: ${reasonOf(result)}`;
+      }
+      slot.handle = result;
+      if (result !== null) {
+        const refused = settle(slot.spec, result);
+        if (refused !== null) {
+          this.close();
+          return refused;
+        }
+      }
+      usable.push(slot);
+    }
+    this.slots = usable;
+    this.isOpen = true;
+    return null;
+  }
+
+  close(): void {
+    this.isOpen = false;
+    for (const slot of this.slots) {
+      slot.handle?.close();
+      slot.handle = null;
+      if (slot.spec.path !== undefined) removeSocket(slot.spec.path);
+    }
+  }
+
+  specs(): ListenerSpec[] {
+    return this.slots.map((slot) => slot.spec);
+  }
+
+  handles(): (RawHandle | null)[] {
+    return this.slots.map((slot) => slot.handle);
+  }
+
+  /** What the worker found out about sockets that it bound itself. */
+  bound(listeners: (FromWorker & { t: 'ready' })['listeners']): void {
+    listeners.forEach((l, i) => {
+      const spec = this.slots[i]?.spec;
+      if (spec !== undefined && spec.path === undefined && spec.port === 0) spec.port = l.port;
+    });
+  }
+
+  /** Name, address and port of each, for listen.list. */
+  list(): { name: string; address: string; port: number; path?: string }[] {
+    return this.slots.map(({ spec }) =>
+      spec.path === undefined
+        ? { name: spec.name, address: spec.host ?? '', port: spec.port ?? 0 }
+        : { name: spec.name, address: spec.path, port: -1, path: spec.path },
+    );
+  }
+}
+
+function bind(factory: HandleFactory, spec: ListenerSpec): RawHandle | number {
+  if (spec.path !== undefined) {
+    removeSocket(spec.path);
+    return factory(spec.path, -1, -1, undefined, 0);
+  }
+  const host = spec.host as string;
+  const v6 = net.isIPv6(host);
+  return factory(host, spec.port as number, v6 ? 6 : 4, undefined, v6 ? IPV6_ONLY : 0);
+}
+
+/** After the bind: the port that 0 became, owner and mode of a path. */
+function settle(spec: ListenerSpec, handle: RawHandle): string | null {
+  if (spec.path === undefined) {
+    const out: { port?: number } = {};
+    handle.getsockname?.(out);
+    if (out.port !== undefined) spec.port = out.port;
+    return null;
+  }
+  try {
+    if (spec.mode !== undefined) chmodSync(spec.path, spec.mode);
+    if (spec.user !== undefined || spec.group !== undefined) {
+      const uid = spec.user === undefined ? -1 : idOf('/etc/passwd', spec.user, 'user');
+      const gid = spec.group === undefined ? -1 : idOf('/etc/group', spec.group, 'group');
+      chownSync(spec.path, uid, gid);
+    }
+    return null;
+  } catch (cause) {
+    return `Could not get socket ${spec.text}: ${(cause as Error).message}`;
+  }
+}
+
+function idOf(file: string, name: string, kind: string): number {
+  for (const line of readFileSync(file, 'utf8').split('\n')) {
+    const fields = line.split(':');
+    if (fields[0] === name) return Number(fields[2]);
+  }
+  throw new Error(`Unknown ${kind} ${name}`);
+}
+
+/** Removes a socket left behind; anything else at that path stays, and the bind then fails. */
+function removeSocket(path: string): void {
+  try {
+    if (lstatSync(path).isSocket()) unlinkSync(path);
+  } catch {
+    // Nothing there.
+  }
+}
+
+function reasonOf(errno: number): string {
+  const known: Record<string, string> = {
+    EADDRINUSE: 'Address already in use',
+    EACCES: 'Permission denied',
+    EADDRNOTAVAIL: 'Cannot assign requested address',
+  };
+  const [code, text] = getSystemErrorMap().get(errno) ?? [`error ${errno}`, ''];
+  return known[code] ?? (text === '' ? code : text);
+}

@@ -1,0 +1,11 @@
+// A mistake in the command line: told to the operator as it is, with exit code 2.
+
+export class OptionError extends Error {
+  /** Whether the hint to the usage text follows. */
+  readonly usage: boolean;
+  constructor(message: string, usage = true) {
+    super(message);
+    this.name = 'OptionError';
+    this.usage = usage;
+  }
+}

@@ -1,0 +1,321 @@
+// The worker's life: start, stop, death, restart, and the calls that it answers.
+//
+// Starts the process at once and sends it what it runs when it says hello, so that programs compile while it
+// boots. Never touches programs or parameters: `prepare` supplies them anew for every start. Awkward: a call
+// in flight when the worker dies is answered 400, and deaths in quick succession are restarted ever later.
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { CLI } from '../../protocol/errors.ts';
+import type { FromWorker, InitMessage, ToWorker, WorkerCall } from '../link.ts';
+import type { ListenerSet } from './listeners.ts';
+
+export interface CliReply {
+  status: number;
+  body: string;
+}
+
+export type WorkerState = 'stopped' | 'starting' | 'running' | 'stopping';
+
+/** What the supervisor needs of the rest of the manager. */
+export interface SupervisorHost {
+  /** The first message of a new worker; asked when it has said hello. Null: there is nothing to run. */
+  prepare(generation: number): Promise<InitMessage | null>;
+  log(level: 'debug' | 'info' | 'warning' | 'error', text: string): void;
+  /** Whether a dead worker is replaced (auto_restart). */
+  autoRestart(): boolean;
+  /** Seconds until a silent worker is killed, and between two questions. */
+  timeouts(): { cli: number; ping: number };
+  panicked(text: string): void;
+  changed(event: 'started' | 'stopped' | 'died', text: string): void;
+}
+
+/** Counters of the manager's own, as MGT.* names them. */
+export interface MgtCounters {
+  child_start: number;
+  child_exit: number;
+  child_stop: number;
+  child_died: number;
+  child_dump: number;
+  child_panic: number;
+}
+
+interface Pending {
+  resolve(reply: CliReply): void;
+  timer: NodeJS.Timeout;
+}
+
+const STOP_GRACE_MS = 5000;
+/** A worker that lived shorter than this after its start counts as failing at start. */
+const YOUNG_MS = 2000;
+const MAX_RESTART_DELAY_MS = 5000;
+
+export class Supervisor {
+  state: WorkerState = 'stopped';
+  readonly counters: MgtCounters = {
+    child_start: 0,
+    child_exit: 0,
+    child_stop: 0,
+    child_died: 0,
+    child_dump: 0,
+    child_panic: 0,
+  };
+  /** Process id of the worker, 0 when there is none. */
+  pid = 0;
+  /** Listeners as the worker reported them. */
+  bound: (FromWorker & { t: 'ready' })['listeners'] = [];
+  private readonly entry: string;
+  private readonly host: SupervisorHost;
+  private readonly listeners: ListenerSet;
+  private child: ChildProcess | null = null;
+  private readonly pending = new Map<number, Pending>();
+  private nextCall = 1;
+  private generation = 0;
+  private startedAt = 0;
+  private quickDeaths = 0;
+  private wanted = false;
+  private panic = '';
+  private settle: { resolve(): void; reject(reason: Error): void } | null = null;
+  private stopped: (() => void)[] = [];
+  private pinger: NodeJS.Timeout | null = null;
+  private restart: NodeJS.Timeout | null = null;
+
+  constructor(entry: string, listeners: ListenerSet, host: SupervisorHost) {
+    this.entry = entry;
+    this.listeners = listeners;
+    this.host = host;
+  }
+
+  /** Starts the worker; resolves when it serves, rejects with the reason when it does not come up. */
+  start(): Promise<void> {
+    this.wanted = true;
+    this.quickDeaths = 0;
+    return new Promise((resolve, reject) => {
+      this.settle = { resolve, reject };
+      this.launch();
+    });
+  }
+
+  /** Stops the worker; resolves when it is gone. Never fails: a worker that hangs is killed. */
+  stop(): Promise<void> {
+    this.wanted = false;
+    if (this.restart !== null) clearTimeout(this.restart);
+    this.restart = null;
+    const child = this.child;
+    if (child === null) {
+      this.state = 'stopped';
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      this.stopped.push(resolve);
+      if (this.state === 'stopping') return;
+      this.state = 'stopping';
+      this.host.log('debug', 'Stopping Child');
+      void this.call({ op: 'stop' });
+      const kill = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE_MS);
+      child.once('exit', () => clearTimeout(kill));
+    });
+  }
+
+  /** Asks the worker; answers 400 when it dies or does not answer in time. */
+  call(call: WorkerCall): Promise<CliReply> {
+    const child = this.child;
+    if (child === null || !child.connected) {
+      return Promise.resolve({ status: CLI.COMMS, body: 'CLI communication error (no worker)' });
+    }
+    const id = this.nextCall++;
+    return new Promise((resolve) => {
+      const ms = Math.max(1, this.host.timeouts().cli * 1000);
+      const timer = setTimeout(() => {
+        this.pending.delete(id);
+        resolve({ status: CLI.COMMS, body: 'CLI communication error (no answer in time)' });
+        this.unresponsive(child);
+      }, ms);
+      this.pending.set(id, { resolve, timer });
+      this.post(child, { t: 'call', id, call });
+    });
+  }
+
+  /** For the very last moment of the manager: nothing may outlive it. */
+  killNow(): void {
+    this.wanted = false;
+    this.child?.kill('SIGKILL');
+  }
+
+  private launch(): void {
+    this.restart = null;
+    if (!this.wanted || this.child !== null) return;
+    const refused = this.listeners.open();
+    if (refused !== null) {
+      this.failStart(refused);
+      return;
+    }
+    this.state = 'starting';
+    this.panic = '';
+    const child = fork(this.entry, [], {
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      serialization: 'json',
+      execArgv: process.execArgv.filter((arg) => !arg.startsWith('--inspect')),
+    });
+    this.child = child;
+    this.pid = child.pid ?? 0;
+    this.startedAt = Date.now();
+    this.counters.child_start++;
+    this.host.log('debug', `Child (${this.pid}) Started`);
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => this.said(text));
+    }
+    child.on('message', (message) => void this.receive(child, message as FromWorker));
+    child.on('error', (cause) => this.host.log('error', `Child (${this.pid}): ${cause.message}`));
+    child.on('exit', (code, signal) => this.exited(child, code, signal));
+  }
+
+  private async receive(child: ChildProcess, m: FromWorker): Promise<void> {
+    if (child !== this.child) return;
+    switch (m.t) {
+      case 'hello': {
+        let init: InitMessage | null;
+        try {
+          init = await this.host.prepare(this.generation++);
+        } catch (cause) {
+          this.failStart((cause as Error).message);
+          return;
+        }
+        if (child !== this.child || this.state === 'stopping') return;
+        if (init === null) {
+          this.failStart('No active VCL');
+          return;
+        }
+        this.post(child, { ...init, listeners: this.listeners.specs() });
+        this.listeners.handles().forEach((handle, index) => {
+          if (handle !== null) this.post(child, { t: 'listener', index }, handle);
+        });
+        return;
+      }
+      case 'ready':
+        this.bound = m.listeners;
+        this.listeners.bound(m.listeners);
+        if (this.state === 'starting') this.state = 'running';
+        this.watch(child);
+        this.host.changed('started', `Child (${this.pid}) started`);
+        this.settle?.resolve();
+        this.settle = null;
+        return;
+      case 'failed':
+        this.failStart(m.reason);
+        return;
+      case 'reply': {
+        const waiting = this.pending.get(m.id);
+        if (waiting === undefined) return;
+        this.pending.delete(m.id);
+        clearTimeout(waiting.timer);
+        waiting.resolve({ status: m.status, body: m.body });
+        return;
+      }
+      case 'panic':
+        this.panic = m.text;
+        return;
+      case 'note':
+        this.host.log(m.level, m.text);
+        return;
+    }
+  }
+
+  private exited(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
+    if (child !== this.child) return;
+    const pid = this.pid;
+    const asked = this.state === 'stopping';
+    this.child = null;
+    this.pid = 0;
+    this.state = 'stopped';
+    if (this.pinger !== null) clearInterval(this.pinger);
+    for (const { resolve, timer } of this.pending.values()) {
+      clearTimeout(timer);
+      resolve(asked ? { status: CLI.OK, body: '' } : { status: CLI.COMMS, body: 'CLI communication error (worker died)' });
+    }
+    this.pending.clear();
+    if (asked) {
+      this.counters.child_stop++;
+      this.host.log('info', `Child (${pid}) ended`);
+    } else this.died(pid, code, signal);
+    this.host.log('debug', 'Child cleanup complete');
+    const waiting = this.stopped;
+    this.stopped = [];
+    if (!this.wanted) this.listeners.close();
+    if (asked) this.host.changed('stopped', `Child (${pid}) stopped`);
+    for (const resolve of waiting) resolve();
+  }
+
+  private died(pid: number, code: number | null, signal: NodeJS.Signals | null): void {
+    const how = signal === null ? `status=${code}` : `signal=${signal}`;
+    this.host.log('error', `Child (${pid}) died ${how}`);
+    if (signal === null) this.counters.child_exit++;
+    else this.counters.child_died++;
+    if (this.panic !== '') {
+      this.counters.child_panic++;
+      this.host.panicked(this.panic);
+    }
+    this.host.changed('died', `Child (${pid}) died ${how}`);
+    if (this.settle !== null) {
+      this.failStart(this.panic === '' ? `Child (${pid}) died ${how} at its start` : this.panic);
+      return;
+    }
+    if (!this.wanted || !this.host.autoRestart()) {
+      this.wanted = false;
+      return;
+    }
+    this.quickDeaths = Date.now() - this.startedAt < YOUNG_MS ? this.quickDeaths + 1 : 0;
+    const delay = this.quickDeaths < 3 ? 0 : Math.min(100 * 2 ** (this.quickDeaths - 3), MAX_RESTART_DELAY_MS);
+    this.restart = setTimeout(() => this.launch(), delay);
+  }
+
+  /** The worker cannot run: the one who asked for the start hears why, and it is not tried again. */
+  private failStart(reason: string): void {
+    const settle = this.settle;
+    this.settle = null;
+    this.wanted = false;
+    if (settle === null) this.host.log('error', `Child cannot start: ${reason}`);
+    const child = this.child;
+    if (child === null) {
+      this.state = 'stopped';
+      this.listeners.close();
+      settle?.reject(new Error(reason));
+      return;
+    }
+    this.state = 'stopping';
+    child.kill('SIGKILL');
+    this.stopped.push(() => settle?.reject(new Error(reason)));
+  }
+
+  private watch(child: ChildProcess): void {
+    if (this.pinger !== null) clearInterval(this.pinger);
+    const { ping } = this.host.timeouts();
+    if (ping <= 0) return;
+    let waiting = false;
+    this.pinger = setInterval(() => {
+      if (waiting || child !== this.child) return;
+      waiting = true;
+      void this.call({ op: 'vcl.refs' }).then(() => {
+        waiting = false;
+      });
+    }, ping * 1000);
+    this.pinger.unref();
+  }
+
+  private unresponsive(child: ChildProcess): void {
+    if (child !== this.child || this.state === 'stopping') return;
+    this.host.log('error', `Child (${this.pid}) not responding to CLI, killed it.`);
+    child.kill('SIGKILL');
+  }
+
+  private said(text: string): void {
+    for (const line of text.split('\n')) {
+      if (line !== '') this.host.log('info', `Child (${this.pid}) said ${line}`);
+    }
+  }
+
+  private post(child: ChildProcess, message: ToWorker, handle?: unknown): void {
+    if (!child.connected) return;
+    // A raw listening handle travels as the channel's native type, which the typings leave out.
+    child.send(message, handle as Parameters<ChildProcess['send']>[1], {}, () => {});
+  }
+}
