@@ -2,12 +2,13 @@
 // connection. It is the simplest director: it resolves to itself. Probes (a later part) set `probed`; nothing
 // here measures health. Awkward: an address that just refused is held down for a moment instead of tried again.
 
+import type { Socket } from 'node:net';
 import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
-import type { VbeCounters } from '../stats/counters.ts';
+import type { MainCounters, VbeCounters } from '../stats/counters.ts';
 import type { Director } from '../vcl/context.ts';
 import type { BackendDecl } from '../vcl/program.ts';
-import { addressKey, type ConnectError, connectOrigin, type OriginAddress } from './connect.ts';
+import { addressKey, type ConnectError, connectOrigin, connectRaw, type OriginAddress } from './connect.ts';
 import type { ConnectionOwner, OriginConnection } from './connection.ts';
 import { OriginFailure } from './origin-failure.ts';
 import type { ConnectionPool } from './pool.ts';
@@ -18,6 +19,15 @@ export type AdminHealth = 'auto' | 'healthy' | 'sick';
 export interface BackendEnvironment {
   readonly pool: ConnectionPool;
   readonly readBuffer: Buffer;
+  readonly stats: Pick<
+    MainCounters,
+    | 'backend_conn'
+    | 'backend_fail'
+    | 'backend_busy'
+    | 'backend_unhealthy'
+    | 'backend_reuse'
+    | 'backend_recycle'
+  >;
   /** Current values: parameters may change under a running worker. */
   readonly limits: HeadLimits;
   readonly params: {
@@ -36,19 +46,6 @@ export interface AcquireOptions {
   now: number;
   /** Never a kept connection: for the retry after a stale one. */
   fresh?: boolean;
-}
-
-/** Why acquire() gave no connection. */
-export class AcquireError extends Error {
-  readonly reason: FetchFailure;
-  readonly failure: OriginFailure;
-
-  constructor(failure: OriginFailure) {
-    super(failure.text);
-    this.name = 'AcquireError';
-    this.reason = failure.reason;
-    this.failure = failure;
-  }
 }
 
 export class Backend implements Director, ConnectionOwner {
@@ -112,33 +109,39 @@ export class Backend implements Director, ConnectionOwner {
     return this.decl.betweenBytesTimeout ?? this.env.params.between_bytes_timeout;
   }
 
-  /** Host field for requests that bring none: .host_header, else .host; null for Unix sockets without one. */
-  get hostHeader(): string | null {
-    return this.decl.hostHeader ?? this.decl.host ?? null;
-  }
-
-  /**
-   * A connection for one exchange: a kept one, else a new one. Moves VBE counters; MAIN counters are the caller's.
-   * @throws AcquireError with the reason, as a rejection
-   */
-  async acquire(opts: AcquireOptions): Promise<OriginConnection> {
+  /** A connection for one exchange: a kept one, else a new one. */
+  async acquire(opts: AcquireOptions): Promise<OriginConnection | OriginFailure> {
     const refused = this.admit(opts.now);
-    if (refused !== null) throw new AcquireError(refused);
+    if (refused !== null) return refused;
     const { env } = this;
     if (opts.fresh !== true) {
       for (const at of this.addresses) {
         const kept = env.pool.take(addressKey(at));
         if (kept === null) continue;
+        env.stats.backend_reuse++;
         return this.begin(kept, true);
       }
     }
-    const made = await this.connect(opts);
-    if (made instanceof OriginFailure) throw new AcquireError(made);
-    return this.begin(made, false);
+    const made = await this.connect(opts, (at, timeout) =>
+      connectOrigin(at, timeout, env.readBuffer, this, env.limits),
+    );
+    return made instanceof OriginFailure ? made : this.begin(made, false);
+  }
+
+  /** A plain socket for pipe mode, always a new one; it counts against max_connections until it closes. */
+  async acquirePipe(opts: AcquireOptions): Promise<Socket | OriginFailure> {
+    const refused = this.admit(opts.now);
+    if (refused !== null) return refused;
+    const socket = await this.connect(opts, connectRaw);
+    if (socket instanceof OriginFailure) return socket;
+    this.counters.req++;
+    socket.once('close', () => this.leave());
+    return socket;
   }
 
   keep(conn: OriginConnection): void {
     this.leave();
+    this.env.stats.backend_recycle++;
     this.env.pool.put(conn);
   }
 
@@ -154,16 +157,19 @@ export class Backend implements Director, ConnectionOwner {
     if (this.decl.none === true) return new OriginFailure('no-backend');
     if (!this.healthy(now)) {
       counters.unhealthy++;
+      env.stats.backend_unhealthy++;
       return new OriginFailure('unhealthy', this.vclName);
     }
     const max = this.decl.maxConnections ?? 0;
     if (max > 0 && this.inUse >= max) {
       counters.busy++;
+      env.stats.backend_busy++;
       return new OriginFailure('busy', this.vclName);
     }
     if (this.addresses.length === 0) {
       counters.fail++;
       counters.fail_other++;
+      env.stats.backend_fail++;
       return new OriginFailure('unresolved', this.vclName);
     }
     this.inUse++;
@@ -182,10 +188,14 @@ export class Backend implements Director, ConnectionOwner {
     return conn;
   }
 
-  private async connect(opts: AcquireOptions): Promise<OriginConnection | OriginFailure> {
+  private async connect<T extends OriginConnection | Socket>(
+    opts: AcquireOptions,
+    open: (at: OriginAddress, timeout: number) => Promise<T | ConnectError>,
+  ): Promise<T | OriginFailure> {
     const { env } = this;
     if (opts.now < this.heldUntil && this.heldError !== null) {
       this.counters.helddown++;
+      env.stats.backend_fail++;
       this.leave();
       return this.heldError;
     }
@@ -193,10 +203,14 @@ export class Backend implements Director, ConnectionOwner {
     const timeout = opts.connectTimeout >= 0 ? opts.connectTimeout : own;
     let error: ConnectError = { code: '', errno: 0 };
     for (const at of this.addresses) {
-      const made = await connectOrigin(at, timeout, env.readBuffer, this, env.limits);
-      if (made instanceof OriginConnection) return made;
+      const made = await open(at, timeout);
+      if (!('errno' in made)) {
+        env.stats.backend_conn++;
+        return made;
+      }
       error = made;
     }
+    env.stats.backend_fail++;
     this.leave();
     return this.refused(error, opts.now);
   }

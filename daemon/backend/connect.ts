@@ -1,7 +1,7 @@
 // Opens one TCP or Unix connection and makes an OriginConnection of it, within a time limit. Failures are values
 // with the system's error name; which address to try and what a failure means is the backend's business.
 
-import { connect as netConnect } from 'node:net';
+import { connect as netConnect, type Socket } from 'node:net';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import { type ConnectionOwner, OriginConnection } from './connection.ts';
 import { Deadline } from './deadline.ts';
@@ -66,6 +66,30 @@ export function connectOrigin(
       socket.off('error', failed);
       conn = new OriginConnection(socket, addressKey(at), owner, limits);
       settle(conn);
+    });
+    deadline.start(timeout);
+  });
+}
+
+/** A plain socket for pipe mode: not pooled, read by its 'data' events, half-open as a tunnel needs it. */
+export function connectRaw(at: OriginAddress, timeout: number): Promise<Socket | ConnectError> {
+  return new Promise((settle) => {
+    const target = at.kind === 'tcp' ? { host: at.address, port: at.port } : { path: at.path };
+    const socket = netConnect({ ...target, noDelay: true, allowHalfOpen: true });
+    const deadline = new Deadline(() => fail('ETIMEDOUT', -110));
+    const fail = (code: string, errno: number): void => {
+      deadline.stop();
+      socket.off('error', failed);
+      socket.on('error', () => {});
+      socket.destroy();
+      settle({ code, errno });
+    };
+    const failed = (error: NodeJS.ErrnoException): void => fail(error.code ?? '', error.errno ?? 0);
+    socket.once('error', failed);
+    socket.once('connect', () => {
+      deadline.stop();
+      socket.off('error', failed);
+      settle(socket);
     });
     deadline.start(timeout);
   });

@@ -7,7 +7,7 @@
 
 import type { Socket } from 'node:net';
 import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
-import { ChunkedDecoder, LAST_CHUNK } from '../http1/chunked.ts';
+import { CHUNK_HEAD_MAX, ChunkedDecoder, chunkHead, LAST_CHUNK } from '../http1/chunked.ts';
 import type { BodyFraming } from '../http1/framing.ts';
 import { errorText, HEAD_ERRORS } from '../http1/head-errors.ts';
 import {
@@ -51,8 +51,7 @@ const HEAD = 2;
 const HELD = 3;
 const BODY = 4;
 const DONE = 5;
-const PIPE = 6;
-const CLOSED = 7;
+const CLOSED = 6;
 
 /** Interim responses before the final one, at most. */
 const MAX_INTERIM = 1000;
@@ -65,10 +64,10 @@ export class OriginConnection {
   /** Key of the pool it belongs to. */
   readonly poolKey: string;
   /** Descriptor number, as BackendOpen shows it; 0 when it is not known. */
-  readonly id: number;
-  readonly remoteIp: string;
+  readonly fd: number;
+  readonly remoteAddress: string;
   readonly remotePort: number;
-  readonly localIp: string;
+  readonly localAddress: string;
   readonly localPort: number;
   /** Whether it has served an exchange before this one. */
   reused = false;
@@ -79,6 +78,11 @@ export class OriginConnection {
   bodyBytesIn = 0;
   /** 1xx responses skipped in this exchange. */
   interim = 0;
+  /**
+   * Called when bytes that write() refused have gone out, and when waiting for that has become pointless: the
+   * connection broke, or the answer came before the body was sent (see `answered`).
+   */
+  onDrain: (() => void) | null = null;
   /** Set to close the connection after this exchange. */
   closeAfter = false;
   /** Why the connection broke, once it has. */
@@ -99,11 +103,9 @@ export class OriginConnection {
   /** Body bytes still to send, for a body of declared length. */
   private toSend = 0;
   private bodySent = false;
-  private lastChunkSent = false;
-  private afterDrain: (() => void) | null = null;
   private ended = false;
   private message: HttpMessage | null = null;
-  private settleHead: ((failure: FetchFailure | null) => void) | null = null;
+  private settleHead: ((failure: OriginFailure | null) => void) | null = null;
   private sink: OriginBodySink | null = null;
   private framing: BodyFraming['kind'] = 'none';
   private remaining = 0;
@@ -115,13 +117,13 @@ export class OriginConnection {
     this.poolKey = poolKey;
     this.owner = owner;
     this.limits = limits;
-    this.id = descriptor(socket);
-    this.remoteIp = socket.remoteAddress ?? '';
+    this.fd = descriptor(socket);
+    this.remoteAddress = socket.remoteAddress ?? '';
     this.remotePort = socket.remotePort ?? 0;
-    this.localIp = socket.localAddress ?? '';
+    this.localAddress = socket.localAddress ?? '';
     this.localPort = socket.localPort ?? 0;
     this.deadline = new Deadline(() => this.timedOut());
-    socket.on('drain', () => this.drained());
+    socket.on('drain', () => this.onDrain?.());
     socket.on('end', () => this.onEnd());
     socket.on('error', () => this.onGone('reset'));
     socket.on('close', () => this.onGone('reset'));
@@ -141,7 +143,6 @@ export class OriginConnection {
     this.interim = 0;
     this.closeAfter = false;
     this.bodySent = false;
-    this.lastChunkSent = false;
     this.pooled = false;
     this.failure = null;
     this.carry = EMPTY;
@@ -170,42 +171,57 @@ export class OriginConnection {
     return this.state === CLOSED ? false : this.socket.write(bytes);
   }
 
+  /** Whether the origin has begun to answer although nobody asked yet: the rest of an upload may be moot. */
+  get answered(): boolean {
+    return this.state === SENDING && this.carry.length > 0;
+  }
+
   /**
-   * Sends body bytes as they are (chunks already framed); they belong to the connection from now on.
+   * Sends body bytes, copied and framed as sendHead() was told.
    * @returns false when the caller should wait for onDrain
    */
-  write(bytes: Buffer): boolean {
-    if (this.state === CLOSED || bytes.length === 0) return true;
-    this.bodyBytesOut += bytes.length;
-    if (this.counters !== null) this.counters.bereq_bodybytes += bytes.length;
-    this.toSend -= bytes.length;
-    if (this.sentBody === 'none' || (this.sentBody === 'length' && this.toSend < 0)) {
+  write(buf: Uint8Array, start: number, end: number): boolean {
+    const n = end - start;
+    if (n === 0 || this.state === CLOSED) return true;
+    this.bodyBytesOut += n;
+    if (this.counters !== null) this.counters.bereq_bodybytes += n;
+    if (this.sentBody === 'chunked') {
+      const out = Buffer.allocUnsafe(n + CHUNK_HEAD_MAX + 2);
+      let p = chunkHead(out, 0, n);
+      out.set(buf.subarray(start, end), p);
+      p += n;
+      out[p++] = 13;
+      out[p++] = 10;
+      return this.socket.write(out.subarray(0, p));
+    }
+    this.toSend -= n;
+    if (this.sentBody !== 'length' || this.toSend < 0) {
       throw new Error('more body bytes sent to an origin than its request head announced');
     }
-    this.lastChunkSent = bytes === LAST_CHUNK;
-    return this.socket.write(bytes);
+    return this.socket.write(Buffer.from(buf.subarray(start, end)));
   }
 
-  /** Calls `resume` once when bytes that write() refused have gone out. */
-  onDrain(resume: () => void): void {
-    this.afterDrain = resume;
-  }
-
-  /** The request body is complete. One that is not as announced cuts the connection instead (SAFETY rule 3). */
+  /**
+   * The request body is complete; not to be called for one that was given up. A body short of its length cuts the
+   * connection instead (SAFETY rule 3).
+   */
   endBody(): void {
     if (this.state === CLOSED || this.bodySent) return;
-    const whole = this.sentBody === 'length' ? this.toSend === 0 : this.lastChunkSent;
-    if (whole) this.bodySent = true;
-    else this.fail('request-body');
+    if (this.toSend > 0) {
+      this.fail('request-body');
+      return;
+    }
+    this.bodySent = true;
+    if (this.sentBody === 'chunked') this.socket.write(LAST_CHUNK);
   }
 
   /**
    * Reads the final response head into `into`.
    * @param timeout seconds until it must be complete, interim responses included
-   * @returns null when it is there, else what went wrong (`failure` has the texts)
+   * @returns null when it is there, else what went wrong
    */
-  readHead(into: HttpMessage, timeout: number): Promise<FetchFailure | null> {
-    if (this.failure !== null) return Promise.resolve(this.failure.reason);
+  readHead(into: HttpMessage, timeout: number): Promise<OriginFailure | null> {
+    if (this.failure !== null) return Promise.resolve(this.failure);
     if (this.state !== SENDING) throw new Error('a response head was asked for twice');
     return new Promise((settle) => {
       this.state = HEAD;
@@ -263,44 +279,18 @@ export class OriginConnection {
     this.read();
   }
 
-  /**
-   * Pipe mode: everything that comes goes to `sink` unread until either side closes; write() sends anything.
-   * The connection is not used again.
-   */
-  pipe(sink: OriginBodySink): void {
-    if (this.failure !== null) {
-      sink.error(this.failure.reason);
-      return;
-    }
-    if (this.state !== SENDING) throw new Error('a pipe can only begin before a response was read');
-    this.state = PIPE;
-    this.sink = sink;
-    this.sentBody = 'eof';
-    this.closeAfter = true;
-    const early = this.carry;
-    this.carry = EMPTY;
-    if (early.length > 0) this.deliver(early, 0, early.length);
-    if (this.ended) this.pipeEnded();
-    else this.read();
-  }
-
-  /** Pipe mode: nothing more will be written; the origin may still send. */
-  shutdown(): void {
-    if (this.state !== CLOSED) this.socket.end();
-  }
-
   /** Stops the body after the bytes of the current read, which still come. */
   pause(): void {
-    if (this.paused || (this.state !== BODY && this.state !== PIPE)) return;
+    if (this.paused || this.state !== BODY) return;
     this.paused = true;
     this.deadline.stop();
     this.socket.pause();
   }
 
   resume(): void {
-    if (!this.paused || (this.state !== BODY && this.state !== PIPE)) return;
+    if (!this.paused || this.state !== BODY) return;
     this.paused = false;
-    if (this.state === BODY) this.deadline.start(this.between);
+    this.deadline.start(this.between);
     this.read();
   }
 
@@ -309,7 +299,7 @@ export class OriginConnection {
    * @returns whether it was kept
    */
   release(): boolean {
-    this.afterDrain = null;
+    this.onDrain = null;
     if (this.state !== DONE || this.closeAfter || this.ended || !this.bodySent) {
       this.destroy();
       return false;
@@ -342,14 +332,14 @@ export class OriginConnection {
         this.deadline.restart();
         this.body(buf, start, end);
         return !this.paused;
-      case PIPE:
-        this.deliver(buf, start, end);
-        return !this.paused;
       case SENDING:
-      case HELD:
+      case HELD: {
+        const first = this.carry.length === 0;
         this.carry = this.append(buf, start, end);
         if (this.carry.length > MAX_CARRY) this.fail('head-overflow');
+        else if (first) this.onDrain?.();
         return false;
+      }
       case IDLE:
         this.fail('aborted');
         return true;
@@ -444,7 +434,7 @@ export class OriginConnection {
   }
 
   private readonly deliver = (buf: Uint8Array, start: number, end: number): void => {
-    if (this.state !== BODY && this.state !== PIPE) return;
+    if (this.state !== BODY) return;
     this.bodyBytesIn += end - start;
     if (this.counters !== null) this.counters.beresp_bodybytes += end - start;
     (this.sink as OriginBodySink).data(buf as Buffer, start, end);
@@ -467,20 +457,7 @@ export class OriginConnection {
     this.ended = true;
     if (this.state === HEAD) this.fail('closed-before-head');
     else if (this.state === BODY) this.bodyEnded();
-    else if (this.state === PIPE) this.pipeEnded();
     else if (this.state === IDLE) this.fail('closed-before-head');
-  }
-
-  private pipeEnded(): void {
-    const sink = this.sink;
-    this.sink = null;
-    sink?.end();
-  }
-
-  private drained(): void {
-    const resume = this.afterDrain;
-    this.afterDrain = null;
-    resume?.();
   }
 
   private onGone(reason: FetchFailure): void {
@@ -503,12 +480,14 @@ export class OriginConnection {
     this.socket.destroy();
     const settle = this.settleHead;
     const sink = this.sink;
+    const drained = this.onDrain;
     this.settleHead = null;
     this.sink = null;
-    this.afterDrain = null;
+    this.onDrain = null;
     this.owner.gone(this);
-    settle?.(reason);
+    settle?.(failure);
     sink?.error(reason);
+    drained?.();
   }
 }
 

@@ -212,34 +212,6 @@ export const FETCH_FAILURES = [
     close: 'RX_BODY',
     help: 'The only client of an uncacheable response has left',
   },
-  {
-    name: 'request-body',
-    text: 'req.body read error',
-    named: false,
-    close: 'RX_BODY',
-    help: 'The request body could not be read to its end',
-  },
-  {
-    name: 'storage',
-    text: 'Could not get storage',
-    named: false,
-    close: 'RX_BODY',
-    help: 'The store had no room for the body',
-  },
-  {
-    name: 'abandoned',
-    text: 'Pass delivery abandoned',
-    named: false,
-    close: 'RX_BODY',
-    help: 'The last client of an uncacheable body has left',
-  },
-  {
-    name: 'bad-gzip',
-    text: 'Invalid gzip data',
-    named: false,
-    close: 'RX_BODY',
-    help: 'The gzip data of the body are corrupt or end early',
-  },
 ] as const satisfies readonly FetchFailureRow[];
 
 export type FetchFailure = (typeof FETCH_FAILURES)[number]['name'];
