@@ -1,0 +1,141 @@
+// Completion of the command line from tables and from what is known of the daemon, pure. It proposes,
+// never decides: an unknown word stays as typed and the daemon says what is wrong with it.
+
+/** What completion reads: the admin commands, the parameters, and names known right now. */
+export interface CompletionTables {
+  commands: readonly {
+    name: string;
+    syntax: string;
+    help: string;
+    destructive?: boolean;
+    hidden?: boolean;
+  }[];
+  params: readonly { name: string; help: string }[];
+  /** Words the daemon named: programs, backends, storages. */
+  programs: readonly string[];
+  backends: readonly string[];
+}
+
+export interface Candidate {
+  text: string;
+  help: string;
+}
+
+export interface Completion {
+  /** Where the completed word begins in the line. */
+  from: number;
+  candidates: Candidate[];
+  /** Syntax and help of the command being typed, once it is known. */
+  usage: string;
+}
+
+const LIMIT = 200;
+
+export function complete(line: string, cursor: number, tables: CompletionTables): Completion {
+  const head = line.slice(0, cursor);
+  const words = head.split(/\s+/);
+  const last = words.at(-1) ?? '';
+  const from = cursor - last.length;
+  const command = words.length > 1 ? tables.commands.find((c) => c.name === words[0]) : undefined;
+  const usage = command === undefined ? '' : command.syntax;
+  const candidates = pool(words, tables)
+    .filter((c) => c.text.startsWith(last) && (c.text !== last || words.length === 1))
+    .slice(0, LIMIT);
+  return { from, candidates, usage };
+}
+
+/** The longest text all candidates share. */
+export function commonPrefix(candidates: readonly Candidate[]): string {
+  const first = candidates[0]?.text ?? '';
+  let n = first.length;
+  for (const { text } of candidates) {
+    let i = 0;
+    while (i < n && text[i] === first[i]) i++;
+    n = i;
+  }
+  return first.slice(0, n);
+}
+
+function pool(words: readonly string[], tables: CompletionTables): Candidate[] {
+  if (words.length <= 1)
+    return tables.commands.filter((c) => c.hidden !== true).map((c) => ({ text: c.name, help: c.help }));
+  const nth = words.length - 1;
+  switch (words[0]) {
+    case 'param.show':
+    case 'param.set':
+    case 'param.reset':
+      if (nth > 1) return [];
+      return [
+        ...tables.params.map((p) => ({ text: p.name, help: p.help })),
+        ...(words[0] === 'param.show'
+          ? [{ text: 'changed', help: 'Only parameters that differ from their default' }]
+          : []),
+      ];
+    case 'vcl.use':
+    case 'vcl.discard':
+    case 'vcl.show':
+    case 'vcl.state':
+    case 'vcl.deps':
+      if (nth === 2 && words[0] === 'vcl.state')
+        return ['auto', 'cold', 'warm'].map((text) => ({ text, help: '' }));
+      return nth === 1 ? tables.programs.map((text) => ({ text, help: '' })) : [];
+    case 'vcl.label':
+      return nth === 2 ? tables.programs.map((text) => ({ text, help: '' })) : [];
+    case 'backend.list':
+      return nth === 1 ? tables.backends.map((text) => ({ text, help: '' })) : [];
+    case 'backend.set_health':
+      if (nth === 1) return tables.backends.map((text) => ({ text, help: '' }));
+      return nth === 2 ? ['auto', 'healthy', 'sick'].map((text) => ({ text, help: '' })) : [];
+    case 'ban':
+      if (nth === 1) return BAN_FIELDS.map((text) => ({ text, help: '' }));
+      return nth === 2 ? ['==', '!=', '~', '!~', '>', '<'].map((text) => ({ text, help: '' })) : [];
+    case 'help':
+      return nth === 1 ? tables.commands.map((c) => ({ text: c.name, help: c.help })) : [];
+    default:
+      return [];
+  }
+}
+
+const BAN_FIELDS = [
+  'req.url',
+  'req.http.',
+  'obj.http.',
+  'obj.status',
+  'obj.ttl',
+  'obj.age',
+  'obj.grace',
+  'obj.keep',
+];
+
+/** Commands that change or stop something: refused when read-only. */
+const CHANGING = [
+  'backend.set_health',
+  'ban',
+  'panic.clear',
+  'param.reset',
+  'param.set',
+  'quit',
+  'start',
+  'stop',
+  'vcl.discard',
+  'vcl.inline',
+  'vcl.label',
+  'vcl.load',
+  'vcl.state',
+  'vcl.use',
+];
+
+export function commandWord(line: string): string {
+  return line.trimStart().split(/\s+/, 1)[0] ?? '';
+}
+
+export function isChanging(line: string): boolean {
+  const word = commandWord(line);
+  return CHANGING.includes(word) || word.startsWith('edge.') || word.startsWith('debug.');
+}
+
+/** Does the command stop traffic, drop objects, or do what cannot be undone? It is asked for before it runs. */
+export function isDestructive(line: string, commands: CompletionTables['commands']): boolean {
+  const word = commandWord(line);
+  return commands.find((c) => c.name === word)?.destructive === true;
+}

@@ -1,0 +1,126 @@
+// The counters as the statistics view shows them: current value, change a second, average over the
+// worker's life, moving averages over 10, 100 and 1000 intervals. Values stay 64-bit; only rates are
+// doubles. A restart (a counter that goes backwards) counts from zero and never shows a negative rate.
+
+import type { CounterInfo } from '../../protocol/messages.ts';
+import { increase } from './hit-rate.ts';
+
+/** A mean that behaves as the plain mean until `limit` samples are in, then forgets exponentially. */
+export class MovingMean {
+  private readonly limit: number;
+  private n = 0;
+  value = 0;
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  add(sample: number): void {
+    if (this.n < this.limit) this.n++;
+    this.value += (sample - this.value) / this.n;
+  }
+
+  reset(): void {
+    this.n = 0;
+    this.value = 0;
+  }
+}
+
+export class Counter {
+  readonly info: CounterInfo;
+  current: bigint;
+  /** Change a second over the last interval; for a gauge that of its value. */
+  change = 0;
+  /** Has it ever been other than zero since the console started? */
+  seen: boolean;
+  readonly avg10 = new MovingMean(10);
+  readonly avg100 = new MovingMean(100);
+  readonly avg1000 = new MovingMean(1000);
+
+  constructor(info: CounterInfo, value: bigint) {
+    this.info = info;
+    this.current = value;
+    this.seen = value !== 0n;
+  }
+
+  update(value: bigint, seconds: number): void {
+    const before = this.current;
+    this.current = value;
+    if (value !== 0n) this.seen = true;
+    if (seconds <= 0) return;
+    const gauge = this.info.flag === 'g';
+    this.change =
+      this.info.flag === 'b' ? 0 : Number(gauge ? value - before : increase(before, value)) / seconds;
+    const sample = gauge ? Number(adjusted(value)) : this.change;
+    this.avg10.add(sample);
+    this.avg100.add(sample);
+    this.avg1000.add(sample);
+  }
+
+  resetAverages(): void {
+    this.avg10.reset();
+    this.avg100.reset();
+    this.avg1000.reset();
+  }
+}
+
+/** A gauge below zero arrives as a huge unsigned number: the operator sees 0 unless raw values are asked. */
+export function adjusted(value: bigint): bigint {
+  return value >= 1n << 63n ? 0n : value;
+}
+
+export class CounterHistory {
+  private order: Counter[] = [];
+  private byName = new Map<string, Counter>();
+  private at = 0;
+  /** Samples taken since the set of names was last announced. */
+  samples = 0;
+
+  /** The set of names changed; counters that stay keep their history. */
+  describe(info: CounterInfo[]): void {
+    const byName = new Map<string, Counter>();
+    this.order = info.map((row) => {
+      const counter = this.byName.get(row.name) ?? new Counter(row, 0n);
+      byName.set(row.name, counter);
+      return counter;
+    });
+    this.byName = byName;
+    this.samples = 0;
+  }
+
+  /** `values` in the order of the last describe. Returns the seconds since the sample before, 0 at first. */
+  update(at: number, values: readonly bigint[]): number {
+    const seconds = this.samples === 0 || at <= this.at ? 0 : at - this.at;
+    for (let i = 0; i < this.order.length && i < values.length; i++) {
+      (this.order[i] as Counter).update(values[i] as bigint, seconds);
+    }
+    this.at = at;
+    this.samples++;
+    return seconds;
+  }
+
+  all(): readonly Counter[] {
+    return this.order;
+  }
+
+  get(name: string): Counter | undefined {
+    return this.byName.get(name);
+  }
+
+  value(name: string): bigint {
+    return this.byName.get(name)?.current ?? 0n;
+  }
+
+  rate(name: string): number {
+    return this.byName.get(name)?.change ?? 0;
+  }
+
+  /** Seconds the worker has run, from its own counter. */
+  uptime(): number {
+    return Number(this.value('MAIN.uptime'));
+  }
+
+  resetAverages(): void {
+    for (const counter of this.order) counter.resetAverages();
+  }
+}

@@ -1,0 +1,57 @@
+// Hit rate over the last 10, 100 and 1000 samples: hits / (hits + misses) of the window, so that a quiet
+// second weighs as little as it should. A counter that goes backwards is a restarted worker: the new value
+// is then the difference. Without any lookup in the window there is no rate, which is not a rate of 0.
+
+export const WINDOWS = [10, 100, 1000] as const;
+
+export interface WindowRate {
+  /** Samples in the window so far, at most the window. */
+  n: number;
+  /** 0..1, or null without lookups. */
+  rate: number | null;
+}
+
+/** The increase between two readings of a counter, 64 bits wide, across a restart. */
+export function increase(before: bigint, after: bigint): bigint {
+  return after >= before ? after - before : after;
+}
+
+export class HitRate {
+  private readonly hits = new Float64Array(1000);
+  private readonly lookups = new Float64Array(1000);
+  private n = 0;
+  private next = 0;
+  private before: { hit: bigint; miss: bigint } | null = null;
+
+  /** Takes one reading of MAIN.cache_hit and MAIN.cache_miss; the rate of this sample alone, or null. */
+  sample(hit: bigint, miss: bigint): number | null {
+    const before = this.before;
+    this.before = { hit, miss };
+    if (before === null) return null;
+    const h = Number(increase(before.hit, hit));
+    const m = Number(increase(before.miss, miss));
+    this.hits[this.next] = h;
+    this.lookups[this.next] = h + m;
+    this.next = (this.next + 1) % 1000;
+    if (this.n < 1000) this.n++;
+    return h + m === 0 ? null : h / (h + m);
+  }
+
+  window(size: number): WindowRate {
+    const n = Math.min(size, this.n);
+    let hits = 0;
+    let lookups = 0;
+    for (let i = 1; i <= n; i++) {
+      const slot = (this.next - i + 1000) % 1000;
+      hits += this.hits[slot] as number;
+      lookups += this.lookups[slot] as number;
+    }
+    return { n, rate: lookups === 0 ? null : hits / lookups };
+  }
+
+  reset(): void {
+    this.n = 0;
+    this.next = 0;
+    this.before = null;
+  }
+}

@@ -1,0 +1,78 @@
+// Numbers as operators read them: durations, binary and decimal scales, rates that keep their width.
+// Never rounds a counter below 10^6 to a scale: small exact numbers are what people compare.
+
+const BINARY = ['', 'K', 'M', 'G', 'T', 'P', 'E'] as const;
+
+/** Bytes with two decimals from 1024 on: 1.62K, 100.00M. */
+export function scaledBytes(value: number): string {
+  let v = value;
+  let i = 0;
+  while (Math.abs(v) >= 1024 && i < BINARY.length - 1) {
+    v /= 1024;
+    i++;
+  }
+  return i === 0 ? v.toFixed(0) : `${v.toFixed(2)}${BINARY[i]}`;
+}
+
+/** Bytes for prose and gauges: 1.6 KB, 100 MB (binary steps). */
+export function bytes(value: number): string {
+  let v = value;
+  let i = 0;
+  while (Math.abs(v) >= 1024 && i < BINARY.length - 1) {
+    v /= 1024;
+    i++;
+  }
+  return i === 0 ? `${v.toFixed(0)} B` : `${v < 10 ? v.toFixed(1) : v.toFixed(0)} ${BINARY[i]}B`;
+}
+
+/** 950, 1,234, 45.6k, 7.8M: at most six cells. */
+export function count(value: number): string {
+  const v = Math.abs(value);
+  if (v < 10_000) return group(Math.round(value).toString());
+  if (v < 1e6) return `${(value / 1e3).toFixed(1)}k`;
+  if (v < 1e9) return `${(value / 1e6).toFixed(1)}M`;
+  return `${(value / 1e9).toFixed(1)}G`;
+}
+
+/** A rate a second: one decimal below 100. */
+export function rate(value: number): string {
+  return Math.abs(value) < 100 && value !== 0 ? value.toFixed(1) : count(value);
+}
+
+/** Digits with a comma every three. */
+export function group(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** 93.4%, 100%, or a dash without data. */
+export function percent(value: number | null): string {
+  if (value === null) return '–';
+  return value === 1 ? '100%' : `${(value * 100).toFixed(1)}%`;
+}
+
+/** D+HH:MM:SS, as the field shows uptimes. */
+export function uptime(seconds: number): string {
+  const s = Math.max(0, Math.floor(seconds));
+  const p = (n: number): string => String(n).padStart(2, '0');
+  return `${Math.floor(s / 86400)}+${p(Math.floor(s / 3600) % 24)}:${p(Math.floor(s / 60) % 60)}:${p(s % 60)}`;
+}
+
+/** 850µs, 12.3ms, 1.25s, 2m05s, 3h12m, 5d04h. */
+export function duration(seconds: number): string {
+  if (seconds < 0.001) return `${Math.round(seconds * 1e6)}µs`;
+  if (seconds < 1) return `${(seconds * 1e3).toFixed(seconds < 0.1 ? 1 : 0)}ms`;
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 2 : 0)}s`;
+  const p = (n: number): string => String(Math.floor(n)).padStart(2, '0');
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m${p(seconds % 60)}s`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)}h${p((seconds / 60) % 60)}m`;
+  return `${Math.floor(seconds / 86400)}d${p((seconds / 3600) % 24)}h`;
+}
+
+/** HH:MM:SS in UTC or local time. */
+export function clock(epochSeconds: number, utc: boolean): string {
+  const d = new Date(epochSeconds * 1000);
+  const p = (n: number): string => String(n).padStart(2, '0');
+  return utc
+    ? `${p(d.getUTCHours())}:${p(d.getUTCMinutes())}:${p(d.getUTCSeconds())}`
+    : `${p(d.getHours())}:${p(d.getMinutes())}:${p(d.getSeconds())}`;
+}

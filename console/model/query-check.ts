@@ -1,0 +1,16 @@
+// What the query bar asks of a parser on every key. The shape only: the parser is handed in, so that the
+// model runs without a grammar and the bar works with any.
+
+export type QueryCheck =
+  | { ok: true }
+  | {
+      ok: false;
+      /** Columns of the query from 0; `to` is exclusive. */
+      from: number;
+      to: number;
+      message: string;
+      /** What would have been accepted at `from`. */
+      expected: readonly string[];
+    };
+
+export type QueryChecker = (text: string) => QueryCheck;

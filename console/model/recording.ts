@@ -1,0 +1,46 @@
+// A session with a daemon as data: what came from it, when, and what it answered. JSON, one object, times
+// in seconds from its beginning. Counter samples are kept as changes, log records in base64.
+
+import type { CounterInfo, LogTransaction } from '../../protocol/messages.ts';
+import type { EventKind } from './source.ts';
+
+export interface RecordedTransaction extends Omit<LogTransaction, 'records'> {
+  /** The records in base64. */
+  records: string;
+}
+
+export type RecordedStep = { after: number } & (
+  | { kind: 'up'; identity: string; version: string }
+  | { kind: 'down'; reason: string }
+  | { kind: 'counters'; info: CounterInfo[] }
+  /** Index and decimal value of each counter that changed. */
+  | { kind: 'values'; changed: [number, string][] }
+  | { kind: 'log'; transactions: RecordedTransaction[] }
+  | { kind: 'event'; event: EventKind; text: string }
+);
+
+export interface Recording {
+  format: 'proxyd-console-recording/1';
+  /** Epoch seconds of its beginning. */
+  start: number;
+  steps: RecordedStep[];
+  /** The last answer to each command line. */
+  commands: Record<string, { status: number; body: string }>;
+}
+
+export function encodeTransaction(tx: LogTransaction): RecordedTransaction {
+  return { ...tx, records: Buffer.from(tx.records).toString('base64') };
+}
+
+export function decodeTransaction(tx: RecordedTransaction): LogTransaction {
+  return { ...tx, records: new Uint8Array(Buffer.from(tx.records, 'base64')) };
+}
+
+/** Throws a plain sentence for anything that is not a recording. */
+export function parseRecording(text: string): Recording {
+  const value: unknown = JSON.parse(text);
+  const format =
+    typeof value === 'object' && value !== null ? (value as { format?: unknown }).format : undefined;
+  if (format !== 'proxyd-console-recording/1') throw new Error('not a console recording of this version');
+  return value as Recording;
+}

@@ -1,0 +1,105 @@
+// A source that plays a recording on somebody else's clock: nothing happens until advance() is called, and
+// then exactly what was recorded, in order. For screenshots, tests, and recordings opened without a daemon.
+
+import type { LogSubscription, LogTransaction } from '../../protocol/messages.ts';
+import { decodeTransaction, type Recording } from './recording.ts';
+import type { CommandReply, LogHandlers, Source, SourceEvents, Subscription } from './source.ts';
+
+/** Decides whether a group matches a query. */
+export type GroupMatcher = (query: string) => (group: readonly LogTransaction[]) => boolean;
+
+export interface ReplayOptions {
+  recording: Recording;
+  matcher: GroupMatcher;
+  label?: string;
+}
+
+export class ReplaySource implements Source {
+  readonly label: string;
+  private readonly recording: Recording;
+  private readonly matcher: GroupMatcher;
+  private events: SourceEvents | null = null;
+  private readonly streams = new Set<{
+    handlers: LogHandlers;
+    match: (group: readonly LogTransaction[]) => boolean;
+  }>();
+  private values: bigint[] = [];
+  private next = 0;
+  /** Commands received, in order. */
+  readonly sent: string[] = [];
+
+  constructor(options: ReplayOptions) {
+    this.recording = options.recording;
+    this.matcher = options.matcher;
+    this.label = options.label ?? 'recording';
+  }
+
+  start(events: SourceEvents): void {
+    this.events = events;
+  }
+
+  /** Delivers everything up to `seconds` after the beginning; true while there is more. */
+  advance(seconds: number): boolean {
+    const { steps } = this.recording;
+    for (; this.next < steps.length; this.next++) {
+      const step = steps[this.next] as (typeof steps)[number];
+      if (step.after > seconds) return true;
+      this.deliver(step);
+    }
+    return false;
+  }
+
+  command(line: string): Promise<CommandReply> {
+    this.sent.push(line);
+    return Promise.resolve(
+      this.recording.commands[line] ?? { status: 101, body: 'Unknown request.\nNot part of this recording.' },
+    );
+  }
+
+  log(sub: LogSubscription, handlers: LogHandlers): Subscription {
+    const match = sub.query === undefined ? () => true : this.matcher(sub.query);
+    const stream = { handlers, match };
+    this.streams.add(stream);
+    return { close: () => this.streams.delete(stream) };
+  }
+
+  setInterval(): void {}
+
+  sampleNow(): void {}
+
+  close(): void {
+    this.streams.clear();
+    this.events = null;
+  }
+
+  private deliver(step: Recording['steps'][number]) {
+    const { events } = this;
+    const at = this.recording.start + step.after;
+    switch (step.kind) {
+      case 'up':
+        return events?.connection({ state: 'up', identity: step.identity, version: step.version });
+      case 'down':
+        return events?.connection({ state: 'waiting', attempt: 0, retryAt: at + 1, reason: step.reason });
+      case 'counters':
+        this.values = step.info.map(() => 0n);
+        return events?.counters(step.info);
+      case 'values':
+        for (const [index, value] of step.changed) this.values[index] = BigInt(value);
+        return events?.values(at, [...this.values]);
+      case 'event':
+        return events?.event(step.event, step.text);
+      case 'log': {
+        const groups: LogTransaction[][] = [];
+        for (const tx of step.transactions.map(decodeTransaction)) {
+          if (tx.level <= 1 || groups.length === 0) groups.push([]);
+          groups.at(-1)?.push(tx);
+        }
+        for (const { handlers, match } of this.streams) {
+          const matched = groups.filter(match).flat();
+          if (matched.length > 0) handlers.batch(matched);
+        }
+        return undefined;
+      }
+    }
+  }
+}

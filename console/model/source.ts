@@ -1,0 +1,56 @@
+// Where the console's data comes from: a live daemon, a recording, or a script in a test. The model and
+// the screens know only this interface; a source never touches the terminal and never throws at its user:
+// failures arrive as events, because the console outlives its daemon.
+
+import type { CounterInfo, LogSubscription, LogTransaction, ServerMessage } from '../../protocol/messages.ts';
+
+/** `waiting` is between two attempts; `attempt` counts them since the connection was lost. */
+export type ConnectionState =
+  | { state: 'connecting'; attempt: number }
+  | { state: 'up'; identity: string; version: string }
+  | { state: 'waiting'; attempt: number; retryAt: number; reason: string };
+
+/** What a command returned: status and body as varnish-cli(7); status 0 means that it never got an answer. */
+export interface CommandReply {
+  status: number;
+  body: string;
+}
+
+export interface LogHandlers {
+  /** Complete groups in order; a group is a run of transactions whose first has the lowest level. */
+  batch(transactions: LogTransaction[]): void;
+  lost(records: number, reason: 'overrun' | 'backpressure' | 'rate'): void;
+  /** The daemon refused the subscription (a bad query), or the stream broke off. */
+  failed(message: string): void;
+}
+
+export interface SourceEvents {
+  connection(state: ConnectionState): void;
+  /** The names behind the next `values`; sent again when the set changes. */
+  counters(info: CounterInfo[]): void;
+  /** `at` in epoch seconds. */
+  values(at: number, values: bigint[]): void;
+  event(event: EventKind, text: string): void;
+}
+
+export type EventKind = Extract<ServerMessage, { t: 'event' }>['event'];
+
+export interface Subscription {
+  close(): void;
+}
+
+export interface Source {
+  /** What is shown as the instance's name before it has told its identity. */
+  readonly label: string;
+  /** Begins to deliver. Called once. */
+  start(events: SourceEvents): void;
+  /** Never rejects. */
+  command(line: string): Promise<CommandReply>;
+  /** Survives reconnects: the source subscribes again, from the tail. */
+  log(sub: LogSubscription, handlers: LogHandlers): Subscription;
+  /** Seconds between counter samples. */
+  setInterval(seconds: number): void;
+  /** A counter sample as soon as possible. */
+  sampleNow(): void;
+  close(): void;
+}

@@ -1,0 +1,122 @@
+// The statistics screen's state, pure: level, unseen counters, scaling, raw gauges, filter, cursor, and
+// the choice of rows and columns. Semantics and keys are the field's stat tool's.
+
+import type { Counter } from './counter-history.ts';
+
+export type Level = 'info' | 'diag' | 'debug';
+export const LEVELS: readonly Level[] = ['info', 'diag', 'debug'];
+
+export interface StatView {
+  level: Level;
+  showUnseen: boolean;
+  raw: boolean;
+  scale: boolean;
+  /** Lower-case text that a name must contain. */
+  filter: string;
+  /** Name of the counter under the cursor; '' is the first. */
+  selected: string;
+  top: number;
+  /** Seconds between samples. */
+  interval: number;
+}
+
+export const INITIAL_STAT_VIEW: StatView = {
+  level: 'info',
+  showUnseen: false,
+  raw: false,
+  scale: true,
+  filter: '',
+  selected: '',
+  top: 0,
+  interval: 1,
+};
+
+export type StatAction =
+  | { type: 'move'; rows: number }
+  | { type: 'home' }
+  | { type: 'end' }
+  | { type: 'level'; step: 1 | -1 }
+  | { type: 'unseen' }
+  | { type: 'raw' }
+  | { type: 'scale' }
+  | { type: 'filter'; text: string }
+  | { type: 'interval'; step: 1 | -1 };
+
+export function visibleCounters(view: StatView, counters: readonly Counter[]): Counter[] {
+  const max = LEVELS.indexOf(view.level);
+  return counters.filter(
+    (c) =>
+      (view.showUnseen || c.seen) &&
+      LEVELS.indexOf(c.info.level) <= max &&
+      (view.filter === '' || c.info.name.toLowerCase().includes(view.filter)),
+  );
+}
+
+export function cursorIndex(view: StatView, rows: readonly Counter[]): number {
+  return Math.max(
+    0,
+    rows.findIndex((c) => c.info.name === view.selected),
+  );
+}
+
+/** Applies an action; `height` is that of the list, `counters` all of them. */
+export function reduceStat(
+  view: StatView,
+  action: StatAction,
+  counters: readonly Counter[],
+  height: number,
+): StatView {
+  switch (action.type) {
+    case 'move':
+      return place(view, counters, height, (at) => at + action.rows);
+    case 'home':
+      return place(view, counters, height, () => 0);
+    case 'end':
+      return place(view, counters, height, (_at, last) => last);
+    case 'level': {
+      const at = LEVELS.indexOf(view.level) + action.step;
+      return keep(
+        { ...view, level: LEVELS[Math.max(0, Math.min(LEVELS.length - 1, at))] as Level },
+        counters,
+        height,
+      );
+    }
+    case 'unseen':
+      return keep({ ...view, showUnseen: !view.showUnseen }, counters, height);
+    case 'raw':
+      return { ...view, raw: !view.raw };
+    case 'scale':
+      return { ...view, scale: !view.scale };
+    case 'filter':
+      return keep({ ...view, filter: action.text.toLowerCase() }, counters, height);
+    case 'interval': {
+      // The field's steps: by tenths below a second, by whole seconds above.
+      const step = view.interval < 1 || (view.interval === 1 && action.step < 0) ? 0.1 : 1;
+      const next = Math.round((view.interval + action.step * step) * 10) / 10;
+      return { ...view, interval: Math.max(0.1, Math.min(1000, next)) };
+    }
+  }
+}
+
+function place(
+  view: StatView,
+  counters: readonly Counter[],
+  height: number,
+  to: (at: number, last: number) => number,
+): StatView {
+  const rows = visibleCounters(view, counters);
+  const last = rows.length - 1;
+  if (last < 0) return view;
+  const at = Math.max(0, Math.min(last, to(cursorIndex(view, rows), last)));
+  const selected = (rows[at] as Counter).info.name;
+  return { ...view, selected, top: scrolled(view.top, at, last + 1, height) };
+}
+
+function keep(view: StatView, counters: readonly Counter[], height: number): StatView {
+  return place(view, counters, height, (at) => at);
+}
+
+function scrolled(top: number, at: number, count: number, height: number): number {
+  const least = Math.max(0, at - height + 1);
+  return Math.max(0, Math.min(Math.max(least, Math.min(top, at)), Math.max(0, count - height)));
+}

@@ -1,0 +1,161 @@
+// One transaction of the log as the screens need it: a summary taken from its records in one walk, and the
+// records as text on demand. Nothing here keeps decoded text: a hundred thousand transactions stay bytes.
+
+import {
+  payloadLength,
+  RECORD_HEAD,
+  type RecordSide,
+  recordSide,
+  recordSize,
+  recordTag,
+  recordVxid,
+} from '../../protocol/log-record.ts';
+import type { LogTransaction } from '../../protocol/messages.ts';
+import { Tag, tagRow } from '../../protocol/tables/tags.ts';
+
+export interface LogRecord {
+  tag: number;
+  name: string;
+  vxid: number;
+  side: RecordSide;
+  /** Payload without its NUL, control bytes as %xx. */
+  text: string;
+}
+
+/** How the cache treated a request: from its VCL_call records. */
+export type Handling = 'hit' | 'miss' | 'pass' | 'pipe' | 'synth' | 'purge' | 'hitmiss' | 'hitpass' | '';
+
+export interface Summary {
+  method: string;
+  url: string;
+  status: number;
+  handling: Handling;
+  /** Seconds since the request began until its last timestamp; NaN when unknown. */
+  seconds: number;
+  /** Epoch seconds of the Start timestamp; 0 when unknown. */
+  at: number;
+  /** Body bytes sent to the client, or received from the backend. */
+  body: number;
+  /** Text of FetchError or Error, if any. */
+  error: string;
+}
+
+export function countRecords(records: Uint8Array): number {
+  let n = 0;
+  for (let at = 0; at + RECORD_HEAD <= records.length; n++) at += recordSize(records, at);
+  return n;
+}
+
+/** Calls `visit` with the record's offset and its payload's bounds, the final NUL left out. */
+function eachRecord(records: Uint8Array, visit: (at: number, from: number, to: number) => void): void {
+  for (let at = 0; at + RECORD_HEAD <= records.length; at += recordSize(records, at)) {
+    const from = at + RECORD_HEAD;
+    let to = Math.min(records.length, from + payloadLength(records, at));
+    if (to > from && records[to - 1] === 0) to--;
+    visit(at, from, to);
+  }
+}
+
+export function decodeRecords(records: Uint8Array): LogRecord[] {
+  const out: LogRecord[] = [];
+  const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
+  eachRecord(records, (at, from, to) => {
+    const tag = recordTag(records, at);
+    out.push({
+      tag,
+      name: tagRow(tag)?.name ?? `#${tag}`,
+      vxid: recordVxid(records, at),
+      side: recordSide(records, at),
+      text: printable(bytes.toString('utf8', from, to)),
+    });
+  });
+  return out;
+}
+
+/** Makes text from outside harmless for a terminal: control characters and broken UTF-8 as %xx. */
+export function printable(text: string): string {
+  if (!/[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffd]/.test(text)) return text;
+  return text.replace(/[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffd]/g, (c) => {
+    const code = c.charCodeAt(0);
+    return code > 0xff ? '·' : `%${code.toString(16).padStart(2, '0')}`;
+  });
+}
+
+/** Walks the records once; later records win, so a restarted request shows its last life. */
+export function summarise(tx: LogTransaction): Summary {
+  const out: Summary = {
+    method: '',
+    url: '',
+    status: 0,
+    handling: '',
+    seconds: Number.NaN,
+    at: 0,
+    body: 0,
+    error: '',
+  };
+  const { records } = tx;
+  const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
+  eachRecord(records, (at, from, to) => {
+    switch (recordTag(records, at)) {
+      case Tag.ReqMethod:
+      case Tag.BereqMethod:
+        out.method = printable(bytes.toString('utf8', from, to));
+        break;
+      case Tag.ReqURL:
+      case Tag.BereqURL:
+        out.url = printable(bytes.toString('utf8', from, to));
+        break;
+      case Tag.RespStatus:
+      case Tag.BerespStatus:
+        out.status = Number.parseInt(bytes.toString('latin1', from, to), 10) || 0;
+        break;
+      case Tag.VCL_call:
+        out.handling = handlingOf(bytes.toString('latin1', from, to)) ?? out.handling;
+        break;
+      case Tag.HitMiss:
+        out.handling = 'hitmiss';
+        break;
+      case Tag.HitPass:
+        out.handling = 'hitpass';
+        break;
+      case Tag.FetchError:
+      case Tag.Error:
+      case Tag.VCL_Error:
+        if (out.error === '') out.error = printable(bytes.toString('utf8', from, to));
+        break;
+      case Tag.Timestamp: {
+        const [event, at, total] = bytes.toString('latin1', from, to).split(' ');
+        if (event === 'Start:') out.at = Number(at);
+        out.seconds = Number(total);
+        break;
+      }
+      case Tag.ReqAcct:
+      case Tag.BereqAcct: {
+        const fields = bytes.toString('latin1', from, to).split(' ');
+        out.body = Number(fields[4]) || 0;
+        break;
+      }
+      default:
+    }
+  });
+  return out;
+}
+
+function handlingOf(state: string): Handling | undefined {
+  switch (state) {
+    case 'HIT':
+      return 'hit';
+    case 'MISS':
+      return 'miss';
+    case 'PASS':
+      return 'pass';
+    case 'PIPE':
+      return 'pipe';
+    case 'SYNTH':
+      return 'synth';
+    case 'PURGE':
+      return 'purge';
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,50 @@
+// The whole screen: header, banner while stale, the view, the footer, and what lies over them. It places
+// and nothing more: data comes from the session, what is open from the controller.
+
+import { Box } from 'ink';
+import { type ReactNode, useState } from 'react';
+import type { Controller } from '../model/controller.ts';
+import { bodyRows, fits, MIN_SIZE } from '../model/layout.ts';
+import { Footer } from './components/footer.tsx';
+import { Banner, Header } from './components/header.tsx';
+import { CandidateOverlay, PanelOverlay } from './components/overlays.tsx';
+import { Rows } from './components/rows.tsx';
+import { useSessionTick, useUi } from './hooks/use-console.ts';
+import { Dashboard } from './screens/dashboard.tsx';
+import { LogScreen } from './screens/log.tsx';
+import { LogPainter } from './screens/log-rows.ts';
+import { StatsScreen } from './screens/stats.tsx';
+import { span } from './spans.ts';
+
+export function App({ controller }: { controller: Controller }): ReactNode {
+  const { session, size } = controller;
+  const ui = useUi(controller);
+  useSessionTick(session);
+  const [painter] = useState(() => new LogPainter());
+  const { columns, rows } = size;
+  if (!fits(size)) {
+    const text = `The console needs ${MIN_SIZE.columns} by ${MIN_SIZE.rows} cells; this terminal has ${columns} by ${rows}.`;
+    return (
+      <Rows
+        rows={[[span(text, 'warn')], [span('q quits', 'muted')]]}
+        width={columns}
+        height={Math.max(1, rows)}
+      />
+    );
+  }
+  const stale = session.staleFor() !== null;
+  const top = stale ? 2 : 1;
+  const body = { session, width: columns, height: bodyRows(size, stale) };
+  return (
+    <Box flexDirection="column" width={columns} height={rows}>
+      <Header session={session} view={ui.view} width={columns} readonly={ui.readonly} />
+      {stale ? <Banner session={session} width={columns} /> : null}
+      {ui.view === 'dashboard' ? <Dashboard {...body} /> : null}
+      {ui.view === 'log' ? <LogScreen {...body} ui={ui} painter={painter} /> : null}
+      {ui.view === 'stats' ? <StatsScreen {...body} ui={ui} /> : null}
+      <Footer ui={ui} width={columns} />
+      {ui.panel === null ? null : <PanelOverlay panel={ui.panel} view={ui.view} size={size} top={top} />}
+      {ui.field === null ? null : <CandidateOverlay field={ui.field} size={size} />}
+    </Box>
+  );
+}

@@ -1,0 +1,65 @@
+// The bottom row: the field being edited, a question, a running command, a notice, or the key hints.
+
+import { type ReactNode, useContext } from 'react';
+import { footerHints } from '../../model/keymap.ts';
+import type { Line } from '../../model/line-editor.ts';
+import type { UiState } from '../../model/ui-state.ts';
+import { widthOf } from '../cells.ts';
+import { ThemeContext } from '../hooks/contexts.ts';
+import { type Row, rowWidth, type Span, span } from '../spans.ts';
+import type { Theme } from '../theme.ts';
+import { Rows } from './rows.tsx';
+
+export function Footer({ ui, width }: { ui: UiState; width: number }): ReactNode {
+  const theme = useContext(ThemeContext);
+  return <Rows rows={[footerRow(ui, width, theme)]} width={width} height={1} fill="bar" />;
+}
+
+export function footerRow(ui: UiState, width: number, theme: Theme): Row {
+  const { field } = ui;
+  if (ui.confirm !== null) {
+    return [
+      span(` ${ui.confirm}`, 'strong'),
+      span('  really? ', 'warn'),
+      span('y', 'key'),
+      span('/'),
+      span('n', 'key'),
+    ];
+  }
+  if (field?.kind === 'command') {
+    const usage = field.completion?.usage ?? '';
+    return [
+      span(' :', 'key'),
+      ...editSpans(field.line, width - 4),
+      span(usage === '' ? '' : `   ${usage}`, 'faint'),
+    ];
+  }
+  if (field?.kind === 'filter') return [span(' / ', 'key'), ...editSpans(field.line, width - 5)];
+  if (field?.kind === 'search') return [span(' search: ', 'key'), ...editSpans(field.line, width - 11)];
+  if (ui.running !== null) return [span(` ${ui.running} ${theme.glyphs.ellipsis}`, 'muted')];
+  if (ui.notice !== null) {
+    const style = ui.notice.level === 'info' ? 'good' : ui.notice.level === 'warn' ? 'warn' : 'bad';
+    return [span(` ${ui.notice.text}`, style)];
+  }
+  const out: Span[] = [];
+  const seen = new Set<string>();
+  for (const { key, hint } of footerHints(ui.view)) {
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const next = [span(` ${key}`, 'key'), span(` ${hint} `, 'muted')];
+    if (rowWidth(out) + rowWidth(next) > width) break;
+    out.push(...next);
+  }
+  return out;
+}
+
+/** A line with its cursor, scrolled so that the cursor is inside `width` cells. */
+export function editSpans(line: Line, width: number): Span[] {
+  let from = 0;
+  while (widthOf(line.text.slice(from, line.cursor)) >= width && from < line.cursor) {
+    from += (line.text.codePointAt(from) as number) > 0xffff ? 2 : 1;
+  }
+  const under = line.text.slice(line.cursor);
+  const char = under === '' ? ' ' : String.fromCodePoint(under.codePointAt(0) as number);
+  return [span(line.text.slice(from, line.cursor)), span(char, 'cursor'), span(under.slice(char.length))];
+}

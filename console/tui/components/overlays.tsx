@@ -1,0 +1,156 @@
+// What lies over a view: the help, the output of a command, the candidates of the command line.
+
+import { Box } from 'ink';
+import { type ReactNode, useContext } from 'react';
+import { helpSections, type ViewName } from '../../model/keymap.ts';
+import { bodyRows, panelTextRows, type Size } from '../../model/layout.ts';
+import { printable } from '../../model/transaction.ts';
+import type { Field, Panel } from '../../model/ui-state.ts';
+import { framed } from '../frame.ts';
+import { ThemeContext } from '../hooks/contexts.ts';
+import { cell, type Row, span } from '../spans.ts';
+import type { Theme } from '../theme.ts';
+import { Rows } from './rows.tsx';
+
+interface Placed {
+  rows: Row[];
+  width: number;
+  left: number;
+  top: number;
+}
+
+export interface OverlayProps {
+  size: Size;
+  /** Rows above the body. */
+  top: number;
+}
+
+export function PanelOverlay(props: OverlayProps & { panel: Panel; view: ViewName }): ReactNode {
+  const theme = useContext(ThemeContext);
+  const placed =
+    props.panel.kind === 'help'
+      ? helpPanel(props.panel, props.view, props.size, props.top, theme)
+      : outputPanel(props.panel, props.size, props.top, theme);
+  return <At {...placed} />;
+}
+
+export function CandidateOverlay({ field, size }: { field: Field; size: Size }): ReactNode {
+  const theme = useContext(ThemeContext);
+  const placed = candidatePanel(field, size, theme);
+  return placed === null ? null : <At {...placed} />;
+}
+
+function At({ rows, width, left, top }: Placed): ReactNode {
+  return (
+    <Box position="absolute" marginLeft={left} marginTop={top} width={width} height={rows.length}>
+      <Rows rows={rows} width={width} height={rows.length} />
+    </Box>
+  );
+}
+
+export function helpPanel(
+  panel: Extract<Panel, { kind: 'help' }>,
+  view: ViewName,
+  size: Size,
+  top: number,
+  theme: Theme,
+): Placed {
+  const width = Math.min(size.columns - 4, 76);
+  const lines: Row[] = [];
+  for (const section of helpSections(view, panel.filter)) {
+    if (lines.length > 0) lines.push([]);
+    lines.push([span(section.title, 'accent')]);
+    for (const row of section.rows) lines.push([span('  '), cell(row.keys, 18, 'key'), span(row.help)]);
+  }
+  if (lines.length === 0) lines.push([span('No key matches.', 'muted')]);
+  return scrolled(
+    lines,
+    panel.scroll,
+    { title: 'Keys', hint: '/ search  Esc close' },
+    width,
+    size,
+    top,
+    theme,
+  );
+}
+
+export function outputPanel(
+  panel: Extract<Panel, { kind: 'output' }>,
+  size: Size,
+  top: number,
+  theme: Theme,
+): Placed {
+  const width = size.columns - 4;
+  const style = panel.status === 200 ? undefined : 'bad';
+  const lines = panel.lines.map((line): Row => [span(printable(line.replaceAll('\t', '        ')), style)]);
+  const status = panel.status === 200 ? '' : ` (status ${panel.status})`;
+  return scrolled(
+    lines,
+    panel.scroll,
+    { title: `${panel.title}${status}`, hint: 'Esc close' },
+    width,
+    size,
+    top,
+    theme,
+  );
+}
+
+function scrolled(
+  lines: Row[],
+  scroll: number,
+  text: { title: string; hint: string },
+  width: number,
+  size: Size,
+  top: number,
+  theme: Theme,
+): Placed {
+  const height = panelTextRows(size, top > 1, lines.length);
+  const from = Math.max(0, Math.min(scroll, lines.length - height));
+  const more = lines.length > height ? `${from + 1}-${from + height}/${lines.length}  ` : '';
+  const rows = framed(
+    lines.slice(from, from + height),
+    {
+      title: text.title,
+      remark: [span(more + text.hint, 'muted')],
+      width,
+      height: height + 2,
+      style: 'accent',
+    },
+    theme,
+  );
+  const room = bodyRows(size, top > 1) - rows.length;
+  return {
+    rows,
+    width,
+    left: Math.floor((size.columns - width) / 2),
+    top: top + Math.max(0, Math.floor(room / 2)),
+  };
+}
+
+const SHOWN_CANDIDATES = 8;
+
+export function candidatePanel(field: Field, size: Size, theme: Theme): Placed | null {
+  const candidates = field.completion?.candidates ?? [];
+  const exact = candidates.length === 1 && field.line.text.endsWith(candidates[0]?.text ?? ' ');
+  if (field.kind !== 'command' || candidates.length === 0 || exact) return null;
+  const height = Math.min(SHOWN_CANDIDATES, candidates.length);
+  const choice = Math.max(0, field.choice);
+  const from = Math.max(0, Math.min(choice - Math.floor(height / 2), candidates.length - height));
+  const name = Math.min(34, Math.max(...candidates.map((c) => c.text.length)) + 2);
+  const width = Math.min(size.columns - 2, 78);
+  const rows = candidates.slice(from, from + height).map((c, i): Row => {
+    const chosen = field.choice === from + i;
+    return [
+      span(chosen ? `${theme.glyphs.pointer} ` : '  ', 'key'),
+      cell(c.text, name, chosen ? 'strong' : 'accent'),
+      span(c.help, 'muted'),
+    ];
+  });
+  const remark = [span(`${candidates.length} · Tab completes`, 'muted')];
+  return {
+    rows: framed(rows, { title: 'Complete', remark, width, height: height + 2 }, theme),
+    width,
+    left: 0,
+    top: Math.max(0, size.rows - 1 - height - 2),
+  };
+}

@@ -1,0 +1,57 @@
+// Puts the App on a frame sink through Ink. Everything that owns a process (terminal, signals, sockets) is
+// elsewhere, so that tests and screenshots mount the same screens on a sink of their own.
+
+import { render } from 'ink';
+import type { Controller } from '../model/controller.ts';
+import { App } from './app.tsx';
+import { ChartPainter } from './chart.ts';
+import type { FrameSink } from './frame-sink.ts';
+import { ChartContext, ThemeContext, UtcContext } from './hooks/contexts.ts';
+import type { Theme } from './theme.ts';
+
+export interface Mounted {
+  unmount(): void;
+}
+
+export interface MountOptions {
+  controller: Controller;
+  sink: FrameSink;
+  theme: Theme;
+  utc: boolean;
+}
+
+export function mount({ controller, sink, theme, utc }: MountOptions): Mounted {
+  const charts = new ChartPainter(theme);
+  // Ink reads nothing from this stdin: keys come through keys.ts. It must exist and be no terminal.
+  const stdin = {
+    isTTY: false,
+    on: () => stdin,
+    off: () => stdin,
+    ref: () => undefined,
+    unref: () => undefined,
+  };
+  const app = render(
+    <ThemeContext.Provider value={theme}>
+      <ChartContext.Provider value={charts}>
+        <UtcContext.Provider value={utc}>
+          <App controller={controller} />
+        </UtcContext.Provider>
+      </ChartContext.Provider>
+    </ThemeContext.Provider>,
+    {
+      stdout: sink as unknown as NodeJS.WriteStream,
+      stderr: sink as unknown as NodeJS.WriteStream,
+      stdin: stdin as unknown as NodeJS.ReadStream,
+      // Each write is one whole frame: the sink does the rest.
+      debug: true,
+      patchConsole: false,
+      exitOnCtrlC: false,
+    },
+  );
+  return {
+    unmount: () => {
+      sink.close();
+      app.unmount();
+    },
+  };
+}

@@ -1,0 +1,84 @@
+// What became of the requests, bytes out, objects, storage use: figures with bars.
+
+import { bytes, count, rate } from '../../model/numbers.ts';
+import type { Session } from '../../model/session.ts';
+import { bar, cell, cellRight, type Row, span, spread } from '../spans.ts';
+import type { StyleName, Theme } from '../theme.ts';
+
+const OUTCOMES: readonly { name: string; counters: readonly string[]; style: StyleName }[] = [
+  { name: 'hit', counters: ['MAIN.cache_hit'], style: 'hit' },
+  { name: 'miss', counters: ['MAIN.cache_miss'], style: 'miss' },
+  { name: 'pass', counters: ['MAIN.s_pass'], style: 'pass' },
+  { name: 'synth', counters: ['MAIN.s_synth'], style: 'synth' },
+];
+
+export function trafficRows(
+  session: Session,
+  width: number,
+  height: number,
+  storage: boolean,
+  theme: Theme,
+): Row[] {
+  const { counters } = session;
+  const rates = OUTCOMES.map((o) => o.counters.reduce((sum, name) => sum + counters.rate(name), 0));
+  const total = Math.max(
+    1e-9,
+    rates.reduce((a, b) => a + b, 0),
+  );
+  const barWidth = Math.max(4, width - 17);
+  const rows: Row[] = OUTCOMES.map((o, i) => {
+    const value = rates[i] as number;
+    return [
+      cell(o.name, 6, o.style),
+      cellRight(`${rate(value)}/s`, 9),
+      span('  '),
+      ...bar(value / total, barWidth, theme, o.style),
+    ];
+  });
+  const out = counters.rate('MAIN.s_resp_bodybytes') + counters.rate('MAIN.s_resp_hdrbytes');
+  const sent: Row = spread([span('sent to clients', 'muted')], [span(`${bytes(out)}/s`)], width);
+  if (storage) {
+    const store = storageRows(session, width, theme);
+    return [...rows.slice(0, Math.max(2, height - 2)), ...store].slice(0, height);
+  }
+  rows.push(
+    sent,
+    spread([span('fetches', 'muted')], [span(`${rate(counters.rate('MAIN.s_fetch'))}/s`)], width),
+    spread([span('sessions', 'muted')], [span(`${rate(counters.rate('MAIN.sess_conn'))}/s`)], width),
+  );
+  return rows;
+}
+
+/** One row a storage with its use, then objects and evictions. */
+export function storageRows(session: Session, width: number, theme: Theme): Row[] {
+  const { counters } = session;
+  const rows: Row[] = [];
+  for (const counter of counters.all()) {
+    const name = /^SMA\.(.+)\.g_bytes$/.exec(counter.info.name)?.[1];
+    if (name === undefined) continue;
+    const used = Number(counter.current);
+    const free = Number(counters.value(`SMA.${name}.g_space`));
+    const unlimited = free === 0;
+    const text = unlimited ? bytes(used) : `${bytes(used)} of ${bytes(used + free)}`;
+    const label = cell(name, Math.min(10, name.length + 1), 'strong');
+    if (unlimited) {
+      rows.push(spread([label], [span(text)], width));
+      continue;
+    }
+    const share = used / (used + free);
+    const style: StyleName = share > 0.95 ? 'bad' : share > 0.8 ? 'warn' : 'line1';
+    const room = width - label.text.length - text.length - 2;
+    rows.push(
+      room >= 4
+        ? [label, ...bar(share, room, theme, style), span(`  ${text}`)]
+        : spread([label], [span(text)], width),
+    );
+  }
+  rows.push(
+    spread([span('objects', 'muted')], [span(count(Number(counters.value('MAIN.n_object'))))], width),
+    spread([span('expired', 'muted')], [span(count(Number(counters.value('MAIN.n_expired'))))], width),
+    spread([span('evicted', 'muted')], [span(count(Number(counters.value('MAIN.n_lru_nuked'))))], width),
+    spread([span('bans', 'muted')], [span(count(Number(counters.value('MAIN.bans'))))], width),
+  );
+  return rows;
+}

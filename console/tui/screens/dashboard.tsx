@@ -1,0 +1,100 @@
+// The dashboard: requests and hit rate over time, what became of the requests, backends, storage, the last
+// errors. All rows are made by plain functions of the session; this file only places them.
+
+import { Box } from 'ink';
+import { type ReactNode, useContext } from 'react';
+import type { Session } from '../../model/session.ts';
+import { Rows } from '../components/rows.tsx';
+import { framed } from '../frame.ts';
+import { ChartContext, ThemeContext, UtcContext } from '../hooks/contexts.ts';
+import type { Row } from '../spans.ts';
+import { backendRows } from './dashboard-backends.ts';
+import { hitRateRemark, hitRateRows, requestRows, requestsRemark } from './dashboard-charts.ts';
+import { errorRows } from './dashboard-errors.ts';
+import { storageRows, trafficRows } from './dashboard-traffic.ts';
+
+export interface ScreenProps {
+  session: Session;
+  width: number;
+  height: number;
+}
+
+export interface DashboardLayout {
+  chart: { left: number; right: number; height: number };
+  /** Widths of traffic, backends and storage; storage 0 means that it is not shown apart. */
+  middle: { traffic: number; backends: number; storage: number; height: number };
+  errors: number;
+}
+
+/** Sizes of the dashboard's panels for a body of `width` by `height`. */
+export function dashboardLayout(width: number, height: number): DashboardLayout {
+  const left = Math.floor(width / 2);
+  const middle = height >= 26 ? 9 : height >= 21 ? 8 : 7;
+  const least = height >= 24 ? 6 : 4;
+  const chart = Math.max(6, Math.min(18, Math.floor((height - middle) * 0.58), height - middle - least));
+  const errors = height - middle - chart;
+  const storage = width >= 110 ? Math.floor(width * 0.28) : 0;
+  const traffic = width >= 110 ? Math.floor(width * 0.3) : left;
+  return {
+    chart: { left, right: width - left, height: chart },
+    middle: { traffic, backends: width - traffic - storage, storage, height: middle },
+    errors,
+  };
+}
+
+export function Dashboard({ session, width, height }: ScreenProps): ReactNode {
+  const theme = useContext(ThemeContext);
+  const chart = useContext(ChartContext);
+  const utc = useContext(UtcContext);
+  const l = dashboardLayout(width, height);
+  const panel = (
+    title: string,
+    rows: Parameters<typeof framed>[0],
+    w: number,
+    h: number,
+    remark = requestsNone,
+  ) => <Rows rows={framed(rows, { title, width: w, height: h, remark }, theme)} width={w} height={h} />;
+  const inside = (w: number): number => w - 4;
+  const narrow = l.middle.storage === 0;
+  const traffic = trafficRows(session, inside(l.middle.traffic), l.middle.height - 2, narrow, theme);
+  return (
+    <Box flexDirection="column" width={width} height={height}>
+      <Box>
+        {panel(
+          'Requests',
+          requestRows(session, inside(l.chart.left), l.chart.height - 2, chart),
+          l.chart.left,
+          l.chart.height,
+          requestsRemark(session),
+        )}
+        {panel(
+          'Hit rate',
+          hitRateRows(session, inside(l.chart.right), l.chart.height - 2, chart),
+          l.chart.right,
+          l.chart.height,
+          hitRateRemark(session, l.chart.right),
+        )}
+      </Box>
+      <Box>
+        {panel(narrow ? 'Traffic and storage' : 'Traffic', traffic, l.middle.traffic, l.middle.height)}
+        {panel(
+          'Backends',
+          backendRows(session, inside(l.middle.backends), theme),
+          l.middle.backends,
+          l.middle.height,
+        )}
+        {narrow
+          ? null
+          : panel(
+              'Storage',
+              storageRows(session, inside(l.middle.storage), theme),
+              l.middle.storage,
+              l.middle.height,
+            )}
+      </Box>
+      {panel('Last errors', errorRows(session, inside(width), l.errors - 2, utc, theme), width, l.errors)}
+    </Box>
+  );
+}
+
+const requestsNone: Row = [];

@@ -1,0 +1,137 @@
+// Wires the console together on a real terminal: source, session, controller, sink, keys, signals.
+
+import type { ReadStream, WriteStream } from 'node:tty';
+import { COMMANDS } from '../../protocol/tables/commands.ts';
+import { PARAMS } from '../../protocol/tables/params.ts';
+import { ClientSource } from '../model/client-source.ts';
+import { Controller } from '../model/controller.ts';
+import { queryChecker } from '../model/query-parser.ts';
+import { Session } from '../model/session.ts';
+import { FrameSink } from './frame-sink.ts';
+import { KeyParser } from './keys.ts';
+import type { ConsoleOptions } from './main.tsx';
+import { mount } from './mount.tsx';
+import { Terminal } from './terminal.ts';
+import { themeFromEnv } from './theme.ts';
+
+/** How long a lone ESC waits for the rest of a sequence. */
+const ESCAPE_MS = 50;
+/** The clock of the header and the banner's seconds. */
+const CLOCK_MS = 1000;
+
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+export function startConsole(
+  options: ConsoleOptions,
+  stdin: ReadStream,
+  stdout: WriteStream,
+): Promise<number> {
+  return new Promise((resolve) => {
+    const terminal = new Terminal(stdin, stdout);
+    const sink = new FrameSink(stdout, stdout.columns || 80, stdout.rows || 24);
+    const session = new Session({
+      source: new ClientSource({ ...options, name: 'console' }),
+      now: () => Date.now() / 1000,
+      later: (fn, ms) => {
+        setTimeout(fn, ms).unref();
+      },
+    });
+    const parser = new KeyParser();
+    let escapeTimer: NodeJS.Timeout | undefined;
+    let done = false;
+
+    const finish = (status: number, message = ''): void => {
+      if (done) return;
+      done = true;
+      clearInterval(clock);
+      clearTimeout(escapeTimer);
+      app.unmount();
+      session.close();
+      stdin.off('data', onData);
+      stdin.pause();
+      stdout.off('resize', onResize);
+      for (const [signal, handler] of handlers) process.off(signal, handler);
+      terminal.restore();
+      restoreStderr();
+      if (message !== '') process.stderr.write(`${message}\n`);
+      resolve(status);
+    };
+
+    const controller = new Controller({
+      session,
+      readonly: options.readonly === true,
+      tables: { commands: COMMANDS, params: PARAMS },
+      checkQuery: queryChecker(),
+      onQuit: () => finish(0),
+      onRedraw: () => sink.redraw(),
+      onSuspend: () => suspend(),
+    });
+    controller.resize({ columns: sink.columns, rows: sink.rows });
+
+    const suspend = (): void => {
+      terminal.restore();
+      process.once('SIGCONT', () => {
+        terminal.enter();
+        sink.redraw();
+      });
+      process.kill(process.pid, 'SIGSTOP');
+    };
+
+    const press = (keys: ReturnType<KeyParser['push']>): void => {
+      for (const key of keys) {
+        if (key.kind === 'paste') controller.paste(key.text);
+        else controller.key(key);
+      }
+    };
+
+    const onData = (data: Buffer | string): void => {
+      clearTimeout(escapeTimer);
+      press(parser.push(data.toString()));
+      if (parser.pending) escapeTimer = setTimeout(() => press(parser.flush()), ESCAPE_MS);
+    };
+
+    const onResize = (): void => {
+      sink.resize(stdout.columns || 80, stdout.rows || 24);
+      controller.resize({ columns: sink.columns, rows: sink.rows });
+    };
+
+    const handlers: [NodeJS.Signals, () => void][] = Object.entries(SIGNALS).map(([signal, status]) => [
+      signal as NodeJS.Signals,
+      () => finish(status),
+    ]);
+    for (const [signal, handler] of handlers) process.on(signal, handler);
+    process.on('exit', () => terminal.restore());
+    process.on('uncaughtException', (error) => finish(70, `proxyadm: ${error.stack ?? error.message}`));
+
+    // A lost terminal shows itself as an error (EIO, EPIPE) or the end of input: never spin on it.
+    const lost = (): void => finish(SIGNALS.SIGHUP);
+    stdin.on('error', lost);
+    stdin.on('end', lost);
+    stdout.on('error', lost);
+
+    const restoreStderr = holdStderr();
+    stdin.setEncoding('utf8');
+    terminal.enter();
+    const app = mount({ controller, sink, theme: themeFromEnv(process.env), utc: false });
+    stdin.on('data', onData);
+    stdout.on('resize', onResize);
+    session.start();
+    if (options.view !== undefined) controller.run(`view.${options.view}`);
+    const clock = setInterval(() => session.touch(), CLOCK_MS);
+  });
+}
+
+/** Keeps warnings of libraries off the screen while it is painted, and prints them afterwards. */
+function holdStderr(): () => void {
+  const { stderr } = process;
+  const write = stderr.write;
+  const held: string[] = [];
+  stderr.write = ((chunk: string | Uint8Array): boolean => {
+    if (held.length < 50) held.push(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
+    return true;
+  }) as typeof stderr.write;
+  return () => {
+    stderr.write = write;
+    for (const text of held) stderr.write(text);
+  };
+}

@@ -1,0 +1,194 @@
+// Colours by meaning. A style has a code for 256 colours, one for 16, and attributes that also carry it
+// where there is no colour at all: nothing is told by colour alone. The depth comes from the environment
+// once, at the start.
+
+export type StyleName =
+  | 'text'
+  | 'strong'
+  | 'muted'
+  | 'faint'
+  | 'frame'
+  | 'title'
+  | 'accent'
+  | 'good'
+  | 'warn'
+  | 'bad'
+  | 'key'
+  | 'brand'
+  | 'tab'
+  | 'hit'
+  | 'miss'
+  | 'pass'
+  | 'synth'
+  | 'line1'
+  | 'line2'
+  | 'tag'
+  | 'banner'
+  | 'cursor';
+
+/** Backgrounds of whole rows. */
+export type FillName = 'bar' | 'selected' | 'banner';
+
+export type ColorDepth = 'none' | '16' | '256';
+
+interface Row {
+  fg256?: number;
+  fg16?: number;
+  bg256?: number;
+  bg16?: number;
+  bold?: boolean;
+  inverse?: boolean;
+  underline?: boolean;
+}
+
+const STYLES: Readonly<Record<StyleName, Row>> = {
+  text: {},
+  strong: { bold: true },
+  muted: { fg256: 247, fg16: 37 },
+  faint: { fg256: 242, fg16: 90 },
+  frame: { fg256: 240, fg16: 90 },
+  title: { fg256: 252, bold: true },
+  accent: { fg256: 81, fg16: 36 },
+  good: { fg256: 114, fg16: 32 },
+  warn: { fg256: 221, fg16: 33, bold: true },
+  bad: { fg256: 210, fg16: 31, bold: true },
+  key: { fg256: 81, fg16: 36, bold: true },
+  brand: { fg256: 16, fg16: 30, bg256: 81, bg16: 46, bold: true, inverse: true },
+  tab: { fg256: 231, fg16: 97, bold: true, underline: true },
+  hit: { fg256: 114, fg16: 32 },
+  miss: { fg256: 221, fg16: 33 },
+  pass: { fg256: 176, fg16: 35 },
+  synth: { fg256: 111, fg16: 34 },
+  line1: { fg256: 81, fg16: 36 },
+  line2: { fg256: 114, fg16: 32 },
+  tag: { fg256: 110, fg16: 36 },
+  banner: { fg256: 16, fg16: 30, bold: true },
+  cursor: { inverse: true },
+};
+
+const FILLS: Readonly<Record<FillName, Row>> = {
+  bar: { bg256: 235 },
+  selected: { bg256: 238, bg16: 44, inverse: true },
+  banner: { bg256: 221, bg16: 43, inverse: true },
+};
+
+export interface Glyphs {
+  horizontal: string;
+  vertical: string;
+  corners: readonly [string, string, string, string];
+  /** Shades of a bar from empty to full. */
+  bar: { full: string; empty: string; parts: readonly string[] };
+  bullet: string;
+  up: string;
+  down: string;
+  pointer: string;
+  folded: string;
+  unfolded: string;
+  ellipsis: string;
+  dash: string;
+  caret: string;
+  /** Are braille charts possible? */
+  braille: boolean;
+}
+
+const UNICODE: Glyphs = {
+  horizontal: '─',
+  vertical: '│',
+  corners: ['╭', '╮', '╰', '╯'],
+  bar: { full: '█', empty: '░', parts: ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] },
+  bullet: '●',
+  up: '▲',
+  down: '▼',
+  pointer: '▸',
+  folded: '▸',
+  unfolded: '▾',
+  ellipsis: '…',
+  dash: '–',
+  caret: '▲',
+  braille: true,
+};
+
+const ASCII: Glyphs = {
+  horizontal: '-',
+  vertical: '|',
+  corners: ['+', '+', '+', '+'],
+  bar: { full: '#', empty: '.', parts: [''] },
+  bullet: '*',
+  up: '^',
+  down: 'v',
+  pointer: '>',
+  folded: '+',
+  unfolded: '-',
+  ellipsis: '~',
+  dash: '-',
+  caret: '^',
+  braille: false,
+};
+
+export interface Theme {
+  depth: ColorDepth;
+  glyphs: Glyphs;
+  /** Opening SGR sequence of a style on a fill, '' for plain text. */
+  open(style: StyleName | undefined, fill: FillName | undefined): string;
+}
+
+export function makeTheme(depth: ColorDepth, ascii: boolean, attributes = true): Theme {
+  const memo = new Map<string, string>();
+  return {
+    depth,
+    glyphs: ascii ? ASCII : UNICODE,
+    open(style, fill) {
+      const key = `${style ?? ''}/${fill ?? ''}`;
+      let sgr = memo.get(key);
+      if (sgr === undefined) {
+        sgr = codes(
+          depth,
+          attributes,
+          style === undefined ? {} : STYLES[style],
+          fill === undefined ? {} : FILLS[fill],
+        );
+        memo.set(key, sgr);
+      }
+      return sgr;
+    },
+  };
+}
+
+/** NO_COLOR and TERM=dumb win, then FORCE_COLOR, then what the terminal says of itself. */
+export function themeFromEnv(env: NodeJS.ProcessEnv): Theme {
+  const term = env.TERM ?? '';
+  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || '';
+  const ascii = env.PROXYD_ASCII === '1' || term === 'dumb' || term === 'linux' || !/utf-?8/i.test(locale);
+  return makeTheme(depthFromEnv(env, term), ascii, term !== 'dumb');
+}
+
+function depthFromEnv(env: NodeJS.ProcessEnv, term: string): ColorDepth {
+  if ((env.NO_COLOR ?? '') !== '') return 'none';
+  const force = env.FORCE_COLOR;
+  if (force === '0' || force === 'false') return 'none';
+  if (force === '1') return '16';
+  if (force !== undefined && force !== '') return '256';
+  if (term === 'dumb' || term === '') return 'none';
+  if (/256|direct|kitty|ghostty|alacritty/.test(term) || /truecolor|24bit/.test(env.COLORTERM ?? ''))
+    return '256';
+  return '16';
+}
+
+function codes(depth: ColorDepth, attributes: boolean, style: Row, fill: Row): string {
+  const out: number[] = [];
+  const plain = depth === 'none';
+  if (attributes && style.bold === true) out.push(1);
+  if (attributes && style.underline === true) out.push(4);
+  if (attributes && plain && (style.inverse === true || fill.inverse === true)) out.push(7);
+  else if (!plain && style.inverse === true && style.bg256 === undefined) out.push(7);
+  if (depth === '256') {
+    if (style.fg256 !== undefined) out.push(38, 5, style.fg256);
+    const bg = style.bg256 ?? fill.bg256;
+    if (bg !== undefined) out.push(48, 5, bg);
+  } else if (depth === '16') {
+    if (style.fg16 !== undefined) out.push(style.fg16);
+    const bg = style.bg16 ?? fill.bg16;
+    if (bg !== undefined) out.push(bg);
+  }
+  return out.length === 0 ? '' : `\x1b[${out.join(';')}m`;
+}

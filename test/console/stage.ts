@@ -1,0 +1,130 @@
+// A console without a terminal: the real screens on a sink of a fixed size, a recording as the daemon, and
+// a clock that only the test moves. What would be on the screen comes out as a grid of text.
+
+import xterm from '@xterm/headless';
+import { Controller } from '../../console/model/controller.ts';
+import type { QueryChecker } from '../../console/model/query-check.ts';
+import type { Recording } from '../../console/model/recording.ts';
+import { ReplaySource } from '../../console/model/replay-source.ts';
+import { Session } from '../../console/model/session.ts';
+import { summarise } from '../../console/model/transaction.ts';
+import { FrameSink } from '../../console/tui/frame-sink.ts';
+import { mount } from '../../console/tui/mount.tsx';
+import { makeTheme, type Theme } from '../../console/tui/theme.ts';
+import { COMMANDS } from '../../protocol/tables/commands.ts';
+import { PARAMS } from '../../protocol/tables/params.ts';
+
+export interface StageOptions {
+  recording: Recording;
+  columns: number;
+  rows: number;
+  theme?: Theme;
+  readonly?: boolean;
+  checkQuery?: QueryChecker;
+}
+
+export class Stage {
+  readonly session: Session;
+  readonly source: ReplaySource;
+  readonly controller: Controller;
+  readonly sink: FrameSink;
+  readonly terminal: InstanceType<typeof xterm.Terminal>;
+  quits = 0;
+  private readonly unmount: () => void;
+  private readonly start: number;
+  private clock = 0;
+  private due: (() => void)[] = [];
+
+  constructor(o: StageOptions) {
+    this.start = o.recording.start;
+    this.terminal = new xterm.Terminal({ cols: o.columns, rows: o.rows, allowProposedApi: true });
+    this.source = new ReplaySource({
+      recording: o.recording,
+      // Enough of a query language for the stage: the one the dashboard asks.
+      matcher: (query) => (group) =>
+        query !== 'RespStatus >= 500' ||
+        group.some((tx) => tx.type === 'request' && summarise(tx).status >= 500),
+    });
+    this.session = new Session({
+      source: this.source,
+      now: () => this.start + this.clock,
+      later: (fn) => {
+        this.due.push(fn);
+      },
+    });
+    this.controller = new Controller({
+      session: this.session,
+      readonly: o.readonly === true,
+      tables: { commands: COMMANDS, params: PARAMS },
+      checkQuery: o.checkQuery ?? (() => ({ ok: true })),
+      onQuit: () => {
+        this.quits++;
+      },
+      onRedraw: () => this.sink.redraw(),
+      onSuspend: () => undefined,
+    });
+    this.sink = new FrameSink({ write: (text) => this.terminal.write(text) }, o.columns, o.rows);
+    this.controller.resize({ columns: o.columns, rows: o.rows });
+    const app = mount({
+      controller: this.controller,
+      sink: this.sink,
+      theme: o.theme ?? makeTheme('none', false),
+      utc: true,
+    });
+    this.unmount = () => app.unmount();
+    this.session.start();
+  }
+
+  /** Moves the clock second by second, delivering what was recorded and running what fell due. */
+  async play(until: number): Promise<void> {
+    while (this.clock < until) {
+      this.clock = Math.min(until, this.clock + 1);
+      this.source.advance(this.clock);
+      await this.settle();
+    }
+  }
+
+  /** Lets promises and scheduled notifications run. */
+  async settle(): Promise<void> {
+    for (let i = 0; i < 4; i++) {
+      await Promise.resolve();
+      const due = this.due;
+      this.due = [];
+      for (const fn of due) fn();
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async keys(...names: string[]): Promise<void> {
+    for (const name of names)
+      this.controller.key({ name, text: name.length === 1 ? name : name === 'space' ? ' ' : '' });
+    await this.settle();
+  }
+
+  async type(text: string): Promise<void> {
+    await this.keys(...[...text].map((c) => (c === ' ' ? 'space' : c)));
+  }
+
+  async resize(columns: number, rows: number): Promise<void> {
+    this.terminal.resize(columns, rows);
+    this.sink.resize(columns, rows);
+    this.controller.resize({ columns, rows });
+    await this.settle();
+  }
+
+  /** The screen as text, a line a row, without trailing blanks. */
+  async screen(): Promise<string> {
+    await new Promise<void>((resolve) => this.terminal.write('', resolve));
+    const { active } = this.terminal.buffer;
+    const lines: string[] = [];
+    for (let y = 0; y < this.terminal.rows; y++)
+      lines.push(active.getLine(active.baseY + y)?.translateToString(true) ?? '');
+    return lines.join('\n');
+  }
+
+  close(): void {
+    this.unmount();
+    this.session.close();
+    this.terminal.dispose();
+  }
+}
