@@ -50,9 +50,9 @@ export class HttpMessage {
     this.log = null;
   }
 
-  /** Index of the first field named `key` (lower case), or -1. */
-  find(key: string): number {
-    for (let i = 0; i < this.n; i++) if (this.keys[i] === key) return i;
+  /** Index of the first field named `key` (lower case) at or after `from`, or -1. */
+  find(key: string, from = 0): number {
+    for (let i = from; i < this.n; i++) if (this.keys[i] === key) return i;
     return -1;
   }
 

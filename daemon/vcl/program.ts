@@ -18,6 +18,8 @@ export interface BackendDecl {
   maxConnections?: number;
   proxyHeader?: number;
   probe?: ProbeDecl;
+  /** Bytes sent on every new connection, in base64. */
+  preamble?: string;
   /** Beyond the field: seconds between re-resolutions of the name. */
   resolve?: number;
 }
@@ -58,6 +60,10 @@ export interface CompiledProgram {
   syntax: number;
   /** Extensions imported. */
   imports: string[];
+  /** Labels that `return (vcl(…))` names, for vcl.deps. */
+  labels?: string[];
+  /** Where generated lines came from: generated line, file index, line, column, four numbers a line. */
+  positions?: number[];
 }
 
 /** The states in the order of their ids; `runState` takes an index into this list. */
@@ -78,6 +84,11 @@ export const STATES = [
   'fini',
 ] as const;
 export type StateName = (typeof STATES)[number];
+
+/** State ids by name: `State.recv`. */
+export const State: { readonly [N in StateName]: number } = Object.fromEntries(
+  STATES.map((name, id) => [name, id]),
+) as Record<StateName, number>;
 
 /** What a state returned. Codes are indexes into tables/returns.ts RETURNS. */
 export type ReturnCode = number;

@@ -1,0 +1,204 @@
+// The body's way from the origin into the store, through a gzip filter where one is wanted. A gzipped body is
+// unpacked as it passes only to see that it is whole: bytes become visible to clients after that check, so a
+// corrupt one is never delivered as complete (SAFETY rule 3).
+//
+// Backpressure: a private body may be ahead of its reader by so much and no more; a cacheable one is bounded by
+// its storage. When the last client of a private body has left, the fetch ends.
+
+import { createGunzip, createGzip, type Gunzip, type Gzip } from 'node:zlib';
+import { type FetchFailure, fetchFailure } from '../../protocol/tables/close-reasons.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { BodyFraming } from '../http1/framing.ts';
+import type { BusyObj } from './busyobj.ts';
+import type { Exchanged } from './exchange.ts';
+
+/** Bytes a private body may be ahead of its reader. */
+const TRANSIT = 256 * 1024;
+
+const KIND = { none: '0 none -', chunked: '2 chunked', length: '3 length', eof: '4 eof', error: '1 error -' } as const;
+
+const NOTHING = { data: () => undefined, end: () => undefined, error: () => undefined };
+
+export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFraming): Promise<void> {
+  const { core, log, oc } = bo;
+  const { cache } = core;
+  countKind(bo, framing);
+  log.put(Tag.Fetch_Body, framing.kind === 'none' ? KIND.none : `${KIND[framing.kind]} ${bo.doStream ? 'stream' : '-'}`);
+  if (bo.doStream && bo.mode !== 'pass') cache.unbusy(oc, bo.uncacheable);
+  else if (bo.doStream) cache.stream(oc);
+  let failure: FetchFailure | null = null;
+  let finished = true;
+  if (framing.kind === 'none') got.connection.readBody(framing, 0, NOTHING);
+  if (bo.was304) finished = copyBody(bo);
+  else if (framing.kind !== 'none') {
+    const pump = new BodyPump(bo, got);
+    failure = await pump.run(framing);
+    finished = failure === null;
+  }
+  if (!finished) {
+    const row = fetchFailure(failure ?? 'storage');
+    log.put(Tag.FetchError, row.text);
+    got.end(bo, row.close);
+    return;
+  }
+  got.end(bo, null);
+  if (!bo.doStream) {
+    if (bo.mode !== 'pass') cache.unbusy(oc, bo.uncacheable);
+  }
+  log.timestamp('BerespBody', core.clock.now());
+  log.put(Tag.Length, String(cache.bodyLength(oc)));
+  cache.finish(oc);
+}
+
+/** A 304 takes over the stale object's body. */
+function copyBody(bo: BusyObj): boolean {
+  const { cache } = bo.core;
+  const length = cache.bodyLength(bo.staleOc);
+  for (let at = 0; at < length; ) {
+    const slice = cache.slice(bo.staleOc, at, Math.min(64 * 1024, length - at));
+    if (!cache.append(bo.oc, slice, 0, slice.length)) return false;
+    at += slice.length;
+  }
+  if (cache.isGzipped(bo.oc)) cache.setGunzippedLength(bo.oc, cache.gunzippedLength(bo.staleOc));
+  return true;
+}
+
+function countKind(bo: BusyObj, framing: BodyFraming): void {
+  const { stats } = bo.core;
+  if (bo.was304) return;
+  switch (framing.kind) {
+    case 'none':
+      if (bo.bereq.method === 'HEAD') stats.fetch_head++;
+      else if (bo.beresp.status === 204) stats.fetch_204++;
+      else if (bo.beresp.status === 304) stats.fetch_304++;
+      else stats.fetch_none++;
+      break;
+    case 'length':
+      stats.fetch_length++;
+      break;
+    case 'chunked':
+      stats.fetch_chunked++;
+      break;
+    case 'eof':
+      stats.fetch_eof++;
+      break;
+    default:
+      break;
+  }
+}
+
+class BodyPump {
+  private readonly bo: BusyObj;
+  private readonly got: Exchanged;
+  private readonly zip: Gunzip | Gzip | null;
+  private pending = 0;
+  private ended = false;
+  private unpacked = 0;
+  private settle: ((failure: FetchFailure | null) => void) | null = null;
+  private settled = false;
+  private result: FetchFailure | null = null;
+
+  constructor(bo: BusyObj, got: Exchanged) {
+    this.bo = bo;
+    this.got = got;
+    this.zip = this.openFilter();
+  }
+
+  run(framing: BodyFraming): Promise<FetchFailure | null> {
+    const { bo, got } = this;
+    const { core } = bo;
+    const timeout = bo.betweenBytesTimeout >= 0 ? bo.betweenBytesTimeout : got.backend.betweenBytesTimeout;
+    const done = new Promise<FetchFailure | null>((resolve) => {
+      this.settle = resolve;
+    });
+    core.cache.onConsume(bo.oc, () => this.pace());
+    got.connection.readBody(framing, timeout, {
+      data: (buf, start, end) => this.data(buf, start, end),
+      end: () => this.end(),
+      error: (reason) => this.finish(reason),
+    });
+    return done;
+  }
+
+  private data(buf: Uint8Array, start: number, end: number): void {
+    if (this.settled) return;
+    const { zip } = this;
+    if (zip === null) {
+      this.store(buf, start, end);
+      this.pace();
+      return;
+    }
+    // zlib works in another thread: the connection's buffer will be gone by then.
+    const bytes = Buffer.from(buf.subarray(start, end));
+    this.pending++;
+    if (this.pending > 4) this.got.connection.pause();
+    zip.write(bytes, () => {
+      this.pending--;
+      if (this.settled) return;
+      if (this.bo.filter === 'testgunzip') this.store(bytes, 0, bytes.length);
+      if (this.ended && this.pending === 0) zip.end();
+      else this.pace();
+    });
+  }
+
+  private end(): void {
+    this.ended = true;
+    if (this.zip === null) this.finish(null);
+    else if (this.pending === 0) this.zip.end();
+  }
+
+  private store(bytes: Uint8Array, start: number, end: number): void {
+    const { bo } = this;
+    if (this.settled) return;
+    if (!bo.core.cache.append(bo.oc, bytes, start, end)) this.finish('storage');
+  }
+
+  /** Stops or goes on reading as the reader of a private body keeps up; gives up when there is none left. */
+  private pace(): void {
+    if (this.settled) return;
+    const { bo, got } = this;
+    const { cache } = bo.core;
+    let behind = false;
+    if (bo.uncacheable && bo.doStream) {
+      if (cache.isAbandoned(bo.oc)) {
+        this.finish('no-reader');
+        return;
+      }
+      behind = cache.inTransit(bo.oc) > TRANSIT;
+    }
+    if (behind || this.pending > 4) got.connection.pause();
+    else got.connection.resume();
+  }
+
+  private openFilter(): Gunzip | Gzip | null {
+    const { bo } = this;
+    const { stats, cache } = bo.core;
+    if (bo.filter === 'none') return null;
+    const zip = bo.filter === 'gzip' ? createGzip({ level: bo.core.params.gzip_level }) : createGunzip();
+    if (bo.filter === 'gzip') stats.n_gzip++;
+    else if (bo.filter === 'gunzip') stats.n_gunzip++;
+    else stats.n_test_gunzip++;
+    zip.on('data', (bytes: Buffer) => {
+      this.unpacked += bytes.length;
+      if (bo.filter !== 'testgunzip') this.store(bytes, 0, bytes.length);
+    });
+    zip.on('end', () => {
+      if (bo.filter === 'testgunzip') {
+        const packed = cache.bodyLength(bo.oc);
+        cache.setGunzippedLength(bo.oc, this.unpacked);
+        bo.log.put(Tag.Gzip, `u F - ${packed} ${this.unpacked} 80 ${packed * 8} ${packed * 8}`);
+      }
+      this.finish(null);
+    });
+    zip.on('error', () => this.finish('bad-gzip'));
+    return zip;
+  }
+
+  private finish(failure: FetchFailure | null): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.result = failure;
+    this.zip?.destroy();
+    this.settle?.(this.result);
+  }
+}

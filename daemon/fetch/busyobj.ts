@@ -1,0 +1,132 @@
+// One fetch in progress: the request to the origin, its response, and what the program decides about both.
+// It belongs to no client: a client that leaves does not end it (unless the object is private to that client).
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { Oc } from '../cache/cache.ts';
+import { HttpMessage } from '../http1/message.ts';
+import type { TxLog } from '../log/tx-log.ts';
+import type { RequestBody } from '../net/request-body.ts';
+import type { Core, ProgramRef } from '../request/core.ts';
+import type { Request } from '../request/request.ts';
+import { type Director, type VclBusyobj, VclContext, type VclSession } from '../vcl/context.ts';
+
+export type FetchMode = 'fetch' | 'bgfetch' | 'pass';
+
+/** `testgunzip` only checks that a gzipped body is whole. */
+export type BodyFilter = 'none' | 'testgunzip' | 'gunzip' | 'gzip';
+
+export class BusyObj implements VclBusyobj {
+  readonly core: Core;
+  readonly mode: FetchMode;
+  readonly bereq = new HttpMessage(Tag.BereqMethod);
+  readonly beresp = new HttpMessage(Tag.BerespMethod);
+  readonly log: TxLog;
+  readonly ctx: VclContext;
+  readonly programRef: ProgramRef;
+  readonly session: VclSession | null;
+  readonly isBgFetch: boolean;
+  readonly isHitMiss: boolean;
+  readonly isHitPass: boolean;
+  vxid: number;
+  readonly reqVxid: number;
+  /** The object being filled; this fetch holds a reference. */
+  readonly oc: Oc;
+  /** A stale object that a 304 may bring back to life; this fetch holds a reference. */
+  staleOc: Oc;
+  retries = 0;
+  was304 = false;
+  uncacheable: boolean;
+  backend: Director | null;
+  respBackend: Director | null = null;
+  connectTimeout = -1;
+  firstByteTimeout = -1;
+  betweenBytesTimeout = -1;
+  ttl = -1;
+  grace = 0;
+  keep = 0;
+  tOrigin = 0;
+  doEsi = false;
+  doGzip = false;
+  doGunzip = false;
+  doStream = true;
+  storage: string | null;
+  filters: string | null = null;
+  hasBody = false;
+  /** The program made a pass of it: later requests under this key pass too. */
+  hitForPass = false;
+  /** What happens to the body on its way into the store. */
+  filter: BodyFilter = 'none';
+  /** Name of the storage the object went to. */
+  storedIn = '';
+  synthBody: string | null = null;
+  /** The client's body to send along, or null; `bodySent` once any of it may have reached an origin. */
+  body: RequestBody | null;
+  bodySent = false;
+  /** The request's head as first made, for retries and rollback. */
+  readonly bereq0 = new HttpMessage(Tag.BereqMethod);
+  headBytesOut = 0;
+  bodyBytesOut = 0;
+  headBytesIn = 0;
+  bodyBytesIn = 0;
+
+  constructor(req: Request, oc: Oc, staleOc: Oc, mode: FetchMode) {
+    const { core } = req;
+    this.core = core;
+    this.mode = mode;
+    this.vxid = core.newVxid();
+    this.reqVxid = req.vxid;
+    this.log = core.newLog();
+    this.programRef = req.programRef as ProgramRef;
+    this.programRef.refs++;
+    this.session = req.session;
+    this.isBgFetch = mode === 'bgfetch';
+    this.isHitMiss = req.isHitMiss;
+    this.isHitPass = req.isHitPass;
+    this.oc = oc;
+    this.staleOc = staleOc;
+    if (staleOc !== 0) core.cache.ref(staleOc);
+    this.uncacheable = mode === 'pass';
+    this.backend = req.backendHint ?? this.programRef.program.defaultDirector;
+    this.storage = req.storage;
+    this.body = mode === 'bgfetch' ? null : req.body;
+    this.ctx = new VclContext(core.host, this.programRef.program, this.log);
+    this.ctx.bo = this;
+  }
+
+  get age(): number {
+    return Math.max(0, this.ctx.now - this.tOrigin);
+  }
+
+  unsetBody(): void {
+    this.bereq.unset('content-length');
+    this.bereq.unset('transfer-encoding');
+    this.body = null;
+  }
+
+  rollback(): void {
+    this.bereq.copyFrom(this.bereq0);
+  }
+
+  /** Ends the transaction's log and lets go of what the fetch held. */
+  end(): void {
+    const { log, core } = this;
+    log.acct(
+      Tag.BereqAcct,
+      this.headBytesOut,
+      this.bodyBytesOut,
+      this.headBytesOut + this.bodyBytesOut,
+      this.headBytesIn,
+      this.bodyBytesIn,
+      this.headBytesIn + this.bodyBytesIn,
+    );
+    log.put(Tag.End, '');
+    this.dropStale();
+    this.programRef.refs--;
+    core.cache.deref(this.oc);
+  }
+
+  dropStale(): void {
+    if (this.staleOc !== 0) this.core.cache.deref(this.staleOc);
+    this.staleOc = 0;
+  }
+}

@@ -1,0 +1,29 @@
+// A 304 from the origin brings a stale object back to life: its body is taken over, its fields are refreshed by
+// those of the 304 (RFC 9111 section 4.3.4).
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import { HttpMessage } from '../http1/message.ts';
+import type { BusyObj } from './busyobj.ts';
+
+/** Fields a 304 describes its own message with, not the stored one. */
+const OWN = new Set(['content-length', 'content-encoding', 'content-range', 'transfer-encoding']);
+
+/** Makes beresp the stale object's response, with what the 304 says newer. */
+export function mergeStale(bo: BusyObj): void {
+  const { beresp, core } = bo;
+  const stale = new HttpMessage(Tag.ObjMethod);
+  core.cache.head(bo.staleOc, stale);
+  const log = beresp.log;
+  beresp.log = null;
+  for (const key of OWN) beresp.unset(key);
+  beresp.log = log;
+  for (let i = 0; i < stale.n; i++) {
+    const key = stale.keys[i] as string;
+    if (!OWN.has(key) && beresp.has(key)) continue;
+    beresp.push(key, stale.lines[i] as string);
+  }
+  beresp.status = stale.status;
+  beresp.reason = stale.reason;
+  bo.was304 = true;
+  core.stats.fetch_304++;
+}

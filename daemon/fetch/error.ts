@@ -1,0 +1,50 @@
+// vcl_backend_error: a response made here because the origin gave none. It is delivered to those who asked and
+// never cached (SAFETY rule 13), unless the program gives it a life of its own.
+
+import { RETURN } from '../../protocol/tables/returns.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import { httpDate } from '../http1/date.ts';
+import { reasonOf } from '../http1/status-reasons.ts';
+import { State } from '../vcl/program.ts';
+import { runState } from '../vcl/runtime/run-state.ts';
+import type { BusyObj } from './busyobj.ts';
+import { storeHead } from './prepare.ts';
+import { logBeresp } from './response.ts';
+
+/** Answers for the origin; true asks for another try instead. */
+export function fetchError(bo: BusyObj, status: number, reason: string): boolean {
+  const { core, beresp, ctx, log } = bo;
+  const now = core.clock.now();
+  log.timestamp('Error', now);
+  core.stats.fetch_failed++;
+  beresp.reset();
+  beresp.proto = 'HTTP/1.1';
+  beresp.status = status < 100 ? 503 : status % 1000;
+  beresp.reason = reason !== '' ? reason : status === 503 ? 'Backend fetch failed' : reasonOf(status);
+  beresp.push('date', `Date: ${httpDate(now)}`);
+  beresp.push('server', 'Server: proxyd');
+  logBeresp(bo);
+  bo.ttl = 0;
+  bo.grace = 0;
+  bo.keep = 0;
+  bo.tOrigin = now;
+  bo.synthBody = null;
+  ctx.now = now;
+  const ret = runState(ctx.vcl, State.backend_error, ctx);
+  if (ret === RETURN.retry) return true;
+  if (ret !== RETURN.deliver) {
+    if (ret === RETURN.fail) core.stats.vcl_fail++;
+    return false;
+  }
+  const body = Buffer.from(bo.synthBody ?? '', 'utf8');
+  beresp.log = null;
+  beresp.set('Content-Length', String(body.length));
+  beresp.log = log;
+  bo.doStream = false;
+  if (!storeHead(bo, bo.ttl > 0 ? bo.storage : 'Transient')) return false;
+  if (body.length > 0 && !core.cache.append(bo.oc, body, 0, body.length)) return false;
+  if (bo.mode !== 'pass') core.cache.unbusy(bo.oc, bo.ttl <= 0);
+  log.put(Tag.Length, String(body.length));
+  core.cache.finish(bo.oc);
+  return false;
+}

@@ -1,0 +1,177 @@
+// One request to an origin and the head of its answer. A kept connection that the origin had closed is replaced
+// once, and only where sending the request twice can do no harm (RFC 9110 section 9.2.2): never after a body.
+
+import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import { Backend } from '../backend/backend.ts';
+import type { OriginConnection } from '../backend/connection.ts';
+import { OriginFailure } from '../backend/origin-failure.ts';
+import { type BodyFraming, CHUNKED, NO_BODY } from '../http1/framing.ts';
+import { headSize, writeRequestHead } from '../http1/head-writer.ts';
+import type { RequestBody } from '../net/request-body.ts';
+import type { BusyObj } from './busyobj.ts';
+import { sendBody } from './send-body.ts';
+
+const SAFE_TO_REPEAT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
+
+/** An answered request: its connection waits for the body to be read. */
+export class Exchanged {
+  readonly connection: OriginConnection;
+  readonly backend: Backend;
+
+  constructor(connection: OriginConnection, backend: Backend) {
+    this.connection = connection;
+    this.backend = backend;
+  }
+
+  /** Gives the connection back or closes it, and logs which; `reason` forces a close. */
+  end(bo: BusyObj, reason: CloseReason | null): void {
+    const { connection, backend } = this;
+    bo.headBytesOut += connection.headBytesOut;
+    bo.bodyBytesOut += connection.bodyBytesOut;
+    bo.headBytesIn += connection.headBytesIn;
+    bo.bodyBytesIn += connection.bodyBytesIn;
+    let how = 'recycle';
+    if (reason !== null) {
+      connection.destroy();
+      how = `close ${closeText(reason)}`;
+    } else if (!connection.release()) how = `close ${closeText('RESP_CLOSE')}`;
+    bo.log.put(Tag.BackendClose, `${connection.fd} ${backend.vclName} ${how}`);
+  }
+}
+
+/** The words BackendClose uses for a reason. */
+export function closeText(reason: CloseReason): string {
+  switch (reason) {
+    case 'RX_BODY':
+      return 'Failure receiving req.body';
+    case 'RX_TIMEOUT':
+      return 'Receive timeout';
+    case 'RX_OVERFLOW':
+      return 'Received buffer overflow';
+    case 'TX_ERROR':
+      return 'Error transaction';
+    case 'TX_PIPE':
+      return 'Piped transaction';
+    case 'RESP_CLOSE':
+      return 'Backend/VCL requested close';
+    case 'REQ_CLOSE':
+      return 'Client requested close';
+    case 'RX_JUNK':
+      return 'Received junk data';
+    default:
+      return 'Received bad req/resp';
+  }
+}
+
+/** Sends bereq and reads the answer's head into beresp; null after a failure, which is logged. */
+export async function exchange(bo: BusyObj): Promise<Exchanged | null> {
+  const { core, log, bereq } = bo;
+  const backend = resolve(bo);
+  if (backend === null) return null;
+  bo.respBackend = backend;
+  addHost(bo, backend);
+  const framing = frameBody(bo);
+  const mayRepeat = SAFE_TO_REPEAT.has(bereq.method) && bo.body === null;
+  for (let tries = 0; ; tries++) {
+    const connection = await connect(bo, backend, tries > 0);
+    if (connection === null) return null;
+    const got = new Exchanged(connection, backend);
+    const failure = await talk(bo, backend, connection, framing);
+    if (failure === null) return got;
+    const again = connection.wasStale && mayRepeat && tries === 0;
+    if (failure.bogus !== '') log.put(Tag.BogoHeader, failure.bogus);
+    log.put(Tag.FetchError, failure.text);
+    got.end(bo, failure.close);
+    if (!again) return null;
+    core.stats.backend_retry++;
+  }
+}
+
+export function resolve(bo: BusyObj): Backend | null {
+  const found = bo.backend === null ? null : bo.backend.resolve(bo.ctx);
+  if (found instanceof Backend) return found;
+  bo.log.put(Tag.FetchError, 'No backend');
+  return null;
+}
+
+/** A request without Host gets the backend's (RFC 9112 section 3.2). */
+export function addHost(bo: BusyObj, backend: Backend): void {
+  if (bo.bereq.has('host')) return;
+  const host = backend.decl.hostHeader ?? backend.decl.host;
+  bo.bereq.add('Host', host ?? '0.0.0.0', 'host');
+}
+
+/** A connection to `backend`, announced in the log; null after a failure, which is logged too. */
+async function connect(bo: BusyObj, backend: Backend, fresh: boolean): Promise<OriginConnection | null> {
+  const { core, log } = bo;
+  const connection = await backend.acquire({ connectTimeout: bo.connectTimeout, now: core.clock.now(), fresh });
+  if (connection instanceof OriginFailure) {
+    log.put(Tag.FetchError, connection.text);
+    return null;
+  }
+  log.timestamp('Connected', core.clock.now());
+  log.put(
+    Tag.BackendOpen,
+    `${connection.fd} ${backend.vclName} ${connection.remoteAddress} ${connection.remotePort} ${connection.localAddress} ${connection.localPort} ${connection.reused ? 'reuse' : 'connect'}`,
+  );
+  return connection;
+}
+
+/** How the request's body will be framed, with the one field that says so (SAFETY rule 1). */
+function frameBody(bo: BusyObj): BodyFraming {
+  const { bereq, body } = bo;
+  if (body === null) {
+    const length = bereq.get('content-length');
+    if (length !== null && length !== '0') bereq.unset('content-length');
+    return NO_BODY;
+  }
+  if (body.chunked) {
+    bereq.unset('content-length');
+    bereq.set('Transfer-Encoding', 'chunked');
+    return CHUNKED;
+  }
+  if (bereq.get('content-length') !== String(body.length)) bereq.set('Content-Length', String(body.length));
+  return { kind: 'length', length: body.length };
+}
+
+/** Sends head and body, then waits for the answer's head. */
+async function talk(
+  bo: BusyObj,
+  backend: Backend,
+  connection: OriginConnection,
+  framing: BodyFraming,
+): Promise<OriginFailure | null> {
+  const { core, bereq, log, body } = bo;
+  const head = Buffer.allocUnsafe(headSize(bereq));
+  const length = writeRequestHead(head, 0, bereq);
+  core.stats.backend_req++;
+  connection.sendHead(head.subarray(0, length), framing);
+  const timeout = bo.firstByteTimeout >= 0 ? bo.firstByteTimeout : backend.firstByteTimeout;
+  bo.beresp.reset();
+  if (body === null) {
+    connection.endBody();
+    log.timestamp('Bereq', core.clock.now());
+    return connection.readHead(bo.beresp, timeout);
+  }
+  return upload(bo, connection, body, timeout);
+}
+
+/** The client's body goes out while an early answer may already come in. */
+async function upload(
+  bo: BusyObj,
+  connection: OriginConnection,
+  body: RequestBody,
+  timeout: number,
+): Promise<OriginFailure | null> {
+  bo.bodySent = true;
+  const sent = sendBody(connection, body);
+  const failure = await sent;
+  if (failure !== null) {
+    connection.destroy();
+    return new OriginFailure(failure);
+  }
+  connection.endBody();
+  bo.log.timestamp('Bereq', bo.core.clock.now());
+  return connection.readHead(bo.beresp, timeout);
+}

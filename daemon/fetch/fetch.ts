@@ -1,0 +1,158 @@
+// A fetch from its beginning to its end: vcl_backend_fetch, the exchange with the origin, vcl_backend_response,
+// the body into the store; or vcl_backend_error. Runs on its own, with promises: it is the miss path.
+//
+// Whatever happens, the object leaves here finished or failed, its waiters are woken and its references dropped:
+// the try/finally in run() is what a hanging client would hang on.
+
+import { RETURN } from '../../protocol/tables/returns.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { Oc } from '../cache/cache.ts';
+import { responseBody } from '../http1/framing.ts';
+import type { Request } from '../request/request.ts';
+import { State } from '../vcl/program.ts';
+import { runState } from '../vcl/runtime/run-state.ts';
+import { fetchBody } from './body.ts';
+import { BusyObj, type FetchMode } from './busyobj.ts';
+import { mergeStale } from './condition.ts';
+import { fetchError } from './error.ts';
+import { exchange, type Exchanged } from './exchange.ts';
+import { makeBereq } from './make-bereq.ts';
+import { prepareObject } from './prepare.ts';
+import { giveLife, takeResponse } from './response.ts';
+
+/** How long return (pass) is remembered when the program does not say, in seconds. */
+const PASS_TTL = 120;
+
+/** Starts to fill `oc` for this request. `staleOc` may be 0. Returns at once. */
+export function startFetch(req: Request, oc: Oc, staleOc: Oc, mode: FetchMode): void {
+  const { core } = req;
+  const bo = new BusyObj(req, oc, staleOc, mode);
+  req.log.put(Tag.Link, `bereq ${bo.vxid} ${mode}`);
+  core.stats.s_fetch++;
+  if (mode === 'bgfetch') core.stats.s_bgfetch++;
+  bo.log.begin(bo.vxid, 'b');
+  bo.log.put(Tag.Begin, `bereq ${bo.reqVxid} ${mode === 'bgfetch' ? 'fetch' : mode}`);
+  bo.log.put(Tag.VCL_use, bo.programRef.name);
+  bo.log.timestamp('Start', core.clock.now());
+  makeBereq(bo, req);
+  void run(bo);
+}
+
+async function run(bo: BusyObj): Promise<void> {
+  const { core, log } = bo;
+  try {
+    let again = true;
+    while (again) again = await attempt(bo);
+  } catch (error) {
+    log.put(Tag.Error, `Internal error: ${(error as Error).stack ?? String(error)}`);
+  } finally {
+    if (!core.cache.isFinished(bo.oc)) {
+      core.stats.fetch_failed++;
+      core.cache.fail(bo.oc);
+    }
+    bo.end();
+  }
+}
+
+/** One try; true asks for another (return (retry)). */
+async function attempt(bo: BusyObj): Promise<boolean> {
+  const { core, ctx, log } = bo;
+  ctx.now = core.clock.now();
+  const ret = runState(ctx.vcl, State.backend_fetch, ctx);
+  switch (ret) {
+    case RETURN.fetch:
+      break;
+    case RETURN.error:
+      return answer(bo, ctx.synthStatus, ctx.synthReason);
+    case RETURN.abandon:
+      return false;
+    default:
+      core.stats.vcl_fail++;
+      return answer(bo, 503, 'VCL failed');
+  }
+  log.timestamp('Fetch', core.clock.now());
+  const got = await exchange(bo);
+  log.timestamp('Beresp', core.clock.now());
+  if (got === null) return answer(bo, 503, '');
+  return respond(bo, got);
+}
+
+/** The origin answered: decides what becomes of the answer, and stores it. */
+async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
+  const { core, ctx, log } = bo;
+  takeResponse(bo);
+  const framing = responseBody(bo.beresp, bo.bereq.method);
+  if (framing.kind === 'error') {
+    log.put(Tag.FetchError, framing.text);
+    core.stats.fetch_bad++;
+    got.end(bo, 'RX_BODY');
+    return answer(bo, 503, '');
+  }
+  bo.hasBody = framing.kind !== 'none';
+  if (bo.beresp.status === 304 && bo.staleOc !== 0) mergeStale(bo);
+  giveLife(bo);
+  ctx.now = core.clock.now();
+  let ret = runState(ctx.vcl, State.backend_response, ctx);
+  if (ret === RETURN.pass) {
+    bo.uncacheable = true;
+    bo.ttl = ctx.passTtl > 0 ? ctx.passTtl : PASS_TTL;
+    ret = RETURN.deliver;
+    bo.hitForPass = bo.mode !== 'pass';
+  }
+  if (ret !== RETURN.deliver) {
+    got.end(bo, 'REQ_CLOSE');
+    switch (ret) {
+      case RETURN.retry:
+        return retry(bo);
+      case RETURN.error:
+        return answer(bo, ctx.synthStatus, ctx.synthReason);
+      case RETURN.abandon:
+        return false;
+      default:
+        core.stats.vcl_fail++;
+        return answer(bo, 503, 'VCL failed');
+    }
+  }
+  log.timestamp('Process', core.clock.now());
+  if (!prepareObject(bo)) {
+    got.end(bo, 'REQ_CLOSE');
+    log.put(Tag.FetchError, 'Could not get storage');
+    return answer(bo, 503, '');
+  }
+  await fetchBody(bo, got, framing);
+  return false;
+}
+
+/** vcl_backend_error, and another try if it asks for one. */
+function answer(bo: BusyObj, status: number, reason: string): boolean {
+  return fetchError(bo, status, reason) && retry(bo);
+}
+
+/** Begins the next try under a transaction of its own. */
+function retry(bo: BusyObj): boolean {
+  const { core, log } = bo;
+  if (bo.retries >= core.params.max_retries) {
+    log.put(Tag.VCL_Error, 'Too many retries, delivering 503');
+    fetchError(bo, 503, 'Too many retries');
+    return false;
+  }
+  if (bo.bodySent) {
+    // The client's body is gone: it cannot be sent twice.
+    log.put(Tag.VCL_Error, 'Request body was sent, cannot retry');
+    fetchError(bo, 503, 'Request body not cached');
+    return false;
+  }
+  const now = core.clock.now();
+  log.timestamp('Retry', now);
+  const former = bo.vxid;
+  bo.vxid = core.newVxid();
+  log.put(Tag.Link, `bereq ${bo.vxid} retry`);
+  log.put(Tag.End, '');
+  log.begin(bo.vxid, 'b');
+  log.put(Tag.Begin, `bereq ${former} retry`);
+  log.timestamp('Start', now);
+  bo.retries++;
+  bo.beresp.reset();
+  bo.bereq.set('X-Proxy-Id', String(bo.vxid));
+  return true;
+}

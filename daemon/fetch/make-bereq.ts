@@ -1,0 +1,43 @@
+// The request to the origin, made from the client's: what concerns only one connection goes, and on a fetch
+// that may be cached also everything that asks for less than the whole object (SAFETY rule 7).
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import { copyOnward, HOP_FETCH, HOP_PASS } from '../http1/hop-by-hop.ts';
+import { HttpMessage } from '../http1/message.ts';
+import type { Request } from '../request/request.ts';
+import type { BusyObj } from './busyobj.ts';
+
+export function makeBereq(bo: BusyObj, req: Request): void {
+  const { bereq, core, log } = bo;
+  const cacheable = bo.mode !== 'pass';
+  const { http } = req;
+  copyOnward(http, bereq, cacheable ? HOP_FETCH : HOP_PASS);
+  // The body is framed anew when it is sent.
+  bereq.unset('transfer-encoding');
+  bereq.method = cacheable ? 'GET' : http.method;
+  bereq.url = http.url;
+  bereq.proto = 'HTTP/1.1';
+  if (cacheable && core.params.http_gzip_support !== 0 && bereq.get('accept-encoding') !== 'gzip') {
+    bereq.unset('accept-encoding');
+    bereq.add('Accept-Encoding', 'gzip', 'accept-encoding');
+  }
+  if (bo.staleOc !== 0) addCondition(bo);
+  bereq.add('X-Proxy-Id', String(bo.vxid), 'x-proxy-id');
+  bo.bereq0.copyFrom(bereq);
+  log.put(Tag.BereqMethod, bereq.method);
+  log.put(Tag.BereqURL, bereq.url);
+  log.put(Tag.BereqProtocol, bereq.proto);
+  for (let i = 0; i < bereq.n; i++) log.put(Tag.BereqHeader, bereq.lines[i] as string);
+  bereq.log = log;
+}
+
+/** Asks the origin whether the stale object is still good. */
+function addCondition(bo: BusyObj): void {
+  const stale = new HttpMessage(Tag.ObjMethod);
+  bo.core.cache.head(bo.staleOc, stale);
+  if (stale.status !== 200) return;
+  const modified = stale.get('last-modified');
+  if (modified !== null) bo.bereq.add('If-Modified-Since', modified, 'if-modified-since');
+  const etag = stale.get('etag');
+  if (etag !== null) bo.bereq.add('If-None-Match', etag, 'if-none-match');
+}

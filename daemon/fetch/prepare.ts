@@ -1,0 +1,85 @@
+// From beresp to an object: chooses the body's filter, mends the fields that the filter makes untrue, chooses
+// the storage and writes the head.
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import { weakenEtag } from '../http1/conditional.ts';
+import { copyOnward, HOP_RESPONSE } from '../http1/hop-by-hop.ts';
+import { HttpMessage } from '../http1/message.ts';
+import { FLAG } from '../cache/cache.ts';
+import type { BodyFilter, BusyObj } from './busyobj.ts';
+
+/** False when the head found no room. Logs Filters and the fields it changes. */
+export function prepareObject(bo: BusyObj): boolean {
+  const { beresp, core, log } = bo;
+  bo.filter = chooseFilter(bo);
+  log.put(Tag.Filters, bo.filter === 'none' ? '' : ` ${bo.filter}`);
+  if (bo.filter === 'gunzip') {
+    beresp.unset('content-encoding');
+    beresp.unset('content-length');
+    weakenEtag(beresp);
+  } else if (bo.filter === 'gzip') {
+    beresp.unset('content-length');
+    beresp.set('Content-Encoding', 'gzip');
+    weakenEtag(beresp);
+  }
+  if (core.params.http_gzip_support !== 0 && (bo.filter === 'testgunzip' || bo.filter === 'gzip')) varyOnEncoding(beresp);
+  return storeHead(bo, chooseStorage(bo));
+}
+
+function chooseFilter(bo: BusyObj): BodyFilter {
+  const { beresp } = bo;
+  if (!bo.hasBody || bo.was304 || bo.core.params.http_gzip_support === 0) return 'none';
+  const coding = beresp.get('content-encoding');
+  const gzipped = coding !== null && coding.toLowerCase() === 'gzip';
+  if (gzipped) return bo.doGunzip ? 'gunzip' : 'testgunzip';
+  return bo.doGzip && coding === null ? 'gzip' : 'none';
+}
+
+function varyOnEncoding(beresp: HttpMessage): void {
+  const vary = beresp.getAll('vary');
+  if (vary === null) beresp.add('Vary', 'Accept-Encoding', 'vary');
+  else if (!/(^|,)\s*(accept-encoding|\*)\s*(,|$)/i.test(vary)) beresp.set('Vary', `${vary}, Accept-Encoding`);
+}
+
+/** Short-lived and uncacheable objects go to Transient, so that they do not push out what will be asked for. */
+function chooseStorage(bo: BusyObj): string | null {
+  const { core } = bo;
+  if (bo.uncacheable) return 'Transient';
+  if (bo.ttl + bo.grace + bo.keep < core.params.shortlived) {
+    core.stats.beresp_shortlived++;
+    return bo.storage ?? 'Transient';
+  }
+  return bo.storage;
+}
+
+/** Writes head and attributes into the cache; false when there is no room. */
+export function storeHead(bo: BusyObj, storage: string | null): boolean {
+  const { core, beresp, oc } = bo;
+  const { cache } = core;
+  if (bo.uncacheable) core.stats.beresp_uncacheable++;
+  const stored = new HttpMessage(Tag.ObjMethod);
+  stored.proto = 'HTTP/1.1';
+  stored.status = beresp.status;
+  stored.reason = beresp.reason;
+  copyOnward(beresp, stored, HOP_RESPONSE);
+  stored.unset('transfer-encoding');
+  const pass = bo.mode === 'pass';
+  let flags = 0;
+  if (!pass && bo.uncacheable) flags |= bo.hitForPass ? FLAG.HIT_PASS : FLAG.HIT_MISS;
+  if (bo.filter === 'testgunzip' || bo.filter === 'gzip' || (bo.was304 && stored.get('content-encoding') === 'gzip')) {
+    flags |= FLAG.GZIPPED;
+  }
+  cache.setAttributes(oc, {
+    tOrigin: bo.tOrigin,
+    ttl: bo.ttl,
+    grace: bo.grace,
+    keep: bo.keep,
+    vxid: bo.vxid,
+    flags,
+  });
+  const vary = beresp.getAll('vary');
+  if (!cache.storeHead(oc, storage, stored, vary === null || pass ? null : cache.varyKey(vary, bo.bereq))) return false;
+  bo.storedIn = cache.storageNameOf(oc);
+  bo.log.put(Tag.Storage, `malloc ${bo.storedIn}`);
+  return true;
+}

@@ -1,0 +1,25 @@
+// Streams the client's body to the origin. A body that fails midway cuts the origin connection: the origin must
+// never take half a body for a whole one (SAFETY rule 3).
+
+import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
+import type { OriginConnection } from '../backend/connection.ts';
+import type { RequestBody } from '../net/request-body.ts';
+
+/** Resolves to null when all of it was handed over, or the origin stopped to take it; else to what went wrong. */
+export function sendBody(to: OriginConnection, body: RequestBody): Promise<FetchFailure | null> {
+  return new Promise((resolve) => {
+    to.onDrain = () => body.resume();
+    body.start({
+      data: (buf, start, end) => {
+        if (!to.isOpen) {
+          body.abandon();
+          resolve(null);
+          return;
+        }
+        if (!to.write(buf, start, end)) body.pause();
+      },
+      end: () => resolve(null),
+      error: () => resolve('request-body'),
+    });
+  });
+}

@@ -1,0 +1,63 @@
+// The life of a response as the origin and the parameters have it (RFC 9111 section 4.2, with the field's
+// arithmetic): s-maxage before max-age, Expires against Date, Age counted as time already lived, and
+// stale-while-revalidate as grace. The program may change all of it afterwards.
+
+import { deltaSeconds } from '../http1/cache-control.ts';
+import { parseDate } from '../http1/date.ts';
+import type { HttpMessage } from '../http1/message.ts';
+import type { HotParams } from '../request/core.ts';
+
+export interface Lifetime {
+  ttl: number;
+  grace: number;
+  keep: number;
+  /** When the response was made at its origin: now less its Age. */
+  tOrigin: number;
+  /** Text of the TTL record, after "RFC ". */
+  text: string;
+}
+
+/** Statuses that may be cached without explicit freshness. */
+const HEURISTIC = new Set([200, 203, 204, 300, 301, 304, 404, 410, 414]);
+/** Statuses that may be cached only with explicit freshness. */
+const EXPLICIT = new Set([302, 307]);
+
+export function lifetime(beresp: HttpMessage, now: number, params: HotParams): Lifetime {
+  const { status } = beresp;
+  let ttl = params.default_ttl;
+  let grace = params.default_grace;
+  const keep = params.default_keep;
+  const age = wholeNumber(beresp.get('age'));
+  const date = seconds(beresp.get('date'));
+  const expiresText = beresp.get('expires');
+  const expires = seconds(expiresText);
+  const shared = deltaSeconds(beresp, 'cache-control', 's-maxage');
+  const maxAge = shared >= 0 ? shared : deltaSeconds(beresp, 'cache-control', 'max-age');
+  const explicitOnly = EXPLICIT.has(status);
+  if (!HEURISTIC.has(status) && !explicitOnly) {
+    ttl = -1;
+  } else if (maxAge >= 0) {
+    ttl = maxAge;
+  } else if (expiresText !== null) {
+    // An Expires that cannot be read lies in the past (RFC 9111 section 5.3).
+    if (expires === 0 || (date !== 0 && expires < date)) ttl = 0;
+    else if (date === 0 || Math.abs(date - now) < params.clock_skew) ttl = Math.max(0, Math.floor(expires - now));
+    else ttl = expires - date;
+  } else if (explicitOnly) ttl = -1;
+  if (ttl > 0) {
+    const stale = deltaSeconds(beresp, 'cache-control', 'stale-while-revalidate');
+    if (stale >= 0) grace = stale;
+  }
+  const tOrigin = now - age;
+  const text = [ttl, grace, keep, now, tOrigin, date, expires, Math.max(maxAge, 0)].map((n) => n.toFixed(0)).join(' ');
+  return { ttl, grace, keep, tOrigin, text };
+}
+
+function seconds(text: string | null): number {
+  return text === null ? 0 : (parseDate(text) ?? 0);
+}
+
+function wholeNumber(text: string | null): number {
+  if (text === null || !/^\d{1,10}$/.test(text)) return 0;
+  return Number(text);
+}

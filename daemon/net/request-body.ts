@@ -1,0 +1,121 @@
+// The body of a client request: a pull-less source with one consumer at a time. Bytes arrive from the session
+// (feed), are unframed here and handed to the sink. Never holds bytes itself: what the consumer cannot take
+// stays in the session, which stops reading the socket. A body cut short ends in error(), never in end().
+
+import { ChunkedDecoder } from '../http1/chunked.ts';
+
+export interface BodySink {
+  data(buf: Uint8Array, start: number, end: number): void;
+  end(): void;
+  error(reason: BodyError): void;
+}
+
+export type BodyError = 'eof' | 'timeout' | 'chunked' | 'overflow' | 'closed';
+
+/** What the body asks of its session. */
+export interface BodyCarrier {
+  /** Start (again) to deliver bytes: leftover first, then from the socket. */
+  bodyWanted(): void;
+  /** Called once when the last byte was taken or the body failed. */
+  bodySettled(): void;
+}
+
+export class RequestBody {
+  readonly chunked: boolean;
+  /** Declared length, or -1 when chunked. */
+  readonly length: number;
+  /** Body bytes received, without framing. */
+  received = 0;
+  /** True once all of it was received. */
+  complete = false;
+  failed: BodyError | null = null;
+  /** True from the first start() on: a body can be read once. */
+  started = false;
+  paused = false;
+  private readonly carrier: BodyCarrier;
+  private readonly decoder: ChunkedDecoder | null;
+  private remaining: number;
+  private sink: BodySink | null = null;
+
+  constructor(carrier: BodyCarrier, length: number) {
+    this.carrier = carrier;
+    this.length = length;
+    this.chunked = length < 0;
+    this.remaining = length;
+    this.decoder = this.chunked ? new ChunkedDecoder() : null;
+    if (length === 0) this.complete = true;
+  }
+
+  /** Begins delivery to `sink`; the first bytes may come before this returns. */
+  start(sink: BodySink): void {
+    this.started = true;
+    this.sink = sink;
+    if (this.complete) {
+      sink.end();
+      return;
+    }
+    if (this.failed !== null) {
+      sink.error(this.failed);
+      return;
+    }
+    this.carrier.bodyWanted();
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    if (!this.complete && this.failed === null) this.carrier.bodyWanted();
+  }
+
+  /** Detaches the consumer; what still comes is discarded by the session. */
+  abandon(): void {
+    this.sink = null;
+  }
+
+  get wantsData(): boolean {
+    return this.sink !== null && !this.paused && !this.complete && this.failed === null;
+  }
+
+  /** Takes bytes from the session; returns how many were used. */
+  feed(buf: Buffer, start: number, end: number): number {
+    if (this.complete || this.failed !== null) return 0;
+    if (this.decoder !== null) return this.feedChunked(this.decoder, buf, start, end);
+    const take = Math.min(this.remaining, end - start);
+    this.remaining -= take;
+    this.received += take;
+    if (take > 0) this.sink?.data(buf, start, start + take);
+    if (this.remaining === 0) this.settle();
+    return take;
+  }
+
+  fail(reason: BodyError): void {
+    if (this.complete || this.failed !== null) return;
+    this.failed = reason;
+    const sink = this.sink;
+    this.sink = null;
+    sink?.error(reason);
+    this.carrier.bodySettled();
+  }
+
+  private feedChunked(decoder: ChunkedDecoder, buf: Buffer, start: number, end: number): number {
+    const used = decoder.decode(buf, start, end, (b, s, e) => {
+      this.received += e - s;
+      this.sink?.data(b, s, e);
+    });
+    if (decoder.error !== null) this.fail('chunked');
+    else if (decoder.done) this.settle();
+    return used;
+  }
+
+  private settle(): void {
+    this.complete = true;
+    const sink = this.sink;
+    this.sink = null;
+    sink?.end();
+    this.carrier.bodySettled();
+  }
+}

@@ -1,0 +1,436 @@
+// One client connection: reads heads, runs one request after another, hands body bytes to whoever wants them
+// and closes with a reason. Pipelined requests wait in `rest` while one is running; the socket is paused when
+// they grow. It never decides anything about a request beyond its framing.
+//
+// Awkward: bytes arrive in a buffer shared by all sessions of the worker, so whatever is not used before
+// receive() returns is copied.
+
+import type { Socket } from 'node:net';
+import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import { HEAD_COMPLETE, HEAD_INCOMPLETE, HeadResult, parseRequestHead } from '../http1/head-parser.ts';
+import type { TxLog } from '../log/tx-log.ts';
+import type { Core } from '../request/core.ts';
+import { Request } from '../request/request.ts';
+import { type Step, TRANSPORT } from '../request/steps.ts';
+import type { VclSession } from '../vcl/context.ts';
+import { countClose } from './close-count.ts';
+import type { PipeTap } from './pipe-tap.ts';
+import type { BodyCarrier, RequestBody } from './request-body.ts';
+
+/** What a session knows of its listener. */
+export interface Endpoint {
+  readonly name: string;
+  readonly socketText: string;
+}
+
+/** Told when a session has ended. */
+export interface SessionOwner {
+  sessionClosed(session: Session): void;
+}
+
+/** Bytes a client may send ahead of what is being worked on before its socket is paused. */
+const READ_AHEAD = 64 * 1024;
+/** After an answer that closes, unread input is discarded for so long (seconds), so that no reset destroys it. */
+const LINGER = 1;
+
+type Phase = 'head' | 'request' | 'body' | 'pipe' | 'closing' | 'closed';
+
+export class Session implements VclSession, BodyCarrier {
+  readonly core: Core;
+  readonly socket: Socket;
+  readonly endpoint: Endpoint;
+  readonly vxid: number;
+  readonly log: TxLog;
+  readonly tOpen: number;
+  readonly remoteIp: string;
+  readonly remotePort: number;
+  readonly localIp: string;
+  readonly localPort: number;
+  readonly endpointName: string;
+  readonly endpointSocket: string;
+  clientIp: string;
+  clientPort: number;
+  serverIp: string;
+  serverPort: number;
+  timeoutIdle: number;
+  timeoutLinger: number;
+  idleSendTimeout: number;
+  sendTimeout: number;
+  /** Set when the connection must end after the current response. */
+  closeAfter: CloseReason | null = null;
+  /** When the connection is given up (clock seconds); Infinity while a fetch or a pipe has its own timers. */
+  deadline: number;
+  /** When the first byte of the head being received arrived, 0 when none did. */
+  tHead = 0;
+  body: RequestBody | null = null;
+  private readonly owner: SessionOwner;
+  private readonly run: (req: Request, step: Step) => void;
+  private readonly req: Request;
+  private readonly head = new HeadResult();
+  private phase: Phase = 'head';
+  private pipeTap: PipeTap | null = null;
+  private rest: Buffer | null = null;
+  private paused = false;
+  private parsing = false;
+  /** Called when the socket has taken everything written so far. */
+  private onDrain: (() => void) | null = null;
+
+  /** @param run drives a request from a step on; given, since the steps know sessions. */
+  constructor(
+    core: Core,
+    owner: SessionOwner,
+    socket: Socket,
+    endpoint: Endpoint,
+    run: (req: Request, step: Step) => void,
+  ) {
+    this.run = run;
+    this.core = core;
+    this.owner = owner;
+    this.socket = socket;
+    this.endpoint = endpoint;
+    this.endpointName = endpoint.name;
+    this.endpointSocket = endpoint.socketText;
+    this.vxid = core.newVxid();
+    this.log = core.newLog();
+    this.tOpen = core.clock.now();
+    this.remoteIp = socket.remoteAddress ?? '0.0.0.0';
+    this.remotePort = socket.remotePort ?? 0;
+    this.localIp = socket.localAddress ?? '0.0.0.0';
+    this.localPort = socket.localPort ?? 0;
+    this.clientIp = this.remoteIp;
+    this.clientPort = this.remotePort;
+    this.serverIp = this.localIp;
+    this.serverPort = this.localPort;
+    this.timeoutIdle = core.params.timeout_idle;
+    this.timeoutLinger = core.params.timeout_linger;
+    this.idleSendTimeout = core.params.idle_send_timeout;
+    this.sendTimeout = core.params.send_timeout;
+    this.deadline = this.tOpen + this.timeoutIdle;
+    this.req = new Request(core, this, run);
+    this.log.begin(this.vxid, 'c');
+    this.log.put(Tag.Begin, 'sess 0 HTTP/1');
+    this.log.put(
+      Tag.SessOpen,
+      `${this.remoteIp} ${this.remotePort} ${endpoint.name} ${this.localIp} ${this.localPort} ${this.tOpen.toFixed(6)} ${fileDescriptor(socket)}`,
+    );
+    core.stats.sess_conn++;
+    core.stats.s_sess++;
+  }
+
+  /** Bytes from the socket; the buffer is only valid until this returns. False asks the caller to stop. */
+  receive(buf: Buffer, start: number, end: number): boolean {
+    switch (this.phase) {
+      case 'head':
+        if (this.rest === null) this.parse(buf, start, end);
+        else {
+          this.keep(buf, start, end);
+          this.parseRest();
+        }
+        break;
+      case 'request':
+        this.keep(buf, start, end);
+        break;
+      case 'body':
+        if (this.rest !== null || this.body === null || !this.body.wantsData) this.keep(buf, start, end);
+        else this.feedBody(buf, start, end);
+        break;
+      case 'pipe':
+        this.pipeTap?.fromClient(Buffer.from(buf.subarray(start, end)));
+        break;
+      default:
+        break;
+    }
+    return !this.paused;
+  }
+
+  /** The client closed its sending side. */
+  receivedEnd(): void {
+    switch (this.phase) {
+      case 'head':
+        this.close('REM_CLOSE');
+        break;
+      case 'pipe':
+        this.pipeTap?.clientEnded();
+        break;
+      case 'closing':
+        this.destroy();
+        break;
+      case 'closed':
+        break;
+      default:
+        // A half-closed client may still read its answer; a body can no longer become complete.
+        this.closeAfter ??= 'REM_CLOSE';
+        this.body?.fail('eof');
+        break;
+    }
+  }
+
+  /** The socket is gone. */
+  lost(): void {
+    if (this.phase === 'closed') return;
+    const busy = this.phase === 'request' || this.phase === 'body';
+    this.pipeTap?.clientLost();
+    this.pipeTap = null;
+    if (this.phase === 'closing' || this.phase === 'head') {
+      this.finish('REM_CLOSE');
+      return;
+    }
+    this.phase = 'closed';
+    this.closeAfter = 'REM_CLOSE';
+    this.body?.fail('closed');
+    if (busy) this.req.abort();
+    else this.finish('REM_CLOSE');
+  }
+
+  /** Called by the sweep: gives up on a client that takes too long. */
+  checkTimeout(now: number): void {
+    if (now < this.deadline) return;
+    switch (this.phase) {
+      case 'head':
+        this.close(this.rest === null ? 'RX_CLOSE_IDLE' : 'RX_TIMEOUT');
+        break;
+      case 'body':
+        this.body?.fail('timeout');
+        this.closeAfter ??= 'RX_BODY';
+        break;
+      case 'request':
+        // Only a response that the client does not read has a deadline here.
+        this.closeAfter = 'TX_ERROR';
+        this.destroySocket();
+        break;
+      default:
+        this.destroy();
+        break;
+    }
+  }
+
+  /** The worker ends: idle clients go at once, the others after their response. */
+  shutdown(): void {
+    if (this.phase === 'head') this.close('OVERLOAD');
+    else this.closeAfter ??= 'OVERLOAD';
+  }
+
+  get isIdle(): boolean {
+    return this.phase === 'head';
+  }
+
+  get isOpen(): boolean {
+    return this.phase !== 'closed' && this.phase !== 'closing';
+  }
+
+  /** Writes `length` bytes of the worker's shared output buffer. */
+  writeOutput(buf: Buffer, length: number): void {
+    this.socket.write(buf.length === length ? buf : buf.subarray(0, length));
+    if (this.socket.writableLength > 0) this.core.outputTaken();
+  }
+
+  /** Writes bytes that stay unchanged until sent. Returns false when the reader is behind: wait for `drained`. */
+  write(buf: Uint8Array): boolean {
+    return this.socket.write(buf);
+  }
+
+  /** Calls back once when everything written has left, or the connection is gone. */
+  drained(callback: () => void): void {
+    this.onDrain = callback;
+    this.deadline = this.core.clock.now() + this.idleSendTimeout;
+  }
+
+  socketDrained(): void {
+    const callback = this.onDrain;
+    this.onDrain = null;
+    if (this.phase === 'request') this.deadline = Number.POSITIVE_INFINITY;
+    callback?.();
+  }
+
+  /** The current request is over and its response has been handed to the socket. */
+  requestDone(): void {
+    const body = this.body;
+    if (this.phase === 'closed') {
+      this.finish(this.closeAfter ?? 'REM_CLOSE');
+      return;
+    }
+    if (body !== null && !body.complete) this.closeAfter ??= 'RX_BODY';
+    this.body = null;
+    if (this.closeAfter !== null) {
+      this.close(this.closeAfter);
+      return;
+    }
+    this.phase = 'head';
+    this.tHead = 0;
+    this.deadline = this.core.clock.now() + this.timeoutIdle;
+    if (!this.parsing) this.parseRest();
+  }
+
+  /** From now on bytes go to and from the tap; requestDone() is not called any more. */
+  startPipe(tap: PipeTap): void {
+    this.phase = 'pipe';
+    this.pipeTap = tap;
+    this.body = null;
+    this.deadline = Number.POSITIVE_INFINITY;
+    const rest = this.rest;
+    this.rest = null;
+    if (rest !== null) tap.fromClient(rest);
+    this.resumeReading();
+  }
+
+  /** The pipe is over; the request ends like any other and the connection with it. */
+  pipeEnded(): void {
+    this.pipeTap = null;
+    this.closeAfter ??= 'TX_PIPE';
+    if (this.phase === 'pipe') this.phase = 'request';
+  }
+
+  pauseReading(): void {
+    if (this.paused) return;
+    this.paused = true;
+    this.socket.pause();
+  }
+
+  resumeReading(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    this.socket.resume();
+  }
+
+  bodyWanted(): void {
+    if (this.phase === 'closed') {
+      this.body?.fail('closed');
+      return;
+    }
+    this.phase = 'body';
+    this.deadline = this.core.clock.now() + this.timeoutIdle;
+    const rest = this.rest;
+    this.rest = null;
+    if (rest !== null) this.feedBody(rest, 0, rest.length);
+    if (this.body?.wantsData === true) this.resumeReading();
+  }
+
+  bodySettled(): void {
+    if (this.phase === 'body') {
+      this.phase = 'request';
+      this.deadline = Number.POSITIVE_INFINITY;
+    }
+  }
+
+  /** Ends the connection in an orderly way: the response is flushed, unread input discarded for a moment. */
+  close(reason: CloseReason): void {
+    if (this.phase === 'closed' || this.phase === 'closing') return;
+    this.closeAfter = reason;
+    this.phase = 'closing';
+    this.rest = null;
+    this.deadline = this.core.clock.now() + LINGER;
+    this.pipeTap = null;
+    this.logClose(reason);
+    if (reason === 'REM_CLOSE') this.destroy();
+    else {
+      this.socket.end();
+      this.resumeReading();
+    }
+  }
+
+  /** Cuts the connection: what was promised cannot be delivered. */
+  cut(reason: CloseReason): void {
+    if (this.phase === 'closed') return;
+    this.closeAfter = reason;
+    this.destroySocket();
+  }
+
+  private destroySocket(): void {
+    this.socket.destroy();
+  }
+
+  private destroy(): void {
+    this.socket.destroy();
+    this.finish(this.closeAfter ?? 'REM_CLOSE');
+  }
+
+  private finish(reason: CloseReason): void {
+    if (this.phase !== 'closing') this.logClose(reason);
+    this.phase = 'closed';
+    this.rest = null;
+    this.owner.sessionClosed(this);
+  }
+
+  private logClose(reason: CloseReason): void {
+    const now = this.core.clock.now();
+    this.log.put(Tag.SessClose, `${reason} ${(now - this.tOpen).toFixed(3)}`);
+    this.log.put(Tag.End, '');
+    countClose(this.core.stats, reason);
+  }
+
+  private keep(buf: Buffer, start: number, end: number): void {
+    const fresh = buf.subarray(start, end);
+    this.rest = this.rest === null ? Buffer.from(fresh) : Buffer.concat([this.rest, fresh]);
+    const limit = this.phase === 'head' ? Number.POSITIVE_INFINITY : READ_AHEAD;
+    if (this.rest.length > limit) this.pauseReading();
+  }
+
+  private feedBody(buf: Buffer, start: number, end: number): void {
+    const body = this.body as RequestBody;
+    this.deadline = this.core.clock.now() + this.timeoutIdle;
+    let at = start;
+    while (at < end && body.wantsData) {
+      const used = body.feed(buf, at, end);
+      at += used;
+      if (used === 0) break;
+    }
+    if (at < end && this.phase !== 'closed' && this.phase !== 'closing') {
+      this.keep(buf, at, end);
+      if (body.paused) this.pauseReading();
+    }
+  }
+
+  private parseRest(): void {
+    const rest = this.rest;
+    if (rest === null) {
+      this.resumeReading();
+      return;
+    }
+    this.rest = null;
+    this.parse(rest, 0, rest.length);
+    if (this.phase === 'head') this.resumeReading();
+  }
+
+  /** Parses as many requests as are there; stops when one cannot be finished at once. */
+  private parse(buf: Buffer, start: number, end: number): void {
+    let at = start;
+    this.parsing = true;
+    while (this.phase === 'head' && at < end) {
+      const now = this.core.clock.now();
+      const { req, head } = this;
+      if (this.tHead === 0) {
+        // A head that comes in pieces goes on where its last piece ended; only a new one starts afresh.
+        this.tHead = now;
+        this.deadline = now + this.timeoutIdle;
+        head.reset();
+        req.reset();
+      }
+      const status = parseRequestHead(buf, at, end, this.core.requestLimits, req.http, head);
+      if (status === HEAD_INCOMPLETE) break;
+      this.phase = 'request';
+      this.deadline = Number.POSITIVE_INFINITY;
+      if (status !== HEAD_COMPLETE) {
+        req.refuse(head, buf, at, end, now);
+        at = end;
+        break;
+      }
+      at = head.headEnd;
+      req.begin(head, buf, now);
+      if (req.needsBytes && at < end) {
+        this.keep(buf, at, end);
+        at = end;
+      }
+      this.run(req, TRANSPORT);
+    }
+    this.parsing = false;
+    if (at < end && this.isOpen) this.keep(buf, at, end);
+    else if (this.phase === 'head' && this.rest !== null) this.parseRest();
+  }
+}
+
+/** The socket's descriptor number where the platform tells it, for SessOpen. */
+function fileDescriptor(socket: Socket): number {
+  const handle = (socket as unknown as { _handle?: { fd?: number } })._handle;
+  return handle?.fd ?? 0;
+}

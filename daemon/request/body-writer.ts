@@ -1,0 +1,151 @@
+// Sends a body that does not leave in one write: large, still arriving, or unpacked on the way. One slice is in
+// flight at a time, taken from the store without a copy, and nothing more is read until the client has taken it:
+// that is the backpressure which reaches the origin through Cache.consume(). A body that fails midway is cut,
+// never ended.
+
+import { createGunzip, type Gunzip } from 'node:zlib';
+import { Tag } from '../../protocol/tables/tags.ts';
+import { chunkHead, CHUNK_END, CHUNK_HEAD_MAX, LAST_CHUNK } from '../http1/chunked.ts';
+import type { Request } from './request.ts';
+
+export interface BodyPlan {
+  /** First byte of the stored body to send and the one after the last (Infinity: to its end). */
+  from: number;
+  to: number;
+  gunzip: boolean;
+  chunked: boolean;
+  /** Bytes promised to the client, or -1. */
+  length: number;
+}
+
+const SLICE = 64 * 1024;
+
+export class BodyWriter {
+  private readonly req: Request;
+  private readonly plan: BodyPlan;
+  private readonly done: (ok: boolean) => void;
+  private at: number;
+  private sent = 0;
+  private ended = false;
+  private waiting = false;
+  private gunzip: Gunzip | null = null;
+  private unpacking = false;
+  private cancelProgress: (() => void) | null = null;
+
+  constructor(req: Request, plan: BodyPlan, done: (ok: boolean) => void) {
+    this.req = req;
+    this.plan = plan;
+    this.done = done;
+    this.at = plan.from;
+  }
+
+  start(): void {
+    const { req, plan } = this;
+    req.onAbort = () => this.end(false);
+    if (plan.gunzip) this.openGunzip();
+    this.cancelProgress = req.core.cache.onProgress(req.oc, { progress: () => this.pump() });
+    this.pump();
+  }
+
+  /** Sends the next slice if there is one and the last has left. */
+  private pump(): void {
+    if (this.ended || this.waiting || this.unpacking) return;
+    const { req, plan } = this;
+    const { cache } = req.core;
+    const have = Math.min(cache.bodyLength(req.oc), plan.to);
+    if (this.at < have) {
+      const slice = cache.slice(req.oc, this.at, Math.min(SLICE, have - this.at));
+      this.at += slice.length;
+      if (this.gunzip !== null) {
+        this.unpacking = true;
+        this.gunzip.write(slice, () => {
+          this.unpacking = false;
+          this.consumed();
+          this.pump();
+        });
+      } else if (this.send(slice)) {
+        this.consumed();
+        // Another turn for others: one fast reader of a huge object must not hold the loop.
+        this.waiting = true;
+        req.core.later(() => {
+          this.waiting = false;
+          this.pump();
+        });
+      }
+      return;
+    }
+    if (cache.isFailed(req.oc)) {
+      this.end(false);
+      return;
+    }
+    if (this.at >= plan.to || cache.isFinished(req.oc)) {
+      if (this.gunzip !== null) this.gunzip.end();
+      else this.complete();
+    }
+  }
+
+  /** Writes client bytes; false when the client must take them first (pump goes on then). */
+  private send(bytes: Uint8Array): boolean {
+    const { req, plan } = this;
+    const { session } = req;
+    if (plan.chunked) {
+      const size = Buffer.allocUnsafe(CHUNK_HEAD_MAX);
+      const n = chunkHead(size, 0, bytes.length);
+      session.socket.cork();
+      session.write(size.subarray(0, n));
+      session.write(bytes);
+      session.write(CHUNK_END);
+      session.socket.uncork();
+    } else session.write(bytes);
+    this.sent += bytes.length;
+    req.bodyBytesOut = this.sent;
+    if (session.socket.writableLength === 0) return true;
+    this.waiting = true;
+    session.drained(() => {
+      this.waiting = false;
+      if (this.gunzip !== null) this.gunzip.resume();
+      else {
+        this.consumed();
+        this.pump();
+      }
+    });
+    return false;
+  }
+
+  private consumed(): void {
+    if (!this.ended) this.req.core.cache.consume(this.req.oc, this.at);
+  }
+
+  private openGunzip(): void {
+    const gunzip = createGunzip();
+    this.gunzip = gunzip;
+    this.req.core.stats.n_gunzip++;
+    gunzip.on('data', (bytes: Buffer) => {
+      if (!this.ended && !this.send(bytes)) gunzip.pause();
+    });
+    gunzip.on('end', () => {
+      this.req.log.put(Tag.Gzip, `U D - ${this.at} ${this.sent} 80 ${this.at * 8} ${this.at * 8}`);
+      this.complete();
+    });
+    gunzip.on('error', () => this.end(false));
+  }
+
+  private complete(): void {
+    const { plan, req } = this;
+    if (plan.length >= 0 && this.sent !== plan.length) {
+      this.end(false);
+      return;
+    }
+    if (plan.chunked && !this.ended) req.session.write(LAST_CHUNK);
+    this.end(true);
+  }
+
+  private end(ok: boolean): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.cancelProgress?.();
+    this.req.onAbort = null;
+    this.gunzip?.destroy();
+    this.done(ok);
+  }
+}

@@ -1,0 +1,46 @@
+// What the state machines share inside one worker: the services, the parameters they read on every request
+// and the programs. The composition (daemon/worker) makes the one instance; nothing here has behaviour.
+
+import type { Cache } from '../cache/cache.ts';
+import type { Clock } from '../clock.ts';
+import type { HeadLimits } from '../http1/head-parser.ts';
+import type { TxLog } from '../log/tx-log.ts';
+import type { Params } from '../params/params.ts';
+import type { MainCounters } from '../stats/counters.ts';
+import type { VclHost } from '../vcl/context.ts';
+import type { VclProgram } from '../vcl/program.ts';
+
+/** Parameters as numbers: seconds, bytes, counts; 0 or 1 for switches. */
+export type HotParams = Params['hot'];
+
+/** A loaded program with the number of transactions that run it. */
+export interface ProgramRef {
+  readonly name: string;
+  readonly program: VclProgram;
+  refs: number;
+}
+
+export interface Core {
+  readonly clock: Clock;
+  readonly params: HotParams;
+  readonly requestLimits: HeadLimits;
+  readonly responseLimits: HeadLimits;
+  readonly stats: MainCounters;
+  readonly cache: Cache;
+  readonly host: VclHost;
+  readonly identity: string;
+  /** The Via member this proxy adds. */
+  readonly via: string;
+  /** The program new requests begin with, or null before the first vcl.use. */
+  readonly active: ProgramRef | null;
+  /** Finds a program or label for return (vcl(x)). */
+  findProgram(name: string): ProgramRef | null;
+  newVxid(): number;
+  newLog(): TxLog;
+  /** A shared output buffer of at least `size` bytes; replaced when a write could not finish at once. */
+  output(size: number): Buffer;
+  /** Tells that a write from the output buffer is still pending, so that it must not be reused. */
+  outputTaken(): void;
+  /** Runs `step` in a later turn of the event loop. */
+  later(step: () => void): void;
+}

@@ -1,0 +1,72 @@
+// Makes the response from the object and lets vcl_deliver have the last word on it.
+
+import { RETURN } from '../../protocol/tables/returns.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import { notModified, weakenEtag } from '../http1/conditional.ts';
+import { State } from '../vcl/program.ts';
+import { runState } from '../vcl/runtime/run-state.ts';
+import type { Request } from './request.ts';
+import { FAIL, FINISH, RESTART, type Step, SYNTH, TRANSMIT } from './steps.ts';
+
+export function deliver(req: Request): Step {
+  const { core, resp, log, ctx, oc } = req;
+  const { cache } = core;
+  if (req.aborted) return FINISH;
+  resp.reset();
+  cache.head(oc, resp);
+  resp.proto = 'HTTP/1.1';
+  resp.log = log;
+  logResponse(req);
+  resp.add('X-Proxy-Id', req.isHit ? `${req.vxid} ${req.hitVxid}` : String(req.vxid), 'x-proxy-id');
+  const now = core.clock.now();
+  const age = Math.max(0, now - cache.tOriginOf(oc));
+  resp.set('Age', String(Math.round(age)));
+  const via = resp.getAll('via');
+  if (via === null) resp.add('Via', core.via, 'via');
+  else resp.set('Via', `${via}, ${core.via}`);
+  if (core.params.http_gzip_support !== 0 && cache.isGzipped(oc) && !req.canGzip) weakenEtag(resp);
+  if (core.params.http_range_support !== 0 && resp.status === 200 && !req.isPass) {
+    resp.set('Accept-Ranges', 'bytes');
+  }
+  ctx.now = now;
+  if (req.isHit) cache.countHit(oc);
+  const ret = runState(ctx.vcl, State.deliver, ctx);
+  switch (ret) {
+    case RETURN.deliver:
+      break;
+    case RETURN.restart:
+      return RESTART;
+    case RETURN.synth:
+      req.dropObject();
+      req.synthStatus = ctx.synthStatus;
+      req.synthReason = ctx.synthReason;
+      return SYNTH;
+    default:
+      return FAIL;
+  }
+  log.timestamp('Process', core.clock.now());
+  if (!req.isPass && resp.status === 200 && notModified(req.http, resp)) {
+    resp.status = 304;
+    resp.reason = 'Not Modified';
+    logStatus(req);
+  }
+  return TRANSMIT;
+}
+
+/** The response line as it stands now. */
+export function logStatus(req: Request): void {
+  const { log, resp } = req;
+  log.put(Tag.RespProtocol, 'HTTP/1.1');
+  log.put(Tag.RespStatus, statusText(resp.status));
+  log.put(Tag.RespReason, resp.reason);
+}
+
+function logResponse(req: Request): void {
+  const { log, resp } = req;
+  logStatus(req);
+  for (let i = 0; i < resp.n; i++) log.put(Tag.RespHeader, resp.lines[i] as string);
+}
+
+function statusText(status: number): string {
+  return status === 200 ? '200' : String(status);
+}

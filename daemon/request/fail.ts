@@ -1,0 +1,13 @@
+// The end of a transaction whose program failed: a 503 through vcl_synth, then the connection closes.
+
+import type { Request } from './request.ts';
+import { type Step, SYNTH } from './steps.ts';
+
+export function fail(req: Request): Step {
+  req.dropObject();
+  req.core.stats.vcl_fail++;
+  req.synthStatus = 503;
+  req.synthReason = 'VCL failed';
+  req.session.closeAfter = 'VCL_FAILURE';
+  return SYNTH;
+}

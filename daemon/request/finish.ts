@@ -1,0 +1,69 @@
+// The end of every request: accounts, closes its log and lets go of everything it held. A request body that
+// nobody read is read now, within reason, so that the connection can carry the next request.
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { Request } from './request.ts';
+import { DONE, PARKED, type Step } from './steps.ts';
+
+/** A declared length above this is not worth reading: the connection closes instead. */
+const DRAIN_MAX = 1024 * 1024;
+
+export function finish(req: Request, resume: (step: Step) => void): Step {
+  const { core, log, session, body } = req;
+  if (!req.pipe) log.timestamp('Resp', core.clock.now());
+  req.dropObject();
+  req.objectView.clear();
+  if (body !== null && !body.complete && body.failed === null && session.closeAfter === null) {
+    if (body.started) session.closeAfter = 'RX_BODY';
+    else if (body.length > DRAIN_MAX) session.closeAfter = 'RX_BODY';
+    else {
+      let sync = true;
+      let settled = false;
+      const done = (): void => {
+        settled = true;
+        if (!sync) {
+          close(req);
+          resume(DONE);
+        }
+      };
+      body.start({
+        data: () => {
+          if (body.received > DRAIN_MAX) body.fail('overflow');
+        },
+        end: done,
+        error: () => {
+          session.closeAfter ??= 'RX_BODY';
+          done();
+        },
+      });
+      sync = false;
+      if (!settled) return PARKED;
+    }
+  }
+  close(req);
+  return DONE;
+}
+
+function close(req: Request): void {
+  const { core, log, body } = req;
+  const bodyIn = body === null ? 0 : body.received;
+  const { stats } = core;
+  if (!req.pipe) {
+    log.acct(
+      Tag.ReqAcct,
+      req.headBytesIn,
+      bodyIn,
+      req.headBytesIn + bodyIn,
+      req.headBytesOut,
+      req.bodyBytesOut,
+      req.headBytesOut + req.bodyBytesOut,
+    );
+    stats.s_req_hdrbytes += req.headBytesIn;
+    stats.s_req_bodybytes += bodyIn;
+    stats.s_resp_hdrbytes += req.headBytesOut;
+    stats.s_resp_bodybytes += req.bodyBytesOut;
+  }
+  log.put(Tag.End, '');
+  req.releaseProgram();
+  req.body = null;
+}

@@ -1,0 +1,40 @@
+// vcl_miss: nothing usable is cached; unless the program decides otherwise, this request fetches it.
+
+import { RETURN } from '../../protocol/tables/returns.ts';
+import { startFetch } from '../fetch/fetch.ts';
+import { State } from '../vcl/program.ts';
+import { runState } from '../vcl/runtime/run-state.ts';
+import type { Request } from './request.ts';
+import { FAIL, FETCH, PASS, RESTART, type Step, SYNTH } from './steps.ts';
+
+export function miss(req: Request): Step {
+  const { core, ctx } = req;
+  ctx.now = core.clock.now();
+  const ret = runState(ctx.vcl, State.miss, ctx);
+  if (ret === RETURN.fetch) {
+    const { busyOc, staleOc } = req;
+    req.busyOc = 0;
+    req.staleOc = 0;
+    req.oc = busyOc;
+    core.cache.ref(busyOc);
+    startFetch(req, busyOc, staleOc, 'fetch');
+    if (staleOc !== 0) core.cache.deref(staleOc);
+    return FETCH;
+  }
+  core.cache.abandon(req.busyOc);
+  req.busyOc = 0;
+  if (req.staleOc !== 0) core.cache.deref(req.staleOc);
+  req.staleOc = 0;
+  switch (ret) {
+    case RETURN.pass:
+      return PASS;
+    case RETURN.restart:
+      return RESTART;
+    case RETURN.synth:
+      req.synthStatus = ctx.synthStatus;
+      req.synthReason = ctx.synthReason;
+      return SYNTH;
+    default:
+      return FAIL;
+  }
+}

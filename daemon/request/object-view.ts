@@ -1,0 +1,73 @@
+// obj.* for the config program: a view of one cached object, decoded when first asked for.
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { Oc } from '../cache/cache.ts';
+import { HttpMessage } from '../http1/message.ts';
+import type { VclObject } from '../vcl/context.ts';
+import type { Core } from './core.ts';
+
+export class ObjectView implements VclObject {
+  private readonly core: Core;
+  private readonly message = new HttpMessage(Tag.ObjMethod);
+  private oc: Oc = 0;
+  private decoded = false;
+  private now = 0;
+
+  constructor(core: Core) {
+    this.core = core;
+  }
+
+  show(oc: Oc, now: number): this {
+    if (oc !== this.oc) this.decoded = false;
+    this.oc = oc;
+    this.now = now;
+    return this;
+  }
+
+  /** Forgets the object: handles are reused. */
+  clear(): void {
+    this.oc = 0;
+    this.decoded = false;
+  }
+
+  get http(): HttpMessage {
+    if (!this.decoded) {
+      this.message.reset();
+      this.core.cache.head(this.oc, this.message);
+      this.decoded = true;
+    }
+    return this.message;
+  }
+
+  get hits(): number {
+    return this.core.cache.hits(this.oc);
+  }
+
+  get age(): number {
+    return this.now - this.core.cache.tOriginOf(this.oc);
+  }
+
+  get ttl(): number {
+    return this.core.cache.ttlOf(this.oc) - this.age;
+  }
+
+  get grace(): number {
+    return this.core.cache.graceOf(this.oc);
+  }
+
+  get keep(): number {
+    return this.core.cache.keepOf(this.oc);
+  }
+
+  get uncacheable(): boolean {
+    return this.core.cache.isUncacheable(this.oc);
+  }
+
+  get storageName(): string {
+    return this.core.cache.storageNameOf(this.oc);
+  }
+
+  get canEsi(): boolean {
+    return false;
+  }
+}

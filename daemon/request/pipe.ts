@@ -1,0 +1,119 @@
+// return (pipe): the request goes to the origin as it is, and from then on bytes are shovelled both ways without
+// looking, until both sides have ended or nothing moved for pipe_timeout.
+
+import type { Socket } from 'node:net';
+import { RETURN } from '../../protocol/tables/returns.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import { OriginFailure } from '../backend/origin-failure.ts';
+import { BusyObj } from '../fetch/busyobj.ts';
+import { addHost, closeText, resolve } from '../fetch/exchange.ts';
+import { copyOnward, HOP_PIPE } from '../http1/hop-by-hop.ts';
+import { headSize, writeRequestHead } from '../http1/head-writer.ts';
+import { State } from '../vcl/program.ts';
+import { runState } from '../vcl/runtime/run-state.ts';
+import { Pipe } from './pipe-run.ts';
+import type { Request } from './request.ts';
+import { FAIL, FINISH, PARKED, type Step, SYNTH } from './steps.ts';
+
+export function pipe(req: Request, resume: (step: Step) => void): Step {
+  const { core, log, ctx } = req;
+  const bo = new BusyObj(req, 0, 0, 'pass');
+  bo.log.begin(bo.vxid, 'b');
+  bo.log.put(Tag.Begin, `bereq ${req.vxid} pipe`);
+  log.put(Tag.Link, `bereq ${bo.vxid} pipe`);
+  makePipeBereq(bo, req);
+  ctx.now = core.clock.now();
+  ctx.bo = bo;
+  const ret = runState(ctx.vcl, State.pipe, ctx);
+  ctx.bo = null;
+  if (ret !== RETURN.pipe) {
+    endBereq(bo);
+    if (ret !== RETURN.synth) return FAIL;
+    req.synthStatus = ctx.synthStatus;
+    req.synthReason = ctx.synthReason;
+    return SYNTH;
+  }
+  core.stats.s_pipe++;
+  log.timestamp('Process', core.clock.now());
+  bo.log.timestamp('Process', core.clock.now());
+  void connectAndRun(req, bo, resume);
+  return PARKED;
+}
+
+function makePipeBereq(bo: BusyObj, req: Request): void {
+  const { bereq, log } = bo;
+  const { http } = req;
+  log.timestamp('Start', bo.core.clock.now());
+  copyOnward(http, bereq, HOP_PIPE);
+  bereq.method = http.method;
+  bereq.url = http.url;
+  bereq.proto = http.proto === 'HTTP/1.0' ? 'HTTP/1.0' : 'HTTP/1.1';
+  bereq.push('x-proxy-id', `X-Proxy-Id: ${req.vxid}`);
+  // The origin must not take what follows for another request (SAFETY rule 10).
+  bereq.push('connection', 'Connection: close');
+  log.put(Tag.BereqMethod, bereq.method);
+  log.put(Tag.BereqURL, bereq.url);
+  log.put(Tag.BereqProtocol, bereq.proto);
+  for (let i = 0; i < bereq.n; i++) log.put(Tag.BereqHeader, bereq.lines[i] as string);
+  bereq.log = log;
+}
+
+async function connectAndRun(req: Request, bo: BusyObj, resume: (step: Step) => void): Promise<void> {
+  const { core, session } = req;
+  const backend = resolve(bo);
+  let socket: Socket | OriginFailure | null = null;
+  if (backend !== null) {
+    addHost(bo, backend);
+    socket = await backend.acquirePipe({ connectTimeout: bo.connectTimeout, now: core.clock.now() });
+    if (socket instanceof OriginFailure) {
+      bo.log.put(Tag.FetchError, socket.text);
+      socket = null;
+    }
+  }
+  if (socket === null || backend === null || !session.isOpen) {
+    socket?.destroy();
+    endBereq(bo);
+    if (!session.isOpen) {
+      resume(FINISH);
+      return;
+    }
+    req.synthStatus = 503;
+    req.synthReason = 'Backend fetch failed';
+    session.closeAfter ??= 'RX_BODY';
+    resume(SYNTH);
+    return;
+  }
+  bo.log.timestamp('Connected', core.clock.now());
+  const fd = (socket as unknown as { _handle?: { fd?: number } })._handle?.fd ?? 0;
+  bo.log.put(
+    Tag.BackendOpen,
+    `${fd} ${backend.vclName} ${socket.remoteAddress ?? ''} ${socket.remotePort ?? 0} ${socket.localAddress ?? ''} ${socket.localPort ?? 0} connect`,
+  );
+  const head = Buffer.allocUnsafe(headSize(bo.bereq));
+  const length = writeRequestHead(head, 0, bo.bereq);
+  bo.log.timestamp('Bereq', core.clock.now());
+  req.log.timestamp('Pipe', core.clock.now());
+  req.pipe = true;
+  const run = new Pipe(session, socket, core.params.pipe_timeout, (bytes) => {
+    req.log.timestamp('PipeSess', core.clock.now());
+    req.log.put(Tag.PipeAcct, `${req.headBytesIn} ${length} ${bytes.fromClient} ${bytes.toClient}`);
+    bo.log.put(Tag.BackendClose, `${fd} ${backend.vclName} close ${closeText('TX_PIPE')}`);
+    const { stats } = core;
+    stats.s_pipe_hdrbytes += req.headBytesIn;
+    stats.s_pipe_in += bytes.fromClient;
+    stats.s_pipe_out += bytes.toClient;
+    backend.counters.pipe_hdrbytes += length;
+    backend.counters.pipe_out += bytes.fromClient;
+    backend.counters.pipe_in += bytes.toClient;
+    endBereq(bo);
+    session.pipeEnded();
+    resume(FINISH);
+  });
+  run.start(head.subarray(0, length));
+}
+
+function endBereq(bo: BusyObj): void {
+  bo.log.acct(Tag.BereqAcct, 0, 0, 0, 0, 0, 0);
+  bo.log.put(Tag.End, '');
+  bo.programRef.refs--;
+}

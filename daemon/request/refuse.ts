@@ -1,0 +1,57 @@
+// The answer to a head that cannot be a request: one line of status, then the connection closes. There is no
+// config program involved, as nothing of such a head can be trusted.
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import { errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
+import type { HeadResult } from '../http1/head-parser.ts';
+import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
+import type { Request } from './request.ts';
+
+/** Refuses the malformed head in buf[start, end). */
+export function refuseHead(req: Request, head: HeadResult, buf: Buffer, start: number, end: number): void {
+  const { core, log } = req;
+  const row = HEAD_ERRORS[head.error] as (typeof HEAD_ERRORS)[number];
+  openRefused(req);
+  if (row.record === 'BogoHeader') log.put(Tag.BogoHeader, errorText(head, buf, end));
+  log.putBytes(Tag.HttpGarbage, buf, start, start + garbageLength(buf, start, end));
+  req.headBytesIn = end - start;
+  core.stats.client_req_400++;
+  if (row.status === 0) finishRefused(req, row.close, 0, '');
+  else finishRefused(req, row.close, 400, 'Bad Request');
+}
+
+/** Refuses a request whose head parsed but whose framing, Host or expectation cannot be accepted. */
+export function refuseRequest(req: Request, status: number, reason: string, close: CloseReason): void {
+  if (status === 417) req.core.stats.client_req_417++;
+  else req.core.stats.client_req_400++;
+  finishRefused(req, close, status, reason);
+}
+
+function openRefused(req: Request): void {
+  const { core, session, log } = req;
+  req.vxid = core.newVxid();
+  log.begin(req.vxid, 'c');
+  log.put(Tag.Begin, `req ${session.vxid} rxreq`);
+  log.timestamp('Start', session.tHead);
+  log.timestamp('Req', req.tStart);
+  session.log.put(Tag.Link, `req ${req.vxid} rxreq`);
+}
+
+function finishRefused(req: Request, close: CloseReason, status: number, reason: string): void {
+  const { session, log } = req;
+  let sent = 0;
+  if (status !== 0 && session.isOpen) {
+    const text = `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\n\r\n`;
+    sent = text.length;
+    session.write(Buffer.from(text, 'latin1'));
+    log.put(Tag.RespProtocol, 'HTTP/1.1');
+    log.put(Tag.RespStatus, String(status));
+    log.put(Tag.RespReason, reason);
+  }
+  log.put(Tag.ReqAcct, `${req.headBytesIn} 0 ${req.headBytesIn} ${sent} 0 ${sent}`);
+  log.put(Tag.End, '');
+  req.core.stats.s_req_hdrbytes += req.headBytesIn;
+  req.core.stats.s_resp_hdrbytes += sent;
+  session.body = null;
+  session.close(close);
+}

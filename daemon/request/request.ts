@@ -1,0 +1,239 @@
+// One client request as the state machine and the config program see it. A session owns one and reuses it, so
+// a hit allocates little. The steps in this folder work on it; it has no control flow of its own beyond
+// beginning, refusing, aborting and ending.
+//
+// Awkward: the client may vanish while the request is parked. abort() only notes it and wakes the loop; every
+// step that parks must look at `aborted` when it goes on.
+
+import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { Oc } from '../cache/cache.ts';
+import { LookupQuery, LookupResult } from '../cache/cache.ts';
+import type { HeadResult } from '../http1/head-parser.ts';
+import { HttpMessage } from '../http1/message.ts';
+import type { TxLog } from '../log/tx-log.ts';
+import { RequestBody } from '../net/request-body.ts';
+import type { Session } from '../net/session.ts';
+import type { Director, VclObject, VclRequest } from '../vcl/context.ts';
+import { VclContext } from '../vcl/context.ts';
+import type { VclProgram } from '../vcl/program.ts';
+import type { Core, ProgramRef } from './core.ts';
+import { ObjectView } from './object-view.ts';
+import { refuseHead } from './refuse.ts';
+import type { Step } from './steps.ts';
+
+const NO_PROGRAM = null as unknown as VclProgram;
+
+export class Request implements VclRequest {
+  readonly core: Core;
+  readonly session: Session;
+  readonly http = new HttpMessage(Tag.ReqMethod);
+  readonly resp = new HttpMessage(Tag.RespMethod);
+  readonly log: TxLog;
+  readonly ctx: VclContext;
+  readonly top: VclRequest;
+  readonly lookup = new LookupResult();
+  readonly query: LookupQuery;
+  /** Set by the loop: goes on with a step after a wait. */
+  readonly resume: (step: Step) => void;
+  readonly objectView: ObjectView;
+  vxid = 0;
+  /** The request this one is a restart of, or 0; and the id of the top request for Begin records. */
+  parentVxid = 0;
+  restarts = 0;
+  esiLevel = 0;
+  tStart = 0;
+  esi = true;
+  hashAlwaysMiss = false;
+  hashIgnoreBusy = false;
+  hashIgnoreVary = false;
+  ttl = -1;
+  grace = -1;
+  backendHint: Director | null = null;
+  clientIdentity: string | null = null;
+  storage: string | null = null;
+  hashKey = '';
+  respDoEsi = true;
+  respFilters: string | null = null;
+  synthBody: string | null = null;
+  wantCachedBody = 0;
+  bodyIsCached = false;
+  isHitMiss = false;
+  isHitPass = false;
+  canGzip = false;
+  /** What the client asked, before the program changed it: rollback and HEAD handling need it. */
+  http0: HttpMessage | null = null;
+  isHead = false;
+  isHttp10 = false;
+  programRef: ProgramRef | null = null;
+  /** The object being delivered and the busy object this request fetches into; 0 is none. */
+  oc: Oc = 0;
+  busyOc: Oc = 0;
+  staleOc: Oc = 0;
+  /** True when the object came from cache. */
+  isHit = false;
+  isPass = false;
+  /** The object's transaction id for X-Proxy-Id on a hit. */
+  hitVxid = 0;
+  synthStatus = 0;
+  synthReason = '';
+  aborted = false;
+  /** Set while parked: called by abort(). */
+  onAbort: (() => void) | null = null;
+  body: RequestBody | null = null;
+  headBytesIn = 0;
+  headBytesOut = 0;
+  bodyBytesOut = 0;
+  /** Set by waits on the waiting list, so that a failed fetch does not make them queue up again. */
+  wokenByFailure = false;
+  /** The client waits for 100 Continue before it sends its body. */
+  expectContinue = false;
+  /** Whether the program may roll back, so that the original head must be kept. */
+  programUsesRollback = true;
+  /** The pipe replaces the ordinary end of the transaction. */
+  pipe = false;
+
+  constructor(core: Core, session: Session, run: (req: Request, step: Step) => void) {
+    this.core = core;
+    this.session = session;
+    this.log = core.newLog();
+    this.ctx = new VclContext(core.host, NO_PROGRAM, this.log);
+    this.ctx.req = this;
+    this.top = this;
+    this.query = new LookupQuery(this.http);
+    this.resume = (step) => run(this, step);
+    this.objectView = new ObjectView(core);
+  }
+
+  get obj(): VclObject | null {
+    return this.oc === 0 ? null : this.objectView.show(this.oc, this.ctx.now);
+  }
+
+  get respIsStreaming(): boolean {
+    return this.oc !== 0 && !this.core.cache.isFinished(this.oc);
+  }
+
+  /** Forgets the former request. */
+  reset(): void {
+    this.http.reset();
+    this.resp.reset();
+    this.vxid = 0;
+    this.parentVxid = 0;
+    this.restarts = 0;
+    this.resetForRestart();
+    this.backendHint = null;
+    this.clientIdentity = null;
+    this.http0 = null;
+    this.programRef = null;
+    this.aborted = false;
+    this.onAbort = null;
+    this.body = null;
+    this.headBytesIn = 0;
+    this.wokenByFailure = false;
+    this.pipe = false;
+    this.expectContinue = false;
+    this.bodyIsCached = false;
+    this.wantCachedBody = 0;
+  }
+
+  /** What a restart does not keep. */
+  resetForRestart(): void {
+    this.esi = true;
+    this.hashAlwaysMiss = false;
+    this.hashIgnoreBusy = false;
+    this.hashIgnoreVary = false;
+    this.ttl = -1;
+    this.grace = -1;
+    this.storage = null;
+    this.hashKey = '';
+    this.respDoEsi = true;
+    this.respFilters = null;
+    this.synthBody = null;
+    this.isHitMiss = false;
+    this.isHitPass = false;
+    this.oc = 0;
+    this.busyOc = 0;
+    this.staleOc = 0;
+    this.isHit = false;
+    this.isPass = false;
+    this.hitVxid = 0;
+    this.synthStatus = 0;
+    this.synthReason = '';
+    this.headBytesOut = 0;
+    this.bodyBytesOut = 0;
+  }
+
+  /** Opens the transaction for a head that parsed; TRANSPORT goes on from here. */
+  begin(head: HeadResult, _buf: Buffer, now: number): void {
+    const { core, session, log } = this;
+    this.tStart = now;
+    this.headBytesIn = head.headEnd - head.headStart;
+    this.isHttp10 = this.http.proto === 'HTTP/1.0';
+    this.isHead = this.http.method === 'HEAD';
+    this.vxid = core.newVxid();
+    log.begin(this.vxid, 'c');
+    log.put(Tag.Begin, `req ${session.vxid} rxreq`);
+    log.timestamp('Start', session.tHead);
+    log.timestamp('Req', this.tStart);
+    session.log.put(Tag.Link, `req ${this.vxid} rxreq`);
+    this.http.log = log;
+    this.resp.log = log;
+  }
+
+  /** Answers a head that broke a rule, and closes. */
+  refuse(head: HeadResult, buf: Buffer, start: number, end: number, now: number): void {
+    this.tStart = now;
+    refuseHead(this, head, buf, start, end);
+  }
+
+  /** True when bytes after the head belong to this request. */
+  get needsBytes(): boolean {
+    const { http } = this;
+    return http.has('content-length') || http.has('transfer-encoding');
+  }
+
+  attachBody(length: number): void {
+    this.body = new RequestBody(this.session, length);
+    this.session.body = this.body;
+  }
+
+  hashData(text: string): void {
+    this.hashKey = `${this.hashKey}${text}\0`;
+    this.log.put(Tag.Hash, text);
+  }
+
+  rollback(): void {
+    if (this.http0 === null) return;
+    this.http.copyFrom(this.http0);
+  }
+
+  useProgram(ref: ProgramRef): void {
+    this.releaseProgram();
+    ref.refs++;
+    this.programRef = ref;
+    this.ctx.vcl = ref.program;
+  }
+
+  releaseProgram(): void {
+    if (this.programRef !== null) this.programRef.refs--;
+    this.programRef = null;
+  }
+
+  /** Ends with this reason after the response; the first reason stays. */
+  closeAfter(reason: CloseReason): void {
+    this.session.closeAfter ??= reason;
+  }
+
+  /** The client is gone. */
+  abort(): void {
+    this.aborted = true;
+    const wake = this.onAbort;
+    this.onAbort = null;
+    wake?.();
+  }
+
+  dropObject(): void {
+    if (this.oc !== 0) this.core.cache.deref(this.oc);
+    this.oc = 0;
+  }
+}

@@ -1,0 +1,52 @@
+// A response made here: vcl_synth fills it in. Also the way out of failures, so it must itself end: a program
+// that fails in vcl_synth gets its connection closed.
+
+import { RETURN } from '../../protocol/tables/returns.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import { httpDate } from '../http1/date.ts';
+import { headSize, writeResponseHead } from '../http1/head-writer.ts';
+import { reasonOf } from '../http1/status-reasons.ts';
+import { State } from '../vcl/program.ts';
+import { runState } from '../vcl/runtime/run-state.ts';
+import { logStatus } from './deliver.ts';
+import type { Request } from './request.ts';
+import { FINISH, RESTART, type Step } from './steps.ts';
+import { setConnection } from './transmit.ts';
+
+export function synth(req: Request): Step {
+  const { core, resp, log, ctx, session } = req;
+  core.stats.s_synth++;
+  const now = core.clock.now();
+  const status = req.synthStatus;
+  resp.reset();
+  resp.proto = 'HTTP/1.1';
+  resp.status = status < 100 ? 503 : status % 1000;
+  resp.reason = req.synthReason !== '' ? req.synthReason : reasonOf(resp.status);
+  resp.log = log;
+  logStatus(req);
+  resp.add('Date', httpDate(now), 'date');
+  resp.add('Server', 'proxyd', 'server');
+  resp.add('X-Proxy-Id', String(req.vxid), 'x-proxy-id');
+  ctx.now = now;
+  req.synthBody = null;
+  const ret = runState(ctx.vcl, State.synth, ctx);
+  if (ret === RETURN.restart && session.closeAfter !== 'VCL_FAILURE') return RESTART;
+  if (ret === RETURN.fail) {
+    session.cut('VCL_FAILURE');
+    return FINISH;
+  }
+  log.timestamp('Process', core.clock.now());
+  const body = Buffer.from(req.synthBody ?? '', 'utf8');
+  resp.set('Content-Length', String(body.length));
+  if (body.length > 0) log.put(Tag.Storage, 'malloc Transient');
+  log.put(Tag.Filters, '');
+  setConnection(req);
+  const send = req.isHead ? 0 : body.length;
+  const out = core.output(headSize(resp) + send);
+  const head = writeResponseHead(out, 0, resp);
+  if (send > 0) body.copy(out, head);
+  req.headBytesOut = head;
+  req.bodyBytesOut = send;
+  session.writeOutput(out, head + send);
+  return FINISH;
+}

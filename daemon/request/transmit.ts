@@ -1,0 +1,118 @@
+// Sends the response. Decides how the body is framed, which filters it passes and whether the connection can
+// live on; a whole small body leaves in one write with its head, everything else through BodyWriter.
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import { headSize, writeResponseHead } from '../http1/head-writer.ts';
+import { parseLength } from '../http1/framing.ts';
+import { answerRange } from '../http1/range.ts';
+import { BodyWriter } from './body-writer.ts';
+import { logStatus } from './deliver.ts';
+import type { Request } from './request.ts';
+import { FINISH, PARKED, type Step } from './steps.ts';
+
+/** A finished body up to this size is copied behind its head and sent at once. */
+const ONE_WRITE = 64 * 1024;
+
+export function transmit(req: Request, resume: (step: Step) => void): Step {
+  const { core, resp, log, oc } = req;
+  const { cache } = core;
+  const finished = cache.isFinished(oc);
+  const clText = resp.get('content-length');
+  const declared = clText === null ? -1 : parseLength(clText);
+  let length = finished ? cache.bodyLength(oc) : declared;
+  const { status } = resp;
+  const bodiless = req.isHead || status < 200 || status === 204 || status === 304;
+  const gunzip = cache.isGzipped(oc) && core.params.http_gzip_support !== 0 && !req.canGzip && resp.has('content-encoding');
+  let from = 0;
+  let to = Number.POSITIVE_INFINITY;
+  let empty = false;
+  const range = !gunzip && length >= 0 && status === 200 && !req.isPass && core.params.http_range_support !== 0
+    ? wantedRange(req)
+    : null;
+  const answer = range === null ? null : answerRange(range, length);
+  log.put(Tag.Filters, gunzip ? ' gunzip' : answer !== null && answer.kind !== 'whole' ? ' range' : '');
+  if (gunzip) {
+    resp.unset('content-encoding');
+    resp.unset('content-length');
+    length = finished ? cache.gunzippedLength(oc) : -1;
+    if (length >= 0) resp.add('Content-Length', String(length), 'content-length');
+  } else if (answer !== null && answer.kind !== 'whole') {
+    if (answer.kind === 'part') {
+      resp.set('Content-Range', `bytes ${answer.from}-${answer.to - 1}/${length}`);
+      from = answer.from;
+      to = answer.to;
+      resp.status = 206;
+      resp.reason = 'Partial Content';
+    } else {
+      resp.set('Content-Range', `bytes */${length}`);
+      resp.status = 416;
+      resp.reason = 'Requested Range Not Satisfiable';
+      to = 0;
+    }
+    logStatus(req);
+    resp.unset('content-length');
+    length = to - from;
+    empty = length === 0;
+    resp.add('Content-Length', String(length), 'content-length');
+  } else if (status === 304 || status === 204) {
+    resp.unset('content-length');
+  } else if (!(declared >= 0 && declared === length) && !(req.isHead && req.isPass)) {
+    if (clText !== null) resp.unset('content-length');
+    if (length >= 0) resp.add('Content-Length', String(length), 'content-length');
+  }
+  const chunked = !bodiless && length < 0 && !req.isHttp10;
+  if (!bodiless && length < 0 && !chunked) req.closeAfter('TX_EOF');
+  setConnection(req);
+  if (chunked) resp.add('Transfer-Encoding', 'chunked', 'transfer-encoding');
+  const sendBody = !bodiless && !empty && length !== 0;
+  const whole = sendBody && finished && !gunzip && length <= ONE_WRITE;
+  sendHead(req, whole ? from : -1, whole ? length : 0);
+  if (!sendBody || whole) return FINISH;
+  const writer = new BodyWriter(req, { from, to, gunzip, chunked, length }, (ok) => {
+    if (!ok) req.session.cut('TX_ERROR');
+    resume(FINISH);
+  });
+  writer.start();
+  return PARKED;
+}
+
+/** Writes the head and, in the same write, `length` body bytes from `from` on. */
+function sendHead(req: Request, from: number, length: number): void {
+  const { core, resp, session } = req;
+  const out = core.output(headSize(resp) + length);
+  const head = writeResponseHead(out, 0, resp);
+  req.headBytesOut = head;
+  let end = head;
+  if (length > 0) {
+    end += core.cache.copyBody(req.oc, from, out, head, length);
+    req.bodyBytesOut = length;
+  }
+  session.writeOutput(out, end);
+}
+
+/** Connection tells the client what will happen; a program that set `close` gets its way. */
+export function setConnection(req: Request): void {
+  const { resp } = req;
+  const i = resp.find('connection');
+  if (i >= 0) {
+    if (resp.valueAt(i).toLowerCase() === 'close') {
+      req.closeAfter('RESP_CLOSE');
+      return;
+    }
+    resp.unset('connection');
+  }
+  resp.add('Connection', req.session.closeAfter === null ? 'keep-alive' : 'close', 'connection');
+}
+
+/** The Range field's value when it applies: If-Range must name this very representation. */
+function wantedRange(req: Request): string | null {
+  const { http, resp } = req;
+  if (http.method !== 'GET') return null;
+  const range = http.get('range');
+  if (range === null) return null;
+  const condition = http.get('if-range');
+  if (condition === null) return range;
+  if (condition.startsWith('W/')) return null;
+  const validator = condition.startsWith('"') ? resp.get('etag') : resp.get('last-modified');
+  return validator === condition ? range : null;
+}

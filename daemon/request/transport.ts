@@ -1,0 +1,75 @@
+// Between the parsed head and the config program: framing, Host and expectation are judged here, the client's
+// fields are logged, and the transaction gets its program. What fails here never reaches a program.
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import { requestBody } from '../http1/framing.ts';
+import { HOST_ERROR_TEXT, normaliseTarget } from '../http1/host.ts';
+import { refuseRequest } from './refuse.ts';
+import type { Request } from './request.ts';
+import { PARKED, RECV, type Step } from './steps.ts';
+
+export function transport(req: Request): Step {
+  const { core, session, http, log } = req;
+  const framing = requestBody(http);
+  if (framing.kind === 'error') return refuse(req, 400, 'Bad Request');
+  const target = normaliseTarget(http);
+  // A missing Host is the program's business (vcl_recv answers it); recv() sees to it that one is there.
+  if (target !== null && target !== 'host-missing') {
+    if (HOST_ERROR_TEXT[target] !== '') log.put(Tag.BogoHeader, HOST_ERROR_TEXT[target]);
+    return refuse(req, 400, 'Bad Request');
+  }
+  const expect = http.get('expect');
+  if (expect !== null) {
+    if (expect.toLowerCase() !== '100-continue') return refuse(req, 417, 'Expectation Failed');
+    req.expectContinue = !req.isHttp10;
+    http.unset('expect');
+  }
+  const ref = core.active;
+  if (ref === null) return refuse(req, 503, 'No Program');
+  core.stats.client_req++;
+  req.useProgram(ref);
+  log.put(Tag.VCL_use, ref.name);
+  logRequest(req);
+  judgeConnection(req);
+  if (framing.kind === 'length' && framing.length > 0) req.attachBody(framing.length);
+  else if (framing.kind === 'chunked') req.attachBody(-1);
+  forwardedFor(req, session.clientIp);
+  return RECV;
+}
+
+/** ReqStart and the request as it now stands. */
+export function logRequest(req: Request): void {
+  const { session, http, log } = req;
+  log.put(Tag.ReqStart, `${session.clientIp} ${session.clientPort} ${session.endpointName}`);
+  log.put(Tag.ReqMethod, http.method);
+  log.put(Tag.ReqURL, http.url);
+  log.put(Tag.ReqProtocol, http.proto);
+  for (let i = 0; i < http.n; i++) log.put(Tag.ReqHeader, http.lines[i] as string);
+}
+
+function refuse(req: Request, status: number, reason: string): Step {
+  refuseRequest(req, status, reason, status === 400 ? 'RX_JUNK' : 'REQ_CLOSE');
+  return PARKED;
+}
+
+/** Decides whether the connection outlives the response (RFC 9112 section 9.3). */
+function judgeConnection(req: Request): void {
+  const connection = req.http.getAll('connection');
+  const lower = connection === null ? '' : connection.toLowerCase();
+  if (lower !== '' && hasToken(lower, 'close')) req.closeAfter('REQ_CLOSE');
+  else if (req.isHttp10 && !hasToken(lower, 'keep-alive')) req.closeAfter('REQ_HTTP10');
+}
+
+function hasToken(list: string, token: string): boolean {
+  if (list === token) return true;
+  for (const member of list.split(',')) if (member.trim() === token) return true;
+  return false;
+}
+
+function forwardedFor(req: Request, ip: string): void {
+  const { http } = req;
+  const former = http.getAll('x-forwarded-for');
+  if (former === null) http.add('X-Forwarded-For', ip, 'x-forwarded-for');
+  else http.set('X-Forwarded-For', `${former}, ${ip}`);
+}
+

@@ -1,0 +1,49 @@
+// The admin commands whose state lives in the worker, in the field's formats (varnish-cli(7)). The manager has
+// checked the number of arguments; each handler answers with a status and a body.
+
+import { listBackends, setHealth } from './cli-backends.ts';
+import type { Reply, Worker } from './worker.ts';
+
+type Handler = (worker: Worker, args: string[], json: boolean, argv: string[]) => Reply;
+
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  ban: (worker, args) => worker.cache.banArgs(args),
+  'ban.list': (worker, _args, json, argv) =>
+    json ? jsonReply(2, argv, worker, worker.cache.banListJson()) : { status: 200, body: worker.cache.banListText() },
+  'backend.list': listBackends,
+  'backend.set_health': setHealth,
+  'storage.list': listStorages,
+  'debug.xid': (worker, args) => {
+    const next = Number(args[0] ?? '0');
+    if (!Number.isSafeInteger(next) || next < 0 || next >= 1 << 30) return { status: 106, body: 'Not a transaction id' };
+    worker.setNextVxid(next + 1);
+    return { status: 200, body: `XID is ${next}` };
+  },
+};
+
+export function answerCli(worker: Worker, argv: string[]): Reply {
+  const [name = '', ...rest] = argv;
+  const handler = HANDLERS[name];
+  if (handler === undefined) return { status: 101, body: "Unknown request.\nType 'help' for more info." };
+  const json = rest[0] === '-j' || rest.includes('-j');
+  const args = rest.filter((a) => a !== '-j');
+  return handler(worker, args, json, argv);
+}
+
+/** The frame of a JSON answer: version, command, time, then the entries. */
+export function jsonReply(version: number, argv: string[], worker: Worker, entries: string): Reply {
+  const command = argv.map((a) => JSON.stringify(a)).join(', ');
+  const time = worker.clock.now().toFixed(3);
+  const body = entries === '' ? '' : `,\n  ${entries}`;
+  return { status: 200, body: `[ ${version}, [${command}], ${time}${body}\n]\n` };
+}
+
+function listStorages(worker: Worker, _args: string[], json: boolean, argv: string[]): Reply {
+  const names = [...worker.storages.keys()];
+  if (json) {
+    const rows = names.map((n) => `{\n    "name": ${JSON.stringify(n)},\n    "storage": "malloc"\n}`);
+    return jsonReply(2, argv, worker, rows.join(',\n  '));
+  }
+  return { status: 200, body: `Storage devices:\n${names.map((n) => `\tstorage.${n} = malloc\n`).join('')}` };
+}
+

@@ -1,0 +1,54 @@
+// Entry of the worker process: joins the channel to the manager with a Worker. It ends when the channel closes,
+// because a worker must never outlive its manager, and reports an uncaught exception before it dies of it.
+
+import type { FromWorker, ToWorker } from '../link.ts';
+import { Worker } from './worker.ts';
+
+function send(message: FromWorker): void {
+  if (process.connected) process.send?.(message);
+}
+
+let worker: Worker | null = null;
+
+async function receive(message: ToWorker, handle: unknown): Promise<void> {
+  switch (message.t) {
+    case 'init':
+      worker = new Worker(message, send);
+      await worker.start();
+      return;
+    case 'listener':
+      worker?.listen(message.index, handle);
+      return;
+    case 'call': {
+      const reply = worker === null ? { status: 400, body: 'Not ready' } : await worker.call(message.call);
+      send({ t: 'reply', id: message.id, ...reply });
+      if (message.call.op === 'stop') setImmediate(() => process.exit(0));
+      return;
+    }
+  }
+}
+
+function panic(error: unknown): void {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  worker?.flush();
+  if (!process.connected) process.exit(70);
+  process.send?.({ t: 'panic', text } satisfies FromWorker, undefined, undefined, () => process.exit(70));
+  setTimeout(() => process.exit(70), 500);
+}
+
+process.on('uncaughtException', panic);
+process.on('unhandledRejection', panic);
+process.on('disconnect', () => {
+  worker?.flush();
+  process.exit(0);
+});
+// The manager decides when the worker ends; a terminal's Ctrl-C reaches both.
+process.on('SIGINT', () => undefined);
+process.on('message', (message, handle) => {
+  receive(message as ToWorker, handle).catch((error: unknown) => {
+    const text = error instanceof Error ? error.message : String(error);
+    if ((message as ToWorker).t === 'init') send({ t: 'failed', reason: text });
+    else panic(error);
+  });
+});
+send({ t: 'hello', pid: process.pid });

@@ -1,0 +1,272 @@
+// The worker's composition: makes the services, the listeners and the programs from the manager's first message
+// and answers its calls. It holds no logic of its own; every part has its folder.
+
+import { join } from 'node:path';
+import { ConnectionPool } from '../backend/pool.ts';
+import { Cache } from '../cache/cache.ts';
+import { Clock } from '../clock.ts';
+import { fieldLimit, type HeadLimits } from '../http1/head-parser.ts';
+import type { FromWorker, InitMessage, ListenerSpec, WorkerCall } from '../link.ts';
+import { LogMask } from '../log/log-mask.ts';
+import { RING_FILE } from '../log/ring-format.ts';
+import { RingWriter } from '../log/ring-writer.ts';
+import { LogShared, TxLog } from '../log/tx-log.ts';
+import { Acceptor, type AcceptorHost } from '../net/acceptor.ts';
+import type { Session } from '../net/session.ts';
+import { Params } from '../params/params.ts';
+import type { Core, HotParams, ProgramRef } from '../request/core.ts';
+import { MainCounters, SmaCounters, WrkCounters } from '../stats/counters.ts';
+import { CountersFile } from '../stats/counters-file.ts';
+import { COUNTERS_FILE } from '../stats/counters-format.ts';
+import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
+import { compileRegex } from '../vcl/regex.ts';
+import type { VclHost } from '../vcl/context.ts';
+import { answerCli } from './cli.ts';
+import { makeHost } from './host.ts';
+import { ProgramTable } from './program-table.ts';
+
+export interface Reply {
+  status: number;
+  body: string;
+}
+
+/** How often sessions are checked for timeouts, in milliseconds. */
+const SWEEP = 250;
+const READ_BUFFER = 64 * 1024;
+const OUTPUT_BUFFER = 128 * 1024;
+/** Time for each step of removing expired objects, in milliseconds. */
+const EXPIRY_BUDGET = 2;
+
+export class Worker implements Core, AcceptorHost {
+  readonly clock = new Clock();
+  readonly params: HotParams;
+  readonly allParams: Params;
+  readonly stats = new MainCounters();
+  readonly cache: Cache;
+  readonly host: VclHost;
+  readonly identity: string;
+  readonly via: string;
+  readonly programs: ProgramTable;
+  readonly pool: ConnectionPool;
+  readonly readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER);
+  readonly mask = new LogMask();
+  readonly storages = new Map<string, SmaCounters>();
+  readonly countersFile: CountersFile;
+  requestLimits: HeadLimits;
+  responseLimits: HeadLimits;
+  private readonly init: InitMessage;
+  private readonly send: (message: FromWorker) => void;
+  private readonly ring: RingWriter;
+  private readonly logShared: LogShared;
+  private readonly sessions = new Set<Session>();
+  private readonly acceptors: Acceptor[] = [];
+  private readonly bound: ((FromWorker & { t: 'ready' })['listeners'][number] | undefined)[] = [];
+  private nextVxid = 1;
+  private out = Buffer.allocUnsafeSlow(OUTPUT_BUFFER);
+  private started = false;
+  private stopping = false;
+  private readonly tStart: number;
+  private readonly wrk = new WrkCounters();
+
+  constructor(init: InitMessage, send: (message: FromWorker) => void) {
+    this.init = init;
+    this.send = send;
+    this.identity = init.identity;
+    this.via = `1.1 ${init.identity} (proxyd/0.1)`;
+    this.allParams = new Params(init.params);
+    this.params = this.allParams.hot;
+    this.requestLimits = { maxLine: 0, maxFields: 1, maxSize: 0 };
+    this.responseLimits = { maxLine: 0, maxFields: 1, maxSize: 0 };
+    this.ring = new RingWriter(join(init.dir, RING_FILE), this.params.vsl_space, this.stats);
+    this.logShared = new LogShared(this.ring, this.mask);
+    this.tStart = this.clock.now();
+    this.nextVxid = 1 + (init.generation % 1000) * 1_000_000;
+    for (const storage of init.storages) this.storages.set(storage.name, new SmaCounters());
+    if (!this.storages.has('Transient')) this.storages.set('Transient', new SmaCounters());
+    this.cache = new Cache({
+      storages: init.storages,
+      stats: this.stats,
+      storageCounters: (name) => this.storages.get(name) as SmaCounters,
+      params: this.params,
+      now: () => this.clock.now(),
+      compileRegex,
+    });
+    this.pool = new ConnectionPool(this.params.backend_idle_timeout);
+    this.host = makeHost(this);
+    this.programs = new ProgramTable(this);
+    this.countersFile = new CountersFile(join(init.dir, COUNTERS_FILE), this.stats, this.wrk);
+    for (const [name, counters] of this.storages) this.countersFile.addStorage(name, counters);
+    const gauges = sampleWorkerGauges(this.wrk);
+    this.countersFile.sample = () => {
+      this.stats.uptime = Math.floor(this.clock.now() - this.tStart);
+      gauges();
+    };
+    this.paramsChanged();
+  }
+
+  get active(): ProgramRef | null {
+    return this.programs.active;
+  }
+
+  findProgram(name: string): ProgramRef | null {
+    return this.programs.find(name);
+  }
+
+  /** Loads the programs and opens what the manager did not bind; the handles of the rest come one by one. */
+  async start(): Promise<void> {
+    for (const load of this.init.programs) {
+      const problem = await this.programs.load(load);
+      if (problem !== null) throw new Error(`program ${load.name}: ${problem}`);
+    }
+    this.programs.use(this.init.active);
+    this.countersFile.start();
+    setInterval(() => this.sweep(), SWEEP);
+    setInterval(() => this.cache.expire(this.clock.now(), EXPIRY_BUDGET), 50);
+    this.started = true;
+    this.readyWhenBound();
+  }
+
+  /** Listens on the handle that the manager bound, or on the address itself when it sent none. */
+  listen(index: number, handle: unknown): void {
+    const spec = this.init.listeners[index];
+    if (spec === undefined) return;
+    const acceptor = new Acceptor(this, this, { name: spec.name, socketText: spec.text }, this.readBuffer);
+    const { server } = acceptor;
+    this.acceptors.push(acceptor);
+    server.once('error', (error) => this.send({ t: 'failed', reason: `${spec.text}: ${error.message}` }));
+    const backlog = this.params.listen_depth;
+    const done = (): void => {
+      const at = server.address();
+      this.bound[index] =
+        at === null || typeof at === 'string'
+          ? { name: spec.name, address: spec.path ?? '', port: -1, path: spec.path ?? '' }
+          : { name: spec.name, address: at.address, port: at.port };
+      this.readyWhenBound();
+    };
+    if (handle !== undefined && handle !== null) server.listen(handle as object, backlog, done);
+    else if (spec.path !== undefined) server.listen({ path: spec.path, backlog }, done);
+    else server.listen({ host: spec.host ?? '', port: spec.port ?? 0, backlog }, done);
+  }
+
+  async call(call: WorkerCall): Promise<Reply> {
+    switch (call.op) {
+      case 'cli':
+        return answerCli(this, call.argv);
+      case 'vcl.load': {
+        const problem = await this.programs.load(call.load);
+        return problem === null ? { status: 200, body: '' } : { status: 106, body: problem };
+      }
+      case 'vcl.use':
+        return this.programs.use(call.name) ? OK : { status: 106, body: `No configuration named ${call.name} known.` };
+      case 'vcl.discard':
+        this.programs.discard(call.name);
+        return OK;
+      case 'vcl.state':
+        this.programs.setState(call.name, call.state);
+        return OK;
+      case 'vcl.refs':
+        return { status: 200, body: JSON.stringify(this.programs.refs()) };
+      case 'param.set':
+        this.allParams.apply(call.name, call.value);
+        this.paramsChanged();
+        return OK;
+      case 'stop':
+        this.stop();
+        return OK;
+    }
+  }
+
+  /** Called before the process ends for whatever reason. */
+  flush(): void {
+    this.ring.flush();
+    this.countersFile.publish();
+  }
+
+  /** std.syslog and the like: the manager's log takes it. */
+  note(priority: number, text: string): void {
+    this.send({ t: 'note', level: priority <= 3 ? 'error' : priority <= 4 ? 'warning' : 'info', text });
+  }
+
+  setNextVxid(next: number): void {
+    this.nextVxid = next;
+  }
+
+  listenerList(): readonly ListenerSpec[] {
+    return this.init.listeners;
+  }
+
+  newVxid(): number {
+    const id = this.nextVxid++;
+    // Two bits of the log's word mark the side.
+    if (this.nextVxid >= 1 << 30) this.nextVxid = 1;
+    return id;
+  }
+
+  newLog(): TxLog {
+    return new TxLog(this.logShared);
+  }
+
+  output(size: number): Buffer {
+    if (this.out.length < size) this.out = Buffer.allocUnsafeSlow(size);
+    return this.out;
+  }
+
+  outputTaken(): void {
+    this.out = Buffer.allocUnsafeSlow(OUTPUT_BUFFER);
+  }
+
+  later(step: () => void): void {
+    setImmediate(step);
+  }
+
+  sessionOpened(session: Session): void {
+    this.sessions.add(session);
+  }
+
+  sessionClosed(session: Session): void {
+    this.sessions.delete(session);
+  }
+
+  private stop(): void {
+    this.stopping = true;
+    for (const { server } of this.acceptors) server.close();
+    for (const session of this.sessions) session.shutdown();
+    this.programs.close();
+    this.flush();
+    this.countersFile.close();
+  }
+
+  private sweep(): void {
+    const now = this.clock.now();
+    this.clock.correct();
+    for (const session of this.sessions) session.checkTimeout(now);
+    this.programs.sweep();
+  }
+
+  private readyWhenBound(): void {
+    const { listeners } = this.init;
+    if (!this.started || this.stopping) return;
+    const bound = this.bound.filter((l) => l !== undefined);
+    if (bound.length === listeners.length) this.send({ t: 'ready', listeners: bound });
+  }
+
+  private paramsChanged(): void {
+    const p = this.params;
+    this.requestLimits = {
+      maxLine: p.http_req_hdr_len,
+      maxFields: fieldLimit(p.http_max_hdr),
+      maxSize: p.http_req_size,
+    };
+    this.responseLimits = {
+      maxLine: p.http_resp_hdr_len,
+      maxFields: fieldLimit(p.http_max_hdr),
+      maxSize: p.http_resp_size,
+    };
+    this.mask.reset();
+    this.mask.apply(this.allParams.text('vsl_mask'));
+    this.logShared.reclen = p.vsl_reclen;
+    this.pool.setIdleTimeout(p.backend_idle_timeout);
+  }
+}
+
+const OK: Reply = { status: 200, body: '' };
