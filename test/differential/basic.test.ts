@@ -1,0 +1,56 @@
+// The same program and the same exchanges through the field's own daemon and through proxyd: responses,
+// what the origin was asked, and the log must be the same. The field's daemon is run twice, to show that
+// what the normaliser leaves is the same from run to run. KNOWN_DIFFERENCES holds what is meant to differ.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { installed, Sandbox } from '../harness/processes.ts';
+import { CASES } from './cases.ts';
+import { KNOWN_DIFFERENCES } from './known-differences.ts';
+import { playCases, type Seen } from './runner.ts';
+
+const there = installed('varnishd');
+if (!there) console.warn('differential tests skipped: varnishd is not installed');
+
+describe.skipIf(!there)('proxyd beside the field’s daemon', () => {
+  const box = new Sandbox('proxyd-diff');
+  let reference = new Map<string, Seen>();
+  let again = new Map<string, Seen>();
+  let ours = new Map<string, Seen>();
+
+  beforeAll(async () => {
+    [reference, again, ours] = await Promise.all([
+      playCases(box, 'varnish'),
+      playCases(box, 'varnish'),
+      playCases(box, 'proxyd'),
+    ]);
+  }, 180_000);
+  afterAll(() => box.dispose());
+
+  it('names only cases that exist as differing', () => {
+    const names = new Set(CASES.map((c) => c.name));
+    expect(Object.keys(KNOWN_DIFFERENCES).filter((n) => !names.has(n))).toEqual([]);
+  });
+
+  describe.each(CASES.map((c) => c.name))('%s', (name) => {
+    it('is the same in two runs of the reference', () => {
+      expect(again.get(name)).toEqual(reference.get(name));
+      expect(reference.get(name)?.failure).toBeNull();
+    });
+
+    const known = KNOWN_DIFFERENCES[name];
+    if (known === undefined) {
+      it('is the same', () => {
+        expect(ours.get(name)).toEqual(reference.get(name));
+      });
+    } else {
+      it(`differs: ${known.reason}`, () => {
+        const seen = ours.get(name);
+        expect(seen?.failure).toBeNull();
+        for (const part of ['client', 'origin', 'log'] as const) {
+          const expected = known[part];
+          if (expected === undefined) expect(seen?.[part]).toEqual(reference.get(name)?.[part]);
+          else if (expected !== 'any') expect(seen?.[part]).toEqual(expected);
+        }
+      });
+    }
+  });
+});

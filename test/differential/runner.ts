@@ -1,0 +1,230 @@
+// Plays the cases against one product and returns, for each, everything an outsider can see: the
+// responses, the requests the origin received, and the log of the sessions, normalised.
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { ClientConnection, type Response } from '../harness/http-client.ts';
+import {
+  clientPort,
+  IdNames,
+  isFlushed,
+  normaliseGroup,
+  normaliseText,
+  parseGroups,
+} from '../harness/log-text.ts';
+import { Origin } from '../harness/origin.ts';
+import { delay, type Sandbox, until } from '../harness/processes.ts';
+import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { CASES, type Case } from './cases.ts';
+
+/** What was seen of one case, as lines of text. */
+export interface Seen {
+  client: string[];
+  origin: string[];
+  log: string[];
+  /** The case did not come to its end. */
+  failure: string | null;
+}
+
+/** What a case may do; each step adds to what was seen. */
+export class Player {
+  readonly #origin: Origin;
+  readonly #port: number;
+  readonly #ids: IdNames;
+  readonly lines: string[] = [];
+  /** Client ports of the connections opened, in order. */
+  readonly ports: number[] = [];
+  /** Lengths of pages that the product made itself: they hold its name and the digits of an id. */
+  readonly pages = new Set<string>();
+  /** A response of this case was cut. */
+  cut = false;
+  #connection: ClientConnection | null = null;
+
+  constructor(origin: Origin, port: number, ids: IdNames) {
+    this.#origin = origin;
+    this.#port = port;
+    this.#ids = ids;
+  }
+
+  async #open(): Promise<ClientConnection> {
+    if (this.#connection === null || this.#connection.ended) {
+      this.#connection = await ClientConnection.open(this.#port, 6000);
+      this.ports.push(this.#connection.localPort);
+      this.lines.push('connect');
+    }
+    return this.#connection;
+  }
+
+  #note(response: Response): void {
+    for (const head of response.interim) this.lines.push(`interim ${head.trim()}`);
+    this.lines.push(`${response.proto} ${response.status} ${response.reason}`);
+    const page = isOwnPage(response.body) ? String(response.body.length) : null;
+    if (page !== null) this.pages.add(page);
+    for (const [name, value] of response.fields) {
+      const shown = name === 'Content-Length' && value === page ? 'PAGE' : value;
+      this.lines.push(normaliseText(`${name}: ${shown}`, this.#ids));
+    }
+    // How much of a cut body still came through is a matter of luck.
+    if (!response.complete) this.cut = true;
+    this.lines.push(`body ${response.framing} ${response.complete ? describe(response.body) : 'CUT'}`);
+  }
+
+  get(url: string, fields: Record<string, string> = {}, host = 'example.test'): Promise<void> {
+    return this.exchange('GET', url, fields, undefined, host);
+  }
+
+  async exchange(
+    method: string,
+    url: string,
+    fields: Record<string, string> = {},
+    body?: string,
+    host = 'example.test',
+  ): Promise<void> {
+    let text = `${method} ${url} HTTP/1.1\r\nHost: ${host}\r\n`;
+    for (const [name, value] of Object.entries(fields)) text += `${name}: ${value}\r\n`;
+    if (body !== undefined) text += `Content-Length: ${body.length}\r\n`;
+    await this.raw(`${text}\r\n${body ?? ''}`, method);
+  }
+
+  /** Sends bytes and reads one response. */
+  async raw(bytes: string, method = 'GET'): Promise<void> {
+    await this.rawMany(bytes, 1, method);
+  }
+
+  async rawMany(bytes: string, responses: number, method = 'GET'): Promise<void> {
+    const connection = await this.#open();
+    connection.send(bytes);
+    for (let i = 0; i < responses; i++) this.#note(await connection.response(method));
+    // A client may have its response before the fetch has ended; the next request is to meet a whole object.
+    await delay(10);
+  }
+
+  /** A request that should be refused: whatever comes until the peer closes, at most one response. */
+  async bad(bytes: string): Promise<void> {
+    const connection = await this.#open();
+    connection.send(bytes);
+    const response = await connection.response().catch(() => null);
+    if (response === null) this.lines.push('no response');
+    else this.#note(response);
+    connection.finish();
+    await this.expectClose();
+  }
+
+  async expectClose(): Promise<void> {
+    const closed = (await this.#connection?.closedByPeer()) ?? false;
+    this.lines.push(closed ? 'closed' : 'closed after surplus bytes');
+  }
+
+  sleep(ms: number): Promise<void> {
+    return delay(ms);
+  }
+
+  /** Waits until the origin has seen `n` requests for a URL. */
+  async fetched(url: string, n: number): Promise<void> {
+    await until(`${n} fetches of ${url}`, () => this.#origin.seen(url).length >= n, 3000);
+    // The response has yet to travel and be stored.
+    await delay(150);
+  }
+
+  noteUpload(url: string): void {
+    for (const r of this.#origin.seen(url)) this.lines.push(`upload ${describe(r.body)}`);
+  }
+
+  /** Ends the connections and waits until the product has ended them too. */
+  async end(): Promise<void> {
+    this.#connection?.close();
+    await delay(5);
+  }
+}
+
+function isOwnPage(body: Buffer): boolean {
+  return body.toString('latin1', 0, 15) === '<!DOCTYPE html>';
+}
+
+/** Log lines of a case, with the lengths of the product's own pages hidden. */
+function hidePages(lines: string[], pages: ReadonlySet<string>): string[] {
+  return lines.map((line) => {
+    if (!/(?:Content-Length:|Acct|Length) /.test(line)) return line;
+    return line.replace(/(?<=^-+ \S+ (?:Content-Length: |.*\bH )?)\d+(?= H$|$)/, (n) =>
+      pages.has(n) ? 'PAGE' : n,
+    );
+  });
+}
+
+function describe(body: Buffer): string {
+  if (isOwnPage(body)) return 'HTML page';
+  const text = body.toString('latin1');
+  return body.length > 200
+    ? `${body.length} bytes, sha1 ${createHash('sha1').update(body).digest('hex')}`
+    : JSON.stringify(text);
+}
+
+function originRequests(origin: Origin, from: number, ids: IdNames): string[] {
+  return origin.requests.slice(from).map((r) => {
+    const head = normaliseText(r.head.trimEnd().replaceAll('\r\n', '\n'), ids).replaceAll('\n', ' | ');
+    return `${head}${r.body.length > 0 ? ` + ${describe(r.body)}` : ''}${r.complete ? '' : ' INCOMPLETE'}`;
+  });
+}
+
+/** Plays all cases (or those whose names contain `only`) and returns what was seen, by case name. */
+export async function playCases(box: Sandbox, product: Product, only = ''): Promise<Map<string, Seen>> {
+  const origin = await Origin.start();
+  // A port nobody listens on: bound once, closed again.
+  const dead = await Origin.start();
+  await dead.close();
+  const program = readFileSync(new URL('basic.vcl', import.meta.url), 'utf8')
+    .replaceAll('@ORIGIN@', String(origin.port))
+    .replaceAll('@DEAD@', String(dead.port));
+  const dir = mkdtempSync(`${box.dir}/${product}-`);
+  const proxy = await startProxy(box, { product, program, dir });
+  try {
+    const played: { test: Case; player: Player; seen: Seen; ids: IdNames }[] = [];
+    for (const test of CASES.filter((c) => c.name.includes(only))) {
+      const ids = new IdNames();
+      const player = new Player(origin, proxy.port, ids);
+      const seen: Seen = { client: player.lines, origin: [], log: [], failure: null };
+      const before = origin.requests.length;
+      test.script?.(origin);
+      try {
+        await test.play(player);
+      } catch (error) {
+        seen.failure = error instanceof Error ? error.message : String(error);
+      }
+      await player.end();
+      // So that no case meets a connection of the case before: the pool is emptied.
+      await origin.endIdle();
+      seen.origin = originRequests(origin, before, ids);
+      played.push({ test, player, seen, ids });
+    }
+    const groups = await completeLog(proxy, new Set(played.flatMap((p) => p.player.ports)));
+    for (const p of played) {
+      p.seen.log = p.player.ports.flatMap((port) => {
+        const group = groups.get(port);
+        if (group === undefined) return ['no session in the log for this connection'];
+        const lines = hidePages(normaliseGroup(group, p.ids), p.player.pages);
+        return p.player.cut ? lines.map((l) => l.replace(/(ReqAcct .* H )\d+ H$/, '$1CUT H')) : lines;
+      });
+    }
+    return new Map(played.map((p) => [p.test.name, p.seen]));
+  } finally {
+    if (proxy.daemon.running) await proxy.stop().catch(() => {});
+    await origin.close();
+  }
+}
+
+/** The session groups of these client ports, once all are complete (or the last state after 8 s). */
+async function completeLog(proxy: RunningProxy, ports: Set<number>) {
+  const byPort = new Map<number, ReturnType<typeof parseGroups>[number]>();
+  const end = performance.now() + 8000;
+  for (;;) {
+    byPort.clear();
+    let open = 0;
+    for (const group of parseGroups(await proxy.log('-g', 'session'))) {
+      const port = clientPort(group);
+      if (port === null || !ports.has(port)) continue;
+      byPort.set(port, group);
+      if (isFlushed(group)) open++;
+    }
+    if ((byPort.size === ports.size && open === 0) || performance.now() > end) return byPort;
+    await delay(200);
+  }
+}

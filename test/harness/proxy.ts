@@ -1,0 +1,196 @@
+// proxyd and the field's varnishd under one interface: the same program, parameters and storage, the same
+// commands, log and counters, so that a test can be run against either. Only what the two products are
+// called differs. The listening port is the kernel's choice, asked for once the worker runs.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fetchOnce } from './http-client.ts';
+import {
+  type Daemon,
+  delay,
+  type Finished,
+  findProgram,
+  processTree,
+  type RunOptions,
+  readStat,
+  run,
+  type Sandbox,
+  until,
+} from './processes.ts';
+
+export type Product = 'proxyd' | 'varnish';
+export type Tool = 'daemon' | 'adm' | 'log' | 'stat';
+
+const PROGRAMS: Record<Product, Record<Tool, string>> = {
+  proxyd: { daemon: 'proxyd', adm: 'proxyadm', log: 'proxylog', stat: 'proxystat' },
+  varnish: { daemon: 'varnishd', adm: 'varnishadm', log: 'varnishlog', stat: 'varnishstat' },
+};
+
+export const ROOT = new URL('../../', import.meta.url).pathname;
+
+/** Command and leading arguments that start a tool; ours run from dist/, as package.json's `bin` names them. */
+export function command(product: Product, tool: Tool): [string, string[]] {
+  const name = PROGRAMS[product][tool];
+  if (product === 'varnish') {
+    const path = findProgram(name);
+    if (path === null) throw new Error(`${name} is not installed`);
+    return [path, []];
+  }
+  const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    bin: Record<string, string>;
+  };
+  const target = bin[name];
+  if (target === undefined) throw new Error(`package.json has no bin ${name}`);
+  return [process.execPath, [join(ROOT, target)]];
+}
+
+/** Runs one of the product's one-shots to its end. */
+export function tool(
+  product: Product,
+  which: Tool,
+  args: readonly string[],
+  options?: RunOptions,
+): Promise<Finished> {
+  const [program, lead] = command(product, which);
+  return run(program, [...lead, ...args], options);
+}
+
+export interface ProxyOptions {
+  product?: Product;
+  /** VCL text; without it `backend` is used, without either no program is loaded. */
+  program?: string;
+  /** host:port for -b. */
+  backend?: string;
+  params?: Record<string, string>;
+  /** -s arguments; default one malloc of 64 MB. */
+  storage?: string[];
+  /** Further arguments of the daemon. */
+  args?: string[];
+  /** -F serves at once; -d waits for the command `start`. Default F. */
+  mode?: 'F' | 'd';
+  /** Listening port; default 0. */
+  port?: number;
+  /** Working directory; default a new one in the sandbox. */
+  dir?: string;
+  /** CPU number the daemon and its children are pinned to. */
+  cpu?: number;
+}
+
+export class RunningProxy {
+  readonly product: Product;
+  readonly dir: string;
+  readonly daemon: Daemon;
+  port = 0;
+
+  constructor(product: Product, dir: string, daemon: Daemon) {
+    this.product = product;
+    this.dir = dir;
+    this.daemon = daemon;
+  }
+
+  get pid(): number {
+    return this.daemon.pid;
+  }
+
+  /** One admin command, its words as arguments. */
+  adm(...words: string[]): Promise<Finished> {
+    return tool(this.product, 'adm', ['-n', this.dir, ...words]);
+  }
+
+  /** Output of the log tool over what the ring holds. */
+  async log(...args: string[]): Promise<string> {
+    const done = await tool(this.product, 'log', ['-n', this.dir, '-d', ...args]);
+    if (done.code !== 0) throw new Error(`log tool: exit ${done.code}, ${done.stderr}`);
+    return done.stdout;
+  }
+
+  /** All counters by name. */
+  async counters(): Promise<Record<string, number>> {
+    const done = await tool(this.product, 'stat', ['-n', this.dir, '-j']);
+    if (done.code !== 0) throw new Error(`stat tool: exit ${done.code}, ${done.stderr}`);
+    const parsed = JSON.parse(done.stdout) as { counters: Record<string, { value: number }> };
+    return Object.fromEntries(Object.entries(parsed.counters).map(([name, c]) => [name, c.value]));
+  }
+
+  /** Waits until a counter has at least this value; counters may lag behind the traffic by a second. */
+  async counterReaches(name: string, value: number): Promise<number> {
+    let last: number | undefined;
+    return until(
+      `${name} >= ${value}`,
+      async () => {
+        last = (await this.counters())[name];
+        return last !== undefined && last >= value ? last : null;
+      },
+      8000,
+    ).catch((cause: unknown) => {
+      throw new Error(`${name} is ${last}, expected ${value}`, { cause });
+    });
+  }
+
+  /** Process id of the worker (the field's child), or null while there is none. */
+  workerPid(): number | null {
+    return processTree(this.pid).find((pid) => pid !== this.pid && readStat(pid)?.ppid === this.pid) ?? null;
+  }
+
+  /** Reads the port of the first listener and waits until it answers. */
+  async serving(): Promise<void> {
+    await until(`${this.product} running`, async () => {
+      if (!this.daemon.running)
+        throw new Error(`${this.product} has ended: ${this.daemon.stderr}${this.daemon.stdout}`);
+      const status = await this.adm('status');
+      return status.code === 0 && status.stdout.includes('running');
+    });
+    const list = await this.adm(this.product === 'varnish' ? 'debug.listen_address' : 'listen.list');
+    const port = /^\S+\s+\S+?[\s:](\d+)\s*$/m.exec(list.stdout)?.[1];
+    if (port === undefined) throw new Error(`no port in ${JSON.stringify(list.stdout + list.stderr)}`);
+    this.port = Number(port);
+  }
+
+  get(path: string, options: Parameters<typeof fetchOnce>[2] = {}): ReturnType<typeof fetchOnce> {
+    return fetchOnce(this.port, path, options);
+  }
+
+  /** SIGTERM and the end of the daemon. */
+  async stop(ms = 10_000): Promise<Finished> {
+    if (this.daemon.running) this.daemon.child.kill('SIGTERM');
+    return this.daemon.exit(ms);
+  }
+}
+
+/** Arguments of a daemon start, without the mode flag. */
+export function daemonArguments(options: ProxyOptions, dir: string, programFile: string | null): string[] {
+  const args = ['-n', dir, '-a', `127.0.0.1:${options.port ?? 0}`, '-i', 'test'];
+  if (options.product === 'varnish') args.unshift('-j', 'none');
+  if (programFile !== null) args.push('-f', programFile);
+  else if (options.backend !== undefined) args.push('-b', options.backend);
+  for (const spec of options.storage ?? ['malloc,64m']) args.push('-s', spec);
+  for (const [name, value] of Object.entries(options.params ?? {})) args.push('-p', `${name}=${value}`);
+  return [...args, ...(options.args ?? [])];
+}
+
+/** Starts a daemon in the foreground; with mode F resolves once it serves. */
+export async function startProxy(box: Sandbox, options: ProxyOptions): Promise<RunningProxy> {
+  const product = options.product ?? 'proxyd';
+  const dir = options.dir ?? box.path(product);
+  mkdirSync(dir, { recursive: true });
+  let file: string | null = null;
+  if (options.program !== undefined) {
+    file = `${dir}.vcl`;
+    writeFileSync(file, options.program);
+  }
+  const [program, lead] = command(product, 'daemon');
+  const mode = options.mode ?? 'F';
+  const args = [...lead, `-${mode}`, ...daemonArguments({ ...options, product }, dir, file)];
+  const pinned = options.cpu !== undefined;
+  const daemon = pinned
+    ? box.start(product, 'taskset', ['-c', String(options.cpu), program, ...args])
+    : box.start(product, program, args);
+  const proxy = new RunningProxy(product, dir, daemon);
+  if (mode === 'F') await proxy.serving();
+  else await Promise.race([delay(50), daemon.ended]);
+  return proxy;
+}
+
+/** A minimal program with one backend. */
+export function backendProgram(originPort: number, body = ''): string {
+  return `vcl 4.1;\nbackend default { .host = "127.0.0.1"; .port = "${originPort}"; }\n${body}`;
+}
