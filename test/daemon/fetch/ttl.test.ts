@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { lifetime } from '../../../daemon/fetch/ttl.ts';
+import { HttpMessage } from '../../../daemon/http1/message.ts';
+import { Params } from '../../../daemon/params/params.ts';
+
+const NOW = Date.UTC(2026, 10, 21, 0, 0, 0) / 1000;
+const PARAMS = new Params().hot;
+
+function at(seconds: number): string {
+  return new Date((NOW + seconds) * 1000).toUTCString();
+}
+
+function life(status: number, fields: [string, string][]): { ttl: number; grace: number; age: number } {
+  const msg = new HttpMessage(0);
+  msg.status = status;
+  for (const [name, value] of fields) msg.add(name, value);
+  const { ttl, grace, tOrigin } = lifetime(msg, NOW, PARAMS);
+  return { ttl, grace, age: NOW - tOrigin };
+}
+
+test.each<[string, number, [string, string][], number]>([
+  ['nothing said', 200, [], 120],
+  ['max-age', 200, [['Cache-Control', 'max-age=60']], 60],
+  ['s-maxage first', 200, [['Cache-Control', 'max-age=60, s-maxage=10']], 10],
+  ['on a second line', 200, [['Cache-Control', 'public'], ['Cache-Control', 'MAX-AGE=7']], 7],
+  ['quoted', 200, [['Cache-Control', 'max-age="9"']], 9],
+  ['unreadable max-age is none', 200, [['Cache-Control', 'max-age=soon']], 0],
+  ['Expires against Date', 200, [['Date', at(-1000)], ['Expires', at(-900)]], 100],
+  ['Expires with a good clock', 200, [['Date', at(0)], ['Expires', at(30)]], 30],
+  ['Expires in the past', 200, [['Date', at(0)], ['Expires', at(-30)]], 0],
+  ['Expires: 0', 200, [['Date', at(0)], ['Expires', '0']], 0],
+  ['max-age wins over Expires', 200, [['Cache-Control', 'max-age=5'], ['Expires', at(99)], ['Date', at(0)]], 5],
+  ['404', 404, [], 120],
+  ['302 without freshness', 302, [], -1],
+  ['302 with freshness', 302, [['Cache-Control', 'max-age=3']], 3],
+  ['500', 500, [['Cache-Control', 'max-age=3']], -1],
+])('%s', (_name, status, fields, ttl) => {
+  expect(life(status, fields).ttl).toBe(ttl);
+});
+
+test('Age has been lived already', () => {
+  expect(life(200, [['Age', '40'], ['Cache-Control', 'max-age=60']])).toEqual({ ttl: 60, grace: 10, age: 40 });
+});
+
+test('stale-while-revalidate is grace', () => {
+  expect(life(200, [['Cache-Control', 'max-age=60, stale-while-revalidate=33']]).grace).toBe(33);
+});
