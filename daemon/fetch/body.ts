@@ -15,7 +15,13 @@ import type { Exchanged } from './exchange.ts';
 /** Bytes a private body may be ahead of its reader. */
 const TRANSIT = 256 * 1024;
 
-const KIND = { none: '0 none -', chunked: '2 chunked', length: '3 length', eof: '4 eof', error: '1 error -' } as const;
+const KIND = {
+  none: '0 none -',
+  chunked: '2 chunked',
+  length: '3 length',
+  eof: '4 eof',
+  error: '1 error -',
+} as const;
 
 const NOTHING = { data: () => undefined, end: () => undefined, error: () => undefined };
 
@@ -23,7 +29,10 @@ export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFramin
   const { core, log, oc } = bo;
   const { cache } = core;
   countKind(bo, framing);
-  log.put(Tag.Fetch_Body, framing.kind === 'none' ? KIND.none : `${KIND[framing.kind]} ${bo.doStream ? 'stream' : '-'}`);
+  log.put(
+    Tag.Fetch_Body,
+    framing.kind === 'none' ? KIND.none : `${KIND[framing.kind]} ${bo.doStream ? 'stream' : '-'}`,
+  );
   if (bo.doStream && bo.mode !== 'pass') cache.unbusy(oc, bo.uncacheable);
   else if (bo.doStream) cache.stream(oc);
   let failure: FetchFailure | null = null;

@@ -105,7 +105,11 @@ export function addHost(bo: BusyObj, backend: Backend): void {
 /** A connection to `backend`, announced in the log; null after a failure, which is logged too. */
 async function connect(bo: BusyObj, backend: Backend, fresh: boolean): Promise<OriginConnection | null> {
   const { core, log } = bo;
-  const connection = await backend.acquire({ connectTimeout: bo.connectTimeout, now: core.clock.now(), fresh });
+  const connection = await backend.acquire({
+    connectTimeout: bo.connectTimeout,
+    now: core.clock.now(),
+    fresh,
+  });
   if (connection instanceof OriginFailure) {
     log.put(Tag.FetchError, connection.text);
     return null;

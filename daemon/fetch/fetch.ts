@@ -15,7 +15,7 @@ import { fetchBody } from './body.ts';
 import { BusyObj, type FetchMode } from './busyobj.ts';
 import { mergeStale } from './condition.ts';
 import { fetchError } from './error.ts';
-import { exchange, type Exchanged } from './exchange.ts';
+import { type Exchanged, exchange } from './exchange.ts';
 import { makeBereq } from './make-bereq.ts';
 import { prepareObject } from './prepare.ts';
 import { giveLife, takeResponse } from './response.ts';

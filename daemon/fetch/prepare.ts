@@ -2,10 +2,10 @@
 // the storage and writes the head.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import { FLAG } from '../cache/cache.ts';
 import { weakenEtag } from '../http1/conditional.ts';
 import { copyOnward, HOP_RESPONSE } from '../http1/hop-by-hop.ts';
 import { HttpMessage } from '../http1/message.ts';
-import { FLAG } from '../cache/cache.ts';
 import type { BodyFilter, BusyObj } from './busyobj.ts';
 
 /** False when the head found no room. Logs Filters and the fields it changes. */
@@ -22,7 +22,8 @@ export function prepareObject(bo: BusyObj): boolean {
     beresp.set('Content-Encoding', 'gzip');
     weakenEtag(beresp);
   }
-  if (core.params.http_gzip_support !== 0 && (bo.filter === 'testgunzip' || bo.filter === 'gzip')) varyOnEncoding(beresp);
+  if (core.params.http_gzip_support !== 0 && (bo.filter === 'testgunzip' || bo.filter === 'gzip'))
+    varyOnEncoding(beresp);
   return storeHead(bo, chooseStorage(bo));
 }
 
@@ -38,7 +39,8 @@ function chooseFilter(bo: BusyObj): BodyFilter {
 function varyOnEncoding(beresp: HttpMessage): void {
   const vary = beresp.getAll('vary');
   if (vary === null) beresp.add('Vary', 'Accept-Encoding', 'vary');
-  else if (!/(^|,)\s*(accept-encoding|\*)\s*(,|$)/i.test(vary)) beresp.set('Vary', `${vary}, Accept-Encoding`);
+  else if (!/(^|,)\s*(accept-encoding|\*)\s*(,|$)/i.test(vary))
+    beresp.set('Vary', `${vary}, Accept-Encoding`);
 }
 
 /** Short-lived and uncacheable objects go to Transient, so that they do not push out what will be asked for. */
@@ -66,7 +68,11 @@ export function storeHead(bo: BusyObj, storage: string | null): boolean {
   const pass = bo.mode === 'pass';
   let flags = 0;
   if (!pass && bo.uncacheable) flags |= bo.hitForPass ? FLAG.HIT_PASS : FLAG.HIT_MISS;
-  if (bo.filter === 'testgunzip' || bo.filter === 'gzip' || (bo.was304 && stored.get('content-encoding') === 'gzip')) {
+  if (
+    bo.filter === 'testgunzip' ||
+    bo.filter === 'gzip' ||
+    (bo.was304 && stored.get('content-encoding') === 'gzip')
+  ) {
     flags |= FLAG.GZIPPED;
   }
   cache.setAttributes(oc, {
@@ -78,7 +84,8 @@ export function storeHead(bo: BusyObj, storage: string | null): boolean {
     flags,
   });
   const vary = beresp.getAll('vary');
-  if (!cache.storeHead(oc, storage, stored, vary === null || pass ? null : cache.varyKey(vary, bo.bereq))) return false;
+  if (!cache.storeHead(oc, storage, stored, vary === null || pass ? null : cache.varyKey(vary, bo.bereq)))
+    return false;
   bo.storedIn = cache.storageNameOf(oc);
   bo.log.put(Tag.Storage, `malloc ${bo.storedIn}`);
   return true;

@@ -1,9 +1,9 @@
 // What the origin answered, before the program sees it: logged, dated, and given the life that its own fields
 // and the parameters call for.
 
-import { MSG_HEADER, MSG_PROTOCOL, MSG_REASON, MSG_STATUS } from '../http1/message.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { httpDate } from '../http1/date.ts';
+import { MSG_HEADER, MSG_PROTOCOL, MSG_REASON, MSG_STATUS } from '../http1/message.ts';
 import type { BusyObj } from './busyobj.ts';
 import { lifetime } from './ttl.ts';
 

@@ -6,8 +6,8 @@
 // and a stream event a read); where the handle is not to be had, the plain 'data' event serves.
 
 import { createServer, type Server, Socket, type SocketConstructorOpts } from 'node:net';
-import { run } from '../request/loop.ts';
 import type { Core } from '../request/core.ts';
+import { run } from '../request/loop.ts';
 import { type Endpoint, Session, type SessionOwner } from './session.ts';
 
 type Handle = object;

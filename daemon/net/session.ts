@@ -303,10 +303,12 @@ export class Session implements VclSession, BodyCarrier {
     const rest = this.rest;
     this.rest = null;
     if (rest !== null) this.feedBody(rest, 0, rest.length);
+    else this.req.askForBody();
     if (this.body?.wantsData === true) this.resumeReading();
   }
 
   bodySettled(): void {
+    this.req.bodySettled();
     if (this.phase === 'body') {
       this.phase = 'request';
       this.deadline = Number.POSITIVE_INFINITY;
@@ -322,11 +324,8 @@ export class Session implements VclSession, BodyCarrier {
     this.deadline = this.core.clock.now() + LINGER;
     this.pipeTap = null;
     this.logClose(reason);
-    if (reason === 'REM_CLOSE') this.destroy();
-    else {
-      this.socket.end();
-      this.resumeReading();
-    }
+    this.socket.end();
+    this.resumeReading();
   }
 
   /** Cuts the connection: what was promised cannot be delivered. */

@@ -5,7 +5,7 @@
 
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { Tag } from '../../protocol/tables/tags.ts';
-import { chunkHead, CHUNK_END, CHUNK_HEAD_MAX, LAST_CHUNK } from '../http1/chunked.ts';
+import { CHUNK_END, CHUNK_HEAD_MAX, chunkHead, LAST_CHUNK } from '../http1/chunked.ts';
 import type { Request } from './request.ts';
 
 export interface BodyPlan {

@@ -15,7 +15,6 @@ export function fetch(req: Request, resume: (step: Step) => void): Step {
     return SYNTH;
   }
   if (core.cache.isDeliverable(oc)) {
-    if (req.body !== null && req.body.started) req.log.timestamp('ReqBody', core.clock.now());
     req.log.timestamp('Fetch', core.clock.now());
     return DELIVER;
   }

@@ -25,7 +25,22 @@ type StepFunction = (req: Request, resume: (step: Step) => void) => Step;
 
 /** By step number; DONE and PARKED have no function. */
 const TABLE: readonly (StepFunction | null)[] = [
-  null, null, transport, recv, lookup, hit, miss, pass, pipe, purge, synth, fetch, deliver, transmit, restart, fail,
+  null,
+  null,
+  transport,
+  recv,
+  lookup,
+  hit,
+  miss,
+  pass,
+  pipe,
+  purge,
+  synth,
+  fetch,
+  deliver,
+  transmit,
+  restart,
+  fail,
   finish,
 ];
 

@@ -16,8 +16,15 @@ export function recv(req: Request): Step {
   const ret = runState(ctx.vcl, State.recv, ctx);
   if (ret === RETURN.fail) return FAIL;
   if (ret === RETURN.vcl) return switchProgram(req);
-  if (core.params.http_gzip_support !== 0 && ret !== RETURN.pipe && ret !== RETURN.pass) normaliseEncoding(req);
-  if (ret !== RETURN.synth && !req.isHttp10 && !http.has('host') && req.esiLevel === 0 && http.method !== 'PRI') {
+  if (core.params.http_gzip_support !== 0 && ret !== RETURN.pipe && ret !== RETURN.pass)
+    normaliseEncoding(req);
+  if (
+    ret !== RETURN.synth &&
+    !req.isHttp10 &&
+    !http.has('host') &&
+    req.esiLevel === 0 &&
+    http.method !== 'PRI'
+  ) {
     // The builtin program answers 400; one that returns before it must not get further either.
     req.synthStatus = 400;
     req.synthReason = 'Bad Request';
@@ -67,8 +74,7 @@ function normaliseEncoding(req: Request): void {
 function switchProgram(req: Request): Step {
   const ref = req.ctx.nextVcl === null ? null : req.core.findProgram(req.ctx.nextVcl);
   if (ref === null) return FAIL;
-  req.useProgram(ref);
+  req.takeProgram(ref);
   req.ctx.nextVcl = null;
   return RECV;
 }
-

@@ -1,10 +1,10 @@
 // The answer to a head that cannot be a request: one line of status, then the connection closes. There is no
 // config program involved, as nothing of such a head can be trusted.
 
+import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
 import type { HeadResult } from '../http1/head-parser.ts';
-import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import type { Request } from './request.ts';
 
 /** Refuses the malformed head in buf[start, end). */

@@ -22,6 +22,7 @@ import { ObjectView } from './object-view.ts';
 import { refuseHead } from './refuse.ts';
 import type { Step } from './steps.ts';
 
+const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
 const NO_PROGRAM = null as unknown as VclProgram;
 
 export class Request implements VclRequest {
@@ -197,6 +198,18 @@ export class Request implements VclRequest {
     this.session.body = this.body;
   }
 
+  /** Tells a client that waits for it to send its body (RFC 9110 section 10.1.1). */
+  askForBody(): void {
+    if (!this.expectContinue) return;
+    this.expectContinue = false;
+    this.session.write(CONTINUE);
+  }
+
+  bodySettled(): void {
+    this.log.put(Tag.Storage, 'malloc Transient');
+    this.log.timestamp('ReqBody', this.core.clock.now());
+  }
+
   hashData(text: string): void {
     this.hashKey = `${this.hashKey}${text}\0`;
     this.log.put(Tag.Hash, text);
@@ -207,7 +220,7 @@ export class Request implements VclRequest {
     this.http.copyFrom(this.http0);
   }
 
-  useProgram(ref: ProgramRef): void {
+  takeProgram(ref: ProgramRef): void {
     this.releaseProgram();
     ref.refs++;
     this.programRef = ref;

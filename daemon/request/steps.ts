@@ -25,6 +25,21 @@ export const FAIL: Step = 15;
 export const FINISH: Step = 16;
 
 export const STEP_NAMES = [
-  'done', 'parked', 'transport', 'recv', 'lookup', 'hit', 'miss', 'pass', 'pipe', 'purge', 'synth', 'fetch',
-  'deliver', 'transmit', 'restart', 'fail', 'finish',
+  'done',
+  'parked',
+  'transport',
+  'recv',
+  'lookup',
+  'hit',
+  'miss',
+  'pass',
+  'pipe',
+  'purge',
+  'synth',
+  'fetch',
+  'deliver',
+  'transmit',
+  'restart',
+  'fail',
+  'finish',
 ] as const;

@@ -2,8 +2,8 @@
 // live on; a whole small body leaves in one write with its head, everything else through BodyWriter.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import { headSize, writeResponseHead } from '../http1/head-writer.ts';
 import { parseLength } from '../http1/framing.ts';
+import { headSize, writeResponseHead } from '../http1/head-writer.ts';
 import { answerRange } from '../http1/range.ts';
 import { BodyWriter } from './body-writer.ts';
 import { logStatus } from './deliver.ts';
@@ -22,13 +22,18 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
   let length = finished ? cache.bodyLength(oc) : declared;
   const { status } = resp;
   const bodiless = req.isHead || status < 200 || status === 204 || status === 304;
-  const gunzip = cache.isGzipped(oc) && core.params.http_gzip_support !== 0 && !req.canGzip && resp.has('content-encoding');
+  const gunzip =
+    cache.isGzipped(oc) &&
+    core.params.http_gzip_support !== 0 &&
+    !req.canGzip &&
+    resp.has('content-encoding');
   let from = 0;
   let to = Number.POSITIVE_INFINITY;
   let empty = false;
-  const range = !gunzip && length >= 0 && status === 200 && !req.isPass && core.params.http_range_support !== 0
-    ? wantedRange(req)
-    : null;
+  const range =
+    !gunzip && length >= 0 && status === 200 && !req.isPass && core.params.http_range_support !== 0
+      ? wantedRange(req)
+      : null;
   const answer = range === null ? null : answerRange(range, length);
   log.put(Tag.Filters, gunzip ? ' gunzip' : answer !== null && answer.kind !== 'whole' ? ' range' : '');
   if (gunzip) {

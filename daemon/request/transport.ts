@@ -27,10 +27,12 @@ export function transport(req: Request): Step {
   const ref = core.active;
   if (ref === null) return refuse(req, 503, 'No Program');
   core.stats.client_req++;
-  req.useProgram(ref);
+  req.takeProgram(ref);
   log.put(Tag.VCL_use, ref.name);
   logRequest(req);
   judgeConnection(req);
+  // What follows the preface is no HTTP/1: answer and close.
+  if (http.method === 'PRI') req.closeAfter('REQ_HTTP20');
   if (framing.kind === 'length' && framing.length > 0) req.attachBody(framing.length);
   else if (framing.kind === 'chunked') req.attachBody(-1);
   forwardedFor(req, session.clientIp);
@@ -72,4 +74,3 @@ function forwardedFor(req: Request, ip: string): void {
   if (former === null) http.add('X-Forwarded-For', ip, 'x-forwarded-for');
   else http.set('X-Forwarded-For', `${former}, ${ip}`);
 }
-

@@ -3,7 +3,7 @@
 import type { AdminHealth, Backend } from '../backend/backend.ts';
 import { httpDate } from '../http1/date.ts';
 import { fnmatch } from '../vcl/runtime/fnmatch.ts';
-import { jsonReply } from './cli.ts';
+import { jsonReply } from './cli-json.ts';
 import type { Reply, Worker } from './worker.ts';
 
 const HEAD = ['Backend name', 'Admin', 'Probe', 'Health', 'Last change'] as const;
@@ -59,13 +59,18 @@ function healthOf(text: string): AdminHealth | null {
 function matching(worker: Worker, pattern: string | undefined): Backend[] {
   const active = worker.programs.active?.name ?? '';
   const full = pattern === undefined ? '*.*' : pattern.includes('.') ? pattern : `${active}.${pattern}`;
-  return [...worker.programs.backends()].filter((b) => b.decl.none !== true && fnmatch(full, b.displayName, false, false, false));
+  return [...worker.programs.backends()].filter(
+    (b) => b.decl.none !== true && fnmatch(full, b.displayName, false, false, false),
+  );
 }
 
 /** Columns padded to their widest cell and three blanks, the last one unpadded. */
 function table(rows: string[][]): string {
   const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => (row[column] as string).length)));
   return rows
-    .map((row) => `${row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd((widths[i] as number) + 3))).join('')}\n`)
+    .map(
+      (row) =>
+        `${row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd((widths[i] as number) + 3))).join('')}\n`,
+    )
     .join('');
 }

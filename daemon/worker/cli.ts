@@ -2,6 +2,7 @@
 // checked the number of arguments; each handler answers with a status and a body.
 
 import { listBackends, setHealth } from './cli-backends.ts';
+import { jsonReply } from './cli-json.ts';
 import type { Reply, Worker } from './worker.ts';
 
 type Handler = (worker: Worker, args: string[], json: boolean, argv: string[]) => Reply;
@@ -9,13 +10,16 @@ type Handler = (worker: Worker, args: string[], json: boolean, argv: string[]) =
 const HANDLERS: Readonly<Record<string, Handler>> = {
   ban: (worker, args) => worker.cache.banArgs(args),
   'ban.list': (worker, _args, json, argv) =>
-    json ? jsonReply(2, argv, worker, worker.cache.banListJson()) : { status: 200, body: worker.cache.banListText() },
+    json
+      ? jsonReply(2, argv, worker, worker.cache.banListJson())
+      : { status: 200, body: worker.cache.banListText() },
   'backend.list': listBackends,
   'backend.set_health': setHealth,
   'storage.list': listStorages,
   'debug.xid': (worker, args) => {
     const next = Number(args[0] ?? '0');
-    if (!Number.isSafeInteger(next) || next < 0 || next >= 1 << 30) return { status: 106, body: 'Not a transaction id' };
+    if (!Number.isSafeInteger(next) || next < 0 || next >= 1 << 30)
+      return { status: 106, body: 'Not a transaction id' };
     worker.setNextVxid(next + 1);
     return { status: 200, body: `XID is ${next}` };
   },
@@ -30,14 +34,6 @@ export function answerCli(worker: Worker, argv: string[]): Reply {
   return handler(worker, args, json, argv);
 }
 
-/** The frame of a JSON answer: version, command, time, then the entries. */
-export function jsonReply(version: number, argv: string[], worker: Worker, entries: string): Reply {
-  const command = argv.map((a) => JSON.stringify(a)).join(', ');
-  const time = worker.clock.now().toFixed(3);
-  const body = entries === '' ? '' : `,\n  ${entries}`;
-  return { status: 200, body: `[ ${version}, [${command}], ${time}${body}\n]\n` };
-}
-
 function listStorages(worker: Worker, _args: string[], json: boolean, argv: string[]): Reply {
   const names = [...worker.storages.keys()];
   if (json) {
@@ -46,4 +42,3 @@ function listStorages(worker: Worker, _args: string[], json: boolean, argv: stri
   }
   return { status: 200, body: `Storage devices:\n${names.map((n) => `\tstorage.${n} = malloc\n`).join('')}` };
 }
-

@@ -63,7 +63,8 @@ export class ProgramTable {
     const problem = initProgram(program, this.cliContext(program));
     if (problem !== null) return problem;
     for (const backend of built.backends.values()) {
-      if (backend.decl.none !== true) worker.countersFile.addBackend(load.name, backend.vclName, backend.counters);
+      if (backend.decl.none !== true)
+        worker.countersFile.addBackend(load.name, backend.vclName, backend.counters);
     }
     const entry: ProgramEntry = {
       name: load.name,
@@ -153,4 +154,3 @@ export class ProgramTable {
     stats.n_backend = backends;
   }
 }
-

@@ -19,8 +19,8 @@ import { MainCounters, SmaCounters, WrkCounters } from '../stats/counters.ts';
 import { CountersFile } from '../stats/counters-file.ts';
 import { COUNTERS_FILE } from '../stats/counters-format.ts';
 import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
-import { compileRegex } from '../vcl/regex.ts';
 import type { VclHost } from '../vcl/context.ts';
+import { compileRegex } from '../vcl/regex.ts';
 import { answerCli } from './cli.ts';
 import { makeHost } from './host.ts';
 import { ProgramTable } from './program-table.ts';
@@ -157,7 +157,9 @@ export class Worker implements Core, AcceptorHost {
         return problem === null ? { status: 200, body: '' } : { status: 106, body: problem };
       }
       case 'vcl.use':
-        return this.programs.use(call.name) ? OK : { status: 106, body: `No configuration named ${call.name} known.` };
+        return this.programs.use(call.name)
+          ? OK
+          : { status: 106, body: `No configuration named ${call.name} known.` };
       case 'vcl.discard':
         this.programs.discard(call.name);
         return OK;

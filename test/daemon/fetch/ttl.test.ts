@@ -22,14 +22,63 @@ test.each<[string, number, [string, string][], number]>([
   ['nothing said', 200, [], 120],
   ['max-age', 200, [['Cache-Control', 'max-age=60']], 60],
   ['s-maxage first', 200, [['Cache-Control', 'max-age=60, s-maxage=10']], 10],
-  ['on a second line', 200, [['Cache-Control', 'public'], ['Cache-Control', 'MAX-AGE=7']], 7],
+  [
+    'on a second line',
+    200,
+    [
+      ['Cache-Control', 'public'],
+      ['Cache-Control', 'MAX-AGE=7'],
+    ],
+    7,
+  ],
   ['quoted', 200, [['Cache-Control', 'max-age="9"']], 9],
   ['unreadable max-age is none', 200, [['Cache-Control', 'max-age=soon']], 0],
-  ['Expires against Date', 200, [['Date', at(-1000)], ['Expires', at(-900)]], 100],
-  ['Expires with a good clock', 200, [['Date', at(0)], ['Expires', at(30)]], 30],
-  ['Expires in the past', 200, [['Date', at(0)], ['Expires', at(-30)]], 0],
-  ['Expires: 0', 200, [['Date', at(0)], ['Expires', '0']], 0],
-  ['max-age wins over Expires', 200, [['Cache-Control', 'max-age=5'], ['Expires', at(99)], ['Date', at(0)]], 5],
+  [
+    'Expires against Date',
+    200,
+    [
+      ['Date', at(-1000)],
+      ['Expires', at(-900)],
+    ],
+    100,
+  ],
+  [
+    'Expires with a good clock',
+    200,
+    [
+      ['Date', at(0)],
+      ['Expires', at(30)],
+    ],
+    30,
+  ],
+  [
+    'Expires in the past',
+    200,
+    [
+      ['Date', at(0)],
+      ['Expires', at(-30)],
+    ],
+    0,
+  ],
+  [
+    'Expires: 0',
+    200,
+    [
+      ['Date', at(0)],
+      ['Expires', '0'],
+    ],
+    0,
+  ],
+  [
+    'max-age wins over Expires',
+    200,
+    [
+      ['Cache-Control', 'max-age=5'],
+      ['Expires', at(99)],
+      ['Date', at(0)],
+    ],
+    5,
+  ],
   ['404', 404, [], 120],
   ['302 without freshness', 302, [], -1],
   ['302 with freshness', 302, [['Cache-Control', 'max-age=3']], 3],
@@ -39,7 +88,12 @@ test.each<[string, number, [string, string][], number]>([
 });
 
 test('Age has been lived already', () => {
-  expect(life(200, [['Age', '40'], ['Cache-Control', 'max-age=60']])).toEqual({ ttl: 60, grace: 10, age: 40 });
+  expect(
+    life(200, [
+      ['Age', '40'],
+      ['Cache-Control', 'max-age=60'],
+    ]),
+  ).toEqual({ ttl: 60, grace: 10, age: 40 });
 });
 
 test('stale-while-revalidate is grace', () => {
