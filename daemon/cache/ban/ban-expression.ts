@@ -1,0 +1,221 @@
+// A ban's expression: `field operator argument` joined by &&, parsed and tested against one object.
+//
+// Errors are the field's own sentences, since scripts match on them; nothing is ever half-parsed. The regular
+// expression compiler comes from outside. Awkward: a header that is absent matches != and !~ and nothing
+// else.
+
+import type { HttpMessage } from '../../http1/message.ts';
+import { duration, durationText } from './duration.ts';
+
+/** Compiles a pattern; throws an Error whose message says what is wrong with it. */
+export type CompileRegex = (pattern: string) => { test(text: string): boolean };
+
+export type BanOperator = '==' | '!=' | '~' | '!~' | '>' | '>=' | '<' | '<=';
+
+type BanTest =
+  | {
+      kind: 'text';
+      field: 'req.url' | 'obj.status' | 'req.http' | 'obj.http';
+      /** Lower-case header name of the http fields. */
+      header: string;
+      operator: BanOperator;
+      argument: string;
+      regex: { test(text: string): boolean } | null;
+    }
+  | {
+      kind: 'time';
+      field: 'obj.ttl' | 'obj.age' | 'obj.grace' | 'obj.keep';
+      operator: BanOperator;
+      /** Seconds. */
+      argument: number;
+    };
+
+export interface BanExpression {
+  tests: BanTest[];
+  /** As ban.list shows it; equal expressions have equal texts. */
+  text: string;
+  /** Whether it needs a request: such a ban is tested at lookups only. */
+  usesRequest: boolean;
+}
+
+/** What a test may look at. Times in seconds; `ttl` is what remains. */
+export interface BanSubject {
+  readonly http: HttpMessage;
+  readonly ttl: number;
+  readonly age: number;
+  readonly grace: number;
+  readonly keep: number;
+}
+
+const TEXT_OPERATORS: readonly string[] = ['==', '!=', '~', '!~'];
+const TIME_OPERATORS: readonly string[] = ['==', '!=', '>', '>=', '<', '<='];
+
+/** Parses an expression already split into words, as a command line brings it. A string is the error. */
+export function parseBan(words: readonly string[], compileRegex: CompileRegex): BanExpression | string {
+  const tests: BanTest[] = [];
+  const texts: string[] = [];
+  if (words.length === 0 || words.length % 4 !== 3) return wrongCount(words);
+  for (let i = 0; i < words.length; i += 4) {
+    const [field, operator, argument, and] = words.slice(i, i + 4) as [string, string, string, string?];
+    if (and !== undefined && and !== '&&') return `Found "${and}" expected &&`;
+    const test = parseTest(field, operator, argument, compileRegex);
+    if (typeof test === 'string') return test;
+    tests.push(test);
+    texts.push(`${field} ${operator} ${test.kind === 'time' ? durationText(test.argument) : argument}`);
+  }
+  return {
+    tests,
+    text: texts.join(' && '),
+    usesRequest: tests.some((test) => test.field === 'req.url' || test.field === 'req.http'),
+  };
+}
+
+/** Parses an expression from one text, as ban() in a config program has it. */
+export function parseBanText(text: string, compileRegex: CompileRegex): BanExpression | string {
+  const words = splitWords(text);
+  return typeof words === 'string' ? words : parseBan(words, compileRegex);
+}
+
+/** Whether all tests hold for an object; `request` is null where there is none. */
+export function banMatches(ban: BanExpression, subject: BanSubject, request: HttpMessage | null): boolean {
+  for (const test of ban.tests) {
+    if (test.kind === 'time' ? !timeHolds(test, subject) : !textHolds(test, subject, request)) return false;
+  }
+  return true;
+}
+
+function wrongCount(words: readonly string[]): string {
+  for (let i = 3; i < words.length; i += 4) {
+    if (words[i] !== '&&') return `Found "${words[i]}" expected &&`;
+  }
+  return 'Wrong number of arguments';
+}
+
+function parseTest(
+  field: string,
+  operator: string,
+  argument: string,
+  compileRegex: CompileRegex,
+): BanTest | string {
+  switch (field) {
+    case 'obj.ttl':
+    case 'obj.age':
+    case 'obj.grace':
+    case 'obj.keep': {
+      if (!TIME_OPERATORS.includes(operator)) {
+        return `expected conditional (==, !=, >, >=, < or <=) got "${operator}"`;
+      }
+      const seconds = duration(argument);
+      if (Number.isNaN(seconds)) return `expected duration <n.nn>[ms|s|m|h|d|w|y] got "${argument}"`;
+      return { kind: 'time', field, operator: operator as BanOperator, argument: seconds };
+    }
+    case 'req.url':
+    case 'obj.status':
+      return textTest(field, '', operator, argument, compileRegex);
+    default: {
+      const prefix = field.startsWith('req.http.')
+        ? 'req.http'
+        : field.startsWith('obj.http.')
+          ? 'obj.http'
+          : null;
+      if (prefix === null) return `Unknown or unsupported field "${field}"`;
+      return textTest(prefix, field.slice(9).toLowerCase(), operator, argument, compileRegex);
+    }
+  }
+}
+
+function textTest(
+  field: 'req.url' | 'obj.status' | 'req.http' | 'obj.http',
+  header: string,
+  operator: string,
+  argument: string,
+  compileRegex: CompileRegex,
+): BanTest | string {
+  if (!TEXT_OPERATORS.includes(operator)) return `expected conditional (==, !=, ~ or !~) got "${operator}"`;
+  let regex: { test(text: string): boolean } | null = null;
+  if (operator.endsWith('~')) {
+    try {
+      regex = compileRegex(argument);
+    } catch (error) {
+      return `Regex compile error: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+  return { kind: 'text', field, header, operator: operator as BanOperator, argument, regex };
+}
+
+function timeHolds(test: BanTest & { kind: 'time' }, subject: BanSubject): boolean {
+  const value =
+    test.field === 'obj.ttl'
+      ? subject.ttl
+      : test.field === 'obj.age'
+        ? subject.age
+        : test.field === 'obj.grace'
+          ? subject.grace
+          : subject.keep;
+  switch (test.operator) {
+    case '==':
+      return value === test.argument;
+    case '!=':
+      return value !== test.argument;
+    case '>':
+      return value > test.argument;
+    case '>=':
+      return value >= test.argument;
+    case '<':
+      return value < test.argument;
+    default:
+      return value <= test.argument;
+  }
+}
+
+function textHolds(
+  test: BanTest & { kind: 'text' },
+  subject: BanSubject,
+  request: HttpMessage | null,
+): boolean {
+  let value: string | null;
+  if (test.field === 'obj.status') value = String(subject.http.status);
+  else if (test.field === 'obj.http') value = subject.http.get(test.header);
+  else if (request === null) return false;
+  else value = test.field === 'req.url' ? request.url : request.get(test.header);
+  switch (test.operator) {
+    case '==':
+      return value === test.argument;
+    case '!=':
+      return value !== test.argument;
+    case '~':
+      return value !== null && test.regex?.test(value) === true;
+    default:
+      return value === null || test.regex === null || !test.regex.test(value);
+  }
+}
+
+/** Words between blanks; double quotes keep blanks, and a backslash inside them the next character. */
+function splitWords(text: string): string[] | string {
+  const words: string[] = [];
+  let at = 0;
+  for (;;) {
+    while (isBlank(text, at)) at++;
+    if (at >= text.length) return words;
+    let word = '';
+    if (text[at] === '"') {
+      at++;
+      for (; at < text.length && text[at] !== '"'; at++) {
+        if (text[at] === '\\' && at + 1 < text.length) at++;
+        word += text[at];
+      }
+      if (at >= text.length) return "Missing '\"'";
+      at++;
+    } else {
+      const start = at;
+      while (at < text.length && !isBlank(text, at)) at++;
+      word = text.slice(start, at);
+    }
+    words.push(word);
+  }
+}
+
+function isBlank(text: string, at: number): boolean {
+  const c = text.charCodeAt(at);
+  return c === 32 || (c >= 9 && c <= 13);
+}

@@ -1,0 +1,152 @@
+// The list of bans, newest first, and which of them an object still has to be tested against.
+//
+// Every object names the newest ban it was tested against and counts as a reference to it; only newer ones
+// are tested. Bans at the old end that nobody names are dropped, since no object can ever be tested against
+// them. The list never touches objects: it says whether one matches. There is always at least one ban.
+
+import type { HttpMessage } from '../../http1/message.ts';
+import { type BanExpression, type BanSubject, banMatches } from './ban-expression.ts';
+
+/** Counters of the list, by their MAIN names. */
+export interface BanCounters {
+  bans: number;
+  bans_completed: number;
+  bans_obj: number;
+  bans_req: number;
+  bans_added: number;
+  bans_deleted: number;
+  bans_tested: number;
+  bans_tests_tested: number;
+  bans_dups: number;
+}
+
+export interface Ban {
+  readonly number: number;
+  /** Epoch seconds. */
+  readonly time: number;
+  readonly expression: BanExpression;
+  refs: number;
+  /** Nothing needs to be tested against it any more. */
+  completed: boolean;
+  newer: Ban | null;
+  older: Ban | null;
+}
+
+export class BanList {
+  private readonly counters: BanCounters;
+  private readonly byNumber = new Map<number, Ban>();
+  private newest: Ban;
+  private oldest: Ban;
+  private next = 1;
+
+  constructor(now: number, counters: BanCounters) {
+    this.counters = counters;
+    const first = this.make(now, { tests: [], text: '', usesRequest: false });
+    first.completed = true;
+    counters.bans = 1;
+    counters.bans_completed = 1;
+    this.newest = first;
+    this.oldest = first;
+  }
+
+  /** Number of the newest ban: an object that names it is up to date. */
+  get current(): number {
+    return this.newest.number;
+  }
+
+  /** Adds a ban; older ones with the same expression are completed when `dups` says so. */
+  add(expression: BanExpression, now: number, dups: boolean): void {
+    const ban = this.make(now, expression);
+    ban.older = this.newest;
+    this.newest.newer = ban;
+    this.newest = ban;
+    this.counters.bans++;
+    this.counters.bans_added++;
+    if (expression.usesRequest) this.counters.bans_req++;
+    else this.counters.bans_obj++;
+    if (!dups) return;
+    for (let old: Ban | null = ban.older; old !== null; old = old.older) {
+      if (old.completed || old.expression.text !== expression.text) continue;
+      this.complete(old);
+      this.counters.bans_dups++;
+    }
+  }
+
+  /** Counts an object as up to date with the newest ban; returns the ban's number for it to keep. */
+  ref(): number {
+    this.newest.refs++;
+    return this.newest.number;
+  }
+
+  unref(number: number): void {
+    const ban = this.byNumber.get(number);
+    if (ban !== undefined) ban.refs--;
+  }
+
+  /** Whether a ban newer than `from` matches. `request` null tests only bans that need none, and then the
+   * object is up to date only when `lastComplete` is true. */
+  matches(from: number, subject: () => BanSubject, request: HttpMessage | null): boolean {
+    this.lastComplete = true;
+    if (from === this.newest.number) return false;
+    let what: BanSubject | null = null;
+    for (let ban: Ban | null = this.newest; ban !== null && ban.number !== from; ban = ban.older) {
+      if (ban.completed) continue;
+      if (request === null && ban.expression.usesRequest) {
+        this.lastComplete = false;
+        continue;
+      }
+      what ??= subject();
+      this.counters.bans_tested++;
+      this.counters.bans_tests_tested += ban.expression.tests.length;
+      if (banMatches(ban.expression, what, request)) return true;
+    }
+    return false;
+  }
+
+  /** Whether the last call of matches() could test all it should. */
+  lastComplete = true;
+
+  /** Drops bans at the old end that no object names. */
+  dropTail(): number {
+    let dropped = 0;
+    while (this.oldest !== this.newest && this.oldest.refs === 0) {
+      const ban = this.oldest;
+      if (ban.completed) this.counters.bans_completed--;
+      if (ban.expression.usesRequest) this.counters.bans_req--;
+      else if (ban.expression.tests.length > 0) this.counters.bans_obj--;
+      this.counters.bans--;
+      this.counters.bans_deleted++;
+      this.byNumber.delete(ban.number);
+      this.oldest = ban.newer as Ban;
+      this.oldest.older = null;
+      dropped++;
+    }
+    return dropped;
+  }
+
+  /** Marks a ban as done with: the lurker does so when every object was tested against it. */
+  complete(ban: Ban): void {
+    if (ban.completed) return;
+    ban.completed = true;
+    this.counters.bans_completed++;
+  }
+
+  /** Newest first. */
+  *[Symbol.iterator](): IterableIterator<Ban> {
+    for (let ban: Ban | null = this.newest; ban !== null; ban = ban.older) yield ban;
+  }
+
+  private make(time: number, expression: BanExpression): Ban {
+    const ban: Ban = {
+      number: this.next++,
+      time,
+      expression,
+      refs: 0,
+      completed: false,
+      newer: null,
+      older: null,
+    };
+    this.byNumber.set(ban.number, ban);
+    return ban;
+  }
+}

@@ -1,0 +1,27 @@
+// Durations as ban expressions write them: "1.5h". Parsed strictly; shown in the largest unit of which they
+// are a whole number, as the field lists them.
+
+const UNITS: ReadonlyMap<string, number> = new Map([
+  ['ms', 0.001],
+  ['s', 1],
+  ['m', 60],
+  ['h', 3600],
+  ['d', 86400],
+  ['w', 604800],
+  ['y', 31536000],
+]);
+
+/** Seconds; NaN when the text is no duration. */
+export function duration(text: string): number {
+  const parts = /^(-?(?:\d+\.?\d*|\.\d+))\s*(ms|[smhdwy])$/.exec(text);
+  if (parts === null) return Number.NaN;
+  return Number(parts[1]) * (UNITS.get(parts[2] as string) as number);
+}
+
+export function durationText(seconds: number): string {
+  for (const unit of ['y', 'w', 'd', 'h', 'm'] as const) {
+    const size = UNITS.get(unit) as number;
+    if (seconds >= size && seconds % size === 0) return `${seconds / size}${unit}`;
+  }
+  return Number.isInteger(seconds) ? `${seconds}s` : `${seconds.toFixed(3)}s`;
+}

@@ -1,0 +1,37 @@
+// The counters the cache moves itself, by their MAIN names. What became of a lookup, of a wait and of a purge
+// is counted by the request state machine, which knows.
+
+import type { BanCounters } from './ban/ban-list.ts';
+
+export interface CacheCounters extends BanCounters {
+  n_object: number;
+  n_objectcore: number;
+  n_objecthead: number;
+  n_expired: number;
+  n_lru_nuked: number;
+  n_lru_moved: number;
+  n_lru_limited: number;
+  bans_obj_killed: number;
+}
+
+export function newCacheCounters(): CacheCounters {
+  return {
+    n_object: 0,
+    n_objectcore: 0,
+    n_objecthead: 0,
+    n_expired: 0,
+    n_lru_nuked: 0,
+    n_lru_moved: 0,
+    n_lru_limited: 0,
+    bans: 0,
+    bans_completed: 0,
+    bans_obj: 0,
+    bans_req: 0,
+    bans_added: 0,
+    bans_deleted: 0,
+    bans_tested: 0,
+    bans_tests_tested: 0,
+    bans_obj_killed: 0,
+    bans_dups: 0,
+  };
+}

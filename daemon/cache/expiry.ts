@@ -1,0 +1,108 @@
+// When objects die: a 4-ary heap of objcore handles, ordered by the end of ttl + grace + keep.
+//
+// Ends are kept as 32-bit sixteenths of a second since the cache's epoch, rounded up: an object may stay a
+// sixteenth too long, which nobody sees, because lookups compare the exact times. Never frees an object;
+// ends beyond eight years are brought to eight years and looked at again then.
+
+import { HEAP_POS, type Oc } from './objcore.ts';
+import type { Rows } from './rows.ts';
+
+const BLOCK_SHIFT = 14;
+const BLOCK = 1 << BLOCK_SHIFT;
+const MASK = BLOCK - 1;
+const TICKS = 16;
+const LAST_TICK = 2 ** 32 - 1;
+
+export class Expiry {
+  private readonly objcores: Rows;
+  private readonly epoch: number;
+  // Pairs of handle and tick, in blocks: growing never copies.
+  private readonly blocks: Uint32Array[] = [];
+  private length = 0;
+
+  /** `epoch`: point in time before all ends. */
+  constructor(objcores: Rows, epoch: number) {
+    this.objcores = objcores;
+    this.epoch = epoch;
+  }
+
+  get size(): number {
+    return this.length;
+  }
+
+  /** Adds an object, or moves it when its end has changed. `end` in epoch seconds. */
+  set(oc: Oc, end: number): void {
+    const tick = Math.max(0, Math.min(LAST_TICK, Math.ceil((end - this.epoch) * TICKS)));
+    let at = this.objcores.get(oc, HEAP_POS) - 1;
+    if (at < 0) {
+      at = this.length++;
+      if (at >>> BLOCK_SHIFT >= this.blocks.length) {
+        this.blocks.push(new Uint32Array(new SharedArrayBuffer(BLOCK * 8)));
+      }
+    }
+    this.settle(at, oc, tick);
+  }
+
+  remove(oc: Oc): void {
+    const at = this.objcores.get(oc, HEAP_POS) - 1;
+    if (at < 0) return;
+    this.objcores.set(oc, HEAP_POS, 0);
+    const last = --this.length;
+    if (at === last) return;
+    this.settle(at, this.ocAt(last), this.tickAt(last));
+  }
+
+  /** The object that dies first; 0 when there is none. */
+  first(): Oc {
+    return this.length === 0 ? 0 : this.ocAt(0);
+  }
+
+  /** When the first object dies, in epoch seconds; infinity when there is none. */
+  firstEnd(): number {
+    return this.length === 0 ? Number.POSITIVE_INFINITY : this.epoch + this.tickAt(0) / TICKS;
+  }
+
+  private ocAt(at: number): Oc {
+    return (this.blocks[at >>> BLOCK_SHIFT] as Uint32Array)[(at & MASK) * 2] as number;
+  }
+
+  private tickAt(at: number): number {
+    return (this.blocks[at >>> BLOCK_SHIFT] as Uint32Array)[(at & MASK) * 2 + 1] as number;
+  }
+
+  private put(at: number, oc: Oc, tick: number): void {
+    const block = this.blocks[at >>> BLOCK_SHIFT] as Uint32Array;
+    block[(at & MASK) * 2] = oc;
+    block[(at & MASK) * 2 + 1] = tick;
+    this.objcores.set(oc, HEAP_POS, at + 1);
+  }
+
+  /** Finds the place for an entry, starting from the gap at `at`. */
+  private settle(start: number, oc: Oc, tick: number): void {
+    let at = start;
+    while (at > 0) {
+      const parent = (at - 1) >>> 2;
+      const parentTick = this.tickAt(parent);
+      if (parentTick <= tick) break;
+      this.put(at, this.ocAt(parent), parentTick);
+      at = parent;
+    }
+    for (;;) {
+      const from = at * 4 + 1;
+      if (from >= this.length) break;
+      let least = from;
+      let leastTick = this.tickAt(from);
+      for (let child = from + 1; child < from + 4 && child < this.length; child++) {
+        const childTick = this.tickAt(child);
+        if (childTick < leastTick) {
+          least = child;
+          leastTick = childTick;
+        }
+      }
+      if (leastTick >= tick) break;
+      this.put(at, this.ocAt(least), leastTick);
+      at = least;
+    }
+    this.put(at, oc, tick);
+  }
+}

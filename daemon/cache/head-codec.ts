@@ -1,0 +1,135 @@
+// How a response head lies in storage: a table of line lengths, the wire bytes, and the variant's key.
+//
+// The wire bytes ("HTTP/1.1 200 OK" CRLF, each field line CRLF, no empty line) can be copied into a response
+// as they are; the table lets a head become an HttpMessage again with one string and its slices. Never checks
+// what it stores: heads come from the fetch, validated. Lines of 64 KiB and more do not fit the table.
+
+import type { HttpMessage } from '../http1/message.ts';
+import { fieldName, fieldNumber } from './known-fields.ts';
+import type { ChunkBytes } from './storage/slab.ts';
+import { type VaryKey, varyBytes, writeVary } from './vary.ts';
+
+// Fixed part, 16-bit each: fields, status, protocol length, reason length; then the wire bytes' length and
+// the unpacked length of a gzipped body plus one (32 each).
+const FIXED = 16;
+const ENTRY = 4;
+
+/** Bytes of the encoded head; -1 when it cannot be encoded. */
+export function headBytes(msg: HttpMessage, vary: VaryKey | null): number {
+  let bytes = FIXED + msg.n * ENTRY + startLineLength(msg) + 2;
+  for (let i = 0; i < msg.n; i++) {
+    const length = (msg.lines[i] as string).length;
+    if (length > 0xffff) return -1;
+    bytes += length + 2;
+  }
+  if (msg.n > 0xffff || msg.reason.length > 0xffff || msg.proto.length > 0xffff) return -1;
+  return vary === null ? bytes : bytes + varyBytes(vary);
+}
+
+/** Writes the head at `start`; returns the position after it. */
+export function writeHead(msg: HttpMessage, vary: VaryKey | null, to: ChunkBytes, start: number): number {
+  const table = start + FIXED;
+  const wire = table + msg.n * ENTRY;
+  let at = wire;
+  const startLine = `${msg.proto} ${msg.status} ${msg.reason}\r\n`;
+  at += to.latin1Write(startLine, at, startLine.length);
+  for (let i = 0; i < msg.n; i++) {
+    const line = msg.lines[i] as string;
+    const key = msg.keys[i] as string;
+    to.writeUInt16LE(line.length, table + i * ENTRY);
+    to[table + i * ENTRY + 2] = Math.min(key.length, 255);
+    to[table + i * ENTRY + 3] = fieldNumber(key);
+    at += to.latin1Write(line, at, line.length);
+    to[at++] = 13;
+    to[at++] = 10;
+  }
+  to.writeUInt16LE(msg.n, start);
+  to.writeUInt16LE(msg.status, start + 2);
+  to.writeUInt16LE(msg.proto.length, start + 4);
+  to.writeUInt16LE(msg.reason.length, start + 6);
+  to.writeUInt32LE(at - wire, start + 8);
+  to.writeUInt32LE(0, start + 12);
+  if (vary !== null) {
+    writeVary(vary, to, at);
+    at += varyBytes(vary);
+  }
+  return at;
+}
+
+/** Decodes the head at `start` into a message, which keeps its kind and log. */
+export function readHead(from: ChunkBytes, start: number, into: HttpMessage): void {
+  const n = word16(from, start);
+  const status = word16(from, start + 2);
+  const protoLength = word16(from, start + 4);
+  const reasonLength = word16(from, start + 6);
+  const table = start + FIXED;
+  const wire = table + n * ENTRY;
+  const text = from.latin1Slice(wire, wire + word32(from, start + 8));
+  let at = protoLength + 1 + digits(status) + 1;
+  into.method = '';
+  into.url = '';
+  into.proto = protoLength === 8 && text.startsWith('HTTP/1.1') ? 'HTTP/1.1' : text.slice(0, protoLength);
+  into.status = status;
+  into.reason = status === 200 && reasonLength === 2 ? 'OK' : text.slice(at, at + reasonLength);
+  at += reasonLength + 2;
+  const keys = into.keys;
+  const lines = into.lines;
+  for (let i = 0; i < n; i++) {
+    const entry = table + i * ENTRY;
+    const length = word16(from, entry);
+    const number = from[entry + 3] as number;
+    const line = text.slice(at, at + length);
+    lines[i] = line;
+    keys[i] = number !== 0 ? fieldName(number) : unknownKey(line, from[entry + 2] as number);
+    at += length + 2;
+  }
+  into.n = n;
+}
+
+/** Where the wire bytes of the head at `start` are. */
+export function wireStart(from: ChunkBytes, start: number): number {
+  return start + FIXED + word16(from, start) * ENTRY;
+}
+
+export function wireLength(from: ChunkBytes, start: number): number {
+  return word32(from, start + 8);
+}
+
+/** Where the variant's key of the head at `start` is; there is one only when the object says so. */
+export function varyStart(from: ChunkBytes, start: number): number {
+  return wireStart(from, start) + wireLength(from, start);
+}
+
+/** Unpacked length of a gzipped body; -1 when it is not known (or is beyond 32 bits). */
+export function gunzippedLength(from: ChunkBytes, start: number): number {
+  return word32(from, start + 12) - 1;
+}
+
+export function setGunzippedLength(to: ChunkBytes, start: number, length: number): void {
+  to.writeUInt32LE(length < 0xffffffff ? length + 1 : 0, start + 12);
+}
+
+export function statusOf(from: ChunkBytes, start: number): number {
+  return word16(from, start + 2);
+}
+
+function startLineLength(msg: HttpMessage): number {
+  return msg.proto.length + 1 + digits(msg.status) + 1 + msg.reason.length;
+}
+
+function digits(status: number): number {
+  return status > 99 && status < 1000 ? 3 : String(status).length;
+}
+
+/** Key lengths from 255 on are not in the table: the colon tells. */
+function unknownKey(line: string, length: number): string {
+  return line.slice(0, length < 255 ? length : line.indexOf(':')).toLowerCase();
+}
+
+function word16(from: ChunkBytes, at: number): number {
+  return (from[at] as number) | ((from[at + 1] as number) << 8);
+}
+
+function word32(from: ChunkBytes, at: number): number {
+  return (word16(from, at) | (word16(from, at + 2) << 16)) >>> 0;
+}

@@ -1,0 +1,193 @@
+// From a lookup key to its objhead: an extendible hash table of small open-addressing segments.
+//
+// Segments split one at a time, so that the table grows to millions of keys without one long step. The bytes
+// of every key are kept and compared: two keys never share an objhead. Awkward: keys that are no bytes or
+// are longer than MAX_KEY are first reduced to a digest, and the reduced form counts as the key.
+
+import { createHash } from 'node:crypto';
+import { KeyHash } from './key-hash.ts';
+import { Rows } from './rows.ts';
+import { Slab } from './storage/slab.ts';
+
+/** Objhead handle: a row number, 0 is none. */
+export type Oh = number;
+
+const HASH_LO = 0;
+const HASH_HI = 1;
+const KEY_BLOCK = 2;
+const KEY_LENGTH = 3;
+/** First objcore of the key. */
+const FIRST = 4;
+const OBJHEAD_WORDS = 6;
+
+const SEGMENT_SHIFT = 11;
+const SEGMENT_SLOTS = 1 << SEGMENT_SHIFT;
+const SEGMENT_MASK = SEGMENT_SLOTS - 1;
+const SEGMENT_FULL = Math.floor(SEGMENT_SLOTS * 0.85);
+const MAX_KEY = 8192;
+
+interface Segment {
+  /** Pairs: low half of the hash, objhead (0 is an empty slot). */
+  readonly slots: Int32Array;
+  used: number;
+  /** How many bits of the high half all keys of this segment share. */
+  depth: number;
+}
+
+export class KeyIndex {
+  private readonly rows = new Rows(OBJHEAD_WORDS);
+  private readonly keys = new Slab(0);
+  private readonly hash: KeyHash;
+  private directory: Segment[] = [newSegment(0)];
+  private depth = 0;
+
+  constructor(seed0: number, seed1: number) {
+    this.hash = new KeyHash(seed0, seed1);
+  }
+
+  /** Number of objheads. */
+  get count(): number {
+    return this.rows.count;
+  }
+
+  /** Bytes of memory the keys take. */
+  get keyBytes(): number {
+    return this.keys.resident;
+  }
+
+  /** The objhead of `key`, or 0. */
+  find(key: string): Oh {
+    const stored = storedForm(key);
+    this.hash.hash(stored);
+    return this.probe(stored);
+  }
+
+  /** The objhead of `key`, made when there is none. */
+  findOrAdd(key: string): Oh {
+    const stored = storedForm(key);
+    this.hash.hash(stored);
+    const found = this.probe(stored);
+    return found !== 0 ? found : this.add(stored);
+  }
+
+  /** Takes an objhead without objects out of the index. */
+  remove(oh: Oh): void {
+    const lo = this.rows.get(oh, HASH_LO);
+    const segment = this.segment(this.rows.get(oh, HASH_HI));
+    const slots = segment.slots;
+    let slot = lo & SEGMENT_MASK;
+    while (slots[slot * 2 + 1] !== oh) slot = (slot + 1) & SEGMENT_MASK;
+    segment.used--;
+    // Backward shift: an entry moves into the gap unless that would put it before its home slot.
+    for (let next = (slot + 1) & SEGMENT_MASK; ; next = (next + 1) & SEGMENT_MASK) {
+      const moved = slots[next * 2 + 1] as number;
+      if (moved === 0) break;
+      const home = (slots[next * 2] as number) & SEGMENT_MASK;
+      if (((next - home) & SEGMENT_MASK) < ((next - slot) & SEGMENT_MASK)) continue;
+      slots[slot * 2] = slots[next * 2] as number;
+      slots[slot * 2 + 1] = moved;
+      slot = next;
+    }
+    slots[slot * 2 + 1] = 0;
+    const block = this.rows.get(oh, KEY_BLOCK) >>> 0;
+    if (block !== 0) this.keys.free(block);
+    this.rows.give(oh);
+  }
+
+  first(oh: Oh): number {
+    return this.rows.get(oh, FIRST);
+  }
+
+  setFirst(oh: Oh, oc: number): void {
+    this.rows.set(oh, FIRST, oc);
+  }
+
+  private segment(hi: number): Segment {
+    return this.directory[this.depth === 0 ? 0 : hi >>> (32 - this.depth)] as Segment;
+  }
+
+  private probe(key: string): Oh {
+    const lo = this.hash.lo;
+    const hi = this.hash.hi;
+    const slots = this.segment(hi).slots;
+    for (let slot = lo & SEGMENT_MASK; ; slot = (slot + 1) & SEGMENT_MASK) {
+      const oh = slots[slot * 2 + 1] as number;
+      if (oh === 0) return 0;
+      if (slots[slot * 2] === lo && this.rows.get(oh, HASH_HI) === hi && this.sameKey(oh, key)) return oh;
+    }
+  }
+
+  private sameKey(oh: Oh, key: string): boolean {
+    const length = key.length;
+    if (this.rows.get(oh, KEY_LENGTH) !== length) return false;
+    if (length === 0) return true;
+    const block = this.rows.get(oh, KEY_BLOCK) >>> 0;
+    const bytes = this.keys.chunk(block);
+    const at = this.keys.offset(block);
+    for (let i = 0; i < length; i++) if (bytes[at + i] !== key.charCodeAt(i)) return false;
+    return true;
+  }
+
+  private add(key: string): Oh {
+    const { lo, hi } = this.hash;
+    let segment = this.segment(hi);
+    while (segment.used >= SEGMENT_FULL) {
+      this.split(segment, hi);
+      segment = this.segment(hi);
+    }
+    const oh = this.rows.take();
+    this.rows.set(oh, HASH_LO, lo);
+    this.rows.set(oh, HASH_HI, hi);
+    this.rows.set(oh, KEY_LENGTH, key.length);
+    if (key.length > 0) {
+      const block = this.keys.alloc(key.length);
+      this.rows.set(oh, KEY_BLOCK, block);
+      this.keys.chunk(block).latin1Write(key, this.keys.offset(block), key.length);
+    }
+    insert(segment, lo, oh);
+    return oh;
+  }
+
+  private split(segment: Segment, hi: number): void {
+    if (segment.depth === this.depth) {
+      this.directory = this.directory.flatMap((entry) => [entry, entry]);
+      this.depth++;
+    }
+    const depth = segment.depth + 1;
+    const halves = [newSegment(depth), newSegment(depth)] as const;
+    for (let slot = 0; slot < SEGMENT_SLOTS; slot++) {
+      const oh = segment.slots[slot * 2 + 1] as number;
+      if (oh === 0) continue;
+      const upper = (this.rows.get(oh, HASH_HI) >>> (32 - depth)) & 1;
+      insert(halves[upper as 0 | 1], segment.slots[slot * 2] as number, oh);
+    }
+    const span = 2 ** (this.depth - segment.depth);
+    const start = Math.floor((hi >>> (32 - this.depth)) / span) * span;
+    this.directory.fill(halves[0], start, start + span / 2);
+    this.directory.fill(halves[1], start + span / 2, start + span);
+  }
+}
+
+function newSegment(depth: number): Segment {
+  return { slots: new Int32Array(new SharedArrayBuffer(SEGMENT_SLOTS * 8)), used: 0, depth };
+}
+
+function insert(segment: Segment, lo: number, oh: Oh): void {
+  let slot = lo & SEGMENT_MASK;
+  while (segment.slots[slot * 2 + 1] !== 0) slot = (slot + 1) & SEGMENT_MASK;
+  segment.slots[slot * 2] = lo;
+  segment.slots[slot * 2 + 1] = oh;
+  segment.used++;
+}
+
+/** The key as it is stored: itself, or a digest that no ordinary key can equal by accident. */
+function storedForm(key: string): string {
+  if (key.length <= MAX_KEY && isBytes(key)) return key;
+  return `sha256 ${createHash('sha256').update(key, 'utf16le').digest('base64')}`;
+}
+
+function isBytes(key: string): boolean {
+  let all = 0;
+  for (let i = 0; i < key.length; i++) all |= key.charCodeAt(i);
+  return all < 256;
+}

@@ -1,0 +1,88 @@
+// The layout of an objcore row: everything the cache knows of one object, beside its bytes in storage.
+// Positions, flags and states only; who may change what is the business of the modules that use them.
+
+/** Objcore handle: a row number, 0 is none. */
+export type Oc = number;
+
+/** Doubles of the row. Times in seconds, sizes in bytes. */
+export const T_ORIGIN = 0;
+export const TTL = 1;
+export const GRACE = 2;
+export const KEEP = 3;
+/** Body bytes stored so far, consumed ones of a private object included. */
+export const BODY_LENGTH = 4;
+
+/** Words of the row, after the doubles. */
+export const OBJHEAD = 10;
+/** Flags, state and storage number. */
+export const META = 11;
+export const REFS = 12;
+export const HITS = 13;
+export const VXID = 14;
+/** Block that holds the encoded head, and where in it the body starts (0: it does not). */
+export const HEAD_BLOCK = 15;
+export const INLINE_AT = 16;
+/** First extent of the body beyond the head's block. */
+export const EXTENT = 17;
+export const LRU_PREV = 18;
+export const LRU_NEXT = 19;
+/** Seconds since the cache's epoch at the last move to the young end. */
+export const LRU_TIME = 20;
+/** Position in the expiry heap plus one; 0 is not in it. */
+export const HEAP_POS = 21;
+/** Neighbours among the objects of one key. */
+export const KEY_PREV = 22;
+export const KEY_NEXT = 23;
+/** Number of the newest ban this object was tested against. */
+export const BAN = 24;
+/** Kept for the surrogate-key index. */
+export const SURROGATE = 25;
+export const OBJCORE_WORDS = 26;
+
+/** Flags the fetch sets through setAttributes. */
+export const OF_HIT_MISS = 1 << 0;
+export const OF_HIT_PASS = 1 << 1;
+export const OF_GZIPPED = 1 << 2;
+export const OF_CHG_GZIP = 1 << 3;
+export const OF_ESI = 1 << 4;
+export const OF_IMS_CANDIDATE = 1 << 5;
+export const OF_UNCACHEABLE = 1 << 6;
+/** What setAttributes may change. */
+export const OF_ATTRIBUTES = (1 << 8) - 1;
+/** Flags of the cache itself. */
+export const OF_PRIVATE = 1 << 8;
+/** No longer found by lookups; lives until its last reference goes. */
+export const OF_DYING = 1 << 9;
+export const OF_HAS_VARY = 1 << 10;
+export const OF_IN_LRU = 1 << 11;
+/** Blocks may be larger than their bytes: to be shortened once nobody reads. */
+export const OF_TRIM = 1 << 13;
+/** The index holds one of the references. */
+export const OF_INDEXED = 1 << 12;
+
+const STATE_SHIFT = 16;
+const STORAGE_SHIFT = 20;
+
+/** Life of an object: busy, then stream (the head is visible, hits attach), then finished or failed. */
+export const STATE_BUSY = 1;
+export const STATE_STREAM = 2;
+export const STATE_FINISHED = 3;
+export const STATE_FAILED = 4;
+export type OcState = typeof STATE_BUSY | typeof STATE_STREAM | typeof STATE_FINISHED | typeof STATE_FAILED;
+
+export function stateIn(meta: number): OcState {
+  return ((meta >>> STATE_SHIFT) & 15) as OcState;
+}
+
+export function withState(meta: number, state: OcState): number {
+  return (meta & ~(15 << STATE_SHIFT)) | (state << STATE_SHIFT);
+}
+
+/** Number of the storage; meaningful once a head is stored. */
+export function storageIn(meta: number): number {
+  return meta >>> STORAGE_SHIFT;
+}
+
+export function withStorage(meta: number, storage: number): number {
+  return (meta & ((1 << STORAGE_SHIFT) - 1)) | (storage << STORAGE_SHIFT);
+}

@@ -1,0 +1,255 @@
+// The bytes of objects: heads and bodies in the stevedores' memory, named by objcore handles.
+//
+// Makes room by evicting the least recently used objects that nobody reads, at most so many for one object.
+// Knows nothing of keys and lookups: what an eviction means for the index is the owner's `evict`. Awkward: a
+// body in transit to its only reader is given back while it is written; a shared one never is.
+
+import type { HttpMessage } from '../http1/message.ts';
+import type { StorageSpec } from '../link.ts';
+import type { CacheCounters } from './counters.ts';
+import { headBytes, readHead, varyStart, writeHead } from './head-codec.ts';
+import { Live } from './live.ts';
+import {
+  BODY_LENGTH,
+  EXTENT,
+  HEAD_BLOCK,
+  INLINE_AT,
+  META,
+  type Oc,
+  OF_HAS_VARY,
+  OF_HIT_MISS,
+  OF_HIT_PASS,
+  OF_PRIVATE,
+  REFS,
+  storageIn,
+  withStorage,
+} from './objcore.ts';
+import type { Rows } from './rows.ts';
+import { appendBody, BodyCursor, consumeBody, freeBody, trimBody } from './storage/body.ts';
+import type { ChunkBytes } from './storage/slab.ts';
+import { makeStevedores, type Stevedore, TRANSIENT } from './storage/stevedore.ts';
+import type { VaryKey } from './vary.ts';
+
+/** Bodies up to this size are put behind their head, in one block. */
+const INLINE_MAX = 32 * 1024;
+/** Objects in use that one search for a victim passes over. */
+const VICTIM_SEARCH = 200;
+
+export class ObjectStore {
+  readonly rows: Rows;
+  readonly stevedores: Stevedore[];
+  /** By handle, while the object is being made or is private. */
+  readonly live = new Map<Oc, Live>();
+  private readonly counters: CacheCounters;
+  private readonly evict: (oc: Oc) => void;
+  private readonly nukeLimit: () => number;
+  private turn = 0;
+  private readonly cursors: { oc: Oc; cursor: BodyCursor }[];
+
+  constructor(o: {
+    rows: Rows;
+    storages: readonly StorageSpec[];
+    counters: CacheCounters;
+    nukeLimit: () => number;
+    evict: (oc: Oc) => void;
+  }) {
+    this.rows = o.rows;
+    this.stevedores = makeStevedores(o.storages, o.rows);
+    this.counters = o.counters;
+    this.nukeLimit = o.nukeLimit;
+    this.evict = o.evict;
+    this.cursors = Array.from({ length: 64 }, () => ({ oc: 0, cursor: new BodyCursor() }));
+  }
+
+  /** The storage of that name; for null each but Transient in turn. Null when there is no such name. */
+  pick(name: string | null): number | null {
+    if (name !== null) {
+      const at = this.stevedores.findIndex((stevedore) => stevedore.name === name);
+      return at < 0 ? null : at;
+    }
+    for (let tries = this.stevedores.length; tries > 0; tries--) {
+      this.turn = (this.turn + 1) % this.stevedores.length;
+      if ((this.stevedores[this.turn] as Stevedore).name !== TRANSIENT) return this.turn;
+    }
+    return 0;
+  }
+
+  stevedoreOf(oc: Oc): Stevedore {
+    return this.stevedores[storageIn(this.rows.get(oc, META))] as Stevedore;
+  }
+
+  storeHead(oc: Oc, storage: string | null, msg: HttpMessage, vary: VaryKey | null): boolean {
+    const bytes = headBytes(msg, vary);
+    const number = this.pick(storage);
+    if (bytes < 0 || number === null) return false;
+    this.freeBytes(oc);
+    const live = this.liveOf(oc);
+    const declared = msg.get('content-length');
+    live.expected = declared !== null && /^\d{1,15}$/.test(declared) ? Number(declared) : -1;
+    const { rows } = this;
+    rows.set(oc, META, withStorage(rows.get(oc, META), number) & ~OF_HAS_VARY);
+    const slab = (this.stevedores[number] as Stevedore).slab;
+    const inline = live.expected > 0 && bytes + live.expected <= Math.min(INLINE_MAX, slab.classes.pageSize);
+    let block = inline ? this.room(oc, live, bytes + live.expected, bytes + live.expected) : 0;
+    const whole = block !== 0;
+    if (!whole) block = this.room(oc, live, bytes, bytes);
+    if (block === 0) return false;
+    const at = slab.offset(block);
+    writeHead(msg, vary, slab.chunk(block), at);
+    rows.set(oc, HEAD_BLOCK, block);
+    rows.set(oc, INLINE_AT, whole ? bytes : 0);
+    if (vary !== null) rows.set(oc, META, rows.get(oc, META) | OF_HAS_VARY);
+    this.counters.n_object++;
+    return true;
+  }
+
+  append(oc: Oc, buf: Uint8Array, start: number, end: number): boolean {
+    const live = this.liveOf(oc);
+    const { slab } = this.stevedoreOf(oc);
+    // What can never fit must not push out everything else first.
+    if (slab.size !== 0 && !this.inTransitOnly(oc) && Math.max(live.expected, end - start) > slab.size)
+      return false;
+    const room = (wanted: number, least: number): number => this.room(oc, live, wanted, least);
+    const stored = appendBody(this.rows, slab, oc, live, buf, start, end, room);
+    live.notify();
+    return stored;
+  }
+
+  /** Whether the body is for one reader, so that what was read can go. */
+  inTransitOnly(oc: Oc): boolean {
+    return (this.rows.get(oc, META) & (OF_PRIVATE | OF_HIT_MISS | OF_HIT_PASS)) !== 0;
+  }
+
+  consume(oc: Oc, upTo: number): void {
+    const live = this.live.get(oc);
+    if (live === undefined || !this.inTransitOnly(oc)) return;
+    this.forgetCursor(oc);
+    consumeBody(this.rows, this.stevedoreOf(oc).slab, oc, live, upTo);
+    live.onConsume?.();
+  }
+
+  trim(oc: Oc): void {
+    if (this.rows.get(oc, HEAD_BLOCK) === 0) return;
+    this.forgetCursor(oc);
+    trimBody(this.rows, this.stevedoreOf(oc).slab, oc);
+  }
+
+  hasHead(oc: Oc): boolean {
+    return this.rows.get(oc, HEAD_BLOCK) !== 0;
+  }
+
+  head(oc: Oc, into: HttpMessage): void {
+    const block = this.rows.get(oc, HEAD_BLOCK) >>> 0;
+    const { slab } = this.stevedoreOf(oc);
+    readHead(slab.chunk(block), slab.offset(block), into);
+  }
+
+  /** Memory that holds the encoded head, from headAt(oc) on. */
+  headChunk(oc: Oc): ChunkBytes {
+    return this.stevedoreOf(oc).slab.chunk(this.rows.get(oc, HEAD_BLOCK) >>> 0);
+  }
+
+  headAt(oc: Oc): number {
+    return this.stevedoreOf(oc).slab.offset(this.rows.get(oc, HEAD_BLOCK) >>> 0);
+  }
+
+  /** Position of the variant's key in headChunk(oc). */
+  varyAt(oc: Oc): number {
+    return varyStart(this.headChunk(oc), this.headAt(oc));
+  }
+
+  copyBody(oc: Oc, from: number, dst: Uint8Array, dstAt: number, max: number): number {
+    const cursor = this.cursorFor(oc);
+    const { slab } = this.stevedoreOf(oc);
+    const base = this.live.get(oc)?.base ?? 0;
+    cursor.at = from;
+    let copied = 0;
+    while (copied < max) {
+      const count = cursor.locate(this.rows, slab, oc, base, max - copied);
+      if (count === 0) break;
+      const at = cursor.from;
+      dst.set((cursor.chunk as ChunkBytes).subarray(at, at + count), dstAt + copied);
+      cursor.at += count;
+      copied += count;
+    }
+    return copied;
+  }
+
+  /** A view of stored body bytes from `from` on, at most `max`; empty when there are none (yet). */
+  slice(oc: Oc, from: number, max: number): Buffer {
+    const cursor = this.cursorFor(oc);
+    cursor.at = from;
+    const base = this.live.get(oc)?.base ?? 0;
+    const count = cursor.locate(this.rows, this.stevedoreOf(oc).slab, oc, base, max);
+    if (count === 0) return EMPTY;
+    return (cursor.chunk as ChunkBytes).subarray(cursor.from, cursor.from + count);
+  }
+
+  liveOf(oc: Oc): Live {
+    let live = this.live.get(oc);
+    if (live === undefined) {
+      live = new Live(this.nukeLimit());
+      this.live.set(oc, live);
+    }
+    return live;
+  }
+
+  /** Gives the object's memory back; the handle stays. */
+  freeBytes(oc: Oc): void {
+    const { rows } = this;
+    this.forgetCursor(oc);
+    const block = rows.get(oc, HEAD_BLOCK) >>> 0;
+    if (block === 0) return;
+    const { slab } = this.stevedoreOf(oc);
+    freeBody(rows, slab, oc);
+    slab.free(block);
+    rows.set(oc, HEAD_BLOCK, 0);
+    rows.set(oc, INLINE_AT, 0);
+    rows.set(oc, EXTENT, 0);
+    rows.setDouble(oc, BODY_LENGTH, 0);
+    const live = this.live.get(oc);
+    if (live !== undefined) {
+      live.tail = 0;
+      live.base = 0;
+    }
+    this.counters.n_object--;
+  }
+
+  /** A block of `wanted` bytes, or of less but at least `least`, evicting when the storage is full. */
+  private room(oc: Oc, live: Live, wanted: number, least: number): number {
+    const { slab, lru } = this.stevedoreOf(oc);
+    for (;;) {
+      const block = slab.alloc(wanted, least);
+      if (block !== 0) return block;
+      if (live.nukesLeft <= 0) {
+        this.counters.n_lru_limited++;
+        return 0;
+      }
+      let victim = lru.oldest;
+      for (let i = 0; victim !== 0 && i < VICTIM_SEARCH; i++) {
+        if (this.rows.get(victim, REFS) === 1 && victim !== oc) break;
+        victim = lru.younger(victim);
+      }
+      if (victim === 0 || this.rows.get(victim, REFS) !== 1) return 0;
+      live.nukesLeft--;
+      this.counters.n_lru_nuked++;
+      this.evict(victim);
+    }
+  }
+
+  private cursorFor(oc: Oc): BodyCursor {
+    const entry = this.cursors[oc & 63] as { oc: Oc; cursor: BodyCursor };
+    if (entry.oc !== oc) {
+      entry.oc = oc;
+      entry.cursor.start();
+    }
+    return entry.cursor;
+  }
+
+  private forgetCursor(oc: Oc): void {
+    const entry = this.cursors[oc & 63] as { oc: Oc; cursor: BodyCursor };
+    if (entry.oc === oc) entry.oc = 0;
+  }
+}
+
+const EMPTY = Buffer.alloc(0);

@@ -1,0 +1,72 @@
+// A table of fixed-width rows in shared memory: what the cache keeps for each object and each key.
+//
+// A row is named by its number, 0 is none. The table grows by whole blocks, so that growing never copies and
+// never moves a row; freed rows are reused first. It knows nothing of what the words mean.
+
+const BLOCK_SHIFT = 13;
+const BLOCK_ROWS = 1 << BLOCK_SHIFT;
+const BLOCK_MASK = BLOCK_ROWS - 1;
+
+export class Rows {
+  /** 32-bit words a row; even, so that a row can hold doubles. */
+  readonly width: number;
+  private readonly words: Int32Array[] = [];
+  private readonly doubles: Float64Array[] = [];
+  private freed = 0;
+  private next = 1;
+  /** Rows in use. */
+  count = 0;
+
+  constructor(width: number) {
+    this.width = width;
+  }
+
+  /** Rows ever used: a scan goes from 1 to below this. */
+  get end(): number {
+    return this.next;
+  }
+
+  /** A row with all words zero. */
+  take(): number {
+    this.count++;
+    const reused = this.freed;
+    if (reused !== 0) {
+      this.freed = this.get(reused, 0);
+      const at = (reused & BLOCK_MASK) * this.width;
+      (this.words[reused >>> BLOCK_SHIFT] as Int32Array).fill(0, at, at + this.width);
+      return reused;
+    }
+    const row = this.next++;
+    if (row >>> BLOCK_SHIFT >= this.words.length) {
+      const memory = new SharedArrayBuffer(BLOCK_ROWS * this.width * 4);
+      this.words.push(new Int32Array(memory));
+      this.doubles.push(new Float64Array(memory));
+    }
+    return row;
+  }
+
+  give(row: number): void {
+    this.count--;
+    this.set(row, 0, this.freed);
+    this.freed = row;
+  }
+
+  get(row: number, word: number): number {
+    return (this.words[row >>> BLOCK_SHIFT] as Int32Array)[(row & BLOCK_MASK) * this.width + word] as number;
+  }
+
+  set(row: number, word: number, value: number): void {
+    (this.words[row >>> BLOCK_SHIFT] as Int32Array)[(row & BLOCK_MASK) * this.width + word] = value;
+  }
+
+  /** Doubles count in pairs of words: double 2 is words 4 and 5. */
+  getDouble(row: number, double: number): number {
+    const at = (row & BLOCK_MASK) * (this.width >>> 1) + double;
+    return (this.doubles[row >>> BLOCK_SHIFT] as Float64Array)[at] as number;
+  }
+
+  setDouble(row: number, double: number, value: number): void {
+    const at = (row & BLOCK_MASK) * (this.width >>> 1) + double;
+    (this.doubles[row >>> BLOCK_SHIFT] as Float64Array)[at] = value;
+  }
+}

@@ -1,0 +1,225 @@
+// Bodies in storage: first what fits behind the head in its block, then a chain of extents.
+//
+// An extent is a block that starts with the reference of the next one and its number of body bytes. Nothing
+// here evicts: the caller's `room` does, and says no when it cannot. Awkward: a private body in transit gives
+// back its first extents while the last ones are being written.
+
+import type { Live } from '../live.ts';
+import { BODY_LENGTH, EXTENT, HEAD_BLOCK, INLINE_AT, type Oc } from '../objcore.ts';
+import type { Rows } from '../rows.ts';
+import type { ChunkBytes, Slab } from './slab.ts';
+
+/** Bytes of an extent before its data: next reference and length, 32-bit each. */
+export const EXTENT_HEADER = 8;
+/** Smallest extent made for a body whose length nobody knows. */
+const FIRST_GUESS = 4096;
+/** Smallest leftover block worth an extent in a full store. */
+const LEAST_LEFTOVER = 128;
+
+/** Gets a block of about `wanted` bytes, at least `least`, evicting if it must; 0 when there is no room. */
+export type Room = (wanted: number, least: number) => number;
+
+/** Body bytes that lie behind the head. */
+export function inlineCapacity(rows: Rows, slab: Slab, oc: Oc): number {
+  const at = rows.get(oc, INLINE_AT);
+  return at === 0 ? 0 : slab.sizeOf(rows.get(oc, HEAD_BLOCK) >>> 0) - at;
+}
+
+/** Appends bytes; false when room ran out, with part of them perhaps stored. */
+export function appendBody(
+  rows: Rows,
+  slab: Slab,
+  oc: Oc,
+  live: Live,
+  buf: Uint8Array,
+  start: number,
+  end: number,
+  room: Room,
+): boolean {
+  let from = start;
+  let length = rows.getDouble(oc, BODY_LENGTH);
+  const inline = inlineCapacity(rows, slab, oc);
+  if (length < inline && from < end) {
+    const block = rows.get(oc, HEAD_BLOCK) >>> 0;
+    const count = Math.min(end - from, inline - length);
+    copyIn(slab.chunk(block), slab.offset(block) + rows.get(oc, INLINE_AT) + length, buf, from, count);
+    from += count;
+    length += count;
+  }
+  while (from < end) {
+    const free = live.tail === 0 ? 0 : slab.sizeOf(live.tail) - EXTENT_HEADER - usedOf(slab, live.tail);
+    if (free === 0) {
+      const extent = newExtent(slab, live, end - from, length, room);
+      if (extent === 0) {
+        rows.setDouble(oc, BODY_LENGTH, length);
+        return false;
+      }
+      if (live.tail === 0) {
+        rows.set(oc, EXTENT, extent);
+        live.base = length;
+      } else {
+        setNext(slab, live.tail, extent);
+      }
+      live.tail = extent;
+      continue;
+    }
+    const count = Math.min(end - from, free);
+    const used = usedOf(slab, live.tail);
+    copyIn(slab.chunk(live.tail), slab.offset(live.tail) + EXTENT_HEADER + used, buf, from, count);
+    setUsed(slab, live.tail, used + count);
+    from += count;
+    length += count;
+  }
+  rows.setDouble(oc, BODY_LENGTH, length);
+  return true;
+}
+
+/** Shortens the last block of a finished body to its bytes. Only while nobody else reads. */
+export function trimBody(rows: Rows, slab: Slab, oc: Oc): void {
+  let before = 0;
+  let tail = rows.get(oc, EXTENT) >>> 0;
+  if (tail === 0) {
+    trimInline(rows, slab, oc);
+    return;
+  }
+  for (let next = nextOf(slab, tail); next !== 0; next = nextOf(slab, tail)) {
+    before = tail;
+    tail = next;
+  }
+  const shorter = shortened(slab, tail, EXTENT_HEADER + usedOf(slab, tail));
+  if (shorter === 0) return;
+  if (before === 0) rows.set(oc, EXTENT, shorter);
+  else setNext(slab, before, shorter);
+}
+
+function trimInline(rows: Rows, slab: Slab, oc: Oc): void {
+  const at = rows.get(oc, INLINE_AT);
+  if (at === 0) return;
+  const shorter = shortened(slab, rows.get(oc, HEAD_BLOCK) >>> 0, at + rows.getDouble(oc, BODY_LENGTH));
+  if (shorter !== 0) rows.set(oc, HEAD_BLOCK, shorter);
+}
+
+/** A copy of the first `bytes` of a block in a smaller one, the old one freed; 0 when that gains little. */
+function shortened(slab: Slab, block: number, bytes: number): number {
+  const size = slab.sizeOf(block);
+  // Not worth a copy for less than an eighth.
+  if ((size - bytes) * 8 < size) return 0;
+  const shorter = slab.alloc(bytes);
+  if (shorter === 0) return 0;
+  if (slab.sizeOf(shorter) >= size) {
+    slab.free(shorter);
+    return 0;
+  }
+  const from = slab.offset(block);
+  slab.chunk(shorter).set(slab.chunk(block).subarray(from, from + bytes), slab.offset(shorter));
+  slab.free(block);
+  return shorter;
+}
+
+/** Gives back the extents that end at or before body offset `upTo`. */
+export function consumeBody(rows: Rows, slab: Slab, oc: Oc, live: Live, upTo: number): void {
+  live.consumed = Math.max(live.consumed, upTo);
+  let first = rows.get(oc, EXTENT) >>> 0;
+  while (first !== 0) {
+    const end = live.base + usedOf(slab, first);
+    const full = first !== live.tail || usedOf(slab, first) === slab.sizeOf(first) - EXTENT_HEADER;
+    if (end > upTo || !full) break;
+    const next = nextOf(slab, first);
+    slab.free(first);
+    live.base = end;
+    if (next === 0) live.tail = 0;
+    first = next;
+  }
+  rows.set(oc, EXTENT, first);
+}
+
+export function freeBody(rows: Rows, slab: Slab, oc: Oc): void {
+  let extent = rows.get(oc, EXTENT) >>> 0;
+  while (extent !== 0) {
+    const next = nextOf(slab, extent);
+    slab.free(extent);
+    extent = next;
+  }
+  rows.set(oc, EXTENT, 0);
+}
+
+/** A place in a body, moved forward piece by piece without copying. Reusable: start() sets it anew. The
+ * views it yields stay valid while the reader holds a reference to the object and has not consumed them. */
+export class BodyCursor {
+  /** Body offset of the next piece. */
+  at = 0;
+  private extent = 0;
+  /** Body offset at which `extent` starts. */
+  private extentAt = 0;
+
+  start(): void {
+    this.at = 0;
+    this.extent = 0;
+    this.extentAt = 0;
+  }
+
+  /** Finds the bytes at `at`: the block is in `chunk`, from `from` on; returns how many there are, at most
+   * `max`, 0 when no more are stored yet. */
+  locate(rows: Rows, slab: Slab, oc: Oc, base: number, max: number): number {
+    const length = rows.getDouble(oc, BODY_LENGTH);
+    if (this.at >= length) return 0;
+    const inline = inlineCapacity(rows, slab, oc);
+    if (this.at < inline) {
+      const block = rows.get(oc, HEAD_BLOCK) >>> 0;
+      this.chunk = slab.chunk(block);
+      this.from = slab.offset(block) + rows.get(oc, INLINE_AT) + this.at;
+      return Math.min(max, Math.min(inline, length) - this.at);
+    }
+    if (this.extent === 0 || this.extentAt > this.at) {
+      this.extent = rows.get(oc, EXTENT) >>> 0;
+      this.extentAt = base === 0 ? inline : base;
+    }
+    while (this.at >= this.extentAt + usedOf(slab, this.extent)) {
+      this.extentAt += usedOf(slab, this.extent);
+      this.extent = nextOf(slab, this.extent);
+    }
+    this.chunk = slab.chunk(this.extent);
+    this.from = slab.offset(this.extent) + EXTENT_HEADER + (this.at - this.extentAt);
+    return Math.min(max, this.extentAt + usedOf(slab, this.extent) - this.at);
+  }
+
+  chunk: ChunkBytes | null = null;
+  from = 0;
+}
+
+function newExtent(slab: Slab, live: Live, pending: number, length: number, room: Room): number {
+  const rest = Math.max(pending, live.expected - length, 0);
+  const wanted = live.expected > length ? rest : Math.max(pending, FIRST_GUESS, length);
+  const classes = slab.classes;
+  let bytes = Math.min(wanted + EXTENT_HEADER, classes.pageSize);
+  const cls = classes.ceil(bytes);
+  const size = classes.sizes[cls] as number;
+  // Two extents waste less than one when the class above is much too large.
+  if ((size - bytes) * 8 > bytes) bytes = classes.sizes[classes.floor(bytes)] as number;
+  const extent = room(bytes, Math.min(bytes, LEAST_LEFTOVER));
+  if (extent !== 0) {
+    setNext(slab, extent, 0);
+    setUsed(slab, extent, 0);
+  }
+  return extent;
+}
+
+function copyIn(to: Uint8Array, at: number, buf: Uint8Array, start: number, count: number): void {
+  to.set(start === 0 && count === buf.length ? buf : buf.subarray(start, start + count), at);
+}
+
+function nextOf(slab: Slab, extent: number): number {
+  return slab.chunkWords(extent)[slab.offset(extent) >>> 2] as number;
+}
+
+function setNext(slab: Slab, extent: number, next: number): void {
+  slab.chunkWords(extent)[slab.offset(extent) >>> 2] = next;
+}
+
+function usedOf(slab: Slab, extent: number): number {
+  return slab.chunkWords(extent)[(slab.offset(extent) >>> 2) + 1] as number;
+}
+
+function setUsed(slab: Slab, extent: number, used: number): void {
+  slab.chunkWords(extent)[(slab.offset(extent) >>> 2) + 1] = used;
+}

@@ -1,0 +1,47 @@
+// The order in which one storage's objects were last used: a doubly linked list through their objcore rows.
+// Never decides what to evict and never follows a reference count; young end first.
+
+import { LRU_NEXT, LRU_PREV, LRU_TIME, META, type Oc, OF_IN_LRU } from '../objcore.ts';
+import type { Rows } from '../rows.ts';
+
+export class Lru {
+  private readonly objcores: Rows;
+  private young: Oc = 0;
+  private old: Oc = 0;
+
+  constructor(objcores: Rows) {
+    this.objcores = objcores;
+  }
+
+  get oldest(): Oc {
+    return this.old;
+  }
+
+  /** The next younger one. */
+  younger(oc: Oc): Oc {
+    return this.objcores.get(oc, LRU_PREV);
+  }
+
+  /** Puts an object at the young end; `time` is seconds since the cache's epoch. */
+  add(oc: Oc, time: number): void {
+    const rows = this.objcores;
+    rows.set(oc, LRU_PREV, 0);
+    rows.set(oc, LRU_NEXT, this.young);
+    rows.set(oc, LRU_TIME, time);
+    rows.set(oc, META, rows.get(oc, META) | OF_IN_LRU);
+    if (this.young === 0) this.old = oc;
+    else rows.set(this.young, LRU_PREV, oc);
+    this.young = oc;
+  }
+
+  remove(oc: Oc): void {
+    const rows = this.objcores;
+    const prev = rows.get(oc, LRU_PREV);
+    const next = rows.get(oc, LRU_NEXT);
+    if (prev === 0) this.young = next;
+    else rows.set(prev, LRU_NEXT, next);
+    if (next === 0) this.old = prev;
+    else rows.set(next, LRU_PREV, prev);
+    rows.set(oc, META, rows.get(oc, META) & ~OF_IN_LRU);
+  }
+}

@@ -1,0 +1,46 @@
+// The block sizes of a slab: which sizes exist for a page, and which one serves a request.
+//
+// Small blocks come in steps of at most a sixteenth of their size, so that rounding wastes about 3 % on
+// average; above an eighth of the page only whole fractions of the page exist, because any other size would
+// leave the rest of its page unused. Never holds memory itself.
+
+/** Every block starts and ends on a multiple of this many bytes; block references count in it. */
+export const GRANULE = 16;
+
+export class SizeClasses {
+  readonly pageSize: number;
+  /** Block sizes in bytes, ascending; the last is the page. */
+  readonly sizes: number[];
+  /** Smallest class that holds so many granules, by granule count up to a page. */
+  private readonly up: Uint8Array;
+
+  constructor(pageSize: number) {
+    this.pageSize = pageSize;
+    this.sizes = [];
+    for (let size = GRANULE; size < pageSize / 8; size += stepAfter(size)) this.sizes.push(size);
+    for (let parts = 8; parts >= 1; parts--) {
+      this.sizes.push(Math.floor(pageSize / parts / GRANULE) * GRANULE);
+    }
+    this.up = new Uint8Array(pageSize / GRANULE + 1);
+    for (let granules = 0, cls = 0; granules < this.up.length; granules++) {
+      while ((this.sizes[cls] as number) < granules * GRANULE) cls++;
+      this.up[granules] = cls;
+    }
+  }
+
+  /** The smallest class that holds `bytes`; -1 when they are more than a page. */
+  ceil(bytes: number): number {
+    return bytes > this.pageSize ? -1 : (this.up[(bytes + GRANULE - 1) >>> 4] as number);
+  }
+
+  /** The largest class that `bytes` fill completely; -1 below the smallest. */
+  floor(bytes: number): number {
+    if (bytes >= this.pageSize) return this.sizes.length - 1;
+    const cls = this.ceil(bytes);
+    return this.sizes[cls] === bytes ? cls : cls - 1;
+  }
+}
+
+function stepAfter(size: number): number {
+  return Math.max(GRANULE, 2 ** Math.floor(Math.log2(size)) / 16);
+}

@@ -1,0 +1,143 @@
+// Variants: which request fields an object's Vary names, and whether a request carries the same values.
+//
+// A field that is absent differs from one that is empty. Accept-Encoding never counts while gzip support is
+// on, because every fetch then asks for gzip and every client is served from it. Awkward: several lines of
+// one name count as their joined value, so that a second line cannot smuggle in another variant.
+
+import type { HttpMessage } from '../http1/message.ts';
+import type { ChunkBytes } from './storage/slab.ts';
+
+/** A Vary header resolved against one request: lower-case names and values, null for an absent field. */
+export interface VaryKey {
+  names: string[];
+  values: (string | null)[];
+}
+
+const ABSENT = 0xffff;
+const STAR = 42;
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+
+/** Resolves a response's Vary value; null when it names nothing, a string when it is illegal. `*` is kept
+ * as a name that no request ever matches. */
+export function resolveVary(vary: string | null, request: HttpMessage): VaryKey | string | null {
+  if (vary === null) return null;
+  const key: VaryKey = { names: [], values: [] };
+  for (const part of vary.split(',')) {
+    const name = part.trim().toLowerCase();
+    if (name === '') continue;
+    if (name.length > 255) return 'name too long';
+    if (!TOKEN.test(name)) return 'not a field name';
+    if (key.names.includes(name)) continue;
+    const value = request.getAll(name);
+    if (value !== null && value.length >= ABSENT) return 'value too long';
+    key.names.push(name);
+    key.values.push(value);
+  }
+  return key.names.length === 0 ? null : key;
+}
+
+/** A key no request matches: for an illegal Vary. */
+export function unmatchable(): VaryKey {
+  return { names: ['*'], values: [null] };
+}
+
+/** Whether the request has the key's values. */
+export function matchesKey(key: VaryKey, request: HttpMessage, gzipSupport: boolean): boolean {
+  for (let i = 0; i < key.names.length; i++) {
+    const name = key.names[i] as string;
+    if (gzipSupport && name === 'accept-encoding') continue;
+    if (name === '*') return false;
+    if (request.getAll(name) !== key.values[i]) return false;
+  }
+  return true;
+}
+
+/** Bytes writeVary() needs. Layout: count, then for each name its length, the value's length (16 bits, all
+ * ones for absent), name, value. */
+export function varyBytes(key: VaryKey): number {
+  let bytes = 1;
+  for (let i = 0; i < key.names.length; i++) {
+    bytes += 3 + (key.names[i] as string).length + (key.values[i]?.length ?? 0);
+  }
+  return bytes;
+}
+
+export function writeVary(key: VaryKey, to: ChunkBytes, start: number): void {
+  let at = start;
+  to[at++] = key.names.length;
+  for (let i = 0; i < key.names.length; i++) {
+    const name = key.names[i] as string;
+    const value = key.values[i] as string | null;
+    to[at] = name.length;
+    to.writeUInt16LE(value === null ? ABSENT : value.length, at + 1);
+    at += 3;
+    at += to.latin1Write(name, at, name.length);
+    if (value !== null) at += to.latin1Write(value, at, value.length);
+  }
+}
+
+/** matchesKey() on the stored form, without making strings. */
+export function matchesStored(
+  from: ChunkBytes,
+  start: number,
+  request: HttpMessage,
+  gzipSupport: boolean,
+): boolean {
+  let at = start;
+  for (let left = from[at++] as number; left > 0; left--) {
+    const nameLength = from[at] as number;
+    const stored = from.readUInt16LE(at + 1);
+    const valueLength = stored === ABSENT ? 0 : stored;
+    const nameAt = at + 3;
+    at = nameAt + nameLength + valueLength;
+    if (gzipSupport && nameLength === 15 && isAcceptEncoding(from, nameAt)) continue;
+    if (nameLength === 1 && from[nameAt] === STAR) return false;
+    const field = findField(from, nameAt, nameLength, request);
+    if (field < 0) {
+      if (stored !== ABSENT) return false;
+      continue;
+    }
+    if (stored === ABSENT) return false;
+    const key = request.keys[field] as string;
+    const value = isLast(request, field, key) ? request.valueAt(field) : (request.getAll(key) as string);
+    if (value.length !== valueLength) return false;
+    const valueAt = nameAt + nameLength;
+    for (let i = 0; i < valueLength; i++) if (value.charCodeAt(i) !== from[valueAt + i]) return false;
+  }
+  return true;
+}
+
+/** The names of a stored variant, in order. */
+export function storedNames(from: ChunkBytes, start: number): string[] {
+  const names: string[] = [];
+  let at = start;
+  for (let left = from[at++] as number; left > 0; left--) {
+    const nameLength = from[at] as number;
+    const stored = from.readUInt16LE(at + 1);
+    names.push(from.latin1Slice(at + 3, at + 3 + nameLength));
+    at += 3 + nameLength + (stored === ABSENT ? 0 : stored);
+  }
+  return names;
+}
+
+function findField(from: ChunkBytes, at: number, length: number, request: HttpMessage): number {
+  next: for (let i = 0; i < request.n; i++) {
+    const key = request.keys[i] as string;
+    if (key.length !== length) continue;
+    for (let c = 0; c < length; c++) if (key.charCodeAt(c) !== from[at + c]) continue next;
+    return i;
+  }
+  return -1;
+}
+
+function isLast(request: HttpMessage, field: number, key: string): boolean {
+  for (let i = field + 1; i < request.n; i++) if (request.keys[i] === key) return false;
+  return true;
+}
+
+const ACCEPT_ENCODING = 'accept-encoding';
+
+function isAcceptEncoding(from: ChunkBytes, at: number): boolean {
+  for (let i = 0; i < 15; i++) if (from[at + i] !== ACCEPT_ENCODING.charCodeAt(i)) return false;
+  return true;
+}
