@@ -1,0 +1,160 @@
+// CPU per request of a cache hit: utime + stime of the server's whole process tree (/proc), divided by the
+// requests that wrk got answered. Server and load generator have one core each; the candidates take turns
+// in rounds, so that a noisy minute hits all of them. Usage:
+//   node test/bench/run.js [--seconds 8] [--rounds 3] [--connections 64] [--only NAME,…] [--json]
+// Needs taskset and wrk; varnishd and nginx are left out with a notice when they are missing.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { get } from 'node:http';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { find, PROXYD, sleep, startNginx, startProxyd, startScript, startVarnish } from './servers/start.js';
+
+const { values: options } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '8' },
+    rounds: { type: 'string', default: '3' },
+    connections: { type: 'string', default: '64' },
+    only: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  },
+});
+/** Clock ticks a second of utime and stime; Linux reports 100 to user space on every architecture. */
+const TICKS = 100;
+const SERVER_CPU = 0;
+const LOAD_CPU = 1;
+
+/** CPU seconds used so far by a process and its living descendants. */
+function cpuSeconds(root) {
+  const rows = [];
+  for (const entry of readdirSync('/proc')) {
+    if (!/^\d+$/.test(entry)) continue;
+    try {
+      const text = readFileSync(`/proc/${entry}/stat`, 'latin1');
+      const rest = text.slice(text.lastIndexOf(')') + 2).split(' ');
+      rows.push({ pid: Number(entry), ppid: Number(rest[1]), ticks: Number(rest[11]) + Number(rest[12]) });
+    } catch {
+      // ended meanwhile
+    }
+  }
+  const tree = new Set([root]);
+  for (let grown = true; grown; ) {
+    grown = false;
+    for (const row of rows) {
+      if (tree.has(row.ppid) && !tree.has(row.pid)) {
+        tree.add(row.pid);
+        grown = true;
+      }
+    }
+  }
+  return rows.reduce((sum, row) => sum + (tree.has(row.pid) ? row.ticks : 0), 0) / TICKS;
+}
+
+function wrk(port, seconds) {
+  const args = ['-c', String(LOAD_CPU), 'wrk', '-t', '1', '-c', options.connections, '-d', `${seconds}s`];
+  const child = spawn('taskset', [...args, `http://127.0.0.1:${port}/page`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let out = '';
+  child.stdout.on('data', (d) => {
+    out += d;
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', () => {
+      const requests = Number(/(\d+) requests in/.exec(out)?.[1] ?? 0);
+      const bad = /Socket errors.*|Non-2xx.*/.exec(out)?.[0] ?? '';
+      if (requests === 0) reject(new Error(`wrk got no answers: ${out}`));
+      else resolve({ requests, bad });
+    });
+  });
+}
+
+function fetchPage(port) {
+  return new Promise((resolve, reject) => {
+    get({ port, host: '127.0.0.1', path: '/page', agent: false }, (response) => {
+      response.resume();
+      response.on('end', () => resolve(response.statusCode));
+    }).on('error', reject);
+  });
+}
+
+const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
+const say = (text) => (options.json ? process.stderr : process.stdout).write(`${text}\n`);
+
+if (find('wrk') === null || find('taskset') === null) {
+  say('bench skipped: it needs wrk and taskset (Debian: apt-get install wrk util-linux)');
+  process.exit(0);
+}
+if (availableParallelism() < 2) say('warning: one core only; the load generator disturbs what is measured');
+
+// Working directories belong on a memory-backed filesystem: the field's daemon and ours both write logs there.
+const dir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'proxyd-bench-'));
+process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
+const origin = await startScript(LOAD_CPU, 'origin', 'origin.js');
+const servers = [];
+const candidates = {
+  bare: () => startScript(SERVER_CPU, 'bare net', 'bare-net.js'),
+  proxyd: () => startProxyd(SERVER_CPU, dir, origin.port),
+  varnish: () => startVarnish(SERVER_CPU, dir, origin.port),
+  nginx: () => startNginx(SERVER_CPU, dir, origin.port),
+};
+const chosen = options.only?.split(',') ?? Object.keys(candidates);
+if (chosen.includes('proxyd') && !existsSync(PROXYD)) {
+  console.error('dist/ is missing: run `npm run build` first');
+  process.exit(1);
+}
+try {
+  for (const name of chosen) {
+    const make = candidates[name];
+    if (make === undefined)
+      throw new Error(`no candidate ${name}; there are ${Object.keys(candidates).join(', ')}`);
+    const server = await make();
+    if (server === null) say(`${name}: not installed, left out`);
+    else servers.push({ ...server, micros: [], rates: [] });
+  }
+  for (const server of servers) {
+    for (let i = 0; i < 3; i++) {
+      const status = await fetchPage(server.port);
+      if (status !== 200) throw new Error(`${server.name} answered ${status}`);
+    }
+    await wrk(server.port, 2);
+  }
+  for (let round = 1; round <= Number(options.rounds); round++) {
+    for (const server of servers) {
+      const before = cpuSeconds(server.pid);
+      const { requests, bad } = await wrk(server.port, Number(options.seconds));
+      // Whatever the server still does for these requests (log, counters) belongs to them.
+      await sleep(300);
+      const micros = ((cpuSeconds(server.pid) - before) * 1e6) / requests;
+      server.micros.push(micros);
+      server.rates.push(requests / Number(options.seconds));
+      say(
+        `round ${round}  ${server.name.padEnd(14)} ${micros.toFixed(2).padStart(7)} µs CPU a request` +
+          `  ${Math.round(requests / Number(options.seconds))} requests/s ${bad}`,
+      );
+    }
+  }
+} finally {
+  for (const server of servers) await server.stop();
+  await origin.stop();
+}
+
+const proxyd = servers.find((s) => s.name === 'proxyd hit');
+say('');
+for (const server of servers) {
+  const micros = median(server.micros);
+  const ratio =
+    proxyd === undefined || server === proxyd
+      ? ''
+      : `   proxyd / ${server.name}: ${(median(proxyd.micros) / micros).toFixed(2)}`;
+  say(`median   ${server.name.padEnd(14)} ${micros.toFixed(2).padStart(7)} µs${ratio}`);
+}
+if (options.json) {
+  const figures = servers.map((s) => [s.name, { micros: median(s.micros), rate: median(s.rates) }]);
+  process.stdout.write(`${JSON.stringify(Object.fromEntries(figures))}\n`);
+}
+process.exit(0);

@@ -1,0 +1,141 @@
+// Starts what the bench measures, each pinned to one core with taskset: a bare net server, proxyd, and,
+// where they are installed, varnishd and nginx as caches before the same origin. A started server is
+// {name, port, pid, stop}; its CPU time is that of the whole process tree under pid.
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+
+const ROOT = new URL('../../../', import.meta.url).pathname;
+export const PROXYD = join(ROOT, 'dist/daemon/proxyd.js');
+const PROXYADM = join(ROOT, 'dist/console/bin/proxyadm.js');
+
+/** Full path of a program on the PATH or in the sbin folders, or null. */
+export function find(program) {
+  for (const dir of [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin']) {
+    if (dir !== '' && existsSync(join(dir, program))) return join(dir, program);
+  }
+  return null;
+}
+
+export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function start(cpu, program, args, stdout = 'ignore') {
+  const child = spawn('taskset', ['-c', String(cpu), program, ...args], {
+    stdio: ['ignore', stdout, 'inherit'],
+  });
+  process.once('exit', () => child.kill('SIGKILL'));
+  return child;
+}
+
+async function end(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await Promise.race([gone, sleep(5000).then(() => child.kill('SIGKILL'))]);
+}
+
+/** A Node script that prints the port it listens on. */
+export async function startScript(cpu, name, file) {
+  const child = start(cpu, process.execPath, [join(ROOT, 'test/bench/servers', file)], 'pipe');
+  const port = await new Promise((resolve, reject) => {
+    child.stdout.once('data', (d) => resolve(Number(String(d))));
+    child.once('exit', () => reject(new Error(`${file} has ended`)));
+  });
+  return { name, port, pid: child.pid, stop: () => end(child) };
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/** Waits until a port accepts a connection. */
+async function accepts(name, child, port) {
+  for (let i = 0; i < 500; i++) {
+    if (child.exitCode !== null) throw new Error(`${name} has ended with ${child.exitCode}: ${child.notes}`);
+    const open = await new Promise((resolve) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.once('connect', () => {
+        socket.destroy();
+        resolve(true);
+      });
+      socket.once('error', () => resolve(false));
+    });
+    if (open) return;
+    await sleep(20);
+  }
+  throw new Error(`${name} does not listen on port ${port}`);
+}
+
+export async function startProxyd(cpu, dir, originPort) {
+  const work = join(dir, 'proxyd');
+  mkdirSync(work);
+  const port = await freePort();
+  const args = [PROXYD, '-F', '-n', work, '-a', `127.0.0.1:${port}`, '-b', `127.0.0.1:${originPort}`];
+  const child = start(cpu, process.execPath, [...args, '-s', 'malloc,64m']);
+  await accepts('proxyd', child, port);
+  const adm = (...words) =>
+    spawnSync(process.execPath, [PROXYADM, '-n', work, ...words], { encoding: 'utf8' });
+  return { name: 'proxyd hit', port, pid: child.pid, stop: () => end(child), adm };
+}
+
+export async function startVarnish(cpu, dir, originPort) {
+  const varnishd = find('varnishd');
+  if (varnishd === null) return null;
+  const work = join(dir, 'varnish');
+  mkdirSync(work);
+  const port = await freePort();
+  const args = ['-j', 'none', '-F', '-n', work, '-a', `127.0.0.1:${port}`, '-b', `127.0.0.1:${originPort}`];
+  const child = start(cpu, varnishd, [...args, '-s', 'malloc,64m']);
+  await accepts('varnishd', child, port);
+  return { name: 'varnishd hit', port, pid: child.pid, stop: () => end(child) };
+}
+
+export async function startNginx(cpu, dir, originPort) {
+  const nginx = find('nginx');
+  if (nginx === null) return null;
+  const work = join(dir, 'nginx');
+  mkdirSync(work);
+  const port = await freePort();
+  const conf = join(work, 'nginx.conf');
+  writeFileSync(
+    conf,
+    `worker_processes 1;
+daemon off;
+pid ${work}/nginx.pid;
+error_log ${work}/error.log;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+events { worker_connections 1024; }
+http {
+  access_log ${work}/access.log;
+  keepalive_requests 100000000;
+  client_body_temp_path ${work}/body;
+  proxy_temp_path ${work}/temp;
+  fastcgi_temp_path ${work}/fcgi;
+  uwsgi_temp_path ${work}/uwsgi;
+  scgi_temp_path ${work}/scgi;
+  proxy_cache_path ${work}/cache keys_zone=bench:16m;
+  server {
+    listen 127.0.0.1:${port} backlog=1024;
+    location / {
+      proxy_pass http://127.0.0.1:${originPort};
+      proxy_cache bench;
+    }
+  }
+}
+`,
+  );
+  const child = start(cpu, nginx, ['-p', work, '-c', conf, '-e', join(work, 'error.log')]);
+  await accepts('nginx', child, port).catch((cause) => {
+    const log = existsSync(join(work, 'error.log')) ? readFileSync(join(work, 'error.log'), 'utf8') : '';
+    throw new Error(`nginx: ${log}`, { cause });
+  });
+  return { name: 'nginx hit', port, pid: child.pid, stop: () => end(child) };
+}
