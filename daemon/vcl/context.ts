@@ -123,6 +123,13 @@ export interface VclBusyobj {
   /** Body set in vcl_backend_error; UTF-8 text. */
   synthBody: string | null;
   readonly session: VclSession | null;
+  /** bereq.time and beresp.time; `now` of the state when absent. */
+  readonly tStart?: number;
+  readonly tResp?: number;
+  /** client.identity of the request that caused the fetch. */
+  readonly clientIdentity?: string | null;
+  /** Lookup key, as VclRequest.hashKey. */
+  readonly hashKey?: string;
   rollback(): void;
 }
 

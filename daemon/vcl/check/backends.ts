@@ -1,0 +1,216 @@
+// Checks `backend` and `probe` declarations field by field; each becomes plain data in the compiled program.
+// A host name must resolve when the program is compiled, as in the field, but is kept as a name.
+
+import { isIP } from 'node:net';
+import type { Declaration, Expr, Field } from '../ast.ts';
+import { nearest, type Span } from '../errors.ts';
+import type { BackendDecl, ProbeDecl } from '../program.ts';
+import { splitHostPort } from './addresses.ts';
+import { check, type Scope } from './conversions.ts';
+import type { Type } from './types.ts';
+
+interface FieldRow<T> {
+  type: Type;
+  /** Puts the value into the declaration, or gives the reason why it cannot. */
+  put: (decl: T, value: never) => string | void;
+}
+
+const BACKEND_FIELDS: Readonly<Record<string, FieldRow<BackendDecl>>> = {
+  host: { type: 'STRING', put: (d, v: string) => void (d.host = v) },
+  port: { type: 'STRING', put: (d, v: string) => void (d.port = v) },
+  path: {
+    type: 'STRING',
+    put: (d, v: string) => {
+      if (!v.startsWith('/')) return 'Must be an absolute path';
+      if (v.length > 107) return 'Path too long for a Unix domain socket (107 characters)';
+      d.path = v;
+    },
+  },
+  host_header: { type: 'STRING', put: (d, v: string) => void (d.hostHeader = v) },
+  connect_timeout: { type: 'DURATION', put: (d, v: number) => void (d.connectTimeout = v) },
+  first_byte_timeout: { type: 'DURATION', put: (d, v: number) => void (d.firstByteTimeout = v) },
+  between_bytes_timeout: { type: 'DURATION', put: (d, v: number) => void (d.betweenBytesTimeout = v) },
+  max_connections: { type: 'INT', put: (d, v: number) => void (d.maxConnections = v) },
+  proxy_header: {
+    type: 'INT',
+    put: (d, v: number) => {
+      if (v !== 1 && v !== 2) return '.proxy_header must be 1 or 2';
+      d.proxyHeader = v;
+    },
+  },
+  preamble: { type: 'BLOB', put: (d, v: string) => void (d.preamble = v) },
+  probe: { type: 'PROBE', put: (d, v: ProbeDecl) => void (d.probe = v) },
+};
+
+const PROBE_FIELDS: Readonly<Record<string, FieldRow<ProbeDecl>>> = {
+  url: { type: 'STRING', put: (d, v: string) => void (d.url = v) },
+  request: { type: 'STRING', put: (d, v: string[]) => void (d.request = v) },
+  expected_response: {
+    type: 'INT',
+    put: (d, v: number) => {
+      if (v < 100 || v > 999) return 'Must specify .expected_response with exactly three digits (100 <= x <= 999)';
+      d.expectedResponse = v;
+    },
+  },
+  timeout: { type: 'DURATION', put: (d, v: number) => void (d.timeout = v) },
+  interval: { type: 'DURATION', put: (d, v: number) => void (d.interval = v) },
+  initial: { type: 'INT', put: (d, v: number) => void (d.initial = v) },
+  window: { type: 'INT', put: (d, v: number) => void (d.window = v) },
+  threshold: { type: 'INT', put: (d, v: number) => void (d.threshold = v) },
+};
+
+export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend' }>): BackendDecl {
+  const { reporter } = scope.model;
+  const decl: BackendDecl = { name: d.name.text };
+  if (d.none) {
+    decl.none = true;
+    return decl;
+  }
+  const spans = readFields(scope, d.fields, BACKEND_FIELDS, decl);
+  const host = spans.get('host');
+  const path = spans.get('path');
+  if (host !== undefined && path !== undefined) {
+    reporter.error('backend', 'Address redefinition: .host and .path exclude each other', path);
+  } else if (host === undefined && path === undefined) {
+    reporter.error('backend', `Expected .host or .path in backend '${decl.name}'.`, d.name.span);
+  }
+  if (path !== undefined && decl.port !== undefined) {
+    reporter.error('backend', '.port has no meaning with .path', spans.get('port') ?? path);
+  }
+  if (decl.host !== undefined && host !== undefined) checkHost(scope, decl, host);
+  return decl;
+}
+
+function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
+  const { host, port } = splitHostPort(decl.host as string);
+  if (port !== null && decl.port !== undefined) {
+    scope.model.reporter.error('backend', `Backend host '${decl.host}' names a port, and .port another`, span);
+    return;
+  }
+  decl.host = host;
+  if (port !== null) decl.port = port;
+  if (decl.port !== undefined && !/^\d+$/.test(decl.port) && !/^[a-z][a-z0-9-]*$/i.test(decl.port)) {
+    scope.model.reporter.error('backend', `Backend port '${decl.port}' could not be resolved`, span);
+  }
+  if (/^\d+$/.test(decl.port ?? '80') && Number(decl.port ?? 80) > 65535) {
+    scope.model.reporter.error('backend', `Backend port '${decl.port}' is out of range`, span);
+  }
+  if (host === '' || (isIP(host) === 0 && scope.model.resolveHost(host).length === 0)) {
+    scope.model.reporter.error(
+      'backend',
+      `Backend host '${host}' could not be resolved to an IP address`,
+      span,
+      'Names are resolved when the program is loaded.',
+    );
+  }
+}
+
+export function checkProbe(scope: Scope, name: string | null, fields: readonly Field[], at: Span): ProbeDecl {
+  const { reporter } = scope.model;
+  const decl: ProbeDecl = {};
+  if (name !== null) decl.name = name;
+  const spans = readFields(scope, fields, PROBE_FIELDS, decl);
+  const request = spans.get('request');
+  if (request !== undefined && spans.has('url')) {
+    reporter.error('probe', 'Probe request redefinition: .url and .request exclude each other', request);
+  }
+  const window = decl.window ?? 8;
+  const threshold = decl.threshold ?? 3;
+  const initial = decl.initial ?? threshold - 1;
+  const place = (field: string): Span => spans.get(field) ?? at;
+  if (window > 64) reporter.error('probe', 'Window must be 64 or less.', place('window'));
+  if (window < 1) reporter.error('probe', 'Window must be 1 or more.', place('window'));
+  if (threshold > 64) reporter.error('probe', 'Threshold must be 64 or less.', place('threshold'));
+  else if (threshold > window) {
+    reporter.error('probe', 'Threshold can not be greater than window.', place('threshold'));
+  }
+  if (initial > window && spans.has('initial')) {
+    reporter.error('probe', 'Initial can not be greater than window.', place('initial'));
+  }
+  for (const f of ['timeout', 'interval'] as const) {
+    if ((decl[f] ?? 1) <= 0) reporter.error('probe', `Probe .${f} must be more than zero.`, place(f));
+  }
+  return decl;
+}
+
+function readFields<T>(
+  scope: Scope,
+  fields: readonly Field[],
+  rows: Readonly<Record<string, FieldRow<T>>>,
+  decl: T,
+): Map<string, Span> {
+  const { reporter } = scope.model;
+  const seen = new Map<string, Span>();
+  for (const f of fields) {
+    const row = Object.hasOwn(rows, f.name) ? rows[f.name] : undefined;
+    if (row === undefined) {
+      const near = nearest(f.name, Object.keys(rows));
+      const hint = near === null ? `Known fields: ${Object.keys(rows).join(', ')}.` : `Did you mean '.${near}'?`;
+      reporter.error('field', `Unknown field: '${f.name}'`, f.nameSpan, hint);
+      continue;
+    }
+    const first = seen.get(f.name);
+    if (first !== undefined) {
+      reporter.error('redefined', `Field '${f.name}' redefined`, f.nameSpan, undefined, [
+        { message: 'First definition:', span: first },
+      ]);
+      continue;
+    }
+    seen.set(f.name, f.nameSpan);
+    const value = fieldValue(scope, f, row.type);
+    const problem = value === undefined ? undefined : row.put(decl, value as never);
+    if (typeof problem === 'string') reporter.error('field', problem, f.nameSpan);
+  }
+  return seen;
+}
+
+/** The constant value of a field; undefined after reporting why there is none. */
+function fieldValue(scope: Scope, f: Field, type: Type): unknown {
+  const { reporter, symbols } = scope.model;
+  const first = f.values[0];
+  if (type === 'PROBE') {
+    if (f.body !== null) return checkProbe(scope, null, f.body, f.nameSpan);
+    const name = first?.k === 'path' ? first.parts.map((p) => p.text).join('.') : '';
+    const sym = symbols.get(name);
+    if (sym?.kind === 'probe') {
+      sym.used = true;
+      return sym.decl;
+    }
+    const probes = [...symbols.values()].flatMap((s) => (s.kind === 'probe' ? [s.name] : []));
+    const near = nearest(name, probes);
+    const message = name === '' ? "Expected '{' or name of probe" : `Symbol not found: '${name}'`;
+    reporter.error('undefined', message, first?.span ?? f.nameSpan, near === null ? undefined : `Did you mean '${near}'?`);
+    return undefined;
+  }
+  if (first === undefined) {
+    reporter.error('field', `Field '${f.name}' takes a value, not a block`, f.nameSpan);
+    return undefined;
+  }
+  if (f.name === 'request') {
+    const lines: string[] = [];
+    for (const v of f.values) {
+      if (v.k === 'string') lines.push(v.value);
+      else reporter.error('type', 'Expected a string', v.span);
+    }
+    return lines;
+  }
+  if (f.values.length > 1) reporter.error('syntax', "Expected ';'", (f.values[1] as Expr).span);
+  if (type === 'STRING') {
+    if (first.k === 'string') return first.value;
+    const hint = f.name === 'port' ? 'Ports are written in quotes: .port = "80";' : undefined;
+    reporter.error('type', `Field '${f.name}' takes a string in quotes`, first.span, hint);
+    return undefined;
+  }
+  if (type === 'BLOB') {
+    if (first.k === 'blob') return first.value;
+    reporter.error('type', `Field '${f.name}' takes a BLOB`, first.span);
+    return undefined;
+  }
+  if (first.k !== 'number' && first.k !== 'negate') {
+    reporter.error('type', `Field '${f.name}' takes a ${type}`, first.span);
+    return undefined;
+  }
+  const v = Number(check(scope, first, type).js.replace(/^\((.*)\)$/, '$1'));
+  if (v < 0) reporter.error('field', `Field '${f.name}' cannot be negative`, first.span);
+  return v;
+}

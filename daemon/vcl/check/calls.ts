@@ -1,0 +1,140 @@
+// Binds the arguments of a call to a signature: positions, names, defaults, what may be left out, ENUMs. Also
+// the functions that are part of the language (regsub, hash_data …) and the methods of STRING.
+
+import type { Arg, Expr } from '../ast.ts';
+import { nearest, type Span } from '../errors.ts';
+import { placesToStates } from '../../../protocol/tables/variables.ts';
+import { asString, check, joined, type Scope, stringJs } from './conversions.ts';
+import { ALL_STATES, quote, stateMask } from './program.ts';
+import { type Param, parseSignature, type Signature } from './signature.ts';
+import { type Callable, resolveCallable } from './symbols.ts';
+import { isString, type Typed } from './types.ts';
+
+type CallExpr = Extract<Expr, { k: 'call' }>;
+
+/** Checks a call and gives its value; VOID calls are for statements. */
+export function bindCall(scope: Scope, e: CallExpr, statement = false): Typed {
+  const v = bind(scope, e);
+  if (v.type === 'VOID' && !statement) {
+    return scope.model.reporter.fail('type', 'Function returns VOID:', e.span);
+  }
+  return v;
+}
+
+function bind(scope: Scope, e: CallExpr): Typed {
+  if (e.callee.k === 'member') {
+    return method(scope, scope.infer(scope, e.callee.object, 'STRING'), e.callee.name.text, e.callee.name.span, e);
+  }
+  if (e.callee.k !== 'path') return scope.model.reporter.fail('syntax', 'This cannot be called', e.callee.span);
+  const target = resolveCallable(scope, e.callee);
+  if (target.k === 'method') return method(scope, target.object, target.name, target.span, e);
+  return callFunction(scope, target, e);
+}
+
+function method(scope: Scope, object: Typed, name: string, nameSpan: Span, e: CallExpr): Typed {
+  if (isString(object.type) && (name === 'lower' || name === 'upper')) {
+    if (e.args.length > 0) scope.model.reporter.fail('argument', "Expected ')'", (e.args[0] as Arg).value.span);
+    const helper = scope.model.helper(name === 'lower' ? 'lowerCase' : 'upperCase');
+    const s = asString(scope, object);
+    const single = s.type === 'STRING' && s.nullable === true;
+    const v: Typed = { type: 'STRING', js: `${helper}(${single ? s.js : joined(scope, s)})`, span: e.span };
+    if (single) v.nullable = true;
+    return v;
+  }
+  const shown = isString(object.type) ? 'STRING' : object.type;
+  const near = isString(object.type) ? nearest(name, ['lower', 'upper']) : null;
+  return scope.model.reporter.fail(
+    'property',
+    `Unknown property '${name}' for type ${shown}`,
+    nameSpan,
+    near === null ? undefined : `Did you mean '.${near}()'?`,
+  );
+}
+
+function callFunction(scope: Scope, target: Extract<Callable, { k: 'function' }>, e: CallExpr): Typed {
+  const sig = parseSignature(target.signature);
+  if (target.places !== undefined) {
+    scope.sub.restrictions.push({
+      mask: stateMask(placesToStates(target.places)) & ALL_STATES,
+      code: 'place',
+      message: (sub) => `'${target.name}': Not available in subroutine '${sub}'.`,
+      span: e.callee.span,
+    });
+  }
+  const args = bindArgs(scope, sig, e.args, e.open);
+  const v: Typed = {
+    type: sig.returns,
+    js: `${target.js}(${[...target.before, ...args].join(', ')})`,
+    span: e.span,
+  };
+  if (sig.returns === 'STRING') v.nullable = true;
+  return v;
+}
+
+/** JavaScript of the arguments, in the order of the signature; `undefined` for what is left out. */
+export function bindArgs(scope: Scope, sig: Signature, args: readonly Arg[], open: Span): string[] {
+  const { reporter } = scope.model;
+  const bound: (string | null)[] = sig.params.map(() => null);
+  let position = 0;
+  let named = false;
+  for (const arg of args) {
+    let index: number;
+    if (arg.name === null) {
+      if (named) reporter.fail('argument', 'Argument without a name after one with a name', arg.value.span);
+      index = position++;
+      if (index >= sig.params.length) {
+        reporter.fail('argument', `Too many arguments: '${sig.name}' takes ${sig.params.length}`, arg.value.span);
+      }
+    } else {
+      named = true;
+      index = sig.params.findIndex((p) => p.name === arg.name);
+      if (index < 0) {
+        const near = nearest(arg.name, sig.params.map((p) => p.name));
+        reporter.fail(
+          'argument',
+          `Unknown argument '${arg.name}'`,
+          arg.nameSpan ?? arg.value.span,
+          near === null ? undefined : `Did you mean '${near}'?`,
+        );
+      }
+      if (bound[index] !== null) {
+        reporter.fail('argument', `Argument '${arg.name}' already used`, arg.nameSpan ?? arg.value.span);
+      }
+    }
+    bound[index] = argument(scope, sig.params[index] as Param, arg.value);
+  }
+  const out = sig.params.map((p, i) => {
+    const js = bound[i] ?? null;
+    if (js !== null) return js;
+    if (p.defaultJs !== null) return p.defaultJs;
+    if (p.optional) return 'undefined';
+    return reporter.fail('argument', `Argument '${p.name || i + 1}' missing`, open);
+  });
+  while (out.at(-1) === 'undefined') out.pop();
+  return out;
+}
+
+function argument(scope: Scope, p: Param, value: Expr): string {
+  if (p.type === 'ENUM') {
+    const word = value.k === 'path' && value.parts.length === 1 ? value.parts[0]?.text : undefined;
+    const values = p.values ?? [];
+    if (word === undefined || !values.includes(word)) {
+      const near = word === undefined ? null : nearest(word, values);
+      return scope.model.reporter.fail(
+        'enum',
+        `Wrong enum value. Expected one of: ${values.join(', ')}`,
+        value.span,
+        near === null ? undefined : `Did you mean '${near}'?`,
+      );
+    }
+    return quote(word);
+  }
+  const v = check(scope, value, p.type);
+  if (p.type === 'STRING') return stringJs(scope, v);
+  if (p.type === 'HEADER') {
+    const h = v.header;
+    if (h === undefined) return scope.model.reporter.fail('type', 'Expected a header field', value.span);
+    return `${scope.model.helper('headerRef')}(${h.http}, ${quote(h.name)})`;
+  }
+  return v.js;
+}

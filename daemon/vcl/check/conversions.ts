@@ -1,0 +1,111 @@
+// Turns checked values into the type their place needs: strings from anything, truth from some, REAL from INT,
+// a regular expression from a literal. A mismatch is reported with what would help.
+
+import type { Expr } from '../ast.ts';
+import type { Span } from '../errors.ts';
+import { compileRegex, RegexError } from '../regex.ts';
+import { type ProgramModel, quote, type SubInfo } from './program.ts';
+import { isString, NULLABLE_STRING, TO_STRING, type Type, type Typed } from './types.ts';
+
+/** Where an expression stands. Declarations use a sub of their own. */
+export interface Scope {
+  model: ProgramModel;
+  sub: SubInfo;
+  /** Checks an expression; here so that calls and expressions need not import each other. */
+  infer: (scope: Scope, e: Expr, want: Type) => Typed;
+}
+
+/** Checks an expression and converts it to `want`. */
+export function check(scope: Scope, e: Expr, want: Type): Typed {
+  return convert(scope, scope.infer(scope, e, want), want);
+}
+
+/** Converts a value to the type its place needs, or reports the mismatch. */
+export function convert(scope: Scope, v: Typed, want: Type): Typed {
+  const { model } = scope;
+  if (v.type === want) return v;
+  if (want === 'STRING' || want === 'STRINGS') return asString(scope, v);
+  if (want === 'REAL' && v.type === 'INT') return { type: 'REAL', js: v.js, span: v.span };
+  if (want === 'BOOL') {
+    const js = asBool(scope, v);
+    if (js !== null) return { type: 'BOOL', js, span: v.span };
+  }
+  if (want === 'REGEX' && v.literal !== undefined) return regexLiteral(scope, v.literal, v.span);
+  const shown = v.type === 'STRINGS' ? 'STRING' : v.type;
+  const hint =
+    want === 'DURATION' && (v.type === 'INT' || v.type === 'REAL')
+      ? 'A duration needs a unit: ms, s, m, h, d, w or y.'
+      : want === 'REGEX' && isString(v.type)
+        ? 'A regular expression must be a literal string, so that it can be checked at load time.'
+        : undefined;
+  return model.reporter.fail('type', `Expression has type ${shown}, expected ${want}`, v.span, hint);
+}
+
+function asBool(scope: Scope, v: Typed): string | null {
+  switch (v.type) {
+    case 'STRING':
+    case 'HEADER':
+      return v.nullable === true ? `(${v.js} !== null)` : `(${v.js}, true)`;
+    case 'STRINGS': {
+      const parts = (v.strands ?? []).map((s) => asBool(scope, s));
+      return `(${parts.join(' || ')})`;
+    }
+    case 'INT':
+      return `(${v.js} !== 0)`;
+    case 'DURATION':
+      return `(${v.js} > 0)`;
+    case 'BACKEND':
+      return `${scope.model.helper('hasBackend')}(${v.js})`;
+    default:
+      return null;
+  }
+}
+
+/** A STRING (one strand, possibly unset) or a STRINGS. */
+export function asString(scope: Scope, v: Typed): Typed {
+  if (v.type === 'STRING') return v;
+  if (v.type === 'STRINGS') return v;
+  if (v.type === 'HEADER') return { type: 'STRING', js: v.js, span: v.span, nullable: true };
+  const helper = TO_STRING[v.type];
+  if (helper === null) {
+    return scope.model.reporter.fail('type', `Cannot convert ${v.type} to STRING.`, v.span);
+  }
+  if (helper === '') return { type: 'STRING', js: v.js, span: v.span };
+  const ctx = helper === 'realString' ? 'ctx, ' : '';
+  const out: Typed = { type: 'STRING', js: `${scope.model.helper(helper)}(${ctx}${v.js})`, span: v.span };
+  if (NULLABLE_STRING.has(v.type)) out.nullable = true;
+  return out;
+}
+
+/** JavaScript of one string that is never null: strands joined, unset ones left out. */
+export function joined(scope: Scope, v: Typed): string {
+  const s = asString(scope, v);
+  const parts = s.type === 'STRINGS' ? (s.strands ?? []) : [s];
+  const js = parts.map((p) =>
+    p.literal !== undefined ? quote(p.literal) : p.nullable === true ? `${scope.model.helper('str')}(${p.js})` : p.js,
+  );
+  if (js.length === 0) return '""';
+  return js.length === 1 ? (js[0] as string) : `(${js.join(' + ')})`;
+}
+
+/** JavaScript of one string that is null only for a single unset strand. */
+export function stringJs(scope: Scope, v: Typed): string {
+  const s = asString(scope, v);
+  return s.type === 'STRINGS' ? joined(scope, s) : s.js;
+}
+
+
+export function regexLiteral(scope: Scope, pattern: string, span: Span): Typed {
+  try {
+    compileRegex(pattern);
+  } catch (err) {
+    if (!(err instanceof RegexError)) throw err;
+    return scope.model.reporter.fail(
+      'regex',
+      `Regexp compilation error: ${err.message}`,
+      span,
+      `At position ${err.position + 1} of the expression.`,
+    );
+  }
+  return { type: 'REGEX', js: scope.model.hoist('re', `${scope.model.helper('regex')}(${quote(pattern)})`), span };
+}

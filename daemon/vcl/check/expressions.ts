@@ -1,0 +1,258 @@
+// Checks expressions and writes their JavaScript. `want` is the type the place needs: a literal may become an
+// IP, BYTES or REGEX because of it. Conversions are in conversions.ts, calls in calls.ts.
+//
+// Strings joined by + stay a list of strands until they are needed as one, so that a list can be tested for
+// "all unset" and converted part by part, as in the field.
+
+import type { Expr, PathExpr } from '../ast.ts';
+import type { Span } from '../errors.ts';
+import { resolveIpLiteral } from './addresses.ts';
+import { bindCall } from './calls.ts';
+import { asString, check, joined, regexLiteral, type Scope, stringJs } from './conversions.ts';
+import { quote } from './program.ts';
+import { resolvePath } from './symbols.ts';
+import { arithmetic, BYTE_UNITS, COMPARABLE, DURATION_UNITS, isString, type Type, type Typed } from './types.ts';
+
+export function infer(scope: Scope, e: Expr, want: Type): Typed {
+  switch (e.k) {
+    case 'number':
+      return number(scope, e, want);
+    case 'string':
+      return stringLiteral(scope, e.value, e.span, want);
+    case 'blob':
+      return { type: 'BLOB', js: blobConstant(scope, e.value, e.span), span: e.span };
+    case 'paren': {
+      const v = infer(scope, e.value, want);
+      return { ...v, span: e.span, js: v.type === 'STRINGS' ? v.js : `(${v.js})` };
+    }
+    case 'negate': {
+      const v = infer(scope, e.value, want);
+      if (v.type !== 'INT' && v.type !== 'REAL' && v.type !== 'DURATION' && v.type !== 'BYTES') {
+        return scope.model.reporter.fail('type', `Operator - not possible on ${v.type}`, e.span);
+      }
+      return { type: v.type, js: `(-${v.js})`, span: e.span };
+    }
+    case 'not': {
+      const v = check(scope, e.value, 'BOOL');
+      return { type: 'BOOL', js: `!${v.js}`, span: e.span };
+    }
+    case 'binary':
+      return binary(scope, e, want);
+    case 'path':
+      return path(scope, e, want);
+    case 'call':
+      return bindCall(scope, e);
+    case 'member':
+      return property(scope, infer(scope, e.object, 'STRING'), e.name.text, e.span, e.name.span);
+  }
+}
+
+function path(scope: Scope, e: PathExpr, want: Type): Typed {
+  const r = resolvePath(scope, e, want);
+  if (r.k === 'value') return r.value;
+  const full = e.parts.map((p) => p.text).join('.');
+  if (r.k === 'property') return property(scope, r.object, r.name, e.span, r.span);
+  return scope.model.reporter.fail('syntax', `Function '${full}' must be called with (...)`, e.span);
+}
+
+/** A property without parentheses; methods are calls. */
+function property(scope: Scope, object: Typed, name: string, span: Span, nameSpan: Span): Typed {
+  if (object.type === 'STEVEDORE') {
+    const types: Record<string, Type> = { free_space: 'BYTES', used_space: 'BYTES', happy: 'BOOL' };
+    const type = types[name];
+    if (type !== undefined) {
+      const js = `${scope.model.helper('storageFigure')}(ctx, ${object.js}, ${quote(name)})`;
+      return { type, js, span };
+    }
+  }
+  const shown = isString(object.type) ? 'STRING' : object.type;
+  const method = isString(object.type) && (name === 'lower' || name === 'upper');
+  return scope.model.reporter.fail(
+    'property',
+    `Unknown property '${name}' for type ${shown}`,
+    nameSpan,
+    method ? `Write .${name}() to call it.` : undefined,
+  );
+}
+
+function stringLiteral(scope: Scope, value: string, span: Span, want: Type): Typed {
+  if (want === 'IP') return { type: 'IP', js: resolveIpLiteral(scope.model, value, span), span };
+  if (want === 'REGEX') return regexLiteral(scope, value, span);
+  return { type: 'STRING', js: quote(value), literal: value, span };
+}
+
+function blobConstant(scope: Scope, text: string, span: Span): string {
+  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) {
+    scope.model.reporter.error('blob', 'Illegal BLOB value', span, 'BLOBs are base64 between colons.');
+  }
+  return scope.model.hoist('blob', `${scope.model.helper('blobFrom')}(${quote(text)})`);
+}
+
+/** Digits as the field limits them: 15 for an INT, 3 after the point for a REAL. */
+export function numberValue(
+  scope: Scope,
+  e: { real: boolean; text: string; span: Span },
+): { value: number; js: string } {
+  const [whole = '', fraction = ''] = e.text.split('.');
+  if (whole.replace(/^0+/, '').length > (e.real ? 12 : 15)) {
+    scope.model.reporter.fail('number', `Too many digits for ${e.real ? 'real' : 'integer'}.`, e.span);
+  }
+  if (fraction.length > 3) scope.model.reporter.fail('number', 'Too many digits for real.', e.span);
+  const value = Number(e.text);
+  return { value, js: String(value) };
+}
+
+function number(scope: Scope, e: Extract<Expr, { k: 'number' }>, want: Type): Typed {
+  const n = numberValue(scope, e);
+  if (e.unit !== null && e.unitSpan !== null) {
+    if (want === 'BYTES') {
+      const factor = BYTE_UNITS[e.unit];
+      if (factor === undefined) {
+        return scope.model.reporter.fail(
+          'unit',
+          `Unknown BYTES unit '${e.unit}'`,
+          e.unitSpan,
+          "Legal are 'B', 'KB', 'MB', 'GB' and 'TB'.",
+        );
+      }
+      return { type: 'BYTES', js: String(Math.floor(n.value * factor)), span: e.span };
+    }
+    const factor = DURATION_UNITS[e.unit];
+    if (factor === undefined) {
+      return scope.model.reporter.fail(
+        'unit',
+        `Unknown duration unit '${e.unit}'`,
+        e.unitSpan,
+        "Legal duration units are 'ms', 's', 'm', 'h', 'd', 'w' and 'y'.",
+      );
+    }
+    return { type: 'DURATION', js: String(n.value * factor), span: e.span };
+  }
+  return { type: e.real ? 'REAL' : 'INT', js: n.js, span: e.span };
+}
+
+function binary(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed {
+  switch (e.op) {
+    case '&&':
+    case '||': {
+      const left = check(scope, e.left, 'BOOL');
+      const right = check(scope, e.right, 'BOOL');
+      return { type: 'BOOL', js: `(${left.js} ${e.op} ${right.js})`, span: e.span };
+    }
+    case '~':
+    case '!~':
+      return matching(scope, e);
+    case '+':
+    case '-':
+    case '*':
+    case '/':
+    case '%':
+      return sum(scope, e, want);
+    default:
+      return comparison(scope, e);
+  }
+}
+
+function sum(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed {
+  const { model } = scope;
+  const left = infer(scope, e.left, want);
+  const rightWant = left.type === 'TIME' ? 'DURATION' : isString(left.type) ? 'STRING' : left.type;
+  const right = infer(scope, e.right, want === 'STRING' || want === 'BOOL' ? rightWant : want);
+  const row = arithmetic(left.type, e.op, right.type);
+  if (row !== null) {
+    const js =
+      row.helper === null
+        ? `(${left.js} ${e.op} ${right.js})`
+        : `${model.helper(row.helper)}(${left.js}, ${right.js})`;
+    return { type: row.type, js, span: e.span };
+  }
+  const wantsString = want === 'STRING' || want === 'STRINGS' || want === 'HEADER';
+  if (e.op === '+' && (isString(left.type) || isString(right.type) || wantsString)) {
+    const strands = [left, right].flatMap((v) => {
+      const s = asString(scope, v);
+      return s.type === 'STRINGS' ? (s.strands ?? []) : [s];
+    });
+    const out: Typed = { type: 'STRINGS', js: '', span: e.span, strands: foldLiterals(strands) };
+    out.js = joined(scope, out);
+    return out;
+  }
+  if (e.op === '%') return model.reporter.fail('type', 'Operator % only possible on INT.', e.opSpan);
+  const l = left.type === 'STRINGS' ? 'STRING' : left.type;
+  const r = right.type === 'STRINGS' ? 'STRING' : right.type;
+  return model.reporter.fail('type', `${l} ${e.op} ${r} not possible.`, e.opSpan);
+}
+
+function foldLiterals(strands: Typed[]): Typed[] {
+  const out: Typed[] = [];
+  for (const s of strands) {
+    const prev = out.at(-1);
+    if (prev?.literal !== undefined && s.literal !== undefined) {
+      const literal = prev.literal + s.literal;
+      out[out.length - 1] = { type: 'STRING', js: quote(literal), literal, span: prev.span };
+    } else {
+      out.push(s);
+    }
+  }
+  return out;
+}
+
+function matching(scope: Scope, e: Extract<Expr, { k: 'binary' }>): Typed {
+  const { model } = scope;
+  const left = infer(scope, e.left, 'VOID');
+  const not = e.op === '!~' ? '!' : '';
+  if (left.type === 'IP') {
+    const acl = check(scope, e.right, 'ACL');
+    return { type: 'BOOL', js: `${not}${model.helper('aclMatch')}(ctx, ${acl.js}, ${left.js})`, span: e.span };
+  }
+  if (isString(left.type)) {
+    const re = check(scope, e.right, 'REGEX');
+    return {
+      type: 'BOOL',
+      js: `${not}${model.helper('matches')}(ctx, ${stringJs(scope, left)}, ${re.js})`,
+      span: e.span,
+    };
+  }
+  return model.reporter.fail(
+    'type',
+    `Operator '${e.op}' not possible on ${left.type}`,
+    e.opSpan,
+    'It takes a STRING and a regular expression, or an IP and an acl.',
+  );
+}
+
+function comparison(scope: Scope, e: Extract<Expr, { k: 'binary' }>): Typed {
+  const { model } = scope;
+  const left = infer(scope, e.left, 'VOID');
+  const right = infer(scope, e.right, isString(left.type) ? 'STRING' : left.type);
+  const shown = (t: Typed): string => (t.type === 'STRINGS' || t.type === 'HEADER' ? 'STRING' : t.type);
+  if (isString(left.type) && isString(right.type)) {
+    const plain = left.type !== 'STRINGS' && right.type !== 'STRINGS';
+    const equal = e.op === '==' || e.op === '!=';
+    if (equal) {
+      // Two single strings: unset equals nothing but unset. Longer lists compare as their text.
+      const l = plain ? stringJs(scope, left) : joined(scope, left);
+      const r = plain ? stringJs(scope, right) : joined(scope, right);
+      return { type: 'BOOL', js: `(${l} ${e.op}= ${r})`, span: e.span };
+    }
+    const call = `${model.helper('compareStrings')}(${stringJs(scope, left)}, ${stringJs(scope, right)})`;
+    return { type: 'BOOL', js: `(${call} ${e.op} 0)`, span: e.span };
+  }
+  if (left.type !== right.type) {
+    return model.reporter.fail(
+      'type',
+      `Comparison of different types: ${shown(left)} '${e.op}' ${shown(right)}`,
+      e.opSpan,
+      isString(left.type) !== isString(right.type) ? 'std has conversions: std.integer(), std.real() and others.' : undefined,
+    );
+  }
+  const kind = COMPARABLE[left.type];
+  const equality = e.op === '==' || e.op === '!=';
+  if (kind === undefined || (kind === 'equal' && !equality)) {
+    return model.reporter.fail('type', `Operator '${e.op}' not possible on ${left.type}`, e.opSpan);
+  }
+  if (left.type === 'IP') {
+    const not = e.op === '!=' ? '!' : '';
+    return { type: 'BOOL', js: `${not}${model.helper('sameIp')}(${left.js}, ${right.js})`, span: e.span };
+  }
+  return { type: 'BOOL', js: `(${left.js} ${equality ? `${e.op}=` : e.op} ${right.js})`, span: e.span };
+}

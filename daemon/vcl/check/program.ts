@@ -1,0 +1,166 @@
+// What one compilation knows: symbols, hoisted constants, subs with what they use and call. Filled by the
+// checks, read by codegen. One object a compilation; nothing survives it.
+
+import type { Extension, ExtensionLookup, ExtensionObject } from '../../extensions/extension.ts';
+import type { Reporter, Span } from '../errors.ts';
+import { type BackendDecl, type ProbeDecl, STATES } from '../program.ts';
+
+export const ALL_STATES = (1 << STATES.length) - 1;
+
+export function stateMask(states: readonly string[]): number {
+  let mask = 0;
+  for (const s of states) {
+    const i = (STATES as readonly string[]).indexOf(s);
+    if (i >= 0) mask |= 1 << i;
+  }
+  return mask;
+}
+
+/** Something in a sub that is legal in some states only. `why` completes "'x': …". */
+export interface Restriction {
+  mask: number;
+  code: string;
+  message: (sub: string) => string;
+  span: Span;
+  hint?: string;
+}
+
+export interface SubInfo {
+  name: string;
+  /** JavaScript name of its function. */
+  js: string;
+  /** Where it was first defined; null for a state the program lacks. */
+  span: Span;
+  lines: GeneratedLine[];
+  restrictions: Restriction[];
+  calls: { name: string; span: Span }[];
+  reads: Set<string>;
+  writes: Set<string>;
+  /** Whether the user's files define a part of it. */
+  user: boolean;
+  builtin: boolean;
+  used: boolean;
+}
+
+/** One line of generated code and the place in the program it came from. */
+export interface GeneratedLine {
+  text: string;
+  span: Span | null;
+}
+
+export type Sym =
+  | { kind: 'backend'; name: string; span: Span; used: boolean; decl: BackendDecl }
+  | { kind: 'acl'; name: string; span: Span; used: boolean; js: string }
+  | { kind: 'probe'; name: string; span: Span; used: boolean; decl: ProbeDecl }
+  | { kind: 'sub'; name: string; span: Span; used: boolean }
+  | { kind: 'vmod'; name: string; span: Span; used: boolean; extension: Extension }
+  | {
+      kind: 'object';
+      name: string;
+      span: Span;
+      used: boolean;
+      js: string;
+      extension: string;
+      type: string;
+      object: ExtensionObject;
+    };
+
+export class ProgramModel {
+  readonly reporter: Reporter;
+  readonly extensions: ExtensionLookup;
+  readonly storages: readonly string[];
+  readonly labels: readonly string[];
+  readonly resolveHost: (name: string) => string[];
+  readonly symbols = new Map<string, Sym>();
+  readonly subs = new Map<string, SubInfo>();
+  readonly imports: string[] = [];
+  readonly backends: BackendDecl[] = [];
+  defaultBackend: string | null = null;
+  /** Names declared anywhere in the program, for references ahead of their definition. */
+  readonly declared = new Map<string, 'backend' | 'acl' | 'sub' | 'probe'>();
+  /** First spelling of each header field: "req content-type" → "Content-Type". */
+  readonly spelling = new Map<string, string>();
+  /** Names of the subs the builtin program defines: a user may add to these. */
+  readonly builtinSubs = new Set<string>();
+  /** Labels that `return (vcl(…))` names, for vcl.deps. */
+  readonly labelsUsed = new Set<string>();
+  /** Names that were used ahead of their declaration. */
+  readonly forwardUses = new Set<string>();
+  readonly helpers = new Set<string>();
+  readonly #hoisted = new Map<string, string>();
+  readonly #prologue: string[] = [];
+  #serial = 0;
+
+  constructor(
+    reporter: Reporter,
+    extensions: ExtensionLookup,
+    storages: readonly string[],
+    labels: readonly string[],
+    resolveHost: (name: string) => string[],
+  ) {
+    this.reporter = reporter;
+    this.extensions = extensions;
+    this.storages = storages;
+    this.labels = labels;
+    this.resolveHost = resolveHost;
+  }
+
+  /** Whether a sub is the entry of a state, not a sub that is called. */
+  isState(name: string): boolean {
+    return name.startsWith('vcl_') && (STATES as readonly string[]).includes(name.slice(4));
+  }
+
+  /** Text of a call of a runtime helper; the prologue binds its name. */
+  helper(name: string): string {
+    this.helpers.add(name);
+    return name;
+  }
+
+  /** A constant of the whole program; the same expression gets the same name. */
+  hoist(prefix: string, js: string): string {
+    const known = this.#hoisted.get(js);
+    if (known !== undefined) return known;
+    const name = `${prefix}_${this.#serial++}`;
+    this.#hoisted.set(js, name);
+    this.#prologue.push(`const ${name} = ${js};`);
+    return name;
+  }
+
+  declare(line: string): void {
+    this.#prologue.push(line);
+  }
+
+  prologue(): readonly string[] {
+    return this.#prologue;
+  }
+
+  jsName(prefix: string, name: string): string {
+    return `${prefix}_${name.replace(/[^A-Za-z0-9_]/g, (c) => `$${c.charCodeAt(0).toString(16)}`)}`;
+  }
+
+  sub(name: string, span: Span): SubInfo {
+    let info = this.subs.get(name);
+    if (info === undefined) {
+      info = {
+        name,
+        js: this.jsName('sub', name),
+        span,
+        lines: [],
+        restrictions: [],
+        calls: [],
+        reads: new Set(),
+        writes: new Set(),
+        user: false,
+        builtin: false,
+        used: false,
+      };
+      this.subs.set(name, info);
+    }
+    return info;
+  }
+}
+
+/** A JavaScript string literal that is safe in generated source. */
+export function quote(text: string): string {
+  return JSON.stringify(text).replace(/[\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16)}`);
+}

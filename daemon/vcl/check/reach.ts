@@ -1,0 +1,98 @@
+// What each state can reach through its calls: illegal variables and returns, recursion, subs nobody calls,
+// and the header fields a state touches.
+
+import type { Note, Span } from '../errors.ts';
+import { STATES, type StateFacts } from '../program.ts';
+import type { ProgramModel, SubInfo } from './program.ts';
+
+/** Checks every state and marks what is used; `unusedIsError` is the parameter vcc_err_unref. */
+export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
+  findRecursion(model);
+  STATES.forEach((state, id) => {
+    const name = `vcl_${state}`;
+    const seen = new Set<string>();
+    const visit = (sub: SubInfo, chain: Note[]): void => {
+      seen.add(sub.name);
+      sub.used = true;
+      for (const r of sub.restrictions) {
+        if ((r.mask & (1 << id)) === 0) {
+          model.reporter.error(r.code, r.message(name), r.span, r.hint, chain);
+        }
+      }
+      for (const c of sub.calls) {
+        const next = model.subs.get(c.name);
+        if (next === undefined || seen.has(c.name)) continue;
+        visit(next, [{ message: `...called from '${sub.name}':`, span: c.span }, ...chain]);
+      }
+    };
+    const root = model.subs.get(name);
+    if (root !== undefined) visit(root, []);
+  });
+  const unused = (kind: string, name: string, span: Span): void => {
+    const message = `Unused ${kind} ${name}, defined:`;
+    if (unusedIsError) {
+      model.reporter.error('unused', message, span, 'The parameter vcc_err_unref turns this into a warning.');
+    } else model.reporter.warn('unused', message, span);
+  };
+  for (const sub of model.subs.values()) {
+    if (!sub.used && sub.user && !sub.builtin) unused('sub', sub.name, sub.span);
+  }
+  for (const sym of model.symbols.values()) {
+    if (sym.kind !== 'backend' && sym.kind !== 'acl' && sym.kind !== 'probe') continue;
+    const isDefault = sym.kind === 'backend' && sym.name === model.defaultBackend;
+    const isDefaultProbe = sym.kind === 'probe' && sym.name === 'default';
+    if (!sym.used && !isDefault && !isDefaultProbe && !model.forwardUses.has(sym.name)) {
+      unused(sym.kind, sym.name, sym.span);
+    }
+  }
+}
+
+function findRecursion(model: ProgramModel): void {
+  const done = new Set<string>();
+  const open: { name: string; span: Span }[] = [];
+  const visit = (sub: SubInfo): void => {
+    if (done.has(sub.name)) return;
+    for (const c of sub.calls) {
+      const at = open.findIndex((o) => o.name === c.name);
+      if (at >= 0) {
+        const notes = open.slice(at + 1).map((o) => ({ message: `...called from '${o.name}'`, span: o.span }));
+        model.reporter.error('recursion', `Subroutine '${c.name}' recurses`, c.span, undefined, notes);
+        continue;
+      }
+      const next = model.subs.get(c.name);
+      if (next === undefined) continue;
+      open.push({ name: c.name, span: c.span });
+      visit(next);
+      open.pop();
+    }
+    done.add(sub.name);
+  };
+  for (const sub of model.subs.values()) {
+    open.push({ name: sub.name, span: sub.span });
+    visit(sub);
+    open.pop();
+  }
+}
+
+/** Header fields by state, as "owner.field" in lower case. */
+export function stateFacts(model: ProgramModel): Record<string, StateFacts> {
+  const out: Record<string, StateFacts> = {};
+  for (const state of STATES) {
+    const reads = new Set<string>();
+    const writes = new Set<string>();
+    let user = false;
+    const seen = new Set<string>();
+    const visit = (name: string): void => {
+      const sub = model.subs.get(name);
+      if (sub === undefined || seen.has(name)) return;
+      seen.add(name);
+      if (sub.user) user = true;
+      for (const r of sub.reads) reads.add(r);
+      for (const w of sub.writes) writes.add(w);
+      for (const c of sub.calls) visit(c.name);
+    };
+    visit(`vcl_${state}`);
+    out[`vcl_${state}`] = { builtinOnly: !user, reads: [...reads].sort(), writes: [...writes].sort() };
+  }
+  return out;
+}

@@ -1,0 +1,337 @@
+// Finds what a dotted name means: a variable, a function or object of an extension, something declared, or a
+// property of one of these. Every way to fail names the nearest thing that exists.
+
+import { placesToStates, VARIABLES, type VariableRow } from '../../../protocol/tables/variables.ts';
+import type { PathExpr } from '../ast.ts';
+import { nearest, type Span } from '../errors.ts';
+import type { Scope } from './conversions.ts';
+import { type ProgramModel, quote, stateMask, type Sym } from './program.ts';
+import type { Type, Typed } from './types.ts';
+
+/** Functions of the language itself, by name; `ctx` is their first argument. */
+const LANGUAGE_FUNCTIONS: Readonly<Record<string, { signature: string; places?: string; helper: string }>> = {
+  regsub: { signature: 'STRING regsub(STRING, REGEX, STRING)', helper: 'regsub' },
+  regsuball: { signature: 'STRING regsuball(STRING, REGEX, STRING)', helper: 'regsuball' },
+  hash_data: { signature: 'VOID hash_data(STRING)', places: 'hash', helper: 'hashData' },
+  synthetic: { signature: 'VOID synthetic(STRING)', places: 'synth backend_error', helper: 'synthetic' },
+  ban: { signature: 'VOID ban(STRING)', places: 'client backend', helper: 'banString' },
+  querysort: { signature: 'STRING querysort(STRING)', helper: 'querysort' },
+};
+
+const BY_NAME = new Map<string, readonly VariableRow[]>();
+for (const row of VARIABLES as readonly VariableRow[]) {
+  BY_NAME.set(row.name, [...(BY_NAME.get(row.name) ?? []), row]);
+}
+const HEADER_OWNERS = new Set(
+  (VARIABLES as readonly VariableRow[]).flatMap((r) => (r.name.endsWith('.http.*') ? [r.name.slice(0, -7)] : [])),
+);
+
+const ROOTS = new Set((VARIABLES as readonly VariableRow[]).map((r) => r.name.split('.')[0]));
+
+/** Whether a name is the first part of a variable or a function of the language. */
+export function findVariableRoot(name: string): boolean {
+  return ROOTS.has(name) || Object.hasOwn(LANGUAGE_FUNCTIONS, name);
+}
+
+export interface VariableRef {
+  row: VariableRow;
+  /** Whole name as written, for messages. */
+  name: string;
+  /** Header families: the field's name, and JavaScript of its message. */
+  field: string | null;
+  /** How many parts of the path the variable took. */
+  taken: number;
+}
+
+/** The variable a path begins with, or null. A variable of another language version is reported. */
+export function findVariable(scope: Scope, path: PathExpr): VariableRef | null {
+  const parts = path.parts.map((p) => p.text);
+  const [owner = '', second] = parts;
+  if (second === 'http' && HEADER_OWNERS.has(owner) && parts.length >= 3) {
+    const field = path.parts[2] as PathExpr['parts'][number];
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(field.text)) {
+      return scope.model.reporter.fail('header', `'${field.text}' is no name of a header field`, field.span);
+    }
+    const row = (BY_NAME.get(`${owner}.http.*`) as readonly VariableRow[])[0] as VariableRow;
+    return { row, name: parts.slice(0, 3).join('.'), field: field.text, taken: 3 };
+  }
+  for (let n = Math.min(parts.length, 3); n > 0; n--) {
+    if (path.parts.slice(0, n).some((p) => p.quoted)) continue;
+    const name = parts.slice(0, n).join('.');
+    const rows = BY_NAME.get(name);
+    if (rows === undefined) continue;
+    const syntax = path.span.file.syntax;
+    const row = rows.find((r) => syntax >= (r.since ?? 0) && syntax <= (r.until ?? 99));
+    if (row !== undefined) return { row, name, field: null, taken: n };
+    if (n < parts.length) continue;
+    const first = rows[0] as VariableRow;
+    const bound = first.until !== undefined ? `<= 4.${first.until - 40}` : `>= 4.${(first.since ?? 40) - 40}`;
+    scope.model.reporter.fail(
+      'version',
+      `Symbol not found: '${name}' (Only available when VCL syntax ${bound})`,
+      path.span,
+      name === 'req.esi' ? 'resp.do_esi in vcl_deliver has taken its place.' : undefined,
+    );
+  }
+  return null;
+}
+
+/** Notes that a sub reads, sets or unsets a variable, for the check of its states. */
+export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'unset', span: Span): void {
+  const states = placesToStates(v.row[how]);
+  const verb = how === 'read' ? 'Not available in' : how === 'write' ? 'Cannot be set from' : 'Cannot be unset from';
+  if (states.length === 0) {
+    const what = how === 'read' ? 'read' : how === 'write' ? 'set' : 'unset';
+    scope.model.reporter.fail(
+      'direction',
+      `Variable '${v.name}' cannot be ${what}.`,
+      span,
+      how === 'write' ? 'It is read-only.' : undefined,
+    );
+  }
+  scope.sub.restrictions.push({
+    mask: stateMask(states),
+    code: 'place',
+    message: (sub) => `'${v.name}': ${verb} subroutine '${sub}'.`,
+    span,
+    hint: `It can be ${how === 'read' ? 'read' : how === 'write' ? 'set' : 'unset'} in: ${v.row[how]}.`,
+  });
+  if (v.field !== null) {
+    const owner = v.row.name.slice(0, -7);
+    (how === 'read' ? scope.sub.reads : scope.sub.writes).add(`${owner}.${v.field.toLowerCase()}`);
+  }
+}
+
+/** JavaScript of the message that holds a header family. */
+export function messageJs(model: ProgramModel, row: VariableRow): string {
+  return `${model.helper(`http_${row.name.slice(0, -7)}`)}(ctx)`;
+}
+
+/** The field's name in the spelling that the program used first. */
+export function fieldName(model: ProgramModel, v: VariableRef): string {
+  const field = v.field as string;
+  const key = `${v.row.name} ${field.toLowerCase()}`;
+  const known = model.spelling.get(key);
+  if (known !== undefined) return known;
+  model.spelling.set(key, field);
+  return field;
+}
+
+export function helperName(kind: 'get' | 'set' | 'add' | 'unset', row: VariableRow): string {
+  return `${kind}_${row.name.replaceAll('.', '_')}`;
+}
+
+/** Reads a variable. */
+export function readVariable(scope: Scope, v: VariableRef, span: Span, want: Type): Typed {
+  const { model } = scope;
+  noteUse(scope, v, 'read', span);
+  if (v.field !== null) {
+    const http = messageJs(model, v.row);
+    const name = fieldName(model, v);
+    if (want === 'HEADER') return { type: 'HEADER', js: '', span, header: { http, name } };
+    const js = `${model.helper('getHeader')}(${http}, ${quote(name.toLowerCase())})`;
+    return { type: 'STRING', js, span, nullable: true, header: { http, name } };
+  }
+  const out: Typed = { type: v.row.type as Type, js: `${model.helper(helperName('get', v.row))}(ctx)`, span };
+  if (v.row.type === 'STRING') out.nullable = true;
+  return out;
+}
+
+export type Resolved =
+  | { k: 'value'; value: Typed }
+  | { k: 'property'; object: Typed; name: string; span: Span }
+  | { k: 'function' };
+
+const BOOLEANS: Readonly<Record<string, string>> = { true: 'true', false: 'false' };
+
+/** What a path means as a value of type `want`. */
+export function resolvePath(scope: Scope, path: PathExpr, want: Type): Resolved {
+  const { model } = scope;
+  const first = path.parts[0] as PathExpr['parts'][number];
+  const single = path.parts.length === 1;
+  if (single && BOOLEANS[first.text] !== undefined) {
+    return { k: 'value', value: { type: 'BOOL', js: BOOLEANS[first.text] as string, span: path.span } };
+  }
+  const variable = findVariable(scope, path);
+  if (variable !== null) {
+    const value = readVariable(scope, variable, path.span, variable.taken < path.parts.length ? 'VOID' : want);
+    const rest = path.parts[variable.taken];
+    return rest === undefined
+      ? { k: 'value', value }
+      : { k: 'property', object: value, name: rest.text, span: rest.span };
+  }
+  const stevedore = storageValue(scope, path);
+  if (stevedore !== null) {
+    const rest = path.parts[2];
+    if (rest === undefined) return { k: 'value', value: stevedore };
+    return { k: 'property', object: stevedore, name: rest.text, span: rest.span };
+  }
+  if (single && LANGUAGE_FUNCTIONS[first.text] !== undefined) return { k: 'function' };
+  const sym = model.symbols.get(first.text);
+  if (sym === undefined) return { k: 'value', value: forward(scope, path, want) };
+  if (sym.kind === 'vmod' || sym.kind === 'object') {
+    const member = path.parts[1]?.text ?? '';
+    const known =
+      sym.kind === 'vmod' ? sym.extension.functions[member] !== undefined : sym.object.methods[member] !== undefined;
+    if (known) return { k: 'function' };
+    return { k: 'value', value: notFound(scope, path) };
+  }
+  const value = symbolValue(scope, sym, path.span, want);
+  const rest = path.parts[1];
+  return rest === undefined
+    ? { k: 'value', value }
+    : { k: 'property', object: value, name: rest.text, span: rest.span };
+}
+
+function storageValue(scope: Scope, path: PathExpr): Typed | null {
+  const [a, b] = path.parts;
+  if (a?.text !== 'storage' || b === undefined) return null;
+  if (!scope.model.storages.includes(b.text)) {
+    const near = nearest(b.text, scope.model.storages);
+    const name = `storage.${b.text}`;
+    return scope.model.reporter.fail(
+      'undefined',
+      `Symbol not found: '${name}'`,
+      path.span,
+      near === null ? `Storages: ${scope.model.storages.join(', ')}.` : `Did you mean 'storage.${near}'?`,
+    );
+  }
+  return { type: 'STEVEDORE', js: quote(b.text), span: path.span };
+}
+
+function symbolValue(scope: Scope, sym: Sym, span: Span, want: Type): Typed {
+  sym.used = true;
+  switch (sym.kind) {
+    case 'backend':
+      return { type: 'BACKEND', js: backendJs(scope.model, sym.name), span };
+    case 'acl':
+      return { type: 'ACL', js: sym.js, span };
+    case 'probe':
+      return { type: 'PROBE', js: scope.model.hoist('probe', JSON.stringify(sym.decl)), span };
+    case 'sub':
+      if (want === 'SUB') return subValue(scope, sym.name, span);
+      break;
+  }
+  return scope.model.reporter.fail('type', `Symbol '${sym.name}' has wrong type (${sym.kind}) here`, span);
+}
+
+function subValue(scope: Scope, name: string, span: Span): Typed {
+  scope.sub.calls.push({ name, span });
+  return { type: 'SUB', js: scope.model.jsName('sub', name), span };
+}
+
+export function backendJs(model: ProgramModel, name: string): string {
+  return model.hoist('be', `B(${quote(name)})`);
+}
+
+const DECLARED_TYPES: Partial<Record<Type, 'backend' | 'acl' | 'sub'>> = { BACKEND: 'backend', ACL: 'acl', SUB: 'sub' };
+
+/** A name without a symbol yet: perhaps one that is declared further down. */
+function forward(scope: Scope, path: PathExpr, want: Type): Typed {
+  const { model } = scope;
+  const name = path.parts[0]?.text ?? '';
+  if (path.parts.length === 1) {
+    if (name === 'default' && (want === 'BACKEND' || model.declared.get('default') === undefined)) {
+      return { type: 'BACKEND', js: `${model.helper('defaultBackend')}(ctx)`, span: path.span };
+    }
+    const later = model.declared.get(name);
+    if (later === 'backend') {
+      model.forwardUses.add(name);
+      return { type: 'BACKEND', js: backendJs(model, name), span: path.span };
+    }
+    if (later === 'acl') {
+      model.forwardUses.add(name);
+      return { type: 'ACL', js: model.jsName('acl', name), span: path.span };
+    }
+    if (later === 'sub' && want === 'SUB') return subValue(scope, name, path.span);
+    if (later === 'sub') {
+      return model.reporter.fail('type', `Symbol '${name}' can only be used as a SUB expression`, path.span);
+    }
+    const kind = DECLARED_TYPES[want];
+    if (kind !== undefined) {
+      const near = nearest(name, [...model.declared].flatMap(([n, k]) => (k === kind ? [n] : [])));
+      return model.reporter.fail(
+        'undefined',
+        `Undefined ${kind} '${name}'`,
+        path.span,
+        near === null ? undefined : `Did you mean '${near}'?`,
+      );
+    }
+  }
+  return notFound(scope, path);
+}
+
+/** Reports an unknown name with the nearest known one. */
+export function notFound(scope: Scope, path: PathExpr): never {
+  const { model } = scope;
+  const full = path.parts.map((p) => p.text).join('.');
+  const names = [...BY_NAME.keys()].filter((n) => !n.includes('*'));
+  for (const n of model.declared.keys()) names.push(n);
+  for (const [n, sym] of model.symbols) {
+    names.push(n);
+    if (sym.kind === 'vmod') {
+      for (const f of Object.keys(sym.extension.functions)) names.push(`${n}.${f}`);
+      for (const f of Object.keys(sym.extension.objects ?? {})) names.push(`${n}.${f}`);
+    }
+    if (sym.kind === 'object') for (const f of Object.keys(sym.object.methods)) names.push(`${n}.${f}`);
+  }
+  names.push(...Object.keys(LANGUAGE_FUNCTIONS));
+  const first = path.parts[0]?.text ?? '';
+  let hint: string | undefined;
+  const near = nearest(full, names);
+  if (near !== null) hint = `Did you mean '${near}'?`;
+  else if (path.parts.length > 1 && !model.symbols.has(first) && model.extensions(first) !== undefined) {
+    hint = `Add "import ${first};" before this line.`;
+  }
+  return model.reporter.fail('undefined', `Symbol not found: '${full}'`, path.span, hint);
+}
+
+export type Callable =
+  | { k: 'function'; name: string; js: string; before: string[]; signature: string; places?: string }
+  | { k: 'method'; object: Typed; name: string; span: Span };
+
+/** What a path means when it is called. */
+export function resolveCallable(scope: Scope, path: PathExpr): Callable {
+  const { model } = scope;
+  const [first, second] = path.parts as [PathExpr['parts'][number], PathExpr['parts'][number] | undefined];
+  const full = path.parts.map((p) => p.text).join('.');
+  const language = path.parts.length === 1 ? LANGUAGE_FUNCTIONS[first.text] : undefined;
+  if (language !== undefined) {
+    const out: Callable = {
+      k: 'function',
+      name: first.text,
+      js: model.helper(language.helper),
+      before: ['ctx'],
+      signature: language.signature,
+    };
+    if (language.places !== undefined) out.places = language.places;
+    return out;
+  }
+  const sym = model.symbols.get(first.text);
+  if (sym?.kind === 'vmod' && second !== undefined && path.parts.length === 2) {
+    const f = sym.extension.functions[second.text];
+    if (f === undefined) return notFound(scope, path);
+    sym.used = true;
+    const ext = sym.extension.name;
+    const js = model.hoist('fn', `E(${quote(ext)}, ${quote(second.text)})`);
+    const out: Callable = { k: 'function', name: full, js, before: ['ctx'], signature: f.signature };
+    if (f.places !== undefined) out.places = f.places;
+    return out;
+  }
+  if (sym?.kind === 'object' && second !== undefined && path.parts.length === 2) {
+    const m = sym.object.methods[second.text];
+    if (m === undefined) return notFound(scope, path);
+    sym.used = true;
+    const js = model.hoist('fn', `M(${quote(sym.extension)}, ${quote(sym.type)}, ${quote(second.text)})`);
+    const self = `${model.helper('object')}(${sym.js}, ${quote(sym.name)})`;
+    const out: Callable = { k: 'function', name: full, js, before: ['ctx', self], signature: m.signature };
+    if (m.places !== undefined) out.places = m.places;
+    return out;
+  }
+  if (path.parts.length > 1) {
+    const r = resolvePath(scope, { ...path, parts: path.parts.slice(0, -1) }, 'STRING');
+    const last = path.parts.at(-1) as PathExpr['parts'][number];
+    if (r.k === 'value') return { k: 'method', object: r.value, name: last.text, span: last.span };
+  }
+  return notFound(scope, path);
+}

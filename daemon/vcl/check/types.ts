@@ -1,0 +1,173 @@
+// The types of the config language as the checker sees them, what arithmetic does with them, and how each
+// becomes a STRING. Rows, not code: a new type or operator is a new row.
+
+import type { Span } from '../errors.ts';
+
+export type Type =
+  | 'STRING'
+  | 'STRINGS'
+  | 'BOOL'
+  | 'INT'
+  | 'REAL'
+  | 'BYTES'
+  | 'DURATION'
+  | 'TIME'
+  | 'IP'
+  | 'ACL'
+  | 'BACKEND'
+  | 'PROBE'
+  | 'HEADER'
+  | 'HTTP'
+  | 'STEVEDORE'
+  | 'BLOB'
+  | 'BODY'
+  | 'REGEX'
+  | 'SUB'
+  | 'ENUM'
+  | 'VCL'
+  | 'VOID';
+
+/** A checked expression: JavaScript text and what is known of its value. */
+export interface Typed {
+  type: Type;
+  js: string;
+  span: Span;
+  /** A STRING that may be unset (null). */
+  nullable?: boolean;
+  /** Content of a literal string. */
+  literal?: string;
+  /** The parts of a STRINGS, each a STRING. */
+  strands?: Typed[];
+  /** A header field: JavaScript of its message, and its name. */
+  header?: { http: string; name: string };
+}
+
+/** Helper of the runtime that makes a string; null: not convertible; '' : it is one already. */
+export const TO_STRING: Readonly<Record<Type, string | null>> = {
+  STRING: '',
+  STRINGS: '',
+  HEADER: '',
+  ENUM: '',
+  STEVEDORE: 'stevedoreString',
+  BOOL: 'boolString',
+  INT: 'intString',
+  BYTES: 'intString',
+  REAL: 'realString',
+  DURATION: 'realString',
+  TIME: 'timeString',
+  IP: 'ipString',
+  ACL: 'aclString',
+  BACKEND: 'backendString',
+  BLOB: 'blobString',
+  PROBE: null,
+  HTTP: null,
+  BODY: null,
+  REGEX: null,
+  SUB: null,
+  VCL: null,
+  VOID: null,
+};
+
+/** Types whose helper may give null (an unset value). */
+export const NULLABLE_STRING: ReadonlySet<Type> = new Set(['BACKEND', 'STEVEDORE', 'BLOB']);
+
+export function isString(t: Type): boolean {
+  return t === 'STRING' || t === 'STRINGS' || t === 'HEADER';
+}
+
+/** `left op right` gives `result`; `helper` computes it, otherwise the plain JavaScript operator does. */
+const ARITHMETIC: readonly (readonly [Type, string, Type, Type, string?])[] = [
+  ['INT', '+', 'INT', 'INT'],
+  ['INT', '-', 'INT', 'INT'],
+  ['INT', '*', 'INT', 'INT'],
+  ['INT', '/', 'INT', 'INT', 'intDivide'],
+  ['INT', '%', 'INT', 'INT', 'intModulo'],
+  ['INT', '+', 'REAL', 'REAL'],
+  ['INT', '-', 'REAL', 'REAL'],
+  ['INT', '*', 'REAL', 'REAL'],
+  ['INT', '/', 'REAL', 'REAL', 'realDivide'],
+  ['REAL', '+', 'REAL', 'REAL'],
+  ['REAL', '-', 'REAL', 'REAL'],
+  ['REAL', '*', 'REAL', 'REAL'],
+  ['REAL', '/', 'REAL', 'REAL', 'realDivide'],
+  ['REAL', '+', 'INT', 'REAL'],
+  ['REAL', '-', 'INT', 'REAL'],
+  ['REAL', '*', 'INT', 'REAL'],
+  ['REAL', '/', 'INT', 'REAL', 'realDivide'],
+  ['BYTES', '+', 'BYTES', 'BYTES'],
+  ['BYTES', '-', 'BYTES', 'BYTES'],
+  ['BYTES', '*', 'INT', 'BYTES'],
+  ['BYTES', '*', 'REAL', 'BYTES'],
+  ['BYTES', '/', 'INT', 'BYTES', 'realDivide'],
+  ['BYTES', '/', 'REAL', 'BYTES', 'realDivide'],
+  ['DURATION', '+', 'DURATION', 'DURATION'],
+  ['DURATION', '-', 'DURATION', 'DURATION'],
+  ['DURATION', '*', 'INT', 'DURATION'],
+  ['DURATION', '*', 'REAL', 'DURATION'],
+  ['DURATION', '/', 'INT', 'DURATION', 'realDivide'],
+  ['DURATION', '/', 'REAL', 'DURATION', 'realDivide'],
+  ['TIME', '+', 'DURATION', 'TIME'],
+  ['TIME', '-', 'DURATION', 'TIME'],
+  ['TIME', '-', 'TIME', 'DURATION'],
+];
+
+const ARITHMETIC_INDEX = new Map(ARITHMETIC.map((r) => [`${r[0]} ${r[1]} ${r[2]}`, r]));
+
+export function arithmetic(left: Type, op: string, right: Type): { type: Type; helper: string | null } | null {
+  const row = ARITHMETIC_INDEX.get(`${left} ${op} ${right}`);
+  return row === undefined ? null : { type: row[3], helper: row[4] ?? null };
+}
+
+/** Comparisons a type has: all six or only equality. */
+export const COMPARABLE: Readonly<Partial<Record<Type, 'order' | 'equal'>>> = {
+  INT: 'order',
+  REAL: 'order',
+  BYTES: 'order',
+  DURATION: 'order',
+  TIME: 'order',
+  BOOL: 'equal',
+  BACKEND: 'equal',
+  ACL: 'equal',
+  PROBE: 'equal',
+  STEVEDORE: 'equal',
+  SUB: 'equal',
+  IP: 'equal',
+};
+
+/** What `set v op= x` wants on its right side. */
+const ASSIGNABLE: Readonly<Partial<Record<Type, Readonly<Record<string, Type>>>>> = {
+  STRING: { '=': 'STRING', '+=': 'STRING' },
+  HEADER: { '=': 'STRING', '+=': 'STRING' },
+  BODY: { '=': 'STRING', '+=': 'STRING' },
+  BOOL: { '=': 'BOOL' },
+  BACKEND: { '=': 'BACKEND' },
+  STEVEDORE: { '=': 'STEVEDORE' },
+  INT: { '=': 'INT', '+=': 'INT', '-=': 'INT', '*=': 'INT', '/=': 'INT' },
+  REAL: { '=': 'REAL', '+=': 'REAL', '-=': 'REAL', '*=': 'REAL', '/=': 'REAL' },
+  BYTES: { '=': 'BYTES', '+=': 'BYTES', '-=': 'BYTES', '*=': 'REAL', '/=': 'REAL' },
+  DURATION: { '=': 'DURATION', '+=': 'DURATION', '-=': 'DURATION', '*=': 'REAL', '/=': 'REAL' },
+  TIME: { '=': 'TIME', '+=': 'DURATION', '-=': 'DURATION' },
+};
+
+/** Type wanted on the right of an assignment, or null when the type has no such operator. */
+export function assignable(target: Type, op: string): Type | null {
+  return ASSIGNABLE[target]?.[op] ?? null;
+}
+
+export const DURATION_UNITS: Readonly<Record<string, number>> = {
+  ms: 0.001,
+  s: 1,
+  m: 60,
+  h: 3600,
+  d: 86400,
+  w: 604800,
+  y: 31536000,
+};
+
+export const BYTE_UNITS: Readonly<Record<string, number>> = {
+  B: 1,
+  KB: 1024,
+  MB: 1024 ** 2,
+  GB: 1024 ** 3,
+  TB: 1024 ** 4,
+};

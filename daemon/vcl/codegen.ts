@@ -1,0 +1,50 @@
+// Assembles the generated JavaScript: the prologue of hoisted constants, one function a sub, and the list of
+// the states' functions in the order of STATES. The text is the body of a function of (R, B, E, M, N): the
+// runtime's helpers, and lookups of backends, extension functions, methods and constructors.
+//
+// Every generated line knows its place in the program, so that a failure can name the VCL line without any
+// cost while nothing fails.
+
+import type { GeneratedLine, ProgramModel } from './check/program.ts';
+import { STATES } from './program.ts';
+
+export const PARAMETERS = ['R', 'B', 'E', 'M', 'N'] as const;
+
+export interface Generated {
+  source: string;
+  /** Four numbers a mapped line: generated line, file, line, column, all but the file from 1. */
+  positions: number[];
+}
+
+export function generate(model: ProgramModel): Generated {
+  const lines: GeneratedLine[] = [{ text: "'use strict';", span: null }];
+  const push = (text: string): void => void lines.push({ text, span: null });
+  const helpers = [...model.helpers].sort();
+  for (let i = 0; i < helpers.length; i += 8) {
+    push(`const { ${helpers.slice(i, i + 8).join(', ')} } = R;`);
+  }
+  for (const l of model.prologue()) push(l);
+  for (const sub of model.subs.values()) {
+    push('');
+    push(`// ${sub.name}`);
+    lines.push({ text: `function ${sub.js}(ctx) {`, span: sub.span });
+    push('  let r = 0;');
+    lines.push(...sub.lines);
+    push('  return r;');
+    push('}');
+  }
+  push('');
+  push('return [');
+  for (const state of STATES) {
+    const sub = model.subs.get(`vcl_${state}`);
+    push(`  ${sub === undefined ? '() => 0' : sub.js},`);
+  }
+  push('];');
+  const positions: number[] = [];
+  lines.forEach((l, i) => {
+    if (l.span === null) return;
+    const at = l.span.file.locate(l.span.start);
+    positions.push(i + 1, l.span.file.index, at.line, at.column);
+  });
+  return { source: `${lines.map((l) => l.text).join('\n')}\n`, positions };
+}

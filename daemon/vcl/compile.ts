@@ -1,0 +1,239 @@
+// The compiler's entry: program text in, plain data or diagnostics out. Never throws on any input.
+//
+// The builtin program is parsed after the user's; subs of the same name that begin with vcl_ are joined in
+// source order, so the user's code runs first and the builtin's follows if it did not return.
+
+import { STATE_GROUPS } from '../../protocol/tables/variables.ts';
+import type { ExtensionLookup } from '../extensions/extension.ts';
+import { findExtension } from '../extensions/registry.ts';
+import type { Declaration } from './ast.ts';
+import { builtinText } from './builtin.ts';
+import { checkAcl } from './check/acls.ts';
+import { type HostResolver, systemResolver } from './check/addresses.ts';
+import { checkBackend, checkProbe } from './check/backends.ts';
+import type { Scope } from './check/conversions.ts';
+import { infer } from './check/expressions.ts';
+import { ProgramModel, type Sym } from './check/program.ts';
+import { checkReach, stateFacts } from './check/reach.ts';
+import { checkBlock } from './check/statements.ts';
+import { findVariableRoot } from './check/symbols.ts';
+import { generate } from './codegen.ts';
+import { CompileStop, type Diagnostic, Reporter, type Span } from './errors.ts';
+import { fileReader, type ReaderOptions } from './include-path.ts';
+import { Parser } from './parser.ts';
+import type { CompiledProgram } from './program.ts';
+import { TokenStream } from './token-stream.ts';
+
+export interface CompileOptions extends ReaderOptions {
+  /** Parameter vcc_err_unref: unused declarations are errors. Default true. */
+  errUnref?: boolean;
+  /** Names of the -s storages besides Transient. Default ['s0']. */
+  storages?: readonly string[];
+  /** Labels that `return (vcl(…))` may name. */
+  labels?: readonly string[];
+  resolveHost?: HostResolver;
+  extensions?: ExtensionLookup;
+  /** Without the builtin program; for tests of the compiler. */
+  noBuiltin?: boolean;
+}
+
+export type CompileResult =
+  | { program: CompiledProgram; warnings: Diagnostic[]; errors?: undefined }
+  | { errors: Diagnostic[]; warnings: Diagnostic[]; program?: undefined };
+
+const KIND_NAMES = { backend: 'Backend', acl: 'Acl', probe: 'Probe', sub: 'Subroutine' } as const;
+
+export function compile(source: { name: string; text: string }, options: CompileOptions = {}): CompileResult {
+  const reporter = new Reporter();
+  const stream = new TokenStream(reporter, fileReader(options));
+  const parser = new Parser(stream);
+  stream.open(source.name, source.text);
+  parser.program(true);
+  const userCount = parser.declarations.length;
+  if (options.noBuiltin !== true) {
+    stream.open('<builtin>', builtinText());
+    parser.program(false);
+  }
+  const storages = ['Transient', ...(options.storages ?? ['s0'])];
+  const model = new ProgramModel(
+    reporter,
+    options.extensions ?? findExtension,
+    storages,
+    options.labels ?? [],
+    options.resolveHost ?? systemResolver(),
+  );
+  declareAll(model, parser.declarations);
+  for (const d of parser.declarations.slice(userCount)) if (d.k === 'sub') model.builtinSubs.add(d.name.text);
+  parser.declarations.forEach((d, i) => {
+    try {
+      checkDeclaration(model, d, i < userCount);
+    } catch (e) {
+      if (!(e instanceof CompileStop)) throw e;
+    }
+  });
+  if (reporter.errors.length === 0 && model.backends.length === 0) {
+    const file = stream.files[0] as (typeof stream.files)[number];
+    reporter.error(
+      'no-backend',
+      'No backends or directors found in VCL program, at least one is necessary.',
+      { file, start: 0, end: 0 },
+      'If all backends are made in vcl_init, write: backend default none;',
+    );
+  }
+  if (reporter.errors.length === 0) checkReach(model, options.errUnref ?? true);
+  if (reporter.errors.length > 0) return { errors: reporter.errors, warnings: reporter.warnings };
+  const { source: js, positions } = generate(model);
+  const program: CompiledProgram = {
+    source: js,
+    positions,
+    files: stream.files.map((f) => ({ name: f.name, text: f.text })),
+    backends: model.backends,
+    defaultBackend: model.defaultBackend,
+    facts: stateFacts(model),
+    syntax: stream.topSyntax,
+    imports: model.imports,
+    labels: [...model.labelsUsed],
+  };
+  return { program, warnings: reporter.warnings };
+}
+
+/** Notes every name ahead of the checks, because references may come before definitions. */
+function declareAll(model: ProgramModel, declarations: readonly Declaration[]): void {
+  for (const d of declarations) {
+    if (d.k !== 'import' && !model.declared.has(d.name.text)) model.declared.set(d.name.text, d.k);
+  }
+  const backends = declarations.flatMap((d) => (d.k === 'backend' ? [d.name.text] : []));
+  model.defaultBackend = backends.includes('default') ? 'default' : (backends[0] ?? null);
+}
+
+const ALL_VCL_SUBS = new Set((STATE_GROUPS.all ?? []).map((s) => `vcl_${s}`));
+
+function checkDeclaration(model: ProgramModel, d: Declaration, user: boolean): void {
+  switch (d.k) {
+    case 'import':
+      return importExtension(model, d);
+    case 'sub':
+      return checkSub(model, d, user);
+    case 'backend': {
+      claim(model, d.name.text, d.name.span, 'backend');
+      const decl = checkBackend(declarationScope(model, d.name.span), d);
+      if (decl.probe === undefined && decl.none !== true) {
+        const probe = model.symbols.get('default');
+        if (probe?.kind === 'probe') decl.probe = probe.decl;
+      }
+      model.backends.push(decl);
+      define(model, { kind: 'backend', name: decl.name, span: d.name.span, used: false, decl });
+      return;
+    }
+    case 'probe': {
+      claim(model, d.name.text, d.name.span, 'probe');
+      const decl = checkProbe(declarationScope(model, d.name.span), d.name.text, d.fields, d.name.span);
+      define(model, { kind: 'probe', name: d.name.text, span: d.name.span, used: false, decl });
+      return;
+    }
+    case 'acl': {
+      claim(model, d.name.text, d.name.span, 'acl');
+      const js = model.jsName('acl', d.name.text);
+      model.declare(`const ${js} = ${checkAcl(model, d)};`);
+      define(model, { kind: 'acl', name: d.name.text, span: d.name.span, used: false, js });
+      return;
+    }
+  }
+}
+
+function define(model: ProgramModel, sym: Sym): void {
+  model.symbols.set(sym.name, sym);
+}
+
+/** Reports a name that is taken, reserved or a variable's. */
+function claim(model: ProgramModel, name: string, span: Span, kind: 'backend' | 'acl' | 'probe'): void {
+  const { reporter } = model;
+  if (name.startsWith('vcl_')) reporter.fail('reserved', "Symbols named 'vcl_*' are reserved.", span);
+  if (findVariableRoot(name)) reporter.fail('reserved', `Name '${name}' is taken by a variable.`, span);
+  const before = model.symbols.get(name);
+  if (before !== undefined && !(name === 'default' && before.kind !== kind)) {
+    const message =
+      before.kind === kind
+        ? `${KIND_NAMES[kind]} '${name}' redefined.`
+        : `Symbol '${name}' has wrong type (${before.kind}), expected ${kind}`;
+    reporter.fail('redefined', message, span, undefined, [{ message: 'First definition:', span: before.span }]);
+  }
+}
+
+function declarationScope(model: ProgramModel, span: Span): Scope {
+  return {
+    model,
+    infer,
+    sub: {
+      name: '',
+      js: '',
+      span,
+      lines: [],
+      restrictions: [],
+      calls: [],
+      reads: new Set(),
+      writes: new Set(),
+      user: true,
+      builtin: false,
+      used: true,
+    },
+  };
+}
+
+function importExtension(model: ProgramModel, d: Extract<Declaration, { k: 'import' }>): void {
+  const { reporter } = model;
+  const name = (d.as ?? d.module).text;
+  const span = (d.as ?? d.module).span;
+  const extension = model.extensions(d.module.text);
+  if (extension === undefined) {
+    reporter.fail('import', `Could not find VMOD ${d.module.text}`, d.module.span);
+  }
+  if (d.from !== null) {
+    reporter.fail('import', `Could not open VMOD ${d.module.text} from "${d.from}"`, d.span);
+  }
+  const before = model.symbols.get(name);
+  if (before !== undefined) {
+    if (before.kind === 'vmod' && before.extension === extension) return;
+    reporter.fail('redefined', `Module ${d.module.text} conflicts with other symbol.`, span, undefined, [
+      { message: 'First definition:', span: before.span },
+    ]);
+  }
+  if (findVariableRoot(name)) reporter.fail('reserved', `Name '${name}' is taken by a variable.`, span);
+  if (!model.imports.includes(extension.name)) model.imports.push(extension.name);
+  define(model, { kind: 'vmod', name, span, used: false, extension });
+}
+
+function checkSub(model: ProgramModel, d: Extract<Declaration, { k: 'sub' }>, user: boolean): void {
+  const { reporter } = model;
+  const name = d.name.text;
+  const known = model.subs.get(name);
+  const joinable = model.builtinSubs.has(name) || ALL_VCL_SUBS.has(name);
+  if (user && name.startsWith('vcl_') && !joinable) {
+    reporter.fail('reserved', "The names 'vcl_*' are reserved for subroutines.", d.name.span);
+  }
+  if (findVariableRoot(name)) reporter.fail('reserved', `Name '${name}' is taken by a variable.`, d.name.span);
+  const other = model.symbols.get(name);
+  if (other !== undefined) {
+    reporter.fail('redefined', `Symbol '${name}' has wrong type (${other.kind}), expected sub`, d.name.span, undefined, [
+      { message: 'First definition:', span: other.span },
+    ]);
+  }
+  if (known !== undefined && !joinable) {
+    reporter.fail('redefined', `Subroutine '${name}' redefined`, d.name.span, undefined, [
+      { message: 'First definition:', span: known.span },
+    ]);
+  }
+  const sub = model.sub(name, d.name.span);
+  if (user) sub.user = true;
+  else sub.builtin = true;
+  sub.lines.push({ text: '  {', span: d.name.span });
+  checkBlock({ model, sub, infer }, d.body, '    ');
+  sub.lines.push({ text: '  }', span: null });
+}
+
+/** The generated program as `proxyd -C` prints it. */
+export function renderProgram(program: CompiledProgram): string {
+  const files = program.files.map((f, i) => `//   ${i}: ${f.name}\n`).join('');
+  return `// Generated program. Functions of (R, B, E, M, N): helpers, backends, extensions.\n// Files:\n${files}\n${program.source}`;
+}
+

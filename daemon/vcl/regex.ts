@@ -1,0 +1,83 @@
+// Regular expressions of the config language: PCRE syntax over byte strings, and no expression can stall the
+// worker. Each is parsed here, then run by JavaScript's engine as long as the subject is short enough for the
+// worst case to stay within about two milliseconds, and by our own bounded matcher otherwise (bounded.ts:
+// linear time, or an error after a step limit).
+
+import { safeLength } from './regex/analyse.ts';
+import { RegexError } from './regex/ast.ts';
+import { BoundedMatcher } from './regex/bounded.ts';
+import { parseRegex } from './regex/parse.ts';
+import { capturesDiffer, translate } from './regex/translate.ts';
+
+export { RegexError };
+
+/** A match: whole text's place, and the groups' texts from index 0 (the whole); undefined took no part. */
+export interface RegexMatch {
+  start: number;
+  end: number;
+  groups: (string | undefined)[];
+}
+
+export class VclRegex {
+  readonly pattern: string;
+  readonly groupCount: number;
+  readonly #js: RegExp | null;
+  readonly #jsLimit: number;
+  readonly #jsGroups: number[];
+  readonly #jsCaptures: boolean;
+  readonly #bounded: BoundedMatcher;
+
+  constructor(pattern: string) {
+    const parsed = parseRegex(pattern);
+    const js = translate(parsed);
+    this.pattern = pattern;
+    this.groupCount = parsed.groups;
+    this.#bounded = new BoundedMatcher(parsed);
+    this.#js = js === null ? null : new RegExp(js.source, 'g');
+    this.#jsLimit = js === null ? -1 : safeLength(parsed.root) || -1;
+    this.#jsGroups = js?.groups ?? [];
+    this.#jsCaptures = !capturesDiffer(parsed.root);
+  }
+
+  /** 1 for a match, 0 for none, -1 when the limit was reached. */
+  match(s: string): number {
+    if (s.length <= this.#jsLimit) {
+      const re = this.#js as RegExp;
+      re.lastIndex = 0;
+      return re.test(s) ? 1 : 0;
+    }
+    const found = this.#bounded.exec(s, 0);
+    return found === 'limit' ? -1 : found === null ? 0 : 1;
+  }
+
+  /** Whether it matches; the limit counts as no match. */
+  test(s: string): boolean {
+    return this.match(s) === 1;
+  }
+
+  /** The first match at or after an index, null for none, 'limit' when the limit was reached. */
+  exec(s: string, from = 0): RegexMatch | null | 'limit' {
+    if (s.length <= this.#jsLimit && this.#jsCaptures) {
+      const re = this.#js as RegExp;
+      re.lastIndex = from;
+      const m = re.exec(s);
+      if (m === null) return null;
+      const groups = this.#jsGroups.map((g) => m[g]);
+      return { start: m.index, end: m.index + (m[0] as string).length, groups };
+    }
+    const caps = this.#bounded.exec(s, from);
+    if (caps === null || caps === 'limit') return caps;
+    const groups: (string | undefined)[] = [];
+    for (let g = 0; g <= this.groupCount; g++) {
+      const a = caps[g * 2] as number;
+      const b = caps[g * 2 + 1] as number;
+      groups.push(a < 0 || b < 0 ? undefined : s.slice(a, b));
+    }
+    return { start: caps[0] as number, end: caps[1] as number, groups };
+  }
+}
+
+/** Compiles an expression; `flags` may hold "i" for ban expressions and tools. Throws RegexError. */
+export function compileRegex(pattern: string, flags = ''): VclRegex {
+  return new VclRegex(flags.includes('i') ? `(?i)${pattern}` : pattern);
+}

@@ -1,0 +1,181 @@
+// How long a backtracking engine may need: the subject length up to which JavaScript's own engine is surely
+// quick. A loop whose body can match one text in two ways is exponential and gets 0; otherwise the time grows
+// as a power of the length, by the number of loops that can trade text with each other.
+
+import type { ByteSet, Node } from './ast.ts';
+
+/** Steps that take about two milliseconds at most. */
+const BUDGET = 2_000_000;
+/** A counted repeat with a wider span than this counts as a loop. */
+const NARROW = 10;
+
+interface Cost {
+  exponential: boolean;
+  /** Loops that may give text back to a neighbour, and loops that cannot. */
+  loose: number;
+  strict: number;
+  /** Ways to choose among optional parts and alternatives. */
+  factor: number;
+}
+
+/** Longest subject for which JavaScript's engine stays within the budget; 0 is never. */
+export function safeLength(root: Node): number {
+  const c = cost(root, null);
+  if (c.exponential || c.factor > 10_000) return 0;
+  const anchored = startsAnchored(root);
+  const degree = (anchored ? 0 : 1) + c.loose + (c.strict > 0 ? 1 : 0);
+  if (degree === 0) return BUDGET;
+  return Math.floor((BUDGET / c.factor) ** (1 / degree));
+}
+
+function startsAnchored(n: Node): boolean {
+  switch (n.t) {
+    case 'assert':
+      return n.kind === 'start';
+    case 'cat':
+      return n.items.length > 0 && startsAnchored(n.items[0] as Node);
+    case 'alt':
+      return n.items.every(startsAnchored);
+    case 'group':
+    case 'atomic':
+      return startsAnchored(n.item);
+    default:
+      return false;
+  }
+}
+
+const NOTHING: Cost = { exponential: false, loose: 0, strict: 0, factor: 1 };
+
+function add(a: Cost, b: Cost): Cost {
+  return {
+    exponential: a.exponential || b.exponential,
+    loose: a.loose + b.loose,
+    strict: a.strict + b.strict,
+    factor: Math.min(1e9, a.factor * b.factor),
+  };
+}
+
+function cost(n: Node, follow: ByteSet | null): Cost {
+  switch (n.t) {
+    case 'cat': {
+      let sum = NOTHING;
+      n.items.forEach((item, i) => {
+        const rest = n.items.slice(i + 1);
+        sum = add(sum, cost(item, rest.length === 0 ? follow : firstOf(rest, follow)));
+      });
+      return sum;
+    }
+    case 'alt': {
+      const all = n.items.map((i) => cost(i, follow));
+      const overlap = !disjointFirsts(n.items);
+      return {
+        exponential: all.some((c) => c.exponential),
+        loose: Math.max(...all.map((c) => c.loose)),
+        strict: Math.max(...all.map((c) => c.strict)),
+        factor: Math.max(...all.map((c) => c.factor)) * (overlap ? n.items.length : 1),
+      };
+    }
+    case 'group':
+    case 'atomic':
+      return cost(n.item, follow);
+    case 'look':
+      return add(cost(n.item, null), { ...NOTHING, strict: 1 });
+    case 'repeat':
+      return repeatCost(n, follow);
+    default:
+      return NOTHING;
+  }
+}
+
+function repeatCost(n: Extract<Node, { t: 'repeat' }>, follow: ByteSet | null): Cost {
+  const inner = cost(n.item, null);
+  const span = n.max - n.min;
+  if (span <= NARROW) {
+    if (n.max <= 1) return { ...inner, factor: inner.factor * (span > 0 ? 2 : 1) };
+    const loops = inner.loose + inner.strict > 0;
+    return {
+      exponential: inner.exponential || (loops && n.max > 3),
+      loose: inner.loose * n.max + (loops ? inner.strict * n.max : 0),
+      strict: inner.strict,
+      factor: Math.min(1e9, inner.factor ** n.max * (span + 1)),
+    };
+  }
+  if (n.item.t === 'set') {
+    const strict = follow !== null && disjoint(n.item.set, follow);
+    return strict || n.mode === 'possessive' ? { ...NOTHING, strict: 1 } : { ...NOTHING, loose: 1 };
+  }
+  // A longer body is safe only when every turn of the loop can match in one way.
+  const single = inner.loose === 0 && inner.strict === 0 && inner.factor === 1 && plain(n.item);
+  return { exponential: !single, loose: 1, strict: 0, factor: 1 };
+}
+
+/** A body without choices: fixed text or classes, or alternatives that differ in their first byte. */
+function plain(n: Node): boolean {
+  switch (n.t) {
+    case 'set':
+      return true;
+    case 'cat':
+      return n.items.length > 0 && n.items.every(plain);
+    case 'group':
+      return plain(n.item);
+    case 'alt':
+      return n.items.every(plain) && disjointFirsts(n.items);
+    default:
+      return false;
+  }
+}
+
+function disjointFirsts(items: readonly Node[]): boolean {
+  const sets = items.map((i) => firstOf([i], null));
+  for (let a = 0; a < sets.length; a++) {
+    for (let b = a + 1; b < sets.length; b++) {
+      const x = sets[a] ?? null;
+      const y = sets[b] ?? null;
+      if (x === null || y === null || !disjoint(x, y)) return false;
+    }
+  }
+  return true;
+}
+
+function disjoint(a: ByteSet, b: ByteSet): boolean {
+  for (let c = 0; c < 256; c++) if (a[c] === 1 && b[c] === 1) return false;
+  return true;
+}
+
+/** Bytes a sequence can begin with; null when it may be empty or cannot be told. */
+function firstOf(items: readonly Node[], follow: ByteSet | null): ByteSet | null {
+  const first = items[0];
+  if (first === undefined) return follow;
+  const rest = (): ByteSet | null => firstOf(items.slice(1), follow);
+  switch (first.t) {
+    case 'set':
+      return first.set;
+    case 'cat':
+      return firstOf([...first.items, ...items.slice(1)], follow);
+    case 'group':
+    case 'atomic':
+      return firstOf([first.item, ...items.slice(1)], follow);
+    case 'repeat': {
+      const own = firstOf([first.item], null);
+      if (own === null || first.min > 0) return own;
+      const after = rest();
+      return after === null ? null : own.map((v, c) => v | (after[c] as number));
+    }
+    case 'alt': {
+      const all = first.items.map((i) => firstOf([i], null));
+      if (all.some((s) => s === null)) return null;
+      return new Uint8Array(256).map((_, c) => (all.some((s) => (s as ByteSet)[c] === 1) ? 1 : 0));
+    }
+    case 'assert':
+      return first.kind === 'end' || first.kind === 'end-newline' ? NEWLINE_ONLY() : null;
+    default:
+      return null;
+  }
+}
+
+/** After an end assertion only a newline can follow. */
+function NEWLINE_ONLY(): ByteSet {
+  const s = new Uint8Array(256);
+  s[10] = 1;
+  return s;
+}
