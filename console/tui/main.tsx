@@ -10,6 +10,8 @@ export interface ConsoleOptions {
   secretFile?: string | undefined;
   /** Commands that change something are refused here. */
   readonly?: boolean | undefined;
+  /** Ends the console when it aborts. */
+  signal?: AbortSignal | undefined;
   /** The view to begin with. */
   view?: 'dashboard' | 'log' | 'stats' | undefined;
 }

@@ -117,6 +117,7 @@ export function startConsole(
     stdout.on('resize', onResize);
     session.start();
     if (options.view !== undefined) controller.run(`view.${options.view}`);
+    options.signal?.addEventListener('abort', () => finish(0), { once: true });
     const clock = setInterval(() => session.touch(), CLOCK_MS);
   });
 }

@@ -6,6 +6,7 @@ import { helpSections, type ViewName } from '../../model/keymap.ts';
 import { bodyRows, panelTextRows, type Size } from '../../model/layout.ts';
 import { printable } from '../../model/transaction.ts';
 import type { Field, Panel } from '../../model/ui-state.ts';
+import { ellipsis } from '../cells.ts';
 import { framed } from '../frame.ts';
 import { ThemeContext } from '../hooks/contexts.ts';
 import { cell, type Row, span } from '../spans.ts';
@@ -143,7 +144,7 @@ export function candidatePanel(field: Field, size: Size, theme: Theme): Placed |
     return [
       span(chosen ? `${theme.glyphs.pointer} ` : '  ', 'key'),
       cell(c.text, name, chosen ? 'strong' : 'accent'),
-      span(c.help, 'muted'),
+      span(ellipsis(c.help, width - 6 - name, theme.glyphs.ellipsis), 'muted'),
     ];
   });
   const remark = [span(`${candidates.length} · Tab completes`, 'muted')];

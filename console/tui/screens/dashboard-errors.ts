@@ -6,6 +6,7 @@ import type { Session, SessionEvent } from '../../model/session.ts';
 import { ellipsis } from '../cells.ts';
 import { cell, type Row, span, spread } from '../spans.ts';
 import type { Theme } from '../theme.ts';
+import { handlingStyle } from './log-rows.ts';
 
 export function errorRows(
   session: Session,
@@ -35,7 +36,7 @@ function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): R
     [
       span(`${clock(s.at, utc)}  `, 'muted'),
       span(`${s.status}  `, 'bad'),
-      cell(s.handling === '' ? theme.glyphs.dash : s.handling, 7, 'pass'),
+      cell(s.handling === '' ? theme.glyphs.dash : s.handling, 7, handlingStyle(s.handling)),
       cell(took, 8, 'muted'),
       span(`${s.method} `, 'strong'),
       span(`${s.url}  `),

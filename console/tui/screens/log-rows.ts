@@ -33,7 +33,7 @@ export class LogPainter {
       cell('METHOD', 8, 'muted'),
       cell('URL', c.url, 'muted'),
       cellRight('BODY', c.body, 'muted'),
-      cellRight('TIME', c.took, 'muted'),
+      cellRight('TOOK', c.took, 'muted'),
       cellRight(c.vxid > 0 ? 'VXID' : '', c.vxid, 'muted'),
     ];
   }

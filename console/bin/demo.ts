@@ -1,0 +1,106 @@
+#!/usr/bin/env node
+// npm run demo: an origin, a proxyd in front of it, gentle traffic, and the console on it. Without a
+// terminal a plain line a second. Nothing is left behind, whichever way it ends.
+
+import { parseArgs } from 'node:util';
+import { connect } from '../client/client.ts';
+import { startDaemon } from '../demo/daemon-child.ts';
+import { startOrigin } from '../demo/origin.ts';
+import { demoProgram } from '../demo/program.ts';
+import { printSummaries } from '../demo/summary.ts';
+import { seeded, startTraffic } from '../demo/traffic.ts';
+import { runConsole } from '../tui/main.tsx';
+
+const USAGE = `usage: npm run demo -- [--for SECONDS] [--rate REQUESTS] [--plain]
+  --for SECONDS    end by itself after so many seconds
+  --rate REQUESTS  mean requests a second (60)
+  --plain          a plain line a second instead of the console
+`;
+
+interface Arguments {
+  seconds: number;
+  rate: number;
+  plain: boolean;
+}
+
+function readArguments(argv: string[]): Arguments | string {
+  try {
+    const { values } = parseArgs({
+      args: argv,
+      options: {
+        for: { type: 'string' },
+        rate: { type: 'string' },
+        plain: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+    if (values.help === true) return '';
+    const seconds = values.for === undefined ? 0 : Number(values.for);
+    const rate = values.rate === undefined ? 60 : Number(values.rate);
+    if (!(seconds >= 0) || !(rate > 0 && rate <= 5000)) return 'the numbers must be positive';
+    const tty = process.stdin.isTTY === true && process.stdout.isTTY === true;
+    return { seconds, rate, plain: values.plain === true || !tty };
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+async function main(args: Arguments): Promise<number> {
+  const undo: (() => void | Promise<void>)[] = [];
+  try {
+    // What a signal or the end of the time does: resolves with the exit status.
+    const over = new Promise<number>((resolve) => {
+      for (const [signal, status] of [
+        ['SIGINT', 130],
+        ['SIGTERM', 143],
+        ['SIGHUP', 129],
+      ] as const) {
+        process.on(signal, () => resolve(status));
+      }
+      process.stdout.on('error', () => resolve(0));
+      if (args.seconds > 0) setTimeout(() => resolve(0), args.seconds * 1000).unref();
+    });
+    const random = seeded(20260101);
+    const origin = await startOrigin(random);
+    undo.push(() => origin.close());
+    const daemon = await startDaemon(demoProgram(origin.port));
+    undo.push(() => daemon.stop());
+    process.on('exit', () => daemon.killNow());
+    const traffic = startTraffic({ host: '127.0.0.1', port: daemon.port, random, perSecond: args.rate });
+    undo.push(() => traffic.stop());
+    const died = daemon.ended.then((text): never => {
+      throw new Error(`proxyd ended unexpectedly${text === '' ? '' : `: ${text}`}`);
+    });
+    died.catch(() => undefined);
+
+    if (args.plain) {
+      process.stdout.write(`proxyd on http://127.0.0.1:${daemon.port}/ with ${daemon.dir}\n`);
+      const client = await connect({ dir: daemon.dir, name: 'demo' });
+      undo.push(() => client.close());
+      printSummaries(client, (line) => process.stdout.write(`${line}\n`));
+      return await Promise.race([over, died]);
+    }
+    const abort = new AbortController();
+    const stop = (): void => abort.abort();
+    over.then(stop, stop);
+    died.catch(stop);
+    const status = await runConsole({ dir: daemon.dir, signal: abort.signal });
+    await Promise.race([died, Promise.resolve()]);
+    return args.seconds > 0 && abort.signal.aborted ? await over : status;
+  } finally {
+    for (const step of undo.reverse()) await step();
+  }
+}
+
+const args = readArguments(process.argv.slice(2));
+if (typeof args === 'string') {
+  process.stderr.write(args === '' ? USAGE : `demo: ${args}\n${USAGE}`);
+  process.exit(args === '' ? 0 : 2);
+}
+try {
+  process.exitCode = await main(args);
+} catch (error) {
+  process.stderr.write(`demo: ${(error as Error).message}\n`);
+  process.exitCode = 1;
+}
+process.exit();

@@ -1,0 +1,50 @@
+// Renders the views from the recorded session: the real screens on a fake terminal, a clock that this file
+// moves, then SVG and PNG. Nothing in it depends on time, locale or terminal.
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Resvg } from '@resvg/resvg-js';
+import { queryChecker } from '../../../console/model/query-parser.ts';
+import { parseRecording } from '../../../console/model/recording.ts';
+import { makeTheme } from '../../../console/tui/theme.ts';
+import { Stage } from '../../console/stage.ts';
+import { gridToSvg } from './grid-to-svg.ts';
+import { SCENES } from './scenes.ts';
+
+const FONT_DIR = '/usr/share/fonts/truetype/dejavu';
+const FONTS = ['DejaVuSansMono.ttf', 'DejaVuSansMono-Bold.ttf'].map((name) => `${FONT_DIR}/${name}`);
+
+export async function shoot(): Promise<void> {
+  const missing = FONTS.filter((font) => !existsSync(font));
+  if (missing.length > 0)
+    throw new Error(`${missing.join(' and ')} missing: apt-get install fonts-dejavu-core`);
+  const recording = parseRecording(readFileSync(new URL('./recording.json', import.meta.url), 'utf8'));
+  const folder = new URL('../../../screenshots/', import.meta.url);
+  mkdirSync(folder, { recursive: true });
+  for (const scene of SCENES) {
+    const stage = new Stage({
+      recording,
+      columns: scene.columns,
+      rows: scene.rows,
+      theme: makeTheme(scene.depth ?? '256', scene.ascii === true),
+      checkQuery: queryChecker(),
+    });
+    try {
+      await scene.play(stage);
+      await stage.screen();
+      const svg = gridToSvg(stage.terminal, scene.title);
+      writeFileSync(new URL(`${scene.name}.svg`, folder), svg);
+      const png = new Resvg(svg, {
+        fitTo: { mode: 'zoom', value: 1.5 },
+        background: 'rgba(0,0,0,0)',
+        font: { loadSystemFonts: false, fontFiles: FONTS, defaultFontFamily: 'DejaVu Sans Mono' },
+      })
+        .render()
+        .asPng();
+      writeFileSync(new URL(`${scene.name}.png`, folder), png);
+      process.stdout.write(`${fileURLToPath(new URL(`${scene.name}.png`, folder))}\n`);
+    } finally {
+      stage.close();
+    }
+  }
+}
