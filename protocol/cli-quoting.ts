@@ -37,10 +37,10 @@ function readWord(s: string, from: number): Word | QuotingError {
     const c = s[at] as string;
     if (quoted ? c === '"' : isBlank(c)) break;
     if (c === '\\') {
-      const escape = readEscape(s, at);
-      if (escape instanceof QuotingError) return escape;
-      text += escape.text;
-      at = escape.end;
+      const escaped = readEscape(s, at);
+      if (escaped instanceof QuotingError) return escaped;
+      text += escaped.text;
+      at = escaped.end;
       continue;
     }
     text += c;

@@ -44,6 +44,9 @@ const HANDLERS: Partial<Record<CommandName, Command>> = {
   'vcl.use': vcl.vclUse,
 };
 
+/** Commands that do not wait for a worker that is starting. */
+const ANY_TIME: ReadonlySet<string> = new Set(['banner', 'help', 'pid', 'ping', 'quit', 'status']);
+
 /** Runs one command line, its here-document included. */
 export async function dispatch(core: ManagerCore, line: string): Promise<CliReply> {
   const words = parseCommand(line);
@@ -52,6 +55,7 @@ export async function dispatch(core: ManagerCore, line: string): Promise<CliRepl
   }
   if (words.length === 0) return ok();
   try {
+    if (!ANY_TIME.has(words[0] as string)) await core.supervisor.settled();
     return truncate(await run(core, words), core.params.num('cli_limit'));
   } catch (cause) {
     return cannot(`Internal error: ${(cause as Error).message}`);

@@ -55,7 +55,8 @@ export function parseListener(text: string, index: number): ListenerSpec {
 
 function parsePlace(spec: ListenerSpec, place: string): void {
   if (place.startsWith('/')) {
-    if (place.length > 107) throw new OptionError(`Unix domain socket addresses may be at most 107 bytes: ${place}`);
+    if (place.length > 107)
+      throw new OptionError(`Unix domain socket addresses may be at most 107 bytes: ${place}`);
     spec.path = place;
     return;
   }

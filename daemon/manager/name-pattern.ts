@@ -13,7 +13,10 @@ export function globToRegExp(pattern: string): RegExp {
         out += '\\[';
         continue;
       }
-      const body = pattern.slice(i + 1, end).replace(/^[!^]/, '^').replaceAll('\\', '\\\\');
+      const body = pattern
+        .slice(i + 1, end)
+        .replace(/^[!^]/, '^')
+        .replaceAll('\\', '\\\\');
       out += `[${body}]`;
       i = end;
     } else if (c === '\\' && i + 1 < pattern.length) out += escapeChar(pattern[++i] as string);

@@ -78,6 +78,11 @@ export class Programs {
     return this.active?.name ?? null;
   }
 
+  /** Names that `return (vcl(...))` may use. */
+  labelNames(): string[] {
+    return [...this.entries.values()].filter((e) => e.kind === 'label').map((e) => e.name);
+  }
+
   /** What a new worker loads: everything, in the order of loading. */
   forWorker(): { programs: LoadedProgram[]; active: string } | null {
     if (this.active === null) return null;
@@ -94,7 +99,9 @@ export class Programs {
     if (refused !== null) return refused;
     const tooMany = this.countPrograms() >= this.limits.maxVcl();
     if (tooMany && this.limits.handling() === 2) {
-      return cannot(`Too many (${this.countPrograms()}) VCLs already loaded\n(See max_vcl and max_vcl_handling parameters)`);
+      return cannot(
+        `Too many (${this.countPrograms()}) VCLs already loaded\n(See max_vcl and max_vcl_handling parameters)`,
+      );
     }
     const compiled = await this.compile(source);
     if (typeof compiled === 'string') return bad(compiled);
@@ -110,9 +117,7 @@ export class Programs {
     }
     this.entries.set(name, program);
     if (tooMany && this.limits.handling() === 1) {
-      return ok(
-        `${this.countPrograms()} VCLs loaded\nRemember to vcl.discard the old/unused VCLs.\n`,
-      );
+      return ok(`${this.countPrograms()} VCLs loaded\nRemember to vcl.discard the old/unused VCLs.\n`);
     }
     return ok(this.worker.running() ? '' : 'VCL compiled.\n');
   }
@@ -248,7 +253,8 @@ export class Programs {
 
   private checkName(name: string): CliReply | null {
     const illegal = /^[A-Za-z]/.test(name) ? /[^A-Za-z0-9_.-]/.exec(name)?.[0] : name[0];
-    if (illegal !== undefined || name === '') return bad(`Illegal character in VCL name ('${illegal ?? ''}')`);
+    if (illegal !== undefined || name === '')
+      return bad(`Illegal character in VCL name ('${illegal ?? ''}')`);
     return this.entries.has(name) ? bad(`Already a VCL named ${name}`) : null;
   }
 }

@@ -7,6 +7,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { CLI } from '../../protocol/errors.ts';
 import type { FromWorker, InitMessage, ToWorker, WorkerCall } from '../link.ts';
+import type { MgtCounters } from '../stats/counters.ts';
 import type { ListenerSet } from './listeners.ts';
 
 export interface CliReply {
@@ -29,16 +30,6 @@ export interface SupervisorHost {
   changed(event: 'started' | 'stopped' | 'died', text: string): void;
 }
 
-/** Counters of the manager's own, as MGT.* names them. */
-export interface MgtCounters {
-  child_start: number;
-  child_exit: number;
-  child_stop: number;
-  child_died: number;
-  child_dump: number;
-  child_panic: number;
-}
-
 interface Pending {
   resolve(reply: CliReply): void;
   timer: NodeJS.Timeout;
@@ -51,14 +42,7 @@ const MAX_RESTART_DELAY_MS = 5000;
 
 export class Supervisor {
   state: WorkerState = 'stopped';
-  readonly counters: MgtCounters = {
-    child_start: 0,
-    child_exit: 0,
-    child_stop: 0,
-    child_died: 0,
-    child_dump: 0,
-    child_panic: 0,
-  };
+  readonly counters: MgtCounters;
   /** Process id of the worker, 0 when there is none. */
   pid = 0;
   /** Listeners as the worker reported them. */
@@ -76,13 +60,15 @@ export class Supervisor {
   private panic = '';
   private settle: { resolve(): void; reject(reason: Error): void } | null = null;
   private stopped: (() => void)[] = [];
+  private waiting: (() => void)[] = [];
   private pinger: NodeJS.Timeout | null = null;
   private restart: NodeJS.Timeout | null = null;
 
-  constructor(entry: string, listeners: ListenerSet, host: SupervisorHost) {
+  constructor(entry: string, listeners: ListenerSet, host: SupervisorHost, counters: MgtCounters) {
     this.entry = entry;
     this.listeners = listeners;
     this.host = host;
+    this.counters = counters;
   }
 
   /** Starts the worker; resolves when it serves, rejects with the reason when it does not come up. */
@@ -93,6 +79,12 @@ export class Supervisor {
       this.settle = { resolve, reject };
       this.launch();
     });
+  }
+
+  /** Resolves when no start is under way: what changes programs waits for it, or a new worker would miss it. */
+  settled(): Promise<void> {
+    if (this.state !== 'starting') return Promise.resolve();
+    return new Promise((resolve) => this.waiting.push(resolve));
   }
 
   /** Stops the worker; resolves when it is gone. Never fails: a worker that hangs is killed. */
@@ -195,6 +187,7 @@ export class Supervisor {
         this.bound = m.listeners;
         this.listeners.bound(m.listeners);
         if (this.state === 'starting') this.state = 'running';
+        this.release();
         this.watch(child);
         this.host.changed('started', `Child (${this.pid}) started`);
         this.settle?.resolve();
@@ -227,10 +220,15 @@ export class Supervisor {
     this.child = null;
     this.pid = 0;
     this.state = 'stopped';
+    this.release();
     if (this.pinger !== null) clearInterval(this.pinger);
     for (const { resolve, timer } of this.pending.values()) {
       clearTimeout(timer);
-      resolve(asked ? { status: CLI.OK, body: '' } : { status: CLI.COMMS, body: 'CLI communication error (worker died)' });
+      resolve(
+        asked
+          ? { status: CLI.OK, body: '' }
+          : { status: CLI.COMMS, body: 'CLI communication error (worker died)' },
+      );
     }
     this.pending.clear();
     if (asked) {
@@ -264,7 +262,8 @@ export class Supervisor {
       return;
     }
     this.quickDeaths = Date.now() - this.startedAt < YOUNG_MS ? this.quickDeaths + 1 : 0;
-    const delay = this.quickDeaths < 3 ? 0 : Math.min(100 * 2 ** (this.quickDeaths - 3), MAX_RESTART_DELAY_MS);
+    const delay =
+      this.quickDeaths < 3 ? 0 : Math.min(100 * 2 ** (this.quickDeaths - 3), MAX_RESTART_DELAY_MS);
     this.restart = setTimeout(() => this.launch(), delay);
   }
 
@@ -284,6 +283,12 @@ export class Supervisor {
     this.state = 'stopping';
     child.kill('SIGKILL');
     this.stopped.push(() => settle?.reject(new Error(reason)));
+  }
+
+  private release(): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const resolve of waiting) resolve();
   }
 
   private watch(child: ChildProcess): void {

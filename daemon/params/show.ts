@@ -11,7 +11,8 @@ const LINE_WIDTH = 72;
 const INDENT = 8;
 
 const NOTES: Readonly<Record<ParamFlag, string>> = {
-  obj_sticky: 'This is looked at when an object is made. Objects in the cache keep what they have until they are fetched anew.',
+  obj_sticky:
+    'This is looked at when an object is made. Objects in the cache keep what they have until they are fetched anew.',
   delayed_effect: 'A change may take a while until all of it is seen.',
   must_restart: 'A change takes effect when the worker is started the next time.',
   must_reload: 'A change takes effect for programs that are loaded after it.',
@@ -73,9 +74,13 @@ function jsonValue(params: Params, row: ParamRow): string {
 function bitsIntro(row: ParamRow): { words: [string, string][]; use: string } | null {
   const off: [string, string] = ['none', 'All off.'];
   const usual: [string, string] = ['default', 'The default set.'];
-  if (row.type === 'bits') return { words: [usual, off], use: 'With a + or - before its name, one bit goes on or off:' };
+  if (row.type === 'bits')
+    return { words: [usual, off], use: 'With a + or - before its name, one bit goes on or off:' };
   if (row.type === 'mask') {
-    return { words: [usual], use: 'With a + or - before the name of a log tag, its records are written or left out.' };
+    return {
+      words: [usual],
+      use: 'With a + or - before the name of a log tag, its records are written or left out.',
+    };
   }
   return null;
 }

@@ -312,7 +312,9 @@ export const COMMANDS = [
 
 export type CommandName = (typeof COMMANDS)[number]['name'];
 
-const BY_NAME: ReadonlyMap<string, CommandRow> = new Map(COMMANDS.map((row) => [row.name, row as CommandRow]));
+const BY_NAME: ReadonlyMap<string, CommandRow> = new Map(
+  COMMANDS.map((row) => [row.name, row as CommandRow]),
+);
 
 export function commandRow(name: string): CommandRow | undefined {
   return BY_NAME.get(name);

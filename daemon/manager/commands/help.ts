@@ -1,7 +1,7 @@
 // help: the table of commands as text and JSON.
 
-import { COMMANDS, type CommandRow, commandRow } from '../../../protocol/tables/commands.ts';
 import { CLI } from '../../../protocol/errors.ts';
+import { COMMANDS, type CommandRow, commandRow } from '../../../protocol/tables/commands.ts';
 import { type Command, jsonReply, ok } from '../core.ts';
 
 const ROWS: readonly CommandRow[] = COMMANDS;
@@ -14,7 +14,8 @@ export const help: Command = (_core, call) => {
     return ok(rows.map((r) => `${r.syntax}\n`).join(''));
   }
   const row = commandRow(what);
-  if (row === undefined) return { status: CLI.UNKNOWN, body: "Unknown request.\nType 'help' for more info.\n" };
+  if (row === undefined)
+    return { status: CLI.UNKNOWN, body: "Unknown request.\nType 'help' for more info.\n" };
   return ok(`${row.syntax}\n${row.help}\n`);
 };
 

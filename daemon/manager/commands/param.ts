@@ -4,7 +4,15 @@ import { PARAMS, type ParamRow } from '../../../protocol/tables/params.ts';
 import { Params } from '../../params/params.ts';
 import { showJson, showLong, showShort } from '../../params/show.ts';
 import { ParamError } from '../../params/value.ts';
-import { bad, type CliReply, type Command, type CommandCall, jsonReply, type ManagerCore, ok } from '../core.ts';
+import {
+  bad,
+  type CliReply,
+  type Command,
+  type CommandCall,
+  jsonReply,
+  type ManagerCore,
+  ok,
+} from '../core.ts';
 
 const ROWS: readonly ParamRow[] = PARAMS;
 

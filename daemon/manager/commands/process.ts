@@ -1,7 +1,7 @@
 // The commands about the two processes: status, start, stop, pid, ping, banner, quit, panics, listeners.
 
 import { CLI } from '../../../protocol/errors.ts';
-import { bad, cannot, type Command, jsonReply, ok } from '../core.ts';
+import { bad, type Command, cannot, jsonReply, ok } from '../core.ts';
 
 /** Word of the worker's state as operators know it. */
 function stateWord(state: string): 'running' | 'stopped' | 'starting' | 'stopping' {
@@ -73,7 +73,10 @@ export const panicClear: Command = ({ panics, supervisor }, call) => {
 export const listenList: Command = ({ listeners }, call) => {
   const list = listeners.list();
   if (call.json) {
-    const rows = list.map((l) => `\n  {\n    "name": ${JSON.stringify(l.name)},\n    "address": ${JSON.stringify(l.address)},\n    "port": ${l.port}\n  }`);
+    const rows = list.map(
+      (l) =>
+        `\n  {\n    "name": ${JSON.stringify(l.name)},\n    "address": ${JSON.stringify(l.address)},\n    "port": ${l.port}\n  }`,
+    );
     return jsonReply(call, rows.join(','));
   }
   return ok(list.map((l) => `${l.name} ${l.address} ${l.port < 0 ? '-' : l.port}\n`).join(''));

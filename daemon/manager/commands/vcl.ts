@@ -30,7 +30,8 @@ export const vclUse: Command = async (core, call) => {
   return reply;
 };
 
-export const vclState: Command = (core, call) => core.programs.setState(call.args[0] ?? '', call.args[1] ?? '');
+export const vclState: Command = (core, call) =>
+  core.programs.setState(call.args[0] ?? '', call.args[1] ?? '');
 
 export const vclDiscard: Command = async (core, call) => {
   const reply = await core.programs.discard(call.args);
@@ -49,9 +50,7 @@ export const vclShow: Command = (core, call): CliReply => {
   if (files === null) return bad(args[0] === undefined ? 'No active VCL' : `No VCL named '${args[0]}'`);
   if (!verbose) return ok(files[0]?.text ?? '');
   return ok(
-    files
-      .map((f, i) => `// VCL.SHOW ${i} ${Buffer.byteLength(f.text)} ${f.name}\n${f.text}\n`)
-      .join(''),
+    files.map((f, i) => `// VCL.SHOW ${i} ${Buffer.byteLength(f.text)} ${f.name}\n${f.text}\n`).join(''),
   );
 };
 

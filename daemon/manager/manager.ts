@@ -1,0 +1,368 @@
+// The manager: composes parameters, programs, listeners, supervisor and the ways in, and owns their end.
+//
+// Touches no traffic. Starts the worker's process first and compiles the first program while it boots. A
+// mistake of the operator's (bad parameter, program, port) is an OptionError before anything serves.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { CommandLines } from '../../protocol/cli-quoting.ts';
+import { CLI } from '../../protocol/errors.ts';
+import type { ServerMessage } from '../../protocol/messages.ts';
+import { ABSENT_PARAMS, type ParamName } from '../../protocol/tables/params.ts';
+import { WORKDIR_FILES } from '../../protocol/workdir.ts';
+import type { StorageSpec } from '../link.ts';
+import { Params } from '../params/params.ts';
+import { ParamError } from '../params/value.ts';
+import { MgtCounters } from '../stats/counters.ts';
+import { backendProgram, makeCompile } from './compiler.ts';
+import type { ControlServer } from './control-server.ts';
+import type { ManagerCore } from './core.ts';
+import { dispatch } from './dispatch.ts';
+import { ListenerSet, resolveListeners } from './listeners.ts';
+import { OptionError } from './option-error.ts';
+import type { Options } from './options.ts';
+import { PanicStore } from './panic-store.ts';
+import { readProgramFile } from './program-file.ts';
+import { Programs } from './programs.ts';
+import { loadSecret, type Secret } from './secret.ts';
+import type { CounterStreams } from './streams/counter-stream.ts';
+import type { LogStreams } from './streams/log-stream.ts';
+import { type CliReply, Supervisor } from './supervisor.ts';
+import type { TextCli } from './text-cli.ts';
+import { lockDirectory, reason, removeFile } from './working-directory.ts';
+
+export type Log = (level: 'debug' | 'info' | 'warning' | 'error', text: string) => void;
+
+/** Where the worker's compiled entry is, seen from here. */
+const WORKER_ENTRY = fileURLToPath(new URL('../worker/main.js', import.meta.url));
+
+export class Manager implements ManagerCore {
+  readonly params = new Params();
+  readonly programs: Programs;
+  readonly supervisor: Supervisor;
+  readonly listeners: ListenerSet;
+  readonly panics = new PanicStore();
+  readonly storages: readonly StorageSpec[];
+  readonly banner: string;
+  readonly version: string;
+  readonly dir: string;
+  private readonly options: Options;
+  private readonly log: Log;
+  private readonly identity: string;
+  private readonly startedAt = Date.now();
+  private readonly mgt = new MgtCounters();
+  private readonly secret: Secret;
+  private readonly unlock: () => void;
+  private control: ControlServer | null = null;
+  private textCli: TextCli | null = null;
+  private logStreams: Promise<LogStreams> | null = null;
+  private counterStreams: Promise<CounterStreams> | null = null;
+  private booted: Promise<void> = Promise.resolve();
+  private closing: Promise<void> | null = null;
+
+  /** Takes the working directory and checks everything that needs no socket. Throws OptionError. */
+  static async create(
+    options: Options,
+    dir: string,
+    version: string,
+    log: Log,
+    entry?: string,
+  ): Promise<Manager> {
+    const specs = await resolveListeners(options.listeners);
+    return new Manager(options, dir, version, log, new ListenerSet(specs), entry ?? WORKER_ENTRY);
+  }
+
+  private constructor(
+    options: Options,
+    dir: string,
+    version: string,
+    log: Log,
+    listeners: ListenerSet,
+    entry: string,
+  ) {
+    this.options = options;
+    this.dir = dir;
+    this.version = version;
+    this.log = log;
+    this.listeners = listeners;
+    this.storages = options.storages;
+    this.identity = options.identity ?? hostname();
+    this.banner = bannerText(version);
+    setParams(this.params, options, log);
+    this.unlock = lockDirectory(dir);
+    try {
+      this.secret = loadSecret(options.secretFile, dir);
+    } catch (cause) {
+      this.unlock();
+      throw cause;
+    }
+    this.supervisor = new Supervisor(
+      entry,
+      listeners,
+      {
+        prepare: async (generation) => {
+          await this.booted;
+          const loaded = this.programs.forWorker();
+          if (loaded === null) return null;
+          return {
+            t: 'init',
+            dir,
+            identity: this.identity,
+            params: this.params.snapshot(),
+            storages: [...this.storages],
+            listeners: [],
+            programs: loaded.programs,
+            active: loaded.active,
+            generation,
+          };
+        },
+        log,
+        autoRestart: () => this.params.bool('auto_restart'),
+        timeouts: () => ({ cli: this.params.num('cli_timeout'), ping: this.params.num('ping_interval') }),
+        panicked: (text) => {
+          this.panics.record(text);
+          log('error', `Child panic: ${text.split('\n')[0]}`);
+        },
+        changed: (event, text) => this.broadcast(event, text),
+      },
+      this.mgt,
+    );
+    const compile = makeCompile(this.params, this.storages, () => this.programs.labelNames());
+    this.programs = new Programs(
+      compile,
+      {
+        running: () => this.supervisor.state === 'running',
+        call: (call) => this.supervisor.call(call),
+      },
+      {
+        maxVcl: () => this.params.num('max_vcl'),
+        handling: () => this.params.num('max_vcl_handling'),
+      },
+    );
+  }
+
+  /** Brings everything up; resolves when the worker serves, or at once in debug mode. Throws OptionError. */
+  async boot(): Promise<void> {
+    const { options } = this;
+    const wanted = options.mode !== 'debug' && options.programs[0] !== '' && options.initFile === null;
+    // The worker's process starts before its program is compiled: both take the same tens of milliseconds.
+    let refused: Error | null = null;
+    this.booted = this.loadPrograms().catch((cause: Error) => {
+      refused = cause;
+      throw cause;
+    });
+    this.booted.catch(() => {});
+    const serving = wanted ? this.supervisor.start() : Promise.resolve();
+    serving.catch(() => {});
+    try {
+      await this.booted;
+      await this.openDoors();
+      if (options.initFile !== null) await this.runInitFile(options.initFile);
+      await serving;
+      if (options.initFile !== null && options.mode !== 'debug' && this.supervisor.state === 'stopped') {
+        if (this.programs.activeName() !== null) await this.supervisor.start();
+      }
+    } catch (cause) {
+      await this.close();
+      const error = refused ?? (cause as Error);
+      throw error instanceof OptionError ? error : new OptionError(error.message, false);
+    }
+    if (this.supervisor.state === 'running') this.log('info', 'Child launched OK');
+  }
+
+  command(line: string): Promise<CliReply> {
+    return dispatch(this, line);
+  }
+
+  readProgram(file: string): { name: string; text: string } | string {
+    return readProgramFile(file, this.params.text('vcl_path'));
+  }
+
+  async parameterChanged(name: string): Promise<void> {
+    const { state } = this.supervisor;
+    if (state !== 'running' && state !== 'starting') return;
+    await this.supervisor.call({ op: 'param.set', name, value: this.params.get(name as ParamName) });
+  }
+
+  programsChanged(text: string): void {
+    this.broadcast('program', text);
+  }
+
+  /** Stops everything in order; safe to call more than once. */
+  close(): Promise<void> {
+    this.closing ??= this.closeOnce();
+    return this.closing;
+  }
+
+  /** For an exit that nothing may delay. */
+  killNow(): void {
+    this.supervisor.killNow();
+  }
+
+  private async closeOnce(): Promise<void> {
+    if (this.supervisor.state !== 'stopped') this.log('info', 'manager stopping child');
+    await this.supervisor.stop();
+    this.listeners.close();
+    (await this.logStreams?.catch(() => null))?.close();
+    (await this.counterStreams?.catch(() => null))?.close();
+    this.textCli?.close();
+    await this.control?.close();
+    const { pidFile, secretFile } = this.options;
+    if (pidFile !== null) removeFile(pidFile);
+    removeFile(`${this.dir}/${WORKDIR_FILES.pid}`);
+    if (secretFile === null) removeFile(`${this.dir}/${WORKDIR_FILES.secret}`);
+    this.unlock();
+    this.log('info', 'manager dies');
+  }
+
+  private async loadPrograms(): Promise<void> {
+    const { backend, programs } = this.options;
+    const sources: { name: string; source: { name: string; text: string } }[] = [];
+    if (backend !== null)
+      sources.push({ name: 'boot', source: { name: '<-b>', text: backendProgram(backend) } });
+    const files = programs.filter((file) => file !== '');
+    files.forEach((file, i) => {
+      const source = readProgramFile(file, this.params.text('vcl_path'), true);
+      if (typeof source === 'string') throw new OptionError(`Cannot read -f file '${file}' (${source})`);
+      sources.push({ name: i === files.length - 1 ? 'boot' : `boot${i}`, source });
+    });
+    for (const { name, source } of sources) {
+      const reply = await this.programs.load(name, source);
+      if (reply.status !== CLI.OK) throw new OptionError(reply.body, false);
+    }
+    if (sources.length > 0) {
+      const reply = await this.programs.use('boot');
+      if (reply.status !== CLI.OK) throw new OptionError(reply.body, false);
+    }
+  }
+
+  private async openDoors(): Promise<void> {
+    const { ControlServer } = await import('./control-server.ts');
+    const control = new ControlServer(
+      {
+        identity: () => this.identity,
+        version: this.version,
+        state: () => (this.supervisor.state === 'running' ? 'running' : 'stopped'),
+        command: (line) => this.command(line),
+        openLog: async (id, sub, sink) => (await this.openLogStreams()).open(id, sub, sink),
+        openCounters: async (id, sub, sink) => (await this.openCounterStreams()).open(id, sub, sink),
+      },
+      this.secret,
+      this.options.origins,
+    );
+    this.control = control;
+    const path = `${this.dir}/${WORKDIR_FILES.socket}`;
+    await control.listenPath(path).catch((cause) => {
+      throw new OptionError(`Cannot listen on ${path}: ${reason(cause)}`, false);
+    });
+    for (const address of this.options.consoles) {
+      const { host, port } = parseHostPort('--console', address);
+      const bound = await control.listenTcp(host, port).catch((cause) => {
+        throw new OptionError(`--console: Could not get socket ${address}: ${addressReason(cause)}`, false);
+      });
+      this.log('info', `Console on ${host}:${bound}`);
+    }
+    if (this.options.cli.length > 0 || this.options.reverseCli.length > 0) await this.openTextCli();
+    writeFileSync(`${this.dir}/${WORKDIR_FILES.pid}`, `${process.pid}\n`);
+    const { pidFile } = this.options;
+    if (pidFile === null) return;
+    try {
+      writeFileSync(pidFile, `${process.pid}\n`);
+    } catch (cause) {
+      throw new OptionError(`Could not open pid-file (${pidFile}): ${reason(cause)}`, false);
+    }
+  }
+
+  private async openTextCli(): Promise<void> {
+    const { TextCli } = await import('./text-cli.ts');
+    const textCli = new TextCli((line) => this.command(line), this.secret, this.banner);
+    this.textCli = textCli;
+    for (const address of this.options.cli) {
+      const { host, port } = parseHostPort('-T', address);
+      const bound = await textCli.listen(host, port).catch((cause) => {
+        throw new OptionError(`-T: Could not get socket ${address}: ${addressReason(cause)}`, false);
+      });
+      this.log('info', `CLI on ${host}:${bound}`);
+    }
+    for (const address of this.options.reverseCli) {
+      const { host, port } = parseHostPort('-M', address);
+      textCli.connectOut(host, port);
+    }
+  }
+
+  private async runInitFile(file: string): Promise<void> {
+    let text: string;
+    try {
+      text = readFileSync(file, 'utf8');
+    } catch (cause) {
+      throw new OptionError(`Can't open -I file '${file}': ${reason(cause)}`, false);
+    }
+    const lines = new CommandLines();
+    for (const line of [...lines.push(text), ...lines.end()]) {
+      if (line.trim() === '') continue;
+      const mayFail = line.startsWith('-');
+      const reply = await this.command(mayFail ? line.slice(1) : line);
+      if (reply.status !== CLI.OK && !mayFail) {
+        throw new OptionError(
+          `-I file had CLI command error (${reply.status})\n* ${line}\n${reply.body}`,
+          false,
+        );
+      }
+    }
+  }
+
+  private openLogStreams(): Promise<LogStreams> {
+    this.logStreams ??= import('./streams/log-stream.ts').then((m) => new m.LogStreams(this.dir));
+    return this.logStreams;
+  }
+
+  private openCounterStreams(): Promise<CounterStreams> {
+    this.counterStreams ??= import('./streams/counter-stream.ts').then(
+      (m) =>
+        new m.CounterStreams(this.dir, this.mgt, () => {
+          this.mgt.uptime = Math.floor((Date.now() - this.startedAt) / 1000);
+        }),
+    );
+    return this.counterStreams;
+  }
+
+  private broadcast(event: (ServerMessage & { t: 'event' })['event'], text: string): void {
+    this.control?.broadcast(event, text);
+  }
+}
+
+/** -p, -t, -l and -r. A foreign parameter without meaning here is told and passed over, so that units and
+ * scripts written for another proxy still start this one. */
+function setParams(params: Params, options: Options, log: Log): void {
+  for (const { name, value } of options.params) {
+    if (Object.hasOwn(ABSENT_PARAMS, name)) {
+      log('warning', `-p ${name} is ignored: ${ABSENT_PARAMS[name]}`);
+      continue;
+    }
+    const result = params.set(name, value);
+    if (result instanceof ParamError) throw new OptionError(`\n${result.text}`, false);
+  }
+  for (const name of options.readOnly) {
+    if (!params.protect(name) && !Object.hasOwn(ABSENT_PARAMS, name)) {
+      throw new OptionError(`Unknown parameter ${name}.`);
+    }
+  }
+}
+
+function parseHostPort(flag: string, address: string): { host: string; port: number } {
+  const m = /^(?:\[([^\]]+)\]|([^:\s]*))[:\s](\d{1,5})$/.exec(address);
+  if (m === null || Number(m[3]) > 65535) throw new OptionError(`${flag}: "${address}" is not addr:port`);
+  return { host: (m[1] ?? m[2]) || '0.0.0.0', port: Number(m[3]) };
+}
+
+function addressReason(cause: unknown): string {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  return code === 'EADDRINUSE' ? 'Address already in use' : message;
+}
+
+function bannerText(version: string): string {
+  const rule = '-----------------------------\n';
+  const where = `${process.platform},node ${process.versions.node},${process.arch}`;
+  return `${rule}proxyd CLI 1.0\n${rule}${where}\nproxyd-${version}\n\nType 'help' for command list.\nType 'quit' to close CLI session.\n`;
+}

@@ -1,0 +1,249 @@
+// The command line of proxyd: flags to a plain object, every mistake a clear OptionError.
+//
+// Pure: looks at no file and no socket. Flags that other VCL proxies take and that mean nothing here (-h, -j,
+// -W) are checked for their shape and otherwise ignored.
+
+import type { ListenerSpec, StorageSpec } from '../link.ts';
+import { parseBytes } from '../params/value.ts';
+import { parseListener } from './listeners.ts';
+import { OptionError } from './option-error.ts';
+import { parseStorage, withDefaults } from './storage-option.ts';
+
+export interface Options {
+  mode: 'daemon' | 'foreground' | 'debug';
+  listeners: ListenerSpec[];
+  /** -b as given. */
+  backend: string | null;
+  /** -f as given; [''] is `-f ''`. */
+  programs: string[];
+  /** -C: compile, print, end. */
+  compileOnly: boolean;
+  dir: string | undefined;
+  identity: string | null;
+  params: { name: string; value: string }[];
+  readOnly: string[];
+  storages: StorageSpec[];
+  secretFile: string | null;
+  pidFile: string | null;
+  initFile: string | null;
+  /** -T and -M: the text CLI, listening and connecting out. */
+  cli: string[];
+  reverseCli: string[];
+  /** --console: WebSocket over TCP. */
+  consoles: string[];
+  /** --allow-origin: values of Origin that may open a console connection. */
+  origins: string[];
+  metrics: string | null;
+}
+
+export type Request =
+  | { kind: 'run'; options: Options }
+  | { kind: 'version' }
+  | { kind: 'usage' }
+  | { kind: 'document'; what: string };
+
+const WITH_VALUE = 'abfhiIjlMnPprSsTtWx';
+const WITHOUT_VALUE = '?CdFV';
+const LONG_WITH_VALUE = ['console', 'allow-origin', 'metrics'];
+export const DOCUMENTS = ['builtin', 'cli', 'optstring', 'parameter', 'vsl'];
+export const OPTSTRING = `?a:b:Cdf:Fh:i:I:j:l:M:n:P:p:r:S:s:T:t:VW:x:`;
+
+interface Flag {
+  name: string;
+  value: string;
+}
+
+function* readFlags(argv: readonly string[]): Generator<Flag> {
+  for (let i = 0; i < argv.length; i++) {
+    const arg = argv[i] as string;
+    if (arg === '--' || !arg.startsWith('-') || arg === '-') {
+      const rest = arg === '--' ? argv[i + 1] : arg;
+      if (rest !== undefined) throw new OptionError(`Too many arguments (${rest}...)`);
+      return;
+    }
+    if (arg.startsWith('--')) {
+      const [name = '', inline] = splitOnce(arg.slice(2), '=');
+      if (name === 'help') yield { name: '?', value: '' };
+      else if (name === 'version') yield { name: 'V', value: '' };
+      else if (LONG_WITH_VALUE.includes(name)) {
+        const value = inline ?? argv[++i];
+        if (value === undefined) throw new OptionError(`option --${name} requires an argument`);
+        yield { name, value };
+      } else throw new OptionError(`unknown option --${name}`);
+      continue;
+    }
+    for (let j = 1; j < arg.length; j++) {
+      const name = arg[j] as string;
+      if (WITHOUT_VALUE.includes(name)) {
+        yield { name, value: '' };
+        continue;
+      }
+      if (!WITH_VALUE.includes(name)) throw new OptionError(`invalid option -- '${name}'`);
+      const value = j + 1 < arg.length ? arg.slice(j + 1) : argv[++i];
+      if (value === undefined) throw new OptionError(`option requires an argument -- '${name}'`);
+      yield { name, value };
+      break;
+    }
+  }
+}
+
+function splitOnce(text: string, separator: string): [string, string | undefined] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** Parses the arguments after the program's name. Throws OptionError. */
+export function parseOptions(argv: readonly string[]): Request {
+  const o: Options = {
+    mode: 'daemon',
+    listeners: [],
+    backend: null,
+    programs: [],
+    compileOnly: false,
+    dir: undefined,
+    identity: null,
+    params: [],
+    readOnly: [],
+    storages: [],
+    secretFile: null,
+    pidFile: null,
+    initFile: null,
+    cli: [],
+    reverseCli: [],
+    consoles: [],
+    origins: [],
+    metrics: null,
+  };
+  const listeners: string[] = [];
+  const storages: string[] = [];
+  for (const { name, value } of readFlags(argv)) {
+    switch (name) {
+      case '?':
+        return { kind: 'usage' };
+      case 'V':
+        return { kind: 'version' };
+      case 'x':
+        if (!DOCUMENTS.includes(value)) throw new OptionError('Invalid -x argument');
+        return { kind: 'document', what: value };
+      case 'a':
+        listeners.push(value);
+        break;
+      case 's':
+        storages.push(value);
+        break;
+      default:
+        setOption(o, name, value);
+    }
+  }
+  checkTogether(o);
+  o.listeners = (listeners.length === 0 ? [':80'] : listeners).map(parseListener);
+  checkNames(o.listeners);
+  o.storages = withDefaults(storages.map(parseStorage));
+  return { kind: 'run', options: o };
+}
+
+function setOption(o: Options, name: string, value: string): void {
+  switch (name) {
+    case 'b':
+      if (o.backend !== null) throw new OptionError('Only one -b can be specified');
+      o.backend = value;
+      return;
+    case 'C':
+      o.compileOnly = true;
+      return;
+    case 'd':
+    case 'F': {
+      const mode = name === 'd' ? 'debug' : 'foreground';
+      if (o.mode !== 'daemon' && o.mode !== mode)
+        throw new OptionError('Only one of -d or -F can be specified');
+      o.mode = mode;
+      return;
+    }
+    case 'f':
+      o.programs.push(value);
+      return;
+    case 'h':
+    case 'W':
+    case 'j':
+      if (value === '') throw new OptionError(`-${name} lacks an argument`);
+      return;
+    case 'i':
+      if (value === '' || /[^\x21-\x7e]/.test(value))
+        throw new OptionError('Identity (-i) must be visible ASCII');
+      o.identity = value;
+      return;
+    case 'I':
+      o.initFile = value;
+      return;
+    case 'l': {
+      const size = parseBytes(value.split(',')[0] ?? '');
+      if (typeof size !== 'number') throw new OptionError(`-l: Could not process the size "${value}"`);
+      o.params.push({ name: 'vsl_space', value: `${size}b` });
+      return;
+    }
+    case 'M':
+      o.reverseCli.push(value);
+      return;
+    case 'n':
+      o.dir = value;
+      return;
+    case 'P':
+      o.pidFile = value;
+      return;
+    case 'p': {
+      const [param, setting] = splitOnce(value, '=');
+      if (setting === undefined) throw new OptionError("\t-p lacks '='");
+      o.params.push({ name: param, value: setting });
+      return;
+    }
+    case 'r':
+      o.readOnly.push(...value.split(/[,\s]+/).filter((n) => n !== ''));
+      return;
+    case 'S':
+      o.secretFile = value;
+      return;
+    case 'T':
+      if (value !== 'none') o.cli.push(value);
+      return;
+    case 't':
+      o.params.push({ name: 'default_ttl', value });
+      return;
+    case 'console':
+      o.consoles.push(value);
+      return;
+    case 'allow-origin':
+      o.origins.push(value);
+      return;
+    case 'metrics':
+      o.metrics = value;
+      return;
+  }
+}
+
+function checkTogether(o: Options): void {
+  if (o.backend !== null && o.programs.length > 0)
+    throw new OptionError('Only one of -b or -f can be specified');
+  if (o.compileOnly) {
+    if (o.backend === null && o.programs.length === 0) {
+      throw new OptionError('-C needs either -b <backend> or -f <vcl_file>');
+    }
+    return;
+  }
+  if (o.backend === null && o.programs.length === 0 && o.mode !== 'debug') {
+    throw new OptionError("Neither -b nor -f given. (use -f '' to override)");
+  }
+  if (o.programs.length > 1 && o.programs.includes('')) {
+    throw new OptionError("-f '' cannot be combined with other -f options");
+  }
+  const metrics = o.metrics;
+  if (metrics !== null && !/:\d+$/.test(metrics))
+    throw new OptionError(`--metrics: "${metrics}" is not addr:port`);
+}
+
+function checkNames(listeners: readonly ListenerSpec[]): void {
+  const seen = new Set<string>();
+  for (const { name } of listeners) {
+    if (seen.has(name)) throw new OptionError(`Listen socket name '${name}' is used twice`);
+    seen.add(name);
+  }
+}

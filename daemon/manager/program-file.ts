@@ -1,0 +1,25 @@
+// Finds and reads a program file: absolute and ./ names as they are, others along vcl_path.
+
+import { readFileSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { reason } from './working-directory.ts';
+
+/** The file with its full name, or the reason why there is none. `here`: also look in the current directory. */
+export function readProgramFile(
+  file: string,
+  vclPath: string,
+  here = false,
+): { name: string; text: string } | string {
+  const direct = isAbsolute(file) || /^\.\.?\//.test(file);
+  const places = direct ? [file] : vclPath.split(':').map((dir) => join(dir, file));
+  if (!direct && here) places.push(file);
+  let why = 'No such file or directory';
+  for (const name of places) {
+    try {
+      return { name, text: readFileSync(name, 'utf8') };
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') why = reason(cause);
+    }
+  }
+  return why;
+}

@@ -1,0 +1,64 @@
+// The shared secret of TCP consoles and of the text CLI, and the two ways to prove that one knows it.
+//
+// The secret never leaves this module; answers are compared in constant time. Awkward: the text CLI hashes
+// challenge, secret, challenge (varnish-cli(7)); the console protocol takes an HMAC over the challenge.
+
+import { createHash, createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { WORKDIR_FILES } from '../../protocol/workdir.ts';
+import { OptionError } from './option-error.ts';
+import { reason } from './working-directory.ts';
+
+export class Secret {
+  private readonly bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  /** Whether `mac` is the HMAC-SHA256 of the challenge in hex. */
+  checkMac(challenge: string, mac: string): boolean {
+    return same(createHmac('sha256', this.bytes).update(challenge).digest('hex'), mac);
+  }
+
+  /** Whether `answer` answers the text CLI's challenge. */
+  checkCliAnswer(challenge: string, answer: string): boolean {
+    const hash = createHash('sha256')
+      .update(`${challenge}\n`)
+      .update(this.bytes)
+      .update(`${challenge}\n`)
+      .digest('hex');
+    return same(hash, answer.trim());
+  }
+}
+
+/** 32 random bytes in hex, for the console protocol. */
+export function newChallenge(): string {
+  return randomBytes(32).toString('hex');
+}
+
+/** 32 random small letters, for the text CLI. */
+export function newCliChallenge(): string {
+  return Array.from({ length: 32 }, () => String.fromCharCode(97 + randomInt(26))).join('');
+}
+
+/** The secret of -S, or a new one in the working directory. Throws OptionError. */
+export function loadSecret(file: string | null, dir: string): Secret {
+  if (file !== null) {
+    try {
+      return new Secret(readFileSync(file));
+    } catch (cause) {
+      throw new OptionError(`Cannot open secret-file "${file}": ${reason(cause)}`, false);
+    }
+  }
+  const bytes = Buffer.from(`${randomBytes(64).toString('hex')}\n`);
+  writeFileSync(join(dir, WORKDIR_FILES.secret), bytes, { mode: 0o600 });
+  return new Secret(bytes);
+}
+
+function same(expected: string, given: string): boolean {
+  const a = Buffer.from(expected);
+  const b = Buffer.from(given);
+  return a.length === b.length && timingSafeEqual(a, b);
+}

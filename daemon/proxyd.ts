@@ -1,0 +1,149 @@
+#!/usr/bin/env node
+// The daemon's entry: arguments, signals, exit codes, and the choice between background, foreground and -d.
+//
+// Loads only what the chosen path needs, because a first request is to be served within half a second.
+// Exit codes: 0 a clean end, 2 a mistake in the command line or the program, 1 anything else.
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { resolveWorkdir } from '../protocol/workdir.ts';
+import { OptionError } from './manager/option-error.ts';
+import { type Options, parseOptions } from './manager/options.ts';
+
+const HINT = '(-? gives usage)\n';
+/** After this long a stop that was asked for is no longer waited for. */
+const LAST_RESORT_MS = 9000;
+
+function version(): string {
+  // From dist/daemon the package is two levels up, from the sources one.
+  for (const place of ['../../package.json', '../package.json']) {
+    try {
+      const { name, version } = JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8'));
+      if (name === 'proxyd') return String(version);
+    } catch {
+      // The other place.
+    }
+  }
+  return '0.0.0';
+}
+
+function failText(cause: unknown): { text: string; code: number } {
+  if (cause instanceof OptionError) {
+    const end = cause.message.endsWith('\n') ? '' : '\n';
+    const separator = cause.message.includes('\n') && !cause.message.startsWith('\n') ? '\n' : ' ';
+    return { text: `Error:${separator}${cause.message}${end}${cause.usage ? HINT : ''}`, code: 2 };
+  }
+  return {
+    text: `Error: ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}\n`,
+    code: 1,
+  };
+}
+
+async function compileOnly(o: Options): Promise<number> {
+  const [{ backendProgram, makeCompile }, { readProgramFile }, { Params }, { renderProgram }] =
+    await Promise.all([
+      import('./manager/compiler.ts'),
+      import('./manager/program-file.ts'),
+      import('./params/params.ts'),
+      import('./vcl/compile.ts'),
+    ]);
+  const params = new Params();
+  for (const { name, value } of o.params) params.set(name, value);
+  const compile = makeCompile(params, o.storages, () => []);
+  const sources = o.backend === null ? [] : [{ name: '<-b>', text: backendProgram(o.backend) }];
+  for (const file of o.programs) {
+    const source = readProgramFile(file, params.text('vcl_path'), true);
+    if (typeof source === 'string') throw new OptionError(`Cannot read -f file '${file}' (${source})`);
+    sources.push(source);
+  }
+  for (const source of sources) {
+    const program = await compile(source);
+    if (typeof program === 'string') {
+      process.stderr.write(`${program}\n`);
+      return 2;
+    }
+    process.stdout.write(renderProgram(program));
+  }
+  return 0;
+}
+
+async function serve(o: Options): Promise<number> {
+  const [{ Manager }, { isMemoryBacked, makeDirectory }, { detachedSelf }] = await Promise.all([
+    import('./manager/manager.ts'),
+    import('./manager/working-directory.ts'),
+    import('./manager/detach.ts'),
+  ]);
+  const background = o.mode === 'daemon';
+  const log = (level: string, text: string): void => {
+    const line = `${level[0]?.toUpperCase()}${level.slice(1)}: ${text}\n`;
+    if (background) detachedSelf.log(line);
+    else process.stderr.write(line);
+  };
+  const dir = resolveWorkdir(o.dir, process.env, process.getuid?.() ?? 0);
+  makeDirectory(dir);
+  if (isMemoryBacked(dir) === false) {
+    log(
+      'warning',
+      `working directory ${dir} is not on a memory-backed file system: the log will cost disk writes`,
+    );
+  }
+  const manager = await Manager.create(o, dir, version(), log);
+  const ended = new Promise<void>((resolve) => {
+    const stop = (): void => {
+      setTimeout(() => {
+        manager.killNow();
+        process.exit(1);
+      }, LAST_RESORT_MS).unref();
+      resolve();
+    };
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+    // A terminal that goes away ends what runs in it, and nothing else.
+    process.on('SIGHUP', () => {
+      if (!background) stop();
+    });
+  });
+  process.on('exit', () => manager.killNow());
+  await Promise.race([manager.boot(), ended]);
+  if (background) detachedSelf.serving();
+  if (o.mode === 'debug') {
+    const { serveStdin } = await import('./manager/stdin-cli.ts');
+    await Promise.race([
+      ended,
+      serveStdin(process.stdin, process.stdout, manager.banner, (line) => manager.command(line)),
+    ]);
+  } else await ended;
+  await manager.close();
+  return 0;
+}
+
+async function main(): Promise<number> {
+  const argv = process.argv.slice(2);
+  const request = parseOptions(argv);
+  if (request.kind !== 'run') {
+    const { documentText, USAGE, versionText } = await import('./manager/documents.ts');
+    if (request.kind === 'version') process.stderr.write(versionText(version()));
+    else if (request.kind === 'usage') process.stdout.write(USAGE);
+    else process.stdout.write(await documentText(request.what));
+    return 0;
+  }
+  const { options } = request;
+  if (options.metrics !== null) throw new OptionError('--metrics is not supported yet');
+  if (options.compileOnly) return compileOnly(options);
+  if (options.mode === 'daemon') {
+    const { isDetached, runDetached } = await import('./manager/detach.ts');
+    if (!isDetached()) return runDetached(fileURLToPath(import.meta.url), argv);
+  }
+  return serve(options);
+}
+
+main().then(
+  (code) => process.exit(code),
+  async (cause: unknown) => {
+    const { text, code } = failText(cause);
+    const { detachedSelf, isDetached } = await import('./manager/detach.ts');
+    if (isDetached()) await detachedSelf.failed(text, code);
+    else process.stderr.write(text);
+    process.exit(code);
+  },
+);
