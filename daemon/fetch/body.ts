@@ -168,7 +168,7 @@ class BodyPump {
     const { bo, got } = this;
     const { cache } = bo.core;
     let behind = false;
-    if (bo.uncacheable && bo.doStream) {
+    if (bo.uncacheable && bo.doStream && !bo.isBgFetch) {
       if (cache.isAbandoned(bo.oc)) {
         this.finish('no-reader');
         return;

@@ -56,7 +56,7 @@ export function lookup(req: Request, resume: (step: Step) => void): Step {
           req.onAbort = null;
           req.wokenByFailure = failed;
           stats.busy_wakeup++;
-          core.later(() => resume(req.aborted ? FINISH : LOOKUP));
+          resume(req.aborted ? FINISH : LOOKUP);
         },
       });
       req.onAbort = () => {

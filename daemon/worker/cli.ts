@@ -1,6 +1,7 @@
 // The admin commands whose state lives in the worker, in the field's formats (varnish-cli(7)). The manager has
 // checked the number of arguments; each handler answers with a status and a body.
 
+import { banListJson, banListText } from '../cache/ban/ban-text.ts';
 import { listBackends, setHealth } from './cli-backends.ts';
 import { jsonReply } from './cli-json.ts';
 import type { Reply, Worker } from './worker.ts';
@@ -8,11 +9,15 @@ import type { Reply, Worker } from './worker.ts';
 type Handler = (worker: Worker, args: string[], json: boolean, argv: string[]) => Reply;
 
 const HANDLERS: Readonly<Record<string, Handler>> = {
-  ban: (worker, args) => worker.cache.banArgs(args),
+  ban: (worker, args) => {
+    const problem = worker.cache.ban(args, worker.clock.now());
+    if (problem === null) return { status: 200, body: '' };
+    return { status: problem.startsWith('Too few') ? 104 : 106, body: problem };
+  },
   'ban.list': (worker, _args, json, argv) =>
     json
-      ? jsonReply(2, argv, worker, worker.cache.banListJson())
-      : { status: 200, body: worker.cache.banListText() },
+      ? jsonReply(2, argv, worker, banListJson(worker.cache.banList()).trimStart())
+      : { status: 200, body: banListText(worker.cache.banList()) },
   'backend.list': listBackends,
   'backend.set_health': setHealth,
   'storage.list': listStorages,

@@ -10,7 +10,7 @@ export function makeHost(worker: Worker): VclHost {
     param: (name) => worker.allParams.get(name as ParamName),
     identity: worker.identity,
     hostname: hostname(),
-    ban: (expression) => worker.cache.banText(expression),
+    ban: (expression) => worker.cache.banText(expression, worker.clock.now()),
     syslog: (priority, text) => worker.note(priority, text),
     stevedores: () => [...worker.storages.keys()],
     storage: (name) => {

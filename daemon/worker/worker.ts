@@ -1,9 +1,11 @@
 // The worker's composition: makes the services, the listeners and the programs from the manager's first message
 // and answers its calls. It holds no logic of its own; every part has its folder.
 
+import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
+import { Tag } from '../../protocol/tables/tags.ts';
 import { ConnectionPool } from '../backend/pool.ts';
-import { Cache } from '../cache/cache.ts';
+import { Cache, type CacheLimits, type Oc } from '../cache/cache.ts';
 import { Clock } from '../clock.ts';
 import { fieldLimit, type HeadLimits } from '../http1/head-parser.ts';
 import type { FromWorker, InitMessage, ListenerSpec, WorkerCall } from '../link.ts';
@@ -67,6 +69,15 @@ export class Worker implements Core, AcceptorHost {
   private stopping = false;
   private readonly tStart: number;
   private readonly wrk = new WrkCounters();
+  /** For records that belong to no transaction. */
+  private readonly workerLog: TxLog;
+  private readonly cacheLimits: CacheLimits = {
+    nukeLimit: 50,
+    rushExponent: 3,
+    lruInterval: 2,
+    gzipSupport: true,
+    banDups: true,
+  };
 
   constructor(init: InitMessage, send: (message: FromWorker) => void) {
     this.init = init;
@@ -79,18 +90,19 @@ export class Worker implements Core, AcceptorHost {
     this.responseLimits = { maxLine: 0, maxFields: 1, maxSize: 0 };
     this.ring = new RingWriter(join(init.dir, RING_FILE), this.params.vsl_space, this.stats);
     this.logShared = new LogShared(this.ring, this.mask);
+    this.workerLog = new TxLog(this.logShared);
     this.tStart = this.clock.now();
     this.nextVxid = 1 + (init.generation % 1000) * 1_000_000;
-    for (const storage of init.storages) this.storages.set(storage.name, new SmaCounters());
-    if (!this.storages.has('Transient')) this.storages.set('Transient', new SmaCounters());
     this.cache = new Cache({
       storages: init.storages,
-      stats: this.stats,
-      storageCounters: (name) => this.storages.get(name) as SmaCounters,
-      params: this.params,
-      now: () => this.clock.now(),
+      counters: this.stats,
+      limits: this.cacheLimits,
       compileRegex,
+      now: this.tStart,
+      seed: [randomInt(2 ** 32), randomInt(2 ** 32)],
+      onKill: (why, oc) => this.logKill(why, oc),
     });
+    for (const name of this.cache.storageNames()) this.storages.set(name, new SmaCounters());
     this.pool = new ConnectionPool(this.params.backend_idle_timeout);
     this.host = makeHost(this);
     this.programs = new ProgramTable(this);
@@ -99,6 +111,7 @@ export class Worker implements Core, AcceptorHost {
     const gauges = sampleWorkerGauges(this.wrk);
     this.countersFile.sample = () => {
       this.stats.uptime = Math.floor(this.clock.now() - this.tStart);
+      for (const [name, counters] of this.storages) Object.assign(counters, this.cache.storageStats(name));
       gauges();
     };
     this.paramsChanged();
@@ -229,6 +242,13 @@ export class Worker implements Core, AcceptorHost {
     this.sessions.delete(session);
   }
 
+  private logKill(why: 'LRU' | 'EXP', oc: Oc): void {
+    this.workerLog.put(
+      Tag.ExpKill,
+      why === 'LRU' ? `LRU xid=${this.cache.vxidOf(oc)}` : `EXP_Expired xid=${this.cache.vxidOf(oc)} t=0`,
+    );
+  }
+
   private stop(): void {
     this.stopping = true;
     for (const { server } of this.acceptors) server.close();
@@ -264,6 +284,13 @@ export class Worker implements Core, AcceptorHost {
       maxFields: fieldLimit(p.http_max_hdr),
       maxSize: p.http_resp_size,
     };
+    Object.assign(this.cacheLimits, {
+      nukeLimit: p.nuke_limit,
+      rushExponent: p.rush_exponent,
+      lruInterval: p.lru_interval,
+      gzipSupport: p.http_gzip_support !== 0,
+      banDups: p.ban_dups !== 0,
+    });
     this.mask.reset();
     this.mask.apply(this.allParams.text('vsl_mask'));
     this.logShared.reclen = p.vsl_reclen;
