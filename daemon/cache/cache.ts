@@ -170,10 +170,11 @@ export class Cache {
         if (!matchesStored(this.store.headChunk(current), at, q.http, this.limits.gzipSupport)) continue;
       }
       const origin = rows.getDouble(current, row.T_ORIGIN);
-      const usable = q.reqTtl >= 0 && q.reqTtl < ttl ? q.reqTtl : ttl;
+      const usable = q.reqTtl > 0 && q.reqTtl < ttl ? q.reqTtl : ttl;
       if (origin + usable > q.now)
         return this.fresh(current, meta, origin + usable - q.now, q, out, oh, varying);
-      if (origin + ttl <= q.now ? origin > staleOrigin : q.reqTtl >= 0 && origin > staleOrigin) {
+      // What only req.ttl makes too old is neither served in grace nor revalidated.
+      if (origin + ttl <= q.now && origin > staleOrigin) {
         stale = current;
         staleOrigin = origin;
       }
@@ -250,6 +251,8 @@ export class Cache {
     rows.set(oc, row.META, withState(meta | row.OF_INDEXED, row.STATE_STREAM));
     rows.set(oc, row.REFS, rows.get(oc, row.REFS) + 1);
     this.expiry.set(oc, this.endOf(oc));
+    this.counters.exp_mailed++;
+    this.counters.exp_received++;
     this.unlink(oh, oc);
     this.linkFirst(oh, oc);
     this.waiting.rush(oh, uncacheable || (meta & (row.OF_HIT_MISS | row.OF_HIT_PASS)) !== 0);
@@ -606,16 +609,19 @@ export class Cache {
   private expired(oc: Oc, busy: boolean, q: LookupQuery, out: LookupResult, oh: Oh, varying: Oc): Lookup {
     const { rows } = this;
     const meta = rows.get(oc, row.META);
-    const ttl = this.ttlOf(oc);
-    const usable = q.reqTtl >= 0 && q.reqTtl < ttl ? q.reqTtl : ttl;
-    const end = this.tOriginOf(oc) + usable;
-    if ((meta & (row.OF_HIT_MISS | row.OF_HIT_PASS)) !== 0) {
-      if (busy) return Lookup.BUSY;
+    const end = this.tOriginOf(oc) + this.ttlOf(oc);
+    if ((meta & row.OF_HIT_MISS) !== 0) {
+      // Still a sign that waiting would be in vain: its grace and keep serve to say so.
+      out.hitVxid = this.vxidOf(oc);
+      out.hitTtl = end - q.now;
       out.busy = this.newBusy(oh, this.predict(varying, q));
-      return Lookup.MISS;
+      return Lookup.HITMISS;
     }
     const grace = this.graceOf(oc);
-    if (end + (q.reqGrace >= 0 && q.reqGrace < grace ? q.reqGrace : grace) >= q.now) {
+    if (
+      (meta & row.OF_HIT_PASS) === 0 &&
+      end + (q.reqGrace >= 0 && q.reqGrace < grace ? q.reqGrace : grace) >= q.now
+    ) {
       this.ref(oc);
       out.oc = oc;
       if (!busy) out.busy = this.newBusy(oh, this.predict(varying, q));

@@ -11,6 +11,8 @@ export interface CacheCounters extends BanCounters {
   n_lru_nuked: number;
   n_lru_moved: number;
   n_lru_limited: number;
+  exp_mailed: number;
+  exp_received: number;
   bans_obj_killed: number;
 }
 
@@ -23,6 +25,8 @@ export function newCacheCounters(): CacheCounters {
     n_lru_nuked: 0,
     n_lru_moved: 0,
     n_lru_limited: 0,
+    exp_mailed: 0,
+    exp_received: 0,
     bans: 0,
     bans_completed: 0,
     bans_obj: 0,

@@ -29,7 +29,8 @@ export class LookupQuery {
   hashAlwaysMiss = false;
   hashIgnoreBusy = false;
   hashIgnoreVary = false;
-  /** req.grace and req.ttl in seconds; negative when unset. They can only shorten what the object has. */
+  /** req.grace and req.ttl in seconds; negative when unset, and a req.ttl of 0 counts as unset, as in the
+   * field. They can only shorten what the object has. */
   reqGrace = -1;
   reqTtl = -1;
 

@@ -54,14 +54,17 @@ const TIME_OPERATORS: readonly string[] = ['==', '!=', '>', '>=', '<', '<='];
 export function parseBan(words: readonly string[], compileRegex: CompileRegex): BanExpression | string {
   const tests: BanTest[] = [];
   const texts: string[] = [];
-  if (words.length === 0 || words.length % 4 !== 3) return wrongCount(words);
+  if (words.length < 3) return 'Too few parameters';
+  if (words.length % 4 !== 3) return wrongCount(words);
   for (let i = 0; i < words.length; i += 4) {
     const [field, operator, argument, and] = words.slice(i, i + 4) as [string, string, string, string?];
     if (and !== undefined && and !== '&&') return `Found "${and}" expected &&`;
     const test = parseTest(field, operator, argument, compileRegex);
     if (typeof test === 'string') return test;
     tests.push(test);
-    texts.push(`${field} ${operator} ${test.kind === 'time' ? durationText(test.argument) : argument}`);
+    texts.push(
+      `${field} ${operator} ${test.kind === 'time' ? durationText(test.argument) : shown(argument)}`,
+    );
   }
   return {
     tests,
@@ -70,10 +73,17 @@ export function parseBan(words: readonly string[], compileRegex: CompileRegex): 
   };
 }
 
-/** Parses an expression from one text, as ban() in a config program has it. */
+/** Parses an expression from one text, as ban() in a config program has it: words between blanks, quotes
+ * being ordinary characters, so that an ETag can be compared as it is. A string is the error. */
 export function parseBanText(text: string, compileRegex: CompileRegex): BanExpression | string {
-  const words = splitWords(text);
-  return typeof words === 'string' ? words : parseBan(words, compileRegex);
+  const words = text.split(/[ \t\n\v\f\r]+/).filter((word) => word !== '');
+  for (let i = 0; ; i += 4) {
+    if (words[i] === undefined) return 'No ban conditions found.';
+    if (words[i + 1] === undefined) return 'Expected comparison operator.';
+    if (words[i + 2] === undefined) return 'Expected second operand.';
+    if (words[i + 3] === undefined) return parseBan(words, compileRegex);
+    if (words[i + 3] !== '&&') return `Expected && between conditions, found "${words[i + 3]}"`;
+  }
 }
 
 /** Whether all tests hold for an object; `request` is null where there is none. */
@@ -82,6 +92,11 @@ export function banMatches(ban: BanExpression, subject: BanSubject, request: Htt
     if (test.kind === 'time' ? !timeHolds(test, subject) : !textHolds(test, subject, request)) return false;
   }
   return true;
+}
+
+/** An argument that is not one plain word is shown as it would have to be typed. */
+function shown(argument: string): string {
+  return /[ \t\n\v\f\r]/.test(argument) || argument === '' ? JSON.stringify(argument) : argument;
 }
 
 function wrongCount(words: readonly string[]): string {
@@ -188,34 +203,4 @@ function textHolds(
     default:
       return value === null || test.regex === null || !test.regex.test(value);
   }
-}
-
-/** Words between blanks; double quotes keep blanks, and a backslash inside them the next character. */
-function splitWords(text: string): string[] | string {
-  const words: string[] = [];
-  let at = 0;
-  for (;;) {
-    while (isBlank(text, at)) at++;
-    if (at >= text.length) return words;
-    let word = '';
-    if (text[at] === '"') {
-      at++;
-      for (; at < text.length && text[at] !== '"'; at++) {
-        if (text[at] === '\\' && at + 1 < text.length) at++;
-        word += text[at];
-      }
-      if (at >= text.length) return "Missing '\"'";
-      at++;
-    } else {
-      const start = at;
-      while (at < text.length && !isBlank(text, at)) at++;
-      word = text.slice(start, at);
-    }
-    words.push(word);
-  }
-}
-
-function isBlank(text: string, at: number): boolean {
-  const c = text.charCodeAt(at);
-  return c === 32 || (c >= 9 && c <= 13);
 }

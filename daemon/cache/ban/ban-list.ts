@@ -45,6 +45,7 @@ export class BanList {
     first.completed = true;
     counters.bans = 1;
     counters.bans_completed = 1;
+    counters.bans_added = 1;
     this.newest = first;
     this.oldest = first;
   }
@@ -64,6 +65,7 @@ export class BanList {
     this.counters.bans_added++;
     if (expression.usesRequest) this.counters.bans_req++;
     else this.counters.bans_obj++;
+    this.dropTail();
     if (!dups) return;
     for (let old: Ban | null = ban.older; old !== null; old = old.older) {
       if (old.completed || old.expression.text !== expression.text) continue;

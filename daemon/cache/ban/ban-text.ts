@@ -7,7 +7,7 @@ export function banListText(bans: Iterable<Ban>): string {
   let text = 'Present bans:\n';
   for (const ban of bans) {
     const refs = String(ban.refs).padStart(5);
-    text += `${ban.time.toFixed(6)} ${refs} ${ban.completed ? 'C' : '-'}  ${ban.expression.text}\n`;
+    text += `${ban.time.toFixed(6)} ${refs} ${ban.completed ? 'C' : '-'}  ${specOf(ban)}\n`;
   }
   return text;
 }
@@ -17,8 +17,13 @@ export function banListJson(bans: Iterable<Ban>): string {
   const items: string[] = [];
   for (const ban of bans) {
     items.push(
-      `  {\n    "time": ${ban.time.toFixed(6)},\n    "refs": ${ban.refs},\n    "completed": ${ban.completed},\n    "spec": ${JSON.stringify(ban.expression.text)}\n}`,
+      `  {\n    "time": ${ban.time.toFixed(6)},\n    "refs": ${ban.refs},\n    "completed": ${ban.completed},\n    "spec": ${JSON.stringify(specOf(ban))}\n}`,
     );
   }
   return items.join(',\n');
+}
+
+/** A completed ban has nothing left to say. */
+function specOf(ban: Ban): string {
+  return ban.completed ? '' : ban.expression.text;
 }

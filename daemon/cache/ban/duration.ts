@@ -19,9 +19,11 @@ export function duration(text: string): number {
 }
 
 export function durationText(seconds: number): string {
+  const ms = Math.round(seconds * 1000);
+  if (ms > 0 && ms < 1000) return `${ms}ms`;
   for (const unit of ['y', 'w', 'd', 'h', 'm'] as const) {
-    const size = UNITS.get(unit) as number;
-    if (seconds >= size && seconds % size === 0) return `${seconds / size}${unit}`;
+    const size = (UNITS.get(unit) as number) * 1000;
+    if (ms >= size && ms % size === 0) return `${ms / size}${unit}`;
   }
-  return Number.isInteger(seconds) ? `${seconds}s` : `${seconds.toFixed(3)}s`;
+  return ms % 1000 === 0 ? `${ms / 1000}s` : `${(ms / 1000).toFixed(3)}s`;
 }
