@@ -20,7 +20,7 @@ export function deliver(req: Request): Step {
   resp.add('X-Proxy-Id', req.isHit ? `${req.vxid} ${req.hitVxid}` : String(req.vxid), 'x-proxy-id');
   const now = core.clock.now();
   const age = Math.max(0, now - cache.tOriginOf(oc));
-  resp.set('Age', String(Math.round(age)));
+  resp.set('Age', String(Math.floor(age)));
   const via = resp.getAll('via');
   if (via === null) resp.add('Via', core.via, 'via');
   else resp.set('Via', `${via}, ${core.via}`);
