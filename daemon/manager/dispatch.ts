@@ -66,9 +66,9 @@ function run(core: ManagerCore, words: readonly string[]): CliReply | Promise<Cl
   const name = words[0] as string;
   const row = commandRow(name);
   if (row === undefined) {
+    if (core.supervisor.state !== 'running') return noWorker();
     const hint = /^[A-Z]/.test(name) ? 'all commands are in lower-case.\n' : '';
-    const where = core.supervisor.state === 'running' ? '' : ' in manager process (child not running)';
-    return { status: CLI.UNKNOWN, body: `Unknown request${where}.\n${HINT}${hint}` };
+    return { status: CLI.UNKNOWN, body: `Unknown request.\n${HINT}${hint}` };
   }
   const json = words[1] === '-j';
   if (json && !row.json) return { status: CLI.UNIMPLEMENTED, body: 'JSON unimplemented\n' };
@@ -77,10 +77,16 @@ function run(core: ManagerCore, words: readonly string[]): CliReply | Promise<Cl
   if (row.max >= 0 && args.length > row.max) return { status: CLI.TOO_MANY, body: 'Too many parameters\n' };
   const handler = HANDLERS[name as CommandName];
   if (handler !== undefined) return handler(core, { words, args, json });
-  if (core.supervisor.state !== 'running') {
-    return { status: CLI.UNKNOWN, body: `Unknown request in manager process (child not running).\n${HINT}` };
-  }
+  if (core.supervisor.state !== 'running') return noWorker();
   return core.supervisor.call({ op: 'cli', argv: [...words] });
+}
+
+/** What only a worker could know while none runs: unknown, to the byte as scripts expect it. */
+function noWorker(): CliReply {
+  return {
+    status: CLI.UNKNOWN,
+    body: `Unknown request in manager process (child not running).\n${HINT.trimEnd()}`,
+  };
 }
 
 /** Bodies beyond cli_limit (bytes) are cut and say so. */

@@ -146,6 +146,12 @@ export class Manager implements ManagerCore {
   async boot(): Promise<void> {
     const { options } = this;
     const wanted = options.mode !== 'debug' && options.programs[0] !== '' && options.initFile === null;
+    // Bound also where the worker starts later: a used port is told now.
+    const refusedSocket = this.listeners.open();
+    if (refusedSocket !== null) {
+      await this.close();
+      throw new OptionError(refusedSocket);
+    }
     // The worker's process starts before its program is compiled: both take the same tens of milliseconds.
     let refused: Error | null = null;
     this.booted = this.loadPrograms().catch((cause: Error) => {

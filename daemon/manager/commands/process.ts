@@ -15,8 +15,8 @@ export const status: Command = ({ supervisor }, call) => {
 
 export const start: Command = async ({ supervisor, programs }) => {
   if (supervisor.state !== 'stopped') return cannot(`Child in state ${supervisor.state}`);
-  if (programs.size === 0) return cannot('No VCL loaded\n');
-  if (programs.activeName() === null) return cannot('No active VCL\n');
+  if (programs.size === 0) return cannot('No VCL loaded');
+  if (programs.activeName() === null) return cannot('No active VCL');
   try {
     await supervisor.start();
     return ok();
