@@ -51,6 +51,7 @@ export const HEAD_ERRORS: readonly HeadErrorRow[] = [
   bogus('line-long', 'Header too long: %l'),
   bogus('fields-many', 'Too many headers: %l'),
   { slug: 'overflow', record: 'HttpGarbage', text: '', status: 0, close: 'RX_OVERFLOW' },
+  bogus('fold-first', '1st header has white space: %l'),
 ];
 
 export const E_NONE = 0;
@@ -71,6 +72,7 @@ export const E_VALUE = 14;
 export const E_LINE_LONG = 15;
 export const E_FIELDS = 16;
 export const E_OVERFLOW = 17;
+export const E_FOLD_FIRST = 18;
 
 const QUOTED = 20;
 

@@ -12,6 +12,7 @@ import {
   E_COLON,
   E_FIELDS,
   E_FOLD,
+  E_FOLD_FIRST,
   E_LINE_LONG,
   E_METHOD,
   E_NAME_BLANK,
@@ -76,10 +77,19 @@ export class HeadResult {
   base = 0;
   resume = false;
 
+  /** The parsed buffer's memory as words, to look at four bytes at a time; made anew when the memory changes. */
+  wordsOf: ArrayBufferLike | null = null;
+  words: Int32Array = new Int32Array(0);
+
   constructor(maxFields = 64) {
     this.lineStart = new Int32Array(maxFields + 2);
     this.lineEnd = new Int32Array(maxFields + 2);
     this.nameEnd = new Int32Array(maxFields + 2);
+  }
+
+  setWords(memory: ArrayBufferLike): void {
+    this.wordsOf = memory;
+    this.words = new Int32Array(memory, 0, memory.byteLength >> 2);
   }
 
   /** Forgets a half-read head; needed only when the next bytes begin a new one. */
@@ -237,10 +247,10 @@ function requestLine(buf: Buffer, line: number, end: number, msg: HttpMessage, o
   // "HTTP/1.1" CR LF: ten bytes.
   const proto = p;
   if (p + 10 > end) {
-    if (buf[p] !== undefined && p < end && buf[p] !== 72) return broken(out, E_VERSION, line, p);
     const lf = buf.indexOf(LF, p);
-    if (lf >= 0 && lf < end) return broken(out, E_VERSION, line, p);
-    return -1;
+    if (lf < 0 || lf >= end) return -1;
+    const known = lf === p + 8 && readVersion(buf, p) !== 0;
+    return broken(out, known ? E_START_END : E_VERSION, line, lf);
   }
   const version = readVersion(buf, p);
   if (version === 0) return broken(out, E_VERSION, line, p);
@@ -276,6 +286,10 @@ function readVersion(buf: Buffer, p: number): number {
   return major === 50 && minor === 48 ? 20 : 0;
 }
 
+function isHttp1(version: number): boolean {
+  return version === 11 || version === 10;
+}
+
 function internMethod(buf: Buffer, start: number, end: number): string {
   const n = end - start;
   if (n === 3 && buf[start] === 71 && buf[start + 1] === 69 && buf[start + 2] === 84) return 'GET';
@@ -288,11 +302,12 @@ function statusLine(buf: Buffer, line: number, end: number, msg: HttpMessage, ou
   // "HTTP/1.1 200" and at least one byte behind it.
   if (end - line < 13) {
     const lf = buf.indexOf(LF, line);
-    if (lf >= 0 && lf < end) return broken(out, E_START_LINE, line, lf);
-    return -1;
+    if (lf < 0 || lf >= end) return -1;
+    const known = lf - line >= 8 && isHttp1(readVersion(buf, line));
+    return broken(out, known ? E_STATUS : E_VERSION, line, lf);
   }
   const version = readVersion(buf, line);
-  if (version !== 11 && version !== 10) return broken(out, E_VERSION, line, line);
+  if (!isHttp1(version)) return broken(out, E_VERSION, line, line);
   if (buf[line + 8] !== SP) return broken(out, E_STATUS, line, line + 8);
   let status = 0;
   for (let i = 9; i < 12; i++) {
@@ -336,22 +351,19 @@ function fields(
   const { lineStart, lineEnd, nameEnd } = out;
   const keys = msg.keys;
   const maxLine = limits.maxLine;
+  if (buf.buffer !== out.wordsOf) out.setWords(buf.buffer);
+  const words = out.words;
+  const offset = buf.byteOffset;
+  const lastWord = (end + offset) >> 2;
   let lines = out.lines;
   let p = from;
   for (;;) {
     const line = p;
-    let hash = 0;
-    let folded = 0;
-    while (p < end) {
-      folded = TOKEN_FOLD[buf[p] as number] as number;
-      if (folded === 0) break;
-      hash = (Math.imul(hash, 31) + folded) | 0;
-      p++;
-    }
+    while (p < end && TOKEN_FOLD[buf[p] as number] !== 0) p++;
     if (p >= end) break;
     const c = buf[p] as number;
     if (c !== COLON) {
-      if (c !== CR || p !== line) return fail(out, nameError(c, p === line), line, p);
+      if (c !== CR || p !== line) return fail(out, nameError(c, p === line, lines), line, p);
       if (p + 1 >= end) break;
       if (buf[p + 1] !== LF) return fail(out, E_BARE_CR, line, p);
       out.headEnd = p + 2;
@@ -363,6 +375,18 @@ function fields(
     if (p === line) return fail(out, E_NAME_EMPTY, line, p);
     const colon = p;
     p++;
+    while (((p + offset) & 3) !== 0 && TEXT[buf[p] as number] === 1) p++;
+    if (((p + offset) & 3) === 0) {
+      // Four bytes a step while none of them is below 0x20 or is 0x7f; the byte loop finds which one it was.
+      let w = (p + offset) >> 2;
+      while (w < lastWord) {
+        const four = words[w] as number;
+        const del = four ^ 0x7f7f7f7f;
+        if ((((four - 0x20202020) & ~four) | ((del - 0x01010101) & ~del)) & 0x80808080) break;
+        w++;
+      }
+      p = (w << 2) - offset;
+    }
     while (p < end && TEXT[buf[p] as number] === 1) p++;
     if (p >= end) break;
     if (buf[p] !== CR) return fail(out, buf[p] === LF ? E_BARE_LF : E_VALUE, line, p);
@@ -370,7 +394,7 @@ function fields(
     if (buf[p + 1] !== LF) return fail(out, E_BARE_CR, line, p);
     if (p - line > maxLine) return fail(out, E_LINE_LONG, line, line + maxLine);
     if (lines > limits.maxFields) return fail(out, E_FIELDS, line, line);
-    keys[lines - 1] = internName(buf, line, colon, hash);
+    keys[lines - 1] = internName(buf, line, colon);
     lineStart[lines] = line;
     nameEnd[lines] = colon;
     lineEnd[lines] = p;
@@ -381,8 +405,8 @@ function fields(
   return incomplete(start, end, limits, out);
 }
 
-function nameError(c: number, first: boolean): number {
-  if (first && (c === SP || c === HTAB)) return E_FOLD;
+function nameError(c: number, first: boolean, lines: number): number {
+  if (first && (c === SP || c === HTAB)) return lines === 1 ? E_FOLD_FIRST : E_FOLD;
   if (c === LF) return first ? E_BARE_LF : E_COLON;
   if (c === CR) return E_COLON;
   if (c === SP || c === HTAB) return E_NAME_BLANK;

@@ -10,6 +10,8 @@ const CR = 13;
 const LF = 10;
 const SP = 32;
 const NATIVE_FROM = 24;
+/** Blanks, line ends, version and status digits: a response's version is written whatever `proto` says. */
+const START_LINE_REST = 24;
 
 /** Writes `text` at `at`; returns the offset past it. The caller has checked the room. */
 export function writeText(buf: Buffer, at: number, text: string): number {
@@ -21,7 +23,7 @@ export function writeText(buf: Buffer, at: number, text: string): number {
 
 /** Bytes the head of `msg` takes at most, start line and blank line included. */
 export function headSize(msg: HttpMessage): number {
-  let size = msg.method.length + msg.url.length + msg.proto.length + msg.reason.length + 16;
+  let size = msg.method.length + msg.url.length + msg.proto.length + msg.reason.length + START_LINE_REST;
   for (let i = 0; i < msg.n; i++) size += (msg.lines[i] as string).length + 2;
   return size;
 }

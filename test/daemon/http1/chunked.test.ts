@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  CHUNK_END,
+  CHUNK_HEAD_MAX,
+  ChunkedDecoder,
+  chunkHead,
+  LAST_CHUNK,
+} from '../../../daemon/http1/chunked.ts';
+import { readCases } from './case-file.ts';
+
+/** Decodes in pieces; every byte that was not used must be at the end. */
+function decode(bytes: Buffer, stops: number[]): string[] {
+  const decoder = new ChunkedDecoder();
+  const data: Buffer[] = [];
+  let used = 0;
+  let from = 0;
+  for (const stop of stops) {
+    const n = decoder.decode(bytes, from, stop, (b, s, e) => {
+      data.push(Buffer.from(b.subarray(s, e)));
+    });
+    used += n;
+    if (decoder.error !== null) return [`error ${decoder.error}`];
+    if (!decoder.done) expect(n).toBe(stop - from);
+    from = stop;
+  }
+  const joined = Buffer.concat(data);
+  expect(decoder.total).toBe(joined.length);
+  const text = joined.toString('latin1').replaceAll('\r', '\\r').replaceAll('\n', '\\n');
+  return [`data ${text}`, decoder.done ? 'done' : 'more', `used ${used}`];
+}
+
+describe('chunked.md', () => {
+  for (const { name, bytes, events } of readCases('chunked.md')) {
+    it(name, () => {
+      expect(decode(bytes, [bytes.length])).toEqual(events);
+      for (let at = 0; at <= bytes.length; at++) expect(decode(bytes, [at, bytes.length])).toEqual(events);
+      const each = Array.from({ length: bytes.length }, (_, i) => i + 1);
+      expect(decode(bytes, each)).toEqual(events);
+    });
+  }
+});
+
+describe('chunkHead', () => {
+  it('writes what the decoder reads, up to the largest exact size', () => {
+    const buf = Buffer.alloc(CHUNK_HEAD_MAX);
+    for (const [length, text] of [
+      [1, '1\r\n'],
+      [15, 'f\r\n'],
+      [16, '10\r\n'],
+      [65536, '10000\r\n'],
+      [2 ** 40 + 10, '1000000000a\r\n'],
+    ] as const) {
+      expect(buf.toString('latin1', 0, chunkHead(buf, 0, length))).toBe(text);
+    }
+  });
+
+  it('refuses a chunk that would end the body', () => {
+    expect(() => chunkHead(Buffer.alloc(CHUNK_HEAD_MAX), 0, 0)).toThrow('would end the body');
+  });
+
+  it('is undone by the decoder for any data in any pieces', () => {
+    const body = fc.array(fc.uint8Array({ minLength: 1, maxLength: 300 }), { maxLength: 8 });
+    fc.assert(
+      fc.property(body, fc.array(fc.nat(3000), { maxLength: 6 }), (chunks, cuts) => {
+        const parts = chunks.flatMap((chunk) => {
+          const head = Buffer.alloc(CHUNK_HEAD_MAX);
+          return [head.subarray(0, chunkHead(head, 0, chunk.length)), Buffer.from(chunk), CHUNK_END];
+        });
+        const wire = Buffer.concat([...parts, LAST_CHUNK]);
+        const stops = [...cuts.filter((c) => c < wire.length).sort((a, b) => a - b), wire.length];
+        const decoder = new ChunkedDecoder();
+        const got: Buffer[] = [];
+        let from = 0;
+        for (const stop of stops) {
+          decoder.decode(wire, from, stop, (b, s, e) => {
+            got.push(Buffer.from(b.subarray(s, e)));
+          });
+          from = stop;
+        }
+        expect(decoder.done).toBe(true);
+        expect(Buffer.concat(got).equals(Buffer.concat(chunks.map((c) => Buffer.from(c))))).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import {
+  connectionHas,
+  copyOnward,
+  HOP_FETCH,
+  HOP_PASS,
+  HOP_PIPE,
+  HOP_RESPONSE,
+} from '../../../daemon/http1/hop-by-hop.ts';
+import { HttpMessage } from '../../../daemon/http1/message.ts';
+
+const FIELDS = [
+  'Host: a',
+  'Connection: foo, close',
+  'connection: HOST, Content-Length ,transfer-encoding,, Bar',
+  'Foo: 1',
+  'BAR: 2',
+  'Baz: 3',
+  'Content-Length: 0',
+  'Transfer-Encoding: chunked',
+  'Keep-Alive: 5',
+  'Proxy-Connection: x',
+  'Proxy-Authorization: x',
+  'Proxy-Authenticate: x',
+  'TE: trailers',
+  'Trailer: x',
+  'Upgrade: h2c',
+  'HTTP2-Settings: x',
+  'Range: bytes=0-1',
+  'If-None-Match: "x"',
+  'Cache-Control: no-cache',
+  'Via: x',
+  'Age: 1',
+];
+
+function onward(mask: number): string {
+  const from = new HttpMessage(0);
+  const to = new HttpMessage(0);
+  for (const line of FIELDS) from.push(line.slice(0, line.indexOf(':')).toLowerCase(), line);
+  copyOnward(from, to, mask);
+  return to.keys.slice(0, to.n).join(' ');
+}
+
+describe('copyOnward', () => {
+  it('keeps what goes on in a pass', () => {
+    expect(onward(HOP_PASS)).toBe(
+      'host baz content-length transfer-encoding range if-none-match cache-control via age',
+    );
+  });
+
+  it('drops conditions and ranges in a cacheable fetch', () => {
+    expect(onward(HOP_FETCH)).toBe('host baz content-length transfer-encoding via age');
+  });
+
+  it('leaves Upgrade to a pipe, but not the settings of HTTP/2', () => {
+    expect(onward(HOP_PIPE).split(' ')).toEqual(
+      expect.arrayContaining(['upgrade', 'te', 'keep-alive', 'range']),
+    );
+    expect(onward(HOP_PIPE)).not.toMatch(/foo|bar|connection|http2-settings/);
+  });
+
+  it('drops the same fields of a response', () => {
+    expect(onward(HOP_RESPONSE)).toBe(
+      'host baz content-length transfer-encoding proxy-authorization range if-none-match cache-control via age',
+    );
+  });
+});
+
+describe('connectionHas', () => {
+  it('finds an option on any line in any case', () => {
+    const msg = new HttpMessage(0);
+    expect(connectionHas(msg, 'close')).toBe(false);
+    msg.push('connection', 'Connection: x, y');
+    msg.push('connection', 'Connection:Close');
+    expect([connectionHas(msg, 'close'), connectionHas(msg, 'y'), connectionHas(msg, 'z')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+});
