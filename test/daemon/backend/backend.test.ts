@@ -1,0 +1,673 @@
+import { spawn } from 'node:child_process';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Backend, type BackendEnvironment } from '../../../daemon/backend/backend.ts';
+import { makeReadBuffer } from '../../../daemon/backend/connect.ts';
+import { OriginConnection } from '../../../daemon/backend/connection.ts';
+import { buildBackends } from '../../../daemon/backend/directory.ts';
+import { OriginFailure } from '../../../daemon/backend/origin-failure.ts';
+import { ConnectionPool } from '../../../daemon/backend/pool.ts';
+import {
+  type BodyFraming,
+  CHUNKED,
+  NO_BODY,
+  responseBody,
+  UNTIL_EOF,
+} from '../../../daemon/http1/framing.ts';
+import { HttpMessage } from '../../../daemon/http1/message.ts';
+import { MainCounters, VbeCounters } from '../../../daemon/stats/counters.ts';
+import type { BackendDecl } from '../../../daemon/vcl/program.ts';
+import { ScriptedOrigin } from './scripted-origin.ts';
+
+const GET = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+
+let pool: ConnectionPool;
+let stats: MainCounters;
+let env: BackendEnvironment;
+const cleanup: (() => void)[] = [];
+
+beforeEach(() => {
+  pool = new ConnectionPool(60);
+  stats = new MainCounters();
+  env = {
+    pool,
+    stats,
+    readBuffer: makeReadBuffer(),
+    limits: { maxLine: 8192, maxFields: 58, maxSize: 32768 },
+    params: {
+      connect_timeout: 3.5,
+      first_byte_timeout: 60,
+      between_bytes_timeout: 60,
+      backend_local_error_holddown: 10,
+      backend_remote_error_holddown: 0.25,
+    },
+  };
+});
+
+afterEach(() => {
+  pool.close();
+  for (const undo of cleanup.splice(0)) undo();
+});
+
+async function origin(response: string): Promise<ScriptedOrigin> {
+  const made = await ScriptedOrigin.answering(response);
+  cleanup.push(() => made.stop());
+  return made;
+}
+
+async function script(run: Parameters<typeof ScriptedOrigin.start>[0]): Promise<ScriptedOrigin> {
+  const made = await ScriptedOrigin.start(run);
+  cleanup.push(() => made.stop());
+  return made;
+}
+
+function backendAt(port: number, more: Partial<BackendDecl> = {}): Backend {
+  const decl = { name: 'default', host: '127.0.0.1', port: String(port), ...more };
+  const at = { kind: 'tcp', address: '127.0.0.1', port } as const;
+  return new Backend(decl, 'boot', [at], new VbeCounters(), env, 0);
+}
+
+async function connection(backend: Backend, fresh = false): Promise<OriginConnection> {
+  const got = await backend.acquire({ connectTimeout: -1, now: 0, fresh });
+  if (got instanceof OriginFailure) throw new Error(got.text);
+  return got;
+}
+
+async function failure(backend: Backend, now = 0): Promise<OriginFailure> {
+  const got = await backend.acquire({ connectTimeout: -1, now });
+  if (got instanceof OriginConnection) throw new Error('a connection was made');
+  return got;
+}
+
+interface Body {
+  text: string;
+  end: string;
+}
+
+function body(conn: OriginConnection, framing: BodyFraming, timeout = 60): Promise<Body> {
+  let text = '';
+  return new Promise((done) => {
+    conn.readBody(framing, timeout, {
+      data: (buf, start, end) => {
+        text += buf.toString('latin1', start, end);
+      },
+      end: () => done({ text, end: 'end' }),
+      error: (reason) => done({ text, end: reason }),
+    });
+  });
+}
+
+async function get(conn: OriginConnection): Promise<{ msg: HttpMessage; body: Body }> {
+  const msg = new HttpMessage(0);
+  conn.sendHead(GET, NO_BODY);
+  const failed = await conn.readHead(msg, 60);
+  if (failed !== null) throw new Error(failed.reason);
+  return { msg, body: await body(conn, responseBody(msg, 'GET')) };
+}
+
+/** The reason a GET of this response fails with, while its head or its body is read. */
+async function reasonFor(response: string, close = false): Promise<string> {
+  const at = await script((socket, received) => {
+    if (!received.endsWith('\r\n\r\n')) return;
+    socket.write(Buffer.from(response, 'latin1'));
+    if (close) socket.end();
+  });
+  const conn = await connection(backendAt(at.port));
+  const msg = new HttpMessage(0);
+  conn.sendHead(GET, NO_BODY);
+  const failed = await conn.readHead(msg, 60);
+  if (failed !== null) return failed.bogus === '' ? failed.reason : `${failed.reason}: ${failed.bogus}`;
+  const got = await body(conn, responseBody(msg, 'GET'));
+  const kept = conn.release();
+  return `${got.text} ${got.end} ${kept ? 'kept' : 'closed'}`;
+}
+
+describe('an exchange', () => {
+  it('reads head and body, counts bytes and uses the connection again', async () => {
+    const at = await origin(OK);
+    const backend = backendAt(at.port);
+    const first = await connection(backend);
+    expect([first.remoteAddress, first.remotePort, first.reused]).toEqual(['127.0.0.1', at.port, false]);
+    expect(first.localPort).toBe(at.sockets[0]?.remotePort);
+    expect(first.fd).toBeGreaterThan(2);
+    const got = await get(first);
+    expect([got.msg.status, got.body.text, got.body.end]).toEqual([200, 'ok', 'end']);
+    expect([first.headBytesOut, first.headBytesIn, first.bodyBytesIn]).toEqual([
+      GET.length,
+      OK.length - 2,
+      2,
+    ]);
+    expect(backend.inUse).toBe(1);
+    expect(first.release()).toBe(true);
+    expect([backend.inUse, pool.size()]).toEqual([0, 1]);
+    const second = await connection(backend);
+    expect(second).toBe(first);
+    expect([second.reused, second.headBytesIn]).toEqual([true, 0]);
+    expect((await get(second)).body.text).toBe('ok');
+    second.release();
+    expect(at.sockets.length).toBe(1);
+    expect([stats.backend_conn, stats.backend_reuse, stats.backend_recycle]).toEqual([1, 1, 2]);
+    expect(backend.counters).toMatchObject({
+      req: 2,
+      conn: 0,
+      bereq_hdrbytes: 2 * GET.length,
+      beresp_hdrbytes: 2 * (OK.length - 2),
+      beresp_bodybytes: 4,
+    });
+  });
+
+  it.each([
+    ['chunked', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n', 'ok end kept'],
+    ['no content', 'HTTP/1.1 204 No\r\n\r\n', ' end kept'],
+    ['length 0', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', ' end kept'],
+    [
+      'Connection: close',
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok',
+      'ok end closed',
+    ],
+    ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok', 'ok end closed'],
+    [
+      'HTTP/1.0 kept',
+      'HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nok',
+      'ok end kept',
+    ],
+    ['interim responses', `HTTP/1.1 103 Hi\r\nLink: x\r\n\r\nHTTP/1.1 100 Go\r\n\r\n${OK}`, 'ok end kept'],
+    ['many of them', `${'HTTP/1.1 100 Go\r\n\r\n'.repeat(1000)}${OK}`, 'ok end kept'],
+    ['surplus behind a length', `${OK}HTTP/1.1 200 OK\r\n\r\n`, 'ok end closed'],
+    ['surplus behind no body', 'HTTP/1.1 204 No\r\n\r\nx', ' end closed'],
+    [
+      'surplus behind chunks',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nx',
+      'ok end closed',
+    ],
+  ])('%s', async (_, response, expected) => {
+    expect(await reasonFor(response)).toBe(expected);
+  });
+
+  it.each([
+    ['nothing at all', '', 'closed-before-head'],
+    ['half a head', 'HTTP/1.1 200 OK\r\nX: y\r\n', 'closed-before-head'],
+    ['only an interim response', 'HTTP/1.1 100 Go\r\n\r\n', 'closed-before-head'],
+    ['close as the end of a body', 'HTTP/1.1 200 OK\r\n\r\nok', 'ok end closed'],
+    ['a short body', 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok', 'ok short-body closed'],
+    [
+      'an unfinished chunk',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nok',
+      'ok short-body closed',
+    ],
+    [
+      'no last chunk',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n',
+      'ok short-body closed',
+    ],
+    [
+      'no blank line',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n',
+      'ok short-body closed',
+    ],
+  ])('that ends with %s', async (_, response, expected) => {
+    expect(await reasonFor(response, true)).toBe(expected);
+  });
+
+  it.each([
+    ['a bad status line', 'HTTP/1.1 20 OK\r\n\r\n        ', 'bad-head'],
+    ['a bad field', 'HTTP/1.1 200 OK\r\nX : y\r\n\r\n', 'bad-head: Illegal char 0x20 in header name'],
+    ['a huge head', `HTTP/1.1 200 OK\r\n${`X: ${'y'.repeat(8000)}\r\n`.repeat(5)}\r\n`, 'head-overflow'],
+    ['101', 'HTTP/1.1 101 Switching\r\nUpgrade: h2c\r\n\r\n', 'switching'],
+    ['a flood of interim responses', 'HTTP/1.1 100 Go\r\n\r\n'.repeat(1001) + OK, 'interim-flood'],
+    [
+      'two lengths',
+      'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok',
+      ' bad-framing closed',
+    ],
+    ['another coding', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nok', ' bad-framing closed'],
+    [
+      'a bad chunk',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\nx\r\n',
+      'ok bad-chunk closed',
+    ],
+  ])('refuses %s', async (_, response, expected) => {
+    expect(await reasonFor(response)).toBe(expected);
+  });
+
+  it('tells a reset from the end of a body that the end closes', async () => {
+    const at = await script((socket) => socket.write('HTTP/1.1 200 OK\r\n\r\nok'));
+    const conn = await connection(backendAt(at.port));
+    const msg = new HttpMessage(0);
+    conn.sendHead(GET, NO_BODY);
+    expect(await conn.readHead(msg, 60)).toBeNull();
+    const reading = body(conn, UNTIL_EOF);
+    at.sockets[0]?.resetAndDestroy();
+    expect(await reading).toEqual({ text: 'ok', end: 'reset' });
+    expect(conn.release()).toBe(false);
+  });
+
+  it('parses a head that comes byte by byte', async () => {
+    const response = `HTTP/1.1 100 Go\r\n\r\n${OK}`;
+    const at = await script((socket) => {
+      let i = 0;
+      const next = (): void => {
+        if (i < response.length) socket.write(response.charAt(i++), () => setImmediate(next));
+      };
+      next();
+    });
+    const got = await get(await connection(backendAt(at.port)));
+    expect([got.msg.status, got.msg.n, got.body.text]).toEqual([200, 1, 'ok']);
+  });
+
+  it('stops reading when it is paused and goes on when it is resumed', async () => {
+    const big = 'x'.repeat(4_000_000);
+    const at = await origin(`HTTP/1.1 200 OK\r\nContent-Length: ${big.length}\r\n\r\n${big}`);
+    const conn = await connection(backendAt(at.port));
+    const msg = new HttpMessage(0);
+    conn.sendHead(GET, NO_BODY);
+    expect(await conn.readHead(msg, 60)).toBeNull();
+    let got = 0;
+    let pauses = 0;
+    let pausedAt = -1;
+    await new Promise<void>((done, broke) => {
+      conn.readBody(responseBody(msg, 'GET'), 60, {
+        data: (_, start, end) => {
+          if (pausedAt >= 0) broke(new Error('bytes came while paused'));
+          got += end - start;
+          if (pauses >= 5) return;
+          pauses++;
+          pausedAt = got;
+          conn.pause();
+          setTimeout(() => {
+            pausedAt = -1;
+            conn.resume();
+          }, 5);
+        },
+        end: () => done(),
+        error: (reason) => broke(new Error(reason)),
+      });
+    });
+    expect([got, pauses]).toEqual([big.length, 5]);
+  });
+});
+
+describe('timeouts', () => {
+  it('ends an exchange without a head', async () => {
+    const at = await script(() => {});
+    const conn = await connection(backendAt(at.port));
+    conn.sendHead(GET, NO_BODY);
+    expect((await conn.readHead(new HttpMessage(0), 0.02))?.reason).toBe('first-byte-timeout');
+    await at.until(() => at.sockets[0]?.readableEnded === true || at.sockets[0]?.destroyed === true);
+  });
+
+  it('does not give interim responses more time', async () => {
+    const at = await script((socket) => {
+      const timer = setInterval(() => socket.write('HTTP/1.1 100 Go\r\n\r\n'), 5);
+      cleanup.push(() => clearInterval(timer));
+    });
+    const conn = await connection(backendAt(at.port));
+    conn.sendHead(GET, NO_BODY);
+    expect((await conn.readHead(new HttpMessage(0), 0.05))?.reason).toBe('first-byte-timeout');
+  });
+
+  it('ends a body that stalls', async () => {
+    const at = await origin('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nok');
+    const conn = await connection(backendAt(at.port));
+    const msg = new HttpMessage(0);
+    conn.sendHead(GET, NO_BODY);
+    await conn.readHead(msg, 60);
+    expect(await body(conn, responseBody(msg, 'GET'), 0.02)).toEqual({
+      text: 'ok',
+      end: 'between-bytes-timeout',
+    });
+  });
+});
+
+describe('a request body', () => {
+  const POST = Buffer.from('POST / HTTP/1.1\r\n\r\n');
+
+  it('is framed in chunks', async () => {
+    const at = await script((socket, received) => {
+      if (received.endsWith('0\r\n\r\n')) socket.write(OK);
+    });
+    const conn = await connection(backendAt(at.port));
+    conn.sendHead(POST, CHUNKED);
+    conn.write(Buffer.from('..hello..'), 2, 7);
+    conn.write(Buffer.from('!'), 0, 1);
+    conn.endBody();
+    expect(await conn.readHead(new HttpMessage(0), 60)).toBeNull();
+    expect(at.received[0]).toBe('POST / HTTP/1.1\r\n\r\n5\r\nhello\r\n1\r\n!\r\n0\r\n\r\n');
+    expect(conn.bodyBytesOut).toBe(6);
+  });
+
+  it('that is given up never looks complete', async () => {
+    const at = await script(() => {});
+    const conn = await connection(backendAt(at.port));
+    conn.sendHead(POST, CHUNKED);
+    conn.write(Buffer.from('hello'), 0, 5);
+    await at.until(() => (at.received[0] ?? '').includes('hello'));
+    conn.destroy();
+    await at.until(() => at.sockets[0]?.readableEnded === true || at.sockets[0]?.destroyed === true);
+    expect(at.received[0]).not.toContain('0\r\n\r\n');
+  });
+
+  it('shorter than announced cuts the connection', async () => {
+    const at = await script(() => {});
+    const conn = await connection(backendAt(at.port));
+    conn.sendHead(POST, { kind: 'length', length: 6 });
+    conn.write(Buffer.from('hello'), 0, 5);
+    conn.endBody();
+    expect(conn.isOpen).toBe(false);
+    expect((await conn.readHead(new HttpMessage(0), 60))?.reason).toBe('request-body');
+  });
+
+  it('longer than announced is a fault of ours', async () => {
+    const at = await script(() => {});
+    const conn = await connection(backendAt(at.port));
+    conn.sendHead(POST, { kind: 'length', length: 4 });
+    expect(() => conn.write(Buffer.from('hello'), 0, 5)).toThrow('more body bytes');
+    conn.destroy();
+  });
+
+  it('answered before its end leaves the connection unusable', async () => {
+    const at = await script((socket, received) => {
+      if (received.includes('hello')) socket.write(OK);
+    });
+    const conn = await connection(backendAt(at.port));
+    conn.sendHead(POST, CHUNKED);
+    const early = new Promise<void>((done) => {
+      conn.onDrain = () => {
+        if (conn.answered) done();
+      };
+    });
+    conn.write(Buffer.from('hello'), 0, 5);
+    await early;
+    const msg = new HttpMessage(0);
+    expect(await conn.readHead(msg, 60)).toBeNull();
+    expect(await body(conn, responseBody(msg, 'POST'))).toEqual({ text: 'ok', end: 'end' });
+    expect(conn.release()).toBe(false);
+    expect(pool.size()).toBe(0);
+  });
+
+  it('waits for a slow origin and goes on when it reads', async () => {
+    const at = await script((socket, received) => {
+      if (received.length < 100) socket.pause();
+    });
+    const conn = await connection(backendAt(at.port));
+    const size = 20_000_000;
+    conn.sendHead(POST, { kind: 'length', length: size });
+    await at.until(() => at.sockets[0]?.isPaused() === true);
+    const block = Buffer.alloc(1_000_000, 'x');
+    let drains = 0;
+    for (let sent = 0; sent < size; sent += block.length) {
+      if (conn.write(block, 0, block.length)) continue;
+      const drained = new Promise<void>((done) => {
+        conn.onDrain = done;
+      });
+      at.sockets[0]?.resume();
+      await drained;
+      drains++;
+    }
+    conn.endBody();
+    await at.until(() => (at.received[0] ?? '').length === POST.length + size);
+    expect(drains).toBeGreaterThan(0);
+    conn.destroy();
+  });
+
+  it('wakes its sender when the origin goes away', async () => {
+    const at = await script((socket) => socket.resetAndDestroy());
+    const conn = await connection(backendAt(at.port));
+    const woken = new Promise<boolean>((done) => {
+      conn.onDrain = () => done(conn.isOpen);
+    });
+    conn.sendHead(POST, CHUNKED);
+    expect(await woken).toBe(false);
+    expect((await conn.readHead(new HttpMessage(0), 60))?.reason).toBe('closed-before-head');
+  });
+});
+
+describe('kept connections', () => {
+  async function keepOne(at: ScriptedOrigin, backend: Backend): Promise<OriginConnection> {
+    const conn = await connection(backend);
+    await get(conn);
+    expect(conn.release()).toBe(true);
+    expect(at.sockets.length).toBeGreaterThan(0);
+    return conn;
+  }
+
+  async function gone(conn: OriginConnection): Promise<void> {
+    while (conn.isOpen) await turn();
+  }
+
+  it('are taken last in, first out', async () => {
+    const at = await origin(OK);
+    const backend = backendAt(at.port);
+    const a = await connection(backend);
+    const b = await connection(backend);
+    await get(a);
+    await get(b);
+    a.release();
+    b.release();
+    expect(await connection(backend)).toBe(b);
+    expect(await connection(backend)).toBe(a);
+    b.destroy();
+    a.destroy();
+  });
+
+  it('are closed when the origin closes them', async () => {
+    const at = await origin(OK);
+    const backend = backendAt(at.port);
+    const conn = await keepOne(at, backend);
+    at.sockets[0]?.end();
+    await gone(conn);
+    expect([pool.size(), backend.inUse]).toEqual([0, 0]);
+  });
+
+  it('are closed when the origin says something unasked', async () => {
+    const at = await origin(OK);
+    const backend = backendAt(at.port);
+    const conn = await keepOne(at, backend);
+    at.sockets[0]?.write('HTTP/1.1 408 Timeout\r\n\r\n');
+    await gone(conn);
+    expect([pool.size(), backend.inUse]).toEqual([0, 0]);
+    expect(await connection(backend)).not.toBe(conn);
+  });
+
+  it('are closed after backend_idle_timeout', async () => {
+    pool.setIdleTimeout(0.02);
+    const at = await origin(OK);
+    const backend = backendAt(at.port);
+    const conn = await keepOne(at, backend);
+    await gone(conn);
+    expect([pool.size(), backend.inUse]).toEqual([0, 0]);
+  });
+
+  it('are shared by backends with the same address', async () => {
+    const at = await origin(OK);
+    const conn = await keepOne(at, backendAt(at.port));
+    const other = backendAt(at.port);
+    expect(await connection(other)).toBe(conn);
+    expect(other.inUse).toBe(1);
+    conn.destroy();
+    expect(other.inUse).toBe(0);
+  });
+
+  it('are left alone when a fresh one is asked for', async () => {
+    const at = await origin(OK);
+    const backend = backendAt(at.port);
+    const conn = await keepOne(at, backend);
+    const fresh = await connection(backend, true);
+    expect(fresh).not.toBe(conn);
+    expect(fresh.reused).toBe(false);
+    fresh.destroy();
+  });
+
+  it('that the origin closed meanwhile are told from those that broke midway', async () => {
+    const at = await script((socket, received) => {
+      const requests = received.split('\r\n\r\n').length - 1;
+      if (requests === 1) socket.write(OK);
+      else socket.destroy();
+    });
+    const backend = backendAt(at.port);
+    await keepOne(at, backend);
+    const conn = await connection(backend);
+    conn.sendHead(GET, NO_BODY);
+    expect((await conn.readHead(new HttpMessage(0), 60))?.reason).toBe('closed-before-head');
+    expect(conn.wasStale).toBe(true);
+  });
+
+  it('are all closed with the pool, and none is kept afterwards', async () => {
+    const at = await origin(OK);
+    const backend = backendAt(at.port);
+    const busy = await connection(backend);
+    const conn = await keepOne(at, backend);
+    pool.close();
+    expect(conn.isOpen).toBe(false);
+    await get(busy);
+    busy.release();
+    expect(busy.isOpen).toBe(false);
+    expect([pool.size(), backend.inUse]).toEqual([0, 0]);
+  });
+});
+
+describe('acquire', () => {
+  it('tells a refused connection and holds the address down for a moment', async () => {
+    const at = await origin(OK);
+    const { port } = at;
+    at.stop();
+    const backend = backendAt(port);
+    const failed = await failure(backend, 100);
+    expect([failed.reason, failed.text]).toEqual([
+      'refused',
+      'backend default: fail errno 111 (Connection refused)',
+    ]);
+    expect(backend.counters).toMatchObject({ fail: 1, fail_econnrefused: 1, helddown: 0, conn: 0 });
+    expect((await failure(backend, 100.2)).reason).toBe('refused');
+    expect(backend.counters).toMatchObject({ fail: 1, helddown: 1 });
+    await failure(backend, 100.3);
+    expect(backend.counters).toMatchObject({ fail: 2, helddown: 1 });
+    expect([stats.backend_fail, backend.inUse]).toEqual([3, 0]);
+  });
+
+  it('gives up after connect_timeout', async () => {
+    // A listener that sleeps and whose backlog is full neither accepts nor refuses.
+    const code = `
+      const server = require('node:net').createServer();
+      server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+        require('node:fs').writeSync(1, String(server.address().port));
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+      });`;
+    const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+    cleanup.push(() => child.kill('SIGKILL'));
+    const port = Number(await new Promise((done) => child.stdout.once('data', done)));
+    for (let i = 0; i < 4; i++) {
+      const filler = connect(port, '127.0.0.1').on('error', () => {});
+      cleanup.push(() => filler.destroy());
+      await turn();
+    }
+    const backend = backendAt(port, { connectTimeout: 0.1 });
+    const failed = await failure(backend);
+    expect([failed.reason, failed.text]).toEqual([
+      'connect-timeout',
+      'backend default: fail errno 110 (Connection timed out)',
+    ]);
+    expect(backend.counters).toMatchObject({ fail: 1, fail_etimedout: 1, conn: 0 });
+  });
+
+  it('keeps to max_connections', async () => {
+    const at = await origin(OK);
+    const backend = backendAt(at.port, { maxConnections: 1 });
+    const conn = await connection(backend);
+    expect((await failure(backend)).text).toBe('backend default: busy');
+    expect([stats.backend_busy, backend.counters.busy]).toEqual([1, 1]);
+    await get(conn);
+    conn.release();
+    expect(await connection(backend)).toBe(conn);
+    conn.destroy();
+    expect(backend.inUse).toBe(0);
+  });
+
+  it('refuses for a sick backend until it is healthy again', async () => {
+    const at = await origin(OK);
+    const backend = backendAt(at.port);
+    backend.setAdmin('sick', 7);
+    expect([backend.healthy(7), backend.changedAt]).toEqual([false, 7]);
+    expect((await failure(backend)).text).toBe('backend default: unhealthy');
+    expect([stats.backend_unhealthy, backend.counters.unhealthy]).toEqual([1, 1]);
+    backend.probed = false;
+    backend.setAdmin('auto', 8);
+    expect([backend.healthy(8), backend.changedAt]).toEqual([false, 7]);
+    backend.setAdmin('healthy', 9);
+    expect([backend.healthy(9), backend.changedAt]).toEqual([true, 9]);
+    (await connection(backend)).destroy();
+  });
+
+  it('tries the next address when the first refuses', async () => {
+    const at = await origin(OK);
+    const addresses = [
+      { kind: 'tcp', address: '127.0.0.1', port: 1 },
+      { kind: 'tcp', address: '127.0.0.1', port: at.port },
+    ] as const;
+    const backend = new Backend({ name: 'two' }, 'boot', addresses, new VbeCounters(), env, 0);
+    const conn = await connection(backend);
+    expect(conn.remotePort).toBe(at.port);
+    conn.destroy();
+  });
+
+  it('gives a plain socket for a pipe and counts it until it closes', async () => {
+    const at = await script((socket) => socket.write('anything'));
+    const backend = backendAt(at.port);
+    const socket = await backend.acquirePipe({ connectTimeout: -1, now: 0 });
+    if (socket instanceof OriginFailure) throw new Error(socket.text);
+    socket.write('x');
+    const got = await new Promise<string>((done) => socket.once('data', (b: Buffer) => done(b.toString())));
+    expect([got, backend.inUse]).toEqual(['anything', 1]);
+    const closed = new Promise<void>((done) => socket.once('close', () => done()));
+    socket.destroy();
+    await closed;
+    expect(backend.inUse).toBe(0);
+  });
+});
+
+describe('buildBackends', () => {
+  const build = (decls: BackendDecl[]) => buildBackends('boot', decls, env, () => new VbeCounters(), 0);
+
+  it('resolves names and addresses, keeps order and reports what has no address', async () => {
+    const built = await build([
+      { name: 'b', host: '127.0.0.1' },
+      { name: 'a', host: '[::1]', port: '8080' },
+      { name: 'u', path: '/run/x.sock' },
+      { name: 'l', host: 'localhost', port: 'http' },
+      { name: 'n', none: true },
+      { name: 'x', host: 'no-such-host.invalid' },
+      { name: 'p', host: '127.0.0.1', port: '0' },
+    ]);
+    expect([...built.backends.keys()]).toEqual(['b', 'a', 'u', 'l', 'n', 'x', 'p']);
+    const at = (name: string) => built.backends.get(name)?.addresses;
+    expect(at('b')).toEqual([{ kind: 'tcp', address: '127.0.0.1', port: 80 }]);
+    expect(at('a')).toEqual([{ kind: 'tcp', address: '::1', port: 8080 }]);
+    expect(at('u')).toEqual([{ kind: 'unix', path: '/run/x.sock' }]);
+    expect(at('l')?.length).toBeGreaterThan(0);
+    expect(at('x')).toEqual([]);
+    expect(built.problems.length).toBe(2);
+    expect((await failure(built.backends.get('x') as Backend)).reason).toBe('unresolved');
+    expect(built.backends.get('b')?.displayName).toBe('boot.b');
+  });
+
+  it('makes of none a backend that is nobody', async () => {
+    const none = (await build([{ name: 'n', none: true }])).backends.get('n') as Backend;
+    expect([none.healthy(0), none.resolve()]).toEqual([false, null]);
+    expect((await failure(none)).text).toBe('No backend');
+  });
+
+  it('reaches a Unix socket', async () => {
+    const path = join(tmpdir(), `backend-test-${process.pid}.sock`);
+    const server = createServer((socket) => socket.on('data', () => socket.write(OK)));
+    await new Promise<void>((done) => server.listen(path, done));
+    const backend = (await build([{ name: 'u', path }])).backends.get('u') as Backend;
+    const conn = await connection(backend);
+    expect((await get(conn)).body.text).toBe('ok');
+    conn.destroy();
+    await new Promise((done) => server.close(done));
+  });
+});
