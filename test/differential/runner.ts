@@ -11,7 +11,7 @@ import {
   normaliseText,
   parseGroups,
 } from '../harness/log-text.ts';
-import { Origin } from '../harness/origin.ts';
+import { freePort, Origin } from '../harness/origin.ts';
 import { delay, type Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { CASES, type Case } from './cases.ts';
@@ -168,12 +168,9 @@ function originRequests(origin: Origin, from: number, ids: IdNames): string[] {
 /** Plays all cases (or those whose names contain `only`) and returns what was seen, by case name. */
 export async function playCases(box: Sandbox, product: Product, only = ''): Promise<Map<string, Seen>> {
   const origin = await Origin.start();
-  // A port nobody listens on: bound once, closed again.
-  const dead = await Origin.start();
-  await dead.close();
   const program = readFileSync(new URL('basic.vcl', import.meta.url), 'utf8')
     .replaceAll('@ORIGIN@', String(origin.port))
-    .replaceAll('@DEAD@', String(dead.port));
+    .replaceAll('@DEAD@', String(await freePort()));
   const dir = mkdtempSync(`${box.dir}/${product}-`);
   const proxy = await startProxy(box, { product, program, dir });
   try {

@@ -274,3 +274,10 @@ class RequestReader {
     }
   }
 }
+
+/** A TCP port of 127.0.0.1 that nobody listens on at this moment. */
+export async function freePort(): Promise<number> {
+  const origin = await Origin.start();
+  await origin.close();
+  return origin.port;
+}

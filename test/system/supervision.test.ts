@@ -1,0 +1,127 @@
+// The manager and its worker: a killed worker is replaced at once, with programs and parameters as they
+// were, and the reason can be read afterwards.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Origin, respond } from '../harness/origin.ts';
+import { alive, processTree, Sandbox, until } from '../harness/processes.ts';
+import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
+
+const box = new Sandbox('proxyd-sup');
+let origin: Origin;
+let proxy: RunningProxy;
+
+beforeAll(async () => {
+  origin = await Origin.start();
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+});
+afterAll(async () => {
+  await box.dispose();
+  await origin.close();
+});
+
+function worker(p: RunningProxy): number {
+  const pid = p.workerPid();
+  if (pid === null) throw new Error('there is no worker');
+  return pid;
+}
+
+describe('kill -9 of the worker', () => {
+  beforeEach(async () => {
+    proxy = await startProxy(box, {
+      program: backendProgram(origin.port, 'sub vcl_deliver { set resp.http.X-Program = "boot"; }'),
+      params: { default_grace: '33' },
+    });
+  });
+  afterEach(async () => {
+    await proxy.stop();
+  });
+
+  it('is answered by a new worker with the same programs and parameters', async () => {
+    await proxy.get('/');
+    const loaded = await proxy.adm(
+      `vcl.inline second << EOT\n${backendProgram(origin.port, 'sub vcl_deliver { set resp.http.X-Program = "second"; }')}\nEOT`,
+    );
+    expect(loaded).toMatchObject({ code: 0 });
+    expect((await proxy.adm('vcl.use', 'second')).code).toBe(0);
+    expect((await proxy.adm('param.set', 'default_ttl', '77')).code).toBe(0);
+    const before = worker(proxy);
+    process.kill(before, 'SIGKILL');
+    const killed = performance.now();
+    const answer = await until('an answer from the new worker', () => proxy.get('/').catch(() => null), 5000);
+    // The goal is well under a second; the bound leaves room for a busy machine.
+    expect(performance.now() - killed).toBeLessThan(4000);
+    expect(answer.status).toBe(200);
+    expect(answer.fields).toContainEqual(['X-Program', 'second']);
+    expect(worker(proxy)).not.toBe(before);
+    expect((await proxy.adm('param.show', 'default_ttl')).stdout).toMatch(/77/);
+    expect((await proxy.adm('param.show', 'default_grace')).stdout).toMatch(/33/);
+    expect((await proxy.adm('vcl.list')).stdout).toMatch(/^active .*second$/m);
+    expect((await proxy.adm('vcl.list')).stdout).toMatch(/^available .*boot$/m);
+    expect((await proxy.adm('status')).stdout).toBe('Child in state running\n');
+  });
+
+  it('says what happened', async () => {
+    process.kill(worker(proxy), 'SIGKILL');
+    await until('an answer', () => proxy.get('/').catch(() => null), 5000);
+    const panic = await proxy.adm('panic.show');
+    expect(`${panic.stdout}${proxy.daemon.stderr}`).toMatch(/SIGKILL|signal[ =]*9|signal 9/);
+  });
+
+  it('keeps the log of the last moments', async () => {
+    await proxy.get('/last-words');
+    await until(
+      'the request in the log',
+      async () => (await proxy.log('-g', 'raw')).includes('/last-words'),
+      3000,
+    );
+    process.kill(worker(proxy), 'SIGKILL');
+    await until('an answer', () => proxy.get('/after').catch(() => null), 5000);
+    expect(await proxy.log('-g', 'raw')).toContain('/last-words');
+    await until(
+      'the new request in the log',
+      async () => (await proxy.log('-g', 'raw')).includes('/after'),
+      3000,
+    );
+  });
+
+  it('is counted', async () => {
+    process.kill(worker(proxy), 'SIGKILL');
+    await until('an answer', () => proxy.get('/').catch(() => null), 5000);
+    await proxy.counterReaches('MGT.child_start', 2);
+    expect(await proxy.counterReaches('MGT.child_died', 1)).toBe(1);
+  });
+
+  it('can be repeated', async () => {
+    for (let i = 0; i < 3; i++) {
+      process.kill(worker(proxy), 'SIGKILL');
+      const answer = await until('an answer', () => proxy.get('/').catch(() => null), 5000);
+      expect(answer.status).toBe(200);
+    }
+    expect(processTree(proxy.pid)).toHaveLength(2);
+  });
+});
+
+it('leaves the worker dead with auto_restart off, until it is started', async () => {
+  const manual = await startProxy(box, {
+    backend: `127.0.0.1:${origin.port}`,
+    params: { auto_restart: 'off' },
+  });
+  process.kill(worker(manual), 'SIGKILL');
+  await until(
+    'stopped',
+    async () => (await manual.adm('status')).stdout === 'Child in state stopped\n',
+    5000,
+  );
+  expect(await manual.get('/').catch(() => 'refused')).toBe('refused');
+  expect((await manual.adm('start')).code).toBe(0);
+  await manual.serving();
+  expect((await manual.get('/')).status).toBe(200);
+  await manual.stop();
+});
+
+it('ends the worker when the manager is killed', async () => {
+  const orphaned = await startProxy(box, { backend: `127.0.0.1:${origin.port}` });
+  const pid = worker(orphaned);
+  orphaned.daemon.child.kill('SIGKILL');
+  await orphaned.daemon.exit(5000);
+  await until('the worker gone', () => !alive(pid), 5000);
+});

@@ -1,0 +1,296 @@
+// The one-shots against one running daemon: what they print, how they exit, and what a bad argument gets.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Origin, respond } from '../harness/origin.ts';
+import { Sandbox, until } from '../harness/processes.ts';
+import { backendProgram, command, type RunningProxy, startProxy, tool } from '../harness/proxy.ts';
+
+const box = new Sandbox('proxyd-tools');
+let origin: Origin;
+let proxy: RunningProxy;
+
+beforeAll(async () => {
+  origin = await Origin.start();
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+  proxy = await startProxy(box, { backend: `127.0.0.1:${origin.port}` });
+  await proxy.get('/one');
+  await proxy.get('/one');
+  await proxy.get('/two', { fields: { 'X-Mark': 'blue' } });
+});
+afterAll(async () => {
+  await box.dispose();
+  await origin.close();
+});
+
+const log = (...args: string[]) => tool('proxyd', 'log', ['-n', proxy.dir, ...args]);
+const stat = (...args: string[]) => tool('proxyd', 'stat', ['-n', proxy.dir, ...args]);
+
+describe('proxyadm', () => {
+  it.each([
+    ['ping', /^PONG \d+ 1\.0/],
+    ['status', /^Child in state running\n$/],
+    ['help', /vcl\.load/],
+    ['param.show default_ttl', /^default_ttl\n +Value is: 120\.000 \[seconds\] \(default\)\n/],
+    ['vcl.list', /^active +auto +warm +\d+ +boot\n/],
+    ['vcl.show boot', /127\.0\.0\.1/],
+    ['vcl.show -v boot', /sub vcl_recv/],
+    ['backend.list', /^Backend name\s+Admin\s+Probe\s+Health\s+Last change\n[\s\S]*boot\.default\s+probe/],
+    ['ban.list', /^Present bans:\n/],
+    ['listen.list', /127\.0\.0\.1/],
+    ['param.show ttl', /default_ttl/],
+  ])('%s', async (line, expected) => {
+    const end = await proxy.adm(line);
+    expect(end.stdout).toMatch(expected);
+    expect(end).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it.each([
+    ['ping -j'],
+    ['param.show -j default_ttl'],
+    ['vcl.list -j'],
+    ['backend.list -j'],
+    ['ban.list -j'],
+    ['help -j'],
+  ])('%s is JSON that begins with version, command and time', async (line) => {
+    const end = await proxy.adm(line);
+    expect(end.code).toBe(0);
+    const parsed = JSON.parse(end.stdout) as unknown[];
+    expect(parsed[0]).toBeTypeOf('number');
+    expect(parsed[1]).toEqual(line.split(' '));
+    expect(parsed[2]).toBeTypeOf('number');
+  });
+
+  it.each([
+    ['no.such.command', 101, /Unknown request/],
+    ['vcl.load', 104, /Too few parameters/],
+    ['ping a b c d', 105, /Too many parameters/],
+    ['param.set default_ttl abc', 106, /abc/],
+    ['param.set no_such 1', 106, /Unknown parameter "no_such"/],
+    ['param.show no_such', 106, /no_such/],
+    ['vcl.load x /no/such/file', 106, /\/no\/such\/file/],
+    ['vcl.use nope', 106, /No VCL named nope/],
+    ['vcl.discard boot', 106, /boot|active/i],
+    ['ban req.nope == 1', 106, /req\.nope/],
+    ['ban req.url ~ (', 106, /./],
+    ['panic.show', 300, /panic/],
+  ])('%s fails with status %i', async (line, status, expected) => {
+    const end = await proxy.adm(line);
+    expect(end.code).toBe(1);
+    expect(end.stderr + end.stdout).toMatch(expected);
+    expect(end.stderr).toContain(`error code ${status}`);
+  });
+
+  it('cannot connect: exit 2', async () => {
+    const end = await tool('proxyd', 'adm', ['-n', box.path('nobody'), '-t', '1', 'ping']);
+    expect(end.code).toBe(2);
+    expect(end.stderr).not.toBe('');
+  });
+
+  it('reads commands from its standard input', async () => {
+    const end = await tool('proxyd', 'adm', ['-n', proxy.dir], { input: 'ping\nstatus\n' });
+    expect(end.code).toBe(0);
+    expect(end.stdout).toMatch(/PONG[\s\S]*Child in state running/);
+    const strict = await tool('proxyd', 'adm', ['-n', proxy.dir, '--strict'], { input: 'no.such\nstatus\n' });
+    expect(strict.code).not.toBe(0);
+    expect(strict.stdout).not.toContain('Child in state');
+  });
+
+  it('loads, uses and discards programs', async () => {
+    const file = box.path('program');
+    writeFileSync(
+      file,
+      backendProgram(origin.port, 'sub vcl_deliver { set resp.http.X-Program = "loaded"; }'),
+    );
+    expect(await proxy.adm('vcl.load', 'mine', file)).toMatchObject({ code: 0, stdout: 'VCL compiled.\n\n' });
+    expect((await proxy.adm('vcl.use', 'mine')).code).toBe(0);
+    expect((await proxy.get('/one')).fields).toContainEqual(['X-Program', 'loaded']);
+    expect((await proxy.adm('vcl.use', 'boot')).code).toBe(0);
+    expect((await proxy.get('/one')).fields.some(([n]) => n === 'X-Program')).toBe(false);
+    expect((await proxy.adm('vcl.discard', 'mine')).code).toBe(0);
+    expect((await proxy.adm('vcl.list')).stdout).not.toContain('mine');
+  });
+
+  it('a program with an error is refused with its place, and nothing changes', async () => {
+    const file = box.path('program');
+    writeFileSync(file, `${backendProgram(origin.port)}sub vcl_recv { set req.http.X = foo; }\n`);
+    const end = await proxy.adm('vcl.load', 'broken', file);
+    expect(end.code).toBe(1);
+    expect(end.stderr + end.stdout).toMatch(/foo/);
+    expect(end.stderr + end.stdout).toMatch(/Line 3|:3:/);
+    expect((await proxy.adm('vcl.list')).stdout).not.toContain('broken');
+    expect((await proxy.get('/one')).status).toBe(200);
+  });
+
+  it('bans what it says', async () => {
+    const count = origin.seen('/banned').length;
+    await proxy.get('/banned');
+    await proxy.get('/banned');
+    expect(origin.seen('/banned')).toHaveLength(count + 1);
+    expect((await proxy.adm('ban', 'req.url', '==', '/banned')).code).toBe(0);
+    expect((await proxy.adm('ban.list')).stdout).toContain('req.url == /banned');
+    await proxy.get('/banned');
+    expect(origin.seen('/banned')).toHaveLength(count + 2);
+    expect((await proxy.get('/one')).status).toBe(200);
+  });
+
+  it('a parameter set takes effect at once', async () => {
+    origin.on('/lifetime', respond('200 OK', {}, 'x'));
+    expect((await proxy.adm('param.set', 'default_ttl', '4321')).code).toBe(0);
+    await proxy.get('/lifetime');
+    await until(
+      'the lifetime in the log',
+      async () => /TTL +. RFC 4321 /.test(await proxy.log('-g', 'raw')),
+      3000,
+    );
+    expect((await proxy.adm('param.reset', 'default_ttl')).code).toBe(0);
+  });
+});
+
+describe('proxylog', () => {
+  it.each(['raw', 'vxid', 'request', 'session'])(
+    '-d -g %s prints what the ring holds and exits 0',
+    async (grouping) => {
+      const text = await until('the log', async () => {
+        const end = await log('-d', '-g', grouping);
+        expect(end.code).toBe(0);
+        return end.stdout.includes('/two') ? end.stdout : null;
+      });
+      expect(text).toMatch(/ReqURL +(?:c )?\/one/);
+      if (grouping === 'raw') expect(text).toMatch(/^ +\d+ ReqMethod +c GET$/m);
+      else expect(text).toMatch(/^\*.*<< (Request|Session) +>> \d+ *$/m);
+      if (grouping === 'session') expect(text).toMatch(/^\*\*\* << BeReq +>> \d+/m);
+    },
+  );
+
+  it('-q filters, -i chooses records', async () => {
+    const end = await log(
+      '-d',
+      '-g',
+      'request',
+      '-q',
+      'ReqHeader:X-Mark eq "blue"',
+      '-i',
+      'ReqURL,RespStatus',
+    );
+    expect(end.code).toBe(0);
+    expect(end.stdout).toContain('/two');
+    expect(end.stdout).not.toContain('/one');
+    const tags = [...end.stdout.matchAll(/^-+ +(\S+)/gm)].map((m) => m[1]);
+    expect(new Set(tags)).toEqual(new Set(['ReqURL', 'RespStatus']));
+  });
+
+  it('-c and -b choose sides', async () => {
+    expect((await log('-d', '-c')).stdout).not.toContain('BereqURL');
+    const backend = (await log('-d', '-b')).stdout;
+    expect(backend).toContain('BereqURL');
+    expect(backend).not.toMatch(/ ReqURL/);
+  });
+
+  it('-k ends after so many', async () => {
+    const end = await log('-d', '-k', '1', '-c', '-g', 'request');
+    expect(end.stdout.match(/<< Request/g)).toHaveLength(1);
+  });
+
+  it.each([
+    ['a query with an error', ['-q', 'ReqURL eq'], /Query expression error:\n.*\(Pos 10\)\nReqURL eq\n/],
+    ['a query with an unknown tag', ['-q', 'Nope eq "a"'], /Nope/],
+    ['an unknown tag', ['-i', 'Nope'], /"Nope" matches zero tags/],
+    ['an unknown grouping', ['-g', 'nope'], /nope/],
+    ['a bad regular expression', ['-I', 'ReqURL:('], /./],
+  ])('%s: exit 1 and the reason on stderr', async (_what, args, expected) => {
+    const end = await log('-d', ...args);
+    expect(end.stderr).toMatch(expected);
+    expect(end.code).toBe(1);
+  });
+
+  it('follows from the end, writes its pid file when attached, ends on SIGTERM', async () => {
+    const [program, lead] = command('proxyd', 'log');
+    const pidFile = box.path('pid');
+    const follower = box.start('proxylog', program, [
+      ...lead,
+      '-n',
+      proxy.dir,
+      '-g',
+      'request',
+      '-P',
+      pidFile,
+    ]);
+    const written = await until('the pid file', () => {
+      try {
+        return readFileSync(pidFile, 'utf8').trim();
+      } catch {
+        return null;
+      }
+    });
+    expect(written).toBe(String(follower.pid));
+    await proxy.get('/followed');
+    await until('the request', () => follower.stdout.includes('/followed'));
+    expect(follower.stdout).not.toContain('/two');
+    follower.child.kill('SIGTERM');
+    expect(await follower.exit(5000)).toMatchObject({ code: 0 });
+  });
+
+  it('cannot attach: exit 1 and a reason', async () => {
+    const end = await tool('proxyd', 'log', ['-n', box.path('nobody'), '-d', '-t', '1']);
+    expect(end.code).toBe(1);
+    expect(end.stderr).not.toBe('');
+  });
+
+  it('-w writes a recording that -r reads', async () => {
+    const file = box.path('recording');
+    expect((await log('-d', '-g', 'raw', '-w', file)).code).toBe(0);
+    const again = await tool('proxyd', 'log', ['-r', file, '-g', 'raw']);
+    expect(again.code).toBe(0);
+    expect(again.stdout).toContain('/two');
+  });
+});
+
+describe('proxystat', () => {
+  it('-1 prints one line a counter', async () => {
+    const text = await until('the counters', async () => {
+      const end = await stat('-1');
+      expect(end.code).toBe(0);
+      return /^MAIN\.cache_hit +[1-9]/m.test(end.stdout) ? end.stdout : null;
+    });
+    expect(text).toMatch(/^MAIN\.client_req +\d+ +\d+\.\d\d \S/m);
+    expect(text).toMatch(/^VBE\.boot\.default\.req +\d+/m);
+    expect(text).toMatch(/^SMA\.s0\.g_bytes +\d+/m);
+    expect(text).toMatch(/^MGT\.uptime +\d+/m);
+  });
+
+  it('-j is JSON', async () => {
+    const end = await stat('-j');
+    const parsed = JSON.parse(end.stdout) as { counters: Record<string, Record<string, unknown>> };
+    expect(parsed.counters['MAIN.cache_hit']).toMatchObject({ flag: 'c', format: 'i' });
+  });
+
+  it('-l lists names, -f filters', async () => {
+    const list = await stat('-l');
+    expect(list.code).toBe(0);
+    expect(list.stdout).toContain('MAIN.cache_hit');
+    const some = await stat('-1', '-f', 'MAIN.cache_*');
+    const names = some.stdout
+      .trim()
+      .split('\n')
+      .map((l) => l.split(' ')[0] ?? '');
+    expect(names.length).toBeGreaterThan(1);
+    expect(names.every((n) => n.startsWith('MAIN.cache_'))).toBe(true);
+  });
+
+  it('counts what happened', async () => {
+    const before = (await proxy.counters())['MAIN.cache_hit'] ?? 0;
+    for (let i = 0; i < 5; i++) await proxy.get('/one');
+    expect(await proxy.counterReaches('MAIN.cache_hit', before + 5)).toBe(before + 5);
+  });
+
+  it('still tells the last values when the worker is stopped', async () => {
+    const quiet = await startProxy(box, { backend: `127.0.0.1:${origin.port}` });
+    await quiet.get('/one');
+    await quiet.counterReaches('MAIN.client_req', 1);
+    expect((await quiet.adm('stop')).code).toBe(0);
+    const end = await tool('proxyd', 'stat', ['-n', quiet.dir, '-j']);
+    expect(end.code).toBe(0);
+    expect(end.stdout).toContain('MGT.uptime');
+    await quiet.stop();
+  });
+});
