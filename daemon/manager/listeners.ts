@@ -188,7 +188,9 @@ function bind(factory: HandleFactory, spec: ListenerSpec): RawHandle | number {
 function settle(spec: ListenerSpec, handle: RawHandle): string | null {
   if (spec.path === undefined) {
     const out: { port?: number } = {};
-    handle.getsockname?.(out);
+    // A port in use does not fail the bind: the runtime keeps the error for the first call after it.
+    const error = handle.getsockname?.(out) ?? 0;
+    if (error !== 0) return `Could not get socket ${spec.text}: ${reasonOf(error)}`;
     if (out.port !== undefined) spec.port = out.port;
     return null;
   }

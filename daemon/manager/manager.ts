@@ -24,7 +24,7 @@ import { OptionError } from './option-error.ts';
 import type { Options } from './options.ts';
 import { PanicStore } from './panic-store.ts';
 import { readProgramFile } from './program-file.ts';
-import { Programs } from './programs.ts';
+import { type Compile, Programs } from './programs.ts';
 import { loadSecret, type Secret } from './secret.ts';
 import type { CounterStreams } from './streams/counter-stream.ts';
 import type { LogStreams } from './streams/log-stream.ts';
@@ -36,6 +36,12 @@ export type Log = (level: 'debug' | 'info' | 'warning' | 'error', text: string) 
 
 /** Where the worker's compiled entry is, seen from here. */
 const WORKER_ENTRY = fileURLToPath(new URL('../worker/main.js', import.meta.url));
+
+/** What a test replaces. */
+export interface ManagerParts {
+  entry?: string;
+  compile?: Compile;
+}
 
 export class Manager implements ManagerCore {
   readonly params = new Params();
@@ -67,10 +73,10 @@ export class Manager implements ManagerCore {
     dir: string,
     version: string,
     log: Log,
-    entry?: string,
+    parts: ManagerParts = {},
   ): Promise<Manager> {
     const specs = await resolveListeners(options.listeners);
-    return new Manager(options, dir, version, log, new ListenerSet(specs), entry ?? WORKER_ENTRY);
+    return new Manager(options, dir, version, log, new ListenerSet(specs), parts);
   }
 
   private constructor(
@@ -79,7 +85,7 @@ export class Manager implements ManagerCore {
     version: string,
     log: Log,
     listeners: ListenerSet,
-    entry: string,
+    parts: ManagerParts,
   ) {
     this.options = options;
     this.dir = dir;
@@ -98,7 +104,7 @@ export class Manager implements ManagerCore {
       throw cause;
     }
     this.supervisor = new Supervisor(
-      entry,
+      parts.entry ?? WORKER_ENTRY,
       listeners,
       {
         prepare: async (generation) => {
@@ -128,9 +134,8 @@ export class Manager implements ManagerCore {
       },
       this.mgt,
     );
-    const compile = makeCompile(this.params, this.storages, () => this.programs.labelNames());
     this.programs = new Programs(
-      compile,
+      parts.compile ?? makeCompile(this.params, this.storages, () => this.programs.labelNames()),
       {
         running: () => this.supervisor.state === 'running',
         call: (call) => this.supervisor.call(call),

@@ -1,0 +1,68 @@
+// A stand-in for the worker: speaks daemon/link.ts, accepts on the handles it is lent, and dies on request.
+// Commands of its own: `debug.xid die` exits, `debug.xid panic` reports a panic first, `debug.xid hang` stops
+// answering, `debug.xid init` gives back what it was started with.
+import { createServer } from 'node:net';
+
+const programs = new Map();
+let init = null;
+let expected = 0;
+const servers = [];
+const send = (m) => process.send(m);
+
+function ready() {
+  send({
+    t: 'ready',
+    listeners: init.listeners.map((l) => ({ name: l.name, address: l.host ?? '', port: l.port ?? 0 })),
+  });
+}
+
+process.on('disconnect', () => process.exit(0));
+process.on('message', (m, handle) => {
+  if (m.t === 'init') {
+    init = m;
+    for (const p of m.programs) programs.set(p.name, p);
+    expected = m.listeners.length;
+    if (m.params.default_ttl === 666) send({ t: 'failed', reason: 'told to fail' });
+    else if (expected === 0) ready();
+    return;
+  }
+  if (m.t === 'listener') {
+    const server = createServer((socket) => socket.end(`worker ${process.pid}\n`));
+    server.listen(handle, () => {
+      if (--expected === 0) ready();
+    });
+    servers.push(server);
+    return;
+  }
+  const reply = (status, body) => send({ t: 'reply', id: m.id, status, body });
+  const { call } = m;
+  switch (call.op) {
+    case 'stop':
+      reply(200, '');
+      setImmediate(() => process.exit(0));
+      return;
+    case 'vcl.load':
+      if (call.load.name === 'sour') return reply(300, 'vcl_init said no');
+      programs.set(call.load.name, call.load);
+      return reply(200, '');
+    case 'vcl.discard':
+      programs.delete(call.name);
+      return reply(200, '');
+    case 'vcl.refs':
+      return reply(200, JSON.stringify(Object.fromEntries([...programs.keys()].map((k) => [k, 3]))));
+    case 'cli': {
+      const [name, what] = call.argv;
+      if (name === 'debug.xid' && what === 'die') process.kill(process.pid, 'SIGKILL');
+      if (name === 'debug.xid' && what === 'panic') {
+        process.send({ t: 'panic', text: 'Assert error in fake()\n at line 1' }, () => process.exit(70));
+        return;
+      }
+      if (name === 'debug.xid' && what === 'hang') return;
+      if (name === 'debug.xid' && what === 'init') return reply(200, JSON.stringify(init));
+      return reply(200, `${call.argv.join('|')} by the worker`);
+    }
+    default:
+      return reply(200, '');
+  }
+});
+send({ t: 'hello', pid: process.pid });

@@ -1,0 +1,66 @@
+// A manager on a fake worker and a compiler that takes every text, in a directory of its own.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Manager } from '../../../daemon/manager/manager.ts';
+import { type Options, parseOptions } from '../../../daemon/manager/options.ts';
+import type { Compile } from '../../../daemon/manager/programs.ts';
+
+export const FAKE_WORKER = fileURLToPath(new URL('./fake-worker.js', import.meta.url));
+
+/** Texts that contain "error" do not compile. */
+export const fakeCompile: Compile = async ({ name, text }) =>
+  text.includes('error')
+    ? `Message from VCC-compiler:\nno good\n`
+    : {
+        source: '',
+        files: [{ name, text }],
+        backends: [],
+        defaultBackend: null,
+        facts: {},
+        syntax: 41,
+        imports: [],
+      };
+
+export interface Fixture {
+  manager: Manager;
+  dir: string;
+  log: string[];
+  close(): Promise<void>;
+}
+
+export async function startManager(argv: string[], options: Partial<Options> = {}): Promise<Fixture> {
+  const dir = mkdtempSync(join(tmpdir(), 'proxyd-manager-'));
+  const request = parseOptions(['-a', '127.0.0.1:0', ...argv]);
+  if (request.kind !== 'run') throw new Error('not a run');
+  const log: string[] = [];
+  const manager = await Manager.create(
+    { ...request.options, ...options },
+    dir,
+    '1.2.3',
+    (level, text) => log.push(`${level}: ${text}`),
+    { entry: FAKE_WORKER, compile: fakeCompile },
+  );
+  const close = async (): Promise<void> => {
+    await manager.close();
+    rmSync(dir, { recursive: true, force: true });
+  };
+  try {
+    await manager.boot();
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+  return { manager, dir, log, close };
+}
+
+/** Waits until `probe` is true; fails after ten seconds. */
+export async function until(probe: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (let i = 0; i < 1000; i++) {
+    if (await probe()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`never happened: ${what}`);
+}

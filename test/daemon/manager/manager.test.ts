@@ -1,0 +1,212 @@
+import { connect as netConnect } from 'node:net';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Fixture, startManager, until } from './fixture.ts';
+
+let open: Fixture[] = [];
+async function start(...argv: string[]): Promise<Fixture> {
+  const f = await startManager(argv);
+  open.push(f);
+  return f;
+}
+afterEach(async () => {
+  await Promise.all(open.map((f) => f.close()));
+  open = [];
+});
+
+async function body(f: Fixture, line: string): Promise<string> {
+  return (await f.manager.command(line)).body;
+}
+
+/** What the worker says to a client, or why it says nothing. */
+function greet(port: number): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = netConnect(port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (d) => {
+      text += d;
+    });
+    socket.on('error', (e: NodeJS.ErrnoException) => resolve(String(e.code)));
+    socket.on('close', () => resolve(text));
+  });
+}
+
+describe('a worker on its own', () => {
+  it('serves on a port that the manager bound', async () => {
+    const f = await start('-F', '-b', 'none');
+    expect(await body(f, 'status')).toBe('Child in state running');
+    const [{ port = 0 } = {}] = f.manager.listeners.list();
+    expect(await greet(port)).toBe(`worker ${f.manager.supervisor.pid}\n`);
+  });
+
+  it('is started by a command in debug mode, and not without a program', async () => {
+    const f = await start('-d');
+    expect(await f.manager.command('start')).toEqual({ status: 300, body: 'No VCL loaded' });
+    expect(await f.manager.command('vcl.inline a << E\nvcl 4.1;\nE')).toEqual({
+      status: 200,
+      body: 'VCL compiled.\n',
+    });
+    expect(await f.manager.command('start')).toEqual({ status: 300, body: 'No active VCL' });
+    expect(await body(f, 'vcl.use a')).toBe("VCL 'a' now active");
+    expect(await f.manager.command('start')).toEqual({ status: 200, body: '' });
+    expect(await f.manager.command('start')).toEqual({ status: 300, body: 'Child in state running' });
+    expect(await body(f, 'debug.xid init')).toContain('vcl 4.1;');
+  });
+
+  it('stops, refuses connections, and comes back on the same port', async () => {
+    const f = await start('-F', '-b', 'none');
+    const [{ port = 0 } = {}] = f.manager.listeners.list();
+    expect(await f.manager.command('stop')).toEqual({ status: 200, body: '' });
+    expect(await f.manager.command('stop')).toEqual({ status: 300, body: 'Child in state stopped' });
+    expect(await greet(port)).toBe('ECONNREFUSED');
+    expect((await f.manager.command('start')).status).toBe(200);
+    expect(await greet(port)).toBe(`worker ${f.manager.supervisor.pid}\n`);
+    expect(f.manager.supervisor.counters).toMatchObject({ child_start: 2, child_stop: 1, child_died: 0 });
+  });
+
+  it('is replaced when it is killed; a connection made meanwhile is served', async () => {
+    const f = await start('-F', '-b', 'none');
+    await body(f, 'param.set default_ttl 42');
+    await body(f, 'vcl.inline second "vcl 4.1;"');
+    const [{ port = 0 } = {}] = f.manager.listeners.list();
+    const first = f.manager.supervisor.pid;
+    process.kill(first, 'SIGKILL');
+    await until(() => f.manager.supervisor.pid !== first, 'the death is noticed');
+    const text = await greet(port);
+    expect(text).toMatch(/^worker \d+\n$/);
+    expect(text).not.toBe(`worker ${first}\n`);
+    await until(() => f.manager.supervisor.state === 'running', 'a new worker runs');
+    const init = JSON.parse(await body(f, 'debug.xid init'));
+    expect(init.params.default_ttl).toBe(42);
+    expect(init.programs.map((p: { name: string }) => p.name)).toEqual(['boot', 'second']);
+    expect(init).toMatchObject({ active: 'boot', generation: 1 });
+    expect(f.log.some((l) => /^error: Child \(\d+\) died signal=SIGKILL$/.test(l))).toBe(true);
+  });
+
+  it('stays dead with auto_restart=off, and says so', async () => {
+    const f = await start('-F', '-b', 'none', '-p', 'auto_restart=off');
+    expect((await f.manager.command('debug.xid die')).status).toBe(400);
+    await until(() => f.manager.supervisor.state === 'stopped', 'stopped');
+    const [{ port = 0 } = {}] = f.manager.listeners.list();
+    expect(await greet(port)).toBe('ECONNREFUSED');
+    expect(await body(f, 'status')).toBe('Child in state stopped');
+    expect(await body(f, 'ban req.url == /')).toBe(
+      "Unknown request in manager process (child not running).\nType 'help' for more info.",
+    );
+  });
+
+  it('leaves a panic report that can be shown and cleared', async () => {
+    const f = await start('-F', '-b', 'none', '-p', 'auto_restart=off');
+    expect(await f.manager.command('panic.show')).toEqual({
+      status: 300,
+      body: 'Child has not panicked or panic has been cleared',
+    });
+    await f.manager.command('debug.xid panic');
+    await until(() => f.manager.supervisor.state === 'stopped', 'stopped');
+    const shown = await f.manager.command('panic.show');
+    expect(shown.status).toBe(200);
+    expect(shown.body).toMatch(/^Panic at: \w{3}, \d\d \w{3} \d{4} [\d:]+ GMT\nAssert error in fake\(\)\n/);
+    expect(f.manager.supervisor.counters.child_panic).toBe(1);
+    expect((await f.manager.command('panic.clear -z')).status).toBe(200);
+    expect(f.manager.supervisor.counters.child_panic).toBe(0);
+    expect((await f.manager.command('panic.clear')).status).toBe(300);
+  });
+
+  it('is killed and replaced when it does not answer', async () => {
+    const f = await start('-F', '-b', 'none', '-p', 'cli_timeout=0.3');
+    const first = f.manager.supervisor.pid;
+    expect((await f.manager.command('debug.xid hang')).status).toBe(400);
+    await until(() => f.manager.supervisor.state === 'running' && f.manager.supervisor.pid !== first, 'replaced');
+    expect(f.log.join('\n')).toContain('not responding to CLI, killed it.');
+  });
+
+  it('that refuses to start is an error of the start, not a loop', async () => {
+    await expect(startManager(['-F', '-b', 'none', '-t', '666'])).rejects.toThrow('told to fail');
+  });
+});
+
+describe('mistakes at the start', () => {
+  it('names the used port', async () => {
+    const f = await start('-F', '-b', 'none');
+    const [{ port = 0 } = {}] = f.manager.listeners.list();
+    await expect(startManager(['-F', '-b', 'none', '-a', `x=127.0.0.1:${port}`])).rejects.toThrow(
+      `Could not get socket x=127.0.0.1:${port}: Address already in use`,
+    );
+  });
+
+  it('tells the compiler’s message', async () => {
+    const f = await start('-d');
+    const file = join(f.dir, 'bad.vcl');
+    writeFileSync(file, 'error');
+    await expect(startManager(['-F', '-f', file])).rejects.toThrow('no good');
+    await expect(startManager(['-F', '-f', '/nonexistent.vcl'])).rejects.toThrow(
+      "Cannot read -f file '/nonexistent.vcl' (No such file or directory)",
+    );
+  });
+
+  it('refuses unknown and bad parameters, and passes over those without meaning', async () => {
+    await expect(startManager(['-d', '-p', 'nosuch=1'])).rejects.toThrow('Unknown parameter "nosuch".');
+    await expect(startManager(['-d', '-p', 'default_ttl=x'])).rejects.toThrow(
+      "\nInvalid number (x)\n\n(attempting to set param 'default_ttl' to 'x')",
+    );
+    const f = await start('-d', '-p', 'thread_pools=4');
+    expect(f.log[0]).toBe('warning: -p thread_pools is ignored: requests do not run on a pool of threads');
+  });
+});
+
+describe('programs', () => {
+  it('load, list, use, label, discard', async () => {
+    const f = await start('-F', '-b', 'none');
+    expect(await f.manager.command('vcl.inline a "vcl 4.1;" cold')).toEqual({ status: 200, body: '' });
+    expect(await f.manager.command('vcl.inline a "vcl 4.1;"')).toEqual({
+      status: 106,
+      body: 'Already a VCL named a',
+    });
+    expect(await f.manager.command('vcl.inline 1a "x"')).toEqual({
+      status: 106,
+      body: "Illegal character in VCL name ('1')",
+    });
+    expect(await f.manager.command('vcl.inline e "error"')).toMatchObject({ status: 106 });
+    expect(await f.manager.command('vcl.inline sour "x"')).toEqual({ status: 106, body: 'vcl_init said no' });
+    expect(await f.manager.command('vcl.use a')).toEqual({
+      status: 300,
+      body: "VCL 'a' is cold - set to auto or warm first",
+    });
+    await f.manager.command('vcl.state a auto');
+    await f.manager.command('vcl.use a');
+    await f.manager.command('vcl.label L a');
+    await f.manager.command('vcl.state boot warm');
+    expect(await body(f, 'vcl.list')).toBe(
+      'available   warm     warm         3    boot\n' +
+        'active      auto     warm         3    a       <-    (1 label)\n' +
+        'available   label    warm         0    L       ->    a\n',
+    );
+    expect(await body(f, 'vcl.deps')).toBe('boot\na\nL      a\n');
+    expect(await f.manager.command('vcl.discard a')).toEqual({
+      status: 300,
+      body: 'Cannot discard active VCL program a\n',
+    });
+    expect((await f.manager.command('vcl.discard b* L')).status).toBe(200);
+    expect(await f.manager.command('vcl.discard b*')).toEqual({
+      status: 106,
+      body: 'No VCL name matches b*\n',
+    });
+    expect(await body(f, 'vcl.list')).toBe('active   auto    warm         3    a\n');
+    expect(await body(f, 'vcl.show -v a')).toBe('// VCL.SHOW 0 8 <vcl.inline>\nvcl 4.1;\n');
+    await f.manager.command('stop');
+    expect(await body(f, 'vcl.list')).toBe('active   auto    warm         -    a\n');
+  });
+});
+
+describe('the init file', () => {
+  it('runs its commands, then starts the worker', async () => {
+    const f = await start('-d');
+    const file = join(f.dir, 'init.cli');
+    writeFileSync(file, 'vcl.inline x << E\nvcl 4.1;\nE\n-nosuch\nvcl.use x\n');
+    const g = await start('-F', '-f', '', '-I', file);
+    expect(g.manager.supervisor.state).toBe('running');
+    writeFileSync(file, 'nosuch\n');
+    await expect(startManager(['-F', '-f', '', '-I', file])).rejects.toThrow('CLI command error (101)');
+  });
+});
