@@ -13,7 +13,7 @@ import { type CommandName, helpSections, lookupKey, VIEWS, type ViewName } from 
 import { bodyRows, logListRows, panelTextRows, type Size, statListRows } from './layout.ts';
 import { EMPTY_LINE, editKey, insert, type Line, lineOf } from './line-editor.ts';
 import { type LogAction, reduceLog } from './log-view.ts';
-import type { QueryChecker } from './query-check.ts';
+import type { QueryChecker, QueryCompleter } from './query-check.ts';
 import { remember, walk } from './recall.ts';
 import type { Session } from './session.ts';
 import { reduceStat, type StatAction } from './stat-view.ts';
@@ -30,6 +30,7 @@ export interface ControllerOptions {
   readonly: boolean;
   tables: Pick<CompletionTables, 'commands' | 'params'>;
   checkQuery: QueryChecker;
+  completeQuery: QueryCompleter;
   /** What only the terminal layer can do. */
   onQuit(): void;
   onRedraw(): void;
@@ -280,8 +281,10 @@ export class Controller {
   private edit(field: Field, line: Line): void {
     const next: Field = { ...field, line, choice: -1 };
     if (field.kind === 'command') next.completion = complete(line.text, line.cursor, this.tables());
-    if (field.kind === 'query')
+    if (field.kind === 'query') {
       next.check = line.text.trim() === '' ? { ok: true } : this.options.checkQuery(line.text);
+      next.completion = { ...this.options.completeQuery(line.text, line.cursor), usage: '' };
+    }
     if (field.kind === 'filter') this.stat({ type: 'filter', text: line.text });
     if (field.kind === 'search') this.search(line.text);
     this.set({ field: next, notice: null });

@@ -1,6 +1,8 @@
 // What the query bar asks of a parser on every key. The shape only: the parser is handed in, so that the
 // model runs without a grammar and the bar works with any.
 
+import type { Candidate } from './completion.ts';
+
 export type QueryCheck =
   | { ok: true }
   | {
@@ -14,3 +16,6 @@ export type QueryCheck =
     };
 
 export type QueryChecker = (text: string) => QueryCheck;
+
+/** Words that could stand before the cursor, and where the word they replace begins. */
+export type QueryCompleter = (text: string, cursor: number) => { from: number; candidates: Candidate[] };

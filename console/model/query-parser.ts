@@ -1,7 +1,63 @@
-// The query bar's parser, until the query language's own is loaded: accepts everything.
+// The query bar's link to the query language: the verdict on a text, what could stand at a place, and the
+// completion of tag names. Words for token kinds are the operator's, not the grammar's.
 
-import type { QueryChecker } from './query-check.ts';
+import { TAGS } from '../../protocol/tables/tags.ts';
+import { expectedAfter, parseQuery } from '../../queries/parse.ts';
+import type { TokenType } from '../../queries/tokens.ts';
+import type { Candidate } from './completion.ts';
+import type { QueryCheck } from './query-check.ts';
 
-export function queryChecker(): QueryChecker {
-  return () => ({ ok: true });
+const WORDS: Readonly<Record<TokenType, string>> = {
+  word: 'a value',
+  string: 'a quoted value',
+  vxid: 'vxid',
+  and: 'and',
+  or: 'or',
+  not: 'not',
+  eq: 'eq',
+  ne: 'ne',
+  cmp: '== != < <= > >=',
+  re: '~ !~',
+  lp: '(',
+  rp: ')',
+  lb: '[field]',
+  rb: ']',
+  lc: '{level}',
+  rc: '}',
+  comma: ',',
+  colon: ':header',
+  nl: '',
+  eoi: '',
+};
+
+export function checkQuery(text: string): QueryCheck {
+  const parsed = parseQuery(text);
+  if (parsed.ok) return { ok: true };
+  const { error } = parsed;
+  const tag = parsed.expected.includes('vxid');
+  const expected = parsed.expected
+    // Where a tag may stand a plain word is one.
+    .map((type) => (tag && type === 'word' ? 'a tag' : WORDS[type]))
+    .filter((word, i, all) => word !== '' && all.indexOf(word) === i);
+  return {
+    ok: false,
+    from: error.from,
+    to: Math.max(error.from + 1, error.to),
+    message: error.message,
+    expected,
+  };
+}
+
+/** Tag names that the word before the cursor begins, where the language wants a tag. */
+export function completeQuery(text: string, cursor: number): { from: number; candidates: Candidate[] } {
+  const head = text.slice(0, cursor);
+  const word = /[A-Za-z_]*$/.exec(head)?.[0] ?? '';
+  const from = cursor - word.length;
+  const { kinds } = expectedAfter(head.slice(0, from));
+  if (!kinds.includes('vxid')) return { from, candidates: [] };
+  const lower = word.toLowerCase();
+  const candidates = TAGS.filter(
+    (row) => !(row.flags as readonly string[]).includes('unused') && row.name.toLowerCase().startsWith(lower),
+  ).map((row) => ({ text: row.name, help: row.help }));
+  return { from, candidates: word === '' ? [] : candidates };
 }

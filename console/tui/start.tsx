@@ -5,7 +5,7 @@ import { COMMANDS } from '../../protocol/tables/commands.ts';
 import { PARAMS } from '../../protocol/tables/params.ts';
 import { ClientSource } from '../model/client-source.ts';
 import { Controller } from '../model/controller.ts';
-import { queryChecker } from '../model/query-parser.ts';
+import { checkQuery, completeQuery } from '../model/query-parser.ts';
 import { Session } from '../model/session.ts';
 import { FrameSink } from './frame-sink.ts';
 import { KeyParser } from './keys.ts';
@@ -61,7 +61,8 @@ export function startConsole(
       session,
       readonly: options.readonly === true,
       tables: { commands: COMMANDS, params: PARAMS },
-      checkQuery: queryChecker(),
+      checkQuery,
+      completeQuery,
       onQuit: () => finish(0),
       onRedraw: () => sink.redraw(),
       onSuspend: () => suspend(),

@@ -3,9 +3,9 @@
 
 import xterm from '@xterm/headless';
 import { Controller } from '../../console/model/controller.ts';
-import type { QueryChecker } from '../../console/model/query-check.ts';
+import type { QueryChecker, QueryCompleter } from '../../console/model/query-check.ts';
 import type { Recording } from '../../console/model/recording.ts';
-import { ReplaySource } from '../../console/model/replay-source.ts';
+import { type GroupMatcher, ReplaySource } from '../../console/model/replay-source.ts';
 import { Session } from '../../console/model/session.ts';
 import { summarise } from '../../console/model/transaction.ts';
 import { FrameSink } from '../../console/tui/frame-sink.ts';
@@ -21,6 +21,8 @@ export interface StageOptions {
   theme?: Theme;
   readonly?: boolean;
   checkQuery?: QueryChecker;
+  completeQuery?: QueryCompleter;
+  matcher?: GroupMatcher;
 }
 
 export class Stage {
@@ -41,9 +43,11 @@ export class Stage {
     this.source = new ReplaySource({
       recording: o.recording,
       // Enough of a query language for the stage: the one the dashboard asks.
-      matcher: (query) => (group) =>
-        query !== 'RespStatus >= 500' ||
-        group.some((tx) => tx.type === 'request' && summarise(tx).status >= 500),
+      matcher:
+        o.matcher ??
+        ((query) => (group) =>
+          query !== 'RespStatus >= 500' ||
+          group.some((tx) => tx.type === 'request' && summarise(tx).status >= 500)),
     });
     this.session = new Session({
       source: this.source,
@@ -57,6 +61,7 @@ export class Stage {
       readonly: o.readonly === true,
       tables: { commands: COMMANDS, params: PARAMS },
       checkQuery: o.checkQuery ?? (() => ({ ok: true })),
+      completeQuery: o.completeQuery ?? ((_text, cursor) => ({ from: cursor, candidates: [] })),
       onQuit: () => {
         this.quits++;
       },
@@ -80,6 +85,8 @@ export class Stage {
     while (this.clock < until) {
       this.clock = Math.min(until, this.clock + 1);
       this.source.advance(this.clock);
+      // As the clock of the real console does.
+      this.session.touch();
       await this.settle();
     }
   }

@@ -6,9 +6,11 @@ import type { Line } from '../../model/line-editor.ts';
 import type { UiState } from '../../model/ui-state.ts';
 import { widthOf } from '../cells.ts';
 import { ThemeContext } from '../hooks/contexts.ts';
-import { type Row, rowWidth, type Span, span } from '../spans.ts';
+import { type Row, rowWidth, type Span, span, spread } from '../spans.ts';
 import type { Theme } from '../theme.ts';
 import { Rows } from './rows.tsx';
+
+const ALWAYS: ReadonlySet<string> = new Set(['help', 'quit']);
 
 export function Footer({ ui, width }: { ui: UiState; width: number }): ReactNode {
   const theme = useContext(ThemeContext);
@@ -43,14 +45,20 @@ export function footerRow(ui: UiState, width: number, theme: Theme): Row {
   }
   const out: Span[] = [];
   const seen = new Set<string>();
-  for (const { key, hint } of footerHints(ui.view)) {
-    if (seen.has(key)) continue;
+  // What everybody must find stands at the right end, and the rest gives way to it.
+  const right: Span[] = [];
+  const hints = footerHints(ui.view);
+  for (const { key, hint } of hints.filter((h) => ALWAYS.has(h.hint))) {
+    right.push(span(` ${key}`, 'key'), span(` ${hint} `, 'muted'));
+  }
+  for (const { key, hint } of hints) {
+    if (ALWAYS.has(hint) || seen.has(key)) continue;
     seen.add(key);
     const next = [span(` ${key}`, 'key'), span(` ${hint} `, 'muted')];
-    if (rowWidth(out) + rowWidth(next) > width) break;
+    if (rowWidth(out) + rowWidth(next) + rowWidth(right) > width) break;
     out.push(...next);
   }
-  return out;
+  return spread(out, right, width);
 }
 
 /** A line with its cursor, scrolled so that the cursor is inside `width` cells. */

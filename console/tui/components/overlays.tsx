@@ -133,12 +133,14 @@ const SHOWN_CANDIDATES = 8;
 export function candidatePanel(field: Field, size: Size, theme: Theme): Placed | null {
   const candidates = field.completion?.candidates ?? [];
   const exact = candidates.length === 1 && field.line.text.endsWith(candidates[0]?.text ?? ' ');
-  if (field.kind !== 'command' || candidates.length === 0 || exact) return null;
+  if (candidates.length === 0 || exact) return null;
   const height = Math.min(SHOWN_CANDIDATES, candidates.length);
   const choice = Math.max(0, field.choice);
   const from = Math.max(0, Math.min(choice - Math.floor(height / 2), candidates.length - height));
   const name = Math.min(34, Math.max(...candidates.map((c) => c.text.length)) + 2);
   const width = Math.min(size.columns - 2, 78);
+  // Above the command line, below the query bar: next to where one types.
+  const top = field.kind === 'query' ? 3 : Math.max(0, size.rows - 1 - height - 2);
   const rows = candidates.slice(from, from + height).map((c, i): Row => {
     const chosen = field.choice === from + i;
     return [
@@ -151,7 +153,7 @@ export function candidatePanel(field: Field, size: Size, theme: Theme): Placed |
   return {
     rows: framed(rows, { title: 'Complete', remark, width, height: height + 2 }, theme),
     width,
-    left: 0,
-    top: Math.max(0, size.rows - 1 - height - 2),
+    left: field.kind === 'query' ? 6 : 0,
+    top,
   };
 }

@@ -30,7 +30,7 @@ function backendRow(b: BackendRow, session: Session, width: number, nameWidth: n
   ];
   const used = 2 + nameWidth + 9;
   const load = `${rate(session.counters.rate(`VBE.${b.name}.req`))}/s`;
-  const right: Span[] = [span(load, 'muted')];
+  const right: Span[] = [span(` ${load}`, 'muted')];
   const happy = session.counters.get(`VBE.${b.name}.happy`)?.current;
   if (b.probe === null) {
     if (width - used >= 20)
@@ -40,7 +40,7 @@ function backendRow(b: BackendRow, session: Session, width: number, nameWidth: n
   } else {
     const score = ` ${b.probe.good}/${b.probe.window}`;
     if (width - used >= score.length + load.length + 1) left.push(span(score, 'muted'));
-    const room = Math.min(b.probe.window * 2, width - used - 5 - load.length - 3);
+    const room = Math.min(b.probe.window * 2, width - used - 5 - load.length - 4);
     if (happy !== undefined && room >= 4) left.push(span(' '), ...probeBits(happy, room, theme));
   }
   return spread(left, right, width);

@@ -4,9 +4,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Resvg } from '@resvg/resvg-js';
-import { queryChecker } from '../../../console/model/query-parser.ts';
+import { checkQuery, completeQuery } from '../../../console/model/query-parser.ts';
 import { parseRecording } from '../../../console/model/recording.ts';
 import { makeTheme } from '../../../console/tui/theme.ts';
+import type { LogTransaction } from '../../../protocol/messages.ts';
+import { compileQuery } from '../../../queries/compile.ts';
+import { parseQuery } from '../../../queries/parse.ts';
 import { Stage } from '../../console/stage.ts';
 import { gridToSvg } from './grid-to-svg.ts';
 import { SCENES } from './scenes.ts';
@@ -27,7 +30,9 @@ export async function shoot(): Promise<void> {
       columns: scene.columns,
       rows: scene.rows,
       theme: makeTheme(scene.depth ?? '256', scene.ascii === true),
-      checkQuery: queryChecker(),
+      checkQuery,
+      completeQuery,
+      matcher,
     });
     try {
       await scene.play(stage);
@@ -47,4 +52,10 @@ export async function shoot(): Promise<void> {
       stage.close();
     }
   }
+}
+
+/** The real query language over the recorded groups. */
+function matcher(query: string): (group: readonly LogTransaction[]) => boolean {
+  const parsed = parseQuery(query);
+  return parsed.ok ? compileQuery(parsed.query) : () => false;
 }

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { adjusted, CounterHistory, MovingMean } from '../../../console/model/counter-history.ts';
+import {
+  INITIAL_STAT_VIEW,
+  reduceStat,
+  type StatView,
+  visibleCounters,
+} from '../../../console/model/stat-view.ts';
+import type { CounterInfo } from '../../../protocol/messages.ts';
+
+function info(
+  name: string,
+  flag: CounterInfo['flag'] = 'c',
+  level: CounterInfo['level'] = 'info',
+): CounterInfo {
+  return { name, flag, level, format: 'i', description: '' };
+}
+
+describe('CounterHistory', () => {
+  it('gives the change a second over the last interval', () => {
+    const history = new CounterHistory();
+    history.describe([info('MAIN.client_req')]);
+    history.update(100, [10n]);
+    expect(history.rate('MAIN.client_req')).toBe(0);
+    history.update(102, [30n]);
+    expect(history.rate('MAIN.client_req')).toBe(10);
+  });
+
+  it('never shows a negative rate for a counter, but does for a gauge', () => {
+    const history = new CounterHistory();
+    history.describe([info('c'), info('g', 'g')]);
+    history.update(1, [50n, 50n]);
+    history.update(2, [4n, 20n]);
+    expect(history.rate('c')).toBe(4);
+    expect(history.rate('g')).toBe(-30);
+  });
+
+  it('keeps the history of counters that stay when the set changes', () => {
+    const history = new CounterHistory();
+    history.describe([info('a'), info('b')]);
+    history.update(1, [1n, 1n]);
+    history.update(2, [2n, 2n]);
+    history.describe([info('b'), info('new')]);
+    expect(history.get('b')?.avg10.value).toBe(1);
+    expect(history.get('a')).toBeUndefined();
+    history.update(3, [3n, 9n]);
+    expect(history.value('new')).toBe(9n);
+  });
+
+  it('averages gauges by value and counters by rate', () => {
+    const history = new CounterHistory();
+    history.describe([info('c'), info('g', 'g')]);
+    history.update(1, [0n, 100n]);
+    history.update(2, [10n, 200n]);
+    history.update(3, [30n, 300n]);
+    expect(history.get('c')?.avg10.value).toBe(15);
+    expect(history.get('g')?.avg10.value).toBe(250);
+    history.resetAverages();
+    expect(history.get('c')?.avg10.value).toBe(0);
+  });
+
+  it('holds 64 bits to the last digit', () => {
+    const history = new CounterHistory();
+    history.describe([info('VBE.boot.a.happy', 'b')]);
+    history.update(1, [0xfffffffffffffffdn]);
+    expect(history.value('VBE.boot.a.happy').toString(16)).toBe('fffffffffffffffd');
+  });
+
+  it('shows a gauge below zero as zero', () => {
+    expect(adjusted((1n << 64n) - 3n)).toBe(0n);
+    expect(adjusted(3n)).toBe(3n);
+  });
+});
+
+describe('MovingMean', () => {
+  it('is the plain mean at first, then forgets by its length', () => {
+    const mean = new MovingMean(2);
+    mean.add(2);
+    mean.add(4);
+    expect(mean.value).toBe(3);
+    mean.add(9);
+    expect(mean.value).toBe(6);
+  });
+});
+
+describe('stat view', () => {
+  const history = new CounterHistory();
+  history.describe([
+    info('a'),
+    info('zero'),
+    info('diag', 'c', 'diag'),
+    info('debug', 'c', 'debug'),
+    info('b'),
+  ]);
+  history.update(1, [1n, 0n, 1n, 1n, 1n]);
+  const names = (view: StatView): string[] => visibleCounters(view, history.all()).map((c) => c.info.name);
+  const act = (view: StatView, ...actions: Parameters<typeof reduceStat>[1][]): StatView =>
+    actions.reduce((v, a) => reduceStat(v, a, history.all(), 2), view);
+
+  it('hides unseen counters and higher levels until asked', () => {
+    expect(names(INITIAL_STAT_VIEW)).toEqual(['a', 'b']);
+    expect(names(act(INITIAL_STAT_VIEW, { type: 'unseen' }))).toEqual(['a', 'zero', 'b']);
+    const diag = act(INITIAL_STAT_VIEW, { type: 'level', step: 1 });
+    expect(names(diag)).toEqual(['a', 'diag', 'b']);
+    expect(names(act(diag, { type: 'level', step: 1 }, { type: 'level', step: 1 }))).toEqual([
+      'a',
+      'diag',
+      'debug',
+      'b',
+    ]);
+  });
+
+  it('filters by any part of the name in any case', () => {
+    expect(names(act(INITIAL_STAT_VIEW, { type: 'filter', text: 'B' }))).toEqual(['b']);
+  });
+
+  it('keeps the cursor inside and on screen', () => {
+    const all = act(INITIAL_STAT_VIEW, { type: 'unseen' }, { type: 'end' });
+    expect([all.selected, all.top]).toEqual(['b', 1]);
+    const up = act(all, { type: 'move', rows: -99 });
+    expect([up.selected, up.top]).toEqual(['a', 0]);
+  });
+
+  it('steps the interval by tenths below a second', () => {
+    const faster = act(INITIAL_STAT_VIEW, { type: 'interval', step: -1 });
+    expect(faster.interval).toBe(0.9);
+    expect(act(faster, { type: 'interval', step: 1 }, { type: 'interval', step: 1 }).interval).toBe(2);
+  });
+});

@@ -1,0 +1,228 @@
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Recording } from '../../../console/model/recording.ts';
+import { makeTheme } from '../../../console/tui/theme.ts';
+import { fakeRecording } from '../fake-recording.ts';
+import { Stage, type StageOptions } from '../stage.ts';
+
+const RECORDING: Recording = fakeRecording(90);
+let stage: Stage | null = null;
+
+async function open(columns: number, rows: number, more: Partial<StageOptions> = {}): Promise<Stage> {
+  stage = new Stage({ recording: RECORDING, columns, rows, ...more });
+  await stage.settle();
+  return stage;
+}
+
+beforeAll(() => {
+  process.env.TZ = 'UTC';
+});
+
+afterEach(() => {
+  stage?.close();
+  stage = null;
+});
+
+/** The whole screen, compared with a file beside this test. */
+async function golden(s: Stage, name: string): Promise<void> {
+  await expect(await s.screen()).toMatchFileSnapshot(`./golden/${name}.txt`);
+}
+
+describe('screens', () => {
+  it('dashboard', async () => {
+    const s = await open(110, 32);
+    await s.play(80);
+    await golden(s, 'dashboard-110x32');
+  });
+
+  it('dashboard on the smallest terminal, in ASCII', async () => {
+    const s = await open(60, 20, { theme: makeTheme('none', true) });
+    await s.play(80);
+    await golden(s, 'dashboard-60x20-ascii');
+    expect(await s.screen()).toMatch(/^[\x20-\x7e\n]+$/);
+  });
+
+  it('log, folded and unfolded', async () => {
+    const s = await open(100, 24);
+    await s.keys('2');
+    await s.play(40);
+    await golden(s, 'log-100x24');
+    await s.keys('E', 'enter');
+    await golden(s, 'log-unfolded-100x24');
+  });
+
+  it('statistics', async () => {
+    const s = await open(120, 24);
+    await s.play(80);
+    await s.keys('3', 'j', 'j');
+    await golden(s, 'statistics-120x24');
+    await s.resize(66, 20);
+    await golden(s, 'statistics-66x20');
+  });
+
+  it('help and completion lie over the view', async () => {
+    const s = await open(80, 24);
+    await s.play(30);
+    await s.keys('?');
+    await golden(s, 'help-80x24');
+    await s.keys('escape', ':');
+    await s.type('param.show default');
+    await golden(s, 'completion-80x24');
+  });
+
+  it('fills every size from the smallest to a wide one', async () => {
+    const s = await open(60, 20);
+    await s.play(60);
+    for (const [columns, rows] of [
+      [60, 20],
+      [61, 21],
+      [79, 24],
+      [80, 25],
+      [109, 30],
+      [110, 40],
+      [133, 50],
+      [250, 80],
+    ] as const) {
+      await s.resize(columns, rows);
+      for (const view of ['1', '2', '3']) {
+        await s.keys(view);
+        const lines = (await s.screen()).split('\n');
+        expect(lines.length).toBe(rows);
+        expect(lines[0], `${columns}x${rows} view ${view}`).toMatch(/ proxyd /);
+        expect(lines.at(-1), `${columns}x${rows} view ${view}`).toMatch(/Tab/);
+      }
+    }
+  });
+
+  it('says so when the terminal is too small', async () => {
+    const s = await open(50, 10);
+    expect(await s.screen()).toContain('needs 60 by 20');
+  });
+});
+
+describe('operation', () => {
+  it('runs a command and shows what it answered', async () => {
+    const s = await open(100, 24);
+    await s.play(5);
+    await s.keys(':');
+    await s.type('param.show default_t');
+    await s.keys('tab', 'enter');
+    expect(s.source.sent).toContain('param.show default_ttl');
+    expect(await s.screen()).toContain('Value is: 120.000 [seconds] (default)');
+    await s.keys('escape');
+    expect(await s.screen()).not.toContain('Value is');
+    await s.keys(':', 'up');
+    expect(await s.screen()).toContain(':param.show default_ttl');
+  });
+
+  it('shows a failure with its status', async () => {
+    const s = await open(100, 24);
+    await s.play(2);
+    s.controller.submit('nonsense');
+    await s.settle();
+    expect(await s.screen()).toContain('nonsense (status 101)');
+  });
+
+  it('asks before what cannot be undone', async () => {
+    const s = await open(100, 24);
+    await s.play(2);
+    s.controller.submit('stop');
+    await s.settle();
+    expect(await s.screen()).toContain('stop  really? y/n');
+    await s.keys('n');
+    expect(s.source.sent).not.toContain('stop');
+    s.controller.submit('stop');
+    await s.keys('y');
+    expect(s.source.sent).toContain('stop');
+  });
+
+  it('changes nothing when read-only', async () => {
+    const s = await open(100, 24, { readonly: true });
+    await s.play(2);
+    s.controller.submit('param.set default_ttl 5');
+    await s.settle();
+    expect(s.source.sent).not.toContain('param.set default_ttl 5');
+    expect(await s.screen()).toContain('read-only: param.set is disabled');
+  });
+
+  it('shows where a query is wrong, and applies only a right one', async () => {
+    const s = await open(100, 24, {
+      checkQuery: (text) =>
+        text.includes('!')
+          ? {
+              ok: false,
+              from: text.indexOf('!'),
+              to: text.indexOf('!') + 1,
+              message: 'Expected an operator',
+              expected: ['==', '~'],
+            }
+          : { ok: true },
+    });
+    await s.play(2);
+    await s.keys('2', '/');
+    await s.type('ReqURL ! "a"');
+    const lines = (await s.screen()).split('\n');
+    expect(lines[1]).toContain('ReqURL ! "a"');
+    expect(lines[2]?.indexOf('▲')).toBe(lines[1]?.indexOf('!'));
+    expect(lines[2]).toContain('Expected an operator; expected ==, ~');
+    await s.keys('enter');
+    expect(s.session.query).toBe('');
+    await s.keys('ctrl+u');
+    await s.type('RespStatus == 503');
+    await s.keys('enter');
+    expect(s.session.query).toBe('RespStatus == 503');
+  });
+
+  it('filters statistics as one types', async () => {
+    const s = await open(100, 24);
+    await s.play(5);
+    await s.keys('3', '/');
+    await s.type('cache');
+    const text = await s.screen();
+    expect(text).toContain('MAIN.cache_hit');
+    expect(text).not.toContain('MAIN.client_req');
+    await s.keys('escape');
+    expect(await s.screen()).toContain('MAIN.client_req');
+  });
+
+  it('pastes into fields only', async () => {
+    const s = await open(80, 24);
+    await s.play(2);
+    s.controller.paste('q');
+    expect(s.quits).toBe(0);
+    await s.keys(':');
+    s.controller.paste('ping\n');
+    await s.settle();
+    expect(await s.screen()).toContain(':ping');
+    expect(s.source.sent).not.toContain('ping');
+  });
+
+  it('quits on q and on ^C, but not while a field is open', async () => {
+    const s = await open(80, 24);
+    await s.keys(':', 'q');
+    expect(s.quits).toBe(0);
+    await s.keys('ctrl+c', 'q', 'ctrl+c');
+    expect(s.quits).toBe(2);
+  });
+
+  it('keeps the data when the daemon goes, counts the seconds, and marks the hole', async () => {
+    const recording: Recording = {
+      ...RECORDING,
+      steps: [
+        ...RECORDING.steps.filter((step) => step.after <= 20),
+        { after: 21, kind: 'down', reason: 'connection closed by the daemon' },
+        { after: 30, kind: 'up', identity: 'demo', version: '0.1' },
+      ],
+    };
+    const s = await open(100, 24, { recording });
+    await s.keys('2');
+    await s.play(25);
+    const stale = await s.screen();
+    expect(stale).toContain('stale 4 s: connection closed by the daemon');
+    expect(stale).toContain('/articles/how-caches-work');
+    await s.play(31);
+    const back = await s.screen();
+    expect(back).toContain('● live');
+    expect(back).toContain('reconnected');
+    expect(back).not.toContain('stale');
+  });
+});
