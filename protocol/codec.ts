@@ -82,6 +82,7 @@ const isLog: (v: unknown) => v is LogSubscription = shape({
   'once?': flag,
   'client?': flag,
   'backend?': flag,
+  'esi?': flag,
   'caseless?': flag,
   'timeout?': number(0, 1e9),
   'limit?': whole(1, 1e6),

@@ -1,8 +1,8 @@
 // The binary frame that carries log transactions of one subscription, all numbers little-endian:
 //   u32 subscription, u32 number of transactions, then each:
-//   u8 level, u8 type, u16 bytes of reason, u32 vxid, u32 parent, u32 bytes of records,
+//   u8 level, u8 type (bit 7: first of its group), u16 bytes of reason, u32 vxid, u32 parent, u32 bytes of records,
 //   the reason in UTF-8 padded to 4, the records (log-record.ts; always a multiple of 4).
-// A group is a run of transactions that starts at level 1 (0 for raw records).
+// A group is the run of transactions from one with that bit to before the next.
 //
 // Decoding trusts nothing: a length that leaves the frame is an error. Decoded records are views of the frame.
 
@@ -10,8 +10,9 @@ import type { LogTransaction } from './messages.ts';
 
 export const FRAME_HEAD = 8;
 const TRANSACTION_HEAD = 16;
+const FIRST = 0x80;
 /** Type numbers on the wire. */
-const TYPES = ['raw', 'session', 'request', 'bereq'] as const;
+const TYPES = ['raw', 'session', 'request', 'bereq', 'unknown'] as const;
 
 /** Bytes that one transaction takes in a frame, at most. */
 export function transactionSize(tx: LogTransaction): number {
@@ -27,7 +28,7 @@ export function encodeLogFrame(subscription: number, transactions: readonly LogT
   let at = FRAME_HEAD;
   for (const tx of transactions) {
     out[at] = Math.min(tx.level, 255);
-    out[at + 1] = TYPES.indexOf(tx.type);
+    out[at + 1] = TYPES.indexOf(tx.type) | (tx.first === true ? FIRST : 0);
     const reason = out.write(tx.reason, at + TRANSACTION_HEAD, 'utf8');
     out.writeUInt16LE(reason, at + 2);
     out.writeUInt32LE(tx.vxid, at + 4);
@@ -59,7 +60,8 @@ export function decodeLogFrame(frame: Uint8Array): LogFrame | null {
   for (let i = 0; i < count; i++) {
     if (at + TRANSACTION_HEAD > buf.length) return null;
     const level = buf[at] as number;
-    const type = TYPES[buf[at + 1] as number];
+    const first = ((buf[at + 1] as number) & FIRST) !== 0;
+    const type = TYPES[(buf[at + 1] as number) & ~FIRST];
     const reasonBytes = buf.readUInt16LE(at + 2);
     const vxid = buf.readUInt32LE(at + 4);
     const parent = buf.readUInt32LE(at + 8);
@@ -68,7 +70,15 @@ export function decodeLogFrame(frame: Uint8Array): LogFrame | null {
     const from = at + ((reasonBytes + 3) & ~3);
     if (type === undefined || from + bytes > buf.length) return null;
     const reason = buf.toString('utf8', at, at + reasonBytes);
-    transactions.push({ level, type, reason, vxid, parent, records: frame.subarray(from, from + bytes) });
+    transactions.push({
+      level,
+      type,
+      first,
+      reason,
+      vxid,
+      parent,
+      records: frame.subarray(from, from + bytes),
+    });
     at = from + bytes;
   }
   return at === buf.length ? { subscription, transactions } : null;

@@ -19,6 +19,8 @@ export interface LogSubscription {
   /** Transactions of the client side, the backend side (proxylog -c, -b); both when neither is set. */
   client?: boolean;
   backend?: boolean;
+  /** ESI subrequests too, where `client` leaves them out (-E). */
+  esi?: boolean;
   /** Case-insensitive matching of regular expressions (-C). */
   caseless?: boolean;
   /** Seconds after which an incomplete transaction is sent as it is (-T), and how many may be open (-L). */
@@ -103,7 +105,10 @@ export type ErrorCode =
 export interface LogTransaction {
   /** 0 for raw records; nesting depth otherwise, from 1. */
   level: number;
-  type: 'raw' | 'session' | 'request' | 'bereq';
+  /** `unknown`: its Begin record makes no sense. */
+  type: 'raw' | 'session' | 'request' | 'bereq' | 'unknown';
+  /** Set on the first transaction of each group in a frame. */
+  first?: boolean;
   reason: string;
   vxid: number;
   parent: number;

@@ -1,0 +1,85 @@
+// Log transactions as text, byte for byte as the field's log tools print them. Payloads go out as the bytes
+// they are; those of binary tags are quoted with %xx. One group is headers and records of its transactions
+// and an empty line; raw records are lines by themselves.
+
+import {
+  payloadLength,
+  RECORD_HEAD,
+  recordSide,
+  recordSize,
+  recordTag,
+  recordVxid,
+} from '../../protocol/log-record.ts';
+import type { LogTransaction } from '../../protocol/messages.ts';
+import { TAGS, tagRow } from '../../protocol/tables/tags.ts';
+
+const TYPE_NAMES: Readonly<Record<LogTransaction['type'], string>> = {
+  raw: 'Record',
+  session: 'Session',
+  request: 'Request',
+  bereq: 'BeReq',
+  unknown: 'Unknown',
+};
+
+const NAMES = TAGS.map((row) => row.name.padEnd(14));
+
+/** The text of one group, latin1: one byte a character. */
+export function groupText(group: readonly LogTransaction[], verbose: boolean): string {
+  let out = '';
+  for (const tx of group) {
+    if (tx.level === 0) {
+      out += recordLines(tx.records, '', true);
+      continue;
+    }
+    out += headerLine(tx, verbose);
+    out += recordLines(tx.records, marks(tx.level, '-'), verbose);
+  }
+  return (group[0]?.level ?? 0) === 0 ? out : `${out}\n`;
+}
+
+/** `*   << Request  >> 1001` and the like. */
+export function headerLine(tx: LogTransaction, verbose: boolean): string {
+  const name = TYPE_NAMES[tx.type].padEnd(8);
+  const id = String(tx.vxid).padEnd(10);
+  return verbose
+    ? `${marks(tx.level, '*')}           << ${name} >>   ${id}\n`
+    : `${marks(tx.level, '*')}<< ${name} >> ${id}\n`;
+}
+
+/** `-   `, `--  `, `--- `, `-4- `. */
+function marks(level: number, c: string): string {
+  return (level > 3 ? `${c}${level}${c}` : c.repeat(level)).padEnd(3).concat(' ');
+}
+
+/** Lines of all records; `prefix` before each. */
+export function recordLines(records: Uint8Array, prefix: string, verbose: boolean): string {
+  const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
+  let out = '';
+  for (let at = 0; at + RECORD_HEAD <= bytes.length; at += recordSize(bytes, at)) {
+    const tag = recordTag(bytes, at);
+    const name = NAMES[tag - 1] ?? '(null)        ';
+    out += verbose
+      ? `${prefix}${String(recordVxid(bytes, at)).padStart(10)} ${name} ${recordSide(bytes, at)} `
+      : `${prefix}${name} `;
+    out += `${payloadText(bytes, at)}\n`;
+  }
+  return out;
+}
+
+/** The payload as printed: latin1 text up to its NUL, or quoted for binary tags. */
+export function payloadText(bytes: Buffer, at: number): string {
+  const from = at + RECORD_HEAD;
+  const to = Math.min(bytes.length, from + payloadLength(bytes, at));
+  const flags = tagRow(recordTag(bytes, at))?.flags as readonly string[] | undefined;
+  if (flags?.includes('hex')) return `[${bytes.toString('hex', from, to)}]`;
+  if (flags?.includes('binary')) {
+    let out = '"';
+    for (let i = from; i < to; i++) {
+      const c = bytes[i] as number;
+      out += c >= 32 && c < 127 ? String.fromCharCode(c) : `%${c.toString(16).padStart(2, '0')}`;
+    }
+    return `${out}"`;
+  }
+  const nul = bytes.indexOf(0, from);
+  return bytes.toString('latin1', from, nul >= 0 && nul < to ? nul : to);
+}

@@ -1,0 +1,140 @@
+// What a query's tree means: tag names, level and field numbers, operands. Walks in reading order and stops at
+// the first thing that is wrong. The result holds numbers and compiled expressions only, ready for compile.ts.
+
+import type { Comparison, Expression } from './ast.ts';
+import { parseDecimalOperand, parseIntegerOperand } from './number.ts';
+import { compileRegex } from './regex.ts';
+import { markTags } from './tag-list.ts';
+import type { QueryError, Token } from './tokens.ts';
+
+export type NumberOp = '==' | '!=' | '<' | '<=' | '>' | '>=';
+
+export type Test =
+  | { kind: 'any' }
+  /** `value` is whole, or in thousandths when `decimal`. */
+  | { kind: 'number'; op: NumberOp; value: number; decimal: boolean }
+  | { kind: 'text'; negate: boolean; value: string; caseless: boolean }
+  | { kind: 'regex'; negate: boolean; regex: RegExp };
+
+export interface LevelLimit {
+  level: number;
+  mode: 'exact' | 'at-least' | 'at-most';
+}
+
+export interface RecordMatch {
+  kind: 'record';
+  level: LevelLimit | null;
+  /** 1 for the tags selected; indexed by tag number. */
+  tags: Uint8Array;
+  /** Lower case, without the colon. */
+  prefix: string | null;
+  /** From 1; 0 is the whole record. */
+  field: number;
+  test: Test;
+}
+
+export type CheckedQuery =
+  | { kind: 'or' | 'and'; left: CheckedQuery; right: CheckedQuery }
+  | { kind: 'not'; query: CheckedQuery }
+  | { kind: 'vxid'; op: NumberOp; value: number }
+  | RecordMatch;
+
+export function check(
+  e: Expression,
+  tokens: readonly Token[],
+  options: { caseless?: boolean },
+): CheckedQuery | QueryError {
+  if (e.kind === 'comparison') return checkComparison(e, tokens, options.caseless === true);
+  if (e.kind === 'not') {
+    const query = check(e.expression, tokens, options);
+    return 'message' in query ? query : { kind: 'not', query };
+  }
+  const left = check(e.left, tokens, options);
+  if ('message' in left) return left;
+  const right = check(e.right, tokens, options);
+  return 'message' in right ? right : { kind: e.kind, left, right };
+}
+
+function checkComparison(
+  c: Comparison,
+  tokens: readonly Token[],
+  caseless: boolean,
+): CheckedQuery | QueryError {
+  let level: LevelLimit | null = null;
+  if (c.level !== null) {
+    const m = /^([+-]?\d+)([+-]?)$/.exec(c.level.value);
+    if (m === null) return wrong(c.level, 'Syntax error in level limit');
+    const n = Number(m[1]);
+    if (n < 0) return wrong(c.level, 'Expected positive integer');
+    level = { level: n, mode: m[2] === '+' ? 'at-least' : m[2] === '-' ? 'at-most' : 'exact' };
+  }
+  const tags = new Uint8Array(256);
+  let vxid = false;
+  for (const tag of c.tags) {
+    if (tag.type === 'vxid') {
+      vxid = true;
+      continue;
+    }
+    const problem = markTags(tag.value, tags);
+    if (problem === 'none') return wrong(tag, 'Tag name matches zero tags');
+    if (problem === 'ambiguous') return wrong(tag, 'Tag name is ambiguous');
+    if (problem === 'syntax') return wrong(tag, 'Syntax error in tag name');
+  }
+  let field = 0;
+  if (c.field !== null) {
+    field = /^[+-]?\d+$/.test(c.field.value) ? Number(c.field.value) : 0;
+    if (field <= 0) return wrong(c.field, 'Expected positive integer');
+  }
+  if (vxid) return checkVxid(c, tokens);
+  const test = checkTest(c, caseless);
+  if ('message' in test) return test;
+  return { kind: 'record', level, tags, prefix: c.prefix?.value.toLowerCase() ?? null, field, test };
+}
+
+function checkVxid(c: Comparison, tokens: readonly Token[]): CheckedQuery | QueryError {
+  // A filled-in selection ends far behind the tokens that were written.
+  const next = tokens[c.selectEnd] ?? (tokens.at(-1) as Token);
+  if (c.level !== null || c.prefix !== null || c.field !== null || c.tags.length > 1) {
+    return wrong(next, 'Unexpected taglist selection for vxid');
+  }
+  if (c.op === null || c.op.type !== 'cmp' || c.operand === null) {
+    return wrong(next, `Expected vxid operator got '${next.text}'`);
+  }
+  if (c.operand.value.includes('.')) {
+    const { from, to, text } = c.operand;
+    return { message: `Expected integer got '${text}'`, at: from, from, to, caret: true };
+  }
+  const value = parseIntegerOperand(c.operand.value);
+  if (Number.isNaN(value)) return wrong(c.operand, 'Integer parse error');
+  return { kind: 'vxid', op: c.op.text as NumberOp, value };
+}
+
+function checkTest(c: Comparison, caseless: boolean): Test | QueryError {
+  const { op, operand } = c;
+  if (op === null || operand === null) return { kind: 'any' };
+  if (op.type === 'cmp') {
+    const decimal = operand.value.includes('.');
+    const value = decimal ? parseDecimalOperand(operand.value) : parseIntegerOperand(operand.value);
+    if (Number.isNaN(value))
+      return wrong(operand, decimal ? 'Floating point parse error' : 'Integer parse error');
+    return { kind: 'number', op: op.text as NumberOp, value, decimal };
+  }
+  if (op.type === 're') {
+    const regex = compileRegex(operand.value, caseless);
+    if (regex instanceof RegExp) return { kind: 'regex', negate: op.text === '!~', regex };
+    const { from, to } = operand;
+    return {
+      message: `Regular expression error: ${regex.message}`,
+      at: from + regex.offset,
+      from,
+      to,
+      caret: true,
+    };
+  }
+  const value = caseless ? operand.value.toLowerCase() : operand.value;
+  return { kind: 'text', negate: op.type === 'ne', value, caseless };
+}
+
+function wrong(token: Token, message: string): QueryError {
+  return { message, at: token.from, from: token.from, to: token.to, caret: false };
+}

@@ -1,0 +1,295 @@
+// Gathers log records into transactions and transactions into groups, as the -g option names them. A
+// transaction begins with Begin and ends with End; Link and Begin records tie children to parents. A group
+// is complete when its root and all descendants are, and comes out root first, level by level.
+//
+// Awkward: children may end before their parent's Begin arrives (a parent is then kept empty until it comes),
+// restarts stay on their parent's level, and what never ends is closed by force: after `timeout` seconds, when
+// more than `limit` transactions are open, or by flush(). A VSL record then says why.
+
+import {
+  encodeRecord,
+  RECORD_HEAD,
+  recordSide,
+  recordSize,
+  recordText,
+  VXID_MASK,
+} from '../protocol/log-record.ts';
+import type { Grouping, LogTransaction } from '../protocol/messages.ts';
+import { Tag } from '../protocol/tables/tags.ts';
+
+export interface GrouperOptions {
+  grouping: Grouping;
+  /** Seconds that a transaction may stay open; 120 when absent. */
+  timeout?: number;
+  /** Transactions that may be open at a time; 1000 when absent. */
+  limit?: number;
+}
+
+/** Takes one complete group; the first transaction is its root. */
+export type GroupSink = (group: LogTransaction[]) => void;
+
+type Kind = LogTransaction['type'];
+const KINDS: Readonly<Record<string, Kind>> = { sess: 'session', req: 'request', bereq: 'bereq' };
+
+class Open {
+  readonly vxid: number;
+  readonly since: number;
+  kind: Kind | null = null;
+  reason = '';
+  begun = false;
+  complete = false;
+  side: 'c' | 'b' | '-' = '-';
+  parent: Open | null = null;
+  readonly children: Open[] = [];
+  bytes: Buffer = Buffer.allocUnsafe(1024);
+  length = 0;
+
+  constructor(vxid: number, since: number) {
+    this.vxid = vxid;
+    this.since = since;
+  }
+
+  append(src: Uint8Array, from: number, to: number): void {
+    const need = this.length + to - from;
+    if (need > this.bytes.length) {
+      const more = Buffer.allocUnsafe(Math.max(need, this.bytes.length * 2));
+      this.bytes.copy(more, 0, 0, this.length);
+      this.bytes = more;
+    }
+    this.bytes.set(from === 0 && to === src.length ? src : src.subarray(from, to), this.length);
+    this.length = need;
+  }
+
+  note(tag: number, text: string): void {
+    const record = encodeRecord(tag, this.vxid, this.side, text);
+    this.append(record, 0, record.length);
+  }
+}
+
+export class Grouper {
+  private readonly grouping: Grouping;
+  private readonly timeout: number;
+  private readonly limit: number;
+  private readonly sink: GroupSink;
+  private now = 0;
+  private readonly open = new Map<number, Open>();
+  /** Those not complete, oldest first. */
+  private readonly waiting = new Set<Open>();
+
+  constructor(options: GrouperOptions, sink: GroupSink) {
+    this.grouping = options.grouping;
+    this.timeout = options.timeout ?? 120;
+    this.limit = options.limit ?? 1000;
+    this.sink = sink;
+  }
+
+  /** Transactions held. */
+  get size(): number {
+    return this.open.size;
+  }
+
+  /** Takes records back to back; `now` in seconds, only compared with itself. */
+  push(b: Uint8Array, now: number): void {
+    this.now = now;
+    if (this.grouping === 'raw') {
+      this.pushRaw(b);
+      return;
+    }
+    for (let at = 0; at + RECORD_HEAD <= b.length; ) {
+      const size = recordSize(b, at);
+      if (at + size > b.length) return;
+      const vxid = idAt(b, at) & VXID_MASK;
+      if (vxid !== 0) this.record(b, at, at + size, vxid);
+      at += size;
+    }
+  }
+
+  /** Closes what has been open for too long. */
+  expire(now: number): void {
+    this.now = now;
+    for (const tx of this.waiting) {
+      if (now - tx.since < this.timeout) return;
+      this.force(tx, 'timeout');
+    }
+  }
+
+  /** Closes everything: the end of the log, or a new writer whose ids mean other transactions. */
+  flush(): void {
+    for (const tx of [...this.waiting]) if (this.waiting.has(tx)) this.force(tx, 'flush');
+    this.open.clear();
+    this.waiting.clear();
+  }
+
+  /** Drops everything without showing it. */
+  clear(): void {
+    this.open.clear();
+    this.waiting.clear();
+  }
+
+  private pushRaw(b: Uint8Array): void {
+    for (let at = 0; at + RECORD_HEAD <= b.length; ) {
+      const size = recordSize(b, at);
+      if (at + size > b.length) return;
+      const vxid = idAt(b, at) & VXID_MASK;
+      this.sink([{ level: 0, type: 'raw', reason: '', vxid, parent: 0, records: b.subarray(at, at + size) }]);
+      at += size;
+    }
+  }
+
+  private record(b: Uint8Array, at: number, end: number, vxid: number): void {
+    const tag = b[at + 3] as number;
+    let tx = this.open.get(vxid);
+    if (tx === undefined) {
+      if (tag !== Tag.Begin) return;
+      tx = this.add(vxid);
+    }
+    if (tag === Tag.Begin) this.begin(tx, b, at, end);
+    else {
+      // Nothing of a transaction counts before its own Begin.
+      if (!tx.begun) return;
+      tx.append(b, at, end);
+      if (tag === Tag.Link) this.link(tx, recordText(b, at));
+      else if (tag === Tag.End) {
+        if (!tx.complete && tx.kind === null) tx.note(Tag.VSL, 'vtx of unknown type marked complete');
+        this.finish(tx);
+      }
+    }
+    while (this.open.size > this.limit) {
+      const oldest = this.waiting.values().next().value;
+      if (oldest === undefined) break;
+      this.force(oldest, 'store overflow');
+    }
+  }
+
+  private add(vxid: number): Open {
+    const tx = new Open(vxid, this.now);
+    this.open.set(vxid, tx);
+    this.waiting.add(tx);
+    return tx;
+  }
+
+  private begin(tx: Open, b: Uint8Array, at: number, end: number): void {
+    tx.append(b, at, end);
+    const text = recordText(b, at);
+    if (tx.begun) {
+      tx.note(Tag.VSL, `duplicate begin (${tx.vxid}:Begin "${text}")`);
+      return;
+    }
+    tx.begun = true;
+    tx.side = recordSide(b, at);
+    const told = parseRelation(text);
+    if (typeof told === 'string') {
+      tx.note(Tag.VSL, `${told} (${tx.vxid}:Begin "${text}")`);
+      return;
+    }
+    tx.kind = told.kind;
+    tx.reason = told.reason;
+    if (this.grouping === 'vxid') {
+      tx.parent ??= null;
+      if (told.vxid === tx.vxid) tx.note(Tag.VSL, `link to self (${tx.vxid}:Begin "${text}")`);
+      return;
+    }
+    if (told.vxid === tx.vxid) tx.note(Tag.VSL, `link to self (${tx.vxid}:Begin "${text}")`);
+    else if (tx.parent !== null) {
+      if (tx.parent.vxid !== told.vxid) tx.note(Tag.VSL, `link mismatch (${tx.vxid}:Begin "${text}")`);
+    } else if (
+      told.vxid !== 0 &&
+      !(this.grouping === 'request' && told.kind === 'request' && told.reason === 'rxreq')
+    ) {
+      const parent = this.open.get(told.vxid) ?? this.add(told.vxid);
+      this.tie(parent, tx);
+    }
+  }
+
+  private link(tx: Open, text: string): void {
+    const told = parseRelation(text);
+    if (typeof told === 'string') {
+      tx.note(Tag.VSL, `${told} (${tx.vxid}:Link "${text}")`);
+      return;
+    }
+    if (this.grouping === 'vxid' || told.vxid === 0) return;
+    if (this.grouping === 'request' && told.kind === 'request' && told.reason === 'rxreq') return;
+    if (told.vxid === tx.vxid) {
+      tx.note(Tag.VSL, `link to self (${tx.vxid}:Link "${text}")`);
+      return;
+    }
+    const child = this.open.get(told.vxid) ?? this.add(told.vxid);
+    if (child.parent === tx) return;
+    if (child.parent !== null) {
+      tx.note(Tag.VSL, `duplicate link (${tx.vxid}:Link "${text}")`);
+      return;
+    }
+    if (child.kind === null) child.reason = told.reason;
+    this.tie(tx, child);
+  }
+
+  private tie(parent: Open, child: Open): void {
+    for (let up: Open | null = parent; up !== null; up = up.parent) if (up === child) return;
+    child.parent = parent;
+    parent.children.push(child);
+  }
+
+  private finish(tx: Open): void {
+    if (tx.complete) return;
+    tx.complete = true;
+    this.waiting.delete(tx);
+    let root = tx;
+    while (root.parent !== null) root = root.parent;
+    if (whole(root)) this.emit(root);
+  }
+
+  private force(tx: Open, why: string): void {
+    if (tx.begun) {
+      tx.note(Tag.VSL, why);
+      tx.note(Tag.End, 'synth');
+    }
+    this.finish(tx);
+  }
+
+  private emit(root: Open): void {
+    const group: LogTransaction[] = [];
+    const line: { tx: Open; level: number }[] = [{ tx: root, level: 1 }];
+    for (let i = 0; i < line.length; i++) {
+      const { tx, level } = line[i] as { tx: Open; level: number };
+      this.open.delete(tx.vxid);
+      if (tx.length > 0) {
+        group.push({
+          level,
+          type: tx.kind ?? 'unknown',
+          reason: tx.reason,
+          vxid: tx.vxid,
+          parent: tx.parent?.vxid ?? 0,
+          records: tx.bytes.subarray(0, tx.length),
+        });
+      }
+      for (const child of tx.children) {
+        line.push({ tx: child, level: child.reason === 'restart' ? level : level + 1 });
+      }
+    }
+    const top = root.kind;
+    if (group.length === 0 || (this.grouping === 'session' && top !== 'session')) return;
+    if (this.grouping === 'request' && top !== 'request') return;
+    this.sink(group);
+  }
+}
+
+function whole(tx: Open): boolean {
+  return tx.complete && tx.children.every(whole);
+}
+
+function idAt(b: Uint8Array, at: number): number {
+  return (
+    (b[at + 4] as number) |
+    ((b[at + 5] as number) << 8) |
+    ((b[at + 6] as number) << 16) |
+    ((b[at + 7] as number) << 24)
+  );
+}
+
+/** A Begin or Link text: type, id, reason. Or what is wrong with it. */
+function parseRelation(text: string): { kind: Kind; vxid: number; reason: string } | string {
+  const m = /^(\S+) (\d+) (\S+)/.exec(text);
+  if (m === null) return 'parse error';
+  const kind = KINDS[m[1] as string];
+  return kind === undefined ? 'unknown vxid type' : { kind, vxid: Number(m[2]), reason: m[3] as string };
+}

@@ -1,0 +1,61 @@
+// Numbers in records and in queries, as structured fields have them (RFC 8941 section 3.3): at most 15 digits,
+// or 12 before and 3 after a point; more decimals are cut off, not rounded. A record's number ends at the first
+// byte that does not belong to it, so "200 OK" and "3;q=1" count; an exponent or a sign "+" is no part of it.
+
+/** The operand of an integer comparison, with 0x and 0 prefixes; NaN when it is none. Empty is 0. */
+export function parseIntegerOperand(text: string): number {
+  if (text === '') return 0;
+  const m = /^([+-]?)(?:0[xX]([0-9a-fA-F]+)|0([0-7]*)|([1-9]\d*))$/.exec(text);
+  if (m === null) return Number.NaN;
+  const n =
+    m[2] !== undefined
+      ? Number.parseInt(m[2], 16)
+      : m[3] !== undefined
+        ? Number.parseInt(m[3] || '0', 8)
+        : Number(m[4]);
+  return m[1] === '-' ? -n : n;
+}
+
+/** The operand of a decimal comparison, in thousandths; NaN when it is none. */
+export function parseDecimalOperand(text: string): number {
+  const m = /^(-?)(\d{0,12})\.(\d*)$/.exec(text);
+  if (m === null || (m[2] === '' && m[3] === '')) return Number.NaN;
+  const n = Number(m[2]) * 1000 + Number((m[3] ?? '').slice(0, 3).padEnd(3, '0'));
+  return m[1] === '-' ? -n : n;
+}
+
+/** The number a record part starts with: whole, or in thousandths with `decimal`. NaN when there is none. */
+export function parseRecordNumber(b: Uint8Array, from: number, to: number, decimal: boolean): number {
+  let i = from;
+  while (i < to && isBlank(b[i] as number)) i++;
+  const negative = b[i] === 45 && i < to;
+  if (negative) i++;
+  let whole = 0;
+  let digits = 0;
+  for (; i < to && isDigit(b[i] as number); i++) {
+    whole = whole * 10 + (b[i] as number) - 48;
+    digits++;
+  }
+  let thousandths = 0;
+  let decimals = 0;
+  if (i < to && b[i] === 46) {
+    if (digits > 12) return Number.NaN;
+    let unit = 100;
+    for (i++; i < to && isDigit(b[i] as number); i++) {
+      thousandths += unit * ((b[i] as number) - 48);
+      unit = unit === 1 || unit === 0 ? 0 : unit / 10;
+      decimals++;
+    }
+  }
+  if (digits + decimals === 0 || digits > (decimal ? 12 : 15)) return Number.NaN;
+  const n = decimal ? whole * 1000 + thousandths : whole;
+  return negative ? -n : n;
+}
+
+export function isBlank(c: number): boolean {
+  return c === 32 || (c >= 9 && c <= 13);
+}
+
+function isDigit(c: number): boolean {
+  return c >= 48 && c <= 57;
+}

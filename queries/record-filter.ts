@@ -1,0 +1,98 @@
+// Which records of a transaction are shown: -i -I -x -X in the order given. The first option decides what
+// holds for records that none names: after an include nothing is shown, else everything. Expressions are
+// asked in order and the first that matches decides; the tag options decide the rest.
+
+import { RECORD_HEAD, recordSize, recordTag, recordText } from '../protocol/log-record.ts';
+import type { RecordFilter } from '../protocol/messages.ts';
+import { compileRegex } from './regex.ts';
+import { markTagList } from './tag-list.ts';
+
+/** Whether the record at `at` is shown. */
+export type RecordPredicate = (records: Uint8Array, at: number) => boolean;
+
+const LETTER = {
+  'include-tags': 'i',
+  'exclude-tags': 'x',
+  'include-regex': 'I',
+  'exclude-regex': 'X',
+} as const;
+
+/** The predicate, null when everything is shown; or a message as the field's tools print it. */
+export function compileRecordFilters(
+  filters: readonly RecordFilter[],
+  caseless: boolean,
+): { show: RecordPredicate | null } | { error: string } {
+  const first = filters[0];
+  if (first === undefined) return { show: null };
+  const shown = new Uint8Array(256).fill(first.kind.startsWith('include') ? 0 : 1);
+  const rules: { tags: Uint8Array; regex: RegExp; show: boolean }[] = [];
+  for (const f of filters) {
+    const letter = LETTER[f.kind];
+    const show = f.kind.startsWith('include');
+    if (!('regex' in f)) {
+      const problem = markTagList(f.tags, shown, show ? 1 : 0);
+      if (problem !== null) return { error: `-${letter}: ${problem}` };
+      continue;
+    }
+    const tags = new Uint8Array(256);
+    const problem = markTagList(f.tags, tags);
+    if (problem !== null) return { error: `-${letter}: ${problem}` };
+    const regex = compileRegex(f.regex, caseless);
+    if (!(regex instanceof RegExp)) {
+      return { error: `-${letter}: Regex error at position ${regex.offset} (${regex.message})` };
+    }
+    rules.push({ tags, regex, show });
+  }
+  return {
+    show: (records, at) => {
+      const tag = recordTag(records, at);
+      if (rules.length > 0) {
+        let text: string | null = null;
+        for (const rule of rules) {
+          if (rule.tags[tag] === 0) continue;
+          text ??= recordText(records, at);
+          if (rule.regex.test(text)) return rule.show;
+        }
+      }
+      return shown[tag] === 1;
+    },
+  };
+}
+
+/** The argument of -I and -X: [taglist:]regex. A colon preceded by nothing is an empty tag list. */
+export function splitRegexFilter(argument: string): { tags: string; regex: string } {
+  const colon = argument.indexOf(':');
+  return colon < 0
+    ? { tags: '*', regex: argument }
+    : { tags: argument.slice(0, colon), regex: argument.slice(colon + 1) };
+}
+
+/** The records that `show` lets through; the same array when it lets through all. */
+export function filterRecords(records: Uint8Array, show: RecordPredicate): Uint8Array {
+  const runs: Uint8Array[] = [];
+  let from = -1;
+  let kept = 0;
+  let at = 0;
+  for (; at + RECORD_HEAD <= records.length; ) {
+    if (show(records, at)) {
+      if (from < 0) from = at;
+    } else if (from >= 0) {
+      runs.push(records.subarray(from, at));
+      kept += at - from;
+      from = -1;
+    }
+    at += recordSize(records, at);
+  }
+  if (from === 0) return records;
+  if (from > 0) {
+    runs.push(records.subarray(from, at));
+    kept += at - from;
+  }
+  const out = new Uint8Array(kept);
+  let to = 0;
+  for (const run of runs) {
+    out.set(run, to);
+    to += run.length;
+  }
+  return out;
+}

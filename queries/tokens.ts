@@ -1,0 +1,119 @@
+// Cuts a query into tokens with a moo lexer. Blanks, comments and backslash-newline vanish; runs of newlines
+// become one `nl`, and none stands at the start or end. The first bad place is returned as an error: it wins
+// over everything that later passes could say, because the whole text is cut before any of it is read.
+//
+// Awkward: in a quoted string every backslash only protects the next character, so `"\d"` is `d`.
+
+import moo from 'moo';
+
+export type TokenType =
+  | 'word'
+  | 'string'
+  | 'vxid'
+  | 'and'
+  | 'or'
+  | 'not'
+  | 'eq'
+  | 'ne'
+  | 'cmp'
+  | 're'
+  | 'lp'
+  | 'rp'
+  | 'lb'
+  | 'rb'
+  | 'lc'
+  | 'rc'
+  | 'comma'
+  | 'colon'
+  | 'nl'
+  | 'eoi';
+
+export interface Token {
+  type: TokenType;
+  /** As written, quotes included. */
+  text: string;
+  /** What it means: quotes and escapes removed. */
+  value: string;
+  from: number;
+  /** Exclusive. */
+  to: number;
+  /** Place in the list of tokens. */
+  index: number;
+}
+
+/** A place in the query and what is wrong there. `caret`: the marker is a ^ at `at`, over the token's #. */
+export interface QueryError {
+  message: string;
+  /** Column from 0 that the message names. */
+  at: number;
+  from: number;
+  to: number;
+  caret: boolean;
+  /** Nothing but blanks and comments: there is no place to name. */
+  empty?: boolean;
+}
+
+const KEYWORDS = { vxid: 'vxid', and: 'and', or: 'or', not: 'not', eq: 'eq', ne: 'ne' };
+
+/** moo's types leave this method out. */
+type Cloneable = moo.Lexer & { clone(): moo.Lexer };
+
+/** Never used itself: each text gets a clone. */
+const LEXER = moo.compile({
+  blank: { match: /[ \t\r\v\f]+|\\\n/, lineBreaks: true },
+  comment: /#[^\n]*/,
+  nl: { match: '\n', lineBreaks: true },
+  word: { match: /[A-Za-z0-9+\-_.*]+/, type: moo.keywords(KEYWORDS) },
+  string: [/"(?:\\[^\n]|[^"\\\n])*"/, /'(?:\\[^\n]|[^'\\\n])*'/],
+  open: [/"(?:\\[^\n]|[^"\\\n])*\\?/, /'(?:\\[^\n]|[^'\\\n])*\\?/],
+  cmp: ['==', '!=', '<=', '>=', '<', '>'],
+  re: ['!~', '~'],
+  lp: '(',
+  rp: ')',
+  lb: '[',
+  rb: ']',
+  lc: '{',
+  rc: '}',
+  comma: ',',
+  colon: ':',
+  bad: moo.error,
+});
+
+/** The tokens, the last of them `eoi`; or what is wrong. */
+export function tokenize(text: string): Token[] | QueryError {
+  const lexer = (LEXER as Cloneable).clone().reset(text);
+  const tokens: Token[] = [];
+  let after = -1;
+  for (const t of lexer) {
+    const from = t.offset;
+    const type = t.type as string;
+    if (type === 'blank' || type === 'comment') continue;
+    if (type === 'bad') return syntaxError(from, from === after);
+    if (type === 'open') return at('Unterminated string', from + t.text.length, from, from + t.text.length);
+    after = from + t.text.length;
+    if (type === 'nl' && (tokens.length === 0 || tokens.at(-1)?.type === 'nl')) continue;
+    tokens.push({
+      type: type as TokenType,
+      text: t.text,
+      value: type === 'string' ? t.text.slice(1, -1).replace(/\\(.)/gs, '$1') : t.text,
+      from,
+      to: after,
+      index: tokens.length,
+    });
+  }
+  if (tokens.every((t) => t.type === 'nl')) {
+    return { message: '', at: 0, from: 0, to: 0, caret: false, empty: true };
+  }
+  const end = text.length;
+  tokens.push({ type: 'eoi', text: '', value: '', from: end, to: end, index: tokens.length });
+  return tokens;
+}
+
+/** A stray character right behind a token is marked differently from one that stands alone. */
+function syntaxError(from: number, attached: boolean): QueryError {
+  return { message: 'Syntax error', at: from, from, to: attached ? from : from + 1, caret: attached };
+}
+
+function at(message: string, where: number, from: number, to: number): QueryError {
+  return { message, at: where, from, to, caret: false };
+}
