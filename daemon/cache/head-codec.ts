@@ -84,6 +84,7 @@ export function readHead(from: ChunkBytes, start: number, into: HttpMessage): vo
     at += length + 2;
   }
   into.n = n;
+  into.lend(from, wire + protoLength + digits(status) + reasonLength + 4);
 }
 
 /** Where the wire bytes of the head at `start` are. */

@@ -3,7 +3,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { httpDate } from '../http1/date.ts';
-import { MSG_HEADER, MSG_PROTOCOL, MSG_REASON, MSG_STATUS } from '../http1/message.ts';
+import { MSG_PROTOCOL, MSG_REASON, MSG_STATUS } from '../http1/message.ts';
 import type { BusyObj } from './busyobj.ts';
 import { lifetime } from './ttl.ts';
 
@@ -13,7 +13,7 @@ export function logBeresp(bo: BusyObj): void {
   log.put(beresp.base + MSG_PROTOCOL, beresp.proto);
   log.put(beresp.base + MSG_STATUS, String(beresp.status));
   log.put(beresp.base + MSG_REASON, beresp.reason);
-  for (let i = 0; i < beresp.n; i++) log.put(beresp.base + MSG_HEADER, beresp.lines[i] as string);
+  beresp.logFields(log);
   beresp.log = log;
 }
 

@@ -59,7 +59,13 @@ export function writeStatusLine(buf: Buffer, at: number, status: number, reason:
 /** Writes all fields, each with its CRLF, without the blank line; returns the offset past them. */
 export function writeFields(buf: Buffer, at: number, msg: HttpMessage): number {
   let p = at;
-  for (let i = 0; i < msg.n; i++) {
+  let i = 0;
+  if (msg.raw !== null) {
+    for (let k = 0; k < msg.rawLines; k++) p += (msg.lines[k] as string).length + 2;
+    buf.set(msg.raw.subarray(msg.rawFrom, msg.rawFrom + p - at), at);
+    i = msg.rawLines;
+  }
+  for (; i < msg.n; i++) {
     p = writeText(buf, p, msg.lines[i] as string);
     buf[p++] = CR;
     buf[p++] = LF;

@@ -4,9 +4,10 @@
 // so that forwarding, logging and lookup need no re-assembly. Changes are logged as vsl(7) has them: a
 // set is a Header record, an unset is an Unset record. The message never parses or validates bytes.
 
-/** What a message needs of the transaction log: one text record. */
+/** What a message needs of the transaction log: records of text or of bytes. */
 export interface MessageLog {
   put(tag: number, text: string): void;
+  putBytes(tag: number, src: Uint8Array, start: number, end: number): void;
 }
 
 /** Offsets of the records of one message kind from its Method tag (tables/tags.ts keeps them in a row). */
@@ -34,6 +35,11 @@ export class HttpMessage {
   /** Tag id of this kind's Method record (ReqMethod, RespMethod, BereqMethod, BerespMethod, ObjMethod). */
   readonly base: number;
   log: MessageLog | null = null;
+  /** The bytes the first `rawLines` fields came from, one behind the other with CRLF from `rawFrom` on: logging
+   * and forwarding copy them instead of encoding the lines again. Whoever lends the bytes takes them back. */
+  raw: Uint8Array | null = null;
+  rawFrom = 0;
+  rawLines = 0;
 
   constructor(base: number) {
     this.base = base;
@@ -48,6 +54,30 @@ export class HttpMessage {
     this.reason = '';
     this.n = 0;
     this.log = null;
+    this.raw = null;
+    this.rawLines = 0;
+  }
+
+  /** Lends the bytes of all fields as they stand. */
+  lend(raw: Uint8Array, from: number): void {
+    this.raw = raw;
+    this.rawFrom = from;
+    this.rawLines = this.n;
+  }
+
+  /** Logs every field. */
+  logFields(log: MessageLog): void {
+    const tag = this.base + MSG_HEADER;
+    let i = 0;
+    if (this.raw !== null) {
+      let at = this.rawFrom;
+      for (; i < this.rawLines; i++) {
+        const end = at + (this.lines[i] as string).length;
+        log.putBytes(tag, this.raw, at, end);
+        at = end + 2;
+      }
+    }
+    for (; i < this.n; i++) log.put(tag, this.lines[i] as string);
   }
 
   /** Index of the first field named `key` (lower case) at or after `from`, or -1. */
@@ -118,6 +148,7 @@ export class HttpMessage {
     let kept = 0;
     for (let i = 0; i < this.n; i++) {
       if (this.keys[i] === key) {
+        if (i < this.rawLines) this.rawLines = i;
         if (this.log !== null) this.log.put(this.base + MSG_UNSET, this.lines[i] as string);
         continue;
       }
@@ -165,6 +196,8 @@ export class HttpMessage {
     this.status = other.status;
     this.reason = other.reason;
     this.n = other.n;
+    this.raw = null;
+    this.rawLines = 0;
     for (let i = 0; i < other.n; i++) {
       this.keys[i] = other.keys[i] as string;
       this.lines[i] = other.lines[i] as string;

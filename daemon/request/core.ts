@@ -18,6 +18,8 @@ export interface ProgramRef {
   readonly name: string;
   readonly program: VclProgram;
   refs: number;
+  /** Whether it may roll back a request, so that the original head must be kept. */
+  readonly rollsBack: boolean;
 }
 
 export interface Core {

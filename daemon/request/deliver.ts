@@ -62,9 +62,8 @@ export function logStatus(req: Request): void {
 }
 
 function logResponse(req: Request): void {
-  const { log, resp } = req;
   logStatus(req);
-  for (let i = 0; i < resp.n; i++) log.put(Tag.RespHeader, resp.lines[i] as string);
+  req.resp.logFields(req.log);
 }
 
 function statusText(status: number): string {

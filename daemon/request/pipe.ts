@@ -54,7 +54,7 @@ function makePipeBereq(bo: BusyObj, req: Request): void {
   log.put(Tag.BereqMethod, bereq.method);
   log.put(Tag.BereqURL, bereq.url);
   log.put(Tag.BereqProtocol, bereq.proto);
-  for (let i = 0; i < bereq.n; i++) log.put(Tag.BereqHeader, bereq.lines[i] as string);
+  bereq.logFields(log);
   bereq.log = log;
 }
 

@@ -10,7 +10,7 @@ import { FAIL, LOOKUP, PASS, PIPE, PURGE, RECV, RESTART, type Step, SYNTH } from
 
 export function recv(req: Request): Step {
   const { core, http, ctx } = req;
-  if (req.http0 === null && req.http.n >= 0) saveOriginal(req);
+  if (req.http0 === null) saveOriginal(req);
   ctx.now = req.tStart;
   req.canGzip = core.params.http_gzip_support !== 0 && acceptsGzip(http.getAll('accept-encoding'));
   const ret = runState(ctx.vcl, State.recv, ctx);
@@ -54,7 +54,7 @@ export function recv(req: Request): Step {
 
 /** Keeps what the client sent for rollback; only programs that can roll back pay for it. */
 function saveOriginal(req: Request): void {
-  if (!req.programUsesRollback) return;
+  if (req.programRef?.rollsBack !== true) return;
   req.http0 = new HttpMessage(req.http.base);
   req.http0.copyFrom(req.http);
 }

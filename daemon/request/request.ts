@@ -89,8 +89,6 @@ export class Request implements VclRequest {
   wokenByFailure = false;
   /** The client waits for 100 Continue before it sends its body. */
   expectContinue = false;
-  /** Whether the program may roll back, so that the original head must be kept. */
-  programUsesRollback = true;
   /** The pipe replaces the ordinary end of the transaction. */
   pipe = false;
 
@@ -165,7 +163,8 @@ export class Request implements VclRequest {
   }
 
   /** Opens the transaction for a head that parsed; TRANSPORT goes on from here. */
-  begin(head: HeadResult, _buf: Buffer, now: number): void {
+  begin(head: HeadResult, buf: Buffer, now: number): void {
+    if (this.http.n > 0) this.http.lend(buf, head.lineStart[1] as number);
     const { core, session, log } = this;
     this.tStart = now;
     this.headBytesIn = head.headEnd - head.headStart;

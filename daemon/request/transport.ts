@@ -8,10 +8,14 @@ import { refuseRequest } from './refuse.ts';
 import type { Request } from './request.ts';
 import { PARKED, RECV, type Step } from './steps.ts';
 
+const SLASH = 47;
+
 export function transport(req: Request): Step {
   const { core, session, http, log } = req;
   const framing = requestBody(http);
   if (framing.kind === 'error') return refuse(req, 400, 'Bad Request');
+  // An absolute target replaces the Host line: what was received is no longer what counts.
+  if (http.url.charCodeAt(0) !== SLASH) http.raw = null;
   const target = normaliseTarget(http);
   // A missing Host is the program's business (vcl_recv answers it); recv() sees to it that one is there.
   if (target !== null && target !== 'host-missing') {
@@ -46,7 +50,9 @@ export function logRequest(req: Request): void {
   log.put(Tag.ReqMethod, http.method);
   log.put(Tag.ReqURL, http.url);
   log.put(Tag.ReqProtocol, http.proto);
-  for (let i = 0; i < http.n; i++) log.put(Tag.ReqHeader, http.lines[i] as string);
+  http.logFields(log);
+  // The bytes are the session's read buffer: gone when this turn is over.
+  http.raw = null;
 }
 
 function refuse(req: Request, status: number, reason: string): Step {

@@ -70,6 +70,7 @@ export class ProgramTable {
       name: load.name,
       program,
       refs: 0,
+      rollsBack: /rollback/.test(compiled.source),
       backends: built.backends,
       state: load.state,
       discarded: false,
