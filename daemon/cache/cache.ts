@@ -104,6 +104,8 @@ export class Cache {
   private readonly defer: (run: () => void) => void;
   /** Scratch for the head of an object under a ban's test. */
   private readonly banHead = new HttpMessage(0);
+  /** Objects a lookup found banned. */
+  private readonly banned: Oc[] = [];
 
   constructor(o: CacheOptions) {
     this.counters = o.counters;
@@ -139,12 +141,22 @@ export class Cache {
    * waiting, and a matching busy one makes the caller wait. */
   lookup(q: LookupQuery, out: LookupResult): Lookup {
     out.clear();
-    const { rows } = this;
     const oh = this.index.find(q.key);
     if (oh === 0 || q.hashAlwaysMiss) {
       out.busy = this.newBusy(oh === 0 ? this.index.findOrAdd(q.key) : oh, null);
       return Lookup.MISS;
     }
+    const found = this.search(oh, q, out);
+    // Only now: the key must not go while it is being searched.
+    while (this.banned.length > 0) {
+      this.counters.bans_obj_killed++;
+      this.kill(this.banned.pop() as Oc);
+    }
+    return found;
+  }
+
+  private search(oh: Oh, q: LookupQuery, out: LookupResult): Lookup {
+    const { rows } = this;
     let busy = false;
     let stale: Oc = 0;
     let staleOrigin = Number.NEGATIVE_INFINITY;
@@ -160,8 +172,7 @@ export class Cache {
       const ttl = rows.getDouble(current, row.TTL);
       if (ttl <= 0) continue;
       if (rows.get(current, row.BAN) !== this.bans.current && this.isBanned(current, q.http, q.now)) {
-        this.counters.bans_obj_killed++;
-        this.kill(current);
+        this.banned.push(current);
         continue;
       }
       if ((meta & row.OF_HAS_VARY) !== 0 && !q.hashIgnoreVary) {

@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ChunkBytes } from '../../../daemon/cache/storage/slab.ts';
+import {
+  matchesKey,
+  matchesStored,
+  resolveVary,
+  storedNames,
+  unmatchable,
+  type VaryKey,
+  varyBytes,
+  writeVary,
+} from '../../../daemon/cache/vary.ts';
+import { HttpMessage } from '../../../daemon/http1/message.ts';
+
+function request(fields: [string, string][]): HttpMessage {
+  const msg = new HttpMessage(0);
+  for (const [name, value] of fields) msg.push(name.toLowerCase(), `${name}: ${value}`);
+  return msg;
+}
+
+function stored(key: VaryKey): ChunkBytes {
+  const memory = Buffer.alloc(varyBytes(key)) as Buffer as ChunkBytes;
+  writeVary(key, memory, 0);
+  return memory;
+}
+
+function key(vary: string, fields: [string, string][]): VaryKey {
+  return resolveVary(vary, request(fields)) as VaryKey;
+}
+
+describe('vary', () => {
+  it('resolves names in order, once each, in lower case', () => {
+    expect(key('Foo, , BAR,foo', [['Foo', '1']])).toEqual({ names: ['foo', 'bar'], values: ['1', null] });
+    expect(resolveVary(' , ', request([]))).toBeNull();
+    expect(resolveVary(null, request([]))).toBeNull();
+    expect(resolveVary('a b', request([]))).toBe('not a field name');
+    expect(resolveVary('x'.repeat(256), request([]))).toBe('name too long');
+  });
+
+  it('tells absent from empty, and one line from two', () => {
+    const absent = stored(key('A', []));
+    const empty = stored(key('A', [['A', '']]));
+    expect(matchesStored(absent, 0, request([]), false)).toBe(true);
+    expect(matchesStored(absent, 0, request([['A', '']]), false)).toBe(false);
+    expect(matchesStored(empty, 0, request([['A', '']]), false)).toBe(true);
+    expect(matchesStored(empty, 0, request([]), false)).toBe(false);
+    const one = stored(key('A', [['A', 'x']]));
+    expect(
+      matchesStored(
+        one,
+        0,
+        request([
+          ['A', 'x'],
+          ['A', 'y'],
+        ]),
+        false,
+      ),
+    ).toBe(false);
+    expect(matchesStored(one, 0, request([['A', ' x ']]), false)).toBe(true);
+  });
+
+  it('leaves Accept-Encoding out while gzip support is on', () => {
+    const zipped = key('Accept-Encoding, B', [
+      ['Accept-Encoding', 'gzip'],
+      ['B', '1'],
+    ]);
+    const plain = request([['B', '1']]);
+    for (const [support, same] of [
+      [true, true],
+      [false, false],
+    ] as const) {
+      expect(matchesStored(stored(zipped), 0, plain, support)).toBe(same);
+      expect(matchesKey(zipped, plain, support)).toBe(same);
+    }
+    expect(matchesStored(stored(zipped), 0, request([['B', '2']]), true)).toBe(false);
+  });
+
+  it('never matches a star, in any place, nor an illegal Vary', () => {
+    for (const star of [key('*', []), key('A, *', [['A', '1']]), unmatchable()]) {
+      for (const req of [request([['A', '1']]), request([]), request([['*', 'x']])]) {
+        expect(matchesStored(stored(star), 0, req, true)).toBe(false);
+        expect(matchesKey(star, req, true)).toBe(false);
+      }
+    }
+  });
+
+  it('answers the same from both forms', () => {
+    const field = fc.tuple(
+      fc.constantFrom('A', 'B', 'Accept-Encoding', 'b'),
+      fc.constantFrom('', 'x', 'y', 'xy'),
+    );
+    fc.assert(
+      fc.property(
+        fc.array(field),
+        fc.array(field),
+        fc.constantFrom('a', 'A, b', 'b,accept-encoding'),
+        (f, g, vary) => {
+          const made = key(vary, f);
+          const req = request(g);
+          const memory = stored(made);
+          expect(storedNames(memory, 0)).toEqual(made.names);
+          for (const support of [true, false]) {
+            expect(matchesStored(memory, 0, req, support)).toBe(matchesKey(made, req, support));
+          }
+        },
+      ),
+    );
+  });
+});
