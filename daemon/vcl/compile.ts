@@ -156,7 +156,9 @@ function claim(model: ProgramModel, name: string, span: Span, kind: 'backend' | 
       before.kind === kind
         ? `${KIND_NAMES[kind]} '${name}' redefined.`
         : `Symbol '${name}' has wrong type (${before.kind}), expected ${kind}`;
-    reporter.fail('redefined', message, span, undefined, [{ message: 'First definition:', span: before.span }]);
+    reporter.fail('redefined', message, span, undefined, [
+      { message: 'First definition:', span: before.span },
+    ]);
   }
 }
 
@@ -186,7 +188,7 @@ function importExtension(model: ProgramModel, d: Extract<Declaration, { k: 'impo
   const span = (d.as ?? d.module).span;
   const extension = model.extensions(d.module.text);
   if (extension === undefined) {
-    reporter.fail('import', `Could not find VMOD ${d.module.text}`, d.module.span);
+    return reporter.fail('import', `Could not find VMOD ${d.module.text}`, d.module.span);
   }
   if (d.from !== null) {
     reporter.fail('import', `Could not open VMOD ${d.module.text} from "${d.from}"`, d.span);
@@ -211,12 +213,17 @@ function checkSub(model: ProgramModel, d: Extract<Declaration, { k: 'sub' }>, us
   if (user && name.startsWith('vcl_') && !joinable) {
     reporter.fail('reserved', "The names 'vcl_*' are reserved for subroutines.", d.name.span);
   }
-  if (findVariableRoot(name)) reporter.fail('reserved', `Name '${name}' is taken by a variable.`, d.name.span);
+  if (findVariableRoot(name))
+    reporter.fail('reserved', `Name '${name}' is taken by a variable.`, d.name.span);
   const other = model.symbols.get(name);
   if (other !== undefined) {
-    reporter.fail('redefined', `Symbol '${name}' has wrong type (${other.kind}), expected sub`, d.name.span, undefined, [
-      { message: 'First definition:', span: other.span },
-    ]);
+    reporter.fail(
+      'redefined',
+      `Symbol '${name}' has wrong type (${other.kind}), expected sub`,
+      d.name.span,
+      undefined,
+      [{ message: 'First definition:', span: other.span }],
+    );
   }
   if (known !== undefined && !joinable) {
     reporter.fail('redefined', `Subroutine '${name}' redefined`, d.name.span, undefined, [
@@ -236,4 +243,3 @@ export function renderProgram(program: CompiledProgram): string {
   const files = program.files.map((f, i) => `//   ${i}: ${f.name}\n`).join('');
   return `// Generated program. Functions of (R, B, E, M, N): helpers, backends, extensions.\n// Files:\n${files}\n${program.source}`;
 }
-

@@ -169,9 +169,16 @@ export class VclContext {
   /** Scratch for extensions, per task. */
   priv: Map<object, unknown> | null = null;
 
+  /** std.timestamp(): the worker sets it to add a Timestamp record of its own bookkeeping. */
+  onTimestamp: ((label: string) => void) | null = null;
+
   constructor(host: VclHost, vcl: VclProgram, log: MessageLog) {
     this.host = host;
     this.vcl = vcl;
     this.log = log;
+  }
+
+  timestamp(label: string): void {
+    if (this.onTimestamp !== null) this.onTimestamp(label);
   }
 }

@@ -63,7 +63,7 @@ const NON_ASCII = /[^\x00-\x7f]/;
 
 /** Characters above ASCII as their UTF-8 bytes, one character each. */
 export function byteString(text: string): string {
-  return NON_ASCII.test(text) ? Buffer.from(text, 'utf8').latin1Slice() : text;
+  return NON_ASCII.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;
 }
 
 export function spanOf(from: Token, to: Token = from): Span {

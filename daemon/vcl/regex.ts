@@ -55,17 +55,22 @@ export class VclRegex {
     return this.match(s) === 1;
   }
 
-  /** The first match at or after an index, null for none, 'limit' when the limit was reached. */
-  exec(s: string, from = 0): RegexMatch | null | 'limit' {
+  /** The first match at or after an index (with `notEmpty` the first that is not empty), null for none, 'limit' when the limit was reached. */
+  exec(s: string, from = 0, notEmpty = false): RegexMatch | null | 'limit' {
     if (s.length <= this.#jsLimit && this.#jsCaptures) {
       const re = this.#js as RegExp;
       re.lastIndex = from;
       const m = re.exec(s);
       if (m === null) return null;
+      if (notEmpty && m[0] === '') return this.#boundedExec(s, from, true);
       const groups = this.#jsGroups.map((g) => m[g]);
       return { start: m.index, end: m.index + (m[0] as string).length, groups };
     }
-    const caps = this.#bounded.exec(s, from);
+    return this.#boundedExec(s, from, notEmpty);
+  }
+
+  #boundedExec(s: string, from: number, notEmpty: boolean): RegexMatch | null | 'limit' {
+    const caps = this.#bounded.exec(s, from, notEmpty);
     if (caps === null || caps === 'limit') return caps;
     const groups: (string | undefined)[] = [];
     for (let g = 0; g <= this.groupCount; g++) {

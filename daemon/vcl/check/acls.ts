@@ -20,7 +20,12 @@ export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl'
     else if (f.name === 'log') log = f.on;
     else if (f.name !== 'table') {
       const near = nearest(f.name, FLAGS);
-      reporter.error('acl', `Unknown ACL flag: '${f.name}'`, f.span, near === null ? undefined : `Did you mean '${near}'?`);
+      reporter.error(
+        'acl',
+        `Unknown ACL flag: '${f.name}'`,
+        f.span,
+        near === null ? undefined : `Did you mean '${near}'?`,
+      );
     }
   }
   const networks: string[] = [];
@@ -28,11 +33,20 @@ export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl'
     const literal = isIP(e.host) > 0;
     const addresses = literal ? [e.host] : model.resolveHost(e.host);
     if (addresses.length === 0 && !e.optional) {
-      reporter.error('acl', `DNS lookup(${e.host}): name not known`, e.span, 'Put the entry in parentheses to ignore it then.');
+      reporter.error(
+        'acl',
+        `DNS lookup(${e.host}): name not known`,
+        e.span,
+        'Put the entry in parentheses to ignore it then.',
+      );
     }
     const kinds = new Set(addresses.map((a) => isIP(a)));
     if (e.mask !== null && kinds.size > 1) {
-      reporter.error('acl', `'${e.host}' has IPv4 and IPv6 addresses: a mask fits only one of them`, e.mask.span);
+      reporter.error(
+        'acl',
+        `'${e.host}' has IPv4 and IPv6 addresses: a mask fits only one of them`,
+        e.mask.span,
+      );
       continue;
     }
     for (const a of addresses) {

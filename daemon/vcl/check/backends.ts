@@ -48,7 +48,8 @@ const PROBE_FIELDS: Readonly<Record<string, FieldRow<ProbeDecl>>> = {
   expected_response: {
     type: 'INT',
     put: (d, v: number) => {
-      if (v < 100 || v > 999) return 'Must specify .expected_response with exactly three digits (100 <= x <= 999)';
+      if (v < 100 || v > 999)
+        return 'Must specify .expected_response with exactly three digits (100 <= x <= 999)';
       d.expectedResponse = v;
     },
   },
@@ -84,7 +85,11 @@ export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend
 function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
   const { host, port } = splitHostPort(decl.host as string);
   if (port !== null && decl.port !== undefined) {
-    scope.model.reporter.error('backend', `Backend host '${decl.host}' names a port, and .port another`, span);
+    scope.model.reporter.error(
+      'backend',
+      `Backend host '${decl.host}' names a port, and .port another`,
+      span,
+    );
     return;
   }
   decl.host = host;
@@ -145,7 +150,8 @@ function readFields<T>(
     const row = Object.hasOwn(rows, f.name) ? rows[f.name] : undefined;
     if (row === undefined) {
       const near = nearest(f.name, Object.keys(rows));
-      const hint = near === null ? `Known fields: ${Object.keys(rows).join(', ')}.` : `Did you mean '.${near}'?`;
+      const hint =
+        near === null ? `Known fields: ${Object.keys(rows).join(', ')}.` : `Did you mean '.${near}'?`;
       reporter.error('field', `Unknown field: '${f.name}'`, f.nameSpan, hint);
       continue;
     }
@@ -179,7 +185,12 @@ function fieldValue(scope: Scope, f: Field, type: Type): unknown {
     const probes = [...symbols.values()].flatMap((s) => (s.kind === 'probe' ? [s.name] : []));
     const near = nearest(name, probes);
     const message = name === '' ? "Expected '{' or name of probe" : `Symbol not found: '${name}'`;
-    reporter.error('undefined', message, first?.span ?? f.nameSpan, near === null ? undefined : `Did you mean '${near}'?`);
+    reporter.error(
+      'undefined',
+      message,
+      first?.span ?? f.nameSpan,
+      near === null ? undefined : `Did you mean '${near}'?`,
+    );
     return undefined;
   }
   if (first === undefined) {

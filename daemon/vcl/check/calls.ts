@@ -1,9 +1,9 @@
 // Binds the arguments of a call to a signature: positions, names, defaults, what may be left out, ENUMs. Also
 // the functions that are part of the language (regsub, hash_data …) and the methods of STRING.
 
+import { placesToStates } from '../../../protocol/tables/variables.ts';
 import type { Arg, Expr } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
-import { placesToStates } from '../../../protocol/tables/variables.ts';
 import { asString, check, joined, type Scope, stringJs } from './conversions.ts';
 import { ALL_STATES, quote, stateMask } from './program.ts';
 import { type Param, parseSignature, type Signature } from './signature.ts';
@@ -23,9 +23,16 @@ export function bindCall(scope: Scope, e: CallExpr, statement = false): Typed {
 
 function bind(scope: Scope, e: CallExpr): Typed {
   if (e.callee.k === 'member') {
-    return method(scope, scope.infer(scope, e.callee.object, 'STRING'), e.callee.name.text, e.callee.name.span, e);
+    return method(
+      scope,
+      scope.infer(scope, e.callee.object, 'STRING'),
+      e.callee.name.text,
+      e.callee.name.span,
+      e,
+    );
   }
-  if (e.callee.k !== 'path') return scope.model.reporter.fail('syntax', 'This cannot be called', e.callee.span);
+  if (e.callee.k !== 'path')
+    return scope.model.reporter.fail('syntax', 'This cannot be called', e.callee.span);
   const target = resolveCallable(scope, e.callee);
   if (target.k === 'method') return method(scope, target.object, target.name, target.span, e);
   return callFunction(scope, target, e);
@@ -33,7 +40,8 @@ function bind(scope: Scope, e: CallExpr): Typed {
 
 function method(scope: Scope, object: Typed, name: string, nameSpan: Span, e: CallExpr): Typed {
   if (isString(object.type) && (name === 'lower' || name === 'upper')) {
-    if (e.args.length > 0) scope.model.reporter.fail('argument', "Expected ')'", (e.args[0] as Arg).value.span);
+    if (e.args.length > 0)
+      scope.model.reporter.fail('argument', "Expected ')'", (e.args[0] as Arg).value.span);
     const helper = scope.model.helper(name === 'lower' ? 'lowerCase' : 'upperCase');
     const s = asString(scope, object);
     const single = s.type === 'STRING' && s.nullable === true;
@@ -83,13 +91,20 @@ export function bindArgs(scope: Scope, sig: Signature, args: readonly Arg[], ope
       if (named) reporter.fail('argument', 'Argument without a name after one with a name', arg.value.span);
       index = position++;
       if (index >= sig.params.length) {
-        reporter.fail('argument', `Too many arguments: '${sig.name}' takes ${sig.params.length}`, arg.value.span);
+        reporter.fail(
+          'argument',
+          `Too many arguments: '${sig.name}' takes ${sig.params.length}`,
+          arg.value.span,
+        );
       }
     } else {
       named = true;
       index = sig.params.findIndex((p) => p.name === arg.name);
       if (index < 0) {
-        const near = nearest(arg.name, sig.params.map((p) => p.name));
+        const near = nearest(
+          arg.name,
+          sig.params.map((p) => p.name),
+        );
         reporter.fail(
           'argument',
           `Unknown argument '${arg.name}'`,

@@ -71,7 +71,7 @@ export function asString(scope: Scope, v: Typed): Typed {
     return scope.model.reporter.fail('type', `Cannot convert ${v.type} to STRING.`, v.span);
   }
   if (helper === '') return { type: 'STRING', js: v.js, span: v.span };
-  const ctx = helper === 'realString' ? 'ctx, ' : '';
+  const ctx = helper === 'realString' || helper === 'intString' ? 'ctx, ' : '';
   const out: Typed = { type: 'STRING', js: `${scope.model.helper(helper)}(${ctx}${v.js})`, span: v.span };
   if (NULLABLE_STRING.has(v.type)) out.nullable = true;
   return out;
@@ -82,7 +82,11 @@ export function joined(scope: Scope, v: Typed): string {
   const s = asString(scope, v);
   const parts = s.type === 'STRINGS' ? (s.strands ?? []) : [s];
   const js = parts.map((p) =>
-    p.literal !== undefined ? quote(p.literal) : p.nullable === true ? `${scope.model.helper('str')}(${p.js})` : p.js,
+    p.literal !== undefined
+      ? quote(p.literal)
+      : p.nullable === true
+        ? `${scope.model.helper('str')}(${p.js})`
+        : p.js,
   );
   if (js.length === 0) return '""';
   return js.length === 1 ? (js[0] as string) : `(${js.join(' + ')})`;
@@ -93,7 +97,6 @@ export function stringJs(scope: Scope, v: Typed): string {
   const s = asString(scope, v);
   return s.type === 'STRINGS' ? joined(scope, s) : s.js;
 }
-
 
 export function regexLiteral(scope: Scope, pattern: string, span: Span): Typed {
   try {
@@ -107,5 +110,9 @@ export function regexLiteral(scope: Scope, pattern: string, span: Span): Typed {
       `At position ${err.position + 1} of the expression.`,
     );
   }
-  return { type: 'REGEX', js: scope.model.hoist('re', `${scope.model.helper('regex')}(${quote(pattern)})`), span };
+  return {
+    type: 'REGEX',
+    js: scope.model.hoist('re', `${scope.model.helper('regex')}(${quote(pattern)})`),
+    span,
+  };
 }

@@ -11,7 +11,15 @@ import { bindCall } from './calls.ts';
 import { asString, check, joined, regexLiteral, type Scope, stringJs } from './conversions.ts';
 import { quote } from './program.ts';
 import { resolvePath } from './symbols.ts';
-import { arithmetic, BYTE_UNITS, COMPARABLE, DURATION_UNITS, isString, type Type, type Typed } from './types.ts';
+import {
+  arithmetic,
+  BYTE_UNITS,
+  COMPARABLE,
+  DURATION_UNITS,
+  isString,
+  type Type,
+  type Typed,
+} from './types.ts';
 
 export function infer(scope: Scope, e: Expr, want: Type): Typed {
   switch (e.k) {
@@ -202,7 +210,11 @@ function matching(scope: Scope, e: Extract<Expr, { k: 'binary' }>): Typed {
   const not = e.op === '!~' ? '!' : '';
   if (left.type === 'IP') {
     const acl = check(scope, e.right, 'ACL');
-    return { type: 'BOOL', js: `${not}${model.helper('aclMatch')}(ctx, ${acl.js}, ${left.js})`, span: e.span };
+    return {
+      type: 'BOOL',
+      js: `${not}${model.helper('aclMatch')}(ctx, ${acl.js}, ${left.js})`,
+      span: e.span,
+    };
   }
   if (isString(left.type)) {
     const re = check(scope, e.right, 'REGEX');
@@ -232,6 +244,10 @@ function comparison(scope: Scope, e: Extract<Expr, { k: 'binary' }>): Typed {
       // Two single strings: unset equals nothing but unset. Longer lists compare as their text.
       const l = plain ? stringJs(scope, left) : joined(scope, left);
       const r = plain ? stringJs(scope, right) : joined(scope, right);
+      if (plain && left.literal === undefined && right.literal === undefined) {
+        const not = e.op === '!=' ? '!' : '';
+        return { type: 'BOOL', js: `${not}${model.helper('sameString')}(${l}, ${r})`, span: e.span };
+      }
       return { type: 'BOOL', js: `(${l} ${e.op}= ${r})`, span: e.span };
     }
     const call = `${model.helper('compareStrings')}(${stringJs(scope, left)}, ${stringJs(scope, right)})`;
@@ -242,7 +258,9 @@ function comparison(scope: Scope, e: Extract<Expr, { k: 'binary' }>): Typed {
       'type',
       `Comparison of different types: ${shown(left)} '${e.op}' ${shown(right)}`,
       e.opSpan,
-      isString(left.type) !== isString(right.type) ? 'std has conversions: std.integer(), std.real() and others.' : undefined,
+      isString(left.type) !== isString(right.type)
+        ? 'std has conversions: std.integer(), std.real() and others.'
+        : undefined,
     );
   }
   const kind = COMPARABLE[left.type];

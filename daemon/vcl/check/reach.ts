@@ -55,7 +55,9 @@ function findRecursion(model: ProgramModel): void {
     for (const c of sub.calls) {
       const at = open.findIndex((o) => o.name === c.name);
       if (at >= 0) {
-        const notes = open.slice(at + 1).map((o) => ({ message: `...called from '${o.name}'`, span: o.span }));
+        const notes = open
+          .slice(at + 1)
+          .map((o) => ({ message: `...called from '${o.name}'`, span: o.span }));
         model.reporter.error('recursion', `Subroutine '${c.name}' recurses`, c.span, undefined, notes);
         continue;
       }

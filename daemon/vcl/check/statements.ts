@@ -8,7 +8,15 @@ import { bindArgs, bindCall } from './calls.ts';
 import { asString, check, joined, type Scope, stringJs } from './conversions.ts';
 import { quote, type SubInfo, stateMask } from './program.ts';
 import { parseSignature } from './signature.ts';
-import { fieldName, findVariable, helperName, messageJs, notFound, noteUse, readVariable } from './symbols.ts';
+import {
+  fieldName,
+  findVariable,
+  helperName,
+  messageJs,
+  noteUse,
+  notFound,
+  readVariable,
+} from './symbols.ts';
 import { assignable } from './types.ts';
 
 const INIT_ONLY = stateMask(['init']);
@@ -24,8 +32,18 @@ export function checkBlock(scope: Scope, block: Block, indent: string): void {
   }
 }
 
+/** Helpers that may fail the task and still give a value; so may every extension. */
+const MAY_FAIL = /\b(?:fn_\d+|make_\d+|intString|realString|set_\w+_status|set_\w+_do_\w+)\(/;
+const FAIL = RETURNS.findIndex((r) => r.name === 'fail');
+
 function emit(sub: SubInfo, indent: string, text: string, span: Span | null): void {
   sub.lines.push({ text: indent + text, span });
+}
+
+/** A statement, and the way out when it failed. */
+function emitChecked(sub: SubInfo, indent: string, text: string, span: Span): void {
+  emit(sub, indent, text, span);
+  if (MAY_FAIL.test(text)) emit(sub, indent, `if (ctx.failure !== null) return ${FAIL};`, span);
 }
 
 function statement(scope: Scope, s: Statement, indent: string): void {
@@ -62,7 +80,7 @@ function statement(scope: Scope, s: Statement, indent: string): void {
       if (v.type !== 'VOID' && s.call.callee.k === 'path' && s.call.callee.parts.length === 1) {
         model.reporter.fail('syntax', 'Symbol cannot be used here: its result is not used', s.call.span);
       }
-      emit(sub, indent, `${v.js};`, s.span);
+      emitChecked(sub, indent, `${v.js};`, s.span);
       return;
     }
   }
@@ -83,10 +101,11 @@ function setStatement(scope: Scope, s: Extract<Statement, { k: 'set' }>, indent:
     const value = stringJs(scope, check(scope, s.value, 'STRING'));
     const helper = model.helper(s.op === '=' ? 'setHeader' : 'addHeader');
     const name = fieldName(model, v);
-    emit(sub, indent, `${helper}(${messageJs(model, v.row)}, ${quote(name)}, ${value});`, s.span);
+    emitChecked(sub, indent, `${helper}(${messageJs(model, v.row)}, ${quote(name)}, ${value});`, s.span);
     return;
   }
-  if (type === 'BODY') return bodyStatement(scope, s, helperName(s.op === '=' ? 'set' : 'add', v.row), indent);
+  if (type === 'BODY')
+    return bodyStatement(scope, s, helperName(s.op === '=' ? 'set' : 'add', v.row), indent);
   const value = check(scope, s.value, want);
   let js = want === 'STRING' ? stringJs(scope, value) : value.js;
   if (s.op !== '=') {
@@ -96,7 +115,7 @@ function setStatement(scope: Scope, s: Extract<Statement, { k: 'set' }>, indent:
       js = `${model.helper(type === 'INT' ? 'intDivide' : 'realDivide')}(${old}, ${js})`;
     } else js = `${old} ${s.op.charAt(0)} ${js}`;
   }
-  emit(sub, indent, `${model.helper(helperName('set', v.row))}(ctx, ${js});`, s.span);
+  emitChecked(sub, indent, `${model.helper(helperName('set', v.row))}(ctx, ${js});`, s.span);
 }
 
 function bodyStatement(
@@ -110,13 +129,14 @@ function bodyStatement(
     raw.type === 'BLOB'
       ? `${scope.model.helper('blobText')}(${raw.js})`
       : joined(scope, asString(scope, raw));
-  emit(scope.sub, indent, `${scope.model.helper(helper)}(ctx, ${js});`, s.span);
+  emitChecked(scope.sub, indent, `${scope.model.helper(helper)}(ctx, ${js});`, s.span);
 }
 
 function callStatement(scope: Scope, s: Extract<Statement, { k: 'call' }>, indent: string): void {
   const { model, sub } = scope;
   const name = s.target.parts.map((p) => p.text).join('.');
-  const variable = s.target.parts.length > 1 || !model.declared.has(name) ? findVariable(scope, s.target) : null;
+  const variable =
+    s.target.parts.length > 1 || !model.declared.has(name) ? findVariable(scope, s.target) : null;
   if (variable !== null) {
     const v = readVariable(scope, variable, s.target.span, 'SUB');
     model.reporter.fail('type', `Expression has type ${v.type}, expected SUB`, s.target.span);
@@ -158,7 +178,10 @@ function returnStatement(scope: Scope, s: Extract<Statement, { k: 'return' }>, i
   const code = RETURNS.findIndex((r) => r.name === name && name !== '');
   const row = RETURNS[code];
   if (row === undefined) {
-    const near = nearest(name, RETURNS.map((r) => r.name));
+    const near = nearest(
+      name,
+      RETURNS.map((r) => r.name),
+    );
     return reporter.fail(
       'return',
       `Expected return action name, not '${name}'`,
@@ -181,6 +204,7 @@ function returnStatement(scope: Scope, s: Extract<Statement, { k: 'return' }>, i
   if (s.args === null && row.args !== 'none' && row.args !== 'status' && row.args !== 'label') {
     if (row.args === 'optional-status') return takes('returnError', 'VOID error([INT], [STRING])');
     if (row.args === 'optional-duration') return takes('returnPass', 'VOID pass([DURATION])');
+    if (name === 'fail') return takes('returnFail', 'VOID fail([STRING])');
     emit(sub, indent, `return ${code};`, s.span);
     return;
   }
@@ -239,7 +263,13 @@ function ifStatement(scope: Scope, s: Extract<Statement, { k: 'if' }>, indent: s
       emit(sub, at, '} else {', null);
       depth++;
     }
-    emit(sub, indent + '  '.repeat(depth), `if (${cond}) {`, b.cond.span);
+    const inner = indent + '  '.repeat(depth);
+    if (MAY_FAIL.test(cond)) {
+      emit(sub, inner, `const c${sub.lines.length} = ${cond};`, b.cond.span);
+      const name = `c${sub.lines.length - 1}`;
+      emit(sub, inner, `if (ctx.failure !== null) return ${FAIL};`, b.cond.span);
+      emit(sub, inner, `if (${name}) {`, b.cond.span);
+    } else emit(sub, inner, `if (${cond}) {`, b.cond.span);
     checkBlock(scope, b.body, `${indent}${'  '.repeat(depth + 1)}`);
   });
   if (s.otherwise !== null) {
@@ -302,5 +332,5 @@ function newStatement(scope: Scope, s: Extract<Statement, { k: 'new' }>, indent:
   });
   model.declare(`let ${js} = null;`);
   const make = model.hoist('make', `N(${quote(sym.extension.name)}, ${quote(type.text)})`);
-  emit(sub, indent, `${js} = ${make}(${['ctx', quote(name), ...args].join(', ')});`, s.span);
+  emitChecked(sub, indent, `${js} = ${make}(${['ctx', quote(name), ...args].join(', ')});`, s.span);
 }

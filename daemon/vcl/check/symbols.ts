@@ -5,7 +5,7 @@ import { placesToStates, VARIABLES, type VariableRow } from '../../../protocol/t
 import type { PathExpr } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
 import type { Scope } from './conversions.ts';
-import { type ProgramModel, quote, stateMask, type Sym } from './program.ts';
+import { type ProgramModel, quote, type Sym, stateMask } from './program.ts';
 import type { Type, Typed } from './types.ts';
 
 /** Functions of the language itself, by name; `ctx` is their first argument. */
@@ -23,7 +23,9 @@ for (const row of VARIABLES as readonly VariableRow[]) {
   BY_NAME.set(row.name, [...(BY_NAME.get(row.name) ?? []), row]);
 }
 const HEADER_OWNERS = new Set(
-  (VARIABLES as readonly VariableRow[]).flatMap((r) => (r.name.endsWith('.http.*') ? [r.name.slice(0, -7)] : [])),
+  (VARIABLES as readonly VariableRow[]).flatMap((r) =>
+    r.name.endsWith('.http.*') ? [r.name.slice(0, -7)] : [],
+  ),
 );
 
 const ROOTS = new Set((VARIABLES as readonly VariableRow[]).map((r) => r.name.split('.')[0]));
@@ -79,7 +81,8 @@ export function findVariable(scope: Scope, path: PathExpr): VariableRef | null {
 /** Notes that a sub reads, sets or unsets a variable, for the check of its states. */
 export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'unset', span: Span): void {
   const states = placesToStates(v.row[how]);
-  const verb = how === 'read' ? 'Not available in' : how === 'write' ? 'Cannot be set from' : 'Cannot be unset from';
+  const verb =
+    how === 'read' ? 'Not available in' : how === 'write' ? 'Cannot be set from' : 'Cannot be unset from';
   if (states.length === 0) {
     const what = how === 'read' ? 'read' : how === 'write' ? 'set' : 'unset';
     scope.model.reporter.fail(
@@ -154,7 +157,12 @@ export function resolvePath(scope: Scope, path: PathExpr, want: Type): Resolved 
   }
   const variable = findVariable(scope, path);
   if (variable !== null) {
-    const value = readVariable(scope, variable, path.span, variable.taken < path.parts.length ? 'VOID' : want);
+    const value = readVariable(
+      scope,
+      variable,
+      path.span,
+      variable.taken < path.parts.length ? 'VOID' : want,
+    );
     const rest = path.parts[variable.taken];
     return rest === undefined
       ? { k: 'value', value }
@@ -172,7 +180,9 @@ export function resolvePath(scope: Scope, path: PathExpr, want: Type): Resolved 
   if (sym.kind === 'vmod' || sym.kind === 'object') {
     const member = path.parts[1]?.text ?? '';
     const known =
-      sym.kind === 'vmod' ? sym.extension.functions[member] !== undefined : sym.object.methods[member] !== undefined;
+      sym.kind === 'vmod'
+        ? sym.extension.functions[member] !== undefined
+        : sym.object.methods[member] !== undefined;
     if (known) return { k: 'function' };
     return { k: 'value', value: notFound(scope, path) };
   }
@@ -224,7 +234,11 @@ export function backendJs(model: ProgramModel, name: string): string {
   return model.hoist('be', `B(${quote(name)})`);
 }
 
-const DECLARED_TYPES: Partial<Record<Type, 'backend' | 'acl' | 'sub'>> = { BACKEND: 'backend', ACL: 'acl', SUB: 'sub' };
+const DECLARED_TYPES: Partial<Record<Type, 'backend' | 'acl' | 'sub'>> = {
+  BACKEND: 'backend',
+  ACL: 'acl',
+  SUB: 'sub',
+};
 
 /** A name without a symbol yet: perhaps one that is declared further down. */
 function forward(scope: Scope, path: PathExpr, want: Type): Typed {
@@ -249,7 +263,10 @@ function forward(scope: Scope, path: PathExpr, want: Type): Typed {
     }
     const kind = DECLARED_TYPES[want];
     if (kind !== undefined) {
-      const near = nearest(name, [...model.declared].flatMap(([n, k]) => (k === kind ? [n] : [])));
+      const near = nearest(
+        name,
+        [...model.declared].flatMap(([n, k]) => (k === kind ? [n] : [])),
+      );
       return model.reporter.fail(
         'undefined',
         `Undefined ${kind} '${name}'`,

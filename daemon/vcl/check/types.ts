@@ -113,7 +113,11 @@ const ARITHMETIC: readonly (readonly [Type, string, Type, Type, string?])[] = [
 
 const ARITHMETIC_INDEX = new Map(ARITHMETIC.map((r) => [`${r[0]} ${r[1]} ${r[2]}`, r]));
 
-export function arithmetic(left: Type, op: string, right: Type): { type: Type; helper: string | null } | null {
+export function arithmetic(
+  left: Type,
+  op: string,
+  right: Type,
+): { type: Type; helper: string | null } | null {
   const row = ARITHMETIC_INDEX.get(`${left} ${op} ${right}`);
   return row === undefined ? null : { type: row[3], helper: row[4] ?? null };
 }

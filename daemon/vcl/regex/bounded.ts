@@ -2,7 +2,7 @@
 // failed once is never tried again, so the time is linear in the subject; with them, and for lookaround, a step
 // limit ends the search with an error, as the field's match limit does. No recursion, no exceptions.
 
-import { fixedLength, type ByteSet, type Node, type ParsedRegex, RegexError } from './ast.ts';
+import { type ByteSet, fixedLength, type Node, type ParsedRegex, RegexError } from './ast.ts';
 
 /** Steps of one search; about twenty milliseconds. */
 export const STEP_LIMIT = 1_000_000;
@@ -158,6 +158,8 @@ function subProgram(n: Node, slots: { next: number }): Program {
 /** State of one search, shared with its sub-searches. */
 interface Search {
   steps: number;
+  /** A whole match that ends here does not count; -1 is none such. */
+  notEmpty: number;
   caps: Int32Array;
 }
 
@@ -175,16 +177,17 @@ export class BoundedMatcher {
     this.#size = slots.next;
   }
 
-  /** Searches from an index. The result holds start and end of every group, -1 for one that took no part. */
-  exec(s: string, from: number): Found {
-    const search: Search = { steps: 0, caps: new Int32Array(this.#size).fill(-1) };
+  /** Searches from an index; `notEmpty` leaves empty matches out. The result holds start and end of every group, -1 for one that took no part. */
+  exec(s: string, from: number, notEmpty = false): Found {
+    const search: Search = { steps: 0, notEmpty: -1, caps: new Int32Array(this.#size).fill(-1) };
     const bits = this.#program.code.length * (s.length - from + 1);
     if (this.#memo && bits > MAX_MEMORY) return 'limit';
     const visited = this.#memo ? new Uint32Array((bits >> 5) + 1) : null;
     for (let start = from; start <= s.length; start++) {
       search.caps.fill(-1);
       search.caps[0] = start;
-      const end = run(this.#program, s, start, from, search, visited);
+      if (notEmpty) search.notEmpty = start;
+      const end = run(this.#program, s, start, from, search, visited, this.#program);
       if (end === -2) return 'limit';
       if (end >= 0) {
         search.caps[1] = end;
@@ -203,6 +206,7 @@ function run(
   base: number,
   search: Search,
   visited: Uint32Array | null,
+  root: Program | null,
 ): number {
   const { code } = program;
   const caps = search.caps;
@@ -268,30 +272,45 @@ function run(
         case LOOK: {
           const at = i.behind < 0 ? pos : pos - i.behind;
           const before = caps.slice();
-          const end = at < 0 ? -1 : run(i.sub as Program, s, at, at, search, fresh(visited, i.sub as Program, s, at));
+          const end =
+            at < 0
+              ? -1
+              : run(i.sub as Program, s, at, at, search, fresh(visited, i.sub as Program, s, at), null);
           if (end === -2) return -2;
           const hit = end >= 0 && (i.behind < 0 || end === pos);
           ok = hit !== (i.y === 1);
           if (!ok || i.y === 1) caps.set(before);
-          else for (let k = 0; k < caps.length; k++) if (caps[k] !== before[k]) stack.push(-1 - k, before[k] as number);
+          else
+            for (let k = 0; k < caps.length; k++)
+              if (caps[k] !== before[k]) stack.push(-1 - k, before[k] as number);
           if (ok) pc++;
           break;
         }
         case ATOMIC: {
           const before = caps.slice();
-          const end = run(i.sub as Program, s, pos, pos, search, fresh(visited, i.sub as Program, s, pos));
+          const end = run(
+            i.sub as Program,
+            s,
+            pos,
+            pos,
+            search,
+            fresh(visited, i.sub as Program, s, pos),
+            null,
+          );
           if (end === -2) return -2;
           ok = end >= 0;
           if (!ok) caps.set(before);
           else {
-            for (let k = 0; k < caps.length; k++) if (caps[k] !== before[k]) stack.push(-1 - k, before[k] as number);
+            for (let k = 0; k < caps.length; k++)
+              if (caps[k] !== before[k]) stack.push(-1 - k, before[k] as number);
             pos = end;
             pc++;
           }
           break;
         }
         default:
-          return pos;
+          if (pos !== search.notEmpty || root !== program) return pos;
+          ok = false;
       }
       if (!ok) break;
     }

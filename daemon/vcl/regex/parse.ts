@@ -21,7 +21,8 @@ function setOf(test: (c: number) => boolean): ByteSet {
   return s;
 }
 
-const between = (c: number, lo: string, hi: string): boolean => c >= lo.charCodeAt(0) && c <= hi.charCodeAt(0);
+const between = (c: number, lo: string, hi: string): boolean =>
+  c >= lo.charCodeAt(0) && c <= hi.charCodeAt(0);
 const isDigit = (c: number): boolean => between(c, '0', '9');
 const isUpper = (c: number): boolean => between(c, 'A', 'Z');
 const isLower = (c: number): boolean => between(c, 'a', 'z');
@@ -159,7 +160,9 @@ class RegexParser {
   }
 
   #flags(flags: Flags, text: string): Flags {
-    const out = text.startsWith('^') ? { i: false, m: false, s: false, x: false, ungreedy: false } : { ...flags };
+    const out = text.startsWith('^')
+      ? { i: false, m: false, s: false, x: false, ungreedy: false }
+      : { ...flags };
     let on = true;
     for (const c of text) {
       if (c === '-') on = false;
@@ -198,7 +201,8 @@ class RegexParser {
       else if (this.#eat('?')) mode = flags.ungreedy ? 'greedy' : 'lazy';
       node = { t: 'repeat', item: node, min, max, mode };
       const next = this.#p[this.#i];
-      if (next === '*' || next === '+' || next === '?') this.#fail('quantifier does not follow a repeatable item');
+      if (next === '*' || next === '+' || next === '?')
+        this.#fail('quantifier does not follow a repeatable item');
     }
   }
 
@@ -309,7 +313,13 @@ class RegexParser {
 
   #escape(flags: Flags, at: number): Node {
     const c = this.#p.charAt(this.#i++);
-    const assertions: Record<string, Assertion> = { b: 'word', B: 'not-word', A: 'start', z: 'end', Z: 'end-newline' };
+    const assertions: Record<string, Assertion> = {
+      b: 'word',
+      B: 'not-word',
+      A: 'start',
+      z: 'end',
+      Z: 'end-newline',
+    };
     if (c === '') this.#fail('\\ at end of pattern', at);
     const kind = assertions[c];
     if (kind !== undefined) return { t: 'assert', kind };
@@ -376,7 +386,8 @@ class RegexParser {
     }
     if (c === 'c') {
       const code = this.#p.charCodeAt(this.#i++);
-      if (Number.isNaN(code) || code > 126) this.#fail('\\c must be followed by a printable ASCII character', at);
+      if (Number.isNaN(code) || code > 126)
+        this.#fail('\\c must be followed by a printable ASCII character', at);
       return (isLower(code) ? code - 32 : code) ^ 64;
     }
     if (c === '0') {
@@ -403,7 +414,8 @@ class RegexParser {
         if (posix[1] !== ':') this.#fail('POSIX collating elements are not supported', from);
         if (test === undefined) this.#fail('unknown POSIX class name', from);
         const folded = flags.i && (posix[3] === 'upper' || posix[3] === 'lower') ? POSIX.alpha : test;
-        for (let b = 0; b < 256; b++) if ((folded as (c: number) => boolean)(b) !== (posix[2] === '^')) set[b] = 1;
+        for (let b = 0; b < 256; b++)
+          if ((folded as (c: number) => boolean)(b) !== (posix[2] === '^')) set[b] = 1;
         this.#i += posix[0].length;
         continue;
       }

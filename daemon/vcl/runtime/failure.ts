@@ -1,5 +1,9 @@
-// A failure of the config program at run time. Helpers throw it; runState turns it into the return code
-// `fail` and a VCL_Error record. It never leaves the runtime.
+// A failure of the config program at run time. Two kinds, both end in the return code `fail` and a VCL_Error
+// record, and neither leaves the runtime: `softFail` records the failure and lets the statement finish with a
+// default value, as the field's conversions do; VclFailure is thrown where there is no value to go on with.
+
+import { Tag } from '../../../protocol/tables/tags.ts';
+import type { VclContext } from '../context.ts';
 
 export class VclFailure extends Error {
   /** Whether the log names the VCL line: for failures whose text the field does not prescribe. */
@@ -14,4 +18,10 @@ export class VclFailure extends Error {
 
 export function vclFail(message: string): never {
   throw new VclFailure(message);
+}
+
+/** Logs a failure and marks the task; generated code returns `fail` after the statement. */
+export function softFail(ctx: VclContext, message: string): void {
+  ctx.log.put(Tag.VCL_Error, message);
+  if (ctx.failure === null) ctx.failure = message;
 }

@@ -1,0 +1,79 @@
+// std functions that log, and that look at or steer the task.
+
+import { Tag } from '../../../protocol/tables/tags.ts';
+import type { HttpMessage } from '../../http1/message.ts';
+import type { Director, VclContext } from '../../vcl/context.ts';
+import { softFail } from '../../vcl/runtime/failure.ts';
+import type { VclIp } from '../../vcl/runtime/ip.ts';
+import type { ExtensionFunction } from '../extension.ts';
+
+/** Key of the last ban's error in the scratch of a task. */
+const BAN_ERROR = Object.freeze({});
+
+function scratch(ctx: VclContext): Map<object, unknown> {
+  ctx.priv ??= new Map();
+  return ctx.priv;
+}
+
+export const controlFunctions: Record<string, ExtensionFunction> = {
+  log: {
+    signature: 'VOID log(STRING s)',
+    call: (ctx, s: string | null) => ctx.log.put(Tag.VCL_Log, s ?? ''),
+  },
+  syslog: {
+    signature: 'VOID syslog(INT priority, STRING s)',
+    call: (ctx, priority: number, s: string | null) => ctx.host.syslog(priority, s ?? ''),
+  },
+  timestamp: {
+    signature: 'VOID timestamp(STRING s)',
+    places: 'client backend',
+    call: (ctx, s: string | null) => {
+      if (s !== null) ctx.timestamp(s);
+    },
+  },
+  syntax: {
+    signature: 'BOOL syntax(REAL)',
+    call: (ctx, version: number) => Math.round(version * 10) <= ctx.vcl.compiled.syntax,
+  },
+  healthy: {
+    signature: 'BOOL healthy(BACKEND be)',
+    call: (ctx, be: Director | null) => be?.healthy(ctx.now) ?? false,
+  },
+  port: { signature: 'INT port(IP ip)', call: (_c, ip: VclIp) => ip.port },
+  cache_req_body: {
+    signature: 'BOOL cache_req_body(BYTES size)',
+    places: 'recv',
+    call: (ctx, size: number) => {
+      if (ctx.req === null) return false;
+      ctx.req.wantCachedBody = size;
+      return true;
+    },
+  },
+  late_100_continue: {
+    signature: 'VOID late_100_continue(BOOL late)',
+    places: 'recv',
+    call: () => undefined,
+  },
+  set_ip_tos: { signature: 'VOID set_ip_tos(INT tos)', places: 'client', call: () => undefined },
+  rollback: {
+    signature: 'VOID rollback(HTTP h)',
+    places: 'client backend',
+    call: (ctx, h: HttpMessage) => {
+      if (h === ctx.req?.http) ctx.req.rollback();
+      else if (h === ctx.bo?.bereq) ctx.bo.rollback();
+      else softFail(ctx, 'std.rollback() can only be called on req or bereq');
+    },
+  },
+  ban: {
+    signature: 'BOOL ban(STRING)',
+    call: (ctx, expression: string | null) => {
+      const problem = ctx.host.ban(expression ?? '');
+      scratch(ctx).set(BAN_ERROR, problem);
+      return problem === null;
+    },
+  },
+  ban_error: {
+    signature: 'STRING ban_error()',
+    call: (ctx) => (ctx.priv?.get(BAN_ERROR) as string | null | undefined) ?? '',
+  },
+};

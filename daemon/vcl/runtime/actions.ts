@@ -1,0 +1,60 @@
+// Actions that are part of the language, and the small questions about backends, objects and storages.
+
+import { Tag } from '../../../protocol/tables/tags.ts';
+import type { Director, VclContext, VclRequest } from '../context.ts';
+import { set_beresp_body, set_resp_body } from './bodies.ts';
+import { VclFailure } from './failure.ts';
+
+export function hashData(ctx: VclContext, text: string | null): void {
+  (ctx.req as VclRequest).hashData(text ?? '');
+}
+
+/** synthetic(): sets the body of whichever response this state makes. */
+export function synthetic(ctx: VclContext, text: string | null): void {
+  if (ctx.bo !== null) set_beresp_body(ctx, text ?? '');
+  else set_resp_body(ctx, text ?? '');
+}
+
+/** ban(): a failure is logged and does not fail the task. */
+export function banString(ctx: VclContext, expression: string | null): void {
+  const problem = ctx.host.ban(expression ?? '');
+  if (problem !== null) ctx.log.put(Tag.VCL_Error, `ban(): ${problem}`);
+}
+
+export function hasBackend(d: Director | null): boolean {
+  return d !== null;
+}
+
+export function defaultBackend(ctx: VclContext): Director | null {
+  return ctx.vcl.defaultDirector;
+}
+
+/** An object made in vcl_init; null before its `new` ran. */
+export function object(o: object | null, name: string): object {
+  if (o === null) throw new VclFailure(`Object '${name}' was not initialised`, true);
+  return o;
+}
+
+export function storageFigure(ctx: VclContext, name: string | null, figure: string): number | boolean {
+  const s = name === null ? null : ctx.host.storage(name);
+  if (figure === 'happy') return s?.happy ?? false;
+  if (s === null) return 0;
+  return figure === 'free_space' ? s.freeSpace : s.usedSpace;
+}
+
+/** Sorts the parameters of a URL's query by bytes, leaving out empty ones. */
+export function querysort(_ctx: VclContext, url: string | null): string | null {
+  if (url === null) return null;
+  const at = url.indexOf('?');
+  if (at < 0) return url;
+  const params = url
+    .slice(at + 1)
+    .split('&')
+    .filter((p) => p !== '');
+  if (params.length === 0) return url.slice(0, at);
+  return `${url.slice(0, at)}?${params.sort(byBytes).join('&')}`;
+}
+
+function byBytes(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,133 @@
+// Getters and setters of bereq.* and beresp.*. Setting a lifetime logs a TTL record, as the field does.
+
+import { createHash } from 'node:crypto';
+import { Tag } from '../../../protocol/tables/tags.ts';
+import type { Director, VclBusyobj, VclContext } from '../context.ts';
+import { softFail } from './failure.ts';
+import { VclIp } from './ip.ts';
+import { setMessageStatus, wireText } from './message-line.ts';
+
+function bo(ctx: VclContext): VclBusyobj {
+  return ctx.bo as VclBusyobj;
+}
+
+function logTtl(c: VclContext): void {
+  const b = bo(c);
+  const origin = Math.round(c.now - b.age);
+  const kind = b.uncacheable ? 'uncacheable' : 'cacheable';
+  const [ttl, grace, keep] = [b.ttl, b.grace, b.keep].map((n) => n.toFixed(0));
+  c.log.put(Tag.TTL, `VCL ${ttl} ${grace} ${keep} ${origin} ${kind}`);
+}
+
+/** Whether a do_* switch may still be used. */
+function filtersOpen(c: VclContext): boolean {
+  if (bo(c).filters === null) return true;
+  softFail(c, 'beresp.filters are already fixed');
+  return false;
+}
+
+const unsetAsZero = (n: number): number => (n < 0 ? 0 : n);
+
+export const backendVariables = {
+  get_bereq: (c: VclContext) => bo(c).bereq,
+  get_bereq_xid: (c: VclContext) => String(bo(c).vxid),
+  get_bereq_retries: (c: VclContext) => bo(c).retries,
+  get_bereq_backend: (c: VclContext) => bo(c).backend,
+  set_bereq_backend: (c: VclContext, v: Director | null) => {
+    bo(c).backend = v;
+  },
+  get_bereq_hash: (c: VclContext) =>
+    createHash('sha256')
+      .update(c.req?.hashKey ?? bo(c).hashKey ?? '', 'latin1')
+      .digest(),
+  get_bereq_method: (c: VclContext) => bo(c).bereq.method,
+  set_bereq_method: (c: VclContext, v: string | null) => bo(c).bereq.setMethod(wireText('bereq.method', v)),
+  get_bereq_url: (c: VclContext) => bo(c).bereq.url,
+  set_bereq_url: (c: VclContext, v: string | null) => bo(c).bereq.setUrl(wireText('bereq.url', v)),
+  get_bereq_proto: (c: VclContext) => bo(c).bereq.proto,
+  set_bereq_proto: (c: VclContext, v: string | null) => bo(c).bereq.setProto(wireText('bereq.proto', v)),
+  get_bereq_uncacheable: (c: VclContext) => bo(c).uncacheable,
+  get_bereq_connect_timeout: (c: VclContext) => unsetAsZero(bo(c).connectTimeout),
+  set_bereq_connect_timeout: (c: VclContext, v: number) => {
+    bo(c).connectTimeout = Math.max(0, v);
+  },
+  get_bereq_first_byte_timeout: (c: VclContext) => unsetAsZero(bo(c).firstByteTimeout),
+  set_bereq_first_byte_timeout: (c: VclContext, v: number) => {
+    bo(c).firstByteTimeout = Math.max(0, v);
+  },
+  get_bereq_between_bytes_timeout: (c: VclContext) => unsetAsZero(bo(c).betweenBytesTimeout),
+  set_bereq_between_bytes_timeout: (c: VclContext, v: number) => {
+    bo(c).betweenBytesTimeout = Math.max(0, v);
+  },
+  get_bereq_is_bgfetch: (c: VclContext) => bo(c).isBgFetch,
+  get_bereq_is_hitmiss: (c: VclContext) => bo(c).isHitMiss,
+  get_bereq_is_hitpass: (c: VclContext) => bo(c).isHitPass,
+  get_bereq_time: (c: VclContext) => bo(c).tStart ?? c.now,
+
+  get_beresp: (c: VclContext) => bo(c).beresp,
+  get_beresp_proto: (c: VclContext) => bo(c).beresp.proto,
+  set_beresp_proto: (c: VclContext, v: string | null) => bo(c).beresp.setProto(wireText('beresp.proto', v)),
+  get_beresp_status: (c: VclContext) => bo(c).beresp.status,
+  set_beresp_status: (c: VclContext, v: number) => setMessageStatus(c, bo(c).beresp, 'beresp', v),
+  get_beresp_reason: (c: VclContext) => bo(c).beresp.reason,
+  set_beresp_reason: (c: VclContext, v: string | null) =>
+    bo(c).beresp.setReason(wireText('beresp.reason', v)),
+  get_beresp_do_esi: (c: VclContext) => bo(c).doEsi,
+  set_beresp_do_esi: (c: VclContext, v: boolean) => {
+    if (filtersOpen(c)) bo(c).doEsi = v;
+  },
+  get_beresp_do_stream: (c: VclContext) => bo(c).doStream,
+  set_beresp_do_stream: (c: VclContext, v: boolean) => {
+    bo(c).doStream = v;
+  },
+  get_beresp_do_gzip: (c: VclContext) => bo(c).doGzip,
+  set_beresp_do_gzip: (c: VclContext, v: boolean) => {
+    if (filtersOpen(c)) bo(c).doGzip = v;
+  },
+  get_beresp_do_gunzip: (c: VclContext) => bo(c).doGunzip,
+  set_beresp_do_gunzip: (c: VclContext, v: boolean) => {
+    if (filtersOpen(c)) bo(c).doGunzip = v;
+  },
+  get_beresp_was_304: (c: VclContext) => bo(c).was304,
+  get_beresp_uncacheable: (c: VclContext) => bo(c).uncacheable,
+  set_beresp_uncacheable: (c: VclContext, v: boolean) => {
+    if (!v && bo(c).uncacheable) {
+      c.log.put(Tag.VCL_Error, 'Ignoring attempt to reset beresp.uncacheable');
+      return;
+    }
+    bo(c).uncacheable = v;
+    logTtl(c);
+  },
+  get_beresp_ttl: (c: VclContext) => bo(c).ttl,
+  set_beresp_ttl: (c: VclContext, v: number) => {
+    bo(c).ttl = Math.max(0, v);
+    logTtl(c);
+  },
+  get_beresp_age: (c: VclContext) => bo(c).age,
+  get_beresp_grace: (c: VclContext) => bo(c).grace,
+  set_beresp_grace: (c: VclContext, v: number) => {
+    bo(c).grace = Math.max(0, v);
+    logTtl(c);
+  },
+  get_beresp_keep: (c: VclContext) => bo(c).keep,
+  set_beresp_keep: (c: VclContext, v: number) => {
+    bo(c).keep = Math.max(0, v);
+    logTtl(c);
+  },
+  get_beresp_backend: (c: VclContext) => bo(c).respBackend ?? bo(c).backend,
+  get_beresp_backend_name: (c: VclContext) => (bo(c).respBackend ?? bo(c).backend)?.vclName ?? null,
+  get_beresp_backend_ip: (_c: VclContext) => new VclIp('0.0.0.0', 0),
+  get_beresp_storage: (c: VclContext) => bo(c).storage,
+  set_beresp_storage: (c: VclContext, v: string | null) => {
+    bo(c).storage = v;
+  },
+  get_beresp_storage_hint: (c: VclContext) => bo(c).storage,
+  set_beresp_storage_hint: (c: VclContext, v: string | null) => {
+    if (v !== null && c.host.stevedores().includes(v)) bo(c).storage = v;
+  },
+  get_beresp_filters: (c: VclContext) => bo(c).filters ?? '',
+  set_beresp_filters: (c: VclContext, v: string | null) => {
+    bo(c).filters = v ?? '';
+  },
+  get_beresp_time: (c: VclContext) => bo(c).tResp ?? c.now,
+};

@@ -1,0 +1,67 @@
+// Header fields of the five messages a program sees. Values are checked before they are set: a control
+// character in one would let a program's input write header lines of its own.
+
+import type { HttpMessage } from '../../http1/message.ts';
+import type { VclBusyobj, VclContext, VclObject, VclRequest } from '../context.ts';
+import { VclFailure } from './failure.ts';
+
+const BAD_VALUE = /[\0-\x08\n-\x1f\x7f]/;
+
+/** A HEADER argument of an extension: the message and the field's name as written. */
+export interface HeaderRef {
+  http: HttpMessage;
+  name: string;
+}
+
+export function http_req(ctx: VclContext): HttpMessage {
+  return (ctx.req as VclRequest).http;
+}
+
+export function http_req_top(ctx: VclContext): HttpMessage {
+  return (ctx.req as VclRequest).top.http;
+}
+
+export function http_resp(ctx: VclContext): HttpMessage {
+  return (ctx.req as VclRequest).resp;
+}
+
+export function http_obj(ctx: VclContext): HttpMessage {
+  return ((ctx.req as VclRequest).obj as VclObject).http;
+}
+
+export function http_bereq(ctx: VclContext): HttpMessage {
+  return (ctx.bo as VclBusyobj).bereq;
+}
+
+export function http_beresp(ctx: VclContext): HttpMessage {
+  return (ctx.bo as VclBusyobj).beresp;
+}
+
+export function getHeader(http: HttpMessage, key: string): string | null {
+  return http.get(key);
+}
+
+export function setHeader(http: HttpMessage, name: string, value: string | null): void {
+  if (value === null) {
+    http.set(name, '');
+    return;
+  }
+  if (BAD_VALUE.test(value)) {
+    throw new VclFailure(`Bad header ${name}: ${value.slice(0, value.search(BAD_VALUE))}`);
+  }
+  http.set(name, value);
+}
+
+/** `set x += y`. */
+export function addHeader(http: HttpMessage, name: string, value: string | null): void {
+  const old = http.get(name.toLowerCase());
+  setHeader(http, name, (old ?? '') + (value ?? ''));
+}
+
+export function unsetHeader(http: HttpMessage, key: string): void {
+  http.unset(key);
+}
+
+export function headerRef(http: HttpMessage, name: string): HeaderRef {
+  return { http, name };
+}

@@ -1,0 +1,23 @@
+// Start lines set by a program: status with its usual reason, and texts that must stay on one line.
+
+import { type HttpMessage, MSG_STATUS } from '../../http1/message.ts';
+import { reasonOf } from '../../http1/status-reasons.ts';
+import type { VclContext } from '../context.ts';
+import { softFail, VclFailure } from './failure.ts';
+
+/** Text for a start line. A control character would end the line early; the field lets it through. */
+export function wireText(name: string, v: string | null): string {
+  if (v === null) return '';
+  if (/[\0-\x08\n-\x1f\x7f]/.test(v)) throw new VclFailure(`Control character in ${name}`, true);
+  return v;
+}
+
+/** Sets VWXYZ; the log and the wire show XYZ. */
+export function setMessageStatus(ctx: VclContext, http: HttpMessage, name: string, v: number): void {
+  if (v < 0) return softFail(ctx, `${name}.status is negative`);
+  if (v > 65535) return softFail(ctx, `${name}.status > 65535`);
+  if (v % 1000 < 100) return softFail(ctx, `illegal ${name}.status (..0##)`);
+  http.status = v;
+  if (http.log !== null) http.log.put(http.base + MSG_STATUS, String(v % 1000));
+  http.setReason(reasonOf(v % 1000));
+}

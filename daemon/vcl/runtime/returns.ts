@@ -1,0 +1,45 @@
+// Returns that carry something: they leave it in the context and give the code of tables/returns.ts.
+
+import { RETURN } from '../../../protocol/tables/returns.ts';
+import type { VclContext } from '../context.ts';
+import { softFail } from './failure.ts';
+
+function setStatus(
+  ctx: VclContext,
+  what: string,
+  status: number,
+  reason: string | null | undefined,
+): boolean {
+  if (status < 0) softFail(ctx, `return(${what}()) status code (${status}) is negative`);
+  else if (status > 65535) softFail(ctx, `return(${what}()) status code (${status}) > 65535`);
+  else if (status % 1000 < 100) softFail(ctx, `illegal return(${what}()) status code (${status}) (..0##)`);
+  else {
+    ctx.synthStatus = status;
+    ctx.synthReason = reason ?? '';
+    return true;
+  }
+  return false;
+}
+
+export function returnSynth(ctx: VclContext, status: number, reason?: string | null): number {
+  return setStatus(ctx, 'synth', status, reason) ? RETURN.synth : RETURN.fail;
+}
+
+export function returnError(ctx: VclContext, status = 503, reason?: string | null): number {
+  return setStatus(ctx, 'error', status, reason) ? RETURN.error : RETURN.fail;
+}
+
+export function returnPass(ctx: VclContext, duration = 0): number {
+  ctx.passTtl = duration;
+  return RETURN.pass;
+}
+
+export function returnFail(ctx: VclContext, message: string | null = 'Failed from VCL'): number {
+  softFail(ctx, message ?? '');
+  return RETURN.fail;
+}
+
+export function returnVcl(ctx: VclContext, label: string): number {
+  ctx.nextVcl = label;
+  return RETURN.vcl;
+}

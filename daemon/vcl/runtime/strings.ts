@@ -1,0 +1,89 @@
+// Strings of the config language: how each type becomes one, comparison, case. An unset string is null.
+
+import { httpDate } from '../../http1/date.ts';
+import type { Director, VclContext } from '../context.ts';
+import type { VclAcl } from './acl.ts';
+import { softFail } from './failure.ts';
+import type { VclIp } from './ip.ts';
+
+/** Bounds of an INT or REAL in a string: 15 digits. */
+const LARGEST = 999_999_999_999_999;
+
+export function str(s: string | null): string {
+  return s === null ? '' : s;
+}
+
+export function boolString(b: boolean): string {
+  return b ? 'true' : 'false';
+}
+
+export function intString(ctx: VclContext, n: number): string {
+  if (n > LARGEST || n < -LARGEST) {
+    softFail(
+      ctx,
+      `INT overflow converting to string (${BigInt.asUintN(64, BigInt(n)).toString(16).toUpperCase()})`,
+    );
+  }
+  return String(n);
+}
+
+/** Three decimals, half away from zero as printf does on the exact binary value. */
+export function realString(ctx: VclContext, n: number): string {
+  if (!(n <= LARGEST / 1000 && n >= -LARGEST / 1000)) {
+    softFail(ctx, `REAL overflow converting to string (${n.toExponential(5)})`);
+    return '';
+  }
+  return n.toFixed(3);
+}
+
+export function timeString(t: number): string {
+  return httpDate(t);
+}
+
+export function ipString(ip: VclIp): string {
+  return ip.text;
+}
+
+export function aclString(acl: VclAcl): string {
+  return acl.name;
+}
+
+export function backendString(d: Director | null): string | null {
+  return d === null ? null : d.vclName;
+}
+
+export function stevedoreString(name: string | null): string | null {
+  return name;
+}
+
+export function blobString(b: Uint8Array | null): string | null {
+  return b === null ? null : `:${Buffer.from(b.buffer, b.byteOffset, b.byteLength).toString('base64')}:`;
+}
+
+export function blobFrom(base64: string): Uint8Array {
+  return Buffer.from(base64, 'base64');
+}
+
+export function blobText(b: Uint8Array | null): string {
+  return b === null ? '' : Buffer.from(b.buffer, b.byteOffset, b.byteLength).toString('latin1');
+}
+
+/** Equality of two single strings: an unset one equals nothing, not even another. */
+export function sameString(a: string | null, b: string | null): boolean {
+  return a !== null && a === b;
+}
+
+/** Order by bytes; an unset string comes after everything, as in the field. */
+export function compareStrings(a: string | null, b: string | null): number {
+  if (a === null || b === null) return 1;
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** ASCII only, so that bytes of other encodings survive. */
+export function lowerCase(s: string | null): string | null {
+  return s === null ? null : s.replace(/[A-Z]+/g, (m) => m.toLowerCase());
+}
+
+export function upperCase(s: string | null): string | null {
+  return s === null ? null : s.replace(/[a-z]+/g, (m) => m.toUpperCase());
+}

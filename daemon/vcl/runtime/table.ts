@@ -1,0 +1,31 @@
+// The helpers that generated code may call, by name. Codegen binds the ones a program needs.
+
+import { aclMatch, VclAcl } from './acl.ts';
+import * as actions from './actions.ts';
+import { backendVariables } from './backend-variables.ts';
+import * as bodies from './bodies.ts';
+import { clientVariables } from './client-variables.ts';
+import * as headers from './headers.ts';
+import { VclIp } from './ip.ts';
+import * as numbers from './numbers.ts';
+import * as regexes from './regexes.ts';
+import * as returns from './returns.ts';
+import * as strings from './strings.ts';
+
+export const RUNTIME: Readonly<Record<string, unknown>> = Object.freeze({
+  ...actions,
+  ...bodies,
+  ...headers,
+  ...numbers,
+  ...regexes,
+  ...returns,
+  ...strings,
+  ...clientVariables,
+  ...backendVariables,
+  aclMatch,
+  aclFrom: (name: string, log: boolean, networks: [string, number, boolean, string][]) =>
+    new VclAcl(name, log, networks),
+  ipFrom: (text: string, port: number) => new VclIp(text, port),
+  sameIp: (a: VclIp, b: VclIp) =>
+    a.bytes.length === b.bytes.length && a.bytes.every((x, i) => x === b.bytes[i]),
+});
