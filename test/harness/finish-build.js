@@ -1,11 +1,18 @@
-// After tsc: copies what tsc does not (VCL sources) and makes the bins executable.
-import { chmodSync, cpSync, existsSync, readFileSync } from 'node:fs';
+// After tsc: copies what tsc does not (VCL sources), makes the commands executable and links them into
+// node_modules/.bin, where npx and scripts look for them: npm links the commands of dependencies only.
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
 for (const file of ['daemon/vcl/builtin.vcl']) {
   if (existsSync(new URL(file, root))) cpSync(new URL(file, root), new URL(`dist/${file}`, root));
 }
 const { bin } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
-for (const target of Object.values(bin)) {
-  if (existsSync(new URL(target, root))) chmodSync(new URL(target, root), 0o755);
+const links = new URL('node_modules/.bin/', root);
+mkdirSync(links, { recursive: true });
+for (const [name, target] of Object.entries(bin)) {
+  if (!existsSync(new URL(target, root))) continue;
+  chmodSync(new URL(target, root), 0o755);
+  const link = new URL(name, links);
+  rmSync(link, { force: true });
+  symlinkSync(`../../${target}`, link);
 }
