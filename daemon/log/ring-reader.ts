@@ -1,0 +1,206 @@
+// Reads the log ring from another process without the writer's knowledge: plain positioned reads. Gives whole
+// blocks in order and the exact number of records that were overwritten before they could be read.
+//
+// Awkward: a block may be read while it is being written or overwritten. A trailer that fits its header says
+// that the write is over, so what was found whole is read once more; and a look at the header's current
+// segment after the read says whether the writer has begun to overwrite what was read.
+
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import {
+  B_BEFORE,
+  B_BYTES,
+  B_COUNT,
+  B_GENERATION,
+  BLOCK_HEAD,
+  blockAt,
+  getU64,
+  HEADER_SIZE,
+  type RingHeader,
+  readRingHeader,
+} from './ring-format.ts';
+
+const CHUNK = 1024 * 1024;
+
+export interface RingBlock {
+  /** Number of the writer; another one means that transaction ids begin anew. */
+  generation: number;
+  /** Number of records written before this block. */
+  before: number;
+  count: number;
+  /** Records back to back: a view that holds until the next read. */
+  records: Uint8Array;
+}
+
+export interface RingRead {
+  /** Records lost before these blocks. */
+  lost: number;
+  blocks: RingBlock[];
+}
+
+export class RingReader {
+  private fd = -1;
+  private inode = 0;
+  private header: RingHeader = { segments: 0, segmentSize: 0, generation: 0, segment: 0 };
+  private segment = 0;
+  private offset = 0;
+  /** Record count the next block should begin with; -1 when unknown. */
+  private expected = -1;
+  private readonly path: string;
+  private readonly head = Buffer.alloc(64);
+  private readonly buffer = Buffer.allocUnsafeSlow(CHUNK);
+
+  private constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Null when there is no ring at `path`. */
+  static open(path: string, from: 'tail' | 'head'): RingReader | null {
+    const reader = new RingReader(path);
+    if (!reader.attach()) return null;
+    if (from === 'head') reader.toOldest();
+    else reader.toTail();
+    return reader;
+  }
+
+  /** The next blocks, or null when there is nothing new. */
+  read(): RingRead | null {
+    for (let again = 0; ; ) {
+      const end = this.scan();
+      if (end > 0) {
+        const blocks = this.take(end);
+        if (blocks === null) continue;
+        const first = blocks[0] as RingBlock;
+        const lost = this.expected >= 0 ? Math.max(0, first.before - this.expected) : 0;
+        const last = blocks[blocks.length - 1] as RingBlock;
+        this.expected = last.before + last.count;
+        this.offset += end;
+        return { lost, blocks };
+      }
+      if (!this.look()) return null;
+      if (this.header.segment === this.segment) {
+        if (this.replaced()) continue;
+        return null;
+      }
+      // The segment is over, but its last block may have come between the scan and the look.
+      if (again === 0) {
+        again = 1;
+        continue;
+      }
+      again = 0;
+      if (this.overrun()) this.toOldest();
+      else {
+        this.segment++;
+        this.offset = 0;
+      }
+    }
+  }
+
+  close(): void {
+    if (this.fd >= 0) closeSync(this.fd);
+    this.fd = -1;
+  }
+
+  private attach(): boolean {
+    try {
+      const fd = openSync(this.path, 'r');
+      this.close();
+      this.fd = fd;
+      this.inode = fstatSync(fd).ino;
+    } catch {
+      return false;
+    }
+    return this.look();
+  }
+
+  /** Refreshes the header. */
+  private look(): boolean {
+    readSync(this.fd, this.head, 0, this.head.length, 0);
+    const header = readRingHeader(this.head);
+    if (header === null) return false;
+    this.header = header;
+    return true;
+  }
+
+  /** Goes over to a new ring file of the same name; true when there is one. */
+  private replaced(): boolean {
+    try {
+      if (statSync(this.path).ino === this.inode) return false;
+    } catch {
+      return false;
+    }
+    if (!this.attach()) return false;
+    this.expected = -1;
+    this.toOldest();
+    return true;
+  }
+
+  private overrun(): boolean {
+    return this.header.segment - this.segment >= this.header.segments;
+  }
+
+  private toOldest(): void {
+    // The oldest segment is the next to be overwritten: leave it a segment's time.
+    this.segment = Math.max(0, this.header.segment - this.header.segments + 2);
+    this.offset = 0;
+  }
+
+  private toTail(): void {
+    this.segment = this.header.segment;
+    this.offset = 0;
+    for (;;) {
+      const end = this.scan();
+      if (end <= 0) return;
+      const blocks = this.take(end);
+      if (blocks === null) continue;
+      const last = blocks[blocks.length - 1] as RingBlock;
+      this.expected = last.before + last.count;
+      this.offset += end;
+    }
+  }
+
+  private place(): number {
+    return HEADER_SIZE + (this.segment % this.header.segments) * this.header.segmentSize + this.offset;
+  }
+
+  /** Reads from the current place; returns the length of the whole blocks found there. */
+  private scan(): number {
+    const room = Math.min(this.buffer.length, this.header.segmentSize - this.offset);
+    if (room < BLOCK_HEAD) return 0;
+    // Most looks find nothing: ask for one block's head before a megabyte is copied.
+    const peek = Math.min(room, 4096);
+    const got = readSync(this.fd, this.buffer, 0, peek, this.place());
+    const position = this.segment * this.header.segmentSize + this.offset;
+    if (blockAt(this.buffer, 0, got, position) === 0) return 0;
+    const all = got < peek || peek === room ? got : readSync(this.fd, this.buffer, 0, room, this.place());
+    let end = 0;
+    for (;;) {
+      const n = blockAt(this.buffer, end, all, position + end);
+      if (n <= 0) return end;
+      end += n;
+    }
+  }
+
+  /** Reads [0, end) once more, now that it is known to be written; null when it was overwritten meanwhile. */
+  private take(end: number): RingBlock[] | null {
+    const got = readSync(this.fd, this.buffer, 0, end, this.place());
+    if (!this.look() || this.overrun()) {
+      this.toOldest();
+      return null;
+    }
+    const blocks: RingBlock[] = [];
+    const position = this.segment * this.header.segmentSize + this.offset;
+    for (let at = 0; at < got; ) {
+      const n = blockAt(this.buffer, at, got, position + at);
+      if (n <= 0) break;
+      const from = at + BLOCK_HEAD;
+      blocks.push({
+        generation: this.buffer.readUInt32LE(at + B_GENERATION),
+        before: getU64(this.buffer, at + B_BEFORE),
+        count: this.buffer.readUInt32LE(at + B_COUNT),
+        records: this.buffer.subarray(from, from + this.buffer.readUInt32LE(at + B_BYTES)),
+      });
+      at += n;
+    }
+    return blocks.length === 0 ? null : blocks;
+  }
+}
