@@ -6,8 +6,8 @@
 // upload) is kept and reading stops; bytes after the end of a response make the connection unusable (SAFETY rule 5).
 
 import type { Socket } from 'node:net';
-import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
-import { CHUNK_HEAD_MAX, ChunkedDecoder, chunkHead, LAST_CHUNK } from '../http1/chunked.ts';
+import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
+import { CHUNK_HEAD_MAX, type ChunkError, ChunkedDecoder, chunkHead, LAST_CHUNK } from '../http1/chunked.ts';
 import type { BodyFraming } from '../http1/framing.ts';
 import { errorText, HEAD_ERRORS } from '../http1/head-errors.ts';
 import {
@@ -83,8 +83,10 @@ export class OriginConnection {
    * connection broke, or the answer came before the body was sent (see `answered`).
    */
   onDrain: (() => void) | null = null;
-  /** Set to close the connection after this exchange. */
+  /** Set to close the connection after this exchange; closeReason then says why. */
   closeAfter = false;
+  /** What BackendClose says when release() closes a connection that did not break. */
+  closeReason: CloseReason = 'RESP_CLOSE';
   /** Why the connection broke, once it has. */
   failure: OriginFailure | null = null;
   /** Whether it waits in the pool, and the pool's timer then. */
@@ -142,6 +144,7 @@ export class OriginConnection {
     this.bodyBytesIn = 0;
     this.interim = 0;
     this.closeAfter = false;
+    this.closeReason = 'RESP_CLOSE';
     this.bodySent = false;
     this.pooled = false;
     this.failure = null;
@@ -153,9 +156,10 @@ export class OriginConnection {
     return this.state !== CLOSED;
   }
 
-  /** Whether the peer may simply have closed an idle connection: nothing of a response came on a kept one. */
+  /** Whether the peer just closed an idle connection: a kept one ended before anything of a response came. */
   get wasStale(): boolean {
-    return this.reused && this.headBytesIn === 0 && this.carry.length === 0;
+    if (!this.reused || this.headBytesIn > 0 || this.carry.length > 0) return false;
+    return this.failure?.reason === 'closed-before-head';
   }
 
   /**
@@ -264,7 +268,7 @@ export class OriginConnection {
     const early = this.carry;
     this.carry = EMPTY;
     if (framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0)) {
-      if (early.length > 0) this.closeAfter = true;
+      if (early.length > 0) this.closeBecause('RX_JUNK');
       this.complete();
       return;
     }
@@ -344,7 +348,7 @@ export class OriginConnection {
         this.fail('aborted');
         return true;
       case DONE:
-        this.closeAfter = true;
+        this.closeBecause('RX_JUNK');
         return false;
       default:
         return true;
@@ -399,16 +403,19 @@ export class OriginConnection {
     const message = this.message as HttpMessage;
     if (this.counters !== null) this.counters.beresp_hdrbytes += this.headBytesIn;
     if (start < end) this.carry = Buffer.from(buf.subarray(start, end));
-    if (
-      message.proto === 'HTTP/1.0' ? !connectionHas(message, 'keep-alive') : connectionHas(message, 'close')
-    ) {
-      this.closeAfter = true;
-    }
+    if (message.proto === 'HTTP/1.0') {
+      if (!connectionHas(message, 'keep-alive')) this.closeBecause('REQ_HTTP10');
+    } else if (connectionHas(message, 'close')) this.closeBecause('RESP_CLOSE');
     this.deadline.stop();
     this.state = HELD;
     const settle = this.settleHead;
     this.settleHead = null;
     settle?.(null);
+  }
+
+  private closeBecause(reason: CloseReason): void {
+    this.closeAfter = true;
+    this.closeReason = reason;
   }
 
   private body(buf: Buffer, start: number, end: number): void {
@@ -429,7 +436,7 @@ export class OriginConnection {
       if (this.state !== BODY || this.framing === 'eof' || this.remaining > 0) return;
     }
     // Bytes behind the end: nobody can say which request they answer.
-    if (start + used < end) this.closeAfter = true;
+    if (start + used < end) this.closeBecause('RX_JUNK');
     this.complete();
   }
 
@@ -473,7 +480,10 @@ export class OriginConnection {
 
   private fail(reason: FetchFailure, bogus = ''): void {
     if (this.state === CLOSED) return;
-    const failure = new OriginFailure(reason, '', '', bogus);
+    const inBody = this.state === BODY;
+    const text = inBody ? bodyText(reason, this.framing, this.decoder.error) : '';
+    const detail = inBody ? systemText(reason) : '';
+    const failure = new OriginFailure(reason, '', text, bogus, detail);
     if (this.state !== DONE) this.failure = failure;
     this.state = CLOSED;
     this.deadline.stop();
@@ -489,6 +499,19 @@ export class OriginConnection {
     sink?.error(reason);
     drained?.();
   }
+}
+
+/** What the field's FetchError says of a body that broke off, by its framing; '' for the reason's own text. */
+function bodyText(reason: FetchFailure, framing: BodyFraming['kind'], chunk: ChunkError | null): string {
+  if (reason === 'bad-chunk') return chunk === 'size' ? 'chunked header non-hex' : '';
+  if (reason !== 'short-body' && reason !== 'reset' && reason !== 'between-bytes-timeout') return '';
+  if (framing === 'chunked') return 'chunked insufficient bytes';
+  return framing === 'length' ? 'straight insufficient bytes' : 'eof socket fail';
+}
+
+function systemText(reason: FetchFailure): string {
+  if (reason === 'reset') return 'Connection reset by peer';
+  return reason === 'between-bytes-timeout' ? 'Resource temporarily unavailable' : '';
 }
 
 /** The handle's descriptor is not in the published interface, and absent on some platforms. */

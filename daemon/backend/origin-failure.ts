@@ -8,7 +8,9 @@ export class OriginFailure {
   readonly reason: FetchFailure;
   /** Text of the FetchError record. */
   readonly text: string;
-  /** Text of a BogoHeader record that goes before it, or ''. */
+  /** Text of another FetchError record that goes before it: the system's word for what happened, or ''. */
+  readonly detail: string;
+  /** Text of a BogoHeader record that goes before both, or ''. */
   readonly bogus: string;
   /** Reason of the BackendClose record. */
   readonly close: CloseReason;
@@ -17,11 +19,12 @@ export class OriginFailure {
    * @param backend name put before texts that speak of the backend, or ''
    * @param text replaces the reason's own text
    */
-  constructor(reason: FetchFailure, backend = '', text = '', bogus = '') {
+  constructor(reason: FetchFailure, backend = '', text = '', bogus = '', detail = '') {
     const row = fetchFailure(reason);
     const body = text !== '' ? text : row.text;
     this.reason = reason;
     this.text = row.named && backend !== '' ? `backend ${backend}: ${body}` : body;
+    this.detail = detail;
     this.bogus = bogus;
     this.close = row.close;
   }

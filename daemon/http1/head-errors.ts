@@ -96,9 +96,12 @@ export function errorText(
     .replace('%l', () => latin1Text(buf, line, stop));
 }
 
-/** Length of the method-like start of a broken request head: what an HttpGarbage record shows before its NUL. */
+/**
+ * How many bytes of a broken head in [start, end) an HttpGarbage record shows, a NUL following: as in the field, its
+ * first word, or all of it when it has no blank.
+ */
 export function garbageLength(buf: Buffer, start: number, end: number): number {
   let p = start;
-  while (p < end && p - start < 255 && (buf[p] as number) > 32) p++;
+  while (p < end && buf[p] !== 32 && buf[p] !== 9) p++;
   return p - start;
 }

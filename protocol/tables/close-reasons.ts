@@ -109,7 +109,7 @@ export const FETCH_FAILURES = [
   },
   {
     name: 'between-bytes-timeout',
-    text: 'between bytes timeout',
+    text: 'Resource temporarily unavailable',
     named: false,
     close: 'RX_TIMEOUT',
     help: 'The response stalled for between_bytes_timeout',
@@ -123,7 +123,7 @@ export const FETCH_FAILURES = [
   },
   {
     name: 'head-overflow',
-    text: 'HTC overflow (-1)',
+    text: 'overflow',
     named: false,
     close: 'RX_OVERFLOW',
     help: 'The response head is larger than http_resp_size',

@@ -123,7 +123,8 @@ async function reasonFor(response: string, close = false): Promise<string> {
   if (failed !== null) return failed.bogus === '' ? failed.reason : `${failed.reason}: ${failed.bogus}`;
   const got = await body(conn, responseBody(msg, 'GET'));
   const kept = conn.release();
-  return `${got.text} ${got.end} ${kept ? 'kept' : 'closed'}`;
+  const how = kept ? 'kept' : got.end === 'end' ? `closed ${conn.closeReason}` : 'closed';
+  return `${got.text} ${got.end} ${how}`;
 }
 
 describe('an exchange', () => {
@@ -167,9 +168,9 @@ describe('an exchange', () => {
     [
       'Connection: close',
       'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok',
-      'ok end closed',
+      'ok end closed RESP_CLOSE',
     ],
-    ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok', 'ok end closed'],
+    ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok', 'ok end closed REQ_HTTP10'],
     [
       'HTTP/1.0 kept',
       'HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nok',
@@ -177,12 +178,12 @@ describe('an exchange', () => {
     ],
     ['interim responses', `HTTP/1.1 103 Hi\r\nLink: x\r\n\r\nHTTP/1.1 100 Go\r\n\r\n${OK}`, 'ok end kept'],
     ['many of them', `${'HTTP/1.1 100 Go\r\n\r\n'.repeat(1000)}${OK}`, 'ok end kept'],
-    ['surplus behind a length', `${OK}HTTP/1.1 200 OK\r\n\r\n`, 'ok end closed'],
-    ['surplus behind no body', 'HTTP/1.1 204 No\r\n\r\nx', ' end closed'],
+    ['surplus behind a length', `${OK}HTTP/1.1 200 OK\r\n\r\n`, 'ok end closed RX_JUNK'],
+    ['surplus behind no body', 'HTTP/1.1 204 No\r\n\r\nx', ' end closed RX_JUNK'],
     [
       'surplus behind chunks',
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nx',
-      'ok end closed',
+      'ok end closed RX_JUNK',
     ],
   ])('%s', async (_, response, expected) => {
     expect(await reasonFor(response)).toBe(expected);
@@ -192,7 +193,7 @@ describe('an exchange', () => {
     ['nothing at all', '', 'closed-before-head'],
     ['half a head', 'HTTP/1.1 200 OK\r\nX: y\r\n', 'closed-before-head'],
     ['only an interim response', 'HTTP/1.1 100 Go\r\n\r\n', 'closed-before-head'],
-    ['close as the end of a body', 'HTTP/1.1 200 OK\r\n\r\nok', 'ok end closed'],
+    ['close as the end of a body', 'HTTP/1.1 200 OK\r\n\r\nok', 'ok end closed RESP_CLOSE'],
     ['a short body', 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok', 'ok short-body closed'],
     [
       'an unfinished chunk',
@@ -243,6 +244,11 @@ describe('an exchange', () => {
     const reading = body(conn, UNTIL_EOF);
     at.sockets[0]?.resetAndDestroy();
     expect(await reading).toEqual({ text: 'ok', end: 'reset' });
+    expect(conn.failure).toMatchObject({
+      detail: 'Connection reset by peer',
+      text: 'eof socket fail',
+      close: 'RX_BODY',
+    });
     expect(conn.release()).toBe(false);
   });
 
@@ -319,6 +325,10 @@ describe('timeouts', () => {
     expect(await body(conn, responseBody(msg, 'GET'), 0.02)).toEqual({
       text: 'ok',
       end: 'between-bytes-timeout',
+    });
+    expect(conn.failure).toMatchObject({
+      detail: 'Resource temporarily unavailable',
+      text: 'straight insufficient bytes',
     });
   });
 });
@@ -514,6 +524,18 @@ describe('kept connections', () => {
     conn.sendHead(GET, NO_BODY);
     expect((await conn.readHead(new HttpMessage(0), 60))?.reason).toBe('closed-before-head');
     expect(conn.wasStale).toBe(true);
+  });
+
+  it('are not called stale when the origin is only slow', async () => {
+    const at = await script((socket, received) => {
+      if (received.split('\r\n\r\n').length === 2) socket.write(OK);
+    });
+    const backend = backendAt(at.port);
+    await keepOne(at, backend);
+    const conn = await connection(backend);
+    conn.sendHead(GET, NO_BODY);
+    expect((await conn.readHead(new HttpMessage(0), 0.02))?.reason).toBe('first-byte-timeout');
+    expect([conn.reused, conn.wasStale]).toEqual([true, false]);
   });
 
   it('are all closed with the pool, and none is kept afterwards', async () => {

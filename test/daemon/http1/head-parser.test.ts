@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorText, HEAD_ERRORS } from '../../../daemon/http1/head-errors.ts';
+import { errorText, garbageLength, HEAD_ERRORS } from '../../../daemon/http1/head-errors.ts';
 import {
   fieldLimit,
   HEAD_COMPLETE,
@@ -142,5 +142,16 @@ describe('fieldLimit', () => {
   it('leaves the start line its places in http_max_hdr', () => {
     expect(fieldLimit(64)).toBe(58);
     expect(fieldLimit(32)).toBe(26);
+  });
+});
+
+describe('garbageLength', () => {
+  it.each([
+    ['GET / HTTP/1.1 \r\n', 3],
+    ['HTTP/1.1 20 OK\r\n', 8],
+    ['hello\r\n\r\n', 9],
+    ['', 0],
+  ])('of %j', (text, length) => {
+    expect(garbageLength(Buffer.from(`..${text}..`), 2, 2 + text.length)).toBe(length);
   });
 });
