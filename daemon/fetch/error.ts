@@ -37,9 +37,6 @@ export function fetchError(bo: BusyObj, status: number, reason: string): boolean
     return false;
   }
   const body = Buffer.from(bo.synthBody ?? '', 'utf8');
-  beresp.log = null;
-  beresp.set('Content-Length', String(body.length));
-  beresp.log = log;
   bo.doStream = false;
   if (!storeHead(bo, bo.ttl > 0 ? bo.storage : 'Transient')) return false;
   if (body.length > 0 && !core.cache.append(bo.oc, body, 0, body.length)) return false;
