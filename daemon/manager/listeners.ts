@@ -61,9 +61,10 @@ function parsePlace(spec: ListenerSpec, place: string): void {
     return;
   }
   if (place.startsWith('@')) throw new OptionError(`Abstract sockets are not supported: ${place}`);
-  const m = /^(?:\[([^\]]*)\]|([^:\s]*))(?:[:\s](.*))?$/s.exec(place);
-  const v6 = m === null && net.isIPv6(place) ? place : undefined;
-  const host = v6 ?? m?.[1] ?? m?.[2];
+  // An IPv6 address without brackets has colons of its own and no port.
+  const bare = net.isIPv6(place);
+  const m = bare ? null : /^(?:\[([^\]]*)\]|([^:\s]*))(?:[:\s](.*))?$/s.exec(place);
+  const host = bare ? place : (m?.[1] ?? m?.[2]);
   const port = m?.[3];
   if (host === undefined || (port !== undefined && !/^\d{1,5}$/.test(port)) || Number(port ?? 80) > 65535) {
     throw new OptionError(`Got no socket(s) for ${spec.text}`);

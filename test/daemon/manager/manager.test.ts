@@ -1,5 +1,5 @@
-import { connect as netConnect } from 'node:net';
 import { writeFileSync } from 'node:fs';
+import { connect as netConnect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Fixture, startManager, until } from './fixture.ts';
@@ -117,7 +117,10 @@ describe('a worker on its own', () => {
     const f = await start('-F', '-b', 'none', '-p', 'cli_timeout=0.3');
     const first = f.manager.supervisor.pid;
     expect((await f.manager.command('debug.xid hang')).status).toBe(400);
-    await until(() => f.manager.supervisor.state === 'running' && f.manager.supervisor.pid !== first, 'replaced');
+    await until(
+      () => f.manager.supervisor.state === 'running' && f.manager.supervisor.pid !== first,
+      'replaced',
+    );
     expect(f.log.join('\n')).toContain('not responding to CLI, killed it.');
   });
 

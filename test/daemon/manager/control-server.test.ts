@@ -1,0 +1,304 @@
+import { createHmac } from 'node:crypto';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { connect as netConnect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import WebSocket from 'ws';
+import { Client, type ConnectError, connect } from '../../../console/client/client.ts';
+import { ReconnectingClient } from '../../../console/client/reconnecting-client.ts';
+import { type ControlHost, ControlServer } from '../../../daemon/manager/control-server.ts';
+import { Secret } from '../../../daemon/manager/secret.ts';
+import type { StreamSink } from '../../../daemon/manager/streams/sink.ts';
+import type { ServerMessage } from '../../../protocol/messages.ts';
+
+const SECRET = Buffer.from('very secret\n');
+let dir: string;
+let server: ControlServer;
+let sinks: StreamSink[];
+let closedStreams: number[];
+let commands: string[];
+
+const host: ControlHost = {
+  identity: () => 'me',
+  version: '9.9',
+  state: () => 'running',
+  command: async (line) => {
+    commands.push(line);
+    if (line === 'quit') return { status: 500, body: 'Closing CLI connection' };
+    if (line.startsWith('slow')) await new Promise((resolve) => setTimeout(resolve, 50));
+    return { status: line === 'bad' ? 106 : 200, body: `did ${line}` };
+  },
+  openLog: async (id, sub, sink) => {
+    if (sub.query === 'broken') {
+      return { error: { code: 'bad-query', message: 'no', detail: 'broken\n-^---' } };
+    }
+    sinks.push(sink);
+    return { close: () => closedStreams.push(id) };
+  },
+  openCounters: async (id, sub, sink) => {
+    sink.json({ t: 'counters', id, info: [] });
+    sink.json({ t: 'values', id, at: 1.5, values: [] });
+    if (sub.interval === 0) sink.json({ t: 'end', id });
+    return { close: () => closedStreams.push(id) };
+  },
+};
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'proxyd-control-'));
+  sinks = [];
+  closedStreams = [];
+  commands = [];
+  server = new ControlServer(host, new Secret(SECRET), ['https://ok.example'], {
+    clients: 4,
+    failures: 3,
+    greeting: 2000,
+  });
+  await server.listenPath(join(dir, 'console.sock'));
+});
+afterEach(async () => {
+  await server.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** A bare WebSocket: what it received, and the code it was closed with. */
+function raw(options: { path?: string; port?: number; origin?: string } = {}) {
+  const { port, origin } = options;
+  const ws = new WebSocket(port === undefined ? 'ws://localhost/' : `ws://127.0.0.1:${port}/`, {
+    ...(port === undefined ? { createConnection: () => netConnect(join(dir, 'console.sock')) } : {}),
+    ...(origin === undefined ? {} : { origin }),
+  });
+  const received: ServerMessage[] = [];
+  ws.on('message', (d: Buffer) => received.push(JSON.parse(d.toString())));
+  const closed = new Promise<number>((resolve) => ws.on('close', resolve));
+  const refused = new Promise<string>((resolve) => ws.on('error', (e) => resolve(e.message)));
+  const opened = new Promise<void>((resolve) => ws.on('open', () => resolve()));
+  return { ws, received, closed, refused, opened };
+}
+
+describe('the Unix socket', () => {
+  it('belongs to its user alone and asks for no secret', async () => {
+    expect(statSync(join(dir, 'console.sock')).mode & 0o777).toBe(0o600);
+    const client = await connect({ dir });
+    expect(client).toMatchObject({ server: 'proxyd', version: '9.9', identity: 'me', state: 'running' });
+    expect(await client.command('x')).toEqual({ status: 200, body: 'did x' });
+    client.close();
+  });
+
+  it('runs the commands of one connection in order', async () => {
+    const client = await connect({ dir });
+    const order: string[] = [];
+    await Promise.all(['slow 1', '2', '3'].map((line) => client.command(line).then(() => order.push(line))));
+    expect(order).toEqual(['slow 1', '2', '3']);
+    client.close();
+  });
+
+  it('is closed after quit', async () => {
+    const client = await connect({ dir });
+    const gone = new Promise<ConnectError | null>((resolve) => {
+      client.onClose = resolve;
+    });
+    expect((await client.command('quit')).status).toBe(500);
+    expect(await gone).toMatchObject({ kind: 'closed' });
+    await expect(client.command('x')).rejects.toThrow('connection is closed');
+  });
+
+  it('fails what is in flight when the daemon goes', async () => {
+    const client = await connect({ dir });
+    const ends: unknown[] = [];
+    client.log({ grouping: 'raw', from: 'tail' }, { frame: () => {}, end: (e) => ends.push(e) });
+    const reply = client.command('slow 2');
+    reply.catch(() => {});
+    await server.close();
+    await expect(reply).rejects.toThrow();
+    expect(ends).toEqual([{ code: 'internal', message: 'connection lost' }]);
+  });
+});
+
+describe('messages', () => {
+  it.each([
+    ['garbage', '{', 'bad-message', 1002],
+    ['an unknown type', '{"t":"nonsense"}', 'bad-message', 1002],
+    ['another version', '{"t":"hello","v":99,"client":"x"}', 'bad-version', 1002],
+    ['a command before the hello', '{"t":"cmd","id":1,"line":"x"}', 'auth-required', 1008],
+  ])('%s: an error, then an orderly close', async (_what, frame, code, close) => {
+    const { ws, received, closed, opened } = raw();
+    await opened;
+    ws.send(frame);
+    expect(await closed).toBe(close);
+    expect(received.map((m) => m.t)).toEqual(['hello', 'error']);
+    expect(received[1]).toMatchObject({ code });
+    expect(commands).toEqual([]);
+  });
+
+  it('a frame beyond the limit closes the connection, and no other', async () => {
+    const other = await connect({ dir });
+    const { ws, closed, opened } = raw();
+    await opened;
+    ws.send('x'.repeat(2 << 20));
+    expect(await closed).toBe(1009);
+    expect((await other.command('still here')).status).toBe(200);
+    other.close();
+  });
+
+  it('too many connections are refused', async () => {
+    const clients = await Promise.all([1, 2, 3, 4].map(() => connect({ dir })));
+    await expect(connect({ dir })).rejects.toThrow('503');
+    for (const c of clients) c.close();
+  });
+});
+
+describe('subscriptions', () => {
+  it('send ok first, then what the stream had ready, then the end', async () => {
+    const client = await connect({ dir });
+    const seen: string[] = [];
+    await new Promise<void>((resolve) => {
+      client.stat(
+        { interval: 0 },
+        {
+          ready: () => seen.push('ready'),
+          counters: () => seen.push('counters'),
+          values: (at) => seen.push(`values ${at}`),
+          end: (e) => {
+            seen.push(`end ${e}`);
+            resolve();
+          },
+        },
+      );
+    });
+    expect(seen).toEqual(['ready', 'counters', 'values 1.5', 'end null']);
+    client.close();
+  });
+
+  it('carry binary frames to their own subscriber', async () => {
+    const client = await connect({ dir });
+    const frames: number[] = [];
+    let ready = (): void => {};
+    const up = new Promise<void>((resolve) => {
+      ready = resolve;
+    });
+    const sub = client.log(
+      { grouping: 'raw', from: 'tail' },
+      { frame: (f) => frames.push(f.length), ready: () => ready() },
+    );
+    await up;
+    const frame = Buffer.alloc(12);
+    frame.writeUInt32LE(sub.id, 0);
+    sinks[0]?.send(frame);
+    frame.writeUInt32LE(sub.id + 1, 0);
+    sinks[0]?.send(frame);
+    await client.command('after');
+    expect(frames).toEqual([12]);
+    client.close();
+    await expect.poll(() => closedStreams.length).toBe(1);
+  });
+
+  it('end when asked to, and with their connection', async () => {
+    const client = await connect({ dir });
+    const ended = await new Promise((resolve) => {
+      const sub = client.log(
+        { grouping: 'raw', from: 'tail' },
+        { frame: () => {}, ready: () => sub.end(), end: resolve },
+      );
+    });
+    expect(ended).toBe(null);
+    expect(closedStreams).toHaveLength(1);
+    client.log({ grouping: 'raw', from: 'tail' }, { frame: () => {} });
+    await client.command('x');
+    client.close();
+    await expect.poll(() => closedStreams.length).toBe(2);
+  });
+
+  it('that are refused tell why and leave the connection', async () => {
+    const client = await connect({ dir });
+    const error = await new Promise((resolve) => {
+      client.log({ grouping: 'raw', from: 'tail', query: 'broken' }, { frame: () => {}, end: resolve });
+    });
+    expect(error).toEqual({ code: 'bad-query', message: 'no', detail: 'broken\n-^---' });
+    expect((await client.command('x')).status).toBe(200);
+    client.close();
+  });
+});
+
+describe('TCP', () => {
+  it('lets in who knows the secret', async () => {
+    const port = await server.listenTcp('127.0.0.1', 0);
+    const secretFile = join(dir, 's');
+    writeFileSync(secretFile, SECRET);
+    const client = await connect({ address: `127.0.0.1:${port}`, secretFile });
+    expect((await client.command('x')).status).toBe(200);
+    client.close();
+  });
+
+  it('refuses who does not, and after a few tries everybody', async () => {
+    const port = await server.listenTcp('127.0.0.1', 0);
+    const address = `127.0.0.1:${port}`;
+    await expect(connect({ address })).rejects.toMatchObject({ kind: 'auth' });
+    const secretFile = join(dir, 's');
+    writeFileSync(secretFile, 'wrong');
+    const tries = await Promise.allSettled([1, 2, 3].map(() => connect({ address, secretFile })));
+    for (const t of tries) expect(t).toMatchObject({ status: 'rejected', reason: { kind: 'auth' } });
+    writeFileSync(secretFile, SECRET);
+    await expect(connect({ address, secretFile })).rejects.toThrow('429');
+    expect(commands).toEqual([]);
+  });
+
+  it('does not take an answer to another challenge', async () => {
+    const port = await server.listenTcp('127.0.0.1', 0);
+    const first = raw({ port });
+    await expect.poll(() => first.received.length).toBe(1);
+    const { challenge = '' } = first.received[0] as { challenge?: string };
+    const second = raw({ port });
+    await second.opened;
+    second.ws.send('{"t":"hello","v":1,"client":"x"}');
+    second.ws.send(
+      JSON.stringify({ t: 'auth', mac: createHmac('sha256', SECRET).update(challenge).digest('hex') }),
+    );
+    expect(await second.closed).toBe(1008);
+    first.ws.terminate();
+  });
+
+  it('refuses an Origin, unless it is allowed', async () => {
+    const port = await server.listenTcp('127.0.0.1', 0);
+    expect(await raw({ port, origin: 'https://evil.example' }).refused).toContain('403');
+    const allowed = raw({ port, origin: 'https://ok.example' });
+    await allowed.opened;
+    allowed.ws.terminate();
+  });
+
+  it('answers plain HTTP with 426', async () => {
+    const port = await server.listenTcp('127.0.0.1', 0);
+    const res = await fetch(`http://127.0.0.1:${port}/`);
+    expect(res.status).toBe(426);
+  });
+});
+
+describe('the reconnecting client', () => {
+  it('renews its subscriptions when the daemon is back', async () => {
+    const client = new ReconnectingClient({ dir });
+    const seen: string[] = [];
+    client.onState = (s) => seen.push(s.kind);
+    let values = 0;
+    client.log(
+      { grouping: 'raw', from: 'head' },
+      { frame: () => {}, ready: () => seen.push('log'), gap: () => seen.push('gap') },
+    );
+    client.stat({ interval: 1 }, { counters: () => {}, values: () => values++ });
+    client.start();
+    await expect.poll(() => values).toBe(1);
+    await server.close();
+    await expect.poll(() => seen.includes('lost')).toBe(true);
+    await expect(client.command('x')).rejects.toThrow('not connected');
+    server = new ControlServer(host, new Secret(SECRET));
+    await server.listenPath(join(dir, 'console.sock'));
+    await expect.poll(() => values, { timeout: 10_000 }).toBe(2);
+    expect(seen.filter((s) => s !== 'lost')).toEqual(['connected', 'log', 'gap', 'connected', 'log']);
+    client.close();
+  });
+});
+
+it('a Client is what connect() gives', async () => {
+  const client = await connect({ dir });
+  expect(client).toBeInstanceOf(Client);
+  client.close();
+});

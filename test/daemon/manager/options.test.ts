@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { OptionError } from '../../../daemon/manager/option-error.ts';
+import { OPTSTRING, type Options, parseOptions } from '../../../daemon/manager/options.ts';
+
+function options(...argv: string[]): Options {
+  const request = parseOptions(argv);
+  if (request.kind !== 'run') throw new Error(request.kind);
+  return request.options;
+}
+function mistake(...argv: string[]): string {
+  try {
+    parseOptions(argv);
+  } catch (e) {
+    if (e instanceof OptionError) return e.message;
+    throw e;
+  }
+  throw new Error('accepted');
+}
+
+describe('forms', () => {
+  it('takes values joined, apart and behind other flags', () => {
+    expect(options('-dnfoo').dir).toBe('foo');
+    expect(options('-d', '-n', 'foo').dir).toBe('foo');
+    expect(options('-Ffx.vcl')).toMatchObject({ mode: 'foreground', programs: ['x.vcl'] });
+    expect(options('-d', '--console=:1', '--console', '[::1]:2').consoles).toEqual([':1', '[::1]:2']);
+  });
+
+  it('collects what may be repeated, and fills in the rest', () => {
+    const o = options('-f', 'a', '-f', 'b', '-p', 'x=1=2', '-t', '5', '-r', 'a,b', '-r', 'c', '-l', '90m');
+    expect(o.params).toEqual([
+      { name: 'x', value: '1=2' },
+      { name: 'default_ttl', value: '5' },
+      { name: 'vsl_space', value: '94371840b' },
+    ]);
+    expect(o.readOnly).toEqual(['a', 'b', 'c']);
+    expect(o.listeners).toEqual([{ name: 'a0', text: ':80', proto: 'HTTP', host: '', port: 80 }]);
+    expect(o.storages).toEqual([
+      { name: 's0', kind: 'malloc', size: 100 << 20 },
+      { name: 'Transient', kind: 'malloc', size: 0 },
+    ]);
+  });
+
+  it('ignores -h, -j and -W', () => {
+    expect(options('-b', 'none', '-h', 'critbit', '-j', 'none', '-W', 'epoll').backend).toBe('none');
+  });
+
+  it('knows each letter of its own list', () => {
+    for (const letter of OPTSTRING.replaceAll(':', '')) {
+      let message = '';
+      try {
+        parseOptions([`-${letter}`]);
+      } catch (e) {
+        message = (e as Error).message;
+      }
+      expect(message, letter).not.toContain('invalid option');
+    }
+  });
+
+  it('answers documents before anything else is checked', () => {
+    expect(parseOptions(['-V'])).toEqual({ kind: 'version' });
+    expect(parseOptions(['-?'])).toEqual({ kind: 'usage' });
+    expect(parseOptions(['-x', 'builtin'])).toEqual({ kind: 'document', what: 'builtin' });
+  });
+});
+
+describe('listeners', () => {
+  it.each([
+    [':8080', { name: 'a0', host: '', port: 8080, proto: 'HTTP' }],
+    ['127.0.0.1', { host: '127.0.0.1', port: 80 }],
+    ['127.0.0.1:0', { port: 0 }],
+    ['[::1]:81', { host: '::1', port: 81 }],
+    ['::1', { host: '::1', port: 80 }],
+    ['localhost:http', 'Got no socket(s) for localhost:http'],
+    ['web=:81,PROXY', { name: 'web', port: 81, proto: 'PROXY' }],
+    ['300.0.0.1:81', 'Got no socket(s) for 300.0.0.1:81'],
+    [':70000', 'Got no socket(s) for :70000'],
+    [':81,FOO', "Unknown protocol 'FOO'"],
+    [':81,HTTP,PROXY', 'Too many protocols in :81,HTTP,PROXY'],
+    [':81,mode=666', "Invalid sub-argument 'mode' for IP addresses"],
+    [
+      '/run/p.sock,user=www,group=adm,mode=660',
+      { path: '/run/p.sock', user: 'www', group: 'adm', mode: 0o660 },
+    ],
+    ['/run/p.sock,mode=999', "Invalid mode '999'"],
+    [`/${'x'.repeat(120)}`, `Unix domain socket addresses may be at most 107 bytes: /${'x'.repeat(120)}`],
+  ])('%s', (text, expected) => {
+    if (typeof expected === 'string') expect(mistake('-d', '-a', text)).toBe(expected);
+    else expect(options('-d', '-a', text).listeners[0]).toMatchObject(expected);
+  });
+
+  it('names them in order and refuses a name twice', () => {
+    expect(options('-d', '-a', ':1', '-a', 'x=:2', '-a', ':3').listeners.map((l) => l.name)).toEqual([
+      'a0',
+      'x',
+      'a2',
+    ]);
+    expect(mistake('-d', '-a', 'x=:1', '-a', 'x=:2')).toContain('used twice');
+  });
+});
+
+describe('storages', () => {
+  it.each([
+    ['malloc,64m', { name: 's0', size: 64 << 20 }],
+    ['default,1G', { name: 's0', size: 2 ** 30 }],
+    ['big=umem,1G', { name: 'big', size: 2 ** 30 }],
+    ['file,/tmp/x,1G', 'Storage method "file" is not supported (supported: malloc, default, umem)'],
+    ['foo,1m', 'Unknown storage method "foo"'],
+    ['malloc,1x', '(-smalloc) size "1x": Unknown BYTES unit of measurement ([KMGTP][B])'],
+    ['malloc,10', '(-smalloc) size "10": too small, did you forget to specify M or G?'],
+  ])('%s', (text, expected) => {
+    if (typeof expected === 'string') expect(mistake('-d', '-s', text)).toBe(expected);
+    else expect(options('-d', '-s', text).storages[0]).toMatchObject(expected);
+  });
+
+  it('keeps a Transient that was given', () => {
+    expect(options('-d', '-s', 'Transient=malloc,5m').storages).toEqual([
+      { name: 's0', kind: 'malloc', size: 100 << 20 },
+      { name: 'Transient', kind: 'malloc', size: 5 << 20 },
+    ]);
+  });
+});
+
+describe('mistakes', () => {
+  it.each([
+    [[], "Neither -b nor -f given. (use -f '' to override)"],
+    [['-b', 'x', '-f', 'y'], 'Only one of -b or -f can be specified'],
+    [['-d', '-F'], 'Only one of -d or -F can be specified'],
+    [['-C'], '-C needs either -b <backend> or -f <vcl_file>'],
+    [['-d', '-p', 'x'], "\t-p lacks '='"],
+    [['-x', 'foo'], 'Invalid -x argument'],
+    [['-Q'], "invalid option -- 'Q'"],
+    [['--nosuch'], 'unknown option --nosuch'],
+    [['-n'], "option requires an argument -- 'n'"],
+    [['-d', 'foo', 'bar'], 'Too many arguments (foo...)'],
+    [['-d', '-i', 'a b'], 'Identity (-i) must be visible ASCII'],
+  ])('%j', (argv, message) => {
+    expect(mistake(...argv)).toBe(message);
+  });
+});
