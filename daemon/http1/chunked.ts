@@ -2,7 +2,7 @@
 // none belongs, CRLF after every chunk. Extensions and trailers are read past within bounds and dropped, never
 // merged into the head. The decoder hands out views of the caller's buffer and keeps no bytes itself.
 
-import { TOKEN_FOLD } from './field-names.ts';
+import { TOKEN_FOLD } from './byte-classes.ts';
 
 const CR = 13;
 const LF = 10;

@@ -1,8 +1,7 @@
 // Well-known field names, interned: a name seen on the wire in any case maps to one lower-case string without
 // allocation. Unknown names are never interned (a peer could fill the table); the caller makes their strings.
 
-/** Byte to its lower-case token character, 0 for bytes that no token may hold (RFC 9110 section 5.6.2). */
-export const TOKEN_FOLD: Uint8Array = tokenTable();
+import { TOKEN_FOLD } from './byte-classes.ts';
 
 const NAMES = [
   'accept',
@@ -113,14 +112,6 @@ for (const name of NAMES) {
   while (table[slot] !== '') slot = (slot + 1) & (SLOTS - 1);
   table[slot] = name;
   bytes.set(raw, slot * WIDTH);
-}
-
-function tokenTable(): Uint8Array {
-  const fold = new Uint8Array(256);
-  const token = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz";
-  for (let i = 0; i < token.length; i++) fold[token.charCodeAt(i)] = token.charCodeAt(i);
-  for (let c = 65; c <= 90; c++) fold[c] = c + 32;
-  return fold;
 }
 
 /** First place to look: from the length and three characters, folded by their low five bits. Names are short. */

@@ -5,7 +5,8 @@
 // The awkward case is a head that arrives slowly: the result object remembers the lines that were complete, and a
 // call that brings no new line end costs one indexOf. The buffer may move between calls (offsets are shifted).
 
-import { internName, TOKEN_FOLD } from './field-names.ts';
+import { TEXT, TOKEN_FOLD } from './byte-classes.ts';
+import { internName } from './field-names.ts';
 import {
   E_BARE_CR,
   E_BARE_LF,
@@ -14,21 +15,17 @@ import {
   E_FOLD,
   E_FOLD_FIRST,
   E_LINE_LONG,
-  E_METHOD,
   E_NAME_BLANK,
   E_NAME_EMPTY,
   E_NAME_TOKEN,
   E_NONE,
   E_OVERFLOW,
-  E_START_END,
   E_START_LINE,
-  E_STATUS,
-  E_TARGET,
   E_VALUE,
-  E_VERSION,
 } from './head-errors.ts';
 import { latin1Text } from './latin1.ts';
 import type { HttpMessage } from './message.ts';
+import { requestLine, statusLine } from './start-line.ts';
 
 /** Bounds of one head, in bytes and fields. */
 export interface HeadLimits {
@@ -87,6 +84,15 @@ export class HeadResult {
     this.nameEnd = new Int32Array(maxFields + 2);
   }
 
+  /** Notes the broken rule and the place; returns HEAD_ERROR. */
+  fail(error: number, line: number, at: number): ParseStatus {
+    this.error = error;
+    this.errorLine = line;
+    this.errorAt = at;
+    this.resume = false;
+    return HEAD_ERROR;
+  }
+
   setWords(memory: ArrayBufferLike): void {
     this.wordsOf = memory;
     this.words = new Int32Array(memory, 0, memory.byteLength >> 2);
@@ -107,31 +113,6 @@ const SP = 32;
 const HTAB = 9;
 const COLON = 58;
 
-/** 1 for bytes a field value or reason may hold: visible, blank, or above ASCII. */
-const TEXT = new Uint8Array(256);
-/** 1 for bytes a request target may hold: visible or above ASCII. */
-const TARGET = new Uint8Array(256);
-for (let c = 0; c < 256; c++) {
-  TEXT[c] = (c >= 0x20 && c !== 0x7f) || c === HTAB ? 1 : 0;
-  TARGET[c] = c > 0x20 && c !== 0x7f ? 1 : 0;
-}
-
-/** Methods as one shared string each, so that comparing them is comparing pointers. */
-const METHODS = [
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'DELETE',
-  'OPTIONS',
-  'PATCH',
-  'TRACE',
-  'CONNECT',
-  'PURGE',
-  'BAN',
-  'PRI',
-];
-
 /**
  * Parses a request head in buf[start, end).
  * On HEAD_COMPLETE `msg` holds method, url, proto and fields; before that its content is undefined.
@@ -149,7 +130,7 @@ export function parseRequestHead(
   if (out.lines === 0) {
     while (p < end && buf[p] === CR) {
       if (p + 1 >= end) return incomplete(start, end, limits, out);
-      if (buf[p + 1] !== LF) return fail(out, E_START_LINE, p, p);
+      if (buf[p + 1] !== LF) return out.fail(E_START_LINE, p, p);
       p += 2;
       out.headStart = p;
     }
@@ -213,129 +194,13 @@ function begin(buf: Buffer, start: number, end: number, limits: HeadLimits, out:
 
 function incomplete(start: number, end: number, limits: HeadLimits, out: HeadResult): ParseStatus {
   const line = out.lines === 0 ? out.headStart : (out.lineEnd[out.lines - 1] as number) + 2;
-  if (end - start >= limits.maxSize) return fail(out, E_OVERFLOW, line, end);
+  if (end - start >= limits.maxSize) return out.fail(E_OVERFLOW, line, end);
   // A CR that may end the line is not part of it.
   if (out.lines > 0 && end - line > limits.maxLine + 1)
-    return fail(out, E_LINE_LONG, line, line + limits.maxLine);
+    return out.fail(E_LINE_LONG, line, line + limits.maxLine);
   out.scanFrom = end;
   out.resume = true;
   return HEAD_INCOMPLETE;
-}
-
-function fail(out: HeadResult, error: number, line: number, at: number): ParseStatus {
-  out.error = error;
-  out.errorLine = line;
-  out.errorAt = at;
-  out.resume = false;
-  return HEAD_ERROR;
-}
-
-/** -1 with out.error set: broken; -1 without: incomplete; else the offset past the line. */
-function requestLine(buf: Buffer, line: number, end: number, msg: HttpMessage, out: HeadResult): number {
-  let p = line;
-  while (p < end && TOKEN_FOLD[buf[p] as number] !== 0) p++;
-  if (p === end) return -1;
-  const methodEnd = p;
-  if (p === line || buf[p] !== SP) return broken(out, p === line ? E_START_LINE : E_METHOD, line, p);
-  p++;
-  const target = p;
-  while (p < end && TARGET[buf[p] as number] === 1) p++;
-  if (p === end) return -1;
-  const targetEnd = p;
-  if (p === target || buf[p] !== SP) return broken(out, E_TARGET, line, p);
-  p++;
-  // "HTTP/1.1" CR LF: ten bytes.
-  const proto = p;
-  if (p + 10 > end) {
-    const lf = buf.indexOf(LF, p);
-    if (lf < 0 || lf >= end) return -1;
-    const known = lf === p + 8 && readVersion(buf, p) !== 0;
-    return broken(out, known ? E_START_END : E_VERSION, line, lf);
-  }
-  const version = readVersion(buf, p);
-  if (version === 0) return broken(out, E_VERSION, line, p);
-  p += 8;
-  if (buf[p] !== CR || buf[p + 1] !== LF) return broken(out, E_START_END, line, p);
-  const method = internMethod(buf, line, methodEnd);
-  if (version === 20) {
-    // Only the preface of RFC 9113 section 3.4 may say 2.0: it is answered, not served.
-    if (method !== 'PRI' || targetEnd - target !== 1 || buf[target] !== 42) {
-      return broken(out, E_VERSION, line, proto);
-    }
-    out.preface = true;
-    msg.proto = 'HTTP/2.0';
-  } else {
-    msg.proto = version === 11 ? 'HTTP/1.1' : 'HTTP/1.0';
-  }
-  msg.method = method;
-  out.nameEnd[0] = target;
-  out.lineStart[0] = line;
-  out.lineEnd[0] = p;
-  out.lines = 1;
-  return p + 2;
-}
-
-/** 10, 11, 20, or 0 for anything else; eight bytes from p exist. */
-function readVersion(buf: Buffer, p: number): number {
-  if (buf[p] !== 72 || buf[p + 1] !== 84 || buf[p + 2] !== 84 || buf[p + 3] !== 80 || buf[p + 4] !== 47)
-    return 0;
-  if (buf[p + 6] !== 46) return 0;
-  const major = buf[p + 5];
-  const minor = buf[p + 7];
-  if (major === 49) return minor === 49 ? 11 : minor === 48 ? 10 : 0;
-  return major === 50 && minor === 48 ? 20 : 0;
-}
-
-function isHttp1(version: number): boolean {
-  return version === 11 || version === 10;
-}
-
-function internMethod(buf: Buffer, start: number, end: number): string {
-  const n = end - start;
-  if (n === 3 && buf[start] === 71 && buf[start + 1] === 69 && buf[start + 2] === 84) return 'GET';
-  const text = latin1Text(buf, start, end);
-  for (const method of METHODS) if (method === text) return method;
-  return text;
-}
-
-function statusLine(buf: Buffer, line: number, end: number, msg: HttpMessage, out: HeadResult): number {
-  // "HTTP/1.1 200" and at least one byte behind it.
-  if (end - line < 13) {
-    const lf = buf.indexOf(LF, line);
-    if (lf < 0 || lf >= end) return -1;
-    const known = lf - line >= 8 && isHttp1(readVersion(buf, line));
-    return broken(out, known ? E_STATUS : E_VERSION, line, lf);
-  }
-  const version = readVersion(buf, line);
-  if (!isHttp1(version)) return broken(out, E_VERSION, line, line);
-  if (buf[line + 8] !== SP) return broken(out, E_STATUS, line, line + 8);
-  let status = 0;
-  for (let i = 9; i < 12; i++) {
-    const d = (buf[line + i] as number) - 48;
-    if (d < 0 || d > 9) return broken(out, E_STATUS, line, line + i);
-    status = status * 10 + d;
-  }
-  if (status < 100) return broken(out, E_STATUS, line, line + 9);
-  let p = line + 12;
-  if (buf[p] !== SP && buf[p] !== CR) return broken(out, E_STATUS, line, p);
-  while (p < end && TEXT[buf[p] as number] === 1) p++;
-  if (p >= end) return -1;
-  if (buf[p] !== CR) return broken(out, buf[p] === LF ? E_START_END : E_START_LINE, line, p);
-  if (p + 1 >= end) return -1;
-  if (buf[p + 1] !== LF) return broken(out, E_START_END, line, p);
-  msg.proto = version === 11 ? 'HTTP/1.1' : 'HTTP/1.0';
-  msg.status = status;
-  msg.reason = p > line + 13 ? latin1Text(buf, line + 13, p) : '';
-  out.nameEnd[0] = line + 12;
-  out.lineStart[0] = line;
-  out.lineEnd[0] = p;
-  out.lines = 1;
-  return p + 2;
-}
-
-function broken(out: HeadResult, error: number, line: number, at: number): number {
-  fail(out, error, line, at);
-  return -1;
 }
 
 function fields(
@@ -363,16 +228,16 @@ function fields(
     if (p >= end) break;
     const c = buf[p] as number;
     if (c !== COLON) {
-      if (c !== CR || p !== line) return fail(out, nameError(c, p === line, lines), line, p);
+      if (c !== CR || p !== line) return out.fail(nameError(c, p === line, lines), line, p);
       if (p + 1 >= end) break;
-      if (buf[p + 1] !== LF) return fail(out, E_BARE_CR, line, p);
+      if (buf[p + 1] !== LF) return out.fail(E_BARE_CR, line, p);
       out.headEnd = p + 2;
       out.lines = lines;
-      if (p + 2 - start > limits.maxSize) return fail(out, E_OVERFLOW, line, p);
+      if (p + 2 - start > limits.maxSize) return out.fail(E_OVERFLOW, line, p);
       finish(buf, msg, out, isRequest);
       return HEAD_COMPLETE;
     }
-    if (p === line) return fail(out, E_NAME_EMPTY, line, p);
+    if (p === line) return out.fail(E_NAME_EMPTY, line, p);
     const colon = p;
     p++;
     while (((p + offset) & 3) !== 0 && TEXT[buf[p] as number] === 1) p++;
@@ -389,11 +254,11 @@ function fields(
     }
     while (p < end && TEXT[buf[p] as number] === 1) p++;
     if (p >= end) break;
-    if (buf[p] !== CR) return fail(out, buf[p] === LF ? E_BARE_LF : E_VALUE, line, p);
+    if (buf[p] !== CR) return out.fail(buf[p] === LF ? E_BARE_LF : E_VALUE, line, p);
     if (p + 1 >= end) break;
-    if (buf[p + 1] !== LF) return fail(out, E_BARE_CR, line, p);
-    if (p - line > maxLine) return fail(out, E_LINE_LONG, line, line + maxLine);
-    if (lines > limits.maxFields) return fail(out, E_FIELDS, line, line);
+    if (buf[p + 1] !== LF) return out.fail(E_BARE_CR, line, p);
+    if (p - line > maxLine) return out.fail(E_LINE_LONG, line, line + maxLine);
+    if (lines > limits.maxFields) return out.fail(E_FIELDS, line, line);
     keys[lines - 1] = internName(buf, line, colon);
     lineStart[lines] = line;
     nameEnd[lines] = colon;
