@@ -93,14 +93,16 @@ export class RingWriter {
   private before: number;
   private closed = false;
 
-  /** Opens the ring at `path`, creating one of `size` bytes when there is none (or none that is readable). */
+  /** Opens the ring at `path`, creating one of `size` bytes when there is none, or none of
+   * that size. */
   constructor(path: string, size: number, counters: RingCounters) {
     if (!existsSync(path)) createRing(path, size);
     let fd = openSync(path, 'r+');
     const head = Buffer.alloc(HEADER_SIZE);
     readSync(fd, head, 0, HEADER_SIZE, 0);
     let header = readRingHeader(head);
-    if (header === null) {
+    const shape = ringShape(size);
+    if (header === null || header.segmentSize !== shape.segmentSize || header.segments !== shape.segments) {
       closeSync(fd);
       createRing(path, size);
       fd = openSync(path, 'r+');
