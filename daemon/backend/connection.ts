@@ -7,7 +7,6 @@
 
 import type { Socket } from 'node:net';
 import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
-import { CHUNK_HEAD_MAX, type ChunkError, ChunkedDecoder, chunkHead, LAST_CHUNK } from '../http1/chunked.ts';
 import type { BodyFraming } from '../http1/framing.ts';
 import { errorText, HEAD_ERRORS } from '../http1/head-errors.ts';
 import {
@@ -19,8 +18,9 @@ import {
 } from '../http1/head-parser.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
 import type { HttpMessage } from '../http1/message.ts';
+import { IncomingBody, OutgoingBody } from './body-frame.ts';
 import { Deadline } from './deadline.ts';
-import { OriginFailure } from './origin-failure.ts';
+import { bodyFailure, OriginFailure } from './origin-failure.ts';
 
 /** Takes a response body. Bytes are valid only until data() returns; nothing is called after end() or error(). */
 export interface OriginBodySink {
@@ -98,19 +98,14 @@ export class OriginConnection {
   private counters: ExchangeCounters | null = null;
   private limits: HeadLimits;
   private readonly head = new HeadResult();
-  private readonly decoder = new ChunkedDecoder();
+  private readonly outgoing = new OutgoingBody();
+  private readonly incoming = new IncomingBody();
   private readonly deadline: Deadline;
   private carry: Buffer = EMPTY;
-  private sentBody: BodyFraming['kind'] = 'none';
-  /** Body bytes still to send, for a body of declared length. */
-  private toSend = 0;
-  private bodySent = false;
   private ended = false;
   private message: HttpMessage | null = null;
   private settleHead: ((failure: OriginFailure | null) => void) | null = null;
   private sink: OriginBodySink | null = null;
-  private framing: BodyFraming['kind'] = 'none';
-  private remaining = 0;
   private between = 0;
   private paused = false;
 
@@ -145,7 +140,6 @@ export class OriginConnection {
     this.interim = 0;
     this.closeAfter = false;
     this.closeReason = 'RESP_CLOSE';
-    this.bodySent = false;
     this.pooled = false;
     this.failure = null;
     this.carry = EMPTY;
@@ -167,9 +161,7 @@ export class OriginConnection {
    * @param body how the body that follows is framed; the head must say the same
    */
   sendHead(bytes: Buffer, body: BodyFraming): boolean {
-    this.sentBody = body.kind;
-    this.toSend = body.kind === 'length' ? body.length : 0;
-    this.bodySent = body.kind === 'none';
+    this.outgoing.start(body);
     this.headBytesOut = bytes.length;
     if (this.counters !== null) this.counters.bereq_hdrbytes += bytes.length;
     return this.state === CLOSED ? false : this.socket.write(bytes);
@@ -189,20 +181,7 @@ export class OriginConnection {
     if (n === 0 || this.state === CLOSED) return true;
     this.bodyBytesOut += n;
     if (this.counters !== null) this.counters.bereq_bodybytes += n;
-    if (this.sentBody === 'chunked') {
-      const out = Buffer.allocUnsafe(n + CHUNK_HEAD_MAX + 2);
-      let p = chunkHead(out, 0, n);
-      out.set(buf.subarray(start, end), p);
-      p += n;
-      out[p++] = 13;
-      out[p++] = 10;
-      return this.socket.write(out.subarray(0, p));
-    }
-    this.toSend -= n;
-    if (this.sentBody !== 'length' || this.toSend < 0) {
-      throw new Error('more body bytes sent to an origin than its request head announced');
-    }
-    return this.socket.write(Buffer.from(buf.subarray(start, end)));
+    return this.socket.write(this.outgoing.frame(buf, start, end));
   }
 
   /**
@@ -210,13 +189,10 @@ export class OriginConnection {
    * connection instead (SAFETY rule 3).
    */
   endBody(): void {
-    if (this.state === CLOSED || this.bodySent) return;
-    if (this.toSend > 0) {
-      this.fail('request-body');
-      return;
-    }
-    this.bodySent = true;
-    if (this.sentBody === 'chunked') this.socket.write(LAST_CHUNK);
+    if (this.state === CLOSED || this.outgoing.complete) return;
+    const last = this.outgoing.finish();
+    if (last === null) this.fail('request-body');
+    else if (last.length > 0) this.socket.write(last);
   }
 
   /**
@@ -258,16 +234,14 @@ export class OriginConnection {
     if (this.state !== HELD) throw new Error('a body was asked for before its head');
     this.state = BODY;
     this.sink = sink;
-    this.framing = framing.kind;
-    this.remaining = framing.kind === 'length' ? framing.length : 0;
+    this.incoming.start(framing);
     this.between = timeout;
     this.paused = false;
     this.failure = null;
     if (framing.kind === 'eof') this.closeAfter = true;
-    if (framing.kind === 'chunked') this.decoder.reset();
     const early = this.carry;
     this.carry = EMPTY;
-    if (framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0)) {
+    if (this.incoming.done) {
       if (early.length > 0) this.closeBecause('RX_JUNK');
       this.complete();
       return;
@@ -304,7 +278,7 @@ export class OriginConnection {
    */
   release(): boolean {
     this.onDrain = null;
-    if (this.state !== DONE || this.closeAfter || this.ended || !this.bodySent) {
+    if (this.state !== DONE || this.closeAfter || this.ended || !this.outgoing.complete) {
       this.destroy();
       return false;
     }
@@ -419,22 +393,14 @@ export class OriginConnection {
   }
 
   private body(buf: Buffer, start: number, end: number): void {
-    let used = end - start;
-    if (this.framing === 'chunked') {
-      const { decoder } = this;
-      used = decoder.decode(buf, start, end, this.deliver);
-      if (this.state !== BODY) return;
-      if (decoder.error !== null) {
-        this.fail('bad-chunk');
-        return;
-      }
-      if (!decoder.done) return;
-    } else {
-      if (this.framing === 'length') used = Math.min(used, this.remaining);
-      this.remaining -= used;
-      this.deliver(buf, start, start + used);
-      if (this.state !== BODY || this.framing === 'eof' || this.remaining > 0) return;
+    const { incoming } = this;
+    const used = incoming.take(buf, start, end, this.deliver);
+    if (this.state !== BODY) return;
+    if (incoming.error !== null) {
+      this.fail('bad-chunk');
+      return;
     }
+    if (!incoming.done) return;
     // Bytes behind the end: nobody can say which request they answer.
     if (start + used < end) this.closeBecause('RX_JUNK');
     this.complete();
@@ -456,7 +422,7 @@ export class OriginConnection {
   }
 
   private bodyEnded(): void {
-    if (this.framing === 'eof') this.complete();
+    if (this.incoming.kind === 'eof') this.complete();
     else this.fail('short-body');
   }
 
@@ -480,10 +446,10 @@ export class OriginConnection {
 
   private fail(reason: FetchFailure, bogus = ''): void {
     if (this.state === CLOSED) return;
-    const inBody = this.state === BODY;
-    const text = inBody ? bodyText(reason, this.framing, this.decoder.error) : '';
-    const detail = inBody ? systemText(reason) : '';
-    const failure = new OriginFailure(reason, '', text, bogus, detail);
+    const failure =
+      this.state === BODY
+        ? bodyFailure(reason, this.incoming.kind, this.incoming.error)
+        : new OriginFailure(reason, '', '', bogus);
     if (this.state !== DONE) this.failure = failure;
     this.state = CLOSED;
     this.deadline.stop();
@@ -499,19 +465,6 @@ export class OriginConnection {
     sink?.error(reason);
     drained?.();
   }
-}
-
-/** What the field's FetchError says of a body that broke off, by its framing; '' for the reason's own text. */
-function bodyText(reason: FetchFailure, framing: BodyFraming['kind'], chunk: ChunkError | null): string {
-  if (reason === 'bad-chunk') return chunk === 'size' ? 'chunked header non-hex' : '';
-  if (reason !== 'short-body' && reason !== 'reset' && reason !== 'between-bytes-timeout') return '';
-  if (framing === 'chunked') return 'chunked insufficient bytes';
-  return framing === 'length' ? 'straight insufficient bytes' : 'eof socket fail';
-}
-
-function systemText(reason: FetchFailure): string {
-  if (reason === 'reset') return 'Connection reset by peer';
-  return reason === 'between-bytes-timeout' ? 'Resource temporarily unavailable' : '';
 }
 
 /** The handle's descriptor is not in the published interface, and absent on some platforms. */

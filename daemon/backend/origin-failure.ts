@@ -3,6 +3,8 @@
 
 import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { fetchFailure } from '../../protocol/tables/close-reasons.ts';
+import type { ChunkError } from '../http1/chunked.ts';
+import type { BodyFraming } from '../http1/framing.ts';
 
 export class OriginFailure {
   readonly reason: FetchFailure;
@@ -28,4 +30,26 @@ export class OriginFailure {
     this.bogus = bogus;
     this.close = row.close;
   }
+}
+
+/** The failure of a body that broke off, in the words the field's FetchError has for its framing. */
+export function bodyFailure(
+  reason: FetchFailure,
+  framing: BodyFraming['kind'],
+  chunk: ChunkError | null,
+): OriginFailure {
+  return new OriginFailure(reason, '', bodyText(reason, framing, chunk), '', systemText(reason));
+}
+
+/** What the field's FetchError says of a body that broke off, by its framing; '' for the reason's own text. */
+function bodyText(reason: FetchFailure, framing: BodyFraming['kind'], chunk: ChunkError | null): string {
+  if (reason === 'bad-chunk') return chunk === 'size' ? 'chunked header non-hex' : '';
+  if (reason !== 'short-body' && reason !== 'reset' && reason !== 'between-bytes-timeout') return '';
+  if (framing === 'chunked') return 'chunked insufficient bytes';
+  return framing === 'length' ? 'straight insufficient bytes' : 'eof socket fail';
+}
+
+function systemText(reason: FetchFailure): string {
+  if (reason === 'reset') return 'Connection reset by peer';
+  return reason === 'between-bytes-timeout' ? 'Resource temporarily unavailable' : '';
 }

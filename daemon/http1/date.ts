@@ -86,6 +86,7 @@ function epoch(
   // Date.UTC takes years below 100 for 19xx; setUTCFullYear does not.
   const date = new Date(0);
   date.setUTCFullYear(year, month, d);
-  if (date.getUTCDate() !== d || date.getUTCMonth() !== month) return null;
+  // A day past the end of its month rolls over into another.
+  if (date.getUTCMonth() !== month) return null;
   return date.getTime() / 1000 + h * 3600 + mi * 60 + s;
 }

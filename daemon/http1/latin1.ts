@@ -15,3 +15,8 @@ export function latin1Text(buf: Buffer, start: number, end: number): string {
 export function latin1Put(buf: Buffer, at: number, text: string): number {
   return (buf as unknown as NativeLatin1).latin1Write(text, at, text.length);
 }
+
+/** The same text as one piece in memory: a concatenation is a tree that every reader must walk or flatten. */
+export function flat(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
+}

@@ -143,6 +143,13 @@ export class HttpMessage {
     if (this.log !== null) this.log.put(this.base + MSG_HEADER, line);
   }
 
+  /** Puts a ready line in the place of all fields of its name, and logs it: for fields the proxy adds itself. */
+  put(key: string, line: string): void {
+    if (this.find(key) >= 0) this.unset(key);
+    this.push(key, line);
+    if (this.log !== null) this.log.put(this.base + MSG_HEADER, line);
+  }
+
   /** Removes all fields named `key` (lower case), logging each; returns how many there were. */
   unset(key: string): number {
     let kept = 0;

@@ -1,0 +1,94 @@
+// The framing of the bodies of one exchange, in both directions, without sockets: what a request body becomes on the
+// wire, and where a response body ends. Counts against what the heads announced; never buffers.
+
+import {
+  CHUNK_HEAD_MAX,
+  type ChunkError,
+  ChunkedDecoder,
+  type ChunkSink,
+  chunkHead,
+  LAST_CHUNK,
+} from '../http1/chunked.ts';
+import { type BodyFraming, NO_BODY } from '../http1/framing.ts';
+
+type Kind = BodyFraming['kind'];
+
+/** A request body on its way out. */
+export class OutgoingBody {
+  /** All of it was handed over; true from the start when there is none. */
+  complete = true;
+  private kind: Kind = 'none';
+  private left = 0;
+
+  start(framing: BodyFraming): void {
+    this.kind = framing.kind;
+    this.left = framing.kind === 'length' ? framing.length : 0;
+    this.complete = framing.kind === 'none';
+  }
+
+  /** A copy of buf[start, end) as it goes on the wire; at least one byte. */
+  frame(buf: Uint8Array, start: number, end: number): Buffer {
+    const n = end - start;
+    if (this.kind === 'chunked') {
+      const out = Buffer.allocUnsafe(n + CHUNK_HEAD_MAX + 2);
+      let p = chunkHead(out, 0, n);
+      out.set(buf.subarray(start, end), p);
+      p += n;
+      out[p++] = 13;
+      out[p++] = 10;
+      return out.subarray(0, p);
+    }
+    this.left -= n;
+    if (this.kind !== 'length' || this.left < 0) {
+      throw new Error('more body bytes sent to an origin than its request head announced');
+    }
+    return Buffer.from(buf.subarray(start, end));
+  }
+
+  /** The last bytes of the body, or null when it is shorter than announced. */
+  finish(): Buffer | null {
+    if (this.left > 0) return null;
+    this.complete = true;
+    return this.kind === 'chunked' ? LAST_CHUNK : NOTHING;
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** A response body on its way in. */
+export class IncomingBody {
+  kind: Kind = 'none';
+  done = true;
+  private left = 0;
+  private readonly decoder = new ChunkedDecoder();
+
+  start(framing: BodyFraming = NO_BODY): void {
+    this.kind = framing.kind;
+    this.left = framing.kind === 'length' ? framing.length : 0;
+    this.done = framing.kind === 'none' || (framing.kind === 'length' && framing.length === 0);
+    this.decoder.reset();
+  }
+
+  /** What broke the chunks, if anything did. */
+  get error(): ChunkError | null {
+    return this.decoder.error;
+  }
+
+  /** Hands the data in buf[start, end) to `sink`; returns the bytes that belonged to this body. */
+  take(buf: Uint8Array, start: number, end: number, sink: ChunkSink): number {
+    if (this.kind === 'chunked') {
+      const used = this.decoder.decode(buf, start, end, sink);
+      this.done = this.decoder.done;
+      return used;
+    }
+    if (this.kind === 'eof') {
+      sink(buf, start, end);
+      return end - start;
+    }
+    const used = Math.min(end - start, this.left);
+    this.left -= used;
+    this.done = this.left === 0;
+    sink(buf, start, start + used);
+    return used;
+  }
+}
