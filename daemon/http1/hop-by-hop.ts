@@ -23,10 +23,11 @@ const ROWS: readonly (readonly [string, HopMask])[] = [
   ['trailer', ALWAYS],
   ['upgrade', ALWAYS],
   ['http2-settings', ALWAYS | HOP_PIPE],
+  // A response field, of no meaning in a request.
+  ['accept-ranges', HOP_PASS | HOP_FETCH],
   // Not hop-by-hop, but a cacheable fetch asks for the whole, unconditionally (SAFETY rule 7).
   ['range', HOP_FETCH],
   ['content-range', HOP_FETCH],
-  ['accept-ranges', HOP_FETCH],
   ['if-match', HOP_FETCH],
   ['if-none-match', HOP_FETCH],
   ['if-modified-since', HOP_FETCH],

@@ -83,6 +83,8 @@ export class TxLog implements MessageLog {
   /** Epoch seconds of the first and of the last timestamp; 0 before the first. */
   tFirst = 0;
   tPrev = 0;
+  /** Write position of the record being put together. */
+  private at = 0;
   private readonly shared: LogShared;
   private readonly writer: RingWriter;
   private readonly on: Uint8Array;
@@ -231,13 +233,85 @@ export class TxLog implements MessageLog {
     if (!w.scheduled) w.schedule();
   }
 
+  /** Starts a record that is put together from parts, text(), int() and fixed(), and ends with close(). No string is
+   * made on the way. The parts must not be more than 255 bytes together. */
+  open(): this {
+    const w = this.writer;
+    let { pos } = w;
+    if (pos + 300 > w.limit) pos = w.makeRoom();
+    this.at = pos + 8;
+    return this;
+  }
+
+  /** A short Latin-1 text. */
+  text(part: string): this {
+    const { bytes } = this.writer;
+    let p = this.at;
+    for (let k = 0; k < part.length; k++) bytes[p++] = part.charCodeAt(k);
+    this.at = p;
+    return this;
+  }
+
+  /** A whole number from 0 to 2^53. */
+  int(value: number): this {
+    const { bytes } = this.writer;
+    let digits = 1;
+    for (let limit = 10; value >= limit; limit *= 10) digits++;
+    let p = this.at + digits;
+    this.at = p;
+    let rest = value;
+    do {
+      const next = Math.floor(rest / 10);
+      bytes[--p] = 48 + rest - next * 10;
+      rest = next;
+    } while (rest > 0);
+    return this;
+  }
+
+  /** Seconds or another fraction as %.6f. */
+  fixed(value: number): this {
+    this.at = this.seconds(this.writer.bytes, this.at, value);
+    return this;
+  }
+
+  close(tag: number): void {
+    if (this.on[tag] === 0) return;
+    const w = this.writer;
+    const { pos, bytes, words } = w;
+    const p = this.at;
+    const len = p - pos - 8;
+    for (let k = 0; k < 4; k++) bytes[p + k] = 0;
+    words[pos >> 2] = (tag << 24) | (len + 1);
+    words[(pos >> 2) + 1] = this.id;
+    w.pos = pos + ((len + 12) & ~3);
+    w.count++;
+    if (!w.scheduled) w.schedule();
+  }
+
   /** A record of six byte counts: ReqAcct, BereqAcct. */
   acct(tag: number, a: number, b: number, c: number, d: number, e: number, f: number): void {
-    this.put(tag, `${a} ${b} ${c} ${d} ${e} ${f}`);
+    this.open()
+      .int(a)
+      .text(' ')
+      .int(b)
+      .text(' ')
+      .int(c)
+      .text(' ')
+      .int(d)
+      .text(' ')
+      .int(e)
+      .text(' ')
+      .int(f)
+      .close(tag);
   }
 
   /** `value` seconds as %.6f at `p`; returns the end. */
   private seconds(bytes: Uint8Array, p: number, value: number): number {
+    if (value === 0) {
+      for (let k = 0; k < 8; k++) bytes[p + k] = 48;
+      bytes[p + 1] = 46;
+      return p + 8;
+    }
     let micros = Math.round(value * 1e6);
     if (micros < 0) {
       bytes[p++] = 45;

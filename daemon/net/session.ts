@@ -9,6 +9,7 @@ import type { Socket } from 'node:net';
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { HEAD_COMPLETE, HEAD_INCOMPLETE, HeadResult, parseRequestHead } from '../http1/head-parser.ts';
+import { flat } from '../http1/latin1.ts';
 import type { TxLog } from '../log/tx-log.ts';
 import type { Core } from '../request/core.ts';
 import { Request } from '../request/request.ts';
@@ -57,6 +58,10 @@ export class Session implements VclSession, BodyCarrier {
   timeoutLinger: number;
   idleSendTimeout: number;
   sendTimeout: number;
+  /** Texts that every request of the session logs or sends. */
+  readonly beginText: string;
+  readonly startText: string;
+  readonly forwardedLine: string;
   /** Set when the connection must end after the current response. */
   closeAfter: CloseReason | null = null;
   /** When the connection is given up (clock seconds); Infinity while a fetch or a pipe has its own timers. */
@@ -102,6 +107,9 @@ export class Session implements VclSession, BodyCarrier {
     this.clientPort = this.remotePort;
     this.serverIp = this.localIp;
     this.serverPort = this.localPort;
+    this.beginText = flat(`req ${this.vxid} rxreq`);
+    this.startText = flat(`${this.clientIp} ${this.clientPort} ${endpoint.name}`);
+    this.forwardedLine = flat(`X-Forwarded-For: ${this.clientIp}`);
     this.timeoutIdle = core.params.timeout_idle;
     this.timeoutLinger = core.params.timeout_linger;
     this.idleSendTimeout = core.params.idle_send_timeout;
@@ -258,7 +266,7 @@ export class Session implements VclSession, BodyCarrier {
     }
     this.phase = 'head';
     this.tHead = 0;
-    this.deadline = this.core.clock.now() + this.timeoutIdle;
+    this.deadline = this.req.log.tPrev + this.timeoutIdle;
     if (!this.parsing) this.parseRest();
   }
 

@@ -33,6 +33,8 @@ export interface Core {
   readonly identity: string;
   /** The Via member this proxy adds. */
   readonly via: string;
+  /** The Via line when the response has none yet. */
+  readonly viaLine: string;
   /** The program new requests begin with, or null before the first vcl.use. */
   readonly active: ProgramRef | null;
   /** Finds a program or label for return (vcl(x)). */

@@ -17,16 +17,14 @@ export function deliver(req: Request): Step {
   resp.proto = 'HTTP/1.1';
   resp.log = log;
   logResponse(req);
-  resp.add('X-Proxy-Id', req.isHit ? `${req.vxid} ${req.hitVxid}` : String(req.vxid), 'x-proxy-id');
-  const now = core.clock.now();
-  const age = Math.max(0, now - cache.tOriginOf(oc));
-  resp.set('Age', String(Math.floor(age)));
+  resp.put('x-proxy-id', proxyId(req.vxid, req.hitVxid));
+  const now = req.turnTime();
+  resp.put('age', `Age: ${Math.max(0, Math.floor(now - cache.tOriginOf(oc)))}`);
   const via = resp.getAll('via');
-  if (via === null) resp.add('Via', core.via, 'via');
-  else resp.set('Via', `${via}, ${core.via}`);
+  resp.put('via', via === null ? core.viaLine : `Via: ${via}, ${core.via}`);
   if (core.params.http_gzip_support !== 0 && cache.isGzipped(oc) && !req.canGzip) weakenEtag(resp);
   if (core.params.http_range_support !== 0 && resp.status === 200 && !req.isPass) {
-    resp.set('Accept-Ranges', 'bytes');
+    resp.put('accept-ranges', 'Accept-Ranges: bytes');
   }
   ctx.now = now;
   if (req.isHit) cache.countHit(oc);
@@ -59,6 +57,11 @@ export function logStatus(req: Request): void {
   log.put(Tag.RespProtocol, 'HTTP/1.1');
   log.put(Tag.RespStatus, statusText(resp.status));
   log.put(Tag.RespReason, resp.reason);
+}
+
+function proxyId(vxid: number, hitVxid: number): string {
+  const line = `X-Proxy-Id: ${vxid}`;
+  return hitVxid === 0 ? line : `${line} ${hitVxid}`;
 }
 
 function logResponse(req: Request): void {

@@ -9,7 +9,7 @@ import { FINISH, HIT, LOOKUP, MISS, PARKED, PASS, type Step } from './steps.ts';
 export function lookup(req: Request, resume: (step: Step) => void): Step {
   const { core, log, lookup: out } = req;
   const { cache, stats } = core;
-  const now = core.clock.now();
+  const now = req.turnTime();
   const query = req.query;
   query.key = req.hashKey;
   query.now = now;
@@ -29,7 +29,7 @@ export function lookup(req: Request, resume: (step: Step) => void): Step {
       req.isHit = true;
       req.hitVxid = cache.vxidOf(oc);
       const left = cache.ttlOf(oc) - (now - cache.tOriginOf(oc));
-      log.put(Tag.Hit, hitText(req, left));
+      logHit(req, left);
       stats.cache_hit++;
       if (found === Lookup.GRACE) stats.cache_hit_grace++;
       cache.touch(oc, now);
@@ -72,30 +72,22 @@ export function lookup(req: Request, resume: (step: Step) => void): Step {
 }
 
 /** `vxid ttl grace keep`, and while the body is still arriving how much there is of how much. */
-function hitText(req: Request, left: number): string {
+function logHit(req: Request, left: number): void {
   const { cache } = req.core;
-  const text = `${req.hitVxid} ${fixed6(left)} ${fixed6(cache.graceOf(req.oc))} ${fixed6(cache.keepOf(req.oc))}`;
-  if (cache.isFinished(req.oc)) return text;
-  const declared = cache.declaredLength(req.oc);
-  const fetched = cache.bodyLength(req.oc);
-  return declared < 0 ? `${text} ${fetched}` : `${text} ${fetched} ${declared}`;
-}
-
-/** Like toFixed(6), several times faster for the magnitudes of this record. */
-function fixed6(value: number): string {
-  if (value < 0 || value > 1e9) return value.toFixed(6);
-  const whole = Math.floor(value);
-  const micros = Math.round((value - whole) * 1e6);
-  if (micros >= 1e6) return `${whole + 1}.000000`;
-  return `${whole}.${PAD[6 - digits(micros)]}${micros}`;
-}
-
-const PAD = ['', '0', '00', '000', '0000', '00000'];
-
-function digits(n: number): number {
-  if (n < 10) return 1;
-  if (n < 100) return 2;
-  if (n < 1000) return 3;
-  if (n < 10000) return 4;
-  return n < 100000 ? 5 : 6;
+  const { oc, log } = req;
+  log
+    .open()
+    .int(req.hitVxid)
+    .text(' ')
+    .fixed(left)
+    .text(' ')
+    .fixed(cache.graceOf(oc))
+    .text(' ')
+    .fixed(cache.keepOf(oc));
+  if (!cache.isFinished(oc)) {
+    log.text(' ').int(cache.bodyLength(oc));
+    const declared = cache.declaredLength(oc);
+    if (declared >= 0) log.text(' ').int(declared);
+  }
+  log.close(Tag.Hit);
 }

@@ -79,6 +79,8 @@ export class Request implements VclRequest {
   synthStatus = 0;
   synthReason = '';
   aborted = false;
+  /** No wait and no restart has come between the head and now. */
+  fresh = false;
   /** Set while parked: called by abort(). */
   onAbort: (() => void) | null = null;
   body: RequestBody | null = null;
@@ -100,7 +102,10 @@ export class Request implements VclRequest {
     this.ctx.req = this;
     this.top = this;
     this.query = new LookupQuery(this.http);
-    this.resume = (step) => run(this, step);
+    this.resume = (step) => {
+      this.fresh = false;
+      run(this, step);
+    };
     this.objectView = new ObjectView(core);
   }
 
@@ -172,10 +177,11 @@ export class Request implements VclRequest {
     this.isHead = this.http.method === 'HEAD';
     this.vxid = core.newVxid();
     log.begin(this.vxid, 'c');
-    log.put(Tag.Begin, `req ${session.vxid} rxreq`);
+    this.fresh = true;
+    log.put(Tag.Begin, session.beginText);
     log.timestamp('Start', session.tHead);
-    log.timestamp('Req', this.tStart);
-    session.log.put(Tag.Link, `req ${this.vxid} rxreq`);
+    log.timestamp('Req', now);
+    session.log.open().text('req ').int(this.vxid).text(' rxreq').close(Tag.Link);
     this.http.log = log;
     this.resp.log = log;
   }
@@ -217,6 +223,11 @@ export class Request implements VclRequest {
   rollback(): void {
     if (this.http0 === null) return;
     this.http.copyFrom(this.http0);
+  }
+
+  /** The time for what follows the head in the same turn; a request that has waited asks the clock again. */
+  turnTime(): number {
+    return this.fresh ? this.tStart : this.core.clock.now();
   }
 
   takeProgram(ref: ProgramRef): void {

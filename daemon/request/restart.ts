@@ -21,6 +21,7 @@ export function restart(req: Request): Step {
   log.put(Tag.Link, `req ${req.vxid} restart`);
   log.put(Tag.End, '');
   req.restarts++;
+  req.fresh = false;
   req.resetForRestart();
   req.resp.reset();
   req.resp.log = log;

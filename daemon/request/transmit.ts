@@ -106,7 +106,7 @@ export function setConnection(req: Request): void {
     }
     resp.unset('connection');
   }
-  resp.add('Connection', req.session.closeAfter === null ? 'keep-alive' : 'close', 'connection');
+  resp.put('connection', req.session.closeAfter === null ? 'Connection: keep-alive' : 'Connection: close');
 }
 
 /** The Range field's value when it applies: If-Range must name this very representation. */

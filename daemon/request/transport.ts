@@ -46,7 +46,7 @@ export function transport(req: Request): Step {
 /** ReqStart and the request as it now stands. */
 export function logRequest(req: Request): void {
   const { session, http, log } = req;
-  log.put(Tag.ReqStart, `${session.clientIp} ${session.clientPort} ${session.endpointName}`);
+  log.put(Tag.ReqStart, session.startText);
   log.put(Tag.ReqMethod, http.method);
   log.put(Tag.ReqURL, http.url);
   log.put(Tag.ReqProtocol, http.proto);
@@ -77,6 +77,6 @@ function hasToken(list: string, token: string): boolean {
 function forwardedFor(req: Request, ip: string): void {
   const { http } = req;
   const former = http.getAll('x-forwarded-for');
-  if (former === null) http.add('X-Forwarded-For', ip, 'x-forwarded-for');
+  if (former === null) http.put('x-forwarded-for', req.session.forwardedLine);
   else http.set('X-Forwarded-For', `${former}, ${ip}`);
 }

@@ -8,6 +8,7 @@ import { ConnectionPool } from '../backend/pool.ts';
 import { Cache, type CacheLimits, type Oc } from '../cache/cache.ts';
 import { Clock } from '../clock.ts';
 import { fieldLimit, type HeadLimits } from '../http1/head-parser.ts';
+import { flat } from '../http1/latin1.ts';
 import type { FromWorker, InitMessage, ListenerSpec, WorkerCall } from '../link.ts';
 import { LogMask } from '../log/log-mask.ts';
 import { RING_FILE } from '../log/ring-format.ts';
@@ -48,6 +49,7 @@ export class Worker implements Core, AcceptorHost {
   readonly host: VclHost;
   readonly identity: string;
   readonly via: string;
+  readonly viaLine: string;
   readonly programs: ProgramTable;
   readonly pool: ConnectionPool;
   readonly readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER);
@@ -84,6 +86,7 @@ export class Worker implements Core, AcceptorHost {
     this.send = send;
     this.identity = init.identity;
     this.via = `1.1 ${init.identity} (proxyd/0.1)`;
+    this.viaLine = flat(`Via: ${this.via}`);
     this.allParams = new Params(init.params);
     this.params = this.allParams.hot;
     this.requestLimits = { maxLine: 0, maxFields: 1, maxSize: 0 };
