@@ -8,6 +8,12 @@
 export interface MessageLog {
   put(tag: number, text: string): void;
   putBytes(tag: number, src: Uint8Array, start: number, end: number): void;
+  putConstant(record: ConstantRecord): void;
+}
+
+/** Records that never change, which a log may keep encoded. */
+export interface ConstantRecord {
+  readonly items: readonly (readonly [tag: number, text: string])[];
 }
 
 /** Offsets of the records of one message kind from its Method tag (tables/tags.ts keeps them in a row). */

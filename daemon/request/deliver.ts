@@ -3,10 +3,17 @@
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { notModified, weakenEtag } from '../http1/conditional.ts';
+import { PreparedRecords } from '../log/tx-log.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import type { Request } from './request.ts';
 import { FAIL, FINISH, RESTART, type Step, SYNTH, TRANSMIT } from './steps.ts';
+
+const STATUS_200 = new PreparedRecords([
+  [Tag.RespProtocol, 'HTTP/1.1'],
+  [Tag.RespStatus, '200'],
+  [Tag.RespReason, 'OK'],
+]);
 
 export function deliver(req: Request): Step {
   const { core, resp, log, ctx, oc } = req;
@@ -54,8 +61,12 @@ export function deliver(req: Request): Step {
 /** The response line as it stands now. */
 export function logStatus(req: Request): void {
   const { log, resp } = req;
+  if (resp.status === 200 && resp.reason === 'OK') {
+    log.putConstant(STATUS_200);
+    return;
+  }
   log.put(Tag.RespProtocol, 'HTTP/1.1');
-  log.put(Tag.RespStatus, statusText(resp.status));
+  log.put(Tag.RespStatus, String(resp.status));
   log.put(Tag.RespReason, resp.reason);
 }
 
@@ -67,8 +78,4 @@ function proxyId(vxid: number, hitVxid: number): string {
 function logResponse(req: Request): void {
   logStatus(req);
   req.resp.logFields(req.log);
-}
-
-function statusText(status: number): string {
-  return status === 200 ? '200' : String(status);
 }

@@ -3,18 +3,20 @@
 
 import { RETURN, RETURNS } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
+import { PreparedRecords } from '../../log/tx-log.ts';
 import type { VclContext } from '../context.ts';
 import { type ReturnCode, STATES, type VclProgram } from '../program.ts';
 import { VclFailure } from './failure.ts';
 import { programPlace } from './place.ts';
 
-const CALL_NAMES: readonly string[] = STATES.map((s) => s.toUpperCase());
-const RETURN_NAMES: readonly string[] = RETURNS.map((r) => r.name);
+const CALLS = STATES.map((s) => new PreparedRecords([[Tag.VCL_call, s.toUpperCase()]]));
+const RETURNED = RETURNS.map((r) => new PreparedRecords([[Tag.VCL_return, r.name]]));
 
 /** Runs a state (an index into STATES) and gives its return code; `fail` when the program failed. */
 export function runState(program: VclProgram, stateId: number, ctx: VclContext): ReturnCode {
-  ctx.log.put(Tag.VCL_call, CALL_NAMES[stateId] as string);
+  ctx.log.putConstant(CALLS[stateId] as PreparedRecords);
   ctx.failure = null;
+  ctx.state = stateId;
   let code: ReturnCode;
   try {
     code = (program.states[stateId] as (ctx: VclContext) => ReturnCode)(ctx);
@@ -22,7 +24,7 @@ export function runState(program: VclProgram, stateId: number, ctx: VclContext):
     code = failed(program, ctx, e);
   }
   if (ctx.failure !== null || code === 0) code = RETURN.fail;
-  ctx.log.put(Tag.VCL_return, RETURN_NAMES[code] as string);
+  ctx.log.putConstant(RETURNED[code] as PreparedRecords);
   return code;
 }
 
