@@ -192,7 +192,13 @@ export async function playCases(box: Sandbox, product: Product, only = ''): Prom
       seen.origin = originRequests(origin, before, ids);
       played.push({ test, player, seen, ids });
     }
-    const groups = await completeLog(proxy, new Set(played.flatMap((p) => p.player.ports)));
+    let groups: Awaited<ReturnType<typeof completeLog>>;
+    try {
+      groups = await completeLog(proxy, new Set(played.flatMap((p) => p.player.ports)));
+    } catch (error) {
+      for (const p of played) p.seen.log = [`the log tool failed: ${error}`];
+      return new Map(played.map((p) => [p.test.name, p.seen]));
+    }
     for (const p of played) {
       p.seen.log = p.player.ports.flatMap((port) => {
         const group = groups.get(port);

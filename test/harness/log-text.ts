@@ -87,7 +87,7 @@ export function normaliseText(text: string, ids: IdNames): string {
         .map((id) => ids.name(id))
         .join(' ')}`;
     })
-    .replace(/\((?:Varnish|proxyd)\/[\d.]+\)/g, '(PROXY)')
+    .replace(/1\.1 \S+ \((?:Varnish|proxyd)\/[\d.]+\)/g, '1.1 NAME (PROXY)')
     .replace(/^(Server: )(?:Varnish|proxyd)$/gim, '$1PROXY');
 }
 
