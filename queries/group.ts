@@ -180,12 +180,12 @@ export class Grouper {
     const told = parseRelation(text);
     if (typeof told === 'string') {
       tx.note(Tag.VSL, `${told} (${tx.vxid}:Begin "${text}")`);
+      tx.kind = null;
       return;
     }
     tx.kind = told.kind;
     tx.reason = told.reason;
     if (this.grouping === 'vxid') {
-      tx.parent ??= null;
       if (told.vxid === tx.vxid) tx.note(Tag.VSL, `link to self (${tx.vxid}:Begin "${text}")`);
       return;
     }
@@ -219,7 +219,8 @@ export class Grouper {
       tx.note(Tag.VSL, `duplicate link (${tx.vxid}:Link "${text}")`);
       return;
     }
-    if (child.kind === null) child.reason = told.reason;
+    child.kind ??= told.kind;
+    child.side = told.kind === 'bereq' ? 'b' : 'c';
     this.tie(tx, child);
   }
 
@@ -239,7 +240,8 @@ export class Grouper {
   }
 
   private force(tx: Open, why: string): void {
-    if (tx.begun) {
+    if (!tx.begun && tx.kind !== null) tx.note(Tag.Begin, `${tx.kind === 'bereq' ? 'bereq' : 'req'} 0 synth`);
+    if (tx.begun || tx.kind !== null) {
       tx.note(Tag.VSL, why);
       tx.note(Tag.End, 'synth');
     }

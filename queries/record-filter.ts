@@ -1,6 +1,6 @@
 // Which records of a transaction are shown: -i -I -x -X in the order given. The first option decides what
-// holds for records that none names: after an include nothing is shown, else everything. Expressions are
-// asked in order and the first that matches decides; the tag options decide the rest.
+// holds for records that none names: after an include nothing is shown, else everything. An including
+// expression that matches wins over an excluding one wherever they stand; the tag options decide the rest.
 
 import { RECORD_HEAD, recordSize, recordTag, recordText } from '../protocol/log-record.ts';
 import type { RecordFilter } from '../protocol/messages.ts';
@@ -46,14 +46,16 @@ export function compileRecordFilters(
   return {
     show: (records, at) => {
       const tag = recordTag(records, at);
-      if (rules.length > 0) {
-        let text: string | null = null;
-        for (const rule of rules) {
-          if (rule.tags[tag] === 0) continue;
-          text ??= recordText(records, at);
-          if (rule.regex.test(text)) return rule.show;
-        }
+      let hide = false;
+      let text: string | null = null;
+      for (const rule of rules) {
+        if (rule.tags[tag] === 0 || (hide && !rule.show)) continue;
+        text ??= recordText(records, at);
+        if (!rule.regex.test(text)) continue;
+        if (rule.show) return true;
+        hide = true;
       }
+      if (hide) return false;
       return shown[tag] === 1;
     },
   };

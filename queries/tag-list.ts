@@ -40,9 +40,9 @@ export function markTags(glob: string, set: Uint8Array, value = 1): TagProblem |
 export function markTagList(list: string, set: Uint8Array, value = 1): string | null {
   for (const glob of list.split(',')) {
     const problem = markTags(glob, set, value);
-    if (problem === 'none') return `"${glob}" matches zero tags`;
-    if (problem === 'ambiguous') return `"${glob}" is ambiguous`;
-    if (problem === 'syntax') return `Syntax error in "${glob}"`;
+    if (problem === 'none') return `"${list}" matches zero tags`;
+    if (problem === 'ambiguous') return `"${list}" is ambiguous`;
+    if (problem === 'syntax') return `Syntax error in "${list}"`;
   }
   return null;
 }

@@ -81,7 +81,9 @@ export function parseLogArguments(
   const selection = LogSelection.create(sub);
   if (selection instanceof LogSelection) return out;
   if (selection.code === 'bad-filter') return new ArgumentError(selection.detail);
-  return new ArgumentError(`Query expression error:\n${selection.detail}\n`);
+  return new ArgumentError(
+    `Query expression error:\n${selection.detail}${selection.detail === '' ? '' : '\n'}`,
+  );
 }
 
 function take(

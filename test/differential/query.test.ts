@@ -1,0 +1,136 @@
+// The same recording and the same arguments through the field's log tool and through our query, filter,
+// grouping and text code: the same bytes out, the same error text.
+
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parseLogArguments } from '../../console/bin/log-arguments.ts';
+import { groupText } from '../../console/format/log-text.ts';
+import { Grouper } from '../../queries/group.ts';
+import { LogFileDecoder } from '../../queries/log-file.ts';
+import { LogSelection } from '../../queries/log-selection.ts';
+import { findProgram } from '../harness/processes.ts';
+import { BAD, GOOD } from '../queries/queries.ts';
+
+const FILE = new URL('../queries/fixtures/mixed.vsl', import.meta.url).pathname;
+const tool = findProgram('varnishlog');
+
+function real(args: readonly string[]): Promise<{ out: string; err: string }> {
+  return new Promise((resolve) => {
+    execFile(
+      tool as string,
+      ['-r', FILE, ...args],
+      { encoding: 'latin1', maxBuffer: 1 << 24 },
+      (_e, out, err) => resolve({ out, err }),
+    );
+  });
+}
+
+function ours(args: readonly string[]): { out: string; err: string } {
+  const a = parseLogArguments(args);
+  if (typeof a === 'string') throw new Error(`${args.join(' ')} asks for ${a}`);
+  if (!('sub' in a)) return { out: '', err: `${a.message}\n` };
+  const selection = LogSelection.create(a.sub);
+  if (!(selection instanceof LogSelection))
+    throw new Error('arguments were accepted but the selection was not');
+  let out = '';
+  const grouper = new Grouper(a.sub, (group) => {
+    const shown = selection.take(group, 0);
+    if (shown !== null) out += groupText(shown, a.verbose);
+  });
+  grouper.push(new LogFileDecoder().push(readFileSync(FILE)) as Uint8Array, 0);
+  return { out, err: '' };
+}
+
+async function same(args: readonly string[]): Promise<void> {
+  expect(ours(args), args.join(' ')).toEqual(await real(args));
+}
+
+describe.skipIf(tool === null)('beside the field log tool', () => {
+  it.each(['vxid', 'request', 'session', 'raw'])('%s grouping prints the same bytes', async (g) => {
+    await same(['-g', g]);
+    await same(['-g', g, '-v']);
+  });
+
+  it.each(GOOD)('query %j selects the same', async (q) => {
+    for (const g of ['raw', 'vxid', 'request']) await same(['-g', g, '-q', q]);
+  });
+
+  it.each(BAD)('query %j has the same error', async (q) => {
+    await same(['-q', q]);
+  });
+
+  it.each([
+    ['-C', '-q', 'ReqURL ~ "/A"'],
+    ['-C', '-q', 'ReqMethod eq get'],
+    ['-C', '-q', 'ReqMethod ne get'],
+    ['-q', 'ReqURL ~ b', '-q', 'RespStatus == 404'],
+    ['-i', 'ReqURL'],
+    ['-i', 'Req*', '-x', 'ReqHeader'],
+    ['-x', 'ReqURL', '-i', 'ReqURL'],
+    ['-x', '*', '-i', 'ReqURL'],
+    ['-i', 'ReqURL,RespStatus', '-g', 'request'],
+    ['-I', 'ReqURL:^/a'],
+    ['-I', '^GET'],
+    ['-I', 'ReqHeader,RespHeader:^Host'],
+    ['-X', 'ReqURL:.'],
+    ['-i', 'ReqURL', '-I', 'RespHeader:Via'],
+    ['-I', 'ReqURL:^/a', '-x', 'ReqURL'],
+    ['-x', 'ReqURL', '-I', 'ReqURL:^/a'],
+    ['-X', 'ReqURL:^/a', '-I', 'ReqURL:a'],
+    ['-I', 'ReqURL:a', '-X', 'ReqURL:^/a'],
+    ['-i', 'ReqURL', '-X', 'ReqURL:^/a'],
+    ['-C', '-I', 'ReqURL:^/A'],
+    ['-c'],
+    ['-b'],
+    ['-c', '-E'],
+    ['-c', '-g', 'session'],
+    ['-b', '-g', 'request'],
+    ['-c', '-g', 'raw'],
+    ['-b', '-g', 'raw', '-i', 'BereqURL'],
+    ['-k', '2'],
+    ['-k', '1', '-g', 'request'],
+    ['-k', '3', '-g', 'raw', '-q', 'ReqURL'],
+    ['-L', '3'],
+    ['-L', '5', '-g', 'request'],
+    ['-i', 'Foo'],
+    ['-i', 'Re'],
+    ['-i', '*Error*'],
+    ['-i', ''],
+    ['-x', 'ReqURL, RespStatus'],
+    ['-I', 'Foo:x'],
+    ['-I', 'ReqURL:['],
+    ['-I', ':x'],
+    ['-X', '('],
+    ['-g', 'foo'],
+    ['-k', '0'],
+    ['-k', 'x'],
+    ['-L', '0'],
+    ['-L', 'x'],
+    ['-T', 'x'],
+    ['-T', '-1'],
+    ['-R', 'x'],
+    ['-R', '1/x'],
+    ['-R', '0'],
+    ['-Q', '/nonexistent'],
+    ['-i', 'ReqURL,Re'],
+    ['-I', 'ReqURL,*x*:a'],
+    [
+      '-X',
+      'ReqURL:^/a',
+      '-X',
+      'ReqURL:b',
+      '-x',
+      'RespHeader',
+      '-I',
+      'RespHeader:Via',
+      '-X',
+      'RespHeader:Via',
+    ],
+    ['-L', '2', '-g', 'session'],
+    ['-L', '1', '-g', 'request'],
+    ['-L', '1'],
+  ])('%s %s %s %s %s', async (...args) => {
+    await same(args.filter((a) => a !== undefined));
+  });
+});
