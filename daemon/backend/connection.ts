@@ -368,7 +368,6 @@ export class OriginConnection {
         this.fail('interim-flood');
         return;
       }
-      message.n = 0;
     }
     this.carry = p < end ? Buffer.from(buf.subarray(p, end)) : EMPTY;
   }

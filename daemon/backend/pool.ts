@@ -4,6 +4,9 @@
 
 import type { OriginConnection } from './connection.ts';
 
+/** A longer timer would fire at once. */
+const LONGEST_MS = 0x7fffffff;
+
 export class ConnectionPool {
   private readonly kept = new Map<string, OriginConnection[]>();
   private idleTimeout: number;
@@ -41,7 +44,7 @@ export class ConnectionPool {
       this.kept.set(conn.poolKey, list);
     }
     list.push(conn);
-    conn.idleTimer = setTimeout(() => conn.destroy(), Math.max(0, this.idleTimeout) * 1000);
+    conn.idleTimer = setTimeout(() => conn.destroy(), Math.min(LONGEST_MS, this.idleTimeout * 1000));
     conn.idleTimer.unref();
   }
 

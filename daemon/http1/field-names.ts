@@ -123,16 +123,26 @@ function nameSlot(buf: Uint8Array, start: number, end: number): number {
   return (a * 37 + b * 211 + c * 7 + n * 59) & (SLOTS - 1);
 }
 
-/** The interned lower-case name of the bytes [start, end), or '' when the name is not well known. */
-export function internName(buf: Uint8Array, start: number, end: number): string {
+/** The place of the name [start, end) in the list, or -1 when it is not well known. */
+export function findName(buf: Uint8Array, start: number, end: number): number {
   const n = end - start;
   let slot = nameSlot(buf, start, end);
   for (;;) {
     const name = table[slot] as string;
-    if (name === '') return '';
-    if (name.length === n && sameName(slot * WIDTH, buf, start, n)) return name;
+    if (name === '') return -1;
+    if (name.length === n && sameName(slot * WIDTH, buf, start, n)) return slot;
     slot = (slot + 1) & (SLOTS - 1);
   }
+}
+
+/** The lower-case name at a place that findName gave. */
+export function nameAt(slot: number): string {
+  return table[slot] as string;
+}
+
+/** Whether the bytes from `start` are the name at `slot`, whatever follows; there are enough bytes. */
+export function beginsWith(slot: number, length: number, buf: Uint8Array, start: number): boolean {
+  return sameName(slot * WIDTH, buf, start, length);
 }
 
 // Every byte is compared, not a hash: a peer must not be able to forge a second "host".

@@ -6,7 +6,7 @@
 // call that brings no new line end costs one indexOf. The buffer may move between calls (offsets are shifted).
 
 import { TEXT, TOKEN_FOLD } from './byte-classes.ts';
-import { internName } from './field-names.ts';
+import { beginsWith, findName, nameAt } from './field-names.ts';
 import {
   E_BARE_CR,
   E_BARE_LF,
@@ -70,6 +70,8 @@ export class HeadResult {
   lineEnd: Int32Array;
   /** Offset of the colon of line i. */
   nameEnd: Int32Array;
+  /** Place of the well-known name that line i had in the last head, or -1. */
+  guess: Int32Array;
   /** The `start` of the call that left the state below. */
   base = 0;
   resume = false;
@@ -82,6 +84,7 @@ export class HeadResult {
     this.lineStart = new Int32Array(maxFields + 2);
     this.lineEnd = new Int32Array(maxFields + 2);
     this.nameEnd = new Int32Array(maxFields + 2);
+    this.guess = new Int32Array(maxFields + 2).fill(-1);
   }
 
   /** Notes the broken rule and the place; returns HEAD_ERROR. */
@@ -166,6 +169,7 @@ function begin(buf: Buffer, start: number, end: number, limits: HeadLimits, out:
     out.lineStart = new Int32Array(limits.maxFields + 2);
     out.lineEnd = new Int32Array(limits.maxFields + 2);
     out.nameEnd = new Int32Array(limits.maxFields + 2);
+    out.guess = new Int32Array(limits.maxFields + 2).fill(-1);
   }
   if (!out.resume) {
     out.lines = 0;
@@ -213,7 +217,7 @@ function fields(
   out: HeadResult,
   isRequest: boolean,
 ): ParseStatus {
-  const { lineStart, lineEnd, nameEnd } = out;
+  const { lineStart, lineEnd, nameEnd, guess } = out;
   const keys = msg.keys;
   const maxLine = limits.maxLine;
   if (buf.buffer !== out.wordsOf) out.setWords(buf.buffer);
@@ -224,8 +228,23 @@ function fields(
   let p = from;
   for (;;) {
     const line = p;
-    while (p < end && TOKEN_FOLD[buf[p] as number] !== 0) p++;
-    if (p >= end) break;
+    // Heads of one client are alike: the name that stood here in the last one is tried first, which checks its
+    // bytes and finds its end in one pass. A miss costs a comparison of a byte or two.
+    let slot = guess[lines] as number;
+    let key = slot < 0 ? '' : nameAt(slot);
+    if (
+      key !== '' &&
+      p + key.length < end &&
+      beginsWith(slot, key.length, buf, p) &&
+      buf[p + key.length] === COLON
+    ) {
+      p += key.length;
+    } else {
+      slot = -1;
+      key = '';
+      while (p < end && TOKEN_FOLD[buf[p] as number] !== 0) p++;
+      if (p >= end) break;
+    }
     const c = buf[p] as number;
     if (c !== COLON) {
       if (c !== CR || p !== line) return out.fail(nameError(c, p === line, lines), line, p);
@@ -259,7 +278,12 @@ function fields(
     if (buf[p + 1] !== LF) return out.fail(E_BARE_CR, line, p);
     if (p - line > maxLine) return out.fail(E_LINE_LONG, line, line + maxLine);
     if (lines > limits.maxFields) return out.fail(E_FIELDS, line, line);
-    keys[lines - 1] = internName(buf, line, colon);
+    if (slot < 0) {
+      slot = findName(buf, line, colon);
+      guess[lines] = slot;
+      if (slot >= 0) key = nameAt(slot);
+    }
+    keys[lines - 1] = key;
     lineStart[lines] = line;
     nameEnd[lines] = colon;
     lineEnd[lines] = p;

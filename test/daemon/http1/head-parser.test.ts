@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { errorText, garbageLength, HEAD_ERRORS } from '../../../daemon/http1/head-errors.ts';
 import {
@@ -136,6 +137,46 @@ describe('reuse of one result and one message', () => {
       false,
       2,
     ]);
+  });
+});
+
+describe('a result used for many heads', () => {
+  it('parses each as a new one would', () => {
+    // Names that begin alike, so that the name remembered for a line is nearly right.
+    const name = fc.constantFrom(
+      'Host',
+      'host',
+      'Hos',
+      'Hostname',
+      'Host ',
+      'TE',
+      'Te',
+      'T',
+      'Accept',
+      'Accept-',
+      'X',
+      '',
+    );
+    const value = fc.constantFrom(': a', ':', ': b c', ':\u0001', ' : a', '');
+    const head = fc.array(fc.tuple(name, value), { maxLength: 5 });
+    const show = (text: string, msg: HttpMessage, out: HeadResult) => {
+      const buf = Buffer.from(text, 'latin1');
+      const status = parseRequestHead(buf, 0, buf.length, LIMITS, msg, out);
+      if (status !== HEAD_COMPLETE) return [status, out.error, out.errorLine, out.errorAt];
+      return [out.headEnd, msg.keys.slice(0, msg.n), msg.lines.slice(0, msg.n)];
+    };
+    fc.assert(
+      fc.property(fc.array(head, { minLength: 2, maxLength: 6 }), (heads) => {
+        const out = new HeadResult();
+        const msg = new HttpMessage(0);
+        for (const fields of heads) {
+          const lines = fields.map((field) => `${field.join('')}\r\n`);
+          const text = `GET / HTTP/1.1\r\n${lines.join('')}\r\n`;
+          expect(show(text, msg, out)).toEqual(show(text, new HttpMessage(0), new HeadResult()));
+        }
+      }),
+      { numRuns: 500 },
+    );
   });
 });
 
