@@ -164,6 +164,8 @@ export class VclContext {
   nextVcl: string | null = null;
   /** Set by return (pass(duration)). */
   passTtl = 0;
+  /** Id of the state that runs, set by runState. */
+  state = 0;
   /** Why the state failed, for the VCL_Error record. */
   failure: string | null = null;
   /** Scratch for extensions, per task. */

@@ -42,19 +42,26 @@ export class Parser extends ExprParser {
     const word = t.kind === 'id' ? t.text : '';
     switch (word) {
       case 'vcl':
-        return this.version();
+        this.version();
+        return;
       case 'include':
-        return this.ts.include();
+        this.ts.include();
+        return;
       case 'sub':
-        return this.sub();
+        this.sub();
+        return;
       case 'backend':
-        return this.backend();
+        this.backend();
+        return;
       case 'probe':
-        return this.probe();
+        this.probe();
+        return;
       case 'acl':
-        return this.acl();
+        this.acl();
+        return;
       case 'import':
-        return this.importModule();
+        this.importModule();
+        return;
       default: {
         const near = this.suggestion(word, DECLARATIONS);
         this.ts.reporter.fail(
@@ -145,7 +152,6 @@ export class Parser extends ExprParser {
       const values: Field['values'] = [];
       if (this.at('op', '{')) {
         body = this.fields();
-        if (this.at('op', ';')) this.ts.next();
       } else {
         do values.push(this.primary());
         while (!this.at('op', ';') && this.ts.peek().kind === 'string');
@@ -200,7 +206,6 @@ export class Parser extends ExprParser {
     takeMask();
     if (optional) {
       this.op(')');
-      if (mask === null) takeMask();
     }
     this.op(';');
     return { negate, optional, host: host.value, mask, span: spanOf(host) };

@@ -80,6 +80,7 @@ export class TokenStream {
     const span = spanOf(path);
     const spliced: Token[] = [];
     const names = glob ? globSync(path.value, start.file.name, this.#reader) : [path.value];
+    if (names.length === 0) this.reporter.fail('include', 'glob pattern matched no files.', span);
     for (const name of names) {
       const found = this.#reader.resolve(name, start.file.name);
       if (typeof found !== 'object') {

@@ -3,6 +3,7 @@
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { HttpMessage } from '../../http1/message.ts';
 import type { Director, VclContext } from '../../vcl/context.ts';
+import { State } from '../../vcl/program.ts';
 import { softFail } from '../../vcl/runtime/failure.ts';
 import type { VclIp } from '../../vcl/runtime/ip.ts';
 import type { ExtensionFunction } from '../extension.ts';
@@ -26,7 +27,6 @@ export const controlFunctions: Record<string, ExtensionFunction> = {
   },
   timestamp: {
     signature: 'VOID timestamp(STRING s)',
-    places: 'client backend',
     call: (ctx, s: string | null) => {
       if (s !== null) ctx.timestamp(s);
     },
@@ -42,22 +42,22 @@ export const controlFunctions: Record<string, ExtensionFunction> = {
   port: { signature: 'INT port(IP ip)', call: (_c, ip: VclIp) => ip.port },
   cache_req_body: {
     signature: 'BOOL cache_req_body(BYTES size)',
-    places: 'recv',
     call: (ctx, size: number) => {
-      if (ctx.req === null) return false;
+      if (ctx.req === null || ctx.bo !== null || ctx.state !== State.recv) {
+        softFail(ctx, 'req_body can only be cached in vcl_recv{}');
+        return false;
+      }
       ctx.req.wantCachedBody = size;
       return true;
     },
   },
   late_100_continue: {
     signature: 'VOID late_100_continue(BOOL late)',
-    places: 'recv',
     call: () => undefined,
   },
-  set_ip_tos: { signature: 'VOID set_ip_tos(INT tos)', places: 'client', call: () => undefined },
+  set_ip_tos: { signature: 'VOID set_ip_tos(INT tos)', call: () => undefined },
   rollback: {
     signature: 'VOID rollback(HTTP h)',
-    places: 'client backend',
     call: (ctx, h: HttpMessage) => {
       if (h === ctx.req?.http) ctx.req.rollback();
       else if (h === ctx.bo?.bereq) ctx.bo.rollback();

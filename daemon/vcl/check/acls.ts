@@ -29,7 +29,9 @@ export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl'
     }
   }
   const networks: string[] = [];
-  for (const e of d.entries) {
+  const seen = new Map<string, { negate: boolean; span: AclEntry['span'] }>();
+  for (const written of d.entries) {
+    const e = withInnerMask(written);
     const literal = isIP(e.host) > 0;
     const addresses = literal ? [e.host] : model.resolveHost(e.host);
     if (addresses.length === 0 && !e.optional) {
@@ -51,13 +53,35 @@ export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl'
     }
     for (const a of addresses) {
       const n = network(model, e, a, pedantic);
-      if (n !== null) networks.push(n);
+      if (n === null) continue;
+      const key = `${n.address}/${n.bits}`;
+      const before = seen.get(key);
+      if (before !== undefined && before.negate !== e.negate) {
+        reporter.error('acl', 'Conflicting ACL entries:', e.span, undefined, [
+          { message: 'vs:', span: before.span },
+        ]);
+      }
+      seen.set(key, { negate: e.negate, span: e.span });
+      networks.push(`[${quote(n.address)}, ${n.bits}, ${e.negate}, ${quote(n.shown)}]`);
     }
   }
   return `${model.helper('aclFrom')}(${quote(d.name.text)}, ${log}, [${networks.join(', ')}])`;
 }
 
-function network(model: ProgramModel, e: AclEntry, address: string, pedantic: boolean): string | null {
+/** The mask may also stand inside the quotes: "192.0.2.0/24". */
+function withInnerMask(e: AclEntry): AclEntry {
+  const m = /^(.*)\/(\d+)$/.exec(e.host);
+  if (m === null || e.mask !== null) return e;
+  return { ...e, host: m[1] as string, mask: { text: m[2] as string, span: e.span } };
+}
+
+interface Network {
+  address: string;
+  bits: number;
+  shown: string;
+}
+
+function network(model: ProgramModel, e: AclEntry, address: string, pedantic: boolean): Network | null {
   const bytes = addressBytes(address);
   if (bytes === null) return null;
   const width = bytes.length * 8;
@@ -75,6 +99,6 @@ function network(model: ProgramModel, e: AclEntry, address: string, pedantic: bo
       return null;
     }
   }
-  const shown = e.mask === null ? quote(`"${e.host}"`) : quote(`"${e.host}"/${e.mask.text}`);
-  return `[${quote(formatAddress(masked))}, ${bits}, ${e.negate}, ${shown}]`;
+  const shown = e.mask === null ? `"${e.host}"` : `"${e.host}"/${e.mask.text}`;
+  return { address: formatAddress(masked), bits, shown };
 }

@@ -64,3 +64,15 @@ export function resolveIpLiteral(model: ProgramModel, text: string, span: Span):
   }
   return model.hoist('ip', `${model.helper('ipFrom')}(${quote(address)}, ${Number(port ?? 80) || 80})`);
 }
+
+/** Whether a port name is known to this system. */
+export function knownService(name: string): boolean {
+  if (name === 'http' || name === 'https') return true;
+  try {
+    return new RegExp(`^${name.replace(/[^A-Za-z0-9]/g, '\\$&')}\\s`, 'm').test(
+      readFileSync('/etc/services', 'utf8'),
+    );
+  } catch {
+    return false;
+  }
+}

@@ -5,59 +5,61 @@ import { isIP } from 'node:net';
 import type { Declaration, Expr, Field } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
 import type { BackendDecl, ProbeDecl } from '../program.ts';
-import { splitHostPort } from './addresses.ts';
+import { knownService, splitHostPort } from './addresses.ts';
 import { check, type Scope } from './conversions.ts';
 import type { Type } from './types.ts';
 
-interface FieldRow<T> {
+interface FieldRow {
   type: Type;
-  /** Puts the value into the declaration, or gives the reason why it cannot. */
-  put: (decl: T, value: never) => string | void;
+  /** Property of the declaration. */
+  to: string;
+  /** Gives the reason why a value is not allowed, or null. */
+  bad?: (value: never) => string | null;
 }
 
-const BACKEND_FIELDS: Readonly<Record<string, FieldRow<BackendDecl>>> = {
-  host: { type: 'STRING', put: (d, v: string) => void (d.host = v) },
-  port: { type: 'STRING', put: (d, v: string) => void (d.port = v) },
+const BACKEND_FIELDS: Readonly<Record<string, FieldRow>> = {
+  host: { type: 'STRING', to: 'host' },
+  port: { type: 'STRING', to: 'port' },
   path: {
     type: 'STRING',
-    put: (d, v: string) => {
-      if (!v.startsWith('/')) return 'Must be an absolute path';
-      if (v.length > 107) return 'Path too long for a Unix domain socket (107 characters)';
-      d.path = v;
-    },
+    to: 'path',
+    bad: (v: string) =>
+      !v.startsWith('/')
+        ? 'Must be an absolute path'
+        : v.length > 107
+          ? 'Path too long for a Unix domain socket (107 characters)'
+          : null,
   },
-  host_header: { type: 'STRING', put: (d, v: string) => void (d.hostHeader = v) },
-  connect_timeout: { type: 'DURATION', put: (d, v: number) => void (d.connectTimeout = v) },
-  first_byte_timeout: { type: 'DURATION', put: (d, v: number) => void (d.firstByteTimeout = v) },
-  between_bytes_timeout: { type: 'DURATION', put: (d, v: number) => void (d.betweenBytesTimeout = v) },
-  max_connections: { type: 'INT', put: (d, v: number) => void (d.maxConnections = v) },
+  host_header: { type: 'STRING', to: 'hostHeader' },
+  connect_timeout: { type: 'DURATION', to: 'connectTimeout' },
+  first_byte_timeout: { type: 'DURATION', to: 'firstByteTimeout' },
+  between_bytes_timeout: { type: 'DURATION', to: 'betweenBytesTimeout' },
+  max_connections: { type: 'INT', to: 'maxConnections' },
   proxy_header: {
     type: 'INT',
-    put: (d, v: number) => {
-      if (v !== 1 && v !== 2) return '.proxy_header must be 1 or 2';
-      d.proxyHeader = v;
-    },
+    to: 'proxyHeader',
+    bad: (v: number) => (v === 1 || v === 2 ? null : '.proxy_header must be 1 or 2'),
   },
-  preamble: { type: 'BLOB', put: (d, v: string) => void (d.preamble = v) },
-  probe: { type: 'PROBE', put: (d, v: ProbeDecl) => void (d.probe = v) },
+  preamble: { type: 'BLOB', to: 'preamble' },
+  probe: { type: 'PROBE', to: 'probe' },
 };
 
-const PROBE_FIELDS: Readonly<Record<string, FieldRow<ProbeDecl>>> = {
-  url: { type: 'STRING', put: (d, v: string) => void (d.url = v) },
-  request: { type: 'STRING', put: (d, v: string[]) => void (d.request = v) },
+const PROBE_FIELDS: Readonly<Record<string, FieldRow>> = {
+  url: { type: 'STRING', to: 'url' },
+  request: { type: 'STRING', to: 'request' },
   expected_response: {
     type: 'INT',
-    put: (d, v: number) => {
-      if (v < 100 || v > 999)
-        return 'Must specify .expected_response with exactly three digits (100 <= x <= 999)';
-      d.expectedResponse = v;
-    },
+    to: 'expectedResponse',
+    bad: (v: number) =>
+      v >= 100 && v <= 999
+        ? null
+        : 'Must specify .expected_response with exactly three digits (100 <= x <= 999)',
   },
-  timeout: { type: 'DURATION', put: (d, v: number) => void (d.timeout = v) },
-  interval: { type: 'DURATION', put: (d, v: number) => void (d.interval = v) },
-  initial: { type: 'INT', put: (d, v: number) => void (d.initial = v) },
-  window: { type: 'INT', put: (d, v: number) => void (d.window = v) },
-  threshold: { type: 'INT', put: (d, v: number) => void (d.threshold = v) },
+  timeout: { type: 'DURATION', to: 'timeout' },
+  interval: { type: 'DURATION', to: 'interval' },
+  initial: { type: 'INT', to: 'initial' },
+  window: { type: 'INT', to: 'window' },
+  threshold: { type: 'INT', to: 'threshold' },
 };
 
 export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend' }>): BackendDecl {
@@ -75,9 +77,6 @@ export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend
   } else if (host === undefined && path === undefined) {
     reporter.error('backend', `Expected .host or .path in backend '${decl.name}'.`, d.name.span);
   }
-  if (path !== undefined && decl.port !== undefined) {
-    reporter.error('backend', '.port has no meaning with .path', spans.get('port') ?? path);
-  }
   if (decl.host !== undefined && host !== undefined) checkHost(scope, decl, host);
   return decl;
 }
@@ -94,7 +93,7 @@ function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
   }
   decl.host = host;
   if (port !== null) decl.port = port;
-  if (decl.port !== undefined && !/^\d+$/.test(decl.port) && !/^[a-z][a-z0-9-]*$/i.test(decl.port)) {
+  if (decl.port !== undefined && !/^\d+$/.test(decl.port) && !knownService(decl.port)) {
     scope.model.reporter.error('backend', `Backend port '${decl.port}' could not be resolved`, span);
   }
   if (/^\d+$/.test(decl.port ?? '80') && Number(decl.port ?? 80) > 65535) {
@@ -121,7 +120,6 @@ export function checkProbe(scope: Scope, name: string | null, fields: readonly F
   }
   const window = decl.window ?? 8;
   const threshold = decl.threshold ?? 3;
-  const initial = decl.initial ?? threshold - 1;
   const place = (field: string): Span => spans.get(field) ?? at;
   if (window > 64) reporter.error('probe', 'Window must be 64 or less.', place('window'));
   if (window < 1) reporter.error('probe', 'Window must be 1 or more.', place('window'));
@@ -129,20 +127,14 @@ export function checkProbe(scope: Scope, name: string | null, fields: readonly F
   else if (threshold > window) {
     reporter.error('probe', 'Threshold can not be greater than window.', place('threshold'));
   }
-  if (initial > window && spans.has('initial')) {
-    reporter.error('probe', 'Initial can not be greater than window.', place('initial'));
-  }
-  for (const f of ['timeout', 'interval'] as const) {
-    if ((decl[f] ?? 1) <= 0) reporter.error('probe', `Probe .${f} must be more than zero.`, place(f));
-  }
   return decl;
 }
 
-function readFields<T>(
+function readFields(
   scope: Scope,
   fields: readonly Field[],
-  rows: Readonly<Record<string, FieldRow<T>>>,
-  decl: T,
+  rows: Readonly<Record<string, FieldRow>>,
+  decl: object,
 ): Map<string, Span> {
   const { reporter } = scope.model;
   const seen = new Map<string, Span>();
@@ -164,8 +156,10 @@ function readFields<T>(
     }
     seen.set(f.name, f.nameSpan);
     const value = fieldValue(scope, f, row.type);
-    const problem = value === undefined ? undefined : row.put(decl, value as never);
-    if (typeof problem === 'string') reporter.error('field', problem, f.nameSpan);
+    if (value === undefined) continue;
+    const problem = row.bad?.(value as never) ?? null;
+    if (problem !== null) reporter.error('field', problem, f.nameSpan);
+    else Object.assign(decl, { [row.to]: value });
   }
   return seen;
 }

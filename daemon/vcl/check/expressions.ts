@@ -163,11 +163,15 @@ function binary(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Ty
 
 function sum(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed {
   const { model } = scope;
-  const left = infer(scope, e.left, want);
+  const regexParts = want === 'REGEX';
+  const left = infer(scope, e.left, regexParts ? 'STRING' : want);
   const rightWant = left.type === 'TIME' ? 'DURATION' : isString(left.type) ? 'STRING' : left.type;
-  const right = infer(scope, e.right, want === 'STRING' || want === 'BOOL' ? rightWant : want);
+  const right = infer(scope, e.right, regexParts || want === 'STRING' || want === 'BOOL' ? rightWant : want);
   const row = arithmetic(left.type, e.op, right.type);
   if (row !== null) {
+    if ((e.op === '/' || e.op === '%') && Number(right.js) === 0) {
+      return model.reporter.fail('division', 'Division by zero', e.opSpan);
+    }
     const js =
       row.helper === null
         ? `(${left.js} ${e.op} ${right.js})`
@@ -180,7 +184,9 @@ function sum(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed
       const s = asString(scope, v);
       return s.type === 'STRINGS' ? (s.strands ?? []) : [s];
     });
-    const out: Typed = { type: 'STRINGS', js: '', span: e.span, strands: foldLiterals(strands) };
+    const folded = foldLiterals(strands);
+    if (folded.length === 1 && folded[0] !== undefined) return { ...folded[0], span: e.span };
+    const out: Typed = { type: 'STRINGS', js: '', span: e.span, strands: folded };
     out.js = joined(scope, out);
     return out;
   }
@@ -253,7 +259,7 @@ function comparison(scope: Scope, e: Extract<Expr, { k: 'binary' }>): Typed {
     const call = `${model.helper('compareStrings')}(${stringJs(scope, left)}, ${stringJs(scope, right)})`;
     return { type: 'BOOL', js: `(${call} ${e.op} 0)`, span: e.span };
   }
-  if (left.type !== right.type) {
+  if (left.type !== right.type && !(left.type === 'REAL' && right.type === 'INT')) {
     return model.reporter.fail(
       'type',
       `Comparison of different types: ${shown(left)} '${e.op}' ${shown(right)}`,

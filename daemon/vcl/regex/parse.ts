@@ -141,8 +141,11 @@ class RegexParser {
       if (this.#eat('\\Q')) {
         const end = this.#p.indexOf('\\E', this.#i);
         const text = this.#p.slice(this.#i, end < 0 ? undefined : end);
-        for (const ch of text) items.push(this.#char(ch.charCodeAt(0), flags));
         this.#i = end < 0 ? this.#p.length : end + 2;
+        for (const ch of text) items.push(this.#char(ch.charCodeAt(0), flags));
+        const last = items.pop();
+        if (last !== undefined && text !== '') items.push(this.#quantified(last, flags));
+        else if (last !== undefined) items.push(last);
         continue;
       }
       if (this.#eat('\\E')) continue;

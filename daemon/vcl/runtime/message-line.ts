@@ -14,9 +14,18 @@ export function wireText(name: string, v: string | null): string {
 
 /** Sets VWXYZ; the log and the wire show XYZ. */
 export function setMessageStatus(ctx: VclContext, http: HttpMessage, name: string, v: number): void {
-  if (v < 0) return softFail(ctx, `${name}.status is negative`);
-  if (v > 65535) return softFail(ctx, `${name}.status > 65535`);
-  if (v % 1000 < 100) return softFail(ctx, `illegal ${name}.status (..0##)`);
+  if (v < 0) {
+    softFail(ctx, `${name}.status is negative`);
+    return;
+  }
+  if (v > 65535) {
+    softFail(ctx, `${name}.status > 65535`);
+    return;
+  }
+  if (v % 1000 < 100) {
+    softFail(ctx, `illegal ${name}.status (..0##)`);
+    return;
+  }
   http.status = v;
   if (http.log !== null) http.log.put(http.base + MSG_STATUS, String(v % 1000));
   http.setReason(reasonOf(v % 1000));
