@@ -14,21 +14,25 @@ export function makeBereq(bo: BusyObj, req: Request): void {
   copyOnward(http, bereq, cacheable ? HOP_FETCH : HOP_PASS);
   // The body is framed anew when it is sent.
   bereq.unset('transfer-encoding');
-  bereq.method = cacheable ? 'GET' : http.method;
+  bereq.method = http.method;
   bereq.url = http.url;
-  bereq.proto = 'HTTP/1.1';
-  if (cacheable && core.params.http_gzip_support !== 0 && bereq.get('accept-encoding') !== 'gzip') {
-    bereq.unset('accept-encoding');
-    bereq.add('Accept-Encoding', 'gzip', 'accept-encoding');
-  }
-  if (bo.staleOc !== 0) addCondition(bo);
-  bereq.add('X-Proxy-Id', String(bo.vxid), 'x-proxy-id');
-  bo.bereq0.copyFrom(bereq);
+  bereq.proto = http.proto;
   log.put(Tag.BereqMethod, bereq.method);
   log.put(Tag.BereqURL, bereq.url);
   log.put(Tag.BereqProtocol, bereq.proto);
   bereq.logFields(log);
   bereq.log = log;
+  if (cacheable) {
+    // Only a GET answers a GET, whatever the client asked (SAFETY rule 7).
+    if (bereq.method !== 'GET') bereq.setMethod('GET');
+    if (core.params.http_gzip_support !== 0 && bereq.get('accept-encoding') !== 'gzip') {
+      bereq.set('Accept-Encoding', 'gzip');
+    }
+  }
+  if (bereq.proto !== 'HTTP/1.1') bereq.setProto('HTTP/1.1');
+  if (bo.staleOc !== 0) addCondition(bo);
+  bereq.add('X-Proxy-Id', String(bo.vxid), 'x-proxy-id');
+  bo.bereq0.copyFrom(bereq);
 }
 
 /** Asks the origin whether the stale object is still good. */
