@@ -23,15 +23,17 @@ export interface DaemonChild {
   killNow(): void;
 }
 
-/** Starts proxyd with a program; rejects with its own words when it does not come up. */
-export async function startDaemon(program: string): Promise<DaemonChild> {
+/** Starts proxyd (its compiled `entry`) with a program; rejects with its own words when it does not come up. */
+export async function startDaemon(
+  program: string,
+  entry: URL = new URL('../../daemon/proxyd.js', import.meta.url),
+): Promise<DaemonChild> {
   const home = mkdtempSync(join(memoryBacked(), 'proxyd-demo-'));
   const dir = join(home, 'n');
   const file = join(home, 'demo.vcl');
   writeFileSync(file, program);
-  const entry = fileURLToPath(new URL('../../daemon/proxyd.js', import.meta.url));
   const args = ['-d', '-n', dir, '-i', 'demo', '-a', 'http=127.0.0.1:0', '-f', file, '-s', 'malloc,64m'];
-  const child = spawn(process.execPath, [entry, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [fileURLToPath(entry), ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
   const said: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8');

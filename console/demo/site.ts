@@ -69,7 +69,7 @@ export function page(request: PageRequest): Page {
 function product(name: string, language: string): Page {
   const id = Number.parseInt(name, 10) || 0;
   const title = `${GREETING[language] ?? GREETING.en}: ${PRODUCTS[id % PRODUCTS.length]} no. ${id}`;
-  return withHeaders(html(200, title, paragraphs(5), 'public, max-age=30', 20), {
+  return withHeaders(html(200, title, paragraphs(5), 'public, max-age=20', 20), {
     Vary: 'Accept-Language',
     'Content-Language': language,
   });

@@ -5,20 +5,21 @@ import { Agent, request } from 'node:http';
 
 /** Paths with their weights: what visitors ask for, the head of a long tail. */
 const WEIGHTS: readonly [string, number][] = [
-  ['/', 18],
-  ['/products/{40}', 24],
-  ['/img/{24}.svg', 22],
-  ['/static/app.css', 7],
-  ['/static/app.js', 7],
-  ['/articles/how-caches-work', 5],
-  ['/articles/notes-{60}', 4],
-  ['/api/stock/{6}', 6],
-  ['/search?q=lamp', 2],
-  ['/cart', 2],
-  ['/missing/{5}', 1],
-  ['/old/page', 0.6],
-  ['/checkout', 0.5],
-  ['/reports/2026', 0.4],
+  ['/', 12],
+  ['/products/{400}', 26],
+  ['/img/{60}.svg', 20],
+  ['/static/app.css', 5],
+  ['/static/app.js', 5],
+  ['/articles/how-caches-work', 4],
+  ['/articles/notes-{300}', 7],
+  ['/api/stock/{40}', 9],
+  ['/search?q=lamp', 3],
+  ['/cart', 3],
+  ['/missing/{40}', 2],
+  ['/old/page', 1],
+  ['/status', 1],
+  ['/checkout', 0.6],
+  ['/reports/{8}', 0.5],
 ];
 
 const LANGUAGES = ['en', 'en', 'en', 'de', 'de', 'fr'];
@@ -52,8 +53,10 @@ export function startTraffic({ host, port, random, perSecond }: TrafficOptions):
       'User-Agent': 'proxyd-demo',
       'Accept-Language': pick(LANGUAGES, random),
     };
+    // Some visitors come for one page and go.
+    const own = random() < 0.08 ? false : agent;
     const sent = request(
-      { agent, host, port, path: choosePath(total, random), headers, timeout: 10_000 },
+      { agent: own, host, port, path: choosePath(total, random), headers, timeout: 10_000 },
       (response) => {
         response.on('end', () => {
           counts.answered++;

@@ -48,7 +48,8 @@ function readProbe(message: unknown, admin: string): Pick<BackendRow, 'probe' | 
     const word = message.find((m) => typeof m === 'string');
     const [good, window] = numbers;
     return {
-      probe: good === undefined || window === undefined ? null : { good, window },
+      // A window of 0 is a backend without a probe.
+      probe: good === undefined || window === undefined || window === 0 ? null : { good, window },
       health: forced ?? (word === 'healthy' ? 'healthy' : word === 'sick' ? 'sick' : 'unknown'),
     };
   }

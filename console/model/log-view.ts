@@ -102,7 +102,12 @@ export function reduceLog(view: LogView, action: LogAction, store: LogStore, hei
       // Entries that fell out need no memory of their fold.
       const oldest = store.at(0)?.seq ?? 0;
       for (const seq of toggled) if (seq < oldest) toggled.delete(seq);
-      return reveal({ ...stopped, toggled, offset: 0 }, store, height);
+      const next = { ...stopped, toggled, offset: 0 };
+      const entry = store.at(store.indexOf(next.selected));
+      if (entry === undefined) return next;
+      // What was unfolded is to be seen: scroll until most of the screen shows it, its neighbours above.
+      const last = Math.min(rowsOf(next, entry), Math.ceil(height * 0.7)) - 1;
+      return { ...reveal({ ...reveal(next, store, height), offset: last }, store, height), offset: 0 };
     }
     case 'toggle-all':
       return reveal({ ...view, unfoldAll: !view.unfoldAll, toggled: new Set(), offset: 0 }, store, height);

@@ -2,13 +2,14 @@
 // and nothing more: data comes from the session, what is open from the controller.
 
 import { Box } from 'ink';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useLayoutEffect, useState } from 'react';
 import type { Controller } from '../model/controller.ts';
 import { bodyRows, fits, MIN_SIZE } from '../model/layout.ts';
 import { Footer } from './components/footer.tsx';
 import { Banner, Header } from './components/header.tsx';
 import { CandidateOverlay, PanelOverlay } from './components/overlays.tsx';
 import { Rows } from './components/rows.tsx';
+import type { FrameSink } from './frame-sink.ts';
 import { useSessionTick, useUi } from './hooks/use-console.ts';
 import { Dashboard } from './screens/dashboard.tsx';
 import { LogScreen } from './screens/log.tsx';
@@ -16,11 +17,13 @@ import { LogPainter } from './screens/log-rows.ts';
 import { StatsScreen } from './screens/stats.tsx';
 import { span } from './spans.ts';
 
-export function App({ controller }: { controller: Controller }): ReactNode {
+export function App({ controller, sink }: { controller: Controller; sink: FrameSink }): ReactNode {
   const { session, size } = controller;
   const ui = useUi(controller);
   useSessionTick(session);
   const [painter] = useState(() => new LogPainter());
+  // Ink writes a frame only when its layout changes; new content is painted here, after every render.
+  useLayoutEffect(() => sink.paint());
   const { columns, rows } = size;
   if (!fits(size)) {
     const text = `The console needs ${MIN_SIZE.columns} by ${MIN_SIZE.rows} cells; this terminal has ${columns} by ${rows}.`;

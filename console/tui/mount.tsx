@@ -6,11 +6,13 @@ import type { Controller } from '../model/controller.ts';
 import { App } from './app.tsx';
 import { ChartPainter } from './chart.ts';
 import type { FrameSink } from './frame-sink.ts';
-import { ChartContext, ThemeContext, UtcContext } from './hooks/contexts.ts';
+import { ChartContext, PanesContext, ThemeContext, UtcContext } from './hooks/contexts.ts';
 import type { Theme } from './theme.ts';
 
 export interface Mounted {
   unmount(): void;
+  /** Rejects with what a component threw. */
+  done: Promise<unknown>;
 }
 
 export interface MountOptions {
@@ -31,13 +33,15 @@ export function mount({ controller, sink, theme, utc }: MountOptions): Mounted {
     unref: () => undefined,
   };
   const app = render(
-    <ThemeContext.Provider value={theme}>
-      <ChartContext.Provider value={charts}>
-        <UtcContext.Provider value={utc}>
-          <App controller={controller} />
-        </UtcContext.Provider>
-      </ChartContext.Provider>
-    </ThemeContext.Provider>,
+    <PanesContext.Provider value={sink.panes}>
+      <ThemeContext.Provider value={theme}>
+        <ChartContext.Provider value={charts}>
+          <UtcContext.Provider value={utc}>
+            <App controller={controller} sink={sink} />
+          </UtcContext.Provider>
+        </ChartContext.Provider>
+      </ThemeContext.Provider>
+    </PanesContext.Provider>,
     {
       stdout: sink as unknown as NodeJS.WriteStream,
       stderr: sink as unknown as NodeJS.WriteStream,
@@ -49,6 +53,7 @@ export function mount({ controller, sink, theme, utc }: MountOptions): Mounted {
     },
   );
   return {
+    done: app.waitUntilExit(),
     unmount: () => {
       sink.close();
       app.unmount();

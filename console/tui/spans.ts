@@ -36,6 +36,26 @@ export function fitRow(row: Row, width: number): Span[] {
   return out;
 }
 
+/** The row without its first `from` cells; half of a wide character becomes a blank. */
+export function sliceRow(row: Row, from: number): Span[] {
+  const out: Span[] = [];
+  let skip = from;
+  for (const s of row) {
+    const width = widthOf(s.text);
+    if (skip >= width) {
+      skip -= width;
+      continue;
+    }
+    const head = clip(s.text, skip);
+    const missing = skip - widthOf(head);
+    const rest =
+      missing === 0 ? s.text.slice(head.length) : ` ${s.text.slice(head.length).replace(/^./u, '')}`;
+    out.push(skip === 0 ? s : { ...s, text: rest });
+    skip = 0;
+  }
+  return out;
+}
+
 /** Left and right part on one row; the left one gives way. */
 export function spread(left: Row, right: Row, width: number): Span[] {
   const r = rowWidth(right);

@@ -114,6 +114,7 @@ export function startConsole(
     stdin.setEncoding('utf8');
     terminal.enter();
     const app = mount({ controller, sink, theme: themeFromEnv(process.env), utc: false });
+    app.done.catch((error: Error) => finish(70, `proxyadm: ${error.stack ?? error.message}`));
     stdin.on('data', onData);
     stdout.on('resize', onResize);
     session.start();

@@ -81,6 +81,7 @@ export interface Glyphs {
   bullet: string;
   up: string;
   down: string;
+  arrowUp: string;
   pointer: string;
   folded: string;
   unfolded: string;
@@ -99,6 +100,7 @@ const UNICODE: Glyphs = {
   bullet: '●',
   up: '▲',
   down: '▼',
+  arrowUp: '↑',
   pointer: '▸',
   folded: '▸',
   unfolded: '▾',
@@ -116,6 +118,7 @@ const ASCII: Glyphs = {
   bullet: '*',
   up: '^',
   down: 'v',
+  arrowUp: 'Up',
   pointer: '>',
   folded: '+',
   unfolded: '-',

@@ -125,7 +125,12 @@ export class Stage {
     const { active } = this.terminal.buffer;
     const lines: string[] = [];
     for (let y = 0; y < this.terminal.rows; y++)
-      lines.push(active.getLine(active.baseY + y)?.translateToString(true) ?? '');
+      lines.push(
+        active
+          .getLine(active.baseY + y)
+          ?.translateToString(true)
+          ?.trimEnd() ?? '',
+      );
     return lines.join('\n');
   }
 

@@ -1,6 +1,5 @@
 // What lies over a view: the help, the output of a command, the candidates of the command line.
 
-import { Box } from 'ink';
 import { type ReactNode, useContext } from 'react';
 import { helpSections, type ViewName } from '../../model/keymap.ts';
 import { bodyRows, panelTextRows, type Size } from '../../model/layout.ts';
@@ -11,7 +10,7 @@ import { framed } from '../frame.ts';
 import { ThemeContext } from '../hooks/contexts.ts';
 import { cell, type Row, span } from '../spans.ts';
 import type { Theme } from '../theme.ts';
-import { Rows } from './rows.tsx';
+import { Over } from './rows.tsx';
 
 interface Placed {
   rows: Row[];
@@ -32,21 +31,13 @@ export function PanelOverlay(props: OverlayProps & { panel: Panel; view: ViewNam
     props.panel.kind === 'help'
       ? helpPanel(props.panel, props.view, props.size, props.top, theme)
       : outputPanel(props.panel, props.size, props.top, theme);
-  return <At {...placed} />;
+  return <Over {...placed} />;
 }
 
 export function CandidateOverlay({ field, size }: { field: Field; size: Size }): ReactNode {
   const theme = useContext(ThemeContext);
   const placed = candidatePanel(field, size, theme);
-  return placed === null ? null : <At {...placed} />;
-}
-
-function At({ rows, width, left, top }: Placed): ReactNode {
-  return (
-    <Box position="absolute" marginLeft={left} marginTop={top} width={width} height={rows.length}>
-      <Rows rows={rows} width={width} height={rows.length} />
-    </Box>
-  );
+  return placed === null ? null : <Over {...placed} />;
 }
 
 export function helpPanel(

@@ -2,7 +2,11 @@
 
 import { createContext } from 'react';
 import type { ChartPainter } from '../chart.ts';
+import { PaneTable } from '../pane-table.ts';
 import { makeTheme, type Theme } from '../theme.ts';
+
+/** The content of panes, shared with the frame sink. */
+export const PanesContext = createContext(new PaneTable());
 
 export const ThemeContext = createContext<Theme>(makeTheme('none', true));
 

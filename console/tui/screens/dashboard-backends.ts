@@ -34,9 +34,7 @@ function backendRow(b: BackendRow, session: Session, width: number, nameWidth: n
   const happy = session.counters.get(`VBE.${b.name}.happy`)?.current;
   if (b.probe === null) {
     if (width - used >= 20)
-      left.push(
-        span(b.admin === 'probe' || b.admin === 'auto' ? ` ${dash} no probe` : ` ${b.admin}`, 'faint'),
-      );
+      left.push(span(b.admin !== 'sick' ? ` ${dash} no probe` : ` ${b.admin}`, 'faint'));
   } else {
     const score = ` ${b.probe.good}/${b.probe.window}`;
     if (width - used >= score.length + load.length + 1) left.push(span(score, 'muted'));

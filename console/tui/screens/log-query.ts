@@ -26,7 +26,7 @@ export function queryRows(session: Session, ui: UiState, width: number, theme: T
       bar,
       [
         span(' '.repeat(LABEL.length)),
-        span(`${hint} · Enter applies, Esc leaves, ${theme.glyphs.up} recalls`, 'good'),
+        span(`${hint} · Enter applies, Esc leaves, ${theme.glyphs.arrowUp} recalls`, 'good'),
       ],
     ];
   }

@@ -18,6 +18,7 @@ const KINDS: Readonly<Record<LogTransaction['type'], string>> = {
   session: 'Session',
   request: 'Request',
   bereq: 'BeReq',
+  unknown: 'Unknown',
 };
 
 export class LogPainter {

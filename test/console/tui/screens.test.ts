@@ -88,7 +88,7 @@ describe('screens', () => {
         const lines = (await s.screen()).split('\n');
         expect(lines.length).toBe(rows);
         expect(lines[0], `${columns}x${rows} view ${view}`).toMatch(/ proxyd /);
-        expect(lines.at(-1), `${columns}x${rows} view ${view}`).toMatch(/Tab/);
+        expect(lines.at(-1), `${columns}x${rows} view ${view}`).toMatch(/quit/);
       }
     }
   });

@@ -43,7 +43,7 @@ export const SCENES: readonly Scene[] = [
       await stage.keys('2');
       await stage.play(110);
       await stage.keys('/');
-      await stage.type('RespStatus >= 500 and ReqURL ! "/api/"');
+      await stage.type('RespStatus >= 500 and ReqURL "/checkout"');
     },
   },
   {

@@ -3,6 +3,7 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
 import { Resvg } from '@resvg/resvg-js';
 import { checkQuery, completeQuery } from '../../../console/model/query-parser.ts';
 import { parseRecording } from '../../../console/model/recording.ts';
@@ -12,6 +13,7 @@ import { compileQuery } from '../../../queries/compile.ts';
 import { parseQuery } from '../../../queries/parse.ts';
 import { Stage } from '../../console/stage.ts';
 import { gridToSvg } from './grid-to-svg.ts';
+import { RECORDING } from './record.ts';
 import { SCENES } from './scenes.ts';
 
 const FONT_DIR = '/usr/share/fonts/truetype/dejavu';
@@ -21,7 +23,7 @@ export async function shoot(): Promise<void> {
   const missing = FONTS.filter((font) => !existsSync(font));
   if (missing.length > 0)
     throw new Error(`${missing.join(' and ')} missing: apt-get install fonts-dejavu-core`);
-  const recording = parseRecording(readFileSync(new URL('./recording.json', import.meta.url), 'utf8'));
+  const recording = parseRecording(gunzipSync(readFileSync(RECORDING)).toString());
   const folder = new URL('../../../screenshots/', import.meta.url);
   mkdirSync(folder, { recursive: true });
   for (const scene of SCENES) {

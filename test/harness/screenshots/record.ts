@@ -1,0 +1,101 @@
+// Records a session with a real daemon for the screenshots: the demo's origin, proxyd and traffic, the
+// counters of two minutes, every failed request, a sample of the log, and the answers to some commands.
+
+import { writeFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { startDaemon } from '../../../console/demo/daemon-child.ts';
+import { startOrigin } from '../../../console/demo/origin.ts';
+import { demoProgram } from '../../../console/demo/program.ts';
+import { seeded, startTraffic } from '../../../console/demo/traffic.ts';
+import { ClientSource } from '../../../console/model/client-source.ts';
+import { encodeTransaction, type RecordedStep, type Recording } from '../../../console/model/recording.ts';
+import { summarise } from '../../../console/model/transaction.ts';
+import type { LogTransaction } from '../../../protocol/messages.ts';
+
+const SECONDS = 130;
+/** The log is recorded between these seconds, and only so many groups of each. */
+const LOG_FROM = 88;
+const LOG_UNTIL = 122;
+const GROUPS_A_SECOND = 9;
+
+const COMMANDS = [
+  'backend.list -j',
+  'vcl.list',
+  'param.show default_ttl',
+  'help',
+  'storage.list',
+  'ban.list',
+];
+
+export const RECORDING = new URL('./recording.json.gz', import.meta.url);
+
+export async function record(): Promise<void> {
+  const random = seeded(7);
+  const origin = await startOrigin(random);
+  const entry = new URL('../../../dist/daemon/proxyd.js', import.meta.url);
+  const daemon = await startDaemon(demoProgram(origin.port), entry);
+  const traffic = startTraffic({ host: '127.0.0.1', port: daemon.port, random, perSecond: 140 });
+  const steps: RecordedStep[] = [];
+  const start = Date.now() / 1000;
+  const after = (): number => Math.round((Date.now() / 1000 - start) * 1000) / 1000;
+  let values: bigint[] = [];
+  const source = new ClientSource({ dir: daemon.dir, name: 'recorder' });
+  source.start({
+    connection: (state) => {
+      if (state.state === 'up')
+        steps.push({ after: after(), kind: 'up', identity: state.identity, version: state.version });
+    },
+    counters: (info) => {
+      values = info.map(() => 0n);
+      steps.push({ after: after(), kind: 'counters', info });
+    },
+    values: (_at, now) => {
+      const changed = now.flatMap((v, i): [number, string][] => (v === values[i] ? [] : [[i, String(v)]]));
+      values = now;
+      steps.push({ after: after(), kind: 'values', changed });
+    },
+    event: (event, text) => steps.push({ after: after(), kind: 'event', event, text }),
+  });
+  let second = 0;
+  let kept = 0;
+  source.log(
+    { grouping: 'request', from: 'tail' },
+    {
+      batch: (transactions) => {
+        const at = after();
+        for (const group of groupsOf(transactions)) {
+          if (Math.floor(at) !== second) [second, kept] = [Math.floor(at), 0];
+          const failed = isFailure(group);
+          if (!failed && (at < LOG_FROM || at > LOG_UNTIL || kept >= GROUPS_A_SECOND)) continue;
+          kept++;
+          steps.push({ after: at, kind: 'log', transactions: group.map(encodeTransaction) });
+        }
+      },
+      lost: () => undefined,
+      failed: (message) => process.stderr.write(`log: ${message}\n`),
+    },
+  );
+  await new Promise((resolve) => setTimeout(resolve, SECONDS * 1000));
+  const commands: Recording['commands'] = {};
+  for (const line of COMMANDS) commands[line] = await source.command(line);
+  source.close();
+  traffic.stop();
+  await daemon.stop();
+  origin.close();
+  const recording: Recording = { format: 'proxyd-console-recording/1', start, steps, commands };
+  writeFileSync(RECORDING, gzipSync(JSON.stringify(recording), { level: 9 }));
+  process.stdout.write(`${steps.length} steps recorded\n`);
+}
+
+function groupsOf(transactions: readonly LogTransaction[]): LogTransaction[][] {
+  const groups: LogTransaction[][] = [];
+  for (const tx of transactions) {
+    if (tx.level <= 1 || groups.length === 0) groups.push([]);
+    groups.at(-1)?.push(tx);
+  }
+  return groups;
+}
+
+function isFailure(group: readonly LogTransaction[]): boolean {
+  return group.some((tx) => tx.type === 'request' && summarise(tx).status >= 500);
+}
