@@ -76,7 +76,10 @@ export class KeyIndex {
     const segment = this.segment(this.rows.get(oh, HASH_HI));
     const slots = segment.slots;
     let slot = lo & SEGMENT_MASK;
-    while (slots[slot * 2 + 1] !== oh) slot = (slot + 1) & SEGMENT_MASK;
+    while (slots[slot * 2 + 1] !== oh) {
+      if (slots[slot * 2 + 1] === 0) throw new Error(`objhead ${oh} is not in the index`);
+      slot = (slot + 1) & SEGMENT_MASK;
+    }
     segment.used--;
     // Backward shift: an entry moves into the gap unless that would put it before its home slot.
     for (let next = (slot + 1) & SEGMENT_MASK; ; next = (next + 1) & SEGMENT_MASK) {

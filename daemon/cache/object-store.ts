@@ -89,8 +89,12 @@ export class ObjectStore {
     const { rows } = this;
     rows.set(oc, META, withStorage(rows.get(oc, META), number) & ~OF_HAS_VARY);
     const slab = (this.stevedores[number] as Stevedore).slab;
-    const inline = live.expected > 0 && bytes + live.expected <= Math.min(INLINE_MAX, slab.classes.pageSize);
-    let block = inline ? this.room(oc, live, bytes + live.expected, bytes + live.expected) : 0;
+    const both = bytes + live.expected;
+    const inline =
+      live.expected > 0 &&
+      both <= Math.min(INLINE_MAX, slab.classes.pageSize) &&
+      (both < 1024 || !slab.classes.wasteful(both));
+    let block = inline ? this.room(oc, live, both, both) : 0;
     const whole = block !== 0;
     if (!whole) block = this.room(oc, live, bytes, bytes);
     if (block === 0) return false;

@@ -22,6 +22,7 @@ export class WaitingList {
   private readonly queues = new Map<Oh, Parked[]>();
   private readonly defer: (run: () => void) => void;
   private readonly exponent: () => number;
+  /** Told when the last waiter left; after a rush the caller knows by itself. */
   private readonly onEmpty: (oh: Oh) => void;
 
   constructor(o: {
@@ -56,7 +57,6 @@ export class WaitingList {
     const queue = this.queues.get(oh);
     if (queue === undefined) return;
     this.queues.delete(oh);
-    this.onEmpty(oh);
     const step = Math.max(1, this.exponent());
     this.wave(queue, 0, all ? queue.length : step, step, all);
   }

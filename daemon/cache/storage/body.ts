@@ -192,10 +192,8 @@ function newExtent(slab: Slab, live: Live, pending: number, length: number, room
   const wanted = live.expected > length ? rest : Math.max(pending, FIRST_GUESS, length);
   const classes = slab.classes;
   let bytes = Math.min(wanted + EXTENT_HEADER, classes.pageSize);
-  const cls = classes.ceil(bytes);
-  const size = classes.sizes[cls] as number;
   // Two extents waste less than one when the class above is much too large.
-  if ((size - bytes) * 8 > bytes) bytes = classes.sizes[classes.floor(bytes)] as number;
+  if (bytes > 1024 && classes.wasteful(bytes)) bytes = classes.sizes[classes.floor(bytes)] as number;
   const extent = room(bytes, Math.min(bytes, LEAST_LEFTOVER));
   if (extent !== 0) {
     setNext(slab, extent, 0);

@@ -33,6 +33,12 @@ export class SizeClasses {
     return bytes > this.pageSize ? -1 : (this.up[(bytes + GRANULE - 1) >>> 4] as number);
   }
 
+  /** Whether one block for `bytes` would leave more than an eighth of them unused. */
+  wasteful(bytes: number): boolean {
+    const cls = this.ceil(bytes);
+    return cls >= 0 && ((this.sizes[cls] as number) - bytes) * 8 > bytes;
+  }
+
   /** The largest class that `bytes` fill completely; -1 below the smallest. */
   floor(bytes: number): number {
     if (bytes >= this.pageSize) return this.sizes.length - 1;

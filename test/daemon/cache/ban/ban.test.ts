@@ -1,0 +1,192 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type BanExpression,
+  type BanSubject,
+  banMatches,
+  parseBan,
+  parseBanText,
+} from '../../../../daemon/cache/ban/ban-expression.ts';
+import { BanList } from '../../../../daemon/cache/ban/ban-list.ts';
+import { banListJson, banListText } from '../../../../daemon/cache/ban/ban-text.ts';
+import { durationText } from '../../../../daemon/cache/ban/duration.ts';
+import { newCacheCounters } from '../../../../daemon/cache/counters.ts';
+import { HttpMessage } from '../../../../daemon/http1/message.ts';
+
+function compileRegex(pattern: string): { test(text: string): boolean } {
+  try {
+    return new RegExp(pattern);
+  } catch {
+    throw new Error('missing closing parenthesis');
+  }
+}
+
+function http(url: string, status: number, fields: [string, string][]): HttpMessage {
+  const msg = new HttpMessage(0);
+  msg.url = url;
+  msg.status = status;
+  for (const [name, value] of fields) msg.push(name.toLowerCase(), `${name}: ${value}`);
+  return msg;
+}
+
+function parsed(text: string): BanExpression {
+  const ban = parseBanText(text, compileRegex);
+  if (typeof ban === 'string') throw new Error(ban);
+  return ban;
+}
+
+const SUBJECT: BanSubject = {
+  http: http('', 200, [
+    ['Foo', 'bar'],
+    ['ETag', '"x"'],
+  ]),
+  ttl: 100,
+  age: 20,
+  grace: 10,
+  keep: 0,
+};
+const REQUEST = http('/a/b', 0, [['Host', 'h']]);
+
+describe('ban expressions', () => {
+  // As varnishadm 7.1.1 answers.
+  it.each([
+    [['req.url', '~', '('], 'Regex compile error: missing closing parenthesis'],
+    [['foo', '==', 'bar'], 'Unknown or unsupported field "foo"'],
+    [['req.httpx.foo', '==', '1'], 'Unknown or unsupported field "req.httpx.foo"'],
+    [['req.url', '=', 'x'], 'expected conditional (==, !=, ~ or !~) got "="'],
+    [['obj.status', '>', '200'], 'expected conditional (==, !=, ~ or !~) got ">"'],
+    [['obj.ttl', '~', '5'], 'expected conditional (==, !=, >, >=, < or <=) got "~"'],
+    [['obj.ttl', '>', '5'], 'expected duration <n.nn>[ms|s|m|h|d|w|y] got "5"'],
+    [['obj.age', '>', '1m30s'], 'expected duration <n.nn>[ms|s|m|h|d|w|y] got "1m30s"'],
+    [['req.url', '==', 'a', '||', 'req.url', '==', 'b'], 'Found "||" expected &&'],
+    [['req.url', '==', 'a', '&&', 'x'], 'Wrong number of arguments'],
+    [['req.url', '=='], 'Too few parameters'],
+  ])('refuses %j', (words, message) => {
+    expect(parseBan(words, compileRegex)).toBe(message);
+  });
+
+  // As std.ban_error() of 7.1.1 tells.
+  it.each([
+    ['', 'No ban conditions found.'],
+    ['req.url', 'Expected comparison operator.'],
+    ['req.url ==', 'Expected second operand.'],
+    ['req.url ~ foo && ', 'No ban conditions found.'],
+    ['req.url == a && x', 'Expected comparison operator.'],
+    ['req.url == a || x == b', 'Expected && between conditions, found "||"'],
+    ['req.url == a && x == b', 'Unknown or unsupported field "x"'],
+  ])('refuses the text %j', (text, message) => {
+    expect(parseBanText(text, compileRegex)).toBe(message);
+  });
+
+  it.each([
+    ['req.url ~ ^/a', true],
+    ['req.url !~ ^/a', false],
+    ['req.url == /a/b && obj.http.foo == bar', true],
+    ['req.url == /a/b && obj.http.foo == baz', false],
+    ['obj.http.ETag == "x"', true],
+    ['obj.http.absent == x', false],
+    ['obj.http.absent != x', true],
+    ['obj.http.absent ~ .', false],
+    ['obj.http.absent !~ .', true],
+    ['req.http.host != h', false],
+    ['obj.status == 200', true],
+    ['obj.status ~ ^5', false],
+    ['obj.ttl > 99s', true],
+    ['obj.ttl > 100s', false],
+    ['obj.ttl >= 100s', true],
+    ['obj.age < 20s', false],
+    ['obj.age <= 20s', true],
+    ['obj.grace == 10s', true],
+    ['obj.keep != 0s', false],
+  ])('%s holds: %s', (text, holds) => {
+    expect(banMatches(parsed(text), SUBJECT, REQUEST)).toBe(holds);
+  });
+
+  it('shows durations as the field does', () => {
+    const shown = [1.25, 0.5, 3600, 90, 1000, 0, 0.0001, 31536000, 1209600, 691200, 3660, 0.1].map(
+      durationText,
+    );
+    expect(shown).toEqual([
+      '1.250s',
+      '500ms',
+      '1h',
+      '90s',
+      '1000s',
+      '0s',
+      '0s',
+      '1y',
+      '2w',
+      '8d',
+      '61m',
+      '100ms',
+    ]);
+    expect(parsed('obj.grace < 1.5h').text).toBe('obj.grace < 90m');
+  });
+});
+
+describe('BanList', () => {
+  const subject = (): BanSubject => SUBJECT;
+
+  it('tests an object only against bans that are newer than the one it knows', () => {
+    const counters = newCacheCounters();
+    const list = new BanList(100, counters);
+    list.ref();
+    list.add(parsed('obj.http.foo == bar'), 101, true);
+    const known = list.ref();
+    list.add(parsed('obj.http.foo == other'), 102, true);
+    expect(list.matches(known, subject, REQUEST)).toBe(false);
+    expect(counters.bans_tested).toBe(1);
+    expect(list.matches(1, subject, REQUEST)).toBe(true);
+  });
+
+  it('completes older bans that say the same', () => {
+    const counters = newCacheCounters();
+    const list = new BanList(100, counters);
+    list.ref();
+    list.add(parsed('req.url ~ zz'), 101, true);
+    list.add(parsed('obj.status == 1'), 102, true);
+    list.add(parsed('req.url   ~ zz'), 103, true);
+    expect(counters).toMatchObject({ bans: 4, bans_completed: 2, bans_dups: 1, bans_obj: 1, bans_req: 2 });
+    list.matches(1, subject, REQUEST);
+    expect(counters.bans_tested).toBe(2);
+  });
+
+  it('drops bans from the old end as soon as no object needs them, and keeps one', () => {
+    const counters = newCacheCounters();
+    const list = new BanList(100, counters);
+    const first = list.ref();
+    list.add(parsed('req.url ~ a'), 101, false);
+    const second = list.ref();
+    list.add(parsed('req.url ~ b'), 102, false);
+    expect(list.dropTail()).toBe(0);
+    list.unref(second);
+    expect(list.dropTail()).toBe(0);
+    list.unref(first);
+    expect(list.dropTail()).toBe(2);
+    expect([...list].map((ban) => ban.expression.text)).toEqual(['req.url ~ b']);
+    expect(counters).toMatchObject({ bans: 1, bans_deleted: 2, bans_req: 1, bans_completed: 0 });
+  });
+
+  it('without a request, leaves bans that need one', () => {
+    const list = new BanList(100, newCacheCounters());
+    list.ref();
+    list.add(parsed('req.url ~ .'), 101, false);
+    expect(list.matches(1, subject, null)).toBe(false);
+    expect(list.lastComplete).toBe(false);
+    list.add(parsed('obj.status == 200'), 102, false);
+    expect(list.matches(1, subject, null)).toBe(true);
+  });
+
+  it('is listed as ban.list has it', () => {
+    const list = new BanList(1795222391.401192, newCacheCounters());
+    list.ref();
+    list.ref();
+    list.add(parsed('obj.http.x == a"b'), 1795222393.060938, true);
+    expect(banListText(list)).toBe(
+      'Present bans:\n1795222393.060938     0 -  obj.http.x == a"b\n1795222391.401192     2 C  \n',
+    );
+    expect(banListJson(list)).toBe(
+      '  {\n    "time": 1795222393.060938,\n    "refs": 0,\n    "completed": false,\n    "spec": "obj.http.x == a\\"b"\n},\n' +
+        '  {\n    "time": 1795222391.401192,\n    "refs": 2,\n    "completed": true,\n    "spec": ""\n}',
+    );
+  });
+});

@@ -1,0 +1,485 @@
+import { describe, expect, it } from 'vitest';
+import { HttpMessage } from '../../../daemon/http1/message.ts';
+import { Bench, FLAG, Lookup } from './cache-setup.ts';
+
+describe('lookup', () => {
+  it('misses, hits, serves in grace with one background fetch, and misses with the stale object in keep', () => {
+    const b = new Bench();
+    expect(b.put('/a', 7, 'body', { ttl: 10, grace: 5, keep: 20 })).toBe(true);
+    const [hit, out] = b.lookup('/a');
+    expect(hit).toBe(Lookup.HIT);
+    expect(b.cache.vxidOf(out.oc)).toBe(7);
+    expect(b.body(out.oc).toString()).toBe('body');
+    b.cache.deref(out.oc);
+    b.now += 11;
+    const [grace, first] = b.lookup('/a');
+    expect(grace).toBe(Lookup.GRACE);
+    expect(first.busy).not.toBe(0);
+    const [again, second] = b.lookup('/a');
+    expect(again).toBe(Lookup.GRACE);
+    expect(second.busy).toBe(0);
+    expect(second.oc).toBe(first.oc);
+    b.now += 5;
+    expect(b.ask('/a')).toBe('BUSY');
+    b.cache.abandon(first.busy);
+    const [miss, last] = b.lookup('/a');
+    expect(miss).toBe(Lookup.MISS);
+    expect(last.stale).toBe(first.oc);
+    expect(last.busy).not.toBe(0);
+  });
+
+  it('lets req.grace and req.ttl only shorten, as the field does', () => {
+    const b = new Bench();
+    b.put('/a', 7, '', { ttl: 10, grace: 5 });
+    b.now += 3;
+    expect(b.ask('/a', {}, { reqTtl: 2 })).toBe('MISS');
+    expect(b.ask('/a', {}, { reqTtl: 0 })).toBe('HIT');
+    expect(b.ask('/a', {}, { reqTtl: 50 })).toBe('HIT');
+    b.now += 8;
+    expect(b.ask('/a', {}, { reqGrace: 0 })).toBe('MISS');
+    expect(b.ask('/a', {}, { reqGrace: 2 })).toBe('GRACE');
+    b.now += 5;
+    expect(b.ask('/a', {}, { reqGrace: 500 })).toBe('MISS');
+  });
+
+  it('never finds what has no ttl, whatever its grace', () => {
+    const b = new Bench();
+    b.put('/a', 7, '', { ttl: 0, grace: 100 });
+    expect(b.ask('/a')).toBe('MISS');
+  });
+
+  it('prefers the newest object and skips the cache on demand', () => {
+    const b = new Bench();
+    b.put('/a', 1, 'old');
+    b.put('/a', 2, 'new');
+    const [, out] = b.lookup('/a');
+    expect(b.cache.vxidOf(out.oc)).toBe(2);
+    expect(b.ask('/a', {}, { hashAlwaysMiss: true })).toBe('MISS');
+    expect(b.ask('/a')).toBe('HIT');
+  });
+
+  it('keeps variants apart, two of them being fetched at once included', () => {
+    const b = new Bench();
+    b.put('/v', 1, 'de', { vary: 'Lang' }, { Lang: 'de' });
+    expect(b.ask('/v', { Lang: 'de' })).toBe('HIT');
+    const [en, enOut] = b.lookup('/v', { Lang: 'en' });
+    expect(en).toBe(Lookup.MISS);
+    expect(b.ask('/v', { Lang: 'en' })).toBe('BUSY');
+    const [fr, frOut] = b.lookup('/v', { Lang: 'fr' });
+    expect(fr).toBe(Lookup.MISS);
+    expect(b.ask('/v', { Lang: 'en' }, { hashIgnoreBusy: true })).toBe('MISS');
+    expect(b.ask('/v', { Lang: 'xx' }, { hashIgnoreVary: true })).toBe('HIT');
+    b.fetch(frOut.busy, 3, 'fr', { vary: 'Lang' }, { Lang: 'fr' });
+    b.fetch(enOut.busy, 2, 'en', { vary: 'Lang' }, { Lang: 'en' });
+    for (const [lang, vxid] of [
+      ['de', 1],
+      ['en', 2],
+      ['fr', 3],
+    ] as const) {
+      const [answer, out] = b.lookup('/v', { Lang: lang });
+      expect(answer).toBe(Lookup.HIT);
+      expect(b.cache.vxidOf(out.oc)).toBe(vxid);
+      expect(b.body(out.oc).toString()).toBe(lang);
+    }
+    expect(b.ask('/v')).toBe('MISS');
+  });
+
+  it('does not serialise what is marked hit-for-miss, past its ttl included', () => {
+    const b = new Bench();
+    b.put('/a', 9, '', { ttl: 10, grace: 10, flags: FLAG.HIT_MISS });
+    for (const later of [0, 15]) {
+      b.now += later;
+      const [one, first] = b.lookup('/a');
+      const [two, second] = b.lookup('/a');
+      expect([one, two]).toEqual([Lookup.HITMISS, Lookup.HITMISS]);
+      expect(first.busy).not.toBe(second.busy);
+      expect(first.hitVxid).toBe(9);
+      expect(first.hitTtl).toBeCloseTo(10 - later, 6);
+      b.cache.abandon(first.busy);
+      b.cache.abandon(second.busy);
+    }
+  });
+
+  it('passes on a hit-for-pass marker, and lets an ordinary object replace one', () => {
+    const b = new Bench();
+    b.put('/a', 9, '', { ttl: 10, flags: FLAG.HIT_PASS });
+    const [answer, out] = b.lookup('/a');
+    expect(answer).toBe(Lookup.HITPASS);
+    expect([out.busy, out.oc, out.hitVxid]).toEqual([0, 0, 9]);
+    b.put('/m', 1, '', { flags: FLAG.HIT_MISS });
+    const [, miss] = b.lookup('/m');
+    b.fetch(miss.busy, 2, 'x');
+    expect(b.ask('/m')).toBe('HIT');
+  });
+});
+
+describe('waiting', () => {
+  it('wakes those who wait when the head is there, and they hit the object while it streams', () => {
+    const b = new Bench();
+    const [, miss] = b.lookup('/a');
+    const answers: string[] = [];
+    for (let i = 0; i < 30; i++) {
+      expect(b.ask('/a')).toBe('BUSY');
+      b.cache.wait('/a', { wake: () => answers.push(b.ask('/a')) });
+    }
+    b.prepare(miss.busy, 1, 'xxxx', {});
+    b.settle();
+    expect(answers).toEqual([]);
+    b.cache.unbusy(miss.busy);
+    b.settle();
+    expect(answers).toEqual(new Array(30).fill('HIT'));
+  });
+
+  it.each(['fail', 'abandon'] as const)('wakes them after %s, and the first takes the fetch over', (how) => {
+    const b = new Bench();
+    const [, miss] = b.lookup('/a');
+    let fetchers = 0;
+    let alone = 0;
+    const wait = (): void => {
+      b.cache.wait('/a', {
+        wake: (isAlone) => {
+          if (isAlone) alone++;
+          const [answer] = b.lookup('/a');
+          if (answer === Lookup.MISS) fetchers++;
+          else wait();
+        },
+      });
+    };
+    for (let i = 0; i < 10; i++) wait();
+    b.cache[how](miss.busy);
+    if (how === 'fail') b.cache.deref(miss.busy);
+    b.settle();
+    expect(fetchers).toBe(1);
+    expect(alone).toBe(how === 'fail' ? 10 : 0);
+  });
+
+  it('releases everybody in parallel when the result cannot be shared', () => {
+    const b = new Bench();
+    const [, miss] = b.lookup('/a');
+    const answers: string[] = [];
+    const busy: number[] = [];
+    for (let i = 0; i < 20; i++) {
+      b.cache.wait('/a', {
+        wake: () => {
+          const [answer, out] = b.lookup('/a');
+          busy.push(out.busy);
+          answers.push(answer === Lookup.HITMISS ? 'HITMISS' : 'other');
+        },
+      });
+    }
+    b.fetch(miss.busy, 1, 'private', { flags: FLAG.HIT_MISS });
+    b.settle();
+    expect(answers).toEqual(new Array(20).fill('HITMISS'));
+    expect(new Set(busy).size).toBe(20);
+  });
+
+  it('wakes the waiter of a key that is gone by then, and forgets keys nobody needs', () => {
+    const b = new Bench();
+    let woken = 0;
+    b.cache.wait('/never', { wake: () => woken++ });
+    const leave = b.cache.wait('/never', { wake: () => woken++ });
+    leave();
+    b.settle();
+    expect(woken).toBe(1);
+    const [, miss] = b.lookup('/a');
+    const go = b.cache.wait('/a', { wake: () => woken++ });
+    b.cache.abandon(miss.busy);
+    go();
+    b.settle();
+    expect(woken).toBe(1);
+    expect(b.counters.n_objecthead).toBe(0);
+  });
+});
+
+describe('streaming', () => {
+  it('tells readers of growth and end, and lets them read what there is', () => {
+    const b = new Bench();
+    const [, miss] = b.lookup('/a');
+    const oc = miss.busy;
+    const seen: string[] = [];
+    b.cache.onProgress(oc, {
+      progress: () => seen.push(`${b.cache.state(oc)}:${b.cache.bodyLength(oc)}`),
+    });
+    b.prepare(oc, 1, '', { length: false });
+    b.cache.unbusy(oc);
+    const [answer, hit] = b.lookup('/a');
+    expect(answer).toBe(Lookup.HIT);
+    b.cache.append(oc, Buffer.from('hello '), 0, 6);
+    expect(b.body(hit.oc).toString()).toBe('hello ');
+    b.cache.append(oc, Buffer.from('..world..'), 2, 7);
+    b.cache.finish(oc);
+    expect(b.body(hit.oc).toString()).toBe('hello world');
+    expect(seen).toEqual(['2:0', '2:6', '2:11', '3:11']);
+    expect(b.cache.isFinished(hit.oc)).toBe(true);
+  });
+
+  it('tells attached readers of a failure; nobody else finds the object, an older one stays', () => {
+    const b = new Bench();
+    b.put('/a', 1, 'old', { ttl: 10, grace: 100 });
+    b.now += 20;
+    const [, stale] = b.lookup('/a');
+    b.prepare(stale.busy, 2, 'xxxx', {});
+    b.cache.unbusy(stale.busy);
+    const [, hit] = b.lookup('/a');
+    expect(hit.oc).toBe(stale.busy);
+    let told = 0;
+    b.cache.onProgress(hit.oc, {
+      progress: () => {
+        told++;
+        expect(b.cache.isFailed(hit.oc)).toBe(true);
+        b.cache.deref(hit.oc);
+      },
+    });
+    b.cache.fail(stale.busy);
+    b.cache.deref(stale.busy);
+    expect(told).toBe(1);
+    const [grace, again] = b.lookup('/a');
+    expect(grace).toBe(Lookup.GRACE);
+    expect(b.cache.vxidOf(again.oc)).toBe(1);
+  });
+
+  it('keeps what is being delivered through purge and expiry, and frees it with the last reader', () => {
+    const b = new Bench();
+    const body = Buffer.alloc(200_000, 'x');
+    b.put('/a', 1, body, { ttl: 10, grace: 0 });
+    b.put('/b', 2, body, { ttl: 10, grace: 0 });
+    const [, one] = b.lookup('/a');
+    const [, two] = b.lookup('/b');
+    expect(b.cache.purge('/a', b.now)).toBe(1);
+    b.now += 50;
+    expect(b.cache.expire(b.now, 100)).toBe(1);
+    expect(b.ask('/a')).toBe('MISS');
+    expect(b.ask('/b')).toBe('MISS');
+    expect(b.body(one.oc).equals(body)).toBe(true);
+    expect(b.body(two.oc).equals(body)).toBe(true);
+    b.cache.deref(one.oc);
+    b.cache.deref(two.oc);
+    expect(b.cache.storageStats('s0')).toMatchObject({ g_bytes: 0, g_alloc: 0 });
+    expect(b.counters).toMatchObject({ n_object: 0, n_objectcore: 0, n_objecthead: 0, n_expired: 1 });
+  });
+
+  it('holds no more of a private body than its reader has still to take', () => {
+    const b = new Bench();
+    const oc = b.cache.newPrivate();
+    b.prepare(oc, 1, '', { length: false, storage: 'Transient' });
+    b.cache.ref(oc);
+    b.cache.stream(oc);
+    let paced = 0;
+    b.cache.onConsume(oc, () => paced++);
+    const chunk = Buffer.alloc(64 << 10);
+    let at = 0;
+    for (let i = 0; i < 200; i++) {
+      chunk.fill(i);
+      expect(b.cache.append(oc, chunk, 0, chunk.length)).toBe(true);
+      expect(b.cache.inTransit(oc)).toBeLessThanOrEqual(chunk.length);
+      while (at < b.cache.bodyLength(oc)) {
+        const piece = b.cache.slice(oc, at, 10_000);
+        for (let k = 0; k < piece.length; k++) {
+          if (piece[k] !== Math.floor((at + k) / chunk.length)) throw new Error(`wrong byte at ${at + k}`);
+        }
+        at += piece.length;
+        b.cache.consume(oc, at);
+      }
+    }
+    expect(at).toBe(200 * chunk.length);
+    expect(paced).toBeGreaterThan(200);
+    expect(b.cache.storageStats('Transient')?.g_bytes).toBeLessThan(300_000);
+    expect(b.cache.isAbandoned(oc)).toBe(false);
+    b.cache.deref(oc);
+    expect(b.cache.isAbandoned(oc)).toBe(true);
+    b.cache.finish(oc);
+    b.cache.deref(oc);
+    expect(b.cache.storageStats('Transient')).toMatchObject({ g_bytes: 0, g_alloc: 0 });
+  });
+});
+
+describe('storage', () => {
+  it('gives back heads and bodies of every size, announced or not', () => {
+    const b = new Bench();
+    for (const size of [0, 1, 1024, 4095, 32_000, 65_536, 300_001]) {
+      const body = Buffer.alloc(size);
+      for (let i = 0; i < size; i++) body[i] = i * 7;
+      for (const length of [true, false]) {
+        const url = `/${size}-${length}`;
+        expect(b.put(url, 5, body, { length })).toBe(true);
+        const [, out] = b.lookup(url);
+        expect(b.body(out.oc).equals(body)).toBe(true);
+        expect(Buffer.concat([...b.cache.bodySlices(out.oc)]).equals(body)).toBe(true);
+        const part = Buffer.alloc(100);
+        const middle = Math.floor(size / 2);
+        const got = b.cache.copyBody(out.oc, middle, part, 0, 100);
+        expect(part.subarray(0, got).equals(body.subarray(middle, middle + 100))).toBe(true);
+        const head = new HttpMessage(0);
+        b.cache.head(out.oc, head);
+        expect(head.get('date')).toBe('now');
+        expect(head.status).toBe(200);
+        b.cache.deref(out.oc);
+      }
+    }
+  });
+
+  it('takes up little more room than a body needs once it is finished, however it came', () => {
+    const b = new Bench();
+    const before = b.cache.storageStats('s0')?.g_bytes as number;
+    const [, miss] = b.lookup('/a');
+    b.prepare(miss.busy, 1, '', { length: false });
+    for (let i = 0; i < 50; i++) b.cache.append(miss.busy, Buffer.alloc(700, i), 0, 700);
+    b.cache.unbusy(miss.busy);
+    b.cache.finish(miss.busy);
+    b.cache.deref(miss.busy);
+    expect((b.cache.storageStats('s0')?.g_bytes as number) - before).toBeLessThan(35_000 * 1.13 + 300);
+    const [, out] = b.lookup('/a');
+    expect(
+      b
+        .body(out.oc)
+        .subarray(34_900)
+        .every((byte) => byte === 49),
+    ).toBe(true);
+  });
+
+  it('evicts the least recently used, never what is in use, and stays within its size', () => {
+    const b = new Bench([{ name: 's0', kind: 'malloc', size: 4 << 20 }]);
+    const body = Buffer.alloc(10_000, 'y');
+    for (let i = 0; i < 100; i++) b.put(`/${i}`, i, body);
+    const [, held] = b.lookup('/0');
+    b.now += 10;
+    const [, used] = b.lookup('/1');
+    b.cache.touch(used.oc, b.now);
+    b.cache.deref(used.oc);
+    for (let i = 100; i < 460; i++) expect(b.put(`/${i}`, i, body)).toBe(true);
+    expect(b.counters.n_lru_nuked).toBeGreaterThan(40);
+    expect(b.cache.storageStats('s0')?.g_bytes).toBeLessThanOrEqual(4 << 20);
+    expect(b.ask('/0')).toBe('HIT');
+    expect(b.ask('/1')).toBe('HIT');
+    expect(b.ask('/2')).toBe('MISS');
+    expect(b.ask('/459')).toBe('HIT');
+    expect(b.body(held.oc).equals(body)).toBe(true);
+    expect(b.killed[0]).toBe('LRU 2');
+  });
+
+  it('makes room for large objects out of small ones, and the other way round', () => {
+    const b = new Bench([{ name: 's0', kind: 'malloc', size: 2 << 20 }]);
+    const small = Buffer.alloc(500, 's');
+    const large = Buffer.alloc(20_000, 'l');
+    for (let i = 0; i < 4000; i++) expect(b.put(`/s${i}`, i, small)).toBe(true);
+    let stored = 0;
+    for (let i = 0; i < 50; i++) if (b.put(`/l${i}`, i, large, { length: i % 2 === 0 })) stored++;
+    expect(stored).toBe(50);
+    const [, out] = b.lookup('/l49');
+    expect(b.body(out.oc).equals(large)).toBe(true);
+    b.cache.deref(out.oc);
+    for (let i = 4000; i < 8000; i++) expect(b.put(`/s${i}`, i, small)).toBe(true);
+  });
+
+  it('fails what can never fit without pushing everything out, and what needs too many evictions', () => {
+    const b = new Bench([{ name: 's0', kind: 'malloc', size: 1 << 20 }]);
+    for (let i = 0; i < 50; i++) b.put(`/${i}`, i, Buffer.alloc(2000));
+    expect(b.put('/huge', 1, Buffer.alloc(3 << 20))).toBe(false);
+    expect(b.counters.n_lru_nuked).toBe(0);
+    b.limits.nukeLimit = 3;
+    for (let i = 50; i < 600; i++) b.put(`/${i}`, i, Buffer.alloc(2000));
+    expect(b.put('/big', 1, Buffer.alloc(500_000))).toBe(false);
+    expect(b.counters.n_lru_limited).toBeGreaterThan(0);
+    expect(b.ask('/big')).toBe('MISS');
+  });
+
+  it('puts objects where they are told, in turn when they are not, and adds Transient', () => {
+    const b = new Bench([
+      { name: 'one', kind: 'malloc', size: 1 << 20 },
+      { name: 'two', kind: 'malloc', size: 1 << 20 },
+    ]);
+    expect(b.cache.storageNames()).toEqual(['one', 'two', 'Transient']);
+    const used = new Set<string>();
+    for (let i = 0; i < 4; i++) {
+      b.put(`/${i}`, i, 'x');
+      const [, out] = b.lookup(`/${i}`);
+      used.add(b.cache.storageNameOf(out.oc));
+    }
+    expect([...used].sort()).toEqual(['one', 'two']);
+    b.put('/t', 1, 'x', { storage: 'Transient' });
+    const [, out] = b.lookup('/t');
+    expect(b.cache.storageNameOf(out.oc)).toBe('Transient');
+    expect(b.put('/n', 1, 'x', { storage: 'nowhere' })).toBe(false);
+  });
+});
+
+describe('invalidation', () => {
+  it('purges all variants at once, or makes them stale', () => {
+    const b = new Bench();
+    for (const lang of ['a', 'b']) b.put('/v', 1, lang, { vary: 'L', ttl: 100, grace: 50 }, { L: lang });
+    b.now += 30;
+    expect(b.cache.purge('/v', b.now, { ttl: 0, grace: -1, keep: -1 })).toBe(2);
+    expect(b.ask('/v', { L: 'a' })).toBe('GRACE');
+    b.now += 51;
+    expect(b.ask('/v', { L: 'b' })).toBe('MISS');
+    expect(b.cache.expire(b.now, 100)).toBe(2);
+    for (const lang of ['a', 'b']) b.put('/v', 1, lang, { vary: 'L' }, { L: lang });
+    expect(b.cache.purge('/v', b.now)).toBe(2);
+    expect(b.cache.purge('/v', b.now)).toBe(0);
+    expect(b.counters.n_object).toBe(0);
+  });
+
+  it('keeps a fetch that began before a purge or a ban from answering requests after it', () => {
+    const b = new Bench();
+    const [, purged] = b.lookup('/a');
+    b.cache.purge('/a', b.now);
+    const [after, own] = b.lookup('/a');
+    expect(after).toBe(Lookup.MISS);
+    b.fetch(purged.busy, 1, 'old');
+    expect(b.ask('/a')).toBe('BUSY');
+    b.cache.purge('/a', b.now, null, own.busy);
+    b.fetch(own.busy, 2, 'new');
+    const [, hit] = b.lookup('/a');
+    expect(b.body(hit.oc).toString()).toBe('new');
+    const [, miss] = b.lookup('/b');
+    expect(b.cache.banText('req.url == /b', b.now)).toBeNull();
+    b.fetch(miss.busy, 3, 'old');
+    expect(b.ask('/b')).toBe('MISS');
+  });
+
+  it('bans what matches at its next lookup, and tests an object against each ban once', () => {
+    const b = new Bench();
+    b.put('/a', 1, 'x');
+    b.put('/b', 2, 'x');
+    expect(b.cache.ban(['req.url', '~', '^/a', '&&', 'obj.status', '==', '200'], b.now)).toBeNull();
+    expect(b.cache.ban(['req.url', '?', 'x'], b.now)).toMatch(/^expected conditional/);
+    expect(b.ask('/a')).toBe('MISS');
+    expect(b.ask('/b')).toBe('HIT');
+    expect(b.ask('/b')).toBe('HIT');
+    expect(b.counters).toMatchObject({ bans_obj_killed: 1, bans_tested: 2, n_object: 1 });
+    b.put('/a', 3, 'x');
+    expect(b.ask('/a')).toBe('HIT');
+    b.cache.expire(b.now, 100);
+    expect([...b.cache.banList()]).toHaveLength(1);
+  });
+
+  it('goes on with a key whose only object was banned', () => {
+    const b = new Bench();
+    b.put('/a', 1, 'x');
+    b.cache.banText('obj.status == 200', b.now);
+    const [answer, out] = b.lookup('/a');
+    expect(answer).toBe(Lookup.MISS);
+    b.fetch(out.busy, 2, 'y');
+    const [, hit] = b.lookup('/a');
+    expect(b.cache.vxidOf(hit.oc)).toBe(2);
+  });
+});
+
+describe('expiry', () => {
+  it('removes what is past ttl, grace and keep, in steps no longer than allowed', () => {
+    const b = new Bench();
+    for (let i = 0; i < 500; i++) b.put(`/${i}`, i, '', { ttl: 1 + (i % 2), grace: 1, keep: 1 });
+    expect(b.cache.nextExpiry()).toBeGreaterThanOrEqual(b.now + 3);
+    b.now += 3.1;
+    let millis = 0;
+    let total = 0;
+    Object.assign(b.cache, { millis: () => millis++ });
+    for (let steps = 0; steps < 100 && b.cache.nextExpiry() <= b.now; steps++) {
+      const count = b.cache.expire(b.now, 1);
+      expect(count).toBeLessThanOrEqual(64);
+      total += count;
+    }
+    expect(total).toBe(250);
+    expect(b.counters).toMatchObject({ n_expired: 250, n_object: 250 });
+  });
+});
