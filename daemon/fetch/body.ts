@@ -45,9 +45,11 @@ export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFramin
     finished = failure === null;
   }
   if (!finished) {
-    const row = fetchFailure(failure ?? 'storage');
-    log.put(Tag.FetchError, row.text);
-    got.end(bo, row.close);
+    const own = fetchFailure(failure ?? 'storage');
+    const origin = got.connection.failure;
+    if (origin !== null && origin.detail !== '') log.put(Tag.FetchError, origin.detail);
+    log.put(Tag.FetchError, origin?.text ?? own.text);
+    got.end(bo, origin?.close ?? own.close);
     return;
   }
   got.end(bo, null);

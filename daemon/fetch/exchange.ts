@@ -35,7 +35,7 @@ export class Exchanged {
     if (reason !== null) {
       connection.destroy();
       how = `close ${closeText(reason)}`;
-    } else if (!connection.release()) how = `close ${closeText('RESP_CLOSE')}`;
+    } else if (!connection.release()) how = `close ${closeText(connection.closeReason)}`;
     bo.log.put(Tag.BackendClose, `${connection.fd} ${backend.vclName} ${how}`);
   }
 }
@@ -57,6 +57,8 @@ export function closeText(reason: CloseReason): string {
       return 'Backend/VCL requested close';
     case 'REQ_CLOSE':
       return 'Client requested close';
+    case 'REQ_HTTP10':
+      return 'Proto < HTTP/1.1';
     case 'RX_JUNK':
       return 'Received junk data';
     default:
@@ -175,7 +177,8 @@ async function upload(
     connection.destroy();
     return new OriginFailure(failure);
   }
-  connection.endBody();
+  // A body that was given up is never ended: the origin must not take it for whole (SAFETY rule 3).
+  if (body.complete) connection.endBody();
   bo.log.timestamp('Bereq', bo.core.clock.now());
   return connection.readHead(bo.beresp, timeout);
 }

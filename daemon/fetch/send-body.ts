@@ -8,15 +8,19 @@ import type { RequestBody } from '../net/request-body.ts';
 /** Resolves to null when all of it was handed over, or the origin stopped to take it; else to what went wrong. */
 export function sendBody(to: OriginConnection, body: RequestBody): Promise<FetchFailure | null> {
   return new Promise((resolve) => {
-    to.onDrain = () => body.resume();
+    const over = (): boolean => {
+      if (to.isOpen && !to.answered) return false;
+      // An origin that has answered or gone does not want the rest.
+      body.abandon();
+      resolve(null);
+      return true;
+    };
+    to.onDrain = () => {
+      if (!over()) body.resume();
+    };
     body.start({
       data: (buf, start, end) => {
-        if (!to.isOpen) {
-          body.abandon();
-          resolve(null);
-          return;
-        }
-        if (!to.write(buf, start, end)) body.pause();
+        if (!over() && !to.write(buf, start, end)) body.pause();
       },
       end: () => resolve(null),
       error: () => resolve('request-body'),

@@ -1,6 +1,7 @@
 // Between the parsed head and the config program: framing, Host and expectation are judged here, the client's
 // fields are logged, and the transaction gets its program. What fails here never reaches a program.
 
+import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { requestBody } from '../http1/framing.ts';
 import { HOST_ERROR_TEXT, normaliseTarget } from '../http1/host.ts';
@@ -13,23 +14,26 @@ const SLASH = 47;
 export function transport(req: Request): Step {
   const { core, session, http, log } = req;
   const framing = requestBody(http);
-  if (framing.kind === 'error') return refuse(req, 400, 'Bad Request');
+  if (framing.kind === 'error') {
+    log.put(Tag.BogoHeader, framing.text);
+    return refuse(req, 400, 'Bad Request', 'RX_BAD');
+  }
   // An absolute target replaces the Host line: what was received is no longer what counts.
   if (http.url.charCodeAt(0) !== SLASH) http.raw = null;
   const target = normaliseTarget(http);
   // A missing Host is the program's business (vcl_recv answers it); recv() sees to it that one is there.
   if (target !== null && target !== 'host-missing') {
     if (HOST_ERROR_TEXT[target] !== '') log.put(Tag.BogoHeader, HOST_ERROR_TEXT[target]);
-    return refuse(req, 400, 'Bad Request');
+    return refuse(req, 400, 'Bad Request', 'RX_BAD');
   }
   const expect = http.get('expect');
   if (expect !== null) {
-    if (expect.toLowerCase() !== '100-continue') return refuse(req, 417, 'Expectation Failed');
+    if (expect.toLowerCase() !== '100-continue') return refuse(req, 417, 'Expectation Failed', 'RX_JUNK');
     req.expectContinue = !req.isHttp10;
     http.unset('expect');
   }
   const ref = core.active;
-  if (ref === null) return refuse(req, 503, 'No Program');
+  if (ref === null) return refuse(req, 503, 'Service Unavailable', 'OVERLOAD');
   core.stats.client_req++;
   req.takeProgram(ref);
   log.put(Tag.VCL_use, ref.name);
@@ -55,8 +59,8 @@ export function logRequest(req: Request): void {
   http.raw = null;
 }
 
-function refuse(req: Request, status: number, reason: string): Step {
-  refuseRequest(req, status, reason, status === 400 ? 'RX_JUNK' : 'REQ_CLOSE');
+function refuse(req: Request, status: number, reason: string, close: CloseReason): Step {
+  refuseRequest(req, status, reason, close);
   return PARKED;
 }
 
