@@ -1,0 +1,150 @@
+import { mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LogMask } from '../../../daemon/log/log-mask.ts';
+import { HEADER_SIZE, ringShape } from '../../../daemon/log/ring-format.ts';
+import { RingReader } from '../../../daemon/log/ring-reader.ts';
+import { createRing, RingWriter } from '../../../daemon/log/ring-writer.ts';
+import { LogShared, TxLog } from '../../../daemon/log/tx-log.ts';
+import { recordOffsets, recordText } from '../../../protocol/log-record.ts';
+import { Tag } from '../../../protocol/tables/tags.ts';
+
+const SIZE = 1024 * 1024;
+let dir: string;
+let path: string;
+const counters = () => ({ shm_records: 0, shm_writes: 0, shm_flushes: 0, shm_cycles: 0 });
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'ring-'));
+  path = join(dir, 'log.ring');
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+function open(): { writer: RingWriter; log: TxLog } {
+  const writer = new RingWriter(path, SIZE, counters());
+  const log = new TxLog(new LogShared(writer, new LogMask()));
+  log.begin(1, 'c');
+  return { writer, log };
+}
+
+function texts(reader: RingReader): { texts: string[]; lost: number; generations: number[] } {
+  const out = { texts: [] as string[], lost: 0, generations: [] as number[] };
+  for (let r = reader.read(); r !== null; r = reader.read()) {
+    out.lost += r.lost;
+    for (const b of r.blocks) {
+      out.generations.push(b.generation);
+      for (const at of recordOffsets(b.records)) out.texts.push(recordText(b.records, at));
+    }
+  }
+  return out;
+}
+
+const numbers = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, i) => `n${from + i}`);
+
+describe('log ring', () => {
+  it('gives back what was written, from the head', () => {
+    const { writer, log } = open();
+    for (const t of numbers(0, 500)) {
+      log.put(Tag.VCL_Log, t);
+      writer.flush();
+    }
+    const reader = RingReader.open(path, 'head') as RingReader;
+    expect(texts(reader)).toMatchObject({ texts: numbers(0, 500), lost: 0 });
+    log.put(Tag.VCL_Log, 'more');
+    writer.flush();
+    expect(texts(reader).texts).toEqual(['more']);
+    expect(reader.read()).toBeNull();
+  });
+
+  it('starts at the tail without what was there', () => {
+    const { writer, log } = open();
+    for (const t of numbers(0, 100)) log.put(Tag.VCL_Log, t);
+    writer.flush();
+    const reader = RingReader.open(path, 'tail') as RingReader;
+    expect(reader.read()).toBeNull();
+    log.put(Tag.VCL_Log, 'new');
+    writer.flush();
+    expect(texts(reader)).toMatchObject({ texts: ['new'], lost: 0 });
+  });
+
+  it('wraps, and says exactly how many records a slow reader lost', () => {
+    const { writer, log } = open();
+    const reader = RingReader.open(path, 'head') as RingReader;
+    log.put(Tag.VCL_Log, 'first');
+    writer.flush();
+    expect(texts(reader).texts).toEqual(['first']);
+    const total = 30_000;
+    for (let i = 0; i < total; i++) {
+      log.put(Tag.VCL_Log, `n${i} ${'x'.repeat(90)}`);
+      if (i % 7 === 0) writer.flush();
+    }
+    writer.flush();
+    const got = texts(reader);
+    expect(got.lost).toBeGreaterThan(1000);
+    expect(got.lost + got.texts.length).toBe(total);
+    expect(got.texts.at(-1)).toMatch(/^n29999 /);
+    expect(got.texts[0]).toMatch(new RegExp(`^n${got.lost} `));
+  });
+
+  it('flushes by itself when the staging buffer is full', () => {
+    const c = counters();
+    const writer = new RingWriter(path, SIZE, c);
+    const log = new TxLog(new LogShared(writer, new LogMask()));
+    for (const t of numbers(0, 40_000)) log.put(Tag.VCL_Log, t);
+    expect(c.shm_flushes).toBeGreaterThan(0);
+    writer.flush();
+    expect(c.shm_records).toBe(40_000);
+    const reader = RingReader.open(path, 'head') as RingReader;
+    expect(texts(reader).texts.at(-1)).toBe('n39999');
+  });
+
+  it('does not show a block whose end is missing, and resumes behind it', () => {
+    const { writer, log } = open();
+    log.put(Tag.VCL_Log, 'whole');
+    writer.flush();
+    const { segmentSize } = ringShape(SIZE);
+    const before = readFileSync(path);
+    log.put(Tag.VCL_Log, 'torn');
+    writer.flush();
+    const after = readFileSync(path);
+    // Undo the last eight bytes of the second block, as if the writer had died in its write.
+    const end = after.lastIndexOf(Buffer.from('torn')) + 8;
+    const fd = openSync(path, 'r+');
+    writeSync(fd, before, end, 8, end);
+    expect(end).toBeGreaterThan(HEADER_SIZE + segmentSize);
+    const reader = RingReader.open(path, 'head') as RingReader;
+    expect(texts(reader).texts).toEqual(['whole']);
+    const next = open();
+    next.log.put(Tag.VCL_Log, 'next life');
+    next.writer.flush();
+    const got = texts(reader);
+    expect(got.texts).toEqual(['next life']);
+    expect(got.generations).toEqual([2]);
+  });
+
+  it('counts on over a restart of the writer', () => {
+    const a = open();
+    for (const t of numbers(0, 10)) a.log.put(Tag.VCL_Log, t);
+    a.writer.close();
+    const reader = RingReader.open(path, 'head') as RingReader;
+    const b = open();
+    for (const t of numbers(10, 20)) b.log.put(Tag.VCL_Log, t);
+    b.writer.flush();
+    const got = texts(reader);
+    expect(got).toEqual({ texts: numbers(0, 20), lost: 0, generations: [1, 2] });
+  });
+
+  it('goes over to a ring that replaces the file', () => {
+    const a = open();
+    a.log.put(Tag.VCL_Log, 'old');
+    a.writer.flush();
+    const reader = RingReader.open(path, 'head') as RingReader;
+    createRing(path, SIZE);
+    const b = open();
+    b.log.put(Tag.VCL_Log, 'new');
+    b.writer.flush();
+    expect(texts(reader).texts).toEqual(['old', 'new']);
+  });
+});

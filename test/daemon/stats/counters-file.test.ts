@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { selectCounters } from '../../../daemon/manager/streams/counter-stream.ts';
+import {
+  MainCounters,
+  MgtCounters,
+  SmaCounters,
+  VbeCounters,
+  WrkCounters,
+} from '../../../daemon/stats/counters.ts';
+import { CountersFile } from '../../../daemon/stats/counters-file.ts';
+import { CountersReader } from '../../../daemon/stats/counters-reader.ts';
+import {
+  MAIN_COUNTERS,
+  MGT_COUNTERS,
+  SMA_COUNTERS,
+  VBE_COUNTERS,
+  WRK_COUNTERS,
+} from '../../../protocol/tables/counters.ts';
+
+let dir: string;
+let path: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'counters-'));
+  path = join(dir, 'counters');
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+function read(mgt = new MgtCounters()): Record<string, bigint> {
+  const { info, values } = new CountersReader(path, mgt).read();
+  return Object.fromEntries(info.map((c, i) => [c.name, values[i] as bigint]));
+}
+
+it('has one field for each row of the tables, in order', () => {
+  const pairs = [
+    [new MainCounters(), MAIN_COUNTERS],
+    [new MgtCounters(), MGT_COUNTERS],
+    [new SmaCounters(), SMA_COUNTERS],
+    [new VbeCounters(), VBE_COUNTERS],
+    [new WrkCounters(), WRK_COUNTERS],
+  ] as const;
+  for (const [counters, rows] of pairs) expect(Object.keys(counters)).toEqual(rows.map((r) => r.name));
+});
+
+it('carries all values to the last bit, and shows MGT alone before any worker ran', () => {
+  const mgt = new MgtCounters();
+  mgt.child_start = 3;
+  expect(Object.keys(read(mgt))).toEqual(MGT_COUNTERS.map((r) => `MGT.${r.name}`));
+  const main = new MainCounters();
+  const file = new CountersFile(path, main, new WrkCounters());
+  const vbe = new VbeCounters();
+  file.addBackend('boot', 'default', vbe);
+  file.addStorage('s0', new SmaCounters());
+  vbe.happy = 0xfedc_ba98_7654_3211n;
+  main.s_resp_bodybytes = 2 ** 53 - 1;
+  main.cache_hit = 5;
+  main.n_pipe = -1;
+  file.close();
+  const got = read(mgt);
+  expect(got['VBE.boot.default.happy']).toBe(0xfedc_ba98_7654_3211n);
+  expect(got['MAIN.s_resp_bodybytes']).toBe(2n ** 53n - 1n);
+  expect(got['MAIN.cache_hit']).toBe(5n);
+  expect(got['MAIN.n_pipe']).toBe(0n);
+  expect(got['MGT.child_start']).toBe(3n);
+  expect(got['SMA.s0.g_bytes']).toBe(0n);
+});
+
+it('writes only when something changed, and a new file when the set of instances changes', () => {
+  const main = new MainCounters();
+  const file = new CountersFile(path, main, new WrkCounters());
+  file.publish();
+  const { ino, mtimeMs } = statSync(path);
+  file.publish();
+  expect(statSync(path).mtimeMs).toBe(mtimeMs);
+  const reader = new CountersReader(path, new MgtCounters());
+  const before = reader.read().info;
+  main.cache_miss++;
+  file.publish();
+  expect(statSync(path).ino).toBe(ino);
+  expect(reader.read().info).toBe(before);
+  const vbe = new VbeCounters();
+  file.addBackend('v1', 'a.b', vbe);
+  vbe.req = 9;
+  file.publish();
+  expect(statSync(path).ino).not.toBe(ino);
+  expect(read()['VBE.v1.a.b.req']).toBe(9n);
+  expect(reader.read().info.at(-1)?.name).toMatch(/^WRK\./);
+  file.removeBackend(vbe);
+  file.publish();
+  expect(read()['VBE.v1.a.b.req']).toBeUndefined();
+  file.close();
+});
+
+it('filters by the first glob that matches', () => {
+  const info = ['MGT.uptime', 'MAIN.cache_hit', 'MAIN.cache_miss', 'VBE.boot.a.req'].map((name) => ({
+    name,
+    flag: 'c' as const,
+    format: 'i' as const,
+    level: 'info' as const,
+    description: '',
+  }));
+  const pick = (...f: string[]): string[] =>
+    selectCounters(
+      info,
+      f.map((g) =>
+        g.startsWith('^') ? { kind: 'exclude', glob: g.slice(1) } : { kind: 'include', glob: g },
+      ),
+    ).map((i) => info[i]?.name ?? '');
+  expect(pick('MAIN.cache*')).toEqual(['MAIN.cache_hit', 'MAIN.cache_miss']);
+  expect(pick('MAIN.cache*', '^*miss')).toEqual(['MAIN.cache_hit', 'MAIN.cache_miss']);
+  expect(pick('^*miss', 'MAIN.cache*')).toEqual(['MAIN.cache_hit']);
+  expect(pick('^MAIN.*')).toEqual(['MGT.uptime', 'VBE.boot.a.req']);
+  expect(pick('MAIN.cache_?it', 'VBE.*')).toEqual(['MAIN.cache_hit', 'VBE.boot.a.req']);
+  expect(pick('MAIN.cache_[hx]i*')).toEqual(['MAIN.cache_hit']);
+  expect(pick('main.*')).toEqual([]);
+  expect(pick()).toHaveLength(4);
+});
