@@ -570,7 +570,7 @@ export class Cache {
         this.counters.n_expired++;
         count++;
       }
-      if ((count & 63) === 63 && this.millis() - start >= budgetMs) return count;
+      if ((count & 15) === 15 && this.millis() - start >= budgetMs) return count;
     }
   }
 

@@ -6,6 +6,8 @@ export class KeyHash {
   /** The two halves of the last hash, as signed 32-bit integers. */
   lo = 0;
   hi = 0;
+  /** All char codes of the last key or-ed together: beyond 255 it was no key of bytes. */
+  codes = 0;
   private readonly k0: number;
   private readonly k1: number;
 
@@ -22,19 +24,22 @@ export class KeyHash {
     let v2 = 0x6c796765 ^ this.k0;
     let v3 = 0x74656462 ^ this.k1;
     const whole = length & ~3;
+    let codes = 0;
     for (let i = 0; i <= whole; i += 4) {
       let m: number;
       if (i < whole) {
-        m =
-          key.charCodeAt(i) |
-          (key.charCodeAt(i + 1) << 8) |
-          (key.charCodeAt(i + 2) << 16) |
-          (key.charCodeAt(i + 3) << 24);
+        const a = key.charCodeAt(i);
+        const b = key.charCodeAt(i + 1);
+        const c = key.charCodeAt(i + 2);
+        const d = key.charCodeAt(i + 3);
+        codes |= a | b | c | d;
+        m = a | (b << 8) | (c << 16) | (d << 24);
       } else {
-        m = length << 24;
-        if (length > i) m |= key.charCodeAt(i);
-        if (length > i + 1) m |= key.charCodeAt(i + 1) << 8;
-        if (length > i + 2) m |= key.charCodeAt(i + 2) << 16;
+        const a = i < length ? key.charCodeAt(i) : 0;
+        const b = i + 1 < length ? key.charCodeAt(i + 1) : 0;
+        const c = i + 2 < length ? key.charCodeAt(i + 2) : 0;
+        codes |= a | b | c;
+        m = a | (b << 8) | (c << 16) | (length << 24);
       }
       v3 ^= m;
       v0 = (v0 + v1) | 0;
@@ -49,6 +54,7 @@ export class KeyHash {
       v2 = (v2 << 16) | (v2 >>> 16);
       v0 ^= m;
     }
+    this.codes = codes;
     v2 ^= 0xee;
     for (let round = 0; round < 7; round++) {
       if (round === 3) {

@@ -57,15 +57,12 @@ export class KeyIndex {
 
   /** The objhead of `key`, or 0. */
   find(key: string): Oh {
-    const stored = storedForm(key);
-    this.hash.hash(stored);
-    return this.probe(stored);
+    return this.probe(this.hashed(key));
   }
 
   /** The objhead of `key`, made when there is none. */
   findOrAdd(key: string): Oh {
-    const stored = storedForm(key);
-    this.hash.hash(stored);
+    const stored = this.hashed(key);
     const found = this.probe(stored);
     return found !== 0 ? found : this.add(stored);
   }
@@ -103,6 +100,17 @@ export class KeyIndex {
 
   setFirst(oh: Oh, oc: number): void {
     this.rows.set(oh, FIRST, oc);
+  }
+
+  /** Hashes the key in the form in which it is stored, and returns that form. */
+  private hashed(key: string): string {
+    if (key.length <= MAX_KEY) {
+      this.hash.hash(key);
+      if (this.hash.codes < 256) return key;
+    }
+    const stored = digest(key);
+    this.hash.hash(stored);
+    return stored;
   }
 
   private segment(hi: number): Segment {
@@ -183,14 +191,7 @@ function insert(segment: Segment, lo: number, oh: Oh): void {
   segment.used++;
 }
 
-/** The key as it is stored: itself, or a digest that no ordinary key can equal by accident. */
-function storedForm(key: string): string {
-  if (key.length <= MAX_KEY && isBytes(key)) return key;
+/** Stands for a key that cannot be stored itself; no ordinary key equals it by accident. */
+function digest(key: string): string {
   return `sha256 ${createHash('sha256').update(key, 'utf16le').digest('base64')}`;
-}
-
-function isBytes(key: string): boolean {
-  let all = 0;
-  for (let i = 0; i < key.length; i++) all |= key.charCodeAt(i);
-  return all < 256;
 }
