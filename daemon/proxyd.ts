@@ -7,8 +7,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { resolveWorkdir } from '../protocol/workdir.ts';
+import { forkWorker } from './manager/fork-worker.ts';
 import { OptionError } from './manager/option-error.ts';
-import { type Options, parseOptions } from './manager/options.ts';
+import { type Options, parseOptions, startsWorkerAtOnce } from './manager/options.ts';
 
 const HINT = '(-? gives usage)\n';
 /** After this long a stop that was asked for is no longer waited for. */
@@ -68,6 +69,9 @@ async function compileOnly(o: Options): Promise<number> {
 }
 
 async function serve(o: Options): Promise<number> {
+  // Its process takes longest to come up, so it starts before this one loads the rest of itself.
+  const early = startsWorkerAtOnce(o) ? forkWorker() : null;
+  process.on('exit', () => early?.kill('SIGKILL'));
   const [{ Manager }, { isMemoryBacked, makeDirectory }, { detachedSelf }] = await Promise.all([
     import('./manager/manager.ts'),
     import('./manager/working-directory.ts'),
@@ -87,7 +91,7 @@ async function serve(o: Options): Promise<number> {
       `working directory ${dir} is not on a memory-backed file system: the log will cost disk writes`,
     );
   }
-  const manager = await Manager.create(o, dir, version(), log);
+  const manager = await Manager.create(o, dir, version(), log, { early });
   const ended = new Promise<void>((resolve) => {
     const stop = (): void => {
       setTimeout(() => {

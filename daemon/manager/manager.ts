@@ -3,9 +3,9 @@
 // Touches no traffic. Starts the worker's process first and compiles the first program while it boots. A
 // mistake of the operator's (bad parameter, program, port) is an OptionError before anything serves.
 
+import type { ChildProcess } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { CommandLines } from '../../protocol/cli-quoting.ts';
 import { CLI } from '../../protocol/errors.ts';
 import type { ServerMessage } from '../../protocol/messages.ts';
@@ -19,9 +19,10 @@ import { backendProgram, makeCompile } from './compiler.ts';
 import type { ControlServer } from './control-server.ts';
 import type { ManagerCore } from './core.ts';
 import { dispatch } from './dispatch.ts';
+import { WORKER_ENTRY } from './fork-worker.ts';
 import { ListenerSet, resolveListeners } from './listeners.ts';
 import { OptionError } from './option-error.ts';
-import type { Options } from './options.ts';
+import { type Options, startsWorkerAtOnce } from './options.ts';
 import { PanicStore } from './panic-store.ts';
 import { readProgramFile } from './program-file.ts';
 import { type Compile, Programs } from './programs.ts';
@@ -34,11 +35,9 @@ import { lockDirectory, reason, removeFile } from './working-directory.ts';
 
 export type Log = (level: 'debug' | 'info' | 'warning' | 'error', text: string) => void;
 
-/** Where the worker's compiled entry is, seen from here. */
-const WORKER_ENTRY = fileURLToPath(new URL('../worker/main.js', import.meta.url));
-
-/** What a test replaces. */
+/** What a caller may bring along: a worker that it started already; in tests other programs. */
 export interface ManagerParts {
+  early?: ChildProcess | null;
   entry?: string;
   compile?: Compile;
 }
@@ -133,6 +132,7 @@ export class Manager implements ManagerCore {
         changed: (event, text) => this.broadcast(event, text),
       },
       this.mgt,
+      parts.early ?? null,
     );
     this.programs = new Programs(
       parts.compile ?? makeCompile(this.params, this.storages, () => this.programs.labelNames()),
@@ -150,7 +150,7 @@ export class Manager implements ManagerCore {
   /** Brings everything up; resolves when the worker serves, or at once in debug mode. Throws OptionError. */
   async boot(): Promise<void> {
     const { options } = this;
-    const wanted = options.mode !== 'debug' && options.programs[0] !== '' && options.initFile === null;
+    const wanted = startsWorkerAtOnce(options);
     // Bound also where the worker starts later: a used port is told now.
     const refusedSocket = this.listeners.open();
     if (refusedSocket !== null) {

@@ -240,6 +240,11 @@ function checkTogether(o: Options): void {
     throw new OptionError(`--metrics: "${metrics}" is not addr:port`);
 }
 
+/** Whether the worker is started without a command: not in debug mode, without a program or before -I. */
+export function startsWorkerAtOnce(o: Options): boolean {
+  return o.mode !== 'debug' && o.programs[0] !== '' && o.initFile === null;
+}
+
 function checkNames(listeners: readonly ListenerSpec[]): void {
   const seen = new Set<string>();
   for (const { name } of listeners) {

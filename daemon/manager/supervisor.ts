@@ -4,10 +4,11 @@
 // boots. Never touches programs or parameters: `prepare` supplies them anew for every start. Awkward: a call
 // in flight when the worker dies is answered 400, and deaths in quick succession are restarted ever later.
 
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { CLI } from '../../protocol/errors.ts';
 import type { FromWorker, InitMessage, ToWorker, WorkerCall } from '../link.ts';
 import type { MgtCounters } from '../stats/counters.ts';
+import { forkWorker } from './fork-worker.ts';
 import type { ListenerSet } from './listeners.ts';
 
 export interface CliReply {
@@ -51,6 +52,8 @@ export class Supervisor {
   private readonly host: SupervisorHost;
   private readonly listeners: ListenerSet;
   private child: ChildProcess | null = null;
+  /** A worker that was started ahead of everything else, for the first launch. */
+  private early: ChildProcess | null;
   private readonly pending = new Map<number, Pending>();
   private nextCall = 1;
   private generation = 0;
@@ -64,11 +67,18 @@ export class Supervisor {
   private pinger: NodeJS.Timeout | null = null;
   private restart: NodeJS.Timeout | null = null;
 
-  constructor(entry: string, listeners: ListenerSet, host: SupervisorHost, counters: MgtCounters) {
+  constructor(
+    entry: string,
+    listeners: ListenerSet,
+    host: SupervisorHost,
+    counters: MgtCounters,
+    early: ChildProcess | null = null,
+  ) {
     this.entry = entry;
     this.listeners = listeners;
     this.host = host;
     this.counters = counters;
+    this.early = early;
   }
 
   /** Starts the worker; resolves when it serves, rejects with the reason when it does not come up. */
@@ -130,6 +140,7 @@ export class Supervisor {
   /** For the very last moment of the manager: nothing may outlive it. */
   killNow(): void {
     this.wanted = false;
+    this.early?.kill('SIGKILL');
     this.child?.kill('SIGKILL');
   }
 
@@ -143,11 +154,8 @@ export class Supervisor {
     }
     this.state = 'starting';
     this.panic = '';
-    const child = fork(this.entry, [], {
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      serialization: 'json',
-      execArgv: process.execArgv.filter((arg) => !arg.startsWith('--inspect')),
-    });
+    const child = this.early ?? forkWorker(this.entry);
+    this.early = null;
     this.child = child;
     this.pid = child.pid ?? 0;
     this.startedAt = Date.now();

@@ -89,7 +89,7 @@ it.skipIf(!hasTool('varnishadm'))('speaks to the field’s own varnishadm', asyn
       (e, stdout) => (e === null ? resolve(stdout) : reject(e)),
     );
   });
-  expect(out).toBe('ü hello 1 \n');
+  expect(out).toBe('ü hello 1\n');
 });
 
 it('on standard input: a banner, an answer a command, the end with the input', async () => {
