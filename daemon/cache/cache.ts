@@ -251,12 +251,17 @@ export class Cache {
   /** Makes the head visible: hits attach from now on, waiters look again. `uncacheable`: they will not find
    * what they waited for, so all go at once. */
   unbusy(oc: Oc, uncacheable = false): void {
+    if (this.publish(oc, uncacheable)) this.store.live.get(oc)?.notify();
+  }
+
+  /** Busy to stream, without telling readers; false when it was not busy. */
+  private publish(oc: Oc, uncacheable: boolean): boolean {
     const { rows } = this;
     const meta = rows.get(oc, row.META);
-    if (stateIn(meta) !== row.STATE_BUSY) return;
+    if (stateIn(meta) !== row.STATE_BUSY) return false;
     if ((meta & row.OF_PRIVATE) !== 0) {
-      this.stream(oc);
-      return;
+      rows.set(oc, row.META, withState(meta, row.STATE_STREAM));
+      return true;
     }
     const oh = rows.get(oc, row.OBJHEAD);
     rows.set(oc, row.META, withState(meta | row.OF_INDEXED, row.STATE_STREAM));
@@ -267,18 +272,12 @@ export class Cache {
     this.unlink(oh, oc);
     this.linkFirst(oh, oc);
     this.waiting.rush(oh, uncacheable || (meta & (row.OF_HIT_MISS | row.OF_HIT_PASS)) !== 0);
-    this.store.live.get(oc)?.notify();
+    return true;
   }
 
-  /** The private object's head can be delivered. */
-  stream(oc: Oc): void {
-    this.rows.set(oc, row.META, withState(this.rows.get(oc, row.META), row.STATE_STREAM));
-    this.store.live.get(oc)?.notify();
-  }
-
-  /** The body is complete. */
-  finish(oc: Oc): void {
-    this.unbusy(oc);
+  /** The body is complete. An object that was not streamed becomes visible only now, as a whole. */
+  finish(oc: Oc, uncacheable = false): void {
+    this.publish(oc, uncacheable);
     const { rows } = this;
     const meta = withState(rows.get(oc, row.META), row.STATE_FINISHED);
     rows.set(oc, row.META, meta | row.OF_TRIM);

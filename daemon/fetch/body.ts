@@ -33,8 +33,7 @@ export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFramin
     Tag.Fetch_Body,
     framing.kind === 'none' ? KIND.none : `${KIND[framing.kind]} ${bo.doStream ? 'stream' : '-'}`,
   );
-  if (bo.doStream && bo.mode !== 'pass') cache.unbusy(oc, bo.uncacheable);
-  else if (bo.doStream) cache.stream(oc);
+  if (bo.doStream) cache.unbusy(oc, bo.uncacheable);
   let failure: FetchFailure | null = null;
   let finished = true;
   if (framing.kind === 'none') got.connection.readBody(framing, 0, NOTHING);
@@ -53,12 +52,9 @@ export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFramin
     return;
   }
   got.end(bo, null);
-  if (!bo.doStream) {
-    if (bo.mode !== 'pass') cache.unbusy(oc, bo.uncacheable);
-  }
   log.timestamp('BerespBody', core.clock.now());
   log.put(Tag.Length, String(cache.bodyLength(oc)));
-  cache.finish(oc);
+  cache.finish(oc, bo.uncacheable);
 }
 
 /** A 304 takes over the stale object's body. */
@@ -197,7 +193,7 @@ class BodyPump {
       if (bo.filter === 'testgunzip') {
         const packed = cache.bodyLength(bo.oc);
         cache.setGunzippedLength(bo.oc, this.unpacked);
-        bo.log.put(Tag.Gzip, `u F - ${packed} ${this.unpacked} 80 ${packed * 8} ${packed * 8}`);
+        bo.log.put(Tag.Gzip, `u F - ${packed} ${this.unpacked} 0 0 0`);
       }
       this.finish(null);
     });

@@ -40,8 +40,7 @@ export function fetchError(bo: BusyObj, status: number, reason: string): boolean
   bo.doStream = false;
   if (!storeHead(bo, bo.ttl > 0 ? bo.storage : 'Transient')) return false;
   if (body.length > 0 && !core.cache.append(bo.oc, body, 0, body.length)) return false;
-  if (bo.mode !== 'pass') core.cache.unbusy(bo.oc, bo.ttl <= 0);
   log.put(Tag.Length, String(body.length));
-  core.cache.finish(bo.oc);
+  core.cache.finish(bo.oc, bo.ttl <= 0);
   return false;
 }

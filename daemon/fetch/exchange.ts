@@ -73,12 +73,13 @@ export async function exchange(bo: BusyObj): Promise<Exchanged | null> {
   if (backend === null) return null;
   bo.respBackend = backend;
   addHost(bo, backend);
-  const framing = frameBody(bo);
+  let framing: BodyFraming | null = null;
   const mayRepeat = SAFE_TO_REPEAT.has(bereq.method) && bo.body === null;
   for (let tries = 0; ; tries++) {
     const connection = await connect(bo, backend, tries > 0);
     if (connection === null) return null;
     const got = new Exchanged(connection, backend);
+    framing ??= frameBody(bo);
     const failure = await talk(bo, backend, connection, framing);
     if (failure === null) return got;
     const again = connection.wasStale && mayRepeat && tries === 0;

@@ -31,7 +31,7 @@ export function startFetch(req: Request, oc: Oc, staleOc: Oc, mode: FetchMode): 
   core.stats.s_fetch++;
   if (mode === 'bgfetch') core.stats.s_bgfetch++;
   bo.log.begin(bo.vxid, 'b');
-  bo.log.put(Tag.Begin, `bereq ${bo.reqVxid} ${mode === 'bgfetch' ? 'fetch' : mode}`);
+  bo.log.put(Tag.Begin, `bereq ${bo.reqVxid} ${mode}`);
   bo.log.put(Tag.VCL_use, bo.programRef.name);
   bo.log.timestamp('Start', core.clock.now());
   makeBereq(bo, req);

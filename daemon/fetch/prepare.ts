@@ -60,7 +60,7 @@ export function storeHead(bo: BusyObj, storage: string | null): boolean {
   const { cache } = core;
   if (bo.uncacheable) core.stats.beresp_uncacheable++;
   const stored = new HttpMessage(Tag.ObjMethod);
-  stored.proto = 'HTTP/1.1';
+  stored.proto = beresp.proto;
   stored.status = beresp.status;
   stored.reason = beresp.reason;
   copyOnward(beresp, stored, HOP_RESPONSE);

@@ -5,6 +5,7 @@
 import { deltaSeconds } from '../http1/cache-control.ts';
 import { parseDate } from '../http1/date.ts';
 import type { HttpMessage } from '../http1/message.ts';
+import { whole } from '../log/whole.ts';
 import type { HotParams } from '../request/core.ts';
 
 export interface Lifetime {
@@ -50,9 +51,7 @@ export function lifetime(beresp: HttpMessage, now: number, params: HotParams): L
     if (stale >= 0) grace = stale;
   }
   const tOrigin = now - age;
-  const text = [ttl, grace, keep, now, tOrigin, date, expires, Math.max(maxAge, 0)]
-    .map((n) => n.toFixed(0))
-    .join(' ');
+  const text = [ttl, grace, keep, now, tOrigin, date, expires, Math.max(maxAge, 0)].map(whole).join(' ');
   return { ttl, grace, keep, tOrigin, text };
 }
 

@@ -21,9 +21,9 @@ export function deliver(req: Request): Step {
   if (req.aborted) return FINISH;
   resp.reset();
   cache.head(oc, resp);
-  resp.proto = 'HTTP/1.1';
   resp.log = log;
   logResponse(req);
+  if (resp.proto !== 'HTTP/1.1') resp.setProto('HTTP/1.1');
   resp.put('x-proxy-id', proxyId(req.vxid, req.hitVxid));
   const now = req.turnTime();
   resp.put('age', `Age: ${Math.max(0, Math.floor(now - cache.tOriginOf(oc)))}`);
@@ -61,11 +61,11 @@ export function deliver(req: Request): Step {
 /** The response line as it stands now. */
 export function logStatus(req: Request): void {
   const { log, resp } = req;
-  if (resp.status === 200 && resp.reason === 'OK') {
+  if (resp.status === 200 && resp.reason === 'OK' && resp.proto === 'HTTP/1.1') {
     log.putConstant(STATUS_200);
     return;
   }
-  log.put(Tag.RespProtocol, 'HTTP/1.1');
+  log.put(Tag.RespProtocol, resp.proto);
   log.put(Tag.RespStatus, String(resp.status));
   log.put(Tag.RespReason, resp.reason);
 }

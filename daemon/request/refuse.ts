@@ -13,9 +13,7 @@ export function refuseHead(req: Request, head: HeadResult, buf: Buffer, start: n
   const row = HEAD_ERRORS[head.error] as (typeof HEAD_ERRORS)[number];
   openRefused(req);
   if (row.record === 'BogoHeader') log.put(Tag.BogoHeader, errorText(head, buf, end));
-  const garbage = Buffer.alloc(garbageLength(buf, start, end) + 1);
-  buf.copy(garbage, 0, start, start + garbage.length - 1);
-  log.putBytes(Tag.HttpGarbage, garbage, 0, garbage.length);
+  log.putBytes(Tag.HttpGarbage, buf, start, start + garbageLength(buf, start, end));
   req.headBytesIn = end - start;
   core.stats.client_req_400++;
   if (row.status === 0) finishRefused(req, row.close, 0, '');
@@ -55,5 +53,6 @@ function finishRefused(req: Request, close: CloseReason, status: number, reason:
   req.core.stats.s_req_hdrbytes += req.headBytesIn;
   req.core.stats.s_resp_hdrbytes += sent;
   session.body = null;
+  req.releaseProgram();
   session.close(close);
 }

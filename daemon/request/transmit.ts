@@ -66,15 +66,16 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
     if (length >= 0) resp.add('Content-Length', String(length), 'content-length');
   }
   const chunked = !bodiless && length < 0 && !req.isHttp10;
-  if (!bodiless && length < 0 && !chunked) req.closeAfter('TX_EOF');
+  if (!bodiless && length < 0 && !chunked) req.session.closeAfter = 'TX_EOF';
   setConnection(req);
   if (chunked) resp.add('Transfer-Encoding', 'chunked', 'transfer-encoding');
   const sendBody = !bodiless && !empty && length !== 0;
   const whole = sendBody && finished && !gunzip && length <= ONE_WRITE;
   sendHead(req, whole ? from : -1, whole ? length : 0);
+  if (gunzip && !sendBody) log.put(Tag.Gzip, 'U D - 0 0 0 0 0');
   if (!sendBody || whole) return FINISH;
   const writer = new BodyWriter(req, { from, to, gunzip, chunked, length }, (ok) => {
-    if (!ok) req.session.cut('TX_ERROR');
+    if (!ok) req.session.cut('REM_CLOSE');
     resume(FINISH);
   });
   writer.start();

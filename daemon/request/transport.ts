@@ -13,6 +13,10 @@ const SLASH = 47;
 
 export function transport(req: Request): Step {
   const { core, session, http, log } = req;
+  const ref = core.active;
+  if (ref === null) return refuse(req, 503, 'Service Unavailable', 'OVERLOAD');
+  req.takeProgram(ref);
+  log.put(Tag.VCL_use, ref.name);
   const framing = requestBody(http);
   if (framing.kind === 'error') {
     log.put(Tag.BogoHeader, framing.text);
@@ -32,11 +36,7 @@ export function transport(req: Request): Step {
     req.expectContinue = !req.isHttp10;
     http.unset('expect');
   }
-  const ref = core.active;
-  if (ref === null) return refuse(req, 503, 'Service Unavailable', 'OVERLOAD');
   core.stats.client_req++;
-  req.takeProgram(ref);
-  log.put(Tag.VCL_use, ref.name);
   logRequest(req);
   judgeConnection(req);
   // What follows the preface is no HTTP/1: answer and close.

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { Tag } from '../../../protocol/tables/tags.ts';
+import { whole } from '../../log/whole.ts';
 import type { Director, VclBusyobj, VclContext } from '../context.ts';
 import { softFail } from './failure.ts';
 import { VclIp } from './ip.ts';
@@ -15,7 +16,7 @@ function logTtl(c: VclContext): void {
   const b = bo(c);
   const origin = Math.round(c.now - b.age);
   const kind = b.uncacheable ? 'uncacheable' : 'cacheable';
-  const [ttl, grace, keep] = [b.ttl, b.grace, b.keep].map((n) => n.toFixed(0));
+  const [ttl, grace, keep] = [b.ttl, b.grace, b.keep].map(whole);
   c.log.put(Tag.TTL, `VCL ${ttl} ${grace} ${keep} ${origin} ${kind}`);
 }
 
