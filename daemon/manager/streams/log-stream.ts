@@ -221,8 +221,8 @@ class LogStream implements Stream {
       return;
     }
     for (const tx of shown) {
-      // Raw records are views of the reader's buffer; grouped ones belong to their transaction.
-      this.batch.push(tx.level === 0 ? { ...tx, records: tx.records.slice() } : tx);
+      // Raw records are views of the reader's buffer, copied here; grouped ones belong to their transaction.
+      this.batch.push(tx.level === 0 ? { ...tx, records: new Uint8Array(tx.records) } : tx);
       this.batchBytes += transactionSize(tx);
     }
     if (this.batchBytes >= FRAME_BYTES) this.flushBatch();
