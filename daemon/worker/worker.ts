@@ -12,7 +12,7 @@ import { flat } from '../http1/latin1.ts';
 import type { FromWorker, InitMessage, ListenerSpec, WorkerCall } from '../link.ts';
 import { LogMask } from '../log/log-mask.ts';
 import { RING_FILE } from '../log/ring-format.ts';
-import { RingWriter } from '../log/ring-writer.ts';
+import { createRing, RingWriter } from '../log/ring-writer.ts';
 import { LogShared, TxLog } from '../log/tx-log.ts';
 import { Acceptor, type AcceptorHost } from '../net/acceptor.ts';
 import type { Session } from '../net/session.ts';
@@ -91,6 +91,8 @@ export class Worker implements Core, AcceptorHost {
     this.params = this.allParams.hot;
     this.requestLimits = { maxLine: 0, maxFields: 1, maxSize: 0 };
     this.responseLimits = { maxLine: 0, maxFields: 1, maxSize: 0 };
+    // A daemon begins a log of its own; a worker that replaces a dead one goes on with it.
+    if (init.generation === 0) createRing(join(init.dir, RING_FILE), this.params.vsl_space);
     this.ring = new RingWriter(join(init.dir, RING_FILE), this.params.vsl_space, this.stats);
     this.logShared = new LogShared(this.ring, this.mask);
     this.workerLog = new TxLog(this.logShared);
