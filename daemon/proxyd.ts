@@ -31,7 +31,9 @@ function version(): string {
 function failText(cause: unknown): { text: string; code: number } {
   if (cause instanceof OptionError) {
     const end = cause.message.endsWith('\n') ? '' : '\n';
-    const separator = cause.message.includes('\n') && !cause.message.startsWith('\n') ? '\n' : ' ';
+    // A message of several lines begins on a line of its own.
+    const several = cause.message.trimEnd().includes('\n');
+    const separator = cause.message.startsWith('\n') ? '' : several ? '\n' : ' ';
     return { text: `Error:${separator}${cause.message}${end}${cause.usage ? HINT : ''}`, code: 2 };
   }
   return {
@@ -80,6 +82,8 @@ async function serve(o: Options): Promise<number> {
   const background = o.mode === 'daemon';
   const log = (level: string, text: string): void => {
     const line = `${level[0]?.toUpperCase()}${level.slice(1)}: ${text}\n`;
+    // In the background nobody reads on; until it serves, its starter shows what matters.
+    if (background && (level === 'debug' || level === 'info')) return;
     if (background) detachedSelf.log(line);
     else process.stderr.write(line);
   };
