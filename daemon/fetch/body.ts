@@ -51,7 +51,7 @@ export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFramin
     got.end(bo, origin?.close ?? own.close);
     return;
   }
-  got.end(bo, null);
+  got.end(bo, framing.kind === 'eof' ? 'RESP_CLOSE' : null);
   log.timestamp('BerespBody', core.clock.now());
   log.put(Tag.Length, String(cache.bodyLength(oc)));
   cache.finish(oc, bo.uncacheable);
