@@ -3,7 +3,7 @@
 // started in it; dispose() leaves neither. The awkward case is a test run that dies half-way: the
 // sandbox also kills its processes when this process exits.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, constants, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
@@ -139,7 +139,8 @@ export class Sandbox {
   #names = 0;
 
   constructor(label = 'proxyd-test') {
-    this.dir = mkdtempSync(join(tmpdir(), `${label}-`));
+    // Both products keep their log in the working directory and want it on a memory-backed filesystem.
+    this.dir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), `${label}-`));
     process.once('exit', this.#onExit);
   }
 

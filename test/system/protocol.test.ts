@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
 import { Origin, respond } from '../harness/origin.ts';
-import { Sandbox } from '../harness/processes.ts';
+import { Sandbox, until } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxyd-proto');
@@ -98,8 +98,10 @@ describe('garbage on the console socket', () => {
         socket.send('{"t":"log","id":7,"log":{"grouping":"request","from":"tail","query":"ReqURL eq"}}');
         socket.send('{"t":"cmd","id":8,"line":"ping"}');
       }
-      if (message.t === 'reply') socket.close();
     });
+    // The two answers may come in either order.
+    await until('both answers', () => ['error', 'reply'].every((t) => messages.some((m) => m.t === t)));
+    socket.close();
     await once(socket, 'close');
     expect(messages.find((m) => m.t === 'error')).toMatchObject({ id: 7, code: 'bad-query' });
     expect(messages.find((m) => m.t === 'reply')).toMatchObject({ id: 8, status: 200 });

@@ -22,7 +22,11 @@ export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function start(cpu, program, args, stdout = 'ignore') {
   const child = spawn('taskset', ['-c', String(cpu), program, ...args], {
-    stdio: ['ignore', stdout, 'inherit'],
+    stdio: ['ignore', stdout, 'pipe'],
+  });
+  child.notes = '';
+  child.stderr.on('data', (d) => {
+    child.notes = `${child.notes}${d}`.slice(-4000);
   });
   process.once('exit', () => child.kill('SIGKILL'));
   return child;
