@@ -219,7 +219,6 @@ export class Backend implements Director, ConnectionOwner {
   private refused(error: ConnectError, now: number): OriginFailure {
     const { counters, env } = this;
     const { backend_local_error_holddown: local, backend_remote_error_holddown: remote } = env.params;
-    counters.fail++;
     let reason: FetchFailure = 'connect-failed';
     let hold = 0;
     switch (error.code) {

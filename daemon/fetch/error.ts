@@ -8,7 +8,7 @@ import { reasonOf } from '../http1/status-reasons.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import type { BusyObj } from './busyobj.ts';
-import { storeHead } from './prepare.ts';
+import { chooseStorage, storeHead } from './prepare.ts';
 import { logBeresp } from './response.ts';
 
 /** Answers for the origin; true asks for another try instead. */
@@ -38,7 +38,7 @@ export function fetchError(bo: BusyObj, status: number, reason: string): boolean
   }
   const body = Buffer.from(bo.synthBody ?? '', 'utf8');
   bo.doStream = false;
-  if (!storeHead(bo, bo.ttl > 0 ? bo.storage : 'Transient')) return false;
+  if (!storeHead(bo, chooseStorage(bo))) return false;
   if (body.length > 0 && !core.cache.append(bo.oc, body, 0, body.length)) return false;
   log.put(Tag.Length, String(body.length));
   core.cache.finish(bo.oc, bo.ttl <= 0);

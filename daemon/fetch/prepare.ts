@@ -44,7 +44,7 @@ function varyOnEncoding(beresp: HttpMessage): void {
 }
 
 /** Short-lived and uncacheable objects go to Transient, so that they do not push out what will be asked for. */
-function chooseStorage(bo: BusyObj): string | null {
+export function chooseStorage(bo: BusyObj): string | null {
   const { core } = bo;
   if (bo.uncacheable) return 'Transient';
   if (bo.ttl + bo.grace + bo.keep < core.params.shortlived) {

@@ -340,6 +340,8 @@ export class Session implements VclSession, BodyCarrier {
   cut(reason: CloseReason): void {
     if (this.phase === 'closed') return;
     this.closeAfter = reason;
+    // Whatever the log calls it, this side closed.
+    if (reason === 'REM_CLOSE') this.core.stats.sess_closed++;
     this.destroySocket();
   }
 

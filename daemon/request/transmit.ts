@@ -72,7 +72,10 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
   const sendBody = !bodiless && !empty && length !== 0;
   const whole = sendBody && finished && !gunzip && length <= ONE_WRITE;
   sendHead(req, whole ? from : -1, whole ? length : 0);
-  if (gunzip && !sendBody) log.put(Tag.Gzip, 'U D - 0 0 0 0 0');
+  if (gunzip && !sendBody) {
+    core.stats.n_gunzip++;
+    log.put(Tag.Gzip, 'U D - 0 0 0 0 0');
+  }
   if (!sendBody || whole) return FINISH;
   const writer = new BodyWriter(req, { from, to, gunzip, chunked, length }, (ok) => {
     if (!ok) req.session.cut('REM_CLOSE');
