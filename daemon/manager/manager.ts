@@ -179,7 +179,6 @@ export class Manager implements ManagerCore {
       const error = refused ?? (cause as Error);
       throw error instanceof OptionError ? error : new OptionError(error.message, false);
     }
-    if (this.supervisor.state === 'running') this.log('info', 'Child launched OK');
   }
 
   command(line: string): Promise<CliReply> {

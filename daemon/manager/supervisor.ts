@@ -197,6 +197,7 @@ export class Supervisor {
         if (this.state === 'starting') this.state = 'running';
         this.release();
         this.watch(child);
+        this.host.log('info', 'Child launched OK');
         this.host.changed('started', `Child (${this.pid}) started`);
         this.settle?.resolve();
         this.settle = null;
@@ -240,7 +241,7 @@ export class Supervisor {
     }
     this.pending.clear();
     if (asked) {
-      this.counters.child_stop++;
+      this.counters.child_exit++;
       this.host.log('info', `Child (${pid}) ended`);
     } else this.died(pid, code, signal);
     this.host.log('debug', 'Child cleanup complete');
@@ -254,7 +255,7 @@ export class Supervisor {
   private died(pid: number, code: number | null, signal: NodeJS.Signals | null): void {
     const how = signal === null ? `status=${code}` : `signal=${signal}`;
     this.host.log('error', `Child (${pid}) died ${how}`);
-    if (signal === null) this.counters.child_exit++;
+    if (signal === null && this.panic === '') this.counters.child_stop++;
     else this.counters.child_died++;
     if (this.panic !== '') {
       this.counters.child_panic++;

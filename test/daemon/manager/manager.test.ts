@@ -62,7 +62,12 @@ describe('a worker on its own', () => {
     expect(await greet(port)).toBe('ECONNREFUSED');
     expect((await f.manager.command('start')).status).toBe(200);
     expect(await greet(port)).toBe(`worker ${f.manager.supervisor.pid}\n`);
-    expect(f.manager.supervisor.counters).toMatchObject({ child_start: 2, child_stop: 1, child_died: 0 });
+    expect(f.manager.supervisor.counters).toMatchObject({
+      child_start: 2,
+      child_exit: 1,
+      child_stop: 0,
+      child_died: 0,
+    });
   });
 
   it('is replaced when it is killed; a connection made meanwhile is served', async () => {
@@ -107,7 +112,7 @@ describe('a worker on its own', () => {
     const shown = await f.manager.command('panic.show');
     expect(shown.status).toBe(200);
     expect(shown.body).toMatch(/^Panic at: \w{3}, \d\d \w{3} \d{4} [\d:]+ GMT\nAssert error in fake\(\)\n/);
-    expect(f.manager.supervisor.counters.child_panic).toBe(1);
+    expect(f.manager.supervisor.counters).toMatchObject({ child_panic: 1, child_died: 1, child_exit: 0 });
     expect((await f.manager.command('panic.clear -z')).status).toBe(200);
     expect(f.manager.supervisor.counters.child_panic).toBe(0);
     expect((await f.manager.command('panic.clear')).status).toBe(300);
