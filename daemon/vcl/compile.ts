@@ -16,7 +16,7 @@ import { infer } from './check/expressions.ts';
 import { ProgramModel, type Sym } from './check/program.ts';
 import { checkReach, stateFacts } from './check/reach.ts';
 import { checkBlock } from './check/statements.ts';
-import { findVariableRoot } from './check/symbols.ts';
+import { isReserved } from './check/symbols.ts';
 import { generate } from './codegen.ts';
 import { CompileStop, type Diagnostic, Reporter, type Span } from './errors.ts';
 import { fileReader, type ReaderOptions } from './include-path.ts';
@@ -149,7 +149,7 @@ function define(model: ProgramModel, sym: Sym): void {
 function claim(model: ProgramModel, name: string, span: Span, kind: 'backend' | 'acl' | 'probe'): void {
   const { reporter } = model;
   if (name.startsWith('vcl_')) reporter.fail('reserved', "Symbols named 'vcl_*' are reserved.", span);
-  if (findVariableRoot(name)) reporter.fail('reserved', `Name '${name}' is taken by a variable.`, span);
+  if (isReserved(name)) reporter.fail('reserved', `Name '${name}' is taken by the language.`, span);
   const before = model.symbols.get(name);
   if (before !== undefined && !(name === 'default' && before.kind !== kind)) {
     const message =
@@ -200,7 +200,7 @@ function importExtension(model: ProgramModel, d: Extract<Declaration, { k: 'impo
       { message: 'First definition:', span: before.span },
     ]);
   }
-  if (findVariableRoot(name)) reporter.fail('reserved', `Name '${name}' is taken by a variable.`, span);
+  if (isReserved(name)) reporter.fail('reserved', `Name '${name}' is taken by the language.`, span);
   if (!model.imports.includes(extension.name)) model.imports.push(extension.name);
   define(model, { kind: 'vmod', name, span, used: false, extension });
 }
@@ -213,8 +213,8 @@ function checkSub(model: ProgramModel, d: Extract<Declaration, { k: 'sub' }>, us
   if (user && name.startsWith('vcl_') && !joinable) {
     reporter.fail('reserved', "The names 'vcl_*' are reserved for subroutines.", d.name.span);
   }
-  if (findVariableRoot(name))
-    reporter.fail('reserved', `Name '${name}' is taken by a variable.`, d.name.span);
+  if (isReserved(name))
+    reporter.fail('reserved', `Name '${name}' is taken by the language.`, d.name.span);
   const other = model.symbols.get(name);
   if (other !== undefined) {
     reporter.fail(

@@ -8,6 +8,7 @@ import type { TokenStream } from './token-stream.ts';
 
 const COMPARE = new Set(['==', '!=', '<', '>', '<=', '>=', '~', '!~']);
 const MAX_DEPTH = 200;
+const MAX_OPERATORS = 800;
 
 function join(a: Span, b: Span): Span {
   return b.file === a.file && b.end > a.start ? { file: a.file, start: a.start, end: b.end } : a;
@@ -16,6 +17,8 @@ function join(a: Span, b: Span): Span {
 export class ExprParser {
   protected readonly ts: TokenStream;
   #depth = 0;
+  /** Operators of the statement that is being read. */
+  #operators = 0;
 
   constructor(ts: TokenStream) {
     this.ts = ts;
@@ -86,6 +89,7 @@ export class ExprParser {
   }
 
   expr(): Expr {
+    if (this.#depth === 0) this.#operators = 0;
     if (++this.#depth > MAX_DEPTH) {
       this.#depth = 0;
       this.ts.reporter.fail('nesting', 'Expression nested too deeply', spanOf(this.ts.peek()));
@@ -98,6 +102,10 @@ export class ExprParser {
 
   private binary(left: Expr, right: () => Expr): Expr {
     const op = this.ts.next();
+    if (++this.#operators > MAX_OPERATORS) {
+      this.#operators = 0;
+      this.ts.reporter.fail('nesting', 'Expression too long', spanOf(op), 'Take it apart with a variable.');
+    }
     const r = right();
     return {
       k: 'binary',

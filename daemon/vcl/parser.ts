@@ -10,6 +10,7 @@ import { spanOf, type Token } from './lexer.ts';
 import { ExprParser } from './parse-expr.ts';
 
 const DECLARATIONS = ['acl', 'sub', 'backend', 'probe', 'import', 'include', 'vcl'];
+const MAX_BRANCHES = 500;
 const ASSIGN = new Set(['=', '+=', '-=', '*=', '/=']);
 const ELSE_IF = new Set(['elseif', 'elsif', 'elif']);
 
@@ -352,6 +353,9 @@ export class Parser extends ExprParser {
       const cond = this.expr();
       this.op(')');
       branches.push({ cond, body: this.block(depth + 1) });
+      if (branches.length > MAX_BRANCHES) {
+        this.ts.reporter.fail('nesting', 'Too many branches of one if', spanOf(start));
+      }
     };
     branch();
     let otherwise: Block | null = null;

@@ -28,11 +28,14 @@ const HEADER_OWNERS = new Set(
   ),
 );
 
-const ROOTS = new Set((VARIABLES as readonly VariableRow[]).map((r) => r.name.split('.')[0]));
+const KEYWORDS = new Set([
+  ...['acl', 'backend', 'call', 'else', 'elif', 'elseif', 'elsif', 'false', 'if', 'import', 'include', 'new'],
+  ...['probe', 'return', 'set', 'sub', 'true', 'unset', 'vcl'],
+]);
 
-/** Whether a name is the first part of a variable or a function of the language. */
-export function findVariableRoot(name: string): boolean {
-  return ROOTS.has(name) || Object.hasOwn(LANGUAGE_FUNCTIONS, name);
+/** Whether a name is a variable, a function or a word of the language, so that nothing may be called so. */
+export function isReserved(name: string): boolean {
+  return BY_NAME.has(name) || KEYWORDS.has(name) || Object.hasOwn(LANGUAGE_FUNCTIONS, name);
 }
 
 export interface VariableRef {

@@ -37,6 +37,25 @@ export class RegexError extends Error {
   }
 }
 
+/** Whether the node can match the empty text. */
+export function canBeEmpty(n: Node): boolean {
+  switch (n.t) {
+    case 'set':
+      return false;
+    case 'cat':
+      return n.items.every(canBeEmpty);
+    case 'alt':
+      return n.items.some(canBeEmpty);
+    case 'repeat':
+      return n.min === 0 || canBeEmpty(n.item);
+    case 'group':
+    case 'atomic':
+      return canBeEmpty(n.item);
+    default:
+      return true;
+  }
+}
+
 /** Length of everything the node matches, or -1 when it varies. */
 export function fixedLength(n: Node): number {
   switch (n.t) {

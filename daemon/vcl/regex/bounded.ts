@@ -4,8 +4,8 @@
 
 import { type ByteSet, fixedLength, type Node, type ParsedRegex, RegexError } from './ast.ts';
 
-/** Steps of one search; about twenty milliseconds. */
-export const STEP_LIMIT = 1_000_000;
+/** Choices one search may make; some tens of milliseconds. */
+export const STEP_LIMIT = 500_000;
 const MAX_PROGRAM = 50_000;
 /** Bits of the memory of failed pairs. */
 const MAX_MEMORY = 256_000_000;
@@ -221,8 +221,8 @@ function run(
       continue;
     }
     for (;;) {
-      if (++search.steps > STEP_LIMIT) return -2;
       const i = code[pc] as Instruction;
+      if ((i.op === SPLIT || i.op >= LOOK) && ++search.steps > STEP_LIMIT) return -2;
       if (visited !== null && i.op === SPLIT) {
         const bit = pc * width + pos - base;
         const word = bit >> 5;

@@ -2,7 +2,7 @@
 // on it. Classes become explicit byte ranges, so no flag is needed; atomic groups become a lookahead with a
 // back-reference; group numbers are mapped.
 
-import type { ByteSet, Node, ParsedRegex } from './ast.ts';
+import { type ByteSet, canBeEmpty, type Node, type ParsedRegex } from './ast.ts';
 
 export interface Translation {
   source: string;
@@ -42,7 +42,8 @@ const ASSERTIONS = {
   'not-word': '\\B',
 } as const;
 
-/** JavaScript source, or null when only the own engine has the meaning (back-references, \K). */
+/** JavaScript source, or null when only the own engine has the meaning (back-references, \K, loops over
+ * what may be empty). */
 export function translate(parsed: ParsedRegex): Translation | null {
   if (parsed.backrefs) return null;
   const groups: number[] = [0];
@@ -66,6 +67,8 @@ export function translate(parsed: ParsedRegex): Translation | null {
         return `(?:(?=(${write(n.item)}))\\${own})`;
       }
       case 'repeat': {
+        // A turn that matches nothing ends a loop in PCRE, and is undone in JavaScript.
+        if (n.max > n.min && canBeEmpty(n.item)) possible = false;
         const own = n.mode === 'possessive' ? next++ : 0;
         const item = n.item.t === 'set' || n.item.t === 'group' ? write(n.item) : `(?:${write(n.item)})`;
         const text = `${item}${quantifier(n.min, n.max)}${n.mode === 'lazy' ? '?' : ''}`;

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { compile, renderProgram } from '../../../daemon/vcl/compile.ts';
+import { type Diagnostic, formatDiagnostics } from '../../../daemon/vcl/errors.ts';
+
+const HEAD = 'vcl 4.1;\nimport std;\nbackend d none;\n';
+
+function errors(text: string, files: Record<string, string> = {}): Diagnostic[] {
+  const readFile = (path: string): string => {
+    const found = files[path];
+    if (found === undefined) throw Object.assign(new Error('no file'), { code: 'ENOENT' });
+    return found;
+  };
+  const readDir = (path: string): string[] =>
+    Object.keys(files).flatMap((f) => (f.startsWith(`${path}/`) ? [f.slice(path.length + 1)] : []));
+  const options = { vclPath: ['/etc/vcl'], readFile, readDir, resolveHost: () => [] };
+  return compile({ name: '/etc/vcl/main.vcl', text }, options).errors ?? [];
+}
+
+function codes(text: string, files?: Record<string, string>): string[] {
+  return errors(text, files).map((e) => e.code);
+}
+
+describe('diagnostics', () => {
+  it('names file, line, column, source line and what is near', () => {
+    const [e] = errors(`${HEAD}sub vcl_recv {\n\tset req.htp.x = "a";\n}\n`);
+    expect(e).toMatchObject({ code: 'undefined', line: 5, column: 6, source: '\tset req.htp.x = "a";' });
+    const [f] = errors(`${HEAD}sub vcl_recv {\n  set req.ur = "a";\n}\n`);
+    expect(f?.hint).toBe("Did you mean 'req.url'?");
+  });
+
+  it('draws the caret under the span, tabs kept', () => {
+    const text = formatDiagnostics(errors(`${HEAD}sub vcl_recv {\n\tset req.ttl = 10;\n}\n`));
+    expect(text).toContain("('/etc/vcl/main.vcl' Line 5 Pos 16) -- (Pos 17)\n\tset req.ttl = 10;\n\t--------------##-\n");
+    expect(text).toContain('Hint: A duration needs a unit');
+  });
+
+  it('reports several errors of one run, each once', () => {
+    const text = `${HEAD}acl a { "1.2.3.4"/40; }
+sub vcl_recv {
+  set req.ttl = 1;
+  set beresp.nope = 1;
+  if (client.ip ~ "x") { set req.restarts = 2; }
+  call nosuch;
+}
+sub vcl_deliver { return (hash) }
+sub vcl_hit { set resp.status = "a"; }
+`;
+    expect(codes(text)).toEqual(['syntax', 'acl', 'type', 'undefined', 'type', 'direction', 'undefined', 'type']);
+  });
+
+  it('tells how an included file came in', () => {
+    const files = {
+      '/etc/vcl/a.vcl': 'include "./sub/b.vcl";\n',
+      '/etc/vcl/sub/b.vcl': 'sub vcl_recv {\n  set now = now;\n}\n',
+    };
+    const [e] = errors(`${HEAD}include "a.vcl";\n`, files);
+    expect(e).toMatchObject({ file: '/etc/vcl/sub/b.vcl', line: 2, column: 7, code: 'direction' });
+    expect(e?.includedFrom.map((i) => `${i.file}:${i.line}`)).toEqual(['/etc/vcl/a.vcl:1', '/etc/vcl/main.vcl:4']);
+  });
+
+  it('refuses include loops and files that are not there', () => {
+    expect(codes(`${HEAD}include "a.vcl";`, { '/etc/vcl/a.vcl': 'include "a.vcl";' })).toEqual(['include-loop']);
+    expect(errors(`${HEAD}include "b.vcl";`)[0]?.message).toBe("Cannot read file 'b.vcl' (No such file or directory)");
+  });
+
+  it('takes all files of a glob in name order', () => {
+    const files = { '/etc/vcl/x/b.vcl': 'sub vcl_recv { nope(); }', '/etc/vcl/x/a.vcl': 'sub vcl_recv { nada(); }' };
+    expect(errors(`${HEAD}include +glob "./x/*.vcl";`, files).map((e) => e.file)).toEqual([
+      '/etc/vcl/x/a.vcl',
+      '/etc/vcl/x/b.vcl',
+    ]);
+  });
+
+  it('shows the calls that lead from a state to what is illegal there', () => {
+    const [e] = errors(`${HEAD}sub inner { set beresp.ttl = 1s; }\nsub outer { call inner; }\nsub vcl_recv { call outer; }`);
+    expect(e?.message).toBe("'beresp.ttl': Cannot be set from subroutine 'vcl_recv'.");
+    expect(e?.related.map((r) => r.message)).toEqual(["...called from 'outer':", "...called from 'vcl_recv':"]);
+  });
+
+  it('stops recursion, also through several subs', () => {
+    expect(codes(`${HEAD}sub a { call b; }\nsub b { call a; }\nsub vcl_recv { call a; }`)).toContain('recursion');
+  });
+
+  it('makes unused declarations errors unless told otherwise', () => {
+    const text = `${HEAD}acl lonely { "1.2.3.4"; }\nsub alone { }\nprobe p { }\nbackend e none;`;
+    expect(errors(text).map((e) => e.message)).toEqual([
+      'Unused sub alone, defined:',
+      'Unused acl lonely, defined:',
+      'Unused probe p, defined:',
+      'Unused backend e, defined:',
+    ]);
+    const loose = compile({ name: 'm', text }, { errUnref: false });
+    expect(loose.program).toBeDefined();
+    expect(loose.warnings).toHaveLength(4);
+  });
+});
+
+describe('the compiled program', () => {
+  it('joins the parts of a state in source order, the builtin last', () => {
+    const text = `${HEAD}sub vcl_recv { std.log("one"); }\nsub vcl_recv { std.log("two"); }\nsub vcl_req_host { std.log("three"); }`;
+    const { program } = compile({ name: 'm', text });
+    const js = program?.source ?? '';
+    const recv = js.slice(js.indexOf('function sub_vcl_recv('), js.indexOf('// vcl_req_host'));
+    expect(recv.indexOf('"one"')).toBeGreaterThan(0);
+    expect(recv.indexOf('"two"')).toBeGreaterThan(recv.indexOf('"one"'));
+    expect(recv.indexOf('sub_vcl_builtin_recv')).toBeGreaterThan(recv.indexOf('"two"'));
+    const host = js.slice(js.indexOf('function sub_vcl_req_host('));
+    expect(host.indexOf('"three"')).toBeLessThan(host.indexOf('lowerCase'));
+  });
+
+  it('carries backends, probes, labels and what each state touches', () => {
+    const text = `vcl 4.1; probe default { .url = "/ok"; .interval = 1m; }
+backend a { .host = "127.0.0.1:8080"; .first_byte_timeout = 1.5s; .max_connections = 7; }
+backend default { .path = "/run/x.sock"; .probe = { .request = "GET / HTTP/1.1" "Host: x"; .window = 3; } }
+sub vcl_recv { set req.backend_hint = a; if (req.http.X-Env == "b") { return (vcl(blue)); } unset req.http.Cookie; }`;
+    const { program } = compile({ name: 'm', text }, { labels: ['blue'] });
+    expect(program?.backends).toEqual([
+      {
+        name: 'a', host: '127.0.0.1', port: '8080', firstByteTimeout: 1.5, maxConnections: 7,
+        probe: { name: 'default', url: '/ok', interval: 60 },
+      },
+      { name: 'default', path: '/run/x.sock', probe: { request: ['GET / HTTP/1.1', 'Host: x'], window: 3 } },
+    ]);
+    expect(program?.defaultBackend).toBe('default');
+    expect(program?.labels).toEqual(['blue']);
+    expect(program?.facts.vcl_recv).toMatchObject({ builtinOnly: false, writes: ['req.cookie', 'req.host'] });
+    expect(program?.facts.vcl_recv?.reads).toContain('req.x-env');
+    expect(program?.facts.vcl_hit).toEqual({ builtinOnly: true, reads: [], writes: [] });
+  });
+
+  it('renders what -C prints', () => {
+    const { program } = compile({ name: 'm.vcl', text: HEAD });
+    expect(program && renderProgram(program)).toMatch(/0: m\.vcl[\s\S]*function sub_vcl_recv\(ctx\) \{/);
+  });
+
+  it('keeps the language version of each file', () => {
+    const old = 'sub vcl_recv { set req.esi = false; }';
+    expect(codes(`vcl 4.0; backend d none; ${old}`)).toEqual([]);
+    expect(codes(`vcl 4.1; backend d none; ${old}`)).toEqual(['version']);
+    expect(codes('vcl 4.1; backend d none; include "o.vcl";', { '/etc/vcl/o.vcl': `vcl 4.0; ${old}` })).toEqual([]);
+    expect(codes('vcl 4.0; backend d none; include "o.vcl";', { '/etc/vcl/o.vcl': 'vcl 4.1;' })).toEqual(['version']);
+  });
+});

@@ -1,0 +1,129 @@
+// A task for tests of config programs: plain objects behind the interfaces of context.ts, and a log that keeps
+// what is written as "Tag text" lines.
+import { RETURNS } from '../../../protocol/tables/returns.ts';
+import { Tag, TAGS } from '../../../protocol/tables/tags.ts';
+import { type ConstantRecord, HttpMessage } from '../../../daemon/http1/message.ts';
+import { type CompileOptions, compile } from '../../../daemon/vcl/compile.ts';
+import {
+  type Director,
+  type VclBusyobj,
+  VclContext,
+  type VclHost,
+  type VclObject,
+  type VclRequest,
+  type VclSession,
+} from '../../../daemon/vcl/context.ts';
+import { formatDiagnostics } from '../../../daemon/vcl/errors.ts';
+import { loadProgram } from '../../../daemon/vcl/loader.ts';
+import { State, type StateName, type VclProgram } from '../../../daemon/vcl/program.ts';
+import { runState } from '../../../daemon/vcl/runtime/run-state.ts';
+
+export const NOW = 1_700_000_000;
+
+export class FakeLog {
+  readonly lines: string[] = [];
+  put(tag: number, text: string): void {
+    this.lines.push(`${TAGS[tag - 1]?.name ?? tag} ${text}`);
+  }
+  putBytes(tag: number, src: Uint8Array, start: number, end: number): void {
+    this.put(tag, Buffer.from(src.subarray(start, end)).toString('latin1'));
+  }
+  putConstant(record: ConstantRecord): void {
+    for (const [tag, text] of record.items) this.put(tag, text);
+  }
+  of(tag: keyof typeof Tag): string[] {
+    return this.lines.flatMap((l) => (l.startsWith(`${tag} `) ? [l.slice(tag.length + 1)] : []));
+  }
+}
+
+export function fakeDirector(vclName: string): Director {
+  const d: Director = { vclName, healthy: () => true, resolve: () => d };
+  return d;
+}
+
+export const session: VclSession = {
+  remoteIp: '192.0.2.1', remotePort: 1001, localIp: '192.0.2.2', localPort: 8080,
+  clientIp: '192.0.2.1', clientPort: 1001, serverIp: '192.0.2.2', serverPort: 8080,
+  endpointName: 'a0', endpointSocket: '192.0.2.2:8080', vxid: 1,
+  timeoutIdle: 5, timeoutLinger: 0.05, idleSendTimeout: 60, sendTimeout: 600,
+};
+
+export const host: VclHost = {
+  param: () => 0,
+  identity: 'id',
+  hostname: 'host',
+  ban: (e) => (e.includes('==') ? null : 'Expected second operand.'),
+  syslog: () => undefined,
+  stevedores: () => ['s0', 'Transient'],
+  storage: (name) => (name === 's0' ? { freeSpace: 1000, usedSpace: 24, happy: true } : null),
+};
+
+function message(tag: number, log: FakeLog): HttpMessage {
+  const m = new HttpMessage(tag);
+  m.log = log;
+  return m;
+}
+
+export interface Task {
+  ctx: VclContext;
+  log: FakeLog;
+  program: VclProgram;
+  req: VclRequest;
+  bo: VclBusyobj;
+  run: (state: StateName) => string;
+}
+
+/** Compiles and loads a program (with a backend `d` and `import std;` in front unless it has a version line). */
+export function load(text: string, options: CompileOptions = {}): VclProgram {
+  const whole = text.startsWith('vcl ') ? text : `vcl 4.1; import std; backend d none;\n${text}`;
+  const r = compile({ name: 'test.vcl', text: whole }, options);
+  if (r.program === undefined) throw new Error(formatDiagnostics(r.errors));
+  const directors = new Map(r.program.backends.map((b) => [b.name, fakeDirector(b.name)]));
+  return loadProgram('test', r.program, directors);
+}
+
+export function task(text: string, headers: Record<string, string> = {}): Task {
+  const program = load(text);
+  const log = new FakeLog();
+  const ctx = new VclContext(host, program, log);
+  ctx.now = NOW;
+  const http = message(Tag.ReqMethod, log);
+  http.method = 'GET';
+  http.url = '/path?b=2&a=1';
+  http.proto = 'HTTP/1.1';
+  http.push('host', 'Host: example.com');
+  for (const [k, v] of Object.entries(headers)) http.push(k.toLowerCase(), `${k}: ${v}`);
+  const objHttp = message(Tag.ObjMethod, log);
+  objHttp.status = 200;
+  const obj: VclObject = {
+    http: objHttp, hits: 3, age: 5, ttl: 100, grace: 10, keep: 0, uncacheable: false, storageName: 's0', canEsi: false,
+  };
+  const req: VclRequest = {
+    http, resp: message(Tag.RespMethod, log), session, vxid: 1001, restarts: 0, esiLevel: 0, tStart: NOW,
+    get top() { return req; },
+    obj, isHitMiss: false, isHitPass: false, canGzip: true, esi: true, hashAlwaysMiss: false, hashIgnoreBusy: false,
+    hashIgnoreVary: false, ttl: -1, grace: -1, backendHint: null, clientIdentity: null, storage: null, hashKey: '',
+    hashData(t) { this.hashKey += `${t}#`; },
+    respDoEsi: true, respFilters: null, respIsStreaming: false, synthBody: null, wantCachedBody: 0, bodyIsCached: false,
+    rollback: () => undefined,
+  };
+  const bereq = message(Tag.BereqMethod, log);
+  bereq.method = 'GET';
+  bereq.url = '/path';
+  const beresp = message(Tag.BerespMethod, log);
+  beresp.status = 200;
+  beresp.reason = 'OK';
+  const bo: VclBusyobj = {
+    bereq, beresp, vxid: 1002, retries: 0, isBgFetch: false, was304: false, uncacheable: false, isHitMiss: false,
+    isHitPass: false, backend: null, respBackend: null, connectTimeout: -1, firstByteTimeout: -1, betweenBytesTimeout: -1,
+    ttl: 100, grace: 10, keep: 0, age: 0, doEsi: false, doGzip: false, doGunzip: false, doStream: true, storage: 's0',
+    filters: null, hasBody: true, unsetBody() { this.hasBody = false; }, synthBody: null, session, rollback: () => undefined,
+  };
+  const run = (state: StateName): string => {
+    const backend = state.startsWith('backend_') || state === 'pipe';
+    ctx.bo = backend ? bo : null;
+    ctx.req = state.startsWith('backend_') || state === 'init' || state === 'fini' ? null : req;
+    return RETURNS[runState(program, State[state], ctx)]?.name ?? '?';
+  };
+  return { ctx, log, program, req, bo, run };
+}

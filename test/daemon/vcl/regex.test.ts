@@ -1,0 +1,136 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compileRegex, RegexError } from '../../../daemon/vcl/regex.ts';
+import { safeLength } from '../../../daemon/vcl/regex/analyse.ts';
+import { BoundedMatcher } from '../../../daemon/vcl/regex/bounded.ts';
+import { parseRegex } from '../../../daemon/vcl/regex/parse.ts';
+import { capturesDiffer, translate } from '../../../daemon/vcl/regex/translate.ts';
+
+describe('PCRE syntax', () => {
+  it.each([
+    ['[[:upper:]]', 'abC', 'C'],
+    ['[^[:alnum:]_-]+', 'a-b_c!?', '!?'],
+    ['(?i)no-store|private', 'X, PRIVATE', 'PRIVATE'],
+    ['a(?i:B)c', 'abc', 'abc'],
+    ['a(?i:B)c', 'aBC', null],
+    ['a(?i)b|c', 'C', 'C'],
+    ['(?s)a.b', 'a\nb', 'a\nb'],
+    ['a.b', 'a\nb', null],
+    ['(?m)^b$', 'a\nb\nc', 'b'],
+    ['b$', 'ab\n', 'b'],
+    ['b\\z', 'ab\n', null],
+    ['\\Aab\\Z', 'ab\n', 'ab'],
+    ['a\\h+b', 'a \tb', 'a \tb'],
+    ['a\\Rb', 'a\r\nb', 'a\r\nb'],
+    ['\\Qa.b\\E+', 'xa.bbb', 'a.bbb'],
+    ['(?x) a b # c', 'ab', 'ab'],
+    ['(?<y>a)\\k<y>', 'baa', 'aa'],
+    ['(a)(?P<z>b)(?P=z)\\1', 'abba', 'abba'],
+    ['(?i)(a)\\1', 'aA', 'aA'],
+    ['a++b', 'aaab', 'aaab'],
+    ['a++ab', 'aaab', null],
+    ['(?>a|ab)c', 'abc', null],
+    ['(?<=ab|c)d', 'cd', 'd'],
+    ['(?<!a)d', 'ad', null],
+    ['(?=.*d)a', 'abcd', 'a'],
+    ['foo\\Kbar', 'foobar', 'bar'],
+    ['\\x41\\x{42}\\103', 'ABC', 'ABC'],
+    ['[\\w.-]+@[\\d]', 'x a.b-c@1', 'a.b-c@1'],
+    ['a{2,3}?', 'aaaa', 'aa'],
+    ['a{,2}', 'a{,2}', 'a{,2}'],
+    ['[]a]+', 'x]a', ']a'],
+    ['\\bfoo\\b', 'a foo b', 'foo'],
+    ['(?#comment)a', 'a', 'a'],
+    ['^(?:(?:a|b)+,?)+$', 'ab,ba', 'ab,ba'],
+    ['x*', '', ''],
+  ])('%s on %j', (pattern, subject, expected) => {
+    const m = compileRegex(pattern).exec(subject);
+    expect(m === null ? null : m === 'limit' ? m : m.groups[0] === subject.slice(m.start, m.end) ? m.groups[0] : subject.slice(m.start, m.end)).toBe(expected);
+  });
+
+  it.each([
+    ['(', 'missing closing parenthesis'],
+    ['a)', 'unmatched closing parenthesis'],
+    ['[a', 'missing terminating ] for character class'],
+    ['*a', 'quantifier does not follow a repeatable item'],
+    ['a{3,2}', 'numbers out of order in {} quantifier'],
+    ['[z-a]', 'range out of order in character class'],
+    ['(?<=a+)b', 'lookbehind assertion is not fixed length'],
+    ['[[:nope:]]', 'unknown POSIX class name'],
+    ['(?R)', 'recursion and subroutine calls are not supported'],
+    ['(?(1)a|b)', 'conditional groups (?(…)…) are not supported'],
+    ['(*FAIL)', 'verbs (*…) are not supported'],
+    ['\\p{L}', '\\p is not supported'],
+    ['\\2(a)', 'reference to non-existent subpattern'],
+    ['a\\', '\\ at end of pattern'],
+  ])('%s is refused by name', (pattern, message) => {
+    expect(() => compileRegex(pattern)).toThrow(message);
+    expect(() => compileRegex(pattern)).toThrow(RegexError);
+  });
+});
+
+describe('time', () => {
+  const long = 'a'.repeat(50_000);
+
+  it.each([
+    ['(a+)+$', `${long}b`],
+    ['(a|aa)*b', long],
+    ['(?:a|a)*c', long],
+    ['^(([a-z])+.)+[A-Z]([a-z])+$', long],
+    ['(.*)(.*)(.*)x$', long],
+    ['x*y', 'x'.repeat(50_000)],
+  ])('%s has an answer on a hostile subject', (pattern, subject) => {
+    const re = compileRegex(pattern);
+    expect(safeLength(parseRegex(pattern).root)).toBeLessThan(subject.length);
+    expect(re.match(subject)).toBe(0);
+  });
+
+  it.each([
+    ['^(([a-z])+.)+[A-Z]([a-z])+$', `${long}b`],
+    ['(a+)\\1+b', 'a'.repeat(5000)],
+  ])('%s is cut off', (pattern, subject) => {
+    expect(compileRegex(pattern).match(subject)).toBe(-1);
+  });
+
+  it('leaves what programs usually match to the quick engine', () => {
+    for (const p of ['^/(en|de)/', '\\.(jpe?g|png|gif)(\\?.*)?$', '(?i)no-cache|no-store|private', '[[:upper:]]']) {
+      expect(safeLength(parseRegex(p).root)).toBeGreaterThan(500);
+    }
+  });
+});
+
+describe('the two engines', () => {
+  const leaf = fc.constantFrom('a', 'b', '[ab]', '[^a]', '.', '^', '$', '\\b', '(?=a)', '(?!b)', '(?<=a)');
+  const pattern = fc.letrec((tie) => ({
+    re: fc.oneof(
+      { maxDepth: 4 },
+      leaf,
+      fc.tuple(tie('re'), tie('re')).map(([x, y]) => `${x}${y}`),
+      fc.tuple(tie('re'), tie('re')).map(([x, y]) => `(?:${x}|${y})`),
+      fc.tuple(tie('re'), fc.constantFrom('*', '+', '?', '{1,2}', '*?', '+?', '??', '*+')).map(([x, q]) => `(?:${x})${q}`),
+      tie('re').map((x) => `(${x})`),
+      tie('re').map((x) => `(?>${x})`),
+    ),
+  })).re as fc.Arbitrary<string>;
+
+  it('agree on where a match is and what its groups hold', () => {
+    const subject = fc.string({ unit: fc.constantFrom('a', 'b', 'c', '\n'), maxLength: 8 });
+    fc.assert(
+      fc.property(pattern, subject, (p, s) => {
+        const parsed = parseRegex(p);
+        const js = translate(parsed);
+        if (js === null) return;
+        const m = new RegExp(js.source).exec(s);
+        const caps = new BoundedMatcher(parsed).exec(s, 0);
+        if (caps === 'limit') throw new Error('limit');
+        expect(caps === null ? null : [caps[0], caps[1]]).toEqual(
+          m === null ? null : [m.index, m.index + (m[0] as string).length],
+        );
+        if (caps === null || m === null || capturesDiffer(parsed.root)) return;
+        const ours = js.groups.map((_, g) => ((caps[g * 2] as number) < 0 ? undefined : s.slice(caps[g * 2], caps[g * 2 + 1])));
+        expect(ours).toEqual(js.groups.map((g) => m[g]));
+      }),
+      { numRuns: 3000, seed: 7 },
+    );
+  });
+});
