@@ -26,6 +26,7 @@ import { type Oc, type OcState, stateIn, withState } from './objcore.ts';
 import { ObjectStore } from './object-store.ts';
 import { Rows } from './rows.ts';
 import type { ChunkBytes, SlabStats } from './storage/slab.ts';
+import { TRANSIENT } from './storage/stevedore.ts';
 import { matchesKey, matchesStored, resolveVary, storedNames, unmatchable, type VaryKey } from './vary.ts';
 import { type Waiter, WaitingList } from './waiting-list.ts';
 
@@ -580,6 +581,12 @@ export class Cache {
 
   // ---- storage
 
+  /** The storage for an object: the one asked for, Transient for what lives less than `shortlived`, null (any)
+   * otherwise. Times in seconds. */
+  pickStorage(name: string | null, lifetime: number, shortlived: number): string | null {
+    return name !== null || lifetime >= shortlived ? name : TRANSIENT;
+  }
+
   storageNames(): string[] {
     return this.store.stevedores.map((stevedore) => stevedore.name);
   }
@@ -729,7 +736,10 @@ export class Cache {
     // The fetch that just finished, or the index alone: no reader can hold a view.
     if (rows.get(oc, row.REFS) > 1) return;
     rows.set(oc, row.META, rows.get(oc, row.META) & ~row.OF_TRIM);
-    if ((rows.get(oc, row.META) & row.OF_PRIVATE) === 0) this.store.trim(oc);
+    const meta = rows.get(oc, row.META);
+    if ((meta & row.OF_PRIVATE) !== 0) return;
+    if ((meta & (row.OF_HIT_MISS | row.OF_HIT_PASS)) !== 0) this.store.dropBody(oc);
+    else this.store.trim(oc);
   }
 
   private indexRefs(oc: Oc): number {

@@ -138,8 +138,12 @@ export class ObjectStore {
     trimBody(this.rows, this.stevedoreOf(oc).slab, oc);
   }
 
-  hasHead(oc: Oc): boolean {
-    return this.rows.get(oc, HEAD_BLOCK) !== 0;
+  /** Frees the body of an object that stays as a marker only. */
+  dropBody(oc: Oc): void {
+    if (this.rows.get(oc, HEAD_BLOCK) === 0) return;
+    this.forgetCursor(oc);
+    freeBody(this.rows, this.stevedoreOf(oc).slab, oc);
+    this.live.delete(oc);
   }
 
   head(oc: Oc, into: HttpMessage): void {

@@ -263,7 +263,7 @@ describe('streaming', () => {
     const oc = b.cache.newPrivate();
     b.prepare(oc, 1, '', { length: false, storage: 'Transient' });
     b.cache.ref(oc);
-    b.cache.stream(oc);
+    b.cache.unbusy(oc);
     let paced = 0;
     b.cache.onConsume(oc, () => paced++);
     const chunk = Buffer.alloc(64 << 10);
@@ -294,6 +294,24 @@ describe('streaming', () => {
 });
 
 describe('storage', () => {
+  it('keeps no body for a marker once its reader is done', () => {
+    const b = new Bench();
+    const [, miss] = b.lookup('/a');
+    b.cache.ref(miss.busy);
+    b.fetch(miss.busy, 1, Buffer.alloc(300_000, 'z'), { flags: FLAG.HIT_MISS });
+    expect(b.body(miss.busy).every((byte) => byte === 122)).toBe(true);
+    b.cache.deref(miss.busy);
+    expect(b.cache.storageStats('s0')?.g_bytes).toBeLessThan(1000);
+    expect(b.ask('/a')).toBe('HITMISS');
+  });
+
+  it('sends short-lived objects to Transient unless told otherwise', () => {
+    const { cache } = new Bench();
+    expect(cache.pickStorage(null, 5, 10)).toBe('Transient');
+    expect(cache.pickStorage(null, 10, 10)).toBeNull();
+    expect(cache.pickStorage('s0', 5, 10)).toBe('s0');
+  });
+
   it('gives back heads and bodies of every size, announced or not', () => {
     const b = new Bench();
     for (const size of [0, 1, 1024, 4095, 32_000, 65_536, 300_001]) {
