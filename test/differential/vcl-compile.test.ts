@@ -1,7 +1,7 @@
 // The same small programs through the real compiler and ours: both take them or both refuse them. Each case is
 // the body of a state, or a whole program.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -63,6 +63,8 @@ const CASES: readonly (readonly [string, string])[] = [
 const found = spawnSync('varnishd', ['-V']).error === undefined;
 if (!found) console.warn('varnishd is not installed: the differential test of the compiler is skipped');
 const dir = mkdtempSync(join(tmpdir(), 'vcl-diff-'));
+// The real one compiles as another user.
+chmodSync(dir, 0o755);
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 describe.skipIf(!found)('the verdict on a program', () => {

@@ -34,7 +34,7 @@ function attempt(text: string): void {
 
 describe('the compiler', () => {
   it('answers any bytes with a program or with diagnostics', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (s) => { attempt(s); attempt(`vcl 4.1; backend d none; ${s}`); }), { numRuns: 150 });
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (s) => { attempt(s); attempt(`vcl 4.1; backend d none; ${s}`); }), { numRuns: 60 });
   });
 
   it('answers programs cut up and put together anew', () => {
@@ -45,7 +45,7 @@ describe('the compiler', () => {
         for (const [at, drop, insert] of list) words.splice(at % words.length, drop, insert);
         attempt(words.join(''));
       }),
-      { numRuns: 400 },
+      { numRuns: 120 },
     );
   });
 
@@ -68,7 +68,7 @@ describe('the compiler', () => {
           expect(e).toBeInstanceOf(RegexError);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 });
@@ -84,7 +84,7 @@ describe('compiled programs', () => {
           expect(t.log.of('VCL_Error').filter((l) => l.startsWith('Internal'))).toEqual([]);
         }
       }),
-      { numRuns: 15 },
+      { numRuns: 5 },
     );
   });
 

@@ -77,6 +77,7 @@ describe('time', () => {
     ['(a|aa)*b', long],
     ['(?:a|a)*c', long],
     ['^(([a-z])+.)+[A-Z]([a-z])+$', long],
+    ['(?=a)(a+)+$', `${long}b`],
     ['(.*)(.*)(.*)x$', long],
     ['x*y', 'x'.repeat(50_000)],
   ])('%s has an answer on a hostile subject', (pattern, subject) => {
@@ -130,7 +131,7 @@ describe('the two engines', () => {
         const ours = js.groups.map((_, g) => ((caps[g * 2] as number) < 0 ? undefined : s.slice(caps[g * 2], caps[g * 2 + 1])));
         expect(ours).toEqual(js.groups.map((g) => m[g]));
       }),
-      { numRuns: 3000, seed: 7 },
+      { numRuns: 2000, seed: 7 },
     );
   });
 });
