@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +37,27 @@ it.each([
   writeFileSync(join(dir, 'lock'), text);
   lockDirectory(dir);
   expect(readFileSync(join(dir, 'lock'), 'utf8')).toMatch(new RegExp(`^${process.pid} \\d+\\n$`));
+});
+
+it('takes over the lock of a process that was killed and not collected yet', async () => {
+  // The shell becomes a sleep that never collects the other one.
+  const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 30'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  try {
+    const pid = await new Promise<string>((resolve) => {
+      parent.stdout.once('data', (d) => resolve(String(d).trim()));
+    });
+    const stat = () => readFileSync(`/proc/${pid}/stat`, 'utf8');
+    await expect.poll(() => stat().includes(') Z ')).toBe(true);
+    const start = stat()
+      .slice(stat().lastIndexOf(')') + 2)
+      .split(' ')[19];
+    writeFileSync(join(dir, 'lock'), `${pid} ${start}\n`);
+    lockDirectory(dir)();
+  } finally {
+    parent.kill('SIGKILL');
+  }
 });
 
 it('finds programs along vcl_path, absolute and ./ ones as they are', () => {
