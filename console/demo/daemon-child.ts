@@ -2,7 +2,7 @@
 // input does: whatever happens to the demo, the kernel closes the pipe and the daemon goes.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,7 +28,9 @@ export async function startDaemon(
   program: string,
   entry: URL = new URL('../../daemon/proxyd.js', import.meta.url),
 ): Promise<DaemonChild> {
-  const home = mkdtempSync(join(memoryBacked(), 'proxyd-demo-'));
+  const parent = memoryBacked();
+  sweep(parent);
+  const home = mkdtempSync(join(parent, `proxyd-demo-${process.pid}-`));
   const dir = join(home, 'n');
   const file = join(home, 'demo.vcl');
   writeFileSync(file, program);
@@ -61,6 +63,23 @@ export async function startDaemon(
   } catch (error) {
     killNow();
     throw error;
+  }
+}
+
+/** A demo that was killed could not remove its folder: the next one does, for owners that are gone. */
+function sweep(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const owner = Number(/^proxyd-demo-(\d+)-/.exec(name)?.[1] ?? 0);
+    if (owner > 0 && !exists(owner)) rmSync(join(parent, name), { recursive: true, force: true });
+  }
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

@@ -63,7 +63,15 @@ export class Controller {
     this.set({});
   }
 
-  key(press: KeyPress) {
+  key(press: KeyPress): void {
+    const quick = this.splitEscape(press);
+    if (quick !== null) {
+      this.single({ name: 'escape', text: '' });
+      this.single(quick);
+    } else this.single(press);
+  }
+
+  private single(press: KeyPress) {
     const { state } = this;
     if (press.name === 'ctrl+c' && state.field === null && state.confirm === null)
       return this.options.onQuit();
@@ -71,6 +79,16 @@ export class Controller {
     if (state.field !== null) return this.fieldKey(state.field, press);
     const command = lookupKey(state.panel === null ? state.view : 'panel', press.name);
     if (command !== undefined) this.run(command);
+  }
+
+  /** Escape and a key typed in quick succession look like Alt and that key. No Alt binding exists outside
+   * of fields, so there it is the two keys; in a field it is, unless it edits. */
+  private splitEscape(press: KeyPress): KeyPress | null {
+    if (!press.name.startsWith('alt+')) return null;
+    const { field } = this.state;
+    if (field !== null && editKey(field.line, press.name) !== undefined) return null;
+    const name = press.name.slice(4);
+    return { name, text: name === 'space' ? ' ' : [...name].length === 1 ? name : '' };
   }
 
   /** Pasted text goes into a field, and nowhere else: a paste must not press keys. */

@@ -20,6 +20,7 @@ export interface StageOptions {
   rows: number;
   theme?: Theme;
   readonly?: boolean;
+  logBounds?: { maxBytes: number; maxEntries: number };
   checkQuery?: QueryChecker;
   completeQuery?: QueryCompleter;
   matcher?: GroupMatcher;
@@ -51,6 +52,7 @@ export class Stage {
     });
     this.session = new Session({
       source: this.source,
+      ...(o.logBounds === undefined ? {} : { logBounds: o.logBounds }),
       now: () => this.start + this.clock,
       later: (fn) => {
         this.due.push(fn);

@@ -184,6 +184,17 @@ describe('operation', () => {
     expect(await s.screen()).toContain('MAIN.client_req');
   });
 
+  it('takes Escape and a quick key for two keys, except where Alt edits', async () => {
+    const s = await open(80, 24);
+    await s.play(2);
+    await s.keys('?', 'alt+:', 'alt+?');
+    expect(s.controller.state.panel?.kind).toBe('help');
+    await s.keys('escape', ':');
+    await s.type('vcl.use boot');
+    await s.keys('alt+b', 'alt+backspace');
+    expect(s.controller.state.field?.line.text).toBe('boot');
+  });
+
   it('pastes into fields only', async () => {
     const s = await open(80, 24);
     await s.play(2);

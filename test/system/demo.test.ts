@@ -1,0 +1,85 @@
+// The demo: a plain line a second without a terminal, the console on one, and nothing left behind.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { alive, installed, processTree, run, Sandbox, until } from '../harness/processes.ts';
+import { ROOT } from '../harness/proxy.ts';
+import { TestTerminal } from '../harness/terminal.ts';
+
+const DEMO = join(ROOT, 'dist/console/bin/demo.js');
+const box = new Sandbox('proxyd-demo-test');
+
+afterAll(() => box.dispose());
+
+/** Starts the plain demo and waits for its first lines; all processes of its tree. */
+async function running(): Promise<{ pid: number; tree: number[] }> {
+  const demo = box.start('demo', process.execPath, [DEMO, '--plain']);
+  await until('summaries', () => /requests\/s/.test(demo.stdout), 20_000);
+  const tree = processTree(demo.pid);
+  // The demo itself, the manager, the worker.
+  expect(tree.length).toBeGreaterThanOrEqual(3);
+  return { pid: demo.pid, tree };
+}
+
+const gone = (tree: number[]) =>
+  until('all its processes gone', () => tree.every((pid) => !alive(pid)), 15_000);
+
+describe('demo', () => {
+  it('prints a line a second and ends by itself', async () => {
+    const end = await run(process.execPath, [DEMO, '--for', '4']);
+    expect(end).toMatchObject({ code: 0, stderr: '' });
+    expect(end.stdout).toMatch(/^proxyd on http:\/\/127\.0\.0\.1:\d+\/ /);
+    expect(end.stdout.match(/requests\/s +hit rate/g)?.length).toBeGreaterThanOrEqual(2);
+  });
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(
+    'leaves no process behind after %s',
+    async (signal) => {
+      const { pid, tree } = await running();
+      process.kill(pid, signal);
+      await gone(tree);
+    },
+  );
+
+  it('ends with a reason when its daemon is killed', async () => {
+    const { pid, tree } = await running();
+    const manager = tree.find((p) => p !== pid && processTree(p).length > 1) as number;
+    process.kill(manager, 'SIGKILL');
+    await gone(tree);
+  });
+
+  it('says what is wrong with its arguments', async () => {
+    const end = await run(process.execPath, [DEMO, '--for', 'ever']);
+    expect(end.code).toBe(2);
+    expect(end.stderr).toContain('usage:');
+  });
+
+  it('ends quietly when nobody reads it any more', async () => {
+    const shell = spawn('bash', [
+      '-c',
+      `${process.execPath} ${DEMO} --plain | head -2; exit \${PIPESTATUS[0]}`,
+    ]);
+    const code = await new Promise((resolve) => shell.on('exit', resolve));
+    expect(code).toBe(0);
+  });
+
+  it.skipIf(!installed('tmux'))(
+    'is a console on a terminal, and leaves it clean',
+    async () => {
+      const terminal = await TestTerminal.open(box, 100, 30);
+      try {
+        await terminal.type(`${process.execPath} ${DEMO}; echo "status $?"`);
+        await terminal.press('Enter');
+        await terminal.waitFor(/demo +● live[\s\S]*boot\.shop/, 20_000);
+        await terminal.press('2');
+        await terminal.waitFor(/hit +200 +GET/);
+        await terminal.press('q');
+        await terminal.waitFor(/status 0/);
+        expect(await terminal.modes()).toBe('0 1');
+      } finally {
+        await terminal.close();
+      }
+    },
+    90_000,
+  );
+});
