@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkQuery, completeQuery } from '../../queries/complete.ts';
-import { countParses, formatQueryError, parseQuery } from '../../queries/parse.ts';
+import { countParses, expectedAfter, formatQueryError, parseQuery } from '../../queries/parse.ts';
 import { BAD, GOOD } from './queries.ts';
 
 function error(text: string): string {
@@ -77,30 +76,39 @@ describe('queries', () => {
         const text = parts.join('');
         const parsed = parseQuery(text);
         if (!parsed.ok) formatQueryError(text, parsed.error);
-        for (let i = 0; i <= text.length; i += 5) completeQuery(text, i);
+        for (let i = 0; i <= text.length; i += 5) expectedAfter(text.slice(0, i));
       }),
     );
   });
 });
 
-describe('help while typing', () => {
-  it('says what could stand at the error', () => {
-    const check = checkQuery('RespStatus == 200 x');
-    expect(check).toMatchObject({ ok: false, from: 18, to: 19, message: "Expected EOI got 'x'" });
-    expect(check.ok ? [] : check.expected).toEqual(expect.arrayContaining(['and', 'or']));
-    expect(checkQuery('RespStatus == 200')).toEqual({ ok: true });
-    expect(checkQuery('')).toMatchObject({ ok: false, from: 0, to: 0 });
+describe('what may follow', () => {
+  const after = (text: string): string[] => expectedAfter(text).kinds.sort();
+
+  it('is known at every place', () => {
+    expect(after('')).toEqual(['lc', 'lp', 'not', 'string', 'vxid', 'word']);
+    expect(after('ReqURL ')).toEqual([
+      'and',
+      'cmp',
+      'colon',
+      'comma',
+      'eoi',
+      'eq',
+      'lb',
+      'ne',
+      'nl',
+      'or',
+      're',
+    ]);
+    expect(after('not (ReqURL == 1 ')).toEqual(['and', 'or', 'rp']);
+    expect(after('not ')).toEqual(['lc', 'lp', 'string', 'vxid', 'word']);
+    expect(after('ReqURL[')).toEqual(['string', 'word']);
+    expect(after('ReqURL ReqURL ')).toEqual([]);
+    expect(expectedAfter('ReqHeader:').previous?.type).toBe('colon');
   });
 
-  it('completes tags, field names, ids and operators', () => {
-    expect(completeQuery('BerespS', 7)).toEqual({ from: 0, candidates: ['BerespStatus'] });
-    expect(completeQuery('ReqURL and vx', 13)).toEqual({ from: 11, candidates: ['vxid'] });
-    expect(completeQuery('ReqHeader:us', 12, { headers: ['Host', 'User-Agent'] })).toEqual({
-      from: 10,
-      candidates: ['User-Agent'],
-    });
-    expect(completeQuery('vxid == ', 8, { ids: [2, 30] })).toEqual({ from: 8, candidates: ['2', '30'] });
-    expect(completeQuery('ReqURL ', 7).candidates).toEqual(expect.arrayContaining(['==', '~', 'eq', 'and']));
-    expect(completeQuery('(ReqURL == 1 ', 13).candidates).toEqual(expect.arrayContaining([')', 'and', 'or']));
+  it('comes with an error', () => {
+    const parsed = parseQuery('RespStatus == 200 x');
+    expect(parsed.ok ? [] : [...parsed.expected].sort()).toEqual(['and', 'eoi', 'nl', 'or']);
   });
 });
