@@ -83,11 +83,11 @@ describe('queries', () => {
 });
 
 describe('what may follow', () => {
-  const after = (text: string): string[] => expectedAfter(text).kinds.sort();
+  const kindsAfter = (text: string): string[] => expectedAfter(text).kinds.sort();
 
   it('is known at every place', () => {
-    expect(after('')).toEqual(['lc', 'lp', 'not', 'string', 'vxid', 'word']);
-    expect(after('ReqURL ')).toEqual([
+    expect(kindsAfter('')).toEqual(['lc', 'lp', 'not', 'string', 'vxid', 'word']);
+    expect(kindsAfter('ReqURL ')).toEqual([
       'and',
       'cmp',
       'colon',
@@ -100,10 +100,10 @@ describe('what may follow', () => {
       'or',
       're',
     ]);
-    expect(after('not (ReqURL == 1 ')).toEqual(['and', 'or', 'rp']);
-    expect(after('not ')).toEqual(['lc', 'lp', 'string', 'vxid', 'word']);
-    expect(after('ReqURL[')).toEqual(['string', 'word']);
-    expect(after('ReqURL ReqURL ')).toEqual([]);
+    expect(kindsAfter('not (ReqURL == 1 ')).toEqual(['and', 'or', 'rp']);
+    expect(kindsAfter('not ')).toEqual(['lc', 'lp', 'string', 'vxid', 'word']);
+    expect(kindsAfter('ReqURL[')).toEqual(['string', 'word']);
+    expect(kindsAfter('ReqURL ReqURL ')).toEqual([]);
     expect(expectedAfter('ReqHeader:').previous?.type).toBe('colon');
   });
 
