@@ -111,9 +111,11 @@ const ALL_VCL_SUBS = new Set((STATE_GROUPS.all ?? []).map((s) => `vcl_${s}`));
 function checkDeclaration(model: ProgramModel, d: Declaration, user: boolean): void {
   switch (d.k) {
     case 'import':
-      return importExtension(model, d);
+      importExtension(model, d);
+      return;
     case 'sub':
-      return checkSub(model, d, user);
+      checkSub(model, d, user);
+      return;
     case 'backend': {
       claim(model, d.name.text, d.name.span, 'backend');
       const decl = checkBackend(declarationScope(model, d.name.span), d);
@@ -183,12 +185,12 @@ function declarationScope(model: ProgramModel, span: Span): Scope {
 }
 
 function importExtension(model: ProgramModel, d: Extract<Declaration, { k: 'import' }>): void {
-  const { reporter } = model;
+  const reporter: Reporter = model.reporter;
   const name = (d.as ?? d.module).text;
   const span = (d.as ?? d.module).span;
   const extension = model.extensions(d.module.text);
   if (extension === undefined) {
-    return reporter.fail('import', `Could not find VMOD ${d.module.text}`, d.module.span);
+    reporter.fail('import', `Could not find VMOD ${d.module.text}`, d.module.span);
   }
   if (d.from !== null) {
     reporter.fail('import', `Could not open VMOD ${d.module.text} from "${d.from}"`, d.span);
@@ -213,8 +215,7 @@ function checkSub(model: ProgramModel, d: Extract<Declaration, { k: 'sub' }>, us
   if (user && name.startsWith('vcl_') && !joinable) {
     reporter.fail('reserved', "The names 'vcl_*' are reserved for subroutines.", d.name.span);
   }
-  if (isReserved(name))
-    reporter.fail('reserved', `Name '${name}' is taken by the language.`, d.name.span);
+  if (isReserved(name)) reporter.fail('reserved', `Name '${name}' is taken by the language.`, d.name.span);
   const other = model.symbols.get(name);
   if (other !== undefined) {
     reporter.fail(

@@ -147,12 +147,17 @@ export interface VclHost {
   storage(name: string): { freeSpace: number; usedSpace: number; happy: boolean } | null;
 }
 
+/** The transaction's log as a program sees it; `timestamp` adds a Timestamp record (epoch seconds). */
+export interface VclLog extends MessageLog {
+  timestamp?(label: string, at: number): void;
+}
+
 /** Passed to every generated function. One object a task, reused across its states. */
 export class VclContext {
   host: VclHost;
   /** The program this task runs. */
   vcl: VclProgram;
-  log: MessageLog;
+  log: VclLog;
   /** `now`: the same for the whole of one state. */
   now = 0;
   req: VclRequest | null = null;
@@ -171,16 +176,9 @@ export class VclContext {
   /** Scratch for extensions, per task. */
   priv: Map<object, unknown> | null = null;
 
-  /** std.timestamp(): the worker sets it to add a Timestamp record of its own bookkeeping. */
-  onTimestamp: ((label: string) => void) | null = null;
-
-  constructor(host: VclHost, vcl: VclProgram, log: MessageLog) {
+  constructor(host: VclHost, vcl: VclProgram, log: VclLog) {
     this.host = host;
     this.vcl = vcl;
     this.log = log;
-  }
-
-  timestamp(label: string): void {
-    if (this.onTimestamp !== null) this.onTimestamp(label);
   }
 }

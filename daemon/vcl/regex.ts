@@ -21,7 +21,9 @@ export interface RegexMatch {
 export class VclRegex {
   readonly pattern: string;
   readonly groupCount: number;
+  /** For tests, and for searches from an index: the same expression without and with the flag g. */
   readonly #js: RegExp | null;
+  readonly #jsFrom: RegExp | null;
   readonly #jsLimit: number;
   readonly #jsGroups: number[];
   readonly #jsCaptures: boolean;
@@ -33,7 +35,8 @@ export class VclRegex {
     this.pattern = pattern;
     this.groupCount = parsed.groups;
     this.#bounded = new BoundedMatcher(parsed);
-    this.#js = js === null ? null : new RegExp(js.source, 'g');
+    this.#js = js === null ? null : new RegExp(js.source);
+    this.#jsFrom = js === null ? null : new RegExp(js.source, 'g');
     this.#jsLimit = js === null ? -1 : safeLength(parsed.root) || -1;
     this.#jsGroups = js?.groups ?? [];
     this.#jsCaptures = !capturesDiffer(parsed.root);
@@ -41,11 +44,7 @@ export class VclRegex {
 
   /** 1 for a match, 0 for none, -1 when the limit was reached. */
   match(s: string): number {
-    if (s.length <= this.#jsLimit) {
-      const re = this.#js as RegExp;
-      re.lastIndex = 0;
-      return re.test(s) ? 1 : 0;
-    }
+    if (s.length <= this.#jsLimit) return (this.#js as RegExp).test(s) ? 1 : 0;
     const found = this.#bounded.exec(s, 0);
     return found === 'limit' ? -1 : found === null ? 0 : 1;
   }
@@ -58,7 +57,7 @@ export class VclRegex {
   /** The first match at or after an index (with `notEmpty` the first that is not empty), null for none, 'limit' when the limit was reached. */
   exec(s: string, from = 0, notEmpty = false): RegexMatch | null | 'limit' {
     if (s.length <= this.#jsLimit && this.#jsCaptures) {
-      const re = this.#js as RegExp;
+      const re = this.#jsFrom as RegExp;
       re.lastIndex = from;
       const m = re.exec(s);
       if (m === null) return null;

@@ -28,7 +28,7 @@ export const controlFunctions: Record<string, ExtensionFunction> = {
   timestamp: {
     signature: 'VOID timestamp(STRING s)',
     call: (ctx, s: string | null) => {
-      if (s !== null) ctx.timestamp(s);
+      if (s !== null) ctx.log.timestamp?.(s, Date.now() / 1000);
     },
   },
   syntax: {

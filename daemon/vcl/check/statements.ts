@@ -3,7 +3,7 @@
 
 import { RETURNS } from '../../../protocol/tables/returns.ts';
 import type { Block, Expr, Statement } from '../ast.ts';
-import { CompileStop, nearest, type Span } from '../errors.ts';
+import { CompileStop, nearest, type Reporter, type Span } from '../errors.ts';
 import { bindArgs, bindCall } from './calls.ts';
 import { asString, check, joined, type Scope, stringJs } from './conversions.ts';
 import { quote, type SubInfo, stateMask } from './program.ts';
@@ -55,7 +55,8 @@ function statement(scope: Scope, s: Statement, indent: string): void {
       emit(sub, indent, '}', null);
       return;
     case 'set':
-      return setStatement(scope, s, indent);
+      setStatement(scope, s, indent);
+      return;
     case 'unset': {
       const v = findVariable(scope, s.target) ?? notFound(scope, s.target);
       noteUse(scope, v, 'unset', s.target.span);
@@ -67,13 +68,17 @@ function statement(scope: Scope, s: Statement, indent: string): void {
       return;
     }
     case 'call':
-      return callStatement(scope, s, indent);
+      callStatement(scope, s, indent);
+      return;
     case 'return':
-      return returnStatement(scope, s, indent);
+      returnStatement(scope, s, indent);
+      return;
     case 'if':
-      return ifStatement(scope, s, indent);
+      ifStatement(scope, s, indent);
+      return;
     case 'new':
-      return newStatement(scope, s, indent);
+      newStatement(scope, s, indent);
+      return;
     case 'action': {
       if (s.call.k !== 'call') return;
       const v = bindCall(scope, s.call, true);
@@ -95,7 +100,8 @@ function setStatement(scope: Scope, s: Extract<Statement, { k: 'set' }>, indent:
   const want = assignable(type, s.op);
   if (want === null) {
     const text = type === 'HEADER' ? 'STRING' : type;
-    return model.reporter.fail('assign', `Operator ${s.op} not possible on ${text}`, s.opSpan);
+    const reporter: Reporter = model.reporter;
+    reporter.fail('assign', `Operator ${s.op} not possible on ${text}`, s.opSpan);
   }
   if (type === 'HEADER') {
     const value = stringJs(scope, check(scope, s.value, 'STRING'));
@@ -104,8 +110,10 @@ function setStatement(scope: Scope, s: Extract<Statement, { k: 'set' }>, indent:
     emitChecked(sub, indent, `${helper}(${messageJs(model, v.row)}, ${quote(name)}, ${value});`, s.span);
     return;
   }
-  if (type === 'BODY')
-    return bodyStatement(scope, s, helperName(s.op === '=' ? 'set' : 'add', v.row), indent);
+  if (type === 'BODY') {
+    bodyStatement(scope, s, helperName(s.op === '=' ? 'set' : 'add', v.row), indent);
+    return;
+  }
   const value = check(scope, s.value, want);
   let js = want === 'STRING' ? stringJs(scope, value) : value.js;
   if (s.op !== '=') {
@@ -161,7 +169,7 @@ function callStatement(scope: Scope, s: Extract<Statement, { k: 'call' }>, inden
 
 function returnStatement(scope: Scope, s: Extract<Statement, { k: 'return' }>, indent: string): void {
   const { model, sub } = scope;
-  const { reporter } = model;
+  const reporter: Reporter = model.reporter;
   if (s.action === null) {
     if (/^vcl_/.test(sub.name) && model.isState(sub.name)) {
       reporter.fail(
@@ -182,7 +190,7 @@ function returnStatement(scope: Scope, s: Extract<Statement, { k: 'return' }>, i
       name,
       RETURNS.map((r) => r.name),
     );
-    return reporter.fail(
+    reporter.fail(
       'return',
       `Expected return action name, not '${name}'`,
       s.action.span,
@@ -202,9 +210,18 @@ function returnStatement(scope: Scope, s: Extract<Statement, { k: 'return' }>, i
     emit(sub, indent, `return ${model.helper(js)}(${['ctx', ...args].join(', ')});`, s.span);
   };
   if (s.args === null && row.args !== 'none' && row.args !== 'status' && row.args !== 'label') {
-    if (row.args === 'optional-status') return takes('returnError', 'VOID error([INT], [STRING])');
-    if (row.args === 'optional-duration') return takes('returnPass', 'VOID pass([DURATION])');
-    if (name === 'fail') return takes('returnFail', 'VOID fail([STRING])');
+    if (row.args === 'optional-status') {
+      takes('returnError', 'VOID error([INT], [STRING])');
+      return;
+    }
+    if (row.args === 'optional-duration') {
+      takes('returnPass', 'VOID pass([DURATION])');
+      return;
+    }
+    if (name === 'fail') {
+      takes('returnFail', 'VOID fail([STRING])');
+      return;
+    }
     emit(sub, indent, `return ${code};`, s.span);
     return;
   }
@@ -214,15 +231,20 @@ function returnStatement(scope: Scope, s: Extract<Statement, { k: 'return' }>, i
       emit(sub, indent, `return ${code};`, s.span);
       return;
     case 'status':
-      return takes('returnSynth', 'VOID synth(INT status, [STRING reason])');
+      takes('returnSynth', 'VOID synth(INT status, [STRING reason])');
+      return;
     case 'optional-status':
-      return takes('returnError', 'VOID error(INT status, [STRING reason])');
+      takes('returnError', 'VOID error(INT status, [STRING reason])');
+      return;
     case 'optional-duration':
-      return takes('returnPass', 'VOID pass(DURATION)');
+      takes('returnPass', 'VOID pass(DURATION)');
+      return;
     case 'optional-message':
-      return takes('returnFail', 'VOID fail(STRING)');
+      takes('returnFail', 'VOID fail(STRING)');
+      return;
     case 'label':
-      return labelReturn(scope, s.args, open, indent, s.span);
+      labelReturn(scope, s.args, open, indent, s.span);
+      return;
   }
 }
 
@@ -236,7 +258,8 @@ function labelReturn(
   const { model, sub } = scope;
   const value = args?.length === 1 ? args[0]?.value : undefined;
   if (value?.k !== 'path' || value.parts.length !== 1) {
-    return model.reporter.fail('return', 'Missing argument: return (vcl(label))', open);
+    const reporter: Reporter = model.reporter;
+    reporter.fail('return', 'Missing argument: return (vcl(label))', open);
   }
   const label = value.parts[0]?.text ?? '';
   if (!model.labels.includes(label)) {
@@ -304,7 +327,7 @@ function newStatement(scope: Scope, s: Extract<Statement, { k: 'new' }>, indent:
   const [module, type] = call.callee.parts;
   const sym = module === undefined ? undefined : model.symbols.get(module.text);
   const object = sym?.kind === 'vmod' && type !== undefined ? sym.extension.objects?.[type.text] : undefined;
-  if (sym?.kind !== 'vmod' || type === undefined || object === undefined) return notFound(scope, call.callee);
+  if (sym?.kind !== 'vmod' || type === undefined || object === undefined) notFound(scope, call.callee);
   sym.used = true;
   const name = s.name.text;
   if (model.symbols.has(name) || model.declared.has(name)) {

@@ -111,7 +111,8 @@ class Builder {
         return;
       }
       case 'repeat':
-        return this.repeat(n);
+        this.repeat(n);
+        return;
     }
   }
 

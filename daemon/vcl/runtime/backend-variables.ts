@@ -27,7 +27,7 @@ function filtersOpen(c: VclContext): boolean {
   return false;
 }
 
-const unsetAsZero = (n: number): number => (n < 0 ? 0 : n);
+const unsetAsZero = (n: number): number => Math.max(0, n);
 
 export const backendVariables = {
   get_bereq: (c: VclContext) => bo(c).bereq,

@@ -70,11 +70,11 @@ export const clientVariables = {
   get_req_esi_level: (c: VclContext) => req(c).esiLevel,
   get_req_ttl: (c: VclContext) => req(c).ttl,
   set_req_ttl: (c: VclContext, v: number) => {
-    req(c).ttl = v < 0 ? 0 : v;
+    req(c).ttl = Math.max(0, v);
   },
   get_req_grace: (c: VclContext) => req(c).grace,
   set_req_grace: (c: VclContext, v: number) => {
-    req(c).grace = v < 0 ? 0 : v;
+    req(c).grace = Math.max(0, v);
   },
   get_req_xid: (c: VclContext) => String(req(c).vxid),
   get_req_esi: (c: VclContext) => req(c).esi,
