@@ -117,7 +117,9 @@ export class Programs {
     }
     this.entries.set(name, program);
     if (tooMany && this.limits.handling() === 1) {
-      return ok(`${this.countPrograms()} VCLs loaded\nRemember to vcl.discard the old/unused VCLs.\n`);
+      return ok(
+        `${this.countPrograms()} VCLs loaded\nRemember to vcl.discard the old/unused VCLs.\n(See max_vcl and max_vcl_handling parameters)\n`,
+      );
     }
     return ok(this.worker.running() ? '' : 'VCL compiled.\n');
   }
@@ -141,12 +143,12 @@ export class Programs {
     if (refused !== null) return refused;
     const entry = this.entries.get(name);
     if (entry === undefined) return unknown(name);
-    if (entry.kind === 'label') return bad(`${name} is a label`);
+    if (entry.kind === 'label') return bad('Labels are always warm');
     if (entry.state === state) return ok();
     if (state === 'cold') {
       if (entry === this.active) return cannot('Cannot set the active VCL cold.');
       const label = this.labelsOf(entry)[0];
-      if (label !== undefined) return cannot('Cannot set labeled VCL cold.');
+      if (label !== undefined) return cannot('A labeled VCL cannot be set cold');
     }
     if (this.worker.running()) {
       const reply = await this.worker.call({ op: 'vcl.state', name, state: state as ProgramState });
@@ -170,9 +172,10 @@ export class Programs {
     for (const e of doomed) {
       if (e.kind === 'label') continue;
       if (e === this.active) return cannot(`Cannot discard active VCL program ${e.name}\n`);
-      const label = this.labelsOf(e).find((l) => !doomed.includes(l));
-      if (label !== undefined) {
-        return cannot(`Cannot discard labeled VCL program.\nLabel ${label.name} still refers to ${e.name}\n`);
+      const labels = this.labelsOf(e).filter((l) => !doomed.includes(l));
+      if (labels.length > 0) {
+        const names = labels.map((l) => `\t${l.name}\n`).join('');
+        return cannot(`Cannot discard labeled VCL program ${e.name}:\n${names}`);
       }
     }
     for (const e of doomed) {
@@ -193,7 +196,7 @@ export class Programs {
     } else if (at.kind !== 'label') return bad(`${name} is not a label`);
     const program = this.entries.get(target);
     if (program === undefined) return unknown(target);
-    if (program.kind === 'label') return cannot('VCL labels cannot point to other labels.');
+    if (program.kind === 'label') return cannot('VCL labels cannot point to labels');
     if (program.state === 'cold') return cannot('Cannot label a cold VCL.');
     if (at?.kind === 'label') at.target = program;
     else this.entries.set(name, { kind: 'label', name, target: program });

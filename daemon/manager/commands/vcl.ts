@@ -60,6 +60,8 @@ export const vclList: Command = async (core, call) => {
   return ok(formatList(list));
 };
 
+const LINE_WIDTH = 80;
+
 /** The columns of vcl.list; a label's arrow and a program's count of labels come last. */
 export function formatList(list: readonly ProgramInfo[]): string {
   const rows = list.map((p) => [
@@ -75,12 +77,16 @@ export function formatList(list: readonly ProgramInfo[]): string {
         : []),
   ]);
   const width = (column: number): number => Math.max(...rows.map((r) => r[column]?.length ?? 0));
+  const columns = Math.max(0, ...rows.map((r) => r.length));
+  let total = 0;
+  for (let i = 0; i < columns; i++) total += width(i);
+  // Generous gaps where a line of a terminal has room for them.
+  const gap = total + 3 * (columns - 1) <= LINE_WIDTH ? 3 : 1;
   return rows
     .map((row) => {
       let line = '';
       row.forEach((cell, i) => {
-        const gap = i === 0 ? 3 : 4;
-        line += i === row.length - 1 ? cell : cell.padEnd(width(i) + gap);
+        line += i === row.length - 1 ? cell : cell.padEnd(width(i) + (i === 0 ? gap : gap + 1));
       });
       return `${line}\n`;
     })

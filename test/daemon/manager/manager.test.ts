@@ -202,6 +202,20 @@ describe('programs', () => {
     });
     expect(await body(f, 'vcl.list')).toBe('active   auto    warm         3    a\n');
     expect(await body(f, 'vcl.show -v a')).toBe('// VCL.SHOW 0 8 <vcl.inline>\nvcl 4.1;\n');
+    const long = 'x'.repeat(50);
+    await f.manager.command(`vcl.inline ${long} "vcl 4.1;"`);
+    await f.manager.command(`vcl.label L ${long}`);
+    expect(await body(f, 'vcl.list')).toContain(`available auto   warm       3  ${long}  <-  (1 label)\n`);
+    expect(await f.manager.command(`vcl.discard ${long}`)).toEqual({
+      status: 300,
+      body: `Cannot discard labeled VCL program ${long}:\n\tL\n`,
+    });
+    expect(await f.manager.command('vcl.label M L')).toMatchObject({ status: 300 });
+    expect(await f.manager.command('vcl.state L cold')).toEqual({
+      status: 106,
+      body: 'Labels are always warm',
+    });
+    await f.manager.command(`vcl.discard L ${long}`);
     await f.manager.command('stop');
     expect(await body(f, 'vcl.list')).toBe('active   auto    warm         -    a\n');
   });
