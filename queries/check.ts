@@ -4,6 +4,7 @@
 import type { Comparison, Expression } from './ast.ts';
 import { parseDecimalOperand, parseIntegerOperand } from './number.ts';
 import { compileRegex } from './regex.ts';
+import type { TextPattern } from './regex-guard.ts';
 import { markTags } from './tag-list.ts';
 import type { QueryError, Token } from './tokens.ts';
 
@@ -14,7 +15,7 @@ export type Test =
   /** `value` is whole, or in thousandths when `decimal`. */
   | { kind: 'number'; op: NumberOp; value: number; decimal: boolean }
   | { kind: 'text'; negate: boolean; value: string; caseless: boolean }
-  | { kind: 'regex'; negate: boolean; regex: RegExp };
+  | { kind: 'regex'; negate: boolean; regex: TextPattern };
 
 export interface LevelLimit {
   level: number;
@@ -121,7 +122,7 @@ function checkTest(c: Comparison, caseless: boolean): Test | QueryError {
   }
   if (op.type === 're') {
     const regex = compileRegex(operand.value, caseless);
-    if (regex instanceof RegExp) return { kind: 'regex', negate: op.text === '!~', regex };
+    if (!('message' in regex)) return { kind: 'regex', negate: op.text === '!~', regex };
     const { from, to } = operand;
     return {
       message: `Regular expression error: ${regex.message}`,

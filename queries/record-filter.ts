@@ -5,6 +5,7 @@
 import { RECORD_HEAD, recordSize, recordTag, recordText } from '../protocol/log-record.ts';
 import type { RecordFilter } from '../protocol/messages.ts';
 import { compileRegex } from './regex.ts';
+import type { TextPattern } from './regex-guard.ts';
 import { markTagList } from './tag-list.ts';
 
 /** Whether the record at `at` is shown. */
@@ -25,7 +26,7 @@ export function compileRecordFilters(
   const first = filters[0];
   if (first === undefined) return { show: null };
   const shown = new Uint8Array(256).fill(first.kind.startsWith('include') ? 0 : 1);
-  const rules: { tags: Uint8Array; regex: RegExp; show: boolean }[] = [];
+  const rules: { tags: Uint8Array; regex: TextPattern; show: boolean }[] = [];
   for (const f of filters) {
     const letter = LETTER[f.kind];
     const show = f.kind.startsWith('include');
@@ -38,7 +39,7 @@ export function compileRecordFilters(
     const problem = markTagList(f.tags, tags);
     if (problem !== null) return { error: `-${letter}: ${problem}` };
     const regex = compileRegex(f.regex, caseless);
-    if (!(regex instanceof RegExp)) {
+    if ('message' in regex) {
       return { error: `-${letter}: Regex error at position ${regex.offset} (${regex.message})` };
     }
     rules.push({ tags, regex, show });

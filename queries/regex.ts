@@ -3,6 +3,8 @@
 // named groups, anchors, POSIX classes, \Q..\E, comments. Possessive and atomic parts lose only their promise
 // not to backtrack. Recursion and conditions are refused.
 
+import { GuardedPattern, type TextPattern } from './regex-guard.ts';
+
 export interface RegexError {
   message: string;
   /** Column in the pattern, from 0. */
@@ -37,18 +39,27 @@ const ESCAPES: Readonly<Record<string, string>> = {
   a: '\\x07',
 };
 
-export function compileRegex(pattern: string, caseless: boolean): RegExp | RegexError {
+/** The expression, under a time limit where it could need one; or what is wrong with it. */
+export function compileRegex(pattern: string, caseless: boolean): TextPattern | RegexError {
   const t = new Translator(pattern);
   const source = t.run();
   if (t.error !== null) return t.error;
   try {
-    return new RegExp(
-      source,
-      `${caseless || t.caseless ? 'i' : ''}${t.dotAll ? 's' : ''}${t.multiline ? 'm' : ''}`,
-    );
+    const flags = `${caseless || t.caseless ? 'i' : ''}${t.dotAll ? 's' : ''}${t.multiline ? 'm' : ''}`;
+    const regex = new RegExp(source, flags);
+    return t.explosive ? new GuardedPattern(regex) : regex;
   } catch {
     return { message: 'pattern not supported', offset: 0 };
   }
+}
+
+/** More unbounded repeats than this in one expression can take cubic time and worse. */
+const MANY_REPEATS = 3;
+
+interface Group {
+  fold: boolean;
+  /** Holds an unbounded repeat or a choice: repeating it again may take exponential time. */
+  branching: boolean;
 }
 
 class Translator {
@@ -60,8 +71,13 @@ class Translator {
   private i = 0;
   private out = '';
   /** Open groups: whether letters fold inside what encloses them. */
-  private readonly groups: boolean[] = [];
+  private readonly groups: Group[] = [];
   private fold = false;
+  /** Unbounded repeats so far, and whether one of them repeats a branching group. */
+  private repeats = 0;
+  private nested = false;
+  /** Whether the last thing written was a branching group. */
+  private afterBranching = false;
   /** Whether something a quantifier can follow was just written. */
   private atom = false;
 
@@ -79,12 +95,18 @@ class Translator {
       else if (c === ')') {
         const outer = this.groups.pop();
         if (outer === undefined) return this.fail('unmatched closing parenthesis', this.i);
-        this.fold = outer;
+        this.fold = outer.fold;
         this.emit(')', true);
+        this.afterBranching = outer.branching;
+        const around = this.groups.at(-1);
+        if (around !== undefined && outer.branching) around.branching = true;
       } else if (c === '*' || c === '+' || c === '?') this.quantifier(c);
       else if (c === '{') this.braces();
-      else if (c === '|' || c === '^') this.emit(c, false);
-      else this.emit(this.literal(c), true);
+      else if (c === '|' || c === '^') {
+        const around = this.groups.at(-1);
+        if (c === '|' && around !== undefined) around.branching = true;
+        this.emit(c, false);
+      } else this.emit(this.literal(c), true);
     }
     if (this.error === null && this.groups.length > 0) this.fail('missing closing parenthesis', p.length);
     return this.out;
@@ -98,6 +120,7 @@ class Translator {
   private emit(text: string, atom: boolean, width = 1): void {
     this.out += text;
     this.atom = atom;
+    this.afterBranching = false;
     this.i += width;
   }
 
@@ -136,8 +159,21 @@ class Translator {
       this.fail('quantifier does not follow a repeatable item', this.i);
       return;
     }
+    if (c !== '?') this.unbounded();
     this.emit(c, false);
     this.greed();
+  }
+
+  private unbounded(): void {
+    this.repeats++;
+    if (this.afterBranching) this.nested = true;
+    const around = this.groups.at(-1);
+    if (around !== undefined) around.branching = true;
+  }
+
+  /** Whether some text could take the engine far longer than it is long. */
+  get explosive(): boolean {
+    return this.nested || this.repeats > MANY_REPEATS;
   }
 
   /** A lazy mark stays; a possessive one has no counterpart. */
@@ -161,6 +197,7 @@ class Translator {
       this.fail('numbers out of order in {} quantifier', this.i + text.length - 1);
     else if (!this.atom) this.fail('quantifier does not follow a repeatable item', this.i + text.length - 1);
     else {
+      if (comma !== '' || Number(low) > 1) this.unbounded();
       this.emit(`{${low}${comma}${high}}`, false, text.length);
       this.greed();
     }
@@ -210,7 +247,7 @@ class Translator {
   }
 
   private open(text: string, width: number): void {
-    this.groups.push(this.fold);
+    this.groups.push({ fold: this.fold, branching: false });
     this.emit(text, false, width);
   }
 
@@ -227,7 +264,7 @@ class Translator {
     const off = m[2] ?? '';
     const scoped = m[3] === ':';
     const start = this.i === 0 && !scoped;
-    if (scoped) this.groups.push(this.fold);
+    if (scoped) this.groups.push({ fold: this.fold, branching: false });
     if (start && on.includes('i')) this.caseless = true;
     else if (on.includes('i')) this.fold = true;
     if (off.includes('i')) this.fold = false;
