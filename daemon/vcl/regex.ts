@@ -4,10 +4,10 @@
 // linear time, or an error after a step limit).
 
 import { safeLength } from './regex/analyse.ts';
-import { RegexError } from './regex/ast.ts';
-import { BoundedMatcher } from './regex/bounded.ts';
+import { type ParsedRegex, RegexError } from './regex/ast.ts';
+import { BoundedMatcher, checkSize } from './regex/bounded.ts';
 import { parseRegex } from './regex/parse.ts';
-import { capturesDiffer, translate } from './regex/translate.ts';
+import { capturesDiffer, type Translation, translate } from './regex/translate.ts';
 
 export { RegexError };
 
@@ -18,34 +18,72 @@ export interface RegexMatch {
   groups: (string | undefined)[];
 }
 
+/** A translation that JavaScript takes: it has limits of its own on size. */
+function usable(t: Translation | null): Translation | null {
+  if (t === null) return null;
+  try {
+    new RegExp(t.source);
+    return t;
+  } catch {
+    return null;
+  }
+}
+
+/** What a first use finds out about an expression. */
+interface Prepared {
+  groupCount: number;
+  /** For tests, and for searches from an index: the same expression without and with the flag g. */
+  js: RegExp | null;
+  jsFrom: RegExp | null;
+  jsGroups: readonly number[];
+  jsCaptures: boolean;
+  parsed: ParsedRegex;
+}
+
 export class VclRegex {
   readonly pattern: string;
-  readonly groupCount: number;
-  /** For tests, and for searches from an index: the same expression without and with the flag g. */
-  readonly #js: RegExp | null;
-  readonly #jsFrom: RegExp | null;
-  readonly #jsLimit: number;
-  readonly #jsGroups: number[];
-  readonly #jsCaptures: boolean;
-  readonly #bounded: BoundedMatcher;
+  /** Longest subject for JavaScript's engine; -1 before the first use and for never. */
+  #jsLimit = -1;
+  #js: RegExp | null = null;
+  #prepared: Prepared | null = null;
+  #bounded: BoundedMatcher | null = null;
 
+  /** Takes any text: an expression that was not checked by compileRegex throws when it is first used. */
   constructor(pattern: string) {
-    const parsed = parseRegex(pattern);
-    const js = translate(parsed);
     this.pattern = pattern;
-    this.groupCount = parsed.groups;
-    this.#bounded = new BoundedMatcher(parsed);
+  }
+
+  /** Parses and judges the expression, once. Throws RegexError. */
+  prepare(): Prepared {
+    if (this.#prepared !== null) return this.#prepared;
+    const parsed = parseRegex(this.pattern);
+    const js = usable(translate(parsed));
     this.#js = js === null ? null : new RegExp(js.source);
-    this.#jsFrom = js === null ? null : new RegExp(js.source, 'g');
     this.#jsLimit = js === null ? -1 : safeLength(parsed.root) || -1;
-    this.#jsGroups = js?.groups ?? [];
-    this.#jsCaptures = !capturesDiffer(parsed.root);
+    this.#prepared = {
+      groupCount: parsed.groups,
+      js: this.#js,
+      jsFrom: js === null ? null : new RegExp(js.source, 'g'),
+      jsGroups: js?.groups ?? [],
+      jsCaptures: !capturesDiffer(parsed.root),
+      parsed,
+    };
+    return this.#prepared;
+  }
+
+  #matcher(): BoundedMatcher {
+    this.#bounded ??= new BoundedMatcher(this.prepare().parsed);
+    return this.#bounded;
   }
 
   /** 1 for a match, 0 for none, -1 when the limit was reached. */
   match(s: string): number {
     if (s.length <= this.#jsLimit) return (this.#js as RegExp).test(s) ? 1 : 0;
-    const found = this.#bounded.exec(s, 0);
+    if (this.#prepared === null) {
+      this.prepare();
+      return this.match(s);
+    }
+    const found = this.#matcher().exec(s, 0);
     return found === 'limit' ? -1 : found === null ? 0 : 1;
   }
 
@@ -56,23 +94,24 @@ export class VclRegex {
 
   /** The first match at or after an index (with `notEmpty` the first that is not empty), null for none, 'limit' when the limit was reached. */
   exec(s: string, from = 0, notEmpty = false): RegexMatch | null | 'limit' {
-    if (s.length <= this.#jsLimit && this.#jsCaptures) {
-      const re = this.#jsFrom as RegExp;
+    const p = this.prepare();
+    if (s.length <= this.#jsLimit && p.jsCaptures) {
+      const re = p.jsFrom as RegExp;
       re.lastIndex = from;
       const m = re.exec(s);
       if (m === null) return null;
       if (notEmpty && m[0] === '') return this.#boundedExec(s, from, true);
-      const groups = this.#jsGroups.map((g) => m[g]);
+      const groups = p.jsGroups.map((g) => m[g]);
       return { start: m.index, end: m.index + (m[0] as string).length, groups };
     }
     return this.#boundedExec(s, from, notEmpty);
   }
 
   #boundedExec(s: string, from: number, notEmpty: boolean): RegexMatch | null | 'limit' {
-    const caps = this.#bounded.exec(s, from, notEmpty);
+    const caps = this.#matcher().exec(s, from, notEmpty);
     if (caps === null || caps === 'limit') return caps;
     const groups: (string | undefined)[] = [];
-    for (let g = 0; g <= this.groupCount; g++) {
+    for (let g = 0; g <= this.prepare().groupCount; g++) {
       const a = caps[g * 2] as number;
       const b = caps[g * 2 + 1] as number;
       groups.push(a < 0 || b < 0 ? undefined : s.slice(a, b));
@@ -81,7 +120,16 @@ export class VclRegex {
   }
 }
 
-/** Compiles an expression; `flags` may hold "i" for ban expressions and tools. Throws RegexError. */
+/** Checks an expression and makes it ready; `flags` may hold "i" for ban expressions and tools. Throws
+ * RegexError. */
 export function compileRegex(pattern: string, flags = ''): VclRegex {
-  return new VclRegex(flags.includes('i') ? `(?i)${pattern}` : pattern);
+  const re = new VclRegex(flags.includes('i') ? `(?i)${pattern}` : pattern);
+  re.prepare();
+  return re;
+}
+
+/** Throws RegexError when an expression cannot be used. Cheaper than making it. */
+export function checkRegex(pattern: string): void {
+  const parsed = parseRegex(pattern);
+  checkSize(parsed.root);
 }

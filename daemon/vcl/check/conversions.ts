@@ -3,7 +3,7 @@
 
 import type { Expr } from '../ast.ts';
 import type { Span } from '../errors.ts';
-import { compileRegex, RegexError } from '../regex.ts';
+import { checkRegex, RegexError } from '../regex.ts';
 import { type ProgramModel, quote, type SubInfo } from './program.ts';
 import { isString, NULLABLE_STRING, TO_STRING, type Type, type Typed } from './types.ts';
 
@@ -100,7 +100,7 @@ export function stringJs(scope: Scope, v: Typed): string {
 
 export function regexLiteral(scope: Scope, pattern: string, span: Span): Typed {
   try {
-    compileRegex(pattern);
+    checkRegex(pattern);
   } catch (err) {
     if (!(err instanceof RegexError)) throw err;
     return scope.model.reporter.fail(

@@ -39,6 +39,27 @@ interface Program {
   code: Instruction[];
 }
 
+/** Instructions a node needs. Throws RegexError when they are too many. */
+export function checkSize(n: Node): number {
+  let size = 2;
+  switch (n.t) {
+    case 'cat':
+    case 'alt':
+      for (const i of n.items) size += checkSize(i);
+      break;
+    case 'repeat':
+      size += (checkSize(n.item) + 1) * Math.max(1, n.max === Number.POSITIVE_INFINITY ? n.min + 1 : n.max);
+      break;
+    case 'group':
+    case 'atomic':
+    case 'look':
+      size += checkSize(n.item);
+      break;
+  }
+  if (size > MAX_PROGRAM) throw new RegexError('regular expression is too large', 0);
+  return size;
+}
+
 class Builder {
   readonly code: Instruction[] = [];
   readonly slots: { next: number };
@@ -48,7 +69,6 @@ class Builder {
   }
 
   emit(op: number, x = 0, y = 0): Instruction {
-    if (this.code.length > MAX_PROGRAM) throw new RegexError('regular expression is too large', 0);
     const i: Instruction = { op, x, y, set: null, sub: null, behind: -1, text: '' };
     this.code.push(i);
     return i;
@@ -172,6 +192,7 @@ export class BoundedMatcher {
   readonly #size: number;
 
   constructor(parsed: ParsedRegex) {
+    checkSize(parsed.root);
     const slots = { next: (parsed.groups + 1) * 2 };
     this.#program = subProgram(parsed.root, slots);
     this.#memo = !parsed.backrefs;

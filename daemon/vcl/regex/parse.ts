@@ -65,6 +65,11 @@ const CLASS_ESCAPES: Readonly<Record<string, (c: number) => boolean>> = {
 
 const SIMPLE_ESCAPES: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9, f: 12, e: 27, a: 7 };
 
+/** The sets of one character, shared by all expressions. */
+const SINGLE: readonly ByteSet[] = Array.from({ length: 256 }, (_, c) => setOf((b) => b === c));
+const fold = (c: number): number => (isUpper(c) ? c + 32 : c);
+const CASELESS: readonly ByteSet[] = Array.from({ length: 256 }, (_, c) => setOf((b) => fold(b) === fold(c)));
+
 class RegexParser {
   readonly #p: string;
   #i = 0;
@@ -149,7 +154,9 @@ class RegexParser {
         continue;
       }
       if (this.#eat('\\E')) continue;
-      const inline = /^\(\?(\^?[imsxnJU]*(?:-[imsxnJU]*)?)\)/.exec(this.#p.slice(this.#i, this.#i + 20));
+      const inline = this.#p.startsWith('(?', this.#i)
+        ? /^\(\?(\^?[imsxnJU]*(?:-[imsxnJU]*)?)\)/.exec(this.#p.slice(this.#i, this.#i + 20))
+        : null;
       if (inline !== null) {
         flags = this.#flags(flags, inline[1] as string);
         this.#i += inline[0].length;
@@ -210,9 +217,8 @@ class RegexParser {
   }
 
   #char(code: number, flags: Flags): Node {
-    const set = new Uint8Array(256);
-    this.#addChar(set, code, flags.i);
-    return { t: 'set', set };
+    if (code > 255) this.#fail('character value is larger than 255');
+    return { t: 'set', set: (flags.i ? CASELESS : SINGLE)[code] as ByteSet };
   }
 
   #addChar(set: ByteSet, code: number, caseless: boolean): void {
@@ -411,7 +417,8 @@ class RegexParser {
       const c = this.#p.charAt(this.#i);
       if (c === ']' && !first) break;
       first = false;
-      const posix = /^\[([:.=])(\^?)([a-z]*)\1\]/.exec(this.#p.slice(this.#i, this.#i + 20));
+      const posix =
+        c === '[' ? /^\[([:.=])(\^?)([a-z]*)\1\]/.exec(this.#p.slice(this.#i, this.#i + 20)) : null;
       if (posix !== null) {
         const test = POSIX[posix[3] as string];
         if (posix[1] !== ':') this.#fail('POSIX collating elements are not supported', from);

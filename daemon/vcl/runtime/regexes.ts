@@ -2,12 +2,13 @@
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext } from '../context.ts';
-import { compileRegex, type RegexMatch, type VclRegex } from '../regex.ts';
+import { type RegexMatch, VclRegex } from '../regex.ts';
 
 const LIMIT = 'Regexp matching failed: match limit exceeded';
 
+/** The compiler has checked it; it is made ready when it is first used. */
 export function regex(pattern: string): VclRegex {
-  return compileRegex(pattern);
+  return new VclRegex(pattern);
 }
 
 export function matches(ctx: VclContext, s: string | null, re: VclRegex): boolean {

@@ -30,7 +30,9 @@ describe('diagnostics', () => {
 
   it('draws the caret under the span, tabs kept', () => {
     const text = formatDiagnostics(errors(`${HEAD}sub vcl_recv {\n\tset req.ttl = 10;\n}\n`));
-    expect(text).toContain("('/etc/vcl/main.vcl' Line 5 Pos 16) -- (Pos 17)\n\tset req.ttl = 10;\n\t--------------##-\n");
+    expect(text).toContain(
+      "('/etc/vcl/main.vcl' Line 5 Pos 16) -- (Pos 17)\n\tset req.ttl = 10;\n\t--------------##-\n",
+    );
     expect(text).toContain('Hint: A duration needs a unit');
   });
 
@@ -45,7 +47,16 @@ sub vcl_recv {
 sub vcl_deliver { return (hash) }
 sub vcl_hit { set resp.status = "a"; }
 `;
-    expect(codes(text)).toEqual(['syntax', 'acl', 'type', 'undefined', 'type', 'direction', 'undefined', 'type']);
+    expect(codes(text)).toEqual([
+      'syntax',
+      'acl',
+      'type',
+      'undefined',
+      'type',
+      'direction',
+      'undefined',
+      'type',
+    ]);
   });
 
   it('tells how an included file came in', () => {
@@ -55,16 +66,26 @@ sub vcl_hit { set resp.status = "a"; }
     };
     const [e] = errors(`${HEAD}include "a.vcl";\n`, files);
     expect(e).toMatchObject({ file: '/etc/vcl/sub/b.vcl', line: 2, column: 7, code: 'direction' });
-    expect(e?.includedFrom.map((i) => `${i.file}:${i.line}`)).toEqual(['/etc/vcl/a.vcl:1', '/etc/vcl/main.vcl:4']);
+    expect(e?.includedFrom.map((i) => `${i.file}:${i.line}`)).toEqual([
+      '/etc/vcl/a.vcl:1',
+      '/etc/vcl/main.vcl:4',
+    ]);
   });
 
   it('refuses include loops and files that are not there', () => {
-    expect(codes(`${HEAD}include "a.vcl";`, { '/etc/vcl/a.vcl': 'include "a.vcl";' })).toEqual(['include-loop']);
-    expect(errors(`${HEAD}include "b.vcl";`)[0]?.message).toBe("Cannot read file 'b.vcl' (No such file or directory)");
+    expect(codes(`${HEAD}include "a.vcl";`, { '/etc/vcl/a.vcl': 'include "a.vcl";' })).toEqual([
+      'include-loop',
+    ]);
+    expect(errors(`${HEAD}include "b.vcl";`)[0]?.message).toBe(
+      "Cannot read file 'b.vcl' (No such file or directory)",
+    );
   });
 
   it('takes all files of a glob in name order', () => {
-    const files = { '/etc/vcl/x/b.vcl': 'sub vcl_recv { nope(); }', '/etc/vcl/x/a.vcl': 'sub vcl_recv { nada(); }' };
+    const files = {
+      '/etc/vcl/x/b.vcl': 'sub vcl_recv { nope(); }',
+      '/etc/vcl/x/a.vcl': 'sub vcl_recv { nada(); }',
+    };
     expect(errors(`${HEAD}include +glob "./x/*.vcl";`, files).map((e) => e.file)).toEqual([
       '/etc/vcl/x/a.vcl',
       '/etc/vcl/x/b.vcl',
@@ -72,13 +93,20 @@ sub vcl_hit { set resp.status = "a"; }
   });
 
   it('shows the calls that lead from a state to what is illegal there', () => {
-    const [e] = errors(`${HEAD}sub inner { set beresp.ttl = 1s; }\nsub outer { call inner; }\nsub vcl_recv { call outer; }`);
+    const [e] = errors(
+      `${HEAD}sub inner { set beresp.ttl = 1s; }\nsub outer { call inner; }\nsub vcl_recv { call outer; }`,
+    );
     expect(e?.message).toBe("'beresp.ttl': Cannot be set from subroutine 'vcl_recv'.");
-    expect(e?.related.map((r) => r.message)).toEqual(["...called from 'outer':", "...called from 'vcl_recv':"]);
+    expect(e?.related.map((r) => r.message)).toEqual([
+      "...called from 'outer':",
+      "...called from 'vcl_recv':",
+    ]);
   });
 
   it('stops recursion, also through several subs', () => {
-    expect(codes(`${HEAD}sub a { call b; }\nsub b { call a; }\nsub vcl_recv { call a; }`)).toContain('recursion');
+    expect(codes(`${HEAD}sub a { call b; }\nsub b { call a; }\nsub vcl_recv { call a; }`)).toContain(
+      'recursion',
+    );
   });
 
   it('makes unused declarations errors unless told otherwise', () => {
@@ -116,7 +144,11 @@ sub vcl_recv { set req.backend_hint = a; if (req.http.X-Env == "b") { return (vc
     const { program } = compile({ name: 'm', text }, { labels: ['blue'] });
     expect(program?.backends).toEqual([
       {
-        name: 'a', host: '127.0.0.1', port: '8080', firstByteTimeout: 1.5, maxConnections: 7,
+        name: 'a',
+        host: '127.0.0.1',
+        port: '8080',
+        firstByteTimeout: 1.5,
+        maxConnections: 7,
         probe: { name: 'default', url: '/ok', interval: 60 },
       },
       { name: 'default', path: '/run/x.sock', probe: { request: ['GET / HTTP/1.1', 'Host: x'], window: 3 } },
@@ -137,7 +169,11 @@ sub vcl_recv { set req.backend_hint = a; if (req.http.X-Env == "b") { return (vc
     const old = 'sub vcl_recv { set req.esi = false; }';
     expect(codes(`vcl 4.0; backend d none; ${old}`)).toEqual([]);
     expect(codes(`vcl 4.1; backend d none; ${old}`)).toEqual(['version']);
-    expect(codes('vcl 4.1; backend d none; include "o.vcl";', { '/etc/vcl/o.vcl': `vcl 4.0; ${old}` })).toEqual([]);
-    expect(codes('vcl 4.0; backend d none; include "o.vcl";', { '/etc/vcl/o.vcl': 'vcl 4.1;' })).toEqual(['version']);
+    expect(
+      codes('vcl 4.1; backend d none; include "o.vcl";', { '/etc/vcl/o.vcl': `vcl 4.0; ${old}` }),
+    ).toEqual([]);
+    expect(codes('vcl 4.0; backend d none; include "o.vcl";', { '/etc/vcl/o.vcl': 'vcl 4.1;' })).toEqual([
+      'version',
+    ]);
   });
 });

@@ -1,7 +1,6 @@
 // A task for tests of config programs: plain objects behind the interfaces of context.ts, and a log that keeps
 // what is written as "Tag text" lines.
-import { RETURNS } from '../../../protocol/tables/returns.ts';
-import { Tag, TAGS } from '../../../protocol/tables/tags.ts';
+
 import { type ConstantRecord, HttpMessage } from '../../../daemon/http1/message.ts';
 import { type CompileOptions, compile } from '../../../daemon/vcl/compile.ts';
 import {
@@ -17,6 +16,8 @@ import { formatDiagnostics } from '../../../daemon/vcl/errors.ts';
 import { loadProgram } from '../../../daemon/vcl/loader.ts';
 import { State, type StateName, type VclProgram } from '../../../daemon/vcl/program.ts';
 import { runState } from '../../../daemon/vcl/runtime/run-state.ts';
+import { RETURNS } from '../../../protocol/tables/returns.ts';
+import { TAGS, Tag } from '../../../protocol/tables/tags.ts';
 
 export const NOW = 1_700_000_000;
 
@@ -42,10 +43,21 @@ export function fakeDirector(vclName: string): Director {
 }
 
 export const session: VclSession = {
-  remoteIp: '192.0.2.1', remotePort: 1001, localIp: '192.0.2.2', localPort: 8080,
-  clientIp: '192.0.2.1', clientPort: 1001, serverIp: '192.0.2.2', serverPort: 8080,
-  endpointName: 'a0', endpointSocket: '192.0.2.2:8080', vxid: 1,
-  timeoutIdle: 5, timeoutLinger: 0.05, idleSendTimeout: 60, sendTimeout: 600,
+  remoteIp: '192.0.2.1',
+  remotePort: 1001,
+  localIp: '192.0.2.2',
+  localPort: 8080,
+  clientIp: '192.0.2.1',
+  clientPort: 1001,
+  serverIp: '192.0.2.2',
+  serverPort: 8080,
+  endpointName: 'a0',
+  endpointSocket: '192.0.2.2:8080',
+  vxid: 1,
+  timeoutIdle: 5,
+  timeoutLinger: 0.05,
+  idleSendTimeout: 60,
+  sendTimeout: 600,
 };
 
 export const host: VclHost = {
@@ -96,15 +108,50 @@ export function task(text: string, headers: Record<string, string> = {}): Task {
   const objHttp = message(Tag.ObjMethod, log);
   objHttp.status = 200;
   const obj: VclObject = {
-    http: objHttp, hits: 3, age: 5, ttl: 100, grace: 10, keep: 0, uncacheable: false, storageName: 's0', canEsi: false,
+    http: objHttp,
+    hits: 3,
+    age: 5,
+    ttl: 100,
+    grace: 10,
+    keep: 0,
+    uncacheable: false,
+    storageName: 's0',
+    canEsi: false,
   };
   const req: VclRequest = {
-    http, resp: message(Tag.RespMethod, log), session, vxid: 1001, restarts: 0, esiLevel: 0, tStart: NOW,
-    get top() { return req; },
-    obj, isHitMiss: false, isHitPass: false, canGzip: true, esi: true, hashAlwaysMiss: false, hashIgnoreBusy: false,
-    hashIgnoreVary: false, ttl: -1, grace: -1, backendHint: null, clientIdentity: null, storage: null, hashKey: '',
-    hashData(t) { this.hashKey += `${t}#`; },
-    respDoEsi: true, respFilters: null, respIsStreaming: false, synthBody: null, wantCachedBody: 0, bodyIsCached: false,
+    http,
+    resp: message(Tag.RespMethod, log),
+    session,
+    vxid: 1001,
+    restarts: 0,
+    esiLevel: 0,
+    tStart: NOW,
+    get top() {
+      return req;
+    },
+    obj,
+    isHitMiss: false,
+    isHitPass: false,
+    canGzip: true,
+    esi: true,
+    hashAlwaysMiss: false,
+    hashIgnoreBusy: false,
+    hashIgnoreVary: false,
+    ttl: -1,
+    grace: -1,
+    backendHint: null,
+    clientIdentity: null,
+    storage: null,
+    hashKey: '',
+    hashData(t) {
+      this.hashKey += `${t}#`;
+    },
+    respDoEsi: true,
+    respFilters: null,
+    respIsStreaming: false,
+    synthBody: null,
+    wantCachedBody: 0,
+    bodyIsCached: false,
     rollback: () => undefined,
   };
   const bereq = message(Tag.BereqMethod, log);
@@ -114,10 +161,37 @@ export function task(text: string, headers: Record<string, string> = {}): Task {
   beresp.status = 200;
   beresp.reason = 'OK';
   const bo: VclBusyobj = {
-    bereq, beresp, vxid: 1002, retries: 0, isBgFetch: false, was304: false, uncacheable: false, isHitMiss: false,
-    isHitPass: false, backend: null, respBackend: null, connectTimeout: -1, firstByteTimeout: -1, betweenBytesTimeout: -1,
-    ttl: 100, grace: 10, keep: 0, age: 0, doEsi: false, doGzip: false, doGunzip: false, doStream: true, storage: 's0',
-    filters: null, hasBody: true, unsetBody() { this.hasBody = false; }, synthBody: null, session, rollback: () => undefined,
+    bereq,
+    beresp,
+    vxid: 1002,
+    retries: 0,
+    isBgFetch: false,
+    was304: false,
+    uncacheable: false,
+    isHitMiss: false,
+    isHitPass: false,
+    backend: null,
+    respBackend: null,
+    connectTimeout: -1,
+    firstByteTimeout: -1,
+    betweenBytesTimeout: -1,
+    ttl: 100,
+    grace: 10,
+    keep: 0,
+    age: 0,
+    doEsi: false,
+    doGzip: false,
+    doGunzip: false,
+    doStream: true,
+    storage: 's0',
+    filters: null,
+    hasBody: true,
+    unsetBody() {
+      this.hasBody = false;
+    },
+    synthBody: null,
+    session,
+    rollback: () => undefined,
   };
   const run = (state: StateName): string => {
     const backend = state.startsWith('backend_') || state === 'pipe';

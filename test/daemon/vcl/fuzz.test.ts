@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { builtinText } from '../../../daemon/vcl/builtin.ts';
 import { compile } from '../../../daemon/vcl/compile.ts';
 import { formatDiagnostics } from '../../../daemon/vcl/errors.ts';
-import { parseRegex } from '../../../daemon/vcl/regex/parse.ts';
-import { RegexError } from '../../../daemon/vcl/regex.ts';
 import { loadProgram } from '../../../daemon/vcl/loader.ts';
 import { STATES } from '../../../daemon/vcl/program.ts';
+import { parseRegex } from '../../../daemon/vcl/regex/parse.ts';
+import { RegexError } from '../../../daemon/vcl/regex.ts';
 import { fakeDirector, task } from './fake-task.ts';
 
 const SEED = `vcl 4.1; import std; backend d { .host = "127.0.0.1"; .probe = { .url = "/"; } }
@@ -17,7 +17,37 @@ sub vcl_deliver { set resp.http.x = obj.hits + {"a"} + resp.status; std.log("x" 
 `;
 const WORDS = [
   ...SEED.split(/(\W)/).filter((w) => w.trim() !== ''),
-  ...['sub', 'vcl_recv', 'req.http.x', '{', '}', '(', ')', ';', '"', '{"', '"}', '/*', '*/', '+', '-', '~', '!', '0', '1y', 'C{', ':', '.', 'include', 'new', 'return', 'set', 'é', '\u0000', '99999999999999999'],
+  ...[
+    'sub',
+    'vcl_recv',
+    'req.http.x',
+    '{',
+    '}',
+    '(',
+    ')',
+    ';',
+    '"',
+    '{"',
+    '"}',
+    '/*',
+    '*/',
+    '+',
+    '-',
+    '~',
+    '!',
+    '0',
+    '1y',
+    'C{',
+    ':',
+    '.',
+    'include',
+    'new',
+    'return',
+    'set',
+    'é',
+    '\u0000',
+    '99999999999999999',
+  ],
 ];
 const options = { resolveHost: () => [], readFile: () => SEED };
 
@@ -34,11 +64,20 @@ function attempt(text: string): void {
 
 describe('the compiler', () => {
   it('answers any bytes with a program or with diagnostics', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (s) => { attempt(s); attempt(`vcl 4.1; backend d none; ${s}`); }), { numRuns: 60 });
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (s) => {
+        attempt(s);
+        attempt(`vcl 4.1; backend d none; ${s}`);
+      }),
+      { numRuns: 60 },
+    );
   });
 
   it('answers programs cut up and put together anew', () => {
-    const edits = fc.array(fc.tuple(fc.nat(WORDS.length), fc.nat(4), fc.constantFrom(...WORDS)), { minLength: 1, maxLength: 6 });
+    const edits = fc.array(fc.tuple(fc.nat(WORDS.length), fc.nat(4), fc.constantFrom(...WORDS)), {
+      minLength: 1,
+      maxLength: 6,
+    });
     fc.assert(
       fc.property(edits, (list) => {
         const words = SEED.split(/(\W)/);
@@ -55,11 +94,40 @@ describe('the compiler', () => {
     attempt(`vcl 4.1; backend d none; sub vcl_recv { set req.http.x = ${'"a" + '.repeat(5000)}"b"; }`);
     attempt(`vcl 4.1; backend d none; sub vcl_recv { if (req.url ~ "${'('.repeat(5000)}") {} }`);
     attempt(`vcl 4.1; backend d { .probe = ${'{ .probe = '.repeat(5000)}`);
-    attempt(`vcl 4.1; backend d none; sub vcl_recv { if (req.url) {} ${'else if (req.url) {} '.repeat(3000)} }`);
+    attempt(
+      `vcl 4.1; backend d none; sub vcl_recv { if (req.url) {} ${'else if (req.url) {} '.repeat(3000)} }`,
+    );
   });
 
   it('refuses any expression with a RegexError or compiles it', () => {
-    const unit = fc.constantFrom('(', ')', '[', ']', '\\', '?', '*', '+', '{', '}', '1', ',', '|', 'a', '^', '$', '<', '=', '!', ':', 'Q', 'E', 'P', '-', '.', 'x');
+    const unit = fc.constantFrom(
+      '(',
+      ')',
+      '[',
+      ']',
+      '\\',
+      '?',
+      '*',
+      '+',
+      '{',
+      '}',
+      '1',
+      ',',
+      '|',
+      'a',
+      '^',
+      '$',
+      '<',
+      '=',
+      '!',
+      ':',
+      'Q',
+      'E',
+      'P',
+      '-',
+      '.',
+      'x',
+    );
     fc.assert(
       fc.property(fc.string({ unit, maxLength: 20 }), (p) => {
         try {
@@ -76,19 +144,28 @@ describe('the compiler', () => {
 describe('compiled programs', () => {
   it('end every state with a return code, whatever the headers hold', () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('a', '1', '"', '\\', '\n', '\u0000', ' ', '-', '.'), maxLength: 12 }), (v) => {
-        for (const state of STATES) {
-          const t = task(SEED, { n: v, cookie: v });
-          t.req.http.url = v;
-          expect(t.run(state)).not.toBe('?');
-          expect(t.log.of('VCL_Error').filter((l) => l.startsWith('Internal'))).toEqual([]);
-        }
-      }),
+      fc.property(
+        fc.string({
+          unit: fc.constantFrom('a', '1', '"', '\\', '\n', '\u0000', ' ', '-', '.'),
+          maxLength: 12,
+        }),
+        (v) => {
+          for (const state of STATES) {
+            const t = task(SEED, { n: v, cookie: v });
+            t.req.http.url = v;
+            expect(t.run(state)).not.toBe('?');
+            expect(t.log.of('VCL_Error').filter((l) => l.startsWith('Internal'))).toEqual([]);
+          }
+        },
+      ),
       { numRuns: 5 },
     );
   });
 
   it('hold the builtin program alone', () => {
-    expect(compile({ name: 'b', text: `vcl 4.1; backend d none;\n${builtinText().replace('vcl 4.0;', '')}` }).errors).toBeUndefined();
+    expect(
+      compile({ name: 'b', text: `vcl 4.1; backend d none;\n${builtinText().replace('vcl 4.0;', '')}` })
+        .errors,
+    ).toBeUndefined();
   });
 });

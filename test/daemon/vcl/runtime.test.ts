@@ -48,7 +48,10 @@ describe('values as 7.1.1 gives them', () => {
     ['std.time("784111777", now)', 'Sun, 06 Nov 1994 08:49:37 GMT'],
     ['std.bytes("10K", 1B)', '10240'],
     ['std.round(-2.5)', '-3.000'],
-    ['std.strftime(std.time("784111777", now), "%Y-%m-%d %H:%M:%S %a %b %j")', '1994-11-06 08:49:37 Sun Nov 310'],
+    [
+      'std.strftime(std.time("784111777", now), "%Y-%m-%d %H:%M:%S %a %b %j")',
+      '1994-11-06 08:49:37 Sun Nov 310',
+    ],
     ['std.fnmatch("/a/*", "/a/b")', 'true'],
     ['std.fnmatch("/a/*", "/a/b/c")', 'false'],
     ['std.port(client.ip) + 0', '1001'],
@@ -103,7 +106,11 @@ describe('failures', () => {
 
   it('turns a bug behind a helper into a failure of the task, not of the worker', () => {
     const t = task('sub vcl_deliver { set resp.http.x = req.url; }');
-    Object.defineProperty(t.req, 'http', { get: () => { throw new TypeError('broken'); } });
+    Object.defineProperty(t.req, 'http', {
+      get: () => {
+        throw new TypeError('broken');
+      },
+    });
     expect(t.run('deliver')).toBe('fail');
     expect(t.log.of('VCL_Error')[0]).toBe("Internal error: broken at 'test.vcl' Line 2 Pos 19");
   });
@@ -124,12 +131,36 @@ describe('states', () => {
       change(t);
       return `${t.run('recv')} ${t.ctx.synthStatus}`;
     };
-    expect(recv((t) => { t.req.http.method = 'POST'; })).toBe('pass 0');
-    expect(recv((t) => { t.req.http.method = 'FOO'; })).toBe('pipe 0');
-    expect(recv((t) => { t.req.http.method = 'PRI'; })).toBe('synth 405');
-    expect(recv((t) => { t.req.http.push('cookie', 'Cookie: a=b'); })).toBe('pass 0');
-    expect(recv((t) => { t.req.http.push('authorization', 'Authorization: x'); })).toBe('pass 0');
-    expect(recv((t) => { t.req.http.unset('host'); })).toBe('synth 400');
+    expect(
+      recv((t) => {
+        t.req.http.method = 'POST';
+      }),
+    ).toBe('pass 0');
+    expect(
+      recv((t) => {
+        t.req.http.method = 'FOO';
+      }),
+    ).toBe('pipe 0');
+    expect(
+      recv((t) => {
+        t.req.http.method = 'PRI';
+      }),
+    ).toBe('synth 405');
+    expect(
+      recv((t) => {
+        t.req.http.push('cookie', 'Cookie: a=b');
+      }),
+    ).toBe('pass 0');
+    expect(
+      recv((t) => {
+        t.req.http.push('authorization', 'Authorization: x');
+      }),
+    ).toBe('pass 0');
+    expect(
+      recv((t) => {
+        t.req.http.unset('host');
+      }),
+    ).toBe('synth 400');
     const upper = task('');
     upper.req.http.set('Host', 'EXAMPLE.com');
     upper.run('recv');
@@ -141,7 +172,10 @@ describe('states', () => {
     t.bo.beresp.push('set-cookie', 'Set-Cookie: a');
     expect(t.run('backend_response')).toBe('deliver');
     expect(t.bo).toMatchObject({ uncacheable: true, ttl: 120 });
-    expect(t.log.of('TTL')).toEqual(['VCL 120 10 0 1700000000 cacheable', 'VCL 120 10 0 1700000000 uncacheable']);
+    expect(t.log.of('TTL')).toEqual([
+      'VCL 120 10 0 1700000000 cacheable',
+      'VCL 120 10 0 1700000000 uncacheable',
+    ]);
   });
 
   it('shows status, reason and id on the pages it makes', () => {
@@ -155,7 +189,9 @@ describe('states', () => {
   });
 
   it('leaves called subs at a bare return and goes on in the caller', () => {
-    const t = task('sub a { if (req.url) { return; } return (pipe); }\nsub vcl_recv { call a; return (pass); }');
+    const t = task(
+      'sub a { if (req.url) { return; } return (pipe); }\nsub vcl_recv { call a; return (pass); }',
+    );
     expect(t.run('recv')).toBe('pass');
   });
 
@@ -184,7 +220,9 @@ describe('states', () => {
 
 describe('acls', () => {
   const decide = (entries: string, ip: string): string => {
-    const t = task(`acl a +log { ${entries} } sub vcl_recv { if (std.ip("${ip}", "0.0.0.0") ~ a) { return (pass); } return (pipe); }`);
+    const t = task(
+      `acl a +log { ${entries} } sub vcl_recv { if (std.ip("${ip}", "0.0.0.0") ~ a) { return (pass); } return (pipe); }`,
+    );
     return `${t.run('recv')} ${t.log.of('VCL_acl').join()}`;
   };
   it('lets the most specific network decide, and logs it', () => {
@@ -199,7 +237,10 @@ describe('acls', () => {
 
 describe('loading', () => {
   it('refuses a program whose backend or extension is not there', () => {
-    const { program } = compile({ name: 'm', text: 'vcl 4.1; import std; backend d none; sub vcl_recv { std.log("a"); }' });
+    const { program } = compile({
+      name: 'm',
+      text: 'vcl 4.1; import std; backend d none; sub vcl_recv { std.log("a"); }',
+    });
     if (program === undefined) throw new Error('did not compile');
     expect(() => loadProgram('m', program, new Map())).toThrow('backend d');
     const directors = new Map([['d', fakeDirector('d')]]);
@@ -208,7 +249,11 @@ describe('loading', () => {
 
   it('survives the trip through JSON', () => {
     const program = load('sub vcl_recv { if (req.url ~ "p(.)th") { return (pass); } }');
-    const again = loadProgram('again', JSON.parse(JSON.stringify(program.compiled)), new Map([['d', fakeDirector('d')]]));
+    const again = loadProgram(
+      'again',
+      JSON.parse(JSON.stringify(program.compiled)),
+      new Map([['d', fakeDirector('d')]]),
+    );
     expect(again.states).toHaveLength(14);
   });
 });
