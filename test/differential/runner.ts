@@ -2,6 +2,7 @@
 // responses, the requests the origin received, and the log of the sessions, normalised.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
 import { ClientConnection, type Response } from '../harness/http-client.ts';
 import {
   clientPort,
@@ -152,6 +153,8 @@ function hidePages(lines: string[], pages: ReadonlySet<string>): string[] {
 
 function describe(body: Buffer): string {
   if (isOwnPage(body)) return 'HTML page';
+  // Two packers pack the same text differently.
+  if (body.length > 2 && body.readUInt16BE(0) === 0x1f8b) return `gzip of ${describe(gunzipSync(body))}`;
   const text = body.toString('latin1');
   return body.length > 200
     ? `${body.length} bytes, sha1 ${createHash('sha1').update(body).digest('hex')}`

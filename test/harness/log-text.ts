@@ -113,8 +113,8 @@ const WORDS: Record<string, (words: string[], ids: IdNames) => string[]> = {
   ReqAcct: (w) => [w[0] ?? '', w[1] ?? '', w[2] ?? '', 'H', w[4] ?? '', 'H'],
   BereqAcct: (w) => ['H', w[1] ?? '', 'H', w[3] ?? '', w[4] ?? '', w[5] ?? ''],
   PipeAcct: (w) => [w[0] ?? '', 'H', w[2] ?? '', w[3] ?? ''],
-  // Bit positions and sizes of a stream we packed ourselves depend on the packer.
-  Gzip: (w) => (w[0] === 'G' ? [...w.slice(0, 4), 'GZ', 'BITS', 'BITS', 'BITS'] : w),
+  // Bit positions are zlib's inner matters, and the size of a stream we packed ourselves is the packer's.
+  Gzip: (w) => [...w.slice(0, 4), w[0] === 'G' ? 'SIZE' : (w[4] ?? ''), 'BITS', 'BITS', 'BITS'],
   ExpKill: () => ['*'],
 };
 
