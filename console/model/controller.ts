@@ -1,6 +1,7 @@
 // Turns keys into changes of the interface and into requests to the daemon. It holds the one UiState and
-// replaces it, never mutates it. It knows nothing of terminals or React; a test drives it with key names.
+// replaces it, never mutates it; what a command does is in actions.ts. It knows nothing of terminals or React; a test drives it with key names.
 
+import { ACTIONS, type ActionTarget, type Step } from './actions.ts';
 import {
   type CompletionTables,
   commandWord,
@@ -9,9 +10,9 @@ import {
   isChanging,
   isDestructive,
 } from './completion.ts';
-import { type CommandName, helpSections, lookupKey, VIEWS, type ViewName } from './keymap.ts';
+import { type CommandName, helpSections, lookupKey, type ViewName } from './keymap.ts';
 import { bodyRows, logListRows, panelTextRows, type Size, statListRows } from './layout.ts';
-import { EMPTY_LINE, editKey, insert, type Line, lineOf } from './line-editor.ts';
+import { editKey, insert, type Line, lineOf } from './line-editor.ts';
 import { type LogAction, reduceLog } from './log-view.ts';
 import type { QueryChecker, QueryCompleter } from './query-check.ts';
 import { remember, walk } from './recall.ts';
@@ -37,7 +38,7 @@ export interface ControllerOptions {
   onSuspend(): void;
 }
 
-export class Controller {
+export class Controller implements ActionTarget {
   readonly session: Session;
   private readonly options: ControllerOptions;
   private programs: string[] = [];
@@ -96,89 +97,8 @@ export class Controller {
     if (this.state.field !== null) this.edit(this.state.field, insert(this.state.field.line, text));
   }
 
-  run(command: CommandName) {
-    if (command.startsWith('move.')) return this.move(command.slice(5));
-    if (command.startsWith('panel.')) return this.panelCommand(command.slice(6));
-    switch (command) {
-      case 'view.dashboard':
-        return this.show('dashboard');
-      case 'view.log':
-        return this.show('log');
-      case 'view.stats':
-        return this.show('stats');
-      case 'view.next':
-        return this.show(VIEWS[(VIEWS.indexOf(this.state.view) + 1) % VIEWS.length] as ViewName);
-      case 'view.previous':
-        return this.show(
-          VIEWS[(VIEWS.indexOf(this.state.view) + VIEWS.length - 1) % VIEWS.length] as ViewName,
-        );
-      case 'command':
-        this.learnNames();
-        return this.open('command', EMPTY_LINE);
-      case 'help':
-        return this.set({ panel: { kind: 'help', scroll: 0, filter: '' }, notice: null });
-      case 'redraw':
-        return this.options.onRedraw();
-      case 'suspend':
-        return this.options.onSuspend();
-      case 'back':
-        return this.set({ panel: null, notice: null });
-      case 'quit':
-        return this.options.onQuit();
-      case 'log.query':
-        return this.open('query', lineOf(this.session.query));
-      case 'log.errors':
-        this.show('log');
-        return this.applyQuery('RespStatus >= 500');
-      case 'log.pause':
-        return this.log({ type: 'pause' });
-      case 'log.follow':
-        return this.log({ type: 'end' });
-      case 'log.unfold':
-        return this.log({ type: 'toggle' });
-      case 'log.unfold-all':
-        return this.log({ type: 'toggle-all' });
-      case 'log.next-error':
-        return this.log({ type: 'next-error', back: false });
-      case 'log.previous-error':
-        return this.log({ type: 'next-error', back: true });
-      case 'log.grouping': {
-        const order = ['request', 'session', 'vxid'] as const;
-        const at = order.indexOf(this.session.grouping as (typeof order)[number]);
-        const grouping = order[(at + 1) % order.length] as (typeof order)[number];
-        this.session.log.addGap(`grouping by ${grouping}`);
-        this.session.follow(this.session.query, grouping);
-        return this.notify('info', `grouping by ${grouping}`);
-      }
-      case 'log.clear':
-        this.session.log.clear();
-        return this.log({ type: 'end' });
-      case 'stats.unseen':
-        return this.stat({ type: 'unseen' });
-      case 'stats.raw':
-        return this.stat({ type: 'raw' });
-      case 'stats.scale':
-        return this.stat({ type: 'scale' });
-      case 'stats.more':
-        return this.stat({ type: 'level', step: 1 });
-      case 'stats.less':
-        return this.stat({ type: 'level', step: -1 });
-      case 'stats.sample':
-        return this.session.source.sampleNow();
-      case 'stats.slower':
-      case 'stats.faster': {
-        this.stat({ type: 'interval', step: command === 'stats.slower' ? 1 : -1 });
-        this.session.source.setInterval(this.state.stat.interval);
-        return this.notify('info', `refresh interval set to ${this.state.stat.interval.toFixed(1)} s`);
-      }
-      case 'stats.reset':
-        this.session.counters.resetAverages();
-        return this.notify('info', 'averages reset');
-      case 'stats.filter':
-        return this.open('filter', lineOf(this.state.stat.filter));
-      default:
-        return undefined;
-    }
+  run(command: CommandName): void {
+    ACTIONS[command](this);
   }
 
   /** Runs an admin command, with its question first when it cannot be undone. */
@@ -194,6 +114,18 @@ export class Controller {
     this.execute(text);
   }
 
+  quit(): void {
+    this.options.onQuit();
+  }
+
+  redraw(): void {
+    this.options.onRedraw();
+  }
+
+  suspend(): void {
+    this.options.onSuspend();
+  }
+
   notify(level: Notice['level'], text: string): void {
     this.set({ notice: { level, text } });
   }
@@ -202,28 +134,28 @@ export class Controller {
     return this.session.staleFor() !== null;
   }
 
-  private set(change: Partial<UiState>): void {
+  set(change: Partial<UiState>): void {
     this.state = { ...this.state, ...change };
     for (const listener of this.listeners) listener();
   }
 
-  private show(view: ViewName): void {
+  show(view: ViewName): void {
     if (view === 'log' && !this.session.following)
       this.session.follow(this.session.query, this.session.grouping);
     this.set({ view, panel: null, field: null, notice: null });
   }
 
-  private log(action: LogAction): void {
+  log(action: LogAction): void {
     const log = reduceLog(this.state.log, action, this.session.log, logListRows(this.size, this.banner));
     this.set({ log });
   }
 
-  private stat(action: StatAction): void {
+  stat(action: StatAction): void {
     const height = statListRows(this.size, this.banner);
     this.set({ stat: reduceStat(this.state.stat, action, this.session.counters.all(), height) });
   }
 
-  private move(what: string) {
+  move(what: Step) {
     const stats = this.state.view === 'stats';
     const page = stats ? statListRows(this.size, this.banner) : logListRows(this.size, this.banner);
     const act = (action: StatAction & LogAction) => (stats ? this.stat(action) : this.log(action));
@@ -243,16 +175,12 @@ export class Controller {
     }
   }
 
-  private panelCommand(what: string) {
+  scroll(what: Step) {
     const { panel } = this.state;
     if (panel === null) return;
-    if (what === 'search') {
-      if (panel.kind === 'help') this.open('search', lineOf(panel.filter));
-      return;
-    }
     const lines = panel.kind === 'help' ? this.helpLines(panel.filter) : panel.lines.length;
     const page = panelTextRows(this.size, this.banner, bodyRows(this.size, this.banner));
-    const steps: Record<string, number> = {
+    const steps: Record<Step, number> = {
       up: -1,
       down: 1,
       pageup: -page,
@@ -260,15 +188,20 @@ export class Controller {
       home: -lines,
       end: lines,
     };
-    const scroll = Math.max(0, Math.min(Math.max(0, lines - page), panel.scroll + (steps[what] ?? 0)));
+    const scroll = Math.max(0, Math.min(Math.max(0, lines - page), panel.scroll + steps[what]));
     this.set({ panel: { ...panel, scroll } });
+  }
+
+  searchPanel(): void {
+    const { panel } = this.state;
+    if (panel?.kind === 'help') this.open('search', lineOf(panel.filter));
   }
 
   private helpLines(filter: string): number {
     return helpSections(this.state.view, filter).reduce((n, s) => n + s.rows.length + 2, -1);
   }
 
-  private open(kind: FieldKind, line: Line): void {
+  open(kind: FieldKind, line: Line): void {
     this.edit({ kind, line, completion: null, choice: -1, check: null }, line);
   }
 
@@ -324,7 +257,7 @@ export class Controller {
     }
   }
 
-  private applyQuery(query: string): void {
+  applyQuery(query: string): void {
     this.session.log.addGap(query === '' ? 'all transactions' : `query: ${query}`);
     this.session.follow(query, this.session.grouping);
     const log = reduceLog(
@@ -384,7 +317,7 @@ export class Controller {
     };
   }
 
-  private learnNames(): void {
+  learnNames(): void {
     void this.session.source.command('vcl.list').then(({ status, body }) => {
       if (status !== 200) return;
       this.programs = body

@@ -18,7 +18,8 @@ export function scaledBytes(value: number): string {
 export function bytes(value: number): string {
   let v = value;
   let i = 0;
-  while (Math.abs(v) >= 1024 && i < BINARY.length - 1) {
+  // From 1000 on the next unit: four digits do not fit beside a bar.
+  while (Math.abs(v) >= 1000 && i < BINARY.length - 1) {
     v /= 1024;
     i++;
   }

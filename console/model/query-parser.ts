@@ -24,11 +24,14 @@ const WORDS: Readonly<Record<TokenType, string>> = {
   rb: ']',
   lc: '{level}',
   rc: '}',
-  comma: ',',
+  comma: '',
   colon: ':header',
   nl: '',
   eoi: '',
 };
+
+/** The last of these comes first. */
+const FIRST: readonly string[] = ['ne', 'eq', '~ !~', '== != < <= > >=', 'a tag', 'a value'];
 
 export function checkQuery(text: string): QueryCheck {
   const parsed = parseQuery(text);
@@ -38,7 +41,9 @@ export function checkQuery(text: string): QueryCheck {
   const expected = parsed.expected
     // Where a tag may stand a plain word is one.
     .map((type) => (tag && type === 'word' ? 'a tag' : WORDS[type]))
-    .filter((word, i, all) => word !== '' && all.indexOf(word) === i);
+    .filter((word, i, all) => word !== '' && all.indexOf(word) === i)
+    // What is asked for most comes first: the end of the list may not fit on the screen.
+    .sort((a, b) => FIRST.indexOf(b) - FIRST.indexOf(a));
   return {
     ok: false,
     from: error.from,

@@ -30,13 +30,20 @@ export const SCENES: readonly Scene[] = [
       await stage.play(60);
       await stage.keys('2');
       await stage.play(110);
-      await stage.keys('E', 'enter');
+      // The newest miss that has a few neighbours above and below.
+      await stage.keys(...Array.from({ length: 8 }, () => 'k'));
+      const selected = (): string => {
+        const { log } = stage.session;
+        return log.at(log.indexOf(stage.controller.state.log.selected))?.summary.handling ?? 'miss';
+      };
+      while (selected() !== 'miss') await stage.keys('k');
+      await stage.keys('enter');
     },
   },
   {
     name: 'query',
     title: 'proxyadm: a query with an error',
-    columns: 100,
+    columns: 120,
     rows: 24,
     play: async (stage) => {
       await stage.play(80);
