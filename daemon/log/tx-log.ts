@@ -12,6 +12,9 @@ import type { MessageLog } from '../http1/message.ts';
 import type { LogMask } from './log-mask.ts';
 import type { RingWriter } from './ring-writer.ts';
 
+/** Node's Buffer has the method; its types leave it out. */
+type Latin1Buffer = Buffer & { latin1Slice(start: number, end: number): string };
+
 /** 'c' client side, 'b' backend side, '-' neither. */
 export type LogSide = 'c' | 'b' | '-';
 
@@ -286,6 +289,14 @@ export class TxLog implements MessageLog {
     w.pos = pos + ((len + 12) & ~3);
     w.count++;
     if (!w.scheduled) w.schedule();
+  }
+
+  /** Like close(), and gives what was put together as one flat string. */
+  closeText(tag: number): string {
+    const { bytes, pos } = this.writer;
+    const text = (bytes as Latin1Buffer).latin1Slice(pos + 8, this.at);
+    this.close(tag);
+    return text;
   }
 
   /** A record of six byte counts: ReqAcct, BereqAcct. */

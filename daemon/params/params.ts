@@ -30,7 +30,9 @@ export class Params {
       this.values.set(row.name, value);
       if (typeof value !== 'string') hot[row.name] = Number(value);
     }
-    this.hot = hot as Record<NumericParam, number>;
+    // An object filled key by key becomes a hash table, and every read of it a lookup; parsed as a whole it gets a
+    // shape of its own, and a read is one load.
+    this.hot = JSON.parse(JSON.stringify(hot)) as Record<NumericParam, number>;
     for (const [name, value] of Object.entries(initial)) this.apply(name, value);
   }
 
