@@ -294,7 +294,7 @@ export class TxLog implements MessageLog {
   /** Like close(), and gives what was put together as one flat string. */
   closeText(tag: number): string {
     const { bytes, pos } = this.writer;
-    const text = (bytes as Latin1Buffer).latin1Slice(pos + 8, this.at);
+    const text = (bytes as unknown as Latin1Buffer).latin1Slice(pos + 8, this.at);
     this.close(tag);
     return text;
   }
