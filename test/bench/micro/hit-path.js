@@ -2,9 +2,9 @@
 // its response, log included. Prints nanoseconds of CPU a request (whole process); run after `npm run build`:
 //   node test/bench/micro/hit-path.js [requests]
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServer } from 'node:http';
 
 const { Worker } = await import('../../../dist/daemon/worker/worker.js');
 const { Session } = await import('../../../dist/daemon/net/session.js');
@@ -73,6 +73,8 @@ await batch(200_000);
 const figures = [];
 for (let i = 0; i < 5; i++) figures.push(await batch(total / 5));
 figures.sort((a, b) => a - b);
-console.log(`hit path without sockets: ${figures[2].toFixed(0)} ns (min ${figures[0].toFixed(0)}), ${worker.stats.cache_hit} hits`);
+console.log(
+  `hit path without sockets: ${figures[2].toFixed(0)} ns (min ${figures[0].toFixed(0)}), ${worker.stats.cache_hit} hits`,
+);
 rmSync(dir, { recursive: true, force: true });
 process.exit(0);
