@@ -19,45 +19,8 @@ export interface Token {
   end: number;
 }
 
-const OPERATORS = [
-  '<<',
-  '>>',
-  '++',
-  '--',
-  '==',
-  '!=',
-  '<=',
-  '>=',
-  '!~',
-  '&&',
-  '||',
-  '+=',
-  '-=',
-  '*=',
-  '/=',
-  '{',
-  '}',
-  '(',
-  ')',
-  '[',
-  ']',
-  '*',
-  '+',
-  '-',
-  '/',
-  '%',
-  '>',
-  '<',
-  '=',
-  ';',
-  '!',
-  '&',
-  '.',
-  '|',
-  '~',
-  ',',
-  ':',
-];
+const LONG_OPERATORS = new Set(['==', '!=', '<=', '>=', '!~', '&&', '||', '+=', '-=', '*=', '/=']);
+const OPERATORS = '{}()[]*+-/%><=;!&.|~,';
 
 const NON_ASCII = /[^\x00-\x7f]/;
 
@@ -72,7 +35,6 @@ export function spanOf(from: Token, to: Token = from): Span {
     : { file: from.file, start: from.start, end: from.end };
 }
 
-const BLANK = /[ \t\r\n\f\v]+/y;
 const WORD = /[A-Za-z][A-Za-z0-9_-]*/y;
 const NUMBER = /\d+(?:\.\d*)?/y;
 const BLOB = /:([A-Za-z0-9+/=]*)(:?)/y;
@@ -94,12 +56,11 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
   };
   let i = 0;
   while (i < text.length) {
-    const blank = match(BLANK, text, i);
-    if (blank !== null) {
-      i += blank[0].length;
+    const c = text.charAt(i);
+    if (c === ' ' || c === '\n' || c === '\t' || c === '\r' || c === '\f' || c === '\v') {
+      i++;
       continue;
     }
-    const c = text.charAt(i);
     const two = text.slice(i, i + 2);
     if (c === '#' || two === '//') {
       const nl = text.indexOf('\n', i);
@@ -150,13 +111,14 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
       i = j + 1;
       continue;
     }
-    const word = match(WORD, text, i);
+    const lower = c.toLowerCase();
+    const word = lower >= 'a' && lower <= 'z' ? match(WORD, text, i) : null;
     if (word !== null) {
       push('id', i, i + word[0].length);
       i += word[0].length;
       continue;
     }
-    const number = match(NUMBER, text, i);
+    const number = c >= '0' && c <= '9' ? match(NUMBER, text, i) : null;
     if (number !== null) {
       push(number[0].includes('.') ? 'real' : 'int', i, i + number[0].length);
       i += number[0].length;
@@ -169,8 +131,8 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
       i += blob[0].length;
       continue;
     }
-    const op = OPERATORS.find((o) => text.startsWith(o, i));
-    if (op !== undefined) {
+    const op = LONG_OPERATORS.has(two) ? two : OPERATORS.includes(c) ? c : null;
+    if (op !== null) {
       push('op', i, i + op.length);
       i += op.length;
       continue;

@@ -28,6 +28,13 @@ const HEADER_OWNERS = new Set(
   ),
 );
 
+/** State masks of the places texts of all rows. */
+const MASKS: ReadonlyMap<string, number> = new Map(
+  (VARIABLES as readonly VariableRow[])
+    .flatMap((r) => [r.read, r.write, r.unset])
+    .map((places) => [places, stateMask(placesToStates(places))]),
+);
+
 const KEYWORDS = new Set([
   ...['acl', 'backend', 'call', 'else', 'elif', 'elseif', 'elsif', 'false', 'if', 'import', 'include', 'new'],
   ...['probe', 'return', 'set', 'sub', 'true', 'unset', 'vcl'],
@@ -83,10 +90,10 @@ export function findVariable(scope: Scope, path: PathExpr): VariableRef | null {
 
 /** Notes that a sub reads, sets or unsets a variable, for the check of its states. */
 export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'unset', span: Span): void {
-  const states = placesToStates(v.row[how]);
+  const places = v.row[how];
   const verb =
     how === 'read' ? 'Not available in' : how === 'write' ? 'Cannot be set from' : 'Cannot be unset from';
-  if (states.length === 0) {
+  if (places === '') {
     const what = how === 'read' ? 'read' : how === 'write' ? 'set' : 'unset';
     scope.model.reporter.fail(
       'direction',
@@ -96,7 +103,7 @@ export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'u
     );
   }
   scope.sub.restrictions.push({
-    mask: stateMask(states),
+    mask: MASKS.get(places) ?? 0,
     code: 'place',
     message: (sub) => `'${v.name}': ${verb} subroutine '${sub}'.`,
     span,
