@@ -131,7 +131,7 @@ export class Controller implements ActionTarget {
   }
 
   private get banner(): boolean {
-    return this.session.staleFor() !== null;
+    return this.session.cutOff;
   }
 
   set(change: Partial<UiState>): void {

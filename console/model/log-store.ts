@@ -18,6 +18,8 @@ export interface LogEntry {
   bytes: number;
   /** A mark instead of data: the daemon restarted, records were lost. */
   gap: string;
+  /** Records lost at this mark; absent from all else. */
+  lost?: number;
 }
 
 export interface LogBounds {
@@ -83,7 +85,14 @@ export class LogStore {
 
   addLoss(records: number, reason: string): void {
     this.lost += records;
-    this.addGap(`${records} records lost (${reason})`);
+    const last = this.at(this.size - 1);
+    // Losses in a row are one mark that counts up: a slow terminal must not fill its own log with marks.
+    const sum = records + (last?.lost ?? 0);
+    const text = `${sum} records lost (${reason})`;
+    if (last?.lost === undefined) this.push([], text);
+    else this.entries[this.entries.length - 1] = { ...last, gap: text };
+    (this.at(this.size - 1) as LogEntry).lost = sum;
+    this.version++;
   }
 
   clear(): void {

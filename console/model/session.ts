@@ -138,6 +138,11 @@ export class Session {
     return Math.max(0, this.now() - this.lastDataAt);
   }
 
+  /** Is there something to tell about the connection: lost, or never made? */
+  get cutOff(): boolean {
+    return this.connection.state === 'waiting' || (this.everUp && this.connection.state !== 'up');
+  }
+
   subscribe = (listener: () => void): (() => void) => {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

@@ -35,7 +35,7 @@ export function App({ controller, sink }: { controller: Controller; sink: FrameS
       />
     );
   }
-  const stale = session.staleFor() !== null;
+  const stale = session.cutOff;
   const top = stale ? 2 : 1;
   const body = { session, width: columns, height: bodyRows(size, stale) };
   return (

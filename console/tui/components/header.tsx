@@ -69,10 +69,10 @@ function connectionSpan(session: Session, theme: Theme): Span {
 
 /** The banner's text while the connection is down, null otherwise. */
 export function bannerText(session: Session): string | null {
-  const stale = session.staleFor();
-  if (stale === null) return null;
+  if (!session.cutOff) return null;
   const { connection } = session;
-  const age = `stale ${Math.floor(stale)} s`;
+  const stale = session.staleFor();
+  const age = stale === null ? 'no daemon' : `stale ${Math.floor(stale)} s`;
   if (connection.state !== 'waiting') return `${age}: connecting again…`;
   const wait = Math.max(0, Math.ceil(connection.retryAt - session.now()));
   return `${age}: ${connection.reason}; attempt ${connection.attempt + 1} in ${wait} s`;

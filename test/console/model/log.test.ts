@@ -109,6 +109,12 @@ describe('LogStore', () => {
     store.addLoss(12, 'overrun');
     expect(store.lost).toBe(12);
     expect(store.at(1)?.gap).toBe('12 records lost (overrun)');
+    store.addLoss(3, 'backpressure');
+    expect(store.size).toBe(2);
+    expect(store.at(1)?.gap).toBe('15 records lost (backpressure)');
+    store.add(hit(2));
+    store.addLoss(1, 'overrun');
+    expect([store.size, store.lost, store.at(3)?.gap]).toEqual([4, 16, '1 records lost (overrun)']);
   });
 });
 

@@ -215,6 +215,18 @@ describe('operation', () => {
     expect(s.quits).toBe(2);
   });
 
+  it('says why there is no daemon when it starts without one', async () => {
+    const recording: Recording = {
+      ...RECORDING,
+      steps: [{ after: 0, kind: 'down', reason: 'connect ENOENT /n/console.sock' }],
+    };
+    const s = await open(100, 24, { recording });
+    await s.play(1);
+    const text = await s.screen();
+    expect(text).toContain('▲ no daemon');
+    expect(text).toContain('no daemon: connect ENOENT /n/console.sock; attempt 1 in');
+  });
+
   it('keeps the data when the daemon goes, counts the seconds, and marks the hole', async () => {
     const recording: Recording = {
       ...RECORDING,
