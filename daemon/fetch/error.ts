@@ -19,8 +19,8 @@ export function fetchError(bo: BusyObj, status: number, reason: string): boolean
   core.stats.fetch_failed++;
   beresp.reset();
   beresp.proto = 'HTTP/1.1';
-  beresp.status = status < 100 ? 503 : status % 1000;
-  beresp.reason = reason !== '' ? reason : status === 503 ? 'Backend fetch failed' : reasonOf(status);
+  beresp.status = status < 100 ? 503 : status;
+  beresp.reason = reason !== '' ? reason : status === 503 ? 'Backend fetch failed' : reasonOf(status % 1000);
   beresp.push('date', `Date: ${httpDate(now)}`);
   beresp.push('server', 'Server: proxyd');
   logBeresp(bo);

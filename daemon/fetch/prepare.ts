@@ -61,7 +61,7 @@ export function storeHead(bo: BusyObj, storage: string | null): boolean {
   if (bo.uncacheable) core.stats.beresp_uncacheable++;
   const stored = new HttpMessage(Tag.ObjMethod);
   stored.proto = beresp.proto;
-  stored.status = beresp.status;
+  stored.status = beresp.status % 1000;
   stored.reason = beresp.reason;
   copyOnward(beresp, stored, HOP_RESPONSE);
   stored.unset('transfer-encoding');

@@ -11,7 +11,7 @@ import { lifetime } from './ttl.ts';
 export function logBeresp(bo: BusyObj): void {
   const { beresp, log } = bo;
   log.put(beresp.base + MSG_PROTOCOL, beresp.proto);
-  log.put(beresp.base + MSG_STATUS, String(beresp.status));
+  log.put(beresp.base + MSG_STATUS, String(beresp.status % 1000).padStart(3, '0'));
   log.put(beresp.base + MSG_REASON, beresp.reason);
   beresp.logFields(log);
   beresp.log = log;

@@ -50,6 +50,7 @@ export function deliver(req: Request): Step {
       return FAIL;
   }
   log.timestamp('Process', core.clock.now());
+  resp.status %= 1000;
   if (!req.isPass && resp.status === 200 && notModified(req.http, resp)) {
     resp.status = 304;
     resp.reason = 'Not Modified';
@@ -66,7 +67,7 @@ export function logStatus(req: Request): void {
     return;
   }
   log.put(Tag.RespProtocol, resp.proto);
-  log.put(Tag.RespStatus, String(resp.status));
+  log.put(Tag.RespStatus, String(resp.status % 1000).padStart(3, '0'));
   log.put(Tag.RespReason, resp.reason);
 }
 

@@ -20,8 +20,9 @@ export function synth(req: Request): Step {
   const status = req.synthStatus;
   resp.reset();
   resp.proto = 'HTTP/1.1';
-  resp.status = status < 100 ? 503 : status % 1000;
-  resp.reason = req.synthReason !== '' ? req.synthReason : reasonOf(resp.status);
+  // The program sees and may set VWXYZ; the client gets XYZ (vcl(7), return (synth)).
+  resp.status = status < 100 ? 503 : status;
+  resp.reason = req.synthReason !== '' ? req.synthReason : reasonOf(resp.status % 1000);
   resp.log = log;
   logStatus(req);
   resp.add('Date', httpDate(now), 'date');
@@ -36,6 +37,7 @@ export function synth(req: Request): Step {
     return FINISH;
   }
   log.timestamp('Process', core.clock.now());
+  resp.status %= 1000;
   const body = Buffer.from(req.synthBody ?? '', 'utf8');
   resp.set('Content-Length', String(body.length));
   if (body.length > 0) log.put(Tag.Storage, 'malloc Transient');

@@ -36,7 +36,7 @@ export function listBackends(worker: Worker, args: string[], json: boolean, argv
     b.probed ? 'healthy' : 'sick',
     httpDate(b.changedAt),
   ]);
-  return { status: 200, body: `${table([[...HEAD], ...rows])}\n` };
+  return { status: 200, body: table([[...HEAD], ...rows]) };
 }
 
 export function setHealth(worker: Worker, args: string[]): Reply {
@@ -64,13 +64,13 @@ function matching(worker: Worker, pattern: string | undefined): Backend[] {
   );
 }
 
-/** Columns padded to their widest cell and three blanks, the last one unpadded. */
+/** Columns padded to their widest cell, then three blanks behind the first and four behind the others. */
 function table(rows: string[][]): string {
   const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => (row[column] as string).length)));
-  return rows
-    .map(
-      (row) =>
-        `${row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd((widths[i] as number) + 3))).join('')}\n`,
-    )
-    .join('');
+  const last = HEAD.length - 1;
+  const line = (row: string[]): string =>
+    row
+      .map((cell, i) => (i === last ? cell : cell.padEnd((widths[i] as number) + (i === 0 ? 3 : 4))))
+      .join('');
+  return rows.map((row) => `${line(row)}\n`).join('');
 }
