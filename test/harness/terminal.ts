@@ -16,7 +16,12 @@ export class TestTerminal {
     const env = 'env -u NO_COLOR -u FORCE_COLOR LANG=C.UTF-8 PS1="$ " HISTFILE=/dev/null';
     const size = ['-x', String(columns), '-y', String(rows)];
     await terminal.tmux('-f', '/dev/null', 'new-session', '-d', ...size, `${env} bash --noprofile --norc`);
-    await terminal.waitFor(/^\$ ?$/m);
+    try {
+      await terminal.waitFor(/^\$ ?$/m);
+    } catch (error) {
+      await terminal.close();
+      throw error;
+    }
     return terminal;
   }
 
