@@ -167,7 +167,6 @@ export class Backend implements Director, ConnectionOwner {
       return new OriginFailure('busy', this.vclName);
     }
     if (this.addresses.length === 0) {
-      counters.fail++;
       counters.fail_other++;
       env.stats.backend_fail++;
       return new OriginFailure('unresolved', this.vclName);

@@ -567,7 +567,7 @@ describe('acquire', () => {
     expect((await failure(backend, 100.2)).reason).toBe('refused');
     expect(backend.counters).toMatchObject({ fail: 0, helddown: 1 });
     await failure(backend, 100.3);
-    expect(backend.counters).toMatchObject({ fail: 2, helddown: 1 });
+    expect(backend.counters).toMatchObject({ fail: 0, helddown: 1 });
     expect([stats.backend_fail, backend.inUse]).toEqual([3, 0]);
   });
 
