@@ -25,7 +25,8 @@ const KIND = {
 
 const NOTHING = { data: () => undefined, end: () => undefined, error: () => undefined };
 
-export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFraming): Promise<void> {
+/** False when the body did not come whole; the object is not finished then. */
+export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFraming): Promise<boolean> {
   const { core, log, oc } = bo;
   const { cache } = core;
   countKind(bo, framing);
@@ -49,12 +50,13 @@ export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFramin
     if (origin !== null && origin.detail !== '') log.put(Tag.FetchError, origin.detail);
     log.put(Tag.FetchError, origin?.text ?? own.text);
     got.end(bo, origin?.close ?? own.close);
-    return;
+    return false;
   }
   got.end(bo, framing.kind === 'eof' ? 'RESP_CLOSE' : null);
   log.timestamp('BerespBody', core.clock.now());
   log.put(Tag.Length, String(cache.bodyLength(oc)));
   cache.finish(oc, bo.uncacheable);
+  return true;
 }
 
 /** A 304 takes over the stale object's body. */
@@ -99,6 +101,7 @@ class BodyPump {
   private readonly got: Exchanged;
   private readonly zip: Gunzip | Gzip | null;
   private pending = 0;
+  private packed = 0;
   private ended = false;
   private unpacked = 0;
   private settle: ((failure: FetchFailure | null) => void) | null = null;
@@ -138,6 +141,7 @@ class BodyPump {
     // zlib works in another thread: the connection's buffer will be gone by then.
     const bytes = Buffer.from(buf.subarray(start, end));
     this.pending++;
+    this.packed += bytes.length;
     if (this.pending > 4) this.got.connection.pause();
     zip.write(bytes, () => {
       this.pending--;
@@ -166,12 +170,17 @@ class BodyPump {
     const { bo, got } = this;
     const { cache } = bo.core;
     let behind = false;
-    if (bo.uncacheable && bo.doStream && !bo.isBgFetch) {
+    if (bo.uncacheable && !bo.isBgFetch) {
       if (cache.isAbandoned(bo.oc)) {
         this.finish('no-reader');
         return;
       }
-      behind = cache.inTransit(bo.oc) > TRANSIT;
+      behind = bo.doStream && cache.inTransit(bo.oc) > TRANSIT;
+    }
+    // A few packed bytes may become very many: the filter waits as the connection does (SAFETY rule 11).
+    if (this.zip !== null && bo.filter !== 'testgunzip') {
+      if (behind) this.zip.pause();
+      else this.zip.resume();
     }
     if (behind || this.pending > 4) got.connection.pause();
     else got.connection.resume();
@@ -187,9 +196,16 @@ class BodyPump {
     else stats.n_test_gunzip++;
     zip.on('data', (bytes: Buffer) => {
       this.unpacked += bytes.length;
-      if (bo.filter !== 'testgunzip') this.store(bytes, 0, bytes.length);
+      if (bo.filter === 'testgunzip') return;
+      this.store(bytes, 0, bytes.length);
+      this.pace();
     });
     zip.on('end', () => {
+      // Bytes behind the end of the gzip data: whatever they are, this is not the body the origin meant.
+      if (bo.filter !== 'gzip' && (!this.ended || zip.bytesWritten !== this.packed)) {
+        this.finish('bad-gzip');
+        return;
+      }
       if (bo.filter === 'testgunzip') {
         const packed = cache.bodyLength(bo.oc);
         cache.setGunzippedLength(bo.oc, this.unpacked);

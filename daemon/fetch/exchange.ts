@@ -18,6 +18,7 @@ const SAFE_TO_REPEAT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELET
 export class Exchanged {
   readonly connection: OriginConnection;
   readonly backend: Backend;
+  private ended = false;
 
   constructor(connection: OriginConnection, backend: Backend) {
     this.connection = connection;
@@ -27,6 +28,8 @@ export class Exchanged {
   /** Gives the connection back or closes it, and logs which; `reason` forces a close. */
   end(bo: BusyObj, reason: CloseReason | null): void {
     const { connection, backend } = this;
+    if (this.ended) return;
+    this.ended = true;
     bo.headBytesOut += connection.headBytesOut;
     bo.bodyBytesOut += connection.bodyBytesOut;
     bo.headBytesIn += connection.headBytesIn;
@@ -71,6 +74,11 @@ export async function exchange(bo: BusyObj): Promise<Exchanged | null> {
   const { core, log, bereq } = bo;
   const backend = resolve(bo);
   if (backend === null) return null;
+  if (bo.body?.started === true) {
+    // An earlier fetch of a restarted request took it: an empty one would look like all of it (SAFETY rule 3).
+    log.put(Tag.FetchError, 'Request body was read before');
+    return null;
+  }
   bo.respBackend = backend;
   addHost(bo, backend);
   let framing: BodyFraming | null = null;
@@ -172,8 +180,7 @@ async function upload(
   timeout: number,
 ): Promise<OriginFailure | null> {
   bo.bodySent = true;
-  const sent = sendBody(connection, body);
-  const failure = await sent;
+  const failure = await sendBody(connection, body, timeout);
   if (failure !== null) {
     connection.destroy();
     return new OriginFailure(failure);

@@ -7,7 +7,9 @@
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Oc } from '../cache/cache.ts';
+import { resolveVary } from '../cache/vary.ts';
 import { responseBody } from '../http1/framing.ts';
+import type { HttpMessage } from '../http1/message.ts';
 import type { Request } from '../request/request.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
@@ -34,13 +36,20 @@ export function startFetch(req: Request, oc: Oc, staleOc: Oc, mode: FetchMode): 
   bo.log.put(Tag.Begin, `bereq ${bo.reqVxid} ${mode}`);
   bo.log.put(Tag.VCL_use, bo.programRef.name);
   bo.log.timestamp('Start', core.clock.now());
-  makeBereq(bo, req);
-  void run(bo);
+  // Before this returns: the request's head will not stay as it is.
+  let defect: unknown = null;
+  try {
+    makeBereq(bo, req);
+  } catch (error) {
+    defect = error;
+  }
+  void run(bo, defect);
 }
 
-async function run(bo: BusyObj): Promise<void> {
+async function run(bo: BusyObj, defect: unknown): Promise<void> {
   const { core, log } = bo;
   try {
+    if (defect !== null) throw defect;
     let again = true;
     while (again) again = await attempt(bo);
   } catch (error) {
@@ -67,20 +76,29 @@ async function attempt(bo: BusyObj): Promise<boolean> {
     case RETURN.abandon:
       return false;
     default:
+      // A failed program gets no say in the answer: the client sees a 503 of the request side.
       core.stats.vcl_fail++;
-      return answer(bo, 503, 'VCL failed');
+      return false;
   }
   log.timestamp('Fetch', core.clock.now());
   const got = await exchange(bo);
   log.timestamp('Beresp', core.clock.now());
   if (got === null) return answer(bo, 503, '');
-  return respond(bo, got);
+  try {
+    return await respond(bo, got);
+  } finally {
+    // Nothing to do unless a defect ended it: a connection has one end.
+    got.end(bo, 'TX_ERROR');
+  }
 }
 
 /** The origin answered: decides what becomes of the answer, and stores it. */
 async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
   const { core, ctx, log } = bo;
   takeResponse(bo);
+  // A program looks at one line: what a second one forbids must not be lost (SAFETY rule 8).
+  joinLines(bo.beresp, 'cache-control');
+  joinLines(bo.beresp, 'vary');
   const framing = responseBody(bo.beresp, bo.bereq.method);
   if (framing.kind === 'error') {
     log.put(Tag.FetchError, framing.text);
@@ -89,8 +107,15 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
     return answer(bo, 503, '');
   }
   bo.hasBody = framing.kind !== 'none';
-  if (bo.beresp.status === 304 && bo.staleOc !== 0) mergeStale(bo);
+  const is304 = bo.beresp.status === 304 && bo.mode !== 'pass';
+  if (is304 && isConditional(bo)) mergeStale(bo);
   giveLife(bo);
+  if (is304 && !bo.was304) {
+    // Nobody asked for less than the whole: a 304 in the cache would answer those who have nothing.
+    log.put(Tag.Error, '304 response but not conditional fetch');
+    got.end(bo, 'RX_BAD');
+    return answer(bo, 503, '');
+  }
   ctx.now = core.clock.now();
   let ret = runState(ctx.vcl, State.backend_response, ctx);
   if (ret === RETURN.pass) {
@@ -110,17 +135,48 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
         return false;
       default:
         core.stats.vcl_fail++;
-        return answer(bo, 503, 'VCL failed');
+        return false;
     }
   }
+  judgeVary(bo);
   log.timestamp('Process', core.clock.now());
   if (!prepareObject(bo)) {
     got.end(bo, 'REQ_CLOSE');
     log.put(Tag.FetchError, 'Could not get storage');
     return answer(bo, 503, '');
   }
-  await fetchBody(bo, got, framing);
-  return false;
+  const whole = await fetchBody(bo, got, framing);
+  // Nobody has seen a response that was not streamed: the program may still answer for it.
+  return whole || bo.doStream ? false : answer(bo, 503, '');
+}
+
+/** Makes one line of several with the same name, without records. */
+function joinLines(msg: HttpMessage, key: string): void {
+  const first = msg.find(key);
+  if (first < 0 || msg.find(key, first + 1) < 0) return;
+  const line = `${(msg.lines[first] as string).slice(0, key.length)}: ${msg.getAll(key)}`;
+  const { log } = msg;
+  msg.log = null;
+  msg.unset(key);
+  msg.log = log;
+  msg.push(key, line);
+}
+
+/** A Vary that cannot be followed makes a pass: no request could ever be given such an object. */
+function judgeVary(bo: BusyObj): void {
+  const vary = bo.beresp.getAll('vary');
+  if (vary === null || bo.mode === 'pass') return;
+  const key = resolveVary(vary, bo.bereq);
+  if (typeof key === 'string') {
+    bo.log.put(Tag.Error, 'Malformed Vary header');
+    bo.log.put(Tag.Error, "Illegal 'Vary' header from backend, making this a pass.");
+  } else if (key === null || !key.names.includes('*')) return;
+  bo.uncacheable = true;
+}
+
+/** Whether the request as it was sent offered the stale object, so that a 304 means it. */
+function isConditional(bo: BusyObj): boolean {
+  return bo.staleOc !== 0 && (bo.bereq.has('if-none-match') || bo.bereq.has('if-modified-since'));
 }
 
 /** vcl_backend_error, and another try if it asks for one. */

@@ -74,6 +74,7 @@ export class RequestBody {
   /** Detaches the consumer; what still comes is discarded by the session. */
   abandon(): void {
     this.sink = null;
+    this.paused = false;
   }
 
   get wantsData(): boolean {
@@ -97,8 +98,9 @@ export class RequestBody {
     this.failed = reason;
     const sink = this.sink;
     this.sink = null;
-    sink?.error(reason);
+    // First the carrier: the consumer may end the request, and with it what the carrier tells about it.
     this.carrier.bodySettled();
+    sink?.error(reason);
   }
 
   private feedChunked(decoder: ChunkedDecoder, buf: Buffer, start: number, end: number): number {
@@ -112,10 +114,12 @@ export class RequestBody {
   }
 
   private settle(): void {
+    // The consumer may have given up over the very last bytes.
+    if (this.failed !== null) return;
     this.complete = true;
     const sink = this.sink;
     this.sink = null;
-    sink?.end();
     this.carrier.bodySettled();
+    sink?.end();
   }
 }

@@ -1,9 +1,11 @@
 // One client connection: reads heads, runs one request after another, hands body bytes to whoever wants them
-// and closes with a reason. Pipelined requests wait in `rest` while one is running; the socket is paused when
-// they grow. It never decides anything about a request beyond its framing.
+// and closes with a reason. Pipelined requests wait in `rest` while one is running or while the client has not
+// taken the last answer; the socket is paused when they grow. It never decides anything about a request beyond
+// its framing.
 //
 // Awkward: bytes arrive in a buffer shared by all sessions of the worker, so whatever is not used before
-// receive() returns is copied.
+// receive() returns is copied. And a client may end its side before its requests are answered: what it sent
+// before that still counts.
 
 import type { Socket } from 'node:net';
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
@@ -34,8 +36,10 @@ export interface SessionOwner {
 const READ_AHEAD = 64 * 1024;
 /** After an answer that closes, unread input is discarded for so long (seconds), so that no reset destroys it. */
 const LINGER = 1;
+const NOTHING = Buffer.alloc(0);
 
-type Phase = 'head' | 'request' | 'body' | 'pipe' | 'closing' | 'closed';
+/** `unsent`: the request is over, but the client has not taken all of the response yet. */
+type Phase = 'head' | 'request' | 'body' | 'unsent' | 'pipe' | 'closing' | 'closed';
 
 export class Session implements VclSession, BodyCarrier {
   readonly core: Core;
@@ -66,6 +70,12 @@ export class Session implements VclSession, BodyCarrier {
   closeAfter: CloseReason | null = null;
   /** When the connection is given up (clock seconds); Infinity while a fetch or a pipe has its own timers. */
   deadline: number;
+  /** When a client that does not take what was written is given up; Infinity while nobody waits for it. */
+  private sendDeadline = Number.POSITIVE_INFINITY;
+  /** When progress no longer helps such a client: send_timeout after the response first had to wait. */
+  private sendEnd = Number.POSITIVE_INFINITY;
+  /** Bytes in the kernel's way when sendDeadline was set. */
+  private queued = 0;
   /** When the first byte of the head being received arrived, 0 when none did. */
   tHead = 0;
   body: RequestBody | null = null;
@@ -78,6 +88,10 @@ export class Session implements VclSession, BodyCarrier {
   private rest: Buffer | null = null;
   private paused = false;
   private parsing = false;
+  /** The client has ended its side. */
+  private inputEnded = false;
+  /** Part of a response written in one piece has not left yet. */
+  private unsent = false;
   /** Called when the socket has taken everything written so far. */
   private onDrain: (() => void) | null = null;
 
@@ -137,6 +151,7 @@ export class Session implements VclSession, BodyCarrier {
         }
         break;
       case 'request':
+      case 'unsent':
         this.keep(buf, start, end);
         break;
       case 'body':
@@ -154,6 +169,7 @@ export class Session implements VclSession, BodyCarrier {
 
   /** The client closed its sending side. */
   receivedEnd(): void {
+    this.inputEnded = true;
     switch (this.phase) {
       case 'head':
         this.close('REM_CLOSE');
@@ -162,14 +178,14 @@ export class Session implements VclSession, BodyCarrier {
         this.pipeTap?.clientEnded();
         break;
       case 'closing':
-        this.destroy();
+        // What is still on its way out ends the socket by itself.
+        if (this.socket.writableLength === 0) this.destroy();
         break;
       case 'closed':
         break;
       default:
-        // A half-closed client may still read its answer; a body can no longer become complete.
-        this.closeAfter ??= 'REM_CLOSE';
-        this.body?.fail('eof');
+        // A half-closed client may still read its answers; a body of which nothing waits can no longer become whole.
+        if (this.rest === null) this.body?.fail('eof');
         break;
     }
   }
@@ -180,7 +196,7 @@ export class Session implements VclSession, BodyCarrier {
     const busy = this.phase === 'request' || this.phase === 'body';
     this.pipeTap?.clientLost();
     this.pipeTap = null;
-    if (this.phase === 'closing' || this.phase === 'head') {
+    if (this.phase === 'closing' || this.phase === 'head' || this.phase === 'unsent') {
       this.finish('REM_CLOSE');
       return;
     }
@@ -193,19 +209,23 @@ export class Session implements VclSession, BodyCarrier {
 
   /** Called by the sweep: gives up on a client that takes too long. */
   checkTimeout(now: number): void {
+    if (now >= this.sendDeadline) {
+      this.sendStalled(now);
+      return;
+    }
     if (now < this.deadline) return;
     switch (this.phase) {
       case 'head':
         this.close(this.rest === null ? 'RX_CLOSE_IDLE' : 'RX_TIMEOUT');
         break;
       case 'body':
-        this.body?.fail('timeout');
+        if (this.body?.paused === true) {
+          // It is the origin that is slow: whoever sends to it has a limit of its own.
+          this.deadline = now + this.timeoutIdle;
+          break;
+        }
         this.closeAfter ??= 'RX_BODY';
-        break;
-      case 'request':
-        // Only a response that the client does not read has a deadline here.
-        this.closeAfter = 'TX_ERROR';
-        this.destroySocket();
+        this.body?.fail('timeout');
         break;
       default:
         this.destroy();
@@ -230,7 +250,10 @@ export class Session implements VclSession, BodyCarrier {
   /** Writes `length` bytes of the worker's shared output buffer. */
   writeOutput(buf: Buffer, length: number): void {
     this.socket.write(buf.length === length ? buf : buf.subarray(0, length));
-    if (this.socket.writableLength > 0) this.core.outputTaken();
+    if (this.socket.writableLength > 0) {
+      this.unsent = true;
+      this.core.outputTaken();
+    }
   }
 
   /** Writes bytes that stay unchanged until sent. Returns false when the reader is behind: wait for `drained`. */
@@ -240,14 +263,23 @@ export class Session implements VclSession, BodyCarrier {
 
   /** Calls back once when everything written has left, or the connection is gone. */
   drained(callback: () => void): void {
+    const { socket } = this;
+    const now = this.core.clock.now();
     this.onDrain = callback;
-    this.deadline = this.core.clock.now() + this.idleSendTimeout;
+    this.queued = queueSize(socket);
+    this.sendDeadline = now + this.idleSendTimeout;
+    if (this.sendEnd === Number.POSITIVE_INFINITY) this.sendEnd = now + this.sendTimeout;
+    // The 'drain' event does not come for little, nor after the end: the callback of a last empty write does.
+    socket.write(NOTHING, (error) => {
+      if (!error && this.onDrain === callback) this.socketDrained();
+    });
   }
 
   socketDrained(): void {
     const callback = this.onDrain;
     this.onDrain = null;
-    if (this.phase === 'request') this.deadline = Number.POSITIVE_INFINITY;
+    this.unsent = false;
+    this.sendDeadline = Number.POSITIVE_INFINITY;
     callback?.();
   }
 
@@ -264,9 +296,28 @@ export class Session implements VclSession, BodyCarrier {
       this.close(this.closeAfter);
       return;
     }
+    this.sendEnd = Number.POSITIVE_INFINITY;
+    if (this.unsent) {
+      // No further answers pile up before a client that does not read (SAFETY rule 11).
+      this.phase = 'unsent';
+      this.deadline = Number.POSITIVE_INFINITY;
+      this.drained(() => {
+        if (this.phase === 'unsent') this.awaitHead(this.core.clock.now());
+      });
+      return;
+    }
+    this.awaitHead(this.req.log.tPrev);
+  }
+
+  private awaitHead(now: number): void {
+    if (this.closeAfter !== null) {
+      this.close(this.closeAfter);
+      return;
+    }
     this.phase = 'head';
     this.tHead = 0;
-    this.deadline = this.req.log.tPrev + this.timeoutIdle;
+    this.deadline = now + this.timeoutIdle;
+    this.sendEnd = Number.POSITIVE_INFINITY;
     if (!this.parsing) this.parseRest();
   }
 
@@ -302,7 +353,7 @@ export class Session implements VclSession, BodyCarrier {
   }
 
   bodyWanted(): void {
-    if (this.phase === 'closed') {
+    if (!this.isOpen) {
       this.body?.fail('closed');
       return;
     }
@@ -312,7 +363,10 @@ export class Session implements VclSession, BodyCarrier {
     this.rest = null;
     if (rest !== null) this.feedBody(rest, 0, rest.length);
     else this.req.askForBody();
-    if (this.body?.wantsData === true) this.resumeReading();
+    const { body } = this;
+    if (body?.wantsData !== true) return;
+    if (this.inputEnded) body.fail('eof');
+    else this.resumeReading();
   }
 
   bodySettled(): void {
@@ -329,9 +383,16 @@ export class Session implements VclSession, BodyCarrier {
     this.closeAfter = reason;
     this.phase = 'closing';
     this.rest = null;
-    this.deadline = this.core.clock.now() + LINGER;
     this.pipeTap = null;
     this.logClose(reason);
+    const { clock } = this.core;
+    if (this.socket.writableLength > 0 && !this.socket.destroyed) {
+      // The client takes its time: it has what a client has that reads any other response.
+      this.deadline = Number.POSITIVE_INFINITY;
+      this.drained(() => {
+        this.deadline = clock.now() + LINGER;
+      });
+    } else this.deadline = clock.now() + LINGER;
     this.socket.end();
     this.resumeReading();
   }
@@ -342,10 +403,26 @@ export class Session implements VclSession, BodyCarrier {
     this.closeAfter = reason;
     // Whatever the log calls it, this side closed.
     if (reason === 'REM_CLOSE') this.core.stats.sess_closed++;
-    this.destroySocket();
+    this.socket.destroy();
   }
 
-  private destroySocket(): void {
+  /** Cuts so that the client cannot take it for an orderly end, where the end would mean that all was sent. */
+  reset(reason: CloseReason): void {
+    // A Unix socket has no reset.
+    if (this.phase !== 'closed' && this.localPort > 0) this.socket.resetAndDestroy();
+    this.cut(reason);
+  }
+
+  /** The client has not taken all of what was written within idle_send_timeout: progress gets it more time. */
+  private sendStalled(now: number): void {
+    const queued = queueSize(this.socket);
+    if (queued < this.queued && now < this.sendEnd) {
+      this.queued = queued;
+      this.sendDeadline = now + this.idleSendTimeout;
+      return;
+    }
+    this.sendDeadline = Number.POSITIVE_INFINITY;
+    this.closeAfter = 'TX_ERROR';
     this.socket.destroy();
   }
 
@@ -384,27 +461,44 @@ export class Session implements VclSession, BodyCarrier {
       at += used;
       if (used === 0) break;
     }
-    if (at < end && this.phase !== 'closed' && this.phase !== 'closing') {
-      this.keep(buf, at, end);
-      if (body.paused) this.pauseReading();
+    if (at >= end || !this.isOpen) return;
+    if (this.phase === 'head' && !this.parsing) {
+      // The last bytes of the body ended the request: what follows is the next one.
+      this.parse(buf, at, end);
+      return;
     }
+    this.keep(buf, at, end);
+    if (body.paused) this.pauseReading();
   }
 
   private parseRest(): void {
     const rest = this.rest;
-    if (rest === null) {
-      this.resumeReading();
-      return;
-    }
     this.rest = null;
-    this.parse(rest, 0, rest.length);
+    if (rest !== null) this.parse(rest, 0, rest.length);
+    else if (this.inputEnded) this.close('REM_CLOSE');
     if (this.phase === 'head') this.resumeReading();
   }
 
   /** Parses as many requests as are there; stops when one cannot be finished at once. */
   private parse(buf: Buffer, start: number, end: number): void {
-    let at = start;
     this.parsing = true;
+    let at = this.parseSome(buf, start, end);
+    // A request with a body has put aside what follows it.
+    while (at >= end && this.phase === 'head' && this.rest !== null) {
+      const { rest } = this;
+      this.rest = null;
+      buf = rest;
+      end = rest.length;
+      at = this.parseSome(rest, 0, end);
+    }
+    this.parsing = false;
+    if (at < end && this.isOpen) this.keep(buf, at, end);
+    if (this.phase === 'head' && this.inputEnded) this.close('REM_CLOSE');
+  }
+
+  /** Returns how far it came: short of `end` when a head is incomplete or a request has to wait. */
+  private parseSome(buf: Buffer, start: number, end: number): number {
+    let at = start;
     while (this.phase === 'head' && at < end) {
       const now = this.core.clock.now();
       const { req, head } = this;
@@ -421,8 +515,7 @@ export class Session implements VclSession, BodyCarrier {
       this.deadline = Number.POSITIVE_INFINITY;
       if (status !== HEAD_COMPLETE) {
         req.refuse(head, buf, at, end, now);
-        at = end;
-        break;
+        return end;
       }
       at = head.headEnd;
       req.begin(head, buf, now);
@@ -432,10 +525,14 @@ export class Session implements VclSession, BodyCarrier {
       }
       this.run(req, TRANSPORT);
     }
-    this.parsing = false;
-    if (at < end && this.isOpen) this.keep(buf, at, end);
-    else if (this.phase === 'head' && this.rest !== null) this.parseRest();
+    return at;
   }
+}
+
+/** Bytes written that the kernel has not taken; the handle knows it, the published interface does not tell. */
+function queueSize(socket: Socket): number {
+  const handle = (socket as unknown as { _handle?: { writeQueueSize?: number } | null })._handle;
+  return handle?.writeQueueSize ?? 0;
 }
 
 /** The socket's descriptor number where the platform tells it, for SessOpen. */

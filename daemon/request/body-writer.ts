@@ -30,6 +30,7 @@ export class BodyWriter {
   private waiting = false;
   private gunzip: Gunzip | null = null;
   private unpacking = false;
+  private packedEnd = false;
   private cancelProgress: (() => void) | null = null;
 
   constructor(req: Request, plan: BodyPlan, done: (ok: boolean) => void) {
@@ -79,8 +80,11 @@ export class BodyWriter {
       return;
     }
     if (this.at >= plan.to || cache.isFinished(req.oc)) {
-      if (this.gunzip !== null) this.gunzip.end();
-      else this.complete();
+      if (this.gunzip === null) this.complete();
+      else if (!this.packedEnd) {
+        this.packedEnd = true;
+        this.gunzip.end();
+      }
     }
   }
 
@@ -88,6 +92,10 @@ export class BodyWriter {
   private send(bytes: Uint8Array): boolean {
     const { req, plan } = this;
     const { session } = req;
+    if (plan.length >= 0 && this.sent + bytes.length > plan.length) {
+      this.end(false);
+      return false;
+    }
     if (plan.chunked) {
       const size = Buffer.allocUnsafe(CHUNK_HEAD_MAX);
       const n = chunkHead(size, 0, bytes.length);
@@ -103,11 +111,10 @@ export class BodyWriter {
     this.waiting = true;
     session.drained(() => {
       this.waiting = false;
+      if (this.ended) return;
       if (this.gunzip !== null) this.gunzip.resume();
-      else {
-        this.consumed();
-        this.pump();
-      }
+      else this.consumed();
+      this.pump();
     });
     return false;
   }

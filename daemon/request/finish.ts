@@ -2,11 +2,20 @@
 // nobody read is read now, within reason, so that the connection can carry the next request.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { RequestBody } from '../net/request-body.ts';
 import type { Request } from './request.ts';
 import { DONE, PARKED, type Step } from './steps.ts';
 
 /** A declared length above this is not worth reading: the connection closes instead. */
 const DRAIN_MAX = 1024 * 1024;
+
+/**
+ * Whether what is left of the body will be read after the response. Not one that was begun and given up, nor one
+ * that the client holds back until it hears 100 Continue: it may as well send its next request instead.
+ */
+export function willDrain(req: Request, body: RequestBody): boolean {
+  return !body.started && !req.expectContinue && body.length <= DRAIN_MAX;
+}
 
 export function finish(req: Request, resume: (step: Step) => void): Step {
   const { core, log, session, body } = req;
@@ -14,8 +23,7 @@ export function finish(req: Request, resume: (step: Step) => void): Step {
   req.dropObject();
   req.objectView.clear();
   if (body !== null && !body.complete && body.failed === null && session.closeAfter === null) {
-    if (body.started) session.closeAfter = 'RX_BODY';
-    else if (body.length > DRAIN_MAX) session.closeAfter = 'RX_BODY';
+    if (!willDrain(req, body)) session.closeAfter = 'RX_BODY';
     else {
       let sync = true;
       let settled = false;

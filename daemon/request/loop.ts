@@ -53,7 +53,24 @@ export function run(req: Request, step: Step): void {
     req.core.stats.vcl_fail++;
     req.log.put(Tag.Error, `Internal error: ${(error as Error).stack ?? String(error)}`);
     req.session.cut('TX_ERROR');
+    letGo(req);
     return;
   }
   if (next === DONE) req.session.requestDone();
+}
+
+/** Gives back what a transaction held that a defect ended, so that nobody waits for its fetch or its object. */
+function letGo(req: Request): void {
+  const { cache } = req.core;
+  req.onAbort = null;
+  if (req.busyOc !== 0) cache.abandon(req.busyOc);
+  if (req.staleOc !== 0) cache.deref(req.staleOc);
+  req.busyOc = 0;
+  req.staleOc = 0;
+  req.dropObject();
+  req.objectView.clear();
+  req.log.put(Tag.End, '');
+  req.releaseProgram();
+  req.body = null;
+  req.session.requestDone();
 }

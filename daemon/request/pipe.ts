@@ -17,6 +17,13 @@ import { FAIL, FINISH, PARKED, type Step, SYNTH } from './steps.ts';
 
 export function pipe(req: Request, resume: (step: Step) => void): Step {
   const { core, log, ctx } = req;
+  if (req.http.method === 'CONNECT') {
+    // The one method that would make a tunnel to wherever the client likes (SAFETY rule 10).
+    req.synthStatus = 405;
+    req.synthReason = 'Method Not Allowed';
+    req.closeAfter('RX_BAD');
+    return SYNTH;
+  }
   const bo = new BusyObj(req, 0, 0, 'pass');
   bo.log.begin(bo.vxid, 'b');
   bo.log.put(Tag.Begin, `bereq ${req.vxid} pipe`);
@@ -36,7 +43,11 @@ export function pipe(req: Request, resume: (step: Step) => void): Step {
   core.stats.s_pipe++;
   log.timestamp('Process', core.clock.now());
   bo.log.timestamp('Process', core.clock.now());
-  void connectAndRun(req, bo, resume);
+  connectAndRun(req, bo, resume).catch((error: Error) => {
+    log.put(Tag.Error, `Internal error: ${error.stack ?? error.message}`);
+    req.session.cut('TX_ERROR');
+    resume(FINISH);
+  });
   return PARKED;
 }
 
@@ -109,6 +120,8 @@ async function connectAndRun(req: Request, bo: BusyObj, resume: (step: Step) => 
     session.pipeEnded();
     resume(FINISH);
   });
+  // What the origin will want to see comes only after this.
+  req.askForBody();
   run.start(head.subarray(0, length));
 }
 

@@ -7,6 +7,7 @@ import { headSize, writeResponseHead } from '../http1/head-writer.ts';
 import { answerRange } from '../http1/range.ts';
 import { BodyWriter } from './body-writer.ts';
 import { logStatus } from './deliver.ts';
+import { willDrain } from './finish.ts';
 import type { Request } from './request.ts';
 import { FINISH, PARKED, type Step } from './steps.ts';
 
@@ -77,8 +78,12 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
     log.put(Tag.Gzip, 'U D - 0 0 0 0 0');
   }
   if (!sendBody || whole) return FINISH;
+  // Never more than was promised: the program may have changed what the origin announced.
+  if (length >= 0 && !gunzip) to = from + length;
   const writer = new BodyWriter(req, { from, to, gunzip, chunked, length }, (ok) => {
-    if (!ok) req.session.cut('REM_CLOSE');
+    // Where the end of the connection ends the body, an orderly end would say that all was sent.
+    if (!ok && length < 0 && !chunked) req.session.reset('REM_CLOSE');
+    else if (!ok) req.session.cut('REM_CLOSE');
     resume(FINISH);
   });
   writer.start();
@@ -101,7 +106,8 @@ function sendHead(req: Request, from: number, length: number): void {
 
 /** Connection tells the client what will happen; a program that set `close` gets its way. */
 export function setConnection(req: Request): void {
-  const { resp } = req;
+  const { resp, body } = req;
+  if (body !== null && !body.complete && !willDrain(req, body)) req.closeAfter('RX_BODY');
   const i = resp.find('connection');
   if (i >= 0) {
     if (resp.valueAt(i).toLowerCase() === 'close') {
