@@ -90,6 +90,8 @@ export class Session implements VclSession, BodyCarrier {
   private parsing = false;
   /** The client has ended its side. */
   private inputEnded = false;
+  /** What a socket that is suddenly gone means: the client left, unless we made it go. */
+  private lossReason: CloseReason = 'REM_CLOSE';
   /** Part of a response written in one piece has not left yet. */
   private unsent = false;
   /** Called when the socket has taken everything written so far. */
@@ -197,14 +199,14 @@ export class Session implements VclSession, BodyCarrier {
     this.pipeTap?.clientLost();
     this.pipeTap = null;
     if (this.phase === 'closing' || this.phase === 'head' || this.phase === 'unsent') {
-      this.finish('REM_CLOSE');
+      this.finish(this.lossReason);
       return;
     }
     this.phase = 'closed';
-    this.closeAfter = 'REM_CLOSE';
+    this.closeAfter = this.lossReason;
     this.body?.fail('closed');
     if (busy) this.req.abort();
-    else this.finish('REM_CLOSE');
+    else this.finish(this.lossReason);
   }
 
   /** Called by the sweep: gives up on a client that takes too long. */
@@ -422,7 +424,7 @@ export class Session implements VclSession, BodyCarrier {
       return;
     }
     this.sendDeadline = Number.POSITIVE_INFINITY;
-    this.closeAfter = 'TX_ERROR';
+    this.lossReason = 'TX_ERROR';
     this.socket.destroy();
   }
 
