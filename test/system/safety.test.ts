@@ -921,7 +921,7 @@ describe('many at a time', () => {
   });
 
   it('a slow reader gets all of a large body, packed or not', async () => {
-    const size = 3_000_000;
+    const size = 12_000_000;
     const text = Buffer.alloc(size);
     for (let i = 0; i < size; i++) text[i] = (i * 7919) & 255;
     const zipped = path();
