@@ -23,6 +23,9 @@ const KIND = {
   error: '1 error -',
 } as const;
 
+/** First letter of the Gzip record: packing, unpacking, unpacking to test. */
+const GZIP_KIND = { gzip: 'G', gunzip: 'U', testgunzip: 'u', none: '' } as const;
+
 const NOTHING = { data: () => undefined, end: () => undefined, error: () => undefined };
 
 /** False when the body did not come whole; the object is not finished then. */
@@ -30,10 +33,11 @@ export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFramin
   const { core, log, oc } = bo;
   const { cache } = core;
   countKind(bo, framing);
-  log.put(
-    Tag.Fetch_Body,
-    framing.kind === 'none' ? KIND.none : `${KIND[framing.kind]} ${bo.doStream ? 'stream' : '-'}`,
-  );
+  if (!bo.was304)
+    log.put(
+      Tag.Fetch_Body,
+      framing.kind === 'none' ? KIND.none : `${KIND[framing.kind]} ${bo.doStream ? 'stream' : '-'}`,
+    );
   if (bo.doStream) cache.unbusy(oc, bo.uncacheable);
   let failure: FetchFailure | null = null;
   let finished = true;
@@ -101,6 +105,7 @@ class BodyPump {
   private readonly got: Exchanged;
   private readonly zip: Gunzip | Gzip | null;
   private pending = 0;
+  /** Bytes given to the filter. */
   private packed = 0;
   private ended = false;
   private unpacked = 0;
@@ -206,11 +211,12 @@ class BodyPump {
         this.finish('bad-gzip');
         return;
       }
-      if (bo.filter === 'testgunzip') {
-        const packed = cache.bodyLength(bo.oc);
-        cache.setGunzippedLength(bo.oc, this.unpacked);
-        bo.log.put(Tag.Gzip, `u F - ${packed} ${this.unpacked} 0 0 0`);
-      }
+      const stored = cache.bodyLength(bo.oc);
+      const length = bo.filter === 'gzip' ? this.packed : this.unpacked;
+      if (bo.filter !== 'gunzip') cache.setGunzippedLength(bo.oc, length);
+      // zlib does not tell where the deflate blocks lie: the last three numbers stay 0.
+      const sizes = bo.filter === 'gzip' ? `${this.packed} ${stored}` : `${this.packed} ${this.unpacked}`;
+      bo.log.put(Tag.Gzip, `${GZIP_KIND[bo.filter]} F - ${sizes} 0 0 0`);
       this.finish(null);
     });
     zip.on('error', () => this.finish('bad-gzip'));

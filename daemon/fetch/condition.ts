@@ -2,7 +2,7 @@
 // those of the 304 (RFC 9111 section 4.3.4).
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import { HttpMessage } from '../http1/message.ts';
+import { HttpMessage, MSG_HEADER, MSG_PROTOCOL } from '../http1/message.ts';
 import type { BusyObj } from './busyobj.ts';
 
 /** Fields a 304 describes its own message with, not the stored one. */
@@ -17,13 +17,16 @@ export function mergeStale(bo: BusyObj): void {
   beresp.log = null;
   for (const key of OWN) beresp.unset(key);
   beresp.log = log;
+  const fresh = beresp.n;
   for (let i = 0; i < stale.n; i++) {
     const key = stale.keys[i] as string;
     if (!OWN.has(key) && beresp.has(key)) continue;
     beresp.push(key, stale.lines[i] as string);
   }
-  beresp.status = stale.status;
-  beresp.reason = stale.reason;
+  bo.log.put(beresp.base + MSG_PROTOCOL, beresp.proto);
+  beresp.setStatus(stale.status);
+  beresp.setReason(stale.reason);
+  for (let i = fresh; i < beresp.n; i++) bo.log.put(beresp.base + MSG_HEADER, beresp.lines[i] as string);
   bo.was304 = true;
   core.stats.fetch_304++;
 }

@@ -8,6 +8,7 @@ import type { OriginConnection } from '../backend/connection.ts';
 import { OriginFailure } from '../backend/origin-failure.ts';
 import { type BodyFraming, CHUNKED, NO_BODY } from '../http1/framing.ts';
 import { headSize, writeRequestHead } from '../http1/head-writer.ts';
+import { reasonOf } from '../http1/status-reasons.ts';
 import type { RequestBody } from '../net/request-body.ts';
 import type { BusyObj } from './busyobj.ts';
 import { sendBody } from './send-body.ts';
@@ -89,7 +90,13 @@ export async function exchange(bo: BusyObj): Promise<Exchanged | null> {
     const got = new Exchanged(connection, backend);
     framing ??= frameBody(bo);
     const failure = await talk(bo, backend, connection, framing);
-    if (failure === null) return got;
+    if (failure === null) {
+      if (bo.beresp.reason === '') {
+        bo.beresp.reason = reasonOf(bo.beresp.status);
+        log.put(Tag.BerespReason, bo.beresp.reason);
+      }
+      return got;
+    }
     const again = connection.wasStale && mayRepeat && tries === 0;
     if (failure.bogus !== '') log.put(Tag.BogoHeader, failure.bogus);
     log.put(Tag.FetchError, failure.text);

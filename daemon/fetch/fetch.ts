@@ -22,9 +22,6 @@ import { makeBereq } from './make-bereq.ts';
 import { prepareObject } from './prepare.ts';
 import { giveLife, takeResponse } from './response.ts';
 
-/** How long return (pass) is remembered when the program does not say, in seconds. */
-const PASS_TTL = 120;
-
 /** Starts to fill `oc` for this request. `staleOc` may be 0. Returns at once. */
 export function startFetch(req: Request, oc: Oc, staleOc: Oc, mode: FetchMode): void {
   const { core } = req;
@@ -120,12 +117,14 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
   let ret = runState(ctx.vcl, State.backend_response, ctx);
   if (ret === RETURN.pass) {
     bo.uncacheable = true;
-    bo.ttl = ctx.passTtl > 0 ? ctx.passTtl : PASS_TTL;
+    bo.ttl = ctx.passTtl;
+    bo.grace = 0;
+    bo.keep = 0;
     ret = RETURN.deliver;
     bo.hitForPass = bo.mode !== 'pass';
   }
   if (ret !== RETURN.deliver) {
-    got.end(bo, 'REQ_CLOSE');
+    got.end(bo, 'RESP_CLOSE');
     switch (ret) {
       case RETURN.retry:
         return retry(bo);
@@ -141,13 +140,13 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
   judgeVary(bo);
   log.timestamp('Process', core.clock.now());
   if (!prepareObject(bo)) {
-    got.end(bo, 'REQ_CLOSE');
+    got.end(bo, 'RESP_CLOSE');
     log.put(Tag.FetchError, 'Could not get storage');
     return answer(bo, 503, '');
   }
-  const whole = await fetchBody(bo, got, framing);
+  const complete = await fetchBody(bo, got, framing);
   // Nobody has seen a response that was not streamed: the program may still answer for it.
-  return whole || bo.doStream ? false : answer(bo, 503, '');
+  return complete || bo.doStream ? false : answer(bo, 503, '');
 }
 
 /** Makes one line of several with the same name, without records. */

@@ -12,7 +12,7 @@ import type { BodyFilter, BusyObj } from './busyobj.ts';
 export function prepareObject(bo: BusyObj): boolean {
   const { beresp, core, log } = bo;
   bo.filter = chooseFilter(bo);
-  log.put(Tag.Filters, bo.filter === 'none' ? '' : ` ${bo.filter}`);
+  if (!bo.was304) log.put(Tag.Filters, bo.filter === 'none' ? '' : ` ${bo.filter}`);
   if (bo.filter === 'gunzip') {
     beresp.unset('content-encoding');
     beresp.unset('content-length');
@@ -65,6 +65,8 @@ export function storeHead(bo: BusyObj, storage: string | null): boolean {
   stored.reason = beresp.reason;
   copyOnward(beresp, stored, HOP_RESPONSE);
   stored.unset('transfer-encoding');
+  // Told anew at every delivery, from the time the response was made.
+  stored.unset('age');
   const pass = bo.mode === 'pass';
   let flags = 0;
   if (!pass && bo.uncacheable) flags |= bo.hitForPass ? FLAG.HIT_PASS : FLAG.HIT_MISS;
@@ -84,7 +86,14 @@ export function storeHead(bo: BusyObj, storage: string | null): boolean {
     flags,
   });
   const vary = beresp.getAll('vary');
-  if (!cache.storeHead(oc, storage, stored, vary === null || pass ? null : cache.varyKey(vary, bo.bereq)))
+  if (
+    !cache.storeHead(
+      oc,
+      storage,
+      stored,
+      vary === null || pass || (bo.uncacheable && vary.includes('*')) ? null : cache.varyKey(vary, bo.bereq),
+    )
+  )
     return false;
   bo.storedIn = cache.storageNameOf(oc);
   bo.log.put(Tag.Storage, `malloc ${bo.storedIn}`);

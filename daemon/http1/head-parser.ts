@@ -64,6 +64,8 @@ export class HeadResult {
   errorAt = 0;
   /** The request is the HTTP/2 connection preface; the message says PRI * HTTP/2.0. */
   preface = false;
+  /** Some line had blanks behind its value: the lines are not the bytes between one CRLF and the next. */
+  trimmed = false;
   /** Complete lines; line 0 is the start line, line i is field i - 1. */
   lines = 0;
   lineStart: Int32Array;
@@ -107,6 +109,7 @@ export class HeadResult {
     this.lines = 0;
     this.error = E_NONE;
     this.preface = false;
+    this.trimmed = false;
   }
 }
 
@@ -313,7 +316,13 @@ function finish(buf: Buffer, msg: HttpMessage, out: HeadResult, isRequest: boole
   }
   for (let i = 1; i < lines; i++) {
     const s = (lineStart[i] as number) - headStart;
-    const line = text.substring(s, (lineEnd[i] as number) - headStart);
+    let e = (lineEnd[i] as number) - headStart;
+    // Blanks behind a value belong to nobody (RFC 9110 section 5.5).
+    for (let c = text.charCodeAt(e - 1); c === SP || c === HTAB; c = text.charCodeAt(e - 1)) {
+      out.trimmed = true;
+      e--;
+    }
+    const line = text.substring(s, e);
     msg.lines[i - 1] = line;
     if (keys[i - 1] === '')
       keys[i - 1] = line.substring(0, (nameEnd[i] as number) - headStart - s).toLowerCase();

@@ -9,7 +9,7 @@ import { CHUNK_END, CHUNK_HEAD_MAX, chunkHead, LAST_CHUNK } from '../http1/chunk
 import type { Request } from './request.ts';
 
 export interface BodyPlan {
-  /** First byte of the stored body to send and the one after the last (Infinity: to its end). */
+  /** First byte to send and the one after the last (Infinity: to the end), of the body as the client sees it. */
   from: number;
   to: number;
   gunzip: boolean;
@@ -25,6 +25,9 @@ export class BodyWriter {
   private readonly plan: BodyPlan;
   private readonly done: (ok: boolean) => void;
   private at: number;
+  private readonly sourceEnd: number;
+  /** Unpacked bytes so far. */
+  private unpacked = 0;
   private sent = 0;
   private ended = false;
   private waiting = false;
@@ -37,7 +40,9 @@ export class BodyWriter {
     this.req = req;
     this.plan = plan;
     this.done = done;
-    this.at = plan.from;
+    // What is unpacked on the way is read from its beginning; the window is cut out of what comes out.
+    this.at = plan.gunzip ? 0 : plan.from;
+    this.sourceEnd = plan.gunzip ? Number.POSITIVE_INFINITY : plan.to;
   }
 
   start(): void {
@@ -51,9 +56,9 @@ export class BodyWriter {
   /** Sends the next slice if there is one and the last has left. */
   private pump(): void {
     if (this.ended || this.waiting || this.unpacking) return;
-    const { req, plan } = this;
+    const { req } = this;
     const { cache } = req.core;
-    const have = Math.min(cache.bodyLength(req.oc), plan.to);
+    const have = Math.min(cache.bodyLength(req.oc), this.sourceEnd);
     if (this.at < have) {
       const slice = cache.slice(req.oc, this.at, Math.min(SLICE, have - this.at));
       this.at += slice.length;
@@ -79,7 +84,7 @@ export class BodyWriter {
       this.end(false);
       return;
     }
-    if (this.at >= plan.to || cache.isFinished(req.oc)) {
+    if (this.at >= this.sourceEnd || cache.isFinished(req.oc)) {
       if (this.gunzip === null) this.complete();
       else if (!this.packedEnd) {
         this.packedEnd = true;
@@ -128,14 +133,24 @@ export class BodyWriter {
     this.gunzip = gunzip;
     this.req.core.stats.n_gunzip++;
     gunzip.on('data', (bytes: Buffer) => {
-      if (!this.ended && !this.send(bytes)) gunzip.pause();
+      if (this.ended) return;
+      const { from, to } = this.plan;
+      const first = Math.max(0, from - this.unpacked);
+      const last = Math.min(bytes.length, to - this.unpacked);
+      this.unpacked += bytes.length;
+      if (first < last && !this.send(bytes.subarray(first, last))) gunzip.pause();
+      else if (this.unpacked >= to) this.unpackedAll();
     });
-    gunzip.on('end', () => {
-      // zlib does not tell where the deflate blocks lie: the last three numbers stay 0.
-      this.req.log.put(Tag.Gzip, `U D - ${this.at} ${this.sent} 0 0 0`);
-      this.complete();
-    });
+    gunzip.on('end', () => this.unpackedAll());
     gunzip.on('error', () => this.end(false));
+  }
+
+  /** Everything wanted has come out of the filter. */
+  private unpackedAll(): void {
+    if (this.ended) return;
+    // zlib does not tell where the deflate blocks lie: the last three numbers stay 0.
+    this.req.log.put(Tag.Gzip, `U D - ${this.at} ${this.unpacked} 0 0 0`);
+    this.complete();
   }
 
   private complete(): void {

@@ -42,6 +42,7 @@ export function deliver(req: Request): Step {
     case RETURN.restart:
       return RESTART;
     case RETURN.synth:
+      log.timestamp('Process', core.clock.now());
       req.dropObject();
       req.synthStatus = ctx.synthStatus;
       req.synthReason = ctx.synthReason;

@@ -9,6 +9,7 @@ export function fetch(req: Request, resume: (step: Step) => void): Step {
   if (req.aborted) return FINISH;
   if (core.cache.isFailed(oc)) {
     // Not even an error object could be made.
+    req.log.timestamp('Fetch', core.clock.now());
     req.dropObject();
     req.synthStatus = 503;
     req.synthReason = 'Service Unavailable';

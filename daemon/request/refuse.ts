@@ -11,13 +11,17 @@ import type { Request } from './request.ts';
 export function refuseHead(req: Request, head: HeadResult, buf: Buffer, start: number, end: number): void {
   const { core, log } = req;
   const row = HEAD_ERRORS[head.error] as (typeof HEAD_ERRORS)[number];
+  if (row.status === 0) {
+    // Nobody knows where such a head would have ended: there is no request to speak of.
+    req.session.close(row.close);
+    return;
+  }
   openRefused(req);
   if (row.record === 'BogoHeader') log.put(Tag.BogoHeader, errorText(head, buf, end));
   log.putBytes(Tag.HttpGarbage, buf, start, start + garbageLength(buf, start, end));
   req.headBytesIn = end - start;
   core.stats.client_req_400++;
-  if (row.status === 0) finishRefused(req, row.close, 0, '');
-  else finishRefused(req, row.close, 400, 'Bad Request');
+  finishRefused(req, row.close, 400, 'Bad Request');
 }
 
 /** Refuses a request whose head parsed but whose framing, Host or expectation cannot be accepted. */

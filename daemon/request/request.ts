@@ -169,7 +169,7 @@ export class Request implements VclRequest {
 
   /** Opens the transaction for a head that parsed; TRANSPORT goes on from here. */
   begin(head: HeadResult, buf: Buffer, now: number): void {
-    if (this.http.n > 0) this.http.lend(buf, head.lineStart[1] as number);
+    if (this.http.n > 0 && !head.trimmed) this.http.lend(buf, head.lineStart[1] as number);
     const { core, session, log } = this;
     this.tStart = now;
     this.headBytesIn = head.headEnd - head.headStart;

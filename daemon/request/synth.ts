@@ -40,7 +40,7 @@ export function synth(req: Request): Step {
   resp.status %= 1000;
   const body = Buffer.from(req.synthBody ?? '', 'utf8');
   resp.set('Content-Length', String(body.length));
-  if (body.length > 0) log.put(Tag.Storage, 'malloc Transient');
+  log.put(Tag.Storage, 'malloc Transient');
   log.put(Tag.Filters, '');
   setConnection(req);
   const send = req.isHead ? 0 : body.length;

@@ -28,21 +28,21 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
     core.params.http_gzip_support !== 0 &&
     !req.canGzip &&
     resp.has('content-encoding');
+  if (gunzip) length = finished ? cache.gunzippedLength(oc) : -1;
   let from = 0;
   let to = Number.POSITIVE_INFINITY;
-  let empty = false;
   const range =
-    !gunzip && length >= 0 && status === 200 && !req.isPass && core.params.http_range_support !== 0
+    length >= 0 && status === 200 && !req.isPass && core.params.http_range_support !== 0
       ? wantedRange(req)
       : null;
   const answer = range === null ? null : answerRange(range, length);
-  log.put(Tag.Filters, gunzip ? ' gunzip' : answer !== null && answer.kind !== 'whole' ? ' range' : '');
+  const ranged = answer !== null && answer.kind !== 'whole';
+  log.put(Tag.Filters, ranged ? (gunzip ? ' gunzip range' : ' range') : gunzip ? ' gunzip' : '');
   if (gunzip) {
     resp.unset('content-encoding');
-    resp.unset('content-length');
-    length = finished ? cache.gunzippedLength(oc) : -1;
-    if (length >= 0) resp.add('Content-Length', String(length), 'content-length');
-  } else if (answer !== null && answer.kind !== 'whole') {
+    if (!ranged) resp.unset('content-length');
+  }
+  if (ranged) {
     if (answer.kind === 'part') {
       resp.set('Content-Range', `bytes ${answer.from}-${answer.to - 1}/${length}`);
       from = answer.from;
@@ -58,8 +58,9 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
     logStatus(req);
     resp.unset('content-length');
     length = to - from;
-    empty = length === 0;
     resp.add('Content-Length', String(length), 'content-length');
+  } else if (gunzip) {
+    if (length >= 0) resp.add('Content-Length', String(length), 'content-length');
   } else if (status === 304 || status === 204) {
     resp.unset('content-length');
   } else if (!(declared >= 0 && declared === length) && !(req.isHead && req.isPass)) {
@@ -70,7 +71,7 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
   if (!bodiless && length < 0 && !chunked) req.session.closeAfter = 'TX_EOF';
   setConnection(req);
   if (chunked) resp.add('Transfer-Encoding', 'chunked', 'transfer-encoding');
-  const sendBody = !bodiless && !empty && length !== 0;
+  const sendBody = !bodiless && length !== 0;
   const whole = sendBody && finished && !gunzip && length <= ONE_WRITE;
   sendHead(req, whole ? from : -1, whole ? length : 0);
   if (gunzip && !sendBody) {
@@ -79,7 +80,7 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
   }
   if (!sendBody || whole) return FINISH;
   // Never more than was promised: the program may have changed what the origin announced.
-  if (length >= 0 && !gunzip) to = from + length;
+  if (length >= 0) to = from + length;
   const writer = new BodyWriter(req, { from, to, gunzip, chunked, length }, (ok) => {
     // Where the end of the connection ends the body, an orderly end would say that all was sent.
     if (!ok && length < 0 && !chunked) req.session.reset('REM_CLOSE');

@@ -4,7 +4,7 @@
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { requestBody } from '../http1/framing.ts';
-import { HOST_ERROR_TEXT, normaliseTarget } from '../http1/host.ts';
+import { HOST_ERROR_TEXT, type HostError, normaliseTarget } from '../http1/host.ts';
 import { refuseRequest } from './refuse.ts';
 import type { Request } from './request.ts';
 import { PARKED, RECV, type Step } from './steps.ts';
@@ -13,31 +13,30 @@ const SLASH = 47;
 
 export function transport(req: Request): Step {
   const { core, session, http, log } = req;
+  const absolute = http.url.charCodeAt(0) === SLASH ? null : takeAuthority(req);
   const ref = core.active;
   if (ref === null) return refuse(req, 503, 'Service Unavailable', 'OVERLOAD');
   req.takeProgram(ref);
   log.put(Tag.VCL_use, ref.name);
-  const framing = requestBody(http);
-  if (framing.kind === 'error') {
-    log.put(Tag.BogoHeader, framing.text);
-    return refuse(req, 400, 'Bad Request', 'RX_BAD');
-  }
-  // An absolute target replaces the Host line: what was received is no longer what counts.
-  if (http.url.charCodeAt(0) !== SLASH) http.raw = null;
-  const target = normaliseTarget(http);
-  // A missing Host is the program's business (vcl_recv answers it); recv() sees to it that one is there.
-  if (target !== null && target !== 'host-missing') {
-    if (HOST_ERROR_TEXT[target] !== '') log.put(Tag.BogoHeader, HOST_ERROR_TEXT[target]);
-    return refuse(req, 400, 'Bad Request', 'RX_BAD');
-  }
   const expect = http.get('expect');
   if (expect !== null) {
     if (expect.toLowerCase() !== '100-continue') return refuse(req, 417, 'Expectation Failed', 'RX_JUNK');
     req.expectContinue = !req.isHttp10;
     http.unset('expect');
   }
-  core.stats.client_req++;
   logRequest(req);
+  const framing = requestBody(http);
+  if (framing.kind === 'error') {
+    log.put(Tag.BogoHeader, framing.text);
+    return refuse(req, 400, 'Bad Request', 'RX_BAD');
+  }
+  const target = absolute ?? normaliseTarget(http);
+  // A missing Host is the program's business (vcl_recv answers it); recv() sees to it that one is there.
+  if (target !== null && target !== 'host-missing') {
+    if (HOST_ERROR_TEXT[target] !== '') log.put(Tag.BogoHeader, HOST_ERROR_TEXT[target]);
+    return refuse(req, 400, 'Bad Request', 'RX_BAD');
+  }
+  core.stats.client_req++;
   judgeConnection(req);
   // What follows the preface is no HTTP/1: answer and close.
   if (http.method === 'PRI') req.closeAfter('REQ_HTTP20');
@@ -45,6 +44,22 @@ export function transport(req: Request): Step {
   else if (framing.kind === 'chunked') req.attachBody(-1);
   forwardedFor(req, session.clientIp);
   return RECV;
+}
+
+/** An absolute target's authority replaces Host; the log shows what was there and what became of it. */
+function takeAuthority(req: Request): HostError | null {
+  const { http, log } = req;
+  const i = http.find('host');
+  const former = i < 0 ? null : (http.lines[i] as string);
+  const url = http.url;
+  const wrong = normaliseTarget(http);
+  if (wrong !== null || http.url === url) return wrong;
+  // What was received is no longer what counts.
+  http.raw = null;
+  const now = http.find('host');
+  if (former !== null) log.put(Tag.ReqUnset, former);
+  if (now >= 0) log.put(Tag.ReqHeader, http.lines[now] as string);
+  return null;
 }
 
 /** ReqStart and the request as it now stands. */

@@ -1,6 +1,8 @@
 // Returns that carry something: they leave it in the context and give the code of tables/returns.ts.
 
 import { RETURN } from '../../../protocol/tables/returns.ts';
+import { Tag } from '../../../protocol/tables/tags.ts';
+import { whole } from '../../log/whole.ts';
 import type { VclContext } from '../context.ts';
 import { softFail } from './failure.ts';
 
@@ -29,8 +31,12 @@ export function returnError(ctx: VclContext, status = 503, reason?: string | nul
   return setStatus(ctx, 'error', status, reason) ? RETURN.error : RETURN.fail;
 }
 
-export function returnPass(ctx: VclContext, duration = 0): number {
+/** How long return (pass) from vcl_backend_response is remembered when the program does not say, in seconds. */
+const PASS_TTL = 120;
+
+export function returnPass(ctx: VclContext, duration = PASS_TTL): number {
   ctx.passTtl = duration;
+  if (ctx.bo !== null) ctx.log.put(Tag.TTL, `HFP ${whole(duration)} 0 0 ${whole(ctx.now)} uncacheable`);
   return RETURN.pass;
 }
 
