@@ -619,6 +619,8 @@ export class Cache {
     out.hitVxid = this.vxidOf(oc);
     out.hitTtl = left;
     if ((meta & row.OF_HIT_PASS) !== 0) return Lookup.HITPASS;
+    this.ref(oc);
+    out.stale = oc;
     out.busy = this.newBusy(oh, this.predict(varying, q));
     return Lookup.HITMISS;
   }
@@ -629,6 +631,8 @@ export class Cache {
     const end = this.tOriginOf(oc) + this.ttlOf(oc);
     if ((meta & row.OF_HIT_MISS) !== 0) {
       // Still a sign that waiting would be in vain: its grace and keep serve to say so.
+      this.ref(oc);
+      out.stale = oc;
       out.hitVxid = this.vxidOf(oc);
       out.hitTtl = end - q.now;
       out.busy = this.newBusy(oh, this.predict(varying, q));
@@ -733,8 +737,8 @@ export class Cache {
 
   private trimWhenAlone(oc: Oc): void {
     const { rows } = this;
-    // The fetch that just finished, or the index alone: no reader can hold a view.
-    if (rows.get(oc, row.REFS) > 1) return;
+    // The index alone: no reader can hold a view. Of an object taken out of it, the last reference is a reader's.
+    if (rows.get(oc, row.REFS) > 1 || (rows.get(oc, row.META) & row.OF_INDEXED) === 0) return;
     rows.set(oc, row.META, rows.get(oc, row.META) & ~row.OF_TRIM);
     const meta = rows.get(oc, row.META);
     if ((meta & row.OF_PRIVATE) !== 0) return;

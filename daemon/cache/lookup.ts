@@ -44,7 +44,8 @@ export class LookupResult {
   oc: Oc = 0;
   /** The new busy object, or 0; the caller holds a reference and must finish, fail or abandon it. */
   busy: Oc = 0;
-  /** MISS, HITMISS: the newest stale object, or 0; the caller holds a reference. */
+  /** MISS: the newest stale object, or 0. HITMISS: the marker, which the new object replaces. The caller holds a
+   * reference. */
   stale: Oc = 0;
   /** HITMISS, HITPASS: who made the marker, and how long it still holds in seconds. */
   hitVxid = 0;

@@ -60,6 +60,8 @@ export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFramin
   log.timestamp('BerespBody', core.clock.now());
   log.put(Tag.Length, String(cache.bodyLength(oc)));
   cache.finish(oc, bo.uncacheable);
+  // Nobody will be given the old one again: without this, markers would pile up as fast as requests come.
+  if (bo.staleOc !== 0) cache.kill(bo.staleOc);
   return true;
 }
 

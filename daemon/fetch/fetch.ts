@@ -175,7 +175,9 @@ function judgeVary(bo: BusyObj): void {
 
 /** Whether the request as it was sent offered the stale object, so that a 304 means it. */
 function isConditional(bo: BusyObj): boolean {
-  return bo.staleOc !== 0 && (bo.bereq.has('if-none-match') || bo.bereq.has('if-modified-since'));
+  return (
+    bo.staleOc !== 0 && !bo.isHitMiss && (bo.bereq.has('if-none-match') || bo.bereq.has('if-modified-since'))
+  );
 }
 
 /** vcl_backend_error, and another try if it asks for one. */
