@@ -32,6 +32,10 @@ import type { VaryKey } from './vary.ts';
 
 /** Bodies up to this size are put behind their head, in one block. */
 const INLINE_MAX = 32 * 1024;
+/** Where bodies begin in memory. Bytes of shared memory are copied eight at a time only between places that lie
+ * alike, and one by one otherwise, which costs a small hit a tenth of its time; whoever copies a body chooses its
+ * place accordingly. */
+export const BODY_ALIGN = 8;
 /** Objects in use that one search for a victim passes over. */
 const VICTIM_SEARCH = 200;
 
@@ -89,7 +93,9 @@ export class ObjectStore {
     const { rows } = this;
     rows.set(oc, META, withStorage(rows.get(oc, META), number) & ~OF_HAS_VARY);
     const slab = (this.stevedores[number] as Stevedore).slab;
-    const both = bytes + live.expected;
+    // A body behind its head begins at a multiple of 8: see BODY_ALIGN.
+    const bodyAt = (bytes + BODY_ALIGN - 1) & -BODY_ALIGN;
+    const both = bodyAt + live.expected;
     const inline =
       live.expected > 0 &&
       both <= Math.min(INLINE_MAX, slab.classes.pageSize) &&
@@ -101,7 +107,7 @@ export class ObjectStore {
     const at = slab.offset(block);
     writeHead(msg, vary, slab.chunk(block), at);
     rows.set(oc, HEAD_BLOCK, block);
-    rows.set(oc, INLINE_AT, whole ? bytes : 0);
+    rows.set(oc, INLINE_AT, whole ? bodyAt : 0);
     if (vary !== null) rows.set(oc, META, rows.get(oc, META) | OF_HAS_VARY);
     this.counters.n_object++;
     return true;

@@ -28,6 +28,14 @@ export function headSize(msg: HttpMessage): number {
   return size;
 }
 
+/** Bytes writeResponseHead() will take, exactly. */
+export function responseHeadLength(msg: HttpMessage): number {
+  const known = msg.status < 1000 && msg.reason === reasonOf(msg.status);
+  let size = known ? statusLine(msg.status).length : 15 + String(msg.status).length - 3 + msg.reason.length;
+  for (let i = 0; i < msg.n; i++) size += (msg.lines[i] as string).length + 2;
+  return size + 2;
+}
+
 /** Encoded "HTTP/1.1 200 OK\r\n" lines by status, for the reason that the registry gives it. */
 const statusLines: (Buffer | undefined)[] = new Array<Buffer | undefined>(1000).fill(undefined);
 

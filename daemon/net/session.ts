@@ -249,9 +249,9 @@ export class Session implements VclSession, BodyCarrier {
     return this.phase !== 'closed' && this.phase !== 'closing';
   }
 
-  /** Writes `length` bytes of the worker's shared output buffer. */
-  writeOutput(buf: Buffer, length: number): void {
-    this.socket.write(buf.length === length ? buf : buf.subarray(0, length));
+  /** Writes buf[start, end) of the worker's shared output buffer. */
+  writeOutput(buf: Buffer, start: number, end: number): void {
+    this.socket.write(buf.subarray(start, end));
     if (this.socket.writableLength > 0) {
       this.unsent = true;
       this.core.outputTaken();

@@ -49,6 +49,6 @@ export function synth(req: Request): Step {
   if (send > 0) body.copy(out, head);
   req.headBytesOut = head;
   req.bodyBytesOut = send;
-  session.writeOutput(out, head + send);
+  session.writeOutput(out, 0, head + send);
   return FINISH;
 }

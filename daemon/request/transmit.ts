@@ -2,8 +2,9 @@
 // live on; a whole small body leaves in one write with its head, everything else through BodyWriter.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import { BODY_ALIGN } from '../cache/object-store.ts';
 import { parseLength } from '../http1/framing.ts';
-import { headSize, writeResponseHead } from '../http1/head-writer.ts';
+import { responseHeadLength, writeResponseHead } from '../http1/head-writer.ts';
 import { answerRange } from '../http1/range.ts';
 import { BodyWriter } from './body-writer.ts';
 import { logStatus } from './deliver.ts';
@@ -94,15 +95,17 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
 /** Writes the head and, in the same write, `length` body bytes from `from` on. */
 function sendHead(req: Request, from: number, length: number): void {
   const { core, resp, session } = req;
-  const out = core.output(headSize(resp) + length);
-  const head = writeResponseHead(out, 0, resp);
+  const head = responseHeadLength(resp);
+  const out = core.output(head + length + BODY_ALIGN);
+  // The head begins where its end falls on the body's alignment.
+  const start = length > 0 ? (from - head) & (BODY_ALIGN - 1) : 0;
+  writeResponseHead(out, start, resp);
   req.headBytesOut = head;
-  let end = head;
   if (length > 0) {
-    end += core.cache.copyBody(req.oc, from, out, head, length);
+    core.cache.copyBody(req.oc, from, out, start + head, length);
     req.bodyBytesOut = length;
   }
-  session.writeOutput(out, end);
+  session.writeOutput(out, start, start + head + length);
 }
 
 /** Connection tells the client what will happen; a program that set `close` gets its way. */
