@@ -1,0 +1,126 @@
+// A session without a network: a socket that takes as much as it is told to, a clock set by hand, a log that
+// forgets, and requests that are answered by the test instead of the state machine.
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import { Session } from '../../../daemon/net/session.ts';
+import type { Core } from '../../../daemon/request/core.ts';
+import type { Request } from '../../../daemon/request/request.ts';
+import { MainCounters } from '../../../daemon/stats/counters.ts';
+
+/** Takes every call and forgets it; numbers where a request reads them. */
+function forgetfulLog(): object {
+  const log: object = new Proxy(
+    {},
+    { get: (_target, name) => (name === 'tPrev' || name === 'tFirst' ? 0 : () => log), set: () => true },
+  );
+  return log;
+}
+
+export class FakeSocket extends EventEmitter {
+  readonly written: string[] = [];
+  writableLength = 0;
+  destroyed = false;
+  ended = false;
+  paused = false;
+  wasReset = false;
+  readonly remoteAddress = '192.0.2.1';
+  readonly remotePort = 1;
+  readonly localAddress = '192.0.2.2';
+  readonly localPort = 80;
+  /** While false, what is written stays. */
+  takes = true;
+  private readonly waiting: (() => void)[] = [];
+
+  get _handle(): { fd: number; writeQueueSize: number } {
+    return { fd: 7, writeQueueSize: this.writableLength };
+  }
+
+  write(bytes: Uint8Array, told?: (error?: Error) => void): boolean {
+    this.written.push(Buffer.from(bytes).toString('latin1'));
+    if (!this.takes) this.writableLength += bytes.length;
+    if (told !== undefined) {
+      if (this.takes) told();
+      else this.waiting.push(() => told());
+    }
+    return this.takes;
+  }
+
+  /** The client takes all of what waits. */
+  drain(): void {
+    this.takes = true;
+    this.writableLength = 0;
+    for (const told of this.waiting.splice(0)) told();
+  }
+
+  end(): void {
+    this.ended = true;
+  }
+  destroy(): void {
+    this.destroyed = true;
+  }
+  resetAndDestroy(): void {
+    this.wasReset = true;
+    this.destroyed = true;
+  }
+  pause(): void {
+    this.paused = true;
+  }
+  resume(): void {
+    this.paused = false;
+  }
+}
+
+export class FakeSession {
+  now = 1000;
+  readonly socket = new FakeSocket();
+  readonly stats = new MainCounters();
+  readonly ran: string[] = [];
+  readonly session: Session;
+  closed = 0;
+  /** What becomes of a request; ends it at once when it is not replaced. */
+  answer: (req: Request) => void = (req) => req.session.requestDone();
+
+  constructor() {
+    const core = {
+      clock: { now: () => this.now },
+      params: {
+        timeout_idle: 5,
+        timeout_linger: 0,
+        idle_send_timeout: 60,
+        send_timeout: 600,
+      },
+      requestLimits: { maxLine: 8192, maxFields: 64, maxSize: 32768 },
+      stats: this.stats,
+      newVxid: () => 1,
+      newLog: forgetfulLog,
+      outputTaken: () => {},
+    } as unknown as Core;
+    this.session = new Session(
+      core,
+      { sessionClosed: () => this.closed++ },
+      this.socket as unknown as Socket,
+      { name: 'a0', socketText: '' },
+      (req) => {
+        this.ran.push(req.http.url);
+        this.answer(req);
+      },
+    );
+  }
+
+  receive(text: string): void {
+    const bytes = Buffer.from(text, 'latin1');
+    this.session.receive(bytes, 0, bytes.length);
+    // The reader's buffer is another one's in the next moment.
+    bytes.fill(0);
+  }
+
+  /** Lets time pass and the sweep look. */
+  pass(seconds: number): void {
+    this.now += seconds;
+    this.session.checkTimeout(this.now);
+  }
+}
+
+export function get(url: string, fields = ''): string {
+  return `GET ${url} HTTP/1.1\r\nHost: a\r\n${fields}\r\n`;
+}

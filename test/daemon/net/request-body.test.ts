@@ -1,0 +1,85 @@
+// The request body by itself: what the consumer and the carrier are told, in which order, and that a body that
+// was given up never becomes whole.
+import { describe, expect, it } from 'vitest';
+import { type BodyError, RequestBody } from '../../../daemon/net/request-body.ts';
+
+class Both {
+  readonly told: string[] = [];
+  readonly body: RequestBody;
+  constructor(length: number) {
+    this.body = new RequestBody(
+      { bodyWanted: () => this.told.push('wanted'), bodySettled: () => this.told.push('settled') },
+      length,
+    );
+  }
+  start(onData: () => void = () => {}): void {
+    this.body.start({
+      data: (buf, start, end) => {
+        this.told.push(Buffer.from(buf.subarray(start, end)).toString());
+        onData();
+      },
+      end: () => this.told.push('end'),
+      error: (reason: BodyError) => this.told.push(reason),
+    });
+  }
+  feed(text: string): number {
+    return this.body.feed(Buffer.from(text), 0, text.length);
+  }
+}
+
+describe('RequestBody', () => {
+  it('tells the carrier of the end before the consumer, which may end the request', () => {
+    const both = new Both(5);
+    both.start();
+    expect(both.feed('helloGET')).toBe(5);
+    expect(both.told).toEqual(['wanted', 'hello', 'settled', 'end']);
+  });
+
+  it('tells the carrier of a failure first, too, and only once', () => {
+    const both = new Both(5);
+    both.start();
+    both.feed('hel');
+    both.body.fail('eof');
+    both.body.fail('closed');
+    expect(both.told).toEqual(['wanted', 'hel', 'settled', 'eof']);
+    expect(both.feed('lo')).toBe(0);
+  });
+
+  it.each([
+    ['a length', 5, 'hello'],
+    ['chunks', -1, '5\r\nhello\r\n0\r\n\r\n'],
+  ])('is not whole when its consumer gives up over the last bytes, with %s', (_name, length, text) => {
+    const both = new Both(length);
+    both.start(() => both.body.fail('overflow'));
+    both.feed(text);
+    expect(both.body.complete).toBe(false);
+    expect(both.told).toEqual(['wanted', 'hello', 'settled', 'overflow']);
+  });
+
+  it('takes no bytes beyond its end', () => {
+    const both = new Both(-1);
+    both.start();
+    expect(both.feed('1\r\nx\r\n0\r\n\r\nGET /')).toBe(11);
+    expect(both.body.complete).toBe(true);
+    expect(both.feed('GET /')).toBe(0);
+  });
+
+  it('tells a consumer that comes late what has become of it', () => {
+    const failed = new Both(5);
+    failed.body.fail('eof');
+    failed.start();
+    expect(failed.told).toEqual(['settled', 'eof']);
+    const empty = new Both(0);
+    empty.start();
+    expect(empty.told).toEqual(['end']);
+  });
+
+  it('is not called paused once its consumer has left', () => {
+    const both = new Both(5);
+    both.start();
+    both.body.pause();
+    both.body.abandon();
+    expect(both.body.paused).toBe(false);
+    expect(both.body.wantsData).toBe(false);
+  });
+});

@@ -1,0 +1,207 @@
+// One client connection without a network: order, backpressure, half-closed clients and time limits.
+import { describe, expect, it } from 'vitest';
+import type { Request } from '../../../daemon/request/request.ts';
+import { FakeSession, get } from './fake-session.ts';
+
+/** Answers with so many bytes and ends the request. */
+const reply =
+  (bytes: number) =>
+  (req: Request): void => {
+    req.session.writeOutput(Buffer.alloc(bytes, 'x'), 0, bytes);
+    req.session.requestDone();
+  };
+
+/** Takes the request's body to its end, then ends the request. */
+const drain =
+  (length: number) =>
+  (req: Request): void => {
+    req.attachBody(length);
+    const end = (): void => req.session.requestDone();
+    req.body?.start({ data: () => {}, end, error: end });
+  };
+
+describe('requests on one connection', () => {
+  it('runs what comes in one packet in order', () => {
+    const one = new FakeSession();
+    one.receive(get('/a') + get('/b') + get('/c'));
+    expect(one.ran).toEqual(['/a', '/b', '/c']);
+  });
+
+  it('puts a head together that comes a byte at a time', () => {
+    const one = new FakeSession();
+    for (const c of get('/slow')) one.receive(c);
+    expect(one.ran).toEqual(['/slow']);
+  });
+
+  it('keeps the next request while one is running, and stops reading when they pile up', () => {
+    const one = new FakeSession();
+    one.answer = () => {};
+    one.receive(get('/a'));
+    for (let i = 0; i < 3000; i++) one.receive(get(`/${i}`));
+    expect(one.ran).toEqual(['/a']);
+    expect(one.socket.paused).toBe(true);
+    one.answer = (req) => req.session.requestDone();
+    one.session.requestDone();
+    expect(one.ran).toHaveLength(3001);
+    expect(one.socket.paused).toBe(false);
+  });
+
+  it('answers nobody who does not read: the next request waits until the last answer has left', () => {
+    const one = new FakeSession();
+    one.answer = reply(50_000);
+    one.socket.takes = false;
+    one.receive(get('/a') + get('/b') + get('/c'));
+    expect(one.ran).toEqual(['/a']);
+    one.socket.drain();
+    expect(one.ran).toEqual(['/a', '/b', '/c']);
+  });
+
+  it('thousands of requests with an empty body do not nest', () => {
+    const one = new FakeSession();
+    one.receive(get('/n', 'Content-Length: 0\r\n').repeat(20_000));
+    expect(one.ran).toHaveLength(20_000);
+  });
+
+  it.each([
+    ['in the packet of the head', (text: string) => [text]],
+    [
+      'in a packet of its own',
+      (text: string) => [text.slice(0, -3 - get('/next').length), text.slice(-3 - get('/next').length)],
+    ],
+  ])('goes on behind a body that ends %s', (_name, cut) => {
+    const one = new FakeSession();
+    one.answer = (req) => (one.ran.length === 1 ? drain(5)(req) : req.session.requestDone());
+    for (const part of cut(`${get('/body', 'Content-Length: 5\r\n')}hello${get('/next')}`)) one.receive(part);
+    expect(one.ran).toEqual(['/body', '/next']);
+  });
+});
+
+describe('a client that has ended its side', () => {
+  it('still gets the requests answered that it sent before', () => {
+    const one = new FakeSession();
+    one.answer = () => {};
+    one.receive(get('/a') + get('/b'));
+    one.session.receivedEnd();
+    expect(one.socket.ended).toBe(false);
+    one.session.requestDone();
+    expect(one.ran).toEqual(['/a', '/b']);
+    expect(one.socket.ended).toBe(false);
+    one.session.requestDone();
+    expect(one.socket.ended).toBe(true);
+  });
+
+  it('has sent a whole body when all of it waits, and none when it does not', () => {
+    for (const [sent, expected] of [
+      ['hello', 'end'],
+      ['hel', 'eof'],
+    ]) {
+      const one = new FakeSession();
+      let what = '';
+      one.answer = (req) => req.attachBody(5);
+      one.receive(get('/up', 'Content-Length: 5\r\n') + sent);
+      one.session.receivedEnd();
+      one.session.body?.start({
+        data: () => {},
+        end: () => (what = 'end'),
+        error: (reason) => (what = reason),
+      });
+      expect(what).toBe(expected);
+    }
+  });
+});
+
+describe('time', () => {
+  it('ends an idle connection', () => {
+    const one = new FakeSession();
+    one.pass(4.9);
+    expect(one.socket.ended).toBe(false);
+    one.pass(0.2);
+    expect(one.socket.ended).toBe(true);
+    expect(one.stats.sc_rx_close_idle).toBe(1);
+  });
+
+  it('ends a slow head, however often a byte comes', () => {
+    const one = new FakeSession();
+    for (const c of get('/slow').slice(0, 12)) {
+      one.receive(c);
+      one.pass(0.5);
+    }
+    expect(one.socket.ended).toBe(true);
+    expect(one.stats.sc_rx_timeout).toBe(1);
+  });
+
+  it('fails a body that stalls, but not while its consumer asked it to wait', () => {
+    const one = new FakeSession();
+    let failed = '';
+    one.answer = (req) => {
+      req.attachBody(100);
+      req.body?.start({ data: () => req.body?.pause(), end: () => {}, error: (reason) => (failed = reason) });
+    };
+    one.receive(`${get('/up', 'Content-Length: 100\r\n')}some`);
+    one.pass(30);
+    expect(failed).toBe('');
+    one.session.body?.resume();
+    one.pass(6);
+    expect(failed).toBe('timeout');
+  });
+
+  it('gives up a client that takes nothing, and bears with one that takes a little', () => {
+    const one = new FakeSession();
+    one.answer = reply(50_000);
+    one.socket.takes = false;
+    one.receive(get('/a'));
+    for (let i = 0; i < 5; i++) {
+      one.socket.writableLength -= 1000;
+      one.pass(61);
+      expect(one.socket.destroyed).toBe(false);
+    }
+    one.pass(61);
+    expect(one.socket.destroyed).toBe(true);
+    one.session.lost();
+    expect(one.stats.sc_tx_error).toBe(1);
+    expect(one.closed).toBe(1);
+  });
+
+  it('does not bear with it beyond send_timeout', () => {
+    const one = new FakeSession();
+    one.answer = reply(50_000);
+    one.socket.takes = false;
+    one.receive(get('/a'));
+    for (let i = 0; i < 11; i++) {
+      one.socket.writableLength -= 1000;
+      one.pass(61);
+    }
+    expect(one.socket.destroyed).toBe(true);
+  });
+
+  it('does not cut the end of a response short because it is the last one', () => {
+    const one = new FakeSession();
+    one.answer = (req) => {
+      req.closeAfter('REQ_CLOSE');
+      reply(50_000)(req);
+    };
+    one.socket.takes = false;
+    one.receive(get('/a'));
+    expect(one.socket.ended).toBe(true);
+    one.session.receivedEnd();
+    one.pass(30);
+    expect(one.socket.destroyed).toBe(false);
+    one.socket.drain();
+    one.pass(2);
+    expect(one.socket.destroyed).toBe(true);
+    expect(one.closed).toBe(1);
+  });
+});
+
+describe('a cut', () => {
+  it('is a reset where an end would say that all was sent', () => {
+    const one = new FakeSession();
+    one.answer = () => {};
+    one.receive(get('/a'));
+    one.session.reset('REM_CLOSE');
+    expect(one.socket.wasReset).toBe(true);
+    one.session.lost();
+    one.session.requestDone();
+    expect(one.closed).toBe(1);
+  });
+});
