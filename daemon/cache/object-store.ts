@@ -14,11 +14,11 @@ import {
   EXTENT,
   HEAD_BLOCK,
   INLINE_AT,
+  KEY_NEXT,
   META,
   type Oc,
   OF_HAS_VARY,
-  OF_HIT_MISS,
-  OF_HIT_PASS,
+  OF_MARKER,
   OF_PRIVATE,
   REFS,
   storageIn,
@@ -36,6 +36,10 @@ const INLINE_MAX = 32 * 1024;
  * alike, and one by one otherwise, which costs a small hit a tenth of its time; whoever copies a body chooses its
  * place accordingly. */
 export const BODY_ALIGN = 8;
+/** Bodies beyond this are not freed at once when their object goes, but so many extents a step. */
+const LARGE_BODY = 4 << 20;
+const EXTENTS_A_STEP = 64;
+const ALL = Number.POSITIVE_INFINITY;
 /** Objects in use that one search for a victim passes over. */
 const VICTIM_SEARCH = 200;
 
@@ -48,6 +52,8 @@ export class ObjectStore {
   private readonly evict: (oc: Oc) => void;
   private readonly nukeLimit: () => number;
   private turn = 0;
+  /** Gone objects whose large bodies are still to be freed, linked by KEY_NEXT. */
+  private discarded: Oc = 0;
   private readonly cursors: { oc: Oc; cursor: BodyCursor }[];
 
   constructor(o: {
@@ -127,7 +133,7 @@ export class ObjectStore {
 
   /** Whether the body is for one reader, so that what was read can go. */
   inTransitOnly(oc: Oc): boolean {
-    return (this.rows.get(oc, META) & (OF_PRIVATE | OF_HIT_MISS | OF_HIT_PASS)) !== 0;
+    return (this.rows.get(oc, META) & (OF_PRIVATE | OF_MARKER)) !== 0;
   }
 
   consume(oc: Oc, upTo: number): void {
@@ -148,7 +154,7 @@ export class ObjectStore {
   dropBody(oc: Oc): void {
     if (this.rows.get(oc, HEAD_BLOCK) === 0) return;
     this.forgetCursor(oc);
-    freeBody(this.rows, this.stevedoreOf(oc).slab, oc);
+    freeBody(this.rows, this.stevedoreOf(oc).slab, oc, ALL);
     this.live.delete(oc);
   }
 
@@ -215,7 +221,7 @@ export class ObjectStore {
     const block = rows.get(oc, HEAD_BLOCK) >>> 0;
     if (block === 0) return;
     const { slab } = this.stevedoreOf(oc);
-    freeBody(rows, slab, oc);
+    freeBody(rows, slab, oc, ALL);
     slab.free(block);
     rows.set(oc, HEAD_BLOCK, 0);
     rows.set(oc, INLINE_AT, 0);
@@ -229,12 +235,44 @@ export class ObjectStore {
     this.counters.n_object--;
   }
 
+  /** Gives back memory and row of an object that is gone: a large body's later, by reclaim(). */
+  discard(oc: Oc): void {
+    const freed = this.live.get(oc)?.base ?? 0;
+    this.live.delete(oc);
+    if (this.rows.getDouble(oc, BODY_LENGTH) - freed > LARGE_BODY) {
+      this.forgetCursor(oc);
+      this.rows.set(oc, KEY_NEXT, this.discarded);
+      this.discarded = oc;
+      return;
+    }
+    this.freeBytes(oc);
+    this.rows.give(oc);
+  }
+
+  get hasDiscarded(): boolean {
+    return this.discarded !== 0;
+  }
+
+  /** Frees one piece of what discard() left. */
+  reclaim(): void {
+    const { rows } = this;
+    const oc = this.discarded;
+    if (oc === 0 || !freeBody(rows, this.stevedoreOf(oc).slab, oc, EXTENTS_A_STEP)) return;
+    this.discarded = rows.get(oc, KEY_NEXT);
+    this.freeBytes(oc);
+    rows.give(oc);
+  }
+
   /** A block of `wanted` bytes, or of less but at least `least`, evicting when the storage is full. */
   private room(oc: Oc, live: Live, wanted: number, least: number): number {
     const { slab, lru } = this.stevedoreOf(oc);
     for (;;) {
       const block = slab.alloc(wanted, least);
       if (block !== 0) return block;
+      if (this.discarded !== 0) {
+        this.reclaim();
+        continue;
+      }
       if (live.nukesLeft <= 0) {
         this.counters.n_lru_limited++;
         return 0;

@@ -32,6 +32,9 @@ export interface Ban {
   older: Ban | null;
 }
 
+/** Bans dropped for each that comes: enough for the list to shrink, and never a long step. */
+const DROPPED_PER_BAN = 100;
+
 export class BanList {
   private readonly counters: BanCounters;
   private readonly byNumber = new Map<number, Ban>();
@@ -65,7 +68,7 @@ export class BanList {
     this.counters.bans_added++;
     if (expression.usesRequest) this.counters.bans_req++;
     else this.counters.bans_obj++;
-    this.dropTail();
+    this.dropTail(DROPPED_PER_BAN);
     if (!dups) return;
     for (let old: Ban | null = ban.older; old !== null; old = old.older) {
       if (old.completed || old.expression.text !== expression.text) continue;
@@ -108,10 +111,10 @@ export class BanList {
   /** Whether the last call of matches() could test all it should. */
   lastComplete = true;
 
-  /** Drops bans at the old end that no object names. */
-  dropTail(): number {
+  /** Drops bans at the old end that no object names, at most so many. */
+  dropTail(most = Number.POSITIVE_INFINITY): number {
     let dropped = 0;
-    while (this.oldest !== this.newest && this.oldest.refs === 0) {
+    while (dropped < most && this.oldest !== this.newest && this.oldest.refs === 0) {
       const ban = this.oldest;
       if (ban.completed) this.counters.bans_completed--;
       if (ban.expression.usesRequest) this.counters.bans_req--;

@@ -133,14 +133,16 @@ export function consumeBody(rows: Rows, slab: Slab, oc: Oc, live: Live, upTo: nu
   rows.set(oc, EXTENT, first);
 }
 
-export function freeBody(rows: Rows, slab: Slab, oc: Oc): void {
+/** Frees extents from the first one on, at most so many; true when none is left. */
+export function freeBody(rows: Rows, slab: Slab, oc: Oc, most: number): boolean {
   let extent = rows.get(oc, EXTENT) >>> 0;
-  while (extent !== 0) {
+  for (let count = 0; extent !== 0 && count < most; count++) {
     const next = nextOf(slab, extent);
     slab.free(extent);
     extent = next;
   }
-  rows.set(oc, EXTENT, 0);
+  rows.set(oc, EXTENT, extent);
+  return extent === 0;
 }
 
 /** A place in a body, moved forward piece by piece without copying. Reusable: start() sets it anew. The

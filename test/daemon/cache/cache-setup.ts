@@ -51,6 +51,9 @@ export class Bench {
     banDups: true,
   };
   readonly killed: string[] = [];
+  /** The steady clock's milliseconds; each reading moves it on by `tick`. */
+  millis = 0;
+  tick = 0;
   readonly cache: Cache;
   private readonly deferred: (() => void)[] = [];
 
@@ -63,6 +66,10 @@ export class Bench {
       now: this.now,
       seed: [1, 2],
       defer: (run) => this.deferred.push(run),
+      millis: () => {
+        this.millis += this.tick;
+        return this.millis;
+      },
       onKill: (why, oc) => this.killed.push(`${why} ${this.cache.vxidOf(oc)}`),
     });
   }

@@ -1,0 +1,76 @@
+// Expiry in steps of bounded time: kills what is past ttl + grace + keep, frees large bodies piece by piece,
+// drops bans that no object needs.
+//
+// The clock is read after every object: one may take a hundred times as long as another. Decides nothing about
+// freshness, which lookups see by themselves; an object may be removed late.
+
+import type { BanList } from './ban/ban-list.ts';
+import type { OnKill } from './cache-options.ts';
+import type { CacheCounters } from './counters.ts';
+import type { Expiry } from './expiry.ts';
+import type { ObjectLife } from './object-life.ts';
+import type { ObjectStore } from './object-store.ts';
+import type { Uses } from './uses.ts';
+
+/** Bans dropped in one step. */
+const BANS = 1000;
+
+export class ExpirySteps {
+  private readonly expiry: Expiry;
+  private readonly store: ObjectStore;
+  private readonly life: ObjectLife;
+  private readonly uses: Uses;
+  private readonly bans: BanList;
+  private readonly counters: CacheCounters;
+  private readonly onKill: OnKill;
+  private readonly millis: () => number;
+
+  constructor(o: {
+    expiry: Expiry;
+    store: ObjectStore;
+    life: ObjectLife;
+    uses: Uses;
+    bans: BanList;
+    counters: CacheCounters;
+    onKill: OnKill;
+    millis: () => number;
+  }) {
+    this.expiry = o.expiry;
+    this.store = o.store;
+    this.life = o.life;
+    this.uses = o.uses;
+    this.bans = o.bans;
+    this.counters = o.counters;
+    this.onKill = o.onKill;
+    this.millis = o.millis;
+  }
+
+  /** Works for about `budgetMs`; returns how many objects it removed. */
+  expire(now: number, budgetMs: number): number {
+    const end = this.millis() + budgetMs;
+    this.uses.tick(now);
+    this.bans.dropTail(BANS);
+    let count = 0;
+    while (this.expiry.firstEnd() <= now || this.store.hasDiscarded) {
+      // Memory first: whoever needs room would have to do it otherwise.
+      if (this.store.hasDiscarded) this.store.reclaim();
+      else if (this.removeFirst(now)) count++;
+      if (this.millis() >= end) break;
+    }
+    return count;
+  }
+
+  /** False when the object that comes first lives on: its end had changed, or was too far off to be noted. */
+  private removeFirst(now: number): boolean {
+    const oc = this.expiry.first();
+    const end = this.life.endOf(oc);
+    if (end > now) {
+      this.expiry.set(oc, end);
+      return false;
+    }
+    this.onKill('EXP', oc);
+    this.life.kill(oc);
+    this.counters.n_expired++;
+    return true;
+  }
+}

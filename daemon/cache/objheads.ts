@@ -1,0 +1,95 @@
+// Objheads: a key with the chain of its objects, newest first, and the requests that wait for one of them.
+//
+// Links and unlinks, parks and wakes; never looks at what an object is and never frees one. A key is forgotten
+// as soon as it has neither objects nor waiters: whoever takes the last object out must call drop().
+
+import type { CacheCounters } from './counters.ts';
+import { KeyIndex, type Oh } from './key-index.ts';
+import { KEY_NEXT, KEY_PREV, type Oc } from './objcore.ts';
+import type { Rows } from './rows.ts';
+import { type Waiter, WaitingList } from './waiting-list.ts';
+
+export class Objheads {
+  private readonly rows: Rows;
+  private readonly counters: CacheCounters;
+  private readonly index: KeyIndex;
+  private readonly waiting: WaitingList;
+  private readonly defer: (run: () => void) => void;
+
+  constructor(o: {
+    rows: Rows;
+    counters: CacheCounters;
+    seed: readonly [number, number];
+    defer: (run: () => void) => void;
+    rushExponent: () => number;
+  }) {
+    this.rows = o.rows;
+    this.counters = o.counters;
+    this.index = new KeyIndex(o.seed[0], o.seed[1]);
+    this.defer = o.defer;
+    this.waiting = new WaitingList({
+      defer: o.defer,
+      exponent: o.rushExponent,
+      onEmpty: (oh) => this.drop(oh),
+    });
+  }
+
+  /** The objhead of `key`, or 0. */
+  find(key: string): Oh {
+    return this.index.find(key);
+  }
+
+  /** The objhead of `key`, made when there is none; it is to be given an object at once. */
+  findOrAdd(key: string): Oh {
+    const oh = this.index.findOrAdd(key);
+    this.counters.n_objecthead = this.index.count;
+    return oh;
+  }
+
+  /** First object of the chain; the next ones are in KEY_NEXT. */
+  first(oh: Oh): Oc {
+    return this.index.first(oh);
+  }
+
+  linkFirst(oh: Oh, oc: Oc): void {
+    const first = this.index.first(oh);
+    this.rows.set(oc, KEY_PREV, 0);
+    this.rows.set(oc, KEY_NEXT, first);
+    if (first !== 0) this.rows.set(first, KEY_PREV, oc);
+    this.index.setFirst(oh, oc);
+  }
+
+  /** Takes an object out of the chain; the key stays until drop(). */
+  unlink(oh: Oh, oc: Oc): void {
+    const prev = this.rows.get(oc, KEY_PREV);
+    const next = this.rows.get(oc, KEY_NEXT);
+    if (prev === 0) this.index.setFirst(oh, next);
+    else this.rows.set(prev, KEY_NEXT, next);
+    if (next !== 0) this.rows.set(next, KEY_PREV, prev);
+  }
+
+  /** Forgets a key without objects and waiters. */
+  drop(oh: Oh): void {
+    if (this.index.first(oh) !== 0 || this.waiting.has(oh)) return;
+    this.index.remove(oh);
+    this.counters.n_objecthead = this.index.count;
+  }
+
+  /** Parks a waiter; one whose key is gone by now is woken soon. Returns how to leave. */
+  wait(key: string, waiter: Waiter): () => void {
+    const oh = this.index.find(key);
+    if (oh !== 0) return this.waiting.park(oh, waiter);
+    let gone = false;
+    this.defer(() => {
+      if (!gone) waiter.wake(false);
+    });
+    return () => {
+      gone = true;
+    };
+  }
+
+  /** Wakes those who wait: in waves, or all at once when they cannot share what there is (`alone`). */
+  rush(oh: Oh, alone: boolean): void {
+    this.waiting.rush(oh, alone);
+  }
+}

@@ -1,0 +1,65 @@
+// Which objects are used: their hit counts and their place in the LRU of their storage.
+//
+// Time here is whole seconds since the cache's epoch, taken from the last touch or expiry step: the LRU needs no
+// better clock. Never evicts.
+
+import type { CacheLimits } from './cache-options.ts';
+import type { CacheCounters } from './counters.ts';
+import { HITS, LRU_TIME, META, type Oc, OF_IN_LRU } from './objcore.ts';
+import type { ObjectStore } from './object-store.ts';
+import type { Rows } from './rows.ts';
+
+const MOST_HITS = 0x7fffffff;
+
+export class Uses {
+  private readonly rows: Rows;
+  private readonly store: ObjectStore;
+  private readonly counters: CacheCounters;
+  private readonly limits: CacheLimits;
+  private readonly epoch: number;
+  private second = 1;
+
+  constructor(o: {
+    rows: Rows;
+    store: ObjectStore;
+    counters: CacheCounters;
+    limits: CacheLimits;
+    epoch: number;
+  }) {
+    this.rows = o.rows;
+    this.store = o.store;
+    this.counters = o.counters;
+    this.limits = o.limits;
+    this.epoch = o.epoch;
+  }
+
+  /** Learns what time it is; it never goes back. */
+  tick(now: number): void {
+    this.second = Math.max(this.second, Math.floor(now - this.epoch));
+  }
+
+  countHit(oc: Oc): void {
+    const hits = this.rows.get(oc, HITS);
+    if (hits < MOST_HITS) this.rows.set(oc, HITS, hits + 1);
+  }
+
+  /** Moves the object to the young end, at most once in lru_interval. */
+  touch(oc: Oc, now: number): void {
+    if ((this.rows.get(oc, META) & OF_IN_LRU) === 0) return;
+    this.tick(now);
+    if (this.second - this.rows.get(oc, LRU_TIME) < this.limits.lruInterval) return;
+    const { lru } = this.store.stevedoreOf(oc);
+    lru.remove(oc);
+    lru.add(oc, this.second);
+    this.counters.n_lru_moved++;
+  }
+
+  /** From now on the object may be evicted. */
+  enter(oc: Oc): void {
+    this.store.stevedoreOf(oc).lru.add(oc, this.second);
+  }
+
+  leave(oc: Oc): void {
+    if ((this.rows.get(oc, META) & OF_IN_LRU) !== 0) this.store.stevedoreOf(oc).lru.remove(oc);
+  }
+}
