@@ -15,6 +15,7 @@ import { type Oc, stateIn, withState } from './objcore.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { Objheads } from './objheads.ts';
 import type { Rows } from './rows.ts';
+import { markersBehind } from './superseded.ts';
 import type { Uses } from './uses.ts';
 import type { VaryKey } from './vary.ts';
 
@@ -98,7 +99,10 @@ export class ObjectLife {
     const { rows } = this;
     const meta = withState(rows.get(oc, row.META), row.STATE_FINISHED);
     rows.set(oc, row.META, meta | row.OF_TRIM);
-    if ((meta & row.OF_INDEXED) !== 0) this.uses.enter(oc);
+    if ((meta & row.OF_INDEXED) !== 0) {
+      this.uses.enter(oc);
+      this.killMarkersBehind(oc);
+    }
     const live = this.store.live.get(oc);
     if (!this.store.inTransitOnly(oc)) this.store.live.delete(oc);
     live?.notify();
@@ -183,6 +187,12 @@ export class ObjectLife {
     this.objheads.linkFirst(oh, oc);
     this.objheads.rush(oh, uncacheable || (meta & row.OF_MARKER) !== 0);
     return true;
+  }
+
+  /** Older markers go as soon as this object hides them; one without a ttl is not found and hides nothing. */
+  private killMarkersBehind(oc: Oc): void {
+    if (this.rows.getDouble(oc, row.TTL) <= 0) return;
+    for (const marker of markersBehind(this.rows, this.store, oc)) this.kill(marker);
   }
 
   private take(flags: number): Oc {

@@ -107,6 +107,22 @@ export function matchesStored(
   return true;
 }
 
+/** Whether two stored forms are the same, byte for byte. */
+export function sameStored(a: ChunkBytes, aStart: number, b: ChunkBytes, bStart: number): boolean {
+  const length = storedBytes(a, aStart);
+  if (storedBytes(b, bStart) !== length) return false;
+  return a.compare(b, bStart, bStart + length, aStart, aStart + length) === 0;
+}
+
+function storedBytes(from: ChunkBytes, start: number): number {
+  let at = start;
+  for (let left = from[at++] as number; left > 0; left--) {
+    const stored = from.readUInt16LE(at + 1);
+    at += 3 + (from[at] as number) + (stored === ABSENT ? 0 : stored);
+  }
+  return at - start;
+}
+
 /** The names of a stored variant, in order. */
 export function storedNames(from: ChunkBytes, start: number): string[] {
   const names: string[] = [];

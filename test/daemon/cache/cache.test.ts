@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
-import { Bench, FLAG, Lookup } from './cache-setup.ts';
+import { Bench, FLAG, type Life, Lookup } from './cache-setup.ts';
 
 describe('lookup', () => {
   it('misses, hits, serves in grace with one background fetch, and misses with the stale object in keep', () => {
@@ -110,6 +110,53 @@ describe('lookup', () => {
     const [, miss] = b.lookup('/m');
     b.fetch(miss.busy, 2, 'x');
     expect(b.ask('/m')).toBe('HIT');
+  });
+});
+
+describe('markers that a newer object hides', () => {
+  /** Ten fetches that start from one marker, as they do when requests for an uncacheable URL come at once. */
+  function refetch(b: Bench, url: string, life: Life, fields: Record<string, string> = {}): void {
+    const looked = Array.from({ length: 10 }, () => b.lookup(url, fields)[1]);
+    for (const [i, out] of looked.entries()) {
+      if (out.stale !== 0) b.cache.deref(out.stale);
+      b.fetch(out.busy, 2 + i, 'x', life, fields);
+    }
+  }
+
+  it.each([
+    ['', {}],
+    ['L', { L: 'a' }],
+  ])('go when the fetch is complete (Vary: %s)', (vary, fields: Record<string, string>) => {
+    const b = new Bench();
+    const life = vary === '' ? {} : { vary };
+    b.put('/a', 1, 'x', { ...life, flags: FLAG.HIT_MISS }, fields);
+    for (let i = 0; i < 3; i++) refetch(b, '/a', { ...life, flags: FLAG.HIT_MISS }, fields);
+    expect(b.counters).toMatchObject({ n_object: 1, n_objectcore: 1 });
+    expect(b.ask('/a', fields)).toBe('HITMISS');
+    const [, out] = b.lookup('/a', fields);
+    b.cache.deref(out.stale);
+    b.fetch(out.busy, 99, 'x', life, fields);
+    expect(b.counters).toMatchObject({ n_object: 1, n_objectcore: 1 });
+    expect(b.ask('/a', fields)).toBe('HIT');
+  });
+
+  it('are those of its variant only, and only when it can be found itself', () => {
+    const b = new Bench();
+    for (const lang of ['a', 'b', 'c']) {
+      b.put('/v', 1, 'x', { vary: 'L', flags: FLAG.HIT_MISS }, { L: lang });
+    }
+    b.put('/v', 2, 'x', { vary: 'L' }, { L: 'b' });
+    expect(b.counters.n_object).toBe(3);
+    b.put('/v', 3, 'x', { ttl: 0, vary: 'L' }, { L: 'c' });
+    expect(b.ask('/v', { L: 'c' })).toBe('HITMISS');
+    expect(b.ask('/v', { L: 'a' })).toBe('HITMISS');
+    expect(b.ask('/v', { L: 'b' })).toBe('HIT');
+  });
+
+  it('are markers only: ordinary objects stay, as after a forced miss', () => {
+    const b = new Bench();
+    for (let i = 0; i < 5; i++) b.put('/a', i, 'x');
+    expect(b.counters.n_object).toBe(5);
   });
 });
 
