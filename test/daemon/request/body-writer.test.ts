@@ -1,0 +1,168 @@
+// Sending a body to a client that takes it in its own time: every byte comes, in order, and a body that breaks
+// is never ended.
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { type BodyPlan, BodyWriter } from '../../../daemon/request/body-writer.ts';
+import type { Request } from '../../../daemon/request/request.ts';
+
+/** A stored body, a client that takes what was written only when told, and what it got. */
+class Sending {
+  readonly got: Buffer[] = [];
+  readonly socket = { writableLength: 0, cork: () => {}, uncork: () => {} };
+  finished = true;
+  failed = false;
+  outcome: boolean | null = null;
+  private stored: Buffer;
+  private waiting: (() => void) | null = null;
+  private progress: (() => void) | null = null;
+  private settle: (() => void) | null = null;
+  readonly done: Promise<void>;
+
+  private readonly slow: boolean;
+
+  constructor(stored: Buffer, slow: boolean) {
+    this.stored = stored;
+    this.slow = slow;
+    this.done = new Promise((resolve) => {
+      this.settle = resolve;
+    });
+  }
+
+  start(plan: Partial<BodyPlan>): this {
+    const session = {
+      socket: this.socket,
+      write: (bytes: Uint8Array) => {
+        this.got.push(Buffer.from(bytes));
+        if (this.slow) this.socket.writableLength += bytes.length;
+      },
+      drained: (told: () => void) => {
+        this.waiting = told;
+        // Later than the filter's own callbacks.
+        setTimeout(() => this.take(), 5);
+      },
+    };
+    const cache = {
+      onProgress: (_oc: number, reader: { progress(): void }) => {
+        this.progress = () => reader.progress();
+        return () => {
+          this.progress = null;
+        };
+      },
+      bodyLength: () => this.stored.length,
+      slice: (_oc: number, from: number, max: number) => this.stored.subarray(from, from + max),
+      isFailed: () => this.failed,
+      isFinished: () => this.finished,
+      consume: () => {},
+    };
+    const req = {
+      core: { cache, stats: { n_gunzip: 0 }, later: (step: () => void) => setImmediate(step) },
+      session,
+      log: { put: () => {} },
+      oc: 1,
+      onAbort: null,
+      bodyBytesOut: 0,
+    };
+    const whole = { from: 0, to: Number.POSITIVE_INFINITY, gunzip: false, chunked: false, length: -1 };
+    new BodyWriter(req as unknown as Request, { ...whole, ...plan }, (ok) => {
+      this.outcome = ok;
+      this.settle?.();
+    }).start();
+    return this;
+  }
+
+  private take(): void {
+    this.socket.writableLength = 0;
+    const told = this.waiting;
+    this.waiting = null;
+    told?.();
+  }
+
+  grow(bytes: Buffer): void {
+    this.stored = Buffer.concat([this.stored, bytes]);
+    this.progress?.();
+  }
+
+  end(failed: boolean): void {
+    this.failed = failed;
+    this.finished = !failed;
+    this.progress?.();
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.got);
+  }
+}
+
+/** Does not pack well, so that its packed form has several slices. */
+function noise(length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  let x = 1;
+  for (let i = 0; i < length; i++) {
+    x = (Math.imul(x, 1103515245) + 12345) >>> 0;
+    bytes[i] = x >>> 24;
+  }
+  return bytes;
+}
+
+describe('BodyWriter', () => {
+  const body = noise(300_000);
+
+  it.each([
+    ['fast', false],
+    ['slow', true],
+  ])('sends all of it to a %s client, flat, in chunks and unpacked', async (_name, slow) => {
+    const flat = new Sending(body, slow).start({ length: body.length });
+    await flat.done;
+    expect(flat.bytes.equals(body)).toBe(true);
+    const chunked = new Sending(body, slow).start({ chunked: true });
+    await chunked.done;
+    expect(chunked.bytes.subarray(-5).toString()).toBe('0\r\n\r\n');
+    const unpacked = new Sending(gzipSync(body), slow).start({ gunzip: true });
+    await unpacked.done;
+    expect(unpacked.bytes.equals(body)).toBe(true);
+    expect([flat.outcome, chunked.outcome, unpacked.outcome]).toEqual([true, true, true]);
+  });
+
+  it('follows a body that is still arriving', async () => {
+    const one = new Sending(body.subarray(0, 10), false);
+    one.finished = false;
+    one.start({ chunked: true });
+    one.grow(body.subarray(10, 20));
+    one.end(false);
+    await one.done;
+    expect(one.outcome).toBe(true);
+    expect(one.bytes.toString('latin1')).toContain('a\r\n');
+  });
+
+  it('does not end a body whose fetch fails', async () => {
+    const one = new Sending(body.subarray(0, 10), false);
+    one.finished = false;
+    one.start({ chunked: true });
+    one.end(true);
+    await one.done;
+    expect(one.outcome).toBe(false);
+    expect(one.bytes.toString('latin1')).not.toMatch(/0\r\n\r\n$/);
+  });
+
+  it('does not end one that is packed and breaks', async () => {
+    const packed = gzipSync(body);
+    packed.fill(0, packed.length - 8);
+    const one = new Sending(packed, true).start({ gunzip: true, chunked: true });
+    await one.done;
+    expect(one.outcome).toBe(false);
+    expect(one.bytes.toString('latin1')).not.toMatch(/0\r\n\r\n$/);
+  });
+
+  it('sends no byte beyond the promised length, and fails when there are too few', async () => {
+    const part = new Sending(body, false).start({ from: 5, to: 105, length: 100 });
+    await part.done;
+    expect(part.bytes.equals(body.subarray(5, 105))).toBe(true);
+    const short = new Sending(body, false).start({ length: body.length + 1 });
+    await short.done;
+    expect(short.outcome).toBe(false);
+    const more = new Sending(gzipSync(body), false).start({ gunzip: true, length: 1000 });
+    await more.done;
+    expect(more.outcome).toBe(false);
+    expect(more.bytes.length).toBeLessThanOrEqual(1000);
+  });
+});
