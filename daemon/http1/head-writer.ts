@@ -69,9 +69,14 @@ export function writeFields(buf: Buffer, at: number, msg: HttpMessage): number {
   let p = at;
   let i = 0;
   if (msg.raw !== null) {
-    for (let k = 0; k < msg.rawLines; k++) p += (msg.lines[k] as string).length + 2;
-    buf.set(msg.raw.subarray(msg.rawFrom, msg.rawFrom + p - at), at);
     i = msg.rawLines;
+    if (i === msg.rawWhole) {
+      buf.set(msg.raw, at);
+      p += msg.raw.length;
+    } else {
+      for (let k = 0; k < i; k++) p += (msg.lines[k] as string).length + 2;
+      buf.set(msg.raw.subarray(msg.rawFrom, msg.rawFrom + p - at), at);
+    }
   }
   for (; i < msg.n; i++) {
     p = writeText(buf, p, msg.lines[i] as string);

@@ -46,6 +46,8 @@ export class HttpMessage {
   raw: Uint8Array | null = null;
   rawFrom = 0;
   rawLines = 0;
+  /** Lines that `raw` has in all when it holds nothing but them; -1 when it holds more. */
+  rawWhole = -1;
 
   constructor(base: number) {
     this.base = base;
@@ -69,6 +71,15 @@ export class HttpMessage {
     this.raw = raw;
     this.rawFrom = from;
     this.rawLines = this.n;
+    this.rawWhole = -1;
+  }
+
+  /** Lends bytes that are the fields as they stand and nothing else. */
+  lendWhole(raw: Uint8Array): void {
+    this.raw = raw;
+    this.rawFrom = 0;
+    this.rawLines = this.n;
+    this.rawWhole = this.n;
   }
 
   /** Logs every field. */

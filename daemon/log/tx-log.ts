@@ -328,7 +328,7 @@ export class TxLog implements MessageLog {
       value = -value;
     }
     // Truncation and integers throughout: Math.round and a division cost three times as much.
-    let whole = Math.floor(value);
+    let whole = value < 1 ? 0 : Math.floor(value);
     let frac = ((value - whole) * 1e6 + 0.5) | 0;
     if (frac >= 1_000_000) {
       frac -= 1_000_000;

@@ -9,6 +9,7 @@ import type { Params } from '../params/params.ts';
 import type { MainCounters } from '../stats/counters.ts';
 import type { VclHost } from '../vcl/context.ts';
 import type { VclProgram } from '../vcl/program.ts';
+import type { HotHeads } from './hot-heads.ts';
 
 /** Parameters as numbers: seconds, bytes, counts; 0 or 1 for switches. */
 export type HotParams = Params['hot'];
@@ -29,6 +30,7 @@ export interface Core {
   readonly responseLimits: HeadLimits;
   readonly stats: MainCounters;
   readonly cache: Cache;
+  readonly hotHeads: HotHeads;
   readonly host: VclHost;
   readonly identity: string;
   /** The Via member this proxy adds. */

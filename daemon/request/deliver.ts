@@ -20,9 +20,11 @@ export function deliver(req: Request): Step {
   const { cache } = core;
   if (req.aborted) return FINISH;
   resp.reset();
-  cache.head(oc, resp);
+  if (!req.isHit || !core.hotHeads.show(oc, resp, log)) {
+    cache.head(oc, resp);
+    logResponse(req);
+  }
   resp.log = log;
-  logResponse(req);
   if (resp.proto !== 'HTTP/1.1') resp.setProto('HTTP/1.1');
   putProxyId(req);
   const now = req.turnTime();

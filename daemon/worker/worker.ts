@@ -18,6 +18,7 @@ import { Acceptor, type AcceptorHost } from '../net/acceptor.ts';
 import type { Session } from '../net/session.ts';
 import { Params } from '../params/params.ts';
 import type { Core, HotParams, ProgramRef } from '../request/core.ts';
+import { HotHeads } from '../request/hot-heads.ts';
 import { MainCounters, SmaCounters, WrkCounters } from '../stats/counters.ts';
 import { CountersFile } from '../stats/counters-file.ts';
 import { COUNTERS_FILE } from '../stats/counters-format.ts';
@@ -46,6 +47,7 @@ export class Worker implements Core, AcceptorHost {
   readonly allParams: Params;
   readonly stats = new MainCounters();
   readonly cache: Cache;
+  readonly hotHeads: HotHeads;
   readonly host: VclHost;
   readonly identity: string;
   readonly via: string;
@@ -107,6 +109,7 @@ export class Worker implements Core, AcceptorHost {
       seed: [randomInt(2 ** 32), randomInt(2 ** 32)],
       onKill: (why, oc) => this.logKill(why, oc),
     });
+    this.hotHeads = new HotHeads(this.cache);
     for (const name of this.cache.storageNames()) this.storages.set(name, new SmaCounters());
     this.pool = new ConnectionPool(this.params.backend_idle_timeout);
     this.host = makeHost(this);
