@@ -94,6 +94,7 @@ export class Cache extends ObjectReader {
       objheads,
       life,
       invalidation: this.invalidation,
+      bans,
       counters,
       limits,
     });

@@ -100,10 +100,6 @@ export class Invalidation {
   /** Whether a ban the object has not been tested against yet matches it; if none does, it is up to date. */
   isBanned(oc: Oc, request: HttpMessage, now: number): boolean {
     const from = this.rows.get(oc, row.BAN);
-    return from !== this.bans.current && this.test(oc, from, request, now);
-  }
-
-  private test(oc: Oc, from: number, request: HttpMessage, now: number): boolean {
     if (this.bans.matches(from, () => this.subject(oc, now), request)) return true;
     this.bans.unref(from);
     this.rows.set(oc, row.BAN, this.bans.ref());

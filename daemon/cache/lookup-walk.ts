@@ -4,6 +4,7 @@
 // caller wait. Hands out references and makes busy objects, never waits itself. Banned objects met on the way
 // are killed after the walk: the key must not go while it is being walked. A hit allocates nothing.
 
+import type { BanList } from './ban/ban-list.ts';
 import type { CacheLimits } from './cache-options.ts';
 import type { CacheCounters } from './counters.ts';
 import type { Invalidation } from './invalidation.ts';
@@ -23,6 +24,7 @@ export class LookupWalk {
   private readonly objheads: Objheads;
   private readonly life: ObjectLife;
   private readonly invalidation: Invalidation;
+  private readonly bans: BanList;
   private readonly counters: CacheCounters;
   private readonly limits: CacheLimits;
   private readonly banned: Oc[] = [];
@@ -33,6 +35,7 @@ export class LookupWalk {
     objheads: Objheads;
     life: ObjectLife;
     invalidation: Invalidation;
+    bans: BanList;
     counters: CacheCounters;
     limits: CacheLimits;
   }) {
@@ -41,6 +44,7 @@ export class LookupWalk {
     this.objheads = o.objheads;
     this.life = o.life;
     this.invalidation = o.invalidation;
+    this.bans = o.bans;
     this.counters = o.counters;
     this.limits = o.limits;
   }
@@ -61,7 +65,7 @@ export class LookupWalk {
   }
 
   private search(oh: Oh, q: LookupQuery, out: LookupResult): Lookup {
-    const { rows } = this;
+    const { rows, bans } = this;
     let busy = false;
     let stale: Oc = 0;
     let staleOrigin = Number.NEGATIVE_INFINITY;
@@ -76,7 +80,7 @@ export class LookupWalk {
       }
       const ttl = rows.getDouble(current, row.TTL);
       if (ttl <= 0) continue;
-      if (this.invalidation.isBanned(current, q.http, q.now)) {
+      if (rows.get(current, row.BAN) !== bans.current && this.invalidation.isBanned(current, q.http, q.now)) {
         this.banned.push(current);
         continue;
       }
