@@ -160,11 +160,16 @@ export class HttpMessage {
     if (this.log !== null) this.log.put(this.base + MSG_HEADER, line);
   }
 
-  /** Puts a ready line in the place of all fields of its name, and logs it: for fields the proxy adds itself. */
-  put(key: string, line: string): void {
+  /**
+   * Puts a ready line in the place of all fields of its name, and logs it: for fields the proxy adds itself.
+   * @param record the same line as a Header record of this kind, for lines that never change
+   */
+  put(key: string, line: string, record: ConstantRecord | null = null): void {
     if (this.find(key) >= 0) this.unset(key);
     this.push(key, line);
-    if (this.log !== null) this.log.put(this.base + MSG_HEADER, line);
+    if (this.log === null) return;
+    if (record === null) this.log.put(this.base + MSG_HEADER, line);
+    else this.log.putConstant(record);
   }
 
   /** Removes all fields named `key` (lower case), logging each; returns how many there were. */

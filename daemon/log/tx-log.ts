@@ -63,6 +63,11 @@ export class PreparedRecords {
   }
 }
 
+/** One record that never changes. */
+export function constantRecord(tag: number, text: string): PreparedRecords {
+  return new PreparedRecords([[tag, text]]);
+}
+
 /** What all logs of a worker share: the writer, the mask and vsl_reclen (bytes with the final NUL). */
 export class LogShared {
   readonly writer: RingWriter;

@@ -12,7 +12,7 @@ import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { HEAD_COMPLETE, HEAD_INCOMPLETE, HeadResult, parseRequestHead } from '../http1/head-parser.ts';
 import { flat } from '../http1/latin1.ts';
-import type { TxLog } from '../log/tx-log.ts';
+import { constantRecord, type PreparedRecords, type TxLog } from '../log/tx-log.ts';
 import type { Core } from '../request/core.ts';
 import { Request } from '../request/request.ts';
 import { type Step, TRANSPORT } from '../request/steps.ts';
@@ -63,9 +63,10 @@ export class Session implements VclSession, BodyCarrier {
   idleSendTimeout: number;
   sendTimeout: number;
   /** Texts that every request of the session logs or sends. */
-  readonly beginText: string;
-  readonly startText: string;
+  readonly beginRecord: PreparedRecords;
+  readonly startRecord: PreparedRecords;
   readonly forwardedLine: string;
+  readonly forwardedRecord: PreparedRecords;
   /** Set when the connection must end after the current response. */
   closeAfter: CloseReason | null = null;
   /** When the connection is given up (clock seconds); Infinity while a fetch or a pipe has its own timers. */
@@ -123,9 +124,10 @@ export class Session implements VclSession, BodyCarrier {
     this.clientPort = this.remotePort;
     this.serverIp = this.localIp;
     this.serverPort = this.localPort;
-    this.beginText = flat(`req ${this.vxid} rxreq`);
-    this.startText = flat(`${this.clientIp} ${this.clientPort} ${endpoint.name}`);
+    this.beginRecord = constantRecord(Tag.Begin, `req ${this.vxid} rxreq`);
+    this.startRecord = constantRecord(Tag.ReqStart, `${this.clientIp} ${this.clientPort} ${endpoint.name}`);
     this.forwardedLine = flat(`X-Forwarded-For: ${this.clientIp}`);
+    this.forwardedRecord = constantRecord(Tag.ReqHeader, this.forwardedLine);
     this.timeoutIdle = core.params.timeout_idle;
     this.timeoutLinger = core.params.timeout_linger;
     this.idleSendTimeout = core.params.idle_send_timeout;
@@ -332,6 +334,7 @@ export class Session implements VclSession, BodyCarrier {
     const rest = this.rest;
     this.rest = null;
     if (rest !== null) tap.fromClient(rest);
+    if (this.inputEnded) tap.clientEnded();
     this.resumeReading();
   }
 

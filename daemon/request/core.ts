@@ -4,7 +4,7 @@
 import type { Cache } from '../cache/cache.ts';
 import type { Clock } from '../clock.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
-import type { TxLog } from '../log/tx-log.ts';
+import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
 import type { Params } from '../params/params.ts';
 import type { MainCounters } from '../stats/counters.ts';
 import type { VclHost } from '../vcl/context.ts';
@@ -37,6 +37,7 @@ export interface Core {
   readonly via: string;
   /** The Via line when the response has none yet. */
   readonly viaLine: string;
+  readonly viaRecord: PreparedRecords;
   /** The program new requests begin with, or null before the first vcl.use. */
   readonly active: ProgramRef | null;
   /** Finds a program or label for return (vcl(x)). */

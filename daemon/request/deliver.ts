@@ -3,12 +3,14 @@
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { notModified, weakenEtag } from '../http1/conditional.ts';
-import { PreparedRecords } from '../log/tx-log.ts';
+import { constantRecord, PreparedRecords } from '../log/tx-log.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import type { Request } from './request.ts';
 import { FAIL, FINISH, RESTART, type Step, SYNTH, TRANSMIT } from './steps.ts';
 
+const ACCEPT_RANGES = 'Accept-Ranges: bytes';
+const ACCEPT_RANGES_RECORD = constantRecord(Tag.RespHeader, ACCEPT_RANGES);
 const STATUS_200 = new PreparedRecords([
   [Tag.RespProtocol, 'HTTP/1.1'],
   [Tag.RespStatus, '200'],
@@ -30,10 +32,14 @@ export function deliver(req: Request): Step {
   const now = req.turnTime();
   resp.put('age', `Age: ${Math.max(0, Math.floor(now - cache.tOriginOf(oc)))}`);
   const via = resp.getAll('via');
-  resp.put('via', via === null ? core.viaLine : `Via: ${via}, ${core.via}`);
+  resp.put(
+    'via',
+    via === null ? core.viaLine : `Via: ${via}, ${core.via}`,
+    via === null ? core.viaRecord : null,
+  );
   if (core.params.http_gzip_support !== 0 && cache.isGzipped(oc) && !req.canGzip) weakenEtag(resp);
   if (core.params.http_range_support !== 0 && resp.status === 200 && !req.isPass) {
-    resp.put('accept-ranges', 'Accept-Ranges: bytes');
+    resp.put('accept-ranges', ACCEPT_RANGES, ACCEPT_RANGES_RECORD);
   }
   ctx.now = now;
   if (req.isHit) cache.countHit(oc);

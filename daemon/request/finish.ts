@@ -2,10 +2,12 @@
 // nobody read is read now, within reason, so that the connection can carry the next request.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import { constantRecord } from '../log/tx-log.ts';
 import type { RequestBody } from '../net/request-body.ts';
 import type { Request } from './request.ts';
 import { DONE, PARKED, type Step } from './steps.ts';
 
+const END = constantRecord(Tag.End, '');
 /** A declared length above this is not worth reading: the connection closes instead. */
 const DRAIN_MAX = 1024 * 1024;
 
@@ -71,7 +73,7 @@ function close(req: Request): void {
     stats.s_resp_hdrbytes += req.headBytesOut;
     stats.s_resp_bodybytes += req.bodyBytesOut;
   }
-  log.put(Tag.End, '');
+  log.putConstant(END);
   req.releaseProgram();
   req.body = null;
 }

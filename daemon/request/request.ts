@@ -178,7 +178,7 @@ export class Request implements VclRequest {
     this.vxid = core.newVxid();
     log.begin(this.vxid, 'c');
     this.fresh = true;
-    log.put(Tag.Begin, session.beginText);
+    log.putConstant(session.beginRecord);
     log.timestamp('Start', session.tHead);
     log.timestamp('Req', now);
     session.log.open().text('req ').int(this.vxid).text(' rxreq').close(Tag.Link);

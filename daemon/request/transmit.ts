@@ -6,12 +6,16 @@ import { BODY_ALIGN } from '../cache/object-store.ts';
 import { parseLength } from '../http1/framing.ts';
 import { responseHeadLength, writeResponseHead } from '../http1/head-writer.ts';
 import { answerRange } from '../http1/range.ts';
+import { constantRecord } from '../log/tx-log.ts';
 import { BodyWriter } from './body-writer.ts';
 import { logStatus } from './deliver.ts';
 import { willDrain } from './finish.ts';
 import type { Request } from './request.ts';
 import { FINISH, PARKED, type Step } from './steps.ts';
 
+const KEEP_ALIVE = 'Connection: keep-alive';
+const KEEP_ALIVE_RECORD = constantRecord(Tag.RespHeader, KEEP_ALIVE);
+const NO_FILTERS = constantRecord(Tag.Filters, '');
 /** A finished body up to this size is copied behind its head and sent at once. */
 const ONE_WRITE = 64 * 1024;
 
@@ -38,7 +42,8 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
       : null;
   const answer = range === null ? null : answerRange(range, length);
   const ranged = answer !== null && answer.kind !== 'whole';
-  log.put(Tag.Filters, ranged ? (gunzip ? ' gunzip range' : ' range') : gunzip ? ' gunzip' : '');
+  if (!ranged && !gunzip) log.putConstant(NO_FILTERS);
+  else log.put(Tag.Filters, ranged ? (gunzip ? ' gunzip range' : ' range') : ' gunzip');
   if (gunzip) {
     resp.unset('content-encoding');
     if (!ranged) resp.unset('content-length');
@@ -120,7 +125,8 @@ export function setConnection(req: Request): void {
     }
     resp.unset('connection');
   }
-  resp.put('connection', req.session.closeAfter === null ? 'Connection: keep-alive' : 'Connection: close');
+  if (req.session.closeAfter === null) resp.put('connection', KEEP_ALIVE, KEEP_ALIVE_RECORD);
+  else resp.put('connection', 'Connection: close');
 }
 
 /** The Range field's value when it applies: If-Range must name this very representation. */

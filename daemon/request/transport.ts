@@ -5,11 +5,13 @@ import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { requestBody } from '../http1/framing.ts';
 import { HOST_ERROR_TEXT, type HostError, normaliseTarget } from '../http1/host.ts';
+import { constantRecord } from '../log/tx-log.ts';
 import { refuseRequest } from './refuse.ts';
 import type { Request } from './request.ts';
 import { PARKED, RECV, type Step } from './steps.ts';
 
 const SLASH = 47;
+const HTTP_11 = constantRecord(Tag.ReqProtocol, 'HTTP/1.1');
 
 export function transport(req: Request): Step {
   const { core, session, http, log } = req;
@@ -65,10 +67,11 @@ function takeAuthority(req: Request): HostError | null {
 /** ReqStart and the request as it now stands. */
 export function logRequest(req: Request): void {
   const { session, http, log } = req;
-  log.put(Tag.ReqStart, session.startText);
+  log.putConstant(session.startRecord);
   log.put(Tag.ReqMethod, http.method);
   log.put(Tag.ReqURL, http.url);
-  log.put(Tag.ReqProtocol, http.proto);
+  if (http.proto === 'HTTP/1.1') log.putConstant(HTTP_11);
+  else log.put(Tag.ReqProtocol, http.proto);
   http.logFields(log);
   // The bytes are the session's read buffer: gone when this turn is over.
   http.raw = null;
@@ -96,6 +99,6 @@ function hasToken(list: string, token: string): boolean {
 function forwardedFor(req: Request, ip: string): void {
   const { http } = req;
   const former = http.getAll('x-forwarded-for');
-  if (former === null) http.put('x-forwarded-for', req.session.forwardedLine);
+  if (former === null) http.put('x-forwarded-for', req.session.forwardedLine, req.session.forwardedRecord);
   else http.set('X-Forwarded-For', `${former}, ${ip}`);
 }

@@ -13,7 +13,7 @@ import type { FromWorker, InitMessage, ListenerSpec, WorkerCall } from '../link.
 import { LogMask } from '../log/log-mask.ts';
 import { RING_FILE } from '../log/ring-format.ts';
 import { createRing, RingWriter } from '../log/ring-writer.ts';
-import { LogShared, TxLog } from '../log/tx-log.ts';
+import { constantRecord, LogShared, type PreparedRecords, TxLog } from '../log/tx-log.ts';
 import { Acceptor, type AcceptorHost } from '../net/acceptor.ts';
 import type { Session } from '../net/session.ts';
 import { Params } from '../params/params.ts';
@@ -52,6 +52,7 @@ export class Worker implements Core, AcceptorHost {
   readonly identity: string;
   readonly via: string;
   readonly viaLine: string;
+  readonly viaRecord: PreparedRecords;
   readonly programs: ProgramTable;
   readonly pool: ConnectionPool;
   readonly readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER);
@@ -89,6 +90,7 @@ export class Worker implements Core, AcceptorHost {
     this.identity = init.identity;
     this.via = `1.1 ${init.identity} (proxyd/0.1)`;
     this.viaLine = flat(`Via: ${this.via}`);
+    this.viaRecord = constantRecord(Tag.RespHeader, this.viaLine);
     this.allParams = new Params(init.params);
     this.params = this.allParams.hot;
     this.requestLimits = { maxLine: 0, maxFields: 1, maxSize: 0 };
