@@ -209,6 +209,7 @@ function retry(bo: BusyObj): boolean {
   log.put(Tag.Begin, `bereq ${former} retry`);
   log.timestamp('Start', now);
   bo.retries++;
+  bo.was304 = false;
   bo.beresp.reset();
   bo.bereq.set('X-Proxy-Id', String(bo.vxid));
   return true;

@@ -46,6 +46,7 @@ sub vcl_deliver {
   if (req.url ~ "^/shrink") { set resp.http.Content-Length = "3"; }
 }
 sub vcl_backend_response {
+  if (bereq.url ~ "^/twice" && beresp.was_304 && bereq.retries == 0) { return (retry); }
   if (bereq.url ~ "^/unzip") { set beresp.do_gunzip = true; }
 }`,
     ),
@@ -883,6 +884,21 @@ describe('many at a time', () => {
     conn.close();
     expect(got?.status).toBe(503);
     expect(origin.seen(post)).toHaveLength(1);
+  });
+
+  it('a retry after a 304 takes the new body, not the stale one', async () => {
+    const url = path('/twice');
+    origin.on(url, (_request, n) => {
+      if (n === 2) return respond('304 Not Modified', { ETag: '"x"' });
+      return respond(
+        '200 OK',
+        { 'Cache-Control': `max-age=${n === 1 ? 1 : 100}`, ETag: '"x"' },
+        n === 1 ? 'old' : 'new',
+      );
+    });
+    expect((await get(url))?.body.toString()).toBe('old');
+    await until('the new body', async () => (await get(url))?.body.toString() === 'new');
+    expect(origin.seen(url)).toHaveLength(3);
   });
 
   it('a client that asks and does not read costs little memory', async () => {
