@@ -200,6 +200,9 @@ function workerOf(manager) {
   return pids.find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('worker'));
 }
 
+/** Transactions that run the program, as vcl.list has them. */
+const running = () => Number(/\bwarm\s+(\d+)\s/.exec(oneShot('proxyadm', 'vcl.list'))?.[1]);
+
 const sample = (pid) => ({
   descriptors: readdirSync(`/proc/${pid}/fd`).length,
   rss: Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))[1]) * 1024,
@@ -235,6 +238,7 @@ async function leftovers(pid, before) {
       if (/^VBE\..*\.conn$/.test(name) && value !== 0) left.push(`${name} ${value}`);
     }
     if (after.rss - before.rss > GROWTH) left.push(`${(after.rss - before.rss) >> 20} MB more than before`);
+    if (running() !== 0) left.push(`${running()} references to the program`);
     if (left.length === 0) break;
   }
   return left;

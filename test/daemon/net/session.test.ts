@@ -110,6 +110,22 @@ describe('a client that has ended its side', () => {
   });
 });
 
+describe('a pipe', () => {
+  it('hears of what its client sent, and of its end, before it began', () => {
+    const one = new FakeSession();
+    const heard: string[] = [];
+    one.answer = () => {};
+    one.receive(`${get('/pipe')}more`);
+    one.session.receivedEnd();
+    one.session.startPipe({
+      fromClient: (bytes) => heard.push(bytes.toString()),
+      clientEnded: () => heard.push('end'),
+      clientLost: () => heard.push('lost'),
+    });
+    expect(heard).toEqual(['more', 'end']);
+  });
+});
+
 describe('time', () => {
   it('ends an idle connection', () => {
     const one = new FakeSession();
