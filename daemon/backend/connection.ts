@@ -350,7 +350,9 @@ export class OriginConnection {
         const row = HEAD_ERRORS[head.error] as (typeof HEAD_ERRORS)[number];
         const bogus = row.record === 'BogoHeader' ? errorText(head, buf, end) : '';
         this.headBytesIn += end - p;
-        this.fail(row.close === 'RX_OVERFLOW' ? 'head-overflow' : 'bad-head', bogus);
+        const overflow = row.close === 'RX_OVERFLOW';
+        const garbage = !overflow && bogus === '' ? Buffer.from(buf.subarray(p, end)) : null;
+        this.fail(overflow ? 'head-overflow' : 'bad-head', bogus, garbage);
         return;
       }
       if (status !== HEAD_COMPLETE) break;
@@ -443,12 +445,13 @@ export class OriginConnection {
     this.fail(this.state === HEAD ? 'first-byte-timeout' : 'between-bytes-timeout');
   }
 
-  private fail(reason: FetchFailure, bogus = ''): void {
+  private fail(reason: FetchFailure, bogus = '', garbage: Buffer | null = null): void {
     if (this.state === CLOSED) return;
     const failure =
       this.state === BODY
         ? bodyFailure(reason, this.incoming.kind, this.incoming.error)
         : new OriginFailure(reason, '', '', bogus);
+    failure.garbage = garbage;
     if (this.state !== DONE) this.failure = failure;
     this.state = CLOSED;
     this.deadline.stop();

@@ -14,6 +14,8 @@ export class OriginFailure {
   readonly detail: string;
   /** Text of a BogoHeader record that goes before both, or ''. */
   readonly bogus: string;
+  /** The bytes that are no HTTP, for a HttpGarbage record; null when the failure is another. */
+  garbage: Buffer | null = null;
   /** Reason of the BackendClose record. */
   readonly close: CloseReason;
 

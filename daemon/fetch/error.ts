@@ -42,5 +42,7 @@ export function fetchError(bo: BusyObj, status: number, reason: string): boolean
   if (body.length > 0 && !core.cache.append(bo.oc, body, 0, body.length)) return false;
   log.put(Tag.Length, String(body.length));
   core.cache.finish(bo.oc, bo.ttl <= 0);
+  // An answer that the program keeps takes the place of what was stale.
+  if (bo.ttl > 0 && bo.staleOc !== 0) core.cache.kill(bo.staleOc);
   return false;
 }

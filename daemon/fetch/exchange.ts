@@ -99,6 +99,11 @@ export async function exchange(bo: BusyObj): Promise<Exchanged | null> {
     }
     const again = connection.wasStale && mayRepeat && tries === 0;
     if (failure.bogus !== '') log.put(Tag.BogoHeader, failure.bogus);
+    if (failure.garbage !== null) {
+      log.putBytes(Tag.HttpGarbage, failure.garbage, 0, failure.garbage.length);
+      log.put(Tag.BerespStatus, '503');
+      log.put(Tag.BerespReason, 'Service Unavailable');
+    }
     log.put(Tag.FetchError, failure.text);
     got.end(bo, failure.close);
     if (!again) return null;
