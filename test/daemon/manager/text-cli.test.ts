@@ -99,8 +99,10 @@ it('on standard input: a banner, an answer a command, the end with the input', a
   input.write('one\ntwo << E\nx\n');
   input.end('E\nthree');
   await done;
+  output.end();
+  const said = Buffer.concat(await output.toArray());
   expect(commands).toEqual(['one', 'two << E\nx\nE', 'three']);
-  expect(output.read().toString()).toBe(
+  expect(said.toString()).toBe(
     "200 47      \nWelcome\nType 'start' to launch worker process.\n\n200 6       \nü one\n200 15      \nü two << E\nx\nE\n200 8       \nü three\n",
   );
 });
