@@ -62,14 +62,6 @@ export function compileRecordFilters(
   };
 }
 
-/** The argument of -I and -X: [taglist:]regex. A colon preceded by nothing is an empty tag list. */
-export function splitRegexFilter(argument: string): { tags: string; regex: string } {
-  const colon = argument.indexOf(':');
-  return colon < 0
-    ? { tags: '*', regex: argument }
-    : { tags: argument.slice(0, colon), regex: argument.slice(colon + 1) };
-}
-
 /** The records that `show` lets through; the same array when it lets through all. */
 export function filterRecords(records: Uint8Array, show: RecordPredicate): Uint8Array {
   const runs: Uint8Array[] = [];

@@ -3,8 +3,6 @@
 
 import { readFileSync } from 'node:fs';
 import type { LogSubscription } from '../../protocol/messages.ts';
-import { LogSelection } from '../../queries/log-selection.ts';
-import { splitRegexFilter } from '../../queries/record-filter.ts';
 import { parsePatience } from './attach.ts';
 import { getopt } from './getopt.ts';
 
@@ -42,9 +40,9 @@ const UNITS: Readonly<Record<string, number>> = {
   y: 31_536_000,
 };
 
-export function parseLogArguments(
+export async function parseLogArguments(
   argv: readonly string[],
-): LogArguments | ArgumentError | 'help' | 'version' {
+): Promise<LogArguments | ArgumentError | 'help' | 'version'> {
   const parsed = getopt(argv, 'aAbcCdDEg:hi:I:k:L:n:N:P:Q:q:r:R:t:T:uvVw:x:X:', ['json']);
   if (typeof parsed === 'string') return new ArgumentError(`proxylog: ${parsed}`, true);
   const sub: LogSubscription = { grouping: 'vxid', from: 'tail' };
@@ -78,12 +76,23 @@ export function parseLogArguments(
   if (sub.grouping === 'raw' && sub.rate !== undefined && filters.length > 0) {
     return new ArgumentError('-R cannot be used with -i, -I, -x or -X in raw grouping mode');
   }
+  // The query language is worth loading only where there is something to check: a one-shot should be quick.
+  if (sub.query === undefined && filters.length === 0) return out;
+  const { LogSelection } = await import('../../queries/log-selection.ts');
   const selection = LogSelection.create(sub);
   if (selection instanceof LogSelection) return out;
   if (selection.code === 'bad-filter') return new ArgumentError(selection.detail);
   return new ArgumentError(
     `Query expression error:\n${selection.detail}${selection.detail === '' ? '' : '\n'}`,
   );
+}
+
+/** The argument of -I and -X: [taglist:]regex. A colon preceded by nothing is an empty tag list. */
+function splitRegexFilter(argument: string): { tags: string; regex: string } {
+  const colon = argument.indexOf(':');
+  return colon < 0
+    ? { tags: '*', regex: argument }
+    : { tags: argument.slice(0, colon), regex: argument.slice(colon + 1) };
 }
 
 function take(

@@ -163,7 +163,7 @@ async function toBackground(): Promise<number> {
 }
 
 async function main(): Promise<number> {
-  const a = parseLogArguments(process.argv.slice(2));
+  const a = await parseLogArguments(process.argv.slice(2));
   if (a === 'help') {
     process.stdout.write(USAGE);
     return 0;

@@ -26,8 +26,8 @@ function real(args: readonly string[]): Promise<{ out: string; err: string }> {
   });
 }
 
-function ours(args: readonly string[]): { out: string; err: string } {
-  const a = parseLogArguments(args);
+async function ours(args: readonly string[]): Promise<{ out: string; err: string }> {
+  const a = await parseLogArguments(args);
   if (typeof a === 'string') throw new Error(`${args.join(' ')} asks for ${a}`);
   if (!('sub' in a)) return { out: '', err: `${a.message}\n` };
   const selection = LogSelection.create(a.sub);
@@ -43,7 +43,7 @@ function ours(args: readonly string[]): { out: string; err: string } {
 }
 
 async function same(args: readonly string[]): Promise<void> {
-  expect(ours(args), args.join(' ')).toEqual(await real(args));
+  expect(await ours(args), args.join(' ')).toEqual(await real(args));
 }
 
 describe.skipIf(tool === null)('beside the field log tool', () => {
