@@ -4,8 +4,9 @@ import { RETURN } from '../../protocol/tables/returns.ts';
 import { startFetch } from '../fetch/fetch.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
+import { otherReturn } from './other-return.ts';
 import type { Request } from './request.ts';
-import { DELIVER, FAIL, PASS, RESTART, type Step, SYNTH } from './steps.ts';
+import { DELIVER, type Step } from './steps.ts';
 
 export function hit(req: Request): Step {
   const { core, ctx } = req;
@@ -23,16 +24,5 @@ export function hit(req: Request): Step {
   if (req.busyOc !== 0) core.cache.abandon(req.busyOc);
   req.busyOc = 0;
   req.dropObject();
-  switch (ret) {
-    case RETURN.pass:
-      return PASS;
-    case RETURN.restart:
-      return RESTART;
-    case RETURN.synth:
-      req.synthStatus = ctx.synthStatus;
-      req.synthReason = ctx.synthReason;
-      return SYNTH;
-    default:
-      return FAIL;
-  }
+  return otherReturn(req, ret);
 }

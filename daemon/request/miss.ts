@@ -4,8 +4,9 @@ import { RETURN } from '../../protocol/tables/returns.ts';
 import { startFetch } from '../fetch/fetch.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
+import { otherReturn } from './other-return.ts';
 import type { Request } from './request.ts';
-import { FAIL, FETCH, PASS, RESTART, type Step, SYNTH } from './steps.ts';
+import { FETCH, type Step } from './steps.ts';
 
 export function miss(req: Request): Step {
   const { core, ctx } = req;
@@ -25,16 +26,5 @@ export function miss(req: Request): Step {
   req.busyOc = 0;
   if (req.staleOc !== 0) core.cache.deref(req.staleOc);
   req.staleOc = 0;
-  switch (ret) {
-    case RETURN.pass:
-      return PASS;
-    case RETURN.restart:
-      return RESTART;
-    case RETURN.synth:
-      req.synthStatus = ctx.synthStatus;
-      req.synthReason = ctx.synthReason;
-      return SYNTH;
-    default:
-      return FAIL;
-  }
+  return otherReturn(req, ret);
 }
