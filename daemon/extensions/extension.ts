@@ -5,8 +5,13 @@
 // for a default. Values: STRING string or null (unset), INT REAL BYTES DURATION TIME number (seconds, bytes),
 // BOOL boolean, IP VclIp, BACKEND Director or null, HEADER HeaderRef, HTTP HttpMessage, BLOB Uint8Array or
 // null, ENUM string, REGEX VclRegex, SUB function. What is left out is undefined.
+//
+// PRIV_CALL, PRIV_VCL, PRIV_TASK and PRIV_TOP in a signature are no arguments of the program: the function gets
+// a Priv, one for each place of the call, program, task or top request. Built-in extensions may also ask
+// priv.ts for a cell of their own.
 
 import type { VclContext } from '../vcl/context.ts';
+import type { Priv } from './priv.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the signature says what the arguments are; the checker enforces it
 export type ExtensionCall = (ctx: VclContext, ...args: any[]) => unknown;
@@ -32,10 +37,15 @@ export interface ExtensionMethod {
   call: (ctx: VclContext, self: any, ...args: any[]) => unknown;
 }
 
+/** What happens to a program that imports the extension. */
+export type ExtensionEvent = 'load' | 'warm' | 'cold' | 'discard';
+
 export interface Extension {
   name: string;
   functions: Readonly<Record<string, ExtensionFunction>>;
   objects?: Readonly<Record<string, ExtensionObject>>;
+  /** Called once an event, with the PRIV_VCL cell. A text refuses `load` and `warm`; it is ignored otherwise. */
+  event?: (ctx: VclContext, event: ExtensionEvent, priv: Priv) => string | undefined;
 }
 
 /** Finds an extension by its name; undefined when there is none. */

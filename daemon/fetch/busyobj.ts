@@ -3,6 +3,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Oc } from '../cache/cache.ts';
+import { endPrivs } from '../extensions/priv.ts';
 import { HttpMessage } from '../http1/message.ts';
 import type { TxLog } from '../log/tx-log.ts';
 import type { RequestBody } from '../net/request-body.ts';
@@ -121,6 +122,7 @@ export class BusyObj implements VclBusyobj {
     );
     log.put(Tag.End, '');
     this.dropStale();
+    endPrivs(this.ctx.priv);
     this.programRef.refs--;
     core.cache.deref(this.oc);
   }

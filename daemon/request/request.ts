@@ -9,6 +9,7 @@ import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Oc } from '../cache/cache.ts';
 import { LookupQuery, LookupResult } from '../cache/cache.ts';
+import { endPrivs, type PrivMap } from '../extensions/priv.ts';
 import type { HeadResult } from '../http1/head-parser.ts';
 import { HttpMessage } from '../http1/message.ts';
 import type { TxLog } from '../log/tx-log.ts';
@@ -54,6 +55,7 @@ export class Request implements VclRequest {
   clientIdentity: string | null = null;
   storage: string | null = null;
   hashKey = '';
+  topPrivs: PrivMap | null = null;
   respDoEsi = true;
   respFilters: string | null = null;
   synthBody: string | null = null;
@@ -238,6 +240,8 @@ export class Request implements VclRequest {
   }
 
   releaseProgram(): void {
+    if (this.ctx.priv !== null) endPrivs(this.ctx.priv);
+    if (this.topPrivs !== null) endPrivs(this.topPrivs);
     if (this.programRef !== null) this.programRef.refs--;
     this.programRef = null;
   }

@@ -2,6 +2,7 @@
 // the worker's request and fetch state machines. The worker implements these; the runtime only uses them.
 // Units: times in seconds (epoch for points in time), sizes in bytes.
 
+import type { PrivMap } from '../extensions/priv.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
 import type { VclProgram } from './program.ts';
 
@@ -73,6 +74,8 @@ export interface VclRequest {
   clientIdentity: string | null;
   /** Stevedore name or null (req.storage). */
   storage: string | null;
+  /** PRIV_TOP cells; used on the top request only, ended with it. */
+  topPrivs: PrivMap | null;
   /** The lookup key as hash_data() builds it. */
   hashKey: string;
   /** hash_data(): appends to the key and logs it when the Hash tag is on. */
@@ -173,8 +176,8 @@ export class VclContext {
   state = 0;
   /** Why the state failed, for the VCL_Error record. */
   failure: string | null = null;
-  /** Scratch for extensions, per task. */
-  priv: Map<object, unknown> | null = null;
+  /** PRIV_TASK cells of extensions; whoever ends the task ends them. */
+  priv: PrivMap | null = null;
 
   constructor(host: VclHost, vcl: VclProgram, log: VclLog) {
     this.host = host;

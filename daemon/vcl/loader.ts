@@ -5,6 +5,7 @@
 import { compileFunction } from 'node:vm';
 import { RETURN } from '../../protocol/tables/returns.ts';
 import type { ExtensionLookup } from '../extensions/extension.ts';
+import { endPrivs } from '../extensions/priv.ts';
 import { findExtension } from '../extensions/registry.ts';
 import { PARAMETERS } from './codegen.ts';
 import type { Director, VclContext } from './context.ts';
@@ -40,6 +41,7 @@ export function loadProgram(
     compiled,
     directors,
     defaultDirector: compiled.defaultBackend === null ? null : backend(compiled.defaultBackend),
+    privs: new Map(),
     states,
   };
 }
@@ -54,4 +56,6 @@ export function initProgram(program: VclProgram, ctx: VclContext): string | null
 /** Runs vcl_fini. Its failure is only logged: the program goes in any case. */
 export function finiProgram(program: VclProgram, ctx: VclContext): void {
   runState(program, State.fini, ctx);
+  endPrivs(ctx.priv);
+  endPrivs(program.privs);
 }

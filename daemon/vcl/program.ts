@@ -1,6 +1,7 @@
 // The result of compiling a config program, in two forms: CompiledProgram is plain data, made by the manager
 // and sent to the worker; VclProgram is the loaded thing whose states can be run.
 
+import type { PrivMap } from '../extensions/priv.ts';
 import type { Director, VclContext } from './context.ts';
 
 /** A `backend` declaration. Undefined fields take the parameter's default. Times in seconds. */
@@ -100,6 +101,8 @@ export interface VclProgram {
   /** Directors by VCL name: declared backends and what vcl_init made. */
   readonly directors: Map<string, Director>;
   readonly defaultDirector: Director | null;
+  /** PRIV_VCL cells of extensions; ended when the program goes. */
+  readonly privs: PrivMap;
   /** One function a state id: user code, then the builtin program; returns a ReturnCode. */
   readonly states: readonly ((ctx: VclContext) => ReturnCode)[];
 }

@@ -2,19 +2,15 @@
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { HttpMessage } from '../../http1/message.ts';
-import type { Director, VclContext } from '../../vcl/context.ts';
+import type { Director } from '../../vcl/context.ts';
 import { State } from '../../vcl/program.ts';
 import { softFail } from '../../vcl/runtime/failure.ts';
 import type { VclIp } from '../../vcl/runtime/ip.ts';
 import type { ExtensionFunction } from '../extension.ts';
+import { taskPriv } from '../priv.ts';
 
 /** Key of the last ban's error in the scratch of a task. */
 const BAN_ERROR = Object.freeze({});
-
-function scratch(ctx: VclContext): Map<object, unknown> {
-  ctx.priv ??= new Map();
-  return ctx.priv;
-}
 
 export const controlFunctions: Record<string, ExtensionFunction> = {
   log: {
@@ -68,12 +64,12 @@ export const controlFunctions: Record<string, ExtensionFunction> = {
     signature: 'BOOL ban(STRING)',
     call: (ctx, expression: string | null) => {
       const problem = ctx.host.ban(expression ?? '');
-      scratch(ctx).set(BAN_ERROR, problem);
+      taskPriv(ctx, BAN_ERROR).value = problem;
       return problem === null;
     },
   },
   ban_error: {
     signature: 'STRING ban_error()',
-    call: (ctx) => (ctx.priv?.get(BAN_ERROR) as string | null | undefined) ?? '',
+    call: (ctx) => (taskPriv(ctx, BAN_ERROR).value as string | null | undefined) ?? '',
   },
 };

@@ -146,6 +146,7 @@ export function task(text: string, headers: Record<string, string> = {}): Task {
     hashData(t) {
       this.hashKey += `${t}#`;
     },
+    topPrivs: null,
     respDoEsi: true,
     respFilters: null,
     respIsStreaming: false,
