@@ -1,0 +1,49 @@
+// Private data of extensions: cells whose life is that of a call's place, a program, a task or a top request.
+// A task is a client request with its restarts, or a backend fetch with its retries.
+//
+// Keys are objects that the extension holds (its own definition, or an object it made), so that two extensions
+// never meet. Whoever ends the task calls endPrivs.
+
+import type { VclContext } from '../vcl/context.ts';
+
+export interface Priv {
+  value: unknown;
+  /** Called once with the value when the cell's life ends; must not throw. */
+  end?: (value: unknown) => void;
+}
+
+export type PrivMap = Map<object, Priv>;
+
+function cell(map: PrivMap, key: object): Priv {
+  let priv = map.get(key);
+  if (priv === undefined) {
+    priv = { value: undefined };
+    map.set(key, priv);
+  }
+  return priv;
+}
+
+/** PRIV_TASK. */
+export function taskPriv(ctx: VclContext, key: object): Priv {
+  ctx.priv ??= new Map();
+  return cell(ctx.priv, key);
+}
+
+/** PRIV_TOP: shared by a request and the fragments it includes; null outside client requests. */
+export function topPriv(ctx: VclContext, key: object): Priv | null {
+  if (ctx.req === null) return null;
+  ctx.req.top.topPrivs ??= new Map();
+  return cell(ctx.req.top.topPrivs, key);
+}
+
+/** PRIV_VCL. */
+export function programPriv(ctx: VclContext, key: object): Priv {
+  return cell(ctx.vcl.privs, key);
+}
+
+/** Ends every cell, the youngest first. */
+export function endPrivs(map: PrivMap | null): void {
+  if (map === null) return;
+  for (const priv of [...map.values()].reverse()) priv.end?.(priv.value);
+  map.clear();
+}
