@@ -33,6 +33,15 @@ export interface VclSession {
   timeoutLinger: number;
   idleSendTimeout: number;
   sendTimeout: number;
+  /** Attributes of a PROXY v2 preamble by their type, those inside SSL (0x20) beside it; null when there were none. */
+  readonly proxyAttributes?: ReadonlyMap<number, Uint8Array> | null;
+  /** User and group of the process at the other end of a Unix socket; null when they cannot be known. */
+  peerCredentials?(): PeerCredentials | null;
+}
+
+export interface PeerCredentials {
+  uid: number;
+  gid: number;
 }
 
 /** obj.*: a read-only view of a cached object. */
@@ -88,6 +97,8 @@ export interface VclRequest {
   /** Body caching: std.cache_req_body(limit); resolves before the state continues (the loop waits). */
   wantCachedBody: number;
   readonly bodyIsCached: boolean;
+  /** The whole request body once std.cache_req_body has it; null or absent while it is not cached. */
+  readonly cachedBody?: Uint8Array | null;
   rollback(): void;
 }
 
