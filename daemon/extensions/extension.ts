@@ -2,13 +2,17 @@
 // parameters. The compiler reads the signatures, the loaded program calls the functions.
 //
 // A signature is a text such as "STRING tolower(STRING s)" with "[…]" around what may be left out and "=value"
-// for a default. Values: STRING string or null (unset), INT REAL BYTES DURATION TIME number (seconds, bytes),
-// BOOL boolean, IP VclIp, BACKEND Director or null, HEADER HeaderRef, HTTP HttpMessage, BLOB Uint8Array or
-// null, ENUM string, REGEX VclRegex, SUB function. What is left out is undefined.
+// for a default. Values: STRING string or null (unset; STRANDS arrive joined), INT REAL BYTES DURATION TIME
+// number (seconds, bytes), BOOL boolean, IP VclIp, BACKEND Director or null, HEADER HeaderRef, HTTP HttpMessage,
+// BLOB Uint8Array or null, ENUM string, REGEX VclRegex, ACL VclAcl, PROBE ProbeDecl, STEVEDORE name, SUB SubValue.
+// What is left out is undefined.
 //
 // PRIV_CALL, PRIV_VCL, PRIV_TASK and PRIV_TOP in a signature are no arguments of the program: the function gets
-// a Priv, one for each place of the call, program, task or top request. Built-in extensions may also ask
-// priv.ts for a cell of their own.
+// a Priv, one for each place of the call, program, task or top request (of this extension). Built-in extensions
+// may also ask priv.ts for a cell of their own.
+//
+// A call that cannot go on throws ExtensionError with the text for the log: the transaction fails, in vcl_init
+// the load of the program.
 
 import type { VclContext } from '../vcl/context.ts';
 import type { Priv } from './priv.ts';
@@ -26,8 +30,14 @@ export interface ExtensionFunction {
 export interface ExtensionObject {
   /** "name(arguments)". */
   signature: string;
-  create: (ctx: VclContext, name: string, ...args: never[]) => object;
+  // biome-ignore lint/suspicious/noExplicitAny: see ExtensionCall
+  create: (ctx: VclContext, name: string, ...args: any[]) => object;
+  /** Called when the program goes, the youngest object first. Must not throw. */
+  // biome-ignore lint/suspicious/noExplicitAny: see ExtensionCall
+  destroy?: (self: any) => void;
   methods: Readonly<Record<string, ExtensionMethod>>;
+  /** Whether vcl_init may end without having made an object that the program names; its methods then get null. */
+  mayBeAbsent?: boolean;
 }
 
 export interface ExtensionMethod {
@@ -44,7 +54,8 @@ export interface Extension {
   name: string;
   functions: Readonly<Record<string, ExtensionFunction>>;
   objects?: Readonly<Record<string, ExtensionObject>>;
-  /** Called once an event, with the PRIV_VCL cell. A text refuses `load` and `warm`; it is ignored otherwise. */
+  /** Called once an event, with the PRIV_VCL cell: `load` before vcl_init, `discard` after vcl_fini. A text (or an
+   * ExtensionError) refuses `load` and `warm`; it is only logged otherwise. */
   event?: (ctx: VclContext, event: ExtensionEvent, priv: Priv) => string | undefined;
 }
 

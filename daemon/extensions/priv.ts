@@ -14,7 +14,8 @@ export interface Priv {
 
 export type PrivMap = Map<object, Priv>;
 
-function cell(map: PrivMap, key: object): Priv {
+/** The cell of a key, made when it is not there. */
+export function privCell(map: PrivMap, key: object): Priv {
   let priv = map.get(key);
   if (priv === undefined) {
     priv = { value: undefined };
@@ -26,19 +27,19 @@ function cell(map: PrivMap, key: object): Priv {
 /** PRIV_TASK. */
 export function taskPriv(ctx: VclContext, key: object): Priv {
   ctx.priv ??= new Map();
-  return cell(ctx.priv, key);
+  return privCell(ctx.priv, key);
 }
 
 /** PRIV_TOP: shared by a request and the fragments it includes; null outside client requests. */
 export function topPriv(ctx: VclContext, key: object): Priv | null {
   if (ctx.req === null) return null;
   ctx.req.top.topPrivs ??= new Map();
-  return cell(ctx.req.top.topPrivs, key);
+  return privCell(ctx.req.top.topPrivs, key);
 }
 
 /** PRIV_VCL. */
 export function programPriv(ctx: VclContext, key: object): Priv {
-  return cell(ctx.vcl.privs, key);
+  return privCell(ctx.vcl.privs, key);
 }
 
 /** Ends every cell, the youngest first. */

@@ -1,14 +1,22 @@
 // Assembles the generated JavaScript: the prologue of hoisted constants, one function a sub, and the list of
-// the states' functions in the order of STATES. The text is the body of a function of (R, B, E, M, N): the
-// runtime's helpers, and lookups of backends, extension functions, methods and constructors.
+// the states' functions in the order of STATES. The text is the body of a function of (R, B, E, M, N, P, X):
+// the runtime's helpers, lookups of backends, extension functions, methods and constructors, private data of call
+// places and extensions, and the extensions themselves (as keys of private data).
 //
 // Every generated line knows its place in the program, so that a failure can name the VCL line without any
 // cost while nothing fails.
 
-import type { GeneratedLine, ProgramModel } from './check/program.ts';
+import { type GeneratedLine, type ProgramModel, quote } from './check/program.ts';
 import { STATES } from './program.ts';
 
-export const PARAMETERS = ['R', 'B', 'E', 'M', 'N'] as const;
+export const PARAMETERS = ['R', 'B', 'E', 'M', 'N', 'P', 'X'] as const;
+
+/** Objects that vcl_init has to leave behind, as [value, name] pairs. */
+function requiredObjects(model: ProgramModel): string[] {
+  return [...model.symbols.values()].flatMap((s) =>
+    s.kind === 'object' && s.object.mayBeAbsent !== true ? [`[${s.js}, ${quote(s.name)}]`] : [],
+  );
+}
 
 export interface Generated {
   source: string;
@@ -37,7 +45,9 @@ export function generate(model: ProgramModel): Generated {
   push('return [');
   for (const state of STATES) {
     const sub = model.subs.get(`vcl_${state}`);
-    push(`  ${sub === undefined ? '() => 0' : sub.js},`);
+    const js = sub === undefined ? '() => 0' : sub.js;
+    const made = state === 'init' ? requiredObjects(model) : [];
+    push(made.length === 0 ? `  ${js},` : `  (ctx) => R.initialised(${js}(ctx), [${made.join(', ')}]),`);
   }
   push('];');
   const positions: number[] = [];

@@ -242,5 +242,5 @@ function checkSub(model: ProgramModel, d: Extract<Declaration, { k: 'sub' }>, us
 /** The generated program as `proxyd -C` prints it. */
 export function renderProgram(program: CompiledProgram): string {
   const files = program.files.map((f, i) => `//   ${i}: ${f.name}\n`).join('');
-  return `// Generated program. Functions of (R, B, E, M, N): helpers, backends, extensions.\n// Files:\n${files}\n${program.source}`;
+  return `// Generated program. A function of (R, B, E, M, N, P, X): helpers, backends, extensions.\n// Files:\n${files}\n${program.source}`;
 }

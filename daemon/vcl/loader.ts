@@ -4,12 +4,19 @@
 
 import { compileFunction } from 'node:vm';
 import { RETURN } from '../../protocol/tables/returns.ts';
-import type { ExtensionLookup } from '../extensions/extension.ts';
-import { endPrivs } from '../extensions/priv.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { Extension, ExtensionEvent, ExtensionLookup, ExtensionObject } from '../extensions/extension.ts';
+import { endPrivs, type Priv, type PrivMap, privCell, programPriv } from '../extensions/priv.ts';
 import { findExtension } from '../extensions/registry.ts';
 import { PARAMETERS } from './codegen.ts';
 import type { Director, VclContext } from './context.ts';
-import { type CompiledProgram, type ReturnCode, State, type VclProgram } from './program.ts';
+import {
+  type CompiledProgram,
+  type ProgramObject,
+  type ReturnCode,
+  State,
+  type VclProgram,
+} from './program.ts';
 import { scriptName } from './runtime/place.ts';
 import { runState } from './runtime/run-state.ts';
 import { RUNTIME } from './runtime/table.ts';
@@ -27,35 +34,90 @@ export function loadProgram(
   const missing = (what: string): never => {
     throw new Error(`Program ${name} needs ${what}, which is not there`);
   };
+  const used = new Map<string, Extension>();
+  const extension = (e: string): Extension => {
+    const found = used.get(e) ?? extensions(e) ?? missing(`extension ${e}`);
+    used.set(e, found);
+    return found;
+  };
+  const privs: PrivMap = new Map();
+  const objects: ProgramObject[] = [];
   const backend = (b: string): Director => directors.get(b) ?? missing(`backend ${b}`);
-  const extension = (e: string): NonNullable<ReturnType<ExtensionLookup>> =>
-    extensions(e) ?? missing(`extension ${e}`);
   const fn = (e: string, f: string) => (extension(e).functions[f] ?? missing(`function ${e}.${f}`)).call;
   const method = (e: string, o: string, m: string) =>
     (extension(e).objects?.[o]?.methods[m] ?? missing(`method ${e}.${o}.${m}`)).call;
-  const make = (e: string, o: string) => (extension(e).objects?.[o] ?? missing(`object ${e}.${o}`)).create;
+  const make = (e: string, o: string): ExtensionObject['create'] => {
+    const object = extension(e).objects?.[o] ?? missing(`object ${e}.${o}`);
+    return (ctx, objectName, ...args) => {
+      const self = object.create(ctx, objectName, ...args);
+      if (object.destroy !== undefined) objects.push({ self, destroy: object.destroy });
+      return self;
+    };
+  };
+  const priv = (e: string | null): Priv => privCell(privs, e === null ? {} : extension(e));
+  for (const e of compiled.imports) extension(e);
   const factory = compileFunction(compiled.source, [...PARAMETERS], { filename: scriptName(name) });
-  const states = factory(RUNTIME, backend, fn, method, make) as States;
+  const states = factory(RUNTIME, backend, fn, method, make, priv, extension) as States;
   return {
     name,
     compiled,
     directors,
     defaultDirector: compiled.defaultBackend === null ? null : backend(compiled.defaultBackend),
-    privs: new Map(),
+    privs,
+    extensions: [...used.values()],
+    objects,
     states,
   };
 }
 
+/** Tells the extensions of the program what happens to it; null, or the first text that refuses it. */
+export function programEvent(program: VclProgram, event: ExtensionEvent, ctx: VclContext): string | null {
+  let refusal: string | null = null;
+  for (const e of program.extensions) {
+    if (e.event === undefined) continue;
+    let text: string | undefined;
+    try {
+      text = e.event(ctx, event, programPriv(ctx, e));
+    } catch (error) {
+      text = (error as Error).message;
+    }
+    if (text === undefined) continue;
+    ctx.log.put(Tag.VCL_Error, `${e.name}: ${text}`);
+    refusal ??= `${e.name}: ${text}`;
+    if (event === 'load' || event === 'warm') break;
+  }
+  return refusal;
+}
+
 /** Runs vcl_init: null when the program may be used, otherwise why not. */
 export function initProgram(program: VclProgram, ctx: VclContext): string | null {
+  const refusal = programEvent(program, 'load', ctx);
+  if (refusal !== null) return refusal;
   const code = runState(program, State.init, ctx);
+  endPrivs(ctx.priv);
   if (code === RETURN.ok) return null;
   return ctx.failure ?? `VCL "${program.name}" failed in vcl_init`;
+}
+
+/** Lets go of what a program holds that never finished vcl_init. */
+export function abandonProgram(program: VclProgram, ctx: VclContext): void {
+  endPrivs(ctx.priv);
+  for (const o of program.objects.reverse()) guarded(ctx, () => o.destroy(o.self));
+  program.objects.length = 0;
+  guarded(ctx, () => endPrivs(program.privs));
+  programEvent(program, 'discard', ctx);
 }
 
 /** Runs vcl_fini. Its failure is only logged: the program goes in any case. */
 export function finiProgram(program: VclProgram, ctx: VclContext): void {
   runState(program, State.fini, ctx);
-  endPrivs(ctx.priv);
-  endPrivs(program.privs);
+  abandonProgram(program, ctx);
+}
+
+function guarded(ctx: VclContext, action: () => void): void {
+  try {
+    action();
+  } catch (error) {
+    ctx.log.put(Tag.VCL_Error, (error as Error).message);
+  }
 }

@@ -1,6 +1,7 @@
 // The result of compiling a config program, in two forms: CompiledProgram is plain data, made by the manager
 // and sent to the worker; VclProgram is the loaded thing whose states can be run.
 
+import type { Extension } from '../extensions/extension.ts';
 import type { PrivMap } from '../extensions/priv.ts';
 import type { Director, VclContext } from './context.ts';
 
@@ -94,6 +95,11 @@ export const State: { readonly [N in StateName]: number } = Object.fromEntries(
 /** What a state returned. Codes are indexes into tables/returns.ts RETURNS. */
 export type ReturnCode = number;
 
+export interface ProgramObject {
+  readonly self: object;
+  readonly destroy: (self: object) => void;
+}
+
 /** A loaded program. Made by loader.ts. */
 export interface VclProgram {
   readonly name: string;
@@ -103,6 +109,10 @@ export interface VclProgram {
   readonly defaultDirector: Director | null;
   /** PRIV_VCL cells of extensions; ended when the program goes. */
   readonly privs: PrivMap;
+  /** The extensions it imports, in the order of their imports. */
+  readonly extensions: readonly Extension[];
+  /** Objects that vcl_init made and that want to know when the program goes, in the order of their making. */
+  readonly objects: ProgramObject[];
   /** One function a state id: user code, then the builtin program; returns a ReturnCode. */
   readonly states: readonly ((ctx: VclContext) => ReturnCode)[];
 }

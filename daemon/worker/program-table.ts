@@ -7,7 +7,7 @@ import type { LoadedProgram, ProgramState } from '../link.ts';
 import type { ProgramRef } from '../request/core.ts';
 import { VbeCounters } from '../stats/counters.ts';
 import { type Director, VclContext } from '../vcl/context.ts';
-import { finiProgram, initProgram, loadProgram } from '../vcl/loader.ts';
+import { finiProgram, initProgram, loadProgram, programEvent } from '../vcl/loader.ts';
 import type { VclProgram } from '../vcl/program.ts';
 import type { Worker } from './worker.ts';
 
@@ -60,8 +60,11 @@ export class ProgramTable {
     } catch (error) {
       return (error as Error).message;
     }
-    const problem = initProgram(program, this.cliContext(program));
-    if (problem !== null) return problem;
+    const problem = this.start(program, load.state);
+    if (problem !== null) {
+      finiProgram(program, this.cliContext(program));
+      return problem;
+    }
     for (const backend of built.backends.values()) {
       if (backend.decl.none !== true)
         worker.countersFile.addBackend(load.name, backend.vclName, backend.counters);
@@ -103,7 +106,12 @@ export class ProgramTable {
 
   setState(name: string, state: ProgramState): void {
     const entry = this.entries.get(name);
-    if (entry !== undefined) entry.state = state;
+    if (entry === undefined) return;
+    const cold = entry.state === 'cold';
+    entry.state = state;
+    if (cold !== (state === 'cold')) {
+      programEvent(entry.program, cold ? 'warm' : 'cold', this.cliContext(entry.program));
+    }
   }
 
   /** Transactions by program, as vcl.list shows them. */
@@ -132,7 +140,15 @@ export class ProgramTable {
     this.entries.clear();
   }
 
+  /** vcl_init and the events around it: null, or why the program cannot be used. */
+  private start(program: VclProgram, state: ProgramState): string | null {
+    const problem = initProgram(program, this.cliContext(program));
+    if (problem !== null || state === 'cold') return problem;
+    return programEvent(program, 'warm', this.cliContext(program));
+  }
+
   private unload(entry: ProgramEntry): void {
+    if (entry.state !== 'cold') programEvent(entry.program, 'cold', this.cliContext(entry.program));
     finiProgram(entry.program, this.cliContext(entry.program));
     for (const backend of entry.backends.values()) this.worker.countersFile.removeBackend(backend.counters);
   }

@@ -1,12 +1,13 @@
-// Binds the arguments of a call to a signature: positions, names, defaults, what may be left out, ENUMs. Also
-// the functions that are part of the language (regsub, hash_data …) and the methods of STRING.
+// Binds the arguments of a call to a signature: positions, names, defaults, what may be left out, ENUMs, and the
+// private data that no program writes down. Also the functions that are part of the language (regsub, hash_data …)
+// and the methods of STRING.
 
 import { placesToStates } from '../../../protocol/tables/variables.ts';
 import type { Arg, Expr } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
 import { asString, check, joined, type Scope, stringJs } from './conversions.ts';
 import { ALL_STATES, quote, stateMask } from './program.ts';
-import { type Param, parseSignature, type Signature } from './signature.ts';
+import { type Param, type PrivScope, parseSignature, type Signature } from './signature.ts';
 import { type Callable, resolveCallable } from './symbols.ts';
 import { isString, type Typed } from './types.ts';
 
@@ -69,7 +70,7 @@ function callFunction(scope: Scope, target: Extract<Callable, { k: 'function' }>
       span: e.callee.span,
     });
   }
-  const args = bindArgs(scope, sig, e.args, e.open);
+  const args = bindArgs(scope, sig, e.args, e.open, target.extension, e.callee.span);
   const v: Typed = {
     type: sig.returns,
     js: `${target.js}(${[...target.before, ...args].join(', ')})`,
@@ -79,9 +80,42 @@ function callFunction(scope: Scope, target: Extract<Callable, { k: 'function' }>
   return v;
 }
 
-/** JavaScript of the arguments, in the order of the signature; `undefined` for what is left out. */
-export function bindArgs(scope: Scope, sig: Signature, args: readonly Arg[], open: Span): string[] {
+const CLIENT_STATES = stateMask(placesToStates('client'));
+
+/** JavaScript of the cell that a PRIV parameter gets. */
+function privJs(scope: Scope, priv: PrivScope, extension: string, span: Span): string {
+  const { model } = scope;
+  switch (priv) {
+    case 'PRIV_CALL':
+      return model.hoist('call', `P(null, ${model.callPlaces++})`);
+    case 'PRIV_VCL':
+      return model.hoist('own', `P(${quote(extension)})`);
+    case 'PRIV_TASK':
+      return `${model.helper('taskPriv')}(ctx, ${model.hoist('ext', `X(${quote(extension)})`)})`;
+    case 'PRIV_TOP':
+      scope.sub.restrictions.push({
+        mask: CLIENT_STATES,
+        code: 'place',
+        message: (sub) => `Not available in subroutine '${sub}'.`,
+        span,
+        hint: 'Its data belongs to the request of a client.',
+      });
+      return `${model.helper('topPriv')}(ctx, ${model.hoist('ext', `X(${quote(extension)})`)})`;
+  }
+}
+
+/** JavaScript of the arguments, in the order of the signature; `undefined` for what is left out. `extension`
+ * is whose private data the PRIV parameters mean, `place` what a restriction to states points at. */
+export function bindArgs(
+  scope: Scope,
+  signature: Signature,
+  args: readonly Arg[],
+  open: Span,
+  extension = '',
+  place: Span = open,
+): string[] {
   const { reporter } = scope.model;
+  const sig = { name: signature.name, params: signature.params.filter((p) => p.priv === null) };
   const bound: (string | null)[] = sig.params.map(() => null);
   let position = 0;
   let named = false;
@@ -118,7 +152,10 @@ export function bindArgs(scope: Scope, sig: Signature, args: readonly Arg[], ope
     }
     bound[index] = argument(scope, sig.params[index] as Param, arg.value);
   }
-  const out = sig.params.map((p, i) => {
+  let next = 0;
+  const out = signature.params.map((p) => {
+    if (p.priv !== null) return privJs(scope, p.priv, extension, place);
+    const i = next++;
     const js = bound[i] ?? null;
     if (js !== null) return js;
     if (p.defaultJs !== null) return p.defaultJs;

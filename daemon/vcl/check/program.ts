@@ -84,6 +84,8 @@ export class ProgramModel {
   readonly builtinSubs = new Set<string>();
   /** Labels that `return (vcl(…))` names, for vcl.deps. */
   readonly labelsUsed = new Set<string>();
+  /** Places of calls that have private data of their own. */
+  callPlaces = 0;
   /** Names that were used ahead of their declaration. */
   readonly forwardUses = new Set<string>();
   readonly helpers = new Set<string>();

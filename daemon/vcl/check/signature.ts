@@ -1,10 +1,18 @@
-// Reads extension signatures: "TYPE name([TYPE arg], TYPE arg=default, ENUM {a, b} arg="a")".
-// A malformed signature is a bug of the extension and throws.
+// Reads extension signatures: "TYPE name([TYPE arg], TYPE arg=default, ENUM {a, b} arg=a, PRIV_TASK)". A constructor
+// or a method has the same form, a constructor without a type before its name.
+//
+// A signature that cannot be read throws SignatureError: a bug of a built-in extension, a compile error of an
+// outside one. Every default is checked against its type here, so that nothing of it can become code.
 
-import type { Type } from './types.ts';
+import { BYTE_UNITS, DURATION_UNITS, type Type } from './types.ts';
+
+/** Cells for data of the extension, passed by the compiler and never written in a program. */
+export type PrivScope = 'PRIV_CALL' | 'PRIV_VCL' | 'PRIV_TASK' | 'PRIV_TOP';
 
 export interface Param {
   type: Type;
+  /** Set for PRIV parameters, whose type is VOID and which take no argument. */
+  priv: PrivScope | null;
   /** Empty when the signature gives none; such an argument is positional only. */
   name: string;
   optional: boolean;
@@ -19,48 +27,163 @@ export interface Signature {
   params: readonly Param[];
 }
 
-const HEAD = /^(?:([A-Z]+)\s+)?([a-z0-9_]+|)\s*\((.*)\)$/s;
-const PARAM = /^(\[)?\s*([A-Z]+)(?:\s*\{([^}]*)\})?(?:\s+(\w+))?(?:\s*=\s*(.+?))?\s*\]?$/s;
+export class SignatureError extends Error {
+  constructor(text: string, why: string) {
+    super(`${why} in the signature "${text}"`);
+    this.name = 'SignatureError';
+  }
+}
 
-function split(list: string): string[] {
+const PRIVS: readonly string[] = ['PRIV_CALL', 'PRIV_VCL', 'PRIV_TASK', 'PRIV_TOP'];
+
+/** Types by the word of a signature. STRANDS arrive joined. */
+const WORDS: ReadonlyMap<string, Type> = new Map<string, Type>([
+  ...(
+    [
+      'ACL',
+      'BACKEND',
+      'BLOB',
+      'BODY',
+      'BOOL',
+      'BYTES',
+      'DURATION',
+      'ENUM',
+      'HEADER',
+      'HTTP',
+      'INT',
+      'IP',
+    ] as const
+  ).map((t): [string, Type] => [t, t]),
+  ...(['PROBE', 'REAL', 'REGEX', 'STEVEDORE', 'STRING', 'SUB', 'TIME', 'VOID'] as const).map(
+    (t): [string, Type] => [t, t],
+  ),
+  ['STRANDS', 'STRING'],
+  ['STRING_LIST', 'STRING'],
+]);
+
+const HEAD = /^(?:([A-Z_]+)\s+)?([A-Za-z]\w*|)\s*\((.*)\)$/s;
+const PARAM = /^([A-Z_]+)(?:\s*\{([^}]*)\})?(?:\s+([A-Za-z]\w*))?(?:\s*=\s*(.+))?$/s;
+const WORD = /^[A-Za-z]\w*$/;
+
+function split(text: string, list: string): string[] {
   const out: string[] = [];
   let depth = 0;
   let quoted = false;
   let from = 0;
   for (let i = 0; i < list.length; i++) {
     const c = list[i];
-    if (c === '"') quoted = !quoted;
+    if (c === '\\' && quoted) i++;
+    else if (c === '"') quoted = !quoted;
     else if (quoted) continue;
-    else if (c === '{') depth++;
-    else if (c === '}') depth--;
+    else if (c === '{' || c === '[') depth++;
+    else if (c === '}' || c === ']') depth--;
     else if (c === ',' && depth === 0) {
       out.push(list.slice(from, i));
       from = i + 1;
     }
+    if (depth < 0) break;
   }
-  if (list.slice(from).trim() !== '') out.push(list.slice(from));
+  if (quoted || depth !== 0) throw new SignatureError(text, 'Something is not closed');
+  if (out.length > 0 || list.trim() !== '') out.push(list.slice(from));
   return out.map((p) => p.trim());
 }
 
-function defaultOf(type: string, text: string): string {
-  if (type === 'BOOL') return text === '1' || text === 'true' ? 'true' : 'false';
-  return type === 'ENUM' && !text.startsWith('"') ? JSON.stringify(text) : text;
+const NUMBER = /^(-?\d+(?:\.\d+)?)\s*([A-Za-z]*)$/;
+
+function numberDefault(type: Type, text: string): string | null {
+  const m = NUMBER.exec(text);
+  if (m === null) return null;
+  const n = Number(m[1]);
+  const unit = m[2] ?? '';
+  if (type === 'DURATION') {
+    const factor = unit === '' ? 1 : DURATION_UNITS[unit];
+    return factor === undefined ? null : String(n * factor);
+  }
+  if (type === 'BYTES') {
+    const factor = unit === '' ? 1 : BYTE_UNITS[unit];
+    return factor === undefined || n < 0 ? null : String(Math.floor(n * factor));
+  }
+  if (unit !== '' || (type === 'INT' && !Number.isSafeInteger(n))) return null;
+  return String(n);
 }
 
+function stringDefault(text: string): string | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'string' ? JSON.stringify(value) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** JavaScript of a default, or null when the type has no such value. */
+function defaultJs(type: Type, text: string, values: readonly string[] | null): string | null {
+  switch (type) {
+    case 'STRING':
+      return text === 'NULL' ? 'null' : stringDefault(text);
+    case 'ENUM': {
+      const word = text.startsWith('"') ? stringDefault(text) : JSON.stringify(text);
+      return word !== null && values?.includes(JSON.parse(word) as string) === true ? word : null;
+    }
+    case 'BOOL':
+      if (text === '1' || text === 'true') return 'true';
+      return text === '0' || text === 'false' ? 'false' : null;
+    case 'INT':
+    case 'REAL':
+    case 'BYTES':
+    case 'DURATION':
+    case 'TIME':
+      return numberDefault(type, text);
+    case 'ACL':
+    case 'BACKEND':
+    case 'BLOB':
+    case 'PROBE':
+    case 'REGEX':
+    case 'STEVEDORE':
+    case 'SUB':
+      return text === '0' || text === 'NULL' || text === 'none' ? 'null' : null;
+    default:
+      return null;
+  }
+}
+
+function parseParam(text: string, p: string): Param {
+  const optional = p.startsWith('[') && p.endsWith(']');
+  const m = PARAM.exec((optional ? p.slice(1, -1) : p).trim());
+  if (m === null) throw new SignatureError(text, `No parameter: '${p}'`);
+  const word = m[1] as string;
+  const name = m[3] ?? '';
+  if (PRIVS.includes(word)) {
+    if (optional || m[2] !== undefined || m[4] !== undefined) {
+      throw new SignatureError(text, `${word} is always passed`);
+    }
+    return { type: 'VOID', priv: word as PrivScope, name, optional: false, defaultJs: null, values: null };
+  }
+  const type = WORDS.get(word);
+  if (type === undefined || type === 'VOID') throw new SignatureError(text, `Unknown type '${word}'`);
+  const values = m[2] === undefined ? null : m[2].split(',').map((v) => v.trim());
+  if ((type === 'ENUM') !== (values !== null)) {
+    throw new SignatureError(text, type === 'ENUM' ? 'An ENUM without its values' : `Values for ${word}`);
+  }
+  const odd = values?.find((v) => !WORD.test(v));
+  if (odd !== undefined) throw new SignatureError(text, `'${odd}' is no word for an ENUM`);
+  let js: string | null = null;
+  if (m[4] !== undefined) {
+    js = defaultJs(type, m[4].trim(), values);
+    if (js === null) throw new SignatureError(text, `'${m[4].trim()}' is no default for ${word}`);
+  }
+  return { type, priv: null, name, optional, defaultJs: js, values };
+}
+
+/** Throws SignatureError. */
 export function parseSignature(text: string): Signature {
   const head = HEAD.exec(text.trim());
-  if (head === null) throw new Error(`bad extension signature: ${text}`);
-  const params = split(head[3] as string).map((p): Param => {
-    const m = PARAM.exec(p);
-    if (m === null) throw new Error(`bad parameter in extension signature: ${text}`);
-    const type = m[2] as string;
-    return {
-      type: (type === 'STRANDS' || type === 'STRING_LIST' ? 'STRING' : type) as Type,
-      name: m[4] ?? '',
-      optional: m[1] !== undefined,
-      defaultJs: m[5] === undefined ? null : defaultOf(type, m[5]),
-      values: m[3] === undefined ? null : m[3].split(',').map((v) => v.trim()),
-    };
-  });
-  return { returns: (head[1] ?? 'VOID') as Type, name: head[2] as string, params };
+  if (head === null) throw new SignatureError(text, 'No "TYPE name(parameters)"');
+  const returns = head[1] === undefined ? 'VOID' : WORDS.get(head[1]);
+  if (returns === undefined) throw new SignatureError(text, `Unknown type '${head[1]}'`);
+  const params = split(text, head[3] as string).map((p) => parseParam(text, p));
+  const names = params.flatMap((p) => (p.name === '' ? [] : [p.name]));
+  const twice = names.find((n, i) => names.indexOf(n) !== i);
+  if (twice !== undefined) throw new SignatureError(text, `Two parameters '${twice}'`);
+  return { returns, name: head[2] as string, params };
 }

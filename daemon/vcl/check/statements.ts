@@ -342,7 +342,8 @@ function newStatement(scope: Scope, s: Extract<Statement, { k: 'new' }>, indent:
   }
   if (name.startsWith('vcl_')) reporter.fail('reserved', "Symbols named 'vcl_*' are reserved.", s.name.span);
   const js = model.jsName('obj', name);
-  const args = bindArgs(scope, parseSignature(object.signature), call.args, call.open);
+  const signature = parseSignature(object.signature);
+  const args = bindArgs(scope, signature, call.args, call.open, sym.extension.name, call.callee.span);
   model.symbols.set(name, {
     kind: 'object',
     name,

@@ -314,7 +314,16 @@ export function notFound(scope: Scope, path: PathExpr): never {
 }
 
 export type Callable =
-  | { k: 'function'; name: string; js: string; before: string[]; signature: string; places?: string }
+  | {
+      k: 'function';
+      name: string;
+      js: string;
+      before: string[];
+      signature: string;
+      places?: string;
+      /** Whose private data its PRIV parameters mean. */
+      extension?: string;
+    }
   | { k: 'method'; object: Typed; name: string; span: Span };
 
 /** What a path means when it is called. */
@@ -341,7 +350,14 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
     sym.used = true;
     const ext = sym.extension.name;
     const js = model.hoist('fn', `E(${quote(ext)}, ${quote(second.text)})`);
-    const out: Callable = { k: 'function', name: full, js, before: ['ctx'], signature: f.signature };
+    const out: Callable = {
+      k: 'function',
+      name: full,
+      js,
+      before: ['ctx'],
+      signature: f.signature,
+      extension: ext,
+    };
     if (f.places !== undefined) out.places = f.places;
     return out;
   }
@@ -350,8 +366,16 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
     if (m === undefined) return notFound(scope, path);
     sym.used = true;
     const js = model.hoist('fn', `M(${quote(sym.extension)}, ${quote(sym.type)}, ${quote(second.text)})`);
-    const self = `${model.helper('object')}(${sym.js}, ${quote(sym.name)})`;
-    const out: Callable = { k: 'function', name: full, js, before: ['ctx', self], signature: m.signature };
+    const optional = sym.object.mayBeAbsent === true;
+    const self = optional ? sym.js : `${model.helper('object')}(${sym.js}, ${quote(sym.name)})`;
+    const out: Callable = {
+      k: 'function',
+      name: full,
+      js,
+      before: ['ctx', self],
+      signature: m.signature,
+      extension: sym.extension,
+    };
     if (m.places !== undefined) out.places = m.places;
     return out;
   }

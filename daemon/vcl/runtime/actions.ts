@@ -1,5 +1,6 @@
 // Actions that are part of the language, and the small questions about backends, objects and storages.
 
+import { RETURN } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, VclContext, VclRequest } from '../context.ts';
 import { set_beresp_body, set_resp_body } from './bodies.ts';
@@ -31,8 +32,16 @@ export function defaultBackend(ctx: VclContext): Director | null {
 
 /** An object made in vcl_init; null before its `new` ran. */
 export function object(o: object | null, name: string): object {
-  if (o === null) throw new VclFailure(`Object '${name}' was not initialised`, true);
+  if (o === null) throw new VclFailure(`Object ${name} not initialized`, true);
   return o;
+}
+
+/** The end of vcl_init: a program that uses an object has to have made it. */
+export function initialised(code: number, objects: readonly (readonly [object | null, string])[]): number {
+  if (code === RETURN.ok) {
+    for (const [o, name] of objects) if (o === null) throw new VclFailure(`Object ${name} not initialized`);
+  }
+  return code;
 }
 
 export function storageFigure(ctx: VclContext, name: string | null, figure: string): number | boolean {

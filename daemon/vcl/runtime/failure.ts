@@ -16,6 +16,14 @@ export class VclFailure extends Error {
   }
 }
 
+/** What an extension throws to fail the transaction with a text of its own. */
+export class ExtensionError extends VclFailure {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ExtensionError';
+  }
+}
+
 export function vclFail(message: string): never {
   throw new VclFailure(message);
 }

@@ -1,5 +1,6 @@
 // The helpers that generated code may call, by name. Codegen binds the ones a program needs.
 
+import { taskPriv, topPriv } from '../../extensions/priv.ts';
 import { aclMatch, VclAcl } from './acl.ts';
 import * as actions from './actions.ts';
 import { backendVariables } from './backend-variables.ts';
@@ -23,6 +24,8 @@ export const RUNTIME: Readonly<Record<string, unknown>> = Object.freeze({
   ...clientVariables,
   ...backendVariables,
   aclMatch,
+  taskPriv,
+  topPriv,
   aclFrom: (name: string, log: boolean, networks: [string, number, boolean, string][]) =>
     new VclAcl(name, log, networks),
   ipFrom: (text: string, port: number) => new VclIp(text, port),
