@@ -13,6 +13,29 @@ export interface Director {
   healthy(now: number): boolean;
   /** Finds the backend that will serve this fetch; null when none is usable. */
   resolve(ctx: VclContext): Director | null;
+  /** Its row of backend.list; a director without one is not listed. Listed are those in VclProgram.directors. */
+  readonly listed?: DirectorListing;
+}
+
+/** What the operator said with backend.set_health; `auto` leaves it to probes. */
+export type AdminHealth = 'auto' | 'healthy' | 'sick';
+
+/** A director's row of backend.list. Times in epoch seconds. */
+export interface DirectorListing {
+  /** Its type in the JSON output: backend, round-robin, fallback, random, hash, shard. */
+  readonly type: string;
+  /** Written by backend.set_health; healthy() of the director must follow it. */
+  admin: AdminHealth;
+  /** When health or `admin` changed last. */
+  changedAt: number;
+  /** Health without the operator's word. */
+  measured(now: number): boolean;
+  /** The column Probe, good/total; null shows 0/0 and no "probe" in the column Admin. */
+  counts(now: number): { good: number; total: number } | null;
+  /** What -p adds below the row, with its blank lines; '' for nothing. */
+  text(now: number): string;
+  /** Value of probe_details, lines after the first indented as in the file (8 blanks); null leaves it out. */
+  json(now: number): string | null;
 }
 
 export interface VclSession {
