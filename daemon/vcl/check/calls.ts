@@ -185,6 +185,7 @@ function argument(scope: Scope, p: Param, value: Expr): string {
   if (p.type === 'STRING') return stringJs(scope, v);
   if (p.type === 'HEADER') {
     const h = v.header;
+    if (h === undefined && v.js !== '') return v.js;
     if (h === undefined) return scope.model.reporter.fail('type', 'Expected a header field', value.span);
     return `${scope.model.helper('headerRef')}(${h.http}, ${quote(h.name)})`;
   }

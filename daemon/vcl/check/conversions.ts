@@ -43,8 +43,9 @@ export function convert(scope: Scope, v: Typed, want: Type): Typed {
 
 function asBool(scope: Scope, v: Typed): string | null {
   switch (v.type) {
-    case 'STRING':
     case 'HEADER':
+      return `(${headerJs(scope, v)} !== null)`;
+    case 'STRING':
       return v.nullable === true ? `(${v.js} !== null)` : `(${v.js}, true)`;
     case 'STRINGS': {
       const parts = (v.strands ?? []).map((s) => asBool(scope, s));
@@ -61,11 +62,16 @@ function asBool(scope: Scope, v: Typed): string | null {
   }
 }
 
+/** Value of the field that a function named; a field named in the program is a STRING from the start. */
+function headerJs(scope: Scope, v: Typed): string {
+  return `${scope.model.helper('headerValue')}(${v.js})`;
+}
+
 /** A STRING (one strand, possibly unset) or a STRINGS. */
 export function asString(scope: Scope, v: Typed): Typed {
   if (v.type === 'STRING') return v;
   if (v.type === 'STRINGS') return v;
-  if (v.type === 'HEADER') return { type: 'STRING', js: v.js, span: v.span, nullable: true };
+  if (v.type === 'HEADER') return { type: 'STRING', js: headerJs(scope, v), span: v.span, nullable: true };
   const helper = TO_STRING[v.type];
   if (helper === null) {
     return scope.model.reporter.fail('type', `Cannot convert ${v.type} to STRING.`, v.span);

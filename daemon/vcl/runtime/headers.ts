@@ -62,6 +62,11 @@ export function unsetHeader(http: HttpMessage, key: string): void {
   http.unset(key);
 }
 
+/** Value of a field that an extension named, or null. */
+export function headerValue(ref: HeaderRef): string | null {
+  return ref.http.get(ref.name.toLowerCase());
+}
+
 export function headerRef(http: HttpMessage, name: string): HeaderRef {
   return { http, name };
 }

@@ -1,0 +1,114 @@
+// The cookie extension: a Cookie header is parsed into a list that belongs to the task (a client request with its
+// restarts, or a backend fetch with its retries), changed there, and written back as one string.
+//
+// It never touches a header itself. Awkward: parsing nothing leaves what was parsed before, and a cookie without
+// a value does not exist, so that the next name begins where its own began (jar.ts).
+
+import { Tag } from '../../../protocol/tables/tags.ts';
+import { httpDate } from '../../http1/date.ts';
+import type { VclContext } from '../../vcl/context.ts';
+import type { VclRegex } from '../../vcl/regex.ts';
+import { matches } from '../../vcl/runtime/regexes.ts';
+import type { Extension, ExtensionFunction } from '../extension.ts';
+import { taskPriv } from '../priv.ts';
+import { CookieJar, namesIn } from './jar.ts';
+
+const JAR = Object.freeze({});
+
+function jarOf(ctx: VclContext): CookieJar {
+  const priv = taskPriv(ctx, JAR);
+  priv.value ??= new CookieJar();
+  return priv.value as CookieJar;
+}
+
+/** What the field's daemon says about each step, under the tag that is masked unless asked for. */
+function debug(ctx: VclContext, text: string): void {
+  ctx.log.put(Tag.Debug, `${text}\0`);
+}
+
+const formatDate: ExtensionFunction = {
+  signature: 'STRING format_date(TIME now, DURATION timedelta)',
+  call: (_c, now: number, delta: number) => httpDate(now + delta),
+};
+
+export const cookie: Extension = {
+  name: 'cookie',
+  functions: {
+    parse: {
+      signature: 'VOID parse(STRING cookieheader)',
+      call: (ctx, text: string | null) => {
+        if (text === null || text === '') {
+          debug(ctx, 'cookie: nothing to parse');
+          return;
+        }
+        const jar = jarOf(ctx);
+        jar.clear();
+        debug(ctx, `cookie: parsed ${jar.parse(text)} cookies.`);
+      },
+    },
+    clean: { signature: 'VOID clean()', call: (ctx) => jarOf(ctx).clear() },
+    set: {
+      signature: 'VOID set(STRING cookiename, STRING value)',
+      call: (ctx, name: string | null, value: string | null) => jarOf(ctx).set(name ?? '', value ?? ''),
+    },
+    get: {
+      signature: 'STRING get(STRING cookiename)',
+      call: (ctx, name: string | null) => jarOf(ctx).get(name ?? ''),
+    },
+    isset: {
+      signature: 'BOOL isset(STRING cookiename)',
+      call: (ctx, name: string | null) => jarOf(ctx).get(name ?? '') !== null,
+    },
+    get_re: {
+      signature: 'STRING get_re(REGEX expression)',
+      call: (ctx, re: VclRegex) => {
+        for (const [name, value] of jarOf(ctx).entries()) {
+          debug(ctx, `cookie: checking ${name}`);
+          if (matches(ctx, name, re)) return value;
+        }
+        return null;
+      },
+    },
+    delete: {
+      signature: 'VOID delete(STRING cookiename)',
+      call: (ctx, name: string | null) => jarOf(ctx).retain((n) => n !== name),
+    },
+    filter: {
+      signature: 'VOID filter(STRING filterstring)',
+      call: (ctx, list: string | null) => {
+        const names = namesIn(list ?? '');
+        jarOf(ctx).retain((n) => !names.has(n));
+      },
+    },
+    keep: {
+      signature: 'VOID keep(STRING filterstring)',
+      call: (ctx, list: string | null) => {
+        const names = namesIn(list ?? '');
+        jarOf(ctx).retain((n) => names.has(n));
+      },
+    },
+    filter_re: {
+      signature: 'VOID filter_re(REGEX expression)',
+      call: (ctx, re: VclRegex) =>
+        jarOf(ctx).retain((name, value) => {
+          if (!matches(ctx, name, re)) return true;
+          debug(ctx, `Removing matching cookie ${name} (value: ${value})`);
+          return false;
+        }),
+    },
+    keep_re: {
+      signature: 'VOID keep_re(REGEX expression)',
+      call: (ctx, re: VclRegex) =>
+        jarOf(ctx).retain((name, value) => {
+          if (matches(ctx, name, re)) return true;
+          debug(ctx, `Removing cookie ${name} (value: ${value})`);
+          return false;
+        }),
+    },
+    get_string: { signature: 'STRING get_string()', call: (ctx) => jarOf(ctx).text() },
+    format_date: formatDate,
+    format_rfc1123: { ...formatDate, signature: 'STRING format_rfc1123(TIME now, DURATION timedelta)' },
+    // Beyond the field: the same cookies in any order become the same text, and so the same cache key.
+    sort: { signature: 'VOID sort()', call: (ctx) => jarOf(ctx).sort() },
+  },
+};

@@ -1,0 +1,106 @@
+// The header extension: fields that occur more than once, and fields whose name is made at run time.
+//
+// It changes messages in place, and logs what it adds but not what it removes, as the field's does. Awkward: a
+// name from header.dyn or a line from header.regsub may be anything. What would not be a field of HTTP fails the
+// task instead of leaving the proxy (SAFETY rule 6).
+
+import { type HttpMessage, MSG_HEADER } from '../../http1/message.ts';
+import type { VclContext } from '../../vcl/context.ts';
+import type { VclRegex } from '../../vcl/regex.ts';
+import { VclFailure } from '../../vcl/runtime/failure.ts';
+import type { HeaderRef } from '../../vcl/runtime/headers.ts';
+import { matches, regsub, regsuball } from '../../vcl/runtime/regexes.ts';
+import type { Extension } from '../extension.ts';
+import { removeFields, replaceField } from './field-edit.ts';
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const BAD_VALUE = /[\0-\x08\n-\x1f\x7f]/;
+const LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):/;
+
+/** A cached object is shared by all who read it. */
+function writable(ctx: VclContext, http: HttpMessage, name: string): void {
+  const obj = ctx.bo === null ? ctx.req?.obj : null;
+  if (obj != null && http === obj.http) throw new VclFailure(`header.${name}(): obj cannot be changed`);
+}
+
+function add(http: HttpMessage, name: string, value: string): void {
+  if (!TOKEN.test(name)) throw new VclFailure(`header: "${shown(name)}" is no name of a field`);
+  if (BAD_VALUE.test(value)) throw new VclFailure(`Bad header ${name}: ${shown(value)}`);
+  http.add(name, value);
+}
+
+/** A text up to what a log record had better not hold. */
+function shown(text: string): string {
+  const at = text.search(BAD_VALUE);
+  return at < 0 ? text : text.slice(0, at);
+}
+
+/** Values of all fields of this name, as they stand now. */
+function valuesOf(ref: HeaderRef): string[] {
+  const key = ref.name.toLowerCase();
+  const out: string[] = [];
+  for (let i = 0; i < ref.http.n; i++) if (ref.http.keys[i] === key) out.push(ref.http.valueAt(i));
+  return out;
+}
+
+export const header: Extension = {
+  name: 'header',
+  functions: {
+    append: {
+      signature: 'VOID append(HEADER, STRING)',
+      call: (ctx, to: HeaderRef, value: string | null) => {
+        writable(ctx, to.http, 'append');
+        add(to.http, to.name, value ?? '');
+      },
+    },
+    copy: {
+      signature: 'VOID copy(HEADER, HEADER)',
+      call: (ctx, from: HeaderRef, to: HeaderRef) => {
+        writable(ctx, to.http, 'copy');
+        const values = valuesOf(from);
+        if (values.length > 0 && from.http === to.http && from.name.toLowerCase() === to.name.toLowerCase()) {
+          // The field's own copies what it has just copied until its workspace is full.
+          throw new VclFailure('vmod_header: workspace allocation failure');
+        }
+        for (const value of values) add(to.http, to.name, value);
+      },
+    },
+    get: {
+      signature: 'STRING get(HEADER header, REGEX regex)',
+      call: (ctx, from: HeaderRef, re: VclRegex) =>
+        valuesOf(from).find((value) => matches(ctx, value, re)) ?? null,
+    },
+    remove: {
+      signature: 'VOID remove(HEADER header, REGEX regex)',
+      call: (ctx, from: HeaderRef, re: VclRegex) => {
+        const { http } = from;
+        writable(ctx, http, 'remove');
+        const key = from.name.toLowerCase();
+        removeFields(http, 0, (i) => http.keys[i] === key && matches(ctx, http.valueAt(i), re));
+      },
+    },
+    regsub: {
+      signature: 'VOID regsub(HTTP, REGEX regex, STRING sub, BOOL all=0)',
+      call: (ctx, http: HttpMessage, re: VclRegex, template: string | null, all: boolean) => {
+        writable(ctx, http, 'regsub');
+        const substitute = all ? regsuball : regsub;
+        for (let i = 0; i < http.n; i++) {
+          const line = http.lines[i] as string;
+          const changed = substitute(ctx, line, re, template);
+          if (changed === line) continue;
+          const name = LINE.exec(changed)?.[1];
+          if (changed !== '' && (name === undefined || BAD_VALUE.test(changed))) {
+            throw new VclFailure(`header.regsub(): "${shown(changed)}" is no field`);
+          }
+          http.log?.put(http.base + MSG_HEADER, changed);
+          replaceField(http, i, (name ?? '').toLowerCase(), changed);
+        }
+        removeFields(http, 0, (i) => http.lines[i] === '');
+      },
+    },
+    dyn: {
+      signature: 'HEADER dyn(HTTP, STRING)',
+      call: (_c, http: HttpMessage, name: string | null): HeaderRef => ({ http, name: name ?? '' }),
+    },
+  },
+};

@@ -1,0 +1,37 @@
+// The str extension: looking at and cutting strings. It counts bytes, and an unset string is neither equal to
+// nor contained in anything. Positions may be negative: they count from the end.
+
+import type { Extension } from '../extension.ts';
+import { split, take } from './cutting.ts';
+
+type Text = string | null;
+
+function both(test: (a: string, b: string) => boolean) {
+  return (_c: unknown, a: Text, b: Text): boolean => a !== null && b !== null && test(a, b);
+}
+
+export const str: Extension = {
+  name: 'str',
+  functions: {
+    count: { signature: 'INT count(STRING s)', call: (_c, s: Text) => (s === null ? -1 : s.length) },
+    startswith: {
+      signature: 'BOOL startswith(STRING s1, STRING s2)',
+      call: both((a, b) => a.startsWith(b)),
+    },
+    endswith: { signature: 'BOOL endswith(STRING s1, STRING s2)', call: both((a, b) => a.endsWith(b)) },
+    contains: { signature: 'BOOL contains(STRING s1, STRING s2)', call: both((a, b) => a.includes(b)) },
+    take: {
+      signature: 'STRING take(STRING s, INT n, INT offset=0)',
+      call: (_c, s: Text, n: number, offset: number) => (s === null ? null : take(s, n, offset)),
+    },
+    reverse: {
+      signature: 'STRING reverse(STRING s)',
+      // A string here is one of bytes: there are no pairs that must stay together.
+      call: (_c, s: Text) => (s === null ? null : s.split('').reverse().join('')),
+    },
+    split: {
+      signature: 'STRING split(STRING s, INT n, STRING sep=" \\t")',
+      call: (_c, s: Text, n: number, sep: Text) => (s === null ? null : split(s, n, sep ?? '')),
+    },
+  },
+};
