@@ -8,7 +8,8 @@
 import { createServer, type Server, Socket, type SocketConstructorOpts } from 'node:net';
 import type { Core } from '../request/core.ts';
 import { run } from '../request/loop.ts';
-import { type Endpoint, Session, type SessionOwner } from './session.ts';
+import type { Endpoint } from './endpoint.ts';
+import { Session, type SessionOwner } from './session.ts';
 
 type Handle = object;
 

@@ -18,14 +18,12 @@ import { Request } from '../request/request.ts';
 import { type Step, TRANSPORT } from '../request/steps.ts';
 import type { VclSession } from '../vcl/context.ts';
 import { countClose } from './close-count.ts';
+import type { Endpoint } from './endpoint.ts';
 import type { PipeTap } from './pipe-tap.ts';
+import { type PreambleTarget, receivePreamble } from './preamble.ts';
+import type { ProxyAddress } from './proxy-protocol.ts';
 import type { BodyCarrier, RequestBody } from './request-body.ts';
-
-/** What a session knows of its listener. */
-export interface Endpoint {
-  readonly name: string;
-  readonly socketText: string;
-}
+import { fileDescriptor, queueSize } from './socket-handle.ts';
 
 /** Told when a session has ended. */
 export interface SessionOwner {
@@ -38,10 +36,11 @@ const READ_AHEAD = 64 * 1024;
 const LINGER = 1;
 const NOTHING = Buffer.alloc(0);
 
-/** `unsent`: the request is over, but the client has not taken all of the response yet. */
-type Phase = 'head' | 'request' | 'body' | 'unsent' | 'pipe' | 'closing' | 'closed';
+/** `preamble`: a PROXY listener's connection before its first request. `unsent`: the request is over, but the client
+ * has not taken all of the response yet. */
+type Phase = 'preamble' | 'head' | 'request' | 'body' | 'unsent' | 'pipe' | 'closing' | 'closed';
 
-export class Session implements VclSession, BodyCarrier {
+export class Session implements VclSession, BodyCarrier, PreambleTarget {
   readonly core: Core;
   readonly socket: Socket;
   readonly endpoint: Endpoint;
@@ -64,9 +63,10 @@ export class Session implements VclSession, BodyCarrier {
   sendTimeout: number;
   /** Texts that every request of the session logs or sends. */
   readonly beginRecord: PreparedRecords;
-  readonly startRecord: PreparedRecords;
-  readonly forwardedLine: string;
-  readonly forwardedRecord: PreparedRecords;
+  startRecord: PreparedRecords;
+  forwardedLine: string;
+  forwardedRecord: PreparedRecords;
+  proxyAttributes: ReadonlyMap<number, Uint8Array> | null = null;
   /** Set when the connection must end after the current response. */
   closeAfter: CloseReason | null = null;
   /** When the connection is given up (clock seconds); Infinity while a fetch or a pipe has its own timers. */
@@ -135,13 +135,25 @@ export class Session implements VclSession, BodyCarrier {
     this.deadline = this.tOpen + this.timeoutIdle;
     this.req = new Request(core, this, run);
     this.log.begin(this.vxid, 'c');
-    this.log.put(Tag.Begin, 'sess 0 HTTP/1');
+    this.log.put(Tag.Begin, endpoint.proxy ? 'sess 0 PROXY' : 'sess 0 HTTP/1');
+    if (endpoint.proxy) this.phase = 'preamble';
     this.log.put(
       Tag.SessOpen,
       `${this.remoteIp} ${this.remotePort} ${endpoint.name} ${this.localIp} ${this.localPort} ${this.tOpen.toFixed(6)} ${fileDescriptor(socket)}`,
     );
     core.stats.sess_conn++;
     core.stats.s_sess++;
+  }
+
+  /** Other ends than those of the connection: what the program and the log call client and server. */
+  setAddresses(client: ProxyAddress, server: ProxyAddress): void {
+    this.clientIp = client.ip;
+    this.clientPort = client.port;
+    this.serverIp = server.ip;
+    this.serverPort = server.port;
+    this.startRecord = constantRecord(Tag.ReqStart, `${client.text} ${client.port} ${this.endpoint.name}`);
+    this.forwardedLine = flat(`X-Forwarded-For: ${client.text}`);
+    this.forwardedRecord = constantRecord(Tag.ReqHeader, this.forwardedLine);
   }
 
   /** Bytes from the socket; the buffer is only valid until this returns. False asks the caller to stop. */
@@ -165,6 +177,10 @@ export class Session implements VclSession, BodyCarrier {
       case 'pipe':
         this.pipeTap?.fromClient(Buffer.from(buf.subarray(start, end)));
         break;
+      case 'preamble':
+        this.keep(buf, start, end);
+        this.takePreamble();
+        break;
       default:
         break;
     }
@@ -175,6 +191,7 @@ export class Session implements VclSession, BodyCarrier {
   receivedEnd(): void {
     this.inputEnded = true;
     switch (this.phase) {
+      case 'preamble':
       case 'head':
         this.close('REM_CLOSE');
         break;
@@ -200,7 +217,7 @@ export class Session implements VclSession, BodyCarrier {
     const busy = this.phase === 'request' || this.phase === 'body';
     this.pipeTap?.clientLost();
     this.pipeTap = null;
-    if (this.phase === 'closing' || this.phase === 'head' || this.phase === 'unsent') {
+    if (this.phase === 'closing' || this.isIdle || this.phase === 'unsent') {
       this.finish(this.lossReason);
       return;
     }
@@ -219,6 +236,9 @@ export class Session implements VclSession, BodyCarrier {
     }
     if (now < this.deadline) return;
     switch (this.phase) {
+      case 'preamble':
+        this.close('RX_TIMEOUT');
+        break;
       case 'head':
         this.close(this.rest === null ? 'RX_CLOSE_IDLE' : 'RX_TIMEOUT');
         break;
@@ -239,12 +259,12 @@ export class Session implements VclSession, BodyCarrier {
 
   /** The worker ends: idle clients go at once, the others after their response. */
   shutdown(): void {
-    if (this.phase === 'head') this.close('OVERLOAD');
+    if (this.isIdle) this.close('OVERLOAD');
     else this.closeAfter ??= 'OVERLOAD';
   }
 
   get isIdle(): boolean {
-    return this.phase === 'head';
+    return this.phase === 'head' || this.phase === 'preamble';
   }
 
   get isOpen(): boolean {
@@ -386,10 +406,10 @@ export class Session implements VclSession, BodyCarrier {
   close(reason: CloseReason): void {
     if (this.phase === 'closed' || this.phase === 'closing') return;
     this.closeAfter = reason;
+    this.logClose(reason);
     this.phase = 'closing';
     this.rest = null;
     this.pipeTap = null;
-    this.logClose(reason);
     const { clock } = this.core;
     if (this.socket.writableLength > 0 && !this.socket.destroyed) {
       // The client takes its time: it has what a client has that reads any other response.
@@ -447,7 +467,20 @@ export class Session implements VclSession, BodyCarrier {
     const now = this.core.clock.now();
     this.log.put(Tag.SessClose, `${reason} ${(now - this.tOpen).toFixed(3)}`);
     this.log.put(Tag.End, '');
-    countClose(this.core.stats, reason);
+    countClose(this.core.stats, reason, this.phase === 'preamble');
+  }
+
+  /** Reads the preamble as far as it is there; then the first request. */
+  private takePreamble(): void {
+    const bytes = this.rest as Buffer;
+    const outcome = receivePreamble(this, bytes, this.core.params.workspace_session);
+    if (outcome === null) return;
+    if (typeof outcome === 'string') {
+      this.close(outcome);
+      return;
+    }
+    this.rest = bytes.length > outcome ? bytes.subarray(outcome) : null;
+    this.awaitHead(this.core.clock.now());
   }
 
   private keep(buf: Buffer, start: number, end: number): void {
@@ -532,16 +565,4 @@ export class Session implements VclSession, BodyCarrier {
     }
     return at;
   }
-}
-
-/** Bytes written that the kernel has not taken; the handle knows it, the published interface does not tell. */
-function queueSize(socket: Socket): number {
-  const handle = (socket as unknown as { _handle?: { writeQueueSize?: number } | null })._handle;
-  return handle?.writeQueueSize ?? 0;
-}
-
-/** The socket's descriptor number where the platform tells it, for SessOpen. */
-function fileDescriptor(socket: Socket): number {
-  const handle = (socket as unknown as { _handle?: { fd?: number } })._handle;
-  return handle?.fd ?? 0;
 }

@@ -15,6 +15,7 @@ import { RING_FILE } from '../log/ring-format.ts';
 import { createRing, RingWriter } from '../log/ring-writer.ts';
 import { constantRecord, LogShared, type PreparedRecords, TxLog } from '../log/tx-log.ts';
 import { Acceptor, type AcceptorHost } from '../net/acceptor.ts';
+import { endpointOf } from '../net/endpoint.ts';
 import type { Session } from '../net/session.ts';
 import { Params } from '../params/params.ts';
 import type { Core, HotParams, ProgramRef } from '../request/core.ts';
@@ -153,7 +154,7 @@ export class Worker implements Core, AcceptorHost {
   listen(index: number, handle: unknown): void {
     const spec = this.init.listeners[index];
     if (spec === undefined) return;
-    const acceptor = new Acceptor(this, this, { name: spec.name, socketText: spec.text }, this.readBuffer);
+    const acceptor = new Acceptor(this, this, endpointOf(spec), this.readBuffer);
     const { server } = acceptor;
     this.acceptors.push(acceptor);
     server.once('error', (error) => this.send({ t: 'failed', reason: `${spec.text}: ${error.message}` }));

@@ -80,7 +80,8 @@ export class FakeSession {
   /** What becomes of a request; ends it at once when it is not replaced. */
   answer: (req: Request) => void = (req) => req.session.requestDone();
 
-  constructor() {
+  /** @param proxy as on a PROXY listener */
+  constructor(proxy = false) {
     const core = {
       clock: { now: () => this.now },
       params: {
@@ -88,6 +89,7 @@ export class FakeSession {
         timeout_linger: 0,
         idle_send_timeout: 60,
         send_timeout: 600,
+        workspace_session: 768,
       },
       requestLimits: { maxLine: 8192, maxFields: 64, maxSize: 32768 },
       stats: this.stats,
@@ -99,7 +101,7 @@ export class FakeSession {
       core,
       { sessionClosed: () => this.closed++ },
       this.socket as unknown as Socket,
-      { name: 'a0', socketText: '' },
+      { name: 'a0', socketText: '', proxy },
       (req) => {
         this.ran.push(req.http.url);
         this.answer(req);

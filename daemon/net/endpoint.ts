@@ -1,0 +1,17 @@
+// What a session knows of the listener that it came in by.
+
+import type { ListenerSpec } from '../link.ts';
+
+export interface Endpoint {
+  readonly name: string;
+  /** The address as the operator wrote it, without name and options. */
+  readonly socketText: string;
+  /** Whether connections begin with a PROXY preamble. */
+  readonly proxy: boolean;
+}
+
+export function endpointOf(spec: ListenerSpec): Endpoint {
+  const named = /^[A-Za-z][A-Za-z0-9_-]*=/.exec(spec.text);
+  const address = spec.text.slice(named?.[0].length ?? 0).split(',')[0] as string;
+  return { name: spec.name, socketText: address, proxy: spec.proto === 'PROXY' };
+}
