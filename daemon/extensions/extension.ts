@@ -52,6 +52,8 @@ export type ExtensionEvent = 'load' | 'warm' | 'cold' | 'discard';
 
 export interface Extension {
   name: string;
+  /** Loaded from a file: what it does to headers is not known. */
+  outside?: boolean;
   functions: Readonly<Record<string, ExtensionFunction>>;
   objects?: Readonly<Record<string, ExtensionObject>>;
   /** Called once an event, with the PRIV_VCL cell: `load` before vcl_init, `discard` after vcl_fini. A text (or an

@@ -18,3 +18,7 @@ const ALL: readonly Extension[] = [
 const BUILT_IN: ReadonlyMap<string, Extension> = new Map(ALL.map((e) => [e.name, e]));
 
 export const findExtension: ExtensionLookup = (name) => BUILT_IN.get(name);
+
+export function extensionNames(): readonly string[] {
+  return [...BUILT_IN.keys()];
+}

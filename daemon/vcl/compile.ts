@@ -5,7 +5,8 @@
 
 import { STATE_GROUPS } from '../../protocol/tables/variables.ts';
 import type { ExtensionLookup } from '../extensions/extension.ts';
-import { findExtension } from '../extensions/registry.ts';
+import type { ImportWish, OutsideLookup } from '../extensions/load/wish.ts';
+import { extensionNames, findExtension } from '../extensions/registry.ts';
 import type { Declaration } from './ast.ts';
 import { builtinText } from './builtin.ts';
 import { checkAcl } from './check/acls.ts';
@@ -13,6 +14,7 @@ import { type HostResolver, systemResolver } from './check/addresses.ts';
 import { checkBackend, checkProbe } from './check/backends.ts';
 import type { Scope } from './check/conversions.ts';
 import { infer } from './check/expressions.ts';
+import { importExtension } from './check/imports.ts';
 import { ProgramModel, type Sym } from './check/program.ts';
 import { checkReach, stateFacts } from './check/reach.ts';
 import { checkBlock } from './check/statements.ts';
@@ -33,13 +35,18 @@ export interface CompileOptions extends ReaderOptions {
   labels?: readonly string[];
   resolveHost?: HostResolver;
   extensions?: ExtensionLookup;
+  /** What is known of extensions that are not built in. Without it there are none. */
+  outside?: OutsideLookup;
+  /** Parameter vcc_unsafe_path: names of files may hold a "/". Default true. */
+  unsafePath?: boolean;
   /** Without the builtin program; for tests of the compiler. */
   noBuiltin?: boolean;
 }
 
 export type CompileResult =
-  | { program: CompiledProgram; warnings: Diagnostic[]; errors?: undefined }
-  | { errors: Diagnostic[]; warnings: Diagnostic[]; program?: undefined };
+  | { program: CompiledProgram; warnings: Diagnostic[]; errors?: undefined; wishes?: undefined }
+  /** `wishes`: imports that `outside` knew nothing of. With an answer to them the result is another. */
+  | { errors: Diagnostic[]; warnings: Diagnostic[]; wishes: ImportWish[]; program?: undefined };
 
 const KIND_NAMES = { backend: 'Backend', acl: 'Acl', probe: 'Probe', sub: 'Subroutine' } as const;
 
@@ -62,6 +69,9 @@ export function compile(source: { name: string; text: string }, options: Compile
     options.labels ?? [],
     options.resolveHost ?? systemResolver(),
   );
+  model.outside = options.outside ?? null;
+  model.unsafePath = options.unsafePath ?? true;
+  model.extensionNames = extensionNames();
   declareAll(model, parser.declarations);
   for (const d of parser.declarations.slice(userCount)) if (d.k === 'sub') model.builtinSubs.add(d.name.text);
   parser.declarations.forEach((d, i) => {
@@ -81,7 +91,9 @@ export function compile(source: { name: string; text: string }, options: Compile
     );
   }
   if (reporter.errors.length === 0) checkReach(model, options.errUnref ?? true);
-  if (reporter.errors.length > 0) return { errors: reporter.errors, warnings: reporter.warnings };
+  if (reporter.errors.length > 0) {
+    return { errors: reporter.errors, warnings: reporter.warnings, wishes: model.wishes };
+  }
   const { source: js, positions } = generate(model);
   const program: CompiledProgram = {
     source: js,
@@ -94,6 +106,7 @@ export function compile(source: { name: string; text: string }, options: Compile
     imports: model.imports,
     labels: [...model.labelsUsed],
   };
+  if (model.modules.length > 0) program.modules = model.modules.map((m) => m.module);
   return { program, warnings: reporter.warnings };
 }
 
@@ -182,29 +195,6 @@ function declarationScope(model: ProgramModel, span: Span): Scope {
       used: true,
     },
   };
-}
-
-function importExtension(model: ProgramModel, d: Extract<Declaration, { k: 'import' }>): void {
-  const reporter: Reporter = model.reporter;
-  const name = (d.as ?? d.module).text;
-  const span = (d.as ?? d.module).span;
-  const extension = model.extensions(d.module.text);
-  if (extension === undefined) {
-    reporter.fail('import', `Could not find VMOD ${d.module.text}`, d.module.span);
-  }
-  if (d.from !== null) {
-    reporter.fail('import', `Could not open VMOD ${d.module.text} from "${d.from}"`, d.span);
-  }
-  const before = model.symbols.get(name);
-  if (before !== undefined) {
-    if (before.kind === 'vmod' && before.extension === extension) return;
-    reporter.fail('redefined', `Module ${d.module.text} conflicts with other symbol.`, span, undefined, [
-      { message: 'First definition:', span: before.span },
-    ]);
-  }
-  if (isReserved(name)) reporter.fail('reserved', `Name '${name}' is taken by the language.`, span);
-  if (!model.imports.includes(extension.name)) model.imports.push(extension.name);
-  define(model, { kind: 'vmod', name, span, used: false, extension });
 }
 
 function checkSub(model: ProgramModel, d: Extract<Declaration, { k: 'sub' }>, user: boolean): void {

@@ -48,6 +48,19 @@ export interface StateFacts {
   writes: string[];
 }
 
+/** A file that an extension is loaded from, as the manager had it described. */
+export interface OutsideModule {
+  name: string;
+  file: string;
+  /** Name of a copy of the same content; null when none was kept. */
+  copy: string | null;
+  /** SHA-256 of the content. */
+  digest: string;
+  kind: 'addon' | 'esm' | 'cjs';
+  /** What it said of itself, as JSON: it has to say the same when it is loaded. */
+  manifest: string;
+}
+
 export interface CompiledProgram {
   /** JavaScript: the body of one function that returns the states' functions. */
   source: string;
@@ -62,6 +75,8 @@ export interface CompiledProgram {
   syntax: number;
   /** Extensions imported. */
   imports: string[];
+  /** Those of them that are loaded from files. */
+  modules?: OutsideModule[];
   /** Labels that `return (vcl(…))` names, for vcl.deps. */
   labels?: string[];
   /** Where generated lines came from: generated line, file index, line, column, four numbers a line. */

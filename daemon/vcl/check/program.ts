@@ -2,6 +2,7 @@
 // checks, read by codegen. One object a compilation; nothing survives it.
 
 import type { Extension, ExtensionLookup, ExtensionObject } from '../../extensions/extension.ts';
+import type { DescribedModule, ImportWish, OutsideLookup } from '../../extensions/load/wish.ts';
 import type { Reporter, Span } from '../errors.ts';
 import { type BackendDecl, type ProbeDecl, STATES } from '../program.ts';
 
@@ -86,6 +87,12 @@ export class ProgramModel {
   readonly labelsUsed = new Set<string>();
   /** Places of calls that have private data of their own. */
   callPlaces = 0;
+  /** Extensions from outside: what is known of them, what the program has of them, what is not known yet. */
+  outside: OutsideLookup | null = null;
+  readonly modules: (DescribedModule & { problem?: undefined })[] = [];
+  readonly wishes: ImportWish[] = [];
+  unsafePath = true;
+  extensionNames: readonly string[] = [];
   /** Names that were used ahead of their declaration. */
   readonly forwardUses = new Set<string>();
   readonly helpers = new Set<string>();

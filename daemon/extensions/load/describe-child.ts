@@ -1,0 +1,34 @@
+// Entry of the process that reads one outside extension for the compiler: opens it, writes what it says of itself
+// to descriptor 3 as JSON, and ends. The compiler bounds its time, memory and output. Never serves traffic.
+//
+// Arguments: file, kind, name of the import.
+
+import { writeSync } from 'node:fs';
+import { readManifest } from './manifest.ts';
+import type { ModuleKind } from './module-file.ts';
+import { openModule } from './open-module.ts';
+
+const RESULT_FD = 3;
+
+function answer(value: object): void {
+  const bytes = Buffer.from(JSON.stringify(value));
+  for (let at = 0; at < bytes.length; ) at += writeSync(RESULT_FD, bytes, at);
+}
+
+function text(error: unknown): string {
+  try {
+    return error instanceof Error ? error.message : String(error);
+  } catch {
+    return 'an error without a text';
+  }
+}
+
+const [path = '', kind = '', name = ''] = process.argv.slice(2);
+// The exports may be set up to run code when they are read, so that reading them is guarded as well.
+try {
+  const module = await openModule(path, kind as ModuleKind, '');
+  answer({ kind: module.kind, manifest: readManifest(module.exports, name) });
+} catch (error) {
+  answer({ problem: text(error), malformed: error instanceof Error && error.name === 'ManifestError' });
+}
+process.exit(0);

@@ -1,0 +1,170 @@
+// Has an outside extension described by a process of its own, so that no foreign code ever runs in the manager: a
+// module that hangs, crashes, eats memory or floods its output is a message to the operator and nothing else.
+//
+// The same content under the same path is described once; a reload starts no process.
+
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { OutsideModule } from '../../vcl/program.ts';
+import { checkManifest, describedExtension } from './manifest.ts';
+import { findModule, type ModuleFile, readModule } from './module-file.ts';
+import type { DescribedModule, ImportWish } from './wish.ts';
+
+/** What one description may cost. */
+const TIMEOUT_MS = 5000;
+const LARGEST_OUTPUT = 1024 * 1024;
+const LARGEST_ERROR = 4096;
+const MEMORY_PAGES = (512 * 1024 * 1024) / 4096;
+const HEAP_MB = 128;
+const WATCH_MS = 20;
+
+const CHILD = fileURLToPath(new URL('./describe-child.js', import.meta.url));
+
+export interface DescribeOptions {
+  /** Directories of vmod_path. */
+  path: readonly string[];
+  /** Where copies of the files are kept for workers to come; null to keep none. */
+  cache: string | null;
+  /** Entry of the child process; for tests. */
+  child?: string;
+  timeoutMs?: number;
+}
+
+/** Remembers descriptions by file and content. */
+export class ModuleDescriber {
+  readonly #known = new Map<string, { kind: OutsideModule['kind']; manifest: unknown }>();
+
+  async describe(wish: ImportWish, options: DescribeOptions): Promise<DescribedModule> {
+    const found = findModule(wish.name, wish.from, options.path);
+    if (found === null) return { problem: `Could not find VMOD ${wish.name}`, at: 'name' };
+    const could = (why: string): DescribedModule => ({
+      problem: `Could not open VMOD ${wish.name}\n\tFile name: ${found}\n\t${why}`,
+      at: 'import',
+    });
+    let file: ModuleFile;
+    try {
+      file = readModule(found);
+    } catch (error) {
+      return could((error as Error).message);
+    }
+    const copy = options.cache === null ? null : keepCopy(options.cache, wish.name, file);
+    const key = `${wish.name} ${file.digest} ${file.path}`;
+    let described = this.#known.get(key);
+    if (described === undefined) {
+      const path = file.kind === 'addon' && copy !== null ? copy : file.path;
+      const answer = await runChild([path, file.kind, wish.name], options);
+      if ('problem' in answer) {
+        if (!answer.malformed) return could(answer.problem);
+        const problem = `Malformed VMOD ${wish.name}\n\tFile name: ${found}\n\t(${answer.problem})`;
+        return { problem, at: 'import' };
+      }
+      described = answer;
+      this.#known.set(key, described);
+    }
+    try {
+      const manifest = checkManifest(described.manifest, wish.name);
+      const module: OutsideModule = {
+        name: wish.name,
+        file: file.path,
+        copy,
+        digest: file.digest,
+        kind: described.kind,
+        manifest: JSON.stringify(manifest),
+      };
+      return { extension: describedExtension(manifest), module };
+    } catch (error) {
+      return could((error as Error).message);
+    }
+  }
+}
+
+/** Keeps the content under a name of its own, whole or not at all. */
+function keepCopy(cache: string, name: string, file: ModuleFile): string {
+  const suffix = { addon: 'node', esm: 'mjs', cjs: 'cjs', script: 'js' }[file.kind];
+  const copy = join(cache, `${name}.${file.digest}.${suffix}`);
+  try {
+    if (readFileSync(copy).equals(file.bytes)) return copy;
+  } catch {
+    mkdirSync(cache, { recursive: true, mode: 0o700 });
+  }
+  const draft = `${copy}.${process.pid}`;
+  writeFileSync(draft, file.bytes, { mode: 0o500 });
+  renameSync(draft, copy);
+  return copy;
+}
+
+type ChildAnswer =
+  | { kind: OutsideModule['kind']; manifest: unknown }
+  | { problem: string; malformed: boolean };
+
+async function runChild(args: readonly string[], options: DescribeOptions): Promise<ChildAnswer> {
+  const entry = options.child ?? CHILD;
+  const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, entry, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    cwd: '/',
+    env: { PATH: process.env.PATH ?? '' },
+  });
+  const timeout = options.timeoutMs ?? TIMEOUT_MS;
+  return new Promise((resolve) => {
+    let stopped: string | null = null;
+    let errors = '';
+    let size = 0;
+    const parts: Buffer[] = [];
+    const stop = (why: string): void => {
+      stopped ??= why;
+      child.kill('SIGKILL');
+    };
+    const timer = setTimeout(() => stop(`it did not describe itself within ${timeout / 1000} s`), timeout);
+    const watch = setInterval(() => {
+      if (residentPages(child.pid) > MEMORY_PAGES) stop('it took too much memory while it was read');
+    }, WATCH_MS);
+    child.stderr?.on('data', (chunk: Buffer) => {
+      errors = (errors + chunk.toString('latin1')).slice(-LARGEST_ERROR);
+    });
+    child.stdio[3]?.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > LARGEST_OUTPUT) stop('its description is too long');
+      else parts.push(chunk);
+    });
+    const end = (answer: ChildAnswer): void => {
+      clearTimeout(timer);
+      clearInterval(watch);
+      resolve(answer);
+    };
+    const failed = (problem: string): void => end({ problem, malformed: false });
+    child.on('error', (error) => failed(error.message));
+    child.on('close', (code, signal) => {
+      if (stopped !== null) return failed(stopped);
+      const answer = readAnswer(Buffer.concat(parts).toString('utf8'));
+      if (answer !== null) return end(answer);
+      if (signal !== null) return failed(`it crashed while it was read (${signal})`);
+      const last = errors.trim().split('\n').at(-1) ?? '';
+      failed(`it ended the process that read it (status ${code})${last === '' ? '' : `: ${last}`}`);
+    });
+  });
+}
+
+function readAnswer(text: string): ChildAnswer | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof value !== 'object' || value === null) return null;
+  const { kind, manifest, problem, malformed } = value as Record<string, unknown>;
+  if (typeof problem === 'string') return { problem: problem.slice(0, 2000), malformed: malformed === true };
+  if (kind !== 'addon' && kind !== 'esm' && kind !== 'cjs') return null;
+  return { kind, manifest };
+}
+
+/** Resident memory of a process; 0 where it cannot be known. */
+function residentPages(pid: number | undefined): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]);
+  } catch {
+    return 0;
+  }
+}

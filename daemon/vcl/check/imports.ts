@@ -1,0 +1,99 @@
+// Checks `import`: built-in extensions by name, others through what the manager had described. The compiler runs
+// no foreign code and waits for nothing: an extension it knows nothing of yet is noted as a wish, and the program is
+// compiled again when the wishes have been looked into.
+
+import type { Extension } from '../../extensions/extension.ts';
+import type { DescribedModule, ImportWish } from '../../extensions/load/wish.ts';
+import type { Declaration } from '../ast.ts';
+import { nearest, type Reporter, type Span } from '../errors.ts';
+import type { ProgramModel } from './program.ts';
+import { isReserved } from './symbols.ts';
+
+type Import = Extract<Declaration, { k: 'import' }>;
+
+/** The file name by which the field's own build of a built-in extension is imported. */
+function isFieldsFile(name: string, from: string): boolean {
+  return from.slice(from.lastIndexOf('/') + 1) === `libvmod_${name}.so`;
+}
+
+/** Declares what an import names. Throws CompileStop after reporting. */
+export function importExtension(model: ProgramModel, d: Import): void {
+  const reporter: Reporter = model.reporter;
+  const name = (d.as ?? d.module).text;
+  const span = (d.as ?? d.module).span;
+  if (d.from?.includes('/') === true && !model.unsafePath) {
+    reporter.fail(
+      'unsafe',
+      "'import ... from path ...' is unsafe.",
+      d.span,
+      'The parameter vcc_unsafe_path allows a "/" in the name; without one the file is looked for in vmod_path.',
+    );
+  }
+  const before = model.symbols.get(name);
+  if (before !== undefined && before.kind !== 'vmod') {
+    reporter.fail('redefined', `Module ${d.module.text} conflicts with other symbol.`, span, undefined, [
+      { message: 'First definition:', span: before.span },
+    ]);
+  }
+  const other = model.declared.get(name);
+  if (other !== undefined) {
+    reporter.fail('redefined', `Symbol '${name}' has wrong type (${other}), expected vmod`, span);
+  }
+  if (isReserved(name)) reporter.fail('reserved', `Name '${name}' is taken by the language.`, span);
+  const extension = find(model, d);
+  if (before?.kind === 'vmod') {
+    if (before.extension.name === extension.name) return;
+    reporter.fail('redefined', `Another module already imported as ${name}.`, d.span, undefined, [
+      { message: 'First import:', span: before.span },
+    ]);
+  }
+  if (!model.imports.includes(extension.name)) model.imports.push(extension.name);
+  model.symbols.set(name, { kind: 'vmod', name, span, used: false, extension });
+}
+
+function find(model: ProgramModel, d: Import): Extension {
+  const { reporter } = model;
+  const name = d.module.text;
+  const builtIn = model.extensions(name);
+  const outside = model.modules.find((m) => m.module.name === name);
+  if (builtIn !== undefined && outside === undefined && (d.from === null || isFieldsFile(name, d.from))) {
+    return builtIn;
+  }
+  if (d.from === null && outside !== undefined) return outside.extension;
+  const found = lookUp(model, { name, from: d.from });
+  if (found === undefined) return notFound(model, d.module.span, name);
+  if (found.problem !== undefined) {
+    if (found.at === 'name') return notFound(model, d.module.span, name);
+    return reporter.fail('import', found.problem, d.span);
+  }
+  if (outside !== undefined) {
+    if (outside.module.digest === found.module.digest) return outside.extension;
+    return reporter.fail('redefined', `Module ${name} was imported from another file before.`, d.span);
+  }
+  if (builtIn !== undefined && model.imports.includes(name)) {
+    return reporter.fail(
+      'redefined',
+      `Module ${name} was imported before, the one that is built in.`,
+      d.span,
+    );
+  }
+  model.modules.push(found);
+  return found.extension;
+}
+
+function lookUp(model: ProgramModel, wish: ImportWish): DescribedModule | undefined {
+  if (model.outside === null) return undefined;
+  const found = model.outside(wish);
+  if (found === undefined) model.wishes.push(wish);
+  return found;
+}
+
+function notFound(model: ProgramModel, span: Span, name: string): never {
+  const near = nearest(name, model.extensionNames);
+  return model.reporter.fail(
+    'import',
+    `Could not find VMOD ${name}`,
+    span,
+    near === null ? 'The parameter vmod_path says where files are looked for.' : `Did you mean '${near}'?`,
+  );
+}
