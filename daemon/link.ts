@@ -33,6 +33,25 @@ export interface LoadedProgram {
   name: string;
   program: CompiledProgram;
   state: ProgramState;
+  /** False: it is loaded without its probes and events, to be warmed when it is wanted. Absent is true. */
+  warm?: boolean;
+}
+
+/** A name for a program; `return (vcl(x))` and vcl.use take it. */
+export interface ProgramLabel {
+  name: string;
+  target: string;
+}
+
+/** One line of the worker's answer to `vcl.list`, in the order of loading; discarded ones still run. */
+export interface ProgramStatus {
+  name: string;
+  label: boolean;
+  discarded: boolean;
+  /** `busy`: to be cold, but transactions still run it. */
+  temperature: 'warm' | 'cold' | 'busy';
+  /** Transactions that run it. */
+  refs: number;
 }
 
 /** First message to a new worker; the listening handles follow as `listener` messages, one each. */
@@ -44,7 +63,8 @@ export interface InitMessage {
   storages: StorageSpec[];
   listeners: ListenerSpec[];
   programs: LoadedProgram[];
-  /** Name of the active program. */
+  labels?: ProgramLabel[];
+  /** Name of the active program or label. */
   active: string;
   /** How many times a worker was started before this one. */
   generation: number;
@@ -57,7 +77,11 @@ export type WorkerCall =
   | { op: 'vcl.load'; load: LoadedProgram }
   | { op: 'vcl.use'; name: string }
   | { op: 'vcl.discard'; name: string }
-  | { op: 'vcl.state'; name: string; state: ProgramState }
+  | { op: 'vcl.state'; name: string; state: ProgramState; warm: boolean }
+  | ({ op: 'vcl.label' } & ProgramLabel)
+  /** Answered with ProgramStatus[] as JSON. */
+  | { op: 'vcl.list' }
+  /** A sign of life. */
   | { op: 'vcl.refs' }
   | { op: 'param.set'; name: string; value: ParamValue }
   | { op: 'stop' };

@@ -60,12 +60,13 @@ async function compileOnly(o: Options): Promise<number> {
     sources.push(source);
   }
   for (const source of sources) {
-    const program = await compile(source);
-    if (typeof program === 'string') {
-      process.stderr.write(`${program}\n`);
+    const result = await compile(source);
+    if (typeof result === 'string') {
+      process.stderr.write(`${result}\n`);
       return 2;
     }
-    process.stdout.write(renderProgram(program));
+    process.stderr.write('notes' in result ? result.notes : '');
+    process.stdout.write(renderProgram('program' in result ? result.program : result));
   }
   return 0;
 }

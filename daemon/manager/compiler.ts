@@ -1,29 +1,62 @@
 // The manager's way to the config compiler: loaded when first needed, options from the parameters.
+//
+// A program that imports extensions from files is compiled twice: the first time tells which, a process of its own
+// describes each (daemon/extensions/load/describe.ts), and the second time knows their signatures.
 
+import type { ModuleDescriber } from '../extensions/load/describe.ts';
+import type { DescribedModule, ImportWish } from '../extensions/load/wish.ts';
 import type { StorageSpec } from '../link.ts';
 import type { Params } from '../params/params.ts';
+import type { CompileOptions } from '../vcl/compile.ts';
 import type { Compile } from './programs.ts';
 
-/** `labels`: names that `return (vcl(...))` may use. */
+/**
+ * @param labels names that `return (vcl(...))` may use
+ * @param cache directory for copies of extensions' files; null to keep none
+ */
 export function makeCompile(
   params: Params,
   storages: readonly StorageSpec[],
   labels: () => readonly string[],
+  cache: string | null = null,
 ): Compile {
+  let describer: ModuleDescriber | null = null;
+  const describe = async (wish: ImportWish): Promise<DescribedModule> => {
+    describer ??= new (await import('../extensions/load/describe.ts')).ModuleDescriber();
+    return describer.describe(wish, { path: params.text('vmod_path').split(':'), cache });
+  };
   return async (source) => {
     const [{ compile }, { formatDiagnostics }] = await Promise.all([
       import('../vcl/compile.ts'),
       import('../vcl/errors.ts'),
     ]);
-    const result = compile(source, {
+    const described = new Map<string, DescribedModule>();
+    const options: CompileOptions = {
       vclPath: params.text('vcl_path').split(':'),
+      unsafePath: params.bool('vcc_unsafe_path'),
+      outside: (wish) => described.get(wishKey(wish)),
       errUnref: params.bool('vcc_err_unref'),
       storages: storages.map((s) => s.name).filter((name) => name !== 'Transient'),
       labels: labels(),
-    });
-    if (result.program !== undefined) return result.program;
+    };
+    let result = compile(source, options);
+    // Ends: every round answers wishes that no later round has.
+    while (result.wishes !== undefined && result.wishes.length > 0) {
+      const wishes = new Map(result.wishes.map((w) => [wishKey(w), w]));
+      await Promise.all([...wishes].map(async ([key, w]) => described.set(key, await describe(w))));
+      result = compile(source, options);
+    }
+    if (result.program !== undefined) {
+      const { program, warnings } = result;
+      const notes = warnings.length === 0 ? '' : `${formatDiagnostics(warnings)}(That was just a warning)\n`;
+      return { program, notes };
+    }
     return `${formatDiagnostics(result.errors)}Running VCC-compiler failed, exited with 2\nVCL compilation failed`;
   };
+}
+
+function wishKey(wish: ImportWish): string {
+  return JSON.stringify([wish.name, wish.from]);
 }
 
 /** The program that -b stands for. */

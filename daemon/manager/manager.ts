@@ -6,6 +6,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { CommandLines } from '../../protocol/cli-quoting.ts';
 import { CLI } from '../../protocol/errors.ts';
 import type { ServerMessage } from '../../protocol/messages.ts';
@@ -118,6 +119,7 @@ export class Manager implements ManagerCore {
             storages: [...this.storages],
             listeners: [],
             programs: loaded.programs,
+            labels: loaded.labels,
             active: loaded.active,
             generation,
           };
@@ -129,13 +131,22 @@ export class Manager implements ManagerCore {
           this.panics.record(text);
           log('error', `Child panic: ${text.split('\n')[0]}`);
         },
-        changed: (event, text) => this.broadcast(event, text),
+        changed: (event, text) => {
+          if (event === 'started') this.programs.workerStarted();
+          this.broadcast(event, text);
+        },
       },
       this.mgt,
       parts.early ?? null,
     );
     this.programs = new Programs(
-      parts.compile ?? makeCompile(this.params, this.storages, () => this.programs.labelNames()),
+      parts.compile ??
+        makeCompile(
+          this.params,
+          this.storages,
+          () => this.programs.labelNames(),
+          join(dir, 'vmod_cache'),
+        ),
       {
         running: () => this.supervisor.state === 'running',
         call: (call) => this.supervisor.call(call),
@@ -143,6 +154,7 @@ export class Manager implements ManagerCore {
       {
         maxVcl: () => this.params.num('max_vcl'),
         handling: () => this.params.num('max_vcl_handling'),
+        cooldown: () => this.params.num('vcl_cooldown'),
       },
     );
   }
@@ -213,6 +225,7 @@ export class Manager implements ManagerCore {
   private async closeOnce(): Promise<void> {
     if (this.supervisor.state !== 'stopped') this.log('info', 'manager stopping child');
     await this.supervisor.stop();
+    this.programs.close();
     this.listeners.close();
     (await this.logStreams?.catch(() => null))?.close();
     (await this.counterStreams?.catch(() => null))?.close();
@@ -235,14 +248,15 @@ export class Manager implements ManagerCore {
     files.forEach((file, i) => {
       const source = readProgramFile(file, this.params.text('vcl_path'), true);
       if (typeof source === 'string') throw new OptionError(`Cannot read -f file '${file}' (${source})`);
-      sources.push({ name: i === files.length - 1 ? 'boot' : `boot${i}`, source });
+      sources.push({ name: files.length === 1 ? 'boot' : `boot${i}`, source });
     });
     for (const { name, source } of sources) {
       const reply = await this.programs.load(name, source);
       if (reply.status !== CLI.OK) throw new OptionError(reply.body, false);
     }
-    if (sources.length > 0) {
-      const reply = await this.programs.use('boot');
+    const last = sources.at(-1);
+    if (last !== undefined) {
+      const reply = await this.programs.use(last.name);
       if (reply.status !== CLI.OK) throw new OptionError(reply.body, false);
     }
   }

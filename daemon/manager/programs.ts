@@ -1,43 +1,51 @@
-// The loaded config programs: names, states, labels, which one is active.
+// The loaded config programs and labels: names, states, which one is active, and when unused ones cool down.
 //
 // Compiles in the manager and hands the result to the worker; a program is entered here only after the worker
 // has taken it, so a failure leaves nothing behind. Text in, text out: errors carry their CLI status.
-// Awkward: programs can be loaded and used while no worker runs; the next worker gets all of them at once.
+// Awkward: programs can be loaded and used while no worker runs, and a worker may die at any time; the next one
+// gets all of them at once, as they are here. Changes are made one after another, whoever asks for them.
 
 import { CLI } from '../../protocol/errors.ts';
-import type { LoadedProgram, ProgramState, WorkerCall } from '../link.ts';
+import type { LoadedProgram, ProgramLabel, ProgramState, ProgramStatus, WorkerCall } from '../link.ts';
 import type { CompiledProgram } from '../vcl/program.ts';
 import { globToRegExp } from './name-pattern.ts';
+import {
+  type Entry,
+  labelsOf,
+  leavingOrder,
+  loopText,
+  needs,
+  type Program,
+  stillNeeded,
+  usersOf,
+} from './program-graph.ts';
 import type { CliReply } from './supervisor.ts';
 
+/** A program that compiled; `notes` holds the compiler's warnings as text, '' when there are none. */
+export interface Compiled {
+  program: CompiledProgram;
+  notes: string;
+}
+
 /** Compiles a program text; the string is the compiler's message. */
-export type Compile = (source: { name: string; text: string }) => Promise<CompiledProgram | string>;
-
-interface Program {
-  kind: 'program';
+export type Compile = (source: {
   name: string;
-  compiled: CompiledProgram;
-  state: ProgramState;
-}
-
-interface Label {
-  kind: 'label';
-  name: string;
-  target: Program;
-}
-
-type Entry = Program | Label;
+  text: string;
+}) => Promise<CompiledProgram | Compiled | string>;
 
 /** One line of vcl.list. */
 export interface ProgramInfo {
   name: string;
-  active: boolean;
+  status: 'active' | 'available' | 'discarded';
   state: ProgramState | 'label';
-  temperature: 'warm' | 'cold';
+  temperature: ProgramStatus['temperature'];
   /** Transactions that run it; null while no worker runs. */
   busy: number | null;
+  /** Labels that point to it. */
   labels: number;
   target: string | null;
+  /** Of a label: programs that switch to it. */
+  users: number;
 }
 
 /** The worker as far as programs need it. */
@@ -51,6 +59,8 @@ export interface ProgramLimits {
   maxVcl(): number;
   /** 0 nothing, 1 warn, 2 refuse. */
   handling(): number;
+  /** Seconds until a program in state auto that is out of use becomes cold. */
+  cooldown(): number;
 }
 
 const ok = (body = ''): CliReply => ({ status: CLI.OK, body });
@@ -59,10 +69,12 @@ const cannot = (body: string): CliReply => ({ status: CLI.CANT, body });
 
 export class Programs {
   private readonly entries = new Map<string, Entry>();
-  private active: Program | null = null;
+  private active: Entry | null = null;
   private readonly compile: Compile;
   private readonly worker: ProgramWorker;
   private readonly limits: ProgramLimits;
+  private queue: Promise<unknown> = Promise.resolve();
+  private cooling: NodeJS.Timeout | null = null;
 
   constructor(compile: Compile, worker: ProgramWorker, limits: ProgramLimits) {
     this.compile = compile;
@@ -84,123 +96,162 @@ export class Programs {
   }
 
   /** What a new worker loads: everything, in the order of loading. */
-  forWorker(): { programs: LoadedProgram[]; active: string } | null {
+  forWorker(): { programs: LoadedProgram[]; labels: ProgramLabel[]; active: string } | null {
     if (this.active === null) return null;
     const programs: LoadedProgram[] = [];
+    const labels: ProgramLabel[] = [];
     for (const e of this.entries.values()) {
-      if (e.kind === 'program') programs.push({ name: e.name, program: e.compiled, state: e.state });
+      if (e.kind === 'label') labels.push({ name: e.name, target: e.target.name });
+      else programs.push({ name: e.name, program: e.compiled, state: e.state, warm: e.warm });
     }
-    return { programs, active: this.active.name };
+    return { programs, labels, active: this.active.name };
+  }
+
+  /** A worker has begun to serve: from now on what is out of use may cool. */
+  workerStarted(): void {
+    for (const e of this.entries.values()) if (e.kind === 'program') this.setCooldown(e);
   }
 
   /** vcl.load and vcl.inline once the text is at hand. */
-  async load(name: string, source: { name: string; text: string }, state = 'auto'): Promise<CliReply> {
-    const refused = this.checkName(name) ?? checkState(state);
-    if (refused !== null) return refused;
-    const tooMany = this.countPrograms() >= this.limits.maxVcl();
-    if (tooMany && this.limits.handling() === 2) {
-      return cannot(
-        `Too many (${this.countPrograms()}) VCLs already loaded\n(See max_vcl and max_vcl_handling parameters)`,
-      );
-    }
-    const compiled = await this.compile(source);
-    if (typeof compiled === 'string') return bad(compiled);
-    // Another connection may have taken the name while this one compiled.
-    if (this.entries.has(name)) return bad(`Already a VCL named ${name}`);
-    const program: Program = { kind: 'program', name, compiled, state: state as ProgramState };
-    if (this.worker.running()) {
-      const reply = await this.worker.call({
-        op: 'vcl.load',
-        load: { name, program: compiled, state: program.state },
-      });
-      if (reply.status !== CLI.OK) return reply.status === CLI.COMMS ? reply : bad(reply.body);
-    }
-    this.entries.set(name, program);
-    if (tooMany && this.limits.handling() === 1) {
-      return ok(
-        `${this.countPrograms()} VCLs loaded\nRemember to vcl.discard the old/unused VCLs.\n(See max_vcl and max_vcl_handling parameters)\n`,
-      );
-    }
-    return ok(this.worker.running() ? '' : 'VCL compiled.\n');
-  }
-
-  async use(name: string): Promise<CliReply> {
-    const entry = this.entries.get(name);
-    if (entry === undefined) return unknown(name);
-    const program = entry.kind === 'label' ? entry.target : entry;
-    if (program === this.active) return ok();
-    if (program.state === 'cold') return cannot(`VCL '${program.name}' is cold - set to auto or warm first`);
-    if (this.worker.running()) {
-      const reply = await this.worker.call({ op: 'vcl.use', name: program.name });
-      if (reply.status !== CLI.OK) return reply;
-    }
-    this.active = program;
-    return ok(`VCL '${name}' now active`);
-  }
-
-  async setState(name: string, state: string): Promise<CliReply> {
-    const refused = checkState(state);
-    if (refused !== null) return refused;
-    const entry = this.entries.get(name);
-    if (entry === undefined) return unknown(name);
-    if (entry.kind === 'label') return bad('Labels are always warm');
-    if (entry.state === state) return ok();
-    if (state === 'cold') {
-      if (entry === this.active) return cannot('Cannot set the active VCL cold.');
-      const label = this.labelsOf(entry)[0];
-      if (label !== undefined) return cannot('A labeled VCL cannot be set cold');
-    }
-    if (this.worker.running()) {
-      const reply = await this.worker.call({ op: 'vcl.state', name, state: state as ProgramState });
-      if (reply.status !== CLI.OK) return reply;
-    }
-    entry.state = state as ProgramState;
-    return ok();
-  }
-
-  async discard(patterns: readonly string[]): Promise<CliReply> {
-    const doomed: Entry[] = [];
-    for (const pattern of patterns) {
-      const re = globToRegExp(pattern);
-      const exact = this.entries.get(pattern);
-      const found = exact !== undefined ? [exact] : [...this.entries.values()].filter((e) => re.test(e.name));
-      // A pattern leaves the active program alone; its name spelled out is a mistake worth telling.
-      const usable = exact !== undefined ? found : found.filter((e) => e !== this.active);
-      if (usable.length === 0) return bad(`No VCL name matches ${pattern}\n`);
-      for (const e of usable) if (!doomed.includes(e)) doomed.push(e);
-    }
-    for (const e of doomed) {
-      if (e.kind === 'label') continue;
-      if (e === this.active) return cannot(`Cannot discard active VCL program ${e.name}\n`);
-      const labels = this.labelsOf(e).filter((l) => !doomed.includes(l));
-      if (labels.length > 0) {
-        const names = labels.map((l) => `\t${l.name}\n`).join('');
-        return cannot(`Cannot discard labeled VCL program ${e.name}:\n${names}`);
+  load(name: string, source: { name: string; text: string } | CliReply, state = 'auto'): Promise<CliReply> {
+    return this.inTurn(async () => {
+      const refused = this.checkName(name) ?? checkState(state);
+      if (refused !== null) return refused;
+      const tooMany = this.countPrograms() >= this.limits.maxVcl();
+      if (tooMany && this.limits.handling() === 2) {
+        return cannot(
+          `Too many (${this.countPrograms()}) VCLs already loaded\n(See max_vcl and max_vcl_handling parameters)`,
+        );
       }
-    }
-    for (const e of doomed) {
-      if (e.kind === 'program' && this.worker.running()) {
-        const reply = await this.worker.call({ op: 'vcl.discard', name: e.name });
+      if ('status' in source) return source;
+      const result = await this.compile(source);
+      if (typeof result === 'string') return bad(result);
+      const compiled = 'program' in result ? result.program : result;
+      const notes = 'program' in result ? result.notes : '';
+      const program: Program = {
+        kind: 'program',
+        name,
+        compiled,
+        state: state as ProgramState,
+        warm: state !== 'cold',
+        coolAt: 0,
+      };
+      const running = this.worker.running();
+      if (running) {
+        const load: LoadedProgram = { name, program: compiled, state: program.state, warm: program.warm };
+        const reply = await this.worker.call({ op: 'vcl.load', load });
+        if (reply.status !== CLI.OK) return { status: reply.status, body: notes + reply.body };
+      }
+      this.entries.set(name, program);
+      this.setCooldown(program);
+      if (tooMany && this.limits.handling() === 1) {
+        return ok(
+          `${notes}${this.countPrograms()} VCLs loaded\nRemember to vcl.discard the old/unused VCLs.\n(See max_vcl and max_vcl_handling parameters)`,
+        );
+      }
+      return ok(running ? notes : `${notes}VCL compiled.\n`);
+    });
+  }
+
+  use(name: string): Promise<CliReply> {
+    return this.inTurn(async () => {
+      const entry = this.entries.get(name);
+      if (entry === undefined) return unknown(name);
+      if (entry === this.active) return ok();
+      const refused = await this.requireWarm(entry.kind === 'label' ? entry.target : entry);
+      if (refused !== null) return refused;
+      if (this.worker.running()) {
+        const reply = await this.worker.call({ op: 'vcl.use', name });
         if (reply.status !== CLI.OK) return reply;
       }
-      this.entries.delete(e.name);
-    }
-    return ok();
+      const before = this.active;
+      this.active = entry;
+      for (const e of [entry, before]) if (e?.kind === 'program') this.setCooldown(e);
+      return ok(`VCL '${name}' now active`);
+    });
   }
 
-  label(name: string, target: string): CliReply {
-    const at = this.entries.get(name);
-    if (at === undefined) {
-      const refused = this.checkName(name);
+  setState(name: string, state: string): Promise<CliReply> {
+    return this.inTurn(async () => {
+      const refused = checkState(state);
       if (refused !== null) return refused;
-    } else if (at.kind !== 'label') return bad(`${name} is not a label`);
-    const program = this.entries.get(target);
-    if (program === undefined) return unknown(target);
-    if (program.kind === 'label') return cannot('VCL labels cannot point to labels');
-    if (program.state === 'cold') return cannot('Cannot label a cold VCL.');
-    if (at?.kind === 'label') at.target = program;
-    else this.entries.set(name, { kind: 'label', name, target: program });
-    return ok();
+      const entry = this.entries.get(name);
+      if (entry === undefined) return unknown(name);
+      if (entry.kind === 'label') return bad('Labels are always warm');
+      if (entry.state === state) return ok();
+      if (state === 'cold') {
+        if (labelsOf(this.entries, entry).length > 0) return cannot('A labeled VCL cannot be set cold');
+        if (entry === this.active) return cannot('Cannot set the active VCL cold.');
+      }
+      const warm = state === 'auto' ? entry.warm : state === 'warm';
+      const failed = await this.tell(entry, state as ProgramState, warm);
+      if (failed !== null) return failed;
+      this.setCooldown(entry);
+      return ok();
+    });
+  }
+
+  discard(patterns: readonly string[]): Promise<CliReply> {
+    return this.inTurn(async () => {
+      const doomed = new Set<Entry>();
+      for (const pattern of patterns) {
+        const re = globToRegExp(pattern);
+        const found = [...this.entries.values()].filter((e) => re.test(e.name));
+        if (found.length === 0) return bad(`No VCL name matches ${pattern}\n`);
+        if (this.active !== null && found.includes(this.active)) {
+          return cannot(`Cannot discard active VCL program ${this.active.name}\n`);
+        }
+        for (const e of found) doomed.add(e);
+      }
+      const needed = stillNeeded(this.entries, doomed);
+      if (needed !== null) {
+        const { entry, by } = needed;
+        const names = by.map((e) => `\t${e.name}\n`).join('');
+        return cannot(
+          entry.kind === 'label'
+            ? `Cannot discard VCL label ${entry.name}, other VCLs depend on it:\n${names}`
+            : `Cannot discard labeled VCL program ${entry.name}:\n${names}`,
+        );
+      }
+      for (const e of leavingOrder(this.entries, doomed)) {
+        if (this.worker.running()) {
+          const reply = await this.worker.call({ op: 'vcl.discard', name: e.name });
+          if (reply.status !== CLI.OK) return reply;
+        }
+        this.entries.delete(e.name);
+        if (e.kind === 'label') this.setCooldown(e.target);
+      }
+      return ok();
+    });
+  }
+
+  label(name: string, target: string): Promise<CliReply> {
+    return this.inTurn(async () => {
+      const at = this.entries.get(name);
+      if (at === undefined) {
+        const refused = this.checkName(name);
+        if (refused !== null) return refused;
+      } else if (at.kind !== 'label') return bad(`${name} is not a label`);
+      const program = this.entries.get(target);
+      if (program === undefined) return unknown(target);
+      if (program.kind === 'label') return cannot('VCL labels cannot point to labels');
+      if (at !== undefined) {
+        const loop = loopText(this.entries, name, program);
+        if (loop !== null) return bad(loop);
+      }
+      const refused = await this.requireWarm(program);
+      if (refused !== null) return refused;
+      if (this.worker.running()) {
+        const reply = await this.worker.call({ op: 'vcl.label', name, target });
+        if (reply.status !== CLI.OK) return reply;
+      }
+      const before = at?.target;
+      if (at !== undefined) at.target = program;
+      else this.entries.set(name, { kind: 'label', name, target: program });
+      this.setCooldown(program);
+      if (before !== undefined) this.setCooldown(before);
+      return ok();
+    });
   }
 
   /** The files of a program, the main one first; null when there is none of this name. */
@@ -211,37 +262,122 @@ export class Programs {
   }
 
   async list(): Promise<ProgramInfo[]> {
-    const refs = this.worker.running() ? await this.refs() : null;
-    return [...this.entries.values()].map((e) => {
-      const program = e.kind === 'label' ? e.target : e;
-      return {
-        name: e.name,
-        active: e === this.active,
-        state: e.kind === 'label' ? 'label' : e.state,
-        temperature: program.state === 'cold' ? 'cold' : 'warm',
-        busy: refs === null ? null : e.kind === 'label' ? 0 : (refs[e.name] ?? 0),
-        labels: e.kind === 'program' ? this.labelsOf(e).length : 0,
-        target: e.kind === 'label' ? e.target.name : null,
-      };
-    });
+    const seen = this.worker.running() ? await this.statuses() : null;
+    if (seen === null) return [...this.entries.values()].map((e) => this.info(e, null));
+    const out: ProgramInfo[] = [];
+    for (const s of seen) {
+      const e = s.discarded ? undefined : this.entries.get(s.name);
+      if (e !== undefined) out.push(this.info(e, s));
+      else if (s.discarded) {
+        out.push({
+          name: s.name,
+          status: 'discarded',
+          state: 'cold',
+          temperature: s.temperature,
+          busy: s.refs,
+          labels: 0,
+          target: null,
+          users: 0,
+        });
+      }
+    }
+    return out;
   }
 
   /** Names with the names that each needs, in the order of loading. */
-  deps(): { name: string; deps: string[] }[] {
-    return [...this.entries.values()].map((e) => ({
-      name: e.name,
-      deps: e.kind === 'label' ? [e.target.name] : [],
-    }));
+  deps(): { name: string; deps: readonly string[] }[] {
+    return [...this.entries.values()].map((e) => ({ name: e.name, deps: needs(e) }));
   }
 
-  private async refs(): Promise<Record<string, number>> {
-    const reply = await this.worker.call({ op: 'vcl.refs' });
+  close(): void {
+    if (this.cooling !== null) clearTimeout(this.cooling);
+    this.cooling = null;
+  }
+
+  private info(e: Entry, s: ProgramStatus | null): ProgramInfo {
+    const isLabel = e.kind === 'label';
+    return {
+      name: e.name,
+      status: e === this.active ? 'active' : 'available',
+      state: isLabel ? 'label' : e.state,
+      temperature: s?.temperature ?? (isLabel || e.warm ? 'warm' : 'cold'),
+      busy: s?.refs ?? null,
+      labels: isLabel ? 0 : labelsOf(this.entries, e).length,
+      target: isLabel ? e.target.name : null,
+      users: isLabel ? usersOf(this.entries, e).length : 0,
+    };
+  }
+
+  private async statuses(): Promise<ProgramStatus[] | null> {
+    const reply = await this.worker.call({ op: 'vcl.list' });
     try {
       const value: unknown = JSON.parse(reply.body);
-      return typeof value === 'object' && value !== null ? (value as Record<string, number>) : {};
+      return Array.isArray(value) ? (value as ProgramStatus[]) : null;
     } catch {
-      return {};
+      return null;
     }
+  }
+
+  /** Null when the program is warm now; an auto one is warmed for it. */
+  private async requireWarm(program: Program): Promise<CliReply | null> {
+    if (program.state === 'cold') {
+      return cannot(`VCL '${program.name}' is cold - set to auto or warm first`);
+    }
+    return program.warm ? null : this.tell(program, program.state, true);
+  }
+
+  /** Gives a program a state and a temperature, in the worker too; null, or why it could not be done. */
+  private async tell(program: Program, state: ProgramState, warm: boolean): Promise<CliReply | null> {
+    if (this.worker.running()) {
+      const reply = await this.worker.call({ op: 'vcl.state', name: program.name, state, warm });
+      if (reply.status !== CLI.OK) return reply;
+    }
+    program.state = state;
+    program.warm = warm;
+    return null;
+  }
+
+  /** Out of use: neither active nor labelled, and switching to no label (as the field has it). */
+  private setCooldown(program: Program): void {
+    const idle =
+      program !== this.active &&
+      program.state === 'auto' &&
+      program.warm &&
+      this.worker.running() &&
+      needs(program).length === 0 &&
+      labelsOf(this.entries, program).length === 0;
+    program.coolAt = idle ? Date.now() + this.limits.cooldown() * 1000 : 0;
+    if (idle) this.schedule();
+  }
+
+  private schedule(): void {
+    if (this.cooling !== null) clearTimeout(this.cooling);
+    this.cooling = null;
+    let next = 0;
+    for (const e of this.entries.values()) {
+      if (e.kind === 'program' && e.coolAt > 0 && (next === 0 || e.coolAt < next)) next = e.coolAt;
+    }
+    if (next === 0) return;
+    const wait = Math.min(Math.max(next - Date.now(), 0) + 1, 2 ** 31 - 1);
+    this.cooling = setTimeout(() => void this.inTurn(() => this.coolDown()), wait);
+    this.cooling.unref();
+  }
+
+  private async coolDown(): Promise<void> {
+    const now = Date.now();
+    for (const e of [...this.entries.values()]) {
+      if (e.kind !== 'program' || e.coolAt === 0 || e.coolAt > now) continue;
+      e.coolAt = 0;
+      await this.tell(e, 'auto', false);
+    }
+    this.schedule();
+  }
+
+  /** Runs a change after those that were asked for before it. */
+  private inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const run = this.queue.then(change);
+    this.queue = run.catch(() => undefined);
+    return run;
   }
 
   private countPrograms(): number {
@@ -250,12 +386,8 @@ export class Programs {
     return n;
   }
 
-  private labelsOf(program: Program): Label[] {
-    return [...this.entries.values()].filter((e): e is Label => e.kind === 'label' && e.target === program);
-  }
-
   private checkName(name: string): CliReply | null {
-    const illegal = /^[A-Za-z]/.test(name) ? /[^A-Za-z0-9_.-]/.exec(name)?.[0] : name[0];
+    const illegal = /^[A-Za-z]/.test(name) ? /[^A-Za-z0-9_-]/.exec(name)?.[0] : name[0];
     if (illegal !== undefined || name === '')
       return bad(`Illegal character in VCL name ('${illegal ?? ''}')`);
     return this.entries.has(name) ? bad(`Already a VCL named ${name}`) : null;

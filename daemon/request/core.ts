@@ -21,6 +21,11 @@ export interface ProgramRef {
   refs: number;
   /** Whether it may roll back a request, so that the original head must be kept. */
   readonly rollsBack: boolean;
+  /** Whether vcl_hit and vcl_deliver are the builtin program's, which change nothing. */
+  readonly plainHit: boolean;
+  readonly plainDeliver: boolean;
+  /** Where `return (vcl(label))` goes on, by label; a label may be pointed elsewhere at any time. */
+  readonly labels: ReadonlyMap<string, { readonly target: ProgramRef }>;
 }
 
 export interface Core {
@@ -40,8 +45,6 @@ export interface Core {
   readonly viaRecord: PreparedRecords;
   /** The program new requests begin with, or null before the first vcl.use. */
   readonly active: ProgramRef | null;
-  /** Finds a program or label for return (vcl(x)). */
-  findProgram(name: string): ProgramRef | null;
   newVxid(): number;
   newLog(): TxLog;
   /** A shared output buffer of at least `size` bytes; replaced when a write could not finish at once. */

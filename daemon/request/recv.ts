@@ -1,21 +1,23 @@
 // vcl_recv and vcl_hash: the program decides what becomes of the request, and under which key.
 
 import { RETURN } from '../../protocol/tables/returns.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
 import { acceptsGzip } from '../http1/accept-encoding.ts';
 import { HttpMessage } from '../http1/message.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
+import type { ProgramRef } from './core.ts';
 import type { Request } from './request.ts';
-import { FAIL, LOOKUP, PASS, PIPE, PURGE, RECV, RESTART, type Step, SYNTH } from './steps.ts';
+import { FAIL, LOOKUP, PASS, PIPE, PURGE, RESTART, type Step, SYNTH } from './steps.ts';
 
 export function recv(req: Request): Step {
   const { core, http, ctx } = req;
   if (req.http0 === null) saveOriginal(req);
   ctx.now = req.tStart;
   req.canGzip = core.params.http_gzip_support !== 0 && acceptsGzip(http.getAll('accept-encoding'));
-  const ret = runState(ctx.vcl, State.recv, ctx);
+  let ret = runState(ctx.vcl, State.recv, ctx);
   if (ret === RETURN.fail) return FAIL;
-  if (ret === RETURN.vcl) return switchProgram(req);
+  if (ret === RETURN.vcl && req.nextProgram !== null) ret = switchProgram(req, req.nextProgram);
   if (core.params.http_gzip_support !== 0 && ret !== RETURN.pipe && ret !== RETURN.pass)
     normaliseEncoding(req);
   if (
@@ -47,6 +49,16 @@ export function recv(req: Request): Step {
       req.synthStatus = ctx.synthStatus;
       req.synthReason = ctx.synthReason;
       return SYNTH;
+    case RETURN.vcl:
+      req.log.put(
+        Tag.VCL_Error,
+        `Illegal return(vcl): ${req.restarts > 0 ? 'Not after restarts' : 'Only from active VCL'}`,
+      );
+      req.synthStatus = 503;
+      req.synthReason = '';
+      return SYNTH;
+    case RETURN.fail:
+      return FAIL;
     default:
       throw new Error(`vcl_recv returned ${ret}`);
   }
@@ -71,10 +83,15 @@ function normaliseEncoding(req: Request): void {
   } else http.unset('accept-encoding');
 }
 
-function switchProgram(req: Request): Step {
-  const ref = req.ctx.nextVcl === null ? null : req.core.findProgram(req.ctx.nextVcl);
-  if (ref === null) return FAIL;
-  req.takeProgram(ref);
-  req.ctx.nextVcl = null;
-  return RECV;
+/** Another program takes over: the request begins anew in it, as it came from the client. */
+function switchProgram(req: Request, to: ProgramRef): number {
+  const { ctx, http, log } = req;
+  req.switchProgram(to);
+  const forwarded = http.getAll('x-forwarded-for');
+  if (forwarded !== null) {
+    const own = `, ${req.session.clientIp}`;
+    if (forwarded.endsWith(own)) log.put(Tag.ReqUnset, `X-Forwarded-For: ${forwarded.slice(0, -own.length)}`);
+    log.put(Tag.ReqHeader, `X-Forwarded-For: ${forwarded}`);
+  }
+  return runState(ctx.vcl, State.recv, ctx);
 }

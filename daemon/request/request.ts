@@ -69,6 +69,10 @@ export class Request implements VclRequest {
   isHead = false;
   isHttp10 = false;
   programRef: ProgramRef | null = null;
+  /** The program the request began with, once it goes on in another; fragments begin in it too. */
+  entryRef: ProgramRef | null = null;
+  /** Where return (vcl(label)) goes on, between the return and the switch. */
+  nextProgram: ProgramRef | null = null;
   /** The object being delivered and the busy object this request fetches into; 0 is none. */
   oc: Oc = 0;
   busyOc: Oc = 0;
@@ -131,6 +135,8 @@ export class Request implements VclRequest {
     this.clientIdentity = null;
     this.http0 = null;
     this.programRef = null;
+    this.entryRef = null;
+    this.nextProgram = null;
     this.aborted = false;
     this.onAbort = null;
     this.body = null;
@@ -239,7 +245,42 @@ export class Request implements VclRequest {
     this.ctx.vcl = ref.program;
   }
 
+  /** The program of new requests as far as this one and its fragments are concerned. */
+  get firstProgram(): ProgramRef | null {
+    return this.entryRef ?? this.programRef;
+  }
+
+  /** return (vcl(label)): once, and only ahead of any restart; otherwise the request fails a little later. */
+  selectProgram(label: string): void {
+    const to = this.programRef?.labels.get(label)?.target;
+    if (to === undefined || this.restarts > 0 || this.entryRef !== null) return;
+    this.nextProgram = to;
+    this.log.put(Tag.VCL_use, `${to.name} via ${label}`);
+  }
+
+  /** Goes on in the selected program with the request as it came; the former stays referenced until the end. */
+  switchProgram(to: ProgramRef): void {
+    this.rollback();
+    if (this.ctx.priv !== null) endPrivs(this.ctx.priv);
+    this.nextProgram = null;
+    this.entryRef = this.programRef;
+    to.refs++;
+    this.programRef = to;
+    this.ctx.vcl = to.program;
+    this.backendHint = null;
+    this.clientIdentity = null;
+    this.ttl = -1;
+    this.grace = -1;
+    this.esi = true;
+    this.hashAlwaysMiss = false;
+    this.hashIgnoreBusy = false;
+    this.hashIgnoreVary = false;
+    this.storage = null;
+  }
+
   releaseProgram(): void {
+    if (this.entryRef !== null) this.entryRef.refs--;
+    this.entryRef = null;
     if (this.ctx.priv !== null) endPrivs(this.ctx.priv);
     if (this.topPrivs !== null) endPrivs(this.topPrivs);
     if (this.programRef !== null) this.programRef.refs--;

@@ -15,6 +15,8 @@ export interface Director {
   resolve(ctx: VclContext): Director | null;
   /** Its row of backend.list; a director without one is not listed. Listed are those in VclProgram.directors. */
   readonly listed?: DirectorListing;
+  /** Its program became warm (probes run) or cold (nothing does). It is made cold, and asked only for a change. */
+  setWarm?(warm: boolean): void;
 }
 
 /** What the operator said with backend.set_health; `auto` leaves it to probes. */
@@ -122,6 +124,8 @@ export interface VclRequest {
   readonly bodyIsCached: boolean;
   /** The whole request body once std.cache_req_body has it; null or absent while it is not cached. */
   readonly cachedBody?: Uint8Array | null;
+  /** return (vcl(label)) is about to be returned. */
+  selectProgram?(label: string): void;
   rollback(): void;
 }
 
@@ -202,8 +206,6 @@ export class VclContext {
   /** Set by return (synth(status, reason)), return (error(...)). */
   synthStatus = 0;
   synthReason = '';
-  /** Set by return (vcl(label)). */
-  nextVcl: string | null = null;
   /** Set by return (pass(duration)). */
   passTtl = 0;
   /** Id of the state that runs, set by runState. */

@@ -1,173 +1,170 @@
-// The programs a worker has loaded: which one new requests begin with, who still runs the others, and their
-// backends. A discarded program goes when its last transaction has ended, never before.
+// The programs and labels a worker has: which program new requests begin with, and which ones still run although
+// they were discarded. The manager decides what may happen to them; here it happens.
+//
+// Awkward: a discarded program goes when its last transaction has ended, never before, and a program of the same
+// name may be loaded meanwhile. Labels are shared objects, so that all programs see at once where one points.
 
-import type { Backend, BackendEnvironment } from '../backend/backend.ts';
-import { buildBackends } from '../backend/directory.ts';
-import type { LoadedProgram, ProgramState } from '../link.ts';
-import type { ProgramRef } from '../request/core.ts';
-import { VbeCounters } from '../stats/counters.ts';
-import { type Director, VclContext } from '../vcl/context.ts';
-import { finiProgram, initProgram, loadProgram, programEvent } from '../vcl/loader.ts';
-import type { VclProgram } from '../vcl/program.ts';
+import type { Backend } from '../backend/backend.ts';
+import type { LoadedProgram, ProgramLabel, ProgramState, ProgramStatus } from '../link.ts';
+import { type LabelEntry, ProgramEntry } from './program-entry.ts';
 import type { Worker } from './worker.ts';
 
-export interface ProgramEntry extends ProgramRef {
-  readonly backends: ReadonlyMap<string, Backend>;
-  state: ProgramState;
-  discarded: boolean;
-}
+export type { ProgramEntry } from './program-entry.ts';
 
 export class ProgramTable {
+  /** What new requests begin with. */
   active: ProgramEntry | null = null;
   private readonly worker: Worker;
-  private readonly entries = new Map<string, ProgramEntry>();
-  /** Discarded programs that still run. */
-  private leaving: ProgramEntry[] = [];
+  /** All, discarded ones too, in the order of loading. */
+  private all: (ProgramEntry | LabelEntry)[] = [];
+  private readonly programs = new Map<string, ProgramEntry>();
+  private readonly labels = new Map<string, LabelEntry>();
+  private activeLabel: LabelEntry | null = null;
+  /** Programs that become cold or go once nobody runs them. */
+  private readonly unsettled = new Set<ProgramEntry>();
 
   constructor(worker: Worker) {
     this.worker = worker;
   }
 
-  /** Null, or why the program cannot run here; nothing of it remains then. */
+  /** Everything a worker begins with. Throws when a program cannot run: one that could before must not be lost. */
+  async begin(
+    loads: readonly LoadedProgram[],
+    labels: readonly ProgramLabel[],
+    active: string,
+  ): Promise<void> {
+    // A program may be older than a label that now points to it, and younger than one that it uses.
+    for (const { name } of labels) this.labels.set(name, { name, target: null as unknown as ProgramEntry });
+    for (const load of loads) {
+      const problem = await this.load(load);
+      if (problem !== null) throw new Error(problem);
+    }
+    for (const { name, target } of labels) this.label(name, target);
+    this.use(active);
+  }
+
+  /** Null, or why the program cannot run here in the words of the CLI; nothing of it remains then. */
   async load(load: LoadedProgram): Promise<string | null> {
-    const { worker } = this;
-    const compiled = load.program;
-    const env: BackendEnvironment = {
-      pool: worker.pool,
-      readBuffer: worker.readBuffer,
-      stats: worker.stats,
-      get limits() {
-        return worker.responseLimits;
-      },
-      params: worker.params,
-    };
-    const counters = new Map<string, VbeCounters>();
-    const built = await buildBackends(
-      load.name,
-      compiled.backends,
-      env,
-      (name) => {
-        const made = new VbeCounters();
-        counters.set(name, made);
-        return made;
-      },
-      worker.clock.now(),
-    );
-    if (built.problems.length > 0) return built.problems.join('\n');
-    let program: VclProgram;
-    try {
-      program = loadProgram(load.name, compiled, new Map<string, Director>(built.backends));
-    } catch (error) {
-      return (error as Error).message;
+    const labels = new Map<string, LabelEntry>();
+    for (const name of load.program.labels ?? []) {
+      const label = this.labels.get(name);
+      if (label !== undefined) labels.set(name, label);
     }
-    const problem = this.start(program, load.state);
-    if (problem !== null) {
-      finiProgram(program, this.cliContext(program));
-      return problem;
-    }
-    for (const backend of built.backends.values()) {
-      if (backend.decl.none !== true)
-        worker.countersFile.addBackend(load.name, backend.vclName, backend.counters);
-    }
-    const entry: ProgramEntry = {
-      name: load.name,
-      program,
-      refs: 0,
-      rollsBack: /rollback/.test(compiled.source),
-      backends: built.backends,
-      state: load.state,
-      discarded: false,
-    };
-    this.entries.set(load.name, entry);
+    const entry = await ProgramEntry.load(this.worker, load, labels);
+    if (typeof entry === 'string') return failed(`VCL "${load.name}" Failed initialization`, entry);
+    this.programs.set(load.name, entry);
+    this.all.push(entry);
     this.count();
     return null;
   }
 
+  /** Makes a program, or the program behind a label, the one that new requests begin with. */
   use(name: string): boolean {
-    const entry = this.entries.get(name);
+    const label = this.labels.get(name) ?? null;
+    const entry = label?.target ?? this.programs.get(name);
     if (entry === undefined) return false;
+    this.activeLabel = label;
     this.active = entry;
     return true;
   }
 
-  find(name: string): ProgramEntry | null {
-    return this.entries.get(name) ?? null;
+  label(name: string, target: string): boolean {
+    const program = this.programs.get(target);
+    if (program === undefined) return false;
+    let label = this.labels.get(name);
+    if (label === undefined) {
+      label = { name, target: program };
+      this.labels.set(name, label);
+    } else label.target = program;
+    if (!this.all.includes(label)) this.all.push(label);
+    if (label === this.activeLabel) this.active = program;
+    return true;
   }
 
   discard(name: string): void {
-    const entry = this.entries.get(name);
+    const label = this.labels.get(name);
+    if (label !== undefined) {
+      this.labels.delete(name);
+      this.all = this.all.filter((e) => e !== label);
+      return;
+    }
+    const entry = this.programs.get(name);
     if (entry === undefined) return;
-    this.entries.delete(name);
+    this.programs.delete(name);
     entry.discarded = true;
-    this.leaving.push(entry);
+    entry.setWarm(false);
+    this.unsettled.add(entry);
     this.sweep();
     this.count();
   }
 
-  setState(name: string, state: ProgramState): void {
-    const entry = this.entries.get(name);
-    if (entry === undefined) return;
-    const cold = entry.state === 'cold';
+  /** Null, or why the program cannot have this temperature in the words of the CLI. */
+  setState(name: string, state: ProgramState, warm: boolean): string | null {
+    const entry = this.programs.get(name);
+    if (entry === undefined) return null;
+    const problem = entry.setWarm(warm);
+    if (problem !== null) return failed(`Failed <vcl.state ${name} ${state}>`, problem);
     entry.state = state;
-    if (cold !== (state === 'cold')) {
-      programEvent(entry.program, cold ? 'warm' : 'cold', this.cliContext(entry.program));
-    }
+    if (!entry.settle()) this.unsettled.add(entry);
+    return null;
   }
 
-  /** Transactions by program, as vcl.list shows them. */
-  refs(): Record<string, number> {
-    return Object.fromEntries([...this.entries.values()].map((e) => [e.name, e.refs]));
+  list(): ProgramStatus[] {
+    return this.all.map((e) => {
+      const isLabel = !(e instanceof ProgramEntry);
+      return {
+        name: e.name,
+        label: isLabel,
+        discarded: !isLabel && e.discarded,
+        temperature: isLabel ? 'warm' : e.temperature,
+        refs: isLabel ? 0 : e.refs,
+      };
+    });
   }
 
   /** Every backend of every program, with its program. */
   *backends(): Iterable<Backend> {
-    for (const entry of this.entries.values()) yield* entry.backends.values();
+    for (const entry of this.programs.values()) yield* entry.backends.values();
   }
 
-  /** Lets go of discarded programs that nobody runs any more. */
+  /** Lets programs become cold and go that nobody runs any more. */
   sweep(): void {
-    if (this.leaving.length === 0) return;
-    const still: ProgramEntry[] = [];
-    for (const entry of this.leaving) {
-      if (entry.refs > 0) still.push(entry);
-      else this.unload(entry);
+    if (this.unsettled.size === 0) return;
+    for (const entry of this.unsettled) {
+      if (!entry.settle()) continue;
+      this.unsettled.delete(entry);
+      if (!entry.discarded) continue;
+      entry.end();
+      this.all = this.all.filter((e) => e !== entry);
     }
-    this.leaving = still;
+    this.count();
   }
 
   close(): void {
-    for (const entry of this.entries.values()) this.unload(entry);
-    this.entries.clear();
-  }
-
-  /** vcl_init and the events around it: null, or why the program cannot be used. */
-  private start(program: VclProgram, state: ProgramState): string | null {
-    const problem = initProgram(program, this.cliContext(program));
-    if (problem !== null || state === 'cold') return problem;
-    return programEvent(program, 'warm', this.cliContext(program));
-  }
-
-  private unload(entry: ProgramEntry): void {
-    if (entry.state !== 'cold') programEvent(entry.program, 'cold', this.cliContext(entry.program));
-    finiProgram(entry.program, this.cliContext(entry.program));
-    for (const backend of entry.backends.values()) this.worker.countersFile.removeBackend(backend.counters);
-  }
-
-  private cliContext(program: VclProgram): VclContext {
-    const log = this.worker.newLog();
-    log.begin(0, '-');
-    const ctx = new VclContext(this.worker.host, program, log);
-    ctx.now = this.worker.clock.now();
-    return ctx;
+    for (const e of this.all) if (e instanceof ProgramEntry) e.end();
+    this.all = [];
+    this.programs.clear();
+    this.labels.clear();
+    this.unsettled.clear();
   }
 
   private count(): void {
     const { stats } = this.worker;
-    stats.n_vcl = this.entries.size + this.leaving.length;
-    stats.n_vcl_avail = this.entries.size;
-    stats.n_vcl_discard = this.leaving.length;
     let backends = 0;
-    for (const entry of this.entries.values()) backends += entry.backends.size;
+    let discarded = 0;
+    for (const e of this.all) {
+      if (!(e instanceof ProgramEntry)) continue;
+      backends += e.backends.size;
+      if (e.discarded) discarded++;
+    }
+    stats.n_vcl_avail = this.programs.size;
+    stats.n_vcl_discard = discarded;
+    stats.n_vcl = this.programs.size + discarded;
     stats.n_backend = backends;
   }
+}
+
+/** A failure and its message, laid out as the field's. */
+function failed(what: string, message: string): string {
+  return `${what}\nMessage:\n\t${message}\n`;
 }

@@ -132,17 +132,9 @@ export class Worker implements Core, AcceptorHost {
     return this.programs.active;
   }
 
-  findProgram(name: string): ProgramRef | null {
-    return this.programs.find(name);
-  }
-
   /** Loads the programs and opens what the manager did not bind; the handles of the rest come one by one. */
   async start(): Promise<void> {
-    for (const load of this.init.programs) {
-      const problem = await this.programs.load(load);
-      if (problem !== null) throw new Error(`program ${load.name}: ${problem}`);
-    }
-    this.programs.use(this.init.active);
+    await this.programs.begin(this.init.programs, this.init.labels ?? [], this.init.active);
     this.countersFile.start();
     setInterval(() => this.sweep(), SWEEP);
     setInterval(() => this.cache.expire(this.clock.now(), EXPIRY_BUDGET), 50);
@@ -178,7 +170,7 @@ export class Worker implements Core, AcceptorHost {
         return answerCli(this, call.argv);
       case 'vcl.load': {
         const problem = await this.programs.load(call.load);
-        return problem === null ? { status: 200, body: '' } : { status: 106, body: problem };
+        return problem === null ? OK : { status: 300, body: problem };
       }
       case 'vcl.use':
         return this.programs.use(call.name)
@@ -187,11 +179,18 @@ export class Worker implements Core, AcceptorHost {
       case 'vcl.discard':
         this.programs.discard(call.name);
         return OK;
-      case 'vcl.state':
-        this.programs.setState(call.name, call.state);
-        return OK;
+      case 'vcl.label':
+        return this.programs.label(call.name, call.target)
+          ? OK
+          : { status: 106, body: `No configuration named ${call.target} known.` };
+      case 'vcl.state': {
+        const problem = this.programs.setState(call.name, call.state, call.warm);
+        return problem === null ? OK : { status: 300, body: problem };
+      }
+      case 'vcl.list':
+        return { status: 200, body: JSON.stringify(this.programs.list()) };
       case 'vcl.refs':
-        return { status: 200, body: JSON.stringify(this.programs.refs()) };
+        return OK;
       case 'param.set':
         this.allParams.apply(call.name, call.value);
         this.paramsChanged();

@@ -7,13 +7,18 @@ import type { ProgramInfo } from '../programs.ts';
 export const vclLoad: Command = async (core, call) => {
   const [name = '', file = '', state = 'auto'] = call.args;
   const source = core.readProgram(file);
-  if (typeof source === 'string') {
-    return bad(`Message from VCC-compiler:\nCannot read file '${file}' (${source})\nVCL compilation failed`);
-  }
-  const reply = await core.programs.load(name, source, state);
+  const reply = await core.programs.load(
+    name,
+    typeof source === 'string' ? bad(unreadable(file, source)) : source,
+    state,
+  );
   if (reply.status === CLI.OK) core.programsChanged(`loaded ${name}`);
   return reply;
 };
+
+function unreadable(file: string, why: string): string {
+  return `Message from VCC-compiler:\nCannot read file '${file}' (${why})\nRunning VCC-compiler failed, exited with 2\nVCL compilation failed`;
+}
 
 export const vclInline: Command = async (core, call) => {
   const [name = '', text = '', state = 'auto'] = call.args;
@@ -65,13 +70,13 @@ const LINE_WIDTH = 80;
 /** The columns of vcl.list; a label's arrow and a program's count of labels come last. */
 export function formatList(list: readonly ProgramInfo[]): string {
   const rows = list.map((p) => [
-    p.active ? 'active' : 'available',
+    p.status,
     p.state,
     p.temperature,
     (p.busy === null ? '-' : String(p.busy)).padStart(6),
     p.name,
     ...(p.target !== null
-      ? ['->', p.target]
+      ? ['->', p.target + switches(p.users)]
       : p.labels > 0
         ? ['<-', `(${p.labels} label${p.labels > 1 ? 's' : ''})`]
         : []),
@@ -93,17 +98,35 @@ export function formatList(list: readonly ProgramInfo[]): string {
     .join('');
 }
 
+/** How many programs switch to a label. */
+function switches(users: number): string {
+  return users === 0 ? '' : ` (${users} return(vcl)${users > 1 ? "'s" : ''})`;
+}
+
 function jsonProgram(p: ProgramInfo): string {
-  const fields = [
-    `"status": "${p.active ? 'active' : 'available'}"`,
-    `"state": "${p.state}"`,
-    `"temperature": "${p.temperature}"`,
-  ];
+  const fields = [`"status": "${p.status}"`, `"state": "${p.state}"`, `"temperature": "${p.temperature}"`];
   if (p.busy !== null) fields.push(`"busy": ${p.busy}`);
   fields.push(`"name": ${JSON.stringify(p.name)}`);
   if (p.labels > 0) fields.push(`"labels": ${p.labels}`);
-  if (p.target !== null) fields.push(`"label": {\n      "name": ${JSON.stringify(p.target)}\n      }`);
+  if (p.target !== null) {
+    const refs = p.users === 0 ? '' : `,\n"refs": ${p.users}`;
+    // As in the field, which lays it out in two ways: one while the worker runs and one while it does not.
+    const end = p.busy === null ? '    }' : '      }';
+    fields.push(`"label": {\n      "name": ${JSON.stringify(p.target)}${refs}\n${end}`);
+  }
   return `\n  {\n    ${fields.join(',\n    ')}\n}`;
+}
+
+/** One line a dependency, the columns as far apart as those of vcl.list. */
+function formatDeps(deps: readonly { name: string; deps: readonly string[] }[]): string {
+  const left = Math.max(0, ...deps.map((d) => d.name.length));
+  const right = Math.max(0, ...deps.flatMap((d) => d.deps.map((n) => n.length)));
+  const width = left + (left + right + 3 <= LINE_WIDTH ? 3 : 1);
+  return deps
+    .flatMap((d) =>
+      d.deps.length === 0 ? [`${d.name}\n`] : d.deps.map((n) => `${d.name.padEnd(width)}${n}\n`),
+    )
+    .join('');
 }
 
 export const vclDeps: Command = (core, call) => {
@@ -117,10 +140,5 @@ export const vclDeps: Command = (core, call) => {
     );
     return jsonReply(call, rows.join(','), 1);
   }
-  const width = Math.max(0, ...deps.map((d) => d.name.length)) + 3;
-  return ok(
-    deps
-      .map((d) => (d.deps.length === 0 ? `${d.name}\n` : `${d.name.padEnd(width)}${d.deps.join('   ')}\n`))
-      .join(''),
-  );
+  return ok(formatDeps(deps));
 };

@@ -46,6 +46,6 @@ export function returnFail(ctx: VclContext, message: string | null = 'Failed fro
 }
 
 export function returnVcl(ctx: VclContext, label: string): number {
-  ctx.nextVcl = label;
+  ctx.req?.selectProgram?.(label);
   return RETURN.vcl;
 }

@@ -21,6 +21,7 @@ process.on('message', (m, handle) => {
   if (m.t === 'init') {
     init = m;
     for (const p of m.programs) programs.set(p.name, p);
+    for (const l of m.labels) programs.set(l.name, { name: l.name, label: true });
     expected = m.listeners.length;
     if (m.params.default_ttl === 666) send({ t: 'failed', reason: 'told to fail' });
     else if (expected === 0) ready();
@@ -41,6 +42,23 @@ process.on('message', (m, handle) => {
       reply(200, '');
       setImmediate(() => process.exit(0));
       return;
+    case 'vcl.label':
+      programs.set(call.name, { name: call.name, label: true });
+      return reply(200, '');
+    case 'vcl.state':
+      if (call.name === 'shy' && call.warm) return reply(300, 'will not be warm');
+      programs.get(call.name).warm = call.warm;
+      return reply(200, '');
+    case 'vcl.list': {
+      const row = (p) => ({
+        name: p.name,
+        label: p.label === true,
+        discarded: false,
+        temperature: p.warm === false ? 'cold' : 'warm',
+        refs: 3,
+      });
+      return reply(200, JSON.stringify([...programs.values()].map(row)));
+    }
     case 'vcl.load':
       if (call.load.name === 'sour') return reply(300, 'vcl_init said no');
       programs.set(call.load.name, call.load);
@@ -49,7 +67,7 @@ process.on('message', (m, handle) => {
       programs.delete(call.name);
       return reply(200, '');
     case 'vcl.refs':
-      return reply(200, JSON.stringify(Object.fromEntries([...programs.keys()].map((k) => [k, 3]))));
+      return reply(200, '');
     case 'cli': {
       const [name, what] = call.argv;
       if (name === 'debug.xid' && what === 'die') process.kill(process.pid, 'SIGKILL');

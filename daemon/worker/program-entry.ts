@@ -1,0 +1,149 @@
+// One loaded program in the worker: its backends, its temperature and its end. A warm program probes its backends
+// and shows their counters, a cold one keeps only what it takes to become warm again. Nothing is taken from a
+// program while a transaction runs it: until then it is `busy`.
+
+import type { Backend } from '../backend/backend.ts';
+import { buildBackends } from '../backend/directory.ts';
+import type { LoadedProgram, ProgramState, ProgramStatus } from '../link.ts';
+import type { ProgramRef } from '../request/core.ts';
+import { VbeCounters } from '../stats/counters.ts';
+import { type Director, VclContext, type VclLog } from '../vcl/context.ts';
+import { finiProgram, initProgram, loadProgram, programEvent } from '../vcl/loader.ts';
+import type { VclProgram } from '../vcl/program.ts';
+import type { Worker } from './worker.ts';
+
+/** A name for a program, which may come to mean another one. */
+export interface LabelEntry {
+  readonly name: string;
+  target: ProgramEntry;
+}
+
+export class ProgramEntry implements ProgramRef {
+  readonly name: string;
+  readonly program: VclProgram;
+  readonly rollsBack: boolean;
+  readonly plainHit: boolean;
+  readonly plainDeliver: boolean;
+  readonly labels: ReadonlyMap<string, LabelEntry>;
+  readonly backends: ReadonlyMap<string, Backend>;
+  refs = 0;
+  state: ProgramState;
+  temperature: ProgramStatus['temperature'] = 'cold';
+  discarded = false;
+  private readonly worker: Worker;
+
+  private constructor(
+    worker: Worker,
+    load: LoadedProgram,
+    program: VclProgram,
+    backends: ReadonlyMap<string, Backend>,
+    labels: ReadonlyMap<string, LabelEntry>,
+  ) {
+    const { facts, source } = load.program;
+    this.worker = worker;
+    this.name = load.name;
+    this.state = load.state;
+    this.program = program;
+    this.backends = backends;
+    this.labels = labels;
+    // Another program begins with the request as it came.
+    this.rollsBack = labels.size > 0 || /rollback/.test(source);
+    this.plainHit = facts.vcl_hit?.builtinOnly === true;
+    this.plainDeliver = facts.vcl_deliver?.builtinOnly === true;
+  }
+
+  /** Makes a program ready; the text says why it cannot run here, and nothing of it remains then. */
+  static async load(
+    worker: Worker,
+    load: LoadedProgram,
+    labels: ReadonlyMap<string, LabelEntry>,
+  ): Promise<ProgramEntry | string> {
+    const built = await buildBackends(
+      load.name,
+      load.program.backends,
+      {
+        pool: worker.pool,
+        readBuffer: worker.readBuffer,
+        stats: worker.stats,
+        get limits() {
+          return worker.responseLimits;
+        },
+        params: worker.params,
+      },
+      () => new VbeCounters(),
+      worker.clock.now(),
+    );
+    if (built.problems.length > 0) return built.problems.join('\n\t');
+    let program: VclProgram;
+    try {
+      program = loadProgram(load.name, load.program, new Map<string, Director>(built.backends));
+    } catch (error) {
+      return (error as Error).message;
+    }
+    const entry = new ProgramEntry(worker, load, program, built.backends, labels);
+    const problem = initProgram(program, entry.context()) ?? (load.warm === false ? null : entry.heat());
+    if (problem === null) return entry;
+    entry.end();
+    return problem;
+  }
+
+  /** Warm or on the way to cold; null, or why it cannot be warm. */
+  setWarm(warm: boolean): string | null {
+    if (!warm) {
+      if (this.temperature === 'warm') this.temperature = 'busy';
+      this.settle();
+      return null;
+    }
+    if (this.temperature === 'busy') this.temperature = 'warm';
+    return this.temperature === 'warm' ? null : this.heat();
+  }
+
+  /** Lets a busy program become cold once nobody runs it; true when there is nothing left to wait for. */
+  settle(): boolean {
+    if (this.temperature === 'busy' && this.refs <= 0) this.chill();
+    return this.temperature !== 'busy';
+  }
+
+  /** The end of a program that nobody runs. */
+  end(): void {
+    if (this.temperature !== 'cold') this.chill();
+    finiProgram(this.program, this.context());
+  }
+
+  private heat(): string | null {
+    const refusal = programEvent(this.program, 'warm', this.context());
+    if (refusal !== null) return refusal;
+    this.temperature = 'warm';
+    for (const director of this.program.directors.values()) director.setWarm?.(true);
+    for (const backend of this.backends.values()) {
+      if (backend.decl.none === true) continue;
+      this.worker.countersFile.addBackend(this.name, backend.vclName, backend.counters);
+    }
+    return null;
+  }
+
+  private chill(): void {
+    this.temperature = 'cold';
+    for (const director of this.program.directors.values()) director.setWarm?.(false);
+    for (const backend of this.backends.values()) {
+      this.worker.countersFile.removeBackend(backend.counters);
+    }
+    programEvent(this.program, 'cold', this.context());
+  }
+
+  /** For what runs on behalf of no request. */
+  private context(): VclContext {
+    const { worker } = this;
+    const log = worker.newLog();
+    log.begin(0, '-');
+    // As the field: what such a state says is logged, that it was called is not.
+    const quiet: VclLog = {
+      put: (tag, text) => log.put(tag, text),
+      putBytes: (tag, src, start, end) => log.putBytes(tag, src, start, end),
+      putConstant: () => undefined,
+    };
+    const ctx = new VclContext(worker.host, this.program, quiet);
+    ctx.now = worker.clock.now();
+    return ctx;
+  }
+}
