@@ -14,7 +14,7 @@ export interface Director {
   /** Finds the backend that will serve this fetch; null when none is usable. */
   resolve(ctx: VclContext): Director | null;
   /** Its row of backend.list; a director without one is not listed. Listed are those in VclProgram.directors. */
-  readonly listed?: DirectorListing;
+  readonly listed?: DirectorListing | undefined;
   /** Its program became warm (probes run) or cold (nothing does). It is made cold, and asked only for a change. */
   setWarm?(warm: boolean): void;
 }
@@ -34,7 +34,8 @@ export interface DirectorListing {
   measured(now: number): boolean;
   /** The column Probe, good/total; null shows 0/0 and no "probe" in the column Admin. */
   counts(now: number): { good: number; total: number } | null;
-  /** What -p adds below the row, with its blank lines; '' for nothing. */
+  /** What -p adds below the row, with its blank lines; '' for nothing. Tabs part cells, which stand in the same
+   * columns as those of the rows (one layout for the whole table); each line of a director begins with a tab. */
   text(now: number): string;
   /** Value of probe_details, lines after the first indented as in the file (8 blanks); null leaves it out. */
   json(now: number): string | null;
