@@ -1,6 +1,7 @@
 // The worker's one clock: wall time in fractional seconds from a monotonic source. It is corrected against
 // the system clock now and then, so timestamps neither jump within a transaction nor drift over weeks.
 
+import { performance } from 'node:perf_hooks';
 import type { EpochSeconds } from '../protocol/units.ts';
 
 /** A larger difference than this (seconds) to the system's clock is taken over. */

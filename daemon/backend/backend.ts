@@ -1,23 +1,35 @@
 // A backend: one origin server as a program declares it, with its health, its counters and its way to a
-// connection. It is the simplest director: it resolves to itself. Probes (a later part) set `probed`; nothing
-// here measures health. Awkward: an address that just refused is held down for a moment instead of tried again.
+// connection. It is the simplest director: it resolves to itself. What a probe measures comes from probe.ts, and an
+// operator's word stands above it. Awkward: a connection that got a PROXY preamble speaks for one client only and is
+// never kept, and one that got a .preamble is kept apart from others to the same address.
 
 import type { Socket } from 'node:net';
 import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { MainCounters, VbeCounters } from '../stats/counters.ts';
-import type { Director } from '../vcl/context.ts';
+import type { AdminHealth, Director, DirectorListing } from '../vcl/context.ts';
 import type { BackendDecl } from '../vcl/program.ts';
-import { addressKey, type ConnectError, connectOrigin, connectRaw, type OriginAddress } from './connect.ts';
+import { addressFamily, addressKey, type OriginAddress } from './address.ts';
+import { connectOrigin, connectRaw, connectReading, type SocketReader } from './connect.ts';
 import type { ConnectionOwner, OriginConnection } from './connection.ts';
+import { Dialer, type DialerParams } from './dialer.ts';
+import type { HoldDown } from './hold-down.ts';
 import { OriginFailure } from './origin-failure.ts';
 import type { ConnectionPool } from './pool.ts';
-
-export type AdminHealth = 'auto' | 'healthy' | 'sick';
+import { Probe, type ProbeOwner } from './probe.ts';
+import type { PollWay } from './probe-poll.ts';
+import type { ProbeSchedule } from './probe-schedule.ts';
+import { probeSettings } from './probe-settings.ts';
+import { type ProxyEnds, probeProxyHeader, proxyHeader } from './proxy-header.ts';
+import { type Renewal, renewal } from './renewal.ts';
+import type { NameLookup } from './resolve.ts';
+import { type ConnectError, errorText } from './system-error.ts';
 
 /** What all backends of a worker share. */
 export interface BackendEnvironment {
   readonly pool: ConnectionPool;
+  readonly holdDown: HoldDown;
+  readonly probes: ProbeSchedule;
   readonly readBuffer: Buffer;
   readonly stats: Pick<
     MainCounters,
@@ -30,13 +42,21 @@ export interface BackendEnvironment {
   >;
   /** Current values: parameters may change under a running worker. */
   readonly limits: HeadLimits;
-  readonly params: {
+  readonly params: DialerParams & {
     readonly connect_timeout: number;
     readonly first_byte_timeout: number;
     readonly between_bytes_timeout: number;
-    readonly backend_local_error_holddown: number;
-    readonly backend_remote_error_holddown: number;
+    /** Not 0: IPv6 first. */
+    readonly prefer_ipv6: number;
   };
+  /** Epoch seconds. */
+  now(): number;
+  /** Writes a Backend_health record. */
+  healthLog(text: string): void;
+  /** Tells the operator. */
+  note(text: string): void;
+  /** The system's resolver when absent. */
+  readonly names?: NameLookup;
 }
 
 export interface AcquireOptions {
@@ -48,24 +68,24 @@ export interface AcquireOptions {
   fresh?: boolean;
 }
 
-export class Backend implements Director, ConnectionOwner {
+export class Backend implements Director, ConnectionOwner, DirectorListing, ProbeOwner {
   readonly decl: BackendDecl;
   readonly vclName: string;
   /** "<program>.<name>", as backend.list and VBE counters show it. */
   readonly displayName: string;
   readonly counters: VbeCounters;
-  /** Tried in order. Empty when the name had no address. */
-  readonly addresses: readonly OriginAddress[];
+  readonly type = 'backend';
   admin: AdminHealth = 'auto';
-  /** What the probe says; true without one. */
-  probed = true;
-  /** Epoch seconds of the last change of health. */
   changedAt: number;
   /** Connections in use. */
   inUse = 0;
   private readonly env: BackendEnvironment;
-  private heldUntil = 0;
-  private heldError: OriginFailure | null = null;
+  private readonly dialer: Dialer;
+  private readonly preamble: Buffer | null;
+  private readonly poolSuffix: string;
+  private readonly probe: Probe | null;
+  private readonly renewal: Renewal | null;
+  private probedHealthy = true;
 
   constructor(
     decl: BackendDecl,
@@ -78,26 +98,76 @@ export class Backend implements Director, ConnectionOwner {
     this.decl = decl;
     this.vclName = decl.name;
     this.displayName = `${programName}.${decl.name}`;
-    this.addresses = addresses;
     this.counters = counters;
     this.env = env;
     this.changedAt = now;
+    this.dialer = new Dialer(addresses, env.holdDown, env.params, counters);
+    this.preamble = decl.preamble === undefined ? null : Buffer.from(decl.preamble, 'base64');
+    this.poolSuffix = decl.preamble === undefined ? '' : `|${decl.preamble}`;
+    this.renewal = renewal(this, env);
+    const way: PollWay = {
+      connect: (timeout, read) => this.connectProbe(timeout, read),
+      lead: (socket) => this.probeLead(socket),
+    };
+    this.probe =
+      decl.probe === undefined || decl.none === true
+        ? null
+        : new Probe(this, probeSettings(decl.probe, decl), way, env.probes, (text) => env.healthLog(text));
   }
 
-  healthy(_now: number): boolean {
+  /** Tried in order. Empty when the name had no address. */
+  get addresses(): readonly OriginAddress[] {
+    return this.dialer.addresses;
+  }
+
+  set addresses(addresses: readonly OriginAddress[]) {
+    this.dialer.addresses = addresses;
+  }
+
+  healthy(now: number): boolean {
     if (this.decl.none === true) return false;
-    return this.admin === 'auto' ? this.probed : this.admin === 'healthy';
+    return this.admin === 'auto' ? this.measured(now) : this.admin === 'healthy';
   }
 
   resolve(): Director | null {
     return this.decl.none === true ? null : this;
   }
 
-  /** backend.set_health. */
-  setAdmin(health: AdminHealth, now: number): void {
-    const before = this.healthy(now);
-    this.admin = health;
-    if (this.healthy(now) !== before) this.changedAt = now;
+  /** `none` is nobody, in backend.list too. */
+  get listed(): DirectorListing | undefined {
+    return this.decl.none === true ? undefined : this;
+  }
+
+  measured(_now: number): boolean {
+    return this.probedHealthy;
+  }
+
+  counts(): { good: number; total: number } | null {
+    const { probe } = this;
+    return probe === null ? null : { good: probe.window.good, total: probe.settings.window };
+  }
+
+  text(): string {
+    return this.probe === null ? '' : `${this.probe.window.text()}\n`;
+  }
+
+  json(): string {
+    return this.probe === null ? '{}' : this.probe.window.json();
+  }
+
+  /** Called by the probe after each poll. */
+  probed(healthy: boolean, happy: bigint): void {
+    this.counters.happy = happy;
+    if (healthy !== this.probedHealthy) this.changedAt = this.env.now();
+    this.probedHealthy = healthy;
+  }
+
+  /** Backends of a warm program are probed, and their names resolved again where they ask for it. */
+  setWarm(warm: boolean): void {
+    if (warm) this.probe?.start();
+    else this.probe?.stop();
+    if (warm) this.renewal?.start();
+    else this.renewal?.stop();
   }
 
   /** Times of this backend in seconds, the parameter's where it declares none. */
@@ -109,23 +179,32 @@ export class Backend implements Director, ConnectionOwner {
     return this.decl.betweenBytesTimeout ?? this.env.params.between_bytes_timeout;
   }
 
+  /** What goes ahead of a request of this client; null when the program declares nothing. */
+  requestLead(client: ProxyEnds | null): Buffer | null {
+    const version = this.decl.proxyHeader;
+    return version === undefined || client === null ? null : proxyHeader(version, client);
+  }
+
   /** A connection for one exchange: a kept one, else a new one. */
   async acquire(opts: AcquireOptions): Promise<OriginConnection | OriginFailure> {
     const refused = this.admit(opts.now);
     if (refused !== null) return refused;
     const { env } = this;
-    if (opts.fresh !== true) {
-      for (const at of this.addresses) {
-        const kept = env.pool.take(addressKey(at));
+    if (opts.fresh !== true && this.decl.proxyHeader === undefined) {
+      const { addresses } = this.dialer;
+      for (let i = 0; i < addresses.length; i++) {
+        const kept = env.pool.take(this.poolKey(addresses[i] as OriginAddress));
         if (kept === null) continue;
         env.stats.backend_reuse++;
         return this.begin(kept, true);
       }
     }
     const made = await this.connect(opts, (at, timeout) =>
-      connectOrigin(at, timeout, env.readBuffer, this, env.limits),
+      connectOrigin(at, timeout, env.readBuffer, this, env.limits, this.poolKey(at)),
     );
-    return made instanceof OriginFailure ? made : this.begin(made, false);
+    if (made instanceof OriginFailure) return made;
+    if (this.preamble !== null) made.socket.write(this.preamble);
+    return this.begin(made, false);
   }
 
   /** A plain socket for pipe mode, always a new one; it counts against max_connections until it closes. */
@@ -136,6 +215,7 @@ export class Backend implements Director, ConnectionOwner {
     if (socket instanceof OriginFailure) return socket;
     this.counters.req++;
     socket.once('close', () => this.leave());
+    if (this.preamble !== null) socket.write(this.preamble);
     return socket;
   }
 
@@ -147,8 +227,12 @@ export class Backend implements Director, ConnectionOwner {
 
   gone(conn: OriginConnection): void {
     // An idle connection has already been counted out.
-    if (!conn.pooled) this.leave();
-    this.env.pool.drop(conn);
+    if (conn.pooled) this.env.pool.drop(conn);
+    else this.leave();
+  }
+
+  private poolKey(at: OriginAddress): string {
+    return addressKey(at) + this.poolSuffix;
   }
 
   /** Takes a place under max_connections, or says why not. */
@@ -166,7 +250,7 @@ export class Backend implements Director, ConnectionOwner {
       env.stats.backend_busy++;
       return new OriginFailure('busy', this.vclName);
     }
-    if (this.addresses.length === 0) {
+    if (this.dialer.addresses.length === 0) {
       counters.fail_other++;
       env.stats.backend_fail++;
       return new OriginFailure('unresolved', this.vclName);
@@ -184,6 +268,7 @@ export class Backend implements Director, ConnectionOwner {
   private begin(conn: OriginConnection, reused: boolean): OriginConnection {
     this.counters.req++;
     conn.open(this, this.counters, this.env.limits, reused);
+    if (this.decl.proxyHeader !== undefined) conn.closeBecause(null);
     return conn;
   }
 
@@ -192,83 +277,46 @@ export class Backend implements Director, ConnectionOwner {
     open: (at: OriginAddress, timeout: number) => Promise<T | ConnectError>,
   ): Promise<T | OriginFailure> {
     const { env } = this;
-    if (opts.now < this.heldUntil && this.heldError !== null) {
-      this.counters.helddown++;
-      env.stats.backend_fail++;
-      this.leave();
-      return this.heldError;
-    }
     const own = this.decl.connectTimeout ?? env.params.connect_timeout;
     const timeout = opts.connectTimeout >= 0 ? opts.connectTimeout : own;
-    let error: ConnectError = { code: '', errno: 0 };
-    for (const at of this.addresses) {
-      const made = await open(at, timeout);
-      if (!('errno' in made)) {
-        env.stats.backend_conn++;
-        return made;
-      }
-      error = made;
+    const got = await this.dialer.dial(opts.now, (at) => open(at, timeout));
+    if ('made' in got) {
+      env.stats.backend_conn++;
+      return got.made;
     }
     env.stats.backend_fail++;
     this.leave();
-    return this.refused(error, opts.now);
+    return new OriginFailure(
+      REASONS[got.code] ?? 'connect-failed',
+      this.vclName,
+      `fail errno ${errorText(got)}`,
+    );
   }
 
-  /** Counts a failed connect, and holds the address down where trying again at once is pointless. */
-  private refused(error: ConnectError, now: number): OriginFailure {
-    const { counters, env } = this;
-    const { backend_local_error_holddown: local, backend_remote_error_holddown: remote } = env.params;
-    let reason: FetchFailure = 'connect-failed';
-    let hold = 0;
-    switch (error.code) {
-      case 'EACCES':
-      case 'EPERM':
-        counters.fail_eacces++;
-        hold = local;
-        break;
-      case 'EADDRNOTAVAIL':
-        counters.fail_eaddrnotavail++;
-        hold = local;
-        break;
-      case 'ECONNREFUSED':
-        counters.fail_econnrefused++;
-        reason = 'refused';
-        hold = remote;
-        break;
-      case 'ENETUNREACH':
-      case 'EHOSTUNREACH':
-        counters.fail_enetunreach++;
-        reason = 'unreachable';
-        hold = remote;
-        break;
-      case 'ETIMEDOUT':
-        counters.fail_etimedout++;
-        reason = 'connect-timeout';
-        break;
-      default:
-        counters.fail_other++;
+  private async connectProbe(
+    timeout: number,
+    read: SocketReader,
+  ): Promise<{ socket: Socket; family: '4' | '6' | 'U' } | ConnectError> {
+    const { env } = this;
+    const got = await this.dialer.dial(env.now(), (at) => connectReading(at, timeout, env.readBuffer, read));
+    return 'made' in got ? { socket: got.made, family: addressFamily(got.at) } : got;
+  }
+
+  private probeLead(socket: Socket): Buffer | null {
+    const version = this.decl.proxyHeader;
+    const parts = this.preamble === null ? [] : [this.preamble];
+    if (version !== undefined) {
+      const { localAddress: address, localPort: port } = socket;
+      const local = address === undefined || port === undefined ? null : { address, port };
+      parts.push(probeProxyHeader(version, local));
     }
-    const failure = new OriginFailure(reason, this.vclName, errnoText(error));
-    if (hold > 0) {
-      this.heldUntil = now + hold;
-      this.heldError = failure;
-    }
-    return failure;
+    return parts.length === 0 ? null : Buffer.concat(parts);
   }
 }
 
-const MESSAGES: { readonly [code: string]: string } = {
-  EACCES: 'Permission denied',
-  EPERM: 'Operation not permitted',
-  ENOENT: 'No such file or directory',
-  EADDRNOTAVAIL: 'Cannot assign requested address',
-  ECONNREFUSED: 'Connection refused',
-  ENETUNREACH: 'Network is unreachable',
-  EHOSTUNREACH: 'No route to host',
-  ETIMEDOUT: 'Connection timed out',
-  ECONNRESET: 'Connection reset by peer',
+const REASONS: { readonly [code: string]: FetchFailure } = {
+  ECONNREFUSED: 'refused',
+  ENETUNREACH: 'unreachable',
+  EHOSTUNREACH: 'unreachable',
+  ETIMEDOUT: 'connect-timeout',
 };
-
-function errnoText(error: ConnectError): string {
-  return `fail errno ${Math.abs(error.errno)} (${MESSAGES[error.code] ?? error.code})`;
-}

@@ -1,35 +1,25 @@
-// Opens one TCP or Unix connection and makes an OriginConnection of it, within a time limit. Failures are values
-// with the system's error name; which address to try and what a failure means is the backend's business.
+// Opens one TCP or Unix connection within a time limit: as an OriginConnection, as a plain socket, or with a reader
+// of its own. Failures are values; which address to try and what a failure means is the backend's business.
 
-import { connect as netConnect, type Socket } from 'node:net';
+import { connect as netConnect, type Socket, type SocketConnectOpts } from 'node:net';
 import type { HeadLimits } from '../http1/head-parser.ts';
+import type { OriginAddress } from './address.ts';
 import { type ConnectionOwner, OriginConnection } from './connection.ts';
 import { Deadline } from './deadline.ts';
-
-/** Where a backend listens: an address and port, or a Unix socket's path. */
-export type OriginAddress =
-  | { readonly kind: 'tcp'; readonly address: string; readonly port: number }
-  | { readonly kind: 'unix'; readonly path: string };
-
-/** Key under which connections to this address are pooled. */
-export function addressKey(at: OriginAddress): string {
-  return at.kind === 'tcp' ? `${at.address}|${at.port}` : at.path;
-}
-
-/** `code` is the system's error name (ECONNREFUSED ...), or ETIMEDOUT when the limit was over. */
-export interface ConnectError {
-  readonly code: string;
-  readonly errno: number;
-}
+import { type ConnectError, connectError, TIMED_OUT } from './system-error.ts';
 
 /** The read buffer that all connections of a worker share: bytes in it are used before the read returns. */
 export function makeReadBuffer(): Buffer {
   return Buffer.allocUnsafeSlow(64 * 1024);
 }
 
+/** Takes the bytes of a socket as they come; false stops reading. The buffer is only borrowed. */
+export type SocketReader = (buf: Buffer, start: number, end: number) => boolean;
+
 /**
- * Connects.
+ * Connects for exchanges.
  * @param timeout seconds
+ * @param key of the pool it goes back to
  */
 export function connectOrigin(
   at: OriginAddress,
@@ -37,59 +27,63 @@ export function connectOrigin(
   readBuffer: Buffer,
   owner: ConnectionOwner,
   limits: HeadLimits,
+  key: string,
 ): Promise<OriginConnection | ConnectError> {
-  return new Promise((settle) => {
-    let conn: OriginConnection | null = null;
-    const target = at.kind === 'tcp' ? { host: at.address, port: at.port } : { path: at.path };
-    const socket = netConnect({
-      ...target,
-      noDelay: true,
-      // An origin may end its side before ours: only the connection knows whether that is an end or a failure.
-      allowHalfOpen: true,
-      onread: {
-        buffer: readBuffer,
-        callback: (n: number, buf: Uint8Array) => conn?.receive(buf as Buffer, 0, n) ?? false,
-      },
-    });
-    const deadline = new Deadline(() => fail('ETIMEDOUT', -110));
-    const fail = (code: string, errno: number): void => {
-      deadline.stop();
-      socket.off('error', failed);
-      socket.on('error', () => {});
-      socket.destroy();
-      settle({ code, errno });
-    };
-    const failed = (error: NodeJS.ErrnoException): void => fail(error.code ?? '', error.errno ?? 0);
-    socket.once('error', failed);
-    socket.once('connect', () => {
-      deadline.stop();
-      socket.off('error', failed);
-      conn = new OriginConnection(socket, addressKey(at), owner, limits);
-      settle(conn);
-    });
-    deadline.start(timeout);
-  });
+  let conn: OriginConnection | null = null;
+  return open(
+    at,
+    timeout,
+    reading(readBuffer, (buf, start, end) => conn?.receive(buf, start, end) ?? false),
+    (socket) => {
+      conn = new OriginConnection(socket, key, owner, limits);
+      return conn;
+    },
+  );
 }
 
 /** A plain socket for pipe mode: not pooled, read by its 'data' events, half-open as a tunnel needs it. */
 export function connectRaw(at: OriginAddress, timeout: number): Promise<Socket | ConnectError> {
+  return open(at, timeout, {}, (socket) => socket);
+}
+
+/** A socket whose bytes go to `read`, for probes. */
+export function connectReading(
+  at: OriginAddress,
+  timeout: number,
+  readBuffer: Buffer,
+  read: SocketReader,
+): Promise<Socket | ConnectError> {
+  return open(at, timeout, reading(readBuffer, read), (socket) => socket);
+}
+
+function reading(buffer: Buffer, read: SocketReader): Partial<SocketConnectOpts> {
+  return { onread: { buffer, callback: (n: number, buf: Uint8Array) => read(buf as Buffer, 0, n) } };
+}
+
+function open<T>(
+  at: OriginAddress,
+  timeout: number,
+  more: Partial<SocketConnectOpts>,
+  made: (socket: Socket) => T,
+): Promise<T | ConnectError> {
   return new Promise((settle) => {
     const target = at.kind === 'tcp' ? { host: at.address, port: at.port } : { path: at.path };
-    const socket = netConnect({ ...target, noDelay: true, allowHalfOpen: true });
-    const deadline = new Deadline(() => fail('ETIMEDOUT', -110));
-    const fail = (code: string, errno: number): void => {
+    // An origin may end its side before ours: only the connection knows whether that is an end or a failure.
+    const socket = netConnect({ ...more, ...target, noDelay: true, allowHalfOpen: true });
+    const fail = (error: ConnectError): void => {
       deadline.stop();
       socket.off('error', failed);
       socket.on('error', () => {});
       socket.destroy();
-      settle({ code, errno });
+      settle(error);
     };
-    const failed = (error: NodeJS.ErrnoException): void => fail(error.code ?? '', error.errno ?? 0);
+    const deadline = new Deadline(() => fail(TIMED_OUT));
+    const failed = (error: NodeJS.ErrnoException): void => fail(connectError(error));
     socket.once('error', failed);
     socket.once('connect', () => {
       deadline.stop();
       socket.off('error', failed);
-      settle(socket);
+      settle(made(socket));
     });
     deadline.start(timeout);
   });

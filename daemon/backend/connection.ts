@@ -8,18 +8,13 @@
 import type { Socket } from 'node:net';
 import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { BodyFraming } from '../http1/framing.ts';
-import { errorText, HEAD_ERRORS } from '../http1/head-errors.ts';
-import {
-  HEAD_COMPLETE,
-  HEAD_ERROR,
-  type HeadLimits,
-  HeadResult,
-  parseResponseHead,
-} from '../http1/head-parser.ts';
+import type { HeadLimits } from '../http1/head-parser.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
 import type { HttpMessage } from '../http1/message.ts';
+import { ConnectionEnds } from './address.ts';
 import { IncomingBody, OutgoingBody } from './body-frame.ts';
 import { Deadline } from './deadline.ts';
+import { ResponseHeadReader } from './head-reader.ts';
 import { bodyFailure, OriginFailure } from './origin-failure.ts';
 
 /** Takes a response body. Bytes are valid only until data() returns; nothing is called after end() or error(). */
@@ -53,31 +48,20 @@ const BODY = 4;
 const DONE = 5;
 const CLOSED = 6;
 
-/** Interim responses before the final one, at most. */
-const MAX_INTERIM = 1000;
 /** Bytes kept of a response that nobody has asked for yet. */
 const MAX_CARRY = 256 * 1024;
-const EMPTY = Buffer.alloc(0);
 
 export class OriginConnection {
   readonly socket: Socket;
   /** Key of the pool it belongs to. */
   readonly poolKey: string;
-  /** Descriptor number, as BackendOpen shows it; 0 when it is not known. */
-  readonly fd: number;
-  readonly remoteAddress: string;
-  readonly remotePort: number;
-  readonly localAddress: string;
-  readonly localPort: number;
+  readonly ends: ConnectionEnds;
   /** Whether it has served an exchange before this one. */
   reused = false;
   /** Bytes of this exchange; head bytes with their blank line, body bytes without framing. */
   headBytesOut = 0;
   bodyBytesOut = 0;
-  headBytesIn = 0;
   bodyBytesIn = 0;
-  /** 1xx responses skipped in this exchange. */
-  interim = 0;
   /**
    * Called when bytes that write() refused have gone out, and when waiting for that has become pointless: the
    * connection broke, or the answer came before the body was sent (see `answered`).
@@ -85,8 +69,8 @@ export class OriginConnection {
   onDrain: (() => void) | null = null;
   /** Set to close the connection after this exchange; closeReason then says why. */
   closeAfter = false;
-  /** What BackendClose says when release() closes a connection that did not break. */
-  closeReason: CloseReason = 'RESP_CLOSE';
+  /** What BackendClose says when release() closes a connection that did not break; null for no reason of the peers. */
+  closeReason: CloseReason | null = 'RESP_CLOSE';
   /** Why the connection broke, once it has. */
   failure: OriginFailure | null = null;
   /** Whether it waits in the pool, and the pool's timer then. */
@@ -97,11 +81,10 @@ export class OriginConnection {
   private owner: ConnectionOwner;
   private counters: ExchangeCounters | null = null;
   private limits: HeadLimits;
-  private readonly head = new HeadResult();
+  private readonly heads = new ResponseHeadReader();
   private readonly outgoing = new OutgoingBody();
   private readonly incoming = new IncomingBody();
   private readonly deadline: Deadline;
-  private carry: Buffer = EMPTY;
   private ended = false;
   private message: HttpMessage | null = null;
   private settleHead: ((failure: OriginFailure | null) => void) | null = null;
@@ -114,11 +97,7 @@ export class OriginConnection {
     this.poolKey = poolKey;
     this.owner = owner;
     this.limits = limits;
-    this.fd = descriptor(socket);
-    this.remoteAddress = socket.remoteAddress ?? '';
-    this.remotePort = socket.remotePort ?? 0;
-    this.localAddress = socket.localAddress ?? '';
-    this.localPort = socket.localPort ?? 0;
+    this.ends = new ConnectionEnds(socket);
     this.deadline = new Deadline(() => this.timedOut());
     socket.on('drain', () => this.onDrain?.());
     socket.on('end', () => this.onEnd());
@@ -135,15 +114,28 @@ export class OriginConnection {
     this.state = SENDING;
     this.headBytesOut = 0;
     this.bodyBytesOut = 0;
-    this.headBytesIn = 0;
     this.bodyBytesIn = 0;
-    this.interim = 0;
     this.closeAfter = false;
     this.closeReason = 'RESP_CLOSE';
     this.pooled = false;
     this.failure = null;
-    this.carry = EMPTY;
-    this.head.reset();
+    this.heads.reset();
+  }
+
+  /** Bytes of the response's head, with its blank line. */
+  get headBytesIn(): number {
+    return this.heads.bytes;
+  }
+
+  /** 1xx responses skipped in this exchange. */
+  get interim(): number {
+    return this.heads.interim;
+  }
+
+  /** Closes the connection after this exchange; `reason` is for the log. */
+  closeBecause(reason: CloseReason | null): void {
+    this.closeAfter = true;
+    this.closeReason = reason;
   }
 
   get isOpen(): boolean {
@@ -152,7 +144,7 @@ export class OriginConnection {
 
   /** Whether the peer just closed an idle connection: a kept one ended before anything of a response came. */
   get wasStale(): boolean {
-    if (!this.reused || this.headBytesIn > 0 || this.carry.length > 0) return false;
+    if (!this.reused || this.heads.bytes > 0 || this.heads.carry.length > 0) return false;
     return this.failure?.reason === 'closed-before-head';
   }
 
@@ -169,7 +161,7 @@ export class OriginConnection {
 
   /** Whether the origin has begun to answer although nobody asked yet: the rest of an upload may be moot. */
   get answered(): boolean {
-    return this.state === SENDING && this.carry.length > 0;
+    return this.state === SENDING && this.heads.carry.length > 0;
   }
 
   /**
@@ -208,8 +200,7 @@ export class OriginConnection {
       this.message = into;
       this.settleHead = settle;
       this.deadline.start(timeout);
-      const early = this.carry;
-      this.carry = EMPTY;
+      const early = this.heads.take();
       if (early.length > 0) this.parse(early, 0, early.length);
       if (this.state !== HEAD) return;
       if (this.ended) this.fail('closed-before-head');
@@ -239,8 +230,7 @@ export class OriginConnection {
     this.paused = false;
     this.failure = null;
     if (framing.kind === 'eof') this.closeAfter = true;
-    const early = this.carry;
-    this.carry = EMPTY;
+    const early = this.heads.take();
     if (this.incoming.done) {
       if (early.length > 0) this.closeBecause('RX_JUNK');
       this.complete();
@@ -299,12 +289,7 @@ export class OriginConnection {
   receive(buf: Buffer, start: number, end: number): boolean {
     switch (this.state) {
       case HEAD:
-        if (this.carry.length === 0) this.parse(buf, start, end);
-        else {
-          const joined = this.append(buf, start, end);
-          this.carry = EMPTY;
-          this.parse(joined, 0, joined.length);
-        }
+        this.parse(buf, start, end);
         return (this.state as number) !== HELD;
       case BODY:
         this.deadline.restart();
@@ -312,9 +297,9 @@ export class OriginConnection {
         return !this.paused;
       case SENDING:
       case HELD: {
-        const first = this.carry.length === 0;
-        this.carry = this.append(buf, start, end);
-        if (this.carry.length > MAX_CARRY) this.fail('head-overflow');
+        const first = this.heads.carry.length === 0;
+        this.heads.keep(buf, start, end);
+        if (this.heads.carry.length > MAX_CARRY) this.fail('head-overflow');
         else if (first) this.onDrain?.();
         return false;
       }
@@ -329,55 +314,19 @@ export class OriginConnection {
     }
   }
 
-  private append(buf: Buffer, start: number, end: number): Buffer {
-    const out = Buffer.allocUnsafe(this.carry.length + end - start);
-    this.carry.copy(out, 0);
-    buf.copy(out, this.carry.length, start, end);
-    return out;
-  }
-
   private read(): void {
     if (this.state !== CLOSED) this.socket.resume();
   }
 
   private parse(buf: Buffer, start: number, end: number): void {
-    const { head } = this;
-    const message = this.message as HttpMessage;
-    let p = start;
-    while (p < end) {
-      const status = parseResponseHead(buf, p, end, this.limits, message, head);
-      if (status === HEAD_ERROR) {
-        const row = HEAD_ERRORS[head.error] as (typeof HEAD_ERRORS)[number];
-        const bogus = row.record === 'BogoHeader' ? errorText(head, buf, end) : '';
-        this.headBytesIn += end - p;
-        const overflow = row.close === 'RX_OVERFLOW';
-        const garbage = !overflow && bogus === '' ? Buffer.from(buf.subarray(p, end)) : null;
-        this.fail(overflow ? 'head-overflow' : 'bad-head', bogus, garbage);
-        return;
-      }
-      if (status !== HEAD_COMPLETE) break;
-      this.headBytesIn += head.headEnd - p;
-      p = head.headEnd;
-      if (message.status >= 200) {
-        this.headDone(buf, p, end);
-        return;
-      }
-      if (message.status === 101) {
-        this.fail('switching');
-        return;
-      }
-      if (++this.interim > MAX_INTERIM) {
-        this.fail('interim-flood');
-        return;
-      }
-    }
-    this.carry = p < end ? Buffer.from(buf.subarray(p, end)) : EMPTY;
+    const got = this.heads.read(buf, start, end, this.limits, this.message as HttpMessage);
+    if (got === true) this.headDone();
+    else if (got !== false) this.failWith(got);
   }
 
-  private headDone(buf: Buffer, start: number, end: number): void {
+  private headDone(): void {
     const message = this.message as HttpMessage;
     if (this.counters !== null) this.counters.beresp_hdrbytes += this.headBytesIn;
-    if (start < end) this.carry = Buffer.from(buf.subarray(start, end));
     if (message.proto === 'HTTP/1.0') {
       if (!connectionHas(message, 'keep-alive')) this.closeBecause('REQ_HTTP10');
     } else if (connectionHas(message, 'close')) this.closeBecause('RESP_CLOSE');
@@ -386,11 +335,6 @@ export class OriginConnection {
     const settle = this.settleHead;
     this.settleHead = null;
     settle?.(null);
-  }
-
-  private closeBecause(reason: CloseReason): void {
-    this.closeAfter = true;
-    this.closeReason = reason;
   }
 
   private body(buf: Buffer, start: number, end: number): void {
@@ -445,13 +389,17 @@ export class OriginConnection {
     this.fail(this.state === HEAD ? 'first-byte-timeout' : 'between-bytes-timeout');
   }
 
-  private fail(reason: FetchFailure, bogus = '', garbage: Buffer | null = null): void {
+  private fail(reason: FetchFailure): void {
     if (this.state === CLOSED) return;
-    const failure =
+    this.failWith(
       this.state === BODY
         ? bodyFailure(reason, this.incoming.kind, this.incoming.error)
-        : new OriginFailure(reason, '', '', bogus);
-    failure.garbage = garbage;
+        : new OriginFailure(reason),
+    );
+  }
+
+  private failWith(failure: OriginFailure): void {
+    if (this.state === CLOSED) return;
     if (this.state !== DONE) this.failure = failure;
     this.state = CLOSED;
     this.deadline.stop();
@@ -464,13 +412,7 @@ export class OriginConnection {
     this.onDrain = null;
     this.owner.gone(this);
     settle?.(failure);
-    sink?.error(reason);
+    sink?.error(failure.reason);
     drained?.();
   }
-}
-
-/** The handle's descriptor is not in the published interface, and absent on some platforms. */
-function descriptor(socket: Socket): number {
-  const handle = (socket as unknown as { _handle?: { fd?: number } | null })._handle;
-  return handle?.fd ?? 0;
 }

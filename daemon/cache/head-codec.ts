@@ -4,7 +4,7 @@
 // as they are; the table lets a head become an HttpMessage again with one string and its slices. Never checks
 // what it stores: heads come from the fetch, validated. Lines of 64 KiB and more do not fit the table.
 
-import type { HttpMessage } from '../http1/message.ts';
+import { type HttpMessage, nameBit } from '../http1/message.ts';
 import { fieldName, fieldNumber } from './known-fields.ts';
 import type { ChunkBytes } from './storage/slab.ts';
 import { type VaryKey, varyBytes, writeVary } from './vary.ts';
@@ -74,16 +74,20 @@ export function readHead(from: ChunkBytes, start: number, into: HttpMessage): vo
   at += reasonLength + 2;
   const keys = into.keys;
   const lines = into.lines;
+  let names = 0;
   for (let i = 0; i < n; i++) {
     const entry = table + i * ENTRY;
     const length = word16(from, entry);
     const number = from[entry + 3] as number;
     const line = text.slice(at, at + length);
     lines[i] = line;
-    keys[i] = number !== 0 ? fieldName(number) : unknownKey(line, from[entry + 2] as number);
+    const key = number !== 0 ? fieldName(number) : unknownKey(line, from[entry + 2] as number);
+    keys[i] = key;
+    names |= nameBit(key);
     at += length + 2;
   }
   into.n = n;
+  into.names = names;
   into.lend(from, wire + protoLength + digits(status) + reasonLength + 4);
 }
 

@@ -8,11 +8,14 @@ import type { OriginConnection } from '../backend/connection.ts';
 import { OriginFailure } from '../backend/origin-failure.ts';
 import { type BodyFraming, CHUNKED, NO_BODY } from '../http1/framing.ts';
 import { headSize, writeRequestHead } from '../http1/head-writer.ts';
+import type { HttpMessage } from '../http1/message.ts';
 import { reasonOf } from '../http1/status-reasons.ts';
 import type { RequestBody } from '../net/request-body.ts';
 import type { BusyObj } from './busyobj.ts';
 import { sendBody } from './send-body.ts';
 
+/** Directors that may stand one behind the other. */
+const MAX_DIRECTORS = 100;
 const SAFE_TO_REPEAT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
 /** An answered request: its connection waits for the body to be read. */
@@ -40,13 +43,15 @@ export class Exchanged {
       connection.destroy();
       how = `close ${closeText(reason)}`;
     } else if (!connection.release()) how = `close ${closeText(connection.closeReason)}`;
-    bo.log.put(Tag.BackendClose, `${connection.fd} ${backend.vclName} ${how}`);
+    bo.log.put(Tag.BackendClose, `${connection.ends.fd} ${backend.vclName} ${how}`);
   }
 }
 
-/** The words BackendClose uses for a reason. */
-export function closeText(reason: CloseReason): string {
+/** The words BackendClose uses for a reason; null is none of the peers'. */
+export function closeText(reason: CloseReason | null): string {
   switch (reason) {
+    case null:
+      return 'Not Closing';
     case 'RX_BODY':
       return 'Failure receiving req.body';
     case 'RX_TIMEOUT':
@@ -73,6 +78,7 @@ export function closeText(reason: CloseReason): string {
 /** Sends bereq and reads the answer's head into beresp; null after a failure, which is logged. */
 export async function exchange(bo: BusyObj): Promise<Exchanged | null> {
   const { core, log, bereq } = bo;
+  bo.respBackend = null;
   const backend = resolve(bo);
   if (backend === null) return null;
   if (bo.body?.started === true) {
@@ -111,10 +117,15 @@ export async function exchange(bo: BusyObj): Promise<Exchanged | null> {
   }
 }
 
+/** The backend that the director of this fetch names now; null when it names none, which is logged. */
 export function resolve(bo: BusyObj): Backend | null {
-  const found = bo.backend === null ? null : bo.backend.resolve(bo.ctx);
-  if (found instanceof Backend) return found;
-  bo.log.put(Tag.FetchError, 'No backend');
+  let found = bo.backend;
+  for (let depth = 0; found !== null && depth < MAX_DIRECTORS; depth++) {
+    found = found.resolve(bo.ctx);
+    if (found instanceof Backend) return found;
+  }
+  const none = bo.backend === null || bo.backend instanceof Backend;
+  bo.log.put(Tag.FetchError, none ? 'No backend' : `Director ${bo.backend?.vclName} returned no backend`);
   return null;
 }
 
@@ -138,10 +149,7 @@ async function connect(bo: BusyObj, backend: Backend, fresh: boolean): Promise<O
     return null;
   }
   log.timestamp('Connected', core.clock.now());
-  log.put(
-    Tag.BackendOpen,
-    `${connection.fd} ${backend.vclName} ${connection.remoteAddress} ${connection.remotePort} ${connection.localAddress} ${connection.localPort} ${connection.reused ? 'reuse' : 'connect'}`,
-  );
+  log.put(Tag.BackendOpen, connection.ends.openText(backend.vclName, connection.reused));
   return connection;
 }
 
@@ -162,6 +170,14 @@ function frameBody(bo: BusyObj): BodyFraming {
   return { kind: 'length', length: body.length };
 }
 
+/** The request's head, behind what goes ahead of it. */
+function requestBytes(lead: Buffer | null, bereq: HttpMessage): Buffer {
+  const from = lead?.length ?? 0;
+  const bytes = Buffer.allocUnsafe(from + headSize(bereq));
+  lead?.copy(bytes);
+  return bytes.subarray(0, from + writeRequestHead(bytes, from, bereq));
+}
+
 /** Sends head and body, then waits for the answer's head. */
 async function talk(
   bo: BusyObj,
@@ -170,10 +186,8 @@ async function talk(
   framing: BodyFraming,
 ): Promise<OriginFailure | null> {
   const { core, bereq, log, body } = bo;
-  const head = Buffer.allocUnsafe(headSize(bereq));
-  const length = writeRequestHead(head, 0, bereq);
   core.stats.backend_req++;
-  connection.sendHead(head.subarray(0, length), framing);
+  connection.sendHead(requestBytes(backend.requestLead(bo.session), bereq), framing);
   const timeout = bo.firstByteTimeout >= 0 ? bo.firstByteTimeout : backend.firstByteTimeout;
   bo.beresp.reset();
   if (body === null) {

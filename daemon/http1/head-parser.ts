@@ -24,7 +24,7 @@ import {
   E_VALUE,
 } from './head-errors.ts';
 import { latin1Text } from './latin1.ts';
-import type { HttpMessage } from './message.ts';
+import { type HttpMessage, nameBit } from './message.ts';
 import { requestLine, statusLine } from './start-line.ts';
 
 /** Bounds of one head, in bytes and fields. */
@@ -310,6 +310,7 @@ function finish(buf: Buffer, msg: HttpMessage, out: HeadResult, isRequest: boole
   const { lineStart, lineEnd, nameEnd, lines, headStart } = out;
   const text = latin1Text(buf, headStart, out.headEnd);
   const { keys } = msg;
+  let names = 0;
   if (isRequest) {
     const target = (nameEnd[0] as number) - headStart;
     msg.url = text.substring(target, (lineEnd[0] as number) - headStart - 9);
@@ -326,7 +327,9 @@ function finish(buf: Buffer, msg: HttpMessage, out: HeadResult, isRequest: boole
     msg.lines[i - 1] = line;
     if (keys[i - 1] === '')
       keys[i - 1] = line.substring(0, (nameEnd[i] as number) - headStart - s).toLowerCase();
+    names |= nameBit(keys[i - 1] as string);
   }
   msg.n = lines - 1;
+  msg.names = names;
   out.resume = false;
 }

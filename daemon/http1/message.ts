@@ -26,6 +26,12 @@ export const MSG_HEADER = 5;
 export const MSG_UNSET = 6;
 export const MSG_LOST = 7;
 
+/** One of 32 bits for a lower-case field name: names that share one cost a search in vain, no more. */
+export function nameBit(key: string): number {
+  const n = key.length;
+  return n === 0 ? 1 : 1 << ((key.charCodeAt(0) + key.charCodeAt(n - 1) * 3 + n * 5) & 31);
+}
+
 export class HttpMessage {
   method = '';
   url = '';
@@ -34,6 +40,8 @@ export class HttpMessage {
   reason = '';
   /** Number of header fields in use; `keys` and `lines` may be longer. */
   n = 0;
+  /** Bits of the names that are or were there: most searches are for fields that a message never had. */
+  names = 0;
   /** Lower-case field names. */
   readonly keys: string[] = [];
   /** Whole field lines, "Name: value", without line end. */
@@ -61,6 +69,7 @@ export class HttpMessage {
     this.status = 0;
     this.reason = '';
     this.n = 0;
+    this.names = 0;
     this.log = null;
     this.raw = null;
     this.rawLines = 0;
@@ -99,6 +108,7 @@ export class HttpMessage {
 
   /** Index of the first field named `key` (lower case) at or after `from`, or -1. */
   find(key: string, from = 0): number {
+    if ((this.names & nameBit(key)) === 0) return -1;
     for (let i = from; i < this.n; i++) if (this.keys[i] === key) return i;
     return -1;
   }
@@ -132,6 +142,7 @@ export class HttpMessage {
   /** Values of all fields named `key`, joined by ", " (RFC 9110 section 5.3), or null. */
   getAll(key: string): string | null {
     let out: string | null = null;
+    if ((this.names & nameBit(key)) === 0) return out;
     for (let i = 0; i < this.n; i++) {
       if (this.keys[i] !== key) continue;
       out = out === null ? this.valueAt(i) : `${out}, ${this.valueAt(i)}`;
@@ -143,6 +154,7 @@ export class HttpMessage {
   push(key: string, line: string): void {
     this.keys[this.n] = key;
     this.lines[this.n] = line;
+    this.names |= nameBit(key);
     this.n++;
   }
 
@@ -174,6 +186,7 @@ export class HttpMessage {
 
   /** Removes all fields named `key` (lower case), logging each; returns how many there were. */
   unset(key: string): number {
+    if ((this.names & nameBit(key)) === 0) return 0;
     let kept = 0;
     for (let i = 0; i < this.n; i++) {
       if (this.keys[i] === key) {
@@ -225,6 +238,7 @@ export class HttpMessage {
     this.status = other.status;
     this.reason = other.reason;
     this.n = other.n;
+    this.names = other.names;
     this.raw = null;
     this.rawLines = 0;
     for (let i = 0; i < other.n; i++) {

@@ -30,6 +30,15 @@ for (let i = 0; i < 1000; i++) {
   THREE[i * 3 + 2] = 48 + (i % 10);
 }
 
+/** The digits of 1 to 999 at `p`; returns the end. */
+function plainDigits(bytes: Uint8Array, p: number, value: number): number {
+  const at = value * 3;
+  if (value >= 100) bytes[p++] = THREE[at] as number;
+  if (value >= 10) bytes[p++] = THREE[at + 1] as number;
+  bytes[p++] = THREE[at + 2] as number;
+  return p;
+}
+
 /** Constant records encoded once, to be copied with the id of the transaction that logs them. */
 export class PreparedRecords {
   readonly items: readonly (readonly [tag: number, text: string])[];
@@ -267,9 +276,16 @@ export class TxLog implements MessageLog {
     for (let limit = 10; value >= limit; limit *= 10) digits++;
     let p = this.at + digits;
     this.at = p;
-    let rest = value;
+    let high = value;
+    // What does not fit 32 bits comes first: the rest is done in integers, which is much faster.
+    while (high > 0x7fff_ffff) {
+      const next = Math.floor(high / 10);
+      bytes[--p] = 48 + high - next * 10;
+      high = next;
+    }
+    let rest = high | 0;
     do {
-      const next = Math.floor(rest / 10);
+      const next = (rest / 10) | 0;
       bytes[--p] = 48 + rest - next * 10;
       rest = next;
     } while (rest > 0);
@@ -302,6 +318,17 @@ export class TxLog implements MessageLog {
     const text = (bytes as unknown as Latin1Buffer).latin1Slice(pos + 8, this.at);
     this.close(tag);
     return text;
+  }
+
+  /** Like close(), and copies the text with a CRLF to `to` at `at`; returns the end of the copy. */
+  closeInto(tag: number, to: Uint8Array, at: number): number {
+    const { bytes, pos } = this.writer;
+    const end = this.at;
+    for (let k = pos + 8; k < end; k++) to[at++] = bytes[k] as number;
+    to[at++] = 13;
+    to[at++] = 10;
+    this.close(tag);
+    return at;
   }
 
   /** A record of six byte counts: ReqAcct, BereqAcct. */
@@ -341,6 +368,17 @@ export class TxLog implements MessageLog {
     }
     if (whole < 10) {
       bytes[p++] = 48 + whole;
+    } else if (whole < 1_000_000) {
+      // Lives of objects; the digits kept below are those of the clock.
+      const thousands = (whole / 1000) | 0;
+      if (thousands === 0) p = plainDigits(bytes, p, whole);
+      else {
+        p = plainDigits(bytes, p, thousands);
+        const at = (whole - thousands * 1000) * 3;
+        bytes[p++] = THREE[at] as number;
+        bytes[p++] = THREE[at + 1] as number;
+        bytes[p++] = THREE[at + 2] as number;
+      }
     } else {
       const s = this.shared;
       if (s.second !== whole) {

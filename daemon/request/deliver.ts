@@ -6,10 +6,11 @@ import { notModified, weakenEtag } from '../http1/conditional.ts';
 import { constantRecord, PreparedRecords } from '../log/tx-log.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
+import { ACCEPT_RANGES } from './added-fields.ts';
+import { deliverHot, plainHit } from './deliver-hot.ts';
 import type { Request } from './request.ts';
 import { FAIL, FINISH, RESTART, type Step, SYNTH, TRANSMIT } from './steps.ts';
 
-const ACCEPT_RANGES = 'Accept-Ranges: bytes';
 const ACCEPT_RANGES_RECORD = constantRecord(Tag.RespHeader, ACCEPT_RANGES);
 const STATUS_200 = new PreparedRecords([
   [Tag.RespProtocol, 'HTTP/1.1'],
@@ -21,8 +22,12 @@ export function deliver(req: Request): Step {
   const { core, resp, log, ctx, oc } = req;
   const { cache } = core;
   if (req.aborted) return FINISH;
+  const plain = plainHit(req);
+  if (plain !== null) return deliverHot(req, plain);
   resp.reset();
-  if (!req.isHit || !core.hotHeads.show(oc, resp, log)) {
+  const hot = req.isHit ? core.hotHeads.find(oc) : null;
+  if (hot !== null) hot.show(resp, log);
+  else {
     cache.head(oc, resp);
     logResponse(req);
   }

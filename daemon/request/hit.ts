@@ -1,15 +1,27 @@
 // vcl_hit: an object answers. A stale one in grace is refreshed behind the client's back.
 
 import { RETURN } from '../../protocol/tables/returns.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
 import { startFetch } from '../fetch/fetch.ts';
+import { PreparedRecords } from '../log/tx-log.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { otherReturn } from './other-return.ts';
 import type { Request } from './request.ts';
 import { DELIVER, type Step } from './steps.ts';
 
+/** What a vcl_hit that is the builtin one logs. */
+const PLAIN = new PreparedRecords([
+  [Tag.VCL_call, 'HIT'],
+  [Tag.VCL_return, 'deliver'],
+]);
+
 export function hit(req: Request): Step {
   const { core, ctx } = req;
+  if (req.busyOc === 0 && req.programRef?.plainHit === true) {
+    req.log.putConstant(PLAIN);
+    return DELIVER;
+  }
   ctx.now = req.tStart;
   const ret = runState(ctx.vcl, State.hit, ctx);
   if (ret === RETURN.deliver) {

@@ -6,32 +6,56 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Cache, Oc } from '../cache/cache.ts';
-import type { HttpMessage } from '../http1/message.ts';
+import { HttpMessage } from '../http1/message.ts';
 import { PreparedRecords, type TxLog } from '../log/tx-log.ts';
+import { ACCEPT_RANGES, KEEP_ALIVE } from './added-fields.ts';
 
 const MAX = 1024;
 /** An object with fewer hits is not worth it. */
 const HITS = 2;
+/** A body up to this size is copied behind its head and sent at once. */
+export const ONE_WRITE = 64 * 1024;
+/** Fields that the proxy adds or that change how the body is sent. */
+const OURS = ['x-proxy-id', 'age', 'via', 'accept-ranges', 'connection', 'transfer-encoding'];
 
-class HotHead {
+export class HotHead {
   readonly vxid: number;
+  /** RespProtocol to the last stored RespHeader. */
+  readonly records: PreparedRecords;
+  /** Status line and stored fields as they are sent. */
+  readonly wire: Uint8Array;
+  /** Length of the body. */
+  readonly length: number;
+  /** Whether the response is the stored fields, what every response gets and the body as it is. */
+  readonly plain: boolean;
   private readonly status: number;
   private readonly reason: string;
   private readonly proto: string;
   private readonly keys: string[];
   private readonly lines: string[];
+  private readonly names: number;
   private readonly bytes: Uint8Array;
-  private readonly records: PreparedRecords;
 
-  /** @param decoded the object's head, with its bytes lent */
-  constructor(vxid: number, decoded: HttpMessage) {
-    this.vxid = vxid;
+  /** @param decoded the object's head */
+  constructor(cache: Cache, oc: Oc, decoded: HttpMessage) {
+    this.vxid = cache.vxidOf(oc);
+    this.length = cache.bodyLength(oc);
     this.status = decoded.status;
     this.reason = decoded.reason;
     this.proto = decoded.proto;
     this.keys = decoded.keys.slice(0, decoded.n);
     this.lines = decoded.lines.slice(0, decoded.n);
-    this.bytes = Buffer.from(`${this.lines.join('\r\n')}\r\n`, 'latin1');
+    this.names = decoded.names;
+    const first = `HTTP/1.1 ${this.status} ${this.reason}\r\n`;
+    this.wire = Buffer.from(`${first}${this.lines.join('\r\n')}\r\n`, 'latin1');
+    this.bytes = this.wire.subarray(first.length);
+    this.plain =
+      this.status === 200 &&
+      this.proto === 'HTTP/1.1' &&
+      this.length <= ONE_WRITE &&
+      !cache.isGzipped(oc) &&
+      decoded.getAll('content-length') === String(this.length) &&
+      !OURS.some((key) => decoded.has(key));
     this.records = new PreparedRecords([
       [Tag.RespProtocol, this.proto],
       [Tag.RespStatus, String(this.status).padStart(3, '0')],
@@ -40,6 +64,7 @@ class HotHead {
     ]);
   }
 
+  /** Fills `into` and logs it as the response. */
   show(into: HttpMessage, log: TxLog): void {
     into.status = this.status;
     into.reason = this.reason;
@@ -51,34 +76,53 @@ class HotHead {
       into.lines[i] = lines[i] as string;
     }
     into.n = n;
+    into.names = this.names;
     into.lendWhole(this.bytes);
     log.putConstant(this.records);
   }
 }
 
 export class HotHeads {
+  /** Room for the two fields of a plain hit that are its own. */
+  readonly scratch = new Uint8Array(128);
+  /** The fields after Age as they are sent, with the blank line. */
+  readonly tail: Uint8Array;
+  /** Their records, and those of a vcl_deliver that is the builtin one. */
+  readonly delivered: PreparedRecords;
+  /** The records between Process and Resp. */
+  readonly sent: PreparedRecords;
   private readonly cache: Cache;
+  private readonly decoded = new HttpMessage(Tag.ObjMethod);
   private readonly heads = new Map<Oc, HotHead>();
 
-  constructor(cache: Cache) {
+  /** @param viaLine the Via field this proxy adds */
+  constructor(cache: Cache, viaLine: string) {
     this.cache = cache;
+    this.tail = Buffer.from(`${viaLine}\r\n${ACCEPT_RANGES}\r\n${KEEP_ALIVE}\r\n\r\n`, 'latin1');
+    this.delivered = new PreparedRecords([
+      [Tag.RespHeader, viaLine],
+      [Tag.RespHeader, ACCEPT_RANGES],
+      [Tag.VCL_call, 'DELIVER'],
+      [Tag.VCL_return, 'deliver'],
+    ]);
+    this.sent = new PreparedRecords([
+      [Tag.Filters, ''],
+      [Tag.RespHeader, KEEP_ALIVE],
+    ]);
   }
 
-  /** Fills `into` from a hot object's head and logs it as the response; false when the object is not hot. */
-  show(oc: Oc, into: HttpMessage, log: TxLog): boolean {
-    const { cache, heads } = this;
+  /** The head of an object that is hot and finished, or null. */
+  find(oc: Oc): HotHead | null {
+    const { cache, heads, decoded } = this;
     const hot = heads.get(oc);
-    if (hot !== undefined && hot.vxid === cache.vxidOf(oc)) {
-      hot.show(into, log);
-      return true;
-    }
-    if (cache.hits(oc) < HITS) return false;
-    cache.head(oc, into);
-    if (into.n === 0) return false;
+    if (hot !== undefined && hot.vxid === cache.vxidOf(oc)) return hot;
+    if (cache.hits(oc) < HITS || !cache.isFinished(oc)) return null;
+    decoded.reset();
+    cache.head(oc, decoded);
+    if (decoded.n === 0) return null;
     if (heads.size >= MAX) heads.clear();
-    const made = new HotHead(cache.vxidOf(oc), into);
+    const made = new HotHead(cache, oc, decoded);
     heads.set(oc, made);
-    made.show(into, log);
-    return true;
+    return made;
   }
 }

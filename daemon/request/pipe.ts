@@ -4,6 +4,7 @@
 import type { Socket } from 'node:net';
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import { ConnectionEnds } from '../backend/address.ts';
 import { OriginFailure } from '../backend/origin-failure.ts';
 import { BusyObj } from '../fetch/busyobj.ts';
 import { addHost, closeText, resolve } from '../fetch/exchange.ts';
@@ -95,11 +96,14 @@ async function connectAndRun(req: Request, bo: BusyObj, resume: (step: Step) => 
     return;
   }
   bo.log.timestamp('Connected', core.clock.now());
-  const fd = (socket as unknown as { _handle?: { fd?: number } })._handle?.fd ?? 0;
-  bo.log.put(
-    Tag.BackendOpen,
-    `${fd} ${backend.vclName} ${socket.remoteAddress ?? ''} ${socket.remotePort ?? 0} ${socket.localAddress ?? ''} ${socket.localPort ?? 0} connect`,
-  );
+  const ends = new ConnectionEnds(socket);
+  bo.log.put(Tag.BackendOpen, ends.openText(backend.vclName, false));
+  const lead = backend.requestLead(session);
+  if (lead !== null) {
+    socket.write(lead);
+    bo.headBytesOut = lead.length;
+    backend.counters.bereq_hdrbytes += lead.length;
+  }
   const head = Buffer.allocUnsafe(headSize(bo.bereq));
   const length = writeRequestHead(head, 0, bo.bereq);
   bo.log.timestamp('Bereq', core.clock.now());
@@ -108,7 +112,7 @@ async function connectAndRun(req: Request, bo: BusyObj, resume: (step: Step) => 
   const run = new Pipe(session, socket, core.params.pipe_timeout, (bytes) => {
     req.log.timestamp('PipeSess', core.clock.now());
     req.log.put(Tag.PipeAcct, `${req.headBytesIn} ${length} ${bytes.fromClient} ${bytes.toClient}`);
-    bo.log.put(Tag.BackendClose, `${fd} ${backend.vclName} close ${closeText('TX_PIPE')}`);
+    bo.log.put(Tag.BackendClose, `${ends.fd} ${backend.vclName} close ${closeText('TX_PIPE')}`);
     const { stats } = core;
     stats.s_pipe_hdrbytes += req.headBytesIn;
     stats.s_pipe_in += bytes.fromClient;
@@ -126,7 +130,7 @@ async function connectAndRun(req: Request, bo: BusyObj, resume: (step: Step) => 
 }
 
 function endBereq(bo: BusyObj): void {
-  bo.log.acct(Tag.BereqAcct, 0, 0, 0, 0, 0, 0);
+  bo.log.acct(Tag.BereqAcct, bo.headBytesOut, 0, bo.headBytesOut, 0, 0, 0);
   bo.log.put(Tag.End, '');
   bo.programRef.refs--;
 }

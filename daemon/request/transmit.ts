@@ -7,17 +7,16 @@ import { parseLength } from '../http1/framing.ts';
 import { responseHeadLength, writeResponseHead } from '../http1/head-writer.ts';
 import { answerRange } from '../http1/range.ts';
 import { constantRecord } from '../log/tx-log.ts';
+import { KEEP_ALIVE } from './added-fields.ts';
 import { BodyWriter } from './body-writer.ts';
 import { logStatus } from './deliver.ts';
 import { willDrain } from './finish.ts';
+import { ONE_WRITE } from './hot-heads.ts';
 import type { Request } from './request.ts';
 import { FINISH, PARKED, type Step } from './steps.ts';
 
-const KEEP_ALIVE = 'Connection: keep-alive';
 const KEEP_ALIVE_RECORD = constantRecord(Tag.RespHeader, KEEP_ALIVE);
 const NO_FILTERS = constantRecord(Tag.Filters, '');
-/** A finished body up to this size is copied behind its head and sent at once. */
-const ONE_WRITE = 64 * 1024;
 
 export function transmit(req: Request, resume: (step: Step) => void): Step {
   const { core, resp, log, oc } = req;

@@ -4,6 +4,7 @@
 
 import type { Backend } from '../backend/backend.ts';
 import { buildBackends } from '../backend/directory.ts';
+import type { ModuleShelf } from '../extensions/load/module-shelf.ts';
 import type { LoadedProgram, ProgramState, ProgramStatus } from '../link.ts';
 import type { ProgramRef } from '../request/core.ts';
 import { VbeCounters } from '../stats/counters.ts';
@@ -57,26 +58,20 @@ export class ProgramEntry implements ProgramRef {
     worker: Worker,
     load: LoadedProgram,
     labels: ReadonlyMap<string, LabelEntry>,
+    shelf: ModuleShelf,
   ): Promise<ProgramEntry | string> {
     const built = await buildBackends(
       load.name,
       load.program.backends,
-      {
-        pool: worker.pool,
-        readBuffer: worker.readBuffer,
-        stats: worker.stats,
-        get limits() {
-          return worker.responseLimits;
-        },
-        params: worker.params,
-      },
+      worker.backendEnvironment,
       () => new VbeCounters(),
       worker.clock.now(),
     );
     if (built.problems.length > 0) return built.problems.join('\n\t');
     let program: VclProgram;
     try {
-      program = loadProgram(load.name, load.program, new Map<string, Director>(built.backends));
+      const extensions = await shelf.lookup(load.program.modules ?? []);
+      program = loadProgram(load.name, load.program, new Map<string, Director>(built.backends), extensions);
     } catch (error) {
       return (error as Error).message;
     }

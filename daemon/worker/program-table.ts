@@ -4,8 +4,9 @@
 // Awkward: a discarded program goes when its last transaction has ended, never before, and a program of the same
 // name may be loaded meanwhile. Labels are shared objects, so that all programs see at once where one points.
 
-import type { Backend } from '../backend/backend.ts';
-import type { LoadedProgram, ProgramLabel, ProgramState, ProgramStatus } from '../link.ts';
+import { ModuleShelf } from '../extensions/load/module-shelf.ts';
+import type { InitMessage, LoadedProgram, ProgramState, ProgramStatus } from '../link.ts';
+import type { Director } from '../vcl/context.ts';
 import { type LabelEntry, ProgramEntry } from './program-entry.ts';
 import type { Worker } from './worker.ts';
 
@@ -20,6 +21,7 @@ export class ProgramTable {
   private readonly programs = new Map<string, ProgramEntry>();
   private readonly labels = new Map<string, LabelEntry>();
   private activeLabel: LabelEntry | null = null;
+  private readonly shelf = new ModuleShelf();
   /** Programs that become cold or go once nobody runs them. */
   private readonly unsettled = new Set<ProgramEntry>();
 
@@ -28,19 +30,18 @@ export class ProgramTable {
   }
 
   /** Everything a worker begins with. Throws when a program cannot run: one that could before must not be lost. */
-  async begin(
-    loads: readonly LoadedProgram[],
-    labels: readonly ProgramLabel[],
-    active: string,
-  ): Promise<void> {
-    // A program may be older than a label that now points to it, and younger than one that it uses.
+  async begin(init: Pick<InitMessage, 'programs' | 'labels' | 'order' | 'active'>): Promise<void> {
+    const labels = init.labels ?? [];
+    // Each program finds the labels it uses; where they point is known when all are there.
     for (const { name } of labels) this.labels.set(name, { name, target: null as unknown as ProgramEntry });
-    for (const load of loads) {
+    for (const load of init.programs) {
       const problem = await this.load(load);
       if (problem !== null) throw new Error(problem);
     }
     for (const { name, target } of labels) this.label(name, target);
-    this.use(active);
+    const place = new Map(init.order?.map((name, i) => [name, i]));
+    this.all.sort((a, b) => (place.get(a.name) ?? 0) - (place.get(b.name) ?? 0));
+    this.use(init.active);
   }
 
   /** Null, or why the program cannot run here in the words of the CLI; nothing of it remains then. */
@@ -50,7 +51,7 @@ export class ProgramTable {
       const label = this.labels.get(name);
       if (label !== undefined) labels.set(name, label);
     }
-    const entry = await ProgramEntry.load(this.worker, load, labels);
+    const entry = await ProgramEntry.load(this.worker, load, labels, this.shelf);
     if (typeof entry === 'string') return failed(`VCL "${load.name}" Failed initialization`, entry);
     this.programs.set(load.name, entry);
     this.all.push(entry);
@@ -122,9 +123,13 @@ export class ProgramTable {
     });
   }
 
-  /** Every backend of every program, with its program. */
-  *backends(): Iterable<Backend> {
-    for (const entry of this.programs.values()) yield* entry.backends.values();
+  /** Every director of every program, backends before others; names are "<program>.<director>". */
+  *directors(): Iterable<[name: string, director: Director]> {
+    for (const entry of this.programs.values()) {
+      for (const director of entry.program.directors.values()) {
+        yield [`${entry.name}.${director.vclName}`, director];
+      }
+    }
   }
 
   /** Lets programs become cold and go that nobody runs any more. */

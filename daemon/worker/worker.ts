@@ -112,7 +112,7 @@ export class Worker implements Core, AcceptorHost {
       seed: [randomInt(2 ** 32), randomInt(2 ** 32)],
       onKill: (why, oc) => this.logKill(why, oc),
     });
-    this.hotHeads = new HotHeads(this.cache);
+    this.hotHeads = new HotHeads(this.cache, this.viaLine);
     for (const name of this.cache.storageNames()) this.storages.set(name, new SmaCounters());
     this.pool = new ConnectionPool(this.params.backend_idle_timeout);
     this.host = makeHost(this);

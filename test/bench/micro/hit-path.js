@@ -45,6 +45,7 @@ const socket = {
   localPort: 80,
   writableLength: 0,
   write: () => true,
+  _write: (_chunk, _encoding, done) => done(),
   pause() {},
   resume() {},
   destroy() {},
@@ -67,10 +68,10 @@ async function batch(count) {
 }
 await batch(200_000);
 const figures = [];
-for (let i = 0; i < 5; i++) figures.push(await batch(total / 5));
+for (let i = 0; i < 40; i++) figures.push(await batch(total / 40));
 figures.sort((a, b) => a - b);
 console.log(
-  `hit path without sockets: ${figures[2].toFixed(0)} ns (min ${figures[0].toFixed(0)}), ${worker.stats.cache_hit} hits`,
+  `hit path without sockets: ${figures[20].toFixed(0)} ns (min ${figures[0].toFixed(0)}), ${worker.stats.cache_hit} hits`,
 );
 rmSync(dir, { recursive: true, force: true });
 process.exit(0);

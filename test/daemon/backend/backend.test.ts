@@ -8,8 +8,10 @@ import { Backend, type BackendEnvironment } from '../../../daemon/backend/backen
 import { makeReadBuffer } from '../../../daemon/backend/connect.ts';
 import { OriginConnection } from '../../../daemon/backend/connection.ts';
 import { buildBackends } from '../../../daemon/backend/directory.ts';
+import { HoldDown } from '../../../daemon/backend/hold-down.ts';
 import { OriginFailure } from '../../../daemon/backend/origin-failure.ts';
 import { ConnectionPool } from '../../../daemon/backend/pool.ts';
+import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
 import {
   type BodyFraming,
   CHUNKED,
@@ -36,7 +38,12 @@ beforeEach(() => {
   env = {
     pool,
     stats,
+    holdDown: new HoldDown(),
+    probes: new ProbeSchedule(),
     readBuffer: makeReadBuffer(),
+    now: () => 0,
+    healthLog: () => undefined,
+    note: () => undefined,
     limits: { maxLine: 8192, maxFields: 58, maxSize: 32768 },
     params: {
       connect_timeout: 3.5,
@@ -44,6 +51,7 @@ beforeEach(() => {
       between_bytes_timeout: 60,
       backend_local_error_holddown: 10,
       backend_remote_error_holddown: 0.25,
+      prefer_ipv6: 0,
     },
   };
 });
@@ -132,9 +140,13 @@ describe('an exchange', () => {
     const at = await origin(OK);
     const backend = backendAt(at.port);
     const first = await connection(backend);
-    expect([first.remoteAddress, first.remotePort, first.reused]).toEqual(['127.0.0.1', at.port, false]);
-    expect(first.localPort).toBe(at.sockets[0]?.remotePort);
-    expect(first.fd).toBeGreaterThan(2);
+    expect([first.ends.remoteAddress, first.ends.remotePort, first.reused]).toEqual([
+      '127.0.0.1',
+      at.port,
+      false,
+    ]);
+    expect(first.ends.localPort).toBe(at.sockets[0]?.remotePort);
+    expect(first.ends.fd).toBeGreaterThan(2);
     const got = await get(first);
     expect([got.msg.status, got.body.text, got.body.end]).toEqual([200, 'ok', 'end']);
     expect([first.headBytesOut, first.headBytesIn, first.bodyBytesIn]).toEqual([
@@ -564,11 +576,14 @@ describe('acquire', () => {
       'backend default: fail errno 111 (Connection refused)',
     ]);
     expect(backend.counters).toMatchObject({ fail: 0, fail_econnrefused: 1, helddown: 0, conn: 0 });
-    expect((await failure(backend, 100.2)).reason).toBe('refused');
-    expect(backend.counters).toMatchObject({ fail: 0, helddown: 1 });
+    expect((await failure(backend, 100.2)).text).toBe('backend default: fail errno 0 (Success)');
+    expect(backend.counters).toMatchObject({ fail_econnrefused: 1, helddown: 1 });
+    const other = backendAt(port);
+    await failure(other, 100.2);
+    expect(other.counters).toMatchObject({ fail_econnrefused: 0, helddown: 1 });
     await failure(backend, 100.3);
-    expect(backend.counters).toMatchObject({ fail: 0, helddown: 1 });
-    expect([stats.backend_fail, backend.inUse]).toEqual([3, 0]);
+    expect(backend.counters).toMatchObject({ fail: 0, fail_econnrefused: 2, helddown: 1 });
+    expect([stats.backend_fail, backend.inUse]).toEqual([4, 0]);
   });
 
   it('gives up after connect_timeout', async () => {
@@ -612,15 +627,15 @@ describe('acquire', () => {
   it('refuses for a sick backend until it is healthy again', async () => {
     const at = await origin(OK);
     const backend = backendAt(at.port);
-    backend.setAdmin('sick', 7);
-    expect([backend.healthy(7), backend.changedAt]).toEqual([false, 7]);
+    backend.admin = 'sick';
+    expect([backend.healthy(7), backend.measured(7)]).toEqual([false, true]);
     expect((await failure(backend)).text).toBe('backend default: unhealthy');
     expect([stats.backend_unhealthy, backend.counters.unhealthy]).toEqual([1, 1]);
-    backend.probed = false;
-    backend.setAdmin('auto', 8);
-    expect([backend.healthy(8), backend.changedAt]).toEqual([false, 7]);
-    backend.setAdmin('healthy', 9);
-    expect([backend.healthy(9), backend.changedAt]).toEqual([true, 9]);
+    backend.probed(false, 0n);
+    backend.admin = 'auto';
+    expect(backend.healthy(8)).toBe(false);
+    backend.admin = 'healthy';
+    expect([backend.healthy(9), backend.measured(9)]).toEqual([true, false]);
     (await connection(backend)).destroy();
   });
 
@@ -632,7 +647,7 @@ describe('acquire', () => {
     ] as const;
     const backend = new Backend({ name: 'two' }, 'boot', addresses, new VbeCounters(), env, 0);
     const conn = await connection(backend);
-    expect(conn.remotePort).toBe(at.port);
+    expect(conn.ends.remotePort).toBe(at.port);
     conn.destroy();
   });
 

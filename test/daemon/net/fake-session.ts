@@ -45,6 +45,10 @@ export class FakeSocket extends EventEmitter {
     return this.takes;
   }
 
+  _write(bytes: Uint8Array, _encoding: string, told: (error?: Error) => void): void {
+    this.write(bytes, told);
+  }
+
   /** The client takes all of what waits. */
   drain(): void {
     this.takes = true;

@@ -1,0 +1,102 @@
+// Reads the head of a final response out of whatever pieces it comes in: skips 1xx responses, keeps an unfinished
+// piece, and says what is wrong with a head that is none. It counts bytes and knows no sockets and no timeouts.
+
+import { errorText, HEAD_ERRORS } from '../http1/head-errors.ts';
+import {
+  HEAD_COMPLETE,
+  HEAD_ERROR,
+  type HeadLimits,
+  HeadResult,
+  parseResponseHead,
+} from '../http1/head-parser.ts';
+import type { HttpMessage } from '../http1/message.ts';
+import { OriginFailure } from './origin-failure.ts';
+
+/** Interim responses before the final one, at most. */
+const MAX_INTERIM = 1000;
+export const EMPTY = Buffer.alloc(0);
+
+export class ResponseHeadReader {
+  /** Bytes that were read and not used: of an unfinished head, or behind a finished one. */
+  carry: Buffer = EMPTY;
+  /** Bytes of heads so far, interim ones included. */
+  bytes = 0;
+  /** 1xx responses skipped. */
+  interim = 0;
+  private readonly result = new HeadResult();
+
+  /** Ready for another exchange. */
+  reset(): void {
+    this.carry = EMPTY;
+    this.bytes = 0;
+    this.interim = 0;
+    this.result.reset();
+  }
+
+  /** Adds bytes that come before anybody asked for them. */
+  keep(buf: Buffer, start: number, end: number): void {
+    const out = Buffer.allocUnsafe(this.carry.length + end - start);
+    this.carry.copy(out, 0);
+    buf.copy(out, this.carry.length, start, end);
+    this.carry = out;
+  }
+
+  /** What was carried; nothing is afterwards. */
+  take(): Buffer {
+    const { carry } = this;
+    this.carry = EMPTY;
+    return carry;
+  }
+
+  /** @returns true when `into` holds the final head, false when more is needed, else what went wrong */
+  read(
+    buf: Buffer,
+    start: number,
+    end: number,
+    limits: HeadLimits,
+    into: HttpMessage,
+  ): boolean | OriginFailure {
+    if (this.carry.length > 0) {
+      this.keep(buf, start, end);
+      const joined = this.take();
+      return this.parse(joined, 0, joined.length, limits, into);
+    }
+    return this.parse(buf, start, end, limits, into);
+  }
+
+  private parse(
+    buf: Buffer,
+    start: number,
+    end: number,
+    limits: HeadLimits,
+    into: HttpMessage,
+  ): boolean | OriginFailure {
+    const { result } = this;
+    let p = start;
+    while (p < end) {
+      const status = parseResponseHead(buf, p, end, limits, into, result);
+      if (status === HEAD_ERROR) return this.fault(buf, p, end);
+      if (status !== HEAD_COMPLETE) break;
+      this.bytes += result.headEnd - p;
+      p = result.headEnd;
+      if (into.status >= 200) {
+        if (p < end) this.carry = Buffer.from(buf.subarray(p, end));
+        return true;
+      }
+      if (into.status === 101) return new OriginFailure('switching');
+      if (++this.interim > MAX_INTERIM) return new OriginFailure('interim-flood');
+    }
+    this.carry = p < end ? Buffer.from(buf.subarray(p, end)) : EMPTY;
+    return false;
+  }
+
+  private fault(buf: Buffer, start: number, end: number): OriginFailure {
+    const row = HEAD_ERRORS[this.result.error] as (typeof HEAD_ERRORS)[number];
+    const bogus = row.record === 'BogoHeader' ? errorText(this.result, buf, end) : '';
+    const overflow = row.close === 'RX_OVERFLOW';
+    this.bytes += end - start;
+    const failure = new OriginFailure(overflow ? 'head-overflow' : 'bad-head', '', '', bogus);
+    if (!overflow && bogus === '') failure.garbage = Buffer.from(buf.subarray(start, end));
+    return failure;
+  }
+}

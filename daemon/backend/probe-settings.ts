@@ -1,0 +1,46 @@
+// What a probe does, from its declaration and its backend's: the bytes it sends, what it expects, and the shape of
+// its window. The defaults are those of vcl-probe(7), with the field's odd corner: a threshold without a window makes
+// a window one larger than itself.
+
+import type { BackendDecl, ProbeDecl } from '../vcl/program.ts';
+
+/** Times in seconds. */
+export interface ProbeSettings {
+  readonly request: Buffer;
+  readonly expected: number;
+  /** Whether the origin must close for the answer to be complete; without it the head's end completes it. */
+  readonly expectClose: boolean;
+  readonly timeout: number;
+  readonly interval: number;
+  /** Good polls the window begins with. */
+  readonly initial: number;
+  readonly window: number;
+  readonly threshold: number;
+}
+
+const TIMEOUT = 2;
+const INTERVAL = 5;
+const SHORTEST_INTERVAL = 0.001;
+const WINDOW = 8;
+const THRESHOLD = 3;
+
+export function probeSettings(probe: ProbeDecl, backend: BackendDecl): ProbeSettings {
+  const threshold = probe.threshold || THRESHOLD;
+  const window = probe.window ?? (probe.threshold === undefined ? WINDOW : probe.threshold + 1);
+  return {
+    request: requestBytes(probe, backend),
+    expected: probe.expectedResponse ?? 200,
+    expectClose: probe.expectClose ?? true,
+    timeout: probe.timeout || TIMEOUT,
+    interval: Math.max(SHORTEST_INTERVAL, probe.interval || INTERVAL),
+    initial: Math.min(probe.initial ?? threshold - 1, threshold),
+    window,
+    threshold,
+  };
+}
+
+function requestBytes(probe: ProbeDecl, backend: BackendDecl): Buffer {
+  const host = backend.hostHeader ?? backend.host ?? '0.0.0.0';
+  const lines = probe.request ?? [`GET ${probe.url ?? '/'} HTTP/1.1`, `Host: ${host}`, 'Connection: close'];
+  return Buffer.from(`${lines.map((line) => `${line}\r\n`).join('')}\r\n`);
+}

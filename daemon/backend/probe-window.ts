@@ -1,0 +1,121 @@
+// What a probe remembers: a shift register of 64 polls for each thing that can be known of a poll, how many of the
+// last ones were good, and the average time of good ones. It renders itself for the log and for backend.list.
+// It judges nothing: who compares `good` with the threshold decides on health.
+
+import type { ProbeSettings } from './probe-settings.ts';
+
+const ROWS = [
+  ['4', 'Good IPv4'],
+  ['6', 'Good IPv6'],
+  ['U', 'Good UNIX'],
+  ['x', 'Error Xmit'],
+  ['X', 'Good Xmit'],
+  ['r', 'Error Recv'],
+  ['R', 'Good Recv'],
+  ['H', 'Happy'],
+] as const;
+
+/** One thing known of a poll, by its letter in the log. */
+export type ProbeBit = (typeof ROWS)[number][0];
+
+const POLLS = 64;
+/** Polls that the average remembers. */
+const MEMORY = 4;
+
+export class ProbeWindow {
+  /** Good polls among the last `window` ones. */
+  good = 0;
+  /** Seconds of the last poll; 0 when it got no answer. */
+  last = 0;
+  /** Seconds, over the good polls. */
+  average = 0;
+  private rate = 0;
+  private bits = new Map<ProbeBit, bigint>();
+  private readonly settings: ProbeSettings;
+  private readonly mask: bigint;
+
+  constructor(settings: ProbeSettings) {
+    this.settings = settings;
+    this.mask = (1n << BigInt(settings.window)) - 1n;
+    this.reset();
+  }
+
+  /** Forgets all polls and fills in the initial good ones, which took no time. */
+  reset(): void {
+    this.bits = new Map();
+    this.good = 0;
+    this.last = 0;
+    this.average = 0;
+    this.rate = 0;
+    for (let i = 0; i < this.settings.initial; i++) this.add(['H'], 0);
+  }
+
+  /** Takes in one poll: what is known of it and its time in seconds. */
+  add(known: readonly ProbeBit[], seconds: number): void {
+    for (const [bit] of ROWS) {
+      const next = (this.of(bit) << 1n) | (known.includes(bit) ? 1n : 0n);
+      this.bits.set(bit, BigInt.asUintN(POLLS, next));
+    }
+    this.last = seconds;
+    if (known.includes('H')) {
+      if (this.rate < MEMORY) this.rate++;
+      this.average += (seconds - this.average) / this.rate;
+    }
+    this.good = count(this.happy & this.mask);
+  }
+
+  /** Good polls as bits, the last one lowest. */
+  get happy(): bigint {
+    return this.of('H');
+  }
+
+  /** The last poll as the log has it: a letter for what is known, else a dash. */
+  lastBits(): string {
+    return ROWS.map(([bit]) => ((this.of(bit) & 1n) === 1n ? bit : '-')).join('');
+  }
+
+  /** The lines that backend.list -p adds, each with its end. */
+  text(): string {
+    const { threshold, window } = this.settings;
+    const lines = [
+      ` Current states  good: ${pad(this.good)} threshold: ${pad(threshold)} window: ${pad(window)}`,
+      `  Average response time of good probes: ${this.average.toFixed(6)}`,
+      '  Oldest ================================================== Newest',
+    ];
+    for (const [bit, label] of ROWS) {
+      const polls = this.of(bit);
+      // The last row is there in any case.
+      if (polls === 0n && bit !== 'H') continue;
+      lines.push(
+        `  ${polls.toString(2).padStart(POLLS, '0').replaceAll('0', '-').replaceAll('1', bit)} ${label}`,
+      );
+    }
+    return lines.map((line) => `${line}\n`).join('');
+  }
+
+  /** The value of probe_details, lines after the first indented as they lie in the file. */
+  json(): string {
+    const { threshold, window } = this.settings;
+    const rows = ROWS.map(([bit]) => `        "bits_${bit}": ${this.of(bit)}`);
+    rows.push(
+      `        "good": ${this.good}`,
+      `        "threshold": ${threshold}`,
+      `        "window": ${window}`,
+    );
+    return `{\n${rows.join(',\n')}\n      }`;
+  }
+
+  private of(bit: ProbeBit): bigint {
+    return this.bits.get(bit) ?? 0n;
+  }
+}
+
+function pad(n: number): string {
+  return String(n).padStart(2);
+}
+
+function count(bits: bigint): number {
+  let n = 0;
+  for (let rest = bits; rest !== 0n; rest &= rest - 1n) n++;
+  return n;
+}

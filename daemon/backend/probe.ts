@@ -1,0 +1,95 @@
+// The probe of one backend: polls at its interval while its program is warm, and tells the backend when the window
+// says that its health has changed. Polls never overlap: one that is still running when the next is due lets that
+// one pass. Every poll is a Backend_health record, as are the resets when the program warms or cools.
+
+import { Deadline } from './deadline.ts';
+import { type PollResult, type PollWay, ProbePoll } from './probe-poll.ts';
+import type { ProbeSchedule } from './probe-schedule.ts';
+import type { ProbeSettings } from './probe-settings.ts';
+import { ProbeWindow } from './probe-window.ts';
+
+/** Who is probed. */
+export interface ProbeOwner {
+  readonly vclName: string;
+  /** Called after each change of the window. */
+  probed(healthy: boolean, happy: bigint): void;
+}
+
+export class Probe {
+  readonly settings: ProbeSettings;
+  readonly window: ProbeWindow;
+  /** What the window says. */
+  healthy = true;
+  private readonly owner: ProbeOwner;
+  private readonly way: PollWay;
+  private readonly schedule: ProbeSchedule;
+  private readonly log: (text: string) => void;
+  private readonly timer = new Deadline(() => this.beat());
+  private poll: ProbePoll | null = null;
+  private running = false;
+
+  /** @param log writes a Backend_health record */
+  constructor(
+    owner: ProbeOwner,
+    settings: ProbeSettings,
+    way: PollWay,
+    schedule: ProbeSchedule,
+    log: (text: string) => void,
+  ) {
+    this.owner = owner;
+    this.settings = settings;
+    this.way = way;
+    this.schedule = schedule;
+    this.log = log;
+    this.window = new ProbeWindow(settings);
+    this.judge('');
+  }
+
+  /** Begins to poll, with a fresh window. */
+  start(): void {
+    if (this.running) return;
+    this.running = true;
+    this.window.reset();
+    this.judge('');
+    this.timer.start(this.schedule.first(performance.now() / 1000));
+  }
+
+  /** Stops for a program that cools; the window is fresh again. */
+  stop(): void {
+    if (!this.running) return;
+    this.running = false;
+    this.timer.stop();
+    this.poll?.cancel();
+    this.poll = null;
+    this.window.reset();
+    this.judge('');
+  }
+
+  private beat(): void {
+    this.timer.start(this.settings.interval);
+    if (this.poll !== null) return;
+    const poll = new ProbePoll(this.settings, this.way);
+    this.poll = poll;
+    void poll.result.then((result) => {
+      if (this.poll === poll) this.polled(result);
+    });
+  }
+
+  private polled(result: PollResult): void {
+    this.poll = null;
+    this.window.add(result.bits, result.seconds);
+    this.judge(result.text);
+  }
+
+  private judge(text: string): void {
+    const { window, settings, owner } = this;
+    const healthy = window.good >= settings.threshold;
+    const word = healthy === this.healthy ? 'Still' : 'Went';
+    this.healthy = healthy;
+    owner.probed(healthy, window.happy);
+    this.log(
+      `${owner.vclName} ${word} ${healthy ? 'healthy' : 'sick'} ${window.lastBits()} ${window.good}` +
+        ` ${settings.threshold} ${settings.window} ${window.last.toFixed(6)} ${window.average.toFixed(6)} "${text}"`,
+    );
+  }
+}

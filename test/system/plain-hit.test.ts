@@ -1,0 +1,98 @@
+// A hit that the program has nothing to say about takes a shorter way through the daemon. These tests compare it
+// with the long way, which a vcl_deliver of the operator's forces without changing anything.
+import { writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ClientConnection, requestText } from '../harness/http-client.ts';
+import { Origin, respond } from '../harness/origin.ts';
+import { Sandbox } from '../harness/processes.ts';
+import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
+
+const FRESH = { 'Cache-Control': 'max-age=1000', ETag: '"tag"' };
+const box = new Sandbox('proxyd-plain-hit');
+let origin: Origin;
+let proxy: RunningProxy;
+
+beforeAll(async () => {
+  origin = await Origin.start();
+  proxy = await startProxy(box, { program: backendProgram(origin.port, '') });
+  // Ids of one width, so that heads are of one length.
+  await proxy.adm('debug.xid', '5000');
+  const coded = `${backendProgram(origin.port, '')}
+sub vcl_hit { if (req.http.never == "never") { set req.http.x = "y"; } }
+sub vcl_deliver { if (req.http.never == "never") { set resp.http.x = "y"; } }`;
+  const file = box.path('coded');
+  writeFileSync(file, coded);
+  expect(await proxy.adm('vcl.load', 'coded', file)).toMatchObject({ code: 0 });
+});
+afterAll(async () => {
+  await box.dispose();
+  await origin.close();
+});
+
+async function send(request: string): Promise<string> {
+  const client = await ClientConnection.open(proxy.port);
+  client.send(request);
+  const response = await client.response(request.startsWith('HEAD') ? 'HEAD' : 'GET');
+  client.close();
+  return `${response.head}${response.body.toString('latin1')}`;
+}
+
+/** What the client gets for one more request, and its log, without ids and times. */
+async function once(request: string): Promise<{ answer: string; log: string[] }> {
+  const answer = await send(request);
+  const ids = (text: string): string =>
+    text
+      .replace(/X-Proxy-Id: \d+ (\d+)/, 'X-Proxy-Id: ID $1')
+      .replace(/Age: \d+/, 'Age: N')
+      .replace(/(Timestamp\s+\w+:).*/, '$1')
+      .replace(/(Hit\s+\d+ )[\d.]+/, '$1TTL')
+      .replace(/(ReqStart\s+\S+) \d+/, '$1 PORT')
+      .replace(/(Begin\s+req) \d+/, '$1 ID')
+      .replace(/(VCL_use\s+)\w+/, '$1PROGRAM')
+      .replace(/<< Request {2}>> \d+/, 'REQUEST');
+  const groups = (await proxy.log('-g', 'request')).trimEnd().split('\n\n');
+  return {
+    answer: ids(answer),
+    log: (groups.at(-1) as string).split('\n').map((line) => ids(line.trimEnd())),
+  };
+}
+
+const REQUESTS: Record<string, string> = {
+  'a plain GET': requestText('/plain'),
+  'an empty body': requestText('/empty'),
+  'no length announced': requestText('/chunked'),
+  'a body over one write': requestText('/large'),
+  HEAD: requestText('/plain', { method: 'HEAD' }),
+  'a range': requestText('/plain', { fields: { Range: 'bytes=2-5' } }),
+  'a condition that holds': requestText('/plain', { fields: { 'If-None-Match': '"tag"' } }),
+  'a condition that fails': requestText('/plain', { fields: { 'If-None-Match': '"other"' } }),
+  'a client that closes': requestText('/plain', { fields: { Connection: 'close' } }),
+  'HTTP/1.0': 'GET /plain HTTP/1.0\r\nHost: example.test\r\n\r\n',
+  'an object with Age and Via': requestText('/via'),
+  'another status': requestText('/gone'),
+};
+
+describe('a hit under the builtin vcl_deliver', () => {
+  beforeAll(async () => {
+    origin.on('/plain', respond('200 OK', FRESH, '0123456789'));
+    origin.on('/empty', respond('200 OK', FRESH, ''));
+    origin.on('/chunked', [
+      { send: 'HTTP/1.1 200 Fine\r\nCache-Control: max-age=1000\r\n\r\nabc' },
+      { close: true },
+    ]);
+    origin.on('/large', respond('200 OK', FRESH, 'x'.repeat(100_000)));
+    origin.on('/via', respond('200 OK', { ...FRESH, Age: '3', Via: '1.1 other' }, 'abc'));
+    origin.on('/gone', respond('410 Gone', FRESH, 'gone'));
+  });
+
+  for (const [name, request] of Object.entries(REQUESTS)) {
+    it(`${name}: the same answer and log as under one of the operator's`, async () => {
+      await proxy.adm('vcl.use', 'boot');
+      for (let i = 0; i < 4; i++) await send(request);
+      const plain = await once(request);
+      expect(plain.answer).toContain('X-Proxy-Id: ID ');
+      await proxy.adm('vcl.use', 'coded');
+      expect(await once(request)).toEqual(plain);
+    });
+  }
+});
