@@ -64,6 +64,8 @@ export interface InitMessage {
   listeners: ListenerSpec[];
   programs: LoadedProgram[];
   labels?: ProgramLabel[];
+  /** Names of both as vcl.list shows them. */
+  order?: string[];
   /** Name of the active program or label. */
   active: string;
   /** How many times a worker was started before this one. */

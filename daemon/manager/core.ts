@@ -44,5 +44,6 @@ export const cannot = (body: string): CliReply => ({ status: CLI.CANT, body });
 /** A JSON answer: version, the command, the time, then `content` (elements with their leading blanks). */
 export function jsonReply(call: CommandCall, content: string, version = 2): CliReply {
   const words = call.words.map((w) => JSON.stringify(w)).join(', ');
-  return ok(`[ ${version}, [${words}], ${(Date.now() / 1000).toFixed(3)},${content}\n]\n`);
+  const body = content === '' ? '' : `,${content}`;
+  return ok(`[ ${version}, [${words}], ${(Date.now() / 1000).toFixed(3)}${body}\n]\n`);
 }

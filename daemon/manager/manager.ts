@@ -120,6 +120,7 @@ export class Manager implements ManagerCore {
             listeners: [],
             programs: loaded.programs,
             labels: loaded.labels,
+            order: loaded.order,
             active: loaded.active,
             generation,
           };

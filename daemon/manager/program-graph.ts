@@ -77,6 +77,19 @@ export function leavingOrder(entries: Entries, doomed: ReadonlySet<Entry>): Entr
   return [...out];
 }
 
+/** All entries, each behind what it needs, otherwise in the order they have. */
+export function loadingOrder(entries: Entries): Entry[] {
+  const out = new Map<string, Entry>();
+  let before = -1;
+  while (out.size < entries.size && out.size > before) {
+    before = out.size;
+    for (const e of entries.values()) {
+      if (!out.has(e.name) && needs(e).every((n) => out.has(n))) out.set(e.name, e);
+    }
+  }
+  return [...out.values()];
+}
+
 /** Why a label must not point at a program: the chain that leads back, one line a step; null when it may. */
 export function loopText(entries: Entries, label: string, target: Program): string | null {
   const chain = (p: Program): string | null => {

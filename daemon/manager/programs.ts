@@ -13,6 +13,7 @@ import {
   type Entry,
   labelsOf,
   leavingOrder,
+  loadingOrder,
   loopText,
   needs,
   type Program,
@@ -96,15 +97,21 @@ export class Programs {
   }
 
   /** What a new worker loads: everything, in the order of loading. */
-  forWorker(): { programs: LoadedProgram[]; labels: ProgramLabel[]; active: string } | null {
+  forWorker(): {
+    programs: LoadedProgram[];
+    labels: ProgramLabel[];
+    order: string[];
+    active: string;
+  } | null {
     if (this.active === null) return null;
     const programs: LoadedProgram[] = [];
     const labels: ProgramLabel[] = [];
-    for (const e of this.entries.values()) {
+    const order = loadingOrder(this.entries);
+    for (const e of order) {
       if (e.kind === 'label') labels.push({ name: e.name, target: e.target.name });
       else programs.push({ name: e.name, program: e.compiled, state: e.state, warm: e.warm });
     }
-    return { programs, labels, active: this.active.name };
+    return { programs, labels, order: order.map((e) => e.name), active: this.active.name };
   }
 
   /** A worker has begun to serve: from now on what is out of use may cool. */
@@ -173,11 +180,11 @@ export class Programs {
 
   setState(name: string, state: string): Promise<CliReply> {
     return this.inTurn(async () => {
-      const refused = checkState(state);
-      if (refused !== null) return refused;
       const entry = this.entries.get(name);
       if (entry === undefined) return unknown(name);
       if (entry.kind === 'label') return bad('Labels are always warm');
+      const refused = checkState(state);
+      if (refused !== null) return refused;
       if (entry.state === state) return ok();
       if (state === 'cold') {
         if (labelsOf(this.entries, entry).length > 0) return cannot('A labeled VCL cannot be set cold');

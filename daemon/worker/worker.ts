@@ -134,7 +134,7 @@ export class Worker implements Core, AcceptorHost {
 
   /** Loads the programs and opens what the manager did not bind; the handles of the rest come one by one. */
   async start(): Promise<void> {
-    await this.programs.begin(this.init.programs, this.init.labels ?? [], this.init.active);
+    await this.programs.begin(this.init);
     this.countersFile.start();
     setInterval(() => this.sweep(), SWEEP);
     setInterval(() => this.cache.expire(this.clock.now(), EXPIRY_BUDGET), 50);

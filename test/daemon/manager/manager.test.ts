@@ -176,7 +176,7 @@ describe('programs', () => {
       body: "Illegal character in VCL name ('1')",
     });
     expect(await f.manager.command('vcl.inline e "error"')).toMatchObject({ status: 106 });
-    expect(await f.manager.command('vcl.inline sour "x"')).toEqual({ status: 106, body: 'vcl_init said no' });
+    expect(await f.manager.command('vcl.inline sour "x"')).toEqual({ status: 300, body: 'vcl_init said no' });
     expect(await f.manager.command('vcl.use a')).toEqual({
       status: 300,
       body: "VCL 'a' is cold - set to auto or warm first",
