@@ -7,6 +7,7 @@
 // cost while nothing fails.
 
 import { type GeneratedLine, type ProgramModel, quote } from './check/program.ts';
+import { legalStates } from './check/reach.ts';
 import { STATES } from './program.ts';
 
 export const PARAMETERS = ['R', 'B', 'E', 'M', 'N', 'P', 'X'] as const;
@@ -35,11 +36,17 @@ export function generate(model: ProgramModel): Generated {
   for (const sub of model.subs.values()) {
     push('');
     push(`// ${sub.name}`);
-    lines.push({ text: `function ${sub.js}(ctx) {`, span: sub.span });
+    const value = model.subValues.has(sub.name) ? model.jsName('value', sub.name) : null;
+    const body = value === null ? sub.js : `${sub.js}_body`;
+    lines.push({ text: `function ${body}(ctx) {`, span: sub.span });
     push('  let r = 0;');
     lines.push(...sub.lines);
     push('  return r;');
     push('}');
+    if (value === null) continue;
+    const states = legalStates(model, sub.name);
+    push(`const ${value} = R.subValue(${quote(sub.name)}, ${states}, ${body});`);
+    push(`function ${sub.js}(ctx) { return ${value}.run(ctx); }`);
   }
   push('');
   push('return [');

@@ -158,8 +158,8 @@ export class ExprParser {
     return { k: 'negate', value, span: join(spanOf(op), value.span) };
   }
 
-  protected suffixed(): Expr {
-    let e = this.primary();
+  protected suffixed(first?: Expr): Expr {
+    let e = first ?? this.primary();
     for (;;) {
       if (this.at('op', '(') && (e.k === 'path' || e.k === 'member')) {
         const open = spanOf(this.ts.peek());

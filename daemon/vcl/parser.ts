@@ -274,7 +274,9 @@ export class Parser extends ExprParser {
       case 'call': {
         this.ts.next();
         const target = this.path();
-        return { k: 'call', target, span: spanOf(t, this.op(';')) };
+        if (!this.at('op', '(')) return { k: 'call', target, value: null, span: spanOf(t, this.op(';')) };
+        const value = this.suffixed(target);
+        return { k: 'call', target, value, span: spanOf(t, this.op(';')) };
       }
       case 'return':
         return this.returnStatement();

@@ -63,7 +63,15 @@ export class ProgramEntry implements ProgramRef {
     const built = await buildBackends(
       load.name,
       load.program.backends,
-      worker.backendEnvironment,
+      {
+        pool: worker.pool,
+        readBuffer: worker.readBuffer,
+        stats: worker.stats,
+        get limits() {
+          return worker.responseLimits;
+        },
+        params: worker.params,
+      },
       () => new VbeCounters(),
       worker.clock.now(),
     );

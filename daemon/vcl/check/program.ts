@@ -85,6 +85,8 @@ export class ProgramModel {
   readonly builtinSubs = new Set<string>();
   /** Labels that `return (vcl(…))` names, for vcl.deps. */
   readonly labelsUsed = new Set<string>();
+  /** Subs that are used as values. */
+  readonly subValues = new Set<string>();
   /** Places of calls that have private data of their own. */
   callPlaces = 0;
   /** Extensions from outside: what is known of them, what the program has of them, what is not known yet. */

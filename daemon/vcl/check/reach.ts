@@ -3,7 +3,7 @@
 
 import type { Note, Span } from '../errors.ts';
 import { STATES, type StateFacts } from '../program.ts';
-import type { ProgramModel, SubInfo } from './program.ts';
+import { ALL_STATES, type ProgramModel, type SubInfo } from './program.ts';
 
 /** Checks every state and marks what is used; `unusedIsError` is the parameter vcc_err_unref. */
 export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
@@ -28,6 +28,13 @@ export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
     const root = model.subs.get(name);
     if (root !== undefined) visit(root, []);
   });
+  const markUsed = (name: string): void => {
+    const sub = model.subs.get(name);
+    if (sub === undefined || sub.used) return;
+    sub.used = true;
+    for (const c of sub.calls) markUsed(c.name);
+  };
+  for (const name of model.subValues) markUsed(name);
   const unused = (kind: string, name: string, span: Span): void => {
     const message = `Unused ${kind} ${name}, defined:`;
     if (unusedIsError) {
@@ -74,6 +81,21 @@ function findRecursion(model: ProgramModel): void {
     visit(sub);
     open.pop();
   }
+}
+
+/** The states in which everything that a sub reaches is legal: bits in the order of STATES. */
+export function legalStates(model: ProgramModel, name: string): number {
+  const seen = new Set<string>();
+  let mask = ALL_STATES;
+  const visit = (at: string): void => {
+    const sub = model.subs.get(at);
+    if (sub === undefined || seen.has(at)) return;
+    seen.add(at);
+    for (const r of sub.restrictions) mask &= r.mask;
+    for (const c of sub.calls) visit(c.name);
+  };
+  visit(name);
+  return mask;
 }
 
 /** Header fields by state, as "owner.field" in lower case. */

@@ -142,6 +142,12 @@ function bodyStatement(
 
 function callStatement(scope: Scope, s: Extract<Statement, { k: 'call' }>, indent: string): void {
   const { model, sub } = scope;
+  if (s.value !== null) {
+    const value = check(scope, s.value, 'SUB');
+    emitChecked(sub, indent, `r = ${model.helper('callSub')}(ctx, ${value.js});`, s.span);
+    emit(sub, indent, 'if (r !== 0) return r;', s.span);
+    return;
+  }
   const name = s.target.parts.map((p) => p.text).join('.');
   const variable =
     s.target.parts.length > 1 || !model.declared.has(name) ? findVariable(scope, s.target) : null;
@@ -326,7 +332,8 @@ function newStatement(scope: Scope, s: Extract<Statement, { k: 'new' }>, indent:
   if (call.k !== 'call' || call.callee.k !== 'path') return;
   const [module, type] = call.callee.parts;
   const sym = module === undefined ? undefined : model.symbols.get(module.text);
-  const object = sym?.kind === 'vmod' && type !== undefined ? sym.extension.objects?.[type.text] : undefined;
+  const objects = sym?.kind === 'vmod' ? (sym.extension.objects ?? {}) : {};
+  const object = type !== undefined && Object.hasOwn(objects, type.text) ? objects[type.text] : undefined;
   if (sym?.kind !== 'vmod' || type === undefined || object === undefined) notFound(scope, call.callee);
   sym.used = true;
   const name = s.name.text;

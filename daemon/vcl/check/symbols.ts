@@ -191,8 +191,8 @@ export function resolvePath(scope: Scope, path: PathExpr, want: Type): Resolved 
     const member = path.parts[1]?.text ?? '';
     const known =
       sym.kind === 'vmod'
-        ? sym.extension.functions[member] !== undefined
-        : sym.object.methods[member] !== undefined;
+        ? Object.hasOwn(sym.extension.functions, member)
+        : Object.hasOwn(sym.object.methods, member);
     if (known) return { k: 'function' };
     return { k: 'value', value: notFound(scope, path) };
   }
@@ -235,9 +235,10 @@ function symbolValue(scope: Scope, sym: Sym, span: Span, want: Type): Typed {
   return scope.model.reporter.fail('type', `Symbol '${sym.name}' has wrong type (${sym.kind}) here`, span);
 }
 
+/** The sub as a value: from where it may be called is known only when it is. */
 function subValue(scope: Scope, name: string, span: Span): Typed {
-  scope.sub.calls.push({ name, span });
-  return { type: 'SUB', js: scope.model.jsName('sub', name), span };
+  scope.model.subValues.add(name);
+  return { type: 'SUB', js: scope.model.jsName('value', name), span };
 }
 
 export function backendJs(model: ProgramModel, name: string): string {
@@ -326,6 +327,10 @@ export type Callable =
     }
   | { k: 'method'; object: Typed; name: string; span: Span };
 
+function own<T>(rows: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(rows, name) ? rows[name] : undefined;
+}
+
 /** What a path means when it is called. */
 export function resolveCallable(scope: Scope, path: PathExpr): Callable {
   const { model } = scope;
@@ -345,7 +350,7 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
   }
   const sym = model.symbols.get(first.text);
   if (sym?.kind === 'vmod' && second !== undefined && path.parts.length === 2) {
-    const f = sym.extension.functions[second.text];
+    const f = own(sym.extension.functions, second.text);
     if (f === undefined) return notFound(scope, path);
     sym.used = true;
     const ext = sym.extension.name;
@@ -362,7 +367,7 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
     return out;
   }
   if (sym?.kind === 'object' && second !== undefined && path.parts.length === 2) {
-    const m = sym.object.methods[second.text];
+    const m = own(sym.object.methods, second.text);
     if (m === undefined) return notFound(scope, path);
     sym.used = true;
     const js = model.hoist('fn', `M(${quote(sym.extension)}, ${quote(sym.type)}, ${quote(second.text)})`);

@@ -8,6 +8,7 @@ import type { VclContext } from '../context.ts';
 import { type ReturnCode, STATES, type VclProgram } from '../program.ts';
 import { VclFailure } from './failure.ts';
 import { programPlace } from './place.ts';
+import { SubReturned } from './sub-value.ts';
 
 const CALLS = STATES.map((s) => new PreparedRecords([[Tag.VCL_call, s.toUpperCase()]]));
 const RETURNED = RETURNS.map((r) => new PreparedRecords([[Tag.VCL_return, r.name]]));
@@ -21,7 +22,7 @@ export function runState(program: VclProgram, stateId: number, ctx: VclContext):
   try {
     code = (program.states[stateId] as (ctx: VclContext) => ReturnCode)(ctx);
   } catch (e) {
-    code = failed(program, ctx, e);
+    code = e instanceof SubReturned ? e.code : failed(program, ctx, e);
   }
   if (ctx.failure !== null || code === 0) code = RETURN.fail;
   ctx.log.putConstant(RETURNED[code] as PreparedRecords);

@@ -12,6 +12,7 @@ import * as numbers from './numbers.ts';
 import * as regexes from './regexes.ts';
 import * as returns from './returns.ts';
 import * as strings from './strings.ts';
+import { callSub, subValue } from './sub-value.ts';
 
 export const RUNTIME: Readonly<Record<string, unknown>> = Object.freeze({
   ...actions,
@@ -24,6 +25,8 @@ export const RUNTIME: Readonly<Record<string, unknown>> = Object.freeze({
   ...clientVariables,
   ...backendVariables,
   aclMatch,
+  callSub,
+  subValue,
   taskPriv,
   topPriv,
   aclFrom: (name: string, log: boolean, networks: [string, number, boolean, string][]) =>

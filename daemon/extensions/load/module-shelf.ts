@@ -1,0 +1,76 @@
+// The outside extensions that a worker has opened. One content of a file is opened once and shared by all programs
+// that import it; a file that has changed is opened again beside the old one, which its programs keep.
+//
+// A module stays for the life of the worker: neither JavaScript modules nor addons can be taken out of a process.
+// Awkward: a worker that starts late may find the file changed or gone. It then takes the copy that the manager
+// kept, so that a restart runs what was loaded; a module that imports files beside it cannot do that.
+
+import { readFileSync } from 'node:fs';
+import type { OutsideModule } from '../../vcl/program.ts';
+import type { Extension, ExtensionLookup } from '../extension.ts';
+import { findExtension } from '../registry.ts';
+import { adaptExtension } from './adapt.ts';
+import type { OutsideExtension } from './interface.ts';
+import { exported, readManifest } from './manifest.ts';
+import { digestOf } from './module-file.ts';
+import { openModule } from './open-module.ts';
+
+const TIMEOUT_MS = 5000;
+
+export class ModuleShelf {
+  readonly #open = new Map<string, Promise<Extension>>();
+
+  /** Opens what a program imports. Throws with a message for the operator. */
+  async lookup(modules: readonly OutsideModule[]): Promise<ExtensionLookup> {
+    const found = new Map<string, Extension>();
+    for (const m of modules) found.set(m.name, await this.#get(m));
+    return (name) => found.get(name) ?? findExtension(name);
+  }
+
+  #get(m: OutsideModule): Promise<Extension> {
+    const key = `${m.name} ${m.digest} ${m.file}`;
+    let extension = this.#open.get(key);
+    if (extension === undefined) {
+      extension = open(m).catch((error: unknown) => {
+        this.#open.delete(key);
+        const text = error instanceof Error ? error.message : String(error);
+        throw new Error(`Could not load VMOD ${m.name}\n\tFile name: ${m.file}\n\t${text}`);
+      });
+      this.#open.set(key, extension);
+    }
+    return extension;
+  }
+}
+
+async function open(m: OutsideModule): Promise<Extension> {
+  const path = usablePath(m);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it did not load within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
+  });
+  const module = await Promise.race([openModule(path, m.kind, m.digest), late]).finally(() =>
+    clearTimeout(timer),
+  );
+  const manifest = readManifest(module.exports, m.name);
+  if (JSON.stringify(manifest) !== m.manifest) {
+    throw new Error('it describes itself differently than when the program was compiled');
+  }
+  return adaptExtension(manifest, exported(module.exports) as OutsideExtension);
+}
+
+/** Addons run from the copy, because a library that is overwritten while it runs crashes. */
+function usablePath(m: OutsideModule): string {
+  const places = m.kind === 'addon' ? [m.copy, m.file] : [m.file, m.copy];
+  for (const path of places) {
+    if (path !== null && hasContent(path, m.digest)) return path;
+  }
+  throw new Error('the file has changed since the program was compiled');
+}
+
+function hasContent(path: string, digest: string): boolean {
+  try {
+    return digestOf(readFileSync(path)) === digest;
+  } catch {
+    return false;
+  }
+}

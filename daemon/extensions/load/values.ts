@@ -1,0 +1,164 @@
+// Values on their way between a program and an outside extension: ours become small frozen objects whose makers
+// remember what they stand for, theirs are checked against the signature, because generated code trusts types.
+
+import { isIP } from 'node:net';
+import type { HttpMessage } from '../../http1/message.ts';
+import type { PrivScope } from '../../vcl/check/signature.ts';
+import type { Type } from '../../vcl/check/types.ts';
+import type { Director, VclContext } from '../../vcl/context.ts';
+import type { VclRegex } from '../../vcl/regex.ts';
+import { VclAcl } from '../../vcl/runtime/acl.ts';
+import { ExtensionError } from '../../vcl/runtime/failure.ts';
+import { type HeaderRef, setHeader } from '../../vcl/runtime/headers.ts';
+import { VclIp } from '../../vcl/runtime/ip.ts';
+import type { SubValue } from '../../vcl/runtime/sub-value.ts';
+import { byteText, type CallLife, Head } from './outside-context.ts';
+
+export interface OutsideParam {
+  type: Type;
+  priv: PrivScope | null;
+}
+
+/** What an object that was handed out stands for. */
+const STANDS_FOR = new WeakMap<object, unknown>();
+
+function handle<T extends object>(value: T, meant: unknown): T {
+  STANDS_FOR.set(value, meant);
+  return Object.freeze(value);
+}
+
+/** The same director gets the same object, so that an extension can compare and keep them. */
+const BACKENDS = new WeakMap<Director, object>();
+
+function backendHandle(d: Director): object {
+  let known = BACKENDS.get(d);
+  if (known === undefined) {
+    known = handle({ name: d.vclName, healthy: (now: number) => d.healthy(now) }, d);
+    BACKENDS.set(d, known);
+  }
+  return known;
+}
+
+function aclHandle(ctx: VclContext, acl: VclAcl): object {
+  const matches = (address: unknown): boolean => {
+    const ip = address instanceof Object ? STANDS_FOR.get(address) : new VclIp(String(address), 0);
+    const found = ip instanceof VclIp ? acl.find(ip) : null;
+    return found !== null && !found.negate;
+  };
+  void ctx;
+  return handle({ name: acl.name, matches }, acl);
+}
+
+function headerHandle(life: CallLife, ref: HeaderRef): object {
+  const http = (): HttpMessage => {
+    life.check();
+    return ref.http;
+  };
+  const key = ref.name.toLowerCase();
+  const value = {
+    name: ref.name,
+    get: () => http().get(key),
+    set: (text: unknown) => setHeader(http(), ref.name, byteText(String(text))),
+    unset: () => void http().unset(key),
+  };
+  return handle(value, ref);
+}
+
+/** A value of the program as the extension gets it. */
+export function toOutside(ctx: VclContext, life: CallLife, type: Type, value: unknown): unknown {
+  if (value === undefined || value === null) return value;
+  switch (type) {
+    case 'IP': {
+      const ip = value as VclIp;
+      const family = ip.bytes.length === 4 ? 4 : 6;
+      return handle({ address: ip.text, port: ip.port, family, toString: () => ip.text }, ip);
+    }
+    case 'BACKEND':
+      return backendHandle(value as Director);
+    case 'ACL':
+      return aclHandle(ctx, value as VclAcl);
+    case 'HEADER':
+      return headerHandle(life, value as HeaderRef);
+    case 'HTTP':
+      return new Head(life, value as HttpMessage, true);
+    case 'BLOB':
+      return Buffer.from(value as Uint8Array);
+    case 'PROBE':
+      return handle(structuredClone(value) as object, value);
+    case 'REGEX': {
+      const re = value as VclRegex;
+      return handle({ pattern: re.pattern, test: (s: unknown) => re.test(byteText(String(s))) }, re);
+    }
+    case 'SUB': {
+      const sub = value as SubValue;
+      const call = (): void => {
+        life.check();
+        sub.call(ctx);
+      };
+      return handle({ name: sub.name, call }, sub);
+    }
+    default:
+      return value;
+  }
+}
+
+function shown(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object' : `${typeof value} ${String(value).slice(0, 40)}`;
+}
+
+function meant(value: unknown, is: (v: unknown) => boolean): unknown {
+  const ours = typeof value === 'object' && value !== null ? STANDS_FOR.get(value) : undefined;
+  return ours !== undefined && is(ours) ? ours : undefined;
+}
+
+const isObject = (v: unknown): boolean => typeof v === 'object' && v !== null;
+
+/** What an extension returned as the program needs it. Throws ExtensionError when the type is another. */
+export function fromOutside(label: string, type: Type, value: unknown): unknown {
+  if (isObject(value) && typeof (value as { then?: unknown }).then === 'function') {
+    throw new ExtensionError(`${label} returned a promise: it has to answer at once`);
+  }
+  const ours = convert(type, value);
+  if (ours === undefined) throw new ExtensionError(`${label} returned ${shown(value)}, not ${type}`);
+  return ours;
+}
+
+/** Undefined: of another type. */
+function convert(type: Type, value: unknown): unknown {
+  switch (type) {
+    case 'VOID':
+      return null;
+    case 'STRING':
+      if (value === null || value === undefined) return null;
+      return typeof value === 'string' ? byteText(value) : undefined;
+    case 'ENUM':
+      return typeof value === 'string' ? value : undefined;
+    case 'BOOL':
+      return typeof value === 'boolean' ? value : undefined;
+    case 'INT':
+      return Number.isSafeInteger(value) ? value : undefined;
+    case 'BYTES':
+      return Number.isSafeInteger(value) && (value as number) >= 0 ? value : undefined;
+    case 'REAL':
+    case 'TIME':
+    case 'DURATION':
+      return Number.isFinite(value) ? value : undefined;
+    case 'IP':
+      if (typeof value === 'string') return isIP(value) === 0 ? undefined : new VclIp(value, 0);
+      return meant(value, (v) => v instanceof VclIp);
+    case 'BLOB':
+      if (value === null || value === undefined) return null;
+      return value instanceof Uint8Array ? Buffer.from(value) : undefined;
+    case 'BACKEND':
+      if (value === null || value === undefined) return null;
+      return meant(value, (v) => isObject(v) && 'vclName' in (v as object));
+    case 'STEVEDORE':
+      return value === null || typeof value === 'string' ? value : undefined;
+    case 'ACL':
+      return value === null ? null : meant(value, (v) => v instanceof VclAcl);
+    default:
+      return value === null ? null : meant(value, isObject);
+  }
+}
