@@ -63,15 +63,7 @@ export class ProgramEntry implements ProgramRef {
     const built = await buildBackends(
       load.name,
       load.program.backends,
-      {
-        pool: worker.pool,
-        readBuffer: worker.readBuffer,
-        stats: worker.stats,
-        get limits() {
-          return worker.responseLimits;
-        },
-        params: worker.params,
-      },
+      worker.backendEnvironment,
       () => new VbeCounters(),
       worker.clock.now(),
     );
