@@ -8,23 +8,28 @@ import { softFail } from '../../vcl/runtime/failure.ts';
 import type { VclIp } from '../../vcl/runtime/ip.ts';
 import type { ExtensionFunction } from '../extension.ts';
 import { taskPriv } from '../priv.ts';
+import { Syslog } from './syslog.ts';
 
-/** Key of the last ban's error in the scratch of a task. */
+/** Key of the last ban's error among the private data of a task. */
 const BAN_ERROR = Object.freeze({});
+
+const system = new Syslog();
 
 export const controlFunctions: Record<string, ExtensionFunction> = {
   log: {
-    signature: 'VOID log(STRING s)',
+    signature: 'VOID log(STRANDS s)',
     call: (ctx, s: string | null) => ctx.log.put(Tag.VCL_Log, s ?? ''),
   },
   syslog: {
-    signature: 'VOID syslog(INT priority, STRING s)',
-    call: (ctx, priority: number, s: string | null) => ctx.host.syslog(priority, s ?? ''),
+    signature: 'VOID syslog(INT priority, STRANDS s)',
+    call: (ctx, priority: number, s: string | null) => {
+      if (!system.send(priority, s ?? '')) ctx.host.syslog(priority, s ?? '');
+    },
   },
   timestamp: {
     signature: 'VOID timestamp(STRING s)',
     call: (ctx, s: string | null) => {
-      if (s !== null) ctx.log.timestamp?.(s, Date.now() / 1000);
+      if (s !== null && s !== '') ctx.log.timestamp?.(s, Date.now() / 1000);
     },
   },
   syntax: {
@@ -51,6 +56,7 @@ export const controlFunctions: Record<string, ExtensionFunction> = {
     signature: 'VOID late_100_continue(BOOL late)',
     call: () => undefined,
   },
+  // No socket option can be set from here: the call is taken and does nothing, as on a Unix domain socket.
   set_ip_tos: { signature: 'VOID set_ip_tos(INT tos)', call: () => undefined },
   rollback: {
     signature: 'VOID rollback(HTTP h)',
@@ -61,10 +67,11 @@ export const controlFunctions: Record<string, ExtensionFunction> = {
     },
   },
   ban: {
-    signature: 'BOOL ban(STRING)',
+    signature: 'BOOL ban(STRANDS)',
     call: (ctx, expression: string | null) => {
-      const problem = ctx.host.ban(expression ?? '');
+      const problem = expression === null ? 'Null argument' : ctx.host.ban(expression);
       taskPriv(ctx, BAN_ERROR).value = problem;
+      if (problem !== null) ctx.log.put(Tag.VCL_Error, `ban(): ${problem}`);
       return problem === null;
     },
   },

@@ -1,40 +1,82 @@
-// std functions that look at files and the environment. A file is read once and then kept, as in the field.
+// std functions that look at files and the environment. A file is read once and then kept for as long as any
+// program lives that has asked for it, as in the field: a change shows after the last of them is gone. What cannot
+// be read, and what is no regular file, is unset.
 
-import { existsSync, readFileSync } from 'node:fs';
-import type { VclContext } from '../../vcl/context.ts';
-import { softFail } from '../../vcl/runtime/failure.ts';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import type { VclContext, VclHost } from '../../vcl/context.ts';
 import type { ExtensionFunction } from '../extension.ts';
+import { programPriv } from '../priv.ts';
 
-const CACHES = new WeakMap<object, Map<string, Buffer | null>>();
+/** A file's bytes, the string they are (it ends at a zero byte), and how many programs hold it. */
+interface Content {
+  bytes: Buffer;
+  text: string;
+  holders: number;
+}
 
-/** Content of a file, kept as long as its program lives. */
-function content(ctx: VclContext, path: string | null, name: string): Buffer | null {
-  if (path === null) return null;
-  let cache = CACHES.get(ctx.vcl);
-  if (cache === undefined) {
-    cache = new Map();
-    CACHES.set(ctx.vcl, cache);
+type Files = Map<string, Content>;
+
+const HELD = Object.freeze({});
+const filesByHost = new WeakMap<VclHost, Files>();
+
+function filesOf(host: VclHost): Files {
+  let files = filesByHost.get(host);
+  if (files === undefined) {
+    files = new Map();
+    filesByHost.set(host, files);
   }
-  const known = cache.get(path);
-  if (known !== undefined) return known;
+  return files;
+}
+
+/** What this program has read, by path. */
+function heldBy(ctx: VclContext): Files {
+  const priv = programPriv(ctx, HELD);
+  if (priv.value === undefined) {
+    const all = filesOf(ctx.host);
+    priv.value = new Map();
+    priv.end = (held) => {
+      for (const [path, content] of held as Files) {
+        content.holders--;
+        if (content.holders === 0 && all.get(path) === content) all.delete(path);
+      }
+    };
+  }
+  return priv.value as Files;
+}
+
+function read(path: string): Content | null {
   try {
+    if (!statSync(path).isFile()) return null;
     const bytes = readFileSync(path);
-    cache.set(path, bytes);
-    return bytes;
-  } catch (e) {
-    softFail(ctx, `std.${name}(): cannot read ${path} (${(e as NodeJS.ErrnoException).code ?? 'error'})`);
+    const end = bytes.indexOf(0);
+    return { bytes, text: bytes.toString('latin1', 0, end < 0 ? bytes.length : end), holders: 0 };
+  } catch {
     return null;
   }
+}
+
+function content(ctx: VclContext, path: string | null): Content | null {
+  if (path === null || path === '') return null;
+  const held = heldBy(ctx);
+  let file = held.get(path);
+  if (file !== undefined) return file;
+  const all = filesOf(ctx.host);
+  file = all.get(path) ?? read(path) ?? undefined;
+  if (file === undefined) return null;
+  file.holders++;
+  all.set(path, file);
+  held.set(path, file);
+  return file;
 }
 
 export const fileFunctions: Record<string, ExtensionFunction> = {
   fileread: {
     signature: 'STRING fileread(STRING)',
-    call: (ctx, path: string | null) => content(ctx, path, 'fileread')?.toString('latin1') ?? null,
+    call: (ctx, path: string | null) => content(ctx, path)?.text ?? null,
   },
   blobread: {
     signature: 'BLOB blobread(STRING)',
-    call: (ctx, path: string | null) => content(ctx, path, 'blobread'),
+    call: (ctx, path: string | null) => content(ctx, path)?.bytes ?? null,
   },
   file_exists: {
     signature: 'BOOL file_exists(STRING path)',

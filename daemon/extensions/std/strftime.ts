@@ -1,17 +1,22 @@
-// strftime(3) in the C locale and UTC. A conversion it does not know is left as it is written.
+// strftime(3) in the C locale and UTC, with the flags and widths that the GNU library adds: "%-d", "%_H", "%^a",
+// "%#Z", "%010Y". A conversion it does not know is left as it is written. Results are bounded: a width is a number
+// in a program, but a large one in a loop of requests is memory.
 
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 const MONTHS = [
   ...['January', 'February', 'March', 'April', 'May', 'June'],
   ...['July', 'August', 'September', 'October', 'November', 'December'],
 ];
+const MAX_LENGTH = 64 * 1024;
 
-function pad(n: number, width: number, fill = '0'): string {
-  return String(n).padStart(width, fill);
-}
+/** What a conversion gives before flags: a text, or a number with its width and the character that fills it. */
+type Piece = string | { n: number; width: number; fill: string };
+
+const two = (n: number, fill = '0'): Piece => ({ n, width: 2, fill });
+const bare = (n: number): Piece => ({ n, width: 1, fill: '0' });
 
 function dayOfYear(d: Date): number {
-  return Math.floor((d.getTime() - Date.UTC(d.getUTCFullYear(), 0, 1)) / 86_400_000);
+  return Math.floor((d.getTime() - new Date(d).setUTCMonth(0, 1)) / 86_400_000);
 }
 
 /** ISO 8601 week and the year it belongs to. */
@@ -20,95 +25,94 @@ function isoWeek(d: Date): { year: number; week: number } {
   return { year: thursday.getUTCFullYear(), week: Math.floor(dayOfYear(thursday) / 7) + 1 };
 }
 
-/** @param t epoch seconds */
+/** Week of the year when weeks begin `first` days after Sunday. */
+function weekFrom(d: Date, first: number): number {
+  return Math.floor((dayOfYear(d) + 7 - ((d.getUTCDay() + 7 - first) % 7)) / 7);
+}
+
+const modulo = (n: number, by: number): number => ((n % by) + by) % by;
+const hour12 = (d: Date): number => modulo(d.getUTCHours() - 1, 12) + 1;
+
+const CONVERSIONS: Readonly<Record<string, (d: Date, seconds: number) => Piece>> = {
+  a: (d) => (DAYS[d.getUTCDay()] as string).slice(0, 3),
+  A: (d) => DAYS[d.getUTCDay()] as string,
+  b: (d) => (MONTHS[d.getUTCMonth()] as string).slice(0, 3),
+  B: (d) => MONTHS[d.getUTCMonth()] as string,
+  c: (d, s) => expand('%a %b %e %H:%M:%S %Y', d, s),
+  C: (d) => two(Math.floor(d.getUTCFullYear() / 100)),
+  d: (d) => two(d.getUTCDate()),
+  D: (d, s) => expand('%m/%d/%y', d, s),
+  e: (d) => two(d.getUTCDate(), ' '),
+  F: (d, s) => expand('%Y-%m-%d', d, s),
+  g: (d) => two(modulo(isoWeek(d).year, 100)),
+  G: (d) => bare(isoWeek(d).year),
+  h: (d) => (MONTHS[d.getUTCMonth()] as string).slice(0, 3),
+  H: (d) => two(d.getUTCHours()),
+  I: (d) => two(hour12(d)),
+  j: (d) => ({ n: dayOfYear(d) + 1, width: 3, fill: '0' }),
+  k: (d) => two(d.getUTCHours(), ' '),
+  l: (d) => two(hour12(d), ' '),
+  m: (d) => two(d.getUTCMonth() + 1),
+  M: (d) => two(d.getUTCMinutes()),
+  n: () => '\n',
+  p: (d) => (d.getUTCHours() < 12 ? 'AM' : 'PM'),
+  P: (d) => (d.getUTCHours() < 12 ? 'am' : 'pm'),
+  r: (d, s) => expand('%I:%M:%S %p', d, s),
+  R: (d, s) => expand('%H:%M', d, s),
+  s: (_d, s) => bare(s),
+  S: (d) => two(d.getUTCSeconds()),
+  t: () => '\t',
+  T: (d, s) => expand('%H:%M:%S', d, s),
+  u: (d) => bare(d.getUTCDay() === 0 ? 7 : d.getUTCDay()),
+  U: (d) => two(weekFrom(d, 0)),
+  V: (d) => two(isoWeek(d).week),
+  w: (d) => bare(d.getUTCDay()),
+  W: (d) => two(weekFrom(d, 1)),
+  x: (d, s) => expand('%m/%d/%y', d, s),
+  X: (d, s) => expand('%H:%M:%S', d, s),
+  y: (d) => two(modulo(d.getUTCFullYear(), 100)),
+  Y: (d) => bare(d.getUTCFullYear()),
+  z: () => '+0000',
+  Z: () => 'GMT',
+  '%': () => '%',
+};
+
+/** A piece as text, with its flags: `-` no filling, `_` blanks, `0` zeros, `^` capitals, `#` the other case. */
+function render(piece: Piece, flags: string, width: number, letter: string): string {
+  const last = [...flags].filter((f) => '-_0'.includes(f)).at(-1);
+  if (typeof piece === 'string') {
+    let text = piece;
+    if (flags.includes('^')) text = text.toUpperCase();
+    else if (flags.includes('#')) text = 'pZ'.includes(letter) ? text.toLowerCase() : text.toUpperCase();
+    return text.padStart(width, last === '0' ? '0' : ' ');
+  }
+  const fill = last === '_' || last === '-' ? ' ' : last === '0' ? '0' : piece.fill;
+  const digits = String(Math.abs(piece.n));
+  const sign = piece.n < 0 ? '-' : '';
+  const wide = width > 0 ? width : last === '-' ? 0 : piece.width;
+  if (fill === ' ') return `${sign}${digits}`.padStart(wide, ' ');
+  return sign + digits.padStart(wide - sign.length, '0');
+}
+
+function expand(format: string, d: Date, seconds: number): string {
+  return format.replace(
+    /%([-_0^#]*)(\d{0,5})([EO]?)([A-Za-z%])/g,
+    (whole, flags: string, width: string, _modifier: string, letter: string) => {
+      const convert = CONVERSIONS[letter];
+      if (convert === undefined) return whole;
+      return render(convert(d, seconds), flags, Number(width), letter);
+    },
+  );
+}
+
+/**
+ * The empty string when the result would be too long.
+ * @param t epoch seconds; fractions are cut
+ */
 export function strftime(t: number, format: string): string {
-  const d = new Date(Math.floor(t) * 1000);
+  const seconds = Math.trunc(t) + 0;
+  const d = new Date(seconds * 1000);
   if (Number.isNaN(d.getTime())) return '';
-  const one = (c: string): string | null => {
-    const hour12 = d.getUTCHours() % 12 === 0 ? 12 : d.getUTCHours() % 12;
-    switch (c) {
-      case 'a':
-        return (DAYS[d.getUTCDay()] as string).slice(0, 3);
-      case 'A':
-        return DAYS[d.getUTCDay()] as string;
-      case 'b':
-      case 'h':
-        return (MONTHS[d.getUTCMonth()] as string).slice(0, 3);
-      case 'B':
-        return MONTHS[d.getUTCMonth()] as string;
-      case 'c':
-        return strftime(t, '%a %b %e %H:%M:%S %Y');
-      case 'C':
-        return pad(Math.floor(d.getUTCFullYear() / 100), 2);
-      case 'd':
-        return pad(d.getUTCDate(), 2);
-      case 'D':
-      case 'x':
-        return strftime(t, '%m/%d/%y');
-      case 'e':
-        return pad(d.getUTCDate(), 2, ' ');
-      case 'F':
-        return strftime(t, '%Y-%m-%d');
-      case 'g':
-        return pad(isoWeek(d).year % 100, 2);
-      case 'G':
-        return String(isoWeek(d).year);
-      case 'H':
-        return pad(d.getUTCHours(), 2);
-      case 'I':
-        return pad(hour12, 2);
-      case 'j':
-        return pad(dayOfYear(d) + 1, 3);
-      case 'k':
-        return pad(d.getUTCHours(), 2, ' ');
-      case 'l':
-        return pad(hour12, 2, ' ');
-      case 'm':
-        return pad(d.getUTCMonth() + 1, 2);
-      case 'M':
-        return pad(d.getUTCMinutes(), 2);
-      case 'n':
-        return '\n';
-      case 'p':
-        return d.getUTCHours() < 12 ? 'AM' : 'PM';
-      case 'P':
-        return d.getUTCHours() < 12 ? 'am' : 'pm';
-      case 'r':
-        return strftime(t, '%I:%M:%S %p');
-      case 'R':
-        return strftime(t, '%H:%M');
-      case 's':
-        return String(Math.floor(t));
-      case 'S':
-        return pad(d.getUTCSeconds(), 2);
-      case 't':
-        return '\t';
-      case 'T':
-      case 'X':
-        return strftime(t, '%H:%M:%S');
-      case 'u':
-        return String(d.getUTCDay() === 0 ? 7 : d.getUTCDay());
-      case 'U':
-        return pad(Math.floor((dayOfYear(d) + 7 - d.getUTCDay()) / 7), 2);
-      case 'V':
-        return pad(isoWeek(d).week, 2);
-      case 'w':
-        return String(d.getUTCDay());
-      case 'W':
-        return pad(Math.floor((dayOfYear(d) + 7 - ((d.getUTCDay() + 6) % 7)) / 7), 2);
-      case 'y':
-        return pad(d.getUTCFullYear() % 100, 2);
-      case 'Y':
-        return String(d.getUTCFullYear());
-      case 'z':
-        return '+0000';
-      case 'Z':
-        return 'GMT';
-      case '%':
-        return '%';
-      default:
-        return null;
-    }
-  };
-  return format.replace(/%[EO]?([A-Za-z%])/g, (whole, c: string) => one(c) ?? whole);
+  const text = expand(format, d, seconds);
+  return text.length > MAX_LENGTH ? '' : text;
 }

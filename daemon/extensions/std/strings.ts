@@ -1,22 +1,42 @@
-// std functions on strings and header fields.
+// std functions on strings and header fields. A string is one of bytes here.
 
 import type { VclContext } from '../../vcl/context.ts';
-import { querysort } from '../../vcl/runtime/actions.ts';
 import { softFail } from '../../vcl/runtime/failure.ts';
 import { fnmatch } from '../../vcl/runtime/fnmatch.ts';
-import { type HeaderRef, http_obj, setHeader } from '../../vcl/runtime/headers.ts';
+import type { HeaderRef } from '../../vcl/runtime/headers.ts';
+import { querysort } from '../../vcl/runtime/querysort.ts';
 import { lowerCase, upperCase } from '../../vcl/runtime/strings.ts';
 import type { ExtensionFunction } from '../extension.ts';
+import { removeFields, replaceField } from '../header/field-edit.ts';
 import { strftime } from './strftime.ts';
+
+/** Makes one line of several, in the place of the first, without records. */
+function collect(ctx: VclContext, hdr: HeaderRef, sep: string | null): void {
+  const { http } = hdr;
+  const obj = ctx.bo === null ? ctx.req?.obj : null;
+  if (obj != null && http === obj.http) {
+    softFail(ctx, 'std.collect(): header argument is immutable');
+    return;
+  }
+  const key = hdr.name.toLowerCase();
+  const first = http.find(key);
+  if (first < 0 || http.find(key, first + 1) < 0) return;
+  const values: string[] = [];
+  for (let i = first; i < http.n; i++) if (http.keys[i] === key) values.push(http.valueAt(i));
+  const name = (http.lines[first] as string).slice(0, key.length);
+  const separator = sep === null || sep === '' ? ', ' : sep;
+  replaceField(http, first, key, `${name}: ${values.join(separator)}`);
+  removeFields(http, first + 1, (i) => http.keys[i] === key);
+}
 
 export const stringFunctions: Record<string, ExtensionFunction> = {
   toupper: {
-    signature: 'STRING toupper(STRING s)',
-    call: (_c, s: string | null) => upperCase(s),
+    signature: 'STRING toupper(STRANDS s)',
+    call: (_c, s: string | null) => upperCase(s ?? ''),
   },
   tolower: {
-    signature: 'STRING tolower(STRING s)',
-    call: (_c, s: string | null) => lowerCase(s),
+    signature: 'STRING tolower(STRANDS s)',
+    call: (_c, s: string | null) => lowerCase(s ?? ''),
   },
   strstr: {
     signature: 'STRING strstr(STRING s1, STRING s2)',
@@ -27,19 +47,7 @@ export const stringFunctions: Record<string, ExtensionFunction> = {
     },
   },
   querysort: { signature: 'STRING querysort(STRING)', call: querysort },
-  collect: {
-    signature: 'VOID collect(HEADER hdr, STRING sep=", ")',
-    call: (ctx: VclContext, hdr: HeaderRef, sep: string | null) => {
-      if (ctx.req?.obj != null && hdr.http === http_obj(ctx)) {
-        softFail(ctx, 'std.collect(): header argument is immutable');
-        return;
-      }
-      const key = hdr.name.toLowerCase();
-      const values: string[] = [];
-      for (let i = 0; i < hdr.http.n; i++) if (hdr.http.keys[i] === key) values.push(hdr.http.valueAt(i));
-      if (values.length > 1) setHeader(hdr.http, hdr.name, values.join(sep ?? ', '));
-    },
-  },
+  collect: { signature: 'VOID collect(HEADER hdr, STRING sep=", ")', call: collect },
   fnmatch: {
     signature:
       'BOOL fnmatch(STRING pattern, STRING subject, BOOL pathname=1, BOOL noescape=0, BOOL period=0)',

@@ -6,6 +6,8 @@ import type { Director, VclContext, VclRequest } from '../context.ts';
 import { set_beresp_body, set_resp_body } from './bodies.ts';
 import { VclFailure } from './failure.ts';
 
+export { querysort } from './querysort.ts';
+
 export function hashData(ctx: VclContext, text: string | null): void {
   (ctx.req as VclRequest).hashData(text ?? '');
 }
@@ -49,21 +51,4 @@ export function storageFigure(ctx: VclContext, name: string | null, figure: stri
   if (figure === 'happy') return s?.happy ?? false;
   if (s === null) return 0;
   return figure === 'free_space' ? s.freeSpace : s.usedSpace;
-}
-
-/** Sorts the parameters of a URL's query by bytes, leaving out empty ones. */
-export function querysort(_ctx: VclContext, url: string | null): string | null {
-  if (url === null) return null;
-  const at = url.indexOf('?');
-  if (at < 0) return url;
-  const params = url
-    .slice(at + 1)
-    .split('&')
-    .filter((p) => p !== '');
-  if (params.length === 0) return url.slice(0, at);
-  return `${url.slice(0, at)}?${params.sort(byBytes).join('&')}`;
-}
-
-function byBytes(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

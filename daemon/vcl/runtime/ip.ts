@@ -1,7 +1,9 @@
 // IP values of the config language: an address with a port, as text and, when an acl asks, as bytes.
 
 import { isIP } from 'node:net';
+import { VclFailure } from './failure.ts';
 
+/** An empty text is no address: what extensions give where there is none. */
 export class VclIp {
   readonly text: string;
   readonly port: number;
@@ -14,6 +16,7 @@ export class VclIp {
 
   /** 4 or 16 bytes; an IPv4-mapped IPv6 address counts as IPv4. */
   get bytes(): readonly number[] {
+    if (this.text === '') throw new VclFailure('VRT_ipcmp: Illegal IP');
     if (this.#bytes === null) this.#bytes = addressBytes(this.text) ?? [0, 0, 0, 0];
     return this.#bytes;
   }

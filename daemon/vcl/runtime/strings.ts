@@ -3,7 +3,7 @@
 import { httpDate } from '../../http1/date.ts';
 import type { Director, VclContext } from '../context.ts';
 import type { VclAcl } from './acl.ts';
-import { softFail } from './failure.ts';
+import { softFail, VclFailure } from './failure.ts';
 import type { VclIp } from './ip.ts';
 
 /** Bounds of an INT or REAL in a string: 15 digits. */
@@ -33,7 +33,7 @@ export function realString(ctx: VclContext, n: number): string {
     softFail(ctx, `REAL overflow converting to string (${n.toExponential(5)})`);
     return '';
   }
-  return n.toFixed(3);
+  return Object.is(n, -0) ? '-0.000' : n.toFixed(3);
 }
 
 export function timeString(t: number): string {
@@ -41,6 +41,7 @@ export function timeString(t: number): string {
 }
 
 export function ipString(ip: VclIp): string {
+  if (ip.text === '') throw new VclFailure('VRT_IP_string: Illegal IP');
   return ip.text;
 }
 

@@ -1,0 +1,83 @@
+// Numbers in strings as std reads them: blanks around, a sign, at most 15 digits, or 12 before a point, of which
+// three decimals count. Nothing here throws; what is wrong is said as the field's daemon says it, or not at all.
+
+import { DURATION_UNITS } from '../../vcl/check/types.ts';
+
+/** Largest INT, and the whole part of the largest REAL that has decimals. */
+export const LARGEST_INT = 999_999_999_999_999;
+export const LARGEST_REAL = 999_999_999_999;
+/** Bytes above this are not counted exactly. */
+const LARGEST_BYTES = 2 ** 53;
+
+/** Why a text is no number; empty when the field gives no reason. */
+export type NumberError = 'Invalid number' | 'Too many digits' | '';
+
+interface Leading {
+  value: number;
+  whole: boolean;
+  /** What follows, without blanks in front. */
+  rest: string;
+}
+
+const LEADING = /^[ \t\n\v\f\r]*(-?)(\d*)(\.?)(\d*)[ \t\n\v\f\r]*/;
+
+/** @param digits how many the whole part may have when there is no point */
+function leading(text: string, digits: number): Leading | NumberError {
+  const m = LEADING.exec(text) as RegExpExecArray;
+  const [all, minus, whole, point, decimals] = m as unknown as [string, string, string, string, string];
+  if (whole === '' && decimals === '') return 'Invalid number';
+  if (whole.length > (point === '' ? digits : 12)) return 'Too many digits';
+  const thousandths = decimals.slice(0, 3);
+  const size = Number(`${whole === '' ? '0' : whole}.${thousandths === '' ? '0' : thousandths}`);
+  const value = minus === '' ? size : -size;
+  return { value, whole: Number.isInteger(size), rest: text.slice(all.length) };
+}
+
+export function integerOf(text: string): number | NumberError {
+  const n = leading(text, 15);
+  if (typeof n === 'string') return n;
+  return n.rest === '' && n.whole ? n.value + 0 : '';
+}
+
+export function realOf(text: string): number | NumberError {
+  const n = leading(text, 12);
+  if (typeof n === 'string') return n;
+  return n.rest === '' ? n.value : '';
+}
+
+/** Seconds; null when it is no duration. */
+export function durationOf(text: string): number | null {
+  const n = leading(text, 12);
+  if (typeof n === 'string') return null;
+  const unit = DURATION_UNITS[n.rest.replace(/[ \t\n\v\f\r]+$/, '')];
+  return unit === undefined ? null : n.value * unit;
+}
+
+const BYTES = /^[ \t\n\v\f\r]*(\d+)(?:\.(\d{1,3}))?[ \t\n\v\f\r]*([kmgtp]?)b?[ \t\n\v\f\r]*$/i;
+
+/** Whole bytes; null when it is no size. Decimals need a multiplier, unless they are zeros. */
+export function bytesOf(text: string): number | null {
+  const m = BYTES.exec(text);
+  if (m === null) return null;
+  const [, whole = '', decimals, unit = ''] = m;
+  if (whole.length > (decimals === undefined ? 15 : 12)) return null;
+  const n = Number(`${whole}.${decimals ?? '0'}`) * 1024 ** ('kmgtp'.indexOf(unit.toLowerCase()) + 1);
+  if (unit === '') return Number.isInteger(n) ? n : null;
+  return n < LARGEST_BYTES ? Math.floor(n) : null;
+}
+
+/** Cut to an INT, or null when it is none. */
+export function truncated(n: number): number | null {
+  const t = Math.trunc(n) + 0;
+  return Math.abs(t) <= LARGEST_INT ? t : null;
+}
+
+/** Bytes of a number that is not negative, rounded down, or null. */
+export function wholeBytes(n: number): number | null {
+  return n >= 0 && n < LARGEST_BYTES ? Math.floor(n) : null;
+}
+
+/** Half away from zero, as round(3). */
+export function round(n: number): number {
+  return n < 0 ? -Math.round(-n) : Math.round(n);
+}
