@@ -4,6 +4,7 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { BackendEnvironment } from '../backend/backend.ts';
 import { ConnectionPool } from '../backend/pool.ts';
 import { Cache, type CacheLimits, type Oc } from '../cache/cache.ts';
 import { Clock } from '../clock.ts';
@@ -26,6 +27,7 @@ import { COUNTERS_FILE } from '../stats/counters-format.ts';
 import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
 import type { VclHost } from '../vcl/context.ts';
 import { compileRegex } from '../vcl/regex.ts';
+import { makeBackendEnvironment } from './backend-environment.ts';
 import { answerCli } from './cli.ts';
 import { makeHost } from './host.ts';
 import { ProgramTable } from './program-table.ts';
@@ -56,6 +58,7 @@ export class Worker implements Core, AcceptorHost {
   readonly viaRecord: PreparedRecords;
   readonly programs: ProgramTable;
   readonly pool: ConnectionPool;
+  readonly backendEnvironment: BackendEnvironment;
   readonly readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER);
   readonly mask = new LogMask();
   readonly storages = new Map<string, SmaCounters>();
@@ -115,6 +118,7 @@ export class Worker implements Core, AcceptorHost {
     this.hotHeads = new HotHeads(this.cache, this.viaLine);
     for (const name of this.cache.storageNames()) this.storages.set(name, new SmaCounters());
     this.pool = new ConnectionPool(this.params.backend_idle_timeout);
+    this.backendEnvironment = makeBackendEnvironment(this);
     this.host = makeHost(this);
     this.programs = new ProgramTable(this);
     this.countersFile = new CountersFile(join(init.dir, COUNTERS_FILE), this.stats, this.wrk);
