@@ -1,6 +1,6 @@
 // The probe of one backend: polls at its interval while its program is warm, and tells the backend when the window
-// says that its health has changed. Polls never overlap: one that is still running when the next is due lets that
-// one pass. Every poll is a Backend_health record, as are the resets when the program warms or cools.
+// says that its health has changed. Polls never overlap: the interval begins when one has ended. Every poll is a
+// Backend_health record, as are the resets when the program warms or cools.
 
 import { Deadline } from './deadline.ts';
 import { type PollResult, type PollWay, ProbePoll } from './probe-poll.ts';
@@ -66,8 +66,6 @@ export class Probe {
   }
 
   private beat(): void {
-    this.timer.start(this.settings.interval);
-    if (this.poll !== null) return;
     const poll = new ProbePoll(this.settings, this.way);
     this.poll = poll;
     void poll.result.then((result) => {
@@ -77,6 +75,7 @@ export class Probe {
 
   private polled(result: PollResult): void {
     this.poll = null;
+    this.timer.start(this.settings.interval);
     this.window.add(result.bits, result.seconds);
     this.judge(result.text);
   }
