@@ -29,6 +29,7 @@ import type { VclHost } from '../vcl/context.ts';
 import { compileRegex } from '../vcl/regex.ts';
 import { makeBackendEnvironment } from './backend-environment.ts';
 import { answerCli } from './cli.ts';
+import { cliText, loadedText } from './cli-log.ts';
 import { makeHost } from './host.ts';
 import { ProgramTable } from './program-table.ts';
 
@@ -169,6 +170,16 @@ export class Worker implements Core, AcceptorHost {
   }
 
   async call(call: WorkerCall): Promise<Reply> {
+    const text = cliText(call);
+    if (text === null) return this.answer(call);
+    this.workerLog.put(Tag.CLI, `Rd ${text}`);
+    const reply = await this.answer(call);
+    const said = call.op === 'vcl.load' && reply.status === 200 ? loadedText(call.load.name) : reply.body;
+    this.workerLog.put(Tag.CLI, `Wr ${reply.status} ${Buffer.byteLength(said)} ${said}`);
+    return reply;
+  }
+
+  private async answer(call: WorkerCall): Promise<Reply> {
     switch (call.op) {
       case 'cli':
         return answerCli(this, call.argv);

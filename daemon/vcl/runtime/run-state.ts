@@ -37,6 +37,6 @@ function failed(program: VclProgram, ctx: VclContext, e: unknown): ReturnCode {
   const text = known ? error.message : `Internal error: ${error.message}`;
   const shown = known && !error.located ? text : `${text}${place === null ? '' : ` at ${place}`}`;
   ctx.log.put(Tag.VCL_Error, shown);
-  ctx.failure = place === null ? text : `${text} at ${place}`;
+  ctx.failure = shown;
   return RETURN.fail;
 }

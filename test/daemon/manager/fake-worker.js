@@ -55,7 +55,7 @@ process.on('message', (m, handle) => {
         label: p.label === true,
         discarded: false,
         temperature: p.warm === false ? 'cold' : 'warm',
-        refs: 3,
+        refs: p.label === true ? 0 : 3,
       });
       return reply(200, JSON.stringify([...programs.values()].map(row)));
     }
