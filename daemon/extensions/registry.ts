@@ -1,11 +1,16 @@
 // The extensions that are built in, by name.
 
+import { blob } from './blob/blob.ts';
+import { bodyaccess } from './bodyaccess/bodyaccess.ts';
 import { cookie } from './cookie/cookie.ts';
 import type { Extension, ExtensionLookup } from './extension.ts';
 import { header } from './header/header.ts';
+import { proxy } from './proxy/proxy.ts';
 import { std } from './std/std.ts';
 import { str } from './str/str.ts';
+import { unix } from './unix/unix.ts';
 import { variablesExtension } from './var/var.ts';
+import { vsthrottle } from './vsthrottle/vsthrottle.ts';
 
 const ALL: readonly Extension[] = [
   std,
@@ -13,6 +18,11 @@ const ALL: readonly Extension[] = [
   header,
   str,
   variablesExtension,
+  blob,
+  bodyaccess,
+  proxy,
+  unix,
+  vsthrottle,
 ];
 
 const BUILT_IN: ReadonlyMap<string, Extension> = new Map(ALL.map((e) => [e.name, e]));

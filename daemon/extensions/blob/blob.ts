@@ -1,0 +1,138 @@
+// The extension blob: encodes and decodes BLOB values, compares and cuts them, and keeps some by name. Follows
+// vmod_blob(3) of 7.1.
+//
+// A failure is logged and the statement goes on with nothing, as in the field; the state then fails.
+
+import type { VclContext } from '../../vcl/context.ts';
+import { softFail } from '../../vcl/runtime/failure.ts';
+import type { Extension } from '../extension.ts';
+import { decode, ENCODINGS, type Encoding, encode, hasCase } from './encodings.ts';
+
+type Case = 'LOWER' | 'UPPER' | 'DEFAULT';
+type Bytes = Uint8Array | null;
+
+const SCHEMES = `ENUM {${ENCODINGS.join(', ')}}`;
+const CASES = 'ENUM {LOWER, UPPER, DEFAULT} case=DEFAULT';
+const NOTHING = new Uint8Array(0);
+
+function fail(ctx: VclContext, what: string): null {
+  softFail(ctx, `vmod blob error: ${what}`);
+  return null;
+}
+
+/** Whether the case may be asked of the encoding; logs the failure. */
+function caseIsLegal(ctx: VclContext, encoding: Encoding, letters: Case): boolean {
+  if (letters === 'DEFAULT' || hasCase(encoding)) return true;
+  fail(ctx, `case ${letters} is illegal with encoding ${encoding}`);
+  return false;
+}
+
+function decoded(ctx: VclContext, decoding: Encoding, length: number, text: string): Bytes {
+  const part = length > 0 && length < text.length ? text.slice(0, length) : text;
+  return decode(decoding, part) ?? fail(ctx, `cannot decode, illegal encoding beginning with "${text}"`);
+}
+
+function encoded(ctx: VclContext, encoding: Encoding, letters: Case, bytes: Bytes): string | null {
+  if (!caseIsLegal(ctx, encoding, letters)) return null;
+  return encode(encoding, letters === 'UPPER', bytes ?? NOTHING);
+}
+
+function isEmpty(bytes: Bytes): boolean {
+  return bytes === null || bytes.length === 0;
+}
+
+/** A blob made in vcl_init, with the encodings that were asked of it. */
+class NamedBlob {
+  readonly bytes: Uint8Array;
+  private readonly texts = new Map<string, string>();
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  encode(ctx: VclContext, encoding: Encoding, letters: Case): string | null {
+    if (!caseIsLegal(ctx, encoding, letters)) return null;
+    const key = `${encoding} ${letters}`;
+    let text = this.texts.get(key);
+    if (text === undefined) {
+      text = encode(encoding, letters === 'UPPER', this.bytes);
+      this.texts.set(key, text);
+    }
+    return text;
+  }
+}
+
+export const blob: Extension = {
+  name: 'blob',
+  functions: {
+    decode: {
+      signature: `BLOB decode(${SCHEMES} decoding=IDENTITY, INT length=0, STRING encoded)`,
+      call: (ctx, decoding: Encoding, length: number, text: string | null) =>
+        decoded(ctx, decoding, length, text ?? ''),
+    },
+    encode: {
+      signature: `STRING encode(${SCHEMES} encoding=IDENTITY, ${CASES}, BLOB blob)`,
+      call: encoded,
+    },
+    transcode: {
+      signature: `STRING transcode(${SCHEMES} decoding=IDENTITY, ${SCHEMES} encoding=IDENTITY, ${CASES}, INT length=0, STRING encoded)`,
+      call: (
+        ctx,
+        decoding: Encoding,
+        encoding: Encoding,
+        letters: Case,
+        length: number,
+        text: string | null,
+      ) => {
+        if (!caseIsLegal(ctx, encoding, letters)) return null;
+        const bytes = decoded(ctx, decoding, length, text ?? '');
+        return bytes === null ? null : encoded(ctx, encoding, letters, bytes);
+      },
+    },
+    same: {
+      signature: 'BOOL same(BLOB, BLOB)',
+      call: (_ctx, a: Bytes, b: Bytes) => {
+        if (a === null || b === null || isEmpty(a) || isEmpty(b)) return isEmpty(a) && isEmpty(b);
+        return a.buffer === b.buffer && a.byteOffset === b.byteOffset && a.length === b.length;
+      },
+    },
+    equal: {
+      signature: 'BOOL equal(BLOB, BLOB)',
+      call: (_ctx, a: Bytes, b: Bytes) => Buffer.compare(a ?? NOTHING, b ?? NOTHING) === 0,
+    },
+    length: { signature: 'INT length(BLOB)', call: (_ctx, a: Bytes) => a?.length ?? 0 },
+    sub: {
+      signature: 'BLOB sub(BLOB, BYTES length, BYTES offset=0)',
+      call: (ctx, a: Bytes, length: number, offset: number) => {
+        if (a === null || a.length === 0) return fail(ctx, 'blob is empty in blob.sub()');
+        if (offset + length > a.length) {
+          return fail(
+            ctx,
+            `size ${length} from offset ${offset} requires more bytes than blob length ${a.length} in blob.sub()`,
+          );
+        }
+        return a.subarray(offset, offset + length);
+      },
+    },
+  },
+  objects: {
+    blob: {
+      signature: `blob(${SCHEMES} decoding=IDENTITY, STRING encoded)`,
+      create: (ctx, name, decoding: Encoding, text: string | null) => {
+        const bytes = decode(decoding, text ?? '');
+        if (bytes === null) {
+          fail(ctx, `cannot create blob ${name}, illegal encoding beginning with "${text}"`);
+        }
+        return new NamedBlob(bytes ?? NOTHING);
+      },
+      methods: {
+        get: { signature: 'BLOB get()', call: (_ctx, self: NamedBlob) => self.bytes },
+        encode: {
+          signature: `STRING encode(${SCHEMES} encoding=IDENTITY, ${CASES})`,
+          call: (ctx, self: NamedBlob, encoding: Encoding, letters: Case) =>
+            self.encode(ctx, encoding, letters),
+        },
+      },
+    },
+  },
+};

@@ -1,0 +1,63 @@
+// The extension bodyaccess: looks at a request body that std.cache_req_body() has read. Follows vmod_bodyaccess(3) of
+// the field's module collection.
+//
+// What is asked in the wrong state, or of a body that is not there, is logged and gives -1; the program goes on.
+
+import { Tag } from '../../../protocol/tables/tags.ts';
+import type { VclContext } from '../../vcl/context.ts';
+import { State } from '../../vcl/program.ts';
+import type { VclRegex } from '../../vcl/regex.ts';
+import type { Extension } from '../extension.ts';
+
+function body(ctx: VclContext, name: string, state: 'recv' | 'hash'): Buffer | null {
+  if (ctx.req === null || ctx.state !== State[state]) {
+    ctx.log.put(Tag.VCL_Error, `${name} can only be used in vcl_${state}{}`);
+    return null;
+  }
+  const bytes = ctx.req.cachedBody ?? null;
+  if (bytes === null || bytes.length === 0) {
+    ctx.log.put(Tag.VCL_Error, 'Unbuffered req.body');
+    return null;
+  }
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+export const bodyaccess: Extension = {
+  name: 'bodyaccess',
+  functions: {
+    rematch_req_body: {
+      signature: 'INT rematch_req_body(REGEX re)',
+      call: (ctx, re: VclRegex) => {
+        const bytes = body(ctx, 'rematch_req_body', 'recv');
+        if (bytes === null) return -1;
+        const found = re.match(bytes.toString('latin1'));
+        if (found >= 0) return found;
+        ctx.log.put(Tag.VCL_Error, 'Regexp matching failed: match limit exceeded');
+        return -1;
+      },
+    },
+    hash_req_body: {
+      signature: 'VOID hash_req_body()',
+      call: (ctx) => {
+        const bytes = body(ctx, 'hash_req_body', 'hash');
+        if (bytes !== null) ctx.req?.hashData(bytes.toString('latin1'));
+      },
+    },
+    len_req_body: {
+      signature: 'INT len_req_body()',
+      call: (ctx) => body(ctx, 'len_req_body', 'recv')?.length ?? -1,
+    },
+    log_req_body: {
+      signature: 'VOID log_req_body(STRING prefix="", INT length=200)',
+      call: (ctx, prefix: string | null, length: number) => {
+        const bytes = body(ctx, 'log_req_body', 'recv');
+        if (bytes === null) return;
+        const step = length > 0 ? length : bytes.length;
+        for (let at = 0; at < bytes.length; at += step) {
+          const record = Buffer.from(`${prefix ?? ''}${bytes.toString('latin1', at, at + step)}`, 'latin1');
+          ctx.log.putBytes(Tag.Debug, record, 0, record.length);
+        }
+      },
+    },
+  },
+};

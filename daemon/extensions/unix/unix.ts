@@ -1,0 +1,63 @@
+// The extension unix: user and group of the process at the other end of a Unix socket. Follows vmod_unix(3) of 7.1.
+//
+// The worker finds the credentials out before such a connection is read (net/peer-credentials.ts); here they are only
+// looked up. What cannot be known is logged and is NULL or -1, and the program goes on.
+
+import { readFileSync } from 'node:fs';
+import { Tag } from '../../../protocol/tables/tags.ts';
+import type { PeerCredentials, VclContext } from '../../vcl/context.ts';
+import { softFail } from '../../vcl/runtime/failure.ts';
+import type { Extension, ExtensionFunction } from '../extension.ts';
+
+function problem(ctx: VclContext, what: string): null {
+  ctx.log.put(Tag.VCL_Error, `vmod unix error: ${what}`);
+  return null;
+}
+
+function peer(ctx: VclContext): PeerCredentials | null {
+  if (ctx.req === null && ctx.bo === null) {
+    softFail(ctx, 'vmod unix failure: may not be called in vcl_init or vcl_fini');
+    return null;
+  }
+  const session = ctx.req?.session ?? ctx.bo?.session ?? null;
+  if (session === null || !session.endpointSocket.startsWith('/')) {
+    return problem(ctx, 'not listening on a Unix domain socket');
+  }
+  return session.peerCredentials?.() ?? problem(ctx, 'could not get peer credentials');
+}
+
+/** The name that belongs to a number in a file such as /etc/passwd. */
+function nameOf(ctx: VclContext, file: string, kind: string, id: number): string | null {
+  let text = '';
+  try {
+    text = readFileSync(file, 'latin1');
+  } catch {
+    // As if nobody were listed.
+  }
+  for (const line of text.split('\n')) {
+    const fields = line.split(':');
+    if (fields[2] === String(id)) return fields[0] as string;
+  }
+  return problem(ctx, `could not find the ${kind} with id ${id}`);
+}
+
+function name(kind: 'user' | 'group', file: string): ExtensionFunction {
+  return {
+    signature: `STRING ${kind}()`,
+    call: (ctx) => {
+      const found = peer(ctx);
+      if (found === null) return null;
+      return nameOf(ctx, file, kind, kind === 'user' ? found.uid : found.gid);
+    },
+  };
+}
+
+export const unix: Extension = {
+  name: 'unix',
+  functions: {
+    user: name('user', '/etc/passwd'),
+    group: name('group', '/etc/group'),
+    uid: { signature: 'INT uid()', call: (ctx) => peer(ctx)?.uid ?? -1 },
+    gid: { signature: 'INT gid()', call: (ctx) => peer(ctx)?.gid ?? -1 },
+  },
+};

@@ -1,0 +1,61 @@
+// The extension vsthrottle: denies what comes more often than a rule allows, by key. Follows vmod_vsthrottle(3) of the
+// field's module collection, and its later remove_bucket(). Keys are shared by all programs of a worker.
+//
+// Unlike the field's, asking how much remains never changes what remains.
+
+import type { VclContext, VclHost } from '../../vcl/context.ts';
+import type { Extension } from '../extension.ts';
+import { Buckets } from './buckets.ts';
+
+const BUCKETS = new WeakMap<VclHost, Buckets>();
+
+function buckets(ctx: VclContext): Buckets {
+  let found = BUCKETS.get(ctx.host);
+  if (found === undefined) {
+    found = new Buckets();
+    BUCKETS.set(ctx.host, found);
+  }
+  return found;
+}
+
+/** Seconds on a clock that never jumps. */
+function clock(): number {
+  return performance.now() / 1000;
+}
+
+type Key = string | null;
+const RULE = 'STRING key, INT limit, DURATION period, DURATION block';
+
+export const vsthrottle: Extension = {
+  name: 'vsthrottle',
+  functions: {
+    is_denied: {
+      signature: `BOOL is_denied(${RULE}=0)`,
+      call: (ctx, key: Key, limit: number, period: number, block: number) =>
+        key === null || buckets(ctx).isDenied(key, { limit, period, block }, clock()),
+    },
+    return_token: {
+      signature: `VOID return_token(${RULE}=0)`,
+      call: (ctx, key: Key, limit: number, period: number, block: number) => {
+        if (key !== null) buckets(ctx).returnToken(key, { limit, period, block }, clock());
+      },
+    },
+    remaining: {
+      signature: `INT remaining(${RULE}=0)`,
+      call: (ctx, key: Key, limit: number, period: number, block: number) =>
+        key === null ? -1 : buckets(ctx).remaining(key, { limit, period, block }, clock()),
+    },
+    blocked: {
+      // The manual gives no default for `block` here; one does no harm.
+      signature: `DURATION blocked(${RULE}=0)`,
+      call: (ctx, key: Key, limit: number, period: number, block: number) =>
+        key === null ? -1 : buckets(ctx).blocked(key, { limit, period, block }, clock()),
+    },
+    remove_bucket: {
+      signature: `VOID remove_bucket(${RULE}=0)`,
+      call: (ctx, key: Key, limit: number, period: number, block: number) => {
+        if (key !== null) buckets(ctx).remove(key, { limit, period, block });
+      },
+    },
+  },
+};
