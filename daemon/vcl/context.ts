@@ -13,6 +13,8 @@ export interface Director {
   healthy(now: number): boolean;
   /** Finds the backend that will serve this fetch; null when none is usable. */
   resolve(ctx: VclContext): Director | null;
+  /** Connections in use, of all backends below it; absent when it does not know. */
+  readonly inUse?: number;
   /** Its row of backend.list; a director without one is not listed. Listed are those in VclProgram.directors. */
   readonly listed?: DirectorListing | undefined;
   /** Its program became warm (probes run) or cold (nothing does). It is made cold, and asked only for a change. */
