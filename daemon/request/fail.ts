@@ -5,6 +5,7 @@ import { type Step, SYNTH } from './steps.ts';
 
 export function fail(req: Request): Step {
   req.dropObject();
+  req.rollback();
   req.core.stats.vcl_fail++;
   req.synthStatus = 503;
   req.synthReason = 'VCL failed';

@@ -180,6 +180,8 @@ export interface VclBusyobj {
 /** What the runtime asks of the worker beyond the current transaction. */
 export interface VclHost {
   param(name: string): number | string | boolean;
+  /** Epoch seconds of the worker's clock, for timestamps; `now` in a program is ctx.now. */
+  now?(): number;
   identity: string;
   hostname: string;
   /** ban(): adds a ban; returns an error text or null. */

@@ -8,6 +8,7 @@ import type { Worker } from './worker.ts';
 export function makeHost(worker: Worker): VclHost {
   return {
     param: (name) => worker.allParams.get(name as ParamName),
+    now: () => worker.clock.now(),
     identity: worker.identity,
     hostname: hostname(),
     ban: (expression) => worker.cache.banText(expression, worker.clock.now()),

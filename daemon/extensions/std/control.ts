@@ -29,7 +29,7 @@ export const controlFunctions: Record<string, ExtensionFunction> = {
   timestamp: {
     signature: 'VOID timestamp(STRING s)',
     call: (ctx, s: string | null) => {
-      if (s !== null && s !== '') ctx.log.timestamp?.(s, Date.now() / 1000);
+      if (s !== null && s !== '') ctx.log.timestamp?.(s, ctx.host.now?.() ?? Date.now() / 1000);
     },
   },
   syntax: {

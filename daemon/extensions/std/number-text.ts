@@ -61,9 +61,10 @@ export function bytesOf(text: string): number | null {
   if (m === null) return null;
   const [, whole = '', decimals, unit = ''] = m;
   if (whole.length > (decimals === undefined ? 15 : 12)) return null;
-  const n = Number(`${whole}.${decimals ?? '0'}`) * 1024 ** ('kmgtp'.indexOf(unit.toLowerCase()) + 1);
-  if (unit === '') return Number.isInteger(n) ? n : null;
-  return n < LARGEST_BYTES ? Math.floor(n) : null;
+  const size = Number(`${whole}.${decimals ?? '0'}`);
+  if (unit === '') return Number.isInteger(size) ? size : null;
+  const bytes = size * 1024 ** ('kmgtp'.indexOf(unit.toLowerCase()) + 1);
+  return bytes < LARGEST_BYTES ? Math.floor(bytes) : null;
 }
 
 /** Cut to an INT, or null when it is none. */

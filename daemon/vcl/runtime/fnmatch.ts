@@ -56,7 +56,8 @@ function one(
     const set = bracket(pattern, p, c, noescape);
     if (set !== null) return set.hit && !special ? set.next : -1;
   }
-  if (q === '\\' && !noescape && p + 1 < pattern.length) return pattern[p + 1] === c ? p + 2 : -1;
+  // A backslash at the end escapes nothing and matches nothing.
+  if (q === '\\' && !noescape) return p + 1 < pattern.length && pattern[p + 1] === c ? p + 2 : -1;
   return q === c ? p + 1 : -1;
 }
 
@@ -97,6 +98,15 @@ function bracket(
       if (cls !== undefined) {
         if (cls.test(c)) hit = true;
         i = end + 2;
+        continue;
+      }
+    }
+    if (lo === '[' && (pattern[i + 1] === '=' || pattern[i + 1] === '.')) {
+      // An equivalence class or a collating symbol: in the C locale a single character.
+      const mark = pattern.charAt(i + 1);
+      if (pattern[i + 3] === mark && pattern[i + 4] === ']') {
+        if (pattern[i + 2] === c) hit = true;
+        i += 5;
         continue;
       }
     }

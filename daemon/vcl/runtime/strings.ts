@@ -30,7 +30,7 @@ export function intString(ctx: VclContext, n: number): string {
 /** Three decimals, half away from zero as printf does on the exact binary value. */
 export function realString(ctx: VclContext, n: number): string {
   if (!(n <= LARGEST / 1000 && n >= -LARGEST / 1000)) {
-    softFail(ctx, `REAL overflow converting to string (${n.toExponential(5)})`);
+    softFail(ctx, `REAL overflow converting to string (${n.toExponential(6)})`);
     return '';
   }
   return Object.is(n, -0) ? '-0.000' : n.toFixed(3);
