@@ -5,7 +5,7 @@ import type { VbeCounters } from '../stats/counters.ts';
 import type { BackendDecl } from '../vcl/program.ts';
 import type { OriginAddress } from './address.ts';
 import { Backend, type BackendEnvironment } from './backend.ts';
-import { resolveBackend } from './resolve.ts';
+import { loadAddresses } from './resolve.ts';
 
 export interface BuiltBackends {
   /** By name, in the order of declaration. */
@@ -28,7 +28,7 @@ export async function buildBackends(
 ): Promise<BuiltBackends> {
   const problems: string[] = [];
   const resolve = async (decl: BackendDecl): Promise<readonly OriginAddress[]> => {
-    const found = await resolveBackend(decl, env.params.prefer_ipv6 !== 0, env.names);
+    const found = await loadAddresses(decl, env.params.prefer_ipv6 !== 0, env.names);
     if (typeof found !== 'string') return found;
     problems.push(found);
     return [];

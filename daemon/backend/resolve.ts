@@ -1,5 +1,5 @@
 // From the words of a backend declaration to addresses. Names are asked of the system's resolver in another thread,
-// so nothing waits for a name server. At most one address of each family is used, the preferred family first.
+// so nothing waits for a name server. The preferred family comes first.
 
 import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,20 @@ export const systemLookup: NameLookup = (name) => lookup(name, { all: true });
 const DEFAULT_PORT = 80;
 
 /**
- * The addresses of a backend; a text says why there are none.
+ * The addresses of a backend when its program is loaded: those that its name had when it was compiled.
+ * @param preferIpv6 puts the IPv6 address first
+ */
+export function loadAddresses(
+  decl: BackendDecl,
+  preferIpv6: boolean,
+  names?: NameLookup,
+): Promise<readonly OriginAddress[] | string> {
+  const known = decl.addresses?.map((address) => ({ address, family: isIP(address) }));
+  return resolveBackend(decl, preferIpv6, known === undefined ? names : async () => known);
+}
+
+/**
+ * The addresses of a backend as its name has them now; a text says why there are none.
  * @param preferIpv6 puts the IPv6 address first
  */
 export async function resolveBackend(
@@ -31,11 +44,11 @@ export async function resolveBackend(
   if (isIP(host) !== 0) return [{ kind: 'tcp', address: host, port }];
   try {
     const found = await names(host);
-    const picked = [found.find((a) => a.family === 4), found.find((a) => a.family === 6)];
-    if (preferIpv6) picked.reverse();
-    const addresses = picked.flatMap((a) =>
-      a === undefined ? [] : [{ kind: 'tcp', address: a.address, port } as const],
-    );
+    // One of each kind, as the field; a name that is asked for again may stand for many.
+    const most = decl.resolve === undefined ? 1 : found.length;
+    const kinds = preferIpv6 ? [6, 4] : [4, 6];
+    const picked = kinds.flatMap((kind) => found.filter((a) => a.family === kind).slice(0, most));
+    const addresses = picked.map(({ address }) => ({ kind: 'tcp', address, port }) as const);
     return addresses.length > 0 ? addresses : `Backend ${decl.name}: host "${decl.host}" has no address`;
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);

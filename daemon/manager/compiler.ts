@@ -1,8 +1,10 @@
 // The manager's way to the config compiler: loaded when first needed, options from the parameters.
 //
 // A program that imports extensions from files is compiled twice: the first time tells which, a process of its own
-// describes each (daemon/extensions/load/describe.ts), and the second time knows their signatures.
+// describes each (daemon/extensions/load/describe.ts), and the second time knows their signatures. Host names are
+// treated alike: asked for between two rounds, so that nothing here waits for a name server.
 
+import { lookup } from 'node:dns/promises';
 import type { ModuleDescriber } from '../extensions/load/describe.ts';
 import type { DescribedModule, ImportWish } from '../extensions/load/wish.ts';
 import type { StorageSpec } from '../link.ts';
@@ -31,7 +33,14 @@ export function makeCompile(
       import('../vcl/errors.ts'),
     ]);
     const described = new Map<string, DescribedModule>();
+    const names = new Map<string, string[]>();
+    const unknown = new Set<string>();
     const options: CompileOptions = {
+      resolveHost: (name) => {
+        const known = names.get(name);
+        if (known === undefined) unknown.add(name);
+        return known ?? [];
+      },
       vclPath: params.text('vcl_path').split(':'),
       unsafePath: params.bool('vcc_unsafe_path'),
       outside: (wish) => described.get(wishKey(wish)),
@@ -41,9 +50,14 @@ export function makeCompile(
     };
     let result = compile(source, options);
     // Ends: every round answers wishes that no later round has.
-    while (result.wishes !== undefined && result.wishes.length > 0) {
-      const wishes = new Map(result.wishes.map((w) => [wishKey(w), w]));
-      await Promise.all([...wishes].map(async ([key, w]) => described.set(key, await describe(w))));
+    while (unknown.size > 0 || (result.wishes !== undefined && result.wishes.length > 0)) {
+      const wishes = new Map(result.wishes?.map((w) => [wishKey(w), w]));
+      const asked = [...unknown];
+      unknown.clear();
+      await Promise.all([
+        ...[...wishes].map(async ([key, w]) => described.set(key, await describe(w))),
+        ...asked.map(async (name) => names.set(name, await addressesOf(name))),
+      ]);
       result = compile(source, options);
     }
     if (result.program !== undefined) {
@@ -53,6 +67,12 @@ export function makeCompile(
     }
     return `${formatDiagnostics(result.errors)}Running VCC-compiler failed, exited with 2\nVCL compilation failed`;
   };
+}
+
+/** Addresses of a host name, empty when it has none or no server answers. */
+async function addressesOf(name: string): Promise<string[]> {
+  const found = await lookup(name, { all: true }).catch(() => []);
+  return found.map((a) => a.address);
 }
 
 function wishKey(wish: ImportWish): string {

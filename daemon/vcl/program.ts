@@ -24,6 +24,9 @@ export interface BackendDecl {
   preamble?: string;
   /** Beyond the field: seconds between re-resolutions of the name. */
   resolve?: number;
+  /** What the name meant when the program was compiled, in the resolver's order; absent for numbers and paths. A worker
+   * that starts anew needs no name server. */
+  addresses?: string[];
 }
 
 /** A `probe` declaration; vcl-probe(7) gives the defaults. */

@@ -1,6 +1,7 @@
 // Checks `backend` and `probe` declarations field by field; each becomes plain data in the compiled program.
 // A host name must resolve when the program is compiled, as in the field, but is kept as a name.
 
+import { statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { Declaration, Expr, Field } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
@@ -42,6 +43,7 @@ const BACKEND_FIELDS: Readonly<Record<string, FieldRow>> = {
   },
   preamble: { type: 'BLOB', to: 'preamble' },
   probe: { type: 'PROBE', to: 'probe' },
+  resolve: { type: 'DURATION', to: 'resolve' },
 };
 
 const PROBE_FIELDS: Readonly<Record<string, FieldRow>> = {
@@ -55,6 +57,7 @@ const PROBE_FIELDS: Readonly<Record<string, FieldRow>> = {
         ? null
         : 'Must specify .expected_response with exactly three digits (100 <= x <= 999)',
   },
+  expect_close: { type: 'BOOL', to: 'expectClose' },
   timeout: { type: 'DURATION', to: 'timeout' },
   interval: { type: 'DURATION', to: 'interval' },
   initial: { type: 'INT', to: 'initial' },
@@ -78,6 +81,7 @@ export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend
     reporter.error('backend', `Expected .host or .path in backend '${decl.name}'.`, d.name.span);
   }
   if (decl.host !== undefined && host !== undefined) checkHost(scope, decl, host);
+  if (decl.path !== undefined && path !== undefined) checkPath(scope, decl.path, path);
   return decl;
 }
 
@@ -99,13 +103,37 @@ function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
   if (/^\d+$/.test(decl.port ?? '80') && Number(decl.port ?? 80) > 65535) {
     scope.model.reporter.error('backend', `Backend port '${decl.port}' is out of range`, span);
   }
-  if (host === '' || (isIP(host) === 0 && scope.model.resolveHost(host).length === 0)) {
+  if (isIP(host) !== 0) return;
+  const found = host === '' ? [] : [...new Set(scope.model.resolveHost(host))];
+  if (found.length === 0) {
     scope.model.reporter.error(
       'backend',
       `Backend host '${host}' could not be resolved to an IP address`,
       span,
       'Names are resolved when the program is loaded.',
     );
+    return;
+  }
+  decl.addresses = found;
+  const crowded = [4, 6].some((family) => found.filter((a) => isIP(a) === family).length > 1);
+  if (decl.resolve !== undefined || !crowded) return;
+  scope.model.reporter.error(
+    'backend',
+    `Backend host '${host}' has more than one address of a kind: ${found.join(', ')}`,
+    span,
+    'Name one address, or let .resolve = 30s; use them all and look for new ones.',
+  );
+}
+
+/** The socket may come later, but what is there must be one. */
+function checkPath(scope: Scope, path: string, span: Span): void {
+  const { reporter } = scope.model;
+  try {
+    if (!statSync(path).isSocket()) reporter.error('backend', 'Backend path: Not a socket:', span);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'EACCES' ? 'Permission denied' : 'No such file or directory';
+    reporter.warn('backend', `Backend path: Cannot stat: ${why}`, span);
   }
 }
 
@@ -118,10 +146,14 @@ export function checkProbe(scope: Scope, name: string | null, fields: readonly F
   if (request !== undefined && spans.has('url')) {
     reporter.error('probe', 'Probe request redefinition: .url and .request exclude each other', request);
   }
-  const window = decl.window ?? 8;
   const threshold = decl.threshold ?? 3;
+  const window = decl.window ?? threshold + 1;
+  if (decl.window !== undefined && decl.threshold === undefined) {
+    reporter.error('probe', 'Must specify .threshold with .window', spans.get('window') ?? at);
+  }
   const place = (field: string): Span => spans.get(field) ?? at;
-  if (window > 64) reporter.error('probe', 'Window must be 64 or less.', place('window'));
+  if (decl.window !== undefined && window > 64)
+    reporter.error('probe', 'Window must be 64 or less.', place('window'));
   if (window < 1) reporter.error('probe', 'Window must be 1 or more.', place('window'));
   if (threshold > 64) reporter.error('probe', 'Threshold must be 64 or less.', place('threshold'));
   else if (threshold > window) {
@@ -209,6 +241,12 @@ function fieldValue(scope: Scope, f: Field, type: Type): unknown {
   if (type === 'BLOB') {
     if (first.k === 'blob') return first.value;
     reporter.error('type', `Field '${f.name}' takes a BLOB`, first.span);
+    return undefined;
+  }
+  if (type === 'BOOL') {
+    const word = first.k === 'path' && first.parts.length === 1 ? first.parts[0]?.text : undefined;
+    if (word === 'true' || word === 'false') return word === 'true';
+    reporter.error('type', `Field '${f.name}' takes true or false`, first.span);
     return undefined;
   }
   if (first.k !== 'number' && first.k !== 'negate') {

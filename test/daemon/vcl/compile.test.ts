@@ -139,7 +139,7 @@ describe('the compiled program', () => {
   it('carries backends, probes, labels and what each state touches', () => {
     const text = `vcl 4.1; probe default { .url = "/ok"; .interval = 1m; }
 backend a { .host = "127.0.0.1:8080"; .first_byte_timeout = 1.5s; .max_connections = 7; }
-backend default { .path = "/run/x.sock"; .probe = { .request = "GET / HTTP/1.1" "Host: x"; .window = 3; } }
+backend default { .path = "/run/x.sock"; .probe = { .request = "GET / HTTP/1.1" "Host: x"; .window = 3; .threshold = 2; } }
 sub vcl_recv { set req.backend_hint = a; if (req.http.X-Env == "b") { return (vcl(blue)); } unset req.http.Cookie; }`;
     const { program } = compile({ name: 'm', text }, { labels: ['blue'] });
     expect(program?.backends).toEqual([
@@ -151,7 +151,7 @@ sub vcl_recv { set req.backend_hint = a; if (req.http.X-Env == "b") { return (vc
         maxConnections: 7,
         probe: { name: 'default', url: '/ok', interval: 60 },
       },
-      { name: 'default', path: '/run/x.sock', probe: { request: ['GET / HTTP/1.1', 'Host: x'], window: 3 } },
+      { name: 'default', path: '/run/x.sock', probe: { request: ['GET / HTTP/1.1', 'Host: x'], window: 3, threshold: 2 } },
     ]);
     expect(program?.defaultBackend).toBe('default');
     expect(program?.labels).toEqual(['blue']);
