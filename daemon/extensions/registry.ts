@@ -3,6 +3,7 @@
 import { blob } from './blob/blob.ts';
 import { bodyaccess } from './bodyaccess/bodyaccess.ts';
 import { cookie } from './cookie/cookie.ts';
+import { directors } from './directors/directors.ts';
 import type { Extension, ExtensionLookup } from './extension.ts';
 import { header } from './header/header.ts';
 import { proxy } from './proxy/proxy.ts';
@@ -20,6 +21,7 @@ const ALL: readonly Extension[] = [
   variablesExtension,
   blob,
   bodyaccess,
+  directors,
   proxy,
   unix,
   vsthrottle,

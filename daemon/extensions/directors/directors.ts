@@ -1,0 +1,47 @@
+// The directors extension: backends that stand for several others, by vmod_directors(3) of 7.1, and least_conn() of
+// our own. Each object is a director of its program: it can be looked up by name and is in backend.list.
+
+import type { Director, VclContext } from '../../vcl/context.ts';
+import type { Extension, ExtensionObject } from '../extension.ts';
+import { fallback } from './fallback.ts';
+import { leastConn } from './least-conn.ts';
+import { isNone } from './none.ts';
+import { roundRobin } from './round-robin.ts';
+import { shard } from './shard.ts';
+import { shardParam } from './shard-param.ts';
+import { hash, random } from './weighted.ts';
+
+/** Makes the object known to its program as a director. */
+function inProgram(object: ExtensionObject): ExtensionObject {
+  return {
+    ...object,
+    create: (ctx: VclContext, name: string, ...args: unknown[]) => {
+      const director = object.create(ctx, name, ...args) as Director;
+      ctx.vcl.directors.set(name, director);
+      return director;
+    },
+  };
+}
+
+export const directors: Extension = {
+  name: 'directors',
+  functions: {
+    lookup: {
+      signature: 'BACKEND lookup(STRING)',
+      places: 'init fini',
+      call: (ctx, name: string | null) => {
+        const found = name === null ? null : (ctx.vcl.directors.get(name) ?? null);
+        return isNone(found) ? null : found;
+      },
+    },
+  },
+  objects: {
+    round_robin: inProgram(roundRobin),
+    fallback: inProgram(fallback),
+    random: inProgram(random),
+    hash: inProgram(hash),
+    shard: inProgram(shard),
+    shard_param: shardParam,
+    least_conn: inProgram(leastConn),
+  },
+};

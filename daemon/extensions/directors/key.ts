@@ -1,0 +1,30 @@
+// The number a string stands for in a hash or shard director: the last four bytes of its SHA-256, read as the field
+// reads them (little-endian), so that a mixed fleet sends a key to the same backend.
+
+import { createHash } from 'node:crypto';
+
+/** One more than the largest key. */
+export const KEYS = 2 ** 32;
+
+const LAST = 28;
+
+/** 0 to 2^32 - 1. The string's characters are bytes; an unset one counts as empty. */
+export function stringKey(text: string | null): number {
+  return createHash('sha256')
+    .update(text ?? '', 'latin1')
+    .digest()
+    .readUInt32LE(LAST);
+}
+
+/** The key of a lookup hash: its first four bytes. */
+export function lookupKey(hashKey: string): number {
+  return createHash('sha256').update(hashKey, 'latin1').digest().readUInt32BE(0);
+}
+
+/** The key of a blob: its first four bytes, with zeros before a shorter one; null for none. */
+export function blobKey(blob: Uint8Array | null | undefined): number | null {
+  if (blob === null || blob === undefined || blob.length === 0) return null;
+  let key = 0;
+  for (const byte of blob.subarray(0, 4)) key = key * 256 + byte;
+  return key;
+}

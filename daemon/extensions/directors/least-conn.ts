@@ -1,0 +1,62 @@
+// directors.least_conn(): beyond the field. The healthy member with the fewest connections in use for its weight;
+// among equals, in turn. A member that is a director counts the connections of all that are below it. The count
+// is this worker's own: connections that are kept idle are not in use.
+
+import type { Director, VclContext } from '../../vcl/context.ts';
+import { ExtensionError } from '../../vcl/runtime/failure.ts';
+import type { ExtensionObject } from '../extension.ts';
+import { MemberDirector } from './member-director.ts';
+import { lazyBackend, removeBackend } from './member-methods.ts';
+
+class LeastConn extends MemberDirector {
+  private next = 0;
+
+  constructor(name: string, now: number) {
+    super('least-conn', name, 'Weight', now);
+  }
+
+  override add(director: Director | null, weight = 1): void {
+    if (!(weight > 0)) throw new ExtensionError(`${this.vclName}: weight ${weight} is not above zero`);
+    super.add(director, weight);
+  }
+
+  protected pick(ctx: VclContext): Director | null {
+    const { members } = this;
+    let best = -1;
+    let least = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < members.length; i++) {
+      const at = (this.next + i) % members.length;
+      const m = members[at];
+      if (m === undefined || !m.director.healthy(ctx.now)) continue;
+      const load = (m.director.inUse ?? 0) / m.weight;
+      if (load < least) {
+        least = load;
+        best = at;
+      }
+    }
+    if (best < 0) return null;
+    this.next = (best + 1) % members.length;
+    return members[best]?.director ?? null;
+  }
+
+  protected override memberCell(at: number): string {
+    return (this.members[at]?.weight ?? 0).toFixed(2);
+  }
+
+  protected override memberJson(at: number): string[] {
+    return [`"weight": ${(this.members[at]?.weight ?? 0).toFixed(6)}`];
+  }
+}
+
+export const leastConn: ExtensionObject = {
+  signature: 'least_conn()',
+  create: (ctx, name) => new LeastConn(name, ctx.now),
+  methods: {
+    add_backend: {
+      signature: 'VOID add_backend(BACKEND, REAL weight=1.0)',
+      call: (_ctx, self: LeastConn, be: Director | null, weight: number) => self.add(be, weight),
+    },
+    remove_backend: removeBackend,
+    backend: lazyBackend,
+  },
+};

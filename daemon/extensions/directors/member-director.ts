@@ -1,0 +1,121 @@
+// What the directors with a plain list of members have in common: the list with its weights, health (that of any
+// member, unless the operator says otherwise) and the row of backend.list. A member may be a director itself.
+//
+// Awkward: the same backend may be a member several times; removing takes the first one out. Nothing stops a
+// program from adding a director to itself, so every question that goes down the tree stops where it began.
+
+import type { Director, DirectorListing, VclContext } from '../../vcl/context.ts';
+import { ExtensionError } from '../../vcl/runtime/failure.ts';
+import { isNone } from './none.ts';
+import { DirectorRow, healthWord, type MemberRow, type RowSource } from './row.ts';
+
+export interface Member {
+  readonly director: Director;
+  readonly weight: number;
+}
+
+export abstract class MemberDirector implements Director, RowSource {
+  readonly vclName: string;
+  readonly listed: DirectorListing;
+  readonly type: string;
+  readonly columns: readonly string[] | null;
+  protected readonly members: Member[] = [];
+  private asked = false;
+  private choosing = false;
+
+  /**
+   * @param type its word in backend.list -j
+   * @param column title of what memberCell shows; null when the row has no table
+   * @param now epoch seconds
+   */
+  constructor(type: string, name: string, column: string | null, now: number) {
+    this.type = type;
+    this.vclName = name;
+    this.columns = column === null ? null : [column, 'Health'];
+    this.listed = new DirectorRow(this, now);
+  }
+
+  healthy(now: number): boolean {
+    const { admin } = this.listed;
+    if (admin !== 'auto') return admin === 'healthy';
+    if (this.asked) return false;
+    this.asked = true;
+    const found = this.measured(now);
+    this.asked = false;
+    return found;
+  }
+
+  resolve(ctx: VclContext): Director | null {
+    if (this.choosing) return null;
+    this.choosing = true;
+    const found = this.pick(ctx)?.resolve(ctx) ?? null;
+    this.choosing = false;
+    return found;
+  }
+
+  /** Connections in use below it. */
+  get inUse(): number {
+    if (this.asked) return 0;
+    this.asked = true;
+    const sum = this.members.reduce((n, m) => n + (m.director.inUse ?? 0), 0);
+    this.asked = false;
+    return sum;
+  }
+
+  add(director: Director | null, weight = 1): void {
+    if (isNone(director)) throw new ExtensionError(`${this.vclName}: None backend cannot be added`);
+    this.members.push({ director, weight });
+  }
+
+  remove(director: Director | null): void {
+    const at = this.members.findIndex((m) => m.director === director);
+    if (at < 0) return;
+    this.members.splice(at, 1);
+    this.removed(at);
+  }
+
+  facts(_now: number): string[] {
+    return [];
+  }
+
+  rows(now: number): MemberRow[] {
+    return this.members.map((m, i) => {
+      const health = healthWord(m.director, now);
+      const json = this.memberJson(i);
+      return {
+        director: m.director,
+        cells: [this.memberCell(i, now), health],
+        json: [...json, `"health": "${health}"`],
+      };
+    });
+  }
+
+  /** Chooses a member, which may be a director. */
+  protected abstract pick(ctx: VclContext): Director | null;
+
+  /** Health without the operator's word. */
+  protected measured(now: number): boolean {
+    return this.members.some((m) => m.director.healthy(now));
+  }
+
+  protected memberCell(_at: number, _now: number): string {
+    return '-';
+  }
+
+  protected memberJson(_at: number): string[] {
+    return [];
+  }
+
+  /** Called after the member at `at` has left the list. */
+  protected removed(_at: number): void {}
+
+  /** The first healthy member from `start` on, going round; -1 when there is none. */
+  protected healthyFrom(start: number, now: number): number {
+    const { members } = this;
+    for (let i = 0; i < members.length; i++) {
+      const at = (start + i) % members.length;
+      if (members[at]?.director.healthy(now) === true) return at;
+    }
+    return -1;
+  }
+}

@@ -1,0 +1,24 @@
+// The methods of directors whose members have no weight and which choose when the fetch begins.
+
+import type { Director } from '../../vcl/context.ts';
+import type { ExtensionMethod } from '../extension.ts';
+import type { MemberDirector } from './member-director.ts';
+
+export const removeBackend: ExtensionMethod = {
+  signature: 'VOID remove_backend(BACKEND)',
+  call: (_ctx, self: MemberDirector, be: Director | null) => self.remove(be),
+};
+
+export const lazyBackend: ExtensionMethod = {
+  signature: 'BACKEND backend()',
+  call: (_ctx, self: MemberDirector) => self,
+};
+
+export const memberMethods: Readonly<Record<string, ExtensionMethod>> = {
+  add_backend: {
+    signature: 'VOID add_backend(BACKEND)',
+    call: (_ctx, self: MemberDirector, be: Director | null) => self.add(be),
+  },
+  remove_backend: removeBackend,
+  backend: lazyBackend,
+};

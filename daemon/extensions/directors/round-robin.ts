@@ -1,0 +1,23 @@
+// directors.round_robin(): each fetch goes to the next healthy member.
+
+import type { Director, VclContext } from '../../vcl/context.ts';
+import type { ExtensionObject } from '../extension.ts';
+import { MemberDirector } from './member-director.ts';
+import { memberMethods } from './member-methods.ts';
+
+class RoundRobin extends MemberDirector {
+  private next = 0;
+
+  protected pick(ctx: VclContext): Director | null {
+    const at = this.healthyFrom(this.next, ctx.now);
+    if (at < 0) return null;
+    this.next = (at + 1) % this.members.length;
+    return this.members[at]?.director ?? null;
+  }
+}
+
+export const roundRobin: ExtensionObject = {
+  signature: 'round_robin()',
+  create: (ctx, name) => new RoundRobin('round-robin', name, 'Weight', ctx.now),
+  methods: memberMethods,
+};

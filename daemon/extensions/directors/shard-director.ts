@@ -1,0 +1,159 @@
+// The shard director itself: hosts on a consistent hashing ring, the key that a task stands for, and the host that
+// answers for it. What the program may say to it is in shard.ts.
+//
+// As a backend of a request it resolves when the fetch begins, with the parameters which that fetch gave it last.
+
+import { Tag } from '../../../protocol/tables/tags.ts';
+import type { Director, DirectorListing, VclContext } from '../../vcl/context.ts';
+import { taskPriv } from '../priv.ts';
+import { DirectorRow, healthWord, type MemberRow, type RowSource } from './row.ts';
+import { type ShardChange, type ShardHost, ShardHosts } from './shard-hosts.ts';
+import { DEFAULTS, keyBy, type ParamValues, type ShardParam } from './shard-param.ts';
+import { pickHost } from './shard-pick.ts';
+import { RingWalk } from './shard-ring.ts';
+
+export const DEFAULT_REPLICAS = 67;
+
+/** What a call of backend() asked for: values of its own before those of a parameter set. */
+export interface ShardArguments {
+  readonly own: ParamValues;
+  readonly param: ShardParam | null;
+}
+
+export class ShardDirector implements Director, RowSource {
+  readonly vclName: string;
+  readonly type = 'shard';
+  readonly columns = ['Ident', 'Health', 'Rampup  Remaining'];
+  readonly listed: DirectorListing;
+  /** Share of requests for the next alternative. */
+  warmup = 0;
+  /** Seconds. */
+  rampup = 0;
+  associated: ShardParam | null = null;
+  private readonly state = new ShardHosts();
+  /** Key of the changes that a task has asked for; the director itself is the key of its arguments. */
+  private readonly changes = {};
+  private asked = false;
+
+  /** @param now epoch seconds */
+  constructor(name: string, now: number) {
+    this.vclName = name;
+    this.listed = new DirectorRow(this, now);
+  }
+
+  /** How messages begin. */
+  get prefix(): string {
+    return `vmod_directors: shard ${this.vclName}:`;
+  }
+
+  healthy(now: number): boolean {
+    const { admin } = this.listed;
+    if (admin !== 'auto') return admin === 'healthy';
+    if (this.asked) return false;
+    this.asked = true;
+    const any = this.state.hosts.some((h) => h.director.healthy(now));
+    this.asked = false;
+    return any;
+  }
+
+  get inUse(): number {
+    if (this.asked) return 0;
+    this.asked = true;
+    const all = new Set(this.state.hosts.map((h) => h.director));
+    let sum = 0;
+    for (const director of all) sum += director.inUse ?? 0;
+    this.asked = false;
+    return sum;
+  }
+
+  resolve(ctx: VclContext): Director | null {
+    if (this.asked) return null;
+    const args = (ctx.priv?.get(this)?.value as ShardArguments | undefined) ?? null;
+    const chosen = this.choose(ctx, args ?? { own: {}, param: this.associated });
+    this.asked = true;
+    const found = chosen?.resolve(ctx) ?? null;
+    this.asked = false;
+    return found;
+  }
+
+  /** Keeps arguments for when the fetch of this task begins. */
+  keep(ctx: VclContext, args: ShardArguments): void {
+    taskPriv(ctx, this).value = args;
+  }
+
+  /** Asks for a change; the task's end makes it unless the program does before. */
+  change(ctx: VclContext, change: ShardChange): void {
+    const cell = taskPriv(ctx, this.changes);
+    cell.value ??= [];
+    (cell.value as ShardChange[]).push(change);
+    cell.end = () => this.reconfigure(ctx, DEFAULT_REPLICAS);
+  }
+
+  /** Makes the changes of the task; false (and an Error record) when there is no ring then. */
+  reconfigure(ctx: VclContext, replicas: number): boolean {
+    const cell = ctx.priv?.get(this.changes);
+    const changes = (cell?.value as ShardChange[] | undefined) ?? [];
+    if (cell === undefined || changes.length === 0) return true;
+    cell.value = [];
+    const problem = this.state.apply(changes, replicas, (text) =>
+      ctx.log.put(Tag.Notice, `${this.prefix} ${text}`),
+    );
+    if (problem !== null) ctx.log.put(Tag.Error, `${this.prefix} ${problem}`);
+    return problem === null;
+  }
+
+  /** The host's director for the key of this task. */
+  choose(ctx: VclContext, args: ShardArguments): Director | null {
+    const { hosts, ring } = this.state;
+    if (ring === null) {
+      ctx.log.put(Tag.Error, `${this.prefix} no backends`);
+      return null;
+    }
+    const p = { ...DEFAULTS, ...args.param?.current(ctx), ...args.own };
+    let { alt } = p;
+    if (alt >= hosts.length) {
+      ctx.log.put(Tag.Error, `${this.prefix} parameter alt=${alt} limited to ${hosts.length - 1}`);
+      alt = hosts.length - 1;
+    }
+    const at = pickHost({
+      walk: new RingWalk(ring, hosts.length, keyBy(ctx, p.by, p.key)),
+      alt,
+      healthy: p.healthy,
+      warmup: p.warmup < 0 ? this.warmup : p.warmup,
+      isHealthy: (host) => (hosts[host] as ShardHost).director.healthy(ctx.now),
+      ramped: (host) => (p.rampup ? this.ramped(hosts[host] as ShardHost, ctx.now).share : 1),
+      chance: Math.random,
+    });
+    return hosts[at]?.director ?? null;
+  }
+
+  facts(): string[] {
+    return [`"warmup": ${this.warmup.toFixed(6)}`, `"rampup_duration": ${this.rampup.toFixed(6)}`];
+  }
+
+  rows(now: number): MemberRow[] {
+    return this.state.hosts.map((h) => {
+      const health = healthWord(h.director, now);
+      const { share, left } = this.ramped(h, now);
+      const percent = (share * 100).toFixed(2).padStart(6);
+      return {
+        director: h.director,
+        cells: [h.ident, health, `${percent}% ${left.toFixed(3).padStart(8)}s`],
+        json: [
+          `"ident": ${JSON.stringify(h.ident)}`,
+          `"health": "${health}"`,
+          `"rampup": ${share.toFixed(6)}`,
+          `"rampup_remaining": ${left.toFixed(3)}`,
+        ],
+      };
+    });
+  }
+
+  /** How far a host is in its rampup (1 outside it), and how many seconds are left. */
+  private ramped(host: ShardHost, now: number): { share: number; left: number } {
+    const rampup = host.rampup ?? this.rampup;
+    const since = now - (host.director.listed?.changedAt ?? 0);
+    if (rampup <= 0 || since >= rampup) return { share: 1, left: 0 };
+    return { share: Math.max(0, since) / rampup, left: rampup - Math.max(0, since) };
+  }
+}

@@ -1,0 +1,196 @@
+// directors.shard_param(): arguments of shard.backend() as an object of their own. What vcl_init sets holds for the
+// program; what a backend fetch (or vcl_pipe) sets holds for that fetch and stands before it.
+//
+// use() hands the object through the program as a BLOB, which only a shard director can make something of.
+
+import { Tag } from '../../../protocol/tables/tags.ts';
+import type { VclContext } from '../../vcl/context.ts';
+import { State } from '../../vcl/program.ts';
+import { ExtensionError } from '../../vcl/runtime/failure.ts';
+import type { ExtensionObject } from '../extension.ts';
+import { taskPriv } from '../priv.ts';
+import { blobKey, KEYS, lookupKey, stringKey } from './key.ts';
+import type { Healthy } from './shard-pick.ts';
+
+export type By = 'HASH' | 'URL' | 'KEY' | 'BLOB';
+
+/** What was given; the rest is as for the set behind it. */
+export interface ParamValues {
+  by?: By;
+  /** With by KEY or BLOB. */
+  key?: number;
+  alt?: number;
+  warmup?: number;
+  rampup?: boolean;
+  healthy?: Healthy;
+}
+
+export const DEFAULTS = Object.freeze({
+  by: 'HASH',
+  key: 0,
+  alt: 0,
+  warmup: -1,
+  rampup: true,
+  healthy: 'CHOSEN',
+} as const satisfies Required<ParamValues>);
+
+/** A fetch is at work, or a request is being piped: parameters of its own may be kept. */
+export function inBackend(ctx: VclContext): boolean {
+  return ctx.bo !== null;
+}
+
+export function inInit(ctx: VclContext): boolean {
+  return ctx.state === State.init || ctx.state === State.fini;
+}
+
+/** The key a `by` stands for here. */
+export function keyBy(ctx: VclContext, by: By, key: number): number {
+  if (by === 'KEY' || by === 'BLOB') return key;
+  const { bo, req } = ctx;
+  if (by === 'HASH' && bo !== null) return lookupKey(bo.hashKey ?? req?.hashKey ?? '');
+  return stringKey(bo?.bereq.url ?? req?.http.url ?? '');
+}
+
+/**
+ * Arguments of set() and backend() as values.
+ * @param where who asks, for messages
+ */
+export function paramValues(
+  ctx: VclContext,
+  where: string,
+  by: By | undefined,
+  key: number | undefined,
+  blob: Uint8Array | null | undefined,
+  alt: number | undefined,
+  warmup: number | undefined,
+  rampup: boolean | undefined,
+  healthy: Healthy | undefined,
+): ParamValues {
+  const bad = (text: string): never => {
+    throw new ExtensionError(`${where} ${text}`);
+  };
+  const values: ParamValues = {};
+  if (by !== undefined) values.by = by;
+  switch (by ?? DEFAULTS.by) {
+    case 'KEY':
+      if (key === undefined) return bad('missing key argument with by=KEY');
+      if (key < 0 || key >= KEYS) bad(`invalid key argument ${key} with by=KEY`);
+      values.key = key;
+      break;
+    case 'BLOB': {
+      if (blob === undefined) bad('missing key_blob argument with by=BLOB');
+      const first = blobKey(blob);
+      if (first === null) ctx.log.put(Tag.Error, `${where} by=BLOB but no or empty key_blob - using key 0`);
+      values.key = first ?? 0;
+      break;
+    }
+    default:
+      if (key !== undefined || blob !== undefined) {
+        bad(`key and key_blob arguments are invalid with by=${by ?? DEFAULTS.by}`);
+      }
+  }
+  if (alt !== undefined) {
+    if (alt < 0) bad(`invalid alt argument ${alt}`);
+    values.alt = alt;
+  }
+  if (warmup !== undefined) {
+    if (warmup !== -1 && !(warmup >= 0 && warmup <= 1)) bad(`invalid warmup argument ${warmup.toFixed(6)}`);
+    values.warmup = warmup;
+  }
+  if (rampup !== undefined) values.rampup = rampup;
+  if (healthy !== undefined) values.healthy = healthy;
+  return values;
+}
+
+export class ShardParam {
+  readonly name: string;
+  private program: ParamValues = {};
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** The values that hold for the task. */
+  current(ctx: VclContext): ParamValues {
+    const own = inBackend(ctx) ? (ctx.priv?.get(this)?.value as ParamValues | undefined) : undefined;
+    return own === undefined ? this.program : { ...this.program, ...own };
+  }
+
+  set(ctx: VclContext, values: ParamValues): void {
+    if (inInit(ctx)) this.program = values;
+    else taskPriv(ctx, this).value = values;
+  }
+
+  /** Refuses a call from client states. */
+  demand(ctx: VclContext, method: string): void {
+    if (inInit(ctx) || inBackend(ctx)) return;
+    throw new ExtensionError(
+      `vmod_directors: shard ${this.name}: shard_param.${method}() may only be used in vcl_init and in backend/pipe context`,
+    );
+  }
+}
+
+/** A parameter set as a BLOB. */
+export class ParamBlob extends Uint8Array {
+  readonly param: ShardParam;
+
+  constructor(param: ShardParam) {
+    super(0);
+    this.param = param;
+  }
+}
+
+const values = (ctx: VclContext, self: ShardParam): Required<ParamValues> => ({
+  ...DEFAULTS,
+  ...self.current(ctx),
+});
+
+export const shardParam: ExtensionObject = {
+  signature: 'shard_param()',
+  create: (_ctx, name) => new ShardParam(name),
+  methods: {
+    clear: {
+      signature: 'VOID clear()',
+      call: (ctx, self: ShardParam) => {
+        self.demand(ctx, 'clear');
+        self.set(ctx, {});
+      },
+    },
+    set: {
+      signature:
+        'VOID set([ENUM {HASH, URL, KEY, BLOB} by], [INT key], [BLOB key_blob], [INT alt], [REAL warmup], ' +
+        '[BOOL rampup], [ENUM {CHOSEN, IGNORE, ALL} healthy])',
+      call: (
+        ctx,
+        self: ShardParam,
+        by?: By,
+        key?: number,
+        blob?: Uint8Array | null,
+        alt?: number,
+        warmup?: number,
+        rampup?: boolean,
+        healthy?: Healthy,
+      ) => {
+        self.demand(ctx, 'set');
+        const where = `vmod_directors: shard ${self.name}: shard_param.set()`;
+        self.set(ctx, paramValues(ctx, where, by, key, blob, alt, warmup, rampup, healthy));
+      },
+    },
+    get_by: { signature: 'STRING get_by()', call: (ctx, self: ShardParam) => values(ctx, self).by },
+    get_key: {
+      signature: 'INT get_key()',
+      call: (ctx, self: ShardParam) => {
+        const { by, key } = values(ctx, self);
+        return keyBy(ctx, by, key);
+      },
+    },
+    get_alt: { signature: 'INT get_alt()', call: (ctx, self: ShardParam) => values(ctx, self).alt },
+    get_warmup: { signature: 'REAL get_warmup()', call: (ctx, self: ShardParam) => values(ctx, self).warmup },
+    get_rampup: { signature: 'BOOL get_rampup()', call: (ctx, self: ShardParam) => values(ctx, self).rampup },
+    get_healthy: {
+      signature: 'STRING get_healthy()',
+      call: (ctx, self: ShardParam) => values(ctx, self).healthy,
+    },
+    use: { signature: 'BLOB use()', call: (_ctx, self: ShardParam) => new ParamBlob(self) },
+  },
+};

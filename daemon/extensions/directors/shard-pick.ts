@@ -1,0 +1,77 @@
+// Which host of a shard director serves a key: the order of hosts that the ring gives, the health of each, the
+// alternative asked for, and the two ways of sending some requests to the second choice (rampup of a host that
+// just came back, warmup of the one that would follow).
+
+import type { RingWalk } from './shard-ring.ts';
+
+export type Healthy = 'CHOSEN' | 'IGNORE' | 'ALL';
+
+export interface PickQuestion {
+  walk: RingWalk;
+  alt: number;
+  healthy: Healthy;
+  /** Share of requests for the next alternative; 0 is none. */
+  warmup: number;
+  isHealthy(host: number): boolean;
+  /** How far the host is in its rampup: 0 to 1, and 1 when it is in none. */
+  ramped(host: number): number;
+  /** From 0 up to, not including, 1. */
+  chance(): number;
+}
+
+/** Index of the host, or -1. */
+export function pickHost(q: PickQuestion): number {
+  if (q.healthy === 'IGNORE') return skip(q.walk, q.alt);
+  if (q.alt === 0) return first(q);
+  return q.healthy === 'ALL' ? nthHealthy(q) : healthyAfter(q);
+}
+
+function skip(walk: RingWalk, alt: number): number {
+  let host = walk.next();
+  for (let i = 0; i < alt; i++) {
+    const further = walk.next();
+    if (further < 0) break;
+    host = further;
+  }
+  return host;
+}
+
+function nextHealthy(q: PickQuestion): number {
+  let host = q.walk.next();
+  while (host >= 0 && !q.isHealthy(host)) host = q.walk.next();
+  return host;
+}
+
+/** healthy=ALL: counts healthy hosts only; the last one when there are too few. */
+function nthHealthy(q: PickQuestion): number {
+  let host = -1;
+  for (let i = 0; i <= q.alt; i++) {
+    const further = nextHealthy(q);
+    if (further < 0) break;
+    host = further;
+  }
+  return host;
+}
+
+/** healthy=CHOSEN: the hosts skipped may be sick; the last healthy one of them when no other follows. */
+function healthyAfter(q: PickQuestion): number {
+  let last = -1;
+  for (let i = 0; i < q.alt; i++) {
+    const skipped = q.walk.next();
+    if (skipped >= 0 && q.isHealthy(skipped)) last = skipped;
+  }
+  const host = nextHealthy(q);
+  return host >= 0 ? host : last;
+}
+
+/** The first healthy host, or the second for the share of requests that rampup and warmup send there. */
+function first(q: PickQuestion): number {
+  const chosen = nextHealthy(q);
+  if (chosen < 0) return -1;
+  const ramped = q.ramped(chosen);
+  if (ramped >= 1 && q.warmup <= 0) return chosen;
+  const second = nextHealthy(q);
+  if (second < 0 || q.ramped(second) < 1) return chosen;
+  if (ramped < 1) return q.chance() < ramped ? chosen : second;
+  return q.chance() < q.warmup ? second : chosen;
+}

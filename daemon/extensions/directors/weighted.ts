@@ -1,0 +1,102 @@
+// directors.random() and directors.hash(): members with weights, one of which is picked by a number from 0 to 1.
+// The weights of healthy members, in the order of the list, share out that range.
+//
+// A hash director picks when the program asks, a random one when the fetch begins. The field takes any weight, so
+// this does too; a member without weight is picked only where rounding leaves nobody else.
+
+import type { Director, VclContext } from '../../vcl/context.ts';
+import type { ExtensionObject } from '../extension.ts';
+import { KEYS, stringKey } from './key.ts';
+import { MemberDirector } from './member-director.ts';
+import { lazyBackend, removeBackend } from './member-methods.ts';
+
+abstract class Weighted extends MemberDirector {
+  /** @param share from 0 up to, not including, 1 */
+  protected pickShare(share: number, now: number): Director | null {
+    const healthy = this.members.filter((m) => m.director.healthy(now));
+    let rest = share * healthy.reduce((sum, m) => sum + m.weight, 0);
+    for (const m of healthy) {
+      if (rest < m.weight) return m.director;
+      rest -= m.weight;
+    }
+    return null;
+  }
+}
+
+class RandomDirector extends Weighted {
+  constructor(name: string, now: number) {
+    super('random', name, 'Weight', now);
+  }
+
+  override facts(now: number): string[] {
+    return [`"total_weight": ${this.total(now).toFixed(6)}`];
+  }
+
+  protected pick(ctx: VclContext): Director | null {
+    return this.pickShare(Math.random(), ctx.now);
+  }
+
+  protected override memberCell(at: number, now: number): string {
+    const m = this.members[at];
+    const total = this.total(now);
+    const share = m === undefined || total === 0 || !m.director.healthy(now) ? 0 : m.weight / total;
+    return `${(100 * share).toFixed(2).padStart(6)}%`;
+  }
+
+  protected override memberJson(at: number): string[] {
+    return [`"weight": ${(this.members[at]?.weight ?? 0).toFixed(6)}`];
+  }
+
+  private total(now: number): number {
+    return this.members.reduce((sum, m) => (m.director.healthy(now) ? sum + m.weight : sum), 0);
+  }
+}
+
+class HashDirector extends Weighted {
+  constructor(name: string, now: number) {
+    super('hash', name, null, now);
+  }
+
+  choose(key: string | null, now: number): Director | null {
+    return this.pickShare(stringKey(key) / KEYS, now);
+  }
+
+  /** Without a string there is nothing to choose by. */
+  protected pick(): Director | null {
+    return null;
+  }
+
+  /** As a value of its own (directors.lookup) it is asked nothing of its members. */
+  protected override measured(): boolean {
+    return true;
+  }
+}
+
+export const random: ExtensionObject = {
+  signature: 'random()',
+  create: (ctx, name) => new RandomDirector(name, ctx.now),
+  methods: {
+    add_backend: {
+      signature: 'VOID add_backend(BACKEND, REAL)',
+      call: (_ctx, self: RandomDirector, be: Director | null, weight: number) => self.add(be, weight),
+    },
+    remove_backend: removeBackend,
+    backend: lazyBackend,
+  },
+};
+
+export const hash: ExtensionObject = {
+  signature: 'hash()',
+  create: (ctx, name) => new HashDirector(name, ctx.now),
+  methods: {
+    add_backend: {
+      signature: 'VOID add_backend(BACKEND, REAL weight=1.0)',
+      call: (_ctx, self: HashDirector, be: Director | null, weight: number) => self.add(be, weight),
+    },
+    remove_backend: removeBackend,
+    backend: {
+      signature: 'BACKEND backend(STRING)',
+      call: (ctx, self: HashDirector, key: string | null) => self.choose(key, ctx.now),
+    },
+  },
+};
