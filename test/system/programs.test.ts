@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { field } from '../harness/http-client.ts';
 import { Origin } from '../harness/origin.ts';
 import { Sandbox, until } from '../harness/processes.ts';
-import { type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { type RunningProxy, startProxy, tool } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxyd-programs');
 let origin: Origin;
@@ -80,7 +80,9 @@ it('a program that fails in vcl_init leaves nothing, and its vcl_fini has run', 
   const text = site(
     'sub vcl_init { std.log("began"); return (fail("closed today")); } sub vcl_fini { std.log("ended"); }',
   );
-  const done = await proxy.adm('vcl.inline', 'shut', text);
+  const file = box.path('shut.vcl');
+  writeFileSync(file, text);
+  const done = await proxy.adm('vcl.load', 'shut', file);
   expect(done.code).toBe(1);
   expect(done.stdout + done.stderr).toContain('VCL "shut" Failed initialization\nMessage:\n\tclosed today\n');
   const log = await proxy.log('-g', 'raw', '-i', 'VCL_Log,VCL_call');
@@ -141,18 +143,26 @@ it('a worker that is killed comes back with programs, labels and temperatures', 
 it('reloading leaves no file descriptor, counter or program behind', async () => {
   const descriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
   const worker = proxy.workerPid() as number;
-  const cycle = async (i: number): Promise<void> => {
-    await load(`r${i}`, says(`r${i}`));
-    await proxy.adm('vcl.use', `r${i}`);
-    expect(field(await proxy.get(`/reload/${i}`), 'who')).toBe(`r${i}`);
-    await proxy.adm('vcl.discard', i === 0 ? 'boot' : `r${i - 1}`);
+  const file = box.path('again.vcl');
+  writeFileSync(file, says('again'));
+  let n = 0;
+  const reload = async (times: number): Promise<void> => {
+    const lines: string[] = [];
+    for (const end = n + times; n < end; n++) {
+      lines.push(`vcl.load r${n} ${file}`, `vcl.use r${n}`, `vcl.discard ${n === 0 ? 'boot' : `r${n - 1}`}`);
+    }
+    const done = await tool('proxyd', 'adm', ['-n', proxy.dir, '--strict'], {
+      input: `${lines.join('\n')}\n`,
+    });
+    expect([done.code, done.stderr]).toEqual([0, '']);
+    expect(field(await proxy.get(`/reload/${n}`), 'who')).toBe('again');
   };
-  for (let i = 0; i < 3; i++) await cycle(i);
+  await reload(5);
   const before = [descriptors(proxy.pid), descriptors(worker)];
-  for (let i = 3; i < 23; i++) await cycle(i);
+  for (let i = 0; i < 4; i++) await reload(15);
   expect([descriptors(proxy.pid), descriptors(worker)]).toEqual(before);
   await until('only the last program', async () => (await list()).length === 1);
-  expect(await backends()).toEqual(['r22.b']);
+  expect(await backends()).toEqual(['r64.b']);
   const now = await proxy.counters();
   expect([now['MAIN.n_vcl'], now['MAIN.n_vcl_discard'], now['MAIN.n_backend']]).toEqual([1, 0, 1]);
 });
