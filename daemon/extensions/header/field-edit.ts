@@ -1,7 +1,7 @@
 // Changes to single fields of a message that leave the others where they are and write no record: what the
 // field's own extensions do to messages, other than `set` and `unset`.
 
-import type { HttpMessage } from '../../http1/message.ts';
+import { type HttpMessage, nameBit } from '../../http1/message.ts';
 
 /** Forgets that the fields from `i` on are the bytes they came from. */
 function noLongerRaw(http: HttpMessage, i: number): void {
@@ -11,6 +11,7 @@ function noLongerRaw(http: HttpMessage, i: number): void {
 /** Puts another line in the place of field `i`. */
 export function replaceField(http: HttpMessage, i: number, key: string, line: string): void {
   noLongerRaw(http, i);
+  http.names |= nameBit(key);
   http.keys[i] = key;
   http.lines[i] = line;
 }

@@ -136,7 +136,7 @@ export const conversionFunctions: Record<string, ExtensionFunction> = {
   },
   real2time: {
     signature: 'TIME real2time(REAL r, TIME fallback)',
-    call: (_c, r: number, fallback: number) => (Number.isFinite(r) ? round(r) : fallback),
+    call: (_c, r: number, fallback: number) => (Number.isFinite(r) ? r : fallback),
   },
   time2integer: {
     signature: 'INT time2integer(TIME t, INT fallback)',
