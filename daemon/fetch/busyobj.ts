@@ -30,6 +30,8 @@ export class BusyObj implements VclBusyobj {
   readonly isHitPass: boolean;
   vxid: number;
   readonly reqVxid: number;
+  /** The lookup key of the request, for what is chosen by its hash. */
+  readonly hashKey: string;
   /** The object being filled; this fetch holds a reference. */
   readonly oc: Oc;
   /** A stale object that a 304 may bring back to life; this fetch holds a reference. */
@@ -76,6 +78,7 @@ export class BusyObj implements VclBusyobj {
     this.mode = mode;
     this.vxid = core.newVxid();
     this.reqVxid = req.vxid;
+    this.hashKey = req.hashKey;
     this.log = core.newLog();
     this.programRef = req.programRef as ProgramRef;
     this.programRef.refs++;
@@ -111,6 +114,8 @@ export class BusyObj implements VclBusyobj {
   /** Ends the transaction's log and lets go of what the fetch held. */
   end(): void {
     const { log, core } = this;
+    // What an extension does at the end of a task, it may say in the task's log.
+    endPrivs(this.ctx.priv);
     log.acct(
       Tag.BereqAcct,
       this.headBytesOut,
@@ -122,7 +127,6 @@ export class BusyObj implements VclBusyobj {
     );
     log.put(Tag.End, '');
     this.dropStale();
-    endPrivs(this.ctx.priv);
     this.programRef.refs--;
     core.cache.deref(this.oc);
   }

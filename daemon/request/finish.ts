@@ -73,7 +73,8 @@ function close(req: Request): void {
     stats.s_resp_hdrbytes += req.headBytesOut;
     stats.s_resp_bodybytes += req.bodyBytesOut;
   }
-  log.putConstant(END);
+  // Extensions may still have something to log when the task ends.
   req.releaseProgram();
+  log.putConstant(END);
   req.body = null;
 }

@@ -34,6 +34,9 @@ export function pipe(req: Request, resume: (step: Step) => void): Step {
   ctx.bo = bo;
   const ret = runState(ctx.vcl, State.pipe, ctx);
   ctx.bo = null;
+  // Directors resolve in the bereq's context and want what vcl_pipe has told them.
+  bo.ctx.priv = ctx.priv;
+  bo.ctx.now = ctx.now;
   if (ret !== RETURN.pipe) {
     endBereq(bo);
     if (ret !== RETURN.synth) return FAIL;
@@ -73,16 +76,24 @@ function makePipeBereq(bo: BusyObj, req: Request): void {
 async function connectAndRun(req: Request, bo: BusyObj, resume: (step: Step) => void): Promise<void> {
   const { core, session } = req;
   const backend = resolve(bo);
-  let socket: Socket | OriginFailure | null = null;
-  if (backend !== null) {
-    addHost(bo, backend);
-    socket = await backend.acquirePipe({ connectTimeout: bo.connectTimeout, now: core.clock.now() });
-    if (socket instanceof OriginFailure) {
-      bo.log.put(Tag.FetchError, socket.text);
-      socket = null;
-    }
+  if (backend === null) {
+    // As the field: there is nobody to pipe to, and no answer.
+    bo.log.put(Tag.VCL_Error, 'Backend does not support pipe');
+    endBereq(bo);
+    session.cut('TX_ERROR');
+    resume(FINISH);
+    return;
   }
-  if (socket === null || backend === null || !session.isOpen) {
+  addHost(bo, backend);
+  let socket: Socket | OriginFailure | null = await backend.acquirePipe({
+    connectTimeout: bo.connectTimeout,
+    now: core.clock.now(),
+  });
+  if (socket instanceof OriginFailure) {
+    bo.log.put(Tag.FetchError, socket.text);
+    socket = null;
+  }
+  if (socket === null || !session.isOpen) {
     socket?.destroy();
     endBereq(bo);
     if (!session.isOpen) {

@@ -116,8 +116,8 @@ export const backendVariables = {
     bo(c).keep = Math.max(0, v);
     logTtl(c);
   },
-  get_beresp_backend: (c: VclContext) => bo(c).respBackend ?? bo(c).backend,
-  get_beresp_backend_name: (c: VclContext) => (bo(c).respBackend ?? bo(c).backend)?.vclName ?? null,
+  get_beresp_backend: (c: VclContext) => bo(c).respBackend,
+  get_beresp_backend_name: (c: VclContext) => bo(c).respBackend?.vclName ?? null,
   get_beresp_backend_ip: (_c: VclContext) => new VclIp('0.0.0.0', 0),
   get_beresp_storage: (c: VclContext) => bo(c).storage,
   set_beresp_storage: (c: VclContext, v: string | null) => {
