@@ -8,7 +8,7 @@ import type { VclContext } from '../vcl/context.ts';
 
 export interface Priv {
   value: unknown;
-  /** Called once with the value when the cell's life ends; must not throw. */
+  /** Called once with the value when the cell's life ends. What it throws is lost: nobody is left to fail. */
   end?: (value: unknown) => void;
 }
 
@@ -42,9 +42,16 @@ export function programPriv(ctx: VclContext, key: object): Priv {
   return privCell(ctx.vcl.privs, key);
 }
 
-/** Ends every cell, the youngest first. */
+/** Ends every cell, the youngest first, each whatever the others do. */
 export function endPrivs(map: PrivMap | null): void {
   if (map === null) return;
-  for (const priv of [...map.values()].reverse()) priv.end?.(priv.value);
+  const cells = [...map.values()].reverse();
   map.clear();
+  for (const priv of cells) {
+    try {
+      priv.end?.(priv.value);
+    } catch {
+      // The task is over, and the other cells still want to end.
+    }
+  }
 }

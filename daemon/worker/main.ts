@@ -30,6 +30,10 @@ async function receive(message: ToWorker, handle: unknown): Promise<void> {
 
 function panic(error: unknown): void {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  if (worker?.programs.isOutsideFault(error) === true) {
+    send({ t: 'note', level: 'error', text: `An extension threw outside of a call: ${text}` });
+    return;
+  }
   worker?.flush();
   if (!process.connected) process.exit(70);
   process.send?.({ t: 'panic', text } satisfies FromWorker, undefined, undefined, () => process.exit(70));

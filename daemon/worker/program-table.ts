@@ -110,6 +110,11 @@ export class ProgramTable {
     return null;
   }
 
+  /** Whether an extension from a file threw this outside of every call: the worker goes on. */
+  isOutsideFault(error: unknown): boolean {
+    return this.shelf.isOutsideFault(error);
+  }
+
   list(): ProgramStatus[] {
     return this.all.map((e) => {
       const isLabel = !(e instanceof ProgramEntry);

@@ -17,8 +17,15 @@ import { openModule } from './open-module.ts';
 
 const TIMEOUT_MS = 5000;
 
+/** The folder of the daemon, as stack traces name it. */
+const OUR_CODE = new URL('../../', import.meta.url).href;
+/** This folder: what an extension was handed throws from here when it is used too late. */
+const THEIR_SIDE = new URL('./', import.meta.url).href;
+
 export class ModuleShelf {
   readonly #open = new Map<string, Promise<Extension>>();
+  /** Files whose code may run in this process. */
+  readonly #files = new Set<string>();
 
   /** Opens what a program imports. Throws with a message for the operator. */
   async lookup(modules: readonly OutsideModule[]): Promise<ExtensionLookup> {
@@ -27,10 +34,20 @@ export class ModuleShelf {
     return (name) => found.get(name) ?? findExtension(name);
   }
 
+  /** Whether something was thrown by an extension alone, from a timer or a promise of its own: nothing of ours was
+   * under way then, so that the worker may go on. */
+  isOutsideFault(error: unknown): boolean {
+    const stack = error instanceof Error ? (error.stack ?? '') : '';
+    const lines = stack.split('\n');
+    if (lines.some((line) => line.includes(OUR_CODE) && !line.includes(THEIR_SIDE))) return false;
+    return [...this.#files].some((file) => stack.includes(file));
+  }
+
   #get(m: OutsideModule): Promise<Extension> {
     const key = `${m.name} ${m.digest} ${m.file}`;
     let extension = this.#open.get(key);
     if (extension === undefined) {
+      for (const file of [m.file, m.copy]) if (file !== null) this.#files.add(file);
       extension = open(m).catch((error: unknown) => {
         this.#open.delete(key);
         const text = error instanceof Error ? error.message : String(error);

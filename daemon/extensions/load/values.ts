@@ -39,13 +39,12 @@ function backendHandle(d: Director): object {
   return known;
 }
 
-function aclHandle(ctx: VclContext, acl: VclAcl): object {
+function aclHandle(acl: VclAcl): object {
   const matches = (address: unknown): boolean => {
     const ip = address instanceof Object ? STANDS_FOR.get(address) : new VclIp(String(address), 0);
     const found = ip instanceof VclIp ? acl.find(ip) : null;
     return found !== null && !found.negate;
   };
-  void ctx;
   return handle({ name: acl.name, matches }, acl);
 }
 
@@ -76,7 +75,7 @@ export function toOutside(ctx: VclContext, life: CallLife, type: Type, value: un
     case 'BACKEND':
       return backendHandle(value as Director);
     case 'ACL':
-      return aclHandle(ctx, value as VclAcl);
+      return aclHandle(value as VclAcl);
     case 'HEADER':
       return headerHandle(life, value as HeaderRef);
     case 'HTTP':
@@ -118,6 +117,8 @@ const isObject = (v: unknown): boolean => typeof v === 'object' && v !== null;
 /** What an extension returned as the program needs it. Throws ExtensionError when the type is another. */
 export function fromOutside(label: string, type: Type, value: unknown): unknown {
   if (isObject(value) && typeof (value as { then?: unknown }).then === 'function') {
+    // Nobody waits for it, so that its failure must not become the worker's.
+    Promise.resolve(value).catch(() => undefined);
     throw new ExtensionError(`${label} returned a promise: it has to answer at once`);
   }
   const ours = convert(type, value);

@@ -91,11 +91,11 @@ export function load(text: string, options: CompileOptions = {}): VclProgram {
   const r = compile({ name: 'test.vcl', text: whole }, options);
   if (r.program === undefined) throw new Error(formatDiagnostics(r.errors));
   const directors = new Map(r.program.backends.map((b) => [b.name, fakeDirector(b.name)]));
-  return loadProgram('test', r.program, directors);
+  return loadProgram('test', r.program, directors, options.extensions);
 }
 
-export function task(text: string, headers: Record<string, string> = {}): Task {
-  const program = load(text);
+export function task(text: string, headers: Record<string, string> = {}, options: CompileOptions = {}): Task {
+  const program = load(text, options);
   const log = new FakeLog();
   const ctx = new VclContext(host, program, log);
   ctx.now = NOW;
@@ -139,7 +139,7 @@ export function task(text: string, headers: Record<string, string> = {}): Task {
     hashIgnoreVary: false,
     ttl: -1,
     grace: -1,
-    backendHint: null,
+    backendHint: undefined,
     clientIdentity: null,
     storage: null,
     hashKey: '',
