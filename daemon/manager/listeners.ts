@@ -1,13 +1,15 @@
-// Listening sockets: -a arguments, and the handles that the manager binds and keeps.
+// Listening sockets: the handles that the manager binds and keeps.
 //
 // The manager owns the sockets and lends them to each worker, so that connections wait in the kernel while a
 // dead worker is replaced. It never accepts. Awkward: port 0 gets its port at the first bind and keeps it
-// over stop and start; without the runtime's handle factory the worker binds itself (`handles()` is null).
+// over stop and start; without the runtime's handle factory the worker binds itself (`handles()` is null). A Unix socket's file stays when
+// its listener ends, as operators and their watchdogs know it, and the next bind replaces it.
 
-import { chmodSync, chownSync, lstatSync, readFileSync, unlinkSync } from 'node:fs';
+import { chmodSync, chownSync, linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
 import net from 'node:net';
 import { getSystemErrorMap } from 'node:util';
 import type { FromWorker, ListenerSpec } from '../link.ts';
+import { groupId, userId } from './listener-option.ts';
 import { OptionError } from './option-error.ts';
 
 interface RawHandle {
@@ -24,57 +26,6 @@ type HandleFactory = (
 
 /** Only IPv6: the IPv4 socket is a separate one (UV_TCP_IPV6ONLY). */
 const IPV6_ONLY = 1;
-
-/** One -a argument. Throws OptionError. `index` gives the default name (a0, a1 …). */
-export function parseListener(text: string, index: number): ListenerSpec {
-  const [place = '', ...options] = text.split(',');
-  const named = /^([A-Za-z][A-Za-z0-9_-]*)=(.*)$/s.exec(place);
-  const spec: ListenerSpec = { name: named?.[1] ?? `a${index}`, text, proto: 'HTTP' };
-  parsePlace(spec, named?.[2] ?? place);
-  let protos = 0;
-  for (const option of options) {
-    const m = /^(user|group|mode)=(.*)$/.exec(option);
-    if (m === null) {
-      if (option !== 'HTTP' && option !== 'PROXY') throw new OptionError(`Unknown protocol '${option}'`);
-      if (++protos > 1) throw new OptionError(`Too many protocols in ${text}`);
-      spec.proto = option;
-      continue;
-    }
-    if (spec.path === undefined) {
-      throw new OptionError(`Invalid sub-argument '${m[1]}' for IP addresses`);
-    }
-    const value = m[2] as string;
-    if (m[1] === 'user') spec.user = value;
-    else if (m[1] === 'group') spec.group = value;
-    else if (/^[0-7]{1,4}$/.test(value) && Number.parseInt(value, 8) <= 0o777) {
-      spec.mode = Number.parseInt(value, 8);
-    } else throw new OptionError(`Invalid mode '${value}'`);
-  }
-  return spec;
-}
-
-function parsePlace(spec: ListenerSpec, place: string): void {
-  if (place.startsWith('/')) {
-    if (place.length > 107)
-      throw new OptionError(`Unix domain socket addresses may be at most 107 bytes: ${place}`);
-    spec.path = place;
-    return;
-  }
-  if (place.startsWith('@')) throw new OptionError(`Abstract sockets are not supported: ${place}`);
-  // An IPv6 address without brackets has colons of its own and no port.
-  const bare = net.isIPv6(place);
-  const m = bare ? null : /^(?:\[([^\]]*)\]|([^:\s]*))(?:[:\s](.*))?$/s.exec(place);
-  const host = bare ? place : (m?.[1] ?? m?.[2]);
-  const port = m?.[3];
-  if (host === undefined || (port !== undefined && !/^\d{1,5}$/.test(port)) || Number(port ?? 80) > 65535) {
-    throw new OptionError(`Got no socket(s) for ${spec.text}`);
-  }
-  if (/^\d+(\.\d+){3}$/.test(host) && !net.isIPv4(host)) {
-    throw new OptionError(`Got no socket(s) for ${spec.text}`);
-  }
-  spec.host = host;
-  spec.port = port === undefined ? 80 : Number(port);
-}
 
 /** Resolves names and wildcards: one spec an address. Throws OptionError. */
 export async function resolveListeners(specs: readonly ListenerSpec[]): Promise<ListenerSpec[]> {
@@ -143,9 +94,11 @@ export class ListenerSet {
   close(): void {
     this.isOpen = false;
     for (const slot of this.slots) {
-      slot.handle?.close();
+      const { handle, spec } = slot;
       slot.handle = null;
-      if (slot.spec.path !== undefined) removeSocket(slot.spec.path);
+      if (handle === null) continue;
+      if (spec.path === undefined) handle.close();
+      else closeKeepingFile(handle, spec.path);
     }
   }
 
@@ -198,8 +151,8 @@ function settle(spec: ListenerSpec, handle: RawHandle): string | null {
   try {
     if (spec.mode !== undefined) chmodSync(spec.path, spec.mode);
     if (spec.user !== undefined || spec.group !== undefined) {
-      const uid = spec.user === undefined ? -1 : idOf('/etc/passwd', spec.user, 'user');
-      const gid = spec.group === undefined ? -1 : idOf('/etc/group', spec.group, 'group');
+      const uid = spec.user === undefined ? -1 : (userId(spec.user) ?? -1);
+      const gid = spec.group === undefined ? -1 : (groupId(spec.group) ?? -1);
       chownSync(spec.path, uid, gid);
     }
     return null;
@@ -208,12 +161,22 @@ function settle(spec: ListenerSpec, handle: RawHandle): string | null {
   }
 }
 
-function idOf(file: string, name: string, kind: string): number {
-  for (const line of readFileSync(file, 'utf8').split('\n')) {
-    const fields = line.split(':');
-    if (fields[0] === name) return Number(fields[2]);
+/** The runtime removes the file of a Unix socket that it closes: a second name holds it meanwhile. */
+function closeKeepingFile(handle: RawHandle, path: string): void {
+  const aside = `${path}.${process.pid}`;
+  try {
+    linkSync(path, aside);
+  } catch {
+    // Somebody has removed it, or the directory takes no more.
+    handle.close();
+    return;
   }
-  throw new Error(`Unknown ${kind} ${name}`);
+  handle.close();
+  try {
+    renameSync(aside, path);
+  } catch {
+    // The directory has gone.
+  }
 }
 
 /** Removes a socket left behind; anything else at that path stays, and the bind then fails. */

@@ -5,7 +5,7 @@
 
 import type { ListenerSpec, StorageSpec } from '../link.ts';
 import { parseBytes } from '../params/value.ts';
-import { parseListener } from './listeners.ts';
+import { parseListeners } from './listener-option.ts';
 import { OptionError } from './option-error.ts';
 import { parseStorage, withDefaults } from './storage-option.ts';
 
@@ -136,8 +136,7 @@ export function parseOptions(argv: readonly string[]): Request {
     }
   }
   checkTogether(o);
-  o.listeners = (listeners.length === 0 ? [':80'] : listeners).map(parseListener);
-  checkNames(o.listeners);
+  o.listeners = parseListeners(listeners.length === 0 ? [':80'] : listeners);
   o.storages = withDefaults(storages.map(parseStorage));
   return { kind: 'run', options: o };
 }
@@ -243,12 +242,4 @@ function checkTogether(o: Options): void {
 /** Whether the worker is started without a command: not in debug mode, without a program or before -I. */
 export function startsWorkerAtOnce(o: Options): boolean {
   return o.mode !== 'debug' && o.programs[0] !== '' && o.initFile === null;
-}
-
-function checkNames(listeners: readonly ListenerSpec[]): void {
-  const seen = new Set<string>();
-  for (const { name } of listeners) {
-    if (seen.has(name)) throw new OptionError(`Listen socket name '${name}' is used twice`);
-    seen.add(name);
-  }
 }

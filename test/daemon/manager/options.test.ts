@@ -75,26 +75,43 @@ describe('listeners', () => {
     ['300.0.0.1:81', 'Got no socket(s) for 300.0.0.1:81'],
     [':70000', 'Got no socket(s) for :70000'],
     [':81,FOO', "Unknown protocol 'FOO'"],
-    [':81,HTTP,PROXY', 'Too many protocols in :81,HTTP,PROXY'],
-    [':81,mode=666', "Invalid sub-argument 'mode' for IP addresses"],
+    [':81,proxy', { proto: 'PROXY' }],
+    [':81,', "Unknown protocol ''"],
+    [':81,HTTP,PROXY', 'Too many protocol sub-args in -a (PROXY)'],
+    [':81,mode=666', 'Invalid sub-arg mode=666 for IP addresses in -a'],
     [
-      '/run/p.sock,user=www,group=adm,mode=660',
-      { path: '/run/p.sock', user: 'www', group: 'adm', mode: 0o660 },
+      '/run/p.sock,user=daemon,group=adm,mode=660',
+      { path: '/run/p.sock', user: 'daemon', group: 'adm', mode: 0o660 },
     ],
-    ['/run/p.sock,mode=999', "Invalid mode '999'"],
-    [`/${'x'.repeat(120)}`, `Unix domain socket addresses may be at most 107 bytes: /${'x'.repeat(120)}`],
+    ['sock=/run/p.sock,PROXY', { name: 'sock', path: '/run/p.sock', proto: 'PROXY' }],
+    ['/run/p.sock,mode=999', 'Invalid mode sub-arg 999 in -a'],
+    ['/run/p.sock,mode=1777', 'Mode sub-arg 1777 out of range in -a'],
+    ['/run/p.sock,mode=', 'Empty mode sub-arg in -a'],
+    ['/run/p.sock,mode=600,mode=660', 'Too many mode sub-args in -a (mode=660)'],
+    ['/run/p.sock,user=nobody-of-that-name', 'Unknown user nobody-of-that-name in -a'],
+    ['/run/p.sock,group=no-such-group', 'Unknown group no-such-group in -a'],
+    ['./p.sock', 'Unix domain socket addresses must be absolute paths in -a (./p.sock)'],
+    ['@abstract', 'Got no socket(s) for @abstract'],
+    ['1x=:81', 'invalid -a name "1x"=[...]'],
+    ['x=', 'Empty named -a argument "x="'],
+    [`/${'x'.repeat(107)}`, `Got no socket(s) for /${'x'.repeat(107)}`],
+    [`/${'x'.repeat(106)}`, { path: `/${'x'.repeat(106)}` }],
   ])('%s', (text, expected) => {
     if (typeof expected === 'string') expect(mistake('-d', '-a', text)).toBe(expected);
     else expect(options('-d', '-a', text).listeners[0]).toMatchObject(expected);
   });
 
-  it('names them in order and refuses a name twice', () => {
-    expect(options('-d', '-a', ':1', '-a', 'x=:2', '-a', ':3').listeners.map((l) => l.name)).toEqual([
-      'a0',
-      'x',
-      'a2',
-    ]);
-    expect(mistake('-d', '-a', 'x=:1', '-a', 'x=:2')).toContain('used twice');
+  it('names those in order that have no name', () => {
+    const { listeners } = options('-d', '-a', ':1', '-a', 'x=:2', '-a', ':3');
+    expect(listeners.map((l) => l.name)).toEqual(['a0', 'x', 'a1']);
+  });
+
+  it('refuses one address twice, but not a port of the kernel’s choice', () => {
+    expect(mistake('-d', '-a', 'x=:1', '-a', 'y=:1')).toBe('-a arguments x=:1 and y=:1 have same address');
+    expect(mistake('-d', '-a', '/a', '-a', '/a,PROXY')).toBe(
+      '-a arguments /a and /a,PROXY have same address',
+    );
+    expect(options('-d', '-a', ':0', '-a', ':0').listeners).toHaveLength(2);
   });
 });
 
