@@ -24,6 +24,8 @@ export interface ExtensionFunction {
   signature: string;
   /** States (without `vcl_`) or groups it may be called from; absent is everywhere. */
   places?: string;
+  /** The call may give a Waiting (vcl/runtime/waiting.ts), which only vcl_recv can wait for. */
+  waits?: boolean;
   call: ExtensionCall;
 }
 

@@ -6,7 +6,8 @@ import type { Oc } from '../cache/cache.ts';
 import { endPrivs } from '../extensions/priv.ts';
 import { HttpMessage } from '../http1/message.ts';
 import type { TxLog } from '../log/tx-log.ts';
-import type { RequestBody } from '../net/request-body.ts';
+import { CachedBody } from '../net/cached-body.ts';
+import type { BodySource } from '../net/request-body.ts';
 import type { Core, ProgramRef } from '../request/core.ts';
 import type { Request } from '../request/request.ts';
 import { type Director, type VclBusyobj, VclContext, type VclSession } from '../vcl/context.ts';
@@ -63,7 +64,7 @@ export class BusyObj implements VclBusyobj {
   storedIn = '';
   synthBody: string | null = null;
   /** The client's body to send along, or null; `bodySent` once any of it may have reached an origin. */
-  body: RequestBody | null;
+  body: BodySource | null;
   bodySent = false;
   /** The request's head as first made, for retries and rollback. */
   readonly bereq0 = new HttpMessage(Tag.BereqMethod);
@@ -90,9 +91,11 @@ export class BusyObj implements VclBusyobj {
     this.staleOc = staleOc;
     if (staleOc !== 0) core.cache.ref(staleOc);
     this.uncacheable = mode === 'pass';
-    this.backend = req.backendHint ?? this.programRef.program.defaultDirector;
+    const { backendHint } = req;
+    this.backend = backendHint === undefined ? this.programRef.program.defaultDirector : backendHint;
     this.storage = req.storage;
-    this.body = mode === 'bgfetch' ? null : req.body;
+    this.body =
+      mode === 'bgfetch' ? null : req.cachedBody === null ? req.body : new CachedBody(req.cachedBody);
     this.ctx = new VclContext(core.host, this.programRef.program, this.log);
     this.ctx.bo = this;
   }

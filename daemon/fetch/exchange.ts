@@ -10,7 +10,7 @@ import { type BodyFraming, CHUNKED, NO_BODY } from '../http1/framing.ts';
 import { headSize, writeRequestHead } from '../http1/head-writer.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { reasonOf } from '../http1/status-reasons.ts';
-import type { RequestBody } from '../net/request-body.ts';
+import type { BodySource } from '../net/request-body.ts';
 import type { BusyObj } from './busyobj.ts';
 import { sendBody } from './send-body.ts';
 
@@ -202,10 +202,10 @@ async function talk(
 async function upload(
   bo: BusyObj,
   connection: OriginConnection,
-  body: RequestBody,
+  body: BodySource,
   timeout: number,
 ): Promise<OriginFailure | null> {
-  bo.bodySent = true;
+  bo.bodySent = !body.replayable;
   const failure = await sendBody(connection, body, timeout);
   if (failure !== null) {
     connection.destroy();

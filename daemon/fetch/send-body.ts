@@ -4,7 +4,7 @@
 import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { OriginConnection } from '../backend/connection.ts';
 import { Deadline } from '../backend/deadline.ts';
-import type { RequestBody } from '../net/request-body.ts';
+import type { BodySource } from '../net/request-body.ts';
 
 /**
  * Resolves to null when all of it was handed over, or the origin stopped to take it; else to what went wrong.
@@ -12,7 +12,7 @@ import type { RequestBody } from '../net/request-body.ts';
  */
 export function sendBody(
   to: OriginConnection,
-  body: RequestBody,
+  body: BodySource,
   patience: number,
 ): Promise<FetchFailure | null> {
   return new Promise((settle) => {

@@ -20,7 +20,23 @@ export interface BodyCarrier {
   bodySettled(): void;
 }
 
-export class RequestBody {
+/** A body that a fetch can send to an origin. */
+export interface BodySource {
+  readonly chunked: boolean;
+  /** Declared length, or -1 when chunked. */
+  readonly length: number;
+  readonly complete: boolean;
+  readonly started: boolean;
+  /** Whether it can be sent again. */
+  readonly replayable: boolean;
+  start(sink: BodySink): void;
+  pause(): void;
+  resume(): void;
+  abandon(): void;
+}
+
+export class RequestBody implements BodySource {
+  readonly replayable = false;
   readonly chunked: boolean;
   /** Declared length, or -1 when chunked. */
   readonly length: number;

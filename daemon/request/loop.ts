@@ -13,7 +13,7 @@ import { miss } from './miss.ts';
 import { pass } from './pass.ts';
 import { pipe } from './pipe.ts';
 import { purge } from './purge.ts';
-import { recv } from './recv.ts';
+import { received, recv } from './recv.ts';
 import type { Request } from './request.ts';
 import { restart } from './restart.ts';
 import { DONE, PARKED, type Step } from './steps.ts';
@@ -42,6 +42,7 @@ const TABLE: readonly (StepFunction | null)[] = [
   restart,
   fail,
   finish,
+  received,
 ];
 
 /** Runs `req` from `step` on. A parked step calls its `resume` with the step to go on with. */

@@ -137,7 +137,8 @@ async function connectAndRun(req: Request, bo: BusyObj, resume: (step: Step) => 
   });
   // What the origin will want to see comes only after this.
   req.askForBody();
-  run.start(head.subarray(0, length));
+  const sent = head.subarray(0, length);
+  run.start(req.cachedBody === null ? sent : Buffer.concat([sent, req.cachedBody]));
 }
 
 function endBereq(bo: BusyObj): void {

@@ -4,20 +4,63 @@ import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { acceptsGzip } from '../http1/accept-encoding.ts';
 import { HttpMessage } from '../http1/message.ts';
-import { State } from '../vcl/program.ts';
-import { runState } from '../vcl/runtime/run-state.ts';
+import { type ReturnCode, State } from '../vcl/program.ts';
+import { runState, runWaitingState } from '../vcl/runtime/run-state.ts';
 import type { ProgramRef } from './core.ts';
 import type { Request } from './request.ts';
-import { FAIL, LOOKUP, PASS, PIPE, PURGE, RESTART, type Step, SYNTH } from './steps.ts';
+import {
+  FAIL,
+  FINISH,
+  LOOKUP,
+  PARKED,
+  PASS,
+  PIPE,
+  PURGE,
+  RECEIVED,
+  RESTART,
+  type Step,
+  SYNTH,
+} from './steps.ts';
 
-export function recv(req: Request): Step {
+export function recv(req: Request, resume: (step: Step) => void): Step {
   const { core, http, ctx } = req;
   if (req.http0 === null) saveOriginal(req);
   ctx.now = req.tStart;
   req.canGzip = core.params.http_gzip_support !== 0 && acceptsGzip(http.getAll('accept-encoding'));
-  let ret = runState(ctx.vcl, State.recv, ctx);
+  return runProgram(req, resume);
+}
+
+/** Runs vcl_recv, which may have to wait for the body of the request. */
+function runProgram(req: Request, resume: (step: Step) => void): Step {
+  const { ctx } = req;
+  const { vcl } = ctx;
+  if (vcl.waitingRecv === null) return judge(req, runState(vcl, State.recv, ctx), resume);
+  const ret = runWaitingState(vcl, State.recv, vcl.waitingRecv, ctx, (code) => {
+    req.recvCode = code;
+    resume(RECEIVED);
+  });
+  return ret === null ? PARKED : judge(req, ret, resume);
+}
+
+/** vcl_recv has waited. */
+export function received(req: Request, resume: (step: Step) => void): Step {
+  return req.aborted ? FINISH : judge(req, req.recvCode, resume);
+}
+
+/** What vcl_recv decided, and vcl_hash. */
+function judge(req: Request, ret: ReturnCode, resume: (step: Step) => void): Step {
+  const { core, http, ctx } = req;
   if (ret === RETURN.fail) return FAIL;
-  if (ret === RETURN.vcl && req.nextProgram !== null) ret = switchProgram(req, req.nextProgram);
+  if (req.body !== null && req.body.failed !== null) {
+    // It could not be cached, and nothing else can be done with what is left of it.
+    req.closeAfter('RX_BODY');
+    return FINISH;
+  }
+  if (ret === RETURN.vcl && req.nextProgram !== null) {
+    switchProgram(req, req.nextProgram);
+    return runProgram(req, resume);
+  }
+  if (req.expectContinue && !req.late100Continue) req.askForBody();
   if (core.params.http_gzip_support !== 0 && ret !== RETURN.pipe && ret !== RETURN.pass)
     normaliseEncoding(req);
   if (
@@ -84,8 +127,8 @@ function normaliseEncoding(req: Request): void {
 }
 
 /** Another program takes over: the request begins anew in it, as it came from the client. */
-function switchProgram(req: Request, to: ProgramRef): number {
-  const { ctx, http, log } = req;
+function switchProgram(req: Request, to: ProgramRef): void {
+  const { http, log } = req;
   req.switchProgram(to);
   const forwarded = http.getAll('x-forwarded-for');
   if (forwarded !== null) {
@@ -93,5 +136,4 @@ function switchProgram(req: Request, to: ProgramRef): number {
     if (forwarded.endsWith(own)) log.put(Tag.ReqUnset, `X-Forwarded-For: ${forwarded.slice(0, -own.length)}`);
     log.put(Tag.ReqHeader, `X-Forwarded-For: ${forwarded}`);
   }
-  return runState(ctx.vcl, State.recv, ctx);
 }

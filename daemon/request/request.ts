@@ -18,6 +18,8 @@ import type { Session } from '../net/session.ts';
 import type { Director, VclObject, VclRequest } from '../vcl/context.ts';
 import { VclContext } from '../vcl/context.ts';
 import type { VclProgram } from '../vcl/program.ts';
+import type { Waiting } from '../vcl/runtime/waiting.ts';
+import { cacheBody } from './cache-body.ts';
 import type { Core, ProgramRef } from './core.ts';
 import { ObjectView } from './object-view.ts';
 import { refuseHead } from './refuse.ts';
@@ -51,7 +53,7 @@ export class Request implements VclRequest {
   hashIgnoreVary = false;
   ttl = -1;
   grace = -1;
-  backendHint: Director | null = null;
+  backendHint: Director | null | undefined = undefined;
   clientIdentity: string | null = null;
   storage: string | null = null;
   hashKey = '';
@@ -59,8 +61,11 @@ export class Request implements VclRequest {
   respDoEsi = true;
   respFilters: string | null = null;
   synthBody: string | null = null;
-  wantCachedBody = 0;
-  bodyIsCached = false;
+  /** The whole body, once the program has had it cached. */
+  cachedBody: Buffer | null = null;
+  /** What vcl_recv returned after it had to wait. */
+  recvCode = 0;
+  late100Continue = false;
   isHitMiss = false;
   isHitPass = false;
   canGzip = false;
@@ -131,7 +136,7 @@ export class Request implements VclRequest {
     this.parentVxid = 0;
     this.restarts = 0;
     this.resetForRestart();
-    this.backendHint = null;
+    this.backendHint = undefined;
     this.clientIdentity = null;
     this.http0 = null;
     this.programRef = null;
@@ -144,8 +149,8 @@ export class Request implements VclRequest {
     this.wokenByFailure = false;
     this.pipe = false;
     this.expectContinue = false;
-    this.bodyIsCached = false;
-    this.wantCachedBody = 0;
+    this.cachedBody = null;
+    this.late100Continue = false;
   }
 
   /** What a restart does not keep. */
@@ -218,6 +223,10 @@ export class Request implements VclRequest {
     this.session.write(CONTINUE);
   }
 
+  cacheBody(limit: number): boolean | Waiting {
+    return cacheBody(this, limit);
+  }
+
   bodySettled(): void {
     this.log.put(Tag.Storage, 'malloc Transient');
     this.log.timestamp('ReqBody', this.core.clock.now());
@@ -267,7 +276,7 @@ export class Request implements VclRequest {
     to.refs++;
     this.programRef = to;
     this.ctx.vcl = to.program;
-    this.backendHint = null;
+    this.backendHint = undefined;
     this.clientIdentity = null;
     this.ttl = -1;
     this.grace = -1;

@@ -23,6 +23,8 @@ export const TRANSMIT: Step = 13;
 export const RESTART: Step = 14;
 export const FAIL: Step = 15;
 export const FINISH: Step = 16;
+/** vcl_recv is over, after it had to wait. */
+export const RECEIVED: Step = 17;
 
 export const STEP_NAMES = [
   'done',
@@ -42,4 +44,5 @@ export const STEP_NAMES = [
   'restart',
   'fail',
   'finish',
+  'received',
 ] as const;

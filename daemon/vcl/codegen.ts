@@ -9,6 +9,7 @@
 import { type GeneratedLine, type ProgramModel, quote } from './check/program.ts';
 import { legalStates } from './check/reach.ts';
 import { STATES } from './program.ts';
+import { waitingLines, waitingSubs } from './waiting-subs.ts';
 
 export const PARAMETERS = ['R', 'B', 'E', 'M', 'N', 'P', 'X'] as const;
 
@@ -33,26 +34,30 @@ export function generate(model: ProgramModel): Generated {
     push(`const { ${helpers.slice(i, i + 8).join(', ')} } = R;`);
   }
   for (const l of model.prologue()) push(l);
+  const waits = waitingSubs(model);
   for (const sub of model.subs.values()) {
     push('');
     push(`// ${sub.name}`);
     const value = model.subValues.has(sub.name) ? model.jsName('value', sub.name) : null;
     const body = value === null ? sub.js : `${sub.js}_body`;
-    lines.push({ text: `function ${body}(ctx) {`, span: sub.span });
+    lines.push({ text: `function${waits.has(sub) ? '*' : ''} ${body}(ctx) {`, span: sub.span });
     push('  let r = 0;');
-    lines.push(...sub.lines);
+    lines.push(...(waits.has(sub) ? waitingLines(model, sub, waits) : sub.lines));
     push('  return r;');
     push('}');
     if (value === null) continue;
     const states = legalStates(model, sub.name);
-    push(`const ${value} = R.subValue(${quote(sub.name)}, ${states}, ${body});`);
+    push(
+      `const ${value} = R.subValue(${quote(sub.name)}, ${states}, ${waits.has(sub) ? `R.waiting(${body})` : body});`,
+    );
     push(`function ${sub.js}(ctx) { return ${value}.run(ctx); }`);
   }
   push('');
   push('return [');
   for (const state of STATES) {
     const sub = model.subs.get(`vcl_${state}`);
-    const js = sub === undefined ? '() => 0' : sub.js;
+    const waiting = sub !== undefined && waits.has(sub) && !model.subValues.has(sub.name);
+    const js = sub === undefined ? '() => 0' : waiting ? `R.waiting(${sub.js})` : sub.js;
     const made = state === 'init' ? requiredObjects(model) : [];
     push(made.length === 0 ? `  ${js},` : `  (ctx) => R.initialised(${js}(ctx), [${made.join(', ')}]),`);
   }

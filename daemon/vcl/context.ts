@@ -5,6 +5,7 @@
 import type { PrivMap } from '../extensions/priv.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
 import type { VclProgram } from './program.ts';
+import type { Waiting } from './runtime/waiting.ts';
 
 /** A BACKEND value: anything that can answer a fetch. Null is the program's `none`. */
 export interface Director {
@@ -107,7 +108,8 @@ export interface VclRequest {
   /** req.ttl and req.grace; negative when unset. */
   ttl: number;
   grace: number;
-  backendHint: Director | null;
+  /** Undefined until the program sets it: then the default backend serves. Null is none. */
+  backendHint: Director | null | undefined;
   clientIdentity: string | null;
   /** Stevedore name or null (req.storage). */
   storage: string | null;
@@ -122,9 +124,10 @@ export interface VclRequest {
   readonly respIsStreaming: boolean;
   /** Synthetic body of vcl_synth; text is UTF-8. */
   synthBody: string | null;
-  /** Body caching: std.cache_req_body(limit); resolves before the state continues (the loop waits). */
-  wantCachedBody: number;
-  readonly bodyIsCached: boolean;
+  /** std.cache_req_body: whether the body is cached, or an answer to wait for; the limit is in bytes. */
+  cacheBody?(limit: number): boolean | Waiting;
+  /** std.late_100_continue: ask for the body only when it is wanted, not when vcl_recv is over. */
+  late100Continue?: boolean;
   /** The whole request body once std.cache_req_body has it; null or absent while it is not cached. */
   readonly cachedBody?: Uint8Array | null;
   /** return (vcl(label)) is about to be returned. */

@@ -20,6 +20,7 @@ import {
 import { scriptName } from './runtime/place.ts';
 import { runState } from './runtime/run-state.ts';
 import { RUNTIME } from './runtime/table.ts';
+import type { WaitingState } from './runtime/waiting.ts';
 
 type States = ((ctx: VclContext) => ReturnCode)[];
 
@@ -42,7 +43,11 @@ export function loadProgram(
   };
   const privs: PrivMap = new Map();
   const objects: ProgramObject[] = [];
-  const backend = (b: string): Director => directors.get(b) ?? missing(`backend ${b}`);
+  const none = new Set(compiled.backends.filter((b) => b.none === true).map((b) => b.name));
+  const backend = (b: string): Director | null => {
+    const found = directors.get(b) ?? missing(`backend ${b}`);
+    return none.has(b) ? null : found;
+  };
   const fn = (e: string, f: string) => (extension(e).functions[f] ?? missing(`function ${e}.${f}`)).call;
   const method = (e: string, o: string, m: string) =>
     (extension(e).objects?.[o]?.methods[m] ?? missing(`method ${e}.${o}.${m}`)).call;
@@ -67,6 +72,7 @@ export function loadProgram(
     extensions: [...used.values()],
     objects,
     states,
+    waitingRecv: (states[State.recv] as Partial<WaitingState>).steps ?? null,
   };
 }
 

@@ -4,6 +4,7 @@
 import type { Extension } from '../extensions/extension.ts';
 import type { PrivMap } from '../extensions/priv.ts';
 import type { Director, VclContext } from './context.ts';
+import type { StateSteps } from './runtime/waiting.ts';
 
 /** A `backend` declaration. Undefined fields take the parameter's default. Times in seconds. */
 export interface BackendDecl {
@@ -133,4 +134,6 @@ export interface VclProgram {
   readonly objects: ProgramObject[];
   /** One function a state id: user code, then the builtin program; returns a ReturnCode. */
   readonly states: readonly ((ctx: VclContext) => ReturnCode)[];
+  /** vcl_recv when it may wait for a request body; null when it cannot. */
+  readonly waitingRecv: StateSteps | null;
 }

@@ -43,18 +43,20 @@ export const controlFunctions: Record<string, ExtensionFunction> = {
   port: { signature: 'INT port(IP ip)', call: (_c, ip: VclIp) => ip.port },
   cache_req_body: {
     signature: 'BOOL cache_req_body(BYTES size)',
+    waits: true,
     call: (ctx, size: number) => {
       if (ctx.req === null || ctx.bo !== null || ctx.state !== State.recv) {
         softFail(ctx, 'req_body can only be cached in vcl_recv{}');
         return false;
       }
-      ctx.req.wantCachedBody = size;
-      return true;
+      return ctx.req.cacheBody?.(size) ?? false;
     },
   },
   late_100_continue: {
     signature: 'VOID late_100_continue(BOOL late)',
-    call: () => undefined,
+    call: (ctx, late: boolean) => {
+      if (ctx.req !== null && ctx.state === State.recv) ctx.req.late100Continue = late;
+    },
   },
   // No socket option can be set from here: the call is taken and does nothing, as on a Unix domain socket.
   set_ip_tos: { signature: 'VOID set_ip_tos(INT tos)', call: () => undefined },

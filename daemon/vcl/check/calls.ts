@@ -5,6 +5,7 @@
 import { placesToStates } from '../../../protocol/tables/variables.ts';
 import type { Arg, Expr } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
+import { YIELD } from '../waiting-subs.ts';
 import { asString, check, joined, type Scope, stringJs } from './conversions.ts';
 import { ALL_STATES, quote, stateMask } from './program.ts';
 import { type Param, type PrivScope, parseSignature, type Signature } from './signature.ts';
@@ -71,9 +72,10 @@ function callFunction(scope: Scope, target: Extract<Callable, { k: 'function' }>
     });
   }
   const args = bindArgs(scope, sig, e.args, e.open, target.extension, e.callee.span);
+  const js = `${target.js}(${[...target.before, ...args].join(', ')})`;
   const v: Typed = {
     type: sig.returns,
-    js: `${target.js}(${[...target.before, ...args].join(', ')})`,
+    js: target.waits === true ? `(${YIELD} ${js})` : js,
     span: e.span,
   };
   if (sig.returns === 'STRING') v.nullable = true;

@@ -9,6 +9,7 @@ import { type ReturnCode, STATES, type VclProgram } from '../program.ts';
 import { VclFailure } from './failure.ts';
 import { programPlace } from './place.ts';
 import { SubReturned } from './sub-value.ts';
+import { type StateSteps, Waiting } from './waiting.ts';
 
 const CALLS = STATES.map((s) => new PreparedRecords([[Tag.VCL_call, s.toUpperCase()]]));
 const RETURNED = RETURNS.map((r) => new PreparedRecords([[Tag.VCL_return, r.name]]));
@@ -27,6 +28,53 @@ export function runState(program: VclProgram, stateId: number, ctx: VclContext):
   if (ctx.failure !== null || code === 0) code = RETURN.fail;
   ctx.log.putConstant(RETURNED[code] as PreparedRecords);
   return code;
+}
+
+/**
+ * Runs a state that may wait: its return code, or null when it waits, and `later` gets the code. The records are
+ * those of runState.
+ */
+export function runWaitingState(
+  program: VclProgram,
+  stateId: number,
+  steps: StateSteps,
+  ctx: VclContext,
+  later: (code: ReturnCode) => void,
+): ReturnCode | null {
+  ctx.log.putConstant(CALLS[stateId] as PreparedRecords);
+  ctx.failure = null;
+  ctx.state = stateId;
+  const running = steps(ctx);
+  const ended = (returned: ReturnCode): ReturnCode => {
+    const code = ctx.failure !== null || returned === 0 ? RETURN.fail : returned;
+    ctx.log.putConstant(RETURNED[code] as PreparedRecords);
+    return code;
+  };
+  const goOn = (answer: unknown): ReturnCode | null => {
+    let value = answer;
+    try {
+      for (;;) {
+        const step = running.next(value);
+        if (step.done === true) return ended(step.value);
+        value = step.value;
+        if (!(value instanceof Waiting)) continue;
+        let atOnce = true;
+        let answered = false;
+        value.start((v) => {
+          value = v;
+          answered = true;
+          if (atOnce) return;
+          const code = goOn(v);
+          if (code !== null) later(code);
+        });
+        atOnce = false;
+        if (!answered) return null;
+      }
+    } catch (e) {
+      return ended(e instanceof SubReturned ? e.code : failed(program, ctx, e));
+    }
+  };
+  return goOn(undefined);
 }
 
 /** Logs what was thrown; anything but a VclFailure is a bug of ours or of an extension, and is named too. */

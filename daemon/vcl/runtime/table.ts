@@ -13,6 +13,7 @@ import * as regexes from './regexes.ts';
 import * as returns from './returns.ts';
 import * as strings from './strings.ts';
 import { callSub, subValue } from './sub-value.ts';
+import { waiting } from './waiting.ts';
 
 export const RUNTIME: Readonly<Record<string, unknown>> = Object.freeze({
   ...actions,
@@ -29,6 +30,7 @@ export const RUNTIME: Readonly<Record<string, unknown>> = Object.freeze({
   subValue,
   taskPriv,
   topPriv,
+  waiting,
   aclFrom: (name: string, log: boolean, networks: [string, number, boolean, string][]) =>
     new VclAcl(name, log, networks),
   ipFrom: (text: string, port: number) => new VclIp(text, port),

@@ -87,7 +87,7 @@ export interface Task {
 
 /** Compiles and loads a program (with a backend `d` and `import std;` in front unless it has a version line). */
 export function load(text: string, options: CompileOptions = {}): VclProgram {
-  const whole = text.startsWith('vcl ') ? text : `vcl 4.1; import std; backend d none;\n${text}`;
+  const whole = text.startsWith('vcl ') ? text : `vcl 4.1; import std; backend d { .host = "127.0.0.1"; }\n${text}`;
   const r = compile({ name: 'test.vcl', text: whole }, options);
   if (r.program === undefined) throw new Error(formatDiagnostics(r.errors));
   const directors = new Map(r.program.backends.map((b) => [b.name, fakeDirector(b.name)]));
@@ -151,8 +151,6 @@ export function task(text: string, headers: Record<string, string> = {}, options
     respFilters: null,
     respIsStreaming: false,
     synthBody: null,
-    wantCachedBody: 0,
-    bodyIsCached: false,
     rollback: () => undefined,
   };
   const bereq = message(Tag.BereqMethod, log);
