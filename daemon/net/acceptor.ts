@@ -9,7 +9,9 @@ import { createServer, type Server, Socket, type SocketConstructorOpts } from 'n
 import type { Core } from '../request/core.ts';
 import { run } from '../request/loop.ts';
 import type { Endpoint } from './endpoint.ts';
+import { PeerReader, wantsPeers } from './peer-credentials.ts';
 import { Session, type SessionOwner } from './session.ts';
+import { fileDescriptor } from './socket-handle.ts';
 
 type Handle = object;
 
@@ -23,6 +25,7 @@ export class Acceptor {
   private readonly host: AcceptorHost;
   private readonly endpoint: Endpoint;
   private readonly readBuffer: Buffer;
+  private readonly peers = new PeerReader();
 
   constructor(core: Core, host: AcceptorHost, endpoint: Endpoint, readBuffer: Buffer) {
     this.core = core;
@@ -55,7 +58,7 @@ export class Acceptor {
     };
     const socket = new Socket(options as unknown as SocketConstructorOpts);
     session = this.open(socket);
-    socket.resume();
+    this.startReading(session);
   }
 
   private plain(socket: Socket): void {
@@ -63,7 +66,20 @@ export class Acceptor {
     socket.on('data', (bytes: Buffer) => {
       session.receive(bytes, 0, bytes.length);
     });
-    socket.resume();
+    this.startReading(session);
+  }
+
+  /** At once, unless the program wants to know first who is at the other end. */
+  private startReading(session: Session): void {
+    const { socket } = session;
+    if (!this.endpoint.isPath || !wantsPeers(this.core)) {
+      socket.resume();
+      return;
+    }
+    void this.peers.read(fileDescriptor(socket)).then((peer) => {
+      session.peer = peer;
+      if (!socket.destroyed) socket.resume();
+    });
   }
 
   private open(socket: Socket): Session {

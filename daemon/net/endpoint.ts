@@ -6,6 +6,8 @@ export interface Endpoint {
   readonly name: string;
   /** The address as the operator wrote it, without name and options. */
   readonly socketText: string;
+  /** Whether it is a Unix socket. */
+  readonly isPath: boolean;
   /** Whether connections begin with a PROXY preamble. */
   readonly proxy: boolean;
 }
@@ -13,5 +15,10 @@ export interface Endpoint {
 export function endpointOf(spec: ListenerSpec): Endpoint {
   const named = /^[A-Za-z][A-Za-z0-9_-]*=/.exec(spec.text);
   const address = spec.text.slice(named?.[0].length ?? 0).split(',')[0] as string;
-  return { name: spec.name, socketText: address, proxy: spec.proto === 'PROXY' };
+  return {
+    name: spec.name,
+    socketText: address,
+    isPath: spec.path !== undefined,
+    proxy: spec.proto === 'PROXY',
+  };
 }

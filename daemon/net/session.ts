@@ -16,7 +16,7 @@ import { constantRecord, type PreparedRecords, type TxLog } from '../log/tx-log.
 import type { Core } from '../request/core.ts';
 import { Request } from '../request/request.ts';
 import { type Step, TRANSPORT } from '../request/steps.ts';
-import type { VclSession } from '../vcl/context.ts';
+import type { PeerCredentials, VclSession } from '../vcl/context.ts';
 import { countClose } from './close-count.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { PipeTap } from './pipe-tap.ts';
@@ -69,6 +69,8 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
   forwardedLine: string;
   forwardedRecord: PreparedRecords;
   proxyAttributes: ReadonlyMap<number, Uint8Array> | null = null;
+  /** The process at the other end of a Unix socket, where a program asks. */
+  peer: PeerCredentials | null = null;
   /** Set when the connection must end after the current response. */
   closeAfter: CloseReason | null = null;
   /** When the connection is given up (clock seconds); Infinity while a fetch or a pipe has its own timers. */
@@ -150,6 +152,10 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     );
     core.stats.sess_conn++;
     core.stats.s_sess++;
+  }
+
+  peerCredentials(): PeerCredentials | null {
+    return this.peer;
   }
 
   /** Other ends than those of the connection: what the program and the log call client and server. */

@@ -105,7 +105,7 @@ export class FakeSession {
       core,
       { sessionClosed: () => this.closed++ },
       this.socket as unknown as Socket,
-      { name: 'a0', socketText: '', proxy },
+      { name: 'a0', socketText: '', isPath: false, proxy },
       (req) => {
         this.ran.push(req.http.url);
         this.answer(req);
