@@ -82,7 +82,10 @@ export const clientVariables = {
     req(c).esi = v;
   },
   get_req_can_gzip: (c: VclContext) => req(c).canGzip,
-  get_req_backend_hint: (c: VclContext) => req(c).backendHint ?? c.vcl.defaultDirector,
+  get_req_backend_hint: (c: VclContext) => {
+    const { backendHint } = req(c);
+    return backendHint === undefined ? c.vcl.defaultDirector : backendHint;
+  },
   set_req_backend_hint: (c: VclContext, v: Director | null) => {
     req(c).backendHint = v;
   },

@@ -81,7 +81,7 @@ function spy(seen: string[] = [], refuses: ExtensionEvent | null = null): Extens
 
 const lookup = (extension: Extension) => (name: string) => (name === extension.name ? extension : undefined);
 
-const HEAD = 'vcl 4.1; import spy; backend d none; backend e none;\n';
+const HEAD = 'vcl 4.1; import spy; backend d none; backend e { .host = "127.0.0.1"; }\n';
 const USE = 'sub vcl_hash { if (req.backend_hint == e) {} }\n';
 
 function errors(body: string): string[] {
