@@ -38,14 +38,18 @@ export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFramin
       Tag.Fetch_Body,
       framing.kind === 'none' ? KIND.none : `${KIND[framing.kind]} ${bo.doStream ? 'stream' : '-'}`,
     );
-  if (bo.doStream) cache.unbusy(oc, bo.uncacheable);
   let failure: FetchFailure | null = null;
   let finished = true;
   if (framing.kind === 'none') got.connection.readBody(framing, 0, NOTHING);
-  if (bo.was304) finished = copyBody(bo);
-  else if (framing.kind !== 'none') {
+  if (bo.was304 || framing.kind === 'none') {
+    if (bo.doStream) cache.unbusy(oc, bo.uncacheable);
+    if (bo.was304) finished = copyBody(bo);
+  } else {
     const pump = new BodyPump(bo, got);
-    failure = await pump.run(framing);
+    const done = pump.run(framing);
+    // A body that came with its head needs no streaming: it leaves with its head, too, in one write.
+    if (bo.doStream && !pump.isWhole) cache.unbusy(oc, bo.uncacheable);
+    failure = await done;
     finished = failure === null;
   }
   if (!finished) {
@@ -119,6 +123,11 @@ class BodyPump {
     this.bo = bo;
     this.got = got;
     this.zip = this.openFilter();
+  }
+
+  /** Whether the body has come to its end. */
+  get isWhole(): boolean {
+    return this.settled && this.result === null;
   }
 
   run(framing: BodyFraming): Promise<FetchFailure | null> {
