@@ -51,6 +51,8 @@ export class Acceptor {
     const options = {
       handle: taken,
       allowHalfOpen: true,
+      // Left out, the runtime reads at once.
+      manualStart: this.endpoint.isPath,
       onread: {
         buffer: readBuffer,
         callback: (length: number): boolean => (session as Session).receive(readBuffer, 0, length),
