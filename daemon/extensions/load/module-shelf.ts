@@ -34,13 +34,14 @@ export class ModuleShelf {
     return (name) => found.get(name) ?? findExtension(name);
   }
 
-  /** Whether something was thrown by an extension alone, from a timer or a promise of its own: nothing of ours was
-   * under way then, so that the worker may go on. */
+  /** Whether something that nobody caught was thrown by an extension. Every call of one is caught, so that it was
+   * a timer or a promise of its own; nothing of ours was under way, and the worker may go on. */
   isOutsideFault(error: unknown): boolean {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
-    const lines = stack.split('\n');
-    if (lines.some((line) => line.includes(OUR_CODE) && !line.includes(THEIR_SIDE))) return false;
-    return [...this.#files].some((file) => stack.includes(file));
+    const isTheirs = (line: string): boolean => [...this.#files].some((file) => line.includes(file));
+    const isOurs = (line: string): boolean => line.includes(OUR_CODE) && !line.includes(THEIR_SIDE);
+    const origin = stack.split('\n').find((line) => isTheirs(line) || isOurs(line));
+    return origin !== undefined && isTheirs(origin);
   }
 
   #get(m: OutsideModule): Promise<Extension> {
