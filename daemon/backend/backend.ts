@@ -186,7 +186,9 @@ export class Backend implements Director, ConnectionOwner, DirectorListing, Prob
   }
 
   /** A connection for one exchange: a kept one, else a new one. */
-  async acquire(opts: AcquireOptions): Promise<OriginConnection | OriginFailure> {
+  acquire(
+    opts: AcquireOptions,
+  ): OriginConnection | OriginFailure | Promise<OriginConnection | OriginFailure> {
     const refused = this.admit(opts.now);
     if (refused !== null) return refused;
     const { env } = this;
@@ -199,6 +201,11 @@ export class Backend implements Director, ConnectionOwner, DirectorListing, Prob
         return this.begin(kept, true);
       }
     }
+    return this.connectNew(opts);
+  }
+
+  private async connectNew(opts: AcquireOptions): Promise<OriginConnection | OriginFailure> {
+    const { env } = this;
     const made = await this.connect(opts, (at, timeout) =>
       connectOrigin(at, timeout, env.readBuffer, this, env.limits, this.poolKey(at)),
     );

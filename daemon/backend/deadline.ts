@@ -1,11 +1,14 @@
 // One restartable time limit. Restarting is cheap (a linked-list move in the timer queue), so it can happen on
-// every read. A limit of Infinity, or below 0, never fires.
+// every read, and so is a pause between two exchanges: the timer runs on and finds nothing to do. A limit of Infinity,
+// or below 0, never fires.
 
 const MAX_MS = 0x7fffffff;
 
 export class Deadline {
   private readonly expired: () => void;
   private timer: NodeJS.Timeout | null = null;
+  private ms = 0;
+  private active = false;
 
   constructor(expired: () => void) {
     this.expired = expired;
@@ -13,9 +16,19 @@ export class Deadline {
 
   /** @param seconds until it fires; replaces a limit that runs */
   start(seconds: number): void {
-    this.stop();
-    if (seconds < 0 || seconds * 1000 > MAX_MS) return;
-    this.timer = setTimeout(this.expired, Math.max(1, Math.ceil(seconds * 1000)));
+    if (seconds < 0 || seconds * 1000 > MAX_MS) {
+      this.stop();
+      return;
+    }
+    const ms = Math.max(1, Math.ceil(seconds * 1000));
+    this.active = true;
+    if (this.timer !== null && this.ms === ms) {
+      this.timer.refresh();
+      return;
+    }
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.ms = ms;
+    this.timer = setTimeout(this.fired, ms);
   }
 
   /** Gives a running limit its whole time again. */
@@ -23,9 +36,22 @@ export class Deadline {
     this.timer?.refresh();
   }
 
+  /** No limit for now; another of the same length is likely to follow. Only for what is sure to call stop() once. */
+  rest(): void {
+    this.active = false;
+  }
+
   stop(): void {
+    this.active = false;
     if (this.timer === null) return;
     clearTimeout(this.timer);
     this.timer = null;
   }
+
+  private readonly fired = (): void => {
+    this.timer = null;
+    if (!this.active) return;
+    this.active = false;
+    this.expired();
+  };
 }

@@ -1,14 +1,15 @@
 // Kept connections by address: the last one used is the first one taken, since it is the least likely to have been
 // closed by the origin. Backends of all programs share it, so a reload keeps its connections. An idle connection
 // that becomes readable or ends is closed at once: whatever it says answers nobody's request (SAFETY rule 5).
+// One timer serves all: each list has its longest idle connection first.
 
 import type { OriginConnection } from './connection.ts';
-
-/** A longer timer would fire at once. */
-const LONGEST_MS = 0x7fffffff;
+import { Deadline } from './deadline.ts';
 
 export class ConnectionPool {
   private readonly kept = new Map<string, OriginConnection[]>();
+  private readonly timer = new Deadline(() => this.expire());
+  private timing = false;
   private idleTimeout: number;
   private closed = false;
 
@@ -18,7 +19,9 @@ export class ConnectionPool {
   }
 
   setIdleTimeout(seconds: number): void {
+    if (seconds === this.idleTimeout) return;
     this.idleTimeout = seconds;
+    this.expire();
   }
 
   /** The most recently used idle connection to this address, or null. */
@@ -27,8 +30,6 @@ export class ConnectionPool {
     for (;;) {
       const conn = list?.pop();
       if (conn === undefined) return null;
-      if (conn.idleTimer !== null) clearTimeout(conn.idleTimer);
-      conn.idleTimer = null;
       if (conn.isOpen) return conn;
     }
   }
@@ -44,14 +45,14 @@ export class ConnectionPool {
       this.kept.set(conn.poolKey, list);
     }
     list.push(conn);
-    conn.idleTimer = setTimeout(() => conn.destroy(), Math.min(LONGEST_MS, this.idleTimeout * 1000));
-    conn.idleTimer.unref();
+    conn.idleSince = performance.now();
+    if (this.timing) return;
+    this.timing = true;
+    this.timer.start(this.idleTimeout);
   }
 
   /** Forgets a connection that closed; harmless when it was not idle. */
   drop(conn: OriginConnection): void {
-    if (conn.idleTimer !== null) clearTimeout(conn.idleTimer);
-    conn.idleTimer = null;
     const list = this.kept.get(conn.poolKey);
     const at = list?.indexOf(conn) ?? -1;
     if (list === undefined || at < 0) return;
@@ -70,6 +71,24 @@ export class ConnectionPool {
   /** Closes all idle connections and keeps none from now on. */
   close(): void {
     this.closed = true;
+    this.timing = false;
+    this.timer.stop();
     for (const list of [...this.kept.values()]) for (const conn of [...list]) conn.destroy();
+  }
+
+  /** Closes what was idle for too long, and comes back for the next. */
+  private expire(): void {
+    const now = performance.now();
+    const limit = now - this.idleTimeout * 1000;
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const [key, list] of [...this.kept]) {
+      const fresh = list.findIndex((conn) => conn.idleSince > limit);
+      for (const conn of list.slice(0, fresh < 0 ? list.length : fresh)) conn.destroy();
+      if (list.length === 0) this.kept.delete(key);
+      else oldest = Math.min(oldest, (list[0] as OriginConnection).idleSince);
+    }
+    this.timing = oldest !== Number.POSITIVE_INFINITY;
+    if (this.timing) this.timer.start((oldest - limit) / 1000);
+    else this.timer.stop();
   }
 }

@@ -91,7 +91,10 @@ export async function exchange(bo: BusyObj): Promise<Exchanged | null> {
   let framing: BodyFraming | null = null;
   const mayRepeat = SAFE_TO_REPEAT.has(bereq.method) && bo.body === null;
   for (let tries = 0; ; tries++) {
-    const connection = await connect(bo, backend, tries > 0);
+    const opts = { connectTimeout: bo.connectTimeout, now: core.clock.now(), fresh: tries > 0 };
+    const opened = backend.acquire(opts);
+    // A kept connection is there at once: nothing to wait for.
+    const connection = announce(bo, backend, opened instanceof Promise ? await opened : opened);
     if (connection === null) return null;
     const got = new Exchanged(connection, backend);
     framing ??= frameBody(bo);
@@ -136,21 +139,20 @@ export function addHost(bo: BusyObj, backend: Backend): void {
   bo.bereq.add('Host', host ?? '0.0.0.0', 'host');
 }
 
-/** A connection to `backend`, announced in the log; null after a failure, which is logged too. */
-async function connect(bo: BusyObj, backend: Backend, fresh: boolean): Promise<OriginConnection | null> {
+/** Announces a connection in the log; null when there is none, which is logged too. */
+function announce(
+  bo: BusyObj,
+  backend: Backend,
+  got: OriginConnection | OriginFailure,
+): OriginConnection | null {
   const { core, log } = bo;
-  const connection = await backend.acquire({
-    connectTimeout: bo.connectTimeout,
-    now: core.clock.now(),
-    fresh,
-  });
-  if (connection instanceof OriginFailure) {
-    log.put(Tag.FetchError, connection.text);
+  if (got instanceof OriginFailure) {
+    log.put(Tag.FetchError, got.text);
     return null;
   }
   log.timestamp('Connected', core.clock.now());
-  log.put(Tag.BackendOpen, connection.ends.openText(backend.vclName, connection.reused));
-  return connection;
+  log.put(Tag.BackendOpen, got.ends.openText(backend.vclName, got.reused));
+  return got;
 }
 
 /** How the request's body will be framed, with the one field that says so (SAFETY rule 1). */
@@ -179,7 +181,7 @@ function requestBytes(lead: Buffer | null, bereq: HttpMessage): Buffer {
 }
 
 /** Sends head and body, then waits for the answer's head. */
-async function talk(
+function talk(
   bo: BusyObj,
   backend: Backend,
   connection: OriginConnection,

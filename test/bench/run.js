@@ -1,7 +1,7 @@
-// CPU per request of a cache hit: utime + stime of the server's whole process tree (/proc), divided by the
-// requests that wrk got answered. Server and load generator have one core each; the candidates take turns
-// in rounds, so that a noisy minute hits all of them. Usage:
-//   node test/bench/run.js [--seconds 8] [--rounds 3] [--connections 64] [--only NAME,…] [--json]
+// CPU per request of a cache hit, or with --pass of a request that goes to the origin each time: utime + stime of
+// the server's whole process tree (/proc), divided by the requests that wrk got answered. Server and load generator
+// have one core each; the candidates take turns in rounds, so that a noisy minute hits all of them. Usage:
+//   node test/bench/run.js [--pass] [--seconds 8] [--rounds 3] [--connections 64] [--only NAME,…] [--json]
 // Needs taskset and wrk; varnishd and nginx are left out with a notice when they are missing.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -17,6 +17,7 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '64' },
     only: { type: 'string' },
+    pass: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
@@ -98,11 +99,12 @@ const origin = await startScript(LOAD_CPU, 'origin', 'origin.js');
 const servers = [];
 const candidates = {
   bare: () => startScript(SERVER_CPU, 'bare net', 'bare-net.js'),
-  proxyd: () => startProxyd(SERVER_CPU, dir, origin.port),
-  varnish: () => startVarnish(SERVER_CPU, dir, origin.port),
-  nginx: () => startNginx(SERVER_CPU, dir, origin.port),
+  proxyd: () => startProxyd(SERVER_CPU, dir, origin.port, options.pass),
+  varnish: () => startVarnish(SERVER_CPU, dir, origin.port, options.pass),
+  nginx: () => startNginx(SERVER_CPU, dir, origin.port, options.pass),
 };
-const chosen = options.only?.split(',') ?? Object.keys(candidates);
+const all = Object.keys(candidates).filter((name) => !options.pass || name !== 'bare');
+const chosen = options.only?.split(',') ?? all;
 if (chosen.includes('proxyd') && !existsSync(PROXYD)) {
   console.error('dist/ is missing: run `npm run build` first');
   process.exit(1);
@@ -143,7 +145,7 @@ try {
   await origin.stop();
 }
 
-const proxyd = servers.find((s) => s.name === 'proxyd hit');
+const proxyd = servers.find((s) => s.name.startsWith('proxyd'));
 say('');
 for (const server of servers) {
   const micros = median(server.micros);

@@ -78,31 +78,41 @@ async function accepts(name, child, port) {
   throw new Error(`${name} does not listen on port ${port}`);
 }
 
-export async function startProxyd(cpu, dir, originPort) {
+/** Arguments that name the origin: with `pass` nothing is cached. */
+function program(dir, originPort, pass) {
+  if (!pass) return ['-b', `127.0.0.1:${originPort}`];
+  const file = join(dir, 'pass.vcl');
+  const backend = `backend default { .host = "127.0.0.1"; .port = "${originPort}"; }`;
+  writeFileSync(file, `vcl 4.1;\n${backend}\nsub vcl_recv { return (pass); }\n`);
+  return ['-f', file];
+}
+
+export async function startProxyd(cpu, dir, originPort, pass = false) {
   const work = join(dir, 'proxyd');
   mkdirSync(work);
   const port = await freePort();
-  const args = [PROXYD, '-F', '-n', work, '-a', `127.0.0.1:${port}`, '-b', `127.0.0.1:${originPort}`];
+  const args = [PROXYD, '-F', '-n', work, '-a', `127.0.0.1:${port}`, ...program(dir, originPort, pass)];
   const child = start(cpu, process.execPath, [...args, '-s', 'malloc,64m']);
   await accepts('proxyd', child, port);
   const adm = (...words) =>
     spawnSync(process.execPath, [PROXYADM, '-n', work, ...words], { encoding: 'utf8' });
-  return { name: 'proxyd hit', port, pid: child.pid, stop: () => end(child), adm };
+  return { name: pass ? 'proxyd pass' : 'proxyd hit', port, pid: child.pid, stop: () => end(child), adm };
 }
 
-export async function startVarnish(cpu, dir, originPort) {
+export async function startVarnish(cpu, dir, originPort, pass = false) {
   const varnishd = find('varnishd');
   if (varnishd === null) return null;
   const work = join(dir, 'varnish');
   mkdirSync(work);
   const port = await freePort();
-  const args = ['-j', 'none', '-F', '-n', work, '-a', `127.0.0.1:${port}`, '-b', `127.0.0.1:${originPort}`];
+  const source = program(dir, originPort, pass);
+  const args = ['-j', 'none', '-F', '-n', work, '-a', `127.0.0.1:${port}`, ...source];
   const child = start(cpu, varnishd, [...args, '-s', 'malloc,64m']);
   await accepts('varnishd', child, port);
-  return { name: 'varnishd hit', port, pid: child.pid, stop: () => end(child) };
+  return { name: pass ? 'varnishd pass' : 'varnishd hit', port, pid: child.pid, stop: () => end(child) };
 }
 
-export async function startNginx(cpu, dir, originPort) {
+export async function startNginx(cpu, dir, originPort, pass = false) {
   const nginx = find('nginx');
   if (nginx === null) return null;
   const work = join(dir, 'nginx');
@@ -126,11 +136,18 @@ http {
   uwsgi_temp_path ${work}/uwsgi;
   scgi_temp_path ${work}/scgi;
   proxy_cache_path ${work}/cache keys_zone=bench:16m;
+  upstream origin {
+    server 127.0.0.1:${originPort};
+    keepalive 128;
+    keepalive_requests 100000000;
+  }
   server {
     listen 127.0.0.1:${port} backlog=1024;
     location / {
-      proxy_pass http://127.0.0.1:${originPort};
-      proxy_cache bench;
+      proxy_pass http://origin;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      ${pass ? '' : 'proxy_cache bench;'}
     }
   }
 }
@@ -141,5 +158,5 @@ http {
     const log = existsSync(join(work, 'error.log')) ? readFileSync(join(work, 'error.log'), 'utf8') : '';
     throw new Error(`nginx: ${log}`, { cause });
   });
-  return { name: 'nginx hit', port, pid: child.pid, stop: () => end(child) };
+  return { name: pass ? 'nginx pass' : 'nginx hit', port, pid: child.pid, stop: () => end(child) };
 }
