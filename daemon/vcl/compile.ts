@@ -72,6 +72,7 @@ export function compile(source: { name: string; text: string }, options: Compile
   model.outside = options.outside ?? null;
   model.unsafePath = options.unsafePath ?? true;
   model.extensionNames = extensionNames();
+  if (stream.topSyntax !== 0) model.syntax = stream.topSyntax;
   declareAll(model, parser.declarations);
   for (const d of parser.declarations.slice(userCount)) if (d.k === 'sub') model.builtinSubs.add(d.name.text);
   parser.declarations.forEach((d, i) => {
@@ -113,7 +114,10 @@ export function compile(source: { name: string; text: string }, options: Compile
 /** Notes every name ahead of the checks, because references may come before definitions. */
 function declareAll(model: ProgramModel, declarations: readonly Declaration[]): void {
   for (const d of declarations) {
-    if (d.k !== 'import' && !model.declared.has(d.name.text)) model.declared.set(d.name.text, d.k);
+    if (d.k === 'import') continue;
+    const name = model.subName(d.name.text);
+    if (d.k === 'probe' && name.toLowerCase() === 'default') continue;
+    if (!model.declared.has(name)) model.declared.set(name, d.k);
   }
   const backends = declarations.flatMap((d) => (d.k === 'backend' ? [d.name.text] : []));
   model.defaultBackend = backends.includes('default') ? 'default' : (backends[0] ?? null);
@@ -133,14 +137,22 @@ function checkDeclaration(model: ProgramModel, d: Declaration, user: boolean): v
       claim(model, d.name.text, d.name.span, 'backend');
       const decl = checkBackend(declarationScope(model, d.name.span), d);
       if (decl.probe === undefined && decl.none !== true) {
-        const probe = model.symbols.get('default');
-        if (probe?.kind === 'probe') decl.probe = probe.decl;
+        if (model.defaultProbe !== null) decl.probe = model.defaultProbe;
       }
       model.backends.push(decl);
       define(model, { kind: 'backend', name: decl.name, span: d.name.span, used: false, decl });
       return;
     }
     case 'probe': {
+      if (d.name.text === 'default') {
+        model.defaultProbe = checkProbe(
+          declarationScope(model, d.name.span),
+          'default',
+          d.fields,
+          d.name.span,
+        );
+        return;
+      }
       claim(model, d.name.text, d.name.span, 'probe');
       const decl = checkProbe(declarationScope(model, d.name.span), d.name.text, d.fields, d.name.span);
       define(model, { kind: 'probe', name: d.name.text, span: d.name.span, used: false, decl });
@@ -163,10 +175,18 @@ function define(model: ProgramModel, sym: Sym): void {
 /** Reports a name that is taken, reserved or a variable's. */
 function claim(model: ProgramModel, name: string, span: Span, kind: 'backend' | 'acl' | 'probe'): void {
   const { reporter } = model;
-  if (name.startsWith('vcl_')) reporter.fail('reserved', "Symbols named 'vcl_*' are reserved.", span);
+  if (/^vcl_/i.test(name)) reporter.fail('reserved', "Symbols named 'vcl_*' are reserved.", span);
   if (isReserved(name)) reporter.fail('reserved', `Name '${name}' is taken by the language.`, span);
+  if (name.toLowerCase() === 'default' && (kind !== 'backend' || name !== 'default')) {
+    reporter.fail(
+      'reserved',
+      `Name '${name}' is taken by the language.`,
+      span,
+      'It names the default backend.',
+    );
+  }
   const before = model.symbols.get(name);
-  if (before !== undefined && !(name === 'default' && before.kind !== kind)) {
+  if (before !== undefined) {
     const message =
       before.kind === kind
         ? `${KIND_NAMES[kind]} '${name}' redefined.`
@@ -199,13 +219,15 @@ function declarationScope(model: ProgramModel, span: Span): Scope {
 
 function checkSub(model: ProgramModel, d: Extract<Declaration, { k: 'sub' }>, user: boolean): void {
   const { reporter } = model;
-  const name = d.name.text;
+  const name = model.subName(d.name.text);
   const known = model.subs.get(name);
   const joinable = model.builtinSubs.has(name) || ALL_VCL_SUBS.has(name);
   if (user && name.startsWith('vcl_') && !joinable) {
     reporter.fail('reserved', "The names 'vcl_*' are reserved for subroutines.", d.name.span);
   }
-  if (isReserved(name)) reporter.fail('reserved', `Name '${name}' is taken by the language.`, d.name.span);
+  if (isReserved(name) || name.toLowerCase() === 'default') {
+    reporter.fail('reserved', `Name '${name}' is taken by the language.`, d.name.span);
+  }
   const other = model.symbols.get(name);
   if (other !== undefined) {
     reporter.fail(

@@ -10,8 +10,6 @@ export class SourceFile {
   readonly text: string;
   readonly index: number;
   readonly parent: Span | null;
-  /** Language version of this file, 40 or 41: its own `vcl` line, else that of the file that included it. */
-  syntax: number;
   #lines: number[] | null = null;
 
   constructor(name: string, text: string, index: number, parent: Span | null) {
@@ -19,7 +17,6 @@ export class SourceFile {
     this.text = text;
     this.index = index;
     this.parent = parent;
-    this.syntax = parent === null ? 41 : parent.file.syntax;
   }
 
   /** 1-based line and column (in characters) of an offset. */

@@ -19,7 +19,10 @@ export interface Token {
   end: number;
 }
 
-const LONG_OPERATORS = new Set(['==', '!=', '<=', '>=', '!~', '&&', '||', '+=', '-=', '*=', '/=']);
+const LONG_OPERATORS = new Set(
+  // The last four mean nothing, but are one token each: `1--1` is no subtraction of a negative number.
+  ['==', '!=', '<=', '>=', '!~', '&&', '||', '+=', '-=', '*=', '/=', '++', '--', '<<', '>>'],
+);
 const OPERATORS = '{}()[]*+-/%><=;!&.|~,';
 
 const NON_ASCII = /[^\x00-\x7f]/;
@@ -57,7 +60,7 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
   let i = 0;
   while (i < text.length) {
     const c = text.charAt(i);
-    if (c === ' ' || c === '\n' || c === '\t' || c === '\r' || c === '\f' || c === '\v') {
+    if (c === ' ' || c === '\n' || c === '\t' || c === '\r' || c === '\v') {
       i++;
       continue;
     }
@@ -94,7 +97,10 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
         bad('unterminated-string', 'Unterminated long-string, starting at', i, i + open);
         break;
       }
-      push('string', i, close + long.length, byteString(text.slice(i + open, close)));
+      const content = text.slice(i + open, close);
+      const nul = content.indexOf('\0');
+      if (nul >= 0) bad('nul', 'A string cannot hold the NUL character', i + open + nul, i + open + nul + 1);
+      push('string', i, close + long.length, byteString(content));
       i = close + long.length;
       continue;
     }
@@ -107,7 +113,10 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
         i = j;
         continue;
       }
-      push('string', i, j + 1, byteString(text.slice(i + 1, j)));
+      const content = text.slice(i + 1, j);
+      const nul = content.indexOf('\0');
+      if (nul >= 0) bad('nul', 'A string cannot hold the NUL character', i + 1 + nul, i + 2 + nul);
+      push('string', i, j + 1, byteString(content));
       i = j + 1;
       continue;
     }

@@ -68,7 +68,7 @@ export class ExprParser {
     return { k: 'path', parts, span: join(first.span, (parts.at(-1) as PathPart).span) };
   }
 
-  protected args(): Arg[] {
+  protected args(trailingComma = true): Arg[] {
     const out: Arg[] = [];
     this.op('(');
     while (!this.at('op', ')')) {
@@ -82,7 +82,9 @@ export class ExprParser {
         out.push({ name: null, nameSpan: null, value: this.expr() });
       }
       if (!this.at('op', ',')) break;
-      this.ts.next();
+      const comma = this.ts.next();
+      if (trailingComma || !this.at('op', ')')) continue;
+      this.ts.reporter.fail('syntax', 'Expected an argument after the comma', spanOf(comma));
     }
     this.op(')');
     return out;

@@ -1,20 +1,16 @@
-// Parser of the config language: declarations and statements. Expressions are in parse-expr.ts, the token
-// stream with its includes in token-stream.ts.
+// Parser of the config language: declarations. Statements are in parse-statement.ts, the tokens with their
+// includes in token-stream.ts.
 //
-// After an error it skips to the end of the statement or declaration and goes on, so that one run reports
-// all of them. Nesting is limited, because a generated function is nested as deeply as its source.
+// After an error it skips to the next declaration and goes on, so that one run reports all of them.
 
-import type { AclEntry, AssignOp, Block, Declaration, Field, PathPart, Statement } from './ast.ts';
+import type { AclEntry, Declaration, Field, PathPart } from './ast.ts';
 import { CompileStop, type Span } from './errors.ts';
 import { spanOf, type Token } from './lexer.ts';
-import { ExprParser } from './parse-expr.ts';
+import { StatementParser } from './parse-statement.ts';
 
 const DECLARATIONS = ['acl', 'sub', 'backend', 'probe', 'import', 'include', 'vcl'];
-const MAX_BRANCHES = 500;
-const ASSIGN = new Set(['=', '+=', '-=', '*=', '/=']);
-const ELSE_IF = new Set(['elseif', 'elsif', 'elif']);
 
-export class Parser extends ExprParser {
+export class Parser extends StatementParser {
   readonly declarations: Declaration[] = [];
 
   /** Parses the whole stream. The main file must begin with its `vcl` line. */
@@ -45,9 +41,6 @@ export class Parser extends ExprParser {
       case 'vcl':
         this.version();
         return;
-      case 'include':
-        this.ts.include();
-        return;
       case 'sub':
         this.sub();
         return;
@@ -75,6 +68,7 @@ export class Parser extends ExprParser {
     }
   }
 
+  /** The main file's line counts for all files; the others may only ask for no more. */
   private version(): void {
     const start = this.ts.next();
     const v = this.ts.peek();
@@ -99,7 +93,6 @@ export class Parser extends ExprParser {
         span,
       );
     }
-    v.file.syntax = syntax;
     this.op(';');
   }
 
@@ -125,7 +118,7 @@ export class Parser extends ExprParser {
   private backend(): void {
     const start = this.ts.next();
     const name = this.name('the name of a backend');
-    if (this.at('id', 'none')) {
+    if (this.ts.peek().kind === 'id' && this.ts.peek().text.toLowerCase() === 'none') {
       this.ts.next();
       const end = this.op(';');
       this.declarations.push({ k: 'backend', name, none: true, fields: [], span: spanOf(start, end) });
@@ -170,6 +163,9 @@ export class Parser extends ExprParser {
     const flags: { on: boolean; name: string; span: Span }[] = [];
     while (this.at('op', '+') || this.at('op', '-')) {
       const sign = this.ts.next();
+      if (this.ts.peek().start !== sign.end) {
+        this.ts.reporter.fail('acl', 'Expected a flag at:', spanOf(sign), 'Flags are written like +log.');
+      }
       const flag = this.name('an acl flag');
       flags.push({ on: sign.text === '+', name: flag.text, span: flag.span });
     }
@@ -227,183 +223,6 @@ export class Parser extends ExprParser {
     const body = this.block(0);
     const end = spanOf(this.ts.last());
     this.declarations.push({ k: 'sub', name: first, body, span: spanOf(start), end });
-  }
-
-  private block(depth: number): Block {
-    const open = this.op('{');
-    if (depth > 100) this.ts.reporter.fail('nesting', 'Blocks nested too deeply', spanOf(open));
-    const out: Block = [];
-    for (;;) {
-      const t = this.ts.peek();
-      if (t.kind === 'op' && t.text === '}') break;
-      if (t.kind === 'eof') {
-        this.ts.reporter.fail(
-          'syntax',
-          "End of input while looking for '}'",
-          spanOf(open),
-          'This block never ends.',
-        );
-      }
-      try {
-        const s = this.statement(t, depth);
-        if (s !== null) out.push(s);
-      } catch (e) {
-        if (!(e instanceof CompileStop)) throw e;
-        this.skipStatement();
-      }
-    }
-    this.ts.next();
-    return out;
-  }
-
-  private statement(t: Token, depth: number): Statement | null {
-    if (t.kind === 'op' && t.text === '{') {
-      return { k: 'block', body: this.block(depth + 1), span: spanOf(t) };
-    }
-    if (t.kind !== 'id') {
-      this.ts.reporter.fail('syntax', "Expected an action, 'if', '{' or '}'", spanOf(t));
-    }
-    switch (t.text) {
-      case 'set':
-        return this.setStatement();
-      case 'unset': {
-        this.ts.next();
-        const target = this.path();
-        return { k: 'unset', target, span: spanOf(t, this.op(';')) };
-      }
-      case 'call': {
-        this.ts.next();
-        const target = this.path();
-        if (!this.at('op', '(')) return { k: 'call', target, value: null, span: spanOf(t, this.op(';')) };
-        const value = this.suffixed(target);
-        return { k: 'call', target, value, span: spanOf(t, this.op(';')) };
-      }
-      case 'return':
-        return this.returnStatement();
-      case 'if':
-        return this.ifStatement(depth);
-      case 'new':
-        return this.newStatement();
-      case 'include':
-        this.ts.include();
-        return null;
-      default: {
-        const call = this.suffixed();
-        if (call.k !== 'call') {
-          const near = this.suggestion(t.text, [
-            'set',
-            'unset',
-            'call',
-            'return',
-            'if',
-            'new',
-            'else',
-            'elseif',
-          ]);
-          this.ts.reporter.fail('syntax', `Symbol cannot be used here: '${t.text}'`, call.span, near);
-        }
-        return { k: 'action', call, span: spanOf(t, this.op(';')) };
-      }
-    }
-  }
-
-  private setStatement(): Statement {
-    const start = this.ts.next();
-    const target = this.path();
-    const op = this.ts.peek();
-    if (op.kind !== 'op' || !ASSIGN.has(op.text)) this.expected("'=' or another assignment", op);
-    this.ts.next();
-    const value = this.expr();
-    const end = this.op(';');
-    return {
-      k: 'set',
-      target,
-      op: op.text as AssignOp,
-      opSpan: spanOf(op),
-      value,
-      span: spanOf(start, end),
-    };
-  }
-
-  private newStatement(): Statement {
-    const start = this.ts.next();
-    const name = this.name('a name for the object');
-    this.op('=');
-    const value = this.suffixed();
-    if (value.k !== 'call')
-      this.ts.reporter.fail('syntax', 'Expected the constructor of an object', value.span);
-    return { k: 'new', name, value, span: spanOf(start, this.op(';')) };
-  }
-
-  private returnStatement(): Statement {
-    const start = this.ts.next();
-    if (this.at('op', ';')) {
-      return { k: 'return', action: null, args: null, span: spanOf(start, this.ts.next()) };
-    }
-    this.op('(');
-    const action = this.name('a return action');
-    const args = this.at('op', '(') ? this.args() : null;
-    this.op(')');
-    return { k: 'return', action, args, span: spanOf(start, this.op(';')) };
-  }
-
-  private ifStatement(depth: number): Statement {
-    const start = this.ts.next();
-    const branches: { cond: ReturnType<Parser['expr']>; body: Block }[] = [];
-    const branch = (): void => {
-      this.op('(');
-      const cond = this.expr();
-      this.op(')');
-      branches.push({ cond, body: this.block(depth + 1) });
-      if (branches.length > MAX_BRANCHES) {
-        this.ts.reporter.fail('nesting', 'Too many branches of one if', spanOf(start));
-      }
-    };
-    branch();
-    let otherwise: Block | null = null;
-    for (;;) {
-      const t = this.ts.peek();
-      if (t.kind !== 'id') break;
-      if (ELSE_IF.has(t.text)) {
-        this.ts.next();
-        branch();
-        continue;
-      }
-      if (t.text !== 'else') break;
-      this.ts.next();
-      if (this.at('id', 'if')) {
-        this.ts.next();
-        branch();
-        continue;
-      }
-      otherwise = this.block(depth + 1);
-      break;
-    }
-    return { k: 'if', branches, otherwise, span: spanOf(start) };
-  }
-
-  /** To the end of a broken statement: past the next `;` of this level, or before the block's `}`. */
-  private skipStatement(): void {
-    let depth = 0;
-    for (;;) {
-      const t = this.ts.peek();
-      if (t.kind === 'eof') return;
-      if (t.kind === 'op') {
-        if (t.text === '{') depth++;
-        if (t.text === '}') {
-          if (depth === 0) return;
-          if (--depth === 0) {
-            this.ts.next();
-            return;
-          }
-        }
-        if (t.text === ';' && depth === 0) {
-          this.ts.next();
-          return;
-        }
-      }
-      this.ts.next();
-    }
   }
 
   /** To the next thing that looks like a declaration, outside all braces. */

@@ -1,10 +1,11 @@
 // The tokens of a program as the parser reads them, with includes spliced in where they stand.
 //
-// An include cannot recurse: a file that is already open on the include chain is an error. Names: absolute as
-// they are, "./x" beside the including file, anything else along vcl_path. `include +glob` takes all matches
-// in name order; none is fine.
+// `include` is no statement but works on tokens, as in the field: it may stand anywhere, also within an
+// expression. It cannot recurse: a file that is already open on the include chain is an error. Names: absolute
+// as they are, "./x" beside the including file, anything else along vcl_path. `include +glob` takes all
+// matches in name order.
 
-import { type Reporter, SourceFile } from './errors.ts';
+import { CompileStop, type Reporter, SourceFile } from './errors.ts';
 import { globSync, type PathReader } from './include-path.ts';
 import { spanOf, type Token, tokenize } from './lexer.ts';
 
@@ -13,7 +14,7 @@ const MAX_FILES = 1000;
 export class TokenStream {
   readonly reporter: Reporter;
   readonly files: SourceFile[] = [];
-  /** Language version of the main file; 0 before its `vcl` line. */
+  /** Language version of the program, 40 or 41; 0 before the main file's `vcl` line. */
   topSyntax = 0;
   #tokens: Token[] = [];
   #at = 0;
@@ -28,7 +29,9 @@ export class TokenStream {
   open(name: string, text: string): SourceFile {
     const file = new SourceFile(name, text, this.files.length, null);
     this.files.push(file);
-    this.#tokens = tokenize(file, this.reporter);
+    const out: Token[] = [];
+    this.#expand(tokenize(file, this.reporter), out);
+    this.#tokens = out;
     this.#at = 0;
     return file;
   }
@@ -49,53 +52,74 @@ export class TokenStream {
     return this.#tokens[Math.max(0, this.#at - 1)] as Token;
   }
 
-  /** At the word `include`: reads the statement and splices the file's tokens in. */
-  include(): void {
-    const start = this.next();
-    let glob = false;
-    if (this.peek().kind === 'op' && this.peek().text === '+') {
-      this.next();
-      const flag = this.peek();
-      if (flag.text !== 'glob') {
-        this.reporter.fail(
-          'include',
-          `Unknown include flag: '${flag.text}'`,
-          spanOf(flag),
-          "Only '+glob' exists.",
-        );
+  /** Appends the tokens of a file to `out`, and those of the files that it includes in their place. */
+  #expand(tokens: readonly Token[], out: Token[]): void {
+    let i = 0;
+    while (i < tokens.length) {
+      const t = tokens[i] as Token;
+      if (t.kind === 'id' && t.text === 'include') {
+        try {
+          i = this.#include(tokens, i, out);
+        } catch (e) {
+          if (!(e instanceof CompileStop)) throw e;
+          while (i < tokens.length - 1 && (tokens[i] as Token).text !== ';') i++;
+          if ((tokens[i] as Token).kind !== 'eof') i++;
+        }
+        continue;
       }
-      this.next();
-      glob = true;
+      if (t.kind !== 'eof' || t.file.parent === null) out.push(t);
+      i++;
     }
-    const path = this.peek();
+  }
+
+  /** Reads the include at `at`; returns the place behind its semicolon. */
+  #include(tokens: readonly Token[], at: number, out: Token[]): number {
+    const token = (i: number): Token => tokens[Math.min(i, tokens.length - 1)] as Token;
+    const start = token(at);
+    let i = at + 1;
+    let glob = false;
+    for (let sign = token(i); sign.text === '+' || sign.text === '-'; sign = token(i)) {
+      const flag = token(i + 1);
+      if (flag.kind !== 'id' || flag.start !== sign.end) {
+        this.reporter.fail('include', 'Expected a flag at:', spanOf(sign));
+      }
+      if (flag.text !== 'glob') {
+        const hint = "Only '+glob' exists.";
+        this.reporter.fail('include', `Unknown include flag: '${flag.text}'`, spanOf(flag), hint);
+      }
+      glob = sign.text === '+';
+      i += 2;
+    }
+    const path = token(i++);
     if (path.kind !== 'string') {
       this.reporter.fail('include', 'include not followed by string constant.', spanOf(path));
     }
-    this.next();
-    const semi = this.peek();
+    const semi = token(i++);
     if (semi.text !== ';') {
       this.reporter.fail('include', 'include <string> not followed by semicolon.', spanOf(semi));
     }
-    this.next();
-    const span = spanOf(path);
-    const spliced: Token[] = [];
     const names = glob ? globSync(path.value, start.file.name, this.#reader) : [path.value];
-    if (names.length === 0) this.reporter.fail('include', 'glob pattern matched no files.', span);
-    for (const name of names) {
-      const found = this.#reader.resolve(name, start.file.name);
-      if (typeof found !== 'object') {
-        this.reporter.fail('include', `Cannot read file '${name}' (${found})`, span);
-      }
-      for (let p: SourceFile | undefined = start.file; p !== undefined; p = p.parent?.file) {
-        if (p.name === found.name) {
-          this.reporter.fail('include-loop', `File '${found.name}' includes itself`, span);
-        }
-      }
-      if (this.files.length >= MAX_FILES) this.reporter.fail('include', 'Too many files included', span);
-      const file = new SourceFile(found.name, found.text, this.files.length, span);
-      this.files.push(file);
-      for (const t of tokenize(file, this.reporter)) if (t.kind !== 'eof') spliced.push(t);
+    if (names.length === 0) {
+      this.reporter.fail('include', 'glob pattern matched no files.', spanOf(path));
     }
-    this.#tokens.splice(this.#at, 0, ...spliced);
+    for (const name of names) this.#file(name, start, path, out);
+    return i;
+  }
+
+  #file(name: string, start: Token, path: Token, out: Token[]): void {
+    const span = spanOf(path);
+    const found = this.#reader.resolve(name, start.file.name);
+    if (typeof found !== 'object') {
+      this.reporter.fail('include', `Cannot read file '${name}' (${found})`, span);
+    }
+    for (let p: SourceFile | undefined = start.file; p !== undefined; p = p.parent?.file) {
+      if (p.name === found.name) {
+        this.reporter.fail('include-loop', `File '${found.name}' includes itself`, span);
+      }
+    }
+    if (this.files.length >= MAX_FILES) this.reporter.fail('include', 'Too many files included', span);
+    const file = new SourceFile(found.name, found.text, this.files.length, span);
+    this.files.push(file);
+    this.#expand(tokenize(file, this.reporter), out);
   }
 }

@@ -7,6 +7,7 @@ import type { Declaration, Expr, Field } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
 import type { BackendDecl, ProbeDecl } from '../program.ts';
 import { knownService, splitHostPort } from './addresses.ts';
+import { checkBlob } from './blob-literal.ts';
 import { check, type Scope } from './conversions.ts';
 import type { Type } from './types.ts';
 
@@ -203,6 +204,8 @@ function fieldValue(scope: Scope, f: Field, type: Type): unknown {
   if (type === 'PROBE') {
     if (f.body !== null) return checkProbe(scope, null, f.body, f.nameSpan);
     const name = first?.k === 'path' ? first.parts.map((p) => p.text).join('.') : '';
+    if (name.toLowerCase() === 'default' && scope.model.defaultProbe !== null)
+      return scope.model.defaultProbe;
     const sym = symbols.get(name);
     if (sym?.kind === 'probe') {
       sym.used = true;
@@ -239,12 +242,13 @@ function fieldValue(scope: Scope, f: Field, type: Type): unknown {
     return undefined;
   }
   if (type === 'BLOB') {
-    if (first.k === 'blob') return first.value;
+    if (first.k === 'blob') return checkBlob(reporter, first.value, first.span) ? first.value : undefined;
     reporter.error('type', `Field '${f.name}' takes a BLOB`, first.span);
     return undefined;
   }
   if (type === 'BOOL') {
-    const word = first.k === 'path' && first.parts.length === 1 ? first.parts[0]?.text : undefined;
+    const word =
+      first.k === 'path' && first.parts.length === 1 ? first.parts[0]?.text.toLowerCase() : undefined;
     if (word === 'true' || word === 'false') return word === 'true';
     reporter.error('type', `Field '${f.name}' takes true or false`, first.span);
     return undefined;

@@ -51,6 +51,12 @@ function method(scope: Scope, object: Typed, name: string, nameSpan: Span, e: Ca
     if (single) v.nullable = true;
     return v;
   }
+  if (object.type === 'BACKEND' && name === 'resolve') {
+    if (e.args.length > 0)
+      scope.model.reporter.fail('argument', "Expected ')'", (e.args[0] as Arg).value.span);
+    const js = `${scope.model.helper('resolveBackend')}(ctx, ${object.js})`;
+    return { type: 'BACKEND', js, span: e.span };
+  }
   const shown = isString(object.type) ? 'STRING' : object.type;
   const near = isString(object.type) ? nearest(name, ['lower', 'upper']) : null;
   return scope.model.reporter.fail(

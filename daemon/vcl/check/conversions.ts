@@ -25,7 +25,6 @@ export function convert(scope: Scope, v: Typed, want: Type): Typed {
   const { model } = scope;
   if (v.type === want) return v;
   if (want === 'STRING' || want === 'STRINGS') return asString(scope, v);
-  if (want === 'REAL' && v.type === 'INT') return { type: 'REAL', js: v.js, span: v.span };
   if (want === 'BOOL') {
     const js = asBool(scope, v);
     if (js !== null) return { type: 'BOOL', js, span: v.span };

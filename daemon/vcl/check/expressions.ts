@@ -7,8 +7,9 @@
 import type { Expr, PathExpr } from '../ast.ts';
 import type { Span } from '../errors.ts';
 import { resolveIpLiteral } from './addresses.ts';
+import { checkBlob } from './blob-literal.ts';
 import { bindCall } from './calls.ts';
-import { asString, check, joined, regexLiteral, type Scope, stringJs } from './conversions.ts';
+import { asString, check, convert, joined, regexLiteral, type Scope, stringJs } from './conversions.ts';
 import { quote } from './program.ts';
 import { resolvePath } from './symbols.ts';
 import {
@@ -17,6 +18,7 @@ import {
   COMPARABLE,
   DURATION_UNITS,
   isString,
+  SIGNED,
   type Type,
   type Typed,
 } from './types.ts';
@@ -34,14 +36,18 @@ export function infer(scope: Scope, e: Expr, want: Type): Typed {
       return { ...v, span: e.span, js: v.type === 'STRINGS' ? v.js : `(${v.js})` };
     }
     case 'negate': {
+      if (!SIGNED.has(want)) {
+        const text = want === 'VOID' ? 'Unknown token' : `A ${want} cannot begin with`;
+        return scope.model.reporter.fail('type', `${text} '-'`, e.span);
+      }
       const v = infer(scope, e.value, want);
-      if (v.type !== 'INT' && v.type !== 'REAL' && v.type !== 'DURATION' && v.type !== 'BYTES') {
+      if (v.type !== 'INT' && v.type !== 'REAL' && v.type !== 'DURATION') {
         return scope.model.reporter.fail('type', `Operator - not possible on ${v.type}`, e.span);
       }
       return { type: v.type, js: `(-${v.js})`, span: e.span };
     }
     case 'not': {
-      const v = check(scope, e.value, 'BOOL');
+      const v = convert(scope, infer(scope, e.value, truthOf(want)), 'BOOL');
       return { type: 'BOOL', js: `!${v.js}`, span: e.span };
     }
     case 'binary':
@@ -53,6 +59,11 @@ export function infer(scope: Scope, e: Expr, want: Type): Typed {
     case 'member':
       return property(scope, infer(scope, e.object, 'STRING'), e.name.text, e.span, e.name.span);
   }
+}
+
+/** What the operands of ! && || are read as: only a place for a string lets them begin with a minus sign. */
+function truthOf(want: Type): Type {
+  return isString(want) ? 'STRING' : 'BOOL';
 }
 
 function path(scope: Scope, e: PathExpr, want: Type): Typed {
@@ -90,19 +101,17 @@ function stringLiteral(scope: Scope, value: string, span: Span, want: Type): Typ
 }
 
 function blobConstant(scope: Scope, text: string, span: Span): string {
-  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) {
-    scope.model.reporter.error('blob', 'Illegal BLOB value', span, 'BLOBs are base64 between colons.');
-  }
+  checkBlob(scope.model.reporter, text, span);
   return scope.model.hoist('blob', `${scope.model.helper('blobFrom')}(${quote(text)})`);
 }
 
-/** Digits as the field limits them: 15 for an INT, 3 after the point for a REAL. */
+/** Digits as the field limits them: 15 for an INT, 12 before the point and 3 behind it for a REAL. */
 export function numberValue(
   scope: Scope,
   e: { real: boolean; text: string; span: Span },
 ): { value: number; js: string } {
   const [whole = '', fraction = ''] = e.text.split('.');
-  if (whole.replace(/^0+/, '').length > (e.real ? 12 : 15)) {
+  if (whole.length > (e.real ? 12 : 15)) {
     scope.model.reporter.fail('number', `Too many digits for ${e.real ? 'real' : 'integer'}.`, e.span);
   }
   if (fraction.length > 3) scope.model.reporter.fail('number', 'Too many digits for real.', e.span);
@@ -114,14 +123,17 @@ function number(scope: Scope, e: Extract<Expr, { k: 'number' }>, want: Type): Ty
   const n = numberValue(scope, e);
   if (e.unit !== null && e.unitSpan !== null) {
     if (want === 'BYTES') {
-      const factor = BYTE_UNITS[e.unit];
+      const factor = BYTE_UNITS.get(e.unit.toLowerCase());
       if (factor === undefined) {
         return scope.model.reporter.fail(
           'unit',
           `Unknown BYTES unit '${e.unit}'`,
           e.unitSpan,
-          "Legal are 'B', 'KB', 'MB', 'GB' and 'TB'.",
+          "Legal are 'B', 'KB', 'MB', 'GB', 'TB' and 'PB'.",
         );
+      }
+      if (!Number.isInteger(n.value) && factor === 1) {
+        return scope.model.reporter.fail('unit', 'A part of a byte does not exist', e.span);
       }
       return { type: 'BYTES', js: String(Math.floor(n.value * factor)), span: e.span };
     }
@@ -136,20 +148,24 @@ function number(scope: Scope, e: Extract<Expr, { k: 'number' }>, want: Type): Ty
     }
     return { type: 'DURATION', js: String(n.value * factor), span: e.span };
   }
-  return { type: e.real ? 'REAL' : 'INT', js: n.js, span: e.span };
+  if (want === 'BYTES') {
+    const hint = "Legal are 'B', 'KB', 'MB', 'GB', 'TB' and 'PB'.";
+    return scope.model.reporter.fail('unit', 'A number of BYTES needs a unit', e.span, hint);
+  }
+  return { type: e.real || want === 'REAL' ? 'REAL' : 'INT', js: n.js, span: e.span };
 }
 
 function binary(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed {
   switch (e.op) {
     case '&&':
     case '||': {
-      const left = check(scope, e.left, 'BOOL');
-      const right = check(scope, e.right, 'BOOL');
+      const left = convert(scope, infer(scope, e.left, truthOf(want)), 'BOOL');
+      const right = convert(scope, infer(scope, e.right, truthOf(want)), 'BOOL');
       return { type: 'BOOL', js: `(${left.js} ${e.op} ${right.js})`, span: e.span };
     }
     case '~':
     case '!~':
-      return matching(scope, e);
+      return matching(scope, e, want);
     case '+':
     case '-':
     case '*':
@@ -157,7 +173,7 @@ function binary(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Ty
     case '%':
       return sum(scope, e, want);
     default:
-      return comparison(scope, e);
+      return comparison(scope, e, want);
   }
 }
 
@@ -165,8 +181,7 @@ function sum(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed
   const { model } = scope;
   const regexParts = want === 'REGEX';
   const left = infer(scope, e.left, regexParts ? 'STRING' : want);
-  const rightWant = left.type === 'TIME' ? 'DURATION' : isString(left.type) ? 'STRING' : left.type;
-  const right = infer(scope, e.right, regexParts || want === 'STRING' || want === 'BOOL' ? rightWant : want);
+  const right = infer(scope, e.right, rightOf(e.op, left.type));
   const row = arithmetic(left.type, e.op, right.type);
   if (row !== null) {
     if ((e.op === '/' || e.op === '%') && Number(right.js) === 0) {
@@ -179,7 +194,7 @@ function sum(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed
     return { type: row.type, js, span: e.span };
   }
   const wantsString = want === 'STRING' || want === 'STRINGS' || want === 'HEADER';
-  if (e.op === '+' && (isString(left.type) || isString(right.type) || wantsString)) {
+  if (e.op === '+' && (isString(left.type) || wantsString)) {
     const strands = [left, right].flatMap((v) => {
       const s = asString(scope, v);
       return s.type === 'STRINGS' ? (s.strands ?? []) : [s];
@@ -196,6 +211,12 @@ function sum(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed
   return model.reporter.fail('type', `${l} ${e.op} ${r} not possible.`, e.opSpan);
 }
 
+/** What the right side of an arithmetic operator is read as. */
+function rightOf(op: string, left: Type): Type {
+  if ((op === '*' || op === '/') && (left === 'BYTES' || left === 'DURATION')) return 'REAL';
+  return isString(left) || left === 'IP' ? 'STRING' : left;
+}
+
 function foldLiterals(strands: Typed[]): Typed[] {
   const out: Typed[] = [];
   for (const s of strands) {
@@ -210,9 +231,9 @@ function foldLiterals(strands: Typed[]): Typed[] {
   return out;
 }
 
-function matching(scope: Scope, e: Extract<Expr, { k: 'binary' }>): Typed {
+function matching(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed {
   const { model } = scope;
-  const left = infer(scope, e.left, 'VOID');
+  const left = infer(scope, e.left, want);
   const not = e.op === '!~' ? '!' : '';
   if (left.type === 'IP') {
     const acl = check(scope, e.right, 'ACL');
@@ -238,9 +259,9 @@ function matching(scope: Scope, e: Extract<Expr, { k: 'binary' }>): Typed {
   );
 }
 
-function comparison(scope: Scope, e: Extract<Expr, { k: 'binary' }>): Typed {
+function comparison(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed {
   const { model } = scope;
-  const left = infer(scope, e.left, 'VOID');
+  const left = infer(scope, e.left, want);
   const right = infer(scope, e.right, isString(left.type) ? 'STRING' : left.type);
   const shown = (t: Typed): string => (t.type === 'STRINGS' || t.type === 'HEADER' ? 'STRING' : t.type);
   if (isString(left.type) && isString(right.type)) {
@@ -259,7 +280,7 @@ function comparison(scope: Scope, e: Extract<Expr, { k: 'binary' }>): Typed {
     const call = `${model.helper('compareStrings')}(${stringJs(scope, left)}, ${stringJs(scope, right)})`;
     return { type: 'BOOL', js: `(${call} ${e.op} 0)`, span: e.span };
   }
-  if (left.type !== right.type && !(left.type === 'REAL' && right.type === 'INT')) {
+  if (left.type !== right.type) {
     return model.reporter.fail(
       'type',
       `Comparison of different types: ${shown(left)} '${e.op}' ${shown(right)}`,

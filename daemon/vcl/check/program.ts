@@ -5,6 +5,7 @@ import type { Extension, ExtensionLookup, ExtensionObject } from '../../extensio
 import type { DescribedModule, ImportWish, OutsideLookup } from '../../extensions/load/wish.ts';
 import type { Reporter, Span } from '../errors.ts';
 import { type BackendDecl, type ProbeDecl, STATES } from '../program.ts';
+import { FoldedMap } from './folded-map.ts';
 
 export const ALL_STATES = (1 << STATES.length) - 1;
 
@@ -72,13 +73,17 @@ export class ProgramModel {
   readonly storages: readonly string[];
   readonly labels: readonly string[];
   readonly resolveHost: (name: string) => string[];
-  readonly symbols = new Map<string, Sym>();
-  readonly subs = new Map<string, SubInfo>();
+  readonly symbols = new FoldedMap<Sym>();
+  readonly subs = new FoldedMap<SubInfo>();
   readonly imports: string[] = [];
   readonly backends: BackendDecl[] = [];
   defaultBackend: string | null = null;
+  /** `probe default`, for the backends declared after it that have none. */
+  defaultProbe: ProbeDecl | null = null;
+  /** Language version of the program, 40 or 41. */
+  syntax = 41;
   /** Names declared anywhere in the program, for references ahead of their definition. */
-  readonly declared = new Map<string, 'backend' | 'acl' | 'sub' | 'probe'>();
+  readonly declared = new FoldedMap<'backend' | 'acl' | 'sub' | 'probe'>();
   /** First spelling of each header field: "req content-type" → "Content-Type". */
   readonly spelling = new Map<string, string>();
   /** Names of the subs the builtin program defines: a user may add to these. */
@@ -146,7 +151,12 @@ export class ProgramModel {
   }
 
   jsName(prefix: string, name: string): string {
-    return `${prefix}_${name.replace(/[^A-Za-z0-9_]/g, (c) => `$${c.charCodeAt(0).toString(16)}`)}`;
+    return `${prefix}_${name.toLowerCase().replace(/[^A-Za-z0-9_]/g, (c) => `$${c.charCodeAt(0).toString(16)}`)}`;
+  }
+
+  /** A sub's name as it was first written; those of states and of the builtin program in small letters. */
+  subName(name: string): string {
+    return /^vcl_/i.test(name) ? name.toLowerCase() : this.declared.nameOf(name);
   }
 
   sub(name: string, span: Span): SubInfo {

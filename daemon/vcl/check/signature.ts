@@ -100,7 +100,7 @@ function numberDefault(type: Type, text: string): string | null {
     return factor === undefined ? null : String(n * factor);
   }
   if (type === 'BYTES') {
-    const factor = unit === '' ? 1 : BYTE_UNITS[unit];
+    const factor = unit === '' ? 1 : BYTE_UNITS.get(unit.toLowerCase());
     return factor === undefined || n < 0 ? null : String(Math.floor(n * factor));
   }
   if (unit !== '' || (type === 'INT' && !Number.isSafeInteger(n))) return null;

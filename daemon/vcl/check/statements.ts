@@ -81,6 +81,13 @@ function statement(scope: Scope, s: Statement, indent: string): void {
       return;
     case 'action': {
       if (s.call.k !== 'call') return;
+      const { callee } = s.call;
+      const value = callee.k === 'path' ? model.symbols.get(callee.parts[0]?.text ?? '') : undefined;
+      const ofValue = value !== undefined && value.kind !== 'vmod' && value.kind !== 'object';
+      if (callee.k !== 'path' || ofValue || findVariable(scope, callee) !== null) {
+        const reporter: Reporter = model.reporter;
+        reporter.fail('syntax', 'Symbol cannot be used here: its result is not used', s.call.span);
+      }
       const v = bindCall(scope, s.call, true);
       if (v.type !== 'VOID' && s.call.callee.k === 'path' && s.call.callee.parts.length === 1) {
         model.reporter.fail('syntax', 'Symbol cannot be used here: its result is not used', s.call.span);
@@ -132,7 +139,7 @@ function bodyStatement(
   helper: string,
   indent: string,
 ): void {
-  const raw = scope.infer(scope, s.value, 'STRING');
+  const raw = scope.infer(scope, s.value, 'BODY');
   const js =
     raw.type === 'BLOB'
       ? `${scope.model.helper('blobText')}(${raw.js})`
@@ -148,7 +155,7 @@ function callStatement(scope: Scope, s: Extract<Statement, { k: 'call' }>, inden
     emit(sub, indent, 'if (r !== 0) return r;', s.span);
     return;
   }
-  const name = s.target.parts.map((p) => p.text).join('.');
+  const name = model.subName(s.target.parts.map((p) => p.text).join('.'));
   const variable =
     s.target.parts.length > 1 || !model.declared.has(name) ? findVariable(scope, s.target) : null;
   if (variable !== null) {
@@ -237,10 +244,10 @@ function returnStatement(scope: Scope, s: Extract<Statement, { k: 'return' }>, i
       emit(sub, indent, `return ${code};`, s.span);
       return;
     case 'status':
-      takes('returnSynth', 'VOID synth(INT status, [STRING reason])');
+      takes('returnSynth', 'VOID synth(INT, [STRING])');
       return;
     case 'optional-status':
-      takes('returnError', 'VOID error(INT status, [STRING reason])');
+      takes('returnError', 'VOID error(INT, [STRING])');
       return;
     case 'optional-duration':
       takes('returnPass', 'VOID pass(DURATION)');

@@ -3,20 +3,40 @@
 
 import { placesToStates, VARIABLES, type VariableRow } from '../../../protocol/tables/variables.ts';
 import type { PathExpr } from '../ast.ts';
-import { nearest, type Span } from '../errors.ts';
+import { nearest, type Reporter, type Span } from '../errors.ts';
 import type { Scope } from './conversions.ts';
 import { type ProgramModel, quote, type Sym, stateMask } from './program.ts';
 import type { Type, Typed } from './types.ts';
 
+interface LanguageFunction {
+  signature: string;
+  places?: string;
+  helper: string;
+  /** Not of the field's language, so that its programs may use the name. */
+  ours: boolean;
+}
+
 /** Functions of the language itself, by name; `ctx` is their first argument. */
-const LANGUAGE_FUNCTIONS: Readonly<Record<string, { signature: string; places?: string; helper: string }>> = {
-  regsub: { signature: 'STRING regsub(STRING, REGEX, STRING)', helper: 'regsub' },
-  regsuball: { signature: 'STRING regsuball(STRING, REGEX, STRING)', helper: 'regsuball' },
-  hash_data: { signature: 'VOID hash_data(STRING)', places: 'hash', helper: 'hashData' },
-  synthetic: { signature: 'VOID synthetic(STRING)', places: 'synth backend_error', helper: 'synthetic' },
-  ban: { signature: 'VOID ban(STRING)', places: 'client backend', helper: 'banString' },
-  querysort: { signature: 'STRING querysort(STRING)', helper: 'querysort' },
-};
+const LANGUAGE_FUNCTIONS: ReadonlyMap<string, LanguageFunction> = new Map(
+  Object.entries({
+    regsub: { signature: 'STRING regsub(STRING, REGEX, STRING)', helper: 'regsub', ours: false },
+    regsuball: { signature: 'STRING regsuball(STRING, REGEX, STRING)', helper: 'regsuball', ours: false },
+    hash_data: {
+      signature: 'VOID hash_data(STRING)',
+      places: 'hash',
+      helper: 'hashData',
+      ours: false,
+    },
+    synthetic: {
+      signature: 'VOID synthetic(STRING)',
+      places: 'synth backend_error',
+      helper: 'synthetic',
+      ours: false,
+    },
+    ban: { signature: 'VOID ban(STRING)', places: 'client backend', helper: 'banString', ours: false },
+    querysort: { signature: 'STRING querysort(STRING)', helper: 'querysort', ours: true },
+  }),
+);
 
 const BY_NAME = new Map<string, readonly VariableRow[]>();
 for (const row of VARIABLES as readonly VariableRow[]) {
@@ -36,13 +56,21 @@ const MASKS: ReadonlyMap<string, number> = new Map(
 );
 
 const KEYWORDS = new Set([
-  ...['acl', 'backend', 'call', 'else', 'elif', 'elseif', 'elsif', 'false', 'if', 'import', 'include', 'new'],
+  ...['acl', 'backend', 'call', 'false', 'if', 'import', 'include', 'new'],
   ...['probe', 'return', 'set', 'sub', 'true', 'unset', 'vcl'],
 ]);
 
 /** Whether a name is a variable, a function or a word of the language, so that nothing may be called so. */
 export function isReserved(name: string): boolean {
-  return BY_NAME.has(name) || KEYWORDS.has(name) || Object.hasOwn(LANGUAGE_FUNCTIONS, name);
+  const folded = name.toLowerCase();
+  if (BY_NAME.has(folded) || KEYWORDS.has(folded)) return true;
+  return LANGUAGE_FUNCTIONS.get(folded)?.ours === false;
+}
+
+/** A function of the language; one of ours gives way to a symbol of the program with its name. */
+function languageFunction(model: ProgramModel, name: string): LanguageFunction | undefined {
+  const found = LANGUAGE_FUNCTIONS.get(name.toLowerCase());
+  return found?.ours === true && model.declared.has(name) ? undefined : found;
 }
 
 export interface VariableRef {
@@ -57,22 +85,22 @@ export interface VariableRef {
 
 /** The variable a path begins with, or null. A variable of another language version is reported. */
 export function findVariable(scope: Scope, path: PathExpr): VariableRef | null {
-  const parts = path.parts.map((p) => p.text);
+  const parts = path.parts.map((p) => p.text.toLowerCase());
   const [owner = '', second] = parts;
-  if (second === 'http' && HEADER_OWNERS.has(owner) && parts.length >= 3) {
+  if (second === 'http' && HEADER_OWNERS.has(owner) && parts.length >= 3 && path.parts[1]?.quoted === false) {
     const field = path.parts[2] as PathExpr['parts'][number];
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(field.text)) {
       return scope.model.reporter.fail('header', `'${field.text}' is no name of a header field`, field.span);
     }
     const row = (BY_NAME.get(`${owner}.http.*`) as readonly VariableRow[])[0] as VariableRow;
-    return { row, name: parts.slice(0, 3).join('.'), field: field.text, taken: 3 };
+    return { row, name: `${owner}.http.${field.text}`, field: field.text, taken: 3 };
   }
   for (let n = Math.min(parts.length, 3); n > 0; n--) {
     if (path.parts.slice(0, n).some((p) => p.quoted)) continue;
     const name = parts.slice(0, n).join('.');
     const rows = BY_NAME.get(name);
     if (rows === undefined) continue;
-    const syntax = path.span.file.syntax;
+    const { syntax } = scope.model;
     const row = rows.find((r) => syntax >= (r.since ?? 0) && syntax <= (r.until ?? 99));
     if (row !== undefined) return { row, name, field: null, taken: n };
     if (n < parts.length) continue;
@@ -155,15 +183,14 @@ export type Resolved =
   | { k: 'property'; object: Typed; name: string; span: Span }
   | { k: 'function' };
 
-const BOOLEANS: Readonly<Record<string, string>> = { true: 'true', false: 'false' };
-
 /** What a path means as a value of type `want`. */
 export function resolvePath(scope: Scope, path: PathExpr, want: Type): Resolved {
   const { model } = scope;
   const first = path.parts[0] as PathExpr['parts'][number];
   const single = path.parts.length === 1;
-  if (single && BOOLEANS[first.text] !== undefined) {
-    return { k: 'value', value: { type: 'BOOL', js: BOOLEANS[first.text] as string, span: path.span } };
+  const word = first.text.toLowerCase();
+  if (single && (word === 'true' || word === 'false')) {
+    return { k: 'value', value: { type: 'BOOL', js: word, span: path.span } };
   }
   const variable = findVariable(scope, path);
   if (variable !== null) {
@@ -173,22 +200,18 @@ export function resolvePath(scope: Scope, path: PathExpr, want: Type): Resolved 
       path.span,
       variable.taken < path.parts.length ? 'VOID' : want,
     );
-    const rest = path.parts[variable.taken];
-    return rest === undefined
-      ? { k: 'value', value }
-      : { k: 'property', object: value, name: rest.text, span: rest.span };
+    return valueOrProperty(path, value, variable.taken);
   }
   const stevedore = storageValue(scope, path);
-  if (stevedore !== null) {
-    const rest = path.parts[2];
-    if (rest === undefined) return { k: 'value', value: stevedore };
-    return { k: 'property', object: stevedore, name: rest.text, span: rest.span };
-  }
-  if (single && LANGUAGE_FUNCTIONS[first.text] !== undefined) return { k: 'function' };
+  if (stevedore !== null) return valueOrProperty(path, stevedore, 2);
   const sym = model.symbols.get(first.text);
+  if (single && sym === undefined && languageFunction(model, first.text) !== undefined) {
+    return { k: 'function' };
+  }
+  if (word === 'default') return { k: 'value', value: defaultValue(scope, path, want) };
   if (sym === undefined) return { k: 'value', value: forward(scope, path, want) };
   if (sym.kind === 'vmod' || sym.kind === 'object') {
-    const member = path.parts[1]?.text ?? '';
+    const member = path.parts[1]?.text.toLowerCase() ?? '';
     const known =
       sym.kind === 'vmod'
         ? Object.hasOwn(sym.extension.functions, member)
@@ -196,17 +219,36 @@ export function resolvePath(scope: Scope, path: PathExpr, want: Type): Resolved 
     if (known) return { k: 'function' };
     return { k: 'value', value: notFound(scope, path) };
   }
-  const value = symbolValue(scope, sym, path.span, want);
-  const rest = path.parts[1];
-  return rest === undefined
-    ? { k: 'value', value }
-    : { k: 'property', object: value, name: rest.text, span: rest.span };
+  return valueOrProperty(path, symbolValue(scope, sym, path.span, want), 1);
+}
+
+/** A value that the first `taken` names of a path mean, or a property of it that the rest names. */
+function valueOrProperty(path: PathExpr, value: Typed, taken: number): Resolved {
+  const rest = path.parts[taken];
+  if (rest === undefined) return { k: 'value', value };
+  const name = path.parts.slice(taken).map((p) => p.text);
+  return { k: 'property', object: value, name: name.join('.').toLowerCase(), span: rest.span };
+}
+
+/** `default`: the backend that counts when the program names none. It is no name of anything else. */
+function defaultValue(scope: Scope, path: PathExpr, want: Type): Typed {
+  const { model } = scope;
+  if (want !== 'BACKEND' || path.parts.length > 1) {
+    const reporter: Reporter = model.reporter;
+    reporter.fail('reserved', "Symbol 'default' is a reserved word.", path.span, 'It names a BACKEND.');
+  }
+  const declared = model.declared.get('default') === 'backend';
+  if (declared) model.forwardUses.add('default');
+  const js = declared ? backendJs(model, 'default') : `${model.helper('defaultBackend')}(ctx)`;
+  return { type: 'BACKEND', js, span: path.span };
 }
 
 function storageValue(scope: Scope, path: PathExpr): Typed | null {
   const [a, b] = path.parts;
-  if (a?.text !== 'storage' || b === undefined) return null;
-  if (!scope.model.storages.includes(b.text)) {
+  if (a?.text.toLowerCase() !== 'storage' || b === undefined) return null;
+  const wanted = b.text.toLowerCase();
+  const found = scope.model.storages.find((s) => s.toLowerCase() === wanted);
+  if (found === undefined) {
     const near = nearest(b.text, scope.model.storages);
     const name = `storage.${b.text}`;
     return scope.model.reporter.fail(
@@ -216,7 +258,7 @@ function storageValue(scope: Scope, path: PathExpr): Typed | null {
       near === null ? `Storages: ${scope.model.storages.join(', ')}.` : `Did you mean 'storage.${near}'?`,
     );
   }
-  return { type: 'STEVEDORE', js: quote(b.text), span: path.span };
+  return { type: 'STEVEDORE', js: quote(found), span: path.span };
 }
 
 function symbolValue(scope: Scope, sym: Sym, span: Span, want: Type): Typed {
@@ -256,23 +298,26 @@ function forward(scope: Scope, path: PathExpr, want: Type): Typed {
   const { model } = scope;
   const name = path.parts[0]?.text ?? '';
   if (path.parts.length === 1) {
-    if (name === 'default' && (want === 'BACKEND' || model.declared.get('default') === undefined)) {
-      return { type: 'BACKEND', js: `${model.helper('defaultBackend')}(ctx)`, span: path.span };
-    }
     const later = model.declared.get(name);
-    if (later === 'backend') {
-      model.forwardUses.add(name);
-      return { type: 'BACKEND', js: backendJs(model, name), span: path.span };
+    const kind = DECLARED_TYPES[want];
+    if (later !== undefined && later === kind) {
+      const known = model.declared.nameOf(name);
+      model.forwardUses.add(known);
+      if (kind === 'backend') return { type: 'BACKEND', js: backendJs(model, known), span: path.span };
+      if (kind === 'acl') return { type: 'ACL', js: model.jsName('acl', known), span: path.span };
+      return subValue(scope, known, path.span);
     }
-    if (later === 'acl') {
-      model.forwardUses.add(name);
-      return { type: 'ACL', js: model.jsName('acl', name), span: path.span };
-    }
-    if (later === 'sub' && want === 'SUB') return subValue(scope, name, path.span);
     if (later === 'sub') {
       return model.reporter.fail('type', `Symbol '${name}' can only be used as a SUB expression`, path.span);
     }
-    const kind = DECLARED_TYPES[want];
+    if (later !== undefined && (kind === undefined || want === 'STRING')) {
+      return model.reporter.fail(
+        'undefined',
+        `Symbol not found: '${name}'`,
+        path.span,
+        `The ${later} of this name is declared further down: move it up.`,
+      );
+    }
     if (kind !== undefined) {
       const near = nearest(
         name,
@@ -303,7 +348,7 @@ export function notFound(scope: Scope, path: PathExpr): never {
     }
     if (sym.kind === 'object') for (const f of Object.keys(sym.object.methods)) names.push(`${n}.${f}`);
   }
-  names.push(...Object.keys(LANGUAGE_FUNCTIONS));
+  names.push(...LANGUAGE_FUNCTIONS.keys());
   const first = path.parts[0]?.text ?? '';
   let hint: string | undefined;
   const near = nearest(full, names);
@@ -338,11 +383,11 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
   const { model } = scope;
   const [first, second] = path.parts as [PathExpr['parts'][number], PathExpr['parts'][number] | undefined];
   const full = path.parts.map((p) => p.text).join('.');
-  const language = path.parts.length === 1 ? LANGUAGE_FUNCTIONS[first.text] : undefined;
+  const language = path.parts.length === 1 ? languageFunction(model, first.text) : undefined;
   if (language !== undefined) {
     const out: Callable = {
       k: 'function',
-      name: first.text,
+      name: first.text.toLowerCase(),
       js: model.helper(language.helper),
       before: ['ctx'],
       signature: language.signature,
@@ -352,11 +397,12 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
   }
   const sym = model.symbols.get(first.text);
   if (sym?.kind === 'vmod' && second !== undefined && path.parts.length === 2) {
-    const f = own(sym.extension.functions, second.text);
+    const name = second.text.toLowerCase();
+    const f = own(sym.extension.functions, name);
     if (f === undefined) return notFound(scope, path);
     sym.used = true;
     const ext = sym.extension.name;
-    const js = model.hoist('fn', `E(${quote(ext)}, ${quote(second.text)})`);
+    const js = model.hoist('fn', `E(${quote(ext)}, ${quote(name)})`);
     const out: Callable = {
       k: 'function',
       name: full,
@@ -370,10 +416,11 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
     return out;
   }
   if (sym?.kind === 'object' && second !== undefined && path.parts.length === 2) {
-    const m = own(sym.object.methods, second.text);
+    const name = second.text.toLowerCase();
+    const m = own(sym.object.methods, name);
     if (m === undefined) return notFound(scope, path);
     sym.used = true;
-    const js = model.hoist('fn', `M(${quote(sym.extension)}, ${quote(sym.type)}, ${quote(second.text)})`);
+    const js = model.hoist('fn', `M(${quote(sym.extension)}, ${quote(sym.type)}, ${quote(name)})`);
     const optional = sym.object.mayBeAbsent === true;
     const self = optional ? sym.js : `${model.helper('object')}(${sym.js}, ${quote(sym.name)})`;
     const out: Callable = {
@@ -388,11 +435,14 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
     return out;
   }
   if (path.parts.length > 1) {
-    const known = sym !== undefined || model.declared.has(first.text) || first.text === 'storage';
+    const word = first.text.toLowerCase();
+    const known = sym !== undefined || model.declared.has(word) || word === 'storage' || word === 'default';
     if (!known && findVariable(scope, path) === null) return notFound(scope, path);
-    const r = resolvePath(scope, { ...path, parts: path.parts.slice(0, -1) }, 'STRING');
+    const want = path.parts.length === 2 && word === 'default' ? 'BACKEND' : 'STRING';
+    const r = resolvePath(scope, { ...path, parts: path.parts.slice(0, -1) }, want);
     const last = path.parts.at(-1) as PathExpr['parts'][number];
-    if (r.k === 'value') return { k: 'method', object: r.value, name: last.text, span: last.span };
+    if (r.k === 'value')
+      return { k: 'method', object: r.value, name: last.text.toLowerCase(), span: last.span };
   }
   return notFound(scope, path);
 }

@@ -84,8 +84,6 @@ const ARITHMETIC: readonly (readonly [Type, string, Type, Type, string?])[] = [
   ['INT', '%', 'INT', 'INT', 'intModulo'],
   ['INT', '+', 'REAL', 'REAL'],
   ['INT', '-', 'REAL', 'REAL'],
-  ['INT', '*', 'REAL', 'REAL'],
-  ['INT', '/', 'REAL', 'REAL', 'realDivide'],
   ['REAL', '+', 'REAL', 'REAL'],
   ['REAL', '-', 'REAL', 'REAL'],
   ['REAL', '*', 'REAL', 'REAL'],
@@ -168,10 +166,13 @@ export const DURATION_UNITS: Readonly<Record<string, number>> = {
   y: 31536000,
 };
 
-export const BYTE_UNITS: Readonly<Record<string, number>> = {
-  B: 1,
-  KB: 1024,
-  MB: 1024 ** 2,
-  GB: 1024 ** 3,
-  TB: 1024 ** 4,
-};
+/** In small letters: capitals mean the same. */
+export const BYTE_UNITS: ReadonlyMap<string, number> = new Map(
+  ['b', 'k', 'm', 'g', 't', 'p'].flatMap((unit, power): [string, number][] => [
+    [unit, 1024 ** power],
+    [power === 0 ? unit : `${unit}b`, 1024 ** power],
+  ]),
+);
+
+/** Where a value may begin with a minus sign. */
+export const SIGNED: ReadonlySet<Type> = new Set(['INT', 'REAL', 'DURATION', 'STRING', 'STRINGS', 'HEADER']);

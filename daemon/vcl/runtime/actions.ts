@@ -32,6 +32,11 @@ export function defaultBackend(ctx: VclContext): Director | null {
   return ctx.vcl.defaultDirector;
 }
 
+/** `.resolve()`: the backend that would answer now; a director that has none gives `none`. */
+export function resolveBackend(ctx: VclContext, d: Director | null): Director | null {
+  return d === null ? null : d.resolve(ctx);
+}
+
 /** An object made in vcl_init; null before its `new` ran. */
 export function object(o: object | null, name: string): object {
   if (o === null) throw new VclFailure(`Object ${name} not initialized`, true);

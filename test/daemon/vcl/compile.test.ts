@@ -151,7 +151,11 @@ sub vcl_recv { set req.backend_hint = a; if (req.http.X-Env == "b") { return (vc
         maxConnections: 7,
         probe: { name: 'default', url: '/ok', interval: 60 },
       },
-      { name: 'default', path: '/run/x.sock', probe: { request: ['GET / HTTP/1.1', 'Host: x'], window: 3, threshold: 2 } },
+      {
+        name: 'default',
+        path: '/run/x.sock',
+        probe: { request: ['GET / HTTP/1.1', 'Host: x'], window: 3, threshold: 2 },
+      },
     ]);
     expect(program?.defaultBackend).toBe('default');
     expect(program?.labels).toEqual(['blue']);
@@ -165,13 +169,13 @@ sub vcl_recv { set req.backend_hint = a; if (req.http.X-Env == "b") { return (vc
     expect(program && renderProgram(program)).toMatch(/0: m\.vcl[\s\S]*function sub_vcl_recv\(ctx\) \{/);
   });
 
-  it('keeps the language version of each file', () => {
+  it('takes the language version of the main file for all files', () => {
     const old = 'sub vcl_recv { set req.esi = false; }';
     expect(codes(`vcl 4.0; backend d none; ${old}`)).toEqual([]);
     expect(codes(`vcl 4.1; backend d none; ${old}`)).toEqual(['version']);
     expect(
       codes('vcl 4.1; backend d none; include "o.vcl";', { '/etc/vcl/o.vcl': `vcl 4.0; ${old}` }),
-    ).toEqual([]);
+    ).toEqual(['version']);
     expect(codes('vcl 4.0; backend d none; include "o.vcl";', { '/etc/vcl/o.vcl': 'vcl 4.1;' })).toEqual([
       'version',
     ]);

@@ -1,0 +1,189 @@
+// Parser of statements: what stands between the braces of a sub. Expressions are in parse-expr.ts.
+//
+// After an error it skips to the end of the statement and goes on, so that one run reports all of them.
+// Nesting is limited, because a generated function is nested as deeply as its source.
+
+import type { AssignOp, Block, Expr, Statement } from './ast.ts';
+import { CompileStop } from './errors.ts';
+import { spanOf, type Token } from './lexer.ts';
+import { ExprParser } from './parse-expr.ts';
+
+const MAX_BRANCHES = 500;
+const ASSIGN = new Set(['=', '+=', '-=', '*=', '/=']);
+const ELSE_IF = new Set(['elseif', 'elsif', 'elif']);
+
+export class StatementParser extends ExprParser {
+  protected block(depth: number): Block {
+    const open = this.op('{');
+    if (depth > 100) this.ts.reporter.fail('nesting', 'Blocks nested too deeply', spanOf(open));
+    const out: Block = [];
+    for (;;) {
+      const t = this.ts.peek();
+      if (t.kind === 'op' && t.text === '}') break;
+      if (t.kind === 'eof') {
+        this.ts.reporter.fail(
+          'syntax',
+          "End of input while looking for '}'",
+          spanOf(open),
+          'This block never ends.',
+        );
+      }
+      try {
+        out.push(this.statement(t, depth));
+      } catch (e) {
+        if (!(e instanceof CompileStop)) throw e;
+        this.skipStatement();
+      }
+    }
+    this.ts.next();
+    return out;
+  }
+
+  private statement(t: Token, depth: number): Statement {
+    if (t.kind === 'op' && t.text === '{') {
+      return { k: 'block', body: this.block(depth + 1), span: spanOf(t) };
+    }
+    if (t.kind !== 'id') {
+      this.ts.reporter.fail('syntax', "Expected an action, 'if', '{' or '}'", spanOf(t));
+    }
+    // Keywords of statements do not tell capitals from small letters, as no symbol does; `else` does.
+    switch (t.text.toLowerCase()) {
+      case 'set':
+        return this.setStatement();
+      case 'unset': {
+        this.ts.next();
+        const target = this.path();
+        return { k: 'unset', target, span: spanOf(t, this.op(';')) };
+      }
+      case 'call': {
+        this.ts.next();
+        const target = this.path();
+        if (!this.at('op', '(')) return { k: 'call', target, value: null, span: spanOf(t, this.op(';')) };
+        const value = this.suffixed(target);
+        return { k: 'call', target, value, span: spanOf(t, this.op(';')) };
+      }
+      case 'return':
+        return this.returnStatement();
+      case 'if':
+        return this.ifStatement(depth);
+      case 'new':
+        return this.newStatement();
+      default: {
+        const call = this.suffixed();
+        if (call.k !== 'call') {
+          const near = this.suggestion(t.text, [
+            'set',
+            'unset',
+            'call',
+            'return',
+            'if',
+            'new',
+            'else',
+            'elseif',
+          ]);
+          this.ts.reporter.fail('syntax', `Symbol cannot be used here: '${t.text}'`, call.span, near);
+        }
+        return { k: 'action', call, span: spanOf(t, this.op(';')) };
+      }
+    }
+  }
+
+  private setStatement(): Statement {
+    const start = this.ts.next();
+    const target = this.path();
+    const op = this.ts.peek();
+    if (op.kind !== 'op' || !ASSIGN.has(op.text)) this.expected("'=' or another assignment", op);
+    this.ts.next();
+    const value = this.expr();
+    const end = this.op(';');
+    return {
+      k: 'set',
+      target,
+      op: op.text as AssignOp,
+      opSpan: spanOf(op),
+      value,
+      span: spanOf(start, end),
+    };
+  }
+
+  private newStatement(): Statement {
+    const start = this.ts.next();
+    const name = this.name('a name for the object');
+    this.op('=');
+    const value = this.suffixed();
+    if (value.k !== 'call')
+      this.ts.reporter.fail('syntax', 'Expected the constructor of an object', value.span);
+    return { k: 'new', name, value, span: spanOf(start, this.op(';')) };
+  }
+
+  private returnStatement(): Statement {
+    const start = this.ts.next();
+    if (this.at('op', ';')) {
+      return { k: 'return', action: null, args: null, span: spanOf(start, this.ts.next()) };
+    }
+    this.op('(');
+    const action = this.name('a return action');
+    const args = this.at('op', '(') ? this.args(false) : null;
+    this.op(')');
+    return { k: 'return', action, args, span: spanOf(start, this.op(';')) };
+  }
+
+  private ifStatement(depth: number): Statement {
+    const start = this.ts.next();
+    const branches: { cond: Expr; body: Block }[] = [];
+    const branch = (): void => {
+      this.op('(');
+      const cond = this.expr();
+      this.op(')');
+      branches.push({ cond, body: this.block(depth + 1) });
+      if (branches.length > MAX_BRANCHES) {
+        this.ts.reporter.fail('nesting', 'Too many branches of one if', spanOf(start));
+      }
+    };
+    branch();
+    let otherwise: Block | null = null;
+    for (;;) {
+      const t = this.ts.peek();
+      if (t.kind !== 'id') break;
+      if (ELSE_IF.has(t.text)) {
+        this.ts.next();
+        branch();
+        continue;
+      }
+      if (t.text !== 'else') break;
+      this.ts.next();
+      if (this.at('id', 'if')) {
+        this.ts.next();
+        branch();
+        continue;
+      }
+      otherwise = this.block(depth + 1);
+      break;
+    }
+    return { k: 'if', branches, otherwise, span: spanOf(start) };
+  }
+
+  /** To the end of a broken statement: past the next `;` of this level, or before the block's `}`. */
+  private skipStatement(): void {
+    let depth = 0;
+    for (;;) {
+      const t = this.ts.peek();
+      if (t.kind === 'eof') return;
+      if (t.kind === 'op') {
+        if (t.text === '{') depth++;
+        if (t.text === '}') {
+          if (depth === 0) return;
+          if (--depth === 0) {
+            this.ts.next();
+            return;
+          }
+        }
+        if (t.text === ';' && depth === 0) {
+          this.ts.next();
+          return;
+        }
+      }
+      this.ts.next();
+    }
+  }
+}
