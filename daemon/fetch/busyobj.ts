@@ -11,6 +11,7 @@ import type { BodySource } from '../net/request-body.ts';
 import type { Core, ProgramRef } from '../request/core.ts';
 import type { Request } from '../request/request.ts';
 import { type Director, type VclBusyobj, VclContext, type VclSession } from '../vcl/context.ts';
+import { State } from '../vcl/program.ts';
 
 export type FetchMode = 'fetch' | 'bgfetch' | 'pass';
 
@@ -66,6 +67,8 @@ export class BusyObj implements VclBusyobj {
   /** The client's body to send along, or null; `bodySent` once any of it may have reached an origin. */
   body: BodySource | null;
   bodySent = false;
+  /** vcl_backend_response has taken the request back: its answer is not for keeping. */
+  rolledBack = false;
   /** The request's head as first made, for retries and rollback. */
   readonly bereq0 = new HttpMessage(Tag.BereqMethod);
   headBytesOut = 0;
@@ -112,6 +115,7 @@ export class BusyObj implements VclBusyobj {
 
   rollback(): void {
     this.bereq.copyFrom(this.bereq0);
+    this.rolledBack = this.ctx.state === State.backend_response;
   }
 
   /** Ends the transaction's log and lets go of what the fetch held. */

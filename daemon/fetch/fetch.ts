@@ -139,6 +139,12 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
   }
   judgeVary(bo);
   log.timestamp('Process', core.clock.now());
+  if (bo.rolledBack) {
+    // The field's daemon has given up the connection by then: rollback in this state is for a retry.
+    got.end(bo, 'RESP_CLOSE');
+    log.put(Tag.FetchError, 'No backend connection (rollback?)');
+    return answer(bo, 503, '');
+  }
   if (!prepareObject(bo)) {
     got.end(bo, 'RESP_CLOSE');
     log.put(Tag.FetchError, 'Could not get storage');
@@ -209,6 +215,7 @@ function retry(bo: BusyObj): boolean {
   log.put(Tag.Begin, `bereq ${former} retry`);
   log.timestamp('Start', now);
   bo.retries++;
+  bo.rolledBack = false;
   bo.was304 = false;
   bo.beresp.reset();
   bo.bereq.set('X-Proxy-Id', String(bo.vxid));

@@ -7,7 +7,7 @@ import { State } from '../../vcl/program.ts';
 import { softFail } from '../../vcl/runtime/failure.ts';
 import type { VclIp } from '../../vcl/runtime/ip.ts';
 import type { ExtensionFunction } from '../extension.ts';
-import { taskPriv } from '../priv.ts';
+import { endPrivs, taskPriv } from '../priv.ts';
 import { Syslog } from './syslog.ts';
 
 /** Key of the last ban's error among the private data of a task. */
@@ -65,7 +65,12 @@ export const controlFunctions: Record<string, ExtensionFunction> = {
     call: (ctx, h: HttpMessage) => {
       if (h === ctx.req?.http) ctx.req.rollback();
       else if (h === ctx.bo?.bereq) ctx.bo.rollback();
-      else softFail(ctx, 'std.rollback() can only be called on req or bereq');
+      else {
+        softFail(ctx, 'std.rollback() can only be called on req or bereq');
+        return;
+      }
+      // What extensions kept for the task was made of what is no more.
+      endPrivs(ctx.priv);
     },
   },
   ban: {
