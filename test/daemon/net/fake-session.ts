@@ -1,17 +1,27 @@
 // A session without a network: a socket that takes as much as it is told to, a clock set by hand, a log that
-// forgets, and requests that are answered by the test instead of the state machine.
+// keeps texts, and requests that are answered by the test instead of the state machine.
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { Session } from '../../../daemon/net/session.ts';
 import type { Core } from '../../../daemon/request/core.ts';
 import type { Request } from '../../../daemon/request/request.ts';
 import { MainCounters } from '../../../daemon/stats/counters.ts';
+import { TAGS } from '../../../protocol/tables/tags.ts';
 
-/** Takes every call and forgets it; numbers where a request reads them. */
-function forgetfulLog(): object {
+/** Takes every call and keeps texts alone; numbers where a request reads them. */
+function forgetfulLog(records: string[]): object {
+  const put = (tag: number, text: string): void => {
+    records.push(`${TAGS[tag - 1]?.name} ${text}`);
+  };
   const log: object = new Proxy(
     {},
-    { get: (_target, name) => (name === 'tPrev' || name === 'tFirst' ? 0 : () => log), set: () => true },
+    {
+      get: (_target, name) => {
+        if (name === 'tPrev' || name === 'tFirst') return 0;
+        return name === 'put' ? put : () => log;
+      },
+      set: () => true,
+    },
   );
   return log;
 }
@@ -79,6 +89,8 @@ export class FakeSession {
   readonly socket = new FakeSocket();
   readonly stats = new MainCounters();
   readonly ran: string[] = [];
+  /** What was logged as "Tag text". */
+  readonly records: string[] = [];
   readonly session: Session;
   closed = 0;
   /** What becomes of a request; ends it at once when it is not replaced. */
@@ -98,7 +110,7 @@ export class FakeSession {
       requestLimits: { maxLine: 8192, maxFields: 64, maxSize: 32768 },
       stats: this.stats,
       newVxid: () => 1,
-      newLog: forgetfulLog,
+      newLog: () => forgetfulLog(this.records),
       outputTaken: () => {},
     } as unknown as Core;
     this.session = new Session(
@@ -113,8 +125,8 @@ export class FakeSession {
     );
   }
 
-  receive(text: string): void {
-    const bytes = Buffer.from(text, 'latin1');
+  receive(text: string | Uint8Array): void {
+    const bytes = Buffer.from(text as string, 'latin1');
     this.session.receive(bytes, 0, bytes.length);
     // The reader's buffer is another one's in the next moment.
     bytes.fill(0);
