@@ -49,8 +49,8 @@ const DONE = 5;
 const CLOSED = 6;
 
 const BYTES = 'buffer' as BufferEncoding;
-/** Bytes kept of a response that nobody has asked for yet. */
-const MAX_CARRY = 256 * 1024;
+/** Bytes kept of a response that nobody has asked for yet; no more is read then. */
+const MAX_CARRY = 64 * 1024;
 
 export class OriginConnection {
   readonly socket: Socket;
@@ -92,6 +92,8 @@ export class OriginConnection {
   private sink: OriginBodySink | null = null;
   private between = 0;
   private paused = false;
+  /** Reading has stopped: a read told so, or pause(). Starting it again costs two calls into the kernel. */
+  private stopped = false;
 
   constructor(socket: Socket, poolKey: string, owner: ConnectionOwner, limits: HeadLimits) {
     this.socket = socket;
@@ -262,6 +264,7 @@ export class OriginConnection {
     if (this.paused || this.state !== BODY) return;
     this.paused = true;
     this.deadline.stop();
+    this.stopped = true;
     this.socket.pause();
   }
 
@@ -297,10 +300,16 @@ export class OriginConnection {
 
   /** Bytes from the socket; the buffer is only borrowed. Returns false to stop reading. */
   receive(buf: Buffer, start: number, end: number): boolean {
+    const more = this.received(buf, start, end);
+    if (!more) this.stopped = true;
+    return more;
+  }
+
+  private received(buf: Buffer, start: number, end: number): boolean {
     switch (this.state) {
       case HEAD:
         this.parse(buf, start, end);
-        return (this.state as number) !== HELD;
+        return true;
       case BODY:
         this.deadline.restart();
         this.body(buf, start, end);
@@ -309,9 +318,8 @@ export class OriginConnection {
       case HELD: {
         const first = this.heads.carry.length === 0;
         this.heads.keep(buf, start, end);
-        if (this.heads.carry.length > MAX_CARRY) this.fail('head-overflow');
-        else if (first) this.onDrain?.();
-        return false;
+        if (first) this.onDrain?.();
+        return this.heads.carry.length < MAX_CARRY;
       }
       case IDLE:
         this.fail('aborted');
@@ -325,7 +333,9 @@ export class OriginConnection {
   }
 
   private read(): void {
-    if (this.state !== CLOSED) this.socket.resume();
+    if (!this.stopped || this.state === CLOSED) return;
+    this.stopped = false;
+    this.socket.resume();
   }
 
   private parse(buf: Buffer, start: number, end: number): void {
