@@ -12,6 +12,7 @@ import {
   fieldName,
   findVariable,
   helperName,
+  isReserved,
   messageJs,
   noteUse,
   notFound,
@@ -355,6 +356,7 @@ function newStatement(scope: Scope, s: Extract<Statement, { k: 'new' }>, indent:
     );
   }
   if (name.startsWith('vcl_')) reporter.fail('reserved', "Symbols named 'vcl_*' are reserved.", s.name.span);
+  if (isReserved(name)) reporter.fail('reserved', `Name '${name}' is taken by the language.`, s.name.span);
   const js = model.jsName('obj', name);
   const signature = parseSignature(object.signature);
   const args = bindArgs(scope, signature, call.args, call.open, sym.extension.name, call.callee.span);

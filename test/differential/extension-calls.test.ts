@@ -1,0 +1,237 @@
+// Imports, calls, objects and subs as values through the field's compiler and ours: both take a program or both
+// refuse it. The extension is the field's own one for tests; ours reads the same signatures from its file.
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { Extension, ExtensionFunction, ExtensionObject } from '../../daemon/extensions/extension.ts';
+import { findExtension } from '../../daemon/extensions/registry.ts';
+import { compile } from '../../daemon/vcl/compile.ts';
+
+const HEAD = 'vcl 4.1; import debug; import std; import directors; backend b none; acl ac { "1.2.3.4"; }\n';
+
+/** Bodies of vcl_recv. */
+const CALLS: readonly string[] = [
+  'debug.argtest("a", 2, "b", "c", 5, "x");',
+  'debug.argtest("a", 2, "b", "c", 5, "x", "y");',
+  'debug.argtest("a", two = 3, four = 1);',
+  'debug.argtest("a", two = 3, "x");',
+  'debug.argtest("a", two = 3, nix = "x");',
+  'debug.argtest("a", two = 3, two = 4);',
+  'debug.argtest("a", one = "b");',
+  'debug.argtest(two = 4);',
+  'debug.argtest();',
+  'debug.argtest(one = req.http.a, opt = req.http.b);',
+  'debug.argtest("a", 1 + 2);',
+  'debug.argtest("a", "2");',
+  'set req.http.x = debug.argtest("a") + debug.author(des);',
+  'debug.author(person = nix);',
+  'debug.author(person = "des");',
+  'debug.author(someone = geoff, person = des);',
+  'debug.author(des, geoff);',
+  'debug.author(geoff);',
+  'debug.author;',
+  'debug;',
+  'debug.nix();',
+  'set req.http.x = debug.fail();',
+  'if (debug.fail()) { }',
+  'if (debug.fail2() && !debug.fail2()) { }',
+  'debug.fail2();',
+  'set req.http.x = debug.fail2;',
+  'set req.http.x = debug;',
+  'debug.test_priv_call(); debug.test_priv_vcl(); debug.test_priv_task("x"); debug.test_priv_top("y");',
+  'debug.test_priv_call("x");',
+  'set req.http.x = debug.priv_task_with_option(opt = "x") + debug.priv_task_with_option();',
+  'debug.rot52(req);',
+  'debug.rot52(req.http.x);',
+  'debug.sethdr(req.http.x, "a" + req.http.y + 1);',
+  'debug.sethdr("x", "a");',
+  'set req.http.x = debug.concatenate("a" + req.http.y + now);',
+  'if (client.ip ~ debug.acl(ac) && debug.match_acl(ac, client.ip)) { }',
+  'if (debug.match_acl(nix, client.ip)) { }',
+  'if (debug.null_acl()) { }',
+  'set req.http.x = debug.null_acl();',
+  'if (req.url ~ debug.just_return_regex("a(b")) { }',
+  'if (req.url ~ debug.just_return_regex("ab")) { set req.url = regsub(req.url, debug.just_return_regex("a"), "b"); }',
+  'if (req.url ~ debug.just_return_regex(req.url)) { }',
+  'debug.store_ip("1.2.3.4"); debug.store_ip(client.ip); set req.http.x = debug.get_ip();',
+  'debug.store_ip("nix");',
+  'debug.vcl_discard_delay(2s);',
+  'debug.vcl_discard_delay(2);',
+  'debug.sndbuf(1KB);',
+  'debug.sndbuf(1);',
+  'debug.call(foo);',
+  'debug.call(back);',
+  'debug.call(nix);',
+  'debug.call(b);',
+  'call debug.total_recall();',
+  'call debug.fail2();',
+  'call debug.total_recall;',
+  'set req.http.x = debug.total_recall();',
+  'set req.http.x = debug.check_call(foo);',
+  'call x.xsub(); x.call(); set req.http.x = o.string() + o.number() + o.date() + o.foo("y") + o.bar("z");',
+  'o.enum(phk);',
+  'o.enum(nix);',
+  'o.enum();',
+  'o.nix();',
+  'o;',
+  'set req.http.x = o;',
+  'set req.http.x = o.string;',
+  'o.test_priv_call(); o.test_priv_vcl(); o.test_priv_task("x"); o.test_priv_top("x");',
+  'if (o.string() == "x" || o.date() > now) { }',
+  'set req.http.x = opt.meth_opt("x") + opt.meth_opt(b = true);',
+  'set req.backend_hint = dir.backend(); set req.http.x = dir.backend() + "!";',
+  'set req.backend_hint = dir.add_backend(b);',
+  'dir.add_backend(b);',
+  'set req.backend_hint = dir;',
+  'new late = debug.obj();',
+];
+
+const CALL_MORE = `sub foo { set req.http.foo = "1"; } sub back { set bereq.http.x = "1"; }
+sub vcl_backend_fetch { call back; }
+sub vcl_init { new o = debug.obj(); new opt = debug.obj_opt(); new dir = directors.round_robin();
+  new x = debug.caller(foo); dir.add_backend(b); }
+sub vcl_miss { if (client.ip ~ ac) { call foo; } }\n`;
+
+/** Whole programs, after the imports unless they begin with "vcl". */
+const PROGRAMS: readonly string[] = [
+  'sub vcl_init { new x = debug.obj("a", two); }',
+  'sub vcl_init { new x = debug.obj(number = two); new y = debug.obj("b"); }',
+  'sub vcl_init { new x = debug.obj(number = four); }',
+  'sub vcl_init { new x = debug.obj("a", "two"); }',
+  'sub vcl_init { new x = debug.concat("a" + 1 + now); }',
+  'sub vcl_init { new x = debug.obj(); new x = debug.obj(); }',
+  'sub vcl_init { if (true) { new x = debug.obj(); } else { new y = debug.obj(); } }',
+  'sub vcl_init { x.string(); new x = debug.obj(); }',
+  'sub vcl_recv { x.string(); } sub vcl_init { new x = debug.obj(); }',
+  'sub vcl_init { new b = debug.obj(); }',
+  'sub vcl_init { new ac = debug.obj(); }',
+  'sub vcl_init { new std = debug.obj(); }',
+  'sub vcl_init { new req = debug.obj(); }',
+  'sub vcl_init { new x.y = debug.obj(); }',
+  'sub vcl_init { new x-y = debug.obj(); }',
+  'sub vcl_init { new x = debug.obj; }',
+  'sub vcl_init { new x = debug.nix(); }',
+  'sub vcl_init { new x = debug.fail(); }',
+  'sub vcl_init { new x = nix.obj(); }',
+  'sub vcl_init { debug.obj(); }',
+  'sub vcl_init { call make; } sub make { new x = debug.obj(); } sub vcl_recv { x.string(); }',
+  'sub vcl_init { new x = debug.caller(nix); }',
+  'sub vcl_init { new x = debug.aclobj(ac); } sub vcl_recv { if (client.ip ~ x.get()) { } }',
+  'sub only { std.log("x"); } sub vcl_init { new x = debug.caller(only); }',
+  'sub vcl_backend_fetch { debug.test_priv_top("x"); }',
+  'sub vcl_init { debug.test_priv_top("x"); }',
+  'sub vcl_backend_response { debug.test_priv_task("x"); }',
+  'sub vcl_fini { debug.fail(); }',
+  'import std as foo; sub vcl_recv { foo.log("x"); std.log("y"); }',
+  'import std; import std; sub vcl_recv { std.log("y"); }',
+  'import std as debug;',
+  'import std as b;',
+  'import std as req;',
+  'sub std2 { } import std as std2;',
+  'import nix;',
+  'import std from "/nix/x.so";',
+  'import std from "libvmod_std.so"; sub vcl_recv { std.log("x"); }',
+  'sub vcl_recv { call debug; }',
+  'sub debug { }',
+  'vcl 4.1; import debug as d; backend b none; sub vcl_recv { debug.fail(); }',
+  'vcl 4.1; import debug as d; backend b none; sub vcl_recv { d.fail(); }',
+  'vcl 4.1; backend b none; sub vcl_recv { debug.fail(); } import debug;',
+];
+
+type Described = (string | null | boolean | string[])[];
+
+function signature(name: string, described: unknown[]): string {
+  const [[returns], , , ...args] = described as [[string], string, string, ...Described[]];
+  const params = args.map(([type, arg, preset, values, optional]) => {
+    const text = [
+      type,
+      Array.isArray(values) ? `{${values.join(', ')}}` : '',
+      arg ?? '',
+      preset === undefined || preset === null ? '' : `= ${String(preset)}`,
+    ];
+    const joined = text.filter((t) => t !== '').join(' ');
+    return optional === true ? `[${joined}]` : joined;
+  });
+  return `${returns} ${name}(${params.join(', ')})`;
+}
+
+/** The extension that the JSON in the field's file describes. */
+function described(file: string): Extension {
+  const text = readFileSync(file, 'latin1');
+  const from = text.lastIndexOf('[', text.lastIndexOf('[', text.indexOf('"$VMOD"')) - 1);
+  const rows = JSON.parse(text.slice(from, text.indexOf('\0', from)).replace(/[^\]]*$/, '')) as unknown[][];
+  const call = (): null => null;
+  const functions: Record<string, ExtensionFunction> = {};
+  const objects: Record<string, ExtensionObject> = {};
+  for (const [kind, name, ...rest] of rows as [string, string, ...unknown[]][]) {
+    if (kind === '$FUNC') functions[name] = { signature: signature(name, rest[0] as unknown[]), call };
+    if (kind === '$ALIAS') {
+      const [object = '', alias = ''] = name.split('.');
+      const methods = objects[object]?.methods as Record<string, ExtensionFunction>;
+      methods[alias] = methods[String(rest[0]).split('.')[1] ?? ''] as ExtensionFunction;
+    }
+    if (kind !== '$OBJ') continue;
+    const [flags, , ...parts] = rest as [{ NULL_OK?: boolean }, string, ...[string, unknown, unknown[]?][]];
+    const methods: Record<string, ExtensionFunction> = {};
+    let made = `${name}()`;
+    for (const [part, a, b] of parts) {
+      if (part === '$INIT') made = signature(name, a as unknown[]);
+      if (part === '$METHOD')
+        methods[a as string] = { signature: signature(a as string, b as unknown[]), call };
+    }
+    objects[name] = { signature: made, create: () => ({}), methods, mayBeAbsent: flags.NULL_OK === true };
+  }
+  return { name: 'debug', functions, objects };
+}
+
+function findFile(): string | null {
+  for (const lib of ['/usr/lib', '/usr/local/lib', '/usr/lib64']) {
+    if (!existsSync(lib)) continue;
+    for (const dir of ['', ...readdirSync(lib)]) {
+      const file = join(lib, dir, 'varnish/vmods/libvmod_debug.so');
+      if (existsSync(file)) return file;
+    }
+  }
+  return null;
+}
+
+const file = spawnSync('varnishd', ['-V']).status === 0 ? findFile() : null;
+if (file === null) console.warn('varnishd or its extension for tests is not here: calls are not compared');
+
+describe.skipIf(file === null)('calls of extensions, as the field takes them', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'proxyd-calls-'));
+  chmodSync(dir, 0o755);
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  const debug = file === null ? null : described(file);
+  const programs = [
+    ...CALLS.map((body) => `${HEAD}${CALL_MORE}sub vcl_recv { ${body} }\n`),
+    ...PROGRAMS.map((text) =>
+      text.startsWith('vcl ') ? text : `${HEAD}sub vcl_miss { if (client.ip ~ ac) { } }\n${text}\n`,
+    ),
+  ];
+
+  it.each(programs.map((text, i) => [[...CALLS, ...PROGRAMS][i] as string, text]))('%s', (_name, text) => {
+    const name = join(dir, 'program.vcl');
+    writeFileSync(name, text);
+    const field = spawnSync('varnishd', ['-C', '-f', name], { encoding: 'utf8', maxBuffer: 1 << 26 });
+    const ours = compile(
+      { name, text },
+      { extensions: (n) => (n === 'debug' ? (debug as Extension) : findExtension(n)) },
+    );
+    const messages = (ours.errors ?? []).map((e) => e.message).join('; ');
+    expect({ taken: ours.program !== undefined, messages }).toEqual({
+      taken: field.status === 0,
+      messages: field.status === 0 ? '' : expect.any(String),
+    });
+  });
+});
