@@ -13,6 +13,8 @@ export interface CacheLimits {
   /** Seconds between two moves of one object in the LRU. */
   lruInterval: number;
   gzipSupport: boolean;
+  /** Values that Vary names match when they differ only in how they are written. */
+  normaliseVary: boolean;
   banDups: boolean;
 }
 

@@ -87,7 +87,8 @@ export class LookupWalk {
       if ((meta & row.OF_HAS_VARY) !== 0 && !q.hashIgnoreVary) {
         varying = current;
         const at = this.store.varyAt(current);
-        if (!matchesStored(this.store.headChunk(current), at, q.http, this.limits.gzipSupport)) continue;
+        const { gzipSupport, normaliseVary } = this.limits;
+        if (!matchesStored(this.store.headChunk(current), at, q.http, gzipSupport, normaliseVary)) continue;
       }
       const origin = rows.getDouble(current, row.T_ORIGIN);
       const usable = q.reqTtl > 0 && q.reqTtl < ttl ? q.reqTtl : ttl;
@@ -159,7 +160,10 @@ export class LookupWalk {
   /** Whether a fetch under way may bring what this request can use. */
   private mayBecome(busy: Oc, q: LookupQuery): boolean {
     const predicted = this.store.live.get(busy)?.predicted ?? null;
-    return predicted === null || q.hashIgnoreVary || matchesKey(predicted, q.http, this.limits.gzipSupport);
+    const { gzipSupport, normaliseVary } = this.limits;
+    return (
+      predicted === null || q.hashIgnoreVary || matchesKey(predicted, q.http, gzipSupport, normaliseVary)
+    );
   }
 
   /** The variant a fetch for this request will become, if it varies as its sibling does. */

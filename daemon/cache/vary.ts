@@ -41,13 +41,43 @@ export function unmatchable(): VaryKey {
   return { names: ['*'], values: [null] };
 }
 
-/** Whether the request has the key's values. */
-export function matchesKey(key: VaryKey, request: HttpMessage, gzipSupport: boolean): boolean {
+/**
+ * A value without the differences in writing that make none in meaning (RFC 9111 section 4.1): blanks around the
+ * members of a list, and the case of languages.
+ */
+function normalValue(name: string, value: string): string {
+  const list = value
+    .split(',')
+    .map((member) => member.trim())
+    .join(',');
+  return name === 'accept-language' ? list.replace(/[ \t]*;[ \t]*/g, ';').toLowerCase() : list;
+}
+
+function sameText(from: ChunkBytes, at: number, length: number, text: string): boolean {
+  if (text.length !== length) return false;
+  for (let i = 0; i < length; i++) if (text.charCodeAt(i) !== from[at + i]) return false;
+  return true;
+}
+
+/**
+ * Whether the request has the key's values.
+ * @param normalise values that differ only in how they are written count as the same
+ */
+export function matchesKey(
+  key: VaryKey,
+  request: HttpMessage,
+  gzipSupport: boolean,
+  normalise = false,
+): boolean {
   for (let i = 0; i < key.names.length; i++) {
     const name = key.names[i] as string;
     if (gzipSupport && name === 'accept-encoding') continue;
     if (name === '*') return false;
-    if (request.getAll(name) !== key.values[i]) return false;
+    const kept = key.values[i] as string | null;
+    const value = request.getAll(name);
+    if (value === kept) continue;
+    if (!normalise || value === null || kept === null) return false;
+    if (normalValue(name, value) !== normalValue(name, kept)) return false;
   }
   return true;
 }
@@ -76,12 +106,13 @@ export function writeVary(key: VaryKey, to: ChunkBytes, start: number): void {
   }
 }
 
-/** matchesKey() on the stored form, without making strings. */
+/** matchesKey() on the stored form, without making strings unless values that differ may mean the same. */
 export function matchesStored(
   from: ChunkBytes,
   start: number,
   request: HttpMessage,
   gzipSupport: boolean,
+  normalise = false,
 ): boolean {
   let at = start;
   for (let left = from[at++] as number; left > 0; left--) {
@@ -100,9 +131,11 @@ export function matchesStored(
     if (stored === ABSENT) return false;
     const key = request.keys[field] as string;
     const value = isLast(request, field, key) ? request.valueAt(field) : (request.getAll(key) as string);
-    if (value.length !== valueLength) return false;
     const valueAt = nameAt + nameLength;
-    for (let i = 0; i < valueLength; i++) if (value.charCodeAt(i) !== from[valueAt + i]) return false;
+    if (sameText(from, valueAt, valueLength, value)) continue;
+    if (!normalise) return false;
+    const kept = from.latin1Slice(valueAt, valueAt + valueLength);
+    if (normalValue(key, kept) !== normalValue(key, value)) return false;
   }
   return true;
 }

@@ -69,8 +69,8 @@ export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFramin
   return true;
 }
 
-/** A 304 takes over the stale object's body. */
-function copyBody(bo: BusyObj): boolean {
+/** Takes over the stale object's body, as a 304 does; false when there is no room. */
+export function copyBody(bo: BusyObj): boolean {
   const { cache } = bo.core;
   const length = cache.bodyLength(bo.staleOc);
   for (let at = 0; at < length; ) {

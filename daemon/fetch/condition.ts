@@ -4,9 +4,13 @@
 import { Tag } from '../../protocol/tables/tags.ts';
 import { HttpMessage, MSG_HEADER, MSG_PROTOCOL } from '../http1/message.ts';
 import type { BusyObj } from './busyobj.ts';
+import { isStrict } from './rfc9111.ts';
 
 /** Fields a 304 describes its own message with, not the stored one. */
 const OWN = new Set(['content-length', 'content-encoding', 'content-range', 'transfer-encoding']);
+
+/** Fields that belong to the stored body (RFC 9111 section 3.2); the field takes them from the 304. */
+const OF_BODY = new Set(['etag', 'content-md5']);
 
 /** Makes beresp the stale object's response, with what the 304 says newer. */
 export function mergeStale(bo: BusyObj): void {
@@ -15,12 +19,14 @@ export function mergeStale(bo: BusyObj): void {
   core.cache.head(bo.staleOc, stale);
   const log = beresp.log;
   beresp.log = null;
-  for (const key of OWN) beresp.unset(key);
+  const kept = (key: string): boolean =>
+    OWN.has(key) || (isStrict(core.params) && OF_BODY.has(key) && stale.has(key));
+  for (const key of [...OWN, ...OF_BODY]) if (kept(key)) beresp.unset(key);
   beresp.log = log;
   const fresh = beresp.n;
   for (let i = 0; i < stale.n; i++) {
     const key = stale.keys[i] as string;
-    if (!OWN.has(key) && beresp.has(key)) continue;
+    if (!kept(key) && beresp.has(key)) continue;
     beresp.push(key, stale.lines[i] as string);
   }
   bo.log.put(beresp.base + MSG_PROTOCOL, beresp.proto);

@@ -18,9 +18,11 @@ import { BusyObj, type FetchMode } from './busyobj.ts';
 import { mergeStale } from './condition.ts';
 import { fetchError } from './error.ts';
 import { type Exchanged, exchange } from './exchange.ts';
+import { invalidateAfter } from './invalidate.ts';
 import { makeBereq } from './make-bereq.ts';
 import { prepareObject } from './prepare.ts';
 import { giveLife, takeResponse } from './response.ts';
+import { isOriginFailure, serveStale } from './stale-if-error.ts';
 
 /** Starts to fill `oc` for this request. `staleOc` may be 0. Returns at once. */
 export function startFetch(req: Request, oc: Oc, staleOc: Oc, mode: FetchMode): void {
@@ -80,7 +82,7 @@ async function attempt(bo: BusyObj): Promise<boolean> {
   log.timestamp('Fetch', core.clock.now());
   const got = await exchange(bo);
   log.timestamp('Beresp', core.clock.now());
-  if (got === null) return answer(bo, 503, '');
+  if (got === null) return serveStale(bo) ? false : answer(bo, 503, '');
   try {
     return await respond(bo, got);
   } finally {
@@ -93,6 +95,11 @@ async function attempt(bo: BusyObj): Promise<boolean> {
 async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
   const { core, ctx, log } = bo;
   takeResponse(bo);
+  if (isOriginFailure(bo.beresp.status) && serveStale(bo)) {
+    got.end(bo, 'RESP_CLOSE');
+    return false;
+  }
+  invalidateAfter(bo);
   // A program looks at one line: what a second one forbids must not be lost (SAFETY rule 8).
   joinLines(bo.beresp, 'cache-control');
   joinLines(bo.beresp, 'vary');

@@ -5,7 +5,13 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { httpDate } from '../http1/date.ts';
 import { MSG_PROTOCOL, MSG_REASON, MSG_STATUS } from '../http1/message.ts';
 import type { BusyObj } from './busyobj.ts';
+import { isStrict, sharedLife } from './rfc9111.ts';
 import { lifetime } from './ttl.ts';
+
+/** For so long requests for what nobody may share do not wait for each other. */
+const HIT_FOR_MISS = 120;
+/** Seconds of life of a response that every use has to revalidate. */
+const ALWAYS_STALE = 0.001;
 
 /** Logs beresp as it stands; from here on the program's changes are logged one by one. */
 export function logBeresp(bo: BusyObj): void {
@@ -29,7 +35,10 @@ export function takeResponse(bo: BusyObj): void {
 export function giveLife(bo: BusyObj): void {
   const { beresp, core, log } = bo;
   const now = core.clock.now();
-  const life = lifetime(beresp, now, core.params);
+  const shared = isStrict(core.params)
+    ? sharedLife(beresp, bo.bereq.has('authorization'), now, core.params)
+    : null;
+  const life = shared ?? lifetime(beresp, now, core.params);
   bo.tOrigin = life.tOrigin;
   if (bo.uncacheable) {
     bo.ttl = -1;
@@ -37,8 +46,15 @@ export function giveLife(bo: BusyObj): void {
     bo.keep = 0;
     return;
   }
-  bo.ttl = life.ttl;
+  // A life of nothing would leave nothing to revalidate.
+  bo.ttl = shared !== null && life.ttl <= 0 ? ALWAYS_STALE : life.ttl;
   bo.grace = life.grace;
   bo.keep = life.keep;
+  if (shared?.store === false) {
+    bo.ttl = HIT_FOR_MISS;
+    bo.grace = 0;
+    bo.keep = 0;
+    bo.uncacheable = true;
+  }
   log.put(Tag.TTL, `RFC ${life.text} ${bo.uncacheable ? 'uncacheable' : 'cacheable'}`);
 }

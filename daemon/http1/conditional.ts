@@ -4,8 +4,11 @@
 import { parseDate } from './date.ts';
 import type { HttpMessage } from './message.ts';
 
-/** Whether the client's copy is as good as this 200 response, so that a 304 answers. */
-export function notModified(request: HttpMessage, response: HttpMessage): boolean {
+/**
+ * Whether the client's copy is as good as this 200 response, so that a 304 answers.
+ * @param byDate without Last-Modified, Date tells since when this is the response (RFC 9110 section 13.1.3)
+ */
+export function notModified(request: HttpMessage, response: HttpMessage, byDate = false): boolean {
   const match = request.getAll('if-none-match');
   if (match !== null) {
     const etag = response.get('etag');
@@ -14,7 +17,7 @@ export function notModified(request: HttpMessage, response: HttpMessage): boolea
   const since = request.get('if-modified-since');
   if (since === null) return false;
   const asked = parseDate(since);
-  const modified = response.get('last-modified');
+  const modified = response.get('last-modified') ?? (byDate ? response.get('date') : null);
   if (asked === null || modified === null) return false;
   const stored = parseDate(modified);
   return stored !== null && stored <= asked;

@@ -1,8 +1,8 @@
-// HTTP dates (RFC 9110 section 5.6.7): IMF-fixdate out, the three historical formats in. Parsing never guesses: a
-// date that breaks the grammar is null, so that a broken Expires counts as already past.
+// HTTP dates (RFC 9110 section 5.6.7): IMF-fixdate out, the three historical formats in, in any case. Parsing never
+// guesses: a date that breaks the grammar is null, so that a broken Expires counts as already past. Only the day of
+// the week is not looked at: it says nothing that the rest does not.
 
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const;
-const LONG_DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
 
 function two(n: number): string {
@@ -35,9 +35,9 @@ export class DateCache {
   }
 }
 
-const IMF = /^(\w{3}), (\d\d) (\w{3}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/;
-const RFC850 = /^(\w{6,9}), (\d\d)-(\w{3})-(\d\d) (\d\d):(\d\d):(\d\d) GMT$/;
-const ASCTIME = /^(\w{3}) (\w{3}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})$/;
+const IMF = /^(\w{3}), (\d\d) (\w{3}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/i;
+const RFC850 = /^(\w{6,9}), (\d\d)-(\w{3})-(\d\d) (\d\d):(\d\d):(\d\d) GMT$/i;
+const ASCTIME = /^(\w{3}) (\w{3}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})$/i;
 
 /** Two-digit years: the century that puts the date at most 50 years ahead of `now` (RFC 9110 section 5.6.7). */
 function fullYear(two: number, now: number): number {
@@ -55,16 +55,16 @@ export function parseDate(text: string, now: number = Date.now() / 1000): number
   const comma = text.indexOf(',');
   if (comma === 3) {
     const m = IMF.exec(text);
-    if (m === null || !DAYS.includes(m[1] as (typeof DAYS)[number])) return null;
+    if (m === null) return null;
     return epoch(Number(m[4]), m[3] as string, m[2] as string, m[5], m[6], m[7]);
   }
   if (comma > 3) {
     const m = RFC850.exec(text);
-    if (m === null || !LONG_DAYS.includes(m[1] as (typeof LONG_DAYS)[number])) return null;
+    if (m === null) return null;
     return epoch(fullYear(Number(m[4]), now), m[3] as string, m[2] as string, m[5], m[6], m[7]);
   }
   const m = ASCTIME.exec(text);
-  if (m === null || !DAYS.includes(m[1] as (typeof DAYS)[number])) return null;
+  if (m === null) return null;
   return epoch(Number(m[7]), m[2] as string, m[3] as string, m[4], m[5], m[6]);
 }
 
@@ -76,7 +76,8 @@ function epoch(
   minute: string | undefined,
   second: string | undefined,
 ): number | null {
-  const month = MONTHS.indexOf(monthName as (typeof MONTHS)[number]);
+  const name = monthName.charAt(0).toUpperCase() + monthName.slice(1).toLowerCase();
+  const month = MONTHS.indexOf(name as (typeof MONTHS)[number]);
   const d = Number(day);
   const h = Number(hour);
   const mi = Number(minute);

@@ -67,6 +67,7 @@ function valueText(params: Params, row: ParamRow): string {
 function jsonValue(params: Params, row: ParamRow): string {
   const value = params.snapshot()[row.name];
   if (typeof value === 'string') return JSON.stringify(value);
+  if (row.type === 'choice') return JSON.stringify(params.shown(row));
   if (row.type === 'timeout') return Number(value).toFixed(3);
   return value === UNLIMITED ? '"unlimited"' : String(value);
 }

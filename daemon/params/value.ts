@@ -1,6 +1,6 @@
 // Texts of parameter values to values and back, by type, with the error texts that operators know.
 //
-// A parsed value is a number (seconds, bytes, counts), a boolean or a text in canonical form. Parsing never
+// A parsed value is a number (seconds, bytes, counts, the place of a choice), a boolean or a text in canonical form. Parsing never
 // throws: a refusal is a ParamError. Beyond the field: a duration may carry a unit (500ms, 5m, 1d), which the
 // field reads as a number and silently drops; anything else after the number is refused, not dropped.
 
@@ -176,6 +176,11 @@ export function parseValue(row: ParamRow, text: string, old: ParamValue): ParamV
       return parseBits(row, text, bitsOf(row, String(old)));
     case 'mask':
       return parseMask(text, String(old));
+    case 'choice': {
+      const choices = row.choices ?? [];
+      const n = choices.indexOf(text.toLowerCase());
+      return n >= 0 ? n : new ParamError(`Must be one of: ${choices.join(', ')}\n`);
+    }
     case 'string':
     case 'storage':
       return text;
@@ -199,6 +204,8 @@ export function formatValue(row: ParamRow, value: ParamValue): string {
       return formatBytes(value);
     case 'uint':
       return value === UNLIMITED ? 'unlimited' : String(value);
+    case 'choice':
+      return row.choices?.[value] ?? '';
     default:
       return String(value);
   }

@@ -2,6 +2,7 @@
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import { isStrict } from '../fetch/rfc9111.ts';
 import { notModified, weakenEtag } from '../http1/conditional.ts';
 import { constantRecord, PreparedRecords } from '../log/tx-log.ts';
 import { State } from '../vcl/program.ts';
@@ -65,7 +66,7 @@ export function deliver(req: Request): Step {
   }
   log.timestamp('Process', core.clock.now());
   resp.status %= 1000;
-  if (!req.isPass && resp.status === 200 && notModified(req.http, resp)) {
+  if (!req.isPass && resp.status === 200 && notModified(req.http, resp, isStrict(core.params))) {
     resp.status = 304;
     resp.reason = 'Not Modified';
     logStatus(req);

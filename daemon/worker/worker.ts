@@ -8,6 +8,7 @@ import type { BackendEnvironment } from '../backend/backend.ts';
 import { ConnectionPool } from '../backend/pool.ts';
 import { Cache, type CacheLimits, type Oc } from '../cache/cache.ts';
 import { Clock } from '../clock.ts';
+import { isStrict } from '../fetch/rfc9111.ts';
 import { fieldLimit, type HeadLimits } from '../http1/head-parser.ts';
 import { flat } from '../http1/latin1.ts';
 import type { FromWorker, InitMessage, ListenerSpec, WorkerCall } from '../link.ts';
@@ -86,6 +87,7 @@ export class Worker implements Core, AcceptorHost {
     rushExponent: 3,
     lruInterval: 2,
     gzipSupport: true,
+    normaliseVary: false,
     banDups: true,
   };
 
@@ -314,6 +316,7 @@ export class Worker implements Core, AcceptorHost {
       rushExponent: p.rush_exponent,
       lruInterval: p.lru_interval,
       gzipSupport: p.http_gzip_support !== 0,
+      normaliseVary: isStrict(p),
       banDups: p.ban_dups !== 0,
     });
     this.mask.reset();

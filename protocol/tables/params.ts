@@ -19,6 +19,8 @@ export type ParamType =
   /** Which log tags are written; its bits are the tags. */
   | 'mask'
   | 'string'
+  /** One of `choices`. */
+  | 'choice'
   /** The name of a storage. */
   | 'storage';
 
@@ -39,6 +41,7 @@ export interface ParamRow {
   /** As shown in brackets; absent is none. */
   readonly unit?: string;
   readonly flags?: readonly ParamFlag[];
+  readonly choices?: readonly string[];
   readonly bits?: readonly { readonly name: string; readonly help: string }[];
   readonly help: string;
 }
@@ -304,6 +307,15 @@ export const PARAMS = [
     help: 'How much memory gzip takes, from 1 to 9; each step doubles it.',
   },
   {
+    name: 'heuristic_ttl_max',
+    type: 'timeout',
+    default: '86400.000',
+    min: '0.000',
+    unit: 'seconds',
+    flags: ['obj_sticky'],
+    help: 'The longest life that http_profile=rfc9111 gives a response that only says when it was last modified: a tenth of its age then, but no more than this.',
+  },
+  {
     name: 'http_gzip_support',
     type: 'bool',
     default: 'on',
@@ -318,6 +330,14 @@ export const PARAMS = [
     max: '65535',
     unit: 'header lines',
     help: 'The most header lines of one message, requests and responses alike. The first line counts as five.',
+  },
+  {
+    name: 'http_profile',
+    type: 'choice',
+    choices: ['classic', 'rfc9111'],
+    default: 'classic',
+    flags: ['obj_sticky', 'must_reload'],
+    help: 'By which rules responses are cached.\n\nclassic: the rules operators of VCL proxies know.\n\nrfc9111: those of RFC 9111 and RFC 9213 for a shared cache. Every final status with an explicit life is cached, Cookie and Authorization no longer make a pass by themselves, no-cache is stored and always revalidated, CDN-Cache-Control counts before Cache-Control, nothing is served stale unless its origin allows it or cannot be reached, and unsafe methods invalidate. It changes the builtin program of programs that are loaded after it.',
   },
   {
     name: 'http_range_support',
@@ -560,6 +580,15 @@ export const PARAMS = [
     help: 'How long a session is expected to send its next request at once; sess.timeout_linger sets it for one session.',
   },
   {
+    name: 'validator_keep',
+    type: 'timeout',
+    default: '3600.000',
+    min: '0.000',
+    unit: 'seconds',
+    flags: ['obj_sticky'],
+    help: 'Under http_profile=rfc9111, how long a response with an ETag or a Last-Modified is kept at least when it is no longer fresh, so that the origin need not send it again.',
+  },
+  {
     name: 'vary_notice',
     type: 'uint',
     default: '10',
@@ -667,7 +696,7 @@ export const PARAMS = [
 ] as const satisfies readonly ParamRow[];
 
 export type ParamName = (typeof PARAMS)[number]['name'];
-type NumericType = 'timeout' | 'bytes' | 'uint' | 'real' | 'bool';
+type NumericType = 'timeout' | 'bytes' | 'uint' | 'real' | 'bool' | 'choice';
 /** Parameters whose value is a number to the hot path; booleans are 0 and 1. */
 export type NumericParam = Extract<(typeof PARAMS)[number], { type: NumericType }>['name'];
 export type FeatureName = (typeof FEATURES)[number]['name'];

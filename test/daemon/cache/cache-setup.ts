@@ -48,6 +48,7 @@ export class Bench {
     rushExponent: 3,
     lruInterval: 0,
     gzipSupport: true,
+    normaliseVary: false,
     banDups: true,
   };
   readonly killed: string[] = [];
