@@ -78,6 +78,10 @@ function callFunction(scope: Scope, target: Extract<Callable, { k: 'function' }>
     });
   }
   const args = bindArgs(scope, sig, e.args, e.open, target.extension, e.callee.span);
+  if (touchesAnyHeader(scope, sig, target.extension)) {
+    scope.sub.reads.add('*');
+    scope.sub.writes.add('*');
+  }
   const js = `${target.js}(${[...target.before, ...args].join(', ')})`;
   const v: Typed = {
     type: sig.returns,
@@ -110,6 +114,12 @@ function privJs(scope: Scope, priv: PrivScope, extension: string, span: Span): s
       });
       return `${model.helper('topPriv')}(ctx, ${model.hoist('ext', `X(${quote(extension)})`)})`;
   }
+}
+
+/** Whether a call may read and write header fields that no argument names. */
+function touchesAnyHeader(scope: Scope, sig: Signature, extension: string | undefined): boolean {
+  if (scope.model.modules.some((m) => m.module.name === extension)) return true;
+  return sig.returns === 'SUB' || sig.params.some((p) => p.type === 'HTTP' || p.type === 'SUB');
 }
 
 /** JavaScript of the arguments, in the order of the signature; `undefined` for what is left out. `extension`
@@ -195,6 +205,7 @@ function argument(scope: Scope, p: Param, value: Expr): string {
     const h = v.header;
     if (h === undefined && v.js !== '') return v.js;
     if (h === undefined) return scope.model.reporter.fail('type', 'Expected a header field', value.span);
+    scope.sub.writes.add(`${h.http.slice('http_'.length, h.http.indexOf('('))}.${h.name.toLowerCase()}`);
     return `${scope.model.helper('headerRef')}(${h.http}, ${quote(h.name)})`;
   }
   return v.js;

@@ -44,6 +44,8 @@ function spy(seen: string[] = [], refuses: ExtensionEvent | null = null): Extens
       run: { signature: 'VOID run(SUB what)', call: (ctx, what: SubValue) => what.call(ctx) },
       none: { signature: 'SUB none()', call: () => null },
       back: { signature: 'BACKEND back(BACKEND b)', call: (_ctx, b: Director) => b },
+      head: { signature: 'VOID head(HEADER h)', call: () => undefined },
+      message: { signature: 'VOID message(HTTP m)', call: () => undefined },
       word: { signature: 'STRING word(ENUM {a, b})', call: (_ctx, w: string) => w },
     },
     objects: {
@@ -358,6 +360,27 @@ describe('events', () => {
     );
     initProgram(program, new VclContext(host, program, new FakeLog()));
     expect(seen).toEqual(['load 0']);
+  });
+});
+
+describe('what is known of header fields', () => {
+  const facts = (body: string): { reads: string[]; writes: string[] } => {
+    const r = compile({ name: 't.vcl', text: HEAD + USE + body }, { extensions: lookup(spy()) });
+    const { reads = [], writes = [] } = r.program?.facts.vcl_recv ?? {};
+    return { reads, writes };
+  };
+
+  it('is what the arguments name', () => {
+    const { reads, writes } = facts('sub vcl_recv { spy.head(req.http.A); return (pass); }');
+    expect(reads).toContain('req.a');
+    expect(writes).toContain('req.a');
+    expect(reads).not.toContain('*');
+  });
+
+  it('is nothing certain where a head or a sub is handed over', () => {
+    expect(facts('sub vcl_recv { spy.message(req); }').writes).toContain('*');
+    expect(facts('sub a { } sub vcl_recv { spy.run(a); }').reads).toContain('*');
+    expect(facts('sub vcl_recv { spy.calls(); }').writes).not.toContain('*');
   });
 });
 
