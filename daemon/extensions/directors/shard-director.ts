@@ -86,20 +86,16 @@ export class ShardDirector implements Director, RowSource {
     const cell = taskPriv(ctx, this.changes);
     cell.value ??= [];
     (cell.value as ShardChange[]).push(change);
-    cell.end = () => this.reconfigure(ctx, DEFAULT_REPLICAS);
+    cell.end = (left) => this.make(ctx, left as ShardChange[], DEFAULT_REPLICAS);
   }
 
   /** Makes the changes of the task; false (and an Error record) when there is no ring then. */
   reconfigure(ctx: VclContext, replicas: number): boolean {
     const cell = ctx.priv?.get(this.changes);
-    const changes = (cell?.value as ShardChange[] | undefined) ?? [];
-    if (cell === undefined || changes.length === 0) return true;
+    if (cell === undefined) return true;
+    const changes = cell.value as ShardChange[];
     cell.value = [];
-    const problem = this.state.apply(changes, replicas, (text) =>
-      ctx.log.put(Tag.Notice, `${this.prefix} ${text}`),
-    );
-    if (problem !== null) ctx.log.put(Tag.Error, `${this.prefix} ${problem}`);
-    return problem === null;
+    return this.make(ctx, changes, replicas);
   }
 
   /** The host's director for the key of this task. */
@@ -121,10 +117,20 @@ export class ShardDirector implements Director, RowSource {
       healthy: p.healthy,
       warmup: p.warmup < 0 ? this.warmup : p.warmup,
       isHealthy: (host) => (hosts[host] as ShardHost).director.healthy(ctx.now),
-      ramped: (host) => (p.rampup ? this.ramped(hosts[host] as ShardHost, ctx.now).share : 1),
+      rampup: p.rampup,
+      ramped: (host) => this.ramped(hosts[host] as ShardHost, ctx.now).share,
       chance: Math.random,
     });
     return hosts[at]?.director ?? null;
+  }
+
+  private make(ctx: VclContext, changes: readonly ShardChange[], replicas: number): boolean {
+    if (changes.length === 0) return true;
+    const problem = this.state.apply(changes, replicas, (text) =>
+      ctx.log.put(Tag.Notice, `${this.prefix} ${text}`),
+    );
+    if (problem !== null) ctx.log.put(Tag.Error, `${this.prefix} ${problem}`);
+    return problem === null;
   }
 
   facts(): string[] {
@@ -134,7 +140,7 @@ export class ShardDirector implements Director, RowSource {
   rows(now: number): MemberRow[] {
     return this.state.hosts.map((h) => {
       const health = healthWord(h.director, now);
-      const { share, left } = this.ramped(h, now);
+      const { share, left } = health === 'healthy' ? this.ramped(h, now) : { share: 0, left: 0 };
       const percent = (share * 100).toFixed(2).padStart(6);
       return {
         director: h.director,

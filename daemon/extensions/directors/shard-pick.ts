@@ -12,6 +12,7 @@ export interface PickQuestion {
   healthy: Healthy;
   /** Share of requests for the next alternative; 0 is none. */
   warmup: number;
+  rampup: boolean;
   isHealthy(host: number): boolean;
   /** How far the host is in its rampup: 0 to 1, and 1 when it is in none. */
   ramped(host: number): number;
@@ -42,36 +43,45 @@ function nextHealthy(q: PickQuestion): number {
   return host;
 }
 
-/** healthy=ALL: counts healthy hosts only; the last one when there are too few. */
+/** healthy=ALL: counts healthy hosts only. */
 function nthHealthy(q: PickQuestion): number {
-  let host = -1;
-  for (let i = 0; i <= q.alt; i++) {
-    const further = nextHealthy(q);
-    if (further < 0) break;
-    host = further;
-  }
-  return host;
+  return alternative(q, nextHealthy);
 }
 
-/** healthy=CHOSEN: the hosts skipped may be sick; the last healthy one of them when no other follows. */
+/** healthy=CHOSEN: the hosts skipped may be sick. */
 function healthyAfter(q: PickQuestion): number {
+  return alternative(q, (of) => of.walk.next());
+}
+
+/**
+ * Skips `alt` hosts and gives the next healthy one. When there is none: the last healthy one of those skipped, though
+ * never the very last of them (so the field; with alt=1 there is none left to give).
+ */
+function alternative(q: PickQuestion, skipOne: (q: PickQuestion) => number): number {
   let last = -1;
   for (let i = 0; i < q.alt; i++) {
-    const skipped = q.walk.next();
-    if (skipped >= 0 && q.isHealthy(skipped)) last = skipped;
+    const skipped = skipOne(q);
+    if (skipped >= 0 && i < q.alt - 1 && q.isHealthy(skipped)) last = skipped;
   }
   const host = nextHealthy(q);
   return host >= 0 ? host : last;
 }
 
-/** The first healthy host, or the second for the share of requests that rampup and warmup send there. */
+/**
+ * The first healthy host, or the second for the share of requests that rampup and warmup send there. A first host in
+ * its rampup gets no warmup, even where the program wants no rampup either; the second may be in its own.
+ */
 function first(q: PickQuestion): number {
   const chosen = nextHealthy(q);
   if (chosen < 0) return -1;
   const ramped = q.ramped(chosen);
-  if (ramped >= 1 && q.warmup <= 0) return chosen;
+  if (ramped < 1) {
+    if (!q.rampup) return chosen;
+    const second = nextHealthy(q);
+    if (second < 0 || q.ramped(second) < 1) return chosen;
+    return q.chance() < ramped ? chosen : second;
+  }
+  if (q.warmup <= 0 || q.chance() >= q.warmup) return chosen;
   const second = nextHealthy(q);
-  if (second < 0 || q.ramped(second) < 1) return chosen;
-  if (ramped < 1) return q.chance() < ramped ? chosen : second;
-  return q.chance() < q.warmup ? second : chosen;
+  return second < 0 ? chosen : second;
 }

@@ -8,16 +8,11 @@ import { stringKey } from './key.ts';
 
 export interface RingHost {
   readonly ident: string;
-  /** Points for each replica, 1 or more. */
-  readonly weight: number;
+  /** How many points of the ring it takes. */
+  readonly points: number;
 }
 
 export const MAX_POINTS = 2_000_000;
-
-/** Points a host gets. */
-export function hostPoints(host: RingHost, replicas: number): number {
-  return Math.trunc(host.weight * replicas);
-}
 
 /** Points and owners share a number while they are sorted: 2^32 points times 2^21 owners fit into 2^53. */
 const OWNERS = 2 ** 21;
@@ -28,13 +23,14 @@ export class ShardRing {
   /** Position in the list of hosts, one for each point. */
   private readonly owners: Uint32Array;
 
-  constructor(hosts: readonly RingHost[], replicas: number) {
-    const total = hosts.reduce((n, h) => n + hostPoints(h, replicas), 0);
+  constructor(hosts: readonly RingHost[]) {
+    const total = hosts.reduce((n, h) => n + h.points, 0);
     const packed = new Float64Array(total);
     let filled = 0;
     hosts.forEach((host, owner) => {
-      const count = hostPoints(host, replicas);
-      for (let n = 1; n <= count; n++) packed[filled++] = stringKey(`${host.ident}${n}`) * OWNERS + owner;
+      for (let n = 0; n < host.points; n++) {
+        packed[filled++] = stringKey(`${host.ident}${n}`) * OWNERS + owner;
+      }
     });
     packed.sort();
     this.points = Uint32Array.from(packed, (p) => Math.floor(p / OWNERS));
@@ -45,16 +41,21 @@ export class ShardRing {
     return this.points.length;
   }
 
-  /** Position of the point that a key belongs to; 0 behind the last point. */
+  /**
+   * Position of the point that a key belongs to: the first that is not below it. As in the field, a key above all
+   * points belongs to the last and not to the first, and of two points the second takes every key.
+   */
   find(key: number): number {
+    const last = this.points.length - 1;
+    if (last === 1) return 1;
     let low = 0;
-    let high = this.points.length;
+    let high = last;
     while (low < high) {
       const mid = (low + high) >>> 1;
       if ((this.points[mid] as number) < key) low = mid + 1;
       else high = mid;
     }
-    return low === this.points.length ? 0 : low;
+    return low;
   }
 
   /** Host at a position, going round. */

@@ -62,7 +62,7 @@ const addBackend: ExtensionMethod = {
       if (weight >= 1) scale = weight;
       else ignored(ctx, self, `.add_backend(weight=${weight.toFixed(6)})`);
     }
-    const host = { director: backend, ident: ident ?? backend.vclName, rampup, weight: scale };
+    const host = { director: backend, ident: ident ?? null, rampup, weight: scale };
     self.change(ctx, { kind: 'add', host });
     return true;
   },
