@@ -1,15 +1,19 @@
-// Regular expressions of the config language: PCRE syntax over byte strings, and no expression can stall the
+// Regular expressions of the config language: PCRE2 syntax over byte strings, and no expression can stall the
 // worker. Each is parsed here, then run by JavaScript's engine as long as the subject is short enough for the
 // worst case to stay within about two milliseconds, and by our own bounded matcher otherwise (bounded.ts:
-// linear time, or an error after a step limit).
+// linear time, or an error when its fuel is used up).
 
 import { safeLength } from './regex/analyse.ts';
 import { type ParsedRegex, RegexError } from './regex/ast.ts';
-import { BoundedMatcher, checkSize } from './regex/bounded.ts';
+import { BoundedMatcher, type Fuel, fuelFor } from './regex/bounded.ts';
 import { parseRegex } from './regex/parse.ts';
-import { capturesDiffer, type Translation, translate } from './regex/translate.ts';
+import { checkSize, makeProgram } from './regex/program.ts';
+import { capturesDiffer, translate } from './regex/translate.ts';
 
-export { RegexError };
+export { type Fuel, fuelFor, RegexError };
+
+/** The field's default of the parameter pcre2_match_limit. */
+export const DEFAULT_MATCH_LIMIT = 10_000;
 
 /** A match: whole text's place, and the groups' texts from index 0 (the whole); undefined took no part. */
 export interface RegexMatch {
@@ -18,26 +22,23 @@ export interface RegexMatch {
   groups: (string | undefined)[];
 }
 
-/** A translation that JavaScript takes: it has limits of its own on size. */
-function usable(t: Translation | null): Translation | null {
-  if (t === null) return null;
-  try {
-    new RegExp(t.source);
-    return t;
-  } catch {
-    return null;
-  }
-}
-
 /** What a first use finds out about an expression. */
 interface Prepared {
-  groupCount: number;
   /** For tests, and for searches from an index: the same expression without and with the flag g. */
   js: RegExp | null;
   jsFrom: RegExp | null;
   jsGroups: readonly number[];
   jsCaptures: boolean;
   parsed: ParsedRegex;
+}
+
+/** JavaScript takes no expression of any size: its own limits are found by trying. */
+function compiled(source: string, flags: string): RegExp | null {
+  try {
+    return new RegExp(source, flags);
+  } catch {
+    return null;
+  }
 }
 
 export class VclRegex {
@@ -57,33 +58,34 @@ export class VclRegex {
   prepare(): Prepared {
     if (this.#prepared !== null) return this.#prepared;
     const parsed = parseRegex(this.pattern);
-    const js = usable(translate(parsed));
-    this.#js = js === null ? null : new RegExp(js.source);
+    const translation = translate(parsed);
+    const js = translation === null ? null : compiled(translation.source, '');
+    this.#js = js;
     this.#jsLimit = js === null ? -1 : safeLength(parsed.root) || -1;
     this.#prepared = {
-      groupCount: parsed.groups,
-      js: this.#js,
+      js,
       jsFrom: js === null ? null : new RegExp(js.source, 'g'),
-      jsGroups: js?.groups ?? [],
+      jsGroups: translation?.groups ?? [],
       jsCaptures: !capturesDiffer(parsed.root),
       parsed,
     };
     return this.#prepared;
   }
 
-  #matcher(): BoundedMatcher {
-    this.#bounded ??= new BoundedMatcher(this.prepare().parsed);
-    return this.#bounded;
+  /** Whether a subject is one for JavaScript's engine, which needs no fuel. */
+  isQuick(s: string): boolean {
+    if (this.#prepared === null) this.prepare();
+    return s.length <= this.#jsLimit;
   }
 
-  /** 1 for a match, 0 for none, -1 when the limit was reached. */
-  match(s: string): number {
+  /** 1 for a match, 0 for none, -1 when the fuel was used up. */
+  match(s: string, fuel?: Fuel): number {
     if (s.length <= this.#jsLimit) return (this.#js as RegExp).test(s) ? 1 : 0;
     if (this.#prepared === null) {
       this.prepare();
-      return this.match(s);
+      return this.match(s, fuel);
     }
-    const found = this.#matcher().exec(s, 0);
+    const found = this.#matcher().exec(s, 0, fuel ?? fuelFor(DEFAULT_MATCH_LIMIT));
     return found === 'limit' ? -1 : found === null ? 0 : 1;
   }
 
@@ -92,28 +94,35 @@ export class VclRegex {
     return this.match(s) === 1;
   }
 
-  /** The first match at or after an index (with `notEmpty` the first that is not empty), null for none, 'limit' when the limit was reached. */
-  exec(s: string, from = 0, notEmpty = false): RegexMatch | null | 'limit' {
+  /** The first match at or after an index (with `notEmpty` the first that is not empty), null for none,
+   * 'limit' when the fuel was used up. */
+  exec(s: string, from = 0, notEmpty = false, fuel?: Fuel): RegexMatch | null | 'limit' {
     const p = this.prepare();
     if (s.length <= this.#jsLimit && p.jsCaptures) {
       const re = p.jsFrom as RegExp;
       re.lastIndex = from;
       const m = re.exec(s);
       if (m === null) return null;
-      if (notEmpty && m[0] === '') return this.#boundedExec(s, from, true);
-      const groups = p.jsGroups.map((g) => m[g]);
-      return { start: m.index, end: m.index + (m[0] as string).length, groups };
+      if (!notEmpty || m[0] !== '') {
+        const groups = p.jsGroups.map((g) => m[g]);
+        return { start: m.index, end: m.index + (m[0] as string).length, groups };
+      }
     }
-    return this.#boundedExec(s, from, notEmpty);
+    return this.#boundedExec(s, from, notEmpty, fuel ?? fuelFor(DEFAULT_MATCH_LIMIT));
   }
 
-  #boundedExec(s: string, from: number, notEmpty: boolean): RegexMatch | null | 'limit' {
-    const caps = this.#matcher().exec(s, from, notEmpty);
+  #matcher(): BoundedMatcher {
+    this.#bounded ??= new BoundedMatcher(makeProgram(this.prepare().parsed));
+    return this.#bounded;
+  }
+
+  #boundedExec(s: string, from: number, notEmpty: boolean, fuel: Fuel): RegexMatch | null | 'limit' {
+    const caps = this.#matcher().exec(s, from, fuel, notEmpty);
     if (caps === null || caps === 'limit') return caps;
     const groups: (string | undefined)[] = [];
-    for (let g = 0; g <= this.prepare().groupCount; g++) {
-      const a = caps[g * 2] as number;
-      const b = caps[g * 2 + 1] as number;
+    for (let i = 0; i < caps.length; i += 2) {
+      const a = caps[i] as number;
+      const b = caps[i + 1] as number;
       groups.push(a < 0 || b < 0 ? undefined : s.slice(a, b));
     }
     return { start: caps[0] as number, end: caps[1] as number, groups };
@@ -123,6 +132,7 @@ export class VclRegex {
 /** Checks an expression and makes it ready; `flags` may hold "i" for ban expressions and tools. Throws
  * RegexError. */
 export function compileRegex(pattern: string, flags = ''): VclRegex {
+  checkRegex(pattern);
   const re = new VclRegex(flags.includes('i') ? `(?i)${pattern}` : pattern);
   re.prepare();
   return re;
@@ -130,6 +140,5 @@ export function compileRegex(pattern: string, flags = ''): VclRegex {
 
 /** Throws RegexError when an expression cannot be used. Cheaper than making it. */
 export function checkRegex(pattern: string): void {
-  const parsed = parseRegex(pattern);
-  checkSize(parsed.root);
+  checkSize(parseRegex(pattern).root);
 }

@@ -2,7 +2,7 @@
 // quick. A loop whose body can match one text in two ways is exponential and gets 0; otherwise the time grows
 // as a power of the length, by the number of loops that can trade text with each other.
 
-import type { ByteSet, Node } from './ast.ts';
+import { type ByteSet, canBeEmpty, type Node } from './ast.ts';
 
 /** Steps that take about two milliseconds at most. */
 const BUDGET = 2_000_000;
@@ -91,13 +91,15 @@ function repeatCost(n: Extract<Node, { t: 'repeat' }>, follow: ByteSet | null): 
   const inner = cost(n.item, null);
   const span = n.max - n.min;
   if (span <= NARROW) {
+    // A long fixed run is walked again from every start.
+    const turns = Math.max(1, n.max / 4);
     if (n.max <= 1) return { ...inner, factor: inner.factor * (span > 0 ? 2 : 1) };
     const loops = inner.loose + inner.strict > 0;
     return {
       exponential: inner.exponential || (loops && n.max > 3),
       loose: inner.loose * n.max + (loops ? inner.strict * n.max : 0),
       strict: inner.strict,
-      factor: Math.min(1e9, inner.factor ** n.max * (span + 1)),
+      factor: Math.min(1e9, inner.factor ** n.max * (span + 1) * turns),
     };
   }
   if (n.item.t === 'set') {
@@ -142,40 +144,58 @@ function disjoint(a: ByteSet, b: ByteSet): boolean {
   return true;
 }
 
-/** Bytes a sequence can begin with; null when it may be empty or cannot be told. */
+/** Bytes a sequence can begin with, `follow` being those behind it; null when it may be empty at the end or
+ * cannot be told. What consumes nothing narrows the set, so that leaving it out is on the safe side. */
 function firstOf(items: readonly Node[], follow: ByteSet | null): ByteSet | null {
   const first = items[0];
   if (first === undefined) return follow;
-  const rest = (): ByteSet | null => firstOf(items.slice(1), follow);
+  const rest = items.slice(1);
   switch (first.t) {
     case 'set':
       return first.set;
     case 'cat':
-      return firstOf([...first.items, ...items.slice(1)], follow);
+      return firstOf([...first.items, ...rest], follow);
     case 'group':
     case 'atomic':
-      return firstOf([first.item, ...items.slice(1)], follow);
+      return firstOf([first.item, ...rest], follow);
     case 'repeat': {
       const own = firstOf([first.item], null);
       if (own === null || first.min > 0) return own;
-      const after = rest();
-      return after === null ? null : own.map((v, c) => v | (after[c] as number));
+      return union([own, firstOf(rest, follow)]);
     }
-    case 'alt': {
-      const all = first.items.map((i) => firstOf([i], null));
-      if (all.some((s) => s === null)) return null;
-      return new Uint8Array(256).map((_, c) => (all.some((s) => (s as ByteSet)[c] === 1) ? 1 : 0));
+    case 'alt':
+      return union(first.items.map((i) => firstOf([i, ...rest], follow)));
+    case 'assert': {
+      const after = firstOf(rest, follow);
+      const ending = first.kind === 'end' || first.kind === 'end-newline' || first.kind === 'line-end';
+      return after === null && ending ? newlineOnly() : after;
     }
-    case 'assert':
-      return first.kind === 'end' || first.kind === 'end-newline' ? NEWLINE_ONLY() : null;
+    case 'empty':
+    case 'look':
+    case 'keep':
+      return firstOf(rest, follow);
     default:
       return null;
   }
 }
 
+function union(sets: readonly (ByteSet | null)[]): ByteSet | null {
+  const out = new Uint8Array(256);
+  for (const set of sets) {
+    if (set === null) return null;
+    for (let c = 0; c < 256; c++) if (set[c] === 1) out[c] = 1;
+  }
+  return out;
+}
+
 /** After an end assertion only a newline can follow. */
-function NEWLINE_ONLY(): ByteSet {
+function newlineOnly(): ByteSet {
   const s = new Uint8Array(256);
   s[10] = 1;
   return s;
+}
+
+/** Bytes one of which begins every match; null when there may be none or they cannot be told. */
+export function firstBytes(root: Node): ByteSet | null {
+  return canBeEmpty(root) ? null : firstOf([root], null);
 }

@@ -3,7 +3,24 @@
 
 export type ByteSet = Uint8Array;
 
-export type Assertion = 'start' | 'line-start' | 'end' | 'end-newline' | 'line-end' | 'word' | 'not-word';
+export type Assertion =
+  | 'start'
+  | 'line-start'
+  | 'end'
+  | 'end-newline'
+  | 'line-end'
+  | 'word'
+  | 'not-word'
+  /** \G: where the search began. */
+  | 'search-start';
+
+/** What a conditional group asks: did a group take part, is this a recursion (into that group; 0 is any), or
+ * a lookaround. `never` is DEFINE. */
+export type Condition =
+  | { kind: 'group'; index: number }
+  | { kind: 'recursion'; index: number }
+  | { kind: 'look'; look: Node }
+  | { kind: 'never' };
 
 export type Node =
   | { t: 'empty' }
@@ -15,6 +32,9 @@ export type Node =
   | { t: 'atomic'; item: Node }
   | { t: 'look'; item: Node; ahead: boolean; negative: boolean }
   | { t: 'backref'; index: number; caseless: boolean }
+  /** A subroutine call of a group; 0 is the whole expression. */
+  | { t: 'call'; index: number }
+  | { t: 'cond'; test: Condition; yes: Node; no: Node }
   | { t: 'assert'; kind: Assertion }
   | { t: 'keep' };
 
@@ -22,8 +42,12 @@ export interface ParsedRegex {
   root: Node;
   /** Number of capturing groups. */
   groups: number;
-  names: Map<string, number>;
-  backrefs: boolean;
+  /** Something in it asks what a group holds: back-references, conditions, recursion. */
+  captureDependent: boolean;
+  /** It calls itself or one of its groups. */
+  recursive: boolean;
+  /** Two groups share a number, as (?|…) makes them. */
+  sharedNumbers: boolean;
 }
 
 /** An expression that cannot be compiled: why, and where in it (from 0). */
@@ -51,13 +75,17 @@ export function canBeEmpty(n: Node): boolean {
     case 'group':
     case 'atomic':
       return canBeEmpty(n.item);
+    case 'cond':
+      return canBeEmpty(n.yes) || canBeEmpty(n.no);
     default:
       return true;
   }
 }
 
-/** Length of everything the node matches, or -1 when it varies. */
-export function fixedLength(n: Node): number {
+/** Length of everything the node matches, or -1 when it varies. `groups` holds the bodies by number, for
+ * references; `depth` ends a recursion. */
+export function fixedLength(n: Node, groups: ReadonlyMap<number, Node>, depth = 0): number {
+  const of = (item: Node): number => fixedLength(item, groups, depth);
   switch (n.t) {
     case 'empty':
     case 'assert':
@@ -69,24 +97,31 @@ export function fixedLength(n: Node): number {
     case 'cat': {
       let sum = 0;
       for (const i of n.items) {
-        const l = fixedLength(i);
+        const l = of(i);
         if (l < 0) return -1;
         sum += l;
       }
       return sum;
     }
     case 'alt': {
-      const lengths = n.items.map(fixedLength);
-      return lengths.every((l) => l === lengths[0]) ? (lengths[0] ?? 0) : -1;
+      const first = of(n.items[0] as Node);
+      return n.items.every((i) => of(i) === first) ? first : -1;
     }
     case 'repeat': {
-      const l = fixedLength(n.item);
-      return l >= 0 && n.min === n.max ? l * n.min : l === 0 ? 0 : -1;
+      const l = of(n.item);
+      return l >= 0 && n.min === n.max ? l * n.min : -1;
     }
     case 'group':
     case 'atomic':
-      return fixedLength(n.item);
+      return of(n.item);
+    case 'cond': {
+      const yes = of(n.yes);
+      return n.test.kind === 'never' ? 0 : yes === of(n.no) ? yes : -1;
+    }
     case 'backref':
-      return -1;
+    case 'call': {
+      const body = groups.get(n.index);
+      return body === undefined || depth > 20 ? -1 : fixedLength(body, groups, depth + 1);
+    }
   }
 }

@@ -1,389 +1,504 @@
-// A backtracking matcher that cannot run away. Without back-references a pair of instruction and position that
-// failed once is never tried again, so the time is linear in the subject; with them, and for lookaround, a step
-// limit ends the search with an error, as the field's match limit does. No recursion, no exceptions.
+// A backtracking matcher that cannot run away. A choice that failed once at a position is never tried there
+// again, so that most expressions take linear time; what remains (references to groups, lookarounds that look
+// far) ends when the fuel is used up. Never recurses, never throws. Awkward: what fails inside a lookaround or
+// an atomic group fails there only, so its choices are forgotten when the body matches.
 
-import { type ByteSet, fixedLength, type Node, type ParsedRegex, RegexError } from './ast.ts';
+import { ASSERT_KINDS, type Program } from './program.ts';
 
-/** Choices one search may make; some tens of milliseconds. */
-export const STEP_LIMIT = 500_000;
-const MAX_PROGRAM = 50_000;
-/** Bits of the memory of failed pairs. */
-const MAX_MEMORY = 256_000_000;
+// Opcodes stand as numbers in the switch: an imported constant costs a load and a compare for every case, and
+// the interpreter's switch then takes ten times as long. Their names are beside them, in program.ts.
 
-const SET = 0;
-const SPLIT = 1;
-const JUMP = 2;
-const SAVE = 3;
-const ASSERT = 4;
-const LOOK = 5;
-const ATOMIC = 6;
-const BACKREF = 7;
-const MATCH = 8;
-const MARK = 9;
-const PROGRESS = 10;
+/** Instructions a search may execute for each unit of the match limit. */
+export const FUEL_PER_UNIT = 64;
+/** Bits of the memory of failed choices; without memory above it. */
+const MAX_MEMORY = 64_000_000;
+/** Instructions before the memory is worth making for a subject that is not long: most searches end sooner. */
+const WITHOUT_MEMORY = 1000;
+const LONG = 4096;
+/** Entries of the stack; each is a number. */
+const FIRST_STACK = 256;
+const KEPT_STACK = 65_536;
 
-interface Instruction {
-  op: number;
-  /** First choice, jump target, slot or group. */
-  x: number;
-  /** Second choice; for LOOK 1 is negative. */
-  y: number;
-  set: ByteSet | null;
-  sub: Program | null;
-  /** LOOK: bytes to step back, -1 for ahead, or the alternatives of a lookbehind in `behind`. */
-  behind: number;
-  text: string;
+const [START, LINE_START, END, END_NEWLINE, LINE_END, WORD, NOT_WORD, SEARCH_START] = ASSERT_KINDS.map(
+  (_, i) => i,
+) as [number, number, number, number, number, number, number, number];
+
+/** A call in progress: who called, which group, where it goes on, and the slots as they were. */
+interface Frame {
+  parent: Frame | null;
+  group: number;
+  back: number;
+  slots: Int32Array;
 }
 
-interface Program {
-  code: Instruction[];
+/** What backtracking over a call or a return brings back. */
+interface Undo {
+  frame: Frame | null;
+  slots: Int32Array | null;
 }
 
-/** Instructions a node needs. Throws RegexError when they are too many. */
-export function checkSize(n: Node): number {
-  let size = 2;
-  switch (n.t) {
-    case 'cat':
-    case 'alt':
-      for (const i of n.items) size += checkSize(i);
-      break;
-    case 'repeat':
-      size += (checkSize(n.item) + 1) * Math.max(1, n.max === Number.POSITIVE_INFINITY ? n.min + 1 : n.max);
-      break;
-    case 'group':
-    case 'atomic':
-    case 'look':
-      size += checkSize(n.item);
-      break;
-  }
-  if (size > MAX_PROGRAM) throw new RegexError('regular expression is too large', 0);
-  return size;
+/** What searches may still execute; several searches may share one. */
+export interface Fuel {
+  left: number;
 }
 
-class Builder {
-  readonly code: Instruction[] = [];
-  readonly slots: { next: number };
-
-  constructor(slots: { next: number }) {
-    this.slots = slots;
-  }
-
-  emit(op: number, x = 0, y = 0): Instruction {
-    const i: Instruction = { op, x, y, set: null, sub: null, behind: -1, text: '' };
-    this.code.push(i);
-    return i;
-  }
-
-  add(n: Node): void {
-    switch (n.t) {
-      case 'empty':
-        return;
-      case 'set':
-        this.emit(SET).set = n.set;
-        return;
-      case 'cat':
-        for (const i of n.items) this.add(i);
-        return;
-      case 'alt': {
-        const jumps: Instruction[] = [];
-        n.items.forEach((item, i) => {
-          if (i === n.items.length - 1) {
-            this.add(item);
-            return;
-          }
-          const split = this.emit(SPLIT);
-          split.x = this.code.length;
-          this.add(item);
-          jumps.push(this.emit(JUMP));
-          split.y = this.code.length;
-        });
-        for (const j of jumps) j.x = this.code.length;
-        return;
-      }
-      case 'group':
-        this.emit(SAVE, n.index * 2);
-        this.add(n.item);
-        this.emit(SAVE, n.index * 2 + 1);
-        return;
-      case 'keep':
-        this.emit(SAVE, 0);
-        return;
-      case 'assert':
-        this.emit(ASSERT).text = n.kind;
-        return;
-      case 'backref':
-        this.emit(BACKREF, n.index, n.caseless ? 1 : 0);
-        return;
-      case 'atomic':
-        this.emit(ATOMIC).sub = subProgram(n.item, this.slots);
-        return;
-      case 'look': {
-        if (n.ahead || n.item.t !== 'alt') {
-          const i = this.emit(LOOK, 0, n.negative ? 1 : 0);
-          i.sub = subProgram(n.item, this.slots);
-          i.behind = n.ahead ? -1 : fixedLength(n.item);
-          return;
-        }
-        // Alternatives of a lookbehind may have different lengths: each is its own lookbehind.
-        const parts = n.item.items.map((item): Node => ({ ...n, item }));
-        if (n.negative) for (const p of parts) this.add(p);
-        else this.add({ t: 'alt', items: parts });
-        return;
-      }
-      case 'repeat':
-        this.repeat(n);
-        return;
-    }
-  }
-
-  private repeat(n: Extract<Node, { t: 'repeat' }>): void {
-    if (n.mode === 'possessive') {
-      this.emit(ATOMIC).sub = subProgram({ ...n, mode: 'greedy' }, this.slots);
-      return;
-    }
-    for (let i = 0; i < n.min; i++) this.add(n.item);
-    const choose = (): Instruction => this.emit(SPLIT);
-    const enter = (split: Instruction, body: number, exit: number): void => {
-      split.x = n.mode === 'lazy' ? exit : body;
-      split.y = n.mode === 'lazy' ? body : exit;
-    };
-    if (n.max === Number.POSITIVE_INFINITY) {
-      const slot = n.item.t === 'set' ? -1 : this.slots.next++;
-      const at = this.code.length;
-      const split = choose();
-      const body = this.code.length;
-      if (slot >= 0) this.emit(MARK, slot);
-      this.add(n.item);
-      if (slot >= 0) this.emit(PROGRESS, slot);
-      this.emit(JUMP, at);
-      enter(split, body, this.code.length);
-      return;
-    }
-    const splits: [Instruction, number][] = [];
-    for (let i = n.min; i < n.max; i++) {
-      const split = choose();
-      splits.push([split, this.code.length]);
-      this.add(n.item);
-    }
-    for (const [split, body] of splits) enter(split, body, this.code.length);
-  }
-}
-
-function subProgram(n: Node, slots: { next: number }): Program {
-  const b = new Builder(slots);
-  b.add(n);
-  b.emit(MATCH);
-  return { code: b.code };
-}
-
-/** State of one search, shared with its sub-searches. */
-interface Search {
-  steps: number;
-  /** A whole match that ends here does not count; -1 is none such. */
-  notEmpty: number;
-  caps: Int32Array;
+/** Fuel for a limit of the field's measure (its parameter pcre2_match_limit). */
+export function fuelFor(matchLimit: number): Fuel {
+  return { left: Math.min(matchLimit * FUEL_PER_UNIT, 1e9) };
 }
 
 export type Found = Int32Array | null | 'limit';
 
+/** One search, over all its attempts. */
+interface Search {
+  bytes: Uint8Array;
+  from: number;
+  /** Where the memory begins: a lookbehind may look before `from`. */
+  base: number;
+  notEmpty: boolean;
+  slots: Int32Array;
+  visited: Int32Array | null;
+  remembers: boolean;
+  /** The fuel at its begin. */
+  limit: number;
+  fuel: Fuel;
+}
+
 export class BoundedMatcher {
   readonly #program: Program;
-  readonly #memo: boolean;
-  readonly #size: number;
+  #stack = new Int32Array(FIRST_STACK);
+  /** The last subject and its bytes: a substitution searches one many times. */
+  #text = '';
+  #bytes: Uint8Array = new Uint8Array(0);
 
-  constructor(parsed: ParsedRegex) {
-    checkSize(parsed.root);
-    const slots = { next: (parsed.groups + 1) * 2 };
-    this.#program = subProgram(parsed.root, slots);
-    this.#memo = !parsed.backrefs;
-    this.#size = slots.next;
+  constructor(program: Program) {
+    this.#program = program;
   }
 
-  /** Searches from an index; `notEmpty` leaves empty matches out. The result holds start and end of every group, -1 for one that took no part. */
-  exec(s: string, from: number, notEmpty = false): Found {
-    const search: Search = { steps: 0, notEmpty: -1, caps: new Int32Array(this.#size).fill(-1) };
-    const bits = this.#program.code.length * (s.length - from + 1);
-    if (this.#memo && bits > MAX_MEMORY) return 'limit';
-    const visited = this.#memo ? new Uint32Array((bits >> 5) + 1) : null;
-    for (let start = from; start <= s.length; start++) {
-      search.caps.fill(-1);
-      search.caps[0] = start;
-      if (notEmpty) search.notEmpty = start;
-      const end = run(this.#program, s, start, from, search, visited, this.#program);
-      if (end === -2) return 'limit';
-      if (end >= 0) {
-        search.caps[1] = end;
-        return search.caps;
-      }
+  /** Searches from an index; `notEmpty` leaves empty matches out. The result holds start and end of every
+   * group, -1 for one that took no part; 'limit' when the fuel did not suffice. */
+  exec(s: string, from: number, fuel: Fuel, notEmpty = false): Found {
+    const p = this.#program;
+    for (const byte of p.required) if (!s.includes(byte, from)) return null;
+    if (s !== this.#text) {
+      this.#text = s;
+      this.#bytes = Buffer.from(s, 'latin1');
     }
-    return null;
+    const bytes = this.#bytes;
+    const slots = new Int32Array(p.slots);
+    const search: Search = {
+      bytes,
+      from,
+      base: p.looksBehind ? 0 : from,
+      notEmpty,
+      slots,
+      visited: null,
+      remembers: true,
+      limit: fuel.left,
+      fuel,
+    };
+    search.remembers = p.remembered > 0 && p.remembered * (s.length - search.base + 1) <= MAX_MEMORY;
+    if (notEmpty && p.movesStart) search.remembers = false;
+    if (search.remembers && s.length - from > LONG) this.#memory(search);
+    const { first } = p;
+    const last = p.anchored ? 0 : s.length;
+    let found: Found = null;
+    for (let start = from; start <= last; start++) {
+      if (first !== null && (start === s.length || first[bytes[start] as number] !== 1)) continue;
+      slots.fill(-1);
+      slots[0] = start;
+      const end = this.#run(search, start);
+      if (end === -2) found = 'limit';
+      else if (end >= 0) {
+        slots[1] = end;
+        found = slots.subarray(0, p.captureSlots);
+      } else continue;
+      break;
+    }
+    if (this.#stack.length > KEPT_STACK) this.#stack = new Int32Array(FIRST_STACK);
+    return found;
   }
-}
 
-/** Runs a program at a position: the end of the match, -1 for none, -2 when the limit was reached. */
-function run(
-  program: Program,
-  s: string,
-  start: number,
-  base: number,
-  search: Search,
-  visited: Uint32Array | null,
-  root: Program | null,
-): number {
-  const { code } = program;
-  const caps = search.caps;
-  const width = s.length - base + 1;
-  // Entries are (pc, position), or (-1 - slot, old value) to restore a capture on the way back.
-  const stack: number[] = [0, start];
-  while (stack.length > 0) {
-    let pos = stack.pop() as number;
-    let pc = stack.pop() as number;
-    if (pc < 0) {
-      caps[-1 - pc] = pos;
-      continue;
-    }
+  /** One attempt: the end of the match, -1 for none, -2 when the fuel is used up. */
+  #run(search: Search, start: number): number {
+    const { bytes: s, from, base, slots, notEmpty, fuel } = search;
+    let { visited } = search;
+    const { code, sets } = this.#program;
+    const length = s.length;
+    const width = length - base + 1;
+    let stack = this.#stack;
+    let left = fuel.left;
+    // Pairs: (pc, position) is a choice, (-1 - slot, value) brings back a slot, a slot behind the last one
+    // stands for an entry of `undos`.
+    let sp = 0;
+    let pc = 0;
+    let pos = start;
+    const trail: number[] = [];
+    let frame: Frame | null = null;
+    const undos: Undo[] = [];
     for (;;) {
-      const i = code[pc] as Instruction;
-      if ((i.op === SPLIT || i.op >= LOOK) && ++search.steps > STEP_LIMIT) return -2;
-      if (visited !== null && i.op === SPLIT) {
-        const bit = pc * width + pos - base;
-        const word = bit >> 5;
-        const mask = 1 << (bit & 31);
-        if (((visited[word] as number) & mask) !== 0) break;
-        visited[word] = (visited[word] as number) | mask;
+      if (--left < 0) {
+        fuel.left = 0;
+        return -2;
+      }
+      if (sp + 8 > stack.length) {
+        stack = larger(stack);
+        this.#stack = stack;
       }
       let ok = true;
-      switch (i.op) {
-        case SET:
-          ok = pos < s.length && (i.set as ByteSet)[s.charCodeAt(pos)] === 1;
-          if (ok) {
+      switch (code[pc]) {
+        // CHAR
+        case 0:
+          if (pos < length && s[pos] === code[pc + 1]) {
             pos++;
-            pc++;
+            pc += 2;
+          } else ok = false;
+          break;
+        // SET
+        case 1:
+          if (pos < length && sets[(code[pc + 1] as number) + (s[pos] as number)] === 1) {
+            pos++;
+            pc += 2;
+          } else ok = false;
+          break;
+        // SPLIT
+        case 2: {
+          const id = code[pc + 3] as number;
+          if (id >= 0 && visited === null && left < search.limit - WITHOUT_MEMORY && search.remembers) {
+            visited = this.#memory(search);
           }
-          break;
-        case SPLIT:
-          stack.push(i.y, pos);
-          pc = i.x;
-          break;
-        case JUMP:
-          pc = i.x;
-          break;
-        case SAVE:
-        case MARK:
-          stack.push(-1 - i.x, caps[i.x] as number);
-          caps[i.x] = pos;
-          pc++;
-          break;
-        case PROGRESS:
-          // A turn that consumed nothing leaves the loop instead of starting again.
-          pc = caps[i.x] === pos ? pc + 2 : pc + 1;
-          break;
-        case ASSERT:
-          ok = holds(i.text, s, pos);
-          if (ok) pc++;
-          break;
-        case BACKREF: {
-          const end = reference(s, pos, caps, i);
-          ok = end >= 0;
-          if (ok) {
-            pos = end;
-            pc++;
+          if (id >= 0 && visited !== null) {
+            const bit = (id >> 1) * width + pos - base;
+            const word = bit >> 5;
+            const mask = 1 << (bit & 31);
+            const old = visited[word] as number;
+            if ((old & mask) !== 0) {
+              ok = false;
+              break;
+            }
+            visited[word] = old | mask;
+            if ((id & 1) === 1) trail.push(bit);
           }
+          stack[sp] = code[pc + 2] as number;
+          stack[sp + 1] = pos;
+          sp += 2;
+          pc = code[pc + 1] as number;
           break;
         }
-        case LOOK: {
-          const at = i.behind < 0 ? pos : pos - i.behind;
-          const before = caps.slice();
-          const end =
-            at < 0
-              ? -1
-              : run(i.sub as Program, s, at, at, search, fresh(visited, i.sub as Program, s, at), null);
-          if (end === -2) return -2;
-          const hit = end >= 0 && (i.behind < 0 || end === pos);
-          ok = hit !== (i.y === 1);
-          if (!ok || i.y === 1) caps.set(before);
-          else
-            for (let k = 0; k < caps.length; k++)
-              if (caps[k] !== before[k]) stack.push(-1 - k, before[k] as number);
-          if (ok) pc++;
+        // LOOP
+        case 18: {
+          const set = code[pc + 1] as number;
+          const id = code[pc + 2] as number;
+          const exit = code[pc + 3] as number;
+          if (id >= 0 && visited === null && left < search.limit - WITHOUT_MEMORY && search.remembers) {
+            visited = this.#memory(search);
+          }
+          while (pos < length && sets[set + (s[pos] as number)] === 1) {
+            if (id >= 0 && visited !== null) {
+              const bit = (id >> 1) * width + pos - base;
+              const old = visited[bit >> 5] as number;
+              const mask = 1 << (bit & 31);
+              if ((old & mask) !== 0) {
+                ok = false;
+                break;
+              }
+              visited[bit >> 5] = old | mask;
+              if ((id & 1) === 1) trail.push(bit);
+            }
+            if (sp + 8 > stack.length) {
+              stack = larger(stack);
+              this.#stack = stack;
+            }
+            stack[sp] = exit;
+            stack[sp + 1] = pos++;
+            sp += 2;
+            left--;
+          }
+          pc = exit;
           break;
         }
-        case ATOMIC: {
-          const before = caps.slice();
-          const end = run(
-            i.sub as Program,
-            s,
-            pos,
-            pos,
-            search,
-            fresh(visited, i.sub as Program, s, pos),
-            null,
-          );
-          if (end === -2) return -2;
-          ok = end >= 0;
-          if (!ok) caps.set(before);
+        // TAKE
+        case 19: {
+          const set = code[pc + 1] as number;
+          const began = pos;
+          while (pos < length && sets[set + (s[pos] as number)] === 1) pos++;
+          left -= (pos - began) >> 2;
+          pc += 2;
+          break;
+        }
+        // JUMP
+        case 3:
+          pc = code[pc + 1] as number;
+          break;
+        // SAVE
+        case 4: {
+          const slot = code[pc + 1] as number;
+          stack[sp] = -1 - slot;
+          stack[sp + 1] = slots[slot] as number;
+          sp += 2;
+          slots[slot] = pos;
+          pc += 2;
+          break;
+        }
+        // CLOSE
+        case 17: {
+          const slot = code[pc + 1] as number;
+          stack[sp] = -1 - slot;
+          stack[sp + 1] = slots[slot] as number;
+          stack[sp + 2] = -2 - slot;
+          stack[sp + 3] = slots[slot + 1] as number;
+          sp += 4;
+          slots[slot] = slots[code[pc + 2] as number] as number;
+          slots[slot + 1] = pos;
+          pc += 3;
+          break;
+        }
+        // ASSERT
+        case 5:
+          if (holds(code[pc + 1] as number, s, pos, from)) pc += 2;
+          else ok = false;
+          break;
+        // PROGRESS
+        case 6:
+          pc = slots[code[pc + 1] as number] === pos ? (code[pc + 2] as number) : pc + 3;
+          break;
+        // BACKREF
+        case 7: {
+          const group = code[pc + 1] as number;
+          const a = slots[group * 2] as number;
+          const b = slots[group * 2 + 1] as number;
+          const end = a < 0 || b < 0 ? -1 : repeated(s, a, b, pos, code[pc + 2] === 1);
+          left -= b > a ? (b - a) >> 3 : 0;
+          if (end < 0) ok = false;
           else {
-            for (let k = 0; k < caps.length; k++)
-              if (caps[k] !== before[k]) stack.push(-1 - k, before[k] as number);
             pos = end;
-            pc++;
+            pc += 3;
           }
           break;
         }
-        default:
-          if (pos !== search.notEmpty || root !== program) return pos;
+        // LOOK
+        case 8:
+        // ATOMIC
+        case 10: {
+          const id = code[pc + 2] as number;
+          if (id >= 0 && visited !== null) {
+            const bit = (id >> 1) * width + pos - base;
+            const word = bit >> 5;
+            const mask = 1 << (bit & 31);
+            const old = visited[word] as number;
+            if ((old & mask) !== 0) {
+              ok = false;
+              break;
+            }
+            visited[word] = old | mask;
+            if ((id & 1) === 1) trail.push(bit);
+          }
+          const slot = code[pc + 1] as number;
+          for (let i = 0; i < 3; i++) {
+            stack[sp] = -1 - slot - i;
+            stack[sp + 1] = slots[slot + i] as number;
+            sp += 2;
+          }
+          slots[slot] = sp;
+          slots[slot + 1] = pos;
+          slots[slot + 2] = trail.length;
+          if (code[pc] === 10) {
+            pc += 3;
+            break;
+          }
+          const exit = code[pc + 3] as number;
+          if (exit >= 0) {
+            stack[sp] = exit;
+            stack[sp + 1] = pos;
+            sp += 2;
+          }
+          const back = code[pc + 4] as number;
+          pc += 5;
+          if (back > 0) {
+            pos -= back;
+            // Before the start of the subject there is nothing; the memory begins where the search did.
+            if (pos < 0) ok = false;
+          }
+          break;
+        }
+        // LOOK_END
+        case 9:
+        // ATOMIC_END
+        case 11: {
+          const slot = code[pc + 1] as number;
+          const look = code[pc] === 9;
+          if (look && code[pc + 3] === 1 && pos !== slots[slot + 1]) {
+            ok = false;
+            break;
+          }
+          if (visited !== null) {
+            const height = slots[slot + 2] as number;
+            while (trail.length > height) {
+              const bit = trail.pop() as number;
+              visited[bit >> 5] = (visited[bit >> 5] as number) & ~(1 << (bit & 31));
+            }
+          }
+          const floor = slots[slot] as number;
+          if (look && code[pc + 2] === 1) {
+            // A negative one has failed: everything since it began is undone, its way out included.
+            while (sp > floor) {
+              sp -= 2;
+              const entry = stack[sp] as number;
+              if (entry >= 0) continue;
+              const value = stack[sp + 1] as number;
+              if (-1 - entry < slots.length) slots[-1 - entry] = value;
+              else {
+                const undo = undos[value] as Undo;
+                frame = undo.frame;
+                if (undo.slots !== null) slots.set(undo.slots);
+              }
+            }
+            ok = false;
+            break;
+          }
+          if (look) pos = slots[slot + 1] as number;
+          // The choices go, what brings slots back stays.
+          let kept = floor;
+          for (let i = floor; i < sp; i += 2) {
+            if ((stack[i] as number) >= 0) continue;
+            stack[kept] = stack[i] as number;
+            stack[kept + 1] = stack[i + 1] as number;
+            kept += 2;
+          }
+          left -= (sp - floor) >> 3;
+          sp = kept;
+          pc += look ? 4 : 2;
+          break;
+        }
+        // CALL
+        case 12:
+          stack[sp] = -1 - slots.length;
+          stack[sp + 1] = undos.push({ frame, slots: null }) - 1;
+          sp += 2;
+          frame = { parent: frame, group: code[pc + 2] as number, back: pc + 3, slots: slots.slice() };
+          left -= slots.length;
+          pc = code[pc + 1] as number;
+          break;
+        // RETURN
+        case 13:
+          if (frame === null || frame.group !== code[pc + 1]) {
+            pc += 2;
+            break;
+          }
+          stack[sp] = -1 - slots.length;
+          stack[sp + 1] = undos.push({ frame, slots: slots.slice() }) - 1;
+          sp += 2;
+          left -= slots.length;
+          // What \K moved stays moved.
+          frame.slots[0] = slots[0] as number;
+          slots.set(frame.slots);
+          pc = frame.back;
+          frame = frame.parent;
+          break;
+        // COND
+        case 14: {
+          const group = code[pc + 1] as number;
+          const holdsNow =
+            code[pc + 2] === 1
+              ? frame !== null && (group === 0 || frame.group === group)
+              : (slots[group * 2 + 1] as number) >= 0;
+          pc = holdsNow ? pc + 4 : (code[pc + 3] as number);
+          break;
+        }
+        // MATCH
+        case 15:
+          if (!notEmpty || pos !== slots[0]) {
+            fuel.left = left;
+            return pos;
+          }
           ok = false;
+          break;
+        // FAIL
+        case 16:
+          ok = false;
+          break;
       }
-      if (!ok) break;
+      if (ok) continue;
+      // Back to the last choice, bringing slots back on the way.
+      for (;;) {
+        if (sp === 0) {
+          fuel.left = left;
+          return -1;
+        }
+        sp -= 2;
+        const entry = stack[sp] as number;
+        const value = stack[sp + 1] as number;
+        if (entry >= 0) {
+          pc = entry;
+          pos = value;
+          break;
+        }
+        if (-1 - entry < slots.length) slots[-1 - entry] = value;
+        else {
+          const undo = undos[value] as Undo;
+          frame = undo.frame;
+          if (undo.slots !== null) slots.set(undo.slots);
+          undos.length = value;
+        }
+      }
     }
   }
-  return -1;
+
+  #memory(search: Search): Int32Array {
+    const bits = this.#program.remembered * (search.bytes.length - search.base + 1);
+    search.visited = new Int32Array((bits >> 5) + 1);
+    return search.visited;
+  }
 }
 
-/** Memory for a sub-search: only worth it when the body has choices, and small enough. */
-function fresh(visited: Uint32Array | null, sub: Program, s: string, base: number): Uint32Array | null {
-  if (visited === null) return null;
-  if (!sub.code.some((i) => i.op === SPLIT)) return null;
-  const bits = sub.code.length * (s.length - base + 1);
-  return bits > 1_000_000 ? null : new Uint32Array((bits >> 5) + 1);
+function larger(stack: Int32Array): Int32Array<ArrayBuffer> {
+  const out = new Int32Array(stack.length * 2);
+  out.set(stack);
+  return out;
 }
 
-function isWordAt(s: string, i: number): boolean {
+function isWordAt(s: Uint8Array, i: number): boolean {
   if (i < 0 || i >= s.length) return false;
-  const c = s.charCodeAt(i);
+  const c = s[i] as number;
   return (c >= 48 && c <= 57) || (c >= 65 && c <= 90) || c === 95 || (c >= 97 && c <= 122);
 }
 
-function holds(kind: string, s: string, pos: number): boolean {
+function holds(kind: number, s: Uint8Array, pos: number, from: number): boolean {
   switch (kind) {
-    case 'start':
+    case START:
       return pos === 0;
-    case 'line-start':
-      return pos === 0 || s.charCodeAt(pos - 1) === 10;
-    case 'end':
+    case LINE_START:
+      // Not behind a newline that ends the subject.
+      return pos === 0 || (s[pos - 1] === 10 && pos < s.length);
+    case END:
       return pos === s.length;
-    case 'end-newline':
-      return pos === s.length || (pos === s.length - 1 && s.charCodeAt(pos) === 10);
-    case 'line-end':
-      return pos === s.length || s.charCodeAt(pos) === 10;
-    case 'word':
+    case END_NEWLINE:
+      return pos === s.length || (pos === s.length - 1 && s[pos] === 10);
+    case LINE_END:
+      return pos === s.length || s[pos] === 10;
+    case WORD:
       return isWordAt(s, pos - 1) !== isWordAt(s, pos);
-    default:
+    case NOT_WORD:
       return isWordAt(s, pos - 1) === isWordAt(s, pos);
+    case SEARCH_START:
+      return pos === from;
+    default:
+      return false;
   }
 }
 
-/** End of a back-reference's text at `pos`, or -1. A group that took no part matches nothing. */
-function reference(s: string, pos: number, caps: Int32Array, i: Instruction): number {
-  const from = caps[i.x * 2] as number;
-  const to = caps[i.x * 2 + 1] as number;
-  if (from < 0 || to < 0) return -1;
-  const length = to - from;
-  let a = s.slice(from, to);
-  let b = s.slice(pos, pos + length);
-  if (i.y === 1) {
-    a = a.toLowerCase();
-    b = b.toLowerCase();
+/** End of a copy of s[a..b] at `pos`, or -1. */
+function repeated(s: Uint8Array, a: number, b: number, pos: number, caseless: boolean): number {
+  const length = b - a;
+  if (pos + length > s.length) return -1;
+  for (let i = 0; i < length; i++) {
+    const x = s[a + i] as number;
+    const y = s[pos + i] as number;
+    if (x !== y && !(caseless && lower(x) === lower(y))) return -1;
   }
-  return a === b ? pos + length : -1;
+  return pos + length;
+}
+
+function lower(c: number): number {
+  return c >= 65 && c <= 90 ? c + 32 : c;
 }

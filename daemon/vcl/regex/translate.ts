@@ -34,7 +34,8 @@ function setSource(set: ByteSet): string {
 
 const ASSERTIONS = {
   start: '^',
-  'line-start': '(?:^|(?<=\\n))',
+  // Not behind a newline that ends the subject.
+  'line-start': '(?:^|(?<=\\n)(?=[^]))',
   end: '$',
   'end-newline': '(?=\\n?$)',
   'line-end': '(?=\\n|$)',
@@ -45,10 +46,12 @@ const ASSERTIONS = {
 /** JavaScript source, or null when only the own engine has the meaning (back-references, \K, loops over
  * what may be empty). */
 export function translate(parsed: ParsedRegex): Translation | null {
-  if (parsed.backrefs) return null;
+  if (parsed.captureDependent || parsed.sharedNumbers) return null;
   const groups: number[] = [0];
   let next = 1;
   let possible = true;
+  /** JavaScript matches a lookbehind backwards, and an atomic group there would look the wrong way. */
+  let behind = 0;
   const write = (n: Node): string => {
     switch (n.t) {
       case 'empty':
@@ -64,22 +67,32 @@ export function translate(parsed: ParsedRegex): Translation | null {
         return `(${write(n.item)})`;
       case 'atomic': {
         const own = next++;
+        if (behind > 0) possible = false;
         return `(?:(?=(${write(n.item)}))\\${own})`;
       }
       case 'repeat': {
         // A turn that matches nothing ends a loop in PCRE, and is undone in JavaScript.
         if (n.max > n.min && canBeEmpty(n.item)) possible = false;
         const own = n.mode === 'possessive' ? next++ : 0;
+        if (own > 0 && behind > 0) possible = false;
         const item = n.item.t === 'set' || n.item.t === 'group' ? write(n.item) : `(?:${write(n.item)})`;
         const text = `${item}${quantifier(n.min, n.max)}${n.mode === 'lazy' ? '?' : ''}`;
         return own > 0 ? `(?:(?=(${text}))\\${own})` : text;
       }
-      case 'look':
-        return `(?${n.ahead ? '' : '<'}${n.negative ? '!' : '='}${write(n.item)})`;
+      case 'look': {
+        if (!n.ahead) behind++;
+        const body = write(n.item);
+        if (!n.ahead) behind--;
+        return `(?${n.ahead ? '' : '<'}${n.negative ? '!' : '='}${body})`;
+      }
       case 'assert':
-        return ASSERTIONS[n.kind];
+        if (n.kind !== 'search-start') return ASSERTIONS[n.kind];
+        possible = false;
+        return '';
       case 'keep':
       case 'backref':
+      case 'call':
+      case 'cond':
         possible = false;
         return '';
     }

@@ -1,20 +1,32 @@
-// Matching and substitution. A search that hits the step limit counts as no match and leaves a VCL_Error.
+// Matching and substitution. A search whose fuel (in the measure of pcre2_match_limit) is used up counts as no
+// match and leaves a VCL_Error. Substitutions of all matches share one budget, so that many searches of one
+// call cost no more than one.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext } from '../context.ts';
-import { type RegexMatch, VclRegex } from '../regex.ts';
-
-const LIMIT = 'Regexp matching failed: match limit exceeded';
+import { DEFAULT_MATCH_LIMIT, type Fuel, fuelFor, type RegexMatch, VclRegex } from '../regex.ts';
 
 /** The compiler has checked it; it is made ready when it is first used. */
 export function regex(pattern: string): VclRegex {
   return new VclRegex(pattern);
 }
 
+/** What the parameter gives, for subjects that JavaScript's engine does not take. */
+function budget(ctx: VclContext): Fuel {
+  const limit = Number(ctx.host.param('pcre2_match_limit'));
+  return fuelFor(limit > 0 ? limit : DEFAULT_MATCH_LIMIT);
+}
+
 export function matches(ctx: VclContext, s: string | null, re: VclRegex): boolean {
-  const m = re.match(s === null ? '' : s);
-  if (m < 0) ctx.log.put(Tag.VCL_Error, LIMIT);
+  const text = s === null ? '' : s;
+  const m = re.isQuick(text) ? re.match(text) : re.match(text, budget(ctx));
+  if (m < 0) ctx.log.put(Tag.VCL_Error, 'Regexp matching failed: match limit exceeded');
   return m === 1;
+}
+
+function substitutionFailed(ctx: VclContext): void {
+  // The field writes the library's number of this error.
+  ctx.log.put(Tag.VCL_Error, 'regsub: Regexp matching returned -47');
 }
 
 /** The replacement with \0 to \9 filled in; a backslash before anything else is left out. */
@@ -36,8 +48,8 @@ function expand(template: string, m: RegexMatch): string {
 
 export function regsub(ctx: VclContext, s: string | null, re: VclRegex, template: string | null): string {
   const text = s ?? '';
-  const m = re.exec(text);
-  if (m === 'limit') ctx.log.put(Tag.VCL_Error, LIMIT);
+  const m = re.isQuick(text) ? re.exec(text) : re.exec(text, 0, false, budget(ctx));
+  if (m === 'limit') substitutionFailed(ctx);
   if (m === null || m === 'limit') return text;
   return text.slice(0, m.start) + expand(template ?? '', m) + text.slice(m.end);
 }
@@ -45,13 +57,14 @@ export function regsub(ctx: VclContext, s: string | null, re: VclRegex, template
 /** All matches; after the first an empty match does not count, as in the field. */
 export function regsuball(ctx: VclContext, s: string | null, re: VclRegex, template: string | null): string {
   const text = s ?? '';
+  const fuel = budget(ctx);
   let out = '';
   let copied = 0;
   let from = 0;
   for (let first = true; from <= text.length; first = false) {
-    const m = re.exec(text, from, !first);
+    const m = re.exec(text, from, !first, fuel);
     if (m === 'limit') {
-      ctx.log.put(Tag.VCL_Error, LIMIT);
+      substitutionFailed(ctx);
       return text;
     }
     if (m === null) break;

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { safeLength } from '../../../daemon/vcl/regex/analyse.ts';
 import { BoundedMatcher } from '../../../daemon/vcl/regex/bounded.ts';
 import { parseRegex } from '../../../daemon/vcl/regex/parse.ts';
+import { makeProgram } from '../../../daemon/vcl/regex/program.ts';
 import { capturesDiffer, translate } from '../../../daemon/vcl/regex/translate.ts';
-import { compileRegex, RegexError } from '../../../daemon/vcl/regex.ts';
+import { compileRegex, DEFAULT_MATCH_LIMIT, fuelFor, RegexError } from '../../../daemon/vcl/regex.ts';
 
 describe('PCRE syntax', () => {
   it.each([
@@ -65,10 +66,11 @@ describe('PCRE syntax', () => {
     ['[z-a]', 'range out of order in character class'],
     ['(?<=a+)b', 'lookbehind assertion is not fixed length'],
     ['[[:nope:]]', 'unknown POSIX class name'],
-    ['(?R)', 'recursion and subroutine calls are not supported'],
-    ['(?(1)a|b)', 'conditional groups (?(…)…) are not supported'],
-    ['(*FAIL)', 'verbs (*…) are not supported'],
-    ['\\p{L}', '\\p is not supported'],
+    ['a(*COMMIT)b', 'the verb (*COMMIT) is not supported'],
+    ['(*UTF)a', 'the setting (*UTF) is not supported'],
+    ['(?C1)a', 'callouts (?C) are not supported'],
+    ['(?(2)a|b)(c)', 'reference to non-existent subpattern'],
+    ['\\p{Nope}', "unknown property 'Nope' after \\P or \\p"],
     ['\\2(a)', 'reference to non-existent subpattern'],
     ['a\\', '\\ at end of pattern'],
   ])('%s is refused by name', (pattern, message) => {
@@ -81,23 +83,50 @@ describe('time', () => {
   const long = 'a'.repeat(50_000);
 
   it.each([
-    ['(a+)+$', `${long}b`],
-    ['(a|aa)*b', long],
-    ['(?:a|a)*c', long],
-    ['(?=a)(a+)+$', `${long}b`],
-    ['(.*)(.*)(.*)x$', long],
-    ['x*y', 'x'.repeat(50_000)],
-  ])('%s has an answer on a hostile subject', (pattern, subject) => {
-    const re = compileRegex(pattern);
-    expect(safeLength(parseRegex(pattern).root)).toBeLessThan(subject.length);
-    expect(re.match(subject)).toBe(0);
+    ['(a+)+$', `${long}!`, 10],
+    ['^(\\w+\\s?)*$', `${long}!`, 10],
+    ['(a|b)*c?!!', `${long}!`, 13],
+    ['(x+x+)+y', 'x'.repeat(50_000), 0],
+    ['(.*)(.*)(.*)x$', long, 0],
+    ['(.*a){20}', 'b'.repeat(50_000), 0],
+    ['(?:a|a)*c', long, 0],
+    ['x*[yz]', 'x'.repeat(50_000), 6],
+    ['^(?:(?!b).)*[bc]$', `${long}!`, 10],
+    ['(b)\\1(?:[ab]+)+$', `bb${long}!`, 12],
+  ])('%s takes linear time on a hostile subject', (pattern, subject, steps) => {
+    const fuel = fuelFor(DEFAULT_MATCH_LIMIT);
+    const all = fuel.left;
+    const parsed = parseRegex(pattern);
+    expect(safeLength(parsed.root)).toBeLessThan(subject.length);
+    expect(new BoundedMatcher(makeProgram(parsed)).exec(subject, 0, fuel)).toBeNull();
+    expect(all - fuel.left).toBeLessThanOrEqual(steps * subject.length);
   });
 
   it.each([
-    ['^(([a-z])+.)+[A-Z]([a-z])+$', `${long}b`],
-    ['(a+)\\1+b', 'a'.repeat(5000)],
+    ['(.*a){40}$', `${long}!`],
+    ['^(?:(a+)(?=\\1*b))+[cd]', `${long}!`],
+    ['^(a+)+\\1$', `${long}!`],
+    ['(?:a(?=.*[xy]))+$', `${long}x`],
+    ['(a(?1)?)+!!', `${long}!`],
+    ['(?:(?>a+))*[bc]', long],
+    ['a{3000}[bc]', long],
   ])('%s is cut off', (pattern, subject) => {
-    expect(compileRegex(pattern).match(subject)).toBe(-1);
+    expect(compileRegex(pattern).match(subject, fuelFor(DEFAULT_MATCH_LIMIT))).toBe(-1);
+  });
+
+  it('goes as far as its fuel', () => {
+    const re = compileRegex('^(a+)+\\1$');
+    expect(re.match('aaaaaaaaaa!', fuelFor(1))).toBe(-1);
+    expect(re.match('aaaaaaaaaa!', fuelFor(DEFAULT_MATCH_LIMIT))).toBe(0);
+  });
+
+  it('shares fuel among the searches of one substitution', () => {
+    const fuel = fuelFor(DEFAULT_MATCH_LIMIT);
+    const re = compileRegex('(a)\\1');
+    expect(re.exec('aaaa', 0, false, fuel)).toMatchObject({ start: 0, end: 2 });
+    const left = fuel.left;
+    expect(re.exec('aaaa', 2, false, fuel)).toMatchObject({ start: 2, end: 4 });
+    expect(fuel.left).toBeLessThan(left);
   });
 
   it('leaves what programs usually match to the quick engine', () => {
@@ -136,7 +165,7 @@ describe('the two engines', () => {
         const js = translate(parsed);
         if (js === null) return;
         const m = new RegExp(js.source).exec(s);
-        const caps = new BoundedMatcher(parsed).exec(s, 0);
+        const caps = new BoundedMatcher(makeProgram(parsed)).exec(s, 0, fuelFor(DEFAULT_MATCH_LIMIT));
         if (caps === 'limit') throw new Error('limit');
         expect(caps === null ? null : [caps[0], caps[1]]).toEqual(
           m === null ? null : [m.index, m.index + (m[0] as string).length],
