@@ -128,6 +128,14 @@ async function serve(o: Options): Promise<number> {
 
 async function main(): Promise<number> {
   const argv = process.argv.slice(2);
+  if (argv.some((a) => a === '--lint' || a.startsWith('--lint='))) {
+    const { lintCommand } = await import('./manager/lint-command.ts');
+    return lintCommand(
+      argv,
+      (text) => process.stdout.write(text),
+      (text) => process.stderr.write(text),
+    );
+  }
   const request = parseOptions(argv);
   if (request.kind !== 'run') {
     const { documentText, USAGE, versionText } = await import('./manager/documents.ts');

@@ -9,7 +9,7 @@ import type { ModuleDescriber } from '../extensions/load/describe.ts';
 import type { DescribedModule, ImportWish } from '../extensions/load/wish.ts';
 import type { StorageSpec } from '../link.ts';
 import type { Params } from '../params/params.ts';
-import type { CompileOptions } from '../vcl/compile.ts';
+import type { CompileOptions, CompileResult } from '../vcl/compile.ts';
 import type { Compile } from './programs.ts';
 
 /**
@@ -22,16 +22,36 @@ export function makeCompile(
   labels: () => readonly string[],
   cache: string | null = null,
 ): Compile {
+  const compile = makeCompiler(params, storages, labels, cache);
+  return async (source) => {
+    const [result, { formatDiagnostics }] = await Promise.all([compile(source), import('../vcl/errors.ts')]);
+    if (result.program !== undefined) {
+      const { program, warnings } = result;
+      const notes = warnings.length === 0 ? '' : `${formatDiagnostics(warnings)}(That was just a warning)\n`;
+      return { program, notes };
+    }
+    return `${formatDiagnostics(result.errors)}Running VCC-compiler failed, exited with 2\nVCL compilation failed`;
+  };
+}
+
+/**
+ * The compiler with its findings as data.
+ * @param addresses addresses of a host name; asks the system by default
+ */
+export function makeCompiler(
+  params: Params,
+  storages: readonly StorageSpec[],
+  labels: () => readonly string[],
+  cache: string | null = null,
+  addresses: (name: string) => Promise<string[]> = addressesOf,
+): (source: { name: string; text: string }) => Promise<CompileResult> {
   let describer: ModuleDescriber | null = null;
   const describe = async (wish: ImportWish): Promise<DescribedModule> => {
     describer ??= new (await import('../extensions/load/describe.ts')).ModuleDescriber();
     return describer.describe(wish, { path: params.text('vmod_path').split(':'), cache });
   };
   return async (source) => {
-    const [{ compile }, { formatDiagnostics }] = await Promise.all([
-      import('../vcl/compile.ts'),
-      import('../vcl/errors.ts'),
-    ]);
+    const { compile } = await import('../vcl/compile.ts');
     const described = new Map<string, DescribedModule>();
     const names = new Map<string, string[]>();
     const unknown = new Set<string>();
@@ -56,16 +76,11 @@ export function makeCompile(
       unknown.clear();
       await Promise.all([
         ...[...wishes].map(async ([key, w]) => described.set(key, await describe(w))),
-        ...asked.map(async (name) => names.set(name, await addressesOf(name))),
+        ...asked.map(async (name) => names.set(name, await addresses(name))),
       ]);
       result = compile(source, options);
     }
-    if (result.program !== undefined) {
-      const { program, warnings } = result;
-      const notes = warnings.length === 0 ? '' : `${formatDiagnostics(warnings)}(That was just a warning)\n`;
-      return { program, notes };
-    }
-    return `${formatDiagnostics(result.errors)}Running VCC-compiler failed, exited with 2\nVCL compilation failed`;
+    return result;
   };
 }
 

@@ -18,6 +18,8 @@ Documents:
   -? | -V                                  # This text, the version
   -x builtin|cli|optstring|parameter|vsl   # Print a document
   -C                                       # Print the generated program of -f or -b
+  --lint file [-j]                         # Check a program without loading it; -j prints JSON.
+                                           #   Exit 0 clean, 1 warnings, 2 errors
 
 Operation:
   -F                                       # Stay in the foreground, log to standard error

@@ -1,0 +1,146 @@
+// A program as the rules see it: its declarations, its subs with their parts joined, what each state reaches by
+// calls, and where the builtin program takes over. Built from the operator's text alone; the builtin program is
+// known here only by what it does.
+
+import type { Block, Declaration, Expr, PathPart } from '../ast.ts';
+import type { SourceFile, Span } from '../errors.ts';
+import { type At, calledName, expressions, nameOf, ownExpressions, statements } from './walk.ts';
+
+type SubDeclaration = Extract<Declaration, { k: 'sub' }>;
+
+/** A sub; states may be declared in several parts that run one after the other. */
+export interface Sub {
+  name: string;
+  parts: readonly SubDeclaration[];
+  /** Name of the first part. */
+  at: PathPart;
+}
+
+/** A use of a regular expression. */
+export interface Match {
+  pattern: string;
+  /** Where the pattern stands. */
+  span: Span;
+  /** What is searched. */
+  subject: Expr;
+  /** `~` and `!~`, or the function (regsub, regsuball). */
+  by: string;
+}
+
+export class ProgramView {
+  readonly files: readonly SourceFile[];
+  readonly declarations: readonly Declaration[];
+  readonly subs = new Map<string, Sub>();
+
+  constructor(files: readonly SourceFile[], declarations: readonly Declaration[]) {
+    this.files = files;
+    this.declarations = declarations;
+    for (const d of declarations) {
+      if (d.k !== 'sub') continue;
+      const before = this.subs.get(d.name.text);
+      const parts = before === undefined ? [d] : [...before.parts, d];
+      this.subs.set(d.name.text, { name: d.name.text, parts, at: before?.at ?? d.name });
+    }
+  }
+
+  /** Declarations of a kind. */
+  all<K extends Declaration['k']>(kind: K): Extract<Declaration, { k: K }>[] {
+    return this.declarations.filter((d): d is Extract<Declaration, { k: K }> => d.k === kind);
+  }
+
+  /** The sub of a state and all it calls, itself first; empty when the operator wrote none. */
+  reach(state: string): Sub[] {
+    const out = new Map<string, Sub>();
+    const visit = (name: string): void => {
+      const sub = this.subs.get(name);
+      if (sub === undefined || out.has(name)) return;
+      out.set(name, sub);
+      for (const { statement } of this.statementsOf(sub)) {
+        if (statement.k === 'call' && statement.value === null) visit(nameOf(statement.target));
+      }
+    };
+    visit(`vcl_${state}`);
+    return [...out.values()];
+  }
+
+  *statementsOf(sub: Sub): Generator<At> {
+    for (const part of sub.parts) yield* statements(part.body);
+  }
+
+  /** Every statement of the program, or of what a state reaches. */
+  *statements(state?: string): Generator<At> {
+    for (const sub of state === undefined ? this.subs.values() : this.reach(state)) {
+      yield* this.statementsOf(sub);
+    }
+  }
+
+  /** Every expression of the program, or of what a state reaches. */
+  *expressions(state?: string): Generator<Expr> {
+    for (const { statement } of this.statements(state)) {
+      for (const e of ownExpressions(statement)) yield* expressions(e);
+    }
+  }
+
+  /** Whether a state reaches any mention of a variable; a name that ends in a dot stands for all that begin so. */
+  mentions(state: string, name: string): boolean {
+    for (const e of this.expressions(state)) {
+      if (e.k !== 'path') continue;
+      const text = nameOf(e);
+      if (text === name || text.startsWith(`${name}.`) || (name.endsWith('.') && text.startsWith(name)))
+        return true;
+    }
+    return false;
+  }
+
+  /** Regular expressions whose text is known. */
+  *matches(state?: string): Generator<Match> {
+    for (const e of this.expressions(state)) {
+      if (e.k === 'binary' && (e.op === '~' || e.op === '!~') && e.right.k === 'string') {
+        yield { pattern: e.right.value, span: e.right.span, subject: e.left, by: e.op };
+      }
+      const name = calledName(e);
+      if (e.k !== 'call' || (name !== 'regsub' && name !== 'regsuball')) continue;
+      const [subject, pattern] = e.args;
+      if (subject === undefined || pattern?.value.k !== 'string') continue;
+      yield { pattern: pattern.value.value, span: pattern.value.span, subject: subject.value, by: name };
+    }
+  }
+
+  /** Whether nothing behind a block is reached: every way through it ends in a return. */
+  ends(block: Block, open: ReadonlySet<string> = new Set()): boolean {
+    return block.some((s) => {
+      switch (s.k) {
+        case 'return':
+          return true;
+        case 'block':
+          return this.ends(s.body, open);
+        case 'if':
+          return (
+            s.otherwise !== null &&
+            [...s.branches.map((b) => b.body), s.otherwise].every((b) => this.ends(b, open))
+          );
+        case 'call':
+          return s.value === null && this.endsTask(nameOf(s.target), open);
+        default:
+          return false;
+      }
+    });
+  }
+
+  /** Whether a sub never comes back to its caller: a bare `return;` does. */
+  private endsTask(name: string, open: ReadonlySet<string>): boolean {
+    const sub = this.subs.get(name);
+    if (sub === undefined || open.has(name)) return false;
+    for (const { statement } of this.statementsOf(sub)) {
+      if (statement.k === 'return' && statement.action === null) return false;
+    }
+    const inside = new Set([...open, name]);
+    return sub.parts.some((p) => this.ends(p.body, inside));
+  }
+
+  /** Whether a state can come to the builtin program's part. */
+  fallsThrough(state: string): boolean {
+    const sub = this.subs.get(`vcl_${state}`);
+    return sub === undefined || !sub.parts.some((p) => this.ends(p.body, new Set([sub.name])));
+  }
+}

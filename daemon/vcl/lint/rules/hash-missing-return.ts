@@ -1,0 +1,25 @@
+// vcl_hash without its return: the builtin program adds URL and Host once more, or against the intention.
+
+import type { LintRule } from '../rule.ts';
+import { calledName } from '../walk.ts';
+
+export const hashFallsThrough: LintRule = {
+  slug: 'hash-missing-return',
+  severity: 'warning',
+  explanation:
+    'Without return (lookup) the builtin vcl_hash follows and adds req.url and Host to the key. Where the sub hashes a changed form of them itself, that undoes it: what was to share one object does not. Add return (lookup), or leave URL and Host to the builtin program.',
+  check(view, report) {
+    const sub = view.subs.get('vcl_hash');
+    if (sub === undefined || !view.fallsThrough('hash')) return;
+    for (const e of view.expressions('hash')) {
+      if (e.k !== 'call' || calledName(e) !== 'hash_data') continue;
+      const text = e.span.file.text.slice(e.span.start, e.span.end).toLowerCase();
+      if (!/req\.(?:url|http\.host)\b/.test(text)) continue;
+      report(
+        sub.at.span,
+        `vcl_hash adds URL or Host itself, has no return (lookup), and so gets both once more.`,
+      );
+      return;
+    }
+  },
+};

@@ -1,0 +1,109 @@
+// Ways through the syntax tree: statements with the conditions they stand under, and the expressions of each.
+
+import type { Block, Expr, PathExpr, Statement } from '../ast.ts';
+
+/** A statement where it stands. */
+export interface At {
+  statement: Statement;
+  block: Block;
+  index: number;
+  /** Conditions that decide whether it runs, the outermost first; those of earlier branches count too. */
+  guards: readonly Expr[];
+}
+
+/** All statements of a block and of those inside it, in the order of the text. */
+export function* statements(block: Block, guards: readonly Expr[] = []): Generator<At> {
+  for (const [index, statement] of block.entries()) {
+    yield { statement, block, index, guards };
+    if (statement.k === 'block') yield* statements(statement.body, guards);
+    if (statement.k !== 'if') continue;
+    const asked = [...guards];
+    for (const b of statement.branches) {
+      asked.push(b.cond);
+      yield* statements(b.body, [...asked]);
+    }
+    if (statement.otherwise !== null) yield* statements(statement.otherwise, [...asked]);
+  }
+}
+
+/** The expressions that belong to a statement itself, not those of statements inside it. */
+export function ownExpressions(s: Statement): Expr[] {
+  switch (s.k) {
+    case 'set':
+      return [s.target, s.value];
+    case 'unset':
+      return [s.target];
+    case 'call':
+      return s.value === null ? [] : [s.value];
+    case 'return':
+      return (s.args ?? []).map((a) => a.value);
+    case 'if':
+      return s.branches.map((b) => b.cond);
+    case 'new':
+      return [s.value];
+    case 'action':
+      return [s.call];
+    case 'block':
+      return [];
+  }
+}
+
+/** An expression and all inside it. */
+export function* expressions(e: Expr): Generator<Expr> {
+  yield e;
+  switch (e.k) {
+    case 'call':
+      yield* expressions(e.callee);
+      for (const a of e.args) yield* expressions(a.value);
+      return;
+    case 'member':
+      yield* expressions(e.object);
+      return;
+    case 'not':
+    case 'negate':
+    case 'paren':
+      yield* expressions(e.value);
+      return;
+    case 'binary':
+      yield* expressions(e.left);
+      yield* expressions(e.right);
+  }
+}
+
+/** Name of a variable or function as it is compared: header fields in lower case. */
+export function nameOf(path: PathExpr): string {
+  const parts = path.parts.map((p) => p.text);
+  if (parts[1] !== 'http') return parts.join('.');
+  return [...parts.slice(0, 2), ...parts.slice(2).map((p) => p.toLowerCase())].join('.');
+}
+
+/** The variable that an expression is, or null. */
+export function variable(e: Expr): string | null {
+  if (e.k === 'paren') return variable(e.value);
+  return e.k === 'path' ? nameOf(e) : null;
+}
+
+/** The function that an expression calls, or null. */
+export function calledName(e: Expr): string | null {
+  return e.k === 'call' && e.callee.k === 'path' ? nameOf(e.callee) : null;
+}
+
+/** A text that is known before anything runs, or null. */
+export function constantText(e: Expr): string | null {
+  if (e.k === 'string') return e.value;
+  if (e.k === 'paren') return constantText(e.value);
+  if (e.k !== 'binary' || e.op !== '+') return null;
+  const left = constantText(e.left);
+  const right = constantText(e.right);
+  return left === null || right === null ? null : left + right;
+}
+
+/** Whether two expressions are the same text but for blanks and brackets around them. */
+export function sameText(a: Expr, b: Expr): boolean {
+  return plain(a) === plain(b);
+}
+
+function plain(e: Expr): string {
+  if (e.k === 'paren') return plain(e.value);
+  return e.span.file.text.slice(e.span.start, e.span.end).replace(/\s+/g, ' ').trim();
+}
