@@ -11,7 +11,6 @@ import { run } from '../request/loop.ts';
 import type { Endpoint } from './endpoint.ts';
 import { PeerReader, wantsPeers } from './peer-credentials.ts';
 import { Session, type SessionOwner } from './session.ts';
-import { fileDescriptor } from './socket-handle.ts';
 
 type Handle = object;
 
@@ -78,7 +77,7 @@ export class Acceptor {
       socket.resume();
       return;
     }
-    void this.peers.read(fileDescriptor(socket)).then((peer) => {
+    void this.peers.read(socket).then((peer) => {
       session.peer = peer;
       if (!socket.destroyed) socket.resume();
     });

@@ -7,8 +7,10 @@
 // make the socket blocking, for the worker too.
 
 import { spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
 import type { Core } from '../request/core.ts';
 import type { PeerCredentials } from '../vcl/context.ts';
+import { fileDescriptor } from './socket-handle.ts';
 
 /** SOL_SOCKET and SO_PEERCRED of Linux; the answer is pid, uid and gid. */
 const QUESTION =
@@ -22,13 +24,18 @@ export class PeerReader {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
-  /** @param fd a connected Unix socket, open until the promise settles */
-  async read(fd: number): Promise<PeerCredentials | null> {
-    if (fd <= 2 || process.platform !== 'linux') return null;
+  /** Null when it cannot be known; never rejects. */
+  async read(socket: Socket): Promise<PeerCredentials | null> {
+    if (process.platform !== 'linux') return null;
     if (this.running >= AT_ONCE) await new Promise<void>((resolve) => this.waiting.push(resolve));
     this.running++;
     try {
-      return parse(await ask(fd));
+      // Only now: a socket that has closed in the line may have left its number to another one.
+      const fd = fileDescriptor(socket);
+      return fd <= 2 || socket.destroyed ? null : parse(await ask(fd));
+    } catch {
+      // No descriptors or processes left.
+      return null;
     } finally {
       this.running--;
       this.waiting.shift()?.();
