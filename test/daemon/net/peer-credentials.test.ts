@@ -17,7 +17,7 @@ async function connected<T>(use: (socket: Socket) => Promise<T>): Promise<T> {
   await new Promise<void>((resolve) => server.listen(path, resolve));
   const client = connect(path).on('error', () => undefined);
   try {
-    return await use(await accepted);
+    return await use((await accepted).on('error', () => undefined));
   } finally {
     client.destroy();
     server.close();
