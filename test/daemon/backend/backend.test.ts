@@ -708,3 +708,85 @@ describe('buildBackends', () => {
     await new Promise((done) => server.close(done));
   });
 });
+
+describe('what goes ahead of requests', () => {
+  const client = { clientIp: '192.0.2.7', clientPort: 1, serverIp: '192.0.2.1', serverPort: 80 };
+
+  it('is nothing unless the program declares it', async () => {
+    const at = await origin(OK);
+    expect(backendAt(at.port).requestLead(client)).toBeNull();
+    expect(backendAt(at.port, { proxyHeader: 1 }).requestLead(client)?.toString()).toMatch(/^PROXY TCP4 /);
+  });
+
+  it('a PROXY preamble makes a connection for one request', async () => {
+    const at = await origin(OK);
+    const kept = await connection(backendAt(at.port));
+    await get(kept);
+    expect(kept.release()).toBe(true);
+    const backend = backendAt(at.port, { proxyHeader: 2 });
+    const conn = await connection(backend);
+    expect(conn.reused).toBe(false);
+    await get(conn);
+    expect([conn.release(), conn.closeReason]).toEqual([false, null]);
+    expect((await connection(backend)).reused).toBe(false);
+  });
+
+  it('a .preamble comes first on a new connection, which is kept apart from others', async () => {
+    const at = await script((socket, received) => {
+      if (received.endsWith('\r\n\r\n')) socket.write(OK);
+    });
+    const plain = backendAt(at.port);
+    const first = await connection(plain);
+    await get(first);
+    expect(first.release()).toBe(true);
+    const backend = backendAt(at.port, { preamble: Buffer.from('Hello').toString('base64') });
+    for (const reused of [false, true]) {
+      const conn = await connection(backend);
+      expect(conn.reused).toBe(reused);
+      await get(conn);
+      expect(conn.release()).toBe(true);
+    }
+    expect(at.received).toEqual([GET.toString(), `Hello${GET}${GET}`]);
+    expect((await connection(plain)).reused).toBe(true);
+  });
+});
+
+describe('a probed backend', () => {
+  it('is sick until its probe says otherwise, and shows it', async () => {
+    const at = await script((socket, received) => {
+      if (received.endsWith('\r\n\r\n')) socket.end(OK);
+    });
+    const log: string[] = [];
+    env = { ...env, healthLog: (text) => log.push(text), now: () => 77 };
+    const backend = backendAt(at.port, { probe: { interval: 60, threshold: 1, window: 2 } });
+    expect([backend.healthy(0), backend.counts(), backend.counters.happy]).toEqual([
+      ...[false, { good: 0, total: 2 }, 0n],
+    ]);
+    backend.setWarm(true);
+    while (!backend.healthy(0)) await turn();
+    expect([backend.counts(), backend.counters.happy, backend.changedAt]).toEqual([
+      ...[{ good: 1, total: 2 }, 1n, 77],
+    ]);
+    expect(backend.inUse).toBe(0);
+    backend.setWarm(false);
+    expect(backend.healthy(0)).toBe(false);
+    expect(log.length).toBe(4);
+    expect(at.received[0]).toContain('Host: 127.0.0.1\r\n');
+  });
+
+  it('counts what its probes meet, under hold-down too', async () => {
+    const at = await origin(OK);
+    const { port } = at;
+    at.stop();
+    const log: string[] = [];
+    env = { ...env, healthLog: (text) => log.push(text), now: () => 5 };
+    const backend = backendAt(port, { probe: { interval: 0.001 } });
+    backend.setWarm(true);
+    while (backend.counters.helddown < 2) await turn();
+    backend.setWarm(false);
+    expect(backend.counters.fail_econnrefused).toBe(1);
+    expect(log[2]).toContain('"Open error 111 (Connection refused)"');
+    expect(log[3]).toContain('"Open error 0 (Success)"');
+    expect(stats.backend_fail).toBe(0);
+  });
+});

@@ -1,0 +1,321 @@
+// Probes: their defaults, their window and its renderings, single polls of odd origins, and health that changes
+// exactly at the threshold.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { connectReading, makeReadBuffer } from '../../../daemon/backend/connect.ts';
+import { Probe, type ProbeOwner } from '../../../daemon/backend/probe.ts';
+import { type PollResult, type PollWay, ProbePoll } from '../../../daemon/backend/probe-poll.ts';
+import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
+import { type ProbeSettings, probeSettings } from '../../../daemon/backend/probe-settings.ts';
+import { ProbeWindow } from '../../../daemon/backend/probe-window.ts';
+import type { ProbeDecl } from '../../../daemon/vcl/program.ts';
+import { ScriptedOrigin } from './scripted-origin.ts';
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+const BACKEND = { name: 'b', host: 'origin.test' };
+const cleanup: (() => void)[] = [];
+
+afterEach(() => {
+  for (const undo of cleanup.splice(0)) undo();
+});
+
+const settings = (probe: ProbeDecl = {}): ProbeSettings => probeSettings(probe, BACKEND);
+
+async function origin(script: Parameters<typeof ScriptedOrigin.start>[0]): Promise<ScriptedOrigin> {
+  const made = await ScriptedOrigin.start(script);
+  cleanup.push(() => made.stop());
+  return made;
+}
+
+/** An origin that answers and closes, with what `answer` says at that time. */
+function closing(answer: () => string): Promise<ScriptedOrigin> {
+  return origin((socket, received) => {
+    if (received.endsWith('\r\n\r\n')) socket.end(Buffer.from(answer(), 'latin1'));
+  });
+}
+
+const buffer = makeReadBuffer();
+
+function way(port: number): PollWay {
+  return {
+    connect: async (timeout, read) => {
+      const made = await connectReading({ kind: 'tcp', address: '127.0.0.1', port }, timeout, buffer, read);
+      return 'errno' in made ? made : { socket: made, family: '4' };
+    },
+    lead: () => null,
+  };
+}
+
+function poll(port: number, probe: ProbeDecl = {}): Promise<PollResult> {
+  return new ProbePoll(settings(probe), way(port)).result;
+}
+
+describe('probe settings', () => {
+  it('are those of the manual where the program says nothing', () => {
+    expect(settings()).toMatchObject({
+      expected: 200,
+      timeout: 2,
+      interval: 5,
+      window: 8,
+      threshold: 3,
+      initial: 2,
+      expectClose: true,
+    });
+    expect(settings().request.toString()).toBe(
+      'GET / HTTP/1.1\r\nHost: origin.test\r\nConnection: close\r\n\r\n',
+    );
+  });
+
+  it.each([
+    [{ threshold: 4 }, { window: 5, initial: 3 }],
+    [{ threshold: 64 }, { window: 65, initial: 63 }],
+    [
+      { threshold: 1, window: 1 },
+      { window: 1, initial: 0 },
+    ],
+    [
+      { threshold: 2, window: 64, initial: 70 },
+      { window: 64, initial: 2 },
+    ],
+    [{ threshold: 0 }, { threshold: 3, window: 1, initial: 2 }],
+    [{ initial: 0 }, { initial: 0, window: 8 }],
+  ])('%j have the shape %j', (probe, shape) => {
+    expect(settings(probe)).toMatchObject(shape);
+  });
+
+  it('take a request line by line, or a path, and the name the backend wants to hear', () => {
+    expect(settings({ request: ['GET /x HTTP/1.1', 'Host: y'] }).request.toString()).toBe(
+      'GET /x HTTP/1.1\r\nHost: y\r\n\r\n',
+    );
+    const named = probeSettings({ url: '/health' }, { ...BACKEND, hostHeader: 'site.test' });
+    expect(named.request.toString()).toContain('GET /health HTTP/1.1\r\nHost: site.test\r\n');
+    expect(probeSettings({}, { name: 'u', path: '/run/x' }).request.toString()).toContain(
+      'Host: 0.0.0.0\r\n',
+    );
+  });
+});
+
+describe('the window', () => {
+  it('counts only its own width, however long the register', () => {
+    const window = new ProbeWindow(settings({ window: 4, threshold: 3 }));
+    expect([window.good, window.happy]).toEqual([2, 3n]);
+    for (let i = 0; i < 70; i++) window.add(['4', 'X', 'R', 'H'], 0.1);
+    expect([window.good, window.happy]).toEqual([4, (1n << 64n) - 1n]);
+    window.add(['4', 'X', 'R'], 0.1);
+    expect([window.good, window.happy & 15n]).toEqual([3, 14n]);
+  });
+
+  it('averages over about four good polls, the initial ones at no time', () => {
+    const window = new ProbeWindow(settings());
+    window.add(['4', 'X', 'R', 'H'], 0.003802);
+    expect(window.average).toBeCloseTo(0.003802 / 3, 9);
+    window.add(['4', 'X', 'R', 'H'], 0.000687);
+    expect(window.average).toBeCloseTo(0.0011222, 6);
+    const before = window.average;
+    window.add(['4', 'X', 'R'], 9);
+    expect([window.average, window.last]).toEqual([before, 9]);
+  });
+
+  it('shows itself as backend.list does', () => {
+    const window = new ProbeWindow(settings({ window: 10, threshold: 2, initial: 1 }));
+    window.add(['6', 'X', 'r'], 0);
+    window.add(['U', 'X', 'R', 'H'], 0.5);
+    expect(window.lastBits()).toBe('--U-X-RH');
+    expect(window.text().split('\n')).toEqual([
+      ' Current states  good:  2 threshold:  2 window: 10',
+      '  Average response time of good probes: 0.250000',
+      '  Oldest ================================================== Newest',
+      `  ${'-'.repeat(62)}6- Good IPv6`,
+      `  ${'-'.repeat(63)}U Good UNIX`,
+      `  ${'-'.repeat(62)}XX Good Xmit`,
+      `  ${'-'.repeat(62)}r- Error Recv`,
+      `  ${'-'.repeat(63)}R Good Recv`,
+      `  ${'-'.repeat(61)}H-H Happy`,
+      '',
+    ]);
+    expect(JSON.parse(window.json())).toEqual({
+      ...{ bits_4: 0, bits_6: 2, bits_U: 1, bits_x: 0, bits_X: 3, bits_r: 2, bits_R: 1, bits_H: 5 },
+      ...{ good: 2, threshold: 2, window: 10 },
+    });
+  });
+});
+
+describe('a poll', () => {
+  it.each([
+    [OK, '4XRH', 'HTTP/1.1 200 OK'],
+    ['HTTP/1.1 200\r\n\r\n', '4XRH', 'HTTP/1.1 200'],
+    ['HTTP/1.1 200 O', '4XRH', 'HTTP/1.1 200 O'],
+    ['HTTP/1.1 200 OK\n\n', '4XRH', 'HTTP/1.1 200 OK'],
+    ['HTTP/2.0 200 OK\r\n\r\n', '4XRH', 'HTTP/2.0 200 OK'],
+    ['HTTP/1.1 503 Busy\r\n\r\n', '4XR', 'HTTP/1.1 503 Busy'],
+    ['HTTP/1.1 2000 OK\r\n\r\n', '4XR', 'HTTP/1.1 2000 OK'],
+    ['garbage\r\n', '4XR', 'garbage'],
+    ['\r\n\r\nHTTP/1.1 200 OK\r\n\r\n', '4XR', ''],
+    ['', '4X', 'Empty response'],
+    [`HTTP/1.1 200 ${'y'.repeat(300)}\r\n\r\n`, '4XRH', `HTTP/1.1 200 ${'y'.repeat(114)}`],
+  ])('of an origin that answers %j finds %s', async (answer, bits, text) => {
+    const at = await closing(() => answer);
+    const found = await poll(at.port);
+    expect([found.bits.join(''), found.text]).toEqual([bits, text]);
+    expect(found.seconds > 0).toBe(bits.includes('R'));
+  });
+
+  it('takes another status when that is expected', async () => {
+    const at = await closing(() => 'HTTP/1.1 503 Busy\r\n\r\n');
+    expect((await poll(at.port, { expectedResponse: 503 })).bits).toContain('H');
+  });
+
+  it('of an origin that is not there says why', async () => {
+    const at = await closing(() => OK);
+    const { port } = at;
+    at.stop();
+    expect(await poll(port)).toEqual({
+      bits: [],
+      seconds: 0,
+      text: 'Open error 111 (Connection refused)',
+    });
+  });
+
+  it('of an origin that resets says so', async () => {
+    const at = await origin((socket) => socket.resetAndDestroy());
+    const found = await poll(at.port);
+    expect([found.bits.join(''), found.text]).toEqual(['4Xr', 'Read error 104 (Connection reset by peer)']);
+  });
+
+  it('of an origin that hangs, or never closes, ends at its timeout and lets go', async () => {
+    const at = await origin((socket, received) => {
+      if (received.startsWith('GET /keep')) socket.write(OK);
+    });
+    for (const url of ['/', '/keep']) {
+      const found = await poll(at.port, { url, timeout: 0.05 });
+      expect([found.bits.join(''), found.text]).toEqual(['4Xr', 'Poll error 110 (Connection timed out)']);
+    }
+    await at.until(() => at.sockets.every((s) => s.readableEnded || s.destroyed));
+  });
+
+  it('without expect_close is over with the head, and fails where the origin closes first', async () => {
+    const keeping = await origin((socket, received) => {
+      if (!received.endsWith('\r\n\r\n')) return;
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r');
+      setImmediate(() => socket.write('\n'));
+    });
+    expect((await poll(keeping.port, { expectClose: false })).bits.join('')).toBe('4XRH');
+    const at = await closing(() => 'HTTP/1.1 200 OK\r\n');
+    expect((await poll(at.port, { expectClose: false })).text).toBe('Unexpected close');
+  });
+
+  it('that is given up says nothing and closes', async () => {
+    const at = await origin(() => undefined);
+    const given = new ProbePoll(settings(), way(at.port));
+    let told = false;
+    void given.result.then(() => {
+      told = true;
+    });
+    await at.until(() => (at.received[0] ?? '') !== '');
+    given.cancel();
+    await at.until(() => at.sockets[0]?.readableEnded === true || at.sockets[0]?.destroyed === true);
+    expect(told).toBe(false);
+  });
+});
+
+describe('a probe', () => {
+  const never: PollWay = { connect: () => new Promise(() => undefined), lead: () => null };
+
+  /** A probe whose polls find what `answers` says one after the other; waits for `n` of them. */
+  async function run(answers: string, probe: ProbeDecl): Promise<{ log: string[]; health: boolean[] }> {
+    const log: string[] = [];
+    const health: boolean[] = [];
+    const owner: ProbeOwner = { vclName: 'b', probed: (healthy) => health.push(healthy) };
+    let n = 0;
+    const at = await closing(() => (answers[n++] === 'g' ? OK : 'HTTP/1.1 500 x\r\n\r\n'));
+    const given = settings({ interval: 0.001, ...probe });
+    const made = new Probe(owner, given, way(at.port), new ProbeSchedule(), (text) => log.push(text));
+    made.start();
+    while (log.length < 2 + answers.length) await sleep(1);
+    made.stop();
+    return { log: log.slice(0, 2 + answers.length), health: health.slice(0, 2 + answers.length) };
+  }
+
+  it('changes health exactly at the threshold, and back', async () => {
+    const { log, health } = await run('ggbbbgg', { window: 3, threshold: 2, initial: 1 });
+    const good = 'HTTP/1.1 200 OK';
+    const bad = 'HTTP/1.1 500 x';
+    expect(log.map((text) => text.replace(/ \d\.\d{6}/g, ''))).toEqual([
+      'b Went sick -------H 1 2 3 ""',
+      'b Still sick -------H 1 2 3 ""',
+      `b Went healthy 4---X-RH 2 2 3 "${good}"`,
+      `b Still healthy 4---X-RH 3 2 3 "${good}"`,
+      `b Still healthy 4---X-R- 2 2 3 "${bad}"`,
+      `b Went sick 4---X-R- 1 2 3 "${bad}"`,
+      `b Still sick 4---X-R- 0 2 3 "${bad}"`,
+      `b Still sick 4---X-RH 1 2 3 "${good}"`,
+      `b Went healthy 4---X-RH 2 2 3 "${good}"`,
+    ]);
+    expect(health).toEqual([false, false, true, true, true, false, false, false, true]);
+  });
+
+  it('begins healthy when it is told to', async () => {
+    const { log } = await run('g', { window: 8, threshold: 3, initial: 3 });
+    expect(log[0]).toMatch(/^b Still healthy -------H 3 3 8 /);
+  });
+
+  it('stops with its program, with a fresh window, and polls no more', async () => {
+    const log: string[] = [];
+    const owner: ProbeOwner = { vclName: 'b', probed: () => undefined };
+    let polls = 0;
+    const at = await closing(() => {
+      polls++;
+      return OK;
+    });
+    const fast = settings({ interval: 0.001 });
+    const made = new Probe(owner, fast, way(at.port), new ProbeSchedule(), (text) => log.push(text));
+    made.start();
+    while (polls < 5) await sleep(1);
+    made.stop();
+    expect(log.at(-1)).toMatch(/^b Went sick -------H 2 3 8 0.000000 0.000000 ""$/);
+    await sleep(5);
+    const lines = log.length;
+    const sofar = polls;
+    await sleep(20);
+    expect([log.length, polls]).toEqual([lines, sofar]);
+    made.start();
+    while (polls === sofar) await sleep(1);
+    made.stop();
+  });
+
+  it('never polls twice at the same time', async () => {
+    let open = 0;
+    const hanging: PollWay = {
+      ...never,
+      connect: () => {
+        open++;
+        return never.connect(0, () => true);
+      },
+    };
+    const owner: ProbeOwner = { vclName: 'b', probed: () => undefined };
+    const made = new Probe(
+      owner,
+      settings({ interval: 0.001 }),
+      hanging,
+      new ProbeSchedule(),
+      () => undefined,
+    );
+    made.start();
+    await sleep(30);
+    expect(open).toBe(1);
+    made.stop();
+  });
+});
+
+describe('the schedule', () => {
+  it('lets a few begin at once and spreads a thousand', () => {
+    const schedule = new ProbeSchedule();
+    const first = Array.from({ length: 1000 }, () => schedule.first(50));
+    expect(first.slice(0, 16)).toEqual(new Array(16).fill(0));
+    const moments = new Set(first.map((s) => Math.round(s * 1000)));
+    expect(moments.size).toBeGreaterThan(900);
+    expect(Math.max(...first)).toBeLessThan(2.1);
+    // A later program begins at once again.
+    expect(schedule.first(60)).toBe(0);
+  });
+});
