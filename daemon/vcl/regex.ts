@@ -24,9 +24,10 @@ export interface RegexMatch {
 
 /** What a first use finds out about an expression. */
 interface Prepared {
-  /** For tests, and for searches from an index: the same expression without and with the flag g. */
+  /** For searches from the start, and from an index with its own longest subject. */
   js: RegExp | null;
   jsFrom: RegExp | null;
+  jsFromLimit: number;
   jsGroups: readonly number[];
   jsCaptures: boolean;
   parsed: ParsedRegex;
@@ -59,12 +60,13 @@ export class VclRegex {
     if (this.#prepared !== null) return this.#prepared;
     const parsed = parseRegex(this.pattern);
     const translation = translate(parsed);
-    const js = translation === null ? null : compiled(translation.source, '');
+    const js = translation === null ? null : compiled(translation.fromStart, '');
     this.#js = js;
     this.#jsLimit = js === null ? -1 : safeLength(parsed.root) || -1;
     this.#prepared = {
       js,
-      jsFrom: js === null ? null : new RegExp(js.source, 'g'),
+      jsFrom: translation === null || js === null ? null : compiled(translation.source, 'g'),
+      jsFromLimit: js === null ? -1 : safeLength(parsed.root, false) || -1,
       jsGroups: translation?.groups ?? [],
       jsCaptures: !capturesDiffer(parsed.root),
       parsed,
@@ -98,8 +100,9 @@ export class VclRegex {
    * 'limit' when the fuel was used up. */
   exec(s: string, from = 0, notEmpty = false, fuel?: Fuel): RegexMatch | null | 'limit' {
     const p = this.prepare();
-    if (s.length <= this.#jsLimit && p.jsCaptures) {
-      const re = p.jsFrom as RegExp;
+    const quick = from === 0 && !notEmpty ? this.#jsLimit : p.jsFromLimit;
+    if (s.length <= quick && p.jsCaptures) {
+      const re = (from === 0 && !notEmpty ? p.js : p.jsFrom) as RegExp;
       re.lastIndex = from;
       const m = re.exec(s);
       if (m === null) return null;

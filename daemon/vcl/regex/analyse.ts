@@ -18,14 +18,62 @@ interface Cost {
   factor: number;
 }
 
-/** Longest subject for which JavaScript's engine stays within the budget; 0 is never. */
-export function safeLength(root: Node): number {
-  const c = cost(root, null);
+/** Longest subject for which JavaScript's engine stays within the budget; 0 is never. `fromStart`: the search
+ * begins at the start of the subject, where a leading .* makes later starts pointless. */
+export function safeLength(root: Node, fromStart = true): number {
+  const c = cost(root, null, true);
   if (c.exponential || c.factor > 10_000) return 0;
-  const anchored = startsAnchored(root);
-  const degree = (anchored ? 0 : 1) + c.loose + (c.strict > 0 ? 1 : 0);
+  const inner = c.loose + (c.strict > 0 ? 1 : 0);
+  const oneStart = startsAnchored(root) || (fromStart && leadingDots(root) !== null);
+  // Loops that cannot pass over a byte a match begins with do their work once for all starts.
+  const first = firstBytes(root);
+  const apart = first !== null && loopSets(root, []).every((set) => disjoint(set, first));
+  const degree = oneStart || apart ? Math.max(inner, oneStart ? 0 : 1) : inner + 1;
   if (degree === 0) return BUDGET;
-  return Math.floor((BUDGET / c.factor) ** (1 / degree));
+  // d loops that share a text of n bytes have n over d ways to do so.
+  let ways = 1;
+  for (let d = 2; d <= degree; d++) ways *= d;
+  return Math.floor(((BUDGET * ways) / c.factor) ** (1 / degree));
+}
+
+/** The set of a .* with which every match begins, newline in it or not; null when there is none. */
+export function leadingDots(n: Node): ByteSet | null {
+  switch (n.t) {
+    case 'cat':
+      return n.items.length > 0 ? leadingDots(n.items[0] as Node) : null;
+    case 'group':
+      return leadingDots(n.item);
+    case 'repeat': {
+      if (n.mode === 'possessive' || n.min > 0 || n.max !== Number.POSITIVE_INFINITY) return null;
+      return n.item.t === 'set' && n.item.set.every((v, c) => v === 1 || c === 10) ? n.item.set : null;
+    }
+    default:
+      return null;
+  }
+}
+
+/** Sets of all loops, anything of a loop over more than a set. */
+function loopSets(n: Node, into: ByteSet[]): ByteSet[] {
+  switch (n.t) {
+    case 'set':
+      return into;
+    case 'cat':
+    case 'alt':
+      for (const i of n.items) loopSets(i, into);
+      return into;
+    case 'group':
+    case 'atomic':
+      return loopSets(n.item, into);
+    case 'repeat':
+      if (n.max - n.min <= NARROW && n.max <= NARROW) return loopSets(n.item, into);
+      into.push(n.item.t === 'set' ? n.item.set : new Uint8Array(256).fill(1));
+      return into;
+    case 'look':
+      into.push(new Uint8Array(256).fill(1));
+      return into;
+    default:
+      return into;
+  }
 }
 
 function startsAnchored(n: Node): boolean {
@@ -55,18 +103,20 @@ function add(a: Cost, b: Cost): Cost {
   };
 }
 
-function cost(n: Node, follow: ByteSet | null): Cost {
+/** `last`: whatever this takes, the rest matches, so that nothing ever comes back for less. */
+function cost(n: Node, follow: ByteSet | null, last: boolean): Cost {
   switch (n.t) {
     case 'cat': {
       let sum = NOTHING;
       n.items.forEach((item, i) => {
         const rest = n.items.slice(i + 1);
-        sum = add(sum, cost(item, rest.length === 0 ? follow : firstOf(rest, follow)));
+        const free = last && rest.every((r) => r.t === 'empty' || (r.t === 'repeat' && r.min === 0));
+        sum = add(sum, cost(item, rest.length === 0 ? follow : firstOf(rest, follow), free));
       });
       return sum;
     }
     case 'alt': {
-      const all = n.items.map((i) => cost(i, follow));
+      const all = n.items.map((i) => cost(i, follow, last));
       const overlap = !disjointFirsts(n.items);
       return {
         exponential: all.some((c) => c.exponential),
@@ -77,23 +127,26 @@ function cost(n: Node, follow: ByteSet | null): Cost {
     }
     case 'group':
     case 'atomic':
-      return cost(n.item, follow);
+      return cost(n.item, follow, last);
     case 'look':
-      return add(cost(n.item, null), { ...NOTHING, strict: 1 });
+      return add(cost(n.item, null, false), { ...NOTHING, strict: 1 });
     case 'repeat':
-      return repeatCost(n, follow);
+      return repeatCost(n, follow, last);
     default:
       return NOTHING;
   }
 }
 
-function repeatCost(n: Extract<Node, { t: 'repeat' }>, follow: ByteSet | null): Cost {
-  const inner = cost(n.item, null);
+function repeatCost(n: Extract<Node, { t: 'repeat' }>, follow: ByteSet | null, last: boolean): Cost {
   const span = n.max - n.min;
   if (span <= NARROW) {
+    if (n.max <= 1) {
+      const inner = cost(n.item, follow, last);
+      return { ...inner, factor: inner.factor * (span > 0 && !last ? 2 : 1) };
+    }
+    const inner = cost(n.item, null, false);
     // A long fixed run is walked again from every start.
     const turns = Math.max(1, n.max / 4);
-    if (n.max <= 1) return { ...inner, factor: inner.factor * (span > 0 ? 2 : 1) };
     const loops = inner.loose + inner.strict > 0;
     return {
       exponential: inner.exponential || (loops && n.max > 3),
@@ -103,21 +156,27 @@ function repeatCost(n: Extract<Node, { t: 'repeat' }>, follow: ByteSet | null): 
     };
   }
   if (n.item.t === 'set') {
+    if (last && n.min <= 1) return NOTHING;
     const strict = follow !== null && disjoint(n.item.set, follow);
     return strict || n.mode === 'possessive' ? { ...NOTHING, strict: 1 } : { ...NOTHING, loose: 1 };
   }
-  // A longer body is safe only when every turn of the loop can match in one way.
-  const single = inner.loose === 0 && inner.strict === 0 && inner.factor === 1 && plain(n.item);
-  return { exponential: !single, loose: 1, strict: 0, factor: 1 };
+  // A longer body is safe only when a text can be cut into turns in one way: every loop in it must end where
+  // what follows it begins, be that the next turn.
+  const again = firstOf([n.item], null);
+  const next = again === null || follow === null ? null : union([again, follow]);
+  const inner = cost(n.item, next, false);
+  const single = inner.loose === 0 && inner.factor === 1 && plain(n.item);
+  return { exponential: !single, loose: 1, strict: inner.strict, factor: 1 };
 }
 
-/** A body without choices: fixed text or classes, or alternatives that differ in their first byte. */
+/** A body without choices: fixed text or classes, loops over classes, or alternatives that differ in their
+ * first byte. */
 function plain(n: Node): boolean {
   switch (n.t) {
     case 'set':
       return true;
     case 'cat':
-      return n.items.length > 0 && n.items.every(plain);
+      return n.items.some((i) => i.t === 'set') && n.items.every((i) => plain(i) || isSetLoop(i));
     case 'group':
       return plain(n.item);
     case 'alt':
@@ -125,6 +184,10 @@ function plain(n: Node): boolean {
     default:
       return false;
   }
+}
+
+function isSetLoop(n: Node): boolean {
+  return n.t === 'repeat' && n.item.t === 'set' && n.max === Number.POSITIVE_INFINITY;
 }
 
 function disjointFirsts(items: readonly Node[]): boolean {

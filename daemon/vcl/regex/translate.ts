@@ -2,10 +2,13 @@
 // on it. Classes become explicit byte ranges, so no flag is needed; atomic groups become a lookahead with a
 // back-reference; group numbers are mapped.
 
+import { leadingDots } from './analyse.ts';
 import { type ByteSet, canBeEmpty, type Node, type ParsedRegex } from './ast.ts';
 
 export interface Translation {
   source: string;
+  /** The same for searches from the start of a subject: a leading .* is tried at the starts of lines only. */
+  fromStart: string;
   /** JavaScript's number of each capturing group; index 0 is the whole match. */
   groups: number[];
 }
@@ -98,7 +101,10 @@ export function translate(parsed: ParsedRegex): Translation | null {
     }
   };
   const source = write(parsed.root);
-  return possible ? { source, groups } : null;
+  if (!possible) return null;
+  const dots = leadingDots(parsed.root);
+  const prefix = dots === null ? '' : dots[10] === 1 ? '^' : '(?:^|(?<=\\n))';
+  return { source, fromStart: prefix + source, groups };
 }
 
 function quantifier(min: number, max: number): string {
