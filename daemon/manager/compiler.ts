@@ -5,7 +5,7 @@
 // treated alike: asked for between two rounds, so that nothing here waits for a name server.
 
 import { lookup } from 'node:dns/promises';
-import type { ModuleDescriber } from '../extensions/load/describe.ts';
+import type { ModuleCache, ModuleDescriber } from '../extensions/load/describe.ts';
 import type { DescribedModule, ImportWish } from '../extensions/load/wish.ts';
 import type { StorageSpec } from '../link.ts';
 import type { Params } from '../params/params.ts';
@@ -14,13 +14,13 @@ import type { Compile } from './programs.ts';
 
 /**
  * @param labels names that `return (vcl(...))` may use
- * @param cache directory for copies of extensions' files; null to keep none
+ * @param cache where copies of extensions' files are kept; null to keep none
  */
 export function makeCompile(
   params: Params,
   storages: readonly StorageSpec[],
   labels: () => readonly string[],
-  cache: string | null = null,
+  cache: ModuleCache | null = null,
 ): Compile {
   const compile = makeCompiler(params, storages, labels, cache);
   return async (source) => {
@@ -42,7 +42,7 @@ export function makeCompiler(
   params: Params,
   storages: readonly StorageSpec[],
   labels: () => readonly string[],
-  cache: string | null = null,
+  cache: ModuleCache | null = null,
   addresses: (name: string) => Promise<string[]> = addressesOf,
 ): (source: { name: string; text: string }) => Promise<CompileResult> {
   let describer: ModuleDescriber | null = null;

@@ -142,12 +142,10 @@ export class Manager implements ManagerCore {
     );
     this.programs = new Programs(
       parts.compile ??
-        makeCompile(
-          this.params,
-          this.storages,
-          () => this.programs.labelNames(),
-          join(dir, 'vmod_cache'),
-        ),
+        makeCompile(this.params, this.storages, () => this.programs.labelNames(), {
+          directory: join(dir, 'vmod_cache'),
+          inUse: () => this.programs.moduleCopies(),
+        }),
       {
         running: () => this.supervisor.state === 'running',
         call: (call) => this.supervisor.call(call),

@@ -96,6 +96,13 @@ export class Programs {
     return [...this.entries.values()].filter((e) => e.kind === 'label').map((e) => e.name);
   }
 
+  /** Copies of extensions' files that a new worker may need. */
+  moduleCopies(): string[] {
+    return [...this.entries.values()].flatMap((e) =>
+      e.kind === 'program' ? (e.compiled.modules ?? []).flatMap((m) => m.copy ?? []) : [],
+    );
+  }
+
   /** What a new worker loads: everything, in the order of loading. */
   forWorker(): {
     programs: LoadedProgram[];

@@ -4,7 +4,17 @@
 // The same content under the same path is described once; a reload starts no process.
 
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { OutsideModule } from '../../vcl/program.ts';
@@ -22,11 +32,18 @@ const WATCH_MS = 20;
 
 const CHILD = fileURLToPath(new URL('./describe-child.js', import.meta.url));
 
+/** Where copies of the files are kept for workers to come. */
+export interface ModuleCache {
+  directory: string;
+  /** Copies that loaded programs need. */
+  inUse: () => readonly string[];
+}
+
 export interface DescribeOptions {
   /** Directories of vmod_path. */
   path: readonly string[];
-  /** Where copies of the files are kept for workers to come; null to keep none. */
-  cache: string | null;
+  /** Null to keep no copies. */
+  cache: ModuleCache | null;
   /** Entry of the child process; for tests. */
   child?: string;
   timeoutMs?: number;
@@ -44,12 +61,13 @@ export class ModuleDescriber {
       at: 'import',
     });
     let file: ModuleFile;
+    let copy: string | null;
     try {
       file = readModule(found);
+      copy = options.cache === null ? null : keepCopy(options.cache, wish.name, file);
     } catch (error) {
       return could((error as Error).message);
     }
-    const copy = options.cache === null ? null : keepCopy(options.cache, wish.name, file);
     const key = `${wish.name} ${file.digest} ${file.path}`;
     let described = this.#known.get(key);
     if (described === undefined) {
@@ -80,14 +98,29 @@ export class ModuleDescriber {
   }
 }
 
+/** How long a copy is kept that no program has: its program may still be on the way. */
+const KEEP_MS = 60_000;
+
+/** Removes what no program needs any more. */
+function prune({ directory, inUse }: ModuleCache): void {
+  const needed = new Set(inUse());
+  for (const entry of readdirSync(directory)) {
+    const path = join(directory, entry);
+    if (needed.has(path)) continue;
+    const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+    if (age > KEEP_MS) rmSync(path, { force: true });
+  }
+}
+
 /** Keeps the content under a name of its own, whole or not at all. */
-function keepCopy(cache: string, name: string, file: ModuleFile): string {
+function keepCopy(cache: ModuleCache, name: string, file: ModuleFile): string {
+  mkdirSync(cache.directory, { recursive: true, mode: 0o700 });
+  prune(cache);
   const suffix = { addon: 'node', esm: 'mjs', cjs: 'cjs', script: 'js' }[file.kind];
-  const copy = join(cache, `${name}.${file.digest}.${suffix}`);
-  try {
-    if (readFileSync(copy).equals(file.bytes)) return copy;
-  } catch {
-    mkdirSync(cache, { recursive: true, mode: 0o700 });
+  const copy = join(cache.directory, `${name}.${file.digest}.${suffix}`);
+  if (existsSync(copy) && readFileSync(copy).equals(file.bytes)) {
+    utimesSync(copy, new Date(), new Date());
+    return copy;
   }
   const draft = `${copy}.${process.pid}`;
   writeFileSync(draft, file.bytes, { mode: 0o500 });
