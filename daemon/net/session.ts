@@ -42,6 +42,12 @@ const BYTES = 'buffer' as BufferEncoding;
  * has not taken all of the response yet. */
 type Phase = 'preamble' | 'head' | 'request' | 'body' | 'unsent' | 'pipe' | 'closing' | 'closed';
 
+/** An IPv4 client of a listener on `::` has its own address, not the mapped one, so that acls know it. */
+function plainAddress(address: string | undefined): string {
+  if (address === undefined) return '0.0.0.0';
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
+}
+
 export class Session implements VclSession, BodyCarrier, PreambleTarget {
   readonly core: Core;
   readonly socket: Socket;
@@ -121,9 +127,9 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     this.vxid = core.newVxid();
     this.log = core.newLog();
     this.tOpen = core.clock.now();
-    this.remoteIp = socket.remoteAddress ?? '0.0.0.0';
+    this.remoteIp = plainAddress(socket.remoteAddress);
     this.remotePort = socket.remotePort ?? 0;
-    this.localIp = socket.localAddress ?? '0.0.0.0';
+    this.localIp = plainAddress(socket.localAddress);
     this.localPort = socket.localPort ?? 0;
     this.clientIp = this.remoteIp;
     this.clientPort = this.remotePort;

@@ -4,7 +4,7 @@
 import { isIP } from 'node:net';
 import type { AclEntry, Declaration } from '../ast.ts';
 import { nearest } from '../errors.ts';
-import { addressBytes, formatAddress } from '../runtime/ip.ts';
+import { familyBytes, formatAddress } from '../runtime/ip.ts';
 import type { ProgramModel } from './program.ts';
 import { quote } from './program.ts';
 
@@ -82,7 +82,7 @@ interface Network {
 }
 
 function network(model: ProgramModel, e: AclEntry, address: string, pedantic: boolean): Network | null {
-  const bytes = addressBytes(address);
+  const bytes = familyBytes(address);
   if (bytes === null) return null;
   const width = bytes.length * 8;
   const bits = e.mask === null ? width : Number(e.mask.text);

@@ -6,7 +6,7 @@ import type { PathExpr } from '../ast.ts';
 import { nearest, type Reporter, type Span } from '../errors.ts';
 import type { Scope } from './conversions.ts';
 import { type ProgramModel, quote, type Sym, stateMask } from './program.ts';
-import type { Type, Typed } from './types.ts';
+import { isString, type Type, type Typed } from './types.ts';
 
 interface LanguageFunction {
   signature: string;
@@ -55,6 +55,9 @@ const MASKS: ReadonlyMap<string, number> = new Map(
     .map((places) => [places, stateMask(placesToStates(places))]),
 );
 
+/** Characters of a header field's name, as the field has it. */
+const MAX_FIELD_NAME = 126;
+
 const KEYWORDS = new Set([
   ...['acl', 'backend', 'call', 'false', 'if', 'import', 'include', 'new'],
   ...['probe', 'return', 'set', 'sub', 'true', 'unset', 'vcl'],
@@ -91,6 +94,10 @@ export function findVariable(scope: Scope, path: PathExpr): VariableRef | null {
     const field = path.parts[2] as PathExpr['parts'][number];
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(field.text)) {
       return scope.model.reporter.fail('header', `'${field.text}' is no name of a header field`, field.span);
+    }
+    if (field.text.length > MAX_FIELD_NAME) {
+      const start = field.text.slice(0, 20);
+      return scope.model.reporter.fail('header', `HTTP header (${start}..) is too long.`, field.span);
     }
     const row = (BY_NAME.get(`${owner}.http.*`) as readonly VariableRow[])[0] as VariableRow;
     return { row, name: `${owner}.http.${field.text}`, field: field.text, taken: 3 };
@@ -269,6 +276,8 @@ function symbolValue(scope: Scope, sym: Sym, span: Span, want: Type): Typed {
     case 'acl':
       return { type: 'ACL', js: sym.js, span };
     case 'probe':
+      // Where a string is wanted, a probe is its name; nowhere else is it one.
+      if (isString(want)) return { type: 'STRING', js: quote(sym.name), span };
       return { type: 'PROBE', js: scope.model.hoist('probe', JSON.stringify(sym.decl)), span };
     case 'sub':
       if (want === 'SUB') return subValue(scope, sym.name, span);

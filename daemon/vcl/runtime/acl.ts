@@ -3,7 +3,7 @@
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext } from '../context.ts';
-import { addressBytes, type VclIp } from './ip.ts';
+import { familyBytes, type VclIp } from './ip.ts';
 
 interface Network {
   bytes: readonly number[];
@@ -21,7 +21,7 @@ export class VclAcl {
     this.name = name;
     this.log = log;
     this.#networks = networks
-      .map(([text, bits, negate, shown]) => ({ bytes: addressBytes(text) ?? [], bits, negate, shown }))
+      .map(([text, bits, negate, shown]) => ({ bytes: familyBytes(text) ?? [], bits, negate, shown }))
       .sort((a, b) => b.bits - a.bits);
   }
 

@@ -48,7 +48,7 @@ export const clientVariables = {
   get_client_identity: (c: VclContext) =>
     (c.req !== null ? c.req.clientIdentity : c.bo?.clientIdentity) ?? sess(c).clientIp,
   set_client_identity: (c: VclContext, v: string | null) => {
-    req(c).clientIdentity = v;
+    req(c).clientIdentity = v ?? '';
   },
   get_server_hostname: (c: VclContext) => c.host.hostname,
   get_server_identity: (c: VclContext) => c.host.identity,

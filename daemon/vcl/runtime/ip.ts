@@ -14,16 +14,24 @@ export class VclIp {
     this.port = port;
   }
 
-  /** 4 or 16 bytes; an IPv4-mapped IPv6 address counts as IPv4. */
+  /** 4 or 16 bytes; an IPv4-mapped IPv6 address is an IPv6 one. */
   get bytes(): readonly number[] {
     if (this.text === '') throw new VclFailure('VRT_ipcmp: Illegal IP');
-    if (this.#bytes === null) this.#bytes = addressBytes(this.text) ?? [0, 0, 0, 0];
+    if (this.#bytes === null) this.#bytes = familyBytes(this.text) ?? [0, 0, 0, 0];
     return this.#bytes;
   }
 }
 
-/** Bytes of a numeric address, or null. */
+/** Bytes of a numeric address, or null; an IPv4-mapped IPv6 address gives the four of the IPv4 one. */
 export function addressBytes(text: string): number[] | null {
+  const bytes = familyBytes(text);
+  if (bytes === null || bytes.length === 4) return bytes;
+  const mapped = bytes.slice(0, 10).every((b) => b === 0) && bytes[10] === 255 && bytes[11] === 255;
+  return mapped ? bytes.slice(12) : bytes;
+}
+
+/** Bytes of a numeric address in the family it is written in, or null. */
+export function familyBytes(text: string): number[] | null {
   const kind = isIP(text);
   if (kind === 4) return text.split('.').map(Number);
   if (kind !== 6) return null;
@@ -39,9 +47,7 @@ export function addressBytes(text: string): number[] | null {
   const l = words(left);
   const r = right === undefined ? [] : words(right);
   const all = [...l, ...new Array<number>(8 - l.length - r.length).fill(0), ...r];
-  const bytes = all.flatMap((w) => [w >> 8, w & 255]);
-  const mapped = bytes.slice(0, 10).every((b) => b === 0) && bytes[10] === 255 && bytes[11] === 255;
-  return mapped ? bytes.slice(12) : bytes;
+  return all.flatMap((w) => [w >> 8, w & 255]);
 }
 
 /** Text of 4 or 16 bytes; IPv6 in the short form of RFC 5952. */

@@ -7,7 +7,7 @@ import { softFail, VclFailure } from './failure.ts';
 
 /** Text for a start line. A control character would end the line early; the field lets it through. */
 export function wireText(name: string, v: string | null): string {
-  if (v === null) return '';
+  if (v === null || v === '') throw new VclFailure(`Setting ${name} to empty string`);
   if (/[\0-\x08\n-\x1f\x7f]/.test(v)) throw new VclFailure(`Control character in ${name}`, true);
   return v;
 }
@@ -15,15 +15,15 @@ export function wireText(name: string, v: string | null): string {
 /** Sets VWXYZ; the log and the wire show XYZ. */
 export function setMessageStatus(ctx: VclContext, http: HttpMessage, name: string, v: number): void {
   if (v < 0) {
-    softFail(ctx, `${name}.status is negative`);
+    softFail(ctx, `${name}.status (${v}) is negative`);
     return;
   }
   if (v > 65535) {
-    softFail(ctx, `${name}.status > 65535`);
+    softFail(ctx, `${name}.status (${v}) > 65535`);
     return;
   }
   if (v % 1000 < 100) {
-    softFail(ctx, `illegal ${name}.status (..0##)`);
+    softFail(ctx, `illegal ${name}.status (${v}) (..0##)`);
     return;
   }
   http.status = v;

@@ -3,7 +3,7 @@
 import { httpDate } from '../../http1/date.ts';
 import type { Director, VclContext } from '../context.ts';
 import type { VclAcl } from './acl.ts';
-import { softFail, VclFailure } from './failure.ts';
+import { VclFailure } from './failure.ts';
 import type { VclIp } from './ip.ts';
 
 /** Bounds of an INT or REAL in a string: 15 digits. */
@@ -17,27 +17,40 @@ export function boolString(b: boolean): string {
   return b ? 'true' : 'false';
 }
 
-export function intString(ctx: VclContext, n: number): string {
+export function intString(_ctx: VclContext, n: number): string {
   if (n > LARGEST || n < -LARGEST) {
-    softFail(
-      ctx,
-      `INT overflow converting to string (${BigInt.asUintN(64, BigInt(n)).toString(16).toUpperCase()})`,
-    );
+    const bits = Number.isFinite(n) ? BigInt.asUintN(64, BigInt(n)).toString(16).toUpperCase() : String(n);
+    throw new VclFailure(`INT overflow converting to string (${bits})`);
   }
   return String(n);
 }
 
 /** Three decimals, half away from zero as printf does on the exact binary value. */
-export function realString(ctx: VclContext, n: number): string {
+export function realString(_ctx: VclContext, n: number): string {
   if (!(n <= LARGEST / 1000 && n >= -LARGEST / 1000)) {
-    softFail(ctx, `REAL overflow converting to string (${n.toExponential(6)})`);
-    return '';
+    const shown = Number.isFinite(n) ? n.toExponential(6) : Number.isNaN(n) ? 'nan' : n > 0 ? 'inf' : '-inf';
+    throw new VclFailure(`REAL overflow converting to string (${shown})`);
   }
   return Object.is(n, -0) ? '-0.000' : n.toFixed(3);
 }
 
+/** Last second whose year has four digits, 9999. */
+const LAST_DATE = 253_402_300_799;
+
 export function timeString(t: number): string {
-  return httpDate(t);
+  return t >= 0 && t <= LAST_DATE ? httpDate(t) : farDate(t);
+}
+
+/** A date that the calendar of JavaScript may not have: the same calendar, 400 years being 146,097 days. The field
+ * cuts it to the 29 characters that a date has. */
+function farDate(t: number): string {
+  if (!Number.isFinite(t)) throw new VclFailure('TIME overflow converting to string');
+  const era = 146_097 * 86_400;
+  const whole = Math.trunc(t);
+  const eras = Math.floor(whole / era);
+  const date = httpDate(whole - eras * era);
+  const year = Number(date.slice(12, 16)) + eras * 400;
+  return `${date.slice(0, 12)}${String(year).padStart(4)}${date.slice(16)}`.slice(0, 29);
 }
 
 export function ipString(ip: VclIp): string {
@@ -54,7 +67,7 @@ export function backendString(d: Director | null): string | null {
 }
 
 export function stevedoreString(name: string | null): string | null {
-  return name;
+  return name === null ? null : `storage.${name}`;
 }
 
 export function blobString(b: Uint8Array | null): string | null {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { compile } from '../../../daemon/vcl/compile.ts';
 import { loadProgram } from '../../../daemon/vcl/loader.ts';
+import { VclAcl } from '../../../daemon/vcl/runtime/acl.ts';
+import { VclIp } from '../../../daemon/vcl/runtime/ip.ts';
 import { fakeDirector, load, task } from './fake-task.ts';
 
 /** Value of an expression as a string, by way of a header; null when the state failed. */
@@ -25,6 +27,12 @@ describe('values as 7.1.1 gives them', () => {
     ['now', 'Tue, 14 Nov 2023 22:13:20 GMT'],
     ['now + 1d', 'Wed, 15 Nov 2023 22:13:20 GMT'],
     ['now - now', '0.000'],
+    ['now + 999999999999s', 'Wed, 10 Aug 33712 23:59:59 GM'],
+    ['now - 1000000y', 'Mon, 24 Oct -997313 22:13:20'],
+    ['storage.s0', 'storage.s0'],
+    ['req.backend_hint.resolve()', 'd'],
+    ['REQ.http.HOST', 'example.com'],
+    ['REGSUB(Req.Url, "p", "q")', '/qath?b=2&a=1'],
     ['true', 'true'],
     ['req.url ~ "path" && !req.http.none', 'true'],
     ['client.ip', '192.0.2.1'],
@@ -85,6 +93,8 @@ describe('failures', () => {
   it.each([
     ['set req.http.x = std.integer("abc");', 'std.integer: conversion failed: Invalid number'],
     ['set req.http.x = {"a\nb"};', 'Bad header x: a'],
+    ['set req.url = "";', 'Setting req.url to empty string'],
+    ['set req.method = req.http.none;', 'Setting req.method to empty string'],
     ['return (fail);', 'Failed from VCL'],
     ['return (fail("why" + req.restarts));', 'why0'],
     ['return (synth(10));', 'illegal return(synth()) status code (10) (..0##)'],
@@ -231,7 +241,9 @@ describe('acls', () => {
     expect(decide('"10.0.0.0"/8;', '11.0.0.1')).toBe('pipe NO_MATCH a');
     expect(decide('"2001:db8::"/33;', '2001:db8:7fff::1')).toBe('pass MATCH a "2001:db8::"/33');
     expect(decide('"2001:db8::"/33;', '2001:db8:8000::1')).toBe('pipe NO_MATCH a');
-    expect(decide('"1.2.3.4";', '::ffff:1.2.3.4')).toBe('pass MATCH a "1.2.3.4"');
+    const acl = new VclAcl('a', false, [['1.2.3.4', 32, false, '"1.2.3.4"']]);
+    expect(acl.find(new VclIp('::ffff:1.2.3.4', 0))).toBeNull();
+    expect(acl.find(new VclIp('1.2.3.4', 0))).not.toBeNull();
   });
 });
 
