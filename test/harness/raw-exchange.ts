@@ -1,0 +1,29 @@
+// One connection of its own for a handful of bytes: sends them, reads until the peer ends, over TCP or a Unix socket.
+import { connect } from 'node:net';
+
+export type Place = { port: number } | { path: string };
+
+/** Everything the peer said, as latin1. `half` ends this side at once. Rejects after `ms` of silence. */
+export function exchange(place: Place, bytes: Uint8Array | string, half = false, ms = 8000): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = 'port' in place ? connect(place.port, '127.0.0.1') : connect(place.path);
+    const said: Buffer[] = [];
+    socket.setTimeout(ms, () => {
+      socket.destroy();
+      reject(new Error(`no end after ${ms} ms`));
+    });
+    const end = (): void => {
+      socket.destroy();
+      resolve(Buffer.concat(said).toString('latin1'));
+    };
+    socket.on('data', (d: Buffer) => said.push(d));
+    socket.on('end', end);
+    // A peer that closes with bytes unread resets.
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNRESET' || error.code === 'EPIPE') end();
+      else reject(error);
+    });
+    socket.write(Buffer.from(bytes as string, 'latin1'));
+    if (half) socket.end();
+  });
+}
