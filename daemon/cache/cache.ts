@@ -7,6 +7,7 @@
 import type { HttpMessage } from '../http1/message.ts';
 import type { Attributes } from './attributes.ts';
 import { type Ban, BanList } from './ban/ban-list.ts';
+import { Lurker, type LurkerLimits } from './ban/lurker.ts';
 import type { CacheLimits, CacheOptions } from './cache-options.ts';
 import type { CacheCounters } from './counters.ts';
 import { Expiry } from './expiry.ts';
@@ -44,6 +45,7 @@ export class Cache extends ObjectReader {
   private readonly invalidation: Invalidation;
   private readonly walk: LookupWalk;
   private readonly steps: ExpirySteps;
+  private readonly lurker: Lurker;
 
   constructor(o: CacheOptions) {
     const { counters, limits } = o;
@@ -99,6 +101,14 @@ export class Cache extends ObjectReader {
       limits,
     });
     const millis = o.millis ?? (() => performance.now());
+    this.lurker = new Lurker({
+      rows,
+      bans,
+      counters,
+      subject: (oc, now) => this.invalidation.subject(oc, now),
+      kill: (oc) => life.kill(oc),
+      millis,
+    });
     this.steps = new ExpirySteps({ expiry, store, life, uses, bans, counters, onKill, millis });
   }
 
@@ -194,6 +204,11 @@ export class Cache extends ObjectReader {
   /** Shortens or sets lifetimes; negative leaves one as it is; ttl counts from `now`. */
   reset(oc: Oc, soft: SoftPurge, now: number): void {
     this.invalidation.reset(oc, soft, now);
+  }
+
+  /** Lets the ban lurker work for a moment; returns the seconds until it wants to be called again. */
+  lurk(now: number, limits: LurkerLimits): number {
+    return this.lurker.step(now, limits);
   }
 
   /** Purges all variants of a key, or makes them stale when `soft` is given; returns how many. Fetches under

@@ -14,6 +14,10 @@ export interface CacheCounters extends BanCounters {
   exp_mailed: number;
   exp_received: number;
   bans_obj_killed: number;
+  bans_lurker_tested: number;
+  bans_lurker_tests_tested: number;
+  bans_lurker_obj_killed: number;
+  bans_lurker_obj_killed_cutoff: number;
 }
 
 export function newCacheCounters(): CacheCounters {
@@ -36,6 +40,10 @@ export function newCacheCounters(): CacheCounters {
     bans_tested: 0,
     bans_tests_tested: 0,
     bans_obj_killed: 0,
+    bans_lurker_tested: 0,
+    bans_lurker_tests_tested: 0,
+    bans_lurker_obj_killed: 0,
+    bans_lurker_obj_killed_cutoff: 0,
     bans_dups: 0,
   };
 }

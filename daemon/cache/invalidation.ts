@@ -107,7 +107,7 @@ export class Invalidation {
   }
 
   /** What a ban may ask of an object; its head is in the scratch until the next one. */
-  private subject(oc: Oc, now: number): BanSubject {
+  subject(oc: Oc, now: number): BanSubject {
     const { rows } = this;
     this.store.head(oc, this.banHead);
     const age = now - rows.getDouble(oc, row.T_ORIGIN);

@@ -145,6 +145,7 @@ export class Worker implements Core, AcceptorHost {
     this.countersFile.start();
     setInterval(() => this.sweep(), SWEEP);
     setInterval(() => this.cache.expire(this.clock.now(), EXPIRY_BUDGET), 50);
+    this.lurk();
     this.started = true;
     this.readyWhenBound();
   }
@@ -235,6 +236,19 @@ export class Worker implements Core, AcceptorHost {
 
   listenerList(): readonly ListenerSpec[] {
     return this.init.listeners;
+  }
+
+  /** The ban lurker's next piece of work, and the ones after it. */
+  private lurk(): void {
+    const p = this.params;
+    const wait = this.cache.lurk(this.clock.now(), {
+      age: p.ban_lurker_age,
+      batch: p.ban_lurker_batch,
+      sleep: p.ban_lurker_sleep,
+      cutoff: p.ban_cutoff,
+    });
+    if (wait > 0) setTimeout(() => this.lurk(), wait * 1000);
+    else setImmediate(() => this.lurk());
   }
 
   newVxid(): number {

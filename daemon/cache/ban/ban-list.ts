@@ -41,6 +41,8 @@ export class BanList {
   private newest: Ban;
   private oldest: Ban;
   private next = 1;
+  /** Bans that need no request and are not done with. */
+  private open = 0;
 
   constructor(now: number, counters: BanCounters) {
     this.counters = counters;
@@ -67,7 +69,10 @@ export class BanList {
     this.counters.bans++;
     this.counters.bans_added++;
     if (expression.usesRequest) this.counters.bans_req++;
-    else this.counters.bans_obj++;
+    else {
+      this.counters.bans_obj++;
+      this.open++;
+    }
     this.dropTail(DROPPED_PER_BAN);
     if (!dups) return;
     for (let old: Ban | null = ban.older; old !== null; old = old.older) {
@@ -83,9 +88,20 @@ export class BanList {
     return this.newest.number;
   }
 
+  /** The same for an older ban, which is still in the list. */
+  refAt(number: number): number {
+    (this.byNumber.get(number) as Ban).refs++;
+    return number;
+  }
+
   unref(number: number): void {
     const ban = this.byNumber.get(number);
     if (ban !== undefined) ban.refs--;
+  }
+
+  /** Whether there may be bans for the lurker to work on. */
+  get hasUntested(): boolean {
+    return this.open > 0;
   }
 
   /** Whether a ban newer than `from` matches. `request` null tests only bans that need none, and then the
@@ -116,6 +132,7 @@ export class BanList {
     let dropped = 0;
     while (dropped < most && this.oldest !== this.newest && this.oldest.refs === 0) {
       const ban = this.oldest;
+      if (!ban.completed && !ban.expression.usesRequest) this.open--;
       if (ban.completed) this.counters.bans_completed--;
       if (ban.expression.usesRequest) this.counters.bans_req--;
       else if (ban.expression.tests.length > 0) this.counters.bans_obj--;
@@ -133,6 +150,7 @@ export class BanList {
   complete(ban: Ban): void {
     if (ban.completed) return;
     ban.completed = true;
+    if (!ban.expression.usesRequest) this.open--;
     this.counters.bans_completed++;
   }
 

@@ -1,0 +1,176 @@
+// The ban lurker: tests objects that nobody asks for against the bans that need no request, so that the list of
+// bans stays short and no lookup has to do it. Works in rounds over the whole table, a bounded piece at a time.
+//
+// A round takes the bans that are old enough when it begins. When it has seen every object, those bans are done
+// with: what came later was made under newer ones. Awkward: an object that is still being fetched cannot be tested,
+// so bans newer than it wait for the next round; and a ban that needs a request stops an object from counting as
+// tested beyond it, though not from being tested.
+
+import type { CacheCounters } from '../counters.ts';
+import * as row from '../objcore.ts';
+import { type Oc, stateIn } from '../objcore.ts';
+import type { Rows } from '../rows.ts';
+import { type BanSubject, banMatches } from './ban-expression.ts';
+import type { Ban, BanList } from './ban-list.ts';
+
+/** Parameters, times in seconds. */
+export interface LurkerLimits {
+  /** ban_lurker_age: younger bans are left to lookups. */
+  age: number;
+  /** ban_lurker_batch: objects tested at a time. */
+  batch: number;
+  /** ban_lurker_sleep: the rest between two batches; 0 turns the lurker off. */
+  sleep: number;
+  /** ban_cutoff: objects that were last tested against a ban further down the list go untested; 0 is none. */
+  cutoff: number;
+}
+
+/** No step is longer than this (milliseconds). */
+const LONGEST = 2;
+/** Rows looked at between two looks at the clock. */
+const STRIDE = 64;
+/** Seconds until the next look for work while there is none. */
+const IDLE = 1;
+/** The same while bans only have to come of age. */
+const SOON = 0.05;
+/** Bans dropped at the end of a round; the rest go in the steps of expiry. */
+const DROPPED = 1000;
+
+interface Round {
+  /** Bans to test, newest first. */
+  targets: Ban[];
+  /** Numbers of the bans an object cannot be counted as tested against, ascending. */
+  blocking: number[];
+  /** Objects last tested before this ban go; 0 is none. */
+  cutoff: number;
+  next: Oc;
+  end: Oc;
+  /** The oldest ban that an object under way was made under. */
+  unfinished: number;
+}
+
+export class Lurker {
+  private readonly rows: Rows;
+  private readonly bans: BanList;
+  private readonly counters: CacheCounters;
+  private readonly subject: (oc: Oc, now: number) => BanSubject;
+  private readonly kill: (oc: Oc) => void;
+  private readonly millis: () => number;
+  private round: Round | null = null;
+
+  constructor(o: {
+    rows: Rows;
+    bans: BanList;
+    counters: CacheCounters;
+    subject: (oc: Oc, now: number) => BanSubject;
+    kill: (oc: Oc) => void;
+    millis: () => number;
+  }) {
+    this.rows = o.rows;
+    this.bans = o.bans;
+    this.counters = o.counters;
+    this.subject = o.subject;
+    this.kill = o.kill;
+    this.millis = o.millis;
+  }
+
+  /** Works for a moment; returns the seconds to wait before the next call. */
+  step(now: number, limits: LurkerLimits): number {
+    if (limits.sleep <= 0) {
+      this.round = null;
+      return IDLE;
+    }
+    this.round ??= this.begin(now, limits);
+    const { round } = this;
+    if (round === null) return this.bans.hasUntested ? Math.min(IDLE, Math.max(SOON, limits.sleep)) : IDLE;
+    if (this.work(round, now, limits)) return 0;
+    if (round.next < round.end) return limits.sleep;
+    this.finish(round);
+    // What could not be settled now will not be in a moment.
+    return Math.max(SOON, limits.sleep);
+  }
+
+  private begin(now: number, limits: LurkerLimits): Round | null {
+    const { bans, rows } = this;
+    const targets: Ban[] = [];
+    const blocking: number[] = [];
+    let cutoff = 0;
+    let place = 0;
+    for (const ban of bans) {
+      if (limits.cutoff > 0 && ++place === limits.cutoff + 1) cutoff = ban.number + 1;
+      if (ban.completed) continue;
+      if (!ban.expression.usesRequest && ban.time + limits.age <= now) targets.push(ban);
+      else blocking.push(ban.number);
+    }
+    if (targets.length === 0 && cutoff === 0) return null;
+    return {
+      targets,
+      blocking: blocking.reverse(),
+      cutoff,
+      next: 1,
+      end: rows.end,
+      unfinished: Number.POSITIVE_INFINITY,
+    };
+  }
+
+  /** A batch, or what time allows of it; true when time ran out first. */
+  private work(round: Round, now: number, limits: LurkerLimits): boolean {
+    const until = this.millis() + LONGEST;
+    let left = Math.max(1, limits.batch);
+    while (round.next < round.end && left > 0) {
+      if (round.next % STRIDE === 0 && this.millis() >= until) return true;
+      if (this.look(round, round.next++, now)) left--;
+    }
+    return false;
+  }
+
+  /** Tests one object; false when there was nothing to test. */
+  private look(round: Round, oc: Oc, now: number): boolean {
+    const { rows, bans, counters } = this;
+    const from = rows.get(oc, row.BAN);
+    if (rows.get(oc, row.REFS) === 0 || rows.get(oc, row.OBJHEAD) === 0 || from === 0) return false;
+    const newest = round.targets[0]?.number ?? 0;
+    if (from >= newest && from >= round.cutoff) return false;
+    if (stateIn(rows.get(oc, row.META)) === row.STATE_BUSY) {
+      round.unfinished = Math.min(round.unfinished, from);
+      return false;
+    }
+    if (from < round.cutoff) {
+      counters.bans_lurker_obj_killed_cutoff++;
+      this.kill(oc);
+      return true;
+    }
+    let what: BanSubject | null = null;
+    for (const ban of round.targets) {
+      if (ban.number <= from) break;
+      if (ban.completed) continue;
+      what ??= this.subject(oc, now);
+      counters.bans_lurker_tested++;
+      counters.bans_lurker_tests_tested += ban.expression.tests.length;
+      if (!banMatches(ban.expression, what, null)) continue;
+      counters.bans_lurker_obj_killed++;
+      this.kill(oc);
+      return true;
+    }
+    const tested = this.testedUpTo(round, from, newest);
+    if (tested > from) {
+      bans.unref(from);
+      rows.set(oc, row.BAN, bans.refAt(tested));
+    }
+    return what !== null;
+  }
+
+  /** The newest ban that an object last tested at `from` now counts as tested against. */
+  private testedUpTo(round: Round, from: number, newest: number): number {
+    const stop = round.blocking.find((number) => number > from);
+    if (stop === undefined || stop > newest) return newest;
+    const before = round.targets.find((ban) => ban.number < stop);
+    return before === undefined ? from : Math.max(from, before.number);
+  }
+
+  private finish(round: Round): void {
+    this.round = null;
+    for (const ban of round.targets) if (ban.number <= round.unfinished) this.bans.complete(ban);
+    this.bans.dropTail(DROPPED);
+  }
+}

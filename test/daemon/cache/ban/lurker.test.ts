@@ -1,0 +1,139 @@
+// The ban lurker against what a plain reading of the bans says: which objects must be gone, which bans remain.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { LurkerLimits } from '../../../../daemon/cache/ban/lurker.ts';
+import { Bench } from '../cache-setup.ts';
+
+const EAGER: LurkerLimits = { age: 0, batch: 3, sleep: 0.01, cutoff: 0 };
+
+/** Lets the lurker work until it has nothing to do; returns how often it was called. */
+function work(bench: Bench, limits: LurkerLimits = EAGER): number {
+  for (let calls = 1; calls < 10_000; calls++) {
+    const wait = bench.cache.lurk(bench.now, limits);
+    if (wait >= 0.05) return calls;
+  }
+  throw new Error('the lurker does not come to rest');
+}
+
+function ban(bench: Bench, text: string): void {
+  expect(bench.cache.ban(text.split(' '), bench.now)).toBeNull();
+}
+
+/** The expressions of the bans that are not done with, newest first. */
+function open(bench: Bench): string[] {
+  return [...bench.cache.banList()].filter((b) => !b.completed).map((b) => b.expression.text);
+}
+
+describe('the ban lurker', () => {
+  it('takes out what nobody asks for, and completes the ban', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 20; i++) bench.put(`/${i}`, i + 1, 'x', { ttl: i < 7 ? 10 : 100 });
+    ban(bench, 'obj.ttl < 50s');
+    expect(bench.counters.n_object).toBe(20);
+    work(bench);
+    expect(bench.counters.n_object).toBe(13);
+    expect(bench.counters.bans_lurker_obj_killed).toBe(7);
+    expect(open(bench)).toEqual([]);
+    expect(bench.counters.bans).toBe(1);
+  });
+
+  it('leaves young bans to lookups', () => {
+    const bench = new Bench();
+    bench.put('/a', 1, 'x');
+    ban(bench, 'obj.status == 200');
+    work(bench, { ...EAGER, age: 60 });
+    expect(bench.counters.n_object).toBe(1);
+    bench.now += 61;
+    work(bench, { ...EAGER, age: 60 });
+    expect(bench.counters.n_object).toBe(0);
+  });
+
+  it('rests when it is turned off', () => {
+    const bench = new Bench();
+    bench.put('/a', 1, 'x');
+    ban(bench, 'obj.status == 200');
+    work(bench, { ...EAGER, sleep: 0 });
+    expect(bench.counters.n_object).toBe(1);
+  });
+
+  it('works in batches', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 30; i++) bench.put(`/${i}`, i + 1, 'x');
+    ban(bench, 'obj.status == 404');
+    expect(work(bench, { ...EAGER, batch: 10 })).toBeGreaterThanOrEqual(4);
+    expect(bench.counters.bans_lurker_tested).toBe(30);
+  });
+
+  it('stops when its time is over, and goes on', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 500; i++) bench.put(`/${i}`, i + 1, 'x');
+    ban(bench, 'obj.status == 200');
+    bench.tick = 1;
+    expect(bench.cache.lurk(bench.now, { ...EAGER, batch: 1000 })).toBe(0);
+    expect(bench.counters.n_object).toBeGreaterThan(0);
+    work(bench, { ...EAGER, batch: 1000 });
+    expect(bench.counters.n_object).toBe(0);
+  });
+
+  it('cannot do with bans on requests, and works past them', () => {
+    const bench = new Bench();
+    bench.put('/a', 1, 'x');
+    ban(bench, 'req.url == /a');
+    ban(bench, 'obj.status == 404');
+    work(bench);
+    expect(open(bench)).toEqual(['req.url == /a']);
+    // The object is not taken for tested against the one on requests.
+    expect(bench.ask('/a')).toBe('MISS');
+  });
+
+  it('keeps a ban open for an object that was under way when it came', () => {
+    const bench = new Bench();
+    const [, out] = bench.lookup('/slow');
+    ban(bench, 'obj.status == 200');
+    work(bench);
+    expect(open(bench)).toEqual(['obj.status == 200']);
+    bench.fetch(out.busy, 1, 'x');
+    work(bench);
+    expect([bench.counters.n_object, open(bench)]).toEqual([0, []]);
+  });
+
+  it('lets untested objects go beyond the cutoff', () => {
+    const bench = new Bench();
+    bench.put('/old', 1, 'x');
+    for (let i = 0; i < 5; i++) ban(bench, `req.url == /${i}`);
+    bench.put('/new', 2, 'x');
+    work(bench, { ...EAGER, cutoff: 3 });
+    expect(bench.counters.bans_lurker_obj_killed_cutoff).toBe(1);
+    expect(bench.ask('/new')).toBe('HIT');
+  });
+
+  it('does what testing everything against everything would do', () => {
+    const step = fc.oneof(
+      fc.record({ k: fc.constant('put' as const), ttl: fc.integer({ min: 1, max: 9 }) }),
+      fc.record({ k: fc.constant('obj' as const), ttl: fc.integer({ min: 1, max: 9 }) }),
+      fc.record({ k: fc.constant('req' as const), n: fc.nat(5) }),
+      fc.record({ k: fc.constant('lurk' as const), calls: fc.nat(4) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const bench = new Bench();
+        const alive = new Map<string, number>();
+        let n = 0;
+        for (const s of steps) {
+          if (s.k === 'put') {
+            alive.set(`/${n}`, s.ttl);
+            bench.put(`/${n++}`, n, 'x', { ttl: s.ttl * 100 });
+          } else if (s.k === 'obj') {
+            ban(bench, `obj.ttl == ${s.ttl * 100}s`);
+            for (const [url, ttl] of alive) if (ttl === s.ttl) alive.delete(url);
+          } else if (s.k === 'req') ban(bench, `req.url == /never${s.n}`);
+          else for (let i = 0; i < s.calls; i++) bench.cache.lurk(bench.now, EAGER);
+        }
+        work(bench);
+        expect(bench.counters.n_object).toBe(alive.size);
+        expect(open(bench).every((text) => text.startsWith('req.url'))).toBe(true);
+        for (const url of alive.keys()) expect(bench.ask(url)).toBe('HIT');
+      }),
+    );
+  });
+});
