@@ -68,6 +68,7 @@ export abstract class MemberDirector implements Director, RowSource {
   }
 
   remove(director: Director | null): void {
+    if (isNone(director)) throw new ExtensionError(`${this.vclName}: None backend cannot be removed`);
     const at = this.members.findIndex((m) => m.director === director);
     if (at < 0) return;
     this.members.splice(at, 1);

@@ -18,6 +18,8 @@ export const DEFAULT_REPLICAS = 67;
 export interface ShardArguments {
   readonly own: ParamValues;
   readonly param: ShardParam | null;
+  /** The call named the set. As in the field, what the fetch has set there does not count then. */
+  readonly named: boolean;
 }
 
 export class ShardDirector implements Director, RowSource {
@@ -69,7 +71,7 @@ export class ShardDirector implements Director, RowSource {
   resolve(ctx: VclContext): Director | null {
     if (this.asked) return null;
     const args = (ctx.priv?.get(this)?.value as ShardArguments | undefined) ?? null;
-    const chosen = this.choose(ctx, args ?? { own: {}, param: this.associated });
+    const chosen = this.choose(ctx, args ?? { own: {}, param: this.associated, named: false });
     this.asked = true;
     const found = chosen?.resolve(ctx) ?? null;
     this.asked = false;
@@ -105,7 +107,8 @@ export class ShardDirector implements Director, RowSource {
       ctx.log.put(Tag.Error, `${this.prefix} no backends`);
       return null;
     }
-    const p = { ...DEFAULTS, ...args.param?.current(ctx), ...args.own };
+    const set = args.named ? args.param?.program : args.param?.current(ctx);
+    const p = { ...DEFAULTS, ...set, ...args.own };
     let { alt } = p;
     if (alt >= hosts.length) {
       ctx.log.put(Tag.Error, `${this.prefix} parameter alt=${alt} limited to ${hosts.length - 1}`);

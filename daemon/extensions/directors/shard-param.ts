@@ -104,7 +104,8 @@ export function paramValues(
 
 export class ShardParam {
   readonly name: string;
-  private program: ParamValues = {};
+  /** What vcl_init has set. */
+  program: ParamValues = {};
 
   constructor(name: string) {
     this.name = name;

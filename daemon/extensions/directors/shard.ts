@@ -132,8 +132,9 @@ const backend: ExtensionMethod = {
       param === undefined ? self.associated : paramOf(self, param, '.backend(key_blob) param invalid');
     const where = `${self.prefix} shard.backend()`;
     const own = paramValues(ctx, where, by, key, blob, alt, warmup, rampup, healthy);
-    if (!lazy) return self.choose(ctx, { own, param: set });
-    self.keep(ctx, { own, param: set });
+    const args = { own, param: set, named: param !== undefined };
+    if (!lazy) return self.choose(ctx, args);
+    self.keep(ctx, args);
     return self;
   },
 };
