@@ -1,0 +1,155 @@
+// Unix sockets and PROXY listeners of the whole daemon: files and their modes, what is left behind, who is connected,
+// and backends that are reached by a path.
+import { existsSync, lstatSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { delay, installed, Sandbox } from '../harness/processes.ts';
+import { type ProxyOptions, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { exchange } from '../harness/raw-exchange.ts';
+
+const box = new Sandbox('proxyd-sockets');
+const running: RunningProxy[] = [];
+afterAll(() => box.dispose());
+afterEach(async () => {
+  for (const proxy of running.splice(0)) if (proxy.daemon.running) await proxy.stop();
+});
+
+const ECHO = `vcl 4.1;
+import std;
+backend default none;
+sub vcl_recv { return (synth(200)); }
+sub vcl_synth {
+  set resp.http.who = "" + client.ip + " " + remote.ip + " " + local.ip + " " + std.port(remote.ip);
+  set resp.http.where = local.socket + " " + local.endpoint;
+  return (deliver);
+}`;
+
+const GET = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+
+async function start(options: ProxyOptions): Promise<RunningProxy> {
+  const proxy = await startProxy(box, options);
+  running.push(proxy);
+  return proxy;
+}
+
+function header(response: string, name: string): string | undefined {
+  return new RegExp(`^${name}: (.*)\\r$`, 'm').exec(response)?.[1];
+}
+
+describe('a Unix socket listener', () => {
+  it('has the addresses that the field shows, and its name and path', async () => {
+    const path = `${box.path('named')}.sock`;
+    const proxy = await start({ program: ECHO, args: ['-a', `inside=${path}`] });
+    const response = await exchange({ path }, GET);
+    expect(header(response, 'who')).toBe('0.0.0.0 0.0.0.0 0.0.0.0 0');
+    expect(header(response, 'where')).toBe(`inside ${path}`);
+    expect((await proxy.adm('listen.list')).stdout).toContain(`inside ${path} -\n`);
+    const log = await proxy.log('-g', 'raw');
+    expect(log).toMatch(/SessOpen +c 0\.0\.0\.0 0 inside 0\.0\.0\.0 0 /);
+    expect(log).toMatch(/ReqStart +c 0\.0\.0\.0 0 inside\n/);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)('gets the user, group and mode it is given', async () => {
+    const path = `${box.path('owned')}.sock`;
+    await start({ program: ECHO, args: ['-a', `${path},user=daemon,group=daemon,mode=660`] });
+    const stat = statSync(path);
+    expect(stat.mode & 0o777).toBe(0o660);
+    expect([stat.uid, stat.gid].every((id) => id > 0)).toBe(true);
+  });
+
+  it('leaves its file behind, and replaces one that was left', async () => {
+    const path = `${box.path('left')}.sock`;
+    const first = await start({ program: ECHO, args: ['-a', path] });
+    await first.stop();
+    expect(lstatSync(path).isSocket()).toBe(true);
+    await expect(exchange({ path }, GET)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await start({ program: ECHO, args: ['-a', path] });
+    expect(header(await exchange({ path }, GET), 'where')).toBe(`a1 ${path}`);
+  });
+
+  it('serves again after stop and start', async () => {
+    const path = `${box.path('again')}.sock`;
+    const proxy = await start({ program: ECHO, args: ['-a', path] });
+    expect((await proxy.adm('stop')).code).toBe(0);
+    expect((await proxy.adm('start')).code).toBe(0);
+    expect(header(await exchange({ path }, GET), 'who')).toBeDefined();
+  });
+
+  it('does not overwrite a file that is no socket', async () => {
+    const path = `${box.path('file')}.txt`;
+    writeFileSync(path, 'precious');
+    const proxy = await startProxy(box, { program: ECHO, args: ['-a', path] }).catch((e: Error) => e.message);
+    expect(proxy).toMatch(/Could not get socket .*Address already in use/);
+    expect(statSync(path).size).toBe(8);
+  });
+
+  it('takes a PROXY preamble', async () => {
+    const path = `${box.path('proxy')}.sock`;
+    await start({ program: ECHO, args: ['-a', `p=${path},PROXY`] });
+    const response = await exchange({ path }, `PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\n${GET}`);
+    expect(header(response, 'who')).toBe('1.2.3.4 0.0.0.0 0.0.0.0 0');
+    expect(await exchange({ path }, GET)).toBe('');
+  });
+
+  it.skipIf(!installed('perl'))('tells who is connected, to a program that asks', async () => {
+    const path = `${box.path('peer')}.sock`;
+    const program = `vcl 4.1; import unix; backend default none;
+      sub vcl_recv { return (synth(200, "uid " + unix.uid() + " gid " + unix.gid())); }`;
+    await start({ program, args: ['-a', path] });
+    const all = await Promise.all(Array.from({ length: 6 }, () => exchange({ path }, GET)));
+    for (const response of all) {
+      expect(response).toContain(`HTTP/1.1 200 uid ${process.getuid?.()} gid ${process.getgid?.()}\r\n`);
+    }
+  });
+});
+
+describe('a PROXY listener', () => {
+  it('gives up on a preamble that does not come', async () => {
+    const path = `${box.path('slow')}.sock`;
+    const proxy = await start({
+      program: ECHO,
+      args: ['-a', `p=${path},PROXY`],
+      params: { timeout_idle: '1' },
+    });
+    expect(await exchange({ path }, 'PROXY TCP4 ')).toBe('');
+    expect(await proxy.log('-g', 'raw')).toMatch(/SessClose +c RX_TIMEOUT /);
+    expect(await proxy.counterReaches('MAIN.sc_rx_timeout', 1)).toBe(1);
+  });
+});
+
+describe('a backend with a path', () => {
+  let origin: Server | null = null;
+  afterEach(() => origin?.close());
+
+  it('is fetched from, kept open, and named in the log', async () => {
+    const path = `${box.path('origin')}.sock`;
+    let connections = 0;
+    const heads: string[] = [];
+    origin = createServer((socket) => {
+      connections++;
+      socket.on('error', () => undefined);
+      socket.on('data', (head) => {
+        heads.push(head.toString('latin1'));
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nCache-Control: no-store\r\n\r\nok');
+      });
+    });
+    await new Promise<void>((resolve) => origin?.listen(path, resolve));
+    const proxy = await start({ program: `vcl 4.1; backend b { .path = "${path}"; }` });
+    for (let i = 0; i < 2; i++) {
+      expect(await exchange({ port: proxy.port }, GET)).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nok$/);
+    }
+    expect([connections, heads.length]).toEqual([1, 2]);
+    expect(heads[0]).toContain('\r\nHost: a\r\n');
+    await delay(300);
+    const log = await proxy.log('-g', 'raw', '-i', 'BackendOpen');
+    expect(log).toMatch(/ b 0\.0\.0\.0 0 0\.0\.0\.0 0 connect\n.* b 0\.0\.0\.0 0 0\.0\.0\.0 0 reuse\n/);
+  });
+
+  it('is a 503 when nobody listens there', async () => {
+    const path = `${box.path('nobody')}.sock`;
+    if (existsSync(path)) rmSync(path);
+    const proxy = await start({ program: `vcl 4.1; backend b { .path = "${path}"; }` });
+    expect(await exchange({ port: proxy.port }, GET)).toMatch(/^HTTP\/1\.1 503 /);
+    expect(await proxy.log('-g', 'raw')).toContain('backend b: fail errno 2 (No such file or directory)');
+  });
+});
