@@ -84,6 +84,7 @@ export const fileFunctions: Record<string, ExtensionFunction> = {
   },
   getenv: {
     signature: 'STRING getenv(STRING name)',
-    call: (_c, name: string | null) => (name === null || name === '' ? null : (process.env[name] ?? null)),
+    call: (_c, name: string | null) =>
+      name !== null && Object.hasOwn(process.env, name) ? (process.env[name] ?? null) : null,
   },
 };
