@@ -59,9 +59,17 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
   };
   let i = 0;
   while (i < text.length) {
-    const c = text.charAt(i);
-    if (c === ' ' || c === '\n' || c === '\t' || c === '\r' || c === '\v') {
+    const code = text.charCodeAt(i);
+    if (code === 32 || (code >= 9 && code <= 13 && code !== 12)) {
       i++;
+      continue;
+    }
+    const c = text.charAt(i);
+    const folded = code | 32;
+    const word = folded >= 97 && folded <= 122 ? match(WORD, text, i) : null;
+    if (word !== null && (code !== 67 || text.charCodeAt(i + 1) !== 123)) {
+      push('id', i, i + word[0].length);
+      i += word[0].length;
       continue;
     }
     const two = text.slice(i, i + 2);
@@ -120,13 +128,6 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
       i = j + 1;
       continue;
     }
-    const lower = c.toLowerCase();
-    const word = lower >= 'a' && lower <= 'z' ? match(WORD, text, i) : null;
-    if (word !== null) {
-      push('id', i, i + word[0].length);
-      i += word[0].length;
-      continue;
-    }
     const number = c >= '0' && c <= '9' ? match(NUMBER, text, i) : null;
     if (number !== null) {
       push(number[0].includes('.') ? 'real' : 'int', i, i + number[0].length);
@@ -146,11 +147,11 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
       i += op.length;
       continue;
     }
-    const code = text.codePointAt(i) as number;
-    const width = code > 0xffff ? 2 : 1;
+    const point = text.codePointAt(i) as number;
+    const width = point > 0xffff ? 2 : 1;
     bad(
       'bad-character',
-      `Syntax error at character ${JSON.stringify(String.fromCodePoint(code))}`,
+      `Syntax error at character ${JSON.stringify(String.fromCodePoint(point))}`,
       i,
       i + width,
     );

@@ -8,7 +8,7 @@ import { nearest, type Span } from '../errors.ts';
 import { YIELD } from '../waiting-subs.ts';
 import { asString, check, joined, type Scope, stringJs } from './conversions.ts';
 import { ALL_STATES, quote, stateMask } from './program.ts';
-import { type Param, type PrivScope, parseSignature, type Signature } from './signature.ts';
+import { type Param, type PrivScope, type Signature } from './signature.ts';
 import { type Callable, resolveCallable } from './symbols.ts';
 import { isString, type Typed } from './types.ts';
 
@@ -68,7 +68,7 @@ function method(scope: Scope, object: Typed, name: string, nameSpan: Span, e: Ca
 }
 
 function callFunction(scope: Scope, target: Extract<Callable, { k: 'function' }>, e: CallExpr): Typed {
-  const sig = parseSignature(target.signature);
+  const sig = scope.model.signature(target.signature);
   if (target.places !== undefined) {
     scope.sub.restrictions.push({
       mask: stateMask(placesToStates(target.places)) & ALL_STATES,

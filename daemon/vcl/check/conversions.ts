@@ -104,6 +104,8 @@ export function stringJs(scope: Scope, v: Typed): string {
 }
 
 export function regexLiteral(scope: Scope, pattern: string, span: Span): Typed {
+  const known = scope.model.regexes.get(pattern);
+  if (known !== undefined) return { type: 'REGEX', js: known, span };
   try {
     checkRegex(pattern);
   } catch (err) {
@@ -115,9 +117,7 @@ export function regexLiteral(scope: Scope, pattern: string, span: Span): Typed {
       `At position ${err.position + 1} of the expression.`,
     );
   }
-  return {
-    type: 'REGEX',
-    js: scope.model.hoist('re', `${scope.model.helper('regex')}(${quote(pattern)})`),
-    span,
-  };
+  const js = scope.model.hoist('re', `${scope.model.helper('regex')}(${quote(pattern)})`);
+  scope.model.regexes.set(pattern, js);
+  return { type: 'REGEX', js, span };
 }

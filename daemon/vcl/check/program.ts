@@ -6,6 +6,7 @@ import type { DescribedModule, ImportWish, OutsideLookup } from '../../extension
 import type { Reporter, Span } from '../errors.ts';
 import { type BackendDecl, type ProbeDecl, STATES } from '../program.ts';
 import { FoldedMap } from './folded-map.ts';
+import { parseSignature, type Signature } from './signature.ts';
 
 export const ALL_STATES = (1 << STATES.length) - 1;
 
@@ -24,7 +25,7 @@ export interface Restriction {
   code: string;
   message: (sub: string) => string;
   span: Span;
-  hint?: string;
+  hint?: string | (() => string);
 }
 
 export interface SubInfo {
@@ -104,6 +105,10 @@ export class ProgramModel {
   readonly forwardUses = new Set<string>();
   readonly helpers = new Set<string>();
   readonly #hoisted = new Map<string, string>();
+  /** JavaScript of each regular expression that was found good. */
+  readonly regexes = new Map<string, string>();
+  /** Signatures by their text, read once. */
+  readonly signatures = new Map<string, Signature>();
   readonly #prologue: string[] = [];
   #serial = 0;
 
@@ -140,6 +145,15 @@ export class ProgramModel {
     this.#hoisted.set(js, name);
     this.#prologue.push(`const ${name} = ${js};`);
     return name;
+  }
+
+  signature(text: string): Signature {
+    let known = this.signatures.get(text);
+    if (known === undefined) {
+      known = parseSignature(text);
+      this.signatures.set(text, known);
+    }
+    return known;
   }
 
   declare(line: string): void {
@@ -183,5 +197,5 @@ export class ProgramModel {
 
 /** A JavaScript string literal that is safe in generated source. */
 export function quote(text: string): string {
-  return JSON.stringify(text).replace(/[\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16)}`);
+  return JSON.stringify(text);
 }

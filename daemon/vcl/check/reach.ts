@@ -16,7 +16,8 @@ export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
       sub.used = true;
       for (const r of sub.restrictions) {
         if ((r.mask & (1 << id)) === 0) {
-          model.reporter.error(r.code, r.message(name), r.span, r.hint, chain);
+          const hint = typeof r.hint === 'function' ? r.hint() : r.hint;
+          model.reporter.error(r.code, r.message(name), r.span, hint, chain);
         }
       }
       for (const c of sub.calls) {

@@ -7,7 +7,6 @@ import { CompileStop, nearest, type Reporter, type Span } from '../errors.ts';
 import { bindArgs, bindCall } from './calls.ts';
 import { asString, check, joined, type Scope, stringJs } from './conversions.ts';
 import { quote, type SubInfo, stateMask } from './program.ts';
-import { parseSignature } from './signature.ts';
 import {
   fieldName,
   findVariable,
@@ -19,6 +18,9 @@ import {
   readVariable,
 } from './symbols.ts';
 import { assignable } from './types.ts';
+
+/** States that may return each row of RETURNS. */
+const RETURN_MASKS = RETURNS.map((r) => stateMask(r.states));
 
 const INIT_ONLY = stateMask(['init']);
 
@@ -212,15 +214,15 @@ function returnStatement(scope: Scope, s: Extract<Statement, { k: 'return' }>, i
     );
   }
   sub.restrictions.push({
-    mask: stateMask(row.states),
+    mask: RETURN_MASKS[code] ?? 0,
     code: 'return',
     message: (state) => `Invalid return "${name}" in '${state}'`,
     span: s.action.span,
-    hint: `return (${name}) is legal in: ${row.states.map((n) => `vcl_${n}`).join(', ')}.`,
+    hint: () => `return (${name}) is legal in: ${row.states.map((n) => `vcl_${n}`).join(', ')}.`,
   });
   const open = s.action.span;
   const takes = (js: string, signature: string): void => {
-    const args = bindArgs(scope, parseSignature(signature), s.args ?? [], open);
+    const args = bindArgs(scope, model.signature(signature), s.args ?? [], open);
     emit(sub, indent, `return ${model.helper(js)}(${['ctx', ...args].join(', ')});`, s.span);
   };
   if (s.args === null && row.args !== 'none' && row.args !== 'status' && row.args !== 'label') {
@@ -358,7 +360,7 @@ function newStatement(scope: Scope, s: Extract<Statement, { k: 'new' }>, indent:
   if (name.startsWith('vcl_')) reporter.fail('reserved', "Symbols named 'vcl_*' are reserved.", s.name.span);
   if (isReserved(name)) reporter.fail('reserved', `Name '${name}' is taken by the language.`, s.name.span);
   const js = model.jsName('obj', name);
-  const signature = parseSignature(object.signature);
+  const signature = model.signature(object.signature);
   const args = bindArgs(scope, signature, call.args, call.open, sym.extension.name, call.callee.span);
   model.symbols.set(name, {
     kind: 'object',

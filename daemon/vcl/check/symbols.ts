@@ -142,7 +142,7 @@ export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'u
     code: 'place',
     message: (sub) => `'${v.name}': ${verb} subroutine '${sub}'.`,
     span,
-    hint: `It can be ${how === 'read' ? 'read' : how === 'write' ? 'set' : 'unset'} in: ${v.row[how]}.`,
+    hint: () => `It can be ${how === 'read' ? 'read' : how === 'write' ? 'set' : 'unset'} in: ${v.row[how]}.`,
   });
   if (v.field !== null) {
     const owner = v.row.name.slice(0, -7);
