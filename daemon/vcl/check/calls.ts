@@ -8,7 +8,7 @@ import { nearest, type Span } from '../errors.ts';
 import { YIELD } from '../waiting-subs.ts';
 import { asString, check, joined, type Scope, stringJs } from './conversions.ts';
 import { ALL_STATES, quote, stateMask } from './program.ts';
-import { type Param, type PrivScope, type Signature } from './signature.ts';
+import type { Param, PrivScope, Signature } from './signature.ts';
 import { type Callable, resolveCallable } from './symbols.ts';
 import { isString, type Typed } from './types.ts';
 
