@@ -333,8 +333,7 @@ export class Worker implements Core, AcceptorHost {
       normaliseVary: isStrict(p),
       banDups: p.ban_dups !== 0,
     });
-    this.mask.reset();
-    this.mask.apply(this.allParams.text('vsl_mask'));
+    this.mask.leaveOut(this.allParams.masked());
     this.logShared.reclen = p.vsl_reclen;
     this.pool.setIdleTimeout(p.backend_idle_timeout);
   }
