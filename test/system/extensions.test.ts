@@ -309,15 +309,17 @@ describe('a module in the worker', () => {
   });
 
   it('comes back with a new worker, even when its file is gone', async () => {
-    const head = `import changing from "${module('gone.mjs', version(3))}";`;
-    await loadAndUse(proxy, 'gone', program(head, use));
-    expect(await x(proxy)).toBe('200 3');
-    rmSync(join(folder, 'gone.mjs'));
+    const common = version(4).replace('export const extension =', 'exports.extension =');
+    const head = `import changing from "${module('gone.js', version(3))}";
+      import other from "${module('gone_too.js', common)}";`;
+    await loadAndUse(proxy, 'gone', program(head, 'set req.http.x = changing.n() + other.n();'));
+    expect(await x(proxy)).toBe('200 7');
+    for (const file of ['gone.js', 'gone_too.js']) rmSync(join(folder, file));
     const old = proxy.workerPid() as number;
     process.kill(old, 'SIGKILL');
     await until('a new worker', () => !alive(old) && proxy.workerPid() !== null && proxy.workerPid() !== old);
     await proxy.serving();
-    expect(await until('an answer', () => x(proxy).catch(() => null))).toBe('200 3');
+    expect(await until('an answer', () => x(proxy).catch(() => null))).toBe('200 7');
   });
 
   it('may throw from a timer or a promise without taking the worker along', async () => {

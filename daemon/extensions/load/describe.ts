@@ -60,28 +60,25 @@ export class ModuleDescriber {
       problem: `Could not open VMOD ${wish.name}\n\tFile name: ${found}\n\t${why}`,
       at: 'import',
     });
-    let file: ModuleFile;
-    let copy: string | null;
     try {
-      file = readModule(found);
-      copy = options.cache === null ? null : keepCopy(options.cache, wish.name, file);
-    } catch (error) {
-      return could((error as Error).message);
-    }
-    const key = `${wish.name} ${file.digest} ${file.path}`;
-    let described = this.#known.get(key);
-    if (described === undefined) {
-      const path = file.kind === 'addon' && copy !== null ? copy : file.path;
-      const answer = await runChild([path, file.kind, wish.name], options);
-      if ('problem' in answer) {
-        if (!answer.malformed) return could(answer.problem);
-        const problem = `Malformed VMOD ${wish.name}\n\tFile name: ${found}\n\t(${answer.problem})`;
-        return { problem, at: 'import' };
+      const file = readModule(found);
+      const key = `${wish.name} ${file.digest} ${file.path}`;
+      let described = this.#known.get(key);
+      if (described === undefined) {
+        const path =
+          file.kind === 'addon'
+            ? (keepCopy(options.cache, wish.name, file, 'addon') ?? file.path)
+            : file.path;
+        const answer = await runChild([path, file.kind, wish.name], options);
+        if ('problem' in answer) {
+          if (!answer.malformed) return could(answer.problem);
+          const problem = `Malformed VMOD ${wish.name}\n\tFile name: ${found}\n\t(${answer.problem})`;
+          return { problem, at: 'import' };
+        }
+        described = answer;
+        this.#known.set(key, described);
       }
-      described = answer;
-      this.#known.set(key, described);
-    }
-    try {
+      const copy = keepCopy(options.cache, wish.name, file, described.kind);
       const manifest = checkManifest(described.manifest, wish.name);
       const module: OutsideModule = {
         name: wish.name,
@@ -112,11 +109,18 @@ function prune({ directory, inUse }: ModuleCache): void {
   }
 }
 
-/** Keeps the content under a name of its own, whole or not at all. */
-function keepCopy(cache: ModuleCache, name: string, file: ModuleFile): string {
+/** Keeps the content under a name of its own, whole or not at all. The name says the kind: nothing beside the copy
+ * does, as a package.json beside the file may. */
+function keepCopy(
+  cache: ModuleCache | null,
+  name: string,
+  file: ModuleFile,
+  kind: OutsideModule['kind'],
+): string | null {
+  if (cache === null) return null;
   mkdirSync(cache.directory, { recursive: true, mode: 0o700 });
   prune(cache);
-  const suffix = { addon: 'node', esm: 'mjs', cjs: 'cjs', script: 'js' }[file.kind];
+  const suffix = { addon: 'node', esm: 'mjs', cjs: 'cjs' }[kind];
   const copy = join(cache.directory, `${name}.${file.digest}.${suffix}`);
   if (existsSync(copy) && readFileSync(copy).equals(file.bytes)) {
     utimesSync(copy, new Date(), new Date());
