@@ -1,6 +1,7 @@
 // One restartable time limit. Restarting is cheap (a linked-list move in the timer queue), so it can happen on
 // every read, and so is a pause between two exchanges: the timer runs on and finds nothing to do. A limit of Infinity,
-// or below 0, never fires.
+// or below 0, never fires. Awkward: a timer is late when the process was busy, and what it waits for may have come
+// meanwhile: it is looked for before the limit counts as over.
 
 const MAX_MS = 0x7fffffff;
 
@@ -33,7 +34,8 @@ export class Deadline {
 
   /** Gives a running limit its whole time again. */
   restart(): void {
-    this.timer?.refresh();
+    if (this.timer !== null) this.timer.refresh();
+    else if (this.active) this.timer = setTimeout(this.fired, this.ms);
   }
 
   /** No limit for now; another of the same length is likely to follow. Only for what is sure to call stop() once. */
@@ -50,7 +52,12 @@ export class Deadline {
 
   private readonly fired = (): void => {
     this.timer = null;
-    if (!this.active) return;
+    if (this.active) setImmediate(this.judge);
+  };
+
+  /** After the reads of this turn. */
+  private readonly judge = (): void => {
+    if (!this.active || this.timer !== null) return;
     this.active = false;
     this.expired();
   };

@@ -164,7 +164,7 @@ export class ProgramTable {
     let discarded = 0;
     for (const e of this.all) {
       if (!(e instanceof ProgramEntry)) continue;
-      backends += e.backends.size;
+      for (const { decl } of e.backends.values()) if (decl.none !== true) backends++;
       if (e.discarded) discarded++;
     }
     stats.n_vcl_avail = this.programs.size;
