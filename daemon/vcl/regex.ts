@@ -61,6 +61,8 @@ export class VclRegex {
     const parsed = parseRegex(this.pattern);
     const translation = translate(parsed);
     const js = translation === null ? null : compiled(translation.fromStart, '');
+    // Its first search is interpreted, twenty times as slow; let that be one of nothing.
+    js?.test('');
     this.#js = js;
     this.#jsLimit = js === null ? -1 : safeLength(parsed.root) || -1;
     this.#prepared = {

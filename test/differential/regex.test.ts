@@ -15,53 +15,68 @@ const there = installed('varnishd');
 if (!there) console.warn('differential tests skipped: varnishd is not installed');
 
 interface Asked {
+  /** Of its pattern. */
+  number: number;
   pattern: string;
   replacement: string;
   subject: string;
 }
 
-const ASKED: readonly Asked[] = REGEX_CASES.flatMap(([pattern, replacement, ...subjects]: RegexCase) =>
-  subjects.map((subject) => ({ pattern, replacement, subject })),
+const ASKED: readonly Asked[] = REGEX_CASES.flatMap(
+  ([pattern, replacement, ...subjects]: RegexCase, number) =>
+    subjects.map((subject) => ({ number, pattern, replacement, subject })),
 );
 
-/** Blanks at the ends of a header are not part of it. */
-function travels(subject: string): boolean {
-  return !/[\r\n\t]/.test(subject) && subject === subject.trim();
+const COMPILER = 'exec gcc -std=gnu11 -O0 -pthread -fpic -shared -Wl,-x -o %o %s';
+
+/** How a subject travels: a header has no line breaks and no blanks at its ends. */
+function spelled(subject: string): string {
+  return `[${subject.replaceAll('\r', '<CR>').replaceAll('\n', '<LF>')}`;
 }
 
-/** One branch for each question; line breaks in answers are written as words. */
+function breaks(c: RegexCase): boolean {
+  return /[\r\n]/.test(c.slice(2).join(''));
+}
+
+/** One subroutine for each pattern; the subject comes behind a bracket in the header s. */
 function program(): string {
-  const branches = ASKED.map(({ pattern, replacement, subject }, i) => {
-    const s = travels(subject) ? 'req.http.s' : `{"${subject}"}`;
-    const shown = (text: string) => `regsuball(regsuball("[" + ${text} + "]", "\\r", "<CR>"), "\\n", "<LF>")`;
-    return `if (req.url == "/${i}") {
+  const subs = REGEX_CASES.map((c, i) => {
+    const [pattern, replacement] = c;
+    let s = 'regsub(req.http.s, "^.(.*).$", "\\\\1")';
+    if (breaks(c)) s = `regsuball(regsuball(${s}, "<CR>", {"\r"}), "<LF>", {"\n"})`;
+    const shown = (text: string) =>
+      breaks(c)
+        ? `regsuball(regsuball("[" + ${text} + "]", "\\r", "<CR>"), "\\n", "<LF>")`
+        : `"[" + ${text} + "]"`;
+    return `sub p${i} {
       if (${s} ~ {"${pattern}"}) { set req.http.m = "yes"; } else { set req.http.m = "no"; }
       set req.http.one = ${shown(`regsub(${s}, {"${pattern}"}, {"${replacement}"})`)};
       set req.http.all = ${shown(`regsuball(${s}, {"${pattern}"}, {"${replacement}"})`)};
-      return (synth(200));
     }`;
   });
+  const calls = REGEX_CASES.map((_, i) => `if (req.url == "/${i}") { call p${i}; }`);
   return `vcl 4.1;
-    backend none none;
-    sub vcl_recv { ${branches.join('\n')} }
+    backend nil none;
+    ${subs.join('\n')}
+    sub vcl_recv { ${calls.join('\n')} return (synth(200)); }
     sub vcl_synth {
       set resp.http.m = req.http.m; set resp.http.one = req.http.one; set resp.http.all = req.http.all;
-      set resp.body = ""; return (deliver);
+      return (deliver);
     }`;
 }
 
 async function answers(box: Sandbox, product: Product): Promise<string[]> {
   const proxy = await startProxy(box, {
     product,
+    params: product === 'varnish' ? { cc_command: COMPILER } : {},
     program: program(),
     dir: mkdtempSync(`${box.dir}/${product}-`),
   });
   const connection = await ClientConnection.open(proxy.port, 20_000);
   try {
     const out: string[] = [];
-    for (const [i, { subject }] of ASKED.entries()) {
-      const header = travels(subject) ? `S: ${subject}\r\n` : '';
-      connection.send(`GET /${i} HTTP/1.1\r\nHost: a\r\n${header}\r\n`);
+    for (const { number, subject } of ASKED) {
+      connection.send(`GET /${number} HTTP/1.1\r\nHost: a\r\nS: ${spelled(subject)}]\r\n\r\n`);
       const response = await connection.response('GET');
       const fields = new Map(response.fields.map(([name, value]) => [name.toLowerCase(), value]));
       out.push(`${response.status} ${fields.get('m')} ${fields.get('one')} ${fields.get('all')}`);

@@ -5,7 +5,7 @@
 import { type ByteSet, canBeEmpty, type Node } from './ast.ts';
 
 /** Steps that take about two milliseconds at most. */
-const BUDGET = 2_000_000;
+const BUDGET = 1_000_000;
 /** A counted repeat with a wider span than this counts as a loop. */
 const NARROW = 10;
 
