@@ -32,15 +32,19 @@ function fieldName(name: unknown): string {
   return name;
 }
 
+/** The message, unless it is a cached object's, which all its readers share. Throws ExtensionError. */
+export function writable(http: HttpMessage): HttpMessage {
+  if (http.base === Tag.ObjMethod) throw new ExtensionError('the head of an object cannot be changed');
+  return http;
+}
+
 export class Head implements OutsideHead {
   readonly #life: CallLife;
   readonly #http: HttpMessage;
-  readonly #writable: boolean;
 
-  constructor(life: CallLife, http: HttpMessage, writable: boolean) {
+  constructor(life: CallLife, http: HttpMessage) {
     this.#life = life;
     this.#http = http;
-    this.#writable = writable;
   }
 
   get method(): string {
@@ -105,8 +109,7 @@ export class Head implements OutsideHead {
 
   #write(): HttpMessage {
     this.#life.check();
-    if (!this.#writable) throw new ExtensionError('this head cannot be changed here');
-    return this.#http;
+    return writable(this.#http);
   }
 
   /** The head itself, for a HTTP argument that comes back. */
@@ -155,27 +158,27 @@ export class Context implements OutsideContext {
 
   get req(): OutsideHead | null {
     const { req } = this.#now();
-    return req === null ? null : new Head(this.#life, req.http, true);
+    return req === null ? null : new Head(this.#life, req.http);
   }
 
   get resp(): OutsideHead | null {
     const { req } = this.#now();
-    return req === null || !HAS_RESP.has(this.state) ? null : new Head(this.#life, req.resp, true);
+    return req === null || !HAS_RESP.has(this.state) ? null : new Head(this.#life, req.resp);
   }
 
   get obj(): OutsideHead | null {
     const http = HAS_OBJ.has(this.state) ? this.#now().req?.obj?.http : undefined;
-    return http === undefined ? null : new Head(this.#life, http, false);
+    return http === undefined ? null : new Head(this.#life, http);
   }
 
   get bereq(): OutsideHead | null {
     const { bo } = this.#now();
-    return bo === null ? null : new Head(this.#life, bo.bereq, true);
+    return bo === null ? null : new Head(this.#life, bo.bereq);
   }
 
   get beresp(): OutsideHead | null {
     const { bo } = this.#now();
-    return bo === null || !HAS_BERESP.has(this.state) ? null : new Head(this.#life, bo.beresp, true);
+    return bo === null || !HAS_BERESP.has(this.state) ? null : new Head(this.#life, bo.beresp);
   }
 
   fail(text: string): never {

@@ -12,7 +12,7 @@ import { ExtensionError } from '../../vcl/runtime/failure.ts';
 import { type HeaderRef, setHeader } from '../../vcl/runtime/headers.ts';
 import { VclIp } from '../../vcl/runtime/ip.ts';
 import type { SubValue } from '../../vcl/runtime/sub-value.ts';
-import { byteText, type CallLife, Head } from './outside-context.ts';
+import { byteText, type CallLife, Head, writable } from './outside-context.ts';
 
 export interface OutsideParam {
   type: Type;
@@ -57,8 +57,8 @@ function headerHandle(life: CallLife, ref: HeaderRef): object {
   const value = {
     name: ref.name,
     get: () => http().get(key),
-    set: (text: unknown) => setHeader(http(), ref.name, byteText(String(text))),
-    unset: () => void http().unset(key),
+    set: (text: unknown) => setHeader(writable(http()), ref.name, byteText(String(text))),
+    unset: () => void writable(http()).unset(key),
   };
   return handle(value, ref);
 }
@@ -79,7 +79,7 @@ export function toOutside(ctx: VclContext, life: CallLife, type: Type, value: un
     case 'HEADER':
       return headerHandle(life, value as HeaderRef);
     case 'HTTP':
-      return new Head(life, value as HttpMessage, true);
+      return new Head(life, value as HttpMessage);
     case 'BLOB':
       return Buffer.from(value as Uint8Array);
     case 'PROBE':

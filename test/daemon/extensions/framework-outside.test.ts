@@ -203,11 +203,19 @@ describe('the context', () => {
       "'A B' is no name of a header field",
       'a header field takes a text, not number',
       expect.stringMatching(/^Bad header A/),
-      'this head cannot be changed here',
+      'the head of an object cannot be changed',
       '1,2',
     ]);
     expect(t.req.http.has('host')).toBe(false);
     expect(t.req.http.getAll('a')).toBe('1, 2');
+  });
+
+  it('never changes a cached object by a field of it', () => {
+    const call = ((_ctx, h: OutsideHead) => h.set('b', 'c')) as Call;
+    const t = start({ f: ['VOID f(HEADER h)', call] }, 'sub vcl_hit { ext.f(obj.http.a); }');
+    t.run('hit');
+    expect(t.log.of('VCL_Error')).toEqual(['the head of an object cannot be changed']);
+    expect(t.req.obj?.http.n).toBe(0);
   });
 
   it('is of no use after the call', () => {
