@@ -1,5 +1,5 @@
-// A response made here: vcl_synth fills it in. Also the way out of failures, so it must itself end: a program
-// that fails in vcl_synth gets its connection closed.
+// A response made here: vcl_synth fills it in. Also the way out of failures, so it must itself end: where a program
+// fails in vcl_synth, the client gets a status line that no program had a part in, and its connection is closed.
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
@@ -12,6 +12,10 @@ import { logStatus } from './deliver.ts';
 import type { Request } from './request.ts';
 import { FINISH, RESTART, type Step } from './steps.ts';
 import { setConnection } from './transmit.ts';
+
+const LAST_STATUS = 500;
+const LAST_REASON = 'Internal Server Error';
+const LAST_WORDS = Buffer.from(`HTTP/1.1 ${LAST_STATUS} ${LAST_REASON}\r\n\r\n`, 'latin1');
 
 export function synth(req: Request): Step {
   const { core, resp, log, ctx, session } = req;
@@ -32,10 +36,7 @@ export function synth(req: Request): Step {
   req.synthBody = null;
   const ret = runState(ctx.vcl, State.synth, ctx);
   if (ret === RETURN.restart && session.closeAfter !== 'VCL_FAILURE') return RESTART;
-  if (ret === RETURN.fail) {
-    session.cut('VCL_FAILURE');
-    return FINISH;
-  }
+  if (ret === RETURN.fail) return lastResort(req);
   log.timestamp('Process', core.clock.now());
   resp.status %= 1000;
   const body = Buffer.from(req.synthBody ?? '', 'utf8');
@@ -50,5 +51,19 @@ export function synth(req: Request): Step {
   req.headBytesOut = head;
   req.bodyBytesOut = send;
   session.writeOutput(out, 0, head + send);
+  return FINISH;
+}
+
+/** What is left to say when vcl_synth itself fails. */
+function lastResort(req: Request): Step {
+  const { core, log, session } = req;
+  log.timestamp('Process', core.clock.now());
+  log.put(Tag.RespProtocol, 'HTTP/1.1');
+  log.put(Tag.RespStatus, String(LAST_STATUS));
+  log.put(Tag.RespReason, LAST_REASON);
+  session.closeAfter = 'VCL_FAILURE';
+  session.write(LAST_WORDS);
+  req.headBytesOut = LAST_WORDS.length;
+  req.bodyBytesOut = 0;
   return FINISH;
 }
