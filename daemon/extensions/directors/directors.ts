@@ -5,7 +5,6 @@ import type { Director, VclContext } from '../../vcl/context.ts';
 import type { Extension, ExtensionObject } from '../extension.ts';
 import { fallback } from './fallback.ts';
 import { leastConn } from './least-conn.ts';
-import { isNone } from './none.ts';
 import { roundRobin } from './round-robin.ts';
 import { shard } from './shard.ts';
 import { shardParam } from './shard-param.ts';
@@ -30,8 +29,9 @@ export const directors: Extension = {
       signature: 'BACKEND lookup(STRING)',
       places: 'init fini',
       call: (ctx, name: string | null) => {
-        const found = name === null ? null : (ctx.vcl.directors.get(name) ?? null);
-        return isNone(found) ? null : found;
+        const found = name === null ? undefined : ctx.vcl.directors.get(name);
+        // What backend.list leaves out is a backend declared as `none`.
+        return found?.listed === undefined ? null : found;
       },
     },
   },

@@ -6,7 +6,6 @@
 
 import type { Director, DirectorListing, VclContext } from '../../vcl/context.ts';
 import { ExtensionError } from '../../vcl/runtime/failure.ts';
-import { isNone } from './none.ts';
 import { DirectorRow, healthWord, type MemberRow, type RowSource } from './row.ts';
 
 export interface Member {
@@ -63,16 +62,20 @@ export abstract class MemberDirector implements Director, RowSource {
   }
 
   add(director: Director | null, weight = 1): void {
-    if (isNone(director)) throw new ExtensionError(`${this.vclName}: None backend cannot be added`);
+    if (director === null) throw new ExtensionError(`${this.vclName}: None backend cannot be added`);
     this.members.push({ director, weight });
   }
 
   remove(director: Director | null): void {
-    if (isNone(director)) throw new ExtensionError(`${this.vclName}: None backend cannot be removed`);
+    if (director === null) throw new ExtensionError(`${this.vclName}: None backend cannot be removed`);
     const at = this.members.findIndex((m) => m.director === director);
     if (at < 0) return;
     this.members.splice(at, 1);
     this.removed(at);
+  }
+
+  directors(): Director[] {
+    return this.members.map((m) => m.director);
   }
 
   facts(_now: number): string[] {

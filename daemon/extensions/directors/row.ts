@@ -17,6 +17,7 @@ export interface RowSource {
   readonly type: string;
   /** Titles of the columns behind the name; null when it shows nothing of its members, not even their health. */
   readonly columns: readonly string[] | null;
+  directors(): Iterable<Director>;
   rows(now: number): MemberRow[];
   /** Lines of probe_details before the members, without commas. */
   facts(now: number): string[];
@@ -27,6 +28,8 @@ export class DirectorRow implements DirectorListing {
   admin: AdminHealth = 'auto';
   private readonly source: RowSource;
   private ownChange: number;
+  /** A director may be below itself. */
+  private asked = false;
 
   /** @param now epoch seconds */
   constructor(source: RowSource, now: number) {
@@ -35,13 +38,15 @@ export class DirectorRow implements DirectorListing {
     this.ownChange = now;
   }
 
-  /** A director changes with its members. */
+  /** A director changes with its members, as far as it shows them. */
   get changedAt(): number {
+    if (this.asked || this.source.columns === null) return this.ownChange;
+    this.asked = true;
     let last = this.ownChange;
-    for (const { director } of this.source.rows(last)) {
-      const listed = director.listed;
-      if (listed !== undefined && listed !== this && listed.changedAt > last) last = listed.changedAt;
+    for (const { listed } of this.source.directors()) {
+      if (listed !== undefined && listed.changedAt > last) last = listed.changedAt;
     }
+    this.asked = false;
     return last;
   }
 

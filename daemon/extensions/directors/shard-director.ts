@@ -53,7 +53,7 @@ export class ShardDirector implements Director, RowSource {
     if (admin !== 'auto') return admin === 'healthy';
     if (this.asked) return false;
     this.asked = true;
-    const any = this.state.hosts.some((h) => h.director.healthy(now));
+    const any = this.directors().some((d) => d.healthy(now));
     this.asked = false;
     return any;
   }
@@ -61,7 +61,7 @@ export class ShardDirector implements Director, RowSource {
   get inUse(): number {
     if (this.asked) return 0;
     this.asked = true;
-    const all = new Set(this.state.hosts.map((h) => h.director));
+    const all = new Set(this.directors());
     let sum = 0;
     for (const director of all) sum += director.inUse ?? 0;
     this.asked = false;
@@ -136,6 +136,10 @@ export class ShardDirector implements Director, RowSource {
     return problem === null;
   }
 
+  directors(): Director[] {
+    return this.state.hosts.map((h) => h.director);
+  }
+
   facts(): string[] {
     return [`"warmup": ${this.warmup.toFixed(6)}`, `"rampup_duration": ${this.rampup.toFixed(6)}`];
   }
@@ -161,8 +165,8 @@ export class ShardDirector implements Director, RowSource {
   /** How far a host is in its rampup (1 outside it), and how many seconds are left. */
   private ramped(host: ShardHost, now: number): { share: number; left: number } {
     const rampup = host.rampup ?? this.rampup;
-    const since = now - (host.director.listed?.changedAt ?? 0);
-    if (rampup <= 0 || since >= rampup) return { share: 1, left: 0 };
-    return { share: Math.max(0, since) / rampup, left: rampup - Math.max(0, since) };
+    if (rampup <= 0) return { share: 1, left: 0 };
+    const since = Math.max(0, now - (host.director.listed?.changedAt ?? 0));
+    return since >= rampup ? { share: 1, left: 0 } : { share: since / rampup, left: rampup - since };
   }
 }

@@ -5,7 +5,6 @@ import type { Director, VclContext } from '../../vcl/context.ts';
 import { ExtensionError } from '../../vcl/runtime/failure.ts';
 import type { ExtensionMethod, ExtensionObject } from '../extension.ts';
 import { stringKey } from './key.ts';
-import { isNone } from './none.ts';
 import { DEFAULT_REPLICAS, ShardDirector } from './shard-director.ts';
 import { type By, inBackend, inInit, ParamBlob, paramValues, type ShardParam } from './shard-param.ts';
 import type { Healthy } from './shard-pick.ts';
@@ -56,7 +55,7 @@ const addBackend: ExtensionMethod = {
     rampup?: number,
     weight?: number,
   ) => {
-    if (isNone(backend)) return fail(self, 'None backend cannot be added');
+    if (backend === null) return fail(self, 'None backend cannot be added');
     let scale = 1;
     if (weight !== undefined) {
       if (weight >= 1) scale = weight;

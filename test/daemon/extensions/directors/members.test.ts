@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest';
+import { directors } from '../../../../daemon/extensions/directors/directors.ts';
+import type { Director, VclContext } from '../../../../daemon/vcl/context.ts';
+import { NOW, task } from '../../vcl/fake-task.ts';
+import { backends, type FakeBackend, served } from './fake-backends.ts';
+
+const ctx: VclContext = task('sub vcl_recv { }').ctx;
+
+/** A director with its methods bound. */
+function make(kind: string, ...args: unknown[]) {
+  const object = directors.objects?.[kind];
+  if (object === undefined) throw new Error(kind);
+  const self = object.create(ctx, 'dir', ...args) as Director;
+  const call = (method: string, ...given: unknown[]) => object.methods[method]?.call(ctx, self, ...given);
+  return { self, call, add: (...given: unknown[]) => call('add_backend', ...given) };
+}
+
+function filled(kind: string, members: readonly FakeBackend[], ...args: unknown[]) {
+  const d = make(kind, ...args);
+  for (const m of members) d.add(m, 1);
+  return d;
+}
+
+const [one, two, three] = [0, 1, 2] as const;
+
+describe('round_robin', () => {
+  it('takes the members in turn and leaves out sick ones', () => {
+    const b = backends(3);
+    const d = filled('round_robin', b);
+    expect(served(d.self, ctx, 4)).toBe('b1 b2 b3 b1');
+    (b[two] as FakeBackend).up = false;
+    expect(served(d.self, ctx, 4)).toBe('b3 b1 b3 b1');
+    for (const m of b) m.up = false;
+    expect(served(d.self, ctx, 2)).toBe('- -');
+    expect(d.self.healthy(NOW)).toBe(false);
+  });
+
+  it('goes on behind a member that has been removed', () => {
+    const b = backends(4);
+    const d = filled('round_robin', b);
+    expect(served(d.self, ctx, 2)).toBe('b1 b2');
+    d.call('remove_backend', b[one]);
+    expect(served(d.self, ctx, 4)).toBe('b4 b2 b3 b4');
+    d.call('remove_backend', b[one]);
+    expect(served(d.self, ctx, 3)).toBe('b2 b3 b4');
+  });
+
+  it('refuses none', () => {
+    const d = make('round_robin');
+    expect(() => d.add(null)).toThrow('dir: None backend cannot be added');
+    expect(() => d.call('remove_backend', null)).toThrow('dir: None backend cannot be removed');
+  });
+});
+
+describe('fallback', () => {
+  it('goes back to the first as soon as it is healthy', () => {
+    const b = backends(3);
+    const d = filled('fallback', b, false);
+    expect(served(d.self, ctx, 2)).toBe('b1 b1');
+    (b[one] as FakeBackend).up = false;
+    expect(served(d.self, ctx, 2)).toBe('b2 b2');
+    (b[one] as FakeBackend).up = true;
+    expect(served(d.self, ctx, 1)).toBe('b1');
+  });
+
+  it('stays where it is when sticky, and starts over behind the last', () => {
+    const b = backends(3);
+    const d = filled('fallback', b, true);
+    (b[one] as FakeBackend).up = false;
+    expect(served(d.self, ctx, 1)).toBe('b2');
+    (b[one] as FakeBackend).up = true;
+    expect(served(d.self, ctx, 2)).toBe('b2 b2');
+    (b[two] as FakeBackend).up = false;
+    (b[three] as FakeBackend).up = false;
+    expect(served(d.self, ctx, 1)).toBe('b1');
+    (b[one] as FakeBackend).up = false;
+    expect(served(d.self, ctx, 1)).toBe('-');
+  });
+
+  it('keeps the member a sticky one has come to when one before it is removed', () => {
+    const b = backends(3);
+    const d = filled('fallback', b, true);
+    (b[one] as FakeBackend).up = false;
+    expect(served(d.self, ctx, 1)).toBe('b2');
+    d.call('remove_backend', b[one]);
+    expect(served(d.self, ctx, 1)).toBe('b2');
+  });
+});
+
+describe('random and hash', () => {
+  it('share by weight', () => {
+    const b = backends(4);
+    const d = make('random');
+    [1, 2, 0, 5].forEach((weight, i) => void d.add(b[i], weight));
+    (b[three] as FakeBackend).up = true;
+    const count = new Map<string, number>();
+    const total = 20_000;
+    for (const name of served(d.self, ctx, total).split(' ')) count.set(name, (count.get(name) ?? 0) + 1);
+    // Six standard deviations of a binomial count stay below 0.025 of 20,000.
+    for (const [name, share] of [
+      ['b1', 1 / 8],
+      ['b2', 2 / 8],
+      ['b4', 5 / 8],
+    ] as const) {
+      expect(Math.abs((count.get(name) ?? 0) / total - share)).toBeLessThan(0.025);
+    }
+    expect(count.get('b3')).toBeUndefined();
+  });
+
+  it('give the healthy members the share of the sick ones', () => {
+    const b = backends(3);
+    const d = filled('hash', b);
+    const keys = Array.from({ length: 300 }, (_, i) => `/${i}`);
+    const pick = (key: string) => (d.call('backend', key) as Director | null)?.vclName;
+    expect(new Set(keys.map(pick))).toEqual(new Set(['b1', 'b2', 'b3']));
+    (b[two] as FakeBackend).up = false;
+    expect(new Set(keys.map(pick))).toEqual(new Set(['b1', 'b3']));
+    for (const m of b) m.up = false;
+    expect(pick('/x')).toBeUndefined();
+  });
+});
+
+describe('least_conn', () => {
+  it('takes the least loaded for its weight, equals in turn', () => {
+    const b = backends(3);
+    const d = make('least_conn');
+    d.add(b[one], 1);
+    d.add(b[two], 1);
+    d.add(b[three], 4);
+    expect(served(d.self, ctx, 4)).toBe('b1 b2 b3 b1');
+    for (const [i, m] of b.entries()) m.inUse = [2, 1, 3][i] as number;
+    expect(served(d.self, ctx, 2)).toBe('b3 b3');
+    (b[three] as FakeBackend).up = false;
+    expect(served(d.self, ctx, 2)).toBe('b2 b2');
+    expect(d.self.inUse).toBe(6);
+  });
+
+  it('refuses a weight that is not above zero', () => {
+    const d = make('least_conn');
+    const [b] = backends(1);
+    expect(() => d.add(b, 0)).toThrow('dir: weight 0 is not above zero');
+    expect(() => d.add(b, Number.NaN)).toThrow('not above zero');
+  });
+});
+
+describe('directors in directors', () => {
+  it('resolve down to a backend and are as healthy as what is below', () => {
+    const b = backends(2);
+    const inner = filled('round_robin', b);
+    const outer = make('fallback', false);
+    outer.add(make('random').self);
+    outer.add(inner.self);
+    expect(served(outer.self, ctx, 3)).toBe('b1 b2 b1');
+    for (const m of b) m.up = false;
+    expect(outer.self.healthy(NOW)).toBe(false);
+    expect(served(outer.self, ctx, 1)).toBe('-');
+  });
+
+  it('end where a director contains itself', () => {
+    const d = make('round_robin');
+    const e = make('fallback', false);
+    d.add(e.self);
+    e.add(d.self);
+    expect(d.self.healthy(NOW)).toBe(false);
+    expect(served(d.self, ctx, 1)).toBe('-');
+    expect(d.self.inUse).toBe(0);
+    const [b] = backends(1);
+    d.add(b);
+    expect(d.self.healthy(NOW)).toBe(true);
+    expect(served(d.self, ctx, 2)).toContain('b1');
+    expect(d.self.listed?.counts(NOW)?.total).toBe(2);
+    expect(d.self.listed?.changedAt).toBe(NOW);
+  });
+
+  it("follow the operator's word, whatever the members say", () => {
+    const b = backends(1);
+    const inner = filled('round_robin', b);
+    const outer = make('fallback', false);
+    outer.add(inner.self);
+    const { listed } = inner.self;
+    if (listed === undefined) throw new Error('not listed');
+    listed.admin = 'sick';
+    expect(served(outer.self, ctx, 1)).toBe('-');
+    expect(served(inner.self, ctx, 1)).toBe('b1');
+    listed.admin = 'healthy';
+    (b[one] as FakeBackend).up = false;
+    expect(inner.self.healthy(NOW)).toBe(true);
+    expect(listed.measured(NOW)).toBe(false);
+  });
+});
+
+describe('their rows in backend.list', () => {
+  it('show the members', () => {
+    const b = backends(2);
+    const d = filled('fallback', b, true);
+    (b[one] as FakeBackend).up = false;
+    expect(served(d.self, ctx, 1)).toBe('b2');
+    const { listed } = d.self;
+    expect(listed?.counts(NOW)).toEqual({ good: 1, total: 2 });
+    expect(listed?.text(NOW)).toBe('\n\tBackend\tCurrent\tHealth\n\tb1\t\tsick\n\tb2\t*\thealthy\n\n');
+    expect(JSON.parse(listed?.json(NOW) ?? '')).toEqual({
+      sticky: true,
+      backends: { b1: { current: false, health: 'sick' }, b2: { current: true, health: 'healthy' } },
+    });
+  });
+
+  it('say nothing of a hash director', () => {
+    const { listed } = filled('hash', backends(1)).self;
+    expect([listed?.type, listed?.counts(NOW), listed?.text(NOW), listed?.json(NOW)]).toEqual([
+      'hash',
+      null,
+      '',
+      null,
+    ]);
+  });
+});
