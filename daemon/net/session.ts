@@ -286,6 +286,11 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     return this.phase === 'head' || this.phase === 'preamble';
   }
 
+  /** The client has sent more than what has been worked on. */
+  get hasInput(): boolean {
+    return this.rest !== null;
+  }
+
   get isOpen(): boolean {
     return this.phase !== 'closed' && this.phase !== 'closing';
   }

@@ -60,7 +60,7 @@ function judge(req: Request, ret: ReturnCode, resume: (step: Step) => void): Ste
     switchProgram(req, req.nextProgram);
     return runProgram(req, resume);
   }
-  if (req.expectContinue && !req.late100Continue) req.askForBody();
+  if (req.expectContinue) expectation(req);
   if (core.params.http_gzip_support !== 0 && ret !== RETURN.pipe && ret !== RETURN.pass)
     normaliseEncoding(req);
   if (
@@ -105,6 +105,12 @@ function judge(req: Request, ret: ReturnCode, resume: (step: Step) => void): Ste
     default:
       throw new Error(`vcl_recv returned ${ret}`);
   }
+}
+
+/** A client that has not waited needs no answer; the others get theirs now, unless the program wants it late. */
+function expectation(req: Request): void {
+  if (req.session.hasInput) req.expectContinue = false;
+  else if (!req.late100Continue) req.askForBody();
 }
 
 /** Keeps what the client sent for rollback; only programs that can roll back pay for it. */
