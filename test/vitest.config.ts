@@ -11,13 +11,13 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/{protocol,queries,console,daemon}/**/*.test.{ts,tsx}'] },
+        test: { name: 'unit', include: ['test/{protocol,queries,console,daemon,fuzz}/**/*.test.{ts,tsx}'] },
       },
       {
         extends: true,
         test: {
           name: 'system',
-          include: ['test/{system,differential}/**/*.test.ts'],
+          include: ['test/{system,differential,conformance}/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: 60_000,
         },

@@ -87,7 +87,9 @@ export interface Task {
 
 /** Compiles and loads a program (with a backend `d` and `import std;` in front unless it has a version line). */
 export function load(text: string, options: CompileOptions = {}): VclProgram {
-  const whole = text.startsWith('vcl ') ? text : `vcl 4.1; import std; backend d { .host = "127.0.0.1"; }\n${text}`;
+  const whole = text.startsWith('vcl ')
+    ? text
+    : `vcl 4.1; import std; backend d { .host = "127.0.0.1"; }\n${text}`;
   const r = compile({ name: 'test.vcl', text: whole }, options);
   if (r.program === undefined) throw new Error(formatDiagnostics(r.errors));
   const directors = new Map(r.program.backends.map((b) => [b.name, fakeDirector(b.name)]));
@@ -95,7 +97,11 @@ export function load(text: string, options: CompileOptions = {}): VclProgram {
 }
 
 export function task(text: string, headers: Record<string, string> = {}, options: CompileOptions = {}): Task {
-  const program = load(text, options);
+  return taskOf(load(text, options), headers);
+}
+
+/** A task of a program that is loaded already. */
+export function taskOf(program: VclProgram, headers: Record<string, string> = {}): Task {
   const log = new FakeLog();
   const ctx = new VclContext(host, program, log);
   ctx.now = NOW;

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { builtinText } from '../../../daemon/vcl/builtin.ts';
-import { compile } from '../../../daemon/vcl/compile.ts';
-import { formatDiagnostics } from '../../../daemon/vcl/errors.ts';
-import { loadProgram } from '../../../daemon/vcl/loader.ts';
-import { STATES } from '../../../daemon/vcl/program.ts';
-import { parseRegex } from '../../../daemon/vcl/regex/parse.ts';
-import { RegexError } from '../../../daemon/vcl/regex.ts';
-import { fakeDirector, task } from './fake-task.ts';
+import { builtinText } from '../../daemon/vcl/builtin.ts';
+import { compile } from '../../daemon/vcl/compile.ts';
+import { formatDiagnostics } from '../../daemon/vcl/errors.ts';
+import { loadProgram } from '../../daemon/vcl/loader.ts';
+import { STATES } from '../../daemon/vcl/program.ts';
+import { parseRegex } from '../../daemon/vcl/regex/parse.ts';
+import { RegexError } from '../../daemon/vcl/regex.ts';
+import { fakeDirector, task } from '../daemon/vcl/fake-task.ts';
 
 const SEED = `vcl 4.1; import std; backend d { .host = "127.0.0.1"; .probe = { .url = "/"; } }
 acl local +log { "127.0.0.1"; ! "10.0.0.0"/8; }
