@@ -65,6 +65,7 @@ export function makeCompiler(
       unsafePath: params.bool('vcc_unsafe_path'),
       outside: (wish) => described.get(wishKey(wish)),
       errUnref: params.bool('vcc_err_unref'),
+      profile: params.num('http_profile') === 1 ? 'rfc9111' : 'classic',
       storages: storages.map((s) => s.name).filter((name) => name !== 'Transient'),
       labels: labels(),
     };

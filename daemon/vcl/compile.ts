@@ -8,7 +8,7 @@ import type { ExtensionLookup } from '../extensions/extension.ts';
 import type { ImportWish, OutsideLookup } from '../extensions/load/wish.ts';
 import { extensionNames, findExtension } from '../extensions/registry.ts';
 import type { Declaration } from './ast.ts';
-import { builtinText } from './builtin.ts';
+import { builtinText, type Profile } from './builtin.ts';
 import { checkAcl } from './check/acls.ts';
 import { type HostResolver, systemResolver } from './check/addresses.ts';
 import { checkBackend, checkProbe } from './check/backends.ts';
@@ -39,6 +39,8 @@ export interface CompileOptions extends ReaderOptions {
   outside?: OutsideLookup;
   /** Parameter vcc_unsafe_path: names of files may hold a "/". Default true. */
   unsafePath?: boolean;
+  /** Parameter http_profile: whose builtin program follows. Default classic. */
+  profile?: Profile;
   /** Without the builtin program; for tests of the compiler. */
   noBuiltin?: boolean;
 }
@@ -58,7 +60,7 @@ export function compile(source: { name: string; text: string }, options: Compile
   parser.program(true);
   const userCount = parser.declarations.length;
   if (options.noBuiltin !== true) {
-    stream.open('<builtin>', builtinText());
+    stream.open('<builtin>', builtinText(options.profile));
     parser.program(false);
   }
   const storages = ['Transient', ...(options.storages ?? ['s0'])];

@@ -3,7 +3,7 @@
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
-for (const file of ['daemon/vcl/builtin.vcl']) {
+for (const file of ['daemon/vcl/builtin.vcl', 'daemon/vcl/builtin-rfc9111.vcl']) {
   if (existsSync(new URL(file, root))) cpSync(new URL(file, root), new URL(`dist/${file}`, root));
 }
 const { bin } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
