@@ -16,7 +16,7 @@ Basic options:
 
 Documents:
   -? | -V                                  # This text, the version
-  -x builtin|cli|optstring|parameter|vsl   # Print a document
+  -x builtin|cli|lint|optstring|parameter|vsl  # Print a document
   -C                                       # Print the generated program of -f or -b
   --lint file [-j]                         # Check a program without loading it; -j prints JSON.
                                            #   Exit 0 clean, 1 warnings, 2 errors
@@ -55,6 +55,10 @@ export async function documentText(what: string): Promise<string> {
       return (await import('../vcl/builtin.ts')).builtinText();
     case 'cli':
       return COMMANDS.map((c) => `${c.syntax}\n  ${c.help}\n`).join('\n');
+    case 'lint': {
+      const { RULES } = await import('../vcl/lint/rules.ts');
+      return RULES.map((r) => `${r.slug} (${r.severity})\n  ${r.explanation}\n`).join('\n');
+    }
     case 'parameter':
       return PARAMS.map((row) => parameterText(row)).join('\n');
     case 'vsl':

@@ -45,7 +45,7 @@ export type Request =
 const WITH_VALUE = 'abfhiIjlMnPprSsTtWx';
 const WITHOUT_VALUE = '?CdFV';
 const LONG_WITH_VALUE = ['console', 'allow-origin', 'metrics'];
-export const DOCUMENTS = ['builtin', 'cli', 'optstring', 'parameter', 'vsl'];
+export const DOCUMENTS = ['builtin', 'cli', 'lint', 'optstring', 'parameter', 'vsl'];
 export const OPTSTRING = `?a:b:Cdf:Fh:i:I:j:l:M:n:P:p:r:S:s:T:t:VW:x:`;
 
 interface Flag {

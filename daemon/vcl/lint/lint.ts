@@ -46,10 +46,10 @@ export function parseForLint(source: { name: string; text: string }, options: Re
 export function runRules(view: ProgramView, rules: readonly LintRule[] = RULES): Finding[] {
   const found: { finding: Finding; span: Span }[] = [];
   for (const rule of rules) {
-    rule.check(view, (span, message, hint) => {
+    rule.check(view, (span, message, hint, severity = rule.severity) => {
       if (isSilenced(span, rule.slug)) return;
       const d = makeDiagnostic('warning', rule.slug, message, span, hint);
-      found.push({ finding: { ...d, severity: rule.severity, explanation: rule.explanation }, span });
+      found.push({ finding: { ...d, severity, explanation: rule.explanation }, span });
     });
   }
   found.sort((a, b) => a.span.file.index - b.span.file.index || a.span.start - b.span.start);

@@ -31,6 +31,8 @@ export class ProgramView {
   readonly files: readonly SourceFile[];
   readonly declarations: readonly Declaration[];
   readonly subs = new Map<string, Sub>();
+  /** What endsTask found. */
+  private readonly endings = new Map<string, boolean>();
 
   constructor(files: readonly SourceFile[], declarations: readonly Declaration[]) {
     this.files = files;
@@ -107,20 +109,19 @@ export class ProgramView {
   }
 
   /** Whether nothing behind a block is reached: every way through it ends in a return. */
-  ends(block: Block, open: ReadonlySet<string> = new Set()): boolean {
+  ends(block: Block): boolean {
     return block.some((s) => {
       switch (s.k) {
         case 'return':
           return true;
         case 'block':
-          return this.ends(s.body, open);
+          return this.ends(s.body);
         case 'if':
           return (
-            s.otherwise !== null &&
-            [...s.branches.map((b) => b.body), s.otherwise].every((b) => this.ends(b, open))
+            s.otherwise !== null && [...s.branches.map((b) => b.body), s.otherwise].every((b) => this.ends(b))
           );
         case 'call':
-          return s.value === null && this.endsTask(nameOf(s.target), open);
+          return s.value === null && this.endsTask(nameOf(s.target));
         default:
           return false;
       }
@@ -128,19 +129,26 @@ export class ProgramView {
   }
 
   /** Whether a sub never comes back to its caller: a bare `return;` does. */
-  private endsTask(name: string, open: ReadonlySet<string>): boolean {
+  private endsTask(name: string): boolean {
+    const known = this.endings.get(name);
+    if (known !== undefined) return known;
+    // Until it is known: a sub that calls itself does not compile anyway.
+    this.endings.set(name, false);
     const sub = this.subs.get(name);
-    if (sub === undefined || open.has(name)) return false;
-    for (const { statement } of this.statementsOf(sub)) {
-      if (statement.k === 'return' && statement.action === null) return false;
+    let ends = sub !== undefined;
+    if (sub !== undefined) {
+      for (const { statement } of this.statementsOf(sub)) {
+        if (statement.k === 'return' && statement.action === null) ends = false;
+      }
+      ends &&= sub.parts.some((p) => this.ends(p.body));
     }
-    const inside = new Set([...open, name]);
-    return sub.parts.some((p) => this.ends(p.body, inside));
+    this.endings.set(name, ends);
+    return ends;
   }
 
   /** Whether a state can come to the builtin program's part. */
   fallsThrough(state: string): boolean {
     const sub = this.subs.get(`vcl_${state}`);
-    return sub === undefined || !sub.parts.some((p) => this.ends(p.body, new Set([sub.name])));
+    return sub === undefined || !sub.parts.some((p) => this.ends(p.body));
   }
 }

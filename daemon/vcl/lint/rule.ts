@@ -9,8 +9,11 @@ import type { ProgramView } from './program-view.ts';
 /** `warning`: it will very likely not do what was meant. `info`: worth a look. */
 export type Severity = 'warning' | 'info';
 
-/** @param hint what to write instead, when the explanation does not say it */
-export type Report = (span: Span, message: string, hint?: string) => void;
+/**
+ * @param hint what to write instead, when the explanation does not say it
+ * @param severity other than the rule's, for a milder case
+ */
+export type Report = (span: Span, message: string, hint?: string, severity?: Severity) => void;
 
 export interface LintRule {
   /** Stable name, for comments that silence it and for tools. */

@@ -33,6 +33,7 @@ import { unescapedDot } from './rules/unescaped-dot.ts';
 import { unreachableCode } from './rules/unreachable-code.ts';
 import { unusedImport } from './rules/unused-import.ts';
 import { varySplitsCache } from './rules/vary-splits-cache.ts';
+import { zeroTtlDelivered } from './rules/zero-ttl-delivered.ts';
 
 export const RULES: readonly LintRule[] = [
   acceptEncodingTouched,
@@ -67,4 +68,5 @@ export const RULES: readonly LintRule[] = [
   unreachableCode,
   unusedImport,
   varySplitsCache,
+  zeroTtlDelivered,
 ];

@@ -17,9 +17,16 @@ export const hashFallsThrough: LintRule = {
       if (!/req\.(?:url|http\.host)\b/.test(text)) continue;
       report(
         sub.at.span,
-        `vcl_hash adds URL or Host itself, has no return (lookup), and so gets both once more.`,
+        'vcl_hash adds URL or Host itself, has no return (lookup), and so gets both once more.',
       );
       return;
     }
+    // The usual way to add to the key: right, as long as it is meant.
+    report(
+      sub.at.span,
+      'vcl_hash has no return: the builtin program adds URL and Host behind it.',
+      undefined,
+      'info',
+    );
   },
 };

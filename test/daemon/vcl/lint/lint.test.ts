@@ -90,6 +90,13 @@ describe('what it says', () => {
     expect(out).toContain('DIR/note.vcl:2:1: info: Nothing uses std. [unused-import]');
   });
 
+  it('a milder case as a note', async () => {
+    const text = 'vcl 4.1;\nbackend b none;\nsub vcl_hash { hash_data(req.http.X-Device); }\n';
+    const { code, out } = await lint({ 'mild.vcl': text });
+    expect(code).toBe(0);
+    expect(out).toContain('DIR/mild.vcl:3:5: info: vcl_hash has no return');
+  });
+
   it('JSON with -j and --json', async () => {
     for (const flag of ['-j', '--json']) {
       const { code, out } = await lint({ 'warn.vcl': WARN }, flag);

@@ -74,10 +74,12 @@ const CASES: Record<string, Cases> = {
     bad: [
       'sub §vcl_hash { hash_data(regsub(req.url, "\\?.*", "")); }',
       'sub §vcl_hash { hash_data(req.http.Host); if (req.http.a) { return (lookup); } }',
+      // A note only: it is the usual way to add to the key.
+      'sub §vcl_hash { hash_data(req.http.X-Device); }',
     ],
     good: [
       'sub vcl_hash { hash_data(req.url); hash_data(req.http.host); return (lookup); }',
-      'sub vcl_hash { hash_data(req.http.X-Device); }',
+      'sub vcl_recv { unset req.http.Cookie; }',
     ],
   },
   'hash-incomplete': {
@@ -322,6 +324,13 @@ const CASES: Record<string, Cases> = {
   'accept-encoding-touched': {
     bad: ['sub vcl_recv { if (req.url ~ "x") { §unset req.http.Accept-Encoding; } }'],
     good: ['sub vcl_backend_fetch { unset bereq.http.Accept-Encoding; }'],
+  },
+  'zero-ttl-delivered': {
+    bad: ['sub vcl_backend_response { if (bereq.url ~ "x") { §set beresp.ttl = 0s; return (deliver); } }'],
+    good: [
+      'sub vcl_backend_response { set beresp.ttl = 0s; }',
+      'sub vcl_backend_response { set beresp.ttl = 0s; set beresp.uncacheable = true; return (deliver); }',
+    ],
   },
   'state-in-parts': {
     bad: ['sub vcl_recv { set req.http.a = "1"; } sub §vcl_recv { unset req.http.b; }'],
