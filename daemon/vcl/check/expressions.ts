@@ -137,7 +137,7 @@ function number(scope: Scope, e: Extract<Expr, { k: 'number' }>, want: Type): Ty
       }
       return { type: 'BYTES', js: String(Math.floor(n.value * factor)), span: e.span };
     }
-    const factor = DURATION_UNITS[e.unit];
+    const factor = DURATION_UNITS.get(e.unit);
     if (factor === undefined) {
       return scope.model.reporter.fail(
         'unit',
@@ -185,7 +185,8 @@ function sum(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed
   const row = arithmetic(left.type, e.op, right.type);
   if (row !== null) {
     if ((e.op === '/' || e.op === '%') && Number(right.js) === 0) {
-      return model.reporter.fail('division', 'Division by zero', e.opSpan);
+      if (row.type === 'INT') return model.reporter.fail('division', 'Division by zero', e.opSpan);
+      model.reporter.warn('division', 'Division by zero fails at run time', e.opSpan);
     }
     const js =
       row.helper === null

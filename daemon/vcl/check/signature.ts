@@ -96,7 +96,7 @@ function numberDefault(type: Type, text: string): string | null {
   const n = Number(m[1]);
   const unit = m[2] ?? '';
   if (type === 'DURATION') {
-    const factor = unit === '' ? 1 : DURATION_UNITS[unit];
+    const factor = unit === '' ? 1 : DURATION_UNITS.get(unit);
     return factor === undefined ? null : String(n * factor);
   }
   if (type === 'BYTES') {

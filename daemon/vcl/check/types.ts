@@ -156,15 +156,15 @@ export function assignable(target: Type, op: string): Type | null {
   return ASSIGNABLE[target]?.[op] ?? null;
 }
 
-export const DURATION_UNITS: Readonly<Record<string, number>> = {
-  ms: 0.001,
-  s: 1,
-  m: 60,
-  h: 3600,
-  d: 86400,
-  w: 604800,
-  y: 31536000,
-};
+export const DURATION_UNITS: ReadonlyMap<string, number> = new Map([
+  ['ms', 0.001],
+  ['s', 1],
+  ['m', 60],
+  ['h', 3600],
+  ['d', 86400],
+  ['w', 604800],
+  ['y', 31536000],
+]);
 
 /** In small letters: capitals mean the same. */
 export const BYTE_UNITS: ReadonlyMap<string, number> = new Map(

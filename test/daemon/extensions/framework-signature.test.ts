@@ -59,6 +59,7 @@ describe('signatures', () => {
     'VOID f(INT a=alert)',
     'VOID f(BYTES a=-1)',
     'VOID f(DURATION a=3x)',
+    'VOID f(DURATION a=3constructor)',
     'VOID f(STRING s=a)',
     'VOID f(STRING s="a)',
     'VOID f(STRING s="a" + "b")',

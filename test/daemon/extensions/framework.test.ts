@@ -122,6 +122,7 @@ describe('arguments', () => {
     ['spy.args("s", b = 1, b = 2)', "Argument 'b' already used"],
     ['spy.args("s", a = "t")', "Argument 'a' already used"],
     ['spy.args("s", 1, "c", one, 1s, 2)', "Too many arguments: 'args' takes 5"],
+    ['spy.args("s", e = 1constructor)', "Unknown duration unit 'constructor'"],
     ['spy.word(c)', 'Wrong enum value. Expected one of: a, b'],
     ['spy.word("a")', 'Wrong enum value. Expected one of: a, b'],
     ['spy.calls(1)', "Too many arguments: 'calls' takes 0"],
