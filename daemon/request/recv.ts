@@ -6,6 +6,7 @@ import { acceptsGzip } from '../http1/accept-encoding.ts';
 import { HttpMessage } from '../http1/message.ts';
 import { type ReturnCode, State } from '../vcl/program.ts';
 import { runState, runWaitingState } from '../vcl/runtime/run-state.ts';
+import type { StateSteps } from '../vcl/runtime/waiting.ts';
 import type { ProgramRef } from './core.ts';
 import type { Request } from './request.ts';
 import {
@@ -33,9 +34,13 @@ export function recv(req: Request, resume: (step: Step) => void): Step {
 /** Runs vcl_recv, which may have to wait for the body of the request. */
 function runProgram(req: Request, resume: (step: Step) => void): Step {
   const { ctx } = req;
-  const { vcl } = ctx;
-  if (vcl.waitingRecv === null) return judge(req, runState(vcl, State.recv, ctx), resume);
-  const ret = runWaitingState(vcl, State.recv, vcl.waitingRecv, ctx, (code) => {
+  const steps = ctx.vcl.waitingRecv;
+  if (steps !== null) return runWaiting(req, steps, resume);
+  return judge(req, runState(ctx.vcl, State.recv, ctx), resume);
+}
+
+function runWaiting(req: Request, steps: StateSteps, resume: (step: Step) => void): Step {
+  const ret = runWaitingState(req.ctx.vcl, State.recv, steps, req.ctx, (code) => {
     req.recvCode = code;
     resume(RECEIVED);
   });
