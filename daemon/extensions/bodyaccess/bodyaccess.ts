@@ -10,13 +10,13 @@ import type { VclRegex } from '../../vcl/regex.ts';
 import type { Extension } from '../extension.ts';
 
 function body(ctx: VclContext, name: string, state: 'recv' | 'hash'): Buffer | null {
-  if (ctx.req === null || ctx.state !== State[state]) {
-    ctx.log.put(Tag.VCL_Error, `${name} can only be used in vcl_${state}{}`);
-    return null;
-  }
-  const bytes = ctx.req.cachedBody ?? null;
+  const bytes = ctx.req?.cachedBody ?? null;
   if (bytes === null || bytes.length === 0) {
     ctx.log.put(Tag.VCL_Error, 'Unbuffered req.body');
+    return null;
+  }
+  if (ctx.state !== State[state]) {
+    ctx.log.put(Tag.VCL_Error, `${name} can only be used in vcl_${state}{}`);
     return null;
   }
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -48,22 +48,19 @@ export class Buckets {
     return this.buckets.size;
   }
 
-  /** Takes a token; true when there was none or the key is blocked, and that blocks it for the rule's time. */
+  /** Takes a token; true when there was none, which blocks the key for the rule's time, or while it is blocked. */
   isDenied(key: string, rule: Rule, now: number): boolean {
     if (rule.limit <= 0 || rule.period <= 0) return true;
     const bucket = this.find(key, rule, now);
-    if (bucket.blockedUntil > now) {
-      // Nothing grows back while a client keeps knocking.
-      bucket.last = now;
-      return true;
-    }
+    const blocked = bucket.blockedUntil > now;
     const tokens = available(bucket, now);
     if (tokens >= 1) {
+      // Who knocks while blocked uses up what has come back.
       bucket.tokens = tokens - 1;
       bucket.last = now;
-      return false;
+      return blocked;
     }
-    if (rule.block > 0) bucket.blockedUntil = now + rule.block;
+    if (!blocked && rule.block > 0) bucket.blockedUntil = now + rule.block;
     return true;
   }
 

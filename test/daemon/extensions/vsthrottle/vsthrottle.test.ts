@@ -49,15 +49,21 @@ describe('a bucket', () => {
     expect(b.remaining('k', RULE, 0)).toBe(3);
   });
 
-  it('blocks a key whose tokens are used up, longer for one that goes on', () => {
+  it('blocks a key whose tokens are used up', () => {
     const b = new Buckets();
     const rule = { limit: 1, period: 1, block: 5 };
     expect(denials(b, [0, 0], rule)).toEqual([false, true]);
     expect([b.blocked('k', rule, 1), b.blocked('k', rule, 6)]).toEqual([4, 0]);
-    expect(denials(b, [4.5, 5.2, 5.6], rule)).toEqual([true, true, true]);
-    // It was denied at 5.2, so the block begins anew.
+    expect(denials(b, [0.5, 5.1], rule)).toEqual([true, false]);
+  });
+
+  it('takes what comes back from who goes on while blocked', () => {
+    const b = new Buckets();
+    const rule = { limit: 1, period: 1, block: 5 };
+    // The token of 4.5 is used up when the block ends at 5: the next one blocks anew.
+    expect(denials(b, [0, 0, 4.5, 5.2], rule)).toEqual([false, true, true, true]);
     expect(b.blocked('k', rule, 6)).toBeCloseTo(4.2);
-    expect(denials(b, [11], rule)).toEqual([false]);
+    expect(denials(b, [10.3], rule)).toEqual([false]);
   });
 
   it.each([
