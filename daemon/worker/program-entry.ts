@@ -107,7 +107,11 @@ export class ProgramEntry implements ProgramRef {
 
   private heat(): string | null {
     const refusal = programEvent(this.program, 'warm', this.context());
-    if (refusal !== null) return refusal;
+    if (refusal !== null) {
+      // Some may have agreed before one refused.
+      programEvent(this.program, 'cold', this.context());
+      return refusal;
+    }
     this.temperature = 'warm';
     for (const director of this.program.directors.values()) director.setWarm?.(true);
     for (const backend of this.backends.values()) {
