@@ -19,16 +19,16 @@ export class ParamError {
 /** The value of `unlimited` for whole numbers. */
 export const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
-const DURATION_UNITS: Record<string, number> = {
-  '': 1,
-  ms: 0.001,
-  s: 1,
-  m: 60,
-  h: 3600,
-  d: 86_400,
-  w: 604_800,
-  y: 31_536_000,
-};
+const DURATION_UNITS: ReadonlyMap<string, number> = new Map([
+  ['', 1],
+  ['ms', 0.001],
+  ['s', 1],
+  ['m', 60],
+  ['h', 3600],
+  ['d', 86_400],
+  ['w', 604_800],
+  ['y', 31_536_000],
+]);
 const TRUE_WORDS = ['on', 'yes', 'true', 'enable'];
 const FALSE_WORDS = ['off', 'no', 'false', 'disable'];
 const BYTE_UNITS = 'kmgtp';
@@ -65,7 +65,7 @@ export function formatBytes(bytes: number): string {
 
 function parseDuration(text: string): number | ParamError {
   const m = /^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z]*)\s*$/i.exec(text);
-  const factor = m === null ? undefined : DURATION_UNITS[m[2] as string];
+  const factor = m === null ? undefined : DURATION_UNITS.get(m[2] as string);
   if (m === null || factor === undefined) return new ParamError(`Invalid number (${text})\n`);
   return Number(m[1]) * factor;
 }

@@ -78,7 +78,7 @@ function path(scope: Scope, e: PathExpr, want: Type): Typed {
 function property(scope: Scope, object: Typed, name: string, span: Span, nameSpan: Span): Typed {
   if (object.type === 'STEVEDORE') {
     const types: Record<string, Type> = { free_space: 'BYTES', used_space: 'BYTES', happy: 'BOOL' };
-    const type = types[name];
+    const type = Object.hasOwn(types, name) ? types[name] : undefined;
     if (type !== undefined) {
       const js = `${scope.model.helper('storageFigure')}(ctx, ${object.js}, ${quote(name)})`;
       return { type, js, span };

@@ -62,6 +62,7 @@ describe('values', () => {
   it.each([
     ['default_ttl', 'abc', 'Invalid number (abc)\n'],
     ['default_ttl', '1x', 'Invalid number (1x)\n'],
+    ['default_ttl', '1constructor', 'Invalid number (1constructor)\n'],
     ['default_ttl', 'inf', 'Invalid number (inf)\n'],
     ['default_ttl', '-1', 'Must be greater or equal to 0.000\n'],
     ['tcp_keepalive_intvl', '200', 'Must be less than or equal to 100.000\n'],
