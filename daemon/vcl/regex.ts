@@ -24,10 +24,10 @@ export interface RegexMatch {
 
 /** What a first use finds out about an expression. */
 interface Prepared {
-  /** For searches from the start, and from an index with its own longest subject. */
+  /** For searches from the start. */
   js: RegExp | null;
-  jsFrom: RegExp | null;
-  jsFromLimit: number;
+  /** Its source for searches from an index. */
+  fromSource: string;
   jsGroups: readonly number[];
   jsCaptures: boolean;
   parsed: ParsedRegex;
@@ -48,6 +48,9 @@ export class VclRegex {
   #jsLimit = -1;
   #js: RegExp | null = null;
   #prepared: Prepared | null = null;
+  /** For searches from an index, and the longest subject for it. */
+  #jsFrom: RegExp | null = null;
+  #jsFromLimit = -1;
   #bounded: BoundedMatcher | null = null;
 
   /** Takes any text: an expression that was not checked by compileRegex throws when it is first used. */
@@ -67,8 +70,7 @@ export class VclRegex {
     this.#jsLimit = js === null ? -1 : safeLength(parsed.root) || -1;
     this.#prepared = {
       js,
-      jsFrom: translation === null || js === null ? null : compiled(translation.source, 'g'),
-      jsFromLimit: js === null ? -1 : safeLength(parsed.root, false) || -1,
+      fromSource: translation?.source ?? '',
       jsGroups: translation?.groups ?? [],
       jsCaptures: !capturesDiffer(parsed.root),
       parsed,
@@ -102,9 +104,12 @@ export class VclRegex {
    * 'limit' when the fuel was used up. */
   exec(s: string, from = 0, notEmpty = false, fuel?: Fuel): RegexMatch | null | 'limit' {
     const p = this.prepare();
-    const quick = from === 0 && !notEmpty ? this.#jsLimit : p.jsFromLimit;
-    if (s.length <= quick && p.jsCaptures) {
-      const re = (from === 0 && !notEmpty ? p.js : p.jsFrom) as RegExp;
+    if (from > 0 && this.#jsFrom === null && p.js !== null) {
+      this.#jsFrom = compiled(p.fromSource, 'g');
+      if (this.#jsFrom !== null) this.#jsFromLimit = safeLength(p.parsed.root, false) || -1;
+    }
+    if (s.length <= (from === 0 ? this.#jsLimit : this.#jsFromLimit) && p.jsCaptures) {
+      const re = (from === 0 ? p.js : this.#jsFrom) as RegExp;
       re.lastIndex = from;
       const m = re.exec(s);
       if (m === null) return null;

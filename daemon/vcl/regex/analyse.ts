@@ -191,13 +191,11 @@ function isSetLoop(n: Node): boolean {
 }
 
 function disjointFirsts(items: readonly Node[]): boolean {
-  const sets = items.map((i) => firstOf([i], null));
-  for (let a = 0; a < sets.length; a++) {
-    for (let b = a + 1; b < sets.length; b++) {
-      const x = sets[a] ?? null;
-      const y = sets[b] ?? null;
-      if (x === null || y === null || !disjoint(x, y)) return false;
-    }
+  const seen = new Uint8Array(256);
+  for (const item of items) {
+    const set = firstOf([item], null);
+    if (set === null || !disjoint(set, seen)) return false;
+    for (let c = 0; c < 256; c++) if (set[c] === 1) seen[c] = 1;
   }
   return true;
 }

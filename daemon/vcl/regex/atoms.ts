@@ -1,7 +1,7 @@
 // Escapes outside classes: assertions (\b \A \z \G), classes (\d \h \N \R \X \p), references, \K and bytes.
 
-import type { Assertion, Node } from './ast.ts';
-import { CLASS_ESCAPES, setOf } from './byte-sets.ts';
+import type { Assertion, ByteSet, Node } from './ast.ts';
+import { ANY_BYTE, byteSet, CLASS_ESCAPES, NOT_NEWLINE, setOf } from './byte-sets.ts';
 import { byteNode, property } from './char-class.ts';
 import { charEscape, octalEscape } from './escapes.ts';
 import type { Flags, PatternReader } from './pattern-reader.ts';
@@ -16,12 +16,9 @@ const ASSERTIONS: Readonly<Record<string, Assertion>> = {
   G: 'search-start',
 };
 
-const NOT_NEWLINE = (c: number): boolean => c !== 10;
-const ANY = (): boolean => true;
-
 /** A dot. */
 export function dot(flags: Flags): Node {
-  return { t: 'set', set: setOf(flags.dotAll ? ANY : NOT_NEWLINE) };
+  return { t: 'set', set: flags.dotAll ? ANY_BYTE : NOT_NEWLINE };
 }
 
 /** An escape; the cursor is behind the backslash, which stands at `at`. */
@@ -41,10 +38,10 @@ export function escapeAtom(p: PatternReader, flags: Flags, at: number): Node {
     case 'N':
       p.at++;
       if (p.take(/\{(?!\d+,?\d*\})/y) !== null) p.fail('\\N{name} and \\N{U+…} are not supported', at);
-      return { t: 'set', set: setOf(NOT_NEWLINE) };
+      return { t: 'set', set: NOT_NEWLINE };
     case 'C':
       p.at++;
-      return { t: 'set', set: setOf(ANY) };
+      return { t: 'set', set: ANY_BYTE };
     case 'K':
       p.at++;
       if (p.lookDepth > 0) {
@@ -54,7 +51,7 @@ export function escapeAtom(p: PatternReader, flags: Flags, at: number): Node {
     case 'R':
     case 'X':
       p.at++;
-      return lineBreakOr(c === 'X' ? ANY : p.narrowNewlines ? (b) => b === 10 || b === 13 : VERTICAL);
+      return lineBreakOr(c === 'X' ? ANY_BYTE : p.narrowNewlines ? NARROW : VERTICAL);
     case 'p':
     case 'P':
       p.at++;
@@ -68,14 +65,15 @@ export function escapeAtom(p: PatternReader, flags: Flags, at: number): Node {
   return byteNode(charEscape(p, at, false), flags);
 }
 
-const VERTICAL = CLASS_ESCAPES.v as (c: number) => boolean;
+const VERTICAL = setOf(CLASS_ESCAPES.v as (c: number) => boolean);
+const NARROW = setOf((c) => c === 10 || c === 13);
 
 /** CR LF as one, or a byte. */
-function lineBreakOr(test: (c: number) => boolean): Node {
-  const crlf: Node[] = [13, 10].map((b) => ({ t: 'set', set: setOf((c) => c === b) }));
+function lineBreakOr(set: ByteSet): Node {
+  const crlf: Node[] = [13, 10].map((b) => ({ t: 'set', set: byteSet(b, false) }));
   const items: Node[] = [
     { t: 'cat', items: crlf },
-    { t: 'set', set: setOf(test) },
+    { t: 'set', set },
   ];
   return { t: 'atomic', item: { t: 'alt', items } };
 }

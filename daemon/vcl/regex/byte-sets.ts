@@ -60,11 +60,27 @@ export function addByte(set: ByteSet, c: number, caseless: boolean): void {
   if (caseless && isLetter(c)) set[c ^ 32] = 1;
 }
 
-export function byteSet(c: number, caseless: boolean): ByteSet {
-  const set = new Uint8Array(256);
-  addByte(set, c, caseless);
-  return set;
+/** The sets of single bytes in one piece of memory: an array of its own for every character of a pattern would
+ * be most of what parsing costs. Never written to. */
+function singles(caseless: boolean): readonly ByteSet[] {
+  const all = new Uint8Array(256 * 256);
+  return Array.from({ length: 256 }, (_, c) => {
+    const set = all.subarray(c * 256, c * 256 + 256);
+    addByte(set, c, caseless);
+    return set;
+  });
 }
+
+const SINGLE = singles(false);
+const CASELESS = singles(true);
+
+/** A byte, with its other case where that is asked for. Shared: not to be written to. */
+export function byteSet(c: number, caseless: boolean): ByteSet {
+  return (caseless ? CASELESS : SINGLE)[c] as ByteSet;
+}
+
+export const ANY_BYTE: ByteSet = setOf(() => true);
+export const NOT_NEWLINE: ByteSet = setOf((c) => c !== 10);
 
 export function invert(set: ByteSet): ByteSet {
   return set.map((flag) => 1 - flag);
