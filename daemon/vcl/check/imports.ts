@@ -18,6 +18,16 @@ function isFieldsFile(name: string, from: string): boolean {
 
 /** Declares what an import names. Throws CompileStop after reporting. */
 export function importExtension(model: ProgramModel, d: Import): void {
+  try {
+    declareImport(model, d);
+  } catch (error) {
+    const name = (d.as ?? d.module).text;
+    if (!model.symbols.has(name)) model.brokenImports.add(name);
+    throw error;
+  }
+}
+
+function declareImport(model: ProgramModel, d: Import): void {
   const reporter: Reporter = model.reporter;
   const name = (d.as ?? d.module).text;
   const span = (d.as ?? d.module).span;

@@ -3,7 +3,7 @@
 
 import { placesToStates, VARIABLES, type VariableRow } from '../../../protocol/tables/variables.ts';
 import type { PathExpr } from '../ast.ts';
-import { nearest, type Reporter, type Span } from '../errors.ts';
+import { CompileStop, nearest, type Reporter, type Span } from '../errors.ts';
 import type { Scope } from './conversions.ts';
 import { type ProgramModel, quote, type Sym, stateMask } from './program.ts';
 import { isString, type Type, type Typed } from './types.ts';
@@ -346,6 +346,8 @@ function forward(scope: Scope, path: PathExpr, want: Type): Typed {
 /** Reports an unknown name with the nearest known one. */
 export function notFound(scope: Scope, path: PathExpr): never {
   const { model } = scope;
+  // The import has said already why there is nothing of this name.
+  if (model.brokenImports.has(path.parts[0]?.text ?? '')) throw new CompileStop();
   const full = path.parts.map((p) => p.text).join('.');
   const names = [...BY_NAME.keys()].filter((n) => !n.includes('*'));
   for (const n of model.declared.keys()) names.push(n);

@@ -407,6 +407,12 @@ describe('imports', () => {
     expect(result(text)[0] ?? null).toBe(expected);
   });
 
+  it('that fail are the only error about their name', () => {
+    const text =
+      'import nix; backend d none; sub vcl_init { new x = nix.y(); } sub vcl_recv { nix.f(); x.g(); }';
+    expect(result(text)).toEqual(['Could not find VMOD nix', "Symbol not found: 'x.g'"]);
+  });
+
   it('take no paths where that is forbidden', () => {
     expect(result('import spy from "./libvmod_spy.so"; backend d none;', false)[0]).toBe(
       "'import ... from path ...' is unsafe.",
