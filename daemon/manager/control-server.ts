@@ -6,8 +6,9 @@
 
 import { chmodSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createRequire } from 'node:module';
 import type { Duplex } from 'node:stream';
-import { type WebSocket, WebSocketServer } from 'ws';
+import type { WebSocket, WebSocketServer } from 'ws';
 import { decodeClientMessage, LIMITS } from '../../protocol/codec.ts';
 import { PROTOCOL_ERRORS, ProtocolError } from '../../protocol/errors.ts';
 import {
@@ -22,6 +23,9 @@ import { newChallenge, type Secret } from './secret.ts';
 import type { Stream, StreamError, StreamSink } from './streams/sink.ts';
 import type { CliReply } from './supervisor.ts';
 import { removeFile } from './working-directory.ts';
+
+// Required, not imported: Node parses CommonJS for its exports before it imports it, which is slow.
+const { WebSocketServer: Sockets } = createRequire(import.meta.url)('ws') as typeof import('ws');
 
 /** What a connection may reach. */
 export interface ControlHost {
@@ -68,7 +72,7 @@ export class ControlServer {
     this.secret = secret;
     this.origins = new Set(origins);
     this.limits = limits;
-    this.sockets = new WebSocketServer({
+    this.sockets = new Sockets({
       noServer: true,
       maxPayload: LIMITS.frame,
       perMessageDeflate: false,
