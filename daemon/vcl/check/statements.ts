@@ -115,9 +115,9 @@ function setStatement(scope: Scope, s: Extract<Statement, { k: 'set' }>, indent:
   }
   if (type === 'HEADER') {
     const value = stringJs(scope, check(scope, s.value, 'STRING'));
-    const helper = model.helper(s.op === '=' ? 'setHeader' : 'addHeader');
+    const helper = model.helper(s.op === '=' ? 'setField' : 'addField');
     const name = fieldName(model, v);
-    emitChecked(sub, indent, `${helper}(${messageJs(model, v.row)}, ${quote(name)}, ${value});`, s.span);
+    emitChecked(sub, indent, `${helper}(ctx, ${messageJs(model, v.row)}, ${quote(name)}, ${value});`, s.span);
     return;
   }
   if (type === 'BODY') {

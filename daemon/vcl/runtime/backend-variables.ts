@@ -42,11 +42,12 @@ export const backendVariables = {
       .update(c.req?.hashKey ?? bo(c).hashKey ?? '', 'latin1')
       .digest(),
   get_bereq_method: (c: VclContext) => bo(c).bereq.method,
-  set_bereq_method: (c: VclContext, v: string | null) => bo(c).bereq.setMethod(wireText('bereq.method', v)),
+  set_bereq_method: (c: VclContext, v: string | null) =>
+    bo(c).bereq.setMethod(wireText(c, 'bereq.method', v)),
   get_bereq_url: (c: VclContext) => bo(c).bereq.url,
-  set_bereq_url: (c: VclContext, v: string | null) => bo(c).bereq.setUrl(wireText('bereq.url', v)),
+  set_bereq_url: (c: VclContext, v: string | null) => bo(c).bereq.setUrl(wireText(c, 'bereq.url', v)),
   get_bereq_proto: (c: VclContext) => bo(c).bereq.proto,
-  set_bereq_proto: (c: VclContext, v: string | null) => bo(c).bereq.setProto(wireText('bereq.proto', v)),
+  set_bereq_proto: (c: VclContext, v: string | null) => bo(c).bereq.setProto(wireText(c, 'bereq.proto', v)),
   get_bereq_uncacheable: (c: VclContext) => bo(c).uncacheable,
   get_bereq_connect_timeout: (c: VclContext) => unsetAsZero(bo(c).connectTimeout),
   set_bereq_connect_timeout: (c: VclContext, v: number) => {
@@ -67,12 +68,13 @@ export const backendVariables = {
 
   get_beresp: (c: VclContext) => bo(c).beresp,
   get_beresp_proto: (c: VclContext) => bo(c).beresp.proto,
-  set_beresp_proto: (c: VclContext, v: string | null) => bo(c).beresp.setProto(wireText('beresp.proto', v)),
+  set_beresp_proto: (c: VclContext, v: string | null) =>
+    bo(c).beresp.setProto(wireText(c, 'beresp.proto', v)),
   get_beresp_status: (c: VclContext) => bo(c).beresp.status,
   set_beresp_status: (c: VclContext, v: number) => setMessageStatus(c, bo(c).beresp, 'beresp', v),
   get_beresp_reason: (c: VclContext) => bo(c).beresp.reason,
   set_beresp_reason: (c: VclContext, v: string | null) =>
-    bo(c).beresp.setReason(wireText('beresp.reason', v)),
+    bo(c).beresp.setReason(wireText(c, 'beresp.reason', v)),
   get_beresp_do_esi: (c: VclContext) => bo(c).doEsi,
   set_beresp_do_esi: (c: VclContext, v: boolean) => {
     if (filtersOpen(c)) bo(c).doEsi = v;

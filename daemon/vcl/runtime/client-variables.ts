@@ -56,11 +56,11 @@ export const clientVariables = {
 
   get_req: (c: VclContext) => req(c).http,
   get_req_method: (c: VclContext) => req(c).http.method,
-  set_req_method: (c: VclContext, v: string | null) => req(c).http.setMethod(wireText('req.method', v)),
+  set_req_method: (c: VclContext, v: string | null) => req(c).http.setMethod(wireText(c, 'req.method', v)),
   get_req_url: (c: VclContext) => req(c).http.url,
-  set_req_url: (c: VclContext, v: string | null) => req(c).http.setUrl(wireText('req.url', v)),
+  set_req_url: (c: VclContext, v: string | null) => req(c).http.setUrl(wireText(c, 'req.url', v)),
   get_req_proto: (c: VclContext) => req(c).http.proto,
-  set_req_proto: (c: VclContext, v: string | null) => req(c).http.setProto(wireText('req.proto', v)),
+  set_req_proto: (c: VclContext, v: string | null) => req(c).http.setProto(wireText(c, 'req.proto', v)),
   get_req_hash: (c: VclContext) => createHash('sha256').update(req(c).hashKey, 'latin1').digest(),
   get_req_restarts: (c: VclContext) => req(c).restarts,
   get_req_storage: (c: VclContext) => req(c).storage,
@@ -126,11 +126,11 @@ export const clientVariables = {
 
   get_resp: (c: VclContext) => req(c).resp,
   get_resp_proto: (c: VclContext) => req(c).resp.proto,
-  set_resp_proto: (c: VclContext, v: string | null) => req(c).resp.setProto(wireText('resp.proto', v)),
+  set_resp_proto: (c: VclContext, v: string | null) => req(c).resp.setProto(wireText(c, 'resp.proto', v)),
   get_resp_status: (c: VclContext) => req(c).resp.status,
   set_resp_status: (c: VclContext, v: number) => setMessageStatus(c, req(c).resp, 'resp', v),
   get_resp_reason: (c: VclContext) => req(c).resp.reason,
-  set_resp_reason: (c: VclContext, v: string | null) => req(c).resp.setReason(wireText('resp.reason', v)),
+  set_resp_reason: (c: VclContext, v: string | null) => req(c).resp.setReason(wireText(c, 'resp.reason', v)),
   get_resp_do_esi: (c: VclContext) => req(c).respDoEsi,
   set_resp_do_esi: (c: VclContext, v: boolean) => {
     if (req(c).respFilters !== null) {

@@ -4,6 +4,7 @@
 import type { HttpMessage } from '../../http1/message.ts';
 import type { VclBusyobj, VclContext, VclObject, VclRequest } from '../context.ts';
 import { VclFailure } from './failure.ts';
+import { checkField } from './limits.ts';
 
 const BAD_VALUE = /[\0-\x08\n-\x1f\x7f]/;
 
@@ -52,10 +53,16 @@ export function setHeader(http: HttpMessage, name: string, value: string | null)
   http.set(name, value);
 }
 
+/** `set x = y`, within the limits of the task. */
+export function setField(ctx: VclContext, http: HttpMessage, name: string, value: string | null): void {
+  checkField(ctx, http, name, value ?? '');
+  setHeader(http, name, value);
+}
+
 /** `set x += y`. */
-export function addHeader(http: HttpMessage, name: string, value: string | null): void {
+export function addField(ctx: VclContext, http: HttpMessage, name: string, value: string | null): void {
   const old = http.get(name.toLowerCase());
-  setHeader(http, name, (old ?? '') + (value ?? ''));
+  setField(ctx, http, name, (old ?? '') + (value ?? ''));
 }
 
 export function unsetHeader(http: HttpMessage, key: string): void {

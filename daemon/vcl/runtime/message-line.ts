@@ -4,10 +4,12 @@ import { type HttpMessage, MSG_STATUS } from '../../http1/message.ts';
 import { reasonOf } from '../../http1/status-reasons.ts';
 import type { VclContext } from '../context.ts';
 import { softFail, VclFailure } from './failure.ts';
+import { checkRoom } from './limits.ts';
 
 /** Text for a start line. A control character would end the line early; the field lets it through. */
-export function wireText(name: string, v: string | null): string {
+export function wireText(ctx: VclContext, name: string, v: string | null): string {
   if (v === null || v === '') throw new VclFailure(`Setting ${name} to empty string`);
+  checkRoom(ctx, name, v);
   if (/[\0-\x08\n-\x1f\x7f]/.test(v)) throw new VclFailure(`Control character in ${name}`, true);
   return v;
 }

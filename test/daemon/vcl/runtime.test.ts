@@ -108,6 +108,31 @@ describe('failures', () => {
     expect(t.req.http.get('after')).toBeNull();
   });
 
+  it('ends at the limits of the workspace and of the number of fields, naming the line', () => {
+    const limits: Record<string, number> = { workspace_client: 10_000, http_max_hdr: 64 };
+    const run = (body: string): { end: string; errors: string[]; lost: string[] } => {
+      const t = task(`sub vcl_recv { ${body} return (pass); }`);
+      t.ctx.host = { ...t.ctx.host, param: (name) => limits[name] ?? 0 };
+      return { end: t.run('recv'), errors: t.log.of('VCL_Error'), lost: t.log.of('LostHeader') };
+    };
+    const doubled = 'set req.http.a = "0123456789";\n'.concat(
+      'set req.http.a = req.http.a + req.http.a;\n'.repeat(60),
+    );
+    expect(run(doubled)).toEqual({
+      end: 'fail',
+      errors: ["Workspace overflow (a) at 'test.vcl' Line 12 Pos 1"],
+      lost: ['a:'],
+    });
+    const url = 'set req.url += req.url;\n'.repeat(60);
+    expect(run(url).errors[0]).toMatch(/^Workspace overflow \(req\.url\) at 'test\.vcl' Line 1\d/);
+    const many = Array.from({ length: 80 }, (_, i) => `set req.http.h${i} = "v";`).join('\n');
+    expect(run(many)).toMatchObject({ end: 'fail', lost: ['h57: v'] });
+    expect(run(many.slice(0, many.indexOf('set req.http.h57'))).end).toBe('pass');
+    expect(run(`${many.slice(0, many.indexOf('set req.http.h57'))} set req.http.h3 = "again";`).end).toBe(
+      'pass',
+    );
+  });
+
   it('names the VCL line where the field has no words of its own', () => {
     const t = task('sub helper {\n  set req.http.x = 5 / req.restarts;\n}\nsub vcl_recv { call helper; }');
     expect(t.run('recv')).toBe('fail');
