@@ -7,12 +7,13 @@ import type { Socket } from 'node:net';
 import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { MainCounters, VbeCounters } from '../stats/counters.ts';
-import type { AdminHealth, Director, DirectorListing } from '../vcl/context.ts';
+import type { Director, DirectorListing } from '../vcl/context.ts';
 import type { BackendDecl } from '../vcl/program.ts';
 import { addressFamily, addressKey, type OriginAddress } from './address.ts';
 import { connectOrigin, connectRaw, connectReading, type SocketReader } from './connect.ts';
 import type { ConnectionOwner, OriginConnection } from './connection.ts';
 import { Dialer, type DialerParams } from './dialer.ts';
+import { BackendHealth } from './health.ts';
 import type { HoldDown } from './hold-down.ts';
 import { OriginFailure } from './origin-failure.ts';
 import type { ConnectionPool } from './pool.ts';
@@ -68,24 +69,20 @@ export interface AcquireOptions {
   fresh?: boolean;
 }
 
-export class Backend implements Director, ConnectionOwner, DirectorListing, ProbeOwner {
+export class Backend implements Director, ConnectionOwner {
   readonly decl: BackendDecl;
   readonly vclName: string;
   /** "<program>.<name>", as backend.list and VBE counters show it. */
   readonly displayName: string;
   readonly counters: VbeCounters;
-  readonly type = 'backend';
-  admin: AdminHealth = 'auto';
-  changedAt: number;
+  readonly health: BackendHealth;
   /** Connections in use. */
   inUse = 0;
   private readonly env: BackendEnvironment;
   private readonly dialer: Dialer;
   private readonly preamble: Buffer | null;
   private readonly poolSuffix: string;
-  private readonly probe: Probe | null;
   private readonly renewal: Renewal | null;
-  private probedHealthy = true;
 
   constructor(
     decl: BackendDecl,
@@ -100,19 +97,19 @@ export class Backend implements Director, ConnectionOwner, DirectorListing, Prob
     this.displayName = `${programName}.${decl.name}`;
     this.counters = counters;
     this.env = env;
-    this.changedAt = now;
     this.dialer = new Dialer(addresses, env.holdDown, env.params, counters);
     this.preamble = decl.preamble === undefined ? null : Buffer.from(decl.preamble, 'base64');
     this.poolSuffix = decl.preamble === undefined ? '' : `|${decl.preamble}`;
     this.renewal = renewal(this, env);
-    const way: PollWay = {
-      connect: (timeout, read) => this.connectProbe(timeout, read),
-      lead: (socket) => this.probeLead(socket),
-    };
-    this.probe =
-      decl.probe === undefined || decl.none === true
-        ? null
-        : new Probe(this, probeSettings(decl.probe, decl), way, env.probes, (text) => env.healthLog(text));
+    this.health = new BackendHealth(
+      decl.name,
+      now,
+      env.now,
+      (polls) => {
+        counters.happy = polls;
+      },
+      (owner) => this.makeProbe(owner),
+    );
   }
 
   /** Tried in order. Empty when the name had no address. */
@@ -124,9 +121,8 @@ export class Backend implements Director, ConnectionOwner, DirectorListing, Prob
     this.dialer.addresses = addresses;
   }
 
-  healthy(now: number): boolean {
-    if (this.decl.none === true) return false;
-    return this.admin === 'auto' ? this.measured(now) : this.admin === 'healthy';
+  healthy(_now: number): boolean {
+    return this.decl.none !== true && this.health.usable;
   }
 
   resolve(): Director | null {
@@ -135,37 +131,12 @@ export class Backend implements Director, ConnectionOwner, DirectorListing, Prob
 
   /** `none` is nobody, in backend.list too. */
   get listed(): DirectorListing | undefined {
-    return this.decl.none === true ? undefined : this;
-  }
-
-  measured(_now: number): boolean {
-    return this.probedHealthy;
-  }
-
-  counts(): { good: number; total: number } | null {
-    const { probe } = this;
-    return probe === null ? null : { good: probe.window.good, total: probe.settings.window };
-  }
-
-  text(): string {
-    return this.probe === null ? '' : `${this.probe.window.text()}\n`;
-  }
-
-  json(): string {
-    return this.probe === null ? '{}' : this.probe.window.json();
-  }
-
-  /** Called by the probe after each poll. */
-  probed(healthy: boolean, happy: bigint): void {
-    this.counters.happy = happy;
-    if (healthy !== this.probedHealthy) this.changedAt = this.env.now();
-    this.probedHealthy = healthy;
+    return this.decl.none === true ? undefined : this.health;
   }
 
   /** Backends of a warm program are probed, and their names resolved again where they ask for it. */
   setWarm(warm: boolean): void {
-    if (warm) this.probe?.start();
-    else this.probe?.stop();
+    this.health.setWarm(warm);
     if (warm) this.renewal?.start();
     else this.renewal?.stop();
   }
@@ -298,6 +269,17 @@ export class Backend implements Director, ConnectionOwner, DirectorListing, Prob
       this.vclName,
       `fail errno ${errorText(got)}`,
     );
+  }
+
+  private makeProbe(owner: ProbeOwner): Probe | null {
+    const { decl, env } = this;
+    if (decl.probe === undefined || decl.none === true) return null;
+    const way: PollWay = {
+      connect: (timeout, read) => this.connectProbe(timeout, read),
+      lead: (socket) => this.probeLead(socket),
+    };
+    const settings = probeSettings(decl.probe, decl);
+    return new Probe(owner, settings, way, env.probes, (text) => env.healthLog(text));
   }
 
   private async connectProbe(

@@ -627,15 +627,15 @@ describe('acquire', () => {
   it('refuses for a sick backend until it is healthy again', async () => {
     const at = await origin(OK);
     const backend = backendAt(at.port);
-    backend.admin = 'sick';
-    expect([backend.healthy(7), backend.measured(7)]).toEqual([false, true]);
+    backend.health.admin = 'sick';
+    expect([backend.healthy(7), backend.health.measured()]).toEqual([false, true]);
     expect((await failure(backend)).text).toBe('backend default: unhealthy');
     expect([stats.backend_unhealthy, backend.counters.unhealthy]).toEqual([1, 1]);
-    backend.probed(false, 0n);
-    backend.admin = 'auto';
+    backend.health.probed(false, 0n);
+    backend.health.admin = 'auto';
     expect(backend.healthy(8)).toBe(false);
-    backend.admin = 'healthy';
-    expect([backend.healthy(9), backend.measured(9)]).toEqual([true, false]);
+    backend.health.admin = 'healthy';
+    expect([backend.healthy(9), backend.health.measured()]).toEqual([true, false]);
     (await connection(backend)).destroy();
   });
 
@@ -759,12 +759,12 @@ describe('a probed backend', () => {
     const log: string[] = [];
     env = { ...env, healthLog: (text) => log.push(text), now: () => 77 };
     const backend = backendAt(at.port, { probe: { interval: 60, threshold: 1, window: 2 } });
-    expect([backend.healthy(0), backend.counts(), backend.counters.happy]).toEqual([
+    expect([backend.healthy(0), backend.health.counts(), backend.counters.happy]).toEqual([
       ...[false, { good: 0, total: 2 }, 0n],
     ]);
     backend.setWarm(true);
     while (!backend.healthy(0)) await turn();
-    expect([backend.counts(), backend.counters.happy, backend.changedAt]).toEqual([
+    expect([backend.health.counts(), backend.counters.happy, backend.health.changedAt]).toEqual([
       ...[{ good: 1, total: 2 }, 1n, 77],
     ]);
     expect(backend.inUse).toBe(0);
