@@ -128,7 +128,11 @@ function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
 
 /** The socket may come later, but what is there must be one. */
 function checkPath(scope: Scope, path: string, span: Span): void {
-  const { reporter } = scope.model;
+  const { reporter, syntax } = scope.model;
+  if (syntax < 41) {
+    reporter.error('backend', 'Backends with a .path need VCL 4.1 or higher', span);
+    return;
+  }
   try {
     if (!statSync(path).isSocket()) reporter.error('backend', 'Backend path: Not a socket:', span);
   } catch (error) {

@@ -169,6 +169,11 @@ sub vcl_recv { set req.backend_hint = a; if (req.http.X-Env == "b") { return (vc
     expect(program && renderProgram(program)).toMatch(/0: m\.vcl[\s\S]*function sub_vcl_recv\(ctx\) \{/);
   });
 
+  it('has backends with a path from 4.1 on', () => {
+    expect(codes('vcl 4.1; backend d { .path = "/run/none.sock"; }')).toEqual([]);
+    expect(codes('vcl 4.0; backend d { .path = "/run/none.sock"; }')).toEqual(['backend']);
+  });
+
   it('takes the language version of the main file for all files', () => {
     const old = 'sub vcl_recv { set req.esi = false; }';
     expect(codes(`vcl 4.0; backend d none; ${old}`)).toEqual([]);
