@@ -6,8 +6,9 @@
 import { safeLength } from './regex/analyse.ts';
 import { type ParsedRegex, RegexError } from './regex/ast.ts';
 import { BoundedMatcher, type Fuel, fuelFor } from './regex/bounded.ts';
+import { makeProgram } from './regex/build-program.ts';
 import { parseRegex } from './regex/parse.ts';
-import { checkSize, makeProgram } from './regex/program.ts';
+import { checkSize } from './regex/program-facts.ts';
 import { capturesDiffer, translate } from './regex/translate.ts';
 
 export { type Fuel, fuelFor, RegexError };

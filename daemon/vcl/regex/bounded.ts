@@ -3,7 +3,8 @@
 // far) ends when the fuel is used up. Never recurses, never throws. Awkward: what fails inside a lookaround or
 // an atomic group fails there only, so its choices are forgotten when the body matches.
 
-import { ASSERT_KINDS, type Program } from './program.ts';
+import { holds, repeated } from './at-position.ts';
+import type { Program } from './program.ts';
 
 // Opcodes stand as numbers in the switch: an imported constant costs a load and a compare for every case, and
 // the interpreter's switch then takes ten times as long. Their names are beside them, in program.ts.
@@ -18,10 +19,6 @@ const LONG = 4096;
 /** Entries of the stack; each is a number. */
 const FIRST_STACK = 256;
 const KEPT_STACK = 65_536;
-
-const [START, LINE_START, END, END_NEWLINE, LINE_END, WORD, NOT_WORD, SEARCH_START] = ASSERT_KINDS.map(
-  (_, i) => i,
-) as [number, number, number, number, number, number, number, number];
 
 /** A call in progress: who called, which group, where it goes on, and the slots as they were. */
 interface Frame {
@@ -455,50 +452,4 @@ function larger(stack: Int32Array): Int32Array<ArrayBuffer> {
   const out = new Int32Array(stack.length * 2);
   out.set(stack);
   return out;
-}
-
-function isWordAt(s: Uint8Array, i: number): boolean {
-  if (i < 0 || i >= s.length) return false;
-  const c = s[i] as number;
-  return (c >= 48 && c <= 57) || (c >= 65 && c <= 90) || c === 95 || (c >= 97 && c <= 122);
-}
-
-function holds(kind: number, s: Uint8Array, pos: number, from: number): boolean {
-  switch (kind) {
-    case START:
-      return pos === 0;
-    case LINE_START:
-      // Not behind a newline that ends the subject.
-      return pos === 0 || (s[pos - 1] === 10 && pos < s.length);
-    case END:
-      return pos === s.length;
-    case END_NEWLINE:
-      return pos === s.length || (pos === s.length - 1 && s[pos] === 10);
-    case LINE_END:
-      return pos === s.length || s[pos] === 10;
-    case WORD:
-      return isWordAt(s, pos - 1) !== isWordAt(s, pos);
-    case NOT_WORD:
-      return isWordAt(s, pos - 1) === isWordAt(s, pos);
-    case SEARCH_START:
-      return pos === from;
-    default:
-      return false;
-  }
-}
-
-/** End of a copy of s[a..b] at `pos`, or -1. */
-function repeated(s: Uint8Array, a: number, b: number, pos: number, caseless: boolean): number {
-  const length = b - a;
-  if (pos + length > s.length) return -1;
-  for (let i = 0; i < length; i++) {
-    const x = s[a + i] as number;
-    const y = s[pos + i] as number;
-    if (x !== y && !(caseless && lower(x) === lower(y))) return -1;
-  }
-  return pos + length;
-}
-
-function lower(c: number): number {
-  return c >= 65 && c <= 90 ? c + 32 : c;
 }
