@@ -271,14 +271,14 @@ async function play(proxy: RunningProxy): Promise<Seen> {
   return { answers, log };
 }
 
-/** The lines behind each URL, in the order of the requests. */
+/** The lines of each request. Sorted: a log tool prints a transaction when it has its end, not when it began. */
 function byUrl(log: readonly string[]): string[] {
   const groups: string[] = [];
   for (const line of log) {
     if (line.startsWith('ReqURL')) groups.push(line);
     else groups.push(`${groups.pop()} | ${line.replace(/ +/g, ' ')}`);
   }
-  return groups;
+  return groups.toSorted();
 }
 
 describe.skipIf(!there)('directors beside the field’s', () => {
