@@ -1,4 +1,5 @@
 // Every preamble whole, cut at every byte, and behind other bytes: the outcome never depends on how it arrives.
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { crc32c } from '../../../daemon/net/crc32c.ts';
 import { MAX_PREAMBLE, type ProxyPreamble, parseProxyPreamble } from '../../../daemon/net/proxy-protocol.ts';
@@ -216,5 +217,36 @@ describe('CRC-32C', () => {
   it('counts four bytes as zero', () => {
     const data = Buffer.from('ab1234cd');
     expect(crc32c(data, 0, 8, 2)).toBe(crc32c(Buffer.from('ab\0\0\0\0cd'), 0, 8));
+  });
+});
+
+describe('any bytes', () => {
+  /** One of the cases with some bytes changed, some taken out, and others behind it. */
+  const anything = fc
+    .tuple(
+      fc.constantFrom(...CASES.map(([, preamble]) => preamble)),
+      fc.array(fc.tuple(fc.nat(1100), fc.nat(255)), { maxLength: 4 }),
+      fc.nat(40),
+      fc.uint8Array({ maxLength: 30 }),
+    )
+    .map(([preamble, changes, cut, behind]) => {
+      const changed = Buffer.from(preamble.subarray(0, Math.max(0, preamble.length - (cut % 4))));
+      for (const [at, value] of changes) if (at < changed.length) changed[at] = value;
+      return join(changed, behind);
+    });
+
+  it('come to one outcome at the first byte that decides it', () => {
+    fc.assert(
+      fc.property(anything, (data) => {
+        const whole = parseProxyPreamble(data, 0, data.length);
+        let first: ProxyPreamble | null = null;
+        for (let end = 0; end <= data.length && first === null; end++) {
+          first = parseProxyPreamble(data, 0, end);
+        }
+        expect(first === null ? null : summary(first)).toBe(whole === null ? null : summary(whole));
+        expect(first?.length).toBe(whole?.length);
+      }),
+      { numRuns: 400 },
+    );
   });
 });
