@@ -44,9 +44,14 @@ const CASES: Record<string, Cases> = {
   'key-changed-late': {
     bad: [
       'sub vcl_miss { set §req.url = "/x"; }',
-      'sub vcl_backend_fetch { set §bereq.url = regsub(bereq.url, "a", "b"); }',
+      'sub vcl_backend_fetch { set §bereq.url = "/" + bereq.http.X-Lang + bereq.url; }',
     ],
-    good: ['sub vcl_recv { set req.url = "/x"; }', 'sub vcl_pass { set req.url = "/x"; }'],
+    good: [
+      'sub vcl_recv { set req.url = "/x"; }',
+      'sub vcl_pass { set req.url = "/x"; }',
+      'sub vcl_backend_fetch { set bereq.url = regsub(bereq.url, "a", "b"); }',
+      'sub vcl_hash { hash_data(req.http.x-lang); } sub vcl_backend_fetch { set bereq.url = "/" + bereq.http.X-Lang + bereq.url; }',
+    ],
   },
   'regex-never-matches': {
     bad: [
@@ -113,6 +118,8 @@ const CASES: Record<string, Cases> = {
     good: [
       'sub vcl_recv { if (req.http.a) { return (pass); } }',
       'sub vcl_recv { if (req.url == "") { return (pass); } }',
+      'sub vcl_recv { if (req.http.a && req.http.a != "") { return (pass); } }',
+      'sub vcl_recv { if (req.http.a) { set req.http.a = regsub(req.http.a, "x", ""); if (req.http.a == "") { unset req.http.a; } } }',
     ],
   },
   'hash-before-host': {
