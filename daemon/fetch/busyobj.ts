@@ -2,6 +2,7 @@
 // It belongs to no client: a client that leaves does not end it (unless the object is private to that client).
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { ConnectionEnds } from '../backend/address.ts';
 import type { Oc } from '../cache/cache.ts';
 import { endPrivs } from '../extensions/priv.ts';
 import { HttpMessage } from '../http1/message.ts';
@@ -43,6 +44,7 @@ export class BusyObj implements VclBusyobj {
   uncacheable: boolean;
   backend: Director | null;
   respBackend: Director | null = null;
+  respEnds: ConnectionEnds | null = null;
   connectTimeout = -1;
   firstByteTimeout = -1;
   betweenBytesTimeout = -1;

@@ -79,6 +79,7 @@ export function closeText(reason: CloseReason | null): string {
 export async function exchange(bo: BusyObj): Promise<Exchanged | null> {
   const { core, log, bereq } = bo;
   bo.respBackend = null;
+  bo.respEnds = null;
   const backend = resolve(bo);
   if (backend === null) return null;
   if (bo.body?.started === true) {
@@ -151,6 +152,7 @@ function announce(
     return null;
   }
   log.timestamp('Connected', core.clock.now());
+  bo.respEnds = got.ends;
   log.put(Tag.BackendOpen, got.ends.openText(backend.vclName, got.reused));
   return got;
 }

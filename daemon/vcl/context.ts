@@ -150,6 +150,8 @@ export interface VclBusyobj {
   backend: Director | null;
   /** The backend that answered, after the fetch (beresp.backend). */
   respBackend: Director | null;
+  /** Where it answered from (beresp.backend.ip); null before the fetch. */
+  readonly respEnds?: { readonly remoteAddress: string; readonly remotePort: number } | null;
   /** Seconds; negative is "use the backend's or the parameter's". */
   connectTimeout: number;
   firstByteTimeout: number;

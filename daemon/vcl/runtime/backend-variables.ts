@@ -120,7 +120,10 @@ export const backendVariables = {
   },
   get_beresp_backend: (c: VclContext) => bo(c).respBackend,
   get_beresp_backend_name: (c: VclContext) => bo(c).respBackend?.vclName ?? null,
-  get_beresp_backend_ip: (_c: VclContext) => new VclIp('0.0.0.0', 0),
+  get_beresp_backend_ip: (c: VclContext) => {
+    const ends = bo(c).respEnds;
+    return new VclIp(ends?.remoteAddress ?? '0.0.0.0', ends?.remotePort ?? 0);
+  },
   get_beresp_storage: (c: VclContext) => bo(c).storage,
   set_beresp_storage: (c: VclContext, v: string | null) => {
     bo(c).storage = v;
