@@ -378,6 +378,8 @@ export class Programs {
   }
 
   private async coolDown(): Promise<void> {
+    // A worker that is starting has been told what is warm; it counts anew when it serves.
+    if (!this.worker.running()) return;
     const now = Date.now();
     for (const e of [...this.entries.values()]) {
       if (e.kind !== 'program' || e.coolAt === 0 || e.coolAt > now) continue;

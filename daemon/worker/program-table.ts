@@ -141,13 +141,23 @@ export class ProgramTable {
   sweep(): void {
     if (this.unsettled.size === 0) return;
     for (const entry of this.unsettled) {
-      if (!entry.settle()) continue;
+      if (!entry.settle() || this.isNeeded(entry)) continue;
       this.unsettled.delete(entry);
       if (!entry.discarded) continue;
       entry.end();
       this.all = this.all.filter((e) => e !== entry);
     }
     this.count();
+  }
+
+  /** Whether a program that still runs may switch to this one, though both were discarded. */
+  private isNeeded(entry: ProgramEntry): boolean {
+    if (!entry.discarded) return false;
+    for (const other of this.unsettled) {
+      if (other === entry || !other.discarded) continue;
+      for (const label of other.labels.values()) if (label.target === entry) return true;
+    }
+    return false;
   }
 
   close(): void {

@@ -122,6 +122,17 @@ it('cools an auto program out of use, and warms it when it is wanted', async () 
   b.programs.close();
 });
 
+it('cools nothing behind the back of a worker that is starting', async () => {
+  const b = bench(0.02);
+  await load(b, 'a');
+  b.running = false;
+  await sleep(60);
+  expect(b.programs.forWorker()).toBeNull();
+  await b.programs.use('a');
+  expect(b.programs.forWorker()?.programs[0]?.warm).toBe(true);
+  b.programs.close();
+});
+
 it('keeps what it was when a program refuses to be warm', async () => {
   const b = bench();
   await load(b, 'a');
