@@ -31,7 +31,7 @@ function placeOf({ path, host, port }: ListenerSpec): string {
 
 /** One -a argument; `index` gives the default name. Throws OptionError. */
 export function parseListener(text: string, index: number): ListenerSpec {
-  const [place = '', ...options] = text.split(',');
+  const [place = '', ...options] = text.trim().split(/\s*,\s*|\s+/);
   const [name, address] = splitName(text, place);
   const spec: ListenerSpec = { name: name ?? `a${index}`, text, proto: 'HTTP' };
   parsePlace(spec, address);
@@ -105,19 +105,29 @@ function parsePlace(spec: ListenerSpec, place: string): void {
   }
   // An IPv6 address without brackets has colons of its own and no port.
   const bare = net.isIPv6(place);
-  const m = bare ? null : /^(?:\[([^\]]*)\]|([^:\s]*))(?:[:\s](.*))?$/s.exec(place);
+  const m = bare ? null : /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/s.exec(place);
   const host = bare ? place : (m?.[1] ?? m?.[2]);
-  const port = m?.[3];
+  const port = portNumber(m?.[3] ?? '');
   const wrong =
     place === '' ||
     host === undefined ||
     host.includes('@') ||
-    (port !== undefined && !/^\d{1,5}$/.test(port)) ||
-    Number(port ?? 80) > 65535 ||
+    port === null ||
     (/^\d+(\.\d+){3}$/.test(host) && !net.isIPv4(host));
   if (wrong) throw new OptionError(`Got no socket(s) for ${place}`);
-  spec.host = host;
-  spec.port = port === undefined ? 80 : Number(port);
+  spec.host = host === '*' ? '' : host;
+  spec.port = port;
+}
+
+/** A port's number, or that of a service's name; 80 when there is none, null when nobody knows it. */
+function portNumber(text: string): number | null {
+  if (text === '') return 80;
+  if (/^\d+$/.test(text)) return Number(text) <= 65535 ? Number(text) : null;
+  for (const line of linesOf('/etc/services')) {
+    const [name, port = '', ...others] = line.replace(/#.*/, '').trim().split(/\s+/);
+    if (port.endsWith('/tcp') && (name === text || others.includes(text))) return Number.parseInt(port, 10);
+  }
+  return { http: 80, https: 443 }[text] ?? null;
 }
 
 /** Number of a user; null when there is none of that name. */
@@ -131,15 +141,18 @@ export function groupId(name: string): number | null {
 
 function idOf(file: string, name: string): number | null {
   if (name === '') return null;
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch {
-    return null;
-  }
-  for (const line of text.split('\n')) {
+  for (const line of linesOf(file)) {
     const fields = line.split(':');
     if (fields[0] === name) return Number(fields[2]);
   }
   return null;
+}
+
+/** None where there is no such file. */
+function linesOf(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n');
+  } catch {
+    return [];
+  }
 }

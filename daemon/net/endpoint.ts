@@ -14,7 +14,10 @@ export interface Endpoint {
 
 export function endpointOf(spec: ListenerSpec): Endpoint {
   const named = /^[A-Za-z][A-Za-z0-9_-]*=/.exec(spec.text);
-  const address = spec.text.slice(named?.[0].length ?? 0).split(',')[0] as string;
+  const address = spec.text
+    .trim()
+    .slice(named?.[0].length ?? 0)
+    .split(/[,\s]/)[0] as string;
   return {
     name: spec.name,
     socketText: address,
