@@ -33,7 +33,7 @@ const LANGUAGE_FUNCTIONS: ReadonlyMap<string, LanguageFunction> = new Map(
       helper: 'synthetic',
       ours: false,
     },
-    ban: { signature: 'VOID ban(STRING)', places: 'client backend', helper: 'banString', ours: false },
+    ban: { signature: 'VOID ban(STRING)', helper: 'banString', ours: false },
     querysort: { signature: 'STRING querysort(STRING)', helper: 'querysort', ours: true },
   }),
 );
@@ -94,6 +94,9 @@ export function findVariable(scope: Scope, path: PathExpr): VariableRef | null {
     const field = path.parts[2] as PathExpr['parts'][number];
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(field.text)) {
       return scope.model.reporter.fail('header', `'${field.text}' is no name of a header field`, field.span);
+    }
+    if (field.quoted && scope.model.syntax < 41) {
+      return scope.model.reporter.fail('version', 'Names of header fields in quotes need VCL 4.1.', field.span);
     }
     if (field.text.length > MAX_FIELD_NAME) {
       const start = field.text.slice(0, 20);
