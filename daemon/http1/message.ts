@@ -117,17 +117,13 @@ export class HttpMessage {
     return this.find(key) >= 0;
   }
 
-  /** Value of field `i` without surrounding blanks. */
+  /** Value of field `i` without blanks before it; those behind it are a program's, the parser leaves none. */
   valueAt(i: number): string {
     const line = this.lines[i] as string;
+    const e = line.length;
     let s = (this.keys[i] as string).length + 1;
-    let e = line.length;
     for (; s < e; s++) {
       const c = line.charCodeAt(s);
-      if (c !== 32 && c !== 9) break;
-    }
-    for (; e > s; e--) {
-      const c = line.charCodeAt(e - 1);
       if (c !== 32 && c !== 9) break;
     }
     return line.slice(s, e);

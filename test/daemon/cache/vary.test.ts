@@ -57,7 +57,7 @@ describe('vary', () => {
         false,
       ),
     ).toBe(false);
-    expect(matchesStored(one, 0, request([['A', ' x ']]), false)).toBe(true);
+    expect(matchesStored(one, 0, request([['A', ' x']]), false)).toBe(true);
   });
 
   it('leaves Accept-Encoding out while gzip support is on', () => {
