@@ -4,8 +4,9 @@
 import { connect as netConnect, type Socket, type SocketConnectOpts } from 'node:net';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { OriginAddress } from './address.ts';
-import { type ConnectionOwner, OriginConnection } from './connection.ts';
+import { OriginConnection } from './connection.ts';
 import { Deadline } from './deadline.ts';
+import type { ConnectionOwner } from './exchange-roles.ts';
 import { type ConnectError, connectError, TIMED_OUT } from './system-error.ts';
 
 /** The read buffer that all connections of a worker share: bytes in it are used before the read returns. */

@@ -14,31 +14,9 @@ import type { HttpMessage } from '../http1/message.ts';
 import { ConnectionEnds } from './address.ts';
 import { IncomingBody, OutgoingBody } from './body-frame.ts';
 import { Deadline } from './deadline.ts';
+import type { ConnectionOwner, ExchangeCounters, OriginBodySink } from './exchange-roles.ts';
 import { ResponseHeadReader } from './head-reader.ts';
 import { bodyFailure, OriginFailure } from './origin-failure.ts';
-
-/** Takes a response body. Bytes are valid only until data() returns; nothing is called after end() or error(). */
-export interface OriginBodySink {
-  data(buf: Buffer, start: number, end: number): void;
-  end(): void;
-  error(reason: FetchFailure): void;
-}
-
-/** Who owns the connection while it is idle or when it goes. */
-export interface ConnectionOwner {
-  /** Takes a connection back for the next exchange. */
-  keep(conn: OriginConnection): void;
-  /** The connection is gone; called once. */
-  gone(conn: OriginConnection): void;
-}
-
-/** Counters of one backend and of the worker that exchanges move. */
-export interface ExchangeCounters {
-  bereq_hdrbytes: number;
-  bereq_bodybytes: number;
-  beresp_hdrbytes: number;
-  beresp_bodybytes: number;
-}
 
 const IDLE = 0;
 const SENDING = 1;
