@@ -36,7 +36,7 @@ export function checkBlock(scope: Scope, block: Block, indent: string): void {
 }
 
 /** Helpers that may fail the task and still give a value; so may every extension. */
-const MAY_FAIL = /\b(?:fn_\d+|make_\d+|set_\w+_status|set_\w+_do_\w+)\(/;
+const MAY_FAIL = /\b(?:fn_\d+|make_\d+|set_\w+_status|[gs]et_\w+_do_\w+)\(/;
 const FAIL = RETURNS.findIndex((r) => r.name === 'fail');
 
 function emit(sub: SubInfo, indent: string, text: string, span: Span | null): void {

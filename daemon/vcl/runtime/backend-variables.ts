@@ -20,11 +20,31 @@ function logTtl(c: VclContext): void {
   c.log.put(Tag.TTL, `VCL ${ttl} ${grace} ${keep} ${origin} ${kind}`);
 }
 
-/** Whether a do_* switch may still be used. */
-function filtersOpen(c: VclContext): boolean {
+/** Whether a do_* switch may still be used, read or set: not once beresp.filters was set. */
+function filtersOpen(c: VclContext, name: string): boolean {
   if (bo(c).filters === null) return true;
-  softFail(c, 'beresp.filters are already fixed');
+  softFail(c, `beresp.filters are already fixed, beresp.${name} is undefined`);
   return false;
+}
+
+/** The filters that the do_* switches ask for, by what the body is now. */
+function usualFilters(b: VclBusyobj): string {
+  const packed = b.beresp.get('content-encoding') === 'gzip';
+  const out: string[] = [];
+  if (packed && b.doGunzip) out.push('gunzip');
+  if (b.doEsi) out.push(packed && !b.doGunzip ? 'esi_gzip' : 'esi');
+  if (!packed && b.doGzip) out.push('gzip');
+  return out.join(' ');
+}
+
+/** A timeout of nothing means the backend's own, or the parameter's. */
+const ownTimeout = (v: number): number => (v > 0 ? v : -1);
+
+/** Where an object goes that the program says nothing about. */
+function usualStorage(c: VclContext): string | null {
+  const names = c.host.stevedores();
+  if (bo(c).uncacheable) return 'Transient';
+  return names.find((n) => n !== 'Transient') ?? names[0] ?? null;
 }
 
 const unsetAsZero = (n: number): number => Math.max(0, n);
@@ -51,15 +71,15 @@ export const backendVariables = {
   get_bereq_uncacheable: (c: VclContext) => bo(c).uncacheable,
   get_bereq_connect_timeout: (c: VclContext) => unsetAsZero(bo(c).connectTimeout),
   set_bereq_connect_timeout: (c: VclContext, v: number) => {
-    bo(c).connectTimeout = Math.max(0, v);
+    bo(c).connectTimeout = ownTimeout(v);
   },
   get_bereq_first_byte_timeout: (c: VclContext) => unsetAsZero(bo(c).firstByteTimeout),
   set_bereq_first_byte_timeout: (c: VclContext, v: number) => {
-    bo(c).firstByteTimeout = Math.max(0, v);
+    bo(c).firstByteTimeout = ownTimeout(v);
   },
   get_bereq_between_bytes_timeout: (c: VclContext) => unsetAsZero(bo(c).betweenBytesTimeout),
   set_bereq_between_bytes_timeout: (c: VclContext, v: number) => {
-    bo(c).betweenBytesTimeout = Math.max(0, v);
+    bo(c).betweenBytesTimeout = ownTimeout(v);
   },
   get_bereq_is_bgfetch: (c: VclContext) => bo(c).isBgFetch,
   get_bereq_is_hitmiss: (c: VclContext) => bo(c).isHitMiss,
@@ -75,30 +95,28 @@ export const backendVariables = {
   get_beresp_reason: (c: VclContext) => bo(c).beresp.reason,
   set_beresp_reason: (c: VclContext, v: string | null) =>
     bo(c).beresp.setReason(wireText(c, 'beresp.reason', v)),
-  get_beresp_do_esi: (c: VclContext) => bo(c).doEsi,
+  get_beresp_do_esi: (c: VclContext) => filtersOpen(c, 'do_esi') && bo(c).doEsi,
   set_beresp_do_esi: (c: VclContext, v: boolean) => {
-    if (filtersOpen(c)) bo(c).doEsi = v;
+    if (filtersOpen(c, 'do_esi')) bo(c).doEsi = v;
   },
   get_beresp_do_stream: (c: VclContext) => bo(c).doStream,
   set_beresp_do_stream: (c: VclContext, v: boolean) => {
     bo(c).doStream = v;
   },
-  get_beresp_do_gzip: (c: VclContext) => bo(c).doGzip,
+  get_beresp_do_gzip: (c: VclContext) => filtersOpen(c, 'do_gzip') && bo(c).doGzip,
   set_beresp_do_gzip: (c: VclContext, v: boolean) => {
-    if (filtersOpen(c)) bo(c).doGzip = v;
+    if (filtersOpen(c, 'do_gzip')) bo(c).doGzip = v;
   },
-  get_beresp_do_gunzip: (c: VclContext) => bo(c).doGunzip,
+  get_beresp_do_gunzip: (c: VclContext) => filtersOpen(c, 'do_gunzip') && bo(c).doGunzip,
   set_beresp_do_gunzip: (c: VclContext, v: boolean) => {
-    if (filtersOpen(c)) bo(c).doGunzip = v;
+    if (filtersOpen(c, 'do_gunzip')) bo(c).doGunzip = v;
   },
   get_beresp_was_304: (c: VclContext) => bo(c).was304,
   get_beresp_uncacheable: (c: VclContext) => bo(c).uncacheable,
   set_beresp_uncacheable: (c: VclContext, v: boolean) => {
     if (!v && bo(c).uncacheable) {
       c.log.put(Tag.VCL_Error, 'Ignoring attempt to reset beresp.uncacheable');
-      return;
-    }
-    bo(c).uncacheable = v;
+    } else bo(c).uncacheable = v;
     logTtl(c);
   },
   // What is left, and what is to be left, from now: the time lived before counts.
@@ -124,15 +142,15 @@ export const backendVariables = {
     const ends = bo(c).respEnds;
     return new VclIp(ends?.remoteAddress ?? '0.0.0.0', ends?.remotePort ?? 0);
   },
-  get_beresp_storage: (c: VclContext) => bo(c).storage,
+  get_beresp_storage: (c: VclContext) => bo(c).storage ?? usualStorage(c),
   set_beresp_storage: (c: VclContext, v: string | null) => {
     bo(c).storage = v;
   },
-  get_beresp_storage_hint: (c: VclContext) => bo(c).storage,
+  get_beresp_storage_hint: (c: VclContext) => bo(c).storage ?? usualStorage(c),
   set_beresp_storage_hint: (c: VclContext, v: string | null) => {
     if (v !== null && c.host.stevedores().includes(v)) bo(c).storage = v;
   },
-  get_beresp_filters: (c: VclContext) => bo(c).filters ?? '',
+  get_beresp_filters: (c: VclContext) => bo(c).filters ?? usualFilters(bo(c)),
   set_beresp_filters: (c: VclContext, v: string | null) => {
     bo(c).filters = v ?? '';
   },

@@ -38,6 +38,13 @@ function sess(ctx: VclContext): VclSession {
   return ctx.bo?.session ?? NO_SESSION;
 }
 
+/** Whether resp.do_esi may still be used, read or set: not once resp.filters was set. */
+function respFiltersOpen(c: VclContext): boolean {
+  if (req(c).respFilters === null) return true;
+  softFail(c, 'resp.filters are already fixed, resp.do_esi is undefined');
+  return false;
+}
+
 export const clientVariables = {
   get_local_ip: (c: VclContext) => new VclIp(sess(c).localIp, sess(c).localPort),
   get_remote_ip: (c: VclContext) => new VclIp(sess(c).remoteIp, sess(c).remotePort),
@@ -131,13 +138,9 @@ export const clientVariables = {
   set_resp_status: (c: VclContext, v: number) => setMessageStatus(c, req(c).resp, 'resp', v),
   get_resp_reason: (c: VclContext) => req(c).resp.reason,
   set_resp_reason: (c: VclContext, v: string | null) => req(c).resp.setReason(wireText(c, 'resp.reason', v)),
-  get_resp_do_esi: (c: VclContext) => req(c).respDoEsi,
+  get_resp_do_esi: (c: VclContext) => respFiltersOpen(c) && req(c).respDoEsi,
   set_resp_do_esi: (c: VclContext, v: boolean) => {
-    if (req(c).respFilters !== null) {
-      softFail(c, 'resp.filters are already fixed');
-      return;
-    }
-    req(c).respDoEsi = v;
+    if (respFiltersOpen(c)) req(c).respDoEsi = v;
   },
   get_resp_is_streaming: (c: VclContext) => req(c).respIsStreaming,
   get_resp_filters: (c: VclContext) => req(c).respFilters ?? '',

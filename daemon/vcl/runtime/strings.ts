@@ -70,8 +70,11 @@ export function stevedoreString(name: string | null): string | null {
   return name === null ? null : `storage.${name}`;
 }
 
+/** Base64 as the field writes it: with r before q, unlike what its own compiler reads. */
 export function blobString(b: Uint8Array | null): string | null {
-  return b === null ? null : `:${Buffer.from(b.buffer, b.byteOffset, b.byteLength).toString('base64')}:`;
+  if (b === null) return null;
+  const base64 = Buffer.from(b.buffer, b.byteOffset, b.byteLength).toString('base64');
+  return `:${base64.replace(/[qr]/g, (c) => (c === 'q' ? 'r' : 'q'))}:`;
 }
 
 export function blobFrom(base64: string): Uint8Array {

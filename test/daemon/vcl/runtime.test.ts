@@ -38,6 +38,7 @@ describe('values as 7.1.1 gives them', () => {
     ['client.ip', '192.0.2.1'],
     ['d', 'd'],
     [':SGVsbG8=:', ':SGVsbG8=:'],
+    [':qrqr:', ':rqrq:'],
     ['storage.s0.free_space', '1000'],
     ['req.http.none', ''],
     ['req.http.none + req.http.none', ''],
@@ -243,6 +244,37 @@ describe('states', () => {
     expect(t.log.of('RespStatus')).toEqual(['404']);
     expect(t.log.of('RespReason')).toEqual(['Not Found']);
     expect(t.req.resp.get('s')).toBe('12404');
+  });
+
+  it('fails when a switch is used once the filters are set, and lists the filters of the switches before', () => {
+    const filters = (body: string): string => {
+      const t = task(`sub vcl_backend_response { ${body} set beresp.http.f = "[" + beresp.filters + "]"; }`);
+      const end = t.run('backend_response');
+      return [end, t.bo.beresp.get('f'), ...t.log.of('VCL_Error')].join(' | ');
+    };
+    expect(filters('set beresp.do_esi = true; set beresp.do_gzip = true;')).toBe('deliver | [esi gzip]');
+    expect(filters('set beresp.http.Content-Encoding = "gzip"; set beresp.do_gunzip = true;')).toBe(
+      'deliver | [gunzip]',
+    );
+    for (const use of ['if (beresp.do_esi) { }', 'set beresp.do_esi = true;']) {
+      expect(filters(`set beresp.filters = ""; ${use}`)).toBe(
+        'fail |  | beresp.filters are already fixed, beresp.do_esi is undefined',
+      );
+    }
+    const t = task('sub vcl_deliver { set resp.filters = ""; if (resp.do_esi) { set resp.http.x = "1"; } }');
+    expect(t.run('deliver')).toBe('fail');
+  });
+
+  it('takes a timeout of nothing for the one of the backend, and names the storage an object will have', () => {
+    const t = task(
+      'sub vcl_backend_fetch { set bereq.first_byte_timeout = -5s; set bereq.http.t = bereq.first_byte_timeout; }',
+    );
+    t.run('backend_fetch');
+    expect([t.bo.firstByteTimeout, t.bo.bereq.get('t')]).toEqual([-1, '0.000']);
+    const u = task('sub vcl_backend_response { set beresp.http.s = beresp.storage; }');
+    u.bo.storage = null;
+    u.run('backend_response');
+    expect(u.bo.beresp.get('s')).toBe('storage.s0');
   });
 
   it('keeps bytes beyond ASCII', () => {
