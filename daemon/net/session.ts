@@ -17,13 +17,14 @@ import type { Core } from '../request/core.ts';
 import { Request } from '../request/request.ts';
 import { type Step, TRANSPORT } from '../request/steps.ts';
 import type { PeerCredentials, VclSession } from '../vcl/context.ts';
+import { ClientOutput } from './client-output.ts';
 import { countClose } from './close-count.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { PipeTap } from './pipe-tap.ts';
 import { type PreambleTarget, receivePreamble } from './preamble.ts';
 import type { ProxyAddress } from './proxy-protocol.ts';
 import type { BodyCarrier, RequestBody } from './request-body.ts';
-import { fileDescriptor, queueSize } from './socket-handle.ts';
+import { fileDescriptor } from './socket-handle.ts';
 
 /** Told when a session has ended. */
 export interface SessionOwner {
@@ -34,9 +35,6 @@ export interface SessionOwner {
 const READ_AHEAD = 64 * 1024;
 /** After an answer that closes, unread input is discarded for so long (seconds), so that no reset destroys it. */
 const LINGER = 1;
-const NOTHING = Buffer.alloc(0);
-/** Chunks of bytes have no encoding; the type of the socket's write wants one. */
-const BYTES = 'buffer' as BufferEncoding;
 
 /** `preamble`: a PROXY listener's connection before its first request. `unsent`: the request is over, but the client
  * has not taken all of the response yet. */
@@ -81,18 +79,13 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
   closeAfter: CloseReason | null = null;
   /** When the connection is given up (clock seconds); Infinity while a fetch or a pipe has its own timers. */
   deadline: number;
-  /** When a client that does not take what was written is given up; Infinity while nobody waits for it. */
-  private sendDeadline = Number.POSITIVE_INFINITY;
-  /** When progress no longer helps such a client: send_timeout after the response first had to wait. */
-  private sendEnd = Number.POSITIVE_INFINITY;
-  /** Bytes in the kernel's way when sendDeadline was set. */
-  private queued = 0;
   /** When the first byte of the head being received arrived, 0 when none did. */
   tHead = 0;
   body: RequestBody | null = null;
   private readonly owner: SessionOwner;
   private readonly run: (req: Request, step: Step) => void;
   private readonly req: Request;
+  private readonly output: ClientOutput;
   private readonly head = new HeadResult();
   private phase: Phase = 'head';
   private pipeTap: PipeTap | null = null;
@@ -103,11 +96,6 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
   private inputEnded = false;
   /** What a socket that is suddenly gone means: the client left, unless we made it go. */
   private lossReason: CloseReason = 'REM_CLOSE';
-  /** Part of a response written in one piece has not left yet. */
-  private unsent = false;
-  private readonly onWritten: (error?: Error | null) => void;
-  /** Called when the socket has taken everything written so far. */
-  private onDrain: (() => void) | null = null;
 
   /** @param run drives a request from a step on; given, since the steps know sessions. */
   constructor(
@@ -145,10 +133,7 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     this.sendTimeout = core.params.send_timeout;
     this.deadline = this.tOpen + this.timeoutIdle;
     this.req = new Request(core, this, run);
-    this.onWritten = (error) => {
-      this.unsent = false;
-      if (error) socket.destroy();
-    };
+    this.output = new ClientOutput(core, socket, this);
     this.log.begin(this.vxid, 'c');
     this.log.put(Tag.Begin, endpoint.proxy ? 'sess 0 PROXY' : 'sess 0 HTTP/1');
     if (endpoint.proxy) this.phase = 'preamble';
@@ -219,7 +204,7 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
         break;
       case 'closing':
         // What is still on its way out ends the socket by itself.
-        if (!this.isSending) this.destroy();
+        if (!this.output.isSending) this.destroy();
         break;
       case 'closed':
         break;
@@ -249,8 +234,9 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
 
   /** Called by the sweep: gives up on a client that takes too long. */
   checkTimeout(now: number): void {
-    if (now >= this.sendDeadline) {
-      this.sendStalled(now);
+    if (this.output.isStalled(now)) {
+      this.lossReason = 'TX_ERROR';
+      this.socket.destroy();
       return;
     }
     if (now < this.deadline) return;
@@ -297,22 +283,7 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
 
   /** Writes buf[start, end) of the worker's shared output buffer. */
   writeOutput(buf: Buffer, start: number, end: number): void {
-    const { socket } = this;
-    const chunk = buf.subarray(start, end);
-    this.unsent = true;
-    if (socket.writableLength === 0 && !socket.destroyed) {
-      // Straight to the socket's own write: the queue in front of it, empty here, costs a tick a response.
-      socket._write(chunk, BYTES, this.onWritten);
-    } else {
-      socket.write(chunk);
-      this.unsent = socket.writableLength > 0;
-    }
-    if (this.unsent) this.core.outputTaken();
-  }
-
-  /** The client has not taken everything yet that was written. */
-  private get isSending(): boolean {
-    return this.unsent || this.socket.writableLength > 0;
+    this.output.writeShared(buf, start, end);
   }
 
   /** Writes bytes that stay unchanged until sent. Returns false when the reader is behind: wait for `drained`. */
@@ -320,26 +291,13 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     return this.socket.write(buf);
   }
 
-  /** Calls back once when everything written has left, or the connection is gone. */
+  /** Calls back once when everything written has left; never when the connection goes first. */
   drained(callback: () => void): void {
-    const { socket } = this;
-    const now = this.core.clock.now();
-    this.onDrain = callback;
-    this.queued = queueSize(socket);
-    this.sendDeadline = now + this.idleSendTimeout;
-    if (this.sendEnd === Number.POSITIVE_INFINITY) this.sendEnd = now + this.sendTimeout;
-    // The 'drain' event does not come for little, nor after the end: the callback of a last empty write does.
-    socket.write(NOTHING, (error) => {
-      if (!error && this.onDrain === callback) this.socketDrained();
-    });
+    this.output.drained(callback);
   }
 
   socketDrained(): void {
-    const callback = this.onDrain;
-    this.onDrain = null;
-    this.unsent = false;
-    this.sendDeadline = Number.POSITIVE_INFINITY;
-    callback?.();
+    this.output.socketDrained();
   }
 
   /** The current request is over and its response has been handed to the socket. */
@@ -355,8 +313,8 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
       this.close(this.closeAfter);
       return;
     }
-    this.sendEnd = Number.POSITIVE_INFINITY;
-    if (this.unsent) {
+    this.output.responseDone();
+    if (this.output.unsent) {
       // No further answers pile up before a client that does not read (SAFETY rule 11).
       this.phase = 'unsent';
       this.deadline = Number.POSITIVE_INFINITY;
@@ -376,7 +334,7 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     this.phase = 'head';
     this.tHead = 0;
     this.deadline = now + this.timeoutIdle;
-    this.sendEnd = Number.POSITIVE_INFINITY;
+    this.output.responseDone();
     if (!this.parsing) this.parseRest();
   }
 
@@ -446,7 +404,7 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     this.rest = null;
     this.pipeTap = null;
     const { clock } = this.core;
-    if (this.isSending && !this.socket.destroyed) {
+    if (this.output.isSending && !this.socket.destroyed) {
       // The client takes its time: it has what a client has that reads any other response.
       this.deadline = Number.POSITIVE_INFINITY;
       this.drained(() => {
@@ -471,19 +429,6 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     // A Unix socket has no reset.
     if (this.phase !== 'closed' && this.localPort > 0) this.socket.resetAndDestroy();
     this.cut(reason);
-  }
-
-  /** The client has not taken all of what was written within idle_send_timeout: progress gets it more time. */
-  private sendStalled(now: number): void {
-    const queued = queueSize(this.socket);
-    if (queued < this.queued && now < this.sendEnd) {
-      this.queued = queued;
-      this.sendDeadline = now + this.idleSendTimeout;
-      return;
-    }
-    this.sendDeadline = Number.POSITIVE_INFINITY;
-    this.lossReason = 'TX_ERROR';
-    this.socket.destroy();
   }
 
   private destroy(): void {
