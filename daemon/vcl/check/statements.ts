@@ -7,17 +7,9 @@ import { CompileStop, nearest, type Reporter, type Span } from '../errors.ts';
 import { bindArgs, bindCall } from './calls.ts';
 import { asString, check, joined, type Scope, stringJs } from './conversions.ts';
 import { quote, type SubInfo, stateMask } from './program.ts';
-import {
-  fieldName,
-  findVariable,
-  helperName,
-  isReserved,
-  messageJs,
-  noteUse,
-  notFound,
-  readVariable,
-} from './symbols.ts';
+import { isReserved, notFound } from './symbols.ts';
 import { assignable } from './types.ts';
+import { fieldName, findVariable, helperName, messageJs, noteUse, readVariable } from './variables.ts';
 
 /** States that may return each row of RETURNS. */
 const RETURN_MASKS = RETURNS.map((r) => stateMask(r.states));

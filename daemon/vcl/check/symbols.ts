@@ -1,12 +1,12 @@
-// Finds what a dotted name means: a variable, a function or object of an extension, something declared, or a
-// property of one of these. Every way to fail names the nearest thing that exists.
+// Finds what a dotted name means: a variable (variables.ts), a function or object of an extension, something
+// declared, or a property of one of these. Every way to fail names the nearest thing that exists.
 
-import { placesToStates, VARIABLES, type VariableRow } from '../../../protocol/tables/variables.ts';
 import type { PathExpr } from '../ast.ts';
 import { CompileStop, nearest, type Reporter, type Span } from '../errors.ts';
 import type { Scope } from './conversions.ts';
-import { type ProgramModel, quote, type Sym, stateMask } from './program.ts';
+import { type ProgramModel, quote, type Sym } from './program.ts';
 import { isString, type Type, type Typed } from './types.ts';
+import { findVariable, isVariable, readVariable, variableNames } from './variables.ts';
 
 interface LanguageFunction {
   signature: string;
@@ -38,26 +38,6 @@ const LANGUAGE_FUNCTIONS: ReadonlyMap<string, LanguageFunction> = new Map(
   }),
 );
 
-const BY_NAME = new Map<string, readonly VariableRow[]>();
-for (const row of VARIABLES as readonly VariableRow[]) {
-  BY_NAME.set(row.name, [...(BY_NAME.get(row.name) ?? []), row]);
-}
-const HEADER_OWNERS = new Set(
-  (VARIABLES as readonly VariableRow[]).flatMap((r) =>
-    r.name.endsWith('.http.*') ? [r.name.slice(0, -7)] : [],
-  ),
-);
-
-/** State masks of the places texts of all rows. */
-const MASKS: ReadonlyMap<string, number> = new Map(
-  (VARIABLES as readonly VariableRow[])
-    .flatMap((r) => [r.read, r.write, r.unset])
-    .map((places) => [places, stateMask(placesToStates(places))]),
-);
-
-/** Characters of a header field's name, as the field has it. */
-const MAX_FIELD_NAME = 126;
-
 const KEYWORDS = new Set([
   ...['acl', 'backend', 'call', 'false', 'if', 'import', 'include', 'new'],
   ...['probe', 'return', 'set', 'sub', 'true', 'unset', 'vcl'],
@@ -66,7 +46,7 @@ const KEYWORDS = new Set([
 /** Whether a name is a variable, a function or a word of the language, so that nothing may be called so. */
 export function isReserved(name: string): boolean {
   const folded = name.toLowerCase();
-  if (BY_NAME.has(folded) || KEYWORDS.has(folded)) return true;
+  if (isVariable(folded) || KEYWORDS.has(folded)) return true;
   return LANGUAGE_FUNCTIONS.get(folded)?.ours === false;
 }
 
@@ -74,118 +54,6 @@ export function isReserved(name: string): boolean {
 function languageFunction(model: ProgramModel, name: string): LanguageFunction | undefined {
   const found = LANGUAGE_FUNCTIONS.get(name.toLowerCase());
   return found?.ours === true && model.declared.has(name) ? undefined : found;
-}
-
-export interface VariableRef {
-  row: VariableRow;
-  /** Whole name as written, for messages. */
-  name: string;
-  /** Header families: the field's name, and JavaScript of its message. */
-  field: string | null;
-  /** How many parts of the path the variable took. */
-  taken: number;
-}
-
-/** The variable a path begins with, or null. A variable of another language version is reported. */
-export function findVariable(scope: Scope, path: PathExpr): VariableRef | null {
-  const parts = path.parts.map((p) => p.text.toLowerCase());
-  const [owner = '', second] = parts;
-  if (second === 'http' && HEADER_OWNERS.has(owner) && parts.length >= 3 && path.parts[1]?.quoted === false) {
-    const field = path.parts[2] as PathExpr['parts'][number];
-    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(field.text)) {
-      return scope.model.reporter.fail('header', `'${field.text}' is no name of a header field`, field.span);
-    }
-    if (field.quoted && scope.model.syntax < 41) {
-      return scope.model.reporter.fail('version', 'Names of header fields in quotes need VCL 4.1.', field.span);
-    }
-    if (field.text.length > MAX_FIELD_NAME) {
-      const start = field.text.slice(0, 20);
-      return scope.model.reporter.fail('header', `HTTP header (${start}..) is too long.`, field.span);
-    }
-    const row = (BY_NAME.get(`${owner}.http.*`) as readonly VariableRow[])[0] as VariableRow;
-    return { row, name: `${owner}.http.${field.text}`, field: field.text, taken: 3 };
-  }
-  for (let n = Math.min(parts.length, 3); n > 0; n--) {
-    if (path.parts.slice(0, n).some((p) => p.quoted)) continue;
-    const name = parts.slice(0, n).join('.');
-    const rows = BY_NAME.get(name);
-    if (rows === undefined) continue;
-    const { syntax } = scope.model;
-    const row = rows.find((r) => syntax >= (r.since ?? 0) && syntax <= (r.until ?? 99));
-    if (row !== undefined) return { row, name, field: null, taken: n };
-    if (n < parts.length) continue;
-    const first = rows[0] as VariableRow;
-    const bound = first.until !== undefined ? `<= 4.${first.until - 40}` : `>= 4.${(first.since ?? 40) - 40}`;
-    scope.model.reporter.fail(
-      'version',
-      `Symbol not found: '${name}' (Only available when VCL syntax ${bound})`,
-      path.span,
-      name === 'req.esi' ? 'resp.do_esi in vcl_deliver has taken its place.' : undefined,
-    );
-  }
-  return null;
-}
-
-/** Notes that a sub reads, sets or unsets a variable, for the check of its states. */
-export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'unset', span: Span): void {
-  const places = v.row[how];
-  const verb =
-    how === 'read' ? 'Not available in' : how === 'write' ? 'Cannot be set from' : 'Cannot be unset from';
-  if (places === '') {
-    const what = how === 'read' ? 'read' : how === 'write' ? 'set' : 'unset';
-    scope.model.reporter.fail(
-      'direction',
-      `Variable '${v.name}' cannot be ${what}.`,
-      span,
-      how === 'write' ? 'It is read-only.' : undefined,
-    );
-  }
-  scope.sub.restrictions.push({
-    mask: MASKS.get(places) ?? 0,
-    code: 'place',
-    message: (sub) => `'${v.name}': ${verb} subroutine '${sub}'.`,
-    span,
-    hint: () => `It can be ${how === 'read' ? 'read' : how === 'write' ? 'set' : 'unset'} in: ${v.row[how]}.`,
-  });
-  if (v.field !== null) {
-    const owner = v.row.name.slice(0, -7);
-    (how === 'read' ? scope.sub.reads : scope.sub.writes).add(`${owner}.${v.field.toLowerCase()}`);
-  }
-}
-
-/** JavaScript of the message that holds a header family. */
-export function messageJs(model: ProgramModel, row: VariableRow): string {
-  return `${model.helper(`http_${row.name.slice(0, -7)}`)}(ctx)`;
-}
-
-/** The field's name in the spelling that the program used first. */
-export function fieldName(model: ProgramModel, v: VariableRef): string {
-  const field = v.field as string;
-  const key = `${v.row.name} ${field.toLowerCase()}`;
-  const known = model.spelling.get(key);
-  if (known !== undefined) return known;
-  model.spelling.set(key, field);
-  return field;
-}
-
-export function helperName(kind: 'get' | 'set' | 'add' | 'unset', row: VariableRow): string {
-  return `${kind}_${row.name.replaceAll('.', '_')}`;
-}
-
-/** Reads a variable. */
-export function readVariable(scope: Scope, v: VariableRef, span: Span, want: Type): Typed {
-  const { model } = scope;
-  noteUse(scope, v, 'read', span);
-  if (v.field !== null) {
-    const http = messageJs(model, v.row);
-    const name = fieldName(model, v);
-    if (want === 'HEADER') return { type: 'HEADER', js: '', span, header: { http, name } };
-    const js = `${model.helper('getHeader')}(${http}, ${quote(name.toLowerCase())})`;
-    return { type: 'STRING', js, span, nullable: true, header: { http, name } };
-  }
-  const out: Typed = { type: v.row.type as Type, js: `${model.helper(helperName('get', v.row))}(ctx)`, span };
-  if (v.row.type === 'STRING') out.nullable = true;
-  return out;
 }
 
 export type Resolved =
@@ -352,7 +220,7 @@ export function notFound(scope: Scope, path: PathExpr): never {
   // The import has said already why there is nothing of this name.
   if (model.brokenImports.has(path.parts[0]?.text ?? '')) throw new CompileStop();
   const full = path.parts.map((p) => p.text).join('.');
-  const names = [...BY_NAME.keys()].filter((n) => !n.includes('*'));
+  const names = variableNames();
   for (const n of model.declared.keys()) names.push(n);
   for (const [n, sym] of model.symbols) {
     names.push(n);
