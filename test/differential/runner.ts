@@ -142,7 +142,7 @@ function isOwnPage(body: Buffer): boolean {
 }
 
 /** Log lines of a case, with the lengths of the product's own pages hidden. */
-function hidePages(lines: string[], pages: ReadonlySet<string>): string[] {
+export function hidePages(lines: string[], pages: ReadonlySet<string>): string[] {
   return lines.map((line) => {
     if (!/(?:Content-Length:|Acct|Length) /.test(line)) return line;
     return line.replace(/(?<=^-+ \S+ (?:Content-Length: |.*\bH )?)\d+(?= H$|$)/, (n) =>
@@ -161,7 +161,7 @@ function describe(body: Buffer): string {
     : JSON.stringify(text);
 }
 
-function originRequests(origin: Origin, from: number, ids: IdNames): string[] {
+export function originRequests(origin: Origin, from: number, ids: IdNames): string[] {
   return origin.requests.slice(from).map((r) => {
     const head = normaliseText(r.head.trimEnd().replaceAll('\r\n', '\n'), ids).replaceAll('\n', ' | ');
     return `${head}${r.body.length > 0 ? ` + ${describe(r.body)}` : ''}${r.complete ? '' : ' INCOMPLETE'}`;
@@ -218,7 +218,7 @@ export async function playCases(box: Sandbox, product: Product, only = ''): Prom
 }
 
 /** The session groups of these client ports, once all are complete (or the last state after 8 s). */
-async function completeLog(proxy: RunningProxy, ports: Set<number>) {
+export async function completeLog(proxy: RunningProxy, ports: Set<number>) {
   const byPort = new Map<number, ReturnType<typeof parseGroups>[number]>();
   const end = performance.now() + 8000;
   for (;;) {

@@ -116,6 +116,7 @@ const WORDS: Record<string, (words: string[], ids: IdNames) => string[]> = {
   // Bit positions are zlib's inner matters, and the size of a stream we packed ourselves is the packer's.
   Gzip: (w) => [...w.slice(0, 4), w[0] === 'G' ? 'SIZE' : (w[4] ?? ''), 'BITS', 'BITS', 'BITS'],
   ExpKill: () => ['*'],
+  ExpBan: (w, ids) => [ids.name(w[0] ?? ''), ...w.slice(1)],
 };
 
 function ceil(word: string): string {
