@@ -16,6 +16,10 @@ export interface CacheLimits {
   /** Values that Vary names match when they differ only in how they are written. */
   normaliseVary: boolean;
   banDups: boolean;
+  /** Fields that hold surrogate keys, in lower case; xkey alone when absent. */
+  tagFields?: readonly string[];
+  /** Bytes the index of surrogate keys may take; no limit when 0 or absent. */
+  tagSpace?: number;
 }
 
 /** Told before an object goes: LRU eviction or expiry (for the ExpKill record). */

@@ -23,6 +23,9 @@ import { Objheads } from './objheads.ts';
 import { Rows } from './rows.ts';
 import type { SlabStats } from './storage/slab.ts';
 import { TRANSIENT } from './storage/stevedore.ts';
+import { DEFAULT_TAG_FIELDS, tagsOf } from './tags/tag-fields.ts';
+import { TagIndex } from './tags/tag-index.ts';
+import { TagPurges } from './tags/tag-purges.ts';
 import { Uses } from './uses.ts';
 import { resolveVary, unmatchable, type VaryKey } from './vary.ts';
 import type { Waiter } from './waiting-list.ts';
@@ -46,10 +49,13 @@ export class Cache extends ObjectReader {
   private readonly walk: LookupWalk;
   private readonly steps: ExpirySteps;
   private readonly lurker: Lurker;
+  private readonly tags: TagPurges;
 
   constructor(o: CacheOptions) {
     const { counters, limits } = o;
     const onKill = o.onKill ?? (() => {});
+    const defer = o.defer ?? ((run: () => void) => void setImmediate(run));
+    const millis = o.millis ?? (() => performance.now());
     const rows = new Rows(OBJCORE_WORDS);
     const store = new ObjectStore({
       rows,
@@ -72,10 +78,21 @@ export class Cache extends ObjectReader {
       rows,
       counters,
       seed: o.seed,
-      defer: o.defer ?? ((run) => setImmediate(run)),
+      defer,
       rushExponent: () => limits.rushExponent,
     });
-    const life = new ObjectLife({ rows, store, objheads, expiry, uses, bans, counters });
+    const tags = new TagPurges({
+      rows,
+      index: new TagIndex(rows, o.seed),
+      kill: (oc) => life.kill(oc),
+      soften: (oc, at) => this.invalidation.soften(oc, at),
+      isFresh: (oc, now) => this.invalidation.isFresh(oc, now),
+      defer,
+      millis,
+      space: () => limits.tagSpace ?? 0,
+    });
+    const life = new ObjectLife({ rows, store, objheads, expiry, uses, bans, tags, counters });
+    this.tags = tags;
     this.bans = bans;
     this.objheads = objheads;
     this.expiry = expiry;
@@ -87,6 +104,8 @@ export class Cache extends ObjectReader {
       objheads,
       life,
       bans,
+      tags,
+      counters,
       limits,
       compileRegex: o.compileRegex,
     });
@@ -97,16 +116,17 @@ export class Cache extends ObjectReader {
       life,
       invalidation: this.invalidation,
       bans,
+      tags,
       counters,
       limits,
     });
-    const millis = o.millis ?? (() => performance.now());
     this.lurker = new Lurker({
       rows,
       bans,
       counters,
       subject: (oc, now) => this.invalidation.subject(oc, now),
       kill: (oc) => life.kill(oc),
+      soften: (oc, at) => this.invalidation.soften(oc, at),
       millis,
     });
     this.steps = new ExpirySteps({ expiry, store, life, uses, bans, counters, onKill, millis });
@@ -146,7 +166,9 @@ export class Cache extends ObjectReader {
   /** Stores the response head, replacing an earlier one and its body; false when there is no room. Storage
    * null takes any but Transient. A Content-Length tells how much room the body gets at once. */
   storeHead(oc: Oc, storage: string | null, msg: HttpMessage, vary: VaryKey | null): boolean {
-    return this.store.storeHead(oc, storage, msg, vary);
+    if (!this.store.storeHead(oc, storage, msg, vary)) return false;
+    this.store.liveOf(oc).tags = tagsOf(msg, this.limits.tagFields ?? DEFAULT_TAG_FIELDS);
+    return true;
   }
 
   /** Appends body bytes; false when there is no room: the object is then to be failed. */
@@ -201,7 +223,7 @@ export class Cache extends ObjectReader {
 
   // ---- invalidation and expiry
 
-  /** Shortens or sets lifetimes; negative leaves one as it is; ttl counts from `now`. */
+  /** Shortens lifetimes; what is negative or longer than what is left stays. The ttl counts from `now`. */
   reset(oc: Oc, soft: SoftPurge, now: number): void {
     this.invalidation.reset(oc, soft, now);
   }
@@ -218,14 +240,35 @@ export class Cache extends ObjectReader {
     return this.invalidation.purge(key, now, soft, own);
   }
 
-  /** Adds a ban from command-line words; returns the error or null. */
-  ban(words: readonly string[], now: number): string | null {
-    return this.invalidation.ban(words, now);
+  /** The same for one object; 0 when it is gone already. */
+  purgeOne(oc: Oc, now: number, soft: SoftPurge | null = null): number {
+    return this.invalidation.purgeOne(oc, now, soft);
+  }
+
+  /** Purges the objects that carry one of the surrogate keys in a text, or makes them stale; returns how many. They
+   * are as good as gone when it returns, though their memory may be given back a little later. */
+  purgeTags(keys: string, soft: boolean, now: number): number {
+    const count = this.invalidation.purgeTags(keys, soft, now);
+    this.sampleTags();
+    return count;
+  }
+
+  /** Adds a ban from command-line words; returns the error or null. Soft: what matches becomes stale. */
+  ban(words: readonly string[], now: number, soft = false): string | null {
+    return this.invalidation.ban(words, now, soft);
   }
 
   /** Adds a ban from one text, as ban() in a program has it; returns the error or null. */
-  banText(text: string, now: number): string | null {
-    return this.invalidation.banText(text, now);
+  banText(text: string, now: number, soft = false): string | null {
+    return this.invalidation.banText(text, now, soft);
+  }
+
+  /** Brings the figures of the surrogate-key index up to date. */
+  sampleTags(): void {
+    const { index } = this.tags;
+    this.counters.xkey_keys = index.keyCount;
+    this.counters.xkey_links = index.linkCount;
+    this.counters.xkey_bytes = index.bytes;
   }
 
   /** All bans, newest first, for ban.list. */

@@ -18,6 +18,12 @@ export interface CacheCounters extends BanCounters {
   bans_lurker_tests_tested: number;
   bans_lurker_obj_killed: number;
   bans_lurker_obj_killed_cutoff: number;
+  bans_obj_softened: number;
+  bans_lurker_obj_softened: number;
+  xkey_keys: number;
+  xkey_links: number;
+  xkey_bytes: number;
+  xkey_refused: number;
 }
 
 export function newCacheCounters(): CacheCounters {
@@ -44,6 +50,13 @@ export function newCacheCounters(): CacheCounters {
     bans_lurker_tests_tested: 0,
     bans_lurker_obj_killed: 0,
     bans_lurker_obj_killed_cutoff: 0,
+    bans_obj_softened: 0,
+    bans_lurker_obj_softened: 0,
+    bans_soft: 0,
+    xkey_keys: 0,
+    xkey_links: 0,
+    xkey_bytes: 0,
+    xkey_refused: 0,
     bans_dups: 0,
   };
 }

@@ -14,12 +14,16 @@ import {
 } from './ban/ban-expression.ts';
 import type { BanList } from './ban/ban-list.ts';
 import type { CacheLimits } from './cache-options.ts';
+import type { CacheCounters } from './counters.ts';
 import * as row from './objcore.ts';
 import { type Oc, stateIn } from './objcore.ts';
 import type { ObjectLife } from './object-life.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { Objheads } from './objheads.ts';
 import type { Rows } from './rows.ts';
+import { keysIn } from './tags/tag-fields.ts';
+import { Doom } from './tags/tag-index.ts';
+import type { TagPurges } from './tags/tag-purges.ts';
 
 /** New lifetimes of a soft purge, in seconds: ttl from now; negative leaves as it is. */
 export interface SoftPurge {
@@ -28,12 +32,17 @@ export interface SoftPurge {
   keep: number;
 }
 
+/** An object has to have lived at all to be stale: the least life that it is left, in seconds. */
+const LEAST = 0.001;
+
 export class Invalidation {
   private readonly rows: Rows;
   private readonly store: ObjectStore;
   private readonly objheads: Objheads;
   private readonly life: ObjectLife;
   private readonly bans: BanList;
+  private readonly tags: TagPurges;
+  private readonly counters: CacheCounters;
   private readonly limits: CacheLimits;
   private readonly compileRegex: CompileRegex;
   /** Scratch for the head of an object under a ban's test. */
@@ -45,6 +54,8 @@ export class Invalidation {
     objheads: Objheads;
     life: ObjectLife;
     bans: BanList;
+    tags: TagPurges;
+    counters: CacheCounters;
     limits: CacheLimits;
     compileRegex: CompileRegex;
   }) {
@@ -53,17 +64,40 @@ export class Invalidation {
     this.objheads = o.objheads;
     this.life = o.life;
     this.bans = o.bans;
+    this.tags = o.tags;
+    this.counters = o.counters;
     this.limits = o.limits;
     this.compileRegex = o.compileRegex;
   }
 
-  /** Shortens or sets lifetimes; negative leaves one as it is; ttl counts from `now`. */
+  /** Shortens lifetimes; what is negative or longer than what is left stays. The ttl counts from `now`. */
   reset(oc: Oc, soft: SoftPurge, now: number): void {
     const { rows } = this;
-    if (soft.ttl >= 0) rows.setDouble(oc, row.TTL, now + soft.ttl - rows.getDouble(oc, row.T_ORIGIN));
-    if (soft.grace >= 0) rows.setDouble(oc, row.GRACE, soft.grace);
-    if (soft.keep >= 0) rows.setDouble(oc, row.KEEP, soft.keep);
+    if (soft.grace >= 0) rows.setDouble(oc, row.GRACE, Math.min(soft.grace, rows.getDouble(oc, row.GRACE)));
+    if (soft.keep >= 0) rows.setDouble(oc, row.KEEP, Math.min(soft.keep, rows.getDouble(oc, row.KEEP)));
+    if (soft.ttl >= 0) this.soften(oc, now + soft.ttl);
     this.life.reschedule(oc);
+  }
+
+  /** Makes an object stale as of `at`, from when its grace counts; false when it was stale by then. */
+  soften(oc: Oc, at: number): boolean {
+    const { rows } = this;
+    const origin = rows.getDouble(oc, row.T_ORIGIN);
+    const ttl = rows.getDouble(oc, row.TTL);
+    if (ttl <= 0 || origin + ttl <= at) return false;
+    if (at - origin >= LEAST) {
+      rows.setDouble(oc, row.TTL, at - origin);
+    } else {
+      // Made after that, or in the same moment. A life of nothing would take its grace away too.
+      rows.setDouble(oc, row.T_ORIGIN, at - LEAST);
+      rows.setDouble(oc, row.TTL, LEAST);
+    }
+    this.life.reschedule(oc);
+    return true;
+  }
+
+  isFresh(oc: Oc, now: number): boolean {
+    return this.rows.getDouble(oc, row.T_ORIGIN) + this.rows.getDouble(oc, row.TTL) > now;
   }
 
   /** Purges all variants of a key, or makes them stale when `soft` is given; returns how many. Fetches under
@@ -71,38 +105,54 @@ export class Invalidation {
   purge(key: string, now: number, soft: SoftPurge | null, own: Oc): number {
     const oh = this.objheads.find(key);
     if (oh === 0) return 0;
-    const hard = soft === null || (soft.ttl === 0 && soft.grace === 0 && soft.keep === 0);
     let count = 0;
     for (let oc = this.objheads.first(oh); oc !== 0; ) {
       const next = this.rows.get(oc, row.KEY_NEXT);
       if (stateIn(this.rows.get(oc, row.META)) === row.STATE_BUSY) {
         if (oc !== own) this.life.detach(oc, false);
       } else {
-        count++;
-        if (hard) this.life.kill(oc);
-        else this.reset(oc, soft, now);
+        count += this.purgeOne(oc, now, soft);
       }
       oc = next;
     }
     return count;
   }
 
+  /** The same for one object; 0 when it is gone already, 1 otherwise. */
+  purgeOne(oc: Oc, now: number, soft: SoftPurge | null): number {
+    const meta = this.rows.get(oc, row.META);
+    if ((meta & row.OF_INDEXED) === 0) return 0;
+    const gone = (meta & row.OF_TAGGED) !== 0 && this.tags.pending && this.tags.doomOf(oc) === Doom.HARD;
+    if (soft === null || (soft.ttl === 0 && soft.grace === 0 && soft.keep === 0)) this.life.kill(oc);
+    else this.reset(oc, soft, now);
+    return gone ? 0 : 1;
+  }
+
+  /** Purges what carries one of the surrogate keys in a text, or makes it stale as of `now`; returns how many. */
+  purgeTags(keys: string, soft: boolean, now: number): number {
+    return this.tags.purge(keysIn(keys), soft ? Doom.SOFT : Doom.HARD, now);
+  }
+
   /** Adds a ban from command-line words; returns the error or null. */
-  ban(words: readonly string[], now: number): string | null {
-    return this.add(parseBan(words, this.compileRegex), now);
+  ban(words: readonly string[], now: number, soft = false): string | null {
+    return this.add(parseBan(words, this.compileRegex), now, soft);
   }
 
   /** Adds a ban from one text, as ban() in a program has it; returns the error or null. */
-  banText(text: string, now: number): string | null {
-    return this.add(parseBanText(text, this.compileRegex), now);
+  banText(text: string, now: number, soft = false): string | null {
+    return this.add(parseBanText(text, this.compileRegex), now, soft);
   }
 
-  /** Whether a ban the object has not been tested against yet matches it; if none does, it is up to date. */
+  /** Whether a ban the object has not been tested against yet matches it; if none does, it is up to date, and
+   * stale when a soft one says so. */
   isBanned(oc: Oc, request: HttpMessage, now: number): boolean {
     const from = this.rows.get(oc, row.BAN);
     if (this.bans.matches(from, () => this.subject(oc, now), request)) return true;
     this.bans.unref(from);
     this.rows.set(oc, row.BAN, this.bans.ref());
+    const { staleSince } = this.bans;
+    if (staleSince < Number.POSITIVE_INFINITY && this.soften(oc, staleSince))
+      this.counters.bans_obj_softened++;
     return false;
   }
 
@@ -120,9 +170,9 @@ export class Invalidation {
     };
   }
 
-  private add(parsed: BanExpression | string, now: number): string | null {
+  private add(parsed: BanExpression | string, now: number, soft: boolean): string | null {
     if (typeof parsed === 'string') return parsed;
-    this.bans.add(parsed, now, this.limits.banDups);
+    this.bans.add(parsed, now, this.limits.banDups, soft);
     return null;
   }
 }

@@ -15,6 +15,8 @@ export class Live {
   predicted: VaryKey | null = null;
   /** Body bytes the response announced; -1 when unknown. */
   expected = -1;
+  /** Surrogate keys of the head, under which the object is filed when it becomes visible. */
+  tags: string[] | null = null;
   /** Evictions left for this object's body. */
   nukesLeft: number;
   /** Last extent of the body, 0 when there is none. */

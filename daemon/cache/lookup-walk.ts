@@ -16,6 +16,8 @@ import type { ObjectLife } from './object-life.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { Objheads } from './objheads.ts';
 import type { Rows } from './rows.ts';
+import { Doom } from './tags/tag-index.ts';
+import type { TagPurges } from './tags/tag-purges.ts';
 import { matchesKey, matchesStored, storedNames, type VaryKey } from './vary.ts';
 
 export class LookupWalk {
@@ -25,9 +27,11 @@ export class LookupWalk {
   private readonly life: ObjectLife;
   private readonly invalidation: Invalidation;
   private readonly bans: BanList;
+  private readonly tags: TagPurges;
   private readonly counters: CacheCounters;
   private readonly limits: CacheLimits;
-  private readonly banned: Oc[] = [];
+  /** Met on the way, to be killed after it. */
+  private readonly gone: Oc[] = [];
 
   constructor(o: {
     rows: Rows;
@@ -36,6 +40,7 @@ export class LookupWalk {
     life: ObjectLife;
     invalidation: Invalidation;
     bans: BanList;
+    tags: TagPurges;
     counters: CacheCounters;
     limits: CacheLimits;
   }) {
@@ -45,6 +50,7 @@ export class LookupWalk {
     this.life = o.life;
     this.invalidation = o.invalidation;
     this.bans = o.bans;
+    this.tags = o.tags;
     this.counters = o.counters;
     this.limits = o.limits;
   }
@@ -57,10 +63,7 @@ export class LookupWalk {
       return Lookup.MISS;
     }
     const found = this.search(oh, q, out);
-    while (this.banned.length > 0) {
-      this.counters.bans_obj_killed++;
-      this.life.kill(this.banned.pop() as Oc);
-    }
+    while (this.gone.length > 0) this.life.kill(this.gone.pop() as Oc);
     return found;
   }
 
@@ -78,10 +81,15 @@ export class LookupWalk {
         if (!busy && !q.hashIgnoreBusy) busy = this.mayBecome(current, q);
         continue;
       }
-      const ttl = rows.getDouble(current, row.TTL);
-      if (ttl <= 0) continue;
+      if (rows.getDouble(current, row.TTL) <= 0) continue;
+      if ((meta & row.OF_TAGGED) !== 0 && this.tags.pending && this.isPurged(current)) {
+        this.gone.push(current);
+        continue;
+      }
       if (rows.get(current, row.BAN) !== bans.current && this.invalidation.isBanned(current, q.http, q.now)) {
-        this.banned.push(current);
+        this.counters.bans_obj_killed++;
+        q.onBanned?.(rows.get(current, row.VXID) >>> 0);
+        this.gone.push(current);
         continue;
       }
       if ((meta & row.OF_HAS_VARY) !== 0 && !q.hashIgnoreVary) {
@@ -90,6 +98,7 @@ export class LookupWalk {
         const { gzipSupport, normaliseVary } = this.limits;
         if (!matchesStored(this.store.headChunk(current), at, q.http, gzipSupport, normaliseVary)) continue;
       }
+      const ttl = rows.getDouble(current, row.TTL);
       const origin = rows.getDouble(current, row.T_ORIGIN);
       const usable = q.reqTtl > 0 && q.reqTtl < ttl ? q.reqTtl : ttl;
       if (origin + usable > q.now)
@@ -104,6 +113,13 @@ export class LookupWalk {
     if (busy) return Lookup.BUSY;
     out.busy = this.life.newBusy(oh, this.predict(varying, q));
     return Lookup.MISS;
+  }
+
+  /** Whether a purge by surrogate key has the object, though not got to it; a soft one is applied now. */
+  private isPurged(oc: Oc): boolean {
+    const doom = this.tags.doomOf(oc);
+    if (doom === Doom.SOFT) this.tags.softenNow(oc);
+    return doom === Doom.HARD;
   }
 
   private fresh(

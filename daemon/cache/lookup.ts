@@ -34,6 +34,9 @@ export class LookupQuery {
   reqGrace = -1;
   reqTtl = -1;
 
+  /** Told which objects (by the id of their fetch) a ban takes out on the way. */
+  onBanned: ((vxid: number) => void) | null = null;
+
   constructor(http: HttpMessage) {
     this.http = http;
   }

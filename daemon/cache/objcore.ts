@@ -35,7 +35,7 @@ export const KEY_PREV = 22;
 export const KEY_NEXT = 23;
 /** Number of the newest ban this object was tested against. */
 export const BAN = 24;
-/** Kept for the surrogate-key index. */
+/** First link to the object's surrogate keys; until it has any, how many purges by key came before its fetch. */
 export const SURROGATE = 25;
 export const OBJCORE_WORDS = 26;
 
@@ -59,6 +59,8 @@ export const OF_HAS_VARY = 1 << 10;
 export const OF_IN_LRU = 1 << 11;
 /** Blocks may be larger than their bytes: to be shortened once nobody reads. */
 export const OF_TRIM = 1 << 13;
+/** SURROGATE is the first link to the object's keys. */
+export const OF_TAGGED = 1 << 14;
 /** The index holds one of the references. */
 export const OF_INDEXED = 1 << 12;
 

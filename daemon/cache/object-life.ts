@@ -16,6 +16,7 @@ import type { ObjectStore } from './object-store.ts';
 import type { Objheads } from './objheads.ts';
 import type { Rows } from './rows.ts';
 import { markersBehind } from './superseded.ts';
+import type { TagPurges } from './tags/tag-purges.ts';
 import type { Uses } from './uses.ts';
 import type { VaryKey } from './vary.ts';
 
@@ -26,6 +27,7 @@ export class ObjectLife {
   private readonly expiry: Expiry;
   private readonly uses: Uses;
   private readonly bans: BanList;
+  private readonly tags: TagPurges;
   private readonly counters: CacheCounters;
 
   constructor(o: {
@@ -35,6 +37,7 @@ export class ObjectLife {
     expiry: Expiry;
     uses: Uses;
     bans: BanList;
+    tags: TagPurges;
     counters: CacheCounters;
   }) {
     this.rows = o.rows;
@@ -43,6 +46,7 @@ export class ObjectLife {
     this.expiry = o.expiry;
     this.uses = o.uses;
     this.bans = o.bans;
+    this.tags = o.tags;
     this.counters = o.counters;
   }
 
@@ -53,6 +57,7 @@ export class ObjectLife {
     this.rows.set(oc, row.OBJHEAD, oh);
     // Counted from now, not from the end of the fetch: a ban that comes in between is tested.
     this.rows.set(oc, row.BAN, this.bans.ref());
+    this.tags.begin(oc);
     this.objheads.linkFirst(oh, oc);
     if (predicted !== null) this.store.liveOf(oc).predicted = predicted;
     return oc;
@@ -126,8 +131,12 @@ export class ObjectLife {
   /** Takes an object out of the cache; those who hold references go on. */
   kill(oc: Oc): void {
     const { rows } = this;
-    const meta = rows.get(oc, row.META);
+    let meta = rows.get(oc, row.META);
     if ((meta & row.OF_INDEXED) === 0) return;
+    if ((meta & row.OF_TAGGED) !== 0) {
+      this.tags.index.forget(oc);
+      meta &= ~row.OF_TAGGED;
+    }
     rows.set(oc, row.META, (meta & ~row.OF_INDEXED) | row.OF_DYING);
     this.expiry.remove(oc);
     this.uses.leave(oc);
@@ -171,8 +180,9 @@ export class ObjectLife {
   /** Busy to stream, without telling readers; false when it was not busy. */
   private publish(oc: Oc, uncacheable: boolean): boolean {
     const { rows } = this;
+    if (stateIn(rows.get(oc, row.META)) !== row.STATE_BUSY) return false;
+    this.file(oc);
     const meta = rows.get(oc, row.META);
-    if (stateIn(meta) !== row.STATE_BUSY) return false;
     if ((meta & row.OF_PRIVATE) !== 0) {
       rows.set(oc, row.META, withState(meta, row.STATE_STREAM));
       return true;
@@ -187,6 +197,16 @@ export class ObjectLife {
     this.objheads.linkFirst(oh, oc);
     this.objheads.rush(oh, uncacheable || (meta & row.OF_MARKER) !== 0);
     return true;
+  }
+
+  /** Files an object under its surrogate keys. One that must not be found becomes its holder's alone. */
+  private file(oc: Oc): void {
+    const keys = this.store.live.get(oc)?.tags ?? null;
+    if (keys === null || (this.rows.get(oc, row.META) & (row.OF_PRIVATE | row.OF_MARKER)) !== 0) return;
+    const filed = this.tags.admit(oc, keys);
+    if (filed === 'filed') return;
+    if (filed === 'full') this.counters.xkey_refused++;
+    this.detach(oc, false);
   }
 
   /** Older markers go as soon as this object hides them; one without a ttl is not found and hides nothing. */

@@ -18,6 +18,7 @@ export interface BanCounters {
   bans_tested: number;
   bans_tests_tested: number;
   bans_dups: number;
+  bans_soft: number;
 }
 
 export interface Ban {
@@ -25,6 +26,8 @@ export interface Ban {
   /** Epoch seconds. */
   readonly time: number;
   readonly expression: BanExpression;
+  /** What matches becomes stale as of `time` instead of going. */
+  readonly soft: boolean;
   refs: number;
   /** Nothing needs to be tested against it any more. */
   completed: boolean;
@@ -61,8 +64,8 @@ export class BanList {
   }
 
   /** Adds a ban; older ones with the same expression are completed when `dups` says so. */
-  add(expression: BanExpression, now: number, dups: boolean): void {
-    const ban = this.make(now, expression);
+  add(expression: BanExpression, now: number, dups: boolean, soft = false): void {
+    const ban = this.make(now, expression, soft);
     ban.older = this.newest;
     this.newest.newer = ban;
     this.newest = ban;
@@ -73,8 +76,10 @@ export class BanList {
       this.counters.bans_obj++;
       this.open++;
     }
+    if (soft) this.counters.bans_soft++;
     this.dropTail(DROPPED_PER_BAN);
-    if (!dups) return;
+    // A soft ban says less than an older hard one, and a later time than an older soft one.
+    if (!dups || soft) return;
     for (let old: Ban | null = ban.older; old !== null; old = old.older) {
       if (old.completed || old.expression.text !== expression.text) continue;
       this.complete(old);
@@ -104,10 +109,11 @@ export class BanList {
     return this.open > 0;
   }
 
-  /** Whether a ban newer than `from` matches. `request` null tests only bans that need none, and then the
-   * object is up to date only when `lastComplete` is true. */
+  /** Whether a ban newer than `from` matches; soft ones only say since when the object is stale. `request` null
+   * tests only bans that need none, and then the object is up to date only when `lastComplete` is true. */
   matches(from: number, subject: () => BanSubject, request: HttpMessage | null): boolean {
     this.lastComplete = true;
+    this.staleSince = Number.POSITIVE_INFINITY;
     if (from === this.newest.number) return false;
     let what: BanSubject | null = null;
     for (let ban: Ban | null = this.newest; ban !== null && ban.number !== from; ban = ban.older) {
@@ -119,13 +125,18 @@ export class BanList {
       what ??= subject();
       this.counters.bans_tested++;
       this.counters.bans_tests_tested += ban.expression.tests.length;
-      if (banMatches(ban.expression, what, request)) return true;
+      if (!banMatches(ban.expression, what, request)) continue;
+      if (!ban.soft) return true;
+      this.staleSince = ban.time;
     }
     return false;
   }
 
   /** Whether the last call of matches() could test all it should. */
   lastComplete = true;
+
+  /** Time of the oldest soft ban that matched in the last call of matches(); infinity when none did. */
+  staleSince = Number.POSITIVE_INFINITY;
 
   /** Drops bans at the old end that no object names, at most so many. */
   dropTail(most = Number.POSITIVE_INFINITY): number {
@@ -159,11 +170,12 @@ export class BanList {
     for (let ban: Ban | null = this.newest; ban !== null; ban = ban.older) yield ban;
   }
 
-  private make(time: number, expression: BanExpression): Ban {
+  private make(time: number, expression: BanExpression, soft = false): Ban {
     const ban: Ban = {
       number: this.next++,
       time,
       expression,
+      soft,
       refs: 0,
       completed: false,
       newer: null,

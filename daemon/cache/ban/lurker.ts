@@ -55,6 +55,7 @@ export class Lurker {
   private readonly counters: CacheCounters;
   private readonly subject: (oc: Oc, now: number) => BanSubject;
   private readonly kill: (oc: Oc) => void;
+  private readonly soften: (oc: Oc, at: number) => boolean;
   private readonly millis: () => number;
   private round: Round | null = null;
 
@@ -64,6 +65,8 @@ export class Lurker {
     counters: CacheCounters;
     subject: (oc: Oc, now: number) => BanSubject;
     kill: (oc: Oc) => void;
+    /** Makes an object stale as of a point in time; false when it was. */
+    soften: (oc: Oc, at: number) => boolean;
     millis: () => number;
   }) {
     this.rows = o.rows;
@@ -71,6 +74,7 @@ export class Lurker {
     this.counters = o.counters;
     this.subject = o.subject;
     this.kill = o.kill;
+    this.soften = o.soften;
     this.millis = o.millis;
   }
 
@@ -141,6 +145,7 @@ export class Lurker {
       return true;
     }
     let what: BanSubject | null = null;
+    let staleSince = Number.POSITIVE_INFINITY;
     for (const ban of round.targets) {
       if (ban.number <= from) break;
       if (ban.completed) continue;
@@ -148,10 +153,16 @@ export class Lurker {
       counters.bans_lurker_tested++;
       counters.bans_lurker_tests_tested += ban.expression.tests.length;
       if (!banMatches(ban.expression, what, null)) continue;
+      if (ban.soft) {
+        staleSince = ban.time;
+        continue;
+      }
       counters.bans_lurker_obj_killed++;
       this.kill(oc);
       return true;
     }
+    if (staleSince < Number.POSITIVE_INFINITY && this.soften(oc, staleSince))
+      counters.bans_lurker_obj_softened++;
     const tested = this.testedUpTo(round, from, newest);
     if (tested > from) {
       bans.unref(from);
