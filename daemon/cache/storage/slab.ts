@@ -64,8 +64,7 @@ export class Slab {
 
   constructor(size: number) {
     this.size = size;
-    // Small stores take small pages: each class in use strands part of a page.
-    this.pageShift = size === 0 || size >= 64 << 20 ? 16 : size >= 4 << 20 ? 14 : 12;
+    this.pageShift = pageShiftFor(size);
     const pageSize = 1 << this.pageShift;
     const chunk = size >= 2 ** 30 ? 4 << 20 : 1 << 20;
     this.pagesPerChunk = chunk >>> this.pageShift;
@@ -313,6 +312,14 @@ export class Slab {
     else this.pageNext[prev] = next;
     if (next !== 0) this.pagePrev[next] = prev;
   }
+}
+
+/** Small stores take small pages, as each class in use strands part of one; what a page leaves over at its end
+ * weighs less in a large one. */
+function pageShiftFor(size: number): number {
+  if (size >= 2 ** 30) return 18;
+  if (size === 0 || size >= 64 << 20) return 16;
+  return size >= 4 << 20 ? 14 : 12;
 }
 
 function grown<A extends Uint8Array | Uint16Array | Int32Array>(old: A, bigger: A): A {
