@@ -40,6 +40,8 @@ export class KeyIndex {
   private readonly hash: KeyHash;
   private directory: Segment[] = [newSegment(0)];
   private depth = 0;
+  /** Slots of the segment that is being split. */
+  private readonly scratch = new Int32Array(SEGMENT_SLOTS * 2);
 
   constructor(seed0: number, seed1: number) {
     this.hash = new KeyHash(seed0, seed1);
@@ -178,18 +180,22 @@ export class KeyIndex {
       this.directory = this.directory.flatMap((entry) => [entry, entry]);
       this.depth++;
     }
-    const depth = segment.depth + 1;
-    const halves = [newSegment(depth), newSegment(depth)] as const;
-    for (let slot = 0; slot < SEGMENT_SLOTS; slot++) {
-      const oh = segment.slots[slot * 2 + 1] as number;
-      if (oh === 0) continue;
-      const upper = (this.word(oh, HASH_HI) >>> (32 - depth)) & 1;
-      insert(halves[upper as 0 | 1], segment.slots[slot * 2] as number, oh);
-    }
     const span = 2 ** (this.depth - segment.depth);
     const start = Math.floor((hi >>> (32 - this.depth)) / span) * span;
-    this.directory.fill(halves[0], start, start + span / 2);
-    this.directory.fill(halves[1], start + span / 2, start + span);
+    // The segment becomes the lower half itself: thrown away, it would linger until a collection.
+    const entries = this.scratch;
+    entries.set(segment.slots);
+    segment.slots.fill(0);
+    segment.used = 0;
+    segment.depth++;
+    const upper = newSegment(segment.depth);
+    for (let slot = 0; slot < SEGMENT_SLOTS; slot++) {
+      const oh = entries[slot * 2 + 1] as number;
+      if (oh === 0) continue;
+      const isUpper = ((this.word(oh, HASH_HI) >>> (32 - segment.depth)) & 1) === 1;
+      insert(isUpper ? upper : segment, entries[slot * 2] as number, oh);
+    }
+    this.directory.fill(upper, start + span / 2, start + span);
   }
 }
 
