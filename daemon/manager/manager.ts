@@ -32,6 +32,7 @@ import type { CounterStreams } from './streams/counter-stream.ts';
 import type { LogStreams } from './streams/log-stream.ts';
 import { type CliReply, Supervisor } from './supervisor.ts';
 import type { TextCli } from './text-cli.ts';
+import { warmUp } from './warm-up.ts';
 import { lockDirectory, reason, removeFile } from './working-directory.ts';
 
 export type Log = (level: 'debug' | 'info' | 'warning' | 'error', text: string) => void;
@@ -65,6 +66,8 @@ export class Manager implements ManagerCore {
   private logStreams: Promise<LogStreams> | null = null;
   private counterStreams: Promise<CounterStreams> | null = null;
   private booted: Promise<void> = Promise.resolve();
+  /** To be called once, when the first worker serves. */
+  private readyCompiler: (() => void) | null;
   private closing: Promise<void> | null = null;
 
   /** Takes the working directory and checks everything that needs no socket. Throws OptionError. */
@@ -133,19 +136,26 @@ export class Manager implements ManagerCore {
           log('error', `Child panic: ${text.split('\n')[0]}`);
         },
         changed: (event, text) => {
-          if (event === 'started') this.programs.workerStarted();
+          if (event === 'started') {
+            this.programs.workerStarted();
+            this.readyCompiler?.();
+            this.readyCompiler = null;
+          }
           this.broadcast(event, text);
         },
       },
       this.mgt,
       parts.early ?? null,
     );
-    this.programs = new Programs(
+    const compile =
       parts.compile ??
-        makeCompile(this.params, this.storages, () => this.programs.labelNames(), {
-          directory: join(dir, 'vmod_cache'),
-          inUse: () => this.programs.moduleCopies(),
-        }),
+      makeCompile(this.params, this.storages, () => this.programs.labelNames(), {
+        directory: join(dir, 'vmod_cache'),
+        inUse: () => this.programs.moduleCopies(),
+      });
+    this.readyCompiler = () => warmUp(compile);
+    this.programs = new Programs(
+      compile,
       {
         running: () => this.supervisor.state === 'running',
         call: (call) => this.supervisor.call(call),

@@ -8,6 +8,7 @@ import { ALL_STATES, type ProgramModel, type SubInfo } from './program.ts';
 /** Checks every state and marks what is used; `unusedIsError` is the parameter vcc_err_unref. */
 export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
   findRecursion(model);
+  if (model.reporter.errors.length === 0) boundWork(model);
   STATES.forEach((state, id) => {
     const name = `vcl_${state}`;
     const seen = new Set<string>();
@@ -53,6 +54,35 @@ export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
       unused(sym.kind, sym.name, sym.span);
     }
   }
+}
+
+/** Lines that one run of a state may execute at most, every call counted: some milliseconds of work. */
+const MOST_LINES = 2_000_000;
+
+/** Without loops and recursion, calls can still double at each level: refuses what would run for hours. */
+function boundWork(model: ProgramModel): void {
+  const known = new Map<string, number>();
+  const cost = (sub: SubInfo): number => {
+    const before = known.get(sub.name);
+    if (before !== undefined) return before;
+    let lines = sub.lines.length;
+    for (const c of sub.calls) {
+      const next = model.subs.get(c.name);
+      if (next !== undefined) lines += cost(next);
+      if (lines <= MOST_LINES) continue;
+      model.reporter.error(
+        'work',
+        `Calls of '${c.name}' add up to more than ${MOST_LINES} lines in one run of '${sub.name}'`,
+        c.span,
+        'Each level of subs that call another one twice doubles the work: call it once, or keep its result.',
+      );
+      lines = 0;
+      break;
+    }
+    known.set(sub.name, lines);
+    return lines;
+  };
+  for (const sub of model.subs.values()) cost(sub);
 }
 
 function findRecursion(model: ProgramModel): void {

@@ -20,6 +20,26 @@ function codes(text: string, files?: Record<string, string>): string[] {
   return errors(text, files).map((e) => e.code);
 }
 
+describe('the work of one run', () => {
+  const levels = (n: number): string =>
+    Array.from(
+      { length: n },
+      (_, i) => `sub s${i} { ${i === 0 ? 'set req.http.a = "b";' : `call s${i - 1}; call s${i - 1};`} }\n`,
+    ).join('');
+
+  it('refuses calls that double at each level beyond reason', () => {
+    const found = errors(`${HEAD}${levels(150)}sub vcl_recv { call s149; }\n`);
+    expect(found.map((e) => e.code)).toEqual(['work']);
+  });
+
+  it('takes many calls that do not', () => {
+    expect(codes(`${HEAD}${levels(10)}sub vcl_recv { call s9; }\n`)).toEqual([]);
+    const many = Array.from({ length: 5000 }, (_, i) => `sub s${i} { set req.http.a = "b"; }\n`).join('');
+    const calls = Array.from({ length: 5000 }, (_, i) => `call s${i};`).join('\n');
+    expect(codes(`${HEAD}${many}sub vcl_recv { ${calls} }\n`)).toEqual([]);
+  });
+});
+
 describe('diagnostics', () => {
   it('names file, line, column, source line and what is near', () => {
     const [e] = errors(`${HEAD}sub vcl_recv {\n\tset req.htp.x = "a";\n}\n`);
