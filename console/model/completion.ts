@@ -87,6 +87,8 @@ function pool(words: readonly string[], tables: CompletionTables): Candidate[] {
       if (nth === 1) return tables.backends.map((text) => ({ text, help: '' }));
       return nth === 2 ? ['auto', 'healthy', 'sick'].map((text) => ({ text, help: '' })) : [];
     case 'ban':
+    case 'ban.count':
+    case 'ban.soft':
       if (nth === 1) return BAN_FIELDS.map((text) => ({ text, help: '' }));
       return nth === 2 ? ['==', '!=', '~', '!~', '>', '<'].map((text) => ({ text, help: '' })) : [];
     case 'help':
@@ -111,6 +113,7 @@ const BAN_FIELDS = [
 const CHANGING = [
   'backend.set_health',
   'ban',
+  'ban.soft',
   'panic.clear',
   'param.reset',
   'param.set',

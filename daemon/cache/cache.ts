@@ -6,6 +6,7 @@
 
 import type { HttpMessage } from '../http1/message.ts';
 import type { Attributes } from './attributes.ts';
+import type { BanCount } from './ban/ban-count.ts';
 import { type Ban, BanList } from './ban/ban-list.ts';
 import { Lurker, type LurkerLimits } from './ban/lurker.ts';
 import type { CacheLimits, CacheOptions } from './cache-options.ts';
@@ -108,6 +109,7 @@ export class Cache extends ObjectReader {
       counters,
       limits,
       compileRegex: o.compileRegex,
+      millis,
     });
     this.walk = new LookupWalk({
       rows,
@@ -223,7 +225,7 @@ export class Cache extends ObjectReader {
 
   // ---- invalidation and expiry
 
-  /** Shortens lifetimes; what is negative or longer than what is left stays. The ttl counts from `now`. */
+  /** Shortens lifetimes; what is longer than what is left stays. */
   reset(oc: Oc, soft: SoftPurge, now: number): void {
     this.invalidation.reset(oc, soft, now);
   }
@@ -269,6 +271,16 @@ export class Cache extends ObjectReader {
     this.counters.xkey_keys = index.keyCount;
     this.counters.xkey_links = index.linkCount;
     this.counters.xkey_bytes = index.bytes;
+  }
+
+  /** A dry run of a ban, to be done step by step; a string is the error. `plainHash`: keys are URL and host. */
+  banCount(words: readonly string[], now: number, plainHash: boolean): BanCount | string {
+    return this.invalidation.count(words, now, plainHash);
+  }
+
+  /** The objects whose newest tested ban this is. Looks at every object: for debugging. */
+  objectsOf(ban: Ban): Oc[] {
+    return this.invalidation.objectsOf(ban.number);
   }
 
   /** All bans, newest first, for ban.list. */

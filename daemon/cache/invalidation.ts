@@ -5,6 +5,7 @@
 // purge cuts it off from the key, and a busy object counts as tested only up to when it was made.
 
 import { HttpMessage } from '../http1/message.ts';
+import { BanCount } from './ban/ban-count.ts';
 import {
   type BanExpression,
   type BanSubject,
@@ -25,7 +26,8 @@ import { keysIn } from './tags/tag-fields.ts';
 import { Doom } from './tags/tag-index.ts';
 import type { TagPurges } from './tags/tag-purges.ts';
 
-/** New lifetimes of a soft purge, in seconds: ttl from now; negative leaves as it is. */
+/** Lifetimes that a soft purge leaves, in seconds: ttl from now, or since when it is over when negative; a negative
+ * grace or keep stays as it is. */
 export interface SoftPurge {
   ttl: number;
   grace: number;
@@ -45,6 +47,7 @@ export class Invalidation {
   private readonly counters: CacheCounters;
   private readonly limits: CacheLimits;
   private readonly compileRegex: CompileRegex;
+  private readonly millis: () => number;
   /** Scratch for the head of an object under a ban's test. */
   private readonly banHead = new HttpMessage(0);
 
@@ -58,6 +61,7 @@ export class Invalidation {
     counters: CacheCounters;
     limits: CacheLimits;
     compileRegex: CompileRegex;
+    millis: () => number;
   }) {
     this.rows = o.rows;
     this.store = o.store;
@@ -68,14 +72,15 @@ export class Invalidation {
     this.counters = o.counters;
     this.limits = o.limits;
     this.compileRegex = o.compileRegex;
+    this.millis = o.millis;
   }
 
-  /** Shortens lifetimes; what is negative or longer than what is left stays. The ttl counts from `now`. */
+  /** Shortens lifetimes; what is longer than what is left stays. */
   reset(oc: Oc, soft: SoftPurge, now: number): void {
     const { rows } = this;
     if (soft.grace >= 0) rows.setDouble(oc, row.GRACE, Math.min(soft.grace, rows.getDouble(oc, row.GRACE)));
     if (soft.keep >= 0) rows.setDouble(oc, row.KEEP, Math.min(soft.keep, rows.getDouble(oc, row.KEEP)));
-    if (soft.ttl >= 0) this.soften(oc, now + soft.ttl);
+    this.soften(oc, now + soft.ttl);
     this.life.reschedule(oc);
   }
 
@@ -143,6 +148,21 @@ export class Invalidation {
     return this.add(parseBanText(text, this.compileRegex), now, soft);
   }
 
+  /** A dry run of a ban, to be done step by step; a string is the error. `plainHash`: keys are URL and host. */
+  count(words: readonly string[], now: number, plainHash: boolean): BanCount | string {
+    const expression = parseBan(words, this.compileRegex);
+    if (typeof expression === 'string') return expression;
+    const { rows, objheads } = this;
+    return new BanCount({
+      rows,
+      expression,
+      subject: (oc, at) => this.subject(oc, at),
+      keyOf: plainHash ? (oc) => objheads.keyOf(rows.get(oc, row.OBJHEAD)) : null,
+      millis: this.millis,
+      now,
+    });
+  }
+
   /** Whether a ban the object has not been tested against yet matches it; if none does, it is up to date, and
    * stale when a soft one says so. */
   isBanned(oc: Oc, request: HttpMessage, now: number): boolean {
@@ -168,6 +188,16 @@ export class Invalidation {
       grace: rows.getDouble(oc, row.GRACE),
       keep: rows.getDouble(oc, row.KEEP),
     };
+  }
+
+  /** The objects that name a ban as the newest they were tested against. */
+  objectsOf(number: number): Oc[] {
+    const { rows } = this;
+    const found: Oc[] = [];
+    for (let oc = 1; oc < rows.end; oc++) {
+      if (rows.get(oc, row.REFS) > 0 && rows.get(oc, row.BAN) === number) found.push(oc);
+    }
+    return found;
   }
 
   private add(parsed: BanExpression | string, now: number, soft: boolean): string | null {

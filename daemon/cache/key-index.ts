@@ -94,6 +94,12 @@ export class KeyIndex {
     this.keys.free(oh);
   }
 
+  /** The key as it is stored: a digest stands for one that cannot be. */
+  keyOf(oh: Oh): string {
+    const at = this.keys.offset(oh) + KEY_AT;
+    return this.keys.chunk(oh).latin1Slice(at, at + this.word(oh, KEY_LENGTH));
+  }
+
   first(oh: Oh): number {
     return this.word(oh, FIRST);
   }

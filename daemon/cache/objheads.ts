@@ -46,6 +46,11 @@ export class Objheads {
     return oh;
   }
 
+  /** The key of an objhead, or the digest that stands for it. */
+  keyOf(oh: Oh): string {
+    return this.index.keyOf(oh);
+  }
+
   /** First object of the chain; the next ones are in KEY_NEXT. */
   first(oh: Oh): Oc {
     return this.index.first(oh);

@@ -7,11 +7,13 @@ import { directors } from './directors/directors.ts';
 import type { Extension, ExtensionLookup } from './extension.ts';
 import { header } from './header/header.ts';
 import { proxy } from './proxy/proxy.ts';
+import { purge } from './purge/purge.ts';
 import { std } from './std/std.ts';
 import { str } from './str/str.ts';
 import { unix } from './unix/unix.ts';
 import { variablesExtension } from './var/var.ts';
 import { vsthrottle } from './vsthrottle/vsthrottle.ts';
+import { xkey } from './xkey/xkey.ts';
 
 const ALL: readonly Extension[] = [
   std,
@@ -25,6 +27,8 @@ const ALL: readonly Extension[] = [
   proxy,
   unix,
   vsthrottle,
+  purge,
+  xkey,
 ];
 
 const BUILT_IN: ReadonlyMap<string, Extension> = new Map(ALL.map((e) => [e.name, e]));

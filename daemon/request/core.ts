@@ -24,6 +24,8 @@ export interface ProgramRef {
   /** Whether vcl_hit and vcl_deliver are the builtin program's, which change nothing. */
   readonly plainHit: boolean;
   readonly plainDeliver: boolean;
+  /** Whether vcl_hash is the builtin one: keys are URL and host. */
+  readonly plainHash?: boolean;
   /** Where `return (vcl(label))` goes on, by label; a label may be pointed elsewhere at any time. */
   readonly labels: ReadonlyMap<string, { readonly target: ProgramRef }>;
 }

@@ -4,6 +4,7 @@
 import type { Socket } from 'node:net';
 import type { PipeTap } from '../net/pipe-tap.ts';
 import type { Session } from '../net/session.ts';
+import { endedByReset } from '../net/socket-handle.ts';
 
 export interface PipeBytes {
   fromClient: number;
@@ -39,10 +40,10 @@ export class Pipe implements PipeTap {
     origin.on('end', () => {
       // An origin that was told to close has nothing more to hear once it has answered.
       this.originDone = true;
-      this.finish();
+      this.finish(endedByReset(origin));
     });
     origin.on('drain', () => session.resumeReading());
-    origin.on('error', () => this.finish());
+    origin.on('error', () => this.finish(true));
     origin.on('close', () => this.finish());
     origin.write(head);
     origin.resume();
@@ -63,10 +64,12 @@ export class Pipe implements PipeTap {
     this.finish();
   }
 
-  private finish(): void {
+  /** `broken`: the origin's answer did not come to its end, and the client shall see that. */
+  private finish(broken = false): void {
     if (this.over) return;
     this.over = true;
     this.origin.destroy();
+    if (broken) this.session.reset('TX_PIPE');
     this.done(this.bytes);
   }
 }

@@ -7,7 +7,7 @@
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { Oc } from '../cache/cache.ts';
+import type { Oc, SoftPurge } from '../cache/cache.ts';
 import { LookupQuery, LookupResult } from '../cache/cache.ts';
 import { endPrivs, type PrivMap } from '../extensions/priv.ts';
 import type { HeadResult } from '../http1/head-parser.ts';
@@ -22,6 +22,7 @@ import type { Waiting } from '../vcl/runtime/waiting.ts';
 import { cacheBody } from './cache-body.ts';
 import type { Core, ProgramRef } from './core.ts';
 import { ObjectView } from './object-view.ts';
+import { purgeObjects } from './purge-objects.ts';
 import { refuseHead } from './refuse.ts';
 import type { Step } from './steps.ts';
 
@@ -113,6 +114,7 @@ export class Request implements VclRequest {
     this.ctx.req = this;
     this.top = this;
     this.query = new LookupQuery(this.http);
+    this.query.onBanned = (vxid) => this.log.put(Tag.ExpBan, `${vxid} banned lookup`);
     this.resume = (step) => {
       this.fresh = false;
       run(this, step);
@@ -230,6 +232,10 @@ export class Request implements VclRequest {
   bodySettled(): void {
     this.log.put(Tag.Storage, 'malloc Transient');
     this.log.timestamp('ReqBody', this.core.clock.now());
+  }
+
+  purge(soft: SoftPurge | null, alone: boolean): number {
+    return purgeObjects(this, soft, alone);
   }
 
   hashData(text: string): void {

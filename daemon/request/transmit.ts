@@ -18,6 +18,9 @@ import { FINISH, PARKED, type Step } from './steps.ts';
 const KEEP_ALIVE_RECORD = constantRecord(Tag.RespHeader, KEEP_ALIVE);
 const NO_FILTERS = constantRecord(Tag.Filters, '');
 
+/** Milliseconds between the last bytes and a reset: many clients take one that comes with bytes for an orderly end. */
+const RESET_DELAY = 50;
+
 export function transmit(req: Request, resume: (step: Step) => void): Step {
   const { core, resp, log, oc } = req;
   const { cache } = core;
@@ -88,8 +91,14 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
   if (length >= 0) to = from + length;
   const writer = new BodyWriter(req, { from, to, gunzip, chunked, length }, (ok) => {
     // Where the end of the connection ends the body, an orderly end would say that all was sent.
-    if (!ok && length < 0 && !chunked) req.session.reset('REM_CLOSE');
-    else if (!ok) req.session.cut('REM_CLOSE');
+    if (!ok && length < 0 && !chunked) {
+      setTimeout(() => {
+        req.session.reset('REM_CLOSE');
+        resume(FINISH);
+      }, RESET_DELAY);
+      return;
+    }
+    if (!ok) req.session.cut('REM_CLOSE');
     resume(FINISH);
   });
   writer.start();

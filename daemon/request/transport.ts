@@ -22,7 +22,8 @@ export function transport(req: Request): Step {
   log.put(Tag.VCL_use, ref.name);
   const expect = http.get('expect');
   if (expect !== null) {
-    if (expect.toLowerCase() !== '100-continue') return refuse(req, 417, 'Expectation Failed', 'RX_JUNK');
+    if ((http.getAll('expect') as string).toLowerCase() !== '100-continue')
+      return refuse(req, 417, 'Expectation Failed', 'RX_JUNK');
     req.expectContinue = !req.isHttp10;
     http.unset('expect');
   }

@@ -86,6 +86,13 @@ export interface VclObject {
   readonly canEsi: boolean;
 }
 
+/** What a soft purge leaves of lifetimes, in seconds: ttl from now; a negative grace or keep stays as it is. */
+export interface SoftLives {
+  ttl: number;
+  grace: number;
+  keep: number;
+}
+
 /** req.*, resp.* and req_top.*. */
 export interface VclRequest {
   readonly http: HttpMessage;
@@ -130,6 +137,9 @@ export interface VclRequest {
   late100Continue?: boolean;
   /** The whole request body once std.cache_req_body has it; null or absent while it is not cached. */
   readonly cachedBody?: Uint8Array | null;
+  /** vcl_hit and vcl_miss: purges what is under the request's key (`alone`: only the object found), or makes it stale
+   * when `soft` is given; returns how many objects. */
+  purge?(soft: SoftLives | null, alone: boolean): number;
   /** return (vcl(label)) is about to be returned. */
   selectProgram?(label: string): void;
   rollback(): void;
@@ -191,6 +201,10 @@ export interface VclHost {
   hostname: string;
   /** ban(): adds a ban; returns an error text or null. */
   ban(expression: string): string | null;
+  /** The same for a soft ban: what matches becomes stale. */
+  softBan?(expression: string): string | null;
+  /** Purges by the surrogate keys in a text, or makes stale; returns how many objects. */
+  purgeTags?(keys: string, soft: boolean): number;
   /** std.log and friends beyond the log record. */
   syslog(priority: number, text: string): void;
   stevedores(): string[];

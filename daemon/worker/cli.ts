@@ -1,23 +1,18 @@
 // The admin commands whose state lives in the worker, in the field's formats (varnish-cli(7)). The manager has
 // checked the number of arguments; each handler answers with a status and a body.
 
-import { banListJson, banListText } from '../cache/ban/ban-text.ts';
 import { listBackends, setHealth } from './cli-backends.ts';
+import { banCommand, countBans, listBans } from './cli-bans.ts';
 import { jsonReply } from './cli-json.ts';
 import type { Reply, Worker } from './worker.ts';
 
-type Handler = (worker: Worker, args: string[], json: boolean, argv: string[]) => Reply;
+type Handler = (worker: Worker, args: string[], json: boolean, argv: string[]) => Reply | Promise<Reply>;
 
 const HANDLERS: Readonly<Record<string, Handler>> = {
-  ban: (worker, args) => {
-    const problem = worker.cache.ban(args, worker.clock.now());
-    if (problem === null) return { status: 200, body: '' };
-    return { status: problem.startsWith('Too few') ? 104 : 106, body: problem };
-  },
-  'ban.list': (worker, _args, json, argv) =>
-    json
-      ? jsonReply(2, argv, worker, banListJson(worker.cache.banList()).trimStart())
-      : { status: 200, body: banListText(worker.cache.banList()) },
+  ban: (worker, _args, _json, argv) => banCommand(worker, argv, false),
+  'ban.count': countBans,
+  'ban.list': listBans,
+  'ban.soft': (worker, _args, _json, argv) => banCommand(worker, argv, true),
   'backend.list': listBackends,
   'backend.set_health': setHealth,
   'storage.list': listStorages,
@@ -30,7 +25,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   },
 };
 
-export function answerCli(worker: Worker, argv: string[]): Reply {
+export function answerCli(worker: Worker, argv: string[]): Reply | Promise<Reply> {
   const [name = '', ...rest] = argv;
   const handler = HANDLERS[name];
   if (handler === undefined) return { status: 101, body: "Unknown request.\nType 'help' for more info." };

@@ -11,7 +11,19 @@ export function makeHost(worker: Worker): VclHost {
     now: () => worker.clock.now(),
     identity: worker.identity,
     hostname: hostname(),
-    ban: (expression) => worker.cache.banText(expression, worker.clock.now()),
+    ban: (expression) => ban(worker, expression, false),
+    softBan: (expression) => ban(worker, expression, true),
+    purgeTags: (keys, soft) => {
+      const count = worker.cache.purgeTags(keys, soft, worker.clock.now());
+      if (soft) {
+        worker.stats.xkey_soft_purges++;
+        worker.stats.xkey_obj_soft_purged += count;
+      } else {
+        worker.stats.xkey_purges++;
+        worker.stats.xkey_obj_purged += count;
+      }
+      return count;
+    },
     syslog: (priority, text) => worker.note(priority, text),
     stevedores: () => [...worker.storages.keys()],
     storage: (name) => {
@@ -20,4 +32,11 @@ export function makeHost(worker: Worker): VclHost {
       return { freeSpace: counters.g_space, usedSpace: counters.g_bytes, happy: true };
     },
   };
+}
+
+/** Bans of programs are told outside of the transaction, whose records are the field's. */
+function ban(worker: Worker, expression: string, soft: boolean): string | null {
+  const problem = worker.cache.banText(expression, worker.clock.now(), soft);
+  if (problem === null) worker.logNotice(`${soft ? 'softban' : 'ban'} ${expression}`);
+  return problem;
 }

@@ -25,6 +25,7 @@ export class ProgramEntry implements ProgramRef {
   readonly rollsBack: boolean;
   readonly plainHit: boolean;
   readonly plainDeliver: boolean;
+  readonly plainHash: boolean;
   readonly labels: ReadonlyMap<string, LabelEntry>;
   readonly backends: ReadonlyMap<string, Backend>;
   refs = 0;
@@ -50,6 +51,7 @@ export class ProgramEntry implements ProgramRef {
     // Another program begins with the request as it came.
     this.rollsBack = labels.size > 0 || /rollback/.test(source);
     this.plainHit = facts.vcl_hit?.builtinOnly === true;
+    this.plainHash = facts.vcl_hash?.builtinOnly === true;
     this.plainDeliver = facts.vcl_deliver?.builtinOnly === true;
   }
 

@@ -7,6 +7,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import type { BackendEnvironment } from '../backend/backend.ts';
 import { ConnectionPool } from '../backend/pool.ts';
 import { Cache, type CacheLimits, type Oc } from '../cache/cache.ts';
+import { fieldNames } from '../cache/tags/tag-fields.ts';
 import { Clock } from '../clock.ts';
 import { isStrict } from '../fetch/rfc9111.ts';
 import { fieldLimit, type HeadLimits } from '../http1/head-parser.ts';
@@ -130,6 +131,7 @@ export class Worker implements Core, AcceptorHost {
     this.countersFile.sample = () => {
       this.stats.uptime = Math.floor(this.clock.now() - this.tStart);
       for (const [name, counters] of this.storages) Object.assign(counters, this.cache.storageStats(name));
+      this.cache.sampleTags();
       gauges();
     };
     this.paramsChanged();
@@ -228,6 +230,11 @@ export class Worker implements Core, AcceptorHost {
   /** std.syslog and the like: the manager's log takes it. */
   note(priority: number, text: string): void {
     this.send({ t: 'note', level: priority <= 3 ? 'error' : priority <= 4 ? 'warning' : 'info', text });
+  }
+
+  /** A record that belongs to no transaction. */
+  logNotice(text: string): void {
+    this.workerLog.put(Tag.Notice, text);
   }
 
   setNextVxid(next: number): void {
@@ -332,6 +339,8 @@ export class Worker implements Core, AcceptorHost {
       gzipSupport: p.http_gzip_support !== 0,
       normaliseVary: isStrict(p),
       banDups: p.ban_dups !== 0,
+      tagFields: fieldNames(this.allParams.text('xkey_fields')),
+      tagSpace: p.xkey_space,
     });
     this.mask.leaveOut(this.allParams.masked());
     this.logShared.reclen = p.vsl_reclen;

@@ -59,6 +59,15 @@ export const COMMANDS = [
     destructive: true,
   },
   {
+    name: 'ban.count',
+    syntax: 'ban.count [-j] <field> <operator> <arg> [&& <field> <oper> <arg> ...]',
+    help: 'How many objects a ban would hit, without banning them.',
+    min: 3,
+    max: -1,
+    json: true,
+    where: 'worker',
+  },
+  {
     name: 'ban.list',
     syntax: 'ban.list [-j]',
     help: 'Bans in force, newest first.',
@@ -66,6 +75,16 @@ export const COMMANDS = [
     max: 0,
     json: true,
     where: 'worker',
+  },
+  {
+    name: 'ban.soft',
+    syntax: 'ban.soft <field> <operator> <arg> [&& <field> <oper> <arg> ...]',
+    help: 'Make every object that matches all conditions stale: it is revalidated in the background while its grace lasts.',
+    min: 3,
+    max: -1,
+    json: false,
+    where: 'worker',
+    destructive: true,
   },
   {
     name: 'banner',

@@ -693,6 +693,20 @@ export const PARAMS = [
     flags: ['delayed_effect'],
     help: 'How many bytes of preamble a session may keep: the addresses and attributes of the PROXY protocol.',
   },
+  {
+    name: 'xkey_fields',
+    type: 'string',
+    default: 'xkey',
+    help: 'Response fields that hold the surrogate keys of an object, separated by blanks: "xkey Surrogate-Key Cache-Tag" takes those of three conventions, and a field of the origin\'s choice, as "xkey X-Version", lets all objects with one value go together. Objects that are in the cache already keep the keys that they came with.',
+  },
+  {
+    name: 'xkey_space',
+    type: 'bytes',
+    default: '256M',
+    min: '0b',
+    unit: 'bytes',
+    help: 'How large the index of surrogate keys may become. Objects whose keys find no room are delivered, but not kept, since they could not be purged. 0 sets no limit.',
+  },
 ] as const satisfies readonly ParamRow[];
 
 export type ParamName = (typeof PARAMS)[number]['name'];

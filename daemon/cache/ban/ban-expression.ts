@@ -94,6 +94,30 @@ export function banMatches(ban: BanExpression, subject: BanSubject, request: Htt
   return true;
 }
 
+/** What is known of the requests for an object; null is not known. */
+export interface KnownRequest {
+  readonly url: string | null;
+  readonly host: string | null;
+}
+
+/** Whether all tests hold for an object, as far as can be said without a request: null is maybe. */
+export function judge(ban: BanExpression, subject: BanSubject, request: KnownRequest): boolean | null {
+  let sure = true;
+  for (const test of ban.tests) {
+    if (test.kind === 'time') {
+      if (!timeHolds(test, subject)) return false;
+    } else if (test.field === 'obj.status' || test.field === 'obj.http') {
+      if (!textHolds(test, subject, null)) return false;
+    } else {
+      const host = test.header === 'host' ? request.host : null;
+      const value = test.field === 'req.url' ? request.url : host;
+      if (value === null) sure = false;
+      else if (!compares(test, value)) return false;
+    }
+  }
+  return sure ? true : null;
+}
+
 /** An argument that is not one plain word is shown as it would have to be typed. */
 function shown(argument: string): string {
   return /[ \t\n\v\f\r]/.test(argument) || argument === '' ? JSON.stringify(argument) : argument;
@@ -193,6 +217,10 @@ function textHolds(
   else if (test.field === 'obj.http') value = subject.http.get(test.header);
   else if (request === null) return false;
   else value = test.field === 'req.url' ? request.url : request.get(test.header);
+  return compares(test, value);
+}
+
+function compares(test: BanTest & { kind: 'text' }, value: string | null): boolean {
   switch (test.operator) {
     case '==':
       return value === test.argument;

@@ -2,22 +2,50 @@
 
 import type { Ban } from './ban-list.ts';
 
-/** "Present bans:" and a line for each: time, references, C when completed, expression. */
-export function banListText(bans: Iterable<Ban>): string {
+/** Objects that name a ban, by the handles that stand for addresses; null unless the lurker is debugged. */
+export type ObjectsOf = ((ban: Ban) => readonly number[]) | null;
+
+/** "Present bans:" and a line for each: time, references, C when completed, S when soft, expression. */
+export function banListText(bans: Iterable<Ban>, objectsOf: ObjectsOf = null): string {
   let text = 'Present bans:\n';
   for (const ban of bans) {
     const refs = String(ban.refs).padStart(5);
-    text += `${ban.time.toFixed(6)} ${refs} ${ban.completed ? 'C' : '-'}  ${specOf(ban)}\n`;
+    const completed = ban.completed ? 'C' : '-';
+    text += `${ban.time.toFixed(6)} ${refs} ${completed}`;
+    if (objectsOf === null) {
+      text += `${ban.soft ? 'S' : ' '} ${specOf(ban)}\n`;
+      continue;
+    }
+    text += `${usesRequest(ban)}${usesObject(ban)} ${pointer(ban.number)} ${ban.soft ? 'S' : ' '} ${specOf(ban)}\n`;
+    for (const oc of objectsOf(ban)) text += `  oc = ${pointer(oc)}\n`;
   }
   return text;
 }
 
+function usesRequest(ban: Ban): string {
+  return ban.expression.usesRequest ? 'R' : '-';
+}
+
+function usesObject(ban: Ban): string {
+  return ban.expression.tests.some((test) => test.field.startsWith('obj.')) ? 'O' : '-';
+}
+
+function pointer(number: number): string {
+  return `0x${number.toString(16).padStart(12, '0')}`;
+}
+
 /** The elements of the JSON answer after its head, each as the field lays it out. */
-export function banListJson(bans: Iterable<Ban>): string {
+export function banListJson(bans: Iterable<Ban>, objectsOf: ObjectsOf = null): string {
   const items: string[] = [];
   for (const ban of bans) {
+    let more = ban.soft ? ',\n    "soft": true' : '';
+    if (objectsOf !== null) {
+      const objects = objectsOf(ban).map((oc) => `      ${pointer(oc)}`);
+      more += `,\n    "req_tests": ${usesRequest(ban) === 'R'},\n    "obj_tests": ${usesObject(ban) === 'O'}`;
+      more += `,\n    "pointer": "${pointer(ban.number)}",\n    "objcores": [\n${objects.length === 0 ? '    ' : objects.join(',\n')}\n]`;
+    }
     items.push(
-      `  {\n    "time": ${ban.time.toFixed(6)},\n    "refs": ${ban.refs},\n    "completed": ${ban.completed},\n    "spec": ${JSON.stringify(specOf(ban))}\n}`,
+      `  {\n    "time": ${ban.time.toFixed(6)},\n    "refs": ${ban.refs},\n    "completed": ${ban.completed},\n    "spec": ${JSON.stringify(specOf(ban))}${more}\n}`,
     );
   }
   return items.join(',\n');

@@ -31,8 +31,8 @@ const NEXT = 3;
 const NEXT_OF_OBJECT = 4;
 const LINK_WORDS = 6;
 
-/** Bytes of a key's row and its slot in the hash table. */
-const KEY_OVERHEAD = 40;
+/** Bytes of a key's slot in the hash table. */
+const KEY_OVERHEAD = 12;
 
 export class TagIndex {
   private readonly objcores: Rows;

@@ -2,7 +2,7 @@
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { HttpMessage } from '../../http1/message.ts';
-import type { Director } from '../../vcl/context.ts';
+import type { Director, VclContext } from '../../vcl/context.ts';
 import { State } from '../../vcl/program.ts';
 import { softFail } from '../../vcl/runtime/failure.ts';
 import type { VclIp } from '../../vcl/runtime/ip.ts';
@@ -75,15 +75,27 @@ export const controlFunctions: Record<string, ExtensionFunction> = {
   },
   ban: {
     signature: 'BOOL ban(STRANDS)',
-    call: (ctx, expression: string | null) => {
-      const problem = expression === null ? 'Null argument' : ctx.host.ban(expression);
-      taskPriv(ctx, BAN_ERROR).value = problem;
-      if (problem !== null) ctx.log.put(Tag.VCL_Error, `ban(): ${problem}`);
-      return problem === null;
-    },
+    call: (ctx, expression: string | null) =>
+      banned(ctx, 'ban', expression === null ? 'Null argument' : ctx.host.ban(expression)),
+  },
+  softban: {
+    signature: 'BOOL softban(STRANDS)',
+    call: (ctx, expression: string | null) =>
+      banned(
+        ctx,
+        'softban',
+        expression === null ? 'Null argument' : (ctx.host.softBan?.(expression) ?? null),
+      ),
   },
   ban_error: {
     signature: 'STRING ban_error()',
     call: (ctx) => (taskPriv(ctx, BAN_ERROR).value as string | null | undefined) ?? '',
   },
 };
+
+/** Notes what came of a ban for ban_error(); null is well. */
+function banned(ctx: VclContext, name: string, problem: string | null): boolean {
+  taskPriv(ctx, BAN_ERROR).value = problem;
+  if (problem !== null) ctx.log.put(Tag.VCL_Error, `${name}(): ${problem}`);
+  return problem === null;
+}

@@ -82,6 +82,7 @@ describe('completion', () => {
     const reading = [
       'auth',
       'backend.list',
+      'ban.count',
       'ban.list',
       'banner',
       'help',

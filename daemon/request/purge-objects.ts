@@ -1,0 +1,27 @@
+// Purges that a program asks for in vcl_hit and vcl_miss: all variants under the request's key, or the one it found.
+//
+// The request's own busy object is left alone, since it has not begun to fetch; other fetches under way are cut off
+// from the key. What the request holds stays readable until it lets go.
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { SoftPurge } from '../cache/cache.ts';
+import type { Request } from './request.ts';
+
+/** Objects purged, or made stale when `soft` is given. `alone`: only the object of the hit, or the stale one that
+ * a miss has found. */
+export function purgeObjects(req: Request, soft: SoftPurge | null, alone: boolean): number {
+  const { core, oc, staleOc } = req;
+  const now = core.clock.now();
+  const one = oc !== 0 ? oc : staleOc;
+  let count = 0;
+  if (!alone) count = core.cache.purge(req.hashKey, now, soft, req.busyOc);
+  else if (one !== 0) count = core.cache.purgeOne(one, now, soft);
+  core.stats.n_purges++;
+  core.stats.n_obj_purged += count;
+  if (soft !== null) {
+    core.stats.n_soft_purges++;
+    core.stats.n_obj_soft_purged += count;
+  }
+  req.log.put(Tag.Notice, `purge.${soft === null ? 'hard' : 'soft'}${alone ? ' one variant' : ''}: ${count}`);
+  return count;
+}
