@@ -41,8 +41,8 @@ export function giveLife(bo: BusyObj): void {
   const life = shared ?? lifetime(beresp, now, core.params);
   bo.tOrigin = life.tOrigin;
   if (bo.uncacheable) {
-    bo.ttl = -1;
-    bo.grace = core.params.default_grace;
+    bo.ttl = 0;
+    bo.grace = 0;
     bo.keep = 0;
     return;
   }

@@ -36,5 +36,8 @@ export function hit(req: Request): Step {
   if (req.busyOc !== 0) core.cache.abandon(req.busyOc);
   req.busyOc = 0;
   req.dropObject();
+  // What is answered now is not the object that was found.
+  req.isHit = false;
+  req.hitVxid = 0;
   return otherReturn(req, ret);
 }

@@ -140,6 +140,13 @@ export class Request implements VclRequest {
     this.resetForRestart();
     this.backendHint = undefined;
     this.clientIdentity = null;
+    this.esi = true;
+    this.hashAlwaysMiss = false;
+    this.hashIgnoreBusy = false;
+    this.hashIgnoreVary = false;
+    this.ttl = -1;
+    this.grace = -1;
+    this.storage = null;
     this.http0 = null;
     this.programRef = null;
     this.entryRef = null;
@@ -155,15 +162,8 @@ export class Request implements VclRequest {
     this.late100Continue = false;
   }
 
-  /** What a restart does not keep. */
+  /** What a restart does not keep; what the program has set in req.* and client.* it does. */
   resetForRestart(): void {
-    this.esi = true;
-    this.hashAlwaysMiss = false;
-    this.hashIgnoreBusy = false;
-    this.hashIgnoreVary = false;
-    this.ttl = -1;
-    this.grace = -1;
-    this.storage = null;
     this.hashKey = '';
     this.respDoEsi = true;
     this.respFilters = null;
