@@ -62,6 +62,7 @@ const MOST_LINES = 2_000_000;
 /** Without loops and recursion, calls can still double at each level: refuses what would run for hours. */
 function boundWork(model: ProgramModel): void {
   const known = new Map<string, number>();
+  let refused = false;
   const cost = (sub: SubInfo): number => {
     const before = known.get(sub.name);
     if (before !== undefined) return before;
@@ -69,15 +70,15 @@ function boundWork(model: ProgramModel): void {
     for (const c of sub.calls) {
       const next = model.subs.get(c.name);
       if (next !== undefined) lines += cost(next);
-      if (lines <= MOST_LINES) continue;
+      if (lines <= MOST_LINES || refused) continue;
+      // Once is enough: what calls this sub is as bad.
+      refused = true;
       model.reporter.error(
         'work',
         `Calls of '${c.name}' add up to more than ${MOST_LINES} lines in one run of '${sub.name}'`,
         c.span,
         'Each level of subs that call another one twice doubles the work: call it once, or keep its result.',
       );
-      lines = 0;
-      break;
     }
     known.set(sub.name, lines);
     return lines;
