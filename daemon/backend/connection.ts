@@ -17,6 +17,7 @@ import { Deadline } from './deadline.ts';
 import type { ConnectionOwner, ExchangeCounters, OriginBodySink } from './exchange-roles.ts';
 import { ResponseHeadReader } from './head-reader.ts';
 import { bodyFailure, OriginFailure } from './origin-failure.ts';
+import { endedByReset } from './peer-end.ts';
 
 const IDLE = 0;
 const SENDING = 1;
@@ -65,6 +66,8 @@ export class OriginConnection {
   private readonly incoming = new IncomingBody();
   private readonly deadline: Deadline;
   private ended = false;
+  /** That end was a reset. */
+  private endIsReset = false;
   private message: HttpMessage | null = null;
   private settleHead: ((failure: OriginFailure | null) => void) | null = null;
   private sink: OriginBodySink | null = null;
@@ -365,12 +368,14 @@ export class OriginConnection {
   }
 
   private bodyEnded(): void {
-    if (this.incoming.kind === 'eof') this.complete();
-    else this.fail('short-body');
+    if (this.incoming.kind !== 'eof') this.fail('short-body');
+    else if (this.endIsReset) this.fail('reset');
+    else this.complete();
   }
 
   private onEnd(): void {
     this.ended = true;
+    this.endIsReset = endedByReset(this.socket);
     if (this.state === HEAD) this.fail('closed-before-head');
     else if (this.state === BODY) this.bodyEnded();
     else if (this.state === IDLE) this.fail('closed-before-head');

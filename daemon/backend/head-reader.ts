@@ -12,8 +12,8 @@ import {
 import type { HttpMessage } from '../http1/message.ts';
 import { OriginFailure } from './origin-failure.ts';
 
-/** Interim responses before the final one, at most. */
-const MAX_INTERIM = 1000;
+/** Interim responses before the final one, at most: they are skipped, but not for ever. */
+const MAX_INTERIM = 20_000;
 export const EMPTY = Buffer.alloc(0);
 
 export class ResponseHeadReader {

@@ -114,6 +114,8 @@ class BodyPump {
   /** Bytes given to the filter. */
   private packed = 0;
   private ended = false;
+  /** The last bytes of a body under test: a client that has the length would take them for the end of a whole one. */
+  private held: Buffer | null = null;
   private unpacked = 0;
   private settle: ((failure: FetchFailure | null) => void) | null = null;
   private settled = false;
@@ -162,7 +164,10 @@ class BodyPump {
     zip.write(bytes, () => {
       this.pending--;
       if (this.settled) return;
-      if (this.bo.filter === 'testgunzip') this.store(bytes, 0, bytes.length);
+      if (this.bo.filter === 'testgunzip') {
+        if (this.ended && this.pending === 0) this.held = bytes;
+        else this.store(bytes, 0, bytes.length);
+      }
       if (this.ended && this.pending === 0) zip.end();
       else this.pace();
     });
@@ -222,6 +227,7 @@ class BodyPump {
         this.finish('bad-gzip');
         return;
       }
+      if (this.held !== null) this.store(this.held, 0, this.held.length);
       const stored = cache.bodyLength(bo.oc);
       const length = bo.filter === 'gzip' ? this.packed : this.unpacked;
       if (bo.filter !== 'gunzip') cache.setGunzippedLength(bo.oc, length);

@@ -2,9 +2,9 @@
 // side is paused while the other does not take what it sends.
 
 import type { Socket } from 'node:net';
+import { endedByReset } from '../backend/peer-end.ts';
 import type { PipeTap } from '../net/pipe-tap.ts';
 import type { Session } from '../net/session.ts';
-import { endedByReset } from '../net/socket-handle.ts';
 
 export interface PipeBytes {
   fromClient: number;

@@ -30,6 +30,7 @@ export class ClientConnection {
   #ended = false;
   #error: Error | null = null;
   #wake: (() => void) | null = null;
+  #finished = false;
   #patience: number;
   /** Port of this side of the connection. */
   localPort = 0;
@@ -44,6 +45,12 @@ export class ClientConnection {
       this.#notify();
     });
     socket.on('end', () => {
+      // A reset that comes together with bytes is reported as an orderly end.
+      const handle = (socket as unknown as { _handle?: { getpeername?(out: object): number } | null })
+        ._handle;
+      if (!this.#finished && typeof handle?.getpeername === 'function' && handle.getpeername({}) !== 0) {
+        this.#error ??= new Error('connection reset');
+      }
       this.#ended = true;
       this.#notify();
     });
@@ -97,6 +104,7 @@ export class ClientConnection {
 
   /** Half-closes: no more bytes from this side. */
   finish(): void {
+    this.#finished = true;
     this.socket.end();
   }
 
