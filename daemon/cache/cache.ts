@@ -23,7 +23,7 @@ import { ObjectStore } from './object-store.ts';
 import { Objheads } from './objheads.ts';
 import { Rows } from './rows.ts';
 import type { SlabStats } from './storage/slab.ts';
-import { TRANSIENT } from './storage/stevedore.ts';
+import type { Stevedore } from './storage/stevedore.ts';
 import { DEFAULT_TAG_FIELDS, tagsOf } from './tags/tag-fields.ts';
 import { TagIndex } from './tags/tag-index.ts';
 import { TagPurges } from './tags/tag-purges.ts';
@@ -37,6 +37,10 @@ export type { SoftPurge } from './invalidation.ts';
 export { Lookup, LookupQuery, LookupResult } from './lookup.ts';
 export type { Oc } from './objcore.ts';
 export type { VaryKey } from './vary.ts';
+
+/** What a body needs beside its bytes: a page's share for its extents' heads, and a response head. */
+const LEAST_BODY_SHARE = 512;
+const LEAST_HEAD = 256;
 
 export class Cache extends ObjectReader {
   readonly counters: CacheCounters;
@@ -301,10 +305,15 @@ export class Cache extends ObjectReader {
 
   // ---- storage
 
-  /** The storage for an object: the one asked for, Transient for what lives less than `shortlived`, null (any)
-   * otherwise. Times in seconds. */
-  pickStorage(name: string | null, lifetime: number, shortlived: number): string | null {
-    return name !== null || lifetime >= shortlived ? name : TRANSIENT;
+  /** The storage for the next object that asks for none: each but Transient in turn. */
+  nextStorage(): string {
+    return (this.store.stevedores[this.store.nextTurn()] as Stevedore).name;
+  }
+
+  /** Whether a body of so many bytes could be in a storage at all, were it empty. */
+  couldHold(name: string | null, bytes: number): boolean {
+    const size = this.store.stevedores.find((stevedore) => stevedore.name === name)?.slab.size ?? 0;
+    return size === 0 || bytes + bytes / LEAST_BODY_SHARE + LEAST_HEAD <= size;
   }
 
   storageNames(): string[] {

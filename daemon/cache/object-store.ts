@@ -51,7 +51,7 @@ export class ObjectStore {
   private readonly counters: CacheCounters;
   private readonly evict: (oc: Oc) => void;
   private readonly nukeLimit: () => number;
-  private turn = 0;
+  private turn = -1;
   /** Gone objects whose large bodies are still to be freed, linked by KEY_NEXT. */
   private discarded: Oc = 0;
   private readonly cursors: { oc: Oc; cursor: BodyCursor }[];
@@ -71,12 +71,15 @@ export class ObjectStore {
     this.cursors = Array.from({ length: 64 }, () => ({ oc: 0, cursor: new BodyCursor() }));
   }
 
-  /** The storage of that name; for null each but Transient in turn. Null when there is no such name. */
+  /** The number of that storage; for null of the one whose turn it is. Null when there is no such name. */
   pick(name: string | null): number | null {
-    if (name !== null) {
-      const at = this.stevedores.findIndex((stevedore) => stevedore.name === name);
-      return at < 0 ? null : at;
-    }
+    if (name === null) return this.nextTurn();
+    const at = this.stevedores.findIndex((stevedore) => stevedore.name === name);
+    return at < 0 ? null : at;
+  }
+
+  /** Each storage but Transient in turn. */
+  nextTurn(): number {
     for (let tries = this.stevedores.length; tries > 0; tries--) {
       this.turn = (this.turn + 1) % this.stevedores.length;
       if ((this.stevedores[this.turn] as Stevedore).name !== TRANSIENT) return this.turn;

@@ -56,7 +56,8 @@ export class BusyObj implements VclBusyobj {
   doGzip = false;
   doGunzip = false;
   doStream = true;
-  storage: string | null;
+  /** Name of the storage the object is to go to. */
+  storage = 'Transient';
   filters: string | null = null;
   hasBody = false;
   /** The program made a pass of it: later requests under this key pass too. */
@@ -98,7 +99,6 @@ export class BusyObj implements VclBusyobj {
     this.uncacheable = mode === 'pass';
     const { backendHint } = req;
     this.backend = backendHint === undefined ? this.programRef.program.defaultDirector : backendHint;
-    this.storage = req.storage;
     this.body =
       mode === 'bgfetch' ? null : req.cachedBody === null ? req.body : new CachedBody(req.cachedBody);
     this.ctx = new VclContext(core.host, this.programRef.program, this.log);

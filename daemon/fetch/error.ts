@@ -8,7 +8,7 @@ import { reasonOf } from '../http1/status-reasons.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import type { BusyObj } from './busyobj.ts';
-import { chooseStorage, storeHead } from './prepare.ts';
+import { storeObject } from './prepare.ts';
 import { logBeresp } from './response.ts';
 
 /** Answers for the origin; true asks for another try instead. */
@@ -29,6 +29,7 @@ export function fetchError(bo: BusyObj, status: number, reason: string): boolean
   bo.keep = 0;
   bo.tOrigin = now;
   bo.synthBody = null;
+  bo.storage = core.cache.nextStorage();
   ctx.now = now;
   const ret = runState(ctx.vcl, State.backend_error, ctx);
   if (ret === RETURN.retry) return true;
@@ -38,7 +39,7 @@ export function fetchError(bo: BusyObj, status: number, reason: string): boolean
   }
   const body = Buffer.from(bo.synthBody ?? '', 'utf8');
   bo.doStream = false;
-  if (!storeHead(bo, chooseStorage(bo))) return false;
+  if (!storeObject(bo)) return false;
   if (body.length > 0 && !core.cache.append(bo.oc, body, 0, body.length)) return false;
   log.put(Tag.Length, String(body.length));
   core.cache.finish(bo.oc, bo.ttl <= 0);

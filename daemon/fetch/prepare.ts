@@ -8,6 +8,8 @@ import { copyOnward, HOP_RESPONSE } from '../http1/hop-by-hop.ts';
 import { HttpMessage } from '../http1/message.ts';
 import type { BodyFilter, BusyObj } from './busyobj.ts';
 
+const TRANSIENT = 'Transient';
+
 /** False when the head found no room. Logs Filters and the fields it changes. */
 export function prepareObject(bo: BusyObj): boolean {
   const { beresp, core, log } = bo;
@@ -24,7 +26,8 @@ export function prepareObject(bo: BusyObj): boolean {
   }
   if (core.params.http_gzip_support !== 0 && (bo.filter === 'testgunzip' || bo.filter === 'gzip'))
     varyOnEncoding(beresp);
-  return storeHead(bo, chooseStorage(bo));
+  passWhatCannotFit(bo);
+  return storeObject(bo);
 }
 
 function chooseFilter(bo: BusyObj): BodyFilter {
@@ -43,22 +46,45 @@ function varyOnEncoding(beresp: HttpMessage): void {
     beresp.set('Vary', `${vary}, Accept-Encoding`);
 }
 
+/** A body that its storage could never hold is not worth the objects it would push out, and a storage's size must
+ * not be the end of what clients can get: it goes by, as what is uncacheable does. Only what is streamed: for the
+ * rest there is no place to wait in. */
+function passWhatCannotFit(bo: BusyObj): void {
+  if (bo.uncacheable || bo.was304 || !bo.hasBody || !bo.doStream) return;
+  const length = bo.beresp.get('content-length');
+  if (length === null || bo.core.cache.couldHold(chooseStorage(bo), Number(length))) return;
+  bo.log.put(Tag.Error, `Larger than storage ${chooseStorage(bo)}, not cached`);
+  bo.uncacheable = true;
+}
+
 /** Short-lived and uncacheable objects go to Transient, so that they do not push out what will be asked for. */
-export function chooseStorage(bo: BusyObj): string | null {
-  const { core } = bo;
-  if (bo.uncacheable) return 'Transient';
-  if (bo.ttl + bo.grace + bo.keep < core.params.shortlived) {
-    core.stats.beresp_shortlived++;
-    return bo.storage ?? 'Transient';
-  }
-  return bo.storage;
+function chooseStorage(bo: BusyObj): string {
+  return bo.uncacheable || isShortlived(bo) ? TRANSIENT : bo.storage;
+}
+
+function isShortlived(bo: BusyObj): boolean {
+  return bo.ttl + bo.grace + bo.keep < bo.core.params.shortlived;
+}
+
+/** Writes head and attributes into the storage that is right for them, else for a short life into Transient; false
+ * when there is no room there either. */
+export function storeObject(bo: BusyObj): boolean {
+  const { stats, params } = bo.core;
+  const storage = chooseStorage(bo);
+  if (bo.uncacheable) stats.beresp_uncacheable++;
+  else if (isShortlived(bo)) stats.beresp_shortlived++;
+  if (storeHead(bo, storage)) return true;
+  if (storage === TRANSIENT) return false;
+  bo.ttl = Math.min(bo.ttl, params.shortlived);
+  bo.grace = 0;
+  bo.keep = 0;
+  return storeHead(bo, TRANSIENT);
 }
 
 /** Writes head and attributes into the cache; false when there is no room. */
-export function storeHead(bo: BusyObj, storage: string | null): boolean {
+function storeHead(bo: BusyObj, storage: string): boolean {
   const { core, beresp, oc } = bo;
   const { cache } = core;
-  if (bo.uncacheable) core.stats.beresp_uncacheable++;
   const stored = new HttpMessage(Tag.ObjMethod);
   stored.proto = beresp.proto;
   stored.status = beresp.status % 1000;
@@ -79,9 +105,9 @@ export function storeHead(bo: BusyObj, storage: string | null): boolean {
   }
   cache.setAttributes(oc, {
     tOrigin: bo.tOrigin,
-    ttl: bo.ttl,
-    grace: bo.grace,
-    keep: bo.keep,
+    ttl: pass ? 0 : bo.ttl,
+    grace: pass ? 0 : bo.grace,
+    keep: pass ? 0 : bo.keep,
     vxid: bo.vxid,
     flags,
   });

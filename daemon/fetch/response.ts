@@ -29,6 +29,7 @@ export function takeResponse(bo: BusyObj): void {
   logBeresp(bo);
   if (!beresp.has('date')) beresp.add('Date', httpDate(now), 'date');
   bo.tOrigin = now;
+  bo.storage = bo.uncacheable ? 'Transient' : core.cache.nextStorage();
 }
 
 /** ttl, grace and keep from the response's own fields; a pass has no life of its own. */

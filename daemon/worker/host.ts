@@ -27,9 +27,8 @@ export function makeHost(worker: Worker): VclHost {
     syslog: (priority, text) => worker.note(priority, text),
     stevedores: () => [...worker.storages.keys()],
     storage: (name) => {
-      const counters = worker.storages.get(name);
-      if (counters === undefined) return null;
-      return { freeSpace: counters.g_space, usedSpace: counters.g_bytes, happy: true };
+      const now = worker.cache.storageStats(name);
+      return now === null ? null : { freeSpace: now.g_space, usedSpace: now.g_bytes, happy: true };
     },
   };
 }

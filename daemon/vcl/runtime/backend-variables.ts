@@ -120,7 +120,7 @@ export const backendVariables = {
     logTtl(c);
   },
   // What is left, and what is to be left, from now: the time lived before counts.
-  get_beresp_ttl: (c: VclContext) => bo(c).ttl - bo(c).age,
+  get_beresp_ttl: (c: VclContext) => Math.max(0, bo(c).ttl - bo(c).age),
   set_beresp_ttl: (c: VclContext, v: number) => {
     bo(c).ttl = Math.max(0, v) + bo(c).age;
     logTtl(c);
@@ -144,7 +144,7 @@ export const backendVariables = {
   },
   get_beresp_storage: (c: VclContext) => bo(c).storage ?? usualStorage(c),
   set_beresp_storage: (c: VclContext, v: string | null) => {
-    bo(c).storage = v;
+    if (v !== null) bo(c).storage = v;
   },
   get_beresp_storage_hint: (c: VclContext) => bo(c).storage ?? usualStorage(c),
   set_beresp_storage_hint: (c: VclContext, v: string | null) => {

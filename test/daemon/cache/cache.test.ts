@@ -2,6 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { Bench, FLAG, type Life, Lookup } from './cache-setup.ts';
 
+function sized(size: number): { cache: Bench['cache']; put(bytes: number): boolean } {
+  const b = new Bench([{ name: 's0', kind: 'malloc', size }]);
+  let count = 0;
+  return { cache: b.cache, put: (bytes) => b.put(`/sized/${count++}`, 1, 'x'.repeat(bytes)) };
+}
+
 describe('lookup', () => {
   it('misses, hits, serves in grace with one background fetch, and misses with the stale object in keep', () => {
     const b = new Bench();
@@ -352,11 +358,14 @@ describe('storage', () => {
     expect(b.ask('/a')).toBe('HITMISS');
   });
 
-  it('sends short-lived objects to Transient unless told otherwise', () => {
-    const { cache } = new Bench();
-    expect(cache.pickStorage(null, 5, 10)).toBe('Transient');
-    expect(cache.pickStorage(null, 10, 10)).toBeNull();
-    expect(cache.pickStorage('s0', 5, 10)).toBe('s0');
+  it('knows what a storage could hold were it empty', () => {
+    const { cache, put } = sized(1 << 20);
+    const bytes = 1_040_000;
+    expect(cache.couldHold('s0', bytes)).toBe(true);
+    expect(put(bytes)).toBe(true);
+    expect(cache.couldHold('s0', 1 << 20)).toBe(false);
+    expect(put(1 << 20)).toBe(false);
+    expect(cache.couldHold('Transient', 1 << 30)).toBe(true);
   });
 
   it('gives back heads and bodies of every size, announced or not', () => {
@@ -454,13 +463,14 @@ describe('storage', () => {
       { name: 'two', kind: 'malloc', size: 1 << 20 },
     ]);
     expect(b.cache.storageNames()).toEqual(['one', 'two', 'Transient']);
-    const used = new Set<string>();
+    const used: string[] = [];
     for (let i = 0; i < 4; i++) {
       b.put(`/${i}`, i, 'x');
       const [, out] = b.lookup(`/${i}`);
-      used.add(b.cache.storageNameOf(out.oc));
+      used.push(b.cache.storageNameOf(out.oc));
     }
-    expect([...used].sort()).toEqual(['one', 'two']);
+    expect(used).toEqual(['one', 'two', 'one', 'two']);
+    expect([b.cache.nextStorage(), b.cache.nextStorage()]).toEqual(['one', 'two']);
     b.put('/t', 1, 'x', { storage: 'Transient' });
     const [, out] = b.lookup('/t');
     expect(b.cache.storageNameOf(out.oc)).toBe('Transient');
