@@ -107,6 +107,7 @@ const CLIENT_SHAPES: Readonly<Record<string, Check>> = {
   log: shape({ t: text(8), id, log: isLog }),
   stat: shape({ t: text(8), id, stat: isStat }),
   end: shape({ t: text(8), id }),
+  flush: shape({ t: text(8), id }),
 };
 const SERVER_TYPES: ReadonlySet<string> = new Set([
   'hello',

@@ -53,7 +53,9 @@ export type ClientMessage =
   | { t: 'cmd'; id: number; line: string }
   | { t: 'log'; id: number; log: LogSubscription }
   | { t: 'stat'; id: number; stat: CounterSubscription }
-  | { t: 'end'; id: number };
+  | { t: 'end'; id: number }
+  /** A log subscription: show what is incomplete as it is, and go on. */
+  | { t: 'flush'; id: number };
 
 /** A counter's description; `flag` c counter, g gauge, b bitmap; `format` i integer, B bytes, d duration, b bitmap. */
 export interface CounterInfo {

@@ -6,14 +6,7 @@
 // restarts stay on their parent's level, and what never ends is closed by force: after `timeout` seconds, when
 // more than `limit` transactions are open, or by flush(). A VSL record then says why.
 
-import {
-  encodeRecord,
-  RECORD_HEAD,
-  recordSide,
-  recordSize,
-  recordText,
-  VXID_MASK,
-} from '../protocol/log-record.ts';
+import { encodeRecord, RECORD_HEAD, recordSize, recordText, VXID_MASK } from '../protocol/log-record.ts';
 import type { Grouping, LogTransaction } from '../protocol/messages.ts';
 import { Tag } from '../protocol/tables/tags.ts';
 
@@ -38,7 +31,6 @@ class Open {
   reason = '';
   begun = false;
   complete = false;
-  side: 'c' | 'b' | '-' = '-';
   parent: Open | null = null;
   readonly children: Open[] = [];
   bytes: Buffer = Buffer.allocUnsafe(1024);
@@ -61,7 +53,8 @@ class Open {
   }
 
   note(tag: number, text: string): void {
-    const record = encodeRecord(tag, this.vxid, this.side, text);
+    const side = this.kind === 'request' ? 'c' : this.kind === 'bereq' ? 'b' : '-';
+    const record = encodeRecord(tag, this.vxid, side, text);
     this.append(record, 0, record.length);
   }
 }
@@ -131,6 +124,11 @@ export class Grouper {
       const size = recordSize(b, at);
       if (at + size > b.length) return;
       const vxid = idAt(b, at) & VXID_MASK;
+      // Tag 0 fills holes and is no record.
+      if (b[at + 3] === 0) {
+        at += size;
+        continue;
+      }
       this.sink([{ level: 0, type: 'raw', reason: '', vxid, parent: 0, records: b.subarray(at, at + size) }]);
       at += size;
     }
@@ -154,6 +152,7 @@ export class Grouper {
         this.finish(tx);
       }
     }
+    if (this.timeout === 0) this.expire(this.now);
     while (this.open.size > this.limit) {
       const oldest = this.waiting.values().next().value;
       if (oldest === undefined) break;
@@ -176,7 +175,6 @@ export class Grouper {
       return;
     }
     tx.begun = true;
-    tx.side = recordSide(b, at);
     const told = parseRelation(text);
     if (typeof told === 'string') {
       tx.note(Tag.VSL, `${told} (${tx.vxid}:Begin "${text}")`);
@@ -220,7 +218,6 @@ export class Grouper {
       return;
     }
     child.kind ??= told.kind;
-    child.side = told.kind === 'bereq' ? 'b' : 'c';
     this.tie(tx, child);
   }
 
@@ -293,5 +290,12 @@ function parseRelation(text: string): { kind: Kind; vxid: number; reason: string
   const m = /^(\S+) (\d+) (\S+)/.exec(text);
   if (m === null) return 'parse error';
   const kind = KINDS[m[1] as string];
-  return kind === undefined ? 'unknown vxid type' : { kind, vxid: Number(m[2]), reason: m[3] as string };
+  return kind === undefined
+    ? 'unknown vxid type'
+    : { kind, vxid: idOf(m[2] as string), reason: m[3] as string };
+}
+
+/** Newer releases count on beyond 30 bits; records keep the low 30 of them (log-file.ts), so do texts. */
+function idOf(digits: string): number {
+  return digits.length < 10 ? Number(digits) : Number(BigInt(digits) & BigInt(VXID_MASK));
 }

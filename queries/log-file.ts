@@ -1,12 +1,26 @@
 // A binary log file as the field's -w writes it: a magic, then records back to back. Reads it piece by piece,
-// so that its size does not matter; a record cut off at the end is left out.
+// so that its size does not matter; a record cut off at the end is left out and counted.
+//
+// Awkward: releases since 7.3 have a third header word, ids of 62 bits with the side's marks in the top two,
+// and a version in the two bits above the length of the first word (0 before them). What comes out is always
+// the two-word form of log-record.ts, so an id keeps its low 30 bits. A file that names no version but makes
+// sense only with three words is read with three.
 
-import { LOG_FILE_MAGIC, RECORD_HEAD, recordSize } from '../protocol/log-record.ts';
+import { LOG_FILE_MAGIC, payloadLength, RECORD_HEAD, recordSize, recordTag } from '../protocol/log-record.ts';
+import { tagRow } from '../protocol/tables/tags.ts';
+
+/** The version's bits in the third byte of the first word. */
+const VERSION = 0x03;
+const WIDE_HEAD = 12;
+/** Records looked at to tell the layout. */
+const SAMPLE = 64;
 
 /** Collects pieces of a file and hands on whole records. */
 export class LogFileDecoder {
   private rest: Buffer = Buffer.alloc(0);
   private started = false;
+  /** Whether all records are taken to have three words; null before the first. */
+  private wide: boolean | null = null;
 
   /** Whole records among what has come so far; null when this is no log file. */
   push(piece: Uint8Array): Uint8Array | null {
@@ -20,18 +34,77 @@ export class LogFileDecoder {
       this.started = true;
       b = b.subarray(LOG_FILE_MAGIC.length);
     }
-    let at = 0;
-    while (at + RECORD_HEAD <= b.length) {
-      const size = recordSize(b, at);
-      if (at + size > b.length) break;
-      at += size;
-    }
-    this.rest = Buffer.from(b.subarray(at));
-    return b.subarray(0, at);
+    if (this.wide === null && b.length >= RECORD_HEAD) this.wide = looksWide(b);
+    const { whole, used } = this.wide === true ? narrowed(b) : plain(b);
+    this.rest = Buffer.from(b.subarray(used));
+    return whole;
   }
 
   /** Whether the magic has been seen. */
   get valid(): boolean {
     return this.started;
   }
+
+  /** Bytes that have come of a record that is not whole. */
+  get left(): number {
+    return this.started ? this.rest.length : 0;
+  }
+}
+
+interface Piece {
+  whole: Uint8Array;
+  used: number;
+}
+
+function plain(b: Buffer): Piece {
+  let at = 0;
+  while (at + RECORD_HEAD <= b.length) {
+    const size = recordSize(b, at);
+    if (at + size > b.length) break;
+    at += size;
+  }
+  return { whole: b.subarray(0, at), used: at };
+}
+
+/** Records of three words in the form of two. */
+function narrowed(b: Buffer): Piece {
+  const out = Buffer.allocUnsafe(b.length);
+  let at = 0;
+  let to = 0;
+  while (at + WIDE_HEAD <= b.length) {
+    const size = recordSize(b, at) + WIDE_HEAD - RECORD_HEAD;
+    if (at + size > b.length) break;
+    out[to] = b[at] as number;
+    out[to + 1] = b[at + 1] as number;
+    out[to + 2] = 0;
+    out[to + 3] = b[at + 3] as number;
+    const marks = (b[at + 11] as number) & 0xc0;
+    out.writeUInt32LE(((b.readUInt32LE(at + 4) & 0x3fff_ffff) | (marks << 24)) >>> 0, to + 4);
+    b.copy(out, to + RECORD_HEAD, at + WIDE_HEAD, at + size);
+    to += size - WIDE_HEAD + RECORD_HEAD;
+    at += size;
+  }
+  return { whole: out.subarray(0, to), used: at };
+}
+
+/** Whether records have three words: their version says so and they make sense that way, or only that way. */
+function looksWide(b: Buffer): boolean {
+  const versioned = ((b[2] as number) & VERSION) !== 0;
+  return (versioned || !sensible(b, RECORD_HEAD)) && sensible(b, WIDE_HEAD);
+}
+
+/** Whether the first records have known tags and texts that end where they should, with heads of this size. */
+function sensible(b: Buffer, head: number): boolean {
+  let seen = 0;
+  for (let at = 0; at + head <= b.length && seen < SAMPLE; seen++) {
+    const row = tagRow(recordTag(b, at));
+    const length = payloadLength(b, at);
+    const end = at + head + length;
+    if (row === undefined || length === 0) return false;
+    if (end > b.length) break;
+    const flags: readonly string[] = row.flags;
+    if (!flags.includes('binary') && b.indexOf(0, at + head) !== end - 1) return false;
+    at += head + ((length + 3) & ~3);
+  }
+  return seen > 0;
 }

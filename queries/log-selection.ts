@@ -1,5 +1,9 @@
-// What a log subscription lets through: query over whole groups, then sides, then records; with a limit on
-// the rate and on the number of groups. The manager runs it for its subscribers, the log tool for files.
+// What a log subscription lets through: query over whole groups, then the limits on rate and number, then
+// sides, then records. The manager runs it for its subscribers, the log tool for files.
+//
+// Awkward, as with the field's tool: a group counts against the limits even when sides and record filters
+// then leave nothing of it to show; and with both sides asked for a record would have to be on both, so
+// headers come alone.
 
 import { recordSide } from '../protocol/log-record.ts';
 import type { LogSubscription, LogTransaction } from '../protocol/messages.ts';
@@ -23,14 +27,15 @@ export class LogSelection {
   private readonly match: Matcher | null;
   private readonly show: RecordPredicate | null;
   private readonly sides: boolean;
-  private windowStart = 0;
-  private inWindow = 0;
+  /** Groups that the rate allows now: one at first, then refilled evenly up to the count. */
+  private credit = 1;
+  private creditAt = -1;
 
   private constructor(sub: LogSubscription, match: Matcher | null, show: RecordPredicate | null) {
     this.sub = sub;
     this.match = match;
     this.sides = sub.client === true || sub.backend === true;
-    this.show = sub.grouping === 'raw' && this.sides ? bySide(sub, show) : show;
+    this.show = this.sides ? bySide(sub, show) : show;
   }
 
   static create(sub: LogSubscription): LogSelection | SelectionError {
@@ -60,6 +65,8 @@ export class LogSelection {
   /** What is to be shown of this group, null for nothing. `now` in seconds. */
   take(group: LogTransaction[], now: number): LogTransaction[] | null {
     if (this.done || (this.match !== null && !this.match(group))) return null;
+    if (!this.inRate(now)) return null;
+    this.passed++;
     let shown: LogTransaction[] = [];
     for (const tx of group) {
       if (this.sides && !this.onSide(tx)) continue;
@@ -68,8 +75,6 @@ export class LogSelection {
       shown.push(records === tx.records ? tx : { ...tx, records });
     }
     if (shown.length === 0) return null;
-    if (!this.inRate(now)) return null;
-    this.passed++;
     shown = shown.map((tx, i) => ({ ...tx, first: i === 0 }));
     return shown;
   }
@@ -84,15 +89,16 @@ export class LogSelection {
   private inRate(now: number): boolean {
     const { rate } = this.sub;
     if (rate === undefined) return true;
-    if (now - this.windowStart >= rate.period) {
-      this.windowStart = now;
-      this.inWindow = 0;
+    if (this.creditAt >= 0) {
+      const refill = ((now - this.creditAt) / rate.period) * rate.count;
+      this.credit = Math.min(rate.count, this.credit + refill);
     }
-    if (this.inWindow >= rate.count) {
+    this.creditAt = now;
+    if (this.credit < 1) {
       this.suppressed++;
       return false;
     }
-    this.inWindow++;
+    this.credit--;
     return true;
   }
 }
@@ -100,7 +106,8 @@ export class LogSelection {
 function bySide(sub: LogSubscription, show: RecordPredicate | null): RecordPredicate {
   return (records, at) => {
     const side = recordSide(records, at);
-    if (!((side === 'c' && sub.client === true) || (side === 'b' && sub.backend === true))) return false;
+    if (sub.client === true && side !== 'c') return false;
+    if (sub.backend === true && side !== 'b') return false;
     return show === null || show(records, at);
   };
 }

@@ -60,7 +60,7 @@ type Cloneable = moo.Lexer & { clone(): moo.Lexer };
 
 /** Never used itself: each text gets a clone. */
 const LEXER = moo.compile({
-  blank: { match: /[ \t\r\v\f]+|\\\n/, lineBreaks: true },
+  blank: { match: /[ \t]+|\\\n/, lineBreaks: true },
   comment: /#[^\n]*/,
   nl: { match: '\n', lineBreaks: true },
   word: { match: /[A-Za-z0-9+\-_.*]+/, type: moo.keywords(KEYWORDS) },

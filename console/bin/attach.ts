@@ -5,23 +5,33 @@ import { unlinkSync, writeFileSync } from 'node:fs';
 import type { Client } from '../client/client.ts';
 
 const RETRY = 500;
+/** Milliseconds between the dots that say that a tool still tries. */
+const DOT = 1000;
 
 export interface AttachOptions {
   name: string;
   dir: string | undefined;
   /** Seconds to go on trying; 0 tries once, Infinity never gives up. */
   patience: number;
+  /** Called once a second while it tries. */
+  waiting?: () => void;
 }
 
 /** Rejects with a ConnectError when the time is over. */
 export async function attach(o: AttachOptions): Promise<Client> {
   const { connect } = await import('../client/client.ts');
   const until = Date.now() + o.patience * 1000;
+  let dot = Date.now();
   for (;;) {
     try {
       return await connect({ dir: o.dir, name: o.name, timeout: 5 });
     } catch (error) {
-      if (Date.now() + RETRY > until) throw error;
+      const now = Date.now();
+      if (now + RETRY > until) throw error;
+      if (now >= dot) {
+        o.waiting?.();
+        dot += DOT;
+      }
       await new Promise((resolve) => setTimeout(resolve, RETRY));
     }
   }
@@ -29,8 +39,8 @@ export async function attach(o: AttachOptions): Promise<Client> {
 
 /** -t: seconds, or off. NaN when it is neither. */
 export function parsePatience(text: string): number {
-  if (text === 'off') return Number.POSITIVE_INFINITY;
-  return /^\d+(\.\d*)?$/.test(text) ? Number(text) : Number.NaN;
+  if (text.toLowerCase() === 'off') return Number.POSITIVE_INFINITY;
+  return /^\s*\+?(\d*\.?\d*([eE][+-]?\d+)?|0[xX][0-9a-fA-F]+)$/.test(text) ? Number(text.trim()) : Number.NaN;
 }
 
 /** A reader that has gone away is no error. */
@@ -40,9 +50,13 @@ export function quietOnClosedPipe(): void {
   });
 }
 
-/** Writes the process id and removes the file at the end. */
-export function writePidFile(path: string): void {
-  writeFileSync(path, `${process.pid}\n`);
+/** Writes the process id and removes the file at the end. What is wrong with the path, or null. */
+export function writePidFile(path: string): string | null {
+  try {
+    writeFileSync(path, `${process.pid}\n`);
+  } catch (error) {
+    return `${path}: ${systemText(error)}`;
+  }
   process.on('exit', () => {
     try {
       unlinkSync(path);
@@ -50,4 +64,20 @@ export function writePidFile(path: string): void {
       // Already gone.
     }
   });
+  return null;
+}
+
+/** The system's words for a failed file operation. */
+export function systemText(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const words: Readonly<Record<string, string>> = {
+    ENOENT: 'No such file or directory',
+    EACCES: 'Permission denied',
+    EISDIR: 'Is a directory',
+    ENOSPC: 'No space left on device',
+    ENOTDIR: 'Not a directory',
+    EROFS: 'Read-only file system',
+    ENAMETOOLONG: 'File name too long',
+  };
+  return words[code ?? ''] ?? message;
 }

@@ -24,7 +24,7 @@ export function getopt(
     if (arg === '-' || !arg.startsWith('-')) break;
     if (arg.startsWith('--')) {
       const name = arg.slice(2);
-      if (!long.includes(name)) return `unrecognized option '${arg}'`;
+      if (!long.includes(name)) return "invalid option -- '-'";
       options.push([name, '']);
       continue;
     }

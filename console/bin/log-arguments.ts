@@ -1,10 +1,21 @@
 // proxylog's command line: the options of the field's log tool, turned into a subscription and where the
 // output goes. Queries and filters are tried here, so that a mistake is told before anything is connected.
+//
+// Awkward: what is wrong with one option is told where it stands, what is wrong between options after all of
+// them, the query last; scripts compare the one message they get.
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import type { LogSubscription } from '../../protocol/messages.ts';
-import { parsePatience } from './attach.ts';
+import { parsePatience, systemText } from './attach.ts';
 import { getopt } from './getopt.ts';
+import {
+  parseCount,
+  parseGrouping,
+  parseLimit,
+  parseRate,
+  parseTimeout,
+  splitRegexFilter,
+} from './log-values.ts';
 
 export interface LogArguments {
   sub: LogSubscription;
@@ -30,20 +41,13 @@ export class ArgumentError {
   }
 }
 
-const UNITS: Readonly<Record<string, number>> = {
-  ms: 0.001,
-  s: 1,
-  m: 60,
-  h: 3600,
-  d: 86_400,
-  w: 604_800,
-  y: 31_536_000,
-};
+/** What getopt takes; `proxylog --optstring` prints it for wrapper scripts. */
+export const OPTSTRING = 'aAbcCdDEg:hi:I:k:L:n:P:Q:q:r:R:t:T:uvVw:x:X:';
 
 export async function parseLogArguments(
   argv: readonly string[],
-): Promise<LogArguments | ArgumentError | 'help' | 'version'> {
-  const parsed = getopt(argv, 'aAbcCdDEg:hi:I:k:L:n:N:P:Q:q:r:R:t:T:uvVw:x:X:', ['json']);
+): Promise<LogArguments | ArgumentError | 'help' | 'version' | 'optstring'> {
+  const parsed = getopt(argv, OPTSTRING, ['json', 'optstring']);
   if (typeof parsed === 'string') return new ArgumentError(`proxylog: ${parsed}`, true);
   const sub: LogSubscription = { grouping: 'vxid', from: 'tail' };
   const out: LogArguments = {
@@ -63,36 +67,39 @@ export async function parseLogArguments(
   const filters: NonNullable<LogSubscription['filters']> = [];
   for (const [flag, value] of parsed.options) {
     const problem = take(flag, value, out, queries, filters);
-    if (problem === 'help' || problem === 'version' || problem instanceof ArgumentError) return problem;
+    if (problem !== undefined) return problem;
+    if (!'iIxX'.includes(flag)) continue;
+    const { compileRecordFilters } = await import('../../queries/record-filter.ts');
+    const tried = compileRecordFilters(filters.slice(-1), sub.caseless === true);
+    if ('error' in tried) return new ArgumentError(tried.error);
   }
   if (parsed.rest.length > 0) return new ArgumentError('', true);
-  if (queries.length > 0) sub.query = queries.join('\n');
+  if (queries.length > 0) sub.query = queries.join('');
   if (filters.length > 0) sub.filters = filters;
+  if (out.daemonize) {
+    if (out.output === undefined) return new ArgumentError('Missing -w option');
+    if (out.output === '-') return new ArgumentError('Daemon cannot write to stdout');
+  }
   if (out.input !== undefined && out.dir !== undefined) {
     return new ArgumentError('Only one of -n and -r options may be used');
   }
-  if (out.daemonize && (out.output === undefined || out.output === '-'))
-    return new ArgumentError('Missing -w option');
-  if (sub.grouping === 'raw' && sub.rate !== undefined && filters.length > 0) {
-    return new ArgumentError('-R cannot be used with -i, -I, -x or -X in raw grouping mode');
-  }
+  if (out.daemonize && out.input === '-') return new ArgumentError('Daemon cannot read from stdin');
   // The query language is worth loading only where there is something to check: a one-shot should be quick.
-  if (sub.query === undefined && filters.length === 0) return out;
+  if (sub.query === undefined) return out;
   const { LogSelection } = await import('../../queries/log-selection.ts');
   const selection = LogSelection.create(sub);
   if (selection instanceof LogSelection) return out;
-  if (selection.code === 'bad-filter') return new ArgumentError(selection.detail);
   return new ArgumentError(
     `Query expression error:\n${selection.detail}${selection.detail === '' ? '' : '\n'}`,
   );
 }
 
-/** The argument of -I and -X: [taglist:]regex. A colon preceded by nothing is an empty tag list. */
-function splitRegexFilter(argument: string): { tags: string; regex: string } {
-  const colon = argument.indexOf(':');
-  return colon < 0
-    ? { tags: '*', regex: argument }
-    : { tags: argument.slice(0, colon), regex: argument.slice(colon + 1) };
+/** Queries are lines of one text. A file's own last newline separates already. */
+function addQuery(queries: string[], text: string, fromFile: boolean): void {
+  const last = queries.at(-1);
+  if (last !== undefined && last !== '\n') queries.push('\n');
+  if (fromFile && text.endsWith('\n')) queries.push(text.slice(0, -1), '\n');
+  else queries.push(text);
 }
 
 function take(
@@ -101,7 +108,7 @@ function take(
   out: LogArguments,
   queries: string[],
   filters: NonNullable<LogSubscription['filters']>,
-): ArgumentError | 'help' | 'version' | undefined {
+): ArgumentError | 'help' | 'version' | 'optstring' | undefined {
   const { sub } = out;
   switch (flag) {
     case 'a':
@@ -130,12 +137,17 @@ function take(
       sub.client = true;
       sub.esi = true;
       return;
-    case 'g':
-      if (value !== 'session' && value !== 'request' && value !== 'vxid' && value !== 'raw') {
-        return new ArgumentError(`Unknown grouping type: ${value}`);
+    case 'g': {
+      const grouping = parseGrouping(value);
+      if (grouping === 'ambiguous' || grouping === 'unknown') {
+        const what = grouping === 'ambiguous' ? 'Ambiguous' : 'Unknown';
+        return new ArgumentError(`${what} grouping type: ${value}`);
       }
-      sub.grouping = value;
+      sub.grouping = grouping;
       return;
+    }
+    case 'optstring':
+      return 'optstring';
     case 'h':
       return 'help';
     case 'V':
@@ -152,24 +164,27 @@ function take(
     case 'X':
       filters.push({ kind: 'exclude-regex', ...splitRegexFilter(value) });
       return;
-    case 'k':
-      if (!/^\d+$/.test(value) || Number(value) < 1)
-        return new ArgumentError(`-k: Invalid number '${value}'`);
-      sub.max = Number(value);
+    case 'k': {
+      const count = parseCount(value);
+      if (Number.isNaN(count)) return new ArgumentError(`-k: Invalid number '${value}'`);
+      sub.max = count;
       return;
-    case 'L':
-      if (!/^[+-]?\d+$/.test(value)) return new ArgumentError('-L: Syntax error');
-      if (Number(value) < 1) return new ArgumentError('-L: Range error');
-      sub.limit = Math.min(Number(value), 1_000_000);
+    }
+    case 'L': {
+      const limit = parseLimit(value);
+      if (typeof limit === 'string') return new ArgumentError(`-L: ${limit}`);
+      sub.limit = Math.min(limit, 1_000_000);
       return;
-    case 'T':
-      if (!/^[+-]?\d+(\.\d*)?$/.test(value)) return new ArgumentError('-T: Syntax error');
-      if (Number(value) < 0) return new ArgumentError('-T: Range error');
-      sub.timeout = Number(value);
+    }
+    case 'T': {
+      const timeout = parseTimeout(value);
+      if (typeof timeout === 'string') return new ArgumentError(`-T: ${timeout}`);
+      sub.timeout = timeout;
       return;
+    }
     case 'R': {
       const rate = parseRate(value);
-      if (typeof rate === 'string') return new ArgumentError(rate);
+      if (typeof rate === 'string') return new ArgumentError(`-R: ${rate}`);
       sub.rate = rate;
       return;
     }
@@ -177,14 +192,16 @@ function take(
       out.patience = parsePatience(value);
       return Number.isNaN(out.patience) ? new ArgumentError(`-t: Invalid argument: ${value}`) : undefined;
     case 'q':
-      queries.push(value);
+      addQuery(queries, value, false);
       return;
     case 'Q':
       try {
-        queries.push(readFileSync(value, 'utf8'));
+        // What is no file has no text; the field's tool then names an error that is none.
+        if (!statSync(value).isFile()) return new ArgumentError(`-Q ${value}: Success`);
+        addQuery(queries, readFileSync(value, 'utf8'), true);
         return;
       } catch (error) {
-        return new ArgumentError(`-Q ${value}: ${reason(error)}`);
+        return new ArgumentError(`-Q ${value}: ${systemText(error)}`);
       }
     case 'n':
       out.dir = value;
@@ -205,31 +222,7 @@ function take(
       out.json = true;
       return;
     default:
-      // -u and -N: output is never held back, and there is no other file to read the log from.
+      // -u: output is never held back.
       return;
   }
-}
-
-function parseRate(text: string): { count: number; period: number } | string {
-  const [count, period, more] = text.split('/') as [string, string?, string?];
-  if (!/^\d+$/.test(count) || Number(count) < 1) return '-R: Range error';
-  if (period === undefined) return { count: Number(count), period: 1 };
-  const m = /^(\d*(?:\.\d*)?)(ms|s|m|h|d|w|y)$/.exec(period);
-  const seconds =
-    m === null ? Number.NaN : (m[1] === '' ? 1 : Number(m[1])) * (UNITS[m[2] as string] as number);
-  if (more !== undefined || !(seconds > 0)) return '-R: Syntax error: Invalid duration';
-  return { count: Number(count), period: seconds };
-}
-
-/** The system's words for a failed file operation. */
-export function reason(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const words: Readonly<Record<string, string>> = {
-    ENOENT: 'No such file or directory',
-    EACCES: 'Permission denied',
-    EISDIR: 'Is a directory',
-    ENOSPC: 'No space left on device',
-    ENOTDIR: 'Not a directory',
-  };
-  return words[code ?? ''] ?? message;
 }

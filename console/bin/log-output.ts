@@ -2,11 +2,13 @@
 // is written at once and whole; standard output may be a slow pipe, and the source is then asked to wait.
 
 import { closeSync, fstatSync, openSync, writeSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { LOG_FILE_MAGIC } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { transactionJson } from '../format/log-json.ts';
 import { groupText } from '../format/log-text.ts';
-import { ArgumentError, type LogArguments, reason } from './log-arguments.ts';
+import { systemText } from './attach.ts';
+import { ArgumentError, type LogArguments } from './log-arguments.ts';
 
 export class LogOutput {
   private readonly verbose: boolean;
@@ -17,7 +19,7 @@ export class LogOutput {
 
   private constructor(a: LogArguments) {
     this.verbose = a.verbose;
-    this.path = a.output === '-' ? undefined : a.output;
+    this.path = a.output === undefined || a.output === '-' ? undefined : resolve(a.output);
     this.append = a.append;
     this.form = a.json ? 'json' : a.output === undefined || a.ascii ? 'text' : 'binary';
     this.reopen(this.append);
@@ -28,13 +30,18 @@ export class LogOutput {
     try {
       return new LogOutput(a);
     } catch (error) {
-      return new ArgumentError(`Cannot open output file (${reason(error)})`);
+      return new ArgumentError(`Cannot open output file (${systemText(error)})`);
     }
   }
 
-  /** Goes over to a new file of the same name, after the old one was moved away. */
-  rotate(): void {
-    if (this.path !== undefined) this.reopen(true);
+  /** Goes over to a new file of the same name, after the old one was moved away; or what is wrong. */
+  rotate(): ArgumentError | null {
+    try {
+      this.reopen(true);
+      return null;
+    } catch (error) {
+      return new ArgumentError(`Cannot open output file (${systemText(error)})`);
+    }
   }
 
   /** Writes groups; false when the source should wait for drain(). */
@@ -58,8 +65,9 @@ export class LogOutput {
 
   private reopen(append: boolean): void {
     if (this.path === undefined) return;
+    const fd = openSync(this.path, append ? 'a' : 'w', 0o644);
     if (this.fd >= 0) closeSync(this.fd);
-    this.fd = openSync(this.path, append ? 'a' : 'w', 0o644);
+    this.fd = fd;
     if (this.form === 'binary' && fstatSync(this.fd).size === 0) writeSync(this.fd, LOG_FILE_MAGIC);
   }
 

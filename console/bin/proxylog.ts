@@ -1,18 +1,15 @@
 #!/usr/bin/env node
 // proxylog: the log of a running daemon, or of a recording, as text, NDJSON or binary.
 //
-// Exit codes: 0, 1 for every failure, 130 after SIGINT. It selects nothing itself while connected: the daemon
-// does, and only matches travel. Awkward: with a live daemon -P is written only once the subscription is in
-// place, and when the daemon goes away the tool waits and attaches again, as operators expect of a log tool.
+// Exit codes: 0; 1 for every failure, 2 when the output file cannot be opened; 130 after SIGINT. It selects
+// nothing itself while connected: the daemon does, and only matches travel. SIGHUP means a new output file in
+// the background and the end in the foreground; SIGUSR1 shows what is incomplete.
 
-import { createReadStream } from 'node:fs';
-import type { Readable } from 'node:stream';
-import { decodeLogFrame } from '../../protocol/log-frame.ts';
-import type { LogTransaction } from '../../protocol/messages.ts';
-import type { Client } from '../client/client.ts';
-import { attach, quietOnClosedPipe, writePidFile } from './attach.ts';
-import { ArgumentError, type LogArguments, parseLogArguments, reason } from './log-arguments.ts';
+import { quietOnClosedPipe } from './attach.ts';
+import { ArgumentError, type LogArguments, OPTSTRING, parseLogArguments } from './log-arguments.ts';
 import { LogOutput } from './log-output.ts';
+import type { LogSource } from './log-source.ts';
+import { inBackground, toBackground } from './proxylog-background.ts';
 
 const USAGE = `Usage: proxylog <options>
 
@@ -46,131 +43,31 @@ Options:
  [-x <taglist>]            Exclude tags
  [-X <[taglist:]regex>]    Exclude by regex
  [--json]                  One JSON object per transaction and line
+ [--optstring]             What getopt(3) takes, for wrapper scripts
 `;
 
-/** Splits a frame's transactions into groups. */
-function groupsOf(transactions: readonly LogTransaction[]): LogTransaction[][] {
-  const groups: LogTransaction[][] = [];
-  for (const tx of transactions) {
-    const last = groups.at(-1);
-    if (last === undefined || tx.first === true) groups.push([tx]);
-    else last.push(tx);
+async function open(a: LogArguments, output: LogOutput): Promise<LogSource> {
+  if (a.input === undefined) {
+    const { followDaemon } = await import('./proxylog-follow.ts');
+    return followDaemon(a, output);
   }
-  return groups;
-}
-
-async function followDaemon(a: LogArguments, output: LogOutput): Promise<number> {
-  let patience = a.patience;
-  for (let first = true; ; first = false) {
-    let client: Client;
-    try {
-      client = await attach({ name: 'proxylog', dir: a.dir, patience });
-    } catch (error) {
-      process.stderr.write(`proxylog: could not attach to proxyd: ${(error as Error).message}\n`);
-      return 1;
-    }
-    if (!first) process.stderr.write('Log reacquired\n');
-    const end = await subscribe(a, client, output, first);
-    if (end !== 'lost') return end;
-    process.stderr.write('Log abandoned\n');
-    if (a.sub.once === true) return 1;
-    patience = Number.POSITIVE_INFINITY;
-  }
-}
-
-function subscribe(
-  a: LogArguments,
-  client: Client,
-  output: LogOutput,
-  first: boolean,
-): Promise<number | 'lost'> {
-  return new Promise((resolve) => {
-    client.log(a.sub, {
-      ready() {
-        if (first && a.pidFile !== undefined) writePidFile(a.pidFile);
-      },
-      frame(data) {
-        const frame = decodeLogFrame(data);
-        if (frame === null || output.write(groupsOf(frame.transactions))) return;
-        client.pause();
-        output.drain(() => client.resume());
-      },
-      lost(records, why) {
-        if (why !== 'rate') process.stderr.write(`Log overrun: ${records} records lost (${why})\n`);
-      },
-      end(error) {
-        if (client.closed) {
-          resolve('lost');
-          return;
-        }
-        if (error !== null) process.stderr.write(`proxylog: ${error.detail ?? error.message}\n`);
-        client.close();
-        resolve(error === null ? 0 : 1);
-      },
-    });
-  });
-}
-
-async function readFile(a: LogArguments, output: LogOutput): Promise<number> {
-  const [{ Grouper }, { LogSelection }, { LogFileDecoder }] = await Promise.all([
-    import('../../queries/group.ts'),
-    import('../../queries/log-selection.ts'),
-    import('../../queries/log-file.ts'),
-  ]);
-  const path = a.input as string;
-  const selection = LogSelection.create(a.sub);
-  if (!(selection instanceof LogSelection)) return 1;
-  let groups: LogTransaction[][] = [];
-  const now = (): number => Date.now() / 1000;
-  const grouper = new Grouper(a.sub, (group) => {
-    const shown = selection.take(group, now());
-    if (shown !== null) groups.push(shown);
-  });
-  const decoder = new LogFileDecoder();
-  const input: Readable = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 1 << 20 });
-  if (a.pidFile !== undefined) writePidFile(a.pidFile);
-  try {
-    for await (const piece of input) {
-      const records = decoder.push(piece as Buffer);
-      if (records === null) {
-        process.stderr.write(`Not a VSL file: ${path}\n`);
-        return 1;
-      }
-      grouper.push(records, now());
-      grouper.expire(now());
-      if (groups.length > 0 && !output.write(groups)) await new Promise<void>((go) => output.drain(go));
-      groups = [];
-      if (selection.done) break;
-    }
-  } catch (error) {
-    process.stderr.write(`Cannot open ${path}: ${reason(error)}\n`);
-    return 1;
-  }
-  if (decoder.valid) return 0;
-  process.stderr.write('VSL file read error: EOF\n');
-  return 1;
-}
-
-/** Starts the same command without -D in a session of its own. */
-async function toBackground(): Promise<number> {
-  const { spawn } = await import('node:child_process');
-  const args = process.argv.slice(1).flatMap((arg) => {
-    if (!/^-[a-zA-Z]*D/.test(arg)) return [arg];
-    return arg === '-D' ? [] : [arg.replace('D', '')];
-  });
-  spawn(process.execPath, args, { detached: true, stdio: 'ignore' }).unref();
-  return 0;
+  const { readRecording } = await import('./proxylog-recording.ts');
+  return readRecording(a, output);
 }
 
 async function main(): Promise<number> {
   const a = await parseLogArguments(process.argv.slice(2));
   if (a === 'help') {
-    process.stdout.write(USAGE);
+    process.stderr.write(USAGE);
+    return 0;
+  }
+  if (a === 'optstring') {
+    process.stdout.write(`${OPTSTRING}\n`);
     return 0;
   }
   if (a === 'version') {
     const { packageVersion } = await import('./version.ts');
-    process.stdout.write(`proxylog (proxyd ${packageVersion()})\n`);
+    process.stderr.write(`proxylog (proxyd ${packageVersion()})\n`);
     return 0;
   }
   if (a instanceof ArgumentError) {
@@ -178,20 +75,25 @@ async function main(): Promise<number> {
     if (a.usage) process.stderr.write(USAGE);
     return 1;
   }
-  if (a.daemonize) return toBackground();
+  if (a.daemonize && !inBackground()) return toBackground();
   quietOnClosedPipe();
   const output = LogOutput.open(a);
   if (output instanceof ArgumentError) {
     process.stderr.write(`${output.message}\n`);
-    return 1;
+    return 2;
   }
   process.on('SIGTERM', () => process.exit(0));
   process.on('SIGINT', () => process.exit(130));
   process.on('SIGHUP', () => {
-    if (a.output === undefined || a.output === '-') process.exit(0);
-    output.rotate();
+    if (!a.daemonize) process.exit(0);
+    const problem = output.rotate();
+    if (problem === null) return;
+    process.stderr.write(`${problem.message}\n`);
+    process.exit(1);
   });
-  const status = a.input === undefined ? await followDaemon(a, output) : await readFile(a, output);
+  const source = await open(a, output);
+  process.on('SIGUSR1', () => source.flush());
+  const status = await source.done;
   await output.finish();
   return status;
 }

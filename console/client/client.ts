@@ -74,6 +74,8 @@ export interface Subscription {
   readonly id: number;
   /** Ends it; `end` of its handlers follows once. */
   end(): void;
+  /** Of a log: has what is incomplete sent as it is. */
+  flush(): void;
 }
 
 export type DaemonEvent = Extract<ServerMessage, { t: 'event' }>;
@@ -138,7 +140,7 @@ export class Client {
     const id = this.nextId++;
     this.logs.set(id, handlers);
     this.send({ t: 'log', id, log: sub });
-    return { id, end: () => this.endSubscription(id) };
+    return this.subscription(id);
   }
 
   /** Subscribes to counters. */
@@ -146,7 +148,7 @@ export class Client {
     const id = this.nextId++;
     this.stats.set(id, handlers);
     this.send({ t: 'stat', id, stat: sub });
-    return { id, end: () => this.endSubscription(id) };
+    return this.subscription(id);
   }
 
   /** Stops reading from the connection, so that backpressure reaches the daemon; resume() goes on. */
@@ -164,6 +166,16 @@ export class Client {
     this.ws.close(1000);
     // A peer that never answers the close must not keep the program alive.
     setTimeout(() => this.ws.terminate(), 500).unref();
+  }
+
+  private subscription(id: number): Subscription {
+    return {
+      id,
+      end: () => this.endSubscription(id),
+      flush: () => {
+        if (this.logs.has(id)) this.send({ t: 'flush', id });
+      },
+    };
   }
 
   private endSubscription(id: number): void {

@@ -81,6 +81,7 @@ export class ReconnectingClient {
         this.kept.delete(id);
         kept.live?.end();
       },
+      flush: () => kept.live?.flush(),
     };
   }
 

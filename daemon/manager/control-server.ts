@@ -262,6 +262,9 @@ class Connection {
       case 'stat':
         void this.subscribe(m.id, (sink) => this.host.openCounters(m.id, m.stat, sink));
         return;
+      case 'flush':
+        this.streams.get(m.id)?.flush?.();
+        return;
       case 'end': {
         const stream = this.streams.get(m.id);
         if (stream === undefined) return;

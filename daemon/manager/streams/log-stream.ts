@@ -159,6 +159,12 @@ class LogStream implements Stream {
     this.onClose();
   }
 
+  /** Shows what is incomplete as it is, and goes on. */
+  flush(): void {
+    this.grouper.flush();
+    this.send();
+  }
+
   /** Whether the peer should be given time to read. */
   full(): boolean {
     return this.sink.buffered() > MAX_BUFFERED / 2;

@@ -15,6 +15,8 @@ export interface StreamSink {
 /** A running subscription. close() is final: nothing is sent after it, an `end` message neither. */
 export interface Stream {
   close(): void;
+  /** Sends what is incomplete as it is and goes on; only for logs. */
+  flush?(): void;
 }
 
 /** A refused subscription. */

@@ -1,0 +1,81 @@
+// The values of proxylog's options: numbers, durations, groupings, filters. Each reads what the field's tool
+// reads (blanks before a number, octal and hexadecimal where it takes them) and refuses what it refuses, with
+// its words.
+
+import type { Grouping } from '../../protocol/messages.ts';
+
+const INT_MAX = 0x7fff_ffff;
+const GROUPINGS: readonly Grouping[] = ['raw', 'vxid', 'request', 'session'];
+
+const UNITS: Readonly<Record<string, number>> = {
+  ms: 0.001,
+  s: 1,
+  m: 60,
+  h: 3600,
+  d: 86_400,
+  w: 604_800,
+  y: 31_536_000,
+};
+
+/** A grouping by its name or a beginning of it, in any case. */
+export function parseGrouping(text: string): Grouping | 'ambiguous' | 'unknown' {
+  const found = GROUPINGS.filter((name) => name.startsWith(text.toLowerCase()));
+  if (found.length > 1) return 'ambiguous';
+  return found[0] ?? 'unknown';
+}
+
+/** -k: a decimal number from 1 to 2^31 - 1; NaN otherwise. */
+export function parseCount(text: string): number {
+  const n = /^\s*[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
+  return n >= 1 && n <= INT_MAX ? n : Number.NaN;
+}
+
+/** The number at the start of a text as C reads one, and where it ends. Nothing there is 0. */
+function leadingInteger(text: string): { value: number; end: number } {
+  const m = /^\s*([+-]?)(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9]\d*))/.exec(text);
+  if (m === null) return { value: 0, end: 0 };
+  const [all, sign, hex, octal, decimal] = m;
+  let value = Number(decimal ?? 0);
+  if (hex !== undefined) value = Number.parseInt(hex, 16);
+  else if (octal !== undefined) value = Number.parseInt(octal, 8);
+  return { value: sign === '-' ? -value : value, end: all.length };
+}
+
+/** -L: a number from 1 to 2^31 - 1; or what is wrong. */
+export function parseLimit(text: string): number | string {
+  const { value, end } = leadingInteger(text);
+  if (text.slice(end).trim() !== '') return 'Syntax error';
+  return value < 1 || value > INT_MAX ? 'Range error' : value;
+}
+
+/** -T: seconds, not negative; or what is wrong. At most 15 digits, or 12 before a point. */
+export function parseTimeout(text: string): number | string {
+  const m = /^\s*(-?)(\d*)(\.\d*)?\s*$/.exec(text);
+  if (m === null) return 'Syntax error';
+  const [, sign, whole = '', fraction] = m;
+  if (whole === '' && (fraction ?? '.') === '.') return 'Syntax error';
+  if (whole.length > (fraction === undefined ? 15 : 12)) return 'Syntax error';
+  const seconds = Number(`${whole || '0'}${fraction === undefined ? '' : `${fraction}0`}`);
+  return sign === '-' && seconds > 0 ? 'Range error' : seconds;
+}
+
+/** -R: count[/duration], a duration being [number]unit, one second when absent; or what is wrong. */
+export function parseRate(text: string): { count: number; period: number } | string {
+  const { value, end } = leadingInteger(text);
+  if (value < 1 || value > INT_MAX) return 'Range error';
+  const rest = text.slice(end);
+  if (rest === '') return { count: value, period: 1 };
+  if (!rest.startsWith('/') || rest === '/') return 'Syntax error';
+  const m = /^\s*(\d*\.?\d*)\s*(ms|s|m|h|d|w|y)\s*$/.exec(rest.slice(1));
+  const [, number = '', unit = 's'] = m ?? [];
+  const period = (/\d/.test(number) ? Number(number) : 1) * (UNITS[unit] as number);
+  return m === null || !(period > 0) ? 'Syntax error: Invalid duration' : { count: value, period };
+}
+
+/** The argument of -I and -X: [taglist:]regex. A colon preceded by nothing is an empty tag list. */
+export function splitRegexFilter(argument: string): { tags: string; regex: string } {
+  const colon = argument.indexOf(':');
+  return colon < 0
+    ? { tags: '*', regex: argument }
+    : { tags: argument.slice(0, colon), regex: argument.slice(colon + 1) };
+}

@@ -1,0 +1,137 @@
+// proxylog at a running daemon: subscribes, writes what comes, and when the daemon or its worker goes away says
+// so, waits and goes on. It never gives up once it was attached, except with -d.
+//
+// Awkward: -P is written only once the subscription is in place. After a daemon's restart the new one's log is
+// read from its start, so that nothing said while this tool was away is missed; a connection lost to the same
+// daemon goes on at the end of the log, so that nothing comes twice.
+
+import { statSync } from 'node:fs';
+import { decodeLogFrame } from '../../protocol/log-frame.ts';
+import type { LogSubscription, LogTransaction } from '../../protocol/messages.ts';
+import { resolveWorkdir, WORKDIR_FILES } from '../../protocol/workdir.ts';
+import { type Client, ConnectError, type Subscription } from '../client/client.ts';
+import { attach, writePidFile } from './attach.ts';
+import type { LogArguments } from './log-arguments.ts';
+import type { LogOutput } from './log-output.ts';
+import type { LogSource } from './log-source.ts';
+import { tellReady } from './proxylog-background.ts';
+
+export function followDaemon(a: LogArguments, output: LogOutput): LogSource {
+  const follower = new Follower(a, output);
+  return { done: follower.run(), flush: () => follower.flush() };
+}
+
+class Follower {
+  private readonly a: LogArguments;
+  private readonly output: LogOutput;
+  private subscription: Subscription | null = null;
+  /** Which daemon this is: its socket's place and time. */
+  private daemon = '';
+
+  constructor(a: LogArguments, output: LogOutput) {
+    this.a = a;
+    this.output = output;
+  }
+
+  flush(): void {
+    this.subscription?.flush();
+  }
+
+  async run(): Promise<number> {
+    const { a } = this;
+    let dots = false;
+    let { patience } = a;
+    for (let first = true; ; first = false) {
+      let client: Client;
+      try {
+        const waiting = (): void => {
+          dots = true;
+          process.stderr.write('.');
+        };
+        client = await attach({ name: 'proxylog', dir: a.dir, patience, ...(first ? { waiting } : {}) });
+      } catch (error) {
+        return this.unattached(error as Error, dots);
+      }
+      if (first && dots) process.stderr.write('\n');
+      if (!first) process.stderr.write('Log reacquired\n');
+      const daemon = this.identify();
+      const anew: Partial<LogSubscription> = first || daemon === this.daemon ? {} : { from: 'head' };
+      this.daemon = daemon;
+      const end = await this.subscribe(client, { ...a.sub, ...anew }, first);
+      this.subscription = null;
+      if (end !== 'lost') return end;
+      process.stderr.write('Log abandoned (vsm)\n');
+      if (a.sub.once === true) return 1;
+      patience = Number.POSITIVE_INFINITY;
+    }
+  }
+
+  private unattached(error: Error, dots: boolean): number {
+    const nobody = error instanceof ConnectError && error.kind === 'unreachable';
+    const why = nobody ? 'Could not get hold of proxyd, is it running?' : error.message;
+    process.stderr.write(`${dots ? '\n' : ''}VSM: ${why}\n`);
+    return 1;
+  }
+
+  private identify(): string {
+    try {
+      const dir = resolveWorkdir(this.a.dir, process.env, process.getuid?.() ?? 0);
+      const { ino, ctimeMs } = statSync(`${dir}/${WORKDIR_FILES.socket}`);
+      return `${ino} ${ctimeMs}`;
+    } catch {
+      return '';
+    }
+  }
+
+  private subscribe(client: Client, sub: LogSubscription, first: boolean): Promise<number | 'lost'> {
+    const { a, output } = this;
+    return new Promise((resolve) => {
+      client.onEvent = ({ event }) => {
+        if (event === 'stopped' || event === 'died') process.stderr.write('Log abandoned (vsl)\n');
+        else if (event === 'started') process.stderr.write('Log reacquired\n');
+      };
+      this.subscription = client.log(sub, {
+        ready() {
+          if (!first) return;
+          const problem = a.pidFile === undefined ? null : writePidFile(a.pidFile);
+          if (problem === null) {
+            tellReady();
+            return;
+          }
+          process.stderr.write(`${problem}\n`);
+          resolve(1);
+          client.close();
+        },
+        frame(data) {
+          const frame = decodeLogFrame(data);
+          if (frame === null || output.write(groupsOf(frame.transactions))) return;
+          client.pause();
+          output.drain(() => client.resume());
+        },
+        lost(records, why) {
+          if (why !== 'rate') process.stderr.write(`Log overrun: ${records} records lost (${why})\n`);
+        },
+        end(error) {
+          if (client.closed) {
+            resolve('lost');
+            return;
+          }
+          if (error !== null) process.stderr.write(`proxylog: ${error.detail ?? error.message}\n`);
+          client.close();
+          resolve(error === null ? 0 : 1);
+        },
+      });
+    });
+  }
+}
+
+/** Splits a frame's transactions into groups. */
+function groupsOf(transactions: readonly LogTransaction[]): LogTransaction[][] {
+  const groups: LogTransaction[][] = [];
+  for (const tx of transactions) {
+    const last = groups.at(-1);
+    if (last === undefined || tx.first === true) groups.push([tx]);
+    else last.push(tx);
+  }
+  return groups;
+}

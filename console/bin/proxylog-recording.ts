@@ -1,0 +1,74 @@
+// proxylog -r: prints a recording, or what comes on standard input in that format, as it would be printed live.
+// Groups come out as their last transaction ends; what never ends is not shown, as with the field's tool.
+
+import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import type { LogTransaction } from '../../protocol/messages.ts';
+import { Grouper } from '../../queries/group.ts';
+import { LogFileDecoder } from '../../queries/log-file.ts';
+import { LogSelection } from '../../queries/log-selection.ts';
+import { systemText, writePidFile } from './attach.ts';
+import type { LogArguments } from './log-arguments.ts';
+import type { LogOutput } from './log-output.ts';
+import type { LogSource } from './log-source.ts';
+import { tellReady } from './proxylog-background.ts';
+
+export function readRecording(a: LogArguments, output: LogOutput): LogSource {
+  const selection = LogSelection.create(a.sub);
+  if (!(selection instanceof LogSelection))
+    throw new Error('arguments were checked, yet the selection fails');
+  let groups: LogTransaction[][] = [];
+  const grouper = new Grouper(a.sub, (group) => {
+    const shown = selection.take(group, now());
+    if (shown !== null) groups.push(shown);
+  });
+  const read = async (): Promise<number> => {
+    const path = a.input as string;
+    const problem = a.pidFile === undefined ? null : writePidFile(a.pidFile);
+    if (problem !== null) return fail(problem);
+    tellReady();
+    const decoder = new LogFileDecoder();
+    const input: Readable = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 1 << 18 });
+    try {
+      for await (const piece of input) {
+        const records = decoder.push(piece as Buffer);
+        if (records === null) return fail(`Not a VSL file: ${path}`);
+        grouper.push(records, now());
+        grouper.expire(now());
+        if (groups.length > 0 && !output.write(groups)) await new Promise<void>((go) => output.drain(go));
+        groups = [];
+        if (selection.done) return 0;
+      }
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      return fail(
+        code === 'EISDIR'
+          ? `VSL file read error: ${systemText(error)}`
+          : `Cannot open ${path}: ${systemText(error)}`,
+      );
+    }
+    if (!decoder.valid) return fail('VSL file read error: EOF');
+    // The field's tool ends without a word here; a recording cut off by a full disk deserves one.
+    if (decoder.left > 0) {
+      process.stderr.write(`VSL file read error: ${decoder.left} bytes of a cut record at the end\n`);
+    }
+    return 0;
+  };
+  return {
+    done: read(),
+    flush() {
+      grouper.flush();
+      output.write(groups);
+      groups = [];
+    },
+  };
+}
+
+function now(): number {
+  return Date.now() / 1000;
+}
+
+function fail(message: string): number {
+  process.stderr.write(`${message}\n`);
+  return 1;
+}
