@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
-// Two projects of one run: `unit` mirrors the source tree and imports it; `system` drives the
-// compiled programs in dist/ and so runs file by file, after a global setup has built them.
+// Three projects of one run, one after the other: `unit` mirrors the source tree and imports it; `system` drives the
+// compiled programs in dist/, and `peers` compares them with other daemons and public suites. Both run file by file,
+// after a global setup has built them.
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
@@ -17,8 +18,19 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'system',
-          include: ['test/{system,differential,conformance}/**/*.test.ts'],
+          include: ['test/system/**/*.test.ts'],
           fileParallelism: false,
+          sequence: { groupOrder: 1 },
+          testTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'peers',
+          include: ['test/{differential,conformance}/**/*.test.ts'],
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
           testTimeout: 60_000,
         },
       },
