@@ -22,8 +22,8 @@ export interface CacheLimits {
   tagSpace?: number;
 }
 
-/** Told before an object goes: LRU eviction or expiry (for the ExpKill record). */
-export type OnKill = (why: 'LRU' | 'EXP', oc: Oc) => void;
+/** Told before an object goes: LRU eviction or expiry (for the ExpKill record), or the ban lurker. */
+export type OnKill = (why: 'LRU' | 'EXP' | 'BAN', oc: Oc) => void;
 
 export interface CacheOptions {
   storages: readonly StorageSpec[];

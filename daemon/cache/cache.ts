@@ -134,6 +134,7 @@ export class Cache extends ObjectReader {
       kill: (oc) => life.kill(oc),
       soften: (oc, at) => this.invalidation.soften(oc, at),
       millis,
+      onBanned: (oc) => onKill('BAN', oc),
     });
     this.steps = new ExpirySteps({ expiry, store, life, uses, bans, counters, onKill, millis });
   }
@@ -312,12 +313,17 @@ export class Cache extends ObjectReader {
 
   /** Whether a body of so many bytes could be in a storage at all, were it empty. */
   couldHold(name: string | null, bytes: number): boolean {
-    const size = this.store.stevedores.find((stevedore) => stevedore.name === name)?.slab.size ?? 0;
+    const size = name === null ? 0 : this.storageSize(name);
     return size === 0 || bytes + bytes / LEAST_BODY_SHARE + LEAST_HEAD <= size;
   }
 
   storageNames(): string[] {
     return this.store.stevedores.map((stevedore) => stevedore.name);
+  }
+
+  /** Configured bytes of a storage; 0 when it has no limit. */
+  storageSize(name: string): number {
+    return this.store.stevedores.find((stevedore) => stevedore.name === name)?.slab.size ?? 0;
   }
 
   /** The SMA counters of a storage, live, with g_space; null when there is no such storage. */

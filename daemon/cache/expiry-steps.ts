@@ -69,7 +69,7 @@ export class ExpirySteps {
       return false;
     }
     this.onKill('EXP', oc);
-    this.life.kill(oc);
+    this.life.kill(oc, false);
     this.counters.n_expired++;
     return true;
   }

@@ -128,8 +128,9 @@ export class ObjectLife {
     this.deref(oc);
   }
 
-  /** Takes an object out of the cache; those who hold references go on. */
-  kill(oc: Oc): void {
+  /** Takes an object out of the cache; those who hold references go on. `mailed`: the expiry learns it from
+   * outside, which the field counts. */
+  kill(oc: Oc, mailed = true): void {
     const { rows } = this;
     let meta = rows.get(oc, row.META);
     if ((meta & row.OF_INDEXED) === 0) return;
@@ -139,6 +140,10 @@ export class ObjectLife {
     }
     rows.set(oc, row.META, (meta & ~row.OF_INDEXED) | row.OF_DYING);
     this.expiry.remove(oc);
+    if (mailed) {
+      this.counters.exp_mailed++;
+      this.counters.exp_received++;
+    }
     this.uses.leave(oc);
     const oh = rows.get(oc, row.OBJHEAD);
     rows.set(oc, row.OBJHEAD, 0);

@@ -28,8 +28,8 @@ import { CountersFile } from '../stats/counters-file.ts';
 import { COUNTERS_FILE } from '../stats/counters-format.ts';
 import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
 import type { VclHost } from '../vcl/context.ts';
-import { compileRegex } from '../vcl/regex.ts';
 import { makeBackendEnvironment } from './backend-environment.ts';
+import { compileBanRegex } from './ban-regex.ts';
 import { answerCli } from './cli.ts';
 import { cliText, loadedText } from './cli-log.ts';
 import { makeHost } from './host.ts';
@@ -79,6 +79,10 @@ export class Worker implements Core, AcceptorHost {
   private out = Buffer.allocUnsafeSlow(OUTPUT_BUFFER);
   private started = false;
   private stopping = false;
+  /** Requests so far when the lurker worked last. */
+  private lurkedAt = 0;
+  /** debug=+lurker. */
+  lurkerDebug = false;
   private readonly tStart: number;
   private readonly wrk = new WrkCounters();
   /** For records that belong to no transaction. */
@@ -114,7 +118,7 @@ export class Worker implements Core, AcceptorHost {
       storages: init.storages,
       counters: this.stats,
       limits: this.cacheLimits,
-      compileRegex,
+      compileRegex: compileBanRegex,
       now: this.tStart,
       seed: [randomInt(2 ** 32), randomInt(2 ** 32)],
       onKill: (why, oc) => this.logKill(why, oc),
@@ -147,6 +151,7 @@ export class Worker implements Core, AcceptorHost {
     this.countersFile.start();
     setInterval(() => this.sweep(), SWEEP);
     setInterval(() => this.cache.expire(this.clock.now(), EXPIRY_BUDGET), 50);
+    if (this.init.generation > 0) this.tellLoss();
     this.lurk();
     this.started = true;
     this.readyWhenBound();
@@ -254,7 +259,12 @@ export class Worker implements Core, AcceptorHost {
       sleep: p.ban_lurker_sleep,
       cutoff: p.ban_cutoff,
     });
-    if (wait > 0) setTimeout(() => this.lurk(), wait * 1000);
+    // It stopped in the middle of its work. While requests come in, they have the loop first.
+    const { client_req } = this.stats;
+    const pause = wait === 0 && client_req !== this.lurkedAt ? p.ban_lurker_holdoff : wait;
+    if (pause > wait) this.stats.bans_lurker_contention++;
+    this.lurkedAt = client_req;
+    if (pause > 0) setTimeout(() => this.lurk(), pause * 1000);
     else setImmediate(() => this.lurk());
   }
 
@@ -290,11 +300,18 @@ export class Worker implements Core, AcceptorHost {
     this.sessions.delete(session);
   }
 
-  private logKill(why: 'LRU' | 'EXP', oc: Oc): void {
-    this.workerLog.put(
-      Tag.ExpKill,
-      why === 'LRU' ? `LRU xid=${this.cache.vxidOf(oc)}` : `EXP_Expired xid=${this.cache.vxidOf(oc)} t=0`,
-    );
+  private logKill(why: 'LRU' | 'EXP' | 'BAN', oc: Oc): void {
+    const xid = this.cache.vxidOf(oc);
+    if (why === 'LRU') this.workerLog.put(Tag.ExpKill, `LRU x=${xid}`);
+    else if (why === 'EXP') this.workerLog.put(Tag.ExpKill, `EXP_Expired x=${xid} t=-0`);
+    else if (this.lurkerDebug) this.workerLog.put(Tag.ExpBan, `${xid} banned by lurker`);
+  }
+
+  /** A new worker has neither the objects nor the bans of the one before it. */
+  private tellLoss(): void {
+    const text = 'A new worker begins with an empty cache and an empty list of bans';
+    this.logNotice(text);
+    this.note(4, text);
   }
 
   private stop(): void {
@@ -342,6 +359,7 @@ export class Worker implements Core, AcceptorHost {
       tagFields: fieldNames(this.allParams.text('xkey_fields')),
       tagSpace: p.xkey_space,
     });
+    this.lurkerDebug = this.allParams.text('debug').includes('+lurker');
     this.mask.leaveOut(this.allParams.masked());
     this.logShared.reclen = p.vsl_reclen;
     this.pool.setIdleTimeout(p.backend_idle_timeout);

@@ -702,7 +702,7 @@ export const PARAMS = [
   {
     name: 'xkey_space',
     type: 'bytes',
-    default: '256M',
+    default: '0.25G',
     min: '0b',
     unit: 'bytes',
     help: 'How large the index of surrogate keys may become. Objects whose keys find no room are delivered, but not kept, since they could not be purged. 0 sets no limit.',

@@ -7,8 +7,17 @@
 import type { HttpMessage } from '../../http1/message.ts';
 import { duration, durationText } from './duration.ts';
 
+/** `match` says 1, 0, or -1 when it could not be found out within limits. */
+export interface BanRegex {
+  test(text: string): boolean;
+  match?(text: string): number;
+}
+
 /** Compiles a pattern; throws an Error whose message says what is wrong with it. */
-export type CompileRegex = (pattern: string) => { test(text: string): boolean };
+export type CompileRegex = (pattern: string) => BanRegex;
+
+/** Characters of an expression. Each ban is kept in memory and matched against every object. */
+const LONGEST = 16_384;
 
 export type BanOperator = '==' | '!=' | '~' | '!~' | '>' | '>=' | '<' | '<=';
 
@@ -20,7 +29,7 @@ type BanTest =
       header: string;
       operator: BanOperator;
       argument: string;
-      regex: { test(text: string): boolean } | null;
+      regex: BanRegex | null;
     }
   | {
       kind: 'time';
@@ -55,6 +64,8 @@ export function parseBan(words: readonly string[], compileRegex: CompileRegex): 
   const tests: BanTest[] = [];
   const texts: string[] = [];
   if (words.length < 3) return 'Too few parameters';
+  const length = words.reduce((sum, word) => sum + word.length + 1, -1);
+  if (length > LONGEST) return `Expression too long: ${length} characters, at most ${LONGEST}`;
   if (words.length % 4 !== 3) return wrongCount(words);
   for (let i = 0; i < words.length; i += 4) {
     const [field, operator, argument, and] = words.slice(i, i + 4) as [string, string, string, string?];
@@ -76,6 +87,7 @@ export function parseBan(words: readonly string[], compileRegex: CompileRegex): 
 /** Parses an expression from one text, as ban() in a config program has it: words between blanks, quotes
  * being ordinary characters, so that an ETag can be compared as it is. A string is the error. */
 export function parseBanText(text: string, compileRegex: CompileRegex): BanExpression | string {
+  if (text.length > 2 * LONGEST) return `Expression too long: ${text.length} characters, at most ${LONGEST}`;
   const words = text.split(/[ \t\n\v\f\r]+/).filter((word) => word !== '');
   for (let i = 0; ; i += 4) {
     if (words[i] === undefined) return 'No ban conditions found.';
@@ -171,7 +183,7 @@ function textTest(
   compileRegex: CompileRegex,
 ): BanTest | string {
   if (!TEXT_OPERATORS.includes(operator)) return `expected conditional (==, !=, ~ or !~) got "${operator}"`;
-  let regex: { test(text: string): boolean } | null = null;
+  let regex: BanRegex | null = null;
   if (operator.endsWith('~')) {
     try {
       regex = compileRegex(argument);
@@ -226,9 +238,16 @@ function compares(test: BanTest & { kind: 'text' }, value: string | null): boole
       return value === test.argument;
     case '!=':
       return value !== test.argument;
+    // Where the limits do not let the engine find out, both operators hold: rather one object too many.
     case '~':
-      return value !== null && test.regex?.test(value) === true;
+      return value !== null && matchOf(test.regex, value) !== 0;
     default:
-      return value === null || test.regex === null || !test.regex.test(value);
+      return value === null || matchOf(test.regex, value) !== 1;
   }
+}
+
+function matchOf(regex: BanRegex | null, value: string): number {
+  if (regex === null) return 0;
+  if (regex.match !== undefined) return regex.match(value);
+  return regex.test(value) ? 1 : 0;
 }

@@ -57,6 +57,7 @@ export class Lurker {
   private readonly kill: (oc: Oc) => void;
   private readonly soften: (oc: Oc, at: number) => boolean;
   private readonly millis: () => number;
+  private readonly onBanned: (oc: Oc) => void;
   private round: Round | null = null;
 
   constructor(o: {
@@ -68,6 +69,8 @@ export class Lurker {
     /** Makes an object stale as of a point in time; false when it was. */
     soften: (oc: Oc, at: number) => boolean;
     millis: () => number;
+    /** Told before an object goes. */
+    onBanned: (oc: Oc) => void;
   }) {
     this.rows = o.rows;
     this.bans = o.bans;
@@ -76,6 +79,7 @@ export class Lurker {
     this.kill = o.kill;
     this.soften = o.soften;
     this.millis = o.millis;
+    this.onBanned = o.onBanned;
   }
 
   /** Works for a moment; returns the seconds to wait before the next call. */
@@ -158,6 +162,7 @@ export class Lurker {
         continue;
       }
       counters.bans_lurker_obj_killed++;
+      this.onBanned(oc);
       this.kill(oc);
       return true;
     }

@@ -1,0 +1,15 @@
+// Regular expressions of bans: those whose time can grow exponentially are refused before anything is applied,
+// since a ban is matched against every object. An expression in a program, which matches one text at a time, may be
+// of that kind.
+
+import type { BanRegex } from '../cache/ban/ban-expression.ts';
+import { safeLength } from '../vcl/regex/analyse.ts';
+import { compileRegex } from '../vcl/regex.ts';
+
+export function compileBanRegex(pattern: string): BanRegex {
+  const regex = compileRegex(pattern);
+  if (safeLength(regex.prepare().parsed.root) === 0) {
+    throw new Error('the time that this expression needs may grow exponentially');
+  }
+  return regex;
+}
