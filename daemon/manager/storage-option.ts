@@ -16,7 +16,7 @@ export function parseStorage(text: string, index: number): StorageSpec {
   const named = /^([^=,]*)=(.*)$/s.exec(text);
   const name = named?.[1] ?? `s${index}`;
   const [kind = '', size, ...rest] = (named?.[2] ?? text).split(',');
-  if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(name)) throw new OptionError(`Invalid storage name "${name}"`);
+  if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(name)) throw new OptionError(`invalid -s name "${name}"=[...]`);
   if (FOREIGN_KINDS.includes(kind)) {
     throw new OptionError(`Storage method "${kind}" is not supported (supported: malloc, default, umem)`);
   }

@@ -5,6 +5,9 @@ import type { ParamName } from '../../protocol/tables/params.ts';
 import type { VclHost } from '../vcl/context.ts';
 import type { Worker } from './worker.ts';
 
+/** What the field calls the free space of a storage without a size. */
+const UNLIMITED = 999_999_999_999_999;
+
 export function makeHost(worker: Worker): VclHost {
   return {
     param: (name) => worker.allParams.get(name as ParamName),
@@ -28,7 +31,10 @@ export function makeHost(worker: Worker): VclHost {
     stevedores: () => [...worker.storages.keys()],
     storage: (name) => {
       const now = worker.cache.storageStats(name);
-      return now === null ? null : { freeSpace: now.g_space, usedSpace: now.g_bytes, happy: true };
+      if (now === null) return null;
+      const limited = worker.cache.storageSize(name) > 0;
+      const free = limited ? now.g_space : UNLIMITED - now.g_bytes;
+      return { freeSpace: free, usedSpace: now.g_bytes, happy: true };
     },
   };
 }
