@@ -1,8 +1,9 @@
-// Where included files come from: vcl_path, "./" names and +glob. Reading is behind an interface so that the
-// manager can serve files from its own rules and tests from memory.
+// Where included files come from: vcl_path, then the files that we ship, "./" names and +glob. Reading is behind an
+// interface so that the manager can serve files from its own rules and tests from memory.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { fnmatch } from './runtime/fnmatch.ts';
 
 export interface FoundFile {
@@ -28,6 +29,9 @@ export interface ReaderOptions {
   readDir?: ((path: string) => string[]) | undefined;
 }
 
+/** Programs to include that come with the product: looked for behind all others, in the source tree and in dist/. */
+const RECIPES = fileURLToPath(new URL('./recipes/', import.meta.url));
+
 const REASONS: Record<string, string> = {
   ENOENT: 'No such file or directory',
   EACCES: 'Permission denied',
@@ -44,7 +48,7 @@ export function fileReader(options: ReaderOptions): PathReader {
       let candidates: string[];
       if (isAbsolute(name)) candidates = [name];
       else if (name.startsWith('./')) candidates = [join(dirname(from), name)];
-      else candidates = path.length > 0 ? path.map((p) => join(p, name)) : [name];
+      else candidates = [...(path.length > 0 ? path.map((p) => join(p, name)) : [name]), join(RECIPES, name)];
       let reason = 'No such file or directory';
       for (const full of candidates) {
         try {

@@ -3,8 +3,9 @@
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
-for (const file of ['daemon/vcl/builtin.vcl', 'daemon/vcl/builtin-rfc9111.vcl']) {
-  if (existsSync(new URL(file, root))) cpSync(new URL(file, root), new URL(`dist/${file}`, root));
+for (const file of ['daemon/vcl/builtin.vcl', 'daemon/vcl/builtin-rfc9111.vcl', 'daemon/vcl/recipes']) {
+  if (existsSync(new URL(file, root)))
+    cpSync(new URL(file, root), new URL(`dist/${file}`, root), { recursive: true });
 }
 const { bin } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
 const links = new URL('node_modules/.bin/', root);
