@@ -1,10 +1,10 @@
 // The header extension: fields that occur more than once, and fields whose name is made at run time.
 //
-// It changes messages in place, and logs what it adds but not what it removes, as the field's does. Awkward: a
+// It changes messages in place, and logs what it adds or replaces but not what it removes, as the field's does. Awkward: a
 // name from header.dyn or a line from header.regsub may be anything. What would not be a field of HTTP fails the
 // task instead of leaving the proxy (SAFETY rule 6).
 
-import { type HttpMessage, MSG_HEADER } from '../../http1/message.ts';
+import { type HttpMessage, MSG_HEADER, MSG_UNSET } from '../../http1/message.ts';
 import type { VclContext } from '../../vcl/context.ts';
 import type { VclRegex } from '../../vcl/regex.ts';
 import { VclFailure } from '../../vcl/runtime/failure.ts';
@@ -92,6 +92,7 @@ export const header: Extension = {
           if (changed !== '' && (name === undefined || BAD_VALUE.test(changed))) {
             throw new VclFailure(`header.regsub(): "${shown(changed)}" is no field`);
           }
+          http.log?.put(http.base + MSG_UNSET, line);
           http.log?.put(http.base + MSG_HEADER, changed);
           replaceField(http, i, (name ?? '').toLowerCase(), changed);
         }

@@ -33,6 +33,8 @@ describe('header', () => {
   it('substitutes in whole lines, and finds them by their new names', () => {
     const t = run('header.regsub(req, "^X-A: (.)", "Y-\\1: \\1\\1"); set req.http.r = req.http.Y-2;');
     expect(t.lines).toEqual(['Y-1: 11', 'Y-2: 22', 'r: 22']);
+    expect(t.log.of('ReqUnset')).toEqual(['X-A: 1', 'X-A: 2']);
+    expect(t.log.of('ReqHeader')).toEqual(['Y-1: 11', 'Y-2: 22', 'r: 22']);
     expect(run('header.regsub(req, "^X-A: 1", "");').lines).toEqual(['X-A: 2']);
   });
 
