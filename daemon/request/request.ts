@@ -240,7 +240,7 @@ export class Request implements VclRequest {
 
   hashData(text: string): void {
     this.hashKey = `${this.hashKey}${text}\0`;
-    this.log.put(Tag.Hash, text);
+    if (text !== '\0') this.log.put(Tag.Hash, text);
   }
 
   rollback(): void {

@@ -9,7 +9,8 @@ import { VclFailure } from './failure.ts';
 export { querysort } from './querysort.ts';
 
 export function hashData(ctx: VclContext, text: string | null): void {
-  (ctx.req as VclRequest).hashData(text ?? '');
+  // A field that is not there adds to the key, as in the field: a fleet's digests have to agree.
+  (ctx.req as VclRequest).hashData(text ?? '\0');
 }
 
 /** synthetic(): sets the body of whichever response this state makes. */
