@@ -12,23 +12,22 @@ import { resolveWorkdir, WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { type Client, ConnectError, type Subscription } from '../client/client.ts';
 import { attach, writePidFile } from './attach.ts';
 import type { LogArguments } from './log-arguments.ts';
-import type { LogOutput } from './log-output.ts';
-import type { LogSource } from './log-source.ts';
+import type { LogSink, LogSource } from './log-source.ts';
 import { tellReady } from './proxylog-background.ts';
 
-export function followDaemon(a: LogArguments, output: LogOutput): LogSource {
+export function followDaemon(a: LogArguments, output: LogSink): LogSource {
   const follower = new Follower(a, output);
   return { done: follower.run(), flush: () => follower.flush() };
 }
 
 class Follower {
   private readonly a: LogArguments;
-  private readonly output: LogOutput;
+  private readonly output: LogSink;
   private subscription: Subscription | null = null;
   /** Which daemon this is: its socket's place and time. */
   private daemon = '';
 
-  constructor(a: LogArguments, output: LogOutput) {
+  constructor(a: LogArguments, output: LogSink) {
     this.a = a;
     this.output = output;
   }

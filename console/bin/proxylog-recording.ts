@@ -9,11 +9,10 @@ import { LogFileDecoder } from '../../queries/log-file.ts';
 import { LogSelection } from '../../queries/log-selection.ts';
 import { systemText, writePidFile } from './attach.ts';
 import type { LogArguments } from './log-arguments.ts';
-import type { LogOutput } from './log-output.ts';
-import type { LogSource } from './log-source.ts';
+import type { LogSink, LogSource } from './log-source.ts';
 import { tellReady } from './proxylog-background.ts';
 
-export function readRecording(a: LogArguments, output: LogOutput): LogSource {
+export function readRecording(a: LogArguments, output: LogSink): LogSource {
   const selection = LogSelection.create(a.sub);
   if (!(selection instanceof LogSelection))
     throw new Error('arguments were checked, yet the selection fails');
