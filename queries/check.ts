@@ -2,7 +2,7 @@
 // the first thing that is wrong. The result holds numbers and compiled expressions only, ready for compile.ts.
 
 import type { Comparison, Expression } from './ast.ts';
-import { parseDecimalOperand, parseIntegerOperand } from './number.ts';
+import { leadingInteger, parseDecimalOperand, parseIntegerOperand } from './number.ts';
 import { compileRegex } from './regex.ts';
 import type { TextPattern } from './regex-guard.ts';
 import { markTags } from './tag-list.ts';
@@ -63,11 +63,11 @@ function checkComparison(
 ): CheckedQuery | QueryError {
   let level: LevelLimit | null = null;
   if (c.level !== null) {
-    const m = /^([+-]?\d+)([+-]?)$/.exec(c.level.value);
-    if (m === null) return wrong(c.level, 'Syntax error in level limit');
-    const n = Number(m[1]);
-    if (n < 0) return wrong(c.level, 'Expected positive integer');
-    level = { level: n, mode: m[2] === '+' ? 'at-least' : m[2] === '-' ? 'at-most' : 'exact' };
+    const { value, end } = leadingInteger(c.level.value);
+    const sign = c.level.value.slice(end);
+    if (!/^[+-]?$/.test(sign)) return wrong(c.level, 'Syntax error in level limit');
+    if (value < 0) return wrong(c.level, 'Expected positive integer');
+    level = { level: value, mode: sign === '+' ? 'at-least' : sign === '-' ? 'at-most' : 'exact' };
   }
   const tags = new Uint8Array(256);
   let vxid = false;
@@ -83,8 +83,9 @@ function checkComparison(
   }
   let field = 0;
   if (c.field !== null) {
-    field = /^[+-]?\d+$/.test(c.field.value) ? Number(c.field.value) : 0;
-    if (field <= 0) return wrong(c.field, 'Expected positive integer');
+    const { value, end } = leadingInteger(c.field.value);
+    field = value;
+    if (end < c.field.value.length || field <= 0) return wrong(c.field, 'Expected positive integer');
   }
   if (vxid) return checkVxid(c, tokens);
   const test = checkTest(c, caseless);

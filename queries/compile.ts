@@ -105,7 +105,7 @@ function compileTest(test: Test): PartTest {
     case 'text': {
       const { negate, value, caseless } = test;
       if (caseless) return (b, from, to) => (text(b, from, to).toLowerCase() === value) !== negate;
-      const want = Buffer.from(value, 'utf8');
+      const want = Buffer.from(value, 'latin1');
       return (b, from, to) => {
         if (to - from !== want.length) return negate;
         for (let i = 0; i < want.length; i++) if (b[from + i] !== want[i]) return negate;

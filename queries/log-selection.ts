@@ -42,12 +42,14 @@ export class LogSelection {
     const caseless = sub.caseless === true;
     let match: Matcher | null = null;
     if (sub.query !== undefined) {
-      const parsed = parseQuery(sub.query, { caseless });
+      // Records are bytes, so a query is one character a byte as well: places in it count bytes.
+      const query = Buffer.from(sub.query, 'utf8').toString('latin1');
+      const parsed = parseQuery(query, { caseless });
       if (!parsed.ok) {
         return {
           code: 'bad-query',
           message: parsed.error.message,
-          detail: formatQueryError(sub.query, parsed.error),
+          detail: Buffer.from(formatQueryError(query, parsed.error), 'latin1').toString('utf8'),
         };
       }
       match = compileQuery(parsed.query);

@@ -2,8 +2,26 @@
 // or 12 before and 3 after a point; more decimals are cut off, not rounded. A record's number ends at the first
 // byte that does not belong to it, so "200 OK" and "3;q=1" count; an exponent or a sign "+" is no part of it.
 
-/** The operand of an integer comparison, with 0x and 0 prefixes; NaN when it is none. Empty is 0. */
-export function parseIntegerOperand(text: string): number {
+/** The number at the start of a level or a field as C's strtol has it, cut to an int, and where it ends; nothing
+ * there is 0. Octal and hexadecimal count, blanks before it too. */
+export function leadingInteger(text: string): { value: number; end: number } {
+  const m = /^\s*([+-]?)(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9]\d*))/.exec(text);
+  if (m === null) return { value: 0, end: 0 };
+  const [all, sign, hex, octal, decimal] = m;
+  let big = BigInt(
+    hex !== undefined ? `0x${hex}` : octal !== undefined ? `0o0${octal}` : (decimal as string),
+  );
+  if (sign === '-') big = -big;
+  const most = 2n ** 63n;
+  if (big >= most) big = most - 1n;
+  if (big < -most) big = -most;
+  return { value: Number(BigInt.asIntN(32, big)), end: all.length };
+}
+
+/** The operand of an integer comparison, with 0x and 0 prefixes; NaN when it is none. Empty is 0. Blanks around
+ * it do not matter. */
+export function parseIntegerOperand(operand: string): number {
+  const text = operand.trim();
   if (text === '') return 0;
   const m = /^([+-]?)(?:0[xX]([0-9a-fA-F]+)|0([0-7]*)|([1-9]\d*))$/.exec(text);
   if (m === null) return Number.NaN;
@@ -18,7 +36,7 @@ export function parseIntegerOperand(text: string): number {
 
 /** The operand of a decimal comparison, in thousandths; NaN when it is none. */
 export function parseDecimalOperand(text: string): number {
-  const m = /^(-?)(\d{0,12})\.(\d*)$/.exec(text);
+  const m = /^\s*(-?)(\d{0,12})\.(\d*)\s*$/.exec(text);
   if (m === null || (m[2] === '' && m[3] === '')) return Number.NaN;
   const n = Number(m[2]) * 1000 + Number((m[3] ?? '').slice(0, 3).padEnd(3, '0'));
   return m[1] === '-' ? -n : n;

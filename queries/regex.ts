@@ -37,7 +37,25 @@ const ESCAPES: Readonly<Record<string, string>> = {
   N: '[^\\n]',
   e: '\\x1b',
   a: '\\x07',
+  // A byte 0xa0 is no blank here.
+  s: '[\\t-\\r ]',
+  S: '[^\\t-\\r ]',
 };
+
+/** Characters of one byte that have a Unicode property, as the body of a set; null for an unknown property. */
+function propertySet(name: string): string | null {
+  let property: RegExp;
+  try {
+    property = new RegExp(`^\\p{${name}}$`, 'u');
+  } catch {
+    return null;
+  }
+  let out = '';
+  for (let c = 0; c < 256; c++) {
+    if (property.test(String.fromCharCode(c))) out += `\\x${c.toString(16).padStart(2, '0')}`;
+  }
+  return out;
+}
 
 /** The expression, under a time limit where it could need one; or what is wrong with it. */
 export function compileRegex(pattern: string, caseless: boolean): TextPattern | RegexError {
@@ -106,7 +124,8 @@ class Translator {
         const around = this.groups.at(-1);
         if (c === '|' && around !== undefined) around.branching = true;
         this.emit(c, false);
-      } else this.emit(this.literal(c), true);
+      } else if (c === '.' && !this.dotAll) this.emit('[^\\n]', true);
+      else this.emit(this.literal(c), true);
     }
     if (this.error === null && this.groups.length > 0) this.fail('missing closing parenthesis', p.length);
     return this.out;
@@ -144,6 +163,17 @@ class Translator {
     if (hex !== null) {
       const code = Number.parseInt(hex[1] as string, 16);
       this.emit(`\\u${(code & 0xffff).toString(16).padStart(4, '0')}`, true, hex[0].length);
+      return;
+    }
+    const property = /^\\([pP])(?:\{(\^?)(\w+)\}|(\w))/.exec(this.p.slice(this.i));
+    if (property !== null) {
+      const [all, letter, caret = '', braced, single] = property;
+      const set = propertySet((braced ?? single) as string);
+      if (set === null) {
+        this.fail('unknown property after \\P or \\p', this.i + all.length);
+        return;
+      }
+      this.emit(`[${(letter === 'P') !== (caret === '^') ? '^' : ''}${set}]`, true, all.length);
       return;
     }
     const named = /^\\k(?:\{(\w+)\}|'(\w+)')/.exec(this.p.slice(this.i));
@@ -308,6 +338,7 @@ class Translator {
           return;
         }
         if (item === '\\h') item = ' \\t';
+        else if (item === '\\s') item = '\\t-\\r ';
       } else if (c === '[' || c === ']') item = `\\${c}`;
       const wide = /^\\[dwshDWSH]$/.test(item) || item.length > 2;
       const high = low !== '' && body.endsWith('-') && body.length >= 2 ? item : '';

@@ -14,7 +14,7 @@ export function markTags(glob: string, set: Uint8Array, value = 1): TagProblem |
   if (name.includes('*')) {
     const head = name.startsWith('*');
     const tail = name.length > 1 && name.endsWith('*');
-    if (head && tail) return 'syntax';
+    if (name.indexOf('*') !== name.lastIndexOf('*')) return 'syntax';
     const part = head ? name.slice(1) : tail ? name.slice(0, -1) : null;
     let found = false;
     for (const [i, n] of NAMES.entries()) {

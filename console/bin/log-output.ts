@@ -5,7 +5,7 @@ import { closeSync, fstatSync, openSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { LOG_FILE_MAGIC } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
-import { transactionJson } from '../format/log-json.ts';
+import { groupJson } from '../format/log-json.ts';
 import { groupText } from '../format/log-text.ts';
 import { systemText } from './attach.ts';
 import { ArgumentError, type LogArguments } from './log-arguments.ts';
@@ -73,7 +73,7 @@ export class LogOutput {
 
   private encode(groups: readonly LogTransaction[][]): Buffer {
     if (this.form === 'binary') return Buffer.concat(groups.flat().map((tx) => tx.records));
-    if (this.form === 'json') return Buffer.from(groups.flat().map(transactionJson).join(''), 'utf8');
+    if (this.form === 'json') return Buffer.from(groups.map(groupJson).join(''), 'utf8');
     return Buffer.from(groups.map((group) => groupText(group, this.verbose)).join(''), 'latin1');
   }
 }

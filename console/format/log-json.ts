@@ -1,12 +1,23 @@
-// Log transactions as NDJSON: one transaction a line, its records in order. Payloads are text: UTF-8 where
-// they are valid UTF-8, else one character a byte; those of binary tags are quoted as in the text output.
+// Log transactions as NDJSON: one transaction a line, its records in order, as protocol/log-line.schema.json
+// has it. Payloads are text: UTF-8 where they are valid UTF-8, else one character a byte; those of binary tags
+// are quoted as in the text output. Within a version lines only gain members.
 
 import { RECORD_HEAD, recordSide, recordSize, recordTag, recordVxid } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { tagRow } from '../../protocol/tables/tags.ts';
 import { payloadText } from './log-text.ts';
 
-export function transactionJson(tx: LogTransaction): string {
+/** The version that every line names. */
+export const LOG_LINE_VERSION = 1;
+
+/** The lines of one group. */
+export function groupJson(group: readonly LogTransaction[]): string {
+  const root = group[0]?.vxid ?? 0;
+  return group.map((tx) => transactionJson(tx, root)).join('');
+}
+
+/** One line; `group` is the id of the group's first transaction. */
+export function transactionJson(tx: LogTransaction, group: number): string {
   const bytes = Buffer.from(tx.records.buffer, tx.records.byteOffset, tx.records.byteLength);
   const records: { tag: string; side: string; data: string; vxid?: number }[] = [];
   for (let at = 0; at + RECORD_HEAD <= bytes.length; at += recordSize(bytes, at)) {
@@ -19,7 +30,7 @@ export function transactionJson(tx: LogTransaction): string {
     records.push(tx.level === 0 ? { ...record, vxid: recordVxid(bytes, at) } : record);
   }
   const { level, type, reason, vxid, parent } = tx;
-  return `${JSON.stringify({ type, vxid, parent, level, reason, records })}\n`;
+  return `${JSON.stringify({ version: LOG_LINE_VERSION, group, type, vxid, parent, level, reason, records })}\n`;
 }
 
 function decode(latin1: string): string {

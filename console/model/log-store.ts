@@ -65,11 +65,12 @@ export class LogStore {
     return Math.max(0, Math.min(this.size - 1, seq - oldest.seq));
   }
 
-  /** Splits a batch into groups at each transaction of the outermost level, and keeps them. */
+  /** Splits a batch into groups where the daemon says that one begins, and keeps them. A batch that does not say
+   * it is split at the outermost level: a group may begin deeper, and restarts stand at the level of their first. */
   add(transactions: readonly LogTransaction[]): void {
     let group: LogTransaction[] = [];
     for (const tx of transactions) {
-      if (tx.level <= 1 && group.length > 0) {
+      if ((tx.first ?? tx.level <= 1) && group.length > 0) {
         this.push(group, '');
         group = [];
       }

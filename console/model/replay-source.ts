@@ -91,7 +91,7 @@ export class ReplaySource implements Source {
       case 'log': {
         const groups: LogTransaction[][] = [];
         for (const tx of step.transactions.map(decodeTransaction)) {
-          if (tx.level <= 1 || groups.length === 0) groups.push([]);
+          if ((tx.first ?? tx.level <= 1) || groups.length === 0) groups.push([]);
           groups.at(-1)?.push(tx);
         }
         for (const { handlers, match } of this.streams) {

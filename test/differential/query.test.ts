@@ -1,49 +1,15 @@
 // The same recording and the same arguments through the field's log tool and through our query, filter,
 // grouping and text code: the same bytes out, the same error text.
 
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { parseLogArguments } from '../../console/bin/log-arguments.ts';
-import { groupText } from '../../console/format/log-text.ts';
-import { Grouper } from '../../queries/group.ts';
-import { LogFileDecoder } from '../../queries/log-file.ts';
-import { LogSelection } from '../../queries/log-selection.ts';
-import { findProgram } from '../harness/processes.ts';
 import { BAD, GOOD } from '../queries/queries.ts';
+import { fieldTool, fixture, ours, field as real } from './log-tools.ts';
 
-const FILE = new URL('../queries/fixtures/mixed.vsl', import.meta.url).pathname;
-const tool = findProgram('varnishlog');
-
-function real(args: readonly string[]): Promise<{ out: string; err: string }> {
-  return new Promise((resolve) => {
-    execFile(
-      tool as string,
-      ['-r', FILE, ...args],
-      { encoding: 'latin1', maxBuffer: 1 << 24 },
-      (_e, out, err) => resolve({ out, err }),
-    );
-  });
-}
-
-async function ours(args: readonly string[]): Promise<{ out: string; err: string }> {
-  const a = await parseLogArguments(args);
-  if (typeof a === 'string') throw new Error(`${args.join(' ')} asks for ${a}`);
-  if (!('sub' in a)) return { out: '', err: `${a.message}\n` };
-  const selection = LogSelection.create(a.sub);
-  if (!(selection instanceof LogSelection))
-    throw new Error('arguments were accepted but the selection was not');
-  let out = '';
-  const grouper = new Grouper(a.sub, (group) => {
-    const shown = selection.take(group, 0);
-    if (shown !== null) out += groupText(shown, a.verbose);
-  });
-  grouper.push(new LogFileDecoder().push(readFileSync(FILE)) as Uint8Array, 0);
-  return { out, err: '' };
-}
+const FILE = fixture('mixed.vsl');
+const tool = fieldTool;
 
 async function same(args: readonly string[]): Promise<void> {
-  expect(await ours(args), args.join(' ')).toEqual(await real(args));
+  expect(await ours(FILE, args), args.join(' ')).toEqual(await real(FILE, args));
 }
 
 describe.skipIf(tool === null)('beside the field log tool', () => {

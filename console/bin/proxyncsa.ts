@@ -1,0 +1,141 @@
+#!/usr/bin/env node
+// proxyncsa: the log as access log lines, by default in the combined format; of a running daemon or of a
+// recording. Options, formats and error texts are those of the field's tool.
+//
+// Exit codes: 0; 1 for every failure; 130 after SIGINT.
+
+import { readFileSync } from 'node:fs';
+import type { LogTransaction } from '../../protocol/messages.ts';
+import { systemText } from './attach.ts';
+import { ArgumentError, type LogArguments } from './log-arguments.ts';
+import { runLogTool, type ToolSink } from './log-tool.ts';
+
+const USAGE = `Usage: proxyncsa <options>
+
+Options:
+ [-a]                      Append to the file of -w
+ [-b]                      Backend requests
+ [-c]                      Client requests (default)
+ [-C]                      Regular expressions ignore case
+ [-d]                      What the log holds now, then exit
+ [-D]                      Go to the background
+ [-E]                      Client requests and ESI subrequests
+ [-F <format>]             Format of the lines
+ [-f <formatfile>]         Format from the first line of a file
+ [-g <request|vxid>]       Grouping (default: vxid)
+ [-h]                      This text
+ [-j]                      JSON-compatible values
+ [-L <limit>]              Incomplete transactions to keep
+ [-n <dir>]                Working directory of the daemon
+ [-P <file>]               Write the process id, once attached
+ [-Q <file>]               Query from a file
+ [-q <query>]              Query
+ [-r <filename>]           Read a binary file, - for standard input
+ [-R <limit[/duration]>]   Limit the rate of output
+ [-t <seconds|off>]        How long to try to attach
+ [-V]                      Version
+ [-w <filename>]           Write to a file
+ [--optstring]             What getopt(3) takes, for wrapper scripts
+`;
+
+interface Own {
+  /** latin1. */
+  format: string | undefined;
+  json: boolean;
+  client: boolean;
+  backend: boolean;
+  esi: boolean;
+}
+
+const own: Own = { format: undefined, json: false, client: false, backend: false, esi: false };
+
+function take(flag: string, value: string): ArgumentError | undefined {
+  switch (flag) {
+    case 'F':
+      if (own.format !== undefined) return new ArgumentError('Format already set');
+      own.format = Buffer.from(value, 'utf8').toString('latin1');
+      return;
+    case 'f':
+      if (own.format !== undefined) return new ArgumentError('Format already set');
+      return readFormat(value);
+    case 'b':
+      own.backend = true;
+      return;
+    case 'c':
+      own.client = true;
+      return;
+    case 'E':
+      own.client = true;
+      own.esi = true;
+      return;
+    default:
+      own.json = true;
+      return;
+  }
+}
+
+function readFormat(path: string): ArgumentError | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'latin1');
+  } catch (error) {
+    const directory = (error as NodeJS.ErrnoException).code === 'EISDIR';
+    const what = directory ? "Can't read format from file" : "Can't open format file";
+    return new ArgumentError(`${what} (${systemText(error)})`);
+  }
+  if (text === '') return new ArgumentError('Empty format file');
+  const end = text.indexOf('\n');
+  own.format = end < 0 ? text : text.slice(0, end);
+  return;
+}
+
+async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
+  const { grouping } = a.sub;
+  if (grouping !== 'vxid' && grouping !== 'request') {
+    return new ArgumentError(`Invalid grouping mode: ${grouping}`);
+  }
+  const [{ DEFAULT_TEMPLATE, parseTemplate }, { groupLines }, { TextOutput }] = await Promise.all([
+    import('../ncsa/template.ts'),
+    import('../ncsa/render-groups.ts'),
+    import('./text-output.ts'),
+  ]);
+  const template = parseTemplate(own.format ?? DEFAULT_TEMPLATE);
+  if (typeof template === 'string') {
+    return new ArgumentError(Buffer.from(template, 'latin1').toString('utf8'));
+  }
+  const cannotOpen = (error: unknown): ArgumentError =>
+    new ArgumentError(`Can't open output file (${systemText(error)})`);
+  const options = { ...own, client: own.client || !own.backend };
+  try {
+    const output = new TextOutput(a.output, a.append);
+    return {
+      write: (groups: readonly LogTransaction[][]) => output.write(groupLines(groups, template, options)),
+      drain: (then) => output.drain(then),
+      finish: () => output.finish(),
+      rotate() {
+        try {
+          output.reopen();
+          return null;
+        } catch (error) {
+          return cannotOpen(error);
+        }
+      },
+    };
+  } catch (error) {
+    return cannotOpen(error);
+  }
+}
+
+process.exit(
+  await runLogTool(
+    {
+      name: 'proxyncsa',
+      usage: USAGE,
+      optstring: 'abcCdDEF:f:g:hjL:n:P:Q:q:r:R:t:Vw:',
+      own: 'bcEFfj',
+      take,
+      open,
+    },
+    process.argv.slice(2),
+  ),
+);
