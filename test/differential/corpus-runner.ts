@@ -106,7 +106,9 @@ function hideRunOf(lines: string[], ids: IdNames, port: number): string[] {
   return lines.map((line) =>
     line
       .replace(/(X-Req-Id: )(\d+)/gi, (_, name: string, id: string) => `${name}${ids.name(id)}`)
-      .replaceAll(`127.0.0.1:${port}`, '127.0.0.1:PORT'),
+      .replaceAll(`127.0.0.1:${port}`, '127.0.0.1:PORT')
+      // A fetch that follows at once may meet the connection of the one before it, or not yet.
+      .replace(/( BackendOpen .*) (connect|reuse)$/, '$1 HOW'),
   );
 }
 
