@@ -87,19 +87,19 @@ function program(dir, originPort, pass) {
   return ['-f', file];
 }
 
-export async function startProxyd(cpu, dir, originPort, pass = false) {
+export async function startProxyd(cpu, dir, originPort, pass = false, storage = 'malloc,64m') {
   const work = join(dir, 'proxyd');
   mkdirSync(work);
   const port = await freePort();
   const args = [PROXYD, '-F', '-n', work, '-a', `127.0.0.1:${port}`, ...program(dir, originPort, pass)];
-  const child = start(cpu, process.execPath, [...args, '-s', 'malloc,64m']);
+  const child = start(cpu, process.execPath, [...args, '-s', storage]);
   await accepts('proxyd', child, port);
   const adm = (...words) =>
     spawnSync(process.execPath, [PROXYADM, '-n', work, ...words], { encoding: 'utf8' });
   return { name: pass ? 'proxyd pass' : 'proxyd hit', port, pid: child.pid, stop: () => end(child), adm };
 }
 
-export async function startVarnish(cpu, dir, originPort, pass = false) {
+export async function startVarnish(cpu, dir, originPort, pass = false, storage = 'malloc,64m') {
   const varnishd = find('varnishd');
   if (varnishd === null) return null;
   const work = join(dir, 'varnish');
@@ -107,7 +107,7 @@ export async function startVarnish(cpu, dir, originPort, pass = false) {
   const port = await freePort();
   const source = program(dir, originPort, pass);
   const args = ['-j', 'none', '-F', '-n', work, '-a', `127.0.0.1:${port}`, ...source];
-  const child = start(cpu, varnishd, [...args, '-s', 'malloc,64m']);
+  const child = start(cpu, varnishd, [...args, '-s', storage]);
   await accepts('varnishd', child, port);
   return { name: pass ? 'varnishd pass' : 'varnishd hit', port, pid: child.pid, stop: () => end(child) };
 }
