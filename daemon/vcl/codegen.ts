@@ -8,6 +8,7 @@
 
 import { type GeneratedLine, type ProgramModel, quote } from './check/program.ts';
 import { legalStates } from './check/reach.ts';
+import { shownColumn } from './errors.ts';
 import { STATES } from './program.ts';
 import { waitingLines, waitingSubs } from './waiting-subs.ts';
 
@@ -66,7 +67,8 @@ export function generate(model: ProgramModel): Generated {
   lines.forEach((l, i) => {
     if (l.span === null) return;
     const at = l.span.file.locate(l.span.start);
-    positions.push(i + 1, l.span.file.index, at.line, at.column);
+    const column = shownColumn(l.span.file.line(at.line), at.column);
+    positions.push(i + 1, l.span.file.index, at.line, column);
   });
   return { source: `${lines.map((l) => l.text).join('\n')}\n`, positions };
 }

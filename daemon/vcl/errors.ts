@@ -45,6 +45,20 @@ export class SourceFile {
   }
 }
 
+const TAB = 8;
+
+function expandTabs(line: string): string {
+  if (!line.includes('\t')) return line;
+  let out = '';
+  for (const part of line.split(/(\t)/)) out += part === '\t' ? ' '.repeat(TAB - (out.length % TAB)) : part;
+  return out;
+}
+
+/** Where a column is seen, as the field's compiler and most terminals count: tabs go on to multiples of 8. */
+export function shownColumn(source: string, column: number): number {
+  return expandTabs(source.slice(0, column - 1)).length + 1;
+}
+
 export interface Span {
   file: SourceFile;
   start: number;
@@ -151,18 +165,36 @@ export class Reporter {
   }
 }
 
-/** The source line and a line of markers below it; tabs are kept so that the caret stays in place. */
-function excerpt(source: string, column: number, endColumn: number): string {
-  let marks = '';
-  for (let i = 1; i <= source.length; i++) {
-    const c = source.charAt(i - 1);
-    marks += i >= column && i <= endColumn ? '#' : c === '\t' ? '\t' : '-';
-  }
-  if (column > source.length) marks += '#';
-  return `${source}\n${marks}\n`;
+/** What is shown of a line to each side of the place: a generated program may be a single line of a megabyte. */
+const SIDE = 300;
+
+interface Shown {
+  file: string;
+  line: number;
+  column: number;
+  endColumn: number;
+  source: string;
 }
 
-function header(p: { file: string; line: number; column: number; endColumn: number }): string {
+/** A place as it is printed: blanks for tabs, and the columns that go with them. */
+function shown(p: Shown): Shown {
+  if (!p.source.includes('\t')) return p;
+  const column = shownColumn(p.source, p.column);
+  const endColumn = Math.max(column, shownColumn(p.source, p.endColumn + 1) - 1);
+  return { ...p, column, endColumn, source: expandTabs(p.source) };
+}
+
+/** The source line and a line of markers below it. */
+function excerpt({ source, column, endColumn }: Shown): string {
+  const from = Math.max(0, column - 1 - SIDE);
+  const to = Math.min(source.length, endColumn + SIDE);
+  let marks = '';
+  for (let i = from + 1; i <= to; i++) marks += i >= column && i <= endColumn ? '#' : '-';
+  if (column > source.length) marks += '#';
+  return `${source.slice(from, to)}\n${marks}\n`;
+}
+
+function header(p: Shown): string {
   const to = p.endColumn > p.column ? ` -- (Pos ${p.endColumn})` : '';
   return `('${p.file}' Line ${p.line} Pos ${p.column})${to}\n`;
 }
@@ -173,10 +205,13 @@ export function formatDiagnostics(diagnostics: readonly Diagnostic[]): string {
   let out = 'Message from VCC-compiler:\n';
   for (const d of diagnostics) {
     out += `${d.severity === 'warning' ? 'Warning: ' : ''}${d.message}\n`;
-    out += header(d) + excerpt(d.source, d.column, d.endColumn);
+    const at = shown(d);
+    out += header(at) + excerpt(at);
     for (const i of d.includedFrom) out += `Included from: ('${i.file}' Line ${i.line} Pos ${i.column})\n`;
-    for (const r of d.related)
-      out += `\n${r.message}\n${header(r)}${excerpt(r.source, r.column, r.endColumn)}`;
+    for (const r of d.related) {
+      const there = shown(r);
+      out += `\n${r.message}\n${header(there)}${excerpt(there)}`;
+    }
     if (d.hint !== undefined) out += `Hint: ${d.hint}\n`;
     out += '\n';
   }

@@ -40,6 +40,7 @@ export function spanOf(from: Token, to: Token = from): Span {
 
 const WORD = /[A-Za-z][A-Za-z0-9_-]*/y;
 const NUMBER = /\d+(?:\.\d*)?/y;
+const SINGLE_QUOTED = /'[^'"\n]*'/y;
 const BLOB = /:([A-Za-z0-9+/=]*)(:?)/y;
 
 function match(re: RegExp, text: string, at: number): RegExpExecArray | null {
@@ -54,8 +55,8 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
   const push = (kind: TokenKind, start: number, end: number, value = ''): void => {
     out.push({ kind, text: text.slice(start, end), value, file, start, end });
   };
-  const bad = (code: string, message: string, start: number, end: number): void => {
-    reporter.error(code, message, { file, start, end });
+  const bad = (code: string, message: string, start: number, end: number, hint?: string): void => {
+    reporter.error(code, message, { file, start, end }, hint);
   };
   let i = 0;
   while (i < text.length) {
@@ -145,6 +146,15 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
     if (op !== null) {
       push('op', i, i + op.length);
       i += op.length;
+      continue;
+    }
+    // What was meant to be a string is skipped whole: its content would give errors of its own.
+    const quoted = c === "'" ? match(SINGLE_QUOTED, text, i) : null;
+    if (quoted !== null) {
+      const hint = 'Strings stand in double quotes.';
+      bad('bad-character', `Syntax error at character "'"`, i, i + quoted[0].length, hint);
+      push('string', i, i + quoted[0].length, byteString(quoted[0].slice(1, -1)));
+      i += quoted[0].length;
       continue;
     }
     const point = text.codePointAt(i) as number;

@@ -10,6 +10,19 @@ import { ExprParser } from './parse-expr.ts';
 
 const MAX_BRANCHES = 500;
 const ASSIGN = new Set(['=', '+=', '-=', '*=', '/=']);
+/** The words that a statement may begin with. */
+export const STATEMENTS = ['set', 'unset', 'call', 'return', 'if', 'new'];
+/** What to write instead of words that are none of these. */
+const OTHER_WORDS: Readonly<Record<string, string>> = {
+  ...{ else: 'It follows the block of an if.', elseif: 'It follows the block of an if.' },
+  ...{ elsif: 'It follows the block of an if.', elif: 'It follows the block of an if.' },
+  error: 'Write: return (synth(404, "Not Found"));',
+  remove: 'Write: unset',
+  purge: 'Write: return (purge); or import purge; and purge.hard();',
+  esi: 'Write: set beresp.do_esi = true;',
+  synthetic: 'Its text stands in parentheses: synthetic("text");',
+  sub: 'Subs stand side by side: a "}" is missing before this one.',
+};
 const ELSE_IF = new Set(['elseif', 'elsif', 'elif']);
 
 export class StatementParser extends ExprParser {
@@ -71,17 +84,8 @@ export class StatementParser extends ExprParser {
       default: {
         const call = this.suffixed();
         if (call.k !== 'call') {
-          const near = this.suggestion(t.text, [
-            'set',
-            'unset',
-            'call',
-            'return',
-            'if',
-            'new',
-            'else',
-            'elseif',
-          ]);
-          this.ts.reporter.fail('syntax', `Symbol cannot be used here: '${t.text}'`, call.span, near);
+          const hint = OTHER_WORDS[t.text] ?? this.suggestion(t.text, STATEMENTS);
+          this.ts.reporter.fail('syntax', `Symbol cannot be used here: '${t.text}'`, call.span, hint);
         }
         return { k: 'action', call, span: spanOf(t, this.op(';')) };
       }

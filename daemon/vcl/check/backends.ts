@@ -73,9 +73,9 @@ export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend
     decl.none = true;
     return decl;
   }
-  const spans = readFields(scope, d.fields, BACKEND_FIELDS, decl);
-  const host = spans.get('host');
-  const path = spans.get('path');
+  readFields(scope, d.fields, BACKEND_FIELDS, decl);
+  const host = valueSpan(d.fields, 'host');
+  const path = valueSpan(d.fields, 'path');
   if (host !== undefined && path !== undefined) {
     reporter.error('backend', 'Address redefinition: .host and .path exclude each other', path);
   } else if (host === undefined && path === undefined) {
@@ -84,6 +84,12 @@ export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend
   if (decl.host !== undefined && host !== undefined) checkHost(scope, decl, host);
   if (decl.path !== undefined && path !== undefined) checkPath(scope, decl.path, path);
   return decl;
+}
+
+/** Where the value of a field stands; undefined when the field is missing. */
+function valueSpan(fields: readonly Field[], name: string): Span | undefined {
+  const f = fields.find((x) => x.name === name);
+  return f === undefined ? undefined : (f.values[0]?.span ?? f.nameSpan);
 }
 
 function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {

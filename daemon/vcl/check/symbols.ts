@@ -3,6 +3,7 @@
 
 import type { PathExpr } from '../ast.ts';
 import { CompileStop, nearest, type Reporter, type Span } from '../errors.ts';
+import { STATEMENTS } from '../parse-statement.ts';
 import type { Scope } from './conversions.ts';
 import { type ProgramModel, quote, type Sym } from './program.ts';
 import { isString, type Type, type Typed } from './types.ts';
@@ -215,7 +216,7 @@ function forward(scope: Scope, path: PathExpr, want: Type): Typed {
 }
 
 /** Reports an unknown name with the nearest known one. */
-export function notFound(scope: Scope, path: PathExpr): never {
+export function notFound(scope: Scope, path: PathExpr, more: readonly string[] = []): never {
   const { model } = scope;
   // The import has said already why there is nothing of this name.
   if (model.brokenImports.has(path.parts[0]?.text ?? '')) throw new CompileStop();
@@ -230,7 +231,7 @@ export function notFound(scope: Scope, path: PathExpr): never {
     }
     if (sym.kind === 'object') for (const f of Object.keys(sym.object.methods)) names.push(`${n}.${f}`);
   }
-  names.push(...LANGUAGE_FUNCTIONS.keys());
+  names.push(...LANGUAGE_FUNCTIONS.keys(), ...more);
   const first = path.parts[0]?.text ?? '';
   let hint: string | undefined;
   const near = nearest(full, names);
@@ -319,12 +320,12 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
   if (path.parts.length > 1) {
     const word = first.text.toLowerCase();
     const known = sym !== undefined || model.declared.has(word) || word === 'storage' || word === 'default';
-    if (!known && findVariable(scope, path) === null) return notFound(scope, path);
+    if (!known && findVariable(scope, path) === null) return notFound(scope, path, STATEMENTS);
     const want = path.parts.length === 2 && word === 'default' ? 'BACKEND' : 'STRING';
     const r = resolvePath(scope, { ...path, parts: path.parts.slice(0, -1) }, want);
     const last = path.parts.at(-1) as PathExpr['parts'][number];
     if (r.k === 'value')
       return { k: 'method', object: r.value, name: last.text.toLowerCase(), span: last.span };
   }
-  return notFound(scope, path);
+  return notFound(scope, path, STATEMENTS);
 }

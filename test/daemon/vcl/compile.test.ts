@@ -51,7 +51,7 @@ describe('diagnostics', () => {
   it('draws the caret under the span, tabs kept', () => {
     const text = formatDiagnostics(errors(`${HEAD}sub vcl_recv {\n\tset req.ttl = 10;\n}\n`));
     expect(text).toContain(
-      "('/etc/vcl/main.vcl' Line 5 Pos 16) -- (Pos 17)\n\tset req.ttl = 10;\n\t--------------##-\n",
+      "('/etc/vcl/main.vcl' Line 5 Pos 23) -- (Pos 24)\n        set req.ttl = 10;\n----------------------##-\n",
     );
     expect(text).toContain('Hint: A duration needs a unit');
   });
