@@ -9,6 +9,7 @@ import { createGunzip, createGzip, type Gunzip, type Gzip } from 'node:zlib';
 import { type FetchFailure, fetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { BodyFraming } from '../http1/framing.ts';
+import { logFetchFilters } from '../log/filter-records.ts';
 import type { BusyObj } from './busyobj.ts';
 import type { Exchanged } from './exchange.ts';
 
@@ -40,12 +41,13 @@ export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFramin
     );
   let failure: FetchFailure | null = null;
   let finished = true;
+  let pump: BodyPump | null = null;
   if (framing.kind === 'none') got.connection.readBody(framing, 0, NOTHING);
   if (bo.was304 || framing.kind === 'none') {
     if (bo.doStream) cache.unbusy(oc, bo.uncacheable);
     if (bo.was304) finished = copyBody(bo);
   } else {
-    const pump = new BodyPump(bo, got);
+    pump = new BodyPump(bo, got);
     const done = pump.run(framing);
     // A body that came with its head needs no streaming: it leaves with its head, too, in one write.
     if (bo.doStream && !pump.isWhole) cache.unbusy(oc, bo.uncacheable);
@@ -57,9 +59,11 @@ export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFramin
     const origin = got.connection.failure;
     if (origin !== null && origin.detail !== '') log.put(Tag.FetchError, origin.detail);
     log.put(Tag.FetchError, origin?.text ?? own.text);
+    if (pump !== null) logFetchFilters(log, framing.kind, bo.filter, pump.calls);
     got.end(bo, origin?.close ?? own.close);
     return false;
   }
+  if (pump !== null) logFetchFilters(log, framing.kind, bo.filter, pump.calls);
   got.end(bo, framing.kind === 'eof' ? 'RESP_CLOSE' : null);
   log.timestamp('BerespBody', core.clock.now());
   log.put(Tag.Length, String(cache.bodyLength(oc)));
@@ -114,6 +118,8 @@ class BodyPump {
   /** Bytes given to the filter. */
   private packed = 0;
   private ended = false;
+  /** How often the body's reader and its filter gave something, and how much. */
+  readonly calls = { read: 0, readBytes: 0, filtered: 0, filteredBytes: 0 };
   /** The last bytes of a body under test: a client that has the length would take them for the end of a whole one. */
   private held: Buffer | null = null;
   private unpacked = 0;
@@ -150,7 +156,13 @@ class BodyPump {
 
   private data(buf: Uint8Array, start: number, end: number): void {
     if (this.settled) return;
-    const { zip } = this;
+    const { zip, calls } = this;
+    calls.read++;
+    calls.readBytes += end - start;
+    if (this.bo.filter === 'testgunzip') {
+      calls.filtered++;
+      calls.filteredBytes += end - start;
+    }
     if (zip === null) {
       this.store(buf, start, end);
       this.pace();
@@ -218,6 +230,8 @@ class BodyPump {
     zip.on('data', (bytes: Buffer) => {
       this.unpacked += bytes.length;
       if (bo.filter === 'testgunzip') return;
+      this.calls.filtered++;
+      this.calls.filteredBytes += bytes.length;
       this.store(bytes, 0, bytes.length);
       this.pace();
     });

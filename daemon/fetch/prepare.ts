@@ -6,6 +6,7 @@ import { FLAG } from '../cache/cache.ts';
 import { weakenEtag } from '../http1/conditional.ts';
 import { copyOnward, HOP_RESPONSE } from '../http1/hop-by-hop.ts';
 import { HttpMessage } from '../http1/message.ts';
+import { logStoredHead } from '../log/filter-records.ts';
 import type { BodyFilter, BusyObj } from './busyobj.ts';
 
 const TRANSIENT = 'Transient';
@@ -123,5 +124,6 @@ function storeHead(bo: BusyObj, storage: string): boolean {
     return false;
   bo.storedIn = cache.storageNameOf(oc);
   bo.log.put(Tag.Storage, `malloc ${bo.storedIn}`);
+  logStoredHead(bo.log, stored);
   return true;
 }

@@ -28,6 +28,7 @@ export class BodyWriter {
   private readonly sourceEnd: number;
   /** Unpacked bytes so far. */
   private unpacked = 0;
+  private unpackedPieces = 0;
   private sent = 0;
   private ended = false;
   private waiting = false;
@@ -110,6 +111,7 @@ export class BodyWriter {
       session.write(CHUNK_END);
       session.socket.uncork();
     } else session.write(bytes);
+    if (this.sent > 0) req.bodyWrites++;
     this.sent += bytes.length;
     req.bodyBytesOut = this.sent;
     if (session.socket.writableLength === 0) return true;
@@ -138,6 +140,7 @@ export class BodyWriter {
       const first = Math.max(0, from - this.unpacked);
       const last = Math.min(bytes.length, to - this.unpacked);
       this.unpacked += bytes.length;
+      this.unpackedPieces++;
       if (first < last && !this.send(bytes.subarray(first, last))) gunzip.pause();
       else if (this.unpacked >= to) this.unpackedAll();
     });
@@ -149,6 +152,7 @@ export class BodyWriter {
   private unpackedAll(): void {
     if (this.ended) return;
     // zlib does not tell where the deflate blocks lie: the last three numbers stay 0.
+    this.req.log.put(Tag.VdpAcct, `gunzip ${this.unpackedPieces} ${this.unpacked}`);
     this.req.log.put(Tag.Gzip, `U D - ${this.at} ${this.unpacked} 0 0 0`);
     this.complete();
   }

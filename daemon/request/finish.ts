@@ -2,6 +2,7 @@
 // nobody read is read now, within reason, so that the connection can carry the next request.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import { logDelivery } from '../log/filter-records.ts';
 import { constantRecord } from '../log/tx-log.ts';
 import type { RequestBody } from '../net/request-body.ts';
 import type { Request } from './request.ts';
@@ -21,6 +22,10 @@ export function willDrain(req: Request, body: RequestBody): boolean {
 
 export function finish(req: Request, resume: (step: Step) => void): Step {
   const { core, log, session, body } = req;
+  if (log.wants(Tag.VdpAcct)) {
+    const isPart = req.resp.status === 206 && req.http.has('range');
+    logDelivery(log, isPart, req.bodyWrites, req.bodyBytesOut);
+  }
   if (!req.pipe) log.timestamp('Resp', core.clock.now());
   req.dropObject();
   req.objectView.clear();

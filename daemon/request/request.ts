@@ -99,6 +99,8 @@ export class Request implements VclRequest {
   headBytesIn = 0;
   headBytesOut = 0;
   bodyBytesOut = 0;
+  /** Pieces in which the body was written, when there was more than one. */
+  bodyWrites = 1;
   /** Set by waits on the waiting list, so that a failed fetch does not make them queue up again. */
   wokenByFailure = false;
   /** The client waits for 100 Continue before it sends its body. */
@@ -180,6 +182,7 @@ export class Request implements VclRequest {
     this.synthReason = '';
     this.headBytesOut = 0;
     this.bodyBytesOut = 0;
+    this.bodyWrites = 1;
   }
 
   /** Opens the transaction for a head that parsed; TRANSPORT goes on from here. */
