@@ -1,0 +1,233 @@
+// What an access log line can say about one transaction, gathered in one walk over its records. It judges
+// nothing: a record that does not look as it should leaves its fact unset.
+//
+// Awkward: of some records the first counts and of others the last, and a request that was restarted has no
+// line of its own, only its last round has.
+
+import {
+  payloadLength,
+  RECORD_HEAD,
+  recordOffsets,
+  recordTag,
+  recordText,
+} from '../../protocol/log-record.ts';
+import type { LogTransaction } from '../../protocol/messages.ts';
+import { TAGS, Tag } from '../../protocol/tables/tags.ts';
+import type { FactName, Template } from './template.ts';
+
+export interface Facts {
+  side: 'c' | 'b';
+  vxid: number;
+  values: Partial<Record<FactName, string | undefined>>;
+  host: string | undefined;
+  /** What follows `Basic` in Authorization. */
+  authorization: string | undefined;
+  /** Texts of seconds since the epoch. */
+  start: string | undefined;
+  end: string | undefined;
+  hitmiss: string;
+  handling: string;
+  /** By the watches of the template. */
+  requestHeaders: (string | undefined)[];
+  responseHeaders: (string | undefined)[];
+  logKeys: (string | undefined)[];
+  records: (string | undefined)[];
+}
+
+/** Tags whose payload is no text. */
+const SKIPPED: ReadonlySet<number> = new Set(
+  TAGS.flatMap((row, i) => ((row.flags as readonly string[]).includes('binary') ? [i + 1] : [])),
+);
+
+/** The facts of a request or fetch, null when there is no line for it. `json` looks at binary payloads too. */
+export function gatherFacts(tx: LogTransaction, template: Template, json: boolean): Facts | null {
+  const facts: Facts = {
+    side: tx.type === 'bereq' ? 'b' : 'c',
+    vxid: tx.vxid,
+    values: {},
+    host: undefined,
+    authorization: undefined,
+    start: undefined,
+    end: undefined,
+    hitmiss: '-',
+    handling: '-',
+    requestHeaders: template.requestHeaders.map(() => undefined),
+    responseHeaders: template.responseHeaders.map(() => undefined),
+    logKeys: template.logKeys.map(() => undefined),
+    records: template.records.map(() => undefined),
+  };
+  const b = tx.records;
+  for (const at of recordOffsets(b)) {
+    const tag = recordTag(b, at);
+    if (!json && SKIPPED.has(tag)) continue;
+    if (!take(facts, template, tag, b, at)) return null;
+    for (const [i, w] of template.records.entries()) {
+      if (w.tag !== tag || facts.records[i] !== undefined) continue;
+      const text = payloadText(tag, b, at);
+      const rest = w.prefix === '' ? text : afterPrefix(text, w.prefix);
+      if (rest === undefined) continue;
+      facts.records[i] = w.field === 0 ? rest : fieldOf(rest, w.field);
+    }
+  }
+  return facts;
+}
+
+/** False when the transaction is not to be shown. */
+function take(facts: Facts, template: Template, tag: number, b: Uint8Array, at: number): boolean {
+  const { values } = facts;
+  switch (tag) {
+    case Tag.ReqStart:
+      values.h ??= fieldOf(recordText(b, at), 1);
+      break;
+    case Tag.BackendOpen:
+      values.h = fieldOf(recordText(b, at), 3) ?? values.h;
+      break;
+    case Tag.ReqMethod:
+    case Tag.BereqMethod:
+      values.m ??= recordText(b, at);
+      break;
+    case Tag.ReqURL:
+    case Tag.BereqURL: {
+      const url = recordText(b, at);
+      const mark = url.indexOf('?');
+      values.U ??= mark < 0 ? url : url.slice(0, mark);
+      values.q ??= mark < 0 ? '' : url.slice(mark);
+      break;
+    }
+    case Tag.ReqProtocol:
+    case Tag.BereqProtocol:
+      values.H ??= recordText(b, at);
+      break;
+    case Tag.RespStatus:
+    case Tag.BerespStatus:
+      values.s = recordText(b, at);
+      break;
+    case Tag.ReqAcct:
+    case Tag.BereqAcct:
+    case Tag.PipeAcct:
+      account(facts, tag, recordText(b, at));
+      break;
+    case Tag.Timestamp:
+      timestamp(facts, recordText(b, at));
+      break;
+    case Tag.ReqHeader:
+    case Tag.BereqHeader: {
+      const text = recordText(b, at);
+      header(facts.requestHeaders, template.requestHeaders, text);
+      const authorization = afterPrefix(text, 'authorization');
+      if (authorization !== undefined && /^basic /i.test(authorization)) {
+        facts.authorization ??= authorization.slice(6).trimStart();
+      }
+      facts.host ??= afterPrefix(text, 'host');
+      break;
+    }
+    case Tag.RespHeader:
+    case Tag.BerespHeader:
+      header(facts.responseHeaders, template.responseHeaders, recordText(b, at));
+      break;
+    case Tag.VCL_call:
+      called(facts, recordText(b, at));
+      break;
+    case Tag.VCL_return: {
+      const action = recordText(b, at).toLowerCase();
+      if (action === 'restart') return false;
+      if (action === 'pipe') {
+        facts.hitmiss = 'miss';
+        facts.handling = action;
+      }
+      break;
+    }
+    case Tag.HttpGarbage:
+      // Reached with JSON only: the field's tool writes no such line, where others have one without a request.
+      return false;
+    case Tag.VCL_Log:
+      logKey(facts.logKeys, template.logKeys, recordText(b, at));
+      break;
+    default:
+      break;
+  }
+  return true;
+}
+
+function account(facts: Facts, tag: number, text: string): void {
+  const { values } = facts;
+  if (tag === Tag.PipeAcct) {
+    values.I ??= fieldOf(text, 3);
+    values.O ??= fieldOf(text, 4);
+    return;
+  }
+  values.I ??= fieldOf(text, 3);
+  values.b ??= fieldOf(text, 5);
+  values.O ??= fieldOf(text, 6);
+}
+
+function timestamp(facts: Facts, text: string): void {
+  const colon = text.indexOf(':');
+  const rest = text.slice(colon + 1);
+  switch (text.slice(0, Math.max(colon, 0)).toLowerCase()) {
+    case 'start':
+      facts.start ??= fieldOf(rest, 1);
+      break;
+    case 'resp':
+    case 'pipesess':
+    case 'berespbody':
+      facts.end ??= fieldOf(rest, 1);
+      break;
+    case 'process':
+    case 'pipe':
+    case 'beresp':
+      facts.values.firstByte ??= fieldOf(rest, 2);
+      break;
+    default:
+      break;
+  }
+}
+
+function called(facts: Facts, method: string): void {
+  const handling = method.toLowerCase();
+  if (handling === 'recv') {
+    facts.hitmiss = '-';
+    facts.handling = '-';
+    return;
+  }
+  if (handling !== 'hit' && handling !== 'miss' && handling !== 'pass' && handling !== 'synth') return;
+  facts.hitmiss = handling === 'hit' ? 'hit' : 'miss';
+  facts.handling = handling;
+}
+
+/** The first occurrence counts, and the case of the key. */
+function logKey(into: (string | undefined)[], keys: readonly string[], text: string): void {
+  for (const [i, key] of keys.entries()) {
+    if (text.startsWith(key)) into[i] ??= afterPrefix(text, key);
+  }
+}
+
+/** The last occurrence counts. */
+function header(into: (string | undefined)[], names: readonly string[], text: string): void {
+  for (const [i, name] of names.entries()) {
+    const value = afterPrefix(text, name);
+    if (value !== undefined) into[i] = value;
+  }
+}
+
+/** What follows `prefix:` and blanks, in any case of the prefix. */
+function afterPrefix(text: string, prefix: string): string | undefined {
+  if (text[prefix.length] !== ':') return undefined;
+  if (text.slice(0, prefix.length).toLowerCase() !== prefix.toLowerCase()) return undefined;
+  return text.slice(prefix.length + 1).replace(/^[ \t]+/, '');
+}
+
+/** Field `n` from 1 of a text, as separated by blanks. */
+function fieldOf(text: string, n: number): string | undefined {
+  return text.split(/[ \t\n\v\f\r]+/).filter((part) => part !== '')[n - 1];
+}
+
+function payloadText(tag: number, b: Uint8Array, at: number): string {
+  if (!SKIPPED.has(tag)) return recordText(b, at).replace(/[ \t\n\v\f\r]+$/, '');
+  const from = at + RECORD_HEAD;
+  return Buffer.from(b.buffer, b.byteOffset, b.byteLength).toString(
+    'latin1',
+    from,
+    from + payloadLength(b, at),
+  );
+}

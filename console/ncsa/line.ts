@@ -1,0 +1,137 @@
+// Prints a transaction's facts by a template. Strings are quoted so that a line stays a line: C style, or
+// JSON style with -j, where what is missing is "" or null.
+
+import type { Facts } from './facts.ts';
+import { strftime } from './strftime.ts';
+import type { DurationUnit, Piece, Template } from './template.ts';
+
+/** The line, latin1, with its newline; nothing when it asks for a time that the log does not tell. */
+export function accessLine(template: Template, facts: Facts, json: boolean): string {
+  let out = '';
+  for (const piece of template.pieces) {
+    const text = render(piece, facts, json);
+    if (text === null) return '';
+    out += text;
+  }
+  return `${out}\n`;
+}
+
+function render(piece: Piece, f: Facts, json: boolean): string | null {
+  switch (piece.kind) {
+    case 'text':
+      return piece.text;
+    case 'fact': {
+      const value = f.values[piece.fact];
+      if (value !== undefined) return piece.integer ? value : quote(value, json);
+      if (!json) return piece.otherwise;
+      return piece.integer ? '0' : piece.otherwise === '-' ? '' : piece.otherwise;
+    }
+    case 'request-line': {
+      const { m = '-', U = '', q = '', H = 'HTTP/1.0' } = f.values;
+      const host = f.host ?? 'localhost';
+      return quote(`${m} http://${host}${U}${q} ${H}`, json);
+    }
+    case 'user':
+      return quote(userOf(f.authorization), json);
+    case 'side':
+      return f.side;
+    case 'vxid':
+      return String(f.vxid);
+    case 'hitmiss':
+      return f.hitmiss;
+    case 'handling':
+      return f.handling;
+    case 'time':
+      return timeText(piece.format, f);
+    case 'duration':
+      return durationText(piece.unit, f);
+    case 'request-header':
+      return optional(f.requestHeaders[piece.watch], json);
+    case 'response-header':
+      return optional(f.responseHeaders[piece.watch], json);
+    case 'std-log':
+      return quote(f.logKeys[piece.watch] ?? '', json);
+    case 'record':
+      return optional(f.records[piece.watch], json);
+    default:
+      return unreachable(piece);
+  }
+}
+
+function unreachable(piece: never): never {
+  throw new Error(`no such piece: ${JSON.stringify(piece)}`);
+}
+
+function nothing(json: boolean): string {
+  return json ? '' : '-';
+}
+
+function optional(value: string | undefined, json: boolean): string {
+  return value === undefined ? nothing(json) : quote(value, json);
+}
+
+/** The user name in base64 `name:password`; a dash when there is none. */
+function userOf(credentials: string | undefined): string {
+  if (credentials === undefined || !/^[A-Za-z0-9+/=]+$/.test(credentials)) return '-';
+  const text = Buffer.from(credentials, 'base64').toString('latin1');
+  const colon = text.indexOf(':');
+  return colon < 0 ? text : text.slice(0, colon);
+}
+
+function timeText(format: string, f: Facts): string | null {
+  const t = seconds(f.start);
+  if (t === null) return null;
+  const fraction = t - Math.trunc(t);
+  switch (format) {
+    case 'sec':
+      return whole(t);
+    case 'msec':
+      return whole(t * 1e3);
+    case 'usec':
+      return whole(t * 1e6);
+    case 'msec_frac':
+      return whole(fraction * 1e3).padStart(3, '0');
+    case 'usec_frac':
+      return whole(fraction * 1e6).padStart(6, '0');
+    default:
+      return strftime(format, t);
+  }
+}
+
+function durationText(unit: DurationUnit, f: Facts): string | null {
+  const start = seconds(f.start);
+  if (start === null) return null;
+  const t = (seconds(f.end) ?? start) - start;
+  return whole(unit === 's' ? t : unit === 'ms' ? t * 1e3 : t * 1e6);
+}
+
+function whole(n: number): string {
+  return String(Math.trunc(n) + 0);
+}
+
+function seconds(text: string | undefined): number | null {
+  const n = text === undefined ? Number.NaN : Number.parseFloat(text);
+  return Number.isNaN(n) ? null : n;
+}
+
+const SHORT: Readonly<Record<string, string>> = {
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '"': '\\"',
+  '\\': '\\\\',
+};
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is quoted
+const QUOTED = /[\x00-\x1f\x7f-\xff"\\]/g;
+/** JSON takes the upper bytes as they are. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is quoted
+const QUOTED_JSON = /[\x00-\x1f"\\]/g;
+
+function quote(text: string, json: boolean): string {
+  return text.replace(json ? QUOTED_JSON : QUOTED, (c) => {
+    const short = SHORT[c];
+    if (short !== undefined) return short;
+    const code = c.charCodeAt(0).toString(16);
+    return json ? `\\u${code.padStart(4, '0')}` : `\\x${code.padStart(2, '0')}`;
+  });
+}
