@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { sourceText } from '../vcl/source-text.ts';
 import { reason } from './working-directory.ts';
 
 /** The file with its full name, or the reason why there is none. `here`: also look in the current directory. */
@@ -16,7 +17,7 @@ export function readProgramFile(
   let why = 'No such file or directory';
   for (const name of places) {
     try {
-      return { name, text: readFileSync(name, 'utf8') };
+      return { name, text: sourceText(readFileSync(name)) };
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') why = reason(cause);
     }

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fnmatch } from './runtime/fnmatch.ts';
+import { sourceText } from './source-text.ts';
 
 export interface FoundFile {
   /** Full name, the identity of the file in messages and for the loop check. */
@@ -40,7 +41,7 @@ const REASONS: Record<string, string> = {
 };
 
 export function fileReader(options: ReaderOptions): PathReader {
-  const read = options.readFile ?? ((path: string) => readFileSync(path, 'utf8'));
+  const read = options.readFile ?? ((path: string) => sourceText(readFileSync(path)));
   const dir = options.readDir ?? ((path: string) => readdirSync(path));
   const path = options.vclPath ?? [];
   return {

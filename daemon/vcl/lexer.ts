@@ -5,6 +5,7 @@
 // letters, digits, "_" and "-"; so `a-b` is one name and `a - b` is a subtraction, as in the field.
 
 import type { Reporter, SourceFile, Span } from './errors.ts';
+import { byteString } from './source-text.ts';
 
 export type TokenKind = 'id' | 'int' | 'real' | 'string' | 'blob' | 'op' | 'eof';
 
@@ -25,13 +26,6 @@ const LONG_OPERATORS = new Set(
 );
 const OPERATORS = '{}()[]*+-/%><=;!&.|~,';
 
-const NON_ASCII = /[^\x00-\x7f]/;
-
-/** Characters above ASCII as their UTF-8 bytes, one character each. */
-export function byteString(text: string): string {
-  return NON_ASCII.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;
-}
-
 export function spanOf(from: Token, to: Token = from): Span {
   return to.file === from.file && to.end >= from.start
     ? { file: from.file, start: from.start, end: to.end }
@@ -40,6 +34,15 @@ export function spanOf(from: Token, to: Token = from): Span {
 
 const WORD = /[A-Za-z][A-Za-z0-9_-]*/y;
 const NUMBER = /\d+(?:\.\d*)?/y;
+/** Characters that are not seen, or taken for others. */
+const HIDDEN: Readonly<Record<string, string>> = {
+  '\ufeff': 'A byte order mark: save the file as UTF-8 without one.',
+  '\u00a0': 'A no-break space: write an ordinary one.',
+  ...{
+    '\u201c': 'Strings stand in straight double quotes.',
+    '\u201d': 'Strings stand in straight double quotes.',
+  },
+};
 const SINGLE_QUOTED = /'[^'"\n]*'/y;
 const BLOB = /:([A-Za-z0-9+/=]*)(:?)/y;
 
@@ -159,12 +162,9 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
     }
     const point = text.codePointAt(i) as number;
     const width = point > 0xffff ? 2 : 1;
-    bad(
-      'bad-character',
-      `Syntax error at character ${JSON.stringify(String.fromCodePoint(point))}`,
-      i,
-      i + width,
-    );
+    const shown = JSON.stringify(String.fromCodePoint(point));
+    const hint = HIDDEN[String.fromCodePoint(point)];
+    bad('bad-character', `Syntax error at character ${shown}`, i, i + width, hint);
     i += width;
   }
   push('eof', text.length, text.length);

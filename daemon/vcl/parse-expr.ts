@@ -92,19 +92,41 @@ export class ExprParser {
 
   expr(): Expr {
     if (this.#depth === 0) this.#operators = 0;
-    if (++this.#depth > MAX_DEPTH) {
-      this.#depth = 0;
-      this.ts.reporter.fail('nesting', 'Expression nested too deeply', spanOf(this.ts.peek()));
-    }
-    let left = this.and();
-    while (this.at('op', '||')) left = this.binary(left, () => this.and());
+    this.deeper();
+    const value = this.chain('||', () => this.chain('&&', () => this.not()));
     this.#depth--;
-    return left;
+    return value;
   }
 
-  private binary(left: Expr, right: () => Expr): Expr {
+  private deeper(): void {
+    if (++this.#depth <= MAX_DEPTH) return;
+    this.#depth = 0;
+    this.ts.reporter.fail('nesting', 'Expression nested too deeply', spanOf(this.ts.peek()));
+  }
+
+  /** `a || b || c …`: its tree is as deep as the logarithm of its length, because such lists can be long. */
+  private chain(op: BinaryOp, part: () => Expr): Expr {
+    const parts = [part()];
+    const spans: Span[] = [];
+    while (this.at('op', op)) {
+      spans.push(spanOf(this.ts.next()));
+      parts.push(part());
+    }
+    const tree = (from: number, to: number): Expr => {
+      if (to - from === 1) return parts[from] as Expr;
+      const middle = (from + to + 1) >> 1;
+      const left = tree(from, middle);
+      const right = tree(middle, to);
+      const opSpan = spans[middle - 1] as Span;
+      return { k: 'binary', op, left, right, opSpan, span: join(left.span, right.span) };
+    };
+    return tree(0, parts.length);
+  }
+
+  /** @param counts false for an operator that does not chain */
+  private binary(left: Expr, right: () => Expr, counts = true): Expr {
     const op = this.ts.next();
-    if (++this.#operators > MAX_OPERATORS) {
+    if (counts && ++this.#operators > MAX_OPERATORS) {
       this.#operators = 0;
       this.ts.reporter.fail('nesting', 'Expression too long', spanOf(op), 'Take it apart with a variable.');
     }
@@ -119,12 +141,6 @@ export class ExprParser {
     };
   }
 
-  private and(): Expr {
-    let left = this.not();
-    while (this.at('op', '&&')) left = this.binary(left, () => this.not());
-    return left;
-  }
-
   private not(): Expr {
     if (!this.at('op', '!')) return this.compare();
     const op = this.ts.next();
@@ -136,7 +152,7 @@ export class ExprParser {
     const left = this.sum();
     const t = this.ts.peek();
     if (t.kind !== 'op' || !COMPARE.has(t.text)) return left;
-    return this.binary(left, () => this.sum());
+    return this.binary(left, () => this.sum(), false);
   }
 
   private sum(): Expr {
@@ -212,7 +228,9 @@ export class ExprParser {
         if (t.text === '-') {
           // Only in fields of declarations: expressions take the sign in unary().
           this.ts.next();
+          this.deeper();
           const value = this.primary();
+          this.#depth--;
           return { k: 'negate', value, span: join(spanOf(t), value.span) };
         }
     }

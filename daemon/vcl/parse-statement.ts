@@ -8,7 +8,6 @@ import { CompileStop } from './errors.ts';
 import { spanOf, type Token } from './lexer.ts';
 import { ExprParser } from './parse-expr.ts';
 
-const MAX_BRANCHES = 500;
 const ASSIGN = new Set(['=', '+=', '-=', '*=', '/=']);
 /** The words that a statement may begin with. */
 export const STATEMENTS = ['set', 'unset', 'call', 'return', 'if', 'new'];
@@ -140,9 +139,6 @@ export class StatementParser extends ExprParser {
       const cond = this.expr();
       this.op(')');
       branches.push({ cond, body: this.block(depth + 1) });
-      if (branches.length > MAX_BRANCHES) {
-        this.ts.reporter.fail('nesting', 'Too many branches of one if', spanOf(start));
-      }
     };
     branch();
     let otherwise: Block | null = null;

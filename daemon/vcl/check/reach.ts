@@ -7,7 +7,12 @@ import { ALL_STATES, type ProgramModel, type SubInfo } from './program.ts';
 
 /** Checks every state and marks what is used; `unusedIsError` is the parameter vcc_err_unref. */
 export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
-  findRecursion(model);
+  try {
+    findRecursion(model);
+  } catch (e) {
+    if (e instanceof TooDeep) return;
+    throw e;
+  }
   if (model.reporter.errors.length === 0) boundWork(model);
   STATES.forEach((state, id) => {
     const name = `vcl_${state}`;
@@ -86,6 +91,12 @@ function boundWork(model: ProgramModel): void {
   for (const sub of model.subs.values()) cost(sub);
 }
 
+/** Subs that may be inside each other at run time: the stack has to hold them. */
+const MOST_LEVELS = 500;
+
+class TooDeep extends Error {}
+
+/** Throws TooDeep where calls are too deep for what follows to walk along them. */
 function findRecursion(model: ProgramModel): void {
   const done = new Set<string>();
   const open: { name: string; span: Span }[] = [];
@@ -102,6 +113,11 @@ function findRecursion(model: ProgramModel): void {
       }
       const next = model.subs.get(c.name);
       if (next === undefined) continue;
+      if (open.length > MOST_LEVELS) {
+        const text = `Calls go deeper than ${MOST_LEVELS} levels in '${sub.name}'`;
+        model.reporter.error('nesting', text, c.span);
+        throw new TooDeep();
+      }
       open.push({ name: c.name, span: c.span });
       visit(next);
       open.pop();

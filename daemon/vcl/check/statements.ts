@@ -283,30 +283,37 @@ function labelReturn(
   emit(sub, indent, `return ${model.helper('returnVcl')}(ctx, ${quote(label)});`, span);
 }
 
+/** Else-ifs up to this number are nested in the generated code. */
+const FEW_BRANCHES = 8;
+
 function ifStatement(scope: Scope, s: Extract<Statement, { k: 'if' }>, indent: string): void {
   const { sub } = scope;
-  let depth = 0;
+  // A condition of its own line keeps its place in the program: so else-ifs are blocks inside each other, or, when
+  // there are too many for that, ifs in a row which one leaves by the label.
+  const flat = s.branches.length > FEW_BRANCHES;
+  const label = `if${sub.lines.length}`;
+  if (flat) emit(sub, indent, `${label}: {`, s.span);
+  let depth = flat ? 1 : 0;
   s.branches.forEach((b, i) => {
     const cond = condition(scope, b.cond);
-    const at = indent + '  '.repeat(depth);
-    // A condition of its own line keeps its place in the program; else-ifs nest for that reason.
-    if (i > 0) {
-      emit(sub, at, '} else {', null);
-      depth++;
-    }
+    if (i > 0 && !flat) emit(sub, indent + '  '.repeat(depth++), '} else {', null);
     const inner = indent + '  '.repeat(depth);
     if (MAY_FAIL.test(cond)) {
-      emit(sub, inner, `const c${sub.lines.length} = ${cond};`, b.cond.span);
-      const name = `c${sub.lines.length - 1}`;
+      const name = `c${sub.lines.length}`;
+      emit(sub, inner, `const ${name} = ${cond};`, b.cond.span);
       emit(sub, inner, `if (ctx.failure !== null) return ${FAIL};`, b.cond.span);
       emit(sub, inner, `if (${name}) {`, b.cond.span);
     } else emit(sub, inner, `if (${cond}) {`, b.cond.span);
-    checkBlock(scope, b.body, `${indent}${'  '.repeat(depth + 1)}`);
+    checkBlock(scope, b.body, `${inner}  `);
+    if (flat) emit(sub, inner, `  break ${label}; }`, null);
   });
   if (s.otherwise !== null) {
-    emit(sub, indent + '  '.repeat(depth), '} else {', null);
-    checkBlock(scope, s.otherwise, `${indent}${'  '.repeat(depth + 1)}`);
+    const inner = indent + '  '.repeat(depth);
+    emit(sub, inner, flat ? '{' : '} else {', null);
+    checkBlock(scope, s.otherwise, `${inner}  `);
+    if (flat) emit(sub, inner, '}', null);
   }
+  if (flat) depth = 0;
   for (; depth >= 0; depth--) emit(sub, indent + '  '.repeat(depth), '}', null);
 }
 
