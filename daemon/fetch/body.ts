@@ -58,9 +58,10 @@ export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFramin
     const own = fetchFailure(failure ?? 'storage');
     const origin = got.connection.failure;
     if (origin !== null && origin.detail !== '') log.put(Tag.FetchError, origin.detail);
-    log.put(Tag.FetchError, origin?.text ?? own.text);
+    // What is wrong with a packed body was told where it was seen.
+    if (origin !== null || failure !== 'bad-gzip') log.put(Tag.FetchError, origin?.text ?? own.text);
     if (pump !== null) logFetchFilters(log, framing.kind, bo.filter, pump.calls);
-    got.end(bo, origin?.close ?? own.close);
+    got.end(bo, 'RX_BODY');
     return false;
   }
   if (pump !== null) logFetchFilters(log, framing.kind, bo.filter, pump.calls);
@@ -238,6 +239,7 @@ class BodyPump {
     zip.on('end', () => {
       // Bytes behind the end of the gzip data: whatever they are, this is not the body the origin meant.
       if (bo.filter !== 'gzip' && (!this.ended || zip.bytesWritten !== this.packed)) {
+        bo.log.put(Tag.FetchError, fetchFailure('bad-gzip').text);
         this.finish('bad-gzip');
         return;
       }
@@ -250,8 +252,20 @@ class BodyPump {
       bo.log.put(Tag.Gzip, `${GZIP_KIND[bo.filter]} F - ${sizes} 0 0 0`);
       this.finish(null);
     });
-    zip.on('error', () => this.finish('bad-gzip'));
+    zip.on('error', (error: Error & { errno?: number; code?: string }) => this.spoilt(error));
     return zip;
+  }
+
+  /** Says what is wrong with a packed body in the words of the field. */
+  private spoilt(error: Error & { errno?: number; code?: string }): void {
+    if (this.settled) return;
+    const { log } = this.bo;
+    if (error.code === 'Z_BUF_ERROR') log.put(Tag.FetchError, 'tGunzip failed');
+    else {
+      log.put(Tag.Gzip, `Gunzip error: ${error.errno ?? 0} (${error.message})`);
+      log.put(Tag.FetchError, `Invalid Gzip data: ${error.message}`);
+    }
+    this.finish('bad-gzip');
   }
 
   private finish(failure: FetchFailure | null): void {

@@ -110,6 +110,7 @@ export class BusyObj implements VclBusyobj {
   }
 
   unsetBody(): void {
+    if (this.body === null) return;
     this.bereq.unset('content-length');
     this.bereq.unset('transfer-encoding');
     this.body = null;

@@ -29,6 +29,9 @@ export function fetchError(bo: BusyObj, status: number, reason: string): boolean
   bo.keep = 0;
   bo.tOrigin = now;
   bo.synthBody = null;
+  // Whatever was to become of the origin's body, this one is as it is.
+  bo.filter = 'none';
+  bo.was304 = false;
   bo.storage = core.cache.nextStorage();
   ctx.now = now;
   const ret = runState(ctx.vcl, State.backend_error, ctx);

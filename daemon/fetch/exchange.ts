@@ -60,6 +60,8 @@ export function closeText(reason: CloseReason | null): string {
       return 'Received buffer overflow';
     case 'TX_ERROR':
       return 'Error transaction';
+    case 'OVERLOAD':
+      return 'Out of some resource';
     case 'TX_PIPE':
       return 'Piped transaction';
     case 'RESP_CLOSE':

@@ -7,7 +7,6 @@
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Oc } from '../cache/cache.ts';
-import { resolveVary } from '../cache/vary.ts';
 import { responseBody } from '../http1/framing.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import type { Request } from '../request/request.ts';
@@ -15,12 +14,12 @@ import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { fetchBody } from './body.ts';
 import { BusyObj, type FetchMode } from './busyobj.ts';
-import { mergeStale } from './condition.ts';
+import { logMerged, mergeStale } from './condition.ts';
 import { fetchError } from './error.ts';
 import { type Exchanged, exchange } from './exchange.ts';
 import { invalidateAfter } from './invalidate.ts';
 import { makeBereq } from './make-bereq.ts';
-import { prepareObject } from './prepare.ts';
+import { prepareObject, unknownFilter } from './prepare.ts';
 import { giveLife, takeResponse } from './response.ts';
 import { isOriginFailure, serveStale } from './stale-if-error.ts';
 
@@ -110,17 +109,29 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
     got.end(bo, 'RX_BODY');
     return answer(bo, 503, '');
   }
+  if (bo.beresp.status === 204 && (bo.beresp.has('transfer-encoding') || lengthIsNotNothing(bo.beresp))) {
+    // RFC 9110 section 8.6 forbids it: who knows where the next response begins.
+    got.end(bo, 'RX_BODY');
+    log.put(Tag.Error, 'Body cannot be fetched');
+    return answer(bo, 503, '');
+  }
+  if (bo.beresp.status === 206 && bo.beresp.has('content-range') && !bo.bereq.has('range')) {
+    // A part of what was asked for as a whole: nobody could tell what it is a part of.
+    log.put(Tag.Error, 'Unexpected content-range header');
+    got.end(bo, 'RX_BODY');
+    return answer(bo, 503, '');
+  }
   bo.hasBody = framing.kind !== 'none';
   const is304 = bo.beresp.status === 304 && bo.mode !== 'pass';
-  if (is304 && isConditional(bo)) mergeStale(bo);
-  giveLife(bo);
+  const merged = is304 && isConditional(bo) ? mergeStale(bo) : null;
+  ctx.now = giveLife(bo);
+  if (merged !== null) logMerged(bo, merged);
   if (is304 && !bo.was304) {
     // Nobody asked for less than the whole: a 304 in the cache would answer those who have nothing.
     log.put(Tag.Error, '304 response but not conditional fetch');
     got.end(bo, 'RX_BAD');
     return answer(bo, 503, '');
   }
-  ctx.now = core.clock.now();
   let ret = runState(ctx.vcl, State.backend_response, ctx);
   if (ret === RETURN.pass) {
     bo.uncacheable = true;
@@ -131,7 +142,9 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
     bo.hitForPass = bo.mode !== 'pass';
   }
   if (ret !== RETURN.deliver) {
-    got.end(bo, 'RESP_CLOSE');
+    // Without a body there is nothing to throw away with the connection.
+    if (!bo.hasBody) got.connection.readBody(framing, 0, { data: () => {}, end: () => {}, error: () => {} });
+    got.end(bo, bo.hasBody ? 'RESP_CLOSE' : null);
     switch (ret) {
       case RETURN.retry:
         return retry(bo);
@@ -144,12 +157,18 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
         return false;
     }
   }
-  judgeVary(bo);
   log.timestamp('Process', core.clock.now());
   if (bo.rolledBack) {
     // The field's daemon has given up the connection by then: rollback in this state is for a retry.
     got.end(bo, 'RESP_CLOSE');
     log.put(Tag.FetchError, 'No backend connection (rollback?)');
+    return answer(bo, 503, '');
+  }
+  const unknown = unknownFilter(bo);
+  if (unknown !== null) {
+    log.put(Tag.Filters, bo.filters ?? '');
+    log.put(Tag.FetchError, `Filter '...${unknown}' not found`);
+    got.end(bo, 'OVERLOAD');
     return answer(bo, 503, '');
   }
   if (!prepareObject(bo)) {
@@ -174,16 +193,9 @@ function joinLines(msg: HttpMessage, key: string): void {
   msg.push(key, line);
 }
 
-/** A Vary that cannot be followed makes a pass: no request could ever be given such an object. */
-function judgeVary(bo: BusyObj): void {
-  const vary = bo.beresp.getAll('vary');
-  if (vary === null || bo.mode === 'pass') return;
-  const key = resolveVary(vary, bo.bereq);
-  if (typeof key === 'string') {
-    bo.log.put(Tag.Error, 'Malformed Vary header');
-    bo.log.put(Tag.Error, "Illegal 'Vary' header from backend, making this a pass.");
-  } else if (key === null || !key.names.includes('*')) return;
-  bo.uncacheable = true;
+function lengthIsNotNothing(msg: HttpMessage): boolean {
+  const length = msg.get('content-length');
+  return length !== null && length !== '0';
 }
 
 /** Whether the request as it was sent offered the stale object, so that a 304 means it. */
@@ -195,21 +207,25 @@ function isConditional(bo: BusyObj): boolean {
 
 /** vcl_backend_error, and another try if it asks for one. */
 function answer(bo: BusyObj, status: number, reason: string): boolean {
-  return fetchError(bo, status, reason) && retry(bo);
+  return fetchError(bo, status, reason) && retry(bo, true);
 }
 
 /** Begins the next try under a transaction of its own. */
-function retry(bo: BusyObj): boolean {
+function retry(bo: BusyObj, fromError = false): boolean {
   const { core, log } = bo;
   if (bo.retries >= core.params.max_retries) {
+    if (fromError) {
+      // There is nothing left to say, and the program has had its say.
+      log.put(Tag.VCL_Error, 'Too many retries, failing');
+      return false;
+    }
     log.put(Tag.VCL_Error, 'Too many retries, delivering 503');
-    fetchError(bo, 503, 'Too many retries');
+    fetchError(bo, 503, '');
     return false;
   }
   if (bo.bodySent) {
     // The client's body is gone: it cannot be sent twice.
-    log.put(Tag.VCL_Error, 'Request body was sent, cannot retry');
-    fetchError(bo, 503, 'Request body not cached');
+    log.put(Tag.Error, 'Retry not possible, req.body not cached');
     return false;
   }
   const now = core.clock.now();
@@ -221,6 +237,10 @@ function retry(bo: BusyObj): boolean {
   log.begin(bo.vxid, 'b');
   log.put(Tag.Begin, `bereq ${former} retry`);
   log.timestamp('Start', now);
+  log.put(Tag.BereqMethod, bo.bereq.method);
+  log.put(Tag.BereqURL, bo.bereq.url);
+  log.put(Tag.BereqProtocol, bo.bereq.proto);
+  bo.bereq.logFields(log);
   bo.retries++;
   bo.rolledBack = false;
   bo.was304 = false;

@@ -32,8 +32,8 @@ export function makeBereq(bo: BusyObj, req: Request): void {
   if (bereq.proto !== 'HTTP/1.1') bereq.setProto('HTTP/1.1');
   // A marker has no body that a 304 could bring back.
   if (bo.staleOc !== 0 && !bo.isHitMiss) addCondition(bo);
-  bereq.add('X-Proxy-Id', String(bo.vxid), 'x-proxy-id');
   bo.bereq0.copyFrom(bereq);
+  bereq.add('X-Proxy-Id', String(bo.vxid), 'x-proxy-id');
 }
 
 /** Asks the origin whether the stale object is still good. */

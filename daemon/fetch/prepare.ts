@@ -3,6 +3,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { FLAG } from '../cache/cache.ts';
+import { resolveVary } from '../cache/vary.ts';
 import { weakenEtag } from '../http1/conditional.ts';
 import { copyOnward, HOP_RESPONSE } from '../http1/hop-by-hop.ts';
 import { HttpMessage } from '../http1/message.ts';
@@ -10,20 +11,23 @@ import { logStoredHead } from '../log/filter-records.ts';
 import type { BodyFilter, BusyObj } from './busyobj.ts';
 
 const TRANSIENT = 'Transient';
+const KNOWN_FILTERS: ReadonlySet<string> = new Set(['gzip', 'gunzip', 'testgunzip', 'esi', 'esi_gzip']);
 
 /** False when the head found no room. Logs Filters and the fields it changes. */
 export function prepareObject(bo: BusyObj): boolean {
   const { beresp, core, log } = bo;
   bo.filter = chooseFilter(bo);
-  if (!bo.was304) log.put(Tag.Filters, bo.filter === 'none' ? '' : ` ${bo.filter}`);
+  if (!bo.was304) log.put(Tag.Filters, bo.filters ?? (bo.filter === 'none' ? '' : ` ${bo.filter}`));
+  judgeVary(bo);
   if (bo.filter === 'gunzip') {
     beresp.unset('content-encoding');
     beresp.unset('content-length');
     weakenEtag(beresp);
-  } else if (bo.filter === 'gzip') {
+  } else if (bo.filter === 'gzip' || (bo.filter === 'testgunzip' && isPackedAnew(bo))) {
+    beresp.unset('content-encoding');
     beresp.unset('content-length');
-    beresp.set('Content-Encoding', 'gzip');
     weakenEtag(beresp);
+    beresp.set('Content-Encoding', 'gzip');
   }
   if (core.params.http_gzip_support !== 0 && (bo.filter === 'testgunzip' || bo.filter === 'gzip'))
     varyOnEncoding(beresp);
@@ -36,8 +40,47 @@ function chooseFilter(bo: BusyObj): BodyFilter {
   if (!bo.hasBody || bo.was304 || bo.core.params.http_gzip_support === 0) return 'none';
   const coding = beresp.get('content-encoding');
   const gzipped = coding !== null && coding.toLowerCase() === 'gzip';
+  if (bo.filters !== null) return chosen(bo.filters, gzipped, coding);
   if (gzipped) return bo.doGunzip ? 'gunzip' : 'testgunzip';
   return bo.doGzip && coding === null ? 'gzip' : 'none';
+}
+
+/** Whether the program unpacks and packs again. */
+function isPackedAnew(bo: BusyObj): boolean {
+  return bo.filters?.split(' ').includes('gunzip') === true;
+}
+
+/** What beresp.filters comes to; a filter that finds nothing to do does nothing. */
+function chosen(filters: string, gzipped: boolean, coding: string | null): BodyFilter {
+  const names = filters.split(' ');
+  // Packing anew what was unpacked: the same bytes but for the packer's taste.
+  if (gzipped && names.includes('gunzip')) return names.includes('gzip') ? 'testgunzip' : 'gunzip';
+  if (gzipped) return names.includes('testgunzip') ? 'testgunzip' : 'none';
+  return coding === null && names.includes('gzip') ? 'gzip' : 'none';
+}
+
+/** The first filter of beresp.filters that is none, with all behind it; null when all are known. */
+export function unknownFilter(bo: BusyObj): string | null {
+  const names = (bo.filters ?? '').split(' ').filter((name) => name !== '');
+  const at = names.findIndex((name) => !KNOWN_FILTERS.has(name));
+  return at < 0 ? null : names.slice(at).join(' ');
+}
+
+/** A Vary that cannot be followed makes a pass: no request could ever be given such an object. */
+function judgeVary(bo: BusyObj): void {
+  const vary = bo.beresp.getAll('vary');
+  if (vary === null || bo.mode === 'pass' || canFollow(vary, bo)) return;
+  if (typeof resolveVary(vary, bo.bereq) === 'string') {
+    bo.log.put(Tag.Error, 'Malformed Vary header');
+    bo.log.put(Tag.Error, "Illegal 'Vary' header from backend, making this a pass.");
+  }
+  bo.uncacheable = true;
+}
+
+/** What nobody can follow marks the whole key, not a variant of it. */
+function canFollow(vary: string, bo: BusyObj): boolean {
+  const key = resolveVary(vary, bo.bereq);
+  return typeof key !== 'string' && key?.names.includes('*') !== true;
 }
 
 function varyOnEncoding(beresp: HttpMessage): void {
@@ -118,7 +161,7 @@ function storeHead(bo: BusyObj, storage: string): boolean {
       oc,
       storage,
       stored,
-      vary === null || pass || (bo.uncacheable && vary.includes('*')) ? null : cache.varyKey(vary, bo.bereq),
+      vary === null || pass || !canFollow(vary, bo) ? null : cache.varyKey(vary, bo.bereq),
     )
   )
     return false;

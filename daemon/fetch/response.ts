@@ -32,8 +32,8 @@ export function takeResponse(bo: BusyObj): void {
   bo.storage = bo.uncacheable ? 'Transient' : core.cache.nextStorage();
 }
 
-/** ttl, grace and keep from the response's own fields; a pass has no life of its own. */
-export function giveLife(bo: BusyObj): void {
+/** ttl, grace and keep from the response's own fields; a pass has no life of its own. Tells the time they count from. */
+export function giveLife(bo: BusyObj): number {
   const { beresp, core, log } = bo;
   const now = core.clock.now();
   const shared = isStrict(core.params)
@@ -45,7 +45,7 @@ export function giveLife(bo: BusyObj): void {
     bo.ttl = 0;
     bo.grace = 0;
     bo.keep = 0;
-    return;
+    return now;
   }
   // A life of nothing would leave nothing to revalidate.
   bo.ttl = shared !== null && life.ttl <= 0 ? ALWAYS_STALE : life.ttl;
@@ -58,4 +58,5 @@ export function giveLife(bo: BusyObj): void {
     bo.uncacheable = true;
   }
   log.put(Tag.TTL, `RFC ${life.text} ${bo.uncacheable ? 'uncacheable' : 'cacheable'}`);
+  return now;
 }

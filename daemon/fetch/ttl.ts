@@ -33,9 +33,11 @@ export function lifetime(beresp: HttpMessage, now: number, params: HotParams): L
   const expiresText = beresp.get('expires');
   const expires = seconds(expiresText);
   const shared = deltaSeconds(beresp, 'cache-control', 's-maxage');
-  const maxAge = shared >= 0 ? shared : deltaSeconds(beresp, 'cache-control', 'max-age');
   const explicitOnly = EXPLICIT.has(status);
-  if (!HEURISTIC.has(status) && !explicitOnly) {
+  const mayLive = explicitOnly || HEURISTIC.has(status);
+  const given = shared >= 0 ? shared : deltaSeconds(beresp, 'cache-control', 'max-age');
+  const maxAge = mayLive ? given : -1;
+  if (!mayLive) {
     ttl = -1;
   } else if (maxAge >= 0) {
     ttl = maxAge;
@@ -46,7 +48,7 @@ export function lifetime(beresp: HttpMessage, now: number, params: HotParams): L
       ttl = Math.max(0, Math.floor(expires - now));
     else ttl = expires - date;
   } else if (explicitOnly) ttl = -1;
-  if (ttl > 0) {
+  if (ttl >= 0) {
     const stale = deltaSeconds(beresp, 'cache-control', 'stale-while-revalidate');
     if (stale >= 0) grace = stale;
   }

@@ -1,5 +1,5 @@
-// A Range request against a body of known length (RFC 9110 section 14). One range only; several ranges are
-// answered with the whole body, which a server is free to do.
+// A Range request against a body of known length (RFC 9110 section 14). One range only: several ranges, and what is no
+// range at all, are refused with 416 as the field does, which section 14.2 allows; unknown units are ignored.
 
 export type RangeAnswer =
   | { readonly kind: 'whole' }
@@ -11,17 +11,18 @@ const UNSATISFIABLE: RangeAnswer = { kind: 'unsatisfiable' };
 
 /** `to` is exclusive. */
 export function answerRange(value: string, length: number): RangeAnswer {
-  const match = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(value);
-  if (match === null) return WHOLE;
+  if (!/^bytes=/i.test(value)) return WHOLE;
+  const match = /^bytes=(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(value);
+  if (match === null) return UNSATISFIABLE;
   const [, first = '', last = ''] = match;
-  if (first === '' && last === '') return WHOLE;
+  if (first === '' && last === '') return UNSATISFIABLE;
   if (first === '') {
     const suffix = Number(last);
     if (suffix === 0 || length === 0) return UNSATISFIABLE;
     return { kind: 'part', from: Math.max(0, length - suffix), to: length };
   }
   const from = Number(first);
-  if (last !== '' && Number(last) < from) return WHOLE;
+  if (last !== '' && Number(last) < from) return UNSATISFIABLE;
   if (from >= length) return UNSATISFIABLE;
   const to = last === '' ? length : Math.min(length, Number(last) + 1);
   return { kind: 'part', from, to };

@@ -277,6 +277,11 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     return this.rest !== null;
   }
 
+  /** Bytes of it. */
+  get inputLength(): number {
+    return this.rest?.length ?? 0;
+  }
+
   get isOpen(): boolean {
     return this.phase !== 'closed' && this.phase !== 'closing';
   }

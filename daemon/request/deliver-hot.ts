@@ -37,7 +37,7 @@ export function deliverHot(req: Request, hot: HotHead): Step {
   log.open().text('Age: ').int(age);
   n = log.closeInto(Tag.RespHeader, scratch, n);
   log.putConstant(hotHeads.delivered);
-  cache.countHit(oc);
+  if (!req.counted) cache.countHit(oc);
   log.timestamp('Process', core.clock.now());
   log.putConstant(hotHeads.sent);
 

@@ -9,6 +9,7 @@ import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { ACCEPT_RANGES } from './added-fields.ts';
 import { deliverHot, plainHit } from './deliver-hot.ts';
+import { drainAtOnce } from './drain.ts';
 import type { Request } from './request.ts';
 import { FAIL, FINISH, RESTART, type Step, SYNTH, TRANSMIT } from './steps.ts';
 
@@ -23,6 +24,7 @@ export function deliver(req: Request): Step {
   const { core, resp, log, ctx, oc } = req;
   const { cache } = core;
   if (req.aborted) return FINISH;
+  if (req.body !== null) drainAtOnce(req);
   const plain = plainHit(req);
   if (plain !== null) return deliverHot(req, plain);
   resp.reset();
@@ -48,15 +50,15 @@ export function deliver(req: Request): Step {
     resp.put('accept-ranges', ACCEPT_RANGES, ACCEPT_RANGES_RECORD);
   }
   ctx.now = now;
-  if (req.isHit) cache.countHit(oc);
+  if (req.isHit && !req.counted) cache.countHit(oc);
   const ret = runState(ctx.vcl, State.deliver, ctx);
+  log.timestamp('Process', core.clock.now());
   switch (ret) {
     case RETURN.deliver:
       break;
     case RETURN.restart:
       return RESTART;
     case RETURN.synth:
-      log.timestamp('Process', core.clock.now());
       req.dropObject();
       req.synthStatus = ctx.synthStatus;
       req.synthReason = ctx.synthReason;
@@ -64,9 +66,8 @@ export function deliver(req: Request): Step {
     default:
       return FAIL;
   }
-  log.timestamp('Process', core.clock.now());
   resp.status %= 1000;
-  if (!req.isPass && resp.status === 200 && notModified(req.http, resp, isStrict(core.params))) {
+  if (resp.status === 200 && notModified(req.http, resp, isStrict(core.params))) {
     resp.status = 304;
     resp.reason = 'Not Modified';
     logStatus(req);
@@ -91,7 +92,8 @@ function putProxyId(req: Request): void {
   const { resp, log } = req;
   if (resp.has('x-proxy-id')) resp.unset('x-proxy-id');
   log.open().text('X-Proxy-Id: ').int(req.vxid);
-  if (req.hitVxid !== 0) log.text(' ').int(req.hitVxid);
+  // A hit that was passed after all shows what it got instead.
+  if (req.hitVxid !== 0) log.text(' ').int(req.isPass ? req.core.cache.vxidOf(req.oc) : req.hitVxid);
   resp.push('x-proxy-id', log.closeText(Tag.RespHeader));
 }
 

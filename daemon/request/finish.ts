@@ -26,7 +26,7 @@ export function finish(req: Request, resume: (step: Step) => void): Step {
     const isPart = req.resp.status === 206 && req.http.has('range');
     logDelivery(log, isPart, req.bodyWrites, req.bodyBytesOut);
   }
-  if (!req.pipe) log.timestamp('Resp', core.clock.now());
+  if (!req.pipe && !req.unanswered) log.timestamp('Resp', core.clock.now());
   req.dropObject();
   req.objectView.clear();
   if (body !== null && !body.complete && body.failed === null && session.closeAfter === null) {

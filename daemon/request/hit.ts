@@ -23,6 +23,9 @@ export function hit(req: Request): Step {
     return DELIVER;
   }
   ctx.now = req.tStart;
+  // The program sees this hit counted.
+  core.cache.countHit(req.oc);
+  req.counted = true;
   const ret = runState(ctx.vcl, State.hit, ctx);
   if (ret === RETURN.deliver) {
     if (req.busyOc !== 0) {
@@ -38,6 +41,7 @@ export function hit(req: Request): Step {
   req.dropObject();
   // What is answered now is not the object that was found.
   req.isHit = false;
-  req.hitVxid = 0;
+  // A pass still shows that there was one, with the id of what it fetched (see deliver.ts).
+  if (ret !== RETURN.pass) req.hitVxid = 0;
   return otherReturn(req, ret);
 }

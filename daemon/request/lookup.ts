@@ -9,7 +9,8 @@ import { FINISH, HIT, LOOKUP, MISS, PARKED, PASS, type Step } from './steps.ts';
 export function lookup(req: Request, resume: (step: Step) => void): Step {
   const { core, log, lookup: out } = req;
   const { cache, stats } = core;
-  const now = req.turnTime();
+  // What was fresh when the request came stays so while it waits; a restart is still the same request.
+  const now = req.tReq;
   const query = req.query;
   query.key = req.hashKey;
   query.now = now;
@@ -33,6 +34,7 @@ export function lookup(req: Request, resume: (step: Step) => void): Step {
       stats.cache_hit++;
       if (found === Lookup.GRACE) stats.cache_hit_grace++;
       cache.touch(oc, now);
+      if (req.waited) toldWait(req);
       return HIT;
     }
     case Lookup.HITMISS:
@@ -40,17 +42,21 @@ export function lookup(req: Request, resume: (step: Step) => void): Step {
       log.put(Tag.HitMiss, `${out.hitVxid} ${out.hitTtl.toFixed(6)}`);
       stats.cache_hitmiss++;
       stats.cache_miss++;
+      if (req.waited) toldWait(req);
       return MISS;
     case Lookup.HITPASS:
       req.isHitPass = true;
       log.put(Tag.HitPass, `${out.hitVxid} ${out.hitTtl.toFixed(6)}`);
       stats.cache_hitpass++;
+      if (req.waited) toldWait(req);
       return PASS;
     case Lookup.MISS:
       stats.cache_miss++;
+      if (req.waited) toldWait(req);
       return MISS;
     case Lookup.BUSY: {
       stats.busy_sleep++;
+      req.waited = true;
       const cancel = cache.wait(req.hashKey, {
         wake: (failed: boolean) => {
           req.onAbort = null;
@@ -69,6 +75,12 @@ export function lookup(req: Request, resume: (step: Step) => void): Step {
     default:
       throw new Error(`lookup answered ${found}`);
   }
+}
+
+/** The end of a stay in the waiting list. */
+function toldWait(req: Request): void {
+  req.waited = false;
+  req.log.timestamp('Waitinglist', req.core.clock.now());
 }
 
 /** `vxid ttl grace keep`, and while the body is still arriving how much there is of how much. */

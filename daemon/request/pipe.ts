@@ -100,10 +100,13 @@ async function connectAndRun(req: Request, bo: BusyObj, resume: (step: Step) => 
       resume(FINISH);
       return;
     }
-    req.synthStatus = 503;
-    req.synthReason = 'Backend fetch failed';
-    session.closeAfter ??= 'RX_BODY';
-    resume(SYNTH);
+    // As the field: bytes of who knows what protocol get no answer in HTTP.
+    const length = headSize(bo.bereq);
+    req.log.put(Tag.PipeAcct, `${req.headBytesIn} ${length} 0 0`);
+    core.stats.s_pipe_hdrbytes += req.headBytesIn;
+    req.pipe = true;
+    session.cut('TX_ERROR');
+    resume(FINISH);
     return;
   }
   bo.log.timestamp('Connected', core.clock.now());
@@ -132,6 +135,7 @@ async function connectAndRun(req: Request, bo: BusyObj, resume: (step: Step) => 
     backend.counters.pipe_out += bytes.fromClient;
     backend.counters.pipe_in += bytes.toClient;
     endBereq(bo);
+    session.closeAfter = null;
     session.pipeEnded();
     resume(FINISH);
   });

@@ -3,7 +3,6 @@
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { acceptsGzip } from '../http1/accept-encoding.ts';
-import { HttpMessage } from '../http1/message.ts';
 import { type ReturnCode, State } from '../vcl/program.ts';
 import { runState, runWaitingState } from '../vcl/runtime/run-state.ts';
 import type { StateSteps } from '../vcl/runtime/waiting.ts';
@@ -22,10 +21,10 @@ import {
   type Step,
   SYNTH,
 } from './steps.ts';
+import { forwardedFor } from './transport.ts';
 
 export function recv(req: Request, resume: (step: Step) => void): Step {
   const { core, http, ctx } = req;
-  if (req.http0 === null) saveOriginal(req);
   ctx.now = req.tStart;
   req.canGzip = core.params.http_gzip_support !== 0 && acceptsGzip(http.getAll('accept-encoding'));
   return runProgram(req, resume);
@@ -60,6 +59,7 @@ function judge(req: Request, ret: ReturnCode, resume: (step: Step) => void): Ste
   if (req.body !== null && req.body.failed !== null) {
     // It could not be cached, and nothing else can be done with what is left of it.
     req.closeAfter('RX_BODY');
+    req.unanswered = true;
     return FINISH;
   }
   if (ret === RETURN.vcl && req.nextProgram !== null) {
@@ -119,13 +119,6 @@ function expectation(req: Request): void {
   else if (!req.late100Continue) req.askForBody();
 }
 
-/** Keeps what the client sent for rollback; only programs that can roll back pay for it. */
-function saveOriginal(req: Request): void {
-  if (req.programRef?.rollsBack !== true) return;
-  req.http0 = new HttpMessage(req.http.base);
-  req.http0.copyFrom(req.http);
-}
-
 /** With gzip support on, the cache knows two kinds of clients: those that take gzip and the rest. */
 function normaliseEncoding(req: Request): void {
   const { http } = req;
@@ -140,12 +133,6 @@ function normaliseEncoding(req: Request): void {
 
 /** Another program takes over: the request begins anew in it, as it came from the client. */
 function switchProgram(req: Request, to: ProgramRef): void {
-  const { http, log } = req;
   req.switchProgram(to);
-  const forwarded = http.getAll('x-forwarded-for');
-  if (forwarded !== null) {
-    const own = `, ${req.session.clientIp}`;
-    if (forwarded.endsWith(own)) log.put(Tag.ReqUnset, `X-Forwarded-For: ${forwarded.slice(0, -own.length)}`);
-    log.put(Tag.ReqHeader, `X-Forwarded-For: ${forwarded}`);
-  }
+  forwardedFor(req);
 }

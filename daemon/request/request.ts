@@ -21,6 +21,7 @@ import type { VclProgram } from '../vcl/program.ts';
 import type { Waiting } from '../vcl/runtime/waiting.ts';
 import { cacheBody } from './cache-body.ts';
 import type { Core, ProgramRef } from './core.ts';
+import { usualDeliveryFilters } from './delivery-filters.ts';
 import { ObjectView } from './object-view.ts';
 import { purgeObjects } from './purge-objects.ts';
 import { refuseHead } from './refuse.ts';
@@ -48,6 +49,8 @@ export class Request implements VclRequest {
   restarts = 0;
   esiLevel = 0;
   tStart = 0;
+  /** When the request came; restarts and waits do not move it. */
+  tReq = 0;
   esi = true;
   hashAlwaysMiss = false;
   hashIgnoreBusy = false;
@@ -101,10 +104,16 @@ export class Request implements VclRequest {
   bodyBytesOut = 0;
   /** Pieces in which the body was written, when there was more than one. */
   bodyWrites = 1;
+  /** The hit is counted already. */
+  counted = false;
+  /** The lookup has waited for somebody else's fetch. */
+  waited = false;
   /** Set by waits on the waiting list, so that a failed fetch does not make them queue up again. */
   wokenByFailure = false;
   /** The client waits for 100 Continue before it sends its body. */
   expectContinue = false;
+  /** Ends without a response. */
+  unanswered = false;
   /** The pipe replaces the ordinary end of the transaction. */
   pipe = false;
 
@@ -159,6 +168,7 @@ export class Request implements VclRequest {
     this.headBytesIn = 0;
     this.wokenByFailure = false;
     this.pipe = false;
+    this.unanswered = false;
     this.expectContinue = false;
     this.cachedBody = null;
     this.late100Continue = false;
@@ -176,6 +186,8 @@ export class Request implements VclRequest {
     this.busyOc = 0;
     this.staleOc = 0;
     this.isHit = false;
+    this.counted = false;
+    this.waited = false;
     this.isPass = false;
     this.hitVxid = 0;
     this.synthStatus = 0;
@@ -190,6 +202,7 @@ export class Request implements VclRequest {
     if (this.http.n > 0 && !head.trimmed) this.http.lend(buf, head.lineStart[1] as number);
     const { core, session, log } = this;
     this.tStart = now;
+    this.tReq = now;
     this.headBytesIn = head.headEnd - head.headStart;
     this.isHttp10 = this.http.proto === 'HTTP/1.0';
     this.isHead = this.http.method === 'HEAD';
@@ -225,7 +238,14 @@ export class Request implements VclRequest {
   askForBody(): void {
     if (!this.expectContinue) return;
     this.expectContinue = false;
+    this.log.put(Tag.RespProtocol, 'HTTP/1.1');
+    this.log.put(Tag.RespStatus, '100');
+    this.log.put(Tag.RespReason, 'Continue');
     this.session.write(CONTINUE);
+  }
+
+  usualRespFilters(): string {
+    return usualDeliveryFilters(this);
   }
 
   cacheBody(limit: number): boolean | Waiting {

@@ -1,9 +1,9 @@
 // return (restart): the request begins anew under a transaction of its own, with the fields the program has
-// made of it, up to max_restarts times.
+// made of it, up to max_restarts times; after that a 503 answers, and vcl_synth may not restart it either.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Request } from './request.ts';
-import { FAIL, RECV, type Step } from './steps.ts';
+import { RECV, type Step, SYNTH } from './steps.ts';
 import { logRequest } from './transport.ts';
 
 export function restart(req: Request): Step {
@@ -11,16 +11,18 @@ export function restart(req: Request): Step {
   req.dropObject();
   req.objectView.clear();
   const now = core.clock.now();
-  if (req.restarts + 1 > core.params.max_restarts) {
+  req.restarts++;
+  if (req.restarts > core.params.max_restarts) {
     log.put(Tag.VCL_Error, 'Too many restarts');
-    return FAIL;
+    req.synthStatus = 503;
+    req.synthReason = '';
+    return SYNTH;
   }
   log.timestamp('Restart', now);
   const former = req.vxid;
   req.vxid = core.newVxid();
   log.put(Tag.Link, `req ${req.vxid} restart`);
   log.put(Tag.End, '');
-  req.restarts++;
   req.fresh = false;
   req.resetForRestart();
   req.resp.reset();

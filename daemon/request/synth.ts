@@ -9,6 +9,8 @@ import { reasonOf } from '../http1/status-reasons.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { logStatus } from './deliver.ts';
+import { drainAtOnce } from './drain.ts';
+import { applyRange } from './ranged.ts';
 import type { Request } from './request.ts';
 import { FINISH, RESTART, type Step } from './steps.ts';
 import { setConnection } from './transmit.ts';
@@ -18,7 +20,7 @@ const LAST_REASON = 'Internal Server Error';
 const LAST_WORDS = Buffer.from(`HTTP/1.1 ${LAST_STATUS} ${LAST_REASON}\r\n\r\n`, 'latin1');
 
 export function synth(req: Request): Step {
-  const { core, resp, log, ctx, session } = req;
+  const { core, resp, log, ctx } = req;
   core.stats.s_synth++;
   const now = core.clock.now();
   const status = req.synthStatus;
@@ -32,25 +34,43 @@ export function synth(req: Request): Step {
   resp.add('Date', httpDate(now), 'date');
   resp.add('Server', 'proxyd', 'server');
   resp.add('X-Proxy-Id', String(req.vxid), 'x-proxy-id');
+  if (req.expectContinue && req.late100Continue && req.body !== null) {
+    // The client has its answer and may or may not send the body now: nothing can be read behind it.
+    resp.add('Connection', 'close', 'connection');
+    req.closeAfter('RESP_CLOSE');
+  }
   ctx.now = now;
   req.synthBody = null;
   const ret = runState(ctx.vcl, State.synth, ctx);
-  if (ret === RETURN.restart && session.closeAfter !== 'VCL_FAILURE') return RESTART;
   if (ret === RETURN.fail) return lastResort(req);
   log.timestamp('Process', core.clock.now());
+  // A request that was restarted too often ends here, whatever the program wants.
+  if (ret === RETURN.restart && req.restarts <= core.params.max_restarts) return RESTART;
   resp.status %= 1000;
+  const length = String(Buffer.byteLength(req.synthBody ?? '', 'utf8'));
+  if (resp.get('content-length') !== length) resp.set('Content-Length', length);
+  return send(req);
+}
+
+/** Sends the page. As with any other response a range counts; conditions do not. */
+function send(req: Request): Step {
+  if (req.body !== null) drainAtOnce(req);
+  const { core, resp, log, session } = req;
   const body = Buffer.from(req.synthBody ?? '', 'utf8');
-  resp.set('Content-Length', String(body.length));
   log.put(Tag.Storage, 'malloc Transient');
-  log.put(Tag.Filters, '');
+  const answer = applyRange(req, body.length);
+  const bodiless = resp.status < 200 || resp.status === 204 || resp.status === 304;
+  if (bodiless) resp.unset('content-length');
   setConnection(req);
-  const send = req.isHead ? 0 : body.length;
-  const out = core.output(headSize(resp) + send);
+  const from = answer?.from ?? 0;
+  const to = answer?.to ?? body.length;
+  const sent = req.isHead || bodiless ? 0 : to - from;
+  const out = core.output(headSize(resp) + sent);
   const head = writeResponseHead(out, 0, resp);
-  if (send > 0) body.copy(out, head);
+  if (sent > 0) body.copy(out, head, from, to);
   req.headBytesOut = head;
-  req.bodyBytesOut = send;
-  session.writeOutput(out, 0, head + send);
+  req.bodyBytesOut = sent;
+  session.writeOutput(out, 0, head + sent);
   return FINISH;
 }
 

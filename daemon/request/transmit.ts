@@ -5,18 +5,17 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { BODY_ALIGN } from '../cache/object-store.ts';
 import { parseLength } from '../http1/framing.ts';
 import { responseHeadLength, writeResponseHead } from '../http1/head-writer.ts';
-import { answerRange } from '../http1/range.ts';
 import { constantRecord } from '../log/tx-log.ts';
 import { KEEP_ALIVE } from './added-fields.ts';
 import { BodyWriter } from './body-writer.ts';
-import { logStatus } from './deliver.ts';
+import { deliveryFilters } from './delivery-filters.ts';
 import { willDrain } from './finish.ts';
 import { ONE_WRITE } from './hot-heads.ts';
+import { makePartial } from './ranged.ts';
 import type { Request } from './request.ts';
 import { FINISH, PARKED, type Step } from './steps.ts';
 
 const KEEP_ALIVE_RECORD = constantRecord(Tag.RespHeader, KEEP_ALIVE);
-const NO_FILTERS = constantRecord(Tag.Filters, '');
 
 /** Milliseconds between the last bytes and a reset: many clients take one that comes with bytes for an orderly end. */
 const RESET_DELAY = 50;
@@ -30,47 +29,28 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
   let length = finished ? cache.bodyLength(oc) : declared;
   const { status } = resp;
   const bodiless = req.isHead || status < 200 || status === 204 || status === 304;
-  const gunzip =
-    cache.isGzipped(oc) &&
-    core.params.http_gzip_support !== 0 &&
-    !req.canGzip &&
-    resp.has('content-encoding');
+  const filters = deliveryFilters(req);
+  if (filters === null) {
+    // As in the field: the head is made, and there is no way left to say what is wrong.
+    req.session.cut('OVERLOAD');
+    return FINISH;
+  }
+  const { gunzip } = filters;
   if (gunzip) length = finished ? cache.gunzippedLength(oc) : -1;
   let from = 0;
   let to = Number.POSITIVE_INFINITY;
-  const range =
-    length >= 0 && status === 200 && !req.isPass && core.params.http_range_support !== 0
-      ? wantedRange(req)
-      : null;
-  const answer = range === null ? null : answerRange(range, length);
-  const ranged = answer !== null && answer.kind !== 'whole';
-  if (!ranged && !gunzip) log.putConstant(NO_FILTERS);
-  else log.put(Tag.Filters, ranged ? (gunzip ? ' gunzip range' : ' range') : ' gunzip');
-  if (gunzip) {
-    resp.unset('content-encoding');
-    if (!ranged) resp.unset('content-length');
-  }
-  if (ranged) {
-    if (answer.kind === 'part') {
-      resp.set('Content-Range', `bytes ${answer.from}-${answer.to - 1}/${length}`);
-      from = answer.from;
-      to = answer.to;
-      resp.status = 206;
-      resp.reason = 'Partial Content';
-    } else {
-      resp.set('Content-Range', `bytes */${length}`);
-      resp.status = 416;
-      resp.reason = 'Requested Range Not Satisfiable';
-      to = 0;
-    }
-    logStatus(req);
-    resp.unset('content-length');
+  log.putConstant(filters.text);
+  if (gunzip) resp.unset('content-encoding');
+  const part = filters.range && length >= 0 ? makePartial(req, length) : null;
+  if (part !== null) {
+    from = part.from;
+    to = part.to;
     length = to - from;
-    resp.add('Content-Length', String(length), 'content-length');
-  } else if (gunzip) {
-    if (length >= 0) resp.add('Content-Length', String(length), 'content-length');
   } else if (status === 304 || status === 204) {
     resp.unset('content-length');
+  } else if (gunzip) {
+    if (length < 0 || declared !== length) resp.unset('content-length');
+    if (length >= 0 && declared !== length) resp.add('Content-Length', String(length), 'content-length');
   } else if (!(declared >= 0 && declared === length) && !(req.isHead && req.isPass)) {
     if (clText !== null) resp.unset('content-length');
     if (length >= 0) resp.add('Content-Length', String(length), 'content-length');
@@ -135,17 +115,4 @@ export function setConnection(req: Request): void {
   }
   if (req.session.closeAfter === null) resp.put('connection', KEEP_ALIVE, KEEP_ALIVE_RECORD);
   else resp.put('connection', 'Connection: close');
-}
-
-/** The Range field's value when it applies: If-Range must name this very representation. */
-function wantedRange(req: Request): string | null {
-  const { http, resp } = req;
-  if (http.method !== 'GET') return null;
-  const range = http.get('range');
-  if (range === null) return null;
-  const condition = http.get('if-range');
-  if (condition === null) return range;
-  if (condition.startsWith('W/')) return null;
-  const validator = condition.startsWith('"') ? resp.get('etag') : resp.get('last-modified');
-  return validator === condition ? range : null;
 }

@@ -5,6 +5,7 @@ import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { requestBody } from '../http1/framing.ts';
 import { HOST_ERROR_TEXT, type HostError, normaliseTarget } from '../http1/host.ts';
+import { HttpMessage } from '../http1/message.ts';
 import { constantRecord } from '../log/tx-log.ts';
 import { refuseRequest } from './refuse.ts';
 import type { Request } from './request.ts';
@@ -14,7 +15,7 @@ const SLASH = 47;
 const HTTP_11 = constantRecord(Tag.ReqProtocol, 'HTTP/1.1');
 
 export function transport(req: Request): Step {
-  const { core, session, http, log } = req;
+  const { core, http, log } = req;
   const absolute = http.url.charCodeAt(0) === SLASH ? null : takeAuthority(req);
   const ref = core.active;
   if (ref === null) return refuse(req, 503, 'Service Unavailable', 'OVERLOAD');
@@ -45,7 +46,8 @@ export function transport(req: Request): Step {
   if (http.method === 'PRI') req.closeAfter('REQ_HTTP20');
   if (framing.kind === 'length' && framing.length > 0) req.attachBody(framing.length);
   else if (framing.kind === 'chunked') req.attachBody(-1);
-  forwardedFor(req, session.clientIp);
+  saveOriginal(req);
+  forwardedFor(req);
   return RECV;
 }
 
@@ -97,9 +99,17 @@ function hasToken(list: string, token: string): boolean {
   return false;
 }
 
-function forwardedFor(req: Request, ip: string): void {
+/** Keeps what the client sent for rollback; only programs that can roll back pay for it. */
+function saveOriginal(req: Request): void {
+  if (req.programRef?.rollsBack !== true) return;
+  req.http0 = new HttpMessage(req.http.base);
+  req.http0.copyFrom(req.http);
+}
+
+/** Adds the client's address. A rollback goes back behind this, as in the field. */
+export function forwardedFor(req: Request): void {
   const { http } = req;
   const former = http.getAll('x-forwarded-for');
   if (former === null) http.put('x-forwarded-for', req.session.forwardedLine, req.session.forwardedRecord);
-  else http.set('X-Forwarded-For', `${former}, ${ip}`);
+  else http.set('X-Forwarded-For', `${former}, ${req.session.clientIp}`);
 }

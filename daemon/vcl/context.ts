@@ -128,6 +128,8 @@ export interface VclRequest {
   hashData(text: string): void;
   respDoEsi: boolean;
   respFilters: string | null;
+  /** What resp.filters is while the program has not set it. */
+  usualRespFilters?(): string;
   readonly respIsStreaming: boolean;
   /** Synthetic body of vcl_synth; text is UTF-8. */
   synthBody: string | null;

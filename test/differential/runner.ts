@@ -11,6 +11,7 @@ import {
   normaliseGroup,
   normaliseText,
   parseGroups,
+  type Transaction,
 } from '../harness/log-text.ts';
 import { freePort, Origin } from '../harness/origin.ts';
 import { delay, type Sandbox, until } from '../harness/processes.ts';
@@ -26,6 +27,17 @@ export interface Seen {
   failure: string | null;
 }
 
+/** The cases of one test file and what they are played with. */
+export interface Suite {
+  cases: readonly Case[];
+  /** File beside this one; @ORIGIN@ and @DEAD@ become ports. */
+  program: string;
+  params?: Record<string, string>;
+  storage?: string[];
+}
+
+const BASIC: Suite = { cases: CASES, program: 'basic.vcl' };
+
 /** What a case may do; each step adds to what was seen. */
 export class Player {
   readonly #origin: Origin;
@@ -39,6 +51,9 @@ export class Player {
   /** A response of this case was cut. */
   cut = false;
   #connection: ClientConnection | null = null;
+  /** The connections of other clients, while another one acts. */
+  readonly #clients = new Map<string, ClientConnection | null>();
+  #client = '';
 
   constructor(origin: Origin, port: number, ids: IdNames) {
     this.#origin = origin;
@@ -53,6 +68,14 @@ export class Player {
       this.lines.push('connect');
     }
     return this.#connection;
+  }
+
+  /** What follows happens on a connection of its own, until the next call. */
+  as(client: string): this {
+    this.#clients.set(this.#client, this.#connection);
+    this.#client = client;
+    this.#connection = this.#clients.get(client) ?? null;
+    return this;
   }
 
   #note(response: Response): void {
@@ -99,6 +122,38 @@ export class Player {
     await delay(10);
   }
 
+  /** Sends bytes and waits for nothing. */
+  async send(bytes: string): Promise<void> {
+    (await this.#open()).send(bytes);
+  }
+
+  /** Reads one response to what was sent. */
+  async receive(method = 'GET'): Promise<void> {
+    this.#note(await (await this.#open()).response(method));
+  }
+
+  /** Notes everything that comes until the peer ends. */
+  async rest(): Promise<void> {
+    const bytes = (await this.#connection?.rest()) ?? Buffer.alloc(0);
+    this.lines.push(`rest ${normaliseText(bytes.toString('latin1'), this.#ids)}`);
+  }
+
+  /** Ends this side of the connection; the other may go on. */
+  finish(): void {
+    this.#connection?.finish();
+  }
+
+  /** The client goes away at once. */
+  leave(): void {
+    this.#connection?.close();
+    this.#connection = null;
+  }
+
+  /** Waits until the origin has received `n` requests for a URL. */
+  asked(url: string, n: number): Promise<unknown> {
+    return until(`${n} requests for ${url}`, () => this.#origin.seen(url).length >= n, 3000);
+  }
+
   /** A request that should be refused: whatever comes until the peer closes, at most one response. */
   async bad(bytes: string): Promise<void> {
     const connection = await this.#open();
@@ -133,6 +188,7 @@ export class Player {
   /** Ends the connections and waits until the product has ended them too. */
   async end(): Promise<void> {
     this.#connection?.close();
+    for (const connection of this.#clients.values()) connection?.close();
     await delay(5);
   }
 }
@@ -144,6 +200,8 @@ function isOwnPage(body: Buffer): boolean {
 /** Log lines of a case, with the lengths of the product's own pages hidden. */
 export function hidePages(lines: string[], pages: ReadonlySet<string>): string[] {
   return lines.map((line) => {
+    // A page that nobody was given, as that of a fetch behind a client's back.
+    if (/^-+ Length 2[5-9]\d$/.test(line)) return line.replace(/\d+$/, 'PAGE');
     if (!/(?:Content-Length:|Acct|Length) /.test(line)) return line;
     return line.replace(/(?<=^-+ \S+ (?:Content-Length: |.*\bH )?)\d+(?= H$|$)/, (n) =>
       pages.has(n) ? 'PAGE' : n,
@@ -169,16 +227,27 @@ export function originRequests(origin: Origin, from: number, ids: IdNames): stri
 }
 
 /** Plays all cases (or those whose names contain `only`) and returns what was seen, by case name. */
-export async function playCases(box: Sandbox, product: Product, only = ''): Promise<Map<string, Seen>> {
+export async function playCases(
+  box: Sandbox,
+  product: Product,
+  only = '',
+  suite: Suite = BASIC,
+): Promise<Map<string, Seen>> {
   const origin = await Origin.start();
-  const program = readFileSync(new URL('basic.vcl', import.meta.url), 'utf8')
+  const program = readFileSync(new URL(suite.program, import.meta.url), 'utf8')
     .replaceAll('@ORIGIN@', String(origin.port))
     .replaceAll('@DEAD@', String(await freePort()));
   const dir = mkdtempSync(`${box.dir}/${product}-`);
-  const proxy = await startProxy(box, { product, program, dir });
+  const proxy = await startProxy(box, {
+    product,
+    program,
+    dir,
+    params: suite.params ?? {},
+    ...(suite.storage === undefined ? {} : { storage: suite.storage }),
+  });
   try {
     const played: { test: Case; player: Player; seen: Seen; ids: IdNames }[] = [];
-    for (const test of CASES.filter((c) => c.name.includes(only))) {
+    for (const test of suite.cases.filter((c) => c.name.includes(only))) {
       const ids = new IdNames();
       const player = new Player(origin, proxy.port, ids);
       const seen: Seen = { client: player.lines, origin: [], log: [], failure: null };
@@ -197,14 +266,17 @@ export async function playCases(box: Sandbox, product: Product, only = ''): Prom
     }
     let groups: Awaited<ReturnType<typeof completeLog>>;
     try {
-      groups = await completeLog(proxy, new Set(played.flatMap((p) => p.player.ports)));
+      groups = await completeLog(
+        proxy,
+        played.flatMap((p) => p.player.ports),
+      );
     } catch (error) {
       for (const p of played) p.seen.log = [`the log tool failed: ${error}`];
       return new Map(played.map((p) => [p.test.name, p.seen]));
     }
     for (const p of played) {
       p.seen.log = p.player.ports.flatMap((port) => {
-        const group = groups.get(port);
+        const group = groups.get(port)?.shift();
         if (group === undefined) return ['no session in the log for this connection'];
         const lines = hidePages(normaliseGroup(group, p.ids), p.player.pages);
         return p.player.cut ? lines.map((l) => l.replace(/(ReqAcct .* H )\d+ H$/, '$1CUT H')) : lines;
@@ -217,20 +289,39 @@ export async function playCases(box: Sandbox, product: Product, only = ''): Prom
   }
 }
 
+/** The transactions in the order in which they were linked: ids say little, as each thread may have its own range. */
+function inLinkOrder(group: Transaction[]): Transaction[] {
+  const byId = new Map(group.map((t) => [String(t.id), t]));
+  const ordered = new Set<Transaction>();
+  const walk = (t: Transaction): void => {
+    if (ordered.has(t)) return;
+    ordered.add(t);
+    for (const { tag, data } of t.records) {
+      const next = tag === 'Link' ? byId.get(data.split(' ')[1] ?? '') : undefined;
+      if (next !== undefined) walk(next);
+    }
+  };
+  for (const t of group) walk(t);
+  return [...ordered];
+}
+
 /** The session groups of these client ports, once all are complete (or the last state after 8 s). */
-export async function completeLog(proxy: RunningProxy, ports: Set<number>) {
-  const byPort = new Map<number, ReturnType<typeof parseGroups>[number]>();
+export async function completeLog(proxy: RunningProxy, ports: readonly number[]) {
+  // A port may come again: its sessions are told in the order they were opened in.
+  const byPort = new Map<number, Transaction[][]>();
   const end = performance.now() + 8000;
   for (;;) {
     byPort.clear();
     let open = 0;
+    let complete = 0;
     for (const group of parseGroups(await proxy.log('-g', 'session'))) {
       const port = clientPort(group);
-      if (port === null || !ports.has(port)) continue;
-      byPort.set(port, group);
+      if (port === null || !ports.includes(port)) continue;
+      byPort.set(port, [...(byPort.get(port) ?? []), inLinkOrder(group)]);
+      complete++;
       if (isFlushed(group)) open++;
     }
-    if ((byPort.size === ports.size && open === 0) || performance.now() > end) return byPort;
+    if ((complete >= ports.length && open === 0) || performance.now() > end) return byPort;
     await delay(200);
   }
 }

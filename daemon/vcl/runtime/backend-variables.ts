@@ -29,11 +29,12 @@ function filtersOpen(c: VclContext, name: string): boolean {
 
 /** The filters that the do_* switches ask for, by what the body is now. */
 function usualFilters(b: VclBusyobj): string {
-  const packed = b.beresp.get('content-encoding') === 'gzip';
-  const out: string[] = [];
+  const packed = b.beresp.get('content-encoding')?.toLowerCase() === 'gzip';
+  const out: string[] = [''];
   if (packed && b.doGunzip) out.push('gunzip');
   if (b.doEsi) out.push(packed && !b.doGunzip ? 'esi_gzip' : 'esi');
   if (!packed && b.doGzip) out.push('gzip');
+  if (packed && !b.doGunzip && !b.doEsi) out.push('testgunzip');
   return out.join(' ');
 }
 

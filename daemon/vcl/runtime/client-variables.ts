@@ -143,7 +143,7 @@ export const clientVariables = {
     if (respFiltersOpen(c)) req(c).respDoEsi = v;
   },
   get_resp_is_streaming: (c: VclContext) => req(c).respIsStreaming,
-  get_resp_filters: (c: VclContext) => req(c).respFilters ?? '',
+  get_resp_filters: (c: VclContext) => req(c).respFilters ?? req(c).usualRespFilters?.() ?? '',
   set_resp_filters: (c: VclContext, v: string | null) => {
     req(c).respFilters = v ?? '';
   },
