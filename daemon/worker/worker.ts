@@ -44,8 +44,11 @@ export interface Reply {
 const SWEEP = 250;
 const READ_BUFFER = 64 * 1024;
 const OUTPUT_BUFFER = 128 * 1024;
-/** Time for each step of removing expired objects, in milliseconds. */
+/** Time for each step of removing expired objects, and between two steps while more are due and while none is, in
+ * milliseconds: a million that end at one moment are gone in seconds and leave four fifths of the time to traffic. */
 const EXPIRY_BUDGET = 2;
+const EXPIRY_PAUSE = 8;
+const EXPIRY_REST = 50;
 
 export class Worker implements Core, AcceptorHost {
   readonly clock = new Clock();
@@ -150,7 +153,7 @@ export class Worker implements Core, AcceptorHost {
     await this.programs.begin(this.init);
     this.countersFile.start();
     setInterval(() => this.sweep(), SWEEP);
-    setInterval(() => this.cache.expire(this.clock.now(), EXPIRY_BUDGET), 50);
+    this.expire();
     if (this.init.generation > 0) this.tellLoss();
     this.lurk();
     this.started = true;
@@ -248,6 +251,14 @@ export class Worker implements Core, AcceptorHost {
 
   listenerList(): readonly ListenerSpec[] {
     return this.init.listeners;
+  }
+
+  /** Removes some of what is past its end, and the rest later. */
+  private expire(): void {
+    const { cache } = this;
+    cache.expire(this.clock.now(), EXPIRY_BUDGET);
+    const more = cache.nextExpiry() <= this.clock.now();
+    setTimeout(() => this.expire(), more ? EXPIRY_PAUSE : EXPIRY_REST);
   }
 
   /** The ban lurker's next piece of work, and the ones after it. */
