@@ -106,10 +106,6 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
   const cannotOpen = (error: unknown): ArgumentError =>
     new ArgumentError(`Can't open output file (${systemText(error)})`);
   const options = { ...own, client: own.client || !own.backend };
-  // One side's records only; with both asked for, the field's tool looks at all of them.
-  if (options.client && !options.backend) a.sub.client = true;
-  if (options.backend && !options.client) a.sub.backend = true;
-  if (options.esi) a.sub.esi = true;
   try {
     const output = new TextOutput(a.output, a.append);
     return {

@@ -121,10 +121,8 @@ const SHORT: Readonly<Record<string, string>> = {
   '"': '\\"',
   '\\': '\\\\',
 };
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is quoted
 const QUOTED = /[\x00-\x1f\x7f-\xff"\\]/g;
 /** JSON takes the upper bytes as they are. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is quoted
 const QUOTED_JSON = /[\x00-\x1f"\\]/g;
 
 function quote(text: string, json: boolean): string {

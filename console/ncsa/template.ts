@@ -188,5 +188,6 @@ function tagByName(name: string): number | string {
 
 /** JSON can hold any byte, other lines cannot. */
 function isBinary(tag: number): boolean {
-  return (TAGS[tag - 1]?.flags as readonly string[]).includes('binary');
+  const flags: readonly string[] = TAGS[tag - 1]?.flags ?? [];
+  return flags.includes('binary');
 }

@@ -1,0 +1,45 @@
+// A screen of plain lines that is drawn anew as a whole, for the tools whose live view is no more than that.
+// It takes the terminal over when made and gives it back at the end of the process, whichever way that comes.
+
+import { writeSync } from 'node:fs';
+
+const ENTER = '\x1b[?1049h\x1b[?25l';
+const LEAVE = '\x1b[?25h\x1b[?1049l';
+
+export class PlainScreen {
+  /** Called with each key, as text. */
+  onKey: (key: string) => void = () => {};
+  /** Called when the size changes. */
+  onResize: () => void = () => {};
+
+  constructor() {
+    writeSync(1, ENTER);
+    process.on('exit', () => {
+      if (process.stdin.isTTY) process.stdin.setRawMode(false);
+      writeSync(1, LEAVE);
+    });
+    process.stdout.on('resize', () => this.onResize());
+    if (!process.stdin.isTTY) return;
+    process.stdin.setRawMode(true);
+    process.stdin.setEncoding('latin1');
+    process.stdin.on('data', (data) => this.onKey(String(data)));
+  }
+
+  get rows(): number {
+    return process.stdout.rows || 24;
+  }
+
+  get columns(): number {
+    return process.stdout.columns || 80;
+  }
+
+  draw(lines: readonly string[]): void {
+    const body = lines.slice(0, this.rows).map((line) => `${line.slice(0, this.columns)}\x1b[K`);
+    process.stdout.write(`\x1b[H${body.join('\r\n')}\x1b[J`);
+  }
+}
+
+/** Whether there is a terminal to draw on. */
+export function hasTerminal(): boolean {
+  return process.stdout.isTTY === true;
+}

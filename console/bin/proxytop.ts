@@ -1,0 +1,114 @@
+#!/usr/bin/env node
+// proxytop: the log records that occur most often, once as text or in a live view.
+//
+// Exit codes: 0; 1 for every failure; 130 after SIGINT. -1 reads what the log holds now; the live view's
+// numbers are what was seen over the period of -p.
+
+import type { LogTransaction } from '../../protocol/messages.ts';
+import { ArgumentError, type LogArguments } from './log-arguments.ts';
+import { runLogTool, type ToolSink } from './log-tool.ts';
+
+const USAGE = `Usage: proxytop <options>
+
+Options:
+ [-1]                      What the log holds now, once, as text
+ [-b]                      Backend side only
+ [-c]                      Client side only
+ [-C]                      Regular expressions ignore case
+ [-d]                      Begin with what the log holds now
+ [-E]                      Client side with ESI subrequests
+ [-f]                      Only the first field of each record
+ [-g <session|request|vxid|raw>] Grouping (default: vxid)
+ [-h]                      This text
+ [-i <taglist>]            Include tags
+ [-I <[taglist:]regex>]    Include by regex
+ [-L <limit>]              Incomplete transactions to keep
+ [-n <dir>]                Working directory of the daemon
+ [-p <period>]             Seconds to measure over (60)
+ [-Q <file>]               Query from a file
+ [-q <query>]              Query
+ [-r <filename>]           Read a binary file, - for standard input
+ [-t <seconds|off>]        How long to try to attach
+ [-T <seconds>]            How long a transaction may stay incomplete
+ [-x <taglist>]            Exclude tags
+ [-X <[taglist:]regex>]    Exclude by regex
+ [-V]                      Version
+ [--optstring]             What getopt(3) takes, for wrapper scripts
+`;
+
+const own = { once: false, firstField: false, period: 60, head: false };
+
+function take(flag: string, value: string): ArgumentError | undefined {
+  if (flag === '1') own.once = true;
+  else if (flag === 'f') own.firstField = true;
+  else if (flag === 'd') own.head = true;
+  else if (/^\s*[+-]?\d+$/.test(value)) own.period = Number(value);
+  else return new ArgumentError(`Syntax error, ${value} is not a number`);
+  return;
+}
+
+async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
+  const { Ranking } = await import('../ranking/ranking.ts');
+  const { rankingScreen, rankingText } = await import('../ranking/ranking-text.ts');
+  const ranking = new Ranking(own.firstField);
+  const write = (groups: readonly LogTransaction[][]): boolean => {
+    ranking.add(groups);
+    return true;
+  };
+  if (own.once || own.head) a.sub.from = 'head';
+  if (own.once) {
+    a.sub.once = true;
+    return {
+      write,
+      drain: (then) => then(),
+      finish: () =>
+        new Promise((done) =>
+          process.stdout.write(Buffer.from(rankingText(ranking.sorted()), 'latin1'), () => done()),
+        ),
+    };
+  }
+  const { hasTerminal, PlainScreen } = await import('./plain-screen.ts');
+  if (!hasTerminal()) return new ArgumentError('proxytop: the live view needs a terminal; use -1');
+  const screen = new PlainScreen();
+  let title = a.dir ?? a.input ?? '';
+  let paused = false;
+  const draw = (): void => {
+    if (!paused) screen.draw(rankingScreen(ranking.sorted(), title, screen.rows, screen.columns));
+  };
+  screen.onResize = draw;
+  screen.onKey = (key) => {
+    if (key === 'q' || key === 'Q' || key === '\x03') process.exit(0);
+    if (key === ' ') paused = !paused;
+    draw();
+  };
+  draw();
+  const timer = setInterval(() => {
+    draw();
+    ranking.fade(own.period, screen.rows);
+  }, 1000);
+  return {
+    write,
+    drain: (then) => then(),
+    finish() {
+      // The end of a recording stays on the screen.
+      clearInterval(timer);
+      title = `${title} (EOF)`;
+      draw();
+      return process.stdin.isTTY ? new Promise(() => {}) : Promise.resolve();
+    },
+  };
+}
+
+process.exit(
+  await runLogTool(
+    {
+      name: 'proxytop',
+      usage: USAGE,
+      optstring: '1bcCdEfg:hi:I:L:n:p:Q:q:r:t:T:x:X:V',
+      own: '1fdp',
+      take,
+      open,
+    },
+    process.argv.slice(2),
+  ),
+);
