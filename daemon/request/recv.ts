@@ -104,7 +104,7 @@ function judge(req: Request, ret: ReturnCode, resume: (step: Step) => void): Ste
         `Illegal return(vcl): ${req.restarts > 0 ? 'Not after restarts' : 'Only from active VCL'}`,
       );
       req.synthStatus = 503;
-      req.synthReason = '';
+      req.synthReason = 'Service Unavailable';
       return SYNTH;
     case RETURN.fail:
       return FAIL;

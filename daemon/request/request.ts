@@ -263,7 +263,7 @@ export class Request implements VclRequest {
 
   hashData(text: string): void {
     this.hashKey = `${this.hashKey}${text}\0`;
-    if (text !== '\0') this.log.put(Tag.Hash, text);
+    this.log.put(Tag.Hash, text.includes('\0') ? text.replaceAll('\0', '') : text);
   }
 
   rollback(): void {

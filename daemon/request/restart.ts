@@ -15,7 +15,7 @@ export function restart(req: Request): Step {
   if (req.restarts > core.params.max_restarts) {
     log.put(Tag.VCL_Error, 'Too many restarts');
     req.synthStatus = 503;
-    req.synthReason = '';
+    req.synthReason = 'Service Unavailable';
     return SYNTH;
   }
   log.timestamp('Restart', now);

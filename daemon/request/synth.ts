@@ -5,7 +5,6 @@ import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { httpDate } from '../http1/date.ts';
 import { headSize, writeResponseHead } from '../http1/head-writer.ts';
-import { reasonOf } from '../http1/status-reasons.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { logStatus } from './deliver.ts';
@@ -28,7 +27,7 @@ export function synth(req: Request): Step {
   resp.proto = 'HTTP/1.1';
   // The program sees and may set VWXYZ; the client gets XYZ (vcl(7), return (synth)).
   resp.status = status < 100 ? 503 : status;
-  resp.reason = req.synthReason !== '' ? req.synthReason : reasonOf(resp.status % 1000);
+  resp.reason = req.synthReason;
   resp.log = log;
   logStatus(req);
   resp.add('Date', httpDate(now), 'date');

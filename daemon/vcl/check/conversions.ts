@@ -82,14 +82,16 @@ export function asString(scope: Scope, v: Typed): Typed {
   return out;
 }
 
-/** JavaScript of one string that is never null: strands joined, unset ones left out. */
-export function joined(scope: Scope, v: Typed): string {
+/** JavaScript of one string that is never null: strands joined, unset ones left out or told as `absent`. */
+export function joined(scope: Scope, v: Typed, absent = ''): string {
   const s = asString(scope, v);
   const parts = s.type === 'STRINGS' ? (s.strands ?? []) : [s];
   const js = parts.map((p) =>
     p.literal !== undefined
       ? quote(p.literal)
-      : p.nullable === true
+      : p.nullable === true && absent !== ''
+        ? `(${p.js} ?? ${quote(absent)})`
+        : p.nullable === true
         ? `${scope.model.helper('str')}(${p.js})`
         : p.js,
   );

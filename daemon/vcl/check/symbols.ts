@@ -13,6 +13,8 @@ interface LanguageFunction {
   signature: string;
   places?: string;
   helper: string;
+  /** What stands for a part of its text that is not there; nothing unless told. */
+  absent?: string;
   /** Not of the field's language, so that its programs may use the name. */
   ours: boolean;
 }
@@ -26,12 +28,14 @@ const LANGUAGE_FUNCTIONS: ReadonlyMap<string, LanguageFunction> = new Map(
       signature: 'VOID hash_data(STRING)',
       places: 'hash',
       helper: 'hashData',
+      absent: '\0',
       ours: false,
     },
     synthetic: {
       signature: 'VOID synthetic(STRING)',
       places: 'synth backend_error',
       helper: 'synthetic',
+      absent: '(null)',
       ours: false,
     },
     ban: { signature: 'VOID ban(STRING)', helper: 'banString', ours: false },
@@ -254,6 +258,8 @@ export type Callable =
       extension?: string;
       /** Its answer may have to be waited for. */
       waits?: boolean;
+      /** What stands for a part of its text that is not there. */
+      absent?: string;
     }
   | { k: 'method'; object: Typed; name: string; span: Span };
 
@@ -276,6 +282,7 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
       signature: language.signature,
     };
     if (language.places !== undefined) out.places = language.places;
+    if (language.absent !== undefined) out.absent = language.absent;
     return out;
   }
   const sym = model.symbols.get(first.text);

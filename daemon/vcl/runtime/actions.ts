@@ -3,20 +3,20 @@
 import { RETURN } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, VclContext, VclRequest } from '../context.ts';
-import { set_beresp_body, set_resp_body } from './bodies.ts';
+import { add_beresp_body, add_resp_body } from './bodies.ts';
 import { VclFailure } from './failure.ts';
 
 export { querysort } from './querysort.ts';
 
-export function hashData(ctx: VclContext, text: string | null): void {
-  // A field that is not there adds to the key, as in the field: a fleet's digests have to agree.
-  (ctx.req as VclRequest).hashData(text ?? '\0');
+/** hash_data(): what is not there comes as a NUL and adds to the key, as in the field, so that digests agree. */
+export function hashData(ctx: VclContext, text: string): void {
+  (ctx.req as VclRequest).hashData(text);
 }
 
-/** synthetic(): sets the body of whichever response this state makes. */
-export function synthetic(ctx: VclContext, text: string | null): void {
-  if (ctx.bo !== null) set_beresp_body(ctx, text ?? '');
-  else set_resp_body(ctx, text ?? '');
+/** synthetic(): adds to the body of whichever response this state makes. */
+export function synthetic(ctx: VclContext, text: string): void {
+  if (ctx.bo !== null) add_beresp_body(ctx, text);
+  else add_resp_body(ctx, text);
 }
 
 /** ban(): a failure is logged and does not fail the task. */

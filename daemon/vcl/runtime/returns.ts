@@ -3,6 +3,7 @@
 import { RETURN } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 import { whole } from '../../log/whole.ts';
+import { reasonOf } from '../../http1/status-reasons.ts';
 import type { VclContext } from '../context.ts';
 import { softFail } from './failure.ts';
 
@@ -24,7 +25,8 @@ function setStatus(
 }
 
 export function returnSynth(ctx: VclContext, status: number, reason?: string | null): number {
-  return setStatus(ctx, 'synth', status, reason) ? RETURN.synth : RETURN.fail;
+  // An empty reason is one; none at all is the status's own.
+  return setStatus(ctx, 'synth', status, reason ?? reasonOf(status % 1000)) ? RETURN.synth : RETURN.fail;
 }
 
 export function returnError(ctx: VclContext, status = 503, reason?: string | null): number {

@@ -159,6 +159,11 @@ describe('states', () => {
     expect(t.run('hash')).toBe('lookup');
     expect(t.log.lines).toEqual(['VCL_call RECV', 'VCL_return hash', 'VCL_call HASH', 'VCL_return lookup']);
     expect(t.req.hashKey).toBe('/path?b=2&a=1#example.com#');
+    const absent = task(
+      'sub vcl_hash { hash_data("a" + req.http.none + "b"); hash_data(req.http.none); return (lookup); }',
+    );
+    absent.run('hash');
+    expect(absent.req.hashKey).toBe('a\0b#\0#');
   });
 
   it('decides as the builtin program documents', () => {
@@ -282,6 +287,28 @@ describe('states', () => {
     t.run('synth');
     expect(t.req.resp.get('x')).toBe('Ã¼');
     expect(t.req.synthBody).toBe('ü');
+  });
+
+  it('adds with synthetic(), tells what is not there, and begins anew with set', () => {
+    const body = (statements: string): string | null => {
+      const t = task(`sub vcl_synth { ${statements} return (deliver); }`);
+      t.run('synth');
+      return t.req.synthBody;
+    };
+    expect(body('synthetic("a"); synthetic("b" + req.http.none + "c");')).toBe('ab(null)c');
+    expect(body('synthetic(req.http.none);')).toBe('(null)');
+    expect(body('set resp.body = "x" + req.http.none; synthetic("y");')).toBe('xy');
+    expect(body('synthetic("y"); set resp.body = "x";')).toBe('x');
+  });
+
+  it('takes an empty reason for one, and no reason for the usual', () => {
+    const reason = (argument: string): string => {
+      const t = task(`sub vcl_recv { return (synth(404, ${argument})); }`);
+      t.run('recv');
+      return t.ctx.synthReason;
+    };
+    expect(reason('""')).toBe('');
+    expect(reason('req.http.none')).toBe('Not Found');
   });
 });
 
