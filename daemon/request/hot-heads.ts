@@ -13,6 +13,8 @@ import { ACCEPT_RANGES, KEEP_ALIVE } from './added-fields.ts';
 const MAX = 1024;
 /** An object with fewer hits is not worth it. */
 const HITS = 2;
+/** Places in which an object is noted at a hit. If it is still there at its next one, few others came between. */
+const NOTED = 1024;
 /** A body up to this size is copied behind its head and sent at once. */
 export const ONE_WRITE = 64 * 1024;
 /** Fields that the proxy adds or that change how the body is sent. */
@@ -94,6 +96,8 @@ export class HotHeads {
   private readonly cache: Cache;
   private readonly decoded = new HttpMessage(Tag.ObjMethod);
   private readonly heads = new Map<Oc, HotHead>();
+  /** Pairs of an object and its number of hits when it was noted. */
+  private readonly noted = new Int32Array(NOTED * 2);
 
   /** @param viaLine the Via field this proxy adds */
   constructor(cache: Cache, viaLine: string) {
@@ -116,7 +120,8 @@ export class HotHeads {
     const { cache, heads, decoded } = this;
     const hot = heads.get(oc);
     if (hot !== undefined && hot.vxid === cache.vxidOf(oc)) return hot;
-    if (cache.hits(oc) < HITS || !cache.isFinished(oc)) return null;
+    const hits = cache.hits(oc);
+    if (hits < HITS || !this.isHot(oc, hits) || !cache.isFinished(oc)) return null;
     decoded.reset();
     cache.head(oc, decoded);
     if (decoded.n === 0) return null;
@@ -124,5 +129,17 @@ export class HotHeads {
     const made = new HotHead(cache, oc, decoded);
     heads.set(oc, made);
     return made;
+  }
+
+  /** Whether this is the second hit within about as many as there are places. With hits all over a million objects
+   * every head would be made ready for one use otherwise, which costs more than it saves. */
+  private isHot(oc: Oc, hits: number): boolean {
+    const { noted } = this;
+    const at = (oc & (NOTED - 1)) * 2;
+    // The same hit may ask twice.
+    if (noted[at] === oc) return hits > (noted[at + 1] as number);
+    noted[at] = oc;
+    noted[at + 1] = hits;
+    return false;
   }
 }
