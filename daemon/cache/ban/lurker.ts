@@ -27,8 +27,9 @@ export interface LurkerLimits {
 
 /** No step is longer than this (milliseconds). */
 const LONGEST = 2;
-/** Rows looked at between two looks at the clock. */
+/** Rows looked at between two looks at the clock, and fewer when there are many bans: tests in between. */
 const STRIDE = 64;
+const TESTS = 1000;
 /** Seconds until the next look for work while there is none. */
 const IDLE = 1;
 /** The same while bans only have to come of age. */
@@ -124,9 +125,11 @@ export class Lurker {
   /** A batch, or what time allows of it; true when time ran out first. */
   private work(round: Round, now: number, limits: LurkerLimits): boolean {
     const until = this.millis() + LONGEST;
+    const bans = round.targets.length + round.blocking.length;
+    const stride = Math.max(1, Math.min(STRIDE, Math.floor(TESTS / Math.max(1, bans))));
     let left = Math.max(1, limits.batch);
     while (round.next < round.end && left > 0) {
-      if (round.next % STRIDE === 0 && this.millis() >= until) return true;
+      if (round.next % stride === 0 && this.millis() >= until) return true;
       if (this.look(round, round.next++, now)) left--;
     }
     return false;

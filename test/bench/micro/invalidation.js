@@ -1,0 +1,143 @@
+// Prints what invalidation costs inside the cache: a purge of a tenth of all objects by surrogate key, the lurker
+// with ten bans, a dry run, and a hit under a list of 10,000 bans that the lurker has worked through.
+// Runs the compiled code: `npm run build` first. Arguments: number of objects (1000000).
+// Times are those of the CPU.
+
+import { Cache, LookupQuery, LookupResult } from '../../../dist/daemon/cache/cache.js';
+import { newCacheCounters } from '../../../dist/daemon/cache/counters.js';
+import { HttpMessage } from '../../../dist/daemon/http1/message.js';
+import { compileBanRegex } from '../../../dist/daemon/worker/ban-regex.js';
+
+const objects = Number(process.argv[2] ?? 1_000_000);
+const now = 1_700_000_000;
+const deferred = [];
+const makeCache = (counters = newCacheCounters()) =>
+  new Cache({
+    storages: [{ name: 's0', kind: 'malloc', size: 4 * 2 ** 30 }],
+    counters,
+    limits: { nukeLimit: 50, rushExponent: 3, lruInterval: 2, gzipSupport: true, banDups: false },
+    compileRegex: compileBanRegex,
+    now,
+    seed: [123, 456],
+    defer: (run) => deferred.push(run),
+  });
+const counters = newCacheCounters();
+const cache = makeCache(counters);
+const request = new HttpMessage(0);
+request.url = '/';
+const query = new LookupQuery(request);
+const out = new LookupResult();
+const body = Buffer.alloc(256, 'b');
+const keyOf = (i) => `/images/item-${i}.html\0www.example.com\0`;
+
+function fill(from, to, into = cache) {
+  for (let i = from; i < to; i++) {
+    const response = new HttpMessage(0);
+    response.proto = 'HTTP/1.1';
+    response.status = 200;
+    response.reason = 'OK';
+    for (const line of [
+      'Content-Type: text/html',
+      'Content-Length: 256',
+      'ETag: "655bf000-400"',
+      `xkey: item-${i} tenth-${i % 10}`,
+      `X-Url: /images/item-${i}.html`,
+    ]) {
+      response.push(line.slice(0, line.indexOf(':')).toLowerCase(), line);
+    }
+    query.key = keyOf(i);
+    query.now = now;
+    into.lookup(query, out);
+    const oc = out.busy;
+    if (out.oc !== 0) into.deref(out.oc);
+    if (oc === 0) continue;
+    into.setAttributes(oc, { tOrigin: now, ttl: 3600, grace: 10, keep: 0, vxid: i, flags: 0 });
+    into.storeHead(oc, null, response, null);
+    into.unbusy(oc);
+    into.append(oc, body, 0, 256);
+    into.finish(oc);
+    into.deref(oc);
+  }
+}
+
+let longest = 0;
+/** The result, and the milliseconds of CPU it took: on a shared machine a step may stand still for longer. */
+function timed(run) {
+  const start = process.cpuUsage();
+  const result = run();
+  const used = process.cpuUsage(start);
+  const ms = (used.user + used.system) / 1000;
+  longest = Math.max(longest, ms);
+  return [result, ms];
+}
+function report(name, total, more) {
+  console.log(`${name}: ${total.toFixed(1)} ms, longest step ${longest.toFixed(1)} ms${more}`);
+  longest = 0;
+}
+function hits(count, of = objects, from = cache) {
+  const start = process.cpuUsage();
+  for (let i = 0; i < count; i++) {
+    query.key = keyOf((i * 7919) % of);
+    query.now = now;
+    from.lookup(query, out);
+    if (out.oc !== 0) from.deref(out.oc);
+    if (out.busy !== 0) from.deref(out.busy);
+  }
+  return (process.cpuUsage(start).user / count) * 1000;
+}
+
+const filling = performance.now();
+fill(0, objects);
+cache.sampleTags();
+console.log(
+  `${objects} objects with two keys each in ${((performance.now() - filling) / 1000).toFixed(1)} s; the index takes ${(counters.xkey_bytes / objects).toFixed(0)} bytes an object`,
+);
+
+hits(100_000);
+for (const key of ['tenth-3', 'tenth-4', 'tenth-5']) {
+  const [count, first] = timed(() => cache.purgeTags(key, key === 'tenth-5', now));
+  let total = first;
+  let steps = 1;
+  for (let run = deferred.shift(); run !== undefined; run = deferred.shift()) {
+    total += timed(run)[1];
+    steps++;
+  }
+  report(
+    `purge by key${key === 'tenth-5' ? ', soft' : ''}, ${count} objects`,
+    total,
+    `, ${steps} steps, the call itself ${first.toFixed(2)} ms`,
+  );
+}
+fill(0, objects);
+
+let total = 0;
+const dry = cache.banCount(['req.url', '~', '^/images/item-1.*7\\.html$'], now, true);
+for (let done = false; !done; ) {
+  const [ended, ms] = timed(() => dry.step());
+  total += ms;
+  done = ended;
+}
+report(`dry run, ${dry.matching} of ${dry.objects} match`, total, '');
+
+const eager = { age: 0, batch: 1e9, sleep: 0.01, cutoff: 0 };
+function lurk() {
+  let spent = 0;
+  while (cache.bans.hasUntested) spent += timed(() => cache.lurk(now + 1, eager))[1];
+  return spent;
+}
+for (let i = 0; i < 10; i++) cache.ban(['obj.http.x-url', '==', `/nothing/${i}`], now);
+total = lurk();
+report('lurker, ten bans', total, `, ${((objects * 10) / total / 1000).toFixed(2)} million tests a second`);
+
+// As many tests as there are bans times objects: the objects are few here.
+const few = makeCache();
+fill(0, 2000, few);
+hits(200_000, 2000, few);
+const without = hits(1_000_000, 2000, few);
+for (let i = 0; i < 10_000; i++) few.ban(['obj.status', '==', String(1000 + i)], now);
+// A hit under bans that the lurker has not come to yet would not be a fair comparison.
+while (few.bans.hasUntested) few.lurk(now + 1, eager);
+const under = hits(1_000_000, 2000, few);
+console.log(
+  `lookup ${without.toFixed(0)} ns; after the lurker has worked through 10000 bans ${under.toFixed(0)} ns, ${(under / without).toFixed(2)} times`,
+);
