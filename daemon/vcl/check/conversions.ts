@@ -92,8 +92,8 @@ export function joined(scope: Scope, v: Typed, absent = ''): string {
       : p.nullable === true && absent !== ''
         ? `(${p.js} ?? ${quote(absent)})`
         : p.nullable === true
-        ? `${scope.model.helper('str')}(${p.js})`
-        : p.js,
+          ? `${scope.model.helper('str')}(${p.js})`
+          : p.js,
   );
   if (js.length === 0) return '""';
   return js.length === 1 ? (js[0] as string) : `(${js.join(' + ')})`;

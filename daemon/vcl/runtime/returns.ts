@@ -2,8 +2,8 @@
 
 import { RETURN } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
-import { whole } from '../../log/whole.ts';
 import { reasonOf } from '../../http1/status-reasons.ts';
+import { whole } from '../../log/whole.ts';
 import type { VclContext } from '../context.ts';
 import { softFail } from './failure.ts';
 
