@@ -84,6 +84,7 @@ const isLog: (v: unknown) => v is LogSubscription = shape({
   'backend?': flag,
   'esi?': flag,
   'caseless?': flag,
+  'recording?': flag,
   'timeout?': number(0, 1e9),
   'limit?': whole(1, 1e6),
   'rate?': shape({ count: whole(1, 1e9), period: number(0.001, 1e9) }),

@@ -28,6 +28,9 @@ export interface LogSubscription {
   limit?: number;
   /** At most this many groups in so many seconds (-R). */
   rate?: { count: number; period: number };
+  /** For a binary recording: side and record filters leave Begin, Link and End in, so that it can be read back, and
+   * sides choose among records only. */
+  recording?: boolean;
   /** Stop after this many transactions matched (proxylog -k). */
   max?: number;
   /** Record filters in order, as -i -I -x -X give them; see log filter in protocol/README.md. */

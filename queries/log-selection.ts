@@ -5,8 +5,9 @@
 // then leave nothing of it to show; and with both sides asked for a record would have to be on both, so
 // headers come alone.
 
-import { recordSide } from '../protocol/log-record.ts';
+import { recordSide, recordTag } from '../protocol/log-record.ts';
 import type { LogSubscription, LogTransaction } from '../protocol/messages.ts';
+import { Tag } from '../protocol/tables/tags.ts';
 import { compileQuery, type Matcher } from './compile.ts';
 import { formatQueryError, parseQuery } from './parse.ts';
 import { compileRecordFilters, filterRecords, type RecordPredicate } from './record-filter.ts';
@@ -35,7 +36,8 @@ export class LogSelection {
     this.sub = sub;
     this.match = match;
     this.sides = sub.client === true || sub.backend === true;
-    this.show = this.sides ? bySide(sub, show) : show;
+    const kept = sub.recording === true && show !== null ? orFrame(show) : show;
+    this.show = this.sides ? bySide(sub, kept) : kept;
   }
 
   static create(sub: LogSubscription): LogSelection | SelectionError {
@@ -66,12 +68,15 @@ export class LogSelection {
 
   /** What is to be shown of this group, null for nothing. `now` in seconds. */
   take(group: LogTransaction[], now: number): LogTransaction[] | null {
-    if (this.done || (this.match !== null && !this.match(group))) return null;
+    if (this.done) return null;
+    // Alone in its group, a transaction of the other side does not count at all.
+    if (this.sides && this.sub.grouping === 'vxid' && !this.onSide(group[0] as LogTransaction)) return null;
+    if (this.match !== null && !this.match(group)) return null;
     if (!this.inRate(now)) return null;
     this.passed++;
     let shown: LogTransaction[] = [];
     for (const tx of group) {
-      if (this.sides && !this.onSide(tx)) continue;
+      if (this.sides && this.sub.recording !== true && !this.onSide(tx)) continue;
       const records = this.show === null ? tx.records : filterRecords(tx.records, this.show);
       if (tx.level === 0 && records.length === 0) continue;
       shown.push(records === tx.records ? tx : { ...tx, records });
@@ -103,6 +108,14 @@ export class LogSelection {
     this.credit--;
     return true;
   }
+}
+
+/** What a recording needs to be read back is let through whatever its tag. */
+function orFrame(show: RecordPredicate): RecordPredicate {
+  return (records, at) => {
+    const tag = recordTag(records, at);
+    return tag === Tag.Begin || tag === Tag.Link || tag === Tag.End || show(records, at);
+  };
 }
 
 function bySide(sub: LogSubscription, show: RecordPredicate | null): RecordPredicate {

@@ -76,6 +76,7 @@ export async function parseLogArguments(
   if (parsed.rest.length > 0) return new ArgumentError('', true);
   if (queries.length > 0) sub.query = queries.join('');
   if (filters.length > 0) sub.filters = filters;
+  if (out.output !== undefined && !out.ascii && !out.json) sub.recording = true;
   if (out.daemonize) {
     if (out.output === undefined) return new ArgumentError('Missing -w option');
     if (out.output === '-') return new ArgumentError('Daemon cannot write to stdout');

@@ -26,6 +26,8 @@ class Follower {
   private subscription: Subscription | null = null;
   /** Which daemon this is: its socket's place and time. */
   private daemon = '';
+  /** There was a log, and it has gone. */
+  private abandoned = false;
 
   constructor(a: LogArguments, output: LogSink) {
     this.a = a;
@@ -52,17 +54,28 @@ class Follower {
         return this.unattached(error as Error, dots);
       }
       if (first && dots) process.stderr.write('\n');
-      if (!first) process.stderr.write('Log reacquired\n');
+      if (client.state === 'running') this.acquired();
       const daemon = this.identify();
       const anew: Partial<LogSubscription> = first || daemon === this.daemon ? {} : { from: 'head' };
       this.daemon = daemon;
       const end = await this.subscribe(client, { ...a.sub, ...anew }, first);
       this.subscription = null;
       if (end !== 'lost') return end;
-      process.stderr.write('Log abandoned (vsm)\n');
+      this.gone('vsm');
       if (a.sub.once === true) return 1;
       patience = Number.POSITIVE_INFINITY;
     }
+  }
+
+  /** `vsl`: the worker's end of the log; `vsm`: the daemon itself. */
+  private gone(what: 'vsl' | 'vsm'): void {
+    this.abandoned = true;
+    process.stderr.write(`Log abandoned (${what})\n`);
+  }
+
+  private acquired(): void {
+    if (this.abandoned) process.stderr.write('Log reacquired\n');
+    this.abandoned = false;
   }
 
   private unattached(error: Error, dots: boolean): number {
@@ -86,8 +99,8 @@ class Follower {
     const { a, output } = this;
     return new Promise((resolve) => {
       client.onEvent = ({ event }) => {
-        if (event === 'stopped' || event === 'died') process.stderr.write('Log abandoned (vsl)\n');
-        else if (event === 'started') process.stderr.write('Log reacquired\n');
+        if (event === 'stopped' || event === 'died') this.gone('vsl');
+        else if (event === 'started') this.acquired();
       };
       this.subscription = client.log(sub, {
         ready() {
