@@ -40,7 +40,7 @@ export function fetchError(bo: BusyObj, status: number, reason: string): boolean
     if (ret === RETURN.fail) core.stats.vcl_fail++;
     return false;
   }
-  const body = Buffer.from(bo.synthBody ?? '', 'utf8');
+  const body = Buffer.from(bo.synthBody ?? '', 'latin1');
   bo.doStream = false;
   if (!storeObject(bo)) return false;
   if (body.length > 0 && !core.cache.append(bo.oc, body, 0, body.length)) return false;

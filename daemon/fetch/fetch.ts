@@ -135,9 +135,11 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
   let ret = runState(ctx.vcl, State.backend_response, ctx);
   if (ret === RETURN.pass) {
     bo.uncacheable = true;
-    bo.ttl = ctx.passTtl;
-    bo.grace = 0;
-    bo.keep = 0;
+    if (ctx.passTtl !== null) {
+      bo.ttl = ctx.passTtl;
+      bo.grace = 0;
+      bo.keep = 0;
+    }
     ret = RETURN.deliver;
     bo.hitForPass = bo.mode !== 'pass';
   }

@@ -46,7 +46,7 @@ export function synth(req: Request): Step {
   // A request that was restarted too often ends here, whatever the program wants.
   if (ret === RETURN.restart && req.restarts <= core.params.max_restarts) return RESTART;
   resp.status %= 1000;
-  const length = String(Buffer.byteLength(req.synthBody ?? '', 'utf8'));
+  const length = String((req.synthBody ?? '').length);
   if (resp.get('content-length') !== length) resp.set('Content-Length', length);
   return send(req);
 }
@@ -55,7 +55,7 @@ export function synth(req: Request): Step {
 function send(req: Request): Step {
   if (req.body !== null) drainAtOnce(req);
   const { core, resp, log, session } = req;
-  const body = Buffer.from(req.synthBody ?? '', 'utf8');
+  const body = Buffer.from(req.synthBody ?? '', 'latin1');
   log.put(Tag.Storage, 'malloc Transient');
   const answer = applyRange(req, body.length);
   const bodiless = resp.status < 200 || resp.status === 204 || resp.status === 304;

@@ -131,7 +131,7 @@ export interface VclRequest {
   /** What resp.filters is while the program has not set it. */
   usualRespFilters?(): string;
   readonly respIsStreaming: boolean;
-  /** Synthetic body of vcl_synth; text is UTF-8. */
+  /** Synthetic body of vcl_synth, a byte string. */
   synthBody: string | null;
   /** std.cache_req_body: whether the body is cached, or an answer to wait for; the limit is in bytes. */
   cacheBody?(limit: number): boolean | Waiting;
@@ -181,7 +181,7 @@ export interface VclBusyobj {
   hasBody: boolean;
   /** `unset bereq.body`. */
   unsetBody(): void;
-  /** Body set in vcl_backend_error; UTF-8 text. */
+  /** Body set in vcl_backend_error, a byte string. */
   synthBody: string | null;
   readonly session: VclSession | null;
   /** bereq.time and beresp.time; `now` of the state when absent. */
@@ -233,7 +233,7 @@ export class VclContext {
   synthStatus = 0;
   synthReason = '';
   /** Set by return (pass(duration)). */
-  passTtl = 0;
+  passTtl: number | null = null;
   /** Id of the state that runs, set by runState. */
   state = 0;
   /** Why the state failed, for the VCL_Error record. */

@@ -33,12 +33,12 @@ export function returnError(ctx: VclContext, status = 503, reason?: string | nul
   return setStatus(ctx, 'error', status, reason) ? RETURN.error : RETURN.fail;
 }
 
-/** How long return (pass) from vcl_backend_response is remembered when the program does not say, in seconds. */
-const PASS_TTL = 120;
-
-export function returnPass(ctx: VclContext, duration = PASS_TTL): number {
+/** Without a duration the object keeps the life it has, as one that must not be used. */
+export function returnPass(ctx: VclContext, duration: number | null = null): number {
   ctx.passTtl = duration;
-  if (ctx.bo !== null) ctx.log.put(Tag.TTL, `HFP ${whole(duration)} 0 0 ${whole(ctx.now)} uncacheable`);
+  if (ctx.bo !== null && duration !== null) {
+    ctx.log.put(Tag.TTL, `HFP ${whole(duration)} 0 0 ${whole(ctx.now)} uncacheable`);
+  }
   return RETURN.pass;
 }
 

@@ -286,7 +286,19 @@ describe('states', () => {
     const t = task('sub vcl_synth { set resp.http.x = "ü"; set resp.body = "ü"; return (deliver); }');
     t.run('synth');
     expect(t.req.resp.get('x')).toBe('Ã¼');
-    expect(t.req.synthBody).toBe('ü');
+    expect(t.req.synthBody).toBe('Ã¼');
+    const u = task(
+      'import blob; sub vcl_synth { set resp.body = blob.decode(HEX, encoded="00ffe9c3bc"); return (deliver); }',
+    );
+    u.run('synth');
+    expect(Buffer.from(u.req.synthBody ?? '', 'latin1').toString('hex')).toBe('00ffe9c3bc');
+  });
+
+  it('keeps the life of an object at a pass without a duration', () => {
+    const t = task('sub vcl_backend_response { return (pass); }');
+    expect([t.run('backend_response'), t.ctx.passTtl]).toEqual(['pass', null]);
+    const u = task('sub vcl_backend_response { return (pass(5s)); }');
+    expect([u.run('backend_response'), u.ctx.passTtl]).toEqual(['pass', 5]);
   });
 
   it('adds with synthetic(), tells what is not there, and begins anew with set', () => {
