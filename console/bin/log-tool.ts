@@ -26,8 +26,10 @@ export interface LogTool {
   own: string;
   /** Looks at one of its own options; what is wrong with it, or undefined. */
   take(flag: string, value: string): ArgumentError | undefined;
-  /** Opens the output once all arguments are known; a number is an exit status: there is nothing to follow. */
-  open(a: LogArguments): Promise<ToolSink | ArgumentError | number>;
+  /** What is wrong between the options, which is told before a mistake in the query. */
+  check(a: LogArguments): Promise<ArgumentError | null>;
+  /** Opens the output once all arguments are known. */
+  open(a: LogArguments): Promise<ToolSink | ArgumentError>;
 }
 
 /** Runs the tool to its end; resolves with the exit status. */
@@ -49,8 +51,9 @@ export async function runLogTool(tool: LogTool, argv: readonly string[]): Promis
   if (a instanceof ArgumentError) return refuse(tool, a);
   if (a.daemonize && !inBackground()) return toBackground();
   quietOnClosedPipe();
+  const problem = await tool.check(a);
+  if (problem !== null) return refuse(tool, problem);
   const sink = await tool.open(a);
-  if (typeof sink === 'number') return sink;
   if (sink instanceof ArgumentError) return refuse(tool, sink);
   process.on('SIGTERM', () => process.exit(0));
   process.on('SIGINT', () => process.exit(130));
@@ -80,24 +83,35 @@ async function readArguments(
 ): Promise<LogArguments | ArgumentError | 'help' | 'version' | 'optstring'> {
   const parsed = getopt(argv, tool.optstring, ['optstring']);
   if (typeof parsed === 'string') return new ArgumentError(`${tool.name}: ${parsed}`, true);
-  const passed: string[] = [];
-  let problem: ArgumentError | undefined;
   for (const [flag, value] of parsed.options) {
-    if (flag === 'optstring') passed.push('--optstring');
-    else if (tool.own.includes(flag)) {
-      problem = tool.take(flag, value);
-      if (problem !== undefined) break;
-    } else {
-      passed.push(`-${flag}`);
-      if (tool.optstring[tool.optstring.indexOf(flag) + 1] === ':') passed.push(value);
-    }
+    const problem = tool.own.includes(flag) ? tool.take(flag, value) : undefined;
+    if (problem !== undefined) return problem;
   }
-  if (problem !== undefined) return problem;
-  const a = await parseLogArguments(passed);
+  const a = await parseLogArguments(forProxylog(parsed.options, tool, true));
+  if (a instanceof ArgumentError && a.message.startsWith('Query expression error')) {
+    // What the tool's own checks find is told before what is wrong with the query.
+    const without = await parseLogArguments(forProxylog(parsed.options, tool, false));
+    const sink =
+      typeof without === 'string' || without instanceof ArgumentError ? null : await tool.check(without);
+    return sink ?? a;
+  }
   if (typeof a !== 'string' && !(a instanceof ArgumentError) && parsed.rest.length > 0) {
     return new ArgumentError('', true);
   }
   return a;
+}
+
+/** The command line of proxylog, queries left out where that is asked for. */
+function forProxylog(options: readonly [string, string][], tool: LogTool, queries: boolean): string[] {
+  const passed: string[] = [];
+  for (const [flag, value] of options) {
+    if (flag === 'optstring') passed.push('--optstring');
+    else if (!tool.own.includes(flag) && (queries || (flag !== 'q' && flag !== 'Q'))) {
+      passed.push(`-${flag}`);
+      if (tool.optstring[tool.optstring.indexOf(flag) + 1] === ':') passed.push(value);
+    }
+  }
+  return passed;
 }
 
 async function openSource(a: LogArguments, sink: LogSink): Promise<LogSource> {

@@ -38,8 +38,3 @@ export class PlainScreen {
     process.stdout.write(`\x1b[H${body.join('\r\n')}\x1b[J`);
   }
 }
-
-/** Whether there is a terminal to draw on. */
-export function hasTerminal(): boolean {
-  return process.stdout.isTTY === true;
-}

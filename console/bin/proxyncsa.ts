@@ -6,6 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import type { LogTransaction } from '../../protocol/messages.ts';
+import type { Template } from '../ncsa/template.ts';
 import { systemText } from './attach.ts';
 import { ArgumentError, type LogArguments } from './log-arguments.ts';
 import { runLogTool, type ToolSink } from './log-tool.ts';
@@ -89,23 +90,37 @@ function readFormat(path: string): ArgumentError | undefined {
   return;
 }
 
-async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
+async function check(a: LogArguments): Promise<ArgumentError | null> {
   const { grouping } = a.sub;
   if (grouping !== 'vxid' && grouping !== 'request') {
     return new ArgumentError(`Invalid grouping mode: ${grouping}`);
   }
-  const [{ DEFAULT_TEMPLATE, parseTemplate }, { groupLines }, { TextOutput }] = await Promise.all([
-    import('../ncsa/template.ts'),
+  const template = await readTemplate();
+  if (typeof template !== 'string') return null;
+  return new ArgumentError(Buffer.from(template, 'latin1').toString('utf8'));
+}
+
+async function readTemplate(): Promise<Template | string> {
+  const { DEFAULT_TEMPLATE, parseTemplate } = await import('../ncsa/template.ts');
+  return parseTemplate(own.format ?? DEFAULT_TEMPLATE, own.json);
+}
+
+async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
+  const [template, { groupLines }, { TextOutput }] = await Promise.all([
+    readTemplate(),
     import('../ncsa/render-groups.ts'),
     import('./text-output.ts'),
   ]);
-  const template = parseTemplate(own.format ?? DEFAULT_TEMPLATE, own.json);
-  if (typeof template === 'string') {
-    return new ArgumentError(Buffer.from(template, 'latin1').toString('utf8'));
-  }
+  if (typeof template === 'string') throw new Error(`the format was checked, yet: ${template}`);
   const cannotOpen = (error: unknown): ArgumentError =>
     new ArgumentError(`Can't open output file (${systemText(error)})`);
   const options = { ...own, client: own.client || !own.backend };
+  // From a daemon only what can have a line; a recording is judged by the lines alone, as the field's tool does.
+  if (a.input === undefined && options.client !== options.backend) {
+    if (options.client) a.sub.client = true;
+    else a.sub.backend = true;
+    if (options.esi) a.sub.esi = true;
+  }
   try {
     const output = new TextOutput(a.output, a.append);
     return {
@@ -134,6 +149,7 @@ process.exit(
       optstring: 'abcCdDEF:f:g:hjL:n:P:Q:q:r:R:t:Vw:',
       own: 'bcEFfj',
       take,
+      check,
       open,
     },
     process.argv.slice(2),

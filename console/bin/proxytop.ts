@@ -47,6 +47,11 @@ function take(flag: string, value: string): ArgumentError | undefined {
   return;
 }
 
+async function check(): Promise<ArgumentError | null> {
+  if (own.once || process.stdout.isTTY === true) return null;
+  return new ArgumentError('proxytop: the live view needs a terminal; use -1');
+}
+
 async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
   const { Ranking } = await import('../ranking/ranking.ts');
   const { rankingScreen, rankingText } = await import('../ranking/ranking-text.ts');
@@ -67,8 +72,7 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
         ),
     };
   }
-  const { hasTerminal, PlainScreen } = await import('./plain-screen.ts');
-  if (!hasTerminal()) return new ArgumentError('proxytop: the live view needs a terminal; use -1');
+  const { PlainScreen } = await import('./plain-screen.ts');
   const screen = new PlainScreen();
   let title = a.dir ?? a.input ?? '';
   let paused = false;
@@ -107,6 +111,7 @@ process.exit(
       optstring: '1bcCdEfg:hi:I:L:n:p:Q:q:r:t:T:x:X:V',
       own: '1fdp',
       take,
+      check,
       open,
     },
     process.argv.slice(2),

@@ -1,7 +1,7 @@
 // Counts how often each log record occurs, tag and text together, and ranks them. Counts can fade, so that in
 // a live view an entry stands for what was seen over a period.
 //
-// Awkward: entries of one count stand in the order of the field's tool, which compares sums of bytes, tags, bytes.
+// Awkward: entries of one count stand in the order of the field's tool, which compares sums of bytes, tags, lengths, bytes.
 
 import { recordOffsets, recordTag, recordText } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
@@ -78,6 +78,7 @@ function compare(a: Entry, b: Entry): number {
   if (Math.abs(a.count - b.count) > 1e-3) return b.count - a.count;
   if (a.weight !== b.weight) return a.weight - b.weight;
   if (a.id !== b.id) return a.id - b.id;
+  if (a.text.length !== b.text.length) return a.text.length - b.text.length;
   return a.text < b.text ? -1 : 1;
 }
 

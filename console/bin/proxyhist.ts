@@ -1,0 +1,150 @@
+#!/usr/bin/env node
+// proxyhist: the distribution of response times or other numbers of the log, as a histogram in a live view,
+// or once as text: -1, which takes what the log holds now or a whole recording.
+//
+// Exit codes: 0; 1 for every failure; 130 after SIGINT. -B paces a recording by its own clock.
+
+import type { LogTransaction } from '../../protocol/messages.ts';
+import type { Profile } from '../histogram/profile.ts';
+import { ArgumentError, type LogArguments } from './log-arguments.ts';
+import { runLogTool, type ToolSink } from './log-tool.ts';
+
+const USAGE = `Usage: proxyhist <options>
+
+Options:
+ [-1]                      Once, as text
+ [-B <factor>]             How fast a recording passes: 1 as it happened, 2 twice as fast
+ [-C]                      Regular expressions ignore case
+ [-d]                      What the log holds now, then exit
+ [-g <request|vxid>]       Grouping (default: vxid)
+ [-h]                      This text
+ [-L <limit>]              Incomplete transactions to keep
+ [-n <dir>]                Working directory of the daemon
+ [-p <period>]             Seconds between refreshes (1)
+ [-P responsetime]         Client: until the response is ready (default)
+ [-P reqbodytime]          Client: reading the request body
+ [-P size]                 Client: size of the response body
+ [-P Bereqtime]            Backend: until the request is sent
+ [-P Beresptime]           Backend: until the response head is there
+ [-P BerespBodytime]       Backend: until the response body is there
+ [-P Besize]               Backend: size of the response body
+ [-P <[cbE:]tag:[prefix]:field_num[:min:max]>] Any other number of the log
+ [-Q <file>]               Query from a file
+ [-q <query>]              Query
+ [-r <filename>]           Read a binary file, - for standard input
+ [-t <seconds|off>]        How long to try to attach
+ [-T <seconds>]            How long a transaction may stay incomplete
+ [-V]                      Version
+ [--optstring]             What getopt(3) takes, for wrapper scripts
+`;
+
+const own = { once: false, factor: 0, period: 1, profile: 'responsetime' };
+
+function take(flag: string, value: string): ArgumentError | undefined {
+  if (flag === '1') own.once = true;
+  else if (flag === 'P') own.profile = value;
+  else if (flag === 'p') {
+    own.period = Number.parseFloat(value);
+    if (!(own.period > 0)) return new ArgumentError(`-p: invalid '${value}'`);
+  } else {
+    own.factor = Number.parseFloat(value) || 0;
+    const bend = '-B: being able to bend time does not mean we can';
+    if (own.factor === 0) return new ArgumentError(`${bend} stop it (invalid factor '${value}')`);
+    if (own.factor < 0) return new ArgumentError(`${bend} make it go backwards (invalid factor '${value}')`);
+  }
+  return;
+}
+
+function select(a: LogArguments, profile: Profile): void {
+  if (profile.side === 'b') a.sub.backend = true;
+  else a.sub.client = true;
+  if (profile.side === 'E') a.sub.esi = true;
+}
+
+async function check(a: LogArguments): Promise<ArgumentError | null> {
+  const { grouping } = a.sub;
+  if (grouping !== 'vxid' && grouping !== 'request') {
+    return new ArgumentError(`Invalid grouping mode: ${grouping} (only vxid and request are supported)`);
+  }
+  const profile = await readProfile();
+  if (typeof profile === 'string') return new ArgumentError(profile);
+  if (own.once || process.stdout.isTTY === true) return null;
+  return new ArgumentError('proxyhist: the live view needs a terminal; use -1');
+}
+
+async function readProfile(): Promise<Profile | string> {
+  const { parseProfile } = await import('../histogram/profile.ts');
+  return parseProfile(own.profile);
+}
+
+async function open(a: LogArguments): Promise<ToolSink> {
+  const profile = await readProfile();
+  if (typeof profile === 'string') throw new Error(`the profile was checked, yet: ${profile}`);
+  select(a, profile);
+  const { Histogram } = await import('../histogram/histogram.ts');
+  const { histogramLines } = await import('../histogram/histogram-text.ts');
+  const histogram = new Histogram(profile);
+  const title = own.profile;
+  if (own.once) {
+    a.sub.from = 'head';
+    a.sub.once = true;
+    return {
+      write(groups) {
+        for (const group of groups) histogram.add(group);
+        return true;
+      },
+      drain: (then) => then(),
+      finish() {
+        const lines = histogramLines(histogram, title, 24, process.stdout.columns ?? 80);
+        return new Promise((done) => process.stdout.write(`${lines.join('\n')}\n`, () => done()));
+      },
+    };
+  }
+  const { PlainScreen } = await import('./plain-screen.ts');
+  const screen = new PlainScreen();
+  const draw = (): void => screen.draw(histogramLines(histogram, title, screen.rows, screen.columns));
+  let timer = setInterval(draw, own.period * 1000);
+  screen.onResize = draw;
+  screen.onKey = (key) => {
+    if (key === 'q' || key === 'Q' || key === '\x03') process.exit(0);
+    if (/^[0-9]$/.test(key)) own.period = 2 ** Number(key);
+    else if (key === '+') own.period /= 2;
+    else if (key === '-') own.period *= 2;
+    else if (key === '<') own.factor /= 2;
+    else if (key === '>') own.factor *= 2;
+    clearInterval(timer);
+    timer = setInterval(draw, own.period * 1000);
+    draw();
+  };
+  draw();
+  const { Pacer } = await import('../histogram/pacer.ts');
+  const pacer = new Pacer(
+    (group: LogTransaction[]) => histogram.add(group),
+    () => (a.input === undefined ? 0 : own.factor),
+  );
+  return {
+    write: (groups) => pacer.push(groups),
+    drain: (then) => pacer.drain(then),
+    async finish() {
+      await new Promise<void>((done) => pacer.drain(done));
+      draw();
+      // The end of a recording stays on the screen.
+      if (process.stdin.isTTY && a.sub.once !== true) await new Promise(() => {});
+    },
+  };
+}
+
+process.exit(
+  await runLogTool(
+    {
+      name: 'proxyhist',
+      usage: USAGE,
+      optstring: '1B:Cdg:hL:n:p:P:Q:q:r:t:T:V',
+      own: '1BpP',
+      take,
+      check,
+      open,
+    },
+    process.argv.slice(2),
+  ),
+);

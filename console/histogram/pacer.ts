@@ -1,0 +1,77 @@
+// Lets the groups of a recording pass at the pace at which they were made, or a multiple of it. Without a
+// factor everything passes at once.
+
+import { recordOffsets, recordTag, recordText } from '../../protocol/log-record.ts';
+import type { LogTransaction } from '../../protocol/messages.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+
+export class Pacer {
+  private readonly sink: (group: LogTransaction[]) => void;
+  /** How fast: 1 as it happened; 0 at once. */
+  private readonly factor: () => number;
+  private readonly queue: LogTransaction[][] = [];
+  private waiting: (() => void) | null = null;
+  /** The recording's time that has been reached, in seconds; NaN at its start. */
+  private reached = Number.NaN;
+
+  constructor(sink: (group: LogTransaction[]) => void, factor: () => number) {
+    this.sink = sink;
+    this.factor = factor;
+  }
+
+  /** False when it holds some back: drain() tells when they have passed. */
+  push(groups: readonly LogTransaction[][]): boolean {
+    const idle = this.queue.length === 0;
+    this.queue.push(...groups);
+    if (idle) this.pass();
+    return this.queue.length === 0;
+  }
+
+  drain(then: () => void): void {
+    if (this.queue.length === 0) then();
+    else this.waiting = then;
+  }
+
+  private pass(): void {
+    for (;;) {
+      const group = this.queue[0];
+      if (group === undefined) break;
+      const factor = this.factor();
+      const time = factor > 0 ? timeOf(group) : Number.NaN;
+      const ahead = time - this.reached;
+      if (!Number.isNaN(time))
+        this.reached = Number.isNaN(this.reached) ? time : Math.max(time, this.reached);
+      if (ahead > 0) {
+        setTimeout(
+          () => {
+            this.shift();
+            this.pass();
+          },
+          (ahead / factor) * 1000,
+        );
+        return;
+      }
+      this.shift();
+    }
+    this.waiting?.();
+    this.waiting = null;
+  }
+
+  private shift(): void {
+    const group = this.queue.shift();
+    if (group !== undefined) this.sink(group);
+  }
+}
+
+/** The last time told in a group, in seconds since the epoch. */
+function timeOf(group: readonly LogTransaction[]): number {
+  let last = Number.NaN;
+  for (const tx of group) {
+    for (const at of recordOffsets(tx.records)) {
+      if (recordTag(tx.records, at) !== Tag.Timestamp) continue;
+      const time = Number.parseFloat(recordText(tx.records, at).split(' ')[1] ?? '');
+      if (!Number.isNaN(time) && !(time < last)) last = time;
+    }
+  }
+  return last;
+}

@@ -1,0 +1,87 @@
+// What a histogram is drawn of: a tag, a prefix of its text, a field, and the powers of ten between which the
+// values lie; by a name or by a definition [cbE:]tag:[prefix]:field[:min:max].
+
+import { TAGS } from '../../protocol/tables/tags.ts';
+
+export interface Profile {
+  /** c client, b backend, E client with ESI subrequests. */
+  side: 'c' | 'b' | 'E';
+  tag: number;
+  /** Empty: any record of the tag. */
+  prefix: string;
+  /** From 1. */
+  field: number;
+  /** Powers of ten. */
+  min: number;
+  max: number;
+}
+
+const time = (side: 'c' | 'b', prefix: string): Profile => ({
+  side,
+  tag: tagNumber('Timestamp'),
+  prefix,
+  field: 3,
+  min: -6,
+  max: 3,
+});
+
+const size = (side: 'c' | 'b', tag: string): Profile => ({
+  side,
+  tag: tagNumber(tag),
+  prefix: '',
+  field: 5,
+  min: 1,
+  max: 8,
+});
+
+/** In the order of the manual. */
+export const PROFILES: Readonly<Record<string, Profile>> = {
+  responsetime: time('c', 'Process'),
+  reqbodytime: time('c', 'ReqBody'),
+  size: size('c', 'ReqAcct'),
+  Bereqtime: time('b', 'Bereq'),
+  Beresptime: time('b', 'Beresp'),
+  BerespBodytime: time('b', 'BerespBody'),
+  Besize: size('b', 'BereqAcct'),
+};
+
+/** The argument of -P; a string is what is wrong with it. */
+export function parseProfile(argument: string): Profile | string {
+  if (!argument.includes(':')) {
+    const named = Object.hasOwn(PROFILES, argument) ? PROFILES[argument] : undefined;
+    return named ?? `-P: No such profile '${argument}'`;
+  }
+  const sided = /^[cbE]:/.test(argument);
+  const side = sided ? (argument[0] as Profile['side']) : 'c';
+  const [name = '', prefix, ...rest] = argument.slice(sided ? 2 : 0).split(':');
+  if (prefix === undefined) return invalid(argument);
+  const tag = tagNumber(name);
+  if (tag === 0) return `-P: '${argument}' is not a valid tag name`;
+  const flags: readonly string[] = TAGS[tag - 1]?.flags ?? [];
+  if (flags.includes('binary')) {
+    return `-P: '${argument}' is an unsafe or binary record`;
+  }
+  if (rest.length === 0) return invalid(argument);
+  const cut = `${sided ? `${side}:` : ''}${name}:${prefix}`;
+  const [field, min = -6, max = 3] = rest.map(leadingNumber);
+  if (field === undefined || field < 1 || rest.length === 2) return invalid(cut);
+  if (Number.isNaN(field) || Number.isNaN(min) || Number.isNaN(max)) return invalid(cut);
+  return min < max && max - min < 30 ? { side, tag, prefix, field, min, max } : invalid(cut);
+}
+
+function invalid(text: string): string {
+  return `-P: '${text}' is not a valid profile name or definition`;
+}
+
+function leadingNumber(text: string): number {
+  return Number(/^\s*[+-]?\d+/.exec(text)?.[0] ?? Number.NaN);
+}
+
+/** A tag by its name or an unambiguous beginning of it, in any case; 0 when there is none. */
+function tagNumber(name: string): number {
+  const wanted = name.toLowerCase();
+  const exact = TAGS.findIndex((row) => row.name.toLowerCase() === wanted);
+  if (exact >= 0) return exact + 1;
+  const begun = TAGS.flatMap((row, i) => (row.name.toLowerCase().startsWith(wanted) ? [i + 1] : []));
+  return begun.length === 1 ? (begun[0] as number) : 0;
+}
