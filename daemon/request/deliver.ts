@@ -39,12 +39,9 @@ export function deliver(req: Request): Step {
   putProxyId(req);
   const now = req.turnTime();
   resp.put('age', `Age: ${Math.max(0, Math.floor(now - cache.tOriginOf(oc)))}`);
-  const via = resp.getAll('via');
-  resp.put(
-    'via',
-    via === null ? core.viaLine : `Via: ${via}, ${core.via}`,
-    via === null ? core.viaRecord : null,
-  );
+  // A line of its own, as the field adds it.
+  if (resp.has('via')) resp.add('Via', core.via, 'via');
+  else resp.put('via', core.viaLine, core.viaRecord);
   if (core.params.http_gzip_support !== 0 && cache.isGzipped(oc) && !req.canGzip) weakenEtag(resp);
   if (core.params.http_range_support !== 0 && resp.status === 200 && !req.isPass) {
     resp.put('accept-ranges', ACCEPT_RANGES, ACCEPT_RANGES_RECORD);

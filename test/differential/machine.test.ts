@@ -1,0 +1,43 @@
+// Every return of every state, every way a body goes, and what may live how long, beside the field's daemon: responses,
+// what the origin was asked, and the log must be the same but for what `machine-known.ts` explains.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { installed, Sandbox } from '../harness/processes.ts';
+import { MACHINE_CASES } from './machine-cases.ts';
+import { MACHINE_KNOWN } from './machine-known.ts';
+import { playCases, type Seen } from './runner.ts';
+
+const there = installed('varnishd');
+if (!there) console.warn('differential tests skipped: varnishd is not installed');
+
+describe.skipIf(!there)('the state machines beside the field’s daemon', () => {
+  const box = new Sandbox('proxyd-machine');
+  const suite = { cases: MACHINE_CASES, program: 'machine.vcl', params: { pipe_timeout: '1' } };
+  let reference = new Map<string, Seen>();
+  let ours = new Map<string, Seen>();
+
+  beforeAll(async () => {
+    [reference, ours] = await Promise.all([
+      playCases(box, 'varnish', '', suite),
+      playCases(box, 'proxyd', '', suite),
+    ]);
+  }, 240_000);
+  afterAll(() => box.dispose());
+
+  it('explains only cases that exist', () => {
+    const names = new Set(MACHINE_CASES.map((c) => c.name));
+    expect(Object.keys(MACHINE_KNOWN).filter((name) => !names.has(name))).toEqual([]);
+  });
+
+  it.each(MACHINE_CASES.map((c) => c.name))('%s', (name) => {
+    const known = MACHINE_KNOWN[name];
+    const free: readonly string[] = known?.parts ?? [];
+    for (const part of ['client', 'origin', 'log'] as const) {
+      if (!free.includes(part)) expect(ours.get(name)?.[part], part).toEqual(reference.get(name)?.[part]);
+    }
+    if (known?.failure !== true) expect(ours.get(name)?.failure).toBeNull();
+    if (known?.client !== undefined) {
+      const heads = ours.get(name)?.client.filter((line) => line.startsWith('HTTP/1.1 '));
+      expect(heads).toEqual(known.client.map((text) => `HTTP/1.1 ${text}`));
+    }
+  });
+});
