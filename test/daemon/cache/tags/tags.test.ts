@@ -1,0 +1,314 @@
+// Surrogate keys and soft invalidation against what a plain reading says: which objects are gone or stale at once,
+// what purges count, what fetches under way may bring, and that the index goes with its objects.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Oc } from '../../../../daemon/cache/cache.ts';
+import { fieldNames, keysIn, tagsOf } from '../../../../daemon/cache/tags/tag-fields.ts';
+import { Bench, FLAG, response } from '../cache-setup.ts';
+
+function begin(bench: Bench, url: string, fields: Record<string, string> = {}): Oc {
+  return bench.lookup(url, fields, { hashAlwaysMiss: true })[1].busy;
+}
+
+function complete(bench: Bench, oc: Oc, keys: string, more: { flags?: number; vary?: string } = {}): void {
+  const { cache } = bench;
+  cache.setAttributes(oc, {
+    tOrigin: bench.now,
+    ttl: 100,
+    grace: 50,
+    keep: 0,
+    vxid: 1,
+    flags: more.flags ?? 0,
+  });
+  cache.storeHead(oc, null, response({ xkey: keys }), null);
+  cache.unbusy(oc);
+  cache.finish(oc);
+  cache.deref(oc);
+}
+
+const put = (bench: Bench, url: string, keys: string): void => complete(bench, begin(bench, url), keys);
+const purge = (bench: Bench, keys: string, soft = false): number =>
+  bench.cache.purgeTags(keys, soft, bench.now);
+
+describe('keys in a head', () => {
+  it('stand between blanks and commas, in any of the fields, each once', () => {
+    expect(keysIn(' a,b  a\t,c,')).toEqual(['a', 'b', 'c']);
+    const head = response({ xkey: 'a b', 'Cache-Tag': 'c,a' });
+    head.push('xkey', 'xkey: d');
+    expect(tagsOf(head, ['xkey', 'surrogate-key', 'cache-tag'])).toEqual(['a', 'b', 'd', 'c']);
+    expect(tagsOf(head, ['surrogate-key'])).toBeNull();
+    expect(tagsOf(response({ xkey: ' , ' }), ['xkey'])).toBeNull();
+    expect(fieldNames('XKey, Surrogate-Key')).toEqual(['xkey', 'surrogate-key']);
+  });
+});
+
+describe('a purge by key', () => {
+  it('takes out what carries one of the keys, and counts each object once', () => {
+    const bench = new Bench();
+    put(bench, '/1', 'a b');
+    put(bench, '/2', 'b c');
+    put(bench, '/3', 'c');
+    expect(purge(bench, 'a, b none')).toBe(2);
+    expect(['/1', '/2', '/3'].map((url) => bench.ask(url))).toEqual(['MISS', 'MISS', 'HIT']);
+    expect(purge(bench, 'a b')).toBe(0);
+  });
+
+  it('is felt at once by objects that it has not come to yet', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 200; i++) put(bench, `/${i}`, 'all');
+    // The clock moves on at each look, so that the purge itself does a small part only.
+    bench.tick = 1;
+    expect(purge(bench, 'all')).toBe(200);
+    expect(bench.counters.n_object).toBeGreaterThan(100);
+    for (let i = 0; i < 200; i++) expect(bench.ask(`/${i}`)).toBe('MISS');
+    bench.settle();
+    expect(bench.counters.n_object).toBe(0);
+  });
+
+  it('counts what another one is still at work on as gone', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 200; i++) put(bench, `/${i}`, 'all odd');
+    bench.tick = 1;
+    purge(bench, 'all');
+    expect(purge(bench, 'odd')).toBe(0);
+  });
+
+  it('spares what is filed under the same key afterwards', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 200; i++) put(bench, `/${i}`, 'all');
+    bench.tick = 1;
+    purge(bench, 'all');
+    put(bench, '/new', 'all');
+    bench.settle();
+    expect(bench.ask('/new')).toBe('HIT');
+    expect(purge(bench, 'all')).toBe(1);
+  });
+
+  it('keeps out what was being fetched when it came', () => {
+    const bench = new Bench();
+    const before = begin(bench, '/1');
+    const other = begin(bench, '/2');
+    purge(bench, 'a');
+    const after = begin(bench, '/3');
+    complete(bench, before, 'a');
+    complete(bench, other, 'b');
+    complete(bench, after, 'a');
+    expect(['/1', '/2', '/3'].map((url) => bench.ask(url))).toEqual(['MISS', 'HIT', 'HIT']);
+  });
+
+  it('keeps out all that have keys when more purges came than it remembers', () => {
+    const bench = new Bench();
+    const old = begin(bench, '/1');
+    for (let i = 0; i < 5000; i++) purge(bench, `key${i}`);
+    complete(bench, old, 'unrelated');
+    expect(bench.ask('/1')).toBe('MISS');
+    put(bench, '/2', 'unrelated');
+    expect(bench.ask('/2')).toBe('HIT');
+  });
+
+  it('soft, leaves the grace, counts fresh ones only, and files them again', () => {
+    const bench = new Bench();
+    put(bench, '/1', 'a');
+    put(bench, '/2', 'a');
+    bench.now += 10;
+    expect(purge(bench, 'a', true)).toBe(2);
+    expect(purge(bench, 'a', true)).toBe(0);
+    expect(bench.ask('/1')).toBe('GRACE');
+    bench.now += 49;
+    expect(bench.ask('/1')).toBe('GRACE');
+    bench.now += 2;
+    expect(bench.ask('/1')).toBe('MISS');
+    expect(purge(bench, 'a')).toBe(2);
+  });
+
+  it('soft, is felt at once, and a hard one overtakes it', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 200; i++) put(bench, `/${i}`, 'all');
+    bench.tick = 1;
+    expect(purge(bench, 'all', true)).toBe(200);
+    for (let i = 0; i < 200; i++) expect(bench.ask(`/${i}`)).toBe('GRACE');
+    expect(purge(bench, 'all')).toBe(200);
+    for (let i = 0; i < 200; i++) expect(bench.ask(`/${i}`)).toBe('MISS');
+    bench.settle();
+    expect(bench.counters.n_object).toBe(0);
+  });
+});
+
+describe('the index', () => {
+  it('goes with its objects', () => {
+    const bench = new Bench();
+    put(bench, '/1', 'a b');
+    put(bench, '/2', 'a');
+    bench.cache.sampleTags();
+    expect([bench.counters.xkey_keys, bench.counters.xkey_links]).toEqual([2, 3]);
+    bench.cache.purge('/1', bench.now);
+    bench.now += 1000;
+    bench.cache.expire(bench.now, 1000);
+    bench.cache.sampleTags();
+    expect([bench.counters.xkey_keys, bench.counters.xkey_links, bench.counters.n_object]).toEqual([0, 0, 0]);
+  });
+
+  it('has an end: what finds no room is not kept', () => {
+    const bench = new Bench();
+    put(bench, '/1', 'a');
+    bench.limits.tagSpace = 1;
+    put(bench, '/2', 'b');
+    expect([bench.ask('/1'), bench.ask('/2'), bench.counters.xkey_refused]).toEqual(['HIT', 'MISS', 1]);
+    bench.limits.tagSpace = 0;
+    put(bench, '/3', Array.from({ length: 5000 }, (_, i) => i.toString(36)).join(' '));
+    expect([bench.ask('/3'), bench.counters.xkey_refused]).toEqual(['MISS', 2]);
+  });
+
+  it('has no markers', () => {
+    const bench = new Bench();
+    complete(bench, begin(bench, '/1'), 'a', { flags: FLAG.HIT_MISS });
+    expect(purge(bench, 'a')).toBe(0);
+  });
+
+  it('answers as a plain list does', () => {
+    const url = fc.integer({ min: 0, max: 5 }).map((n) => `/${n}`);
+    const keys = fc.uniqueArray(fc.constantFrom<string>('a', 'b', 'c'), { minLength: 1 });
+    const step = fc.oneof(
+      fc.record({ do: fc.constant('put' as const), url, keys }),
+      fc.record({ do: fc.constant('begin' as const), url, keys }),
+      fc.record({ do: fc.constant('end' as const) }),
+      fc.record({ do: fc.constant('purge' as const), keys, soft: fc.boolean() }),
+      fc.record({ do: fc.constant('drop' as const), url }),
+      fc.record({ do: fc.constant('work' as const) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const bench = new Bench();
+        bench.tick = 1;
+        const model = new Map<string, { keys: string[]; stale: boolean }>();
+        let fetch: { oc: Oc; url: string; keys: string[]; purged: boolean } | null = null;
+        for (const s of steps) {
+          if (s.do === 'put') {
+            bench.cache.purge(s.url, bench.now, null, fetch?.url === s.url ? fetch.oc : 0);
+            put(bench, s.url, s.keys.join(' '));
+            model.set(s.url, { keys: s.keys, stale: false });
+          } else if (s.do === 'begin' && fetch === null) {
+            fetch = { oc: begin(bench, s.url), url: s.url, keys: s.keys, purged: false };
+          } else if (s.do === 'end' && fetch !== null) {
+            const before = model.get(fetch.url);
+            if (!fetch.purged) bench.cache.purge(fetch.url, bench.now, null, fetch.oc);
+            complete(bench, fetch.oc, fetch.keys.join(' '));
+            if (!fetch.purged) model.set(fetch.url, { keys: fetch.keys, stale: false });
+            else if (before === undefined) model.delete(fetch.url);
+            fetch = null;
+          } else if (s.do === 'purge') {
+            let count = 0;
+            for (const [u, object] of [...model]) {
+              if (!object.keys.some((key) => s.keys.includes(key))) continue;
+              if (!s.soft || !object.stale) count++;
+              if (s.soft) object.stale = true;
+              else model.delete(u);
+            }
+            if (fetch?.keys.some((key) => s.keys.includes(key)) === true) fetch.purged = true;
+            expect(purge(bench, s.keys.join(','), s.soft)).toBe(count);
+          } else if (s.do === 'drop') {
+            bench.cache.purge(s.url, bench.now, null, fetch?.url === s.url ? fetch.oc : 0);
+            model.delete(s.url);
+          } else if (s.do === 'work') {
+            bench.settle();
+          }
+          for (let i = 0; i < 6; i++) {
+            const object = model.get(`/${i}`);
+            const expected = object === undefined ? 'MISS' : object.stale ? 'GRACE' : 'HIT';
+            expect(bench.ask(`/${i}`, {}, { hashIgnoreBusy: true })).toBe(expected);
+          }
+        }
+        bench.settle();
+        bench.cache.sampleTags();
+        const links = [...model.values()].reduce((sum, object) => sum + object.keys.length, 0);
+        expect(bench.counters.xkey_links).toBe(links);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('soft bans', () => {
+  it('make stale as of their own time, at a lookup and by the lurker', () => {
+    for (const lurking of [false, true]) {
+      const bench = new Bench();
+      put(bench, '/1', 'a');
+      put(bench, '/2', 'b');
+      bench.now += 10;
+      expect(bench.cache.ban(['obj.http.xkey', '==', 'a'], bench.now, true)).toBeNull();
+      bench.now += 49;
+      if (lurking) bench.cache.lurk(bench.now, { age: 0, batch: 100, sleep: 1, cutoff: 0 });
+      expect([bench.ask('/1'), bench.ask('/2')]).toEqual(['GRACE', 'HIT']);
+      bench.now += 2;
+      expect(bench.ask('/1')).toBe('MISS');
+      expect([bench.counters.bans_obj_softened, bench.counters.bans_lurker_obj_softened]).toEqual(
+        lurking ? [0, 1] : [1, 0],
+      );
+    }
+  });
+
+  it('do not hide an older hard one, and are not taken for one', () => {
+    const bench = new Bench();
+    put(bench, '/1', 'a');
+    bench.cache.ban(['obj.http.xkey', '==', 'a'], bench.now);
+    bench.cache.ban(['obj.http.xkey', '==', 'a'], bench.now, true);
+    expect(bench.counters.bans_dups).toBe(0);
+    expect(bench.ask('/1')).toBe('MISS');
+  });
+
+  it('reach what was being fetched, and leave it its grace', () => {
+    const bench = new Bench();
+    const oc = begin(bench, '/1');
+    bench.cache.ban(['obj.http.xkey', '==', 'a'], bench.now, true);
+    bench.now += 1;
+    complete(bench, oc, 'a');
+    expect(bench.ask('/1')).toBe('GRACE');
+  });
+});
+
+describe('a soft purge', () => {
+  it('only shortens', () => {
+    const bench = new Bench();
+    put(bench, '/1', 'a');
+    expect(bench.cache.purge('/1', bench.now, { ttl: 500, grace: 500, keep: 500 })).toBe(1);
+    bench.now += 99;
+    expect(bench.ask('/1')).toBe('HIT');
+    bench.now += 50;
+    expect(bench.ask('/1')).toBe('GRACE');
+    bench.now += 2;
+    expect(bench.ask('/1')).toBe('MISS');
+  });
+
+  it('in the moment of the fetch leaves the grace', () => {
+    const bench = new Bench();
+    put(bench, '/1', 'a');
+    bench.cache.purge('/1', bench.now, { ttl: 0, grace: 5, keep: -1 });
+    expect(bench.ask('/1')).toBe('GRACE');
+    bench.now += 6;
+    expect(bench.ask('/1')).toBe('MISS');
+  });
+});
+
+describe('a dry run', () => {
+  it('counts, touches nothing, and works in steps', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 300; i++) put(bench, `/${i}\0host\0`, i % 3 === 0 ? 'a' : 'b');
+    bench.tick = 1;
+    const count = (plain: boolean, ...words: string[]): number[] => {
+      const run = bench.cache.banCount(words, bench.now, plain);
+      if (typeof run === 'string') throw new Error(run);
+      let steps = 1;
+      while (!run.step()) steps++;
+      expect(steps).toBeGreaterThan(3);
+      return [run.matching, run.undecided, run.objects];
+    };
+    expect(count(true, 'obj.http.xkey', '==', 'a')).toEqual([100, 0, 300]);
+    expect(count(true, 'req.url', '~', '^/1', '&&', 'req.http.host', '==', 'host')).toEqual([111, 0, 300]);
+    expect(count(false, 'req.url', '~', '^/1', '&&', 'obj.http.xkey', '==', 'a')).toEqual([0, 100, 300]);
+    expect(count(true, 'req.http.cookie', '==', 'x', '&&', 'req.url', '==', '/7')).toEqual([0, 1, 300]);
+    expect(bench.counters.n_object).toBe(300);
+    expect(bench.cache.banCount(['obj.x', '==', 'a'], bench.now, true)).toBe(
+      'Unknown or unsupported field "obj.x"',
+    );
+  });
+});
