@@ -36,7 +36,7 @@ export interface LogTool {
 export async function runLogTool(tool: LogTool, argv: readonly string[]): Promise<number> {
   const a = await readArguments(tool, argv);
   if (a === 'help') {
-    process.stdout.write(tool.usage);
+    process.stderr.write(tool.usage);
     return 0;
   }
   if (a === 'optstring') {
