@@ -86,6 +86,19 @@ describe('LogStore', () => {
     expect(store.at(1)?.fetchError).toBe('no route');
   });
 
+  it('takes groups as the daemon marks them: restarts stand at the level of their first, a group may begin deeper', () => {
+    const store = new LogStore({ maxBytes: 1e6, maxEntries: 10 });
+    const [first, second, third] = [...hit(1), ...hit(2), ...hit(3)];
+    if (first === undefined || second === undefined || third === undefined) throw new Error('three hits');
+    store.add([
+      { ...first, first: true },
+      { ...second, first: false, reason: 'restart' },
+      { ...third, first: true, level: 2 },
+    ]);
+    expect(store.size).toBe(2);
+    expect([store.at(0), store.at(1)].map((e) => e?.transactions.length)).toEqual([2, 1]);
+  });
+
   it('drops the oldest by count and says how many', () => {
     const store = new LogStore({ maxBytes: 1e9, maxEntries: 100 });
     for (let i = 0; i < 5000; i++) store.add(hit(i));
