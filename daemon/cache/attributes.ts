@@ -11,6 +11,7 @@ export const FLAG = {
   ESI: row.OF_ESI,
   IMS_CANDIDATE: row.OF_IMS_CANDIDATE,
   UNCACHEABLE: row.OF_UNCACHEABLE,
+  PLAIN: row.OF_PLAIN,
 } as const;
 
 /** Times in seconds, tOrigin since the epoch. */

@@ -91,6 +91,16 @@ export function readHead(from: ChunkBytes, start: number, into: HttpMessage): vo
   into.lend(from, wire + protoLength + digits(status) + reasonLength + 4);
 }
 
+/** Number of field lines of the head at `start`. */
+export function lineCount(from: ChunkBytes, start: number): number {
+  return word16(from, start);
+}
+
+/** Bytes of one field line, without its CRLF. */
+export function lineLength(from: ChunkBytes, start: number, line: number): number {
+  return word16(from, start + FIXED + line * ENTRY);
+}
+
 /** Where the wire bytes of the head at `start` are. */
 export function wireStart(from: ChunkBytes, start: number): number {
   return start + FIXED + word16(from, start) * ENTRY;

@@ -47,6 +47,8 @@ export const OF_CHG_GZIP = 1 << 3;
 export const OF_ESI = 1 << 4;
 export const OF_IMS_CANDIDATE = 1 << 5;
 export const OF_UNCACHEABLE = 1 << 6;
+/** The stored fields and bytes are what a plain GET is to get (decided where it is stored). */
+export const OF_PLAIN = 1 << 7;
 /** A marker: what the origin answered is not to be shared. */
 export const OF_MARKER = OF_HIT_MISS | OF_HIT_PASS;
 /** What setAttributes may change. */

@@ -56,6 +56,15 @@ export class ObjectReader {
     return use(chunk, wireStart(chunk, at), wireLength(chunk, at));
   }
 
+  /** Where the encoded head is, for head-codec's functions: its memory, and where in it. */
+  headChunk(oc: Oc): ChunkBytes {
+    return this.store.headChunk(oc);
+  }
+
+  headAt(oc: Oc): number {
+    return this.store.headAt(oc);
+  }
+
   status(oc: Oc): number {
     return statusOf(this.store.headChunk(oc), this.store.headAt(oc));
   }
@@ -160,6 +169,11 @@ export class ObjectReader {
 
   isGzipped(oc: Oc): boolean {
     return (this.rows.get(oc, row.META) & row.OF_GZIPPED) !== 0;
+  }
+
+  /** Whether the stored head and body are, as they are, the answer to a plain GET. */
+  isPlain(oc: Oc): boolean {
+    return (this.rows.get(oc, row.META) & row.OF_PLAIN) !== 0;
   }
 
   isUncacheable(oc: Oc): boolean {

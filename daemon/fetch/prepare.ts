@@ -11,6 +11,16 @@ import { logStoredHead } from '../log/filter-records.ts';
 import type { BodyFilter, BusyObj } from './busyobj.ts';
 
 const TRANSIENT = 'Transient';
+/** Fields that a delivery sets or that change how the body is sent; gzip by another name, too. */
+const OURS = [
+  'x-proxy-id',
+  'age',
+  'via',
+  'accept-ranges',
+  'connection',
+  'transfer-encoding',
+  'content-encoding',
+];
 const KNOWN_FILTERS: ReadonlySet<string> = new Set(['gzip', 'gunzip', 'testgunzip', 'esi', 'esi_gzip']);
 
 /** False when the head found no room. Logs Filters and the fields it changes. */
@@ -126,6 +136,22 @@ export function storeObject(bo: BusyObj): boolean {
 }
 
 /** Writes head and attributes into the cache; false when there is no room. */
+/** Whether a hit can send what is stored as it is: a 200 whose length is told, and no field that a delivery sets. */
+function isPlain(bo: BusyObj, stored: HttpMessage): boolean {
+  return (
+    stored.status === 200 &&
+    stored.reason === 'OK' &&
+    stored.proto === 'HTTP/1.1' &&
+    bo.filter === 'none' &&
+    bo.hasBody &&
+    !bo.was304 &&
+    !bo.doEsi &&
+    !bo.uncacheable &&
+    stored.has('content-length') &&
+    !OURS.some((key) => stored.has(key))
+  );
+}
+
 function storeHead(bo: BusyObj, storage: string): boolean {
   const { core, beresp, oc } = bo;
   const { cache } = core;
@@ -147,6 +173,7 @@ function storeHead(bo: BusyObj, storage: string): boolean {
   ) {
     flags |= FLAG.GZIPPED;
   }
+  if (isPlain(bo, stored)) flags |= FLAG.PLAIN;
   cache.setAttributes(oc, {
     tOrigin: bo.tOrigin,
     ttl: pass ? 0 : bo.ttl,

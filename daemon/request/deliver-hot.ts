@@ -1,15 +1,31 @@
-// The short way of a plain hit: when the program leaves vcl_deliver to the builtin one and the request asks for
+// The short ways of a plain hit: when the program leaves vcl_deliver to the builtin one and the request asks for
 // nothing but the object as it is, the response is ready but for two fields. What is sent and logged is what
-// deliver.ts and transmit.ts send and log, byte for byte; in any doubt deliver() takes its own way.
+// deliver.ts and transmit.ts send and log, byte for byte; in any doubt deliver() takes its own way. A head that is
+// not hot is sent and logged from its stored bytes: with hits all over a million objects that is nearly every one,
+// and making strings of them would take longer than all the rest.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import { lineCount, lineLength, wireStart } from '../cache/head-codec.ts';
 import { BODY_ALIGN } from '../cache/object-store.ts';
-import type { HotHead } from './hot-heads.ts';
+import { PreparedRecords } from '../log/tx-log.ts';
+import { type HotHead, ONE_WRITE } from './hot-heads.ts';
 import type { Request } from './request.ts';
 import { FINISH, type Step } from './steps.ts';
 
-/** The hot head to answer with at once, or null when the response needs a second look. */
-export function plainHit(req: Request): HotHead | null {
+/** Bytes of `HTTP/1.1 200 OK` and its CRLF. */
+const STATUS_LINE = 17;
+
+/** Stands for the head of an object that is not hot. */
+const COLD = Symbol('cold');
+
+const STATUS_200 = new PreparedRecords([
+  [Tag.RespProtocol, 'HTTP/1.1'],
+  [Tag.RespStatus, '200'],
+  [Tag.RespReason, 'OK'],
+]);
+
+/** What to answer with at once, or null when the response needs a second look. */
+export function plainHit(req: Request): HotHead | typeof COLD | null {
   const { core, http, session } = req;
   if (!req.isHit || req.programRef?.plainDeliver !== true || session.closeAfter !== null) return null;
   if (
@@ -21,15 +37,40 @@ export function plainHit(req: Request): HotHead | null {
   )
     return null;
   if (http.has('if-none-match') || http.has('if-modified-since') || http.has('range')) return null;
-  const hot = core.hotHeads.find(req.oc);
-  return hot?.plain === true ? hot : null;
+  const { oc } = req;
+  const hot = core.hotHeads.find(oc);
+  if (hot !== null) return hot.plain ? hot : null;
+  const { cache } = core;
+  return cache.isPlain(oc) && cache.isFinished(oc) && cache.bodyLength(oc) <= ONE_WRITE ? COLD : null;
 }
 
 /** Sends the whole response of a plain hit. */
-export function deliverHot(req: Request, hot: HotHead): Step {
+export function deliverHot(req: Request, hot: HotHead | typeof COLD): Step {
+  if (hot === COLD) return deliverCold(req);
+  req.log.putConstant(hot.records);
+  return send(req, hot.wire, hot.length);
+}
+
+function deliverCold(req: Request): Step {
+  const { log, oc } = req;
+  const { cache } = req.core;
+  const chunk = cache.headChunk(oc);
+  const head = cache.headAt(oc);
+  const wire = wireStart(chunk, head);
+  log.putConstant(STATUS_200);
+  let at = wire + STATUS_LINE;
+  for (let i = 0; i < lineCount(chunk, head); i++) {
+    const length = lineLength(chunk, head, i);
+    log.putBytes(Tag.RespHeader, chunk, at, at + length);
+    at += length + 2;
+  }
+  return send(req, chunk.subarray(wire, at), cache.bodyLength(oc));
+}
+
+/** Sends a whole response that begins with `wire`, and logs what is not logged yet. */
+function send(req: Request, wire: Uint8Array, length: number): Step {
   const { core, log, oc } = req;
   const { cache, hotHeads } = core;
-  log.putConstant(hot.records);
   const { scratch } = hotHeads;
   log.open().text('X-Proxy-Id: ').int(req.vxid).text(' ').int(req.hitVxid);
   let n = log.closeInto(Tag.RespHeader, scratch, 0);
@@ -41,7 +82,6 @@ export function deliverHot(req: Request, hot: HotHead): Step {
   log.timestamp('Process', core.clock.now());
   log.putConstant(hotHeads.sent);
 
-  const { wire, length } = hot;
   const { tail } = hotHeads;
   const head = wire.length + n + tail.length;
   const out = core.output(head + length + BODY_ALIGN);

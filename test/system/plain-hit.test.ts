@@ -88,7 +88,15 @@ describe('a hit under the builtin vcl_deliver', () => {
   for (const [name, request] of Object.entries(REQUESTS)) {
     it(`${name}: the same answer and log as under one of the operator's`, async () => {
       await proxy.adm('vcl.use', 'boot');
-      for (let i = 0; i < 4; i++) await send(request);
+      // An object that is new is answered for from its stored bytes, one that is hot from what was made ready.
+      expect(await proxy.adm('ban', 'req.url', '~', '.')).toMatchObject({ code: 0 });
+      await send(request);
+      const cold = await once(request);
+      expect(cold.answer).toContain('X-Proxy-Id: ID ');
+      await proxy.adm('vcl.use', 'coded');
+      expect(await once(request)).toEqual(cold);
+      await proxy.adm('vcl.use', 'boot');
+      for (let i = 0; i < 5; i++) await send(request);
       const plain = await once(request);
       expect(plain.answer).toContain('X-Proxy-Id: ID ');
       await proxy.adm('vcl.use', 'coded');
