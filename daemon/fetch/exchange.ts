@@ -116,7 +116,8 @@ export async function exchange(bo: BusyObj): Promise<Exchanged | null> {
       log.put(Tag.BerespStatus, '503');
       log.put(Tag.BerespReason, 'Service Unavailable');
     }
-    log.put(Tag.FetchError, failure.text);
+    const waited = connection.reused && failure.reason === 'first-byte-timeout';
+    log.put(Tag.FetchError, waited ? `${failure.text} (reused connection)` : failure.text);
     got.end(bo, failure.close);
     if (!again) return null;
     core.stats.backend_retry++;

@@ -216,6 +216,7 @@ function answer(bo: BusyObj, status: number, reason: string): boolean {
 function retry(bo: BusyObj, fromError = false): boolean {
   const { core, log } = bo;
   if (bo.retries >= core.params.max_retries) {
+    bo.retries++;
     if (fromError) {
       // There is nothing left to say, and the program has had its say.
       log.put(Tag.VCL_Error, 'Too many retries, failing');

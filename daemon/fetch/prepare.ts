@@ -176,9 +176,9 @@ function storeHead(bo: BusyObj, storage: string): boolean {
   if (isPlain(bo, stored)) flags |= FLAG.PLAIN;
   cache.setAttributes(oc, {
     tOrigin: bo.tOrigin,
-    ttl: pass ? 0 : bo.ttl,
-    grace: pass ? 0 : bo.grace,
-    keep: pass ? 0 : bo.keep,
+    ttl: bo.ttl,
+    grace: bo.grace,
+    keep: bo.keep,
     vxid: bo.vxid,
     flags,
   });

@@ -42,7 +42,7 @@ export function giveLife(bo: BusyObj): number {
   const life = shared ?? lifetime(beresp, now, core.params);
   bo.tOrigin = life.tOrigin;
   if (bo.uncacheable) {
-    bo.ttl = 0;
+    bo.ttl = -1;
     bo.grace = 0;
     bo.keep = 0;
     return now;

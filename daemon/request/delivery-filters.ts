@@ -51,7 +51,7 @@ export function deliveryFilters(req: Request): DeliveryFilters | null {
 
 function usual(req: Request): DeliveryFilters {
   const { core, oc } = req;
-  const gunzip = oc !== 0 && !req.canGzip && core.params.http_gzip_support !== 0 && core.cache.isGzipped(oc);
+  const gunzip = oc !== 0 && core.cache.isGzipped(oc) && core.params.http_gzip_support !== 0 && !req.canGzip;
   if (asksForRange(req)) return gunzip ? BOTH : RANGE;
   return gunzip ? GUNZIP : NONE;
 }

@@ -48,7 +48,7 @@ export class ObjectView implements VclObject {
   }
 
   get ttl(): number {
-    return Math.max(0, this.core.cache.ttlOf(this.oc) - this.age);
+    return Math.max(0, this.core.cache.ttlOf(this.oc)) - this.age;
   }
 
   get grace(): number {

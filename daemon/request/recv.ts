@@ -24,9 +24,7 @@ import {
 import { forwardedFor } from './transport.ts';
 
 export function recv(req: Request, resume: (step: Step) => void): Step {
-  const { core, http, ctx } = req;
-  ctx.now = req.tStart;
-  req.canGzip = core.params.http_gzip_support !== 0 && acceptsGzip(http.getAll('accept-encoding'));
+  req.ctx.now = req.tStart;
   return runProgram(req, resume);
 }
 

@@ -10,6 +10,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import type { Oc, SoftPurge } from '../cache/cache.ts';
 import { LookupQuery, LookupResult } from '../cache/cache.ts';
 import { endPrivs, type PrivMap } from '../extensions/priv.ts';
+import { acceptsGzip } from '../http1/accept-encoding.ts';
 import type { HeadResult } from '../http1/head-parser.ts';
 import { HttpMessage } from '../http1/message.ts';
 import type { TxLog } from '../log/tx-log.ts';
@@ -72,7 +73,6 @@ export class Request implements VclRequest {
   late100Continue = false;
   isHitMiss = false;
   isHitPass = false;
-  canGzip = false;
   /** What the client asked, before the program changed it: rollback and HEAD handling need it. */
   http0: HttpMessage | null = null;
   isHead = false;
@@ -135,6 +135,11 @@ export class Request implements VclRequest {
 
   get obj(): VclObject | null {
     return this.oc === 0 ? null : this.objectView.show(this.oc, this.ctx.now);
+  }
+
+  /** By what the program has made of the request: a delivery asks again. */
+  get canGzip(): boolean {
+    return this.core.params.http_gzip_support !== 0 && acceptsGzip(this.http.getAll('accept-encoding'));
   }
 
   get respIsStreaming(): boolean {

@@ -47,7 +47,7 @@ export function synth(req: Request): Step {
   if (ret === RETURN.restart && req.restarts <= core.params.max_restarts) return RESTART;
   resp.status %= 1000;
   const length = String((req.synthBody ?? '').length);
-  if (resp.get('content-length') !== length) resp.set('Content-Length', length);
+  resp.set('Content-Length', length);
   return send(req);
 }
 
