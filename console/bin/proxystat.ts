@@ -23,10 +23,16 @@ Options:
  [-V]                      Version
  [-X <glob>]               Exclude by glob
  [-x]                      All counters once, as XML
+ [--optstring]             What getopt(3) takes, for wrapper scripts
 `;
 
+/** What getopt takes; `proxystat --optstring` prints it for wrapper scripts. */
+const OPTSTRING = '1f:hI:jln:P:rt:VX:x';
+/** When several forms are asked for the first of these counts, as with the field's tool. */
+const FORMS = ['x', 'j', '1', 'l'] as const;
+
 interface Arguments {
-  form: '1' | 'j' | 'x' | 'l' | 'live';
+  form: (typeof FORMS)[number] | 'live';
   dir: string | undefined;
   patience: number;
   pidFile: string | undefined;
@@ -35,15 +41,17 @@ interface Arguments {
 
 function parseArguments(
   argv: readonly string[],
-): Arguments | 'help' | 'version' | { message: string; usage: boolean } {
-  const parsed = getopt(argv, '1f:hI:jln:N:P:rt:VX:x');
+): Arguments | 'help' | 'version' | 'optstring' | { message: string; usage: boolean } {
+  const parsed = getopt(argv, OPTSTRING, ['optstring']);
   if (typeof parsed === 'string') return { message: `proxystat: ${parsed}\n`, usage: true };
   const out: Arguments = { form: 'live', dir: undefined, patience: 5, pidFile: undefined, filters: [] };
   for (const [flag, value] of parsed.options) {
     if (flag === 'h') return 'help';
     if (flag === 'V') return 'version';
-    if (flag === '1' || flag === 'j' || flag === 'x' || flag === 'l') out.form = flag;
-    else if (flag === 'I') out.filters.push({ kind: 'include', glob: value });
+    if (flag === 'optstring') return 'optstring';
+    if (FORMS.some((form) => form === flag)) {
+      out.form = FORMS.find((form) => form === flag || form === out.form) ?? out.form;
+    } else if (flag === 'I') out.filters.push({ kind: 'include', glob: value });
     else if (flag === 'X') out.filters.push({ kind: 'exclude', glob: value });
     else if (flag === 'f') {
       const exclude = value.startsWith('^');
@@ -59,8 +67,11 @@ function parseArguments(
 }
 
 /** One reading of the counters that pass the filters, with the worker's uptime beside it. */
-async function readOnce(a: Arguments): Promise<{ counters: CounterValue[]; uptime: number } | string> {
-  const client = await attach({ name: 'proxystat', dir: a.dir, patience: a.patience });
+async function readOnce(
+  a: Arguments,
+  waiting: () => void,
+): Promise<{ counters: CounterValue[]; uptime: number } | string> {
+  const client = await attach({ name: 'proxystat', dir: a.dir, patience: a.patience, waiting });
   if (a.pidFile !== undefined) writePidFile(a.pidFile);
   const one = (filters: Arguments['filters']): Promise<CounterValue[] | string> =>
     new Promise((resolve) => {
@@ -101,12 +112,16 @@ async function live(a: Arguments): Promise<number> {
 async function main(): Promise<number> {
   const a = parseArguments(process.argv.slice(2));
   if (a === 'help') {
-    process.stdout.write(USAGE);
+    process.stderr.write(USAGE);
+    return 0;
+  }
+  if (a === 'optstring') {
+    process.stdout.write(`${OPTSTRING}\n`);
     return 0;
   }
   if (a === 'version') {
     const { packageVersion } = await import('./version.ts');
-    process.stdout.write(`proxystat (proxyd ${packageVersion()})\n`);
+    process.stderr.write(`proxystat (proxyd ${packageVersion()})\n`);
     return 0;
   }
   if ('message' in a) {
@@ -115,11 +130,18 @@ async function main(): Promise<number> {
   }
   quietOnClosedPipe();
   if (a.form === 'live') return live(a);
+  let dots = false;
   let read: Awaited<ReturnType<typeof readOnce>>;
   try {
-    read = await readOnce(a);
+    read = await readOnce(a, () => {
+      dots = true;
+      process.stderr.write('.');
+    });
   } catch (error) {
-    process.stderr.write(`proxystat: could not attach to proxyd: ${(error as Error).message}\n`);
+    const { ConnectError } = await import('../client/client.ts');
+    const nobody = error instanceof ConnectError && error.kind === 'unreachable';
+    const why = nobody ? 'Could not get hold of proxyd, is it running?' : (error as Error).message;
+    process.stderr.write(`${dots ? '\n' : ''}${why}\n`);
     return 1;
   }
   if (typeof read === 'string') {
