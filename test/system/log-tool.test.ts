@@ -3,7 +3,7 @@ import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, fetchOnce, requestText } from '../harness/http-client.ts';
 import { Origin } from '../harness/origin.ts';
-import { Sandbox, until } from '../harness/processes.ts';
+import { delay, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, command, type RunningProxy, startProxy, tool } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxylog');
@@ -63,16 +63,20 @@ describe('proxylog', () => {
 
   it('shows what is incomplete at SIGUSR1, and ends at SIGHUP in the foreground', async () => {
     const { log } = await follow('-g', 'session');
-    const client = await ClientConnection.open(proxy.port, 6000);
-    client.send(requestText('/open'));
-    await client.response();
-    expect(log.stdout).toBe('');
-    await until('the open session', () => {
+    const clients: ClientConnection[] = [];
+    // A flush may come before the daemon's reader has met the request: another session then shows it.
+    await until('an open session', async () => {
+      const client = await ClientConnection.open(proxy.port, 6000);
+      clients.push(client);
+      client.send(requestText('/open'));
+      await client.response();
+      await delay(50);
       process.kill(log.pid, 'SIGUSR1');
+      await delay(50);
       return log.stdout.includes('/open');
     });
     expect(log.stdout).toMatch(/VSL +flush\n- {3}End +synth\n/);
-    client.close();
+    for (const client of clients) client.close();
     process.kill(log.pid, 'SIGHUP');
     expect((await log.exit(5000)).code).toBe(0);
   });
