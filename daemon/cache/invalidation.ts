@@ -167,7 +167,7 @@ export class Invalidation {
    * stale when a soft one says so. */
   isBanned(oc: Oc, request: HttpMessage, now: number): boolean {
     const from = this.rows.get(oc, row.BAN);
-    if (this.bans.matches(from, () => this.subject(oc, now), request)) return true;
+    if (this.bans.matches(from, () => this.subject(oc, now), request, now)) return true;
     this.bans.unref(from);
     this.rows.set(oc, row.BAN, this.bans.ref());
     const { staleSince } = this.bans;

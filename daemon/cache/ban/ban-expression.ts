@@ -45,6 +45,8 @@ export interface BanExpression {
   text: string;
   /** Whether it needs a request: such a ban is tested at lookups only. */
   usesRequest: boolean;
+  /** Whether it asks for ttl or age, which it means as they were when the ban was made. */
+  usesTime: boolean;
 }
 
 /** What a test may look at. Times in seconds; `ttl` is what remains. */
@@ -66,7 +68,7 @@ export function parseBan(words: readonly string[], compileRegex: CompileRegex): 
   if (words.length < 3) return 'Too few parameters';
   const length = words.reduce((sum, word) => sum + word.length + 1, -1);
   if (length > LONGEST) return `Expression too long: ${length} characters, at most ${LONGEST}`;
-  if (words.length % 4 !== 3) return wrongCount(words);
+  if (words.length % 4 !== 3) return 'Wrong number of arguments';
   for (let i = 0; i < words.length; i += 4) {
     const [field, operator, argument, and] = words.slice(i, i + 4) as [string, string, string, string?];
     if (and !== undefined && and !== '&&') return `Found "${and}" expected &&`;
@@ -81,6 +83,7 @@ export function parseBan(words: readonly string[], compileRegex: CompileRegex): 
     tests,
     text: texts.join(' && '),
     usesRequest: tests.some((test) => test.field === 'req.url' || test.field === 'req.http'),
+    usesTime: tests.some((test) => test.field === 'obj.ttl' || test.field === 'obj.age'),
   };
 }
 
@@ -98,10 +101,17 @@ export function parseBanText(text: string, compileRegex: CompileRegex): BanExpre
   }
 }
 
-/** Whether all tests hold for an object; `request` is null where there is none. */
-export function banMatches(ban: BanExpression, subject: BanSubject, request: HttpMessage | null): boolean {
+/** Whether all tests hold for an object; `request` is null where there is none. `since`: seconds from the ban to the
+ * moment for which the subject says ttl and age. */
+export function banMatches(
+  ban: BanExpression,
+  subject: BanSubject,
+  request: HttpMessage | null,
+  since = 0,
+): boolean {
   for (const test of ban.tests) {
-    if (test.kind === 'time' ? !timeHolds(test, subject) : !textHolds(test, subject, request)) return false;
+    if (test.kind === 'time' ? !timeHolds(test, subject, since) : !textHolds(test, subject, request))
+      return false;
   }
   return true;
 }
@@ -117,7 +127,7 @@ export function judge(ban: BanExpression, subject: BanSubject, request: KnownReq
   let sure = true;
   for (const test of ban.tests) {
     if (test.kind === 'time') {
-      if (!timeHolds(test, subject)) return false;
+      if (!timeHolds(test, subject, 0)) return false;
     } else if (test.field === 'obj.status' || test.field === 'obj.http') {
       if (!textHolds(test, subject, null)) return false;
     } else {
@@ -133,13 +143,6 @@ export function judge(ban: BanExpression, subject: BanSubject, request: KnownReq
 /** An argument that is not one plain word is shown as it would have to be typed. */
 function shown(argument: string): string {
   return /[ \t\n\v\f\r]/.test(argument) || argument === '' ? JSON.stringify(argument) : argument;
-}
-
-function wrongCount(words: readonly string[]): string {
-  for (let i = 3; i < words.length; i += 4) {
-    if (words[i] !== '&&') return `Found "${words[i]}" expected &&`;
-  }
-  return 'Wrong number of arguments';
 }
 
 function parseTest(
@@ -194,12 +197,12 @@ function textTest(
   return { kind: 'text', field, header, operator: operator as BanOperator, argument, regex };
 }
 
-function timeHolds(test: BanTest & { kind: 'time' }, subject: BanSubject): boolean {
+function timeHolds(test: BanTest & { kind: 'time' }, subject: BanSubject, since: number): boolean {
   const value =
     test.field === 'obj.ttl'
-      ? subject.ttl
+      ? subject.ttl + since
       : test.field === 'obj.age'
-        ? subject.age
+        ? subject.age - since
         : test.field === 'obj.grace'
           ? subject.grace
           : subject.keep;

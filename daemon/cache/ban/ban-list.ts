@@ -49,7 +49,7 @@ export class BanList {
 
   constructor(now: number, counters: BanCounters) {
     this.counters = counters;
-    const first = this.make(now, { tests: [], text: '', usesRequest: false });
+    const first = this.make(now, { tests: [], text: '', usesRequest: false, usesTime: false });
     first.completed = true;
     counters.bans = 1;
     counters.bans_completed = 1;
@@ -78,8 +78,9 @@ export class BanList {
     }
     if (soft) this.counters.bans_soft++;
     this.dropTail(DROPPED_PER_BAN);
-    // A soft ban says less than an older hard one, and a later time than an older soft one.
-    if (!dups || soft) return;
+    // A soft ban says less than an older hard one, and a later time than an older soft one. Two bans on ttl or age
+    // mean different moments.
+    if (!dups || soft || expression.usesTime) return;
     for (let old: Ban | null = ban.older; old !== null; old = old.older) {
       if (old.completed || old.expression.text !== expression.text) continue;
       this.complete(old);
@@ -111,10 +112,11 @@ export class BanList {
 
   /** Whether a ban newer than `from` matches; soft ones only say since when the object is stale. `request` null
    * tests only bans that need none, and then the object is up to date only when `lastComplete` is true. */
-  matches(from: number, subject: () => BanSubject, request: HttpMessage | null): boolean {
+  matches(from: number, subject: () => BanSubject, request: HttpMessage | null, now: number): boolean {
     this.lastComplete = true;
     this.staleSince = Number.POSITIVE_INFINITY;
     if (from === this.newest.number) return false;
+    this.counters.bans_tested++;
     let what: BanSubject | null = null;
     for (let ban: Ban | null = this.newest; ban !== null && ban.number !== from; ban = ban.older) {
       if (ban.completed) continue;
@@ -123,9 +125,8 @@ export class BanList {
         continue;
       }
       what ??= subject();
-      this.counters.bans_tested++;
       this.counters.bans_tests_tested += ban.expression.tests.length;
-      if (!banMatches(ban.expression, what, request)) continue;
+      if (!banMatches(ban.expression, what, request, now - ban.time)) continue;
       if (!ban.soft) return true;
       this.staleSince = ban.time;
     }

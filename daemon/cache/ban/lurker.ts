@@ -159,7 +159,7 @@ export class Lurker {
       what ??= this.subject(oc, now);
       counters.bans_lurker_tested++;
       counters.bans_lurker_tests_tested += ban.expression.tests.length;
-      if (!banMatches(ban.expression, what, null)) continue;
+      if (!banMatches(ban.expression, what, null, now - ban.time)) continue;
       if (ban.soft) {
         staleSince = ban.time;
         continue;

@@ -133,9 +133,9 @@ describe('BanList', () => {
     list.add(parsed('obj.http.foo == bar'), 101, true);
     const known = list.ref();
     list.add(parsed('obj.http.foo == other'), 102, true);
-    expect(list.matches(known, subject, REQUEST)).toBe(false);
-    expect(counters.bans_tested).toBe(1);
-    expect(list.matches(1, subject, REQUEST)).toBe(true);
+    expect(list.matches(known, subject, REQUEST, 200)).toBe(false);
+    expect(counters).toMatchObject({ bans_tested: 1, bans_tests_tested: 1 });
+    expect(list.matches(1, subject, REQUEST, 200)).toBe(true);
   });
 
   it('completes older bans that say the same', () => {
@@ -146,8 +146,22 @@ describe('BanList', () => {
     list.add(parsed('obj.status == 1'), 102, true);
     list.add(parsed('req.url   ~ zz'), 103, true);
     expect(counters).toMatchObject({ bans: 4, bans_completed: 2, bans_dups: 1, bans_obj: 1, bans_req: 2 });
-    list.matches(1, subject, REQUEST);
-    expect(counters.bans_tested).toBe(2);
+    list.matches(1, subject, REQUEST, 200);
+    expect(counters).toMatchObject({ bans_tested: 1, bans_tests_tested: 2 });
+  });
+
+  it('asks for ttl and age as they were when the ban was made, so that no two of them say the same', () => {
+    const counters = newCacheCounters();
+    const list = new BanList(100, counters);
+    const first = list.ref();
+    const aged = (): BanSubject => ({ ...SUBJECT, age: 10, ttl: 5 });
+    list.add(parsed('obj.age > 7s'), 195, true);
+    expect(list.matches(first, aged, null, 200)).toBe(false);
+    list.add(parsed('obj.ttl < 7s'), 197, true);
+    expect(list.matches(first, aged, null, 200)).toBe(false);
+    list.add(parsed('obj.age > 7s'), 198, true);
+    expect(list.matches(first, aged, null, 200)).toBe(true);
+    expect(counters.bans_dups).toBe(0);
   });
 
   it('drops bans from the old end as soon as no object needs them, and keeps one', () => {
@@ -170,10 +184,10 @@ describe('BanList', () => {
     const list = new BanList(100, newCacheCounters());
     list.ref();
     list.add(parsed('req.url ~ .'), 101, false);
-    expect(list.matches(1, subject, null)).toBe(false);
+    expect(list.matches(1, subject, null, 200)).toBe(false);
     expect(list.lastComplete).toBe(false);
     list.add(parsed('obj.status == 200'), 102, false);
-    expect(list.matches(1, subject, null)).toBe(true);
+    expect(list.matches(1, subject, null, 200)).toBe(true);
   });
 
   it('is listed as ban.list has it', () => {
