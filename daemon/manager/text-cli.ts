@@ -38,7 +38,7 @@ export class TextCli {
 
   /** Resolves with the port. */
   async listen(host: string, port: number): Promise<number> {
-    const server = createServer((socket) => {
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
       if (this.sockets.size >= MAX_CLIENTS) socket.destroy();
       else this.serve(socket);
     });
@@ -54,7 +54,7 @@ export class TextCli {
   /** Connects to a CLI client that waits, again and again. */
   connectOut(host: string, port: number): void {
     if (this.closed) return;
-    const socket = connect({ host, port });
+    const socket = connect({ host, port, allowHalfOpen: true });
     socket.once('connect', () => this.serve(socket));
     socket.on('error', () => {});
     socket.once('close', () => {
@@ -89,6 +89,9 @@ export class TextCli {
     };
     answer({ status: CLI.AUTH, body: `${challenge}\n\nAuthentication required.\n` });
     socket.on('data', (text: string) => {
+      // Nothing more is read until this is done and its answers are taken: a client that only sends costs no memory,
+      // and one that ends its side behind its last command still gets all the answers.
+      socket.pause();
       for (const line of lines.push(text)) {
         queue = queue.then(async () => {
           if (!socket.writable) return;
@@ -101,7 +104,10 @@ export class TextCli {
           answer(reply);
         });
       }
+      queue = queue.then(() => taken(socket)).then(() => void socket.resume());
     });
+    // Told even to a paused reader.
+    socket.on('end', () => void queue.then(() => socket.end()));
   }
 
   private async authenticate(line: string, challenge: string): Promise<CliReply> {
@@ -118,4 +124,13 @@ export class TextCli {
     }
     return { status: CLI.AUTH, body: `${challenge}\n\nAuthentication required.\n` };
   }
+}
+
+/** Resolves when the peer has taken what was written, as far as the socket wants that waited for, or is gone. */
+function taken(socket: Socket): Promise<void> {
+  if (!socket.writableNeedDrain || socket.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    socket.once('drain', resolve);
+    socket.once('close', () => resolve());
+  });
 }

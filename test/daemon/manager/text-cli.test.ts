@@ -9,6 +9,7 @@ import { TextCliClient } from '../../../console/client/text-cli-client.ts';
 import { Secret } from '../../../daemon/manager/secret.ts';
 import { serveStdin } from '../../../daemon/manager/stdin-cli.ts';
 import { TextCli } from '../../../daemon/manager/text-cli.ts';
+import { exchange } from '../../harness/raw-exchange.ts';
 
 let dir: string;
 let cli: TextCli;
@@ -51,6 +52,13 @@ it('takes none before it, and closes after a wrong answer', async () => {
     kind: 'auth',
   });
   expect(commands).toEqual([]);
+});
+
+it('answers all that a client sent before it ended its side', async () => {
+  const port = await cli.listen('127.0.0.1', 0);
+  // A wrong answer is told after a pause.
+  const said = await exchange({ port }, `hello\nauth ${'0'.repeat(64)}\n`, true);
+  expect(said.match(/^\d{3}(?= \d+ *$)/gm)).toEqual(['107', '107', '500']);
 });
 
 it('connects out to a client that waits', async () => {
