@@ -55,6 +55,7 @@ const KIND_NAMES = { backend: 'Backend', acl: 'Acl', probe: 'Probe', sub: 'Subro
 export function compile(source: { name: string; text: string }, options: CompileOptions = {}): CompileResult {
   const reporter = new Reporter();
   const stream = new TokenStream(reporter, fileReader(options));
+  stream.unsafePath = options.unsafePath ?? true;
   const parser = new Parser(stream);
   stream.open(source.name, source.text);
   parser.program(true);

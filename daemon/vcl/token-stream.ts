@@ -16,6 +16,8 @@ export class TokenStream {
   readonly files: SourceFile[] = [];
   /** Language version of the program, 40 or 41; 0 before the main file's `vcl` line. */
   topSyntax = 0;
+  /** Parameter vcc_unsafe_path: names of included files may hold a "/". */
+  unsafePath = true;
   #tokens: Token[] = [];
   #at = 0;
   readonly #reader: PathReader;
@@ -108,6 +110,12 @@ export class TokenStream {
 
   #file(name: string, start: Token, path: Token, out: Token[]): void {
     const span = spanOf(path);
+    if (!this.unsafePath && name.includes('/')) {
+      const full = name.startsWith('./') ? `${this.#reader.base(start.file.name)}${name.slice(1)}` : name;
+      const hint =
+        'The parameter vcc_unsafe_path allows a "/" in the name; without one vcl_path is searched.';
+      this.reporter.fail('unsafe', `VCL filename '${full}' is unsafe.`, span, hint);
+    }
     const found = this.#reader.resolve(name, start.file.name);
     if (typeof found !== 'object') {
       this.reporter.fail('include', `Cannot read file '${name}' (${found})`, span);

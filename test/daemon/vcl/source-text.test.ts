@@ -39,6 +39,24 @@ describe('the bytes of a program', () => {
   });
 });
 
+describe('vcc_unsafe_path', () => {
+  const codes = (name: string, unsafePath: boolean): string[] => {
+    const readFile = (): string => 'sub vcl_recv { }\n';
+    const options = { unsafePath, readFile, vclPath: ['/etc/vcl'], readDir: () => ['a.vcl'] };
+    const text = `${HEAD}include ${name};\n`;
+    return (compile({ name: '/etc/vcl/main.vcl', text }, options).errors ?? []).map((e) => e.code);
+  };
+
+  it.each(['"./a.vcl"', '"/etc/vcl/a.vcl"', '"sub/a.vcl"', '+glob "./*.vcl"'])('off refuses %s', (name) => {
+    expect(codes(name, false)).toEqual(['unsafe']);
+    expect(codes(name, true)).toEqual([]);
+  });
+
+  it('off takes a name along vcl_path', () => {
+    expect(codes('"a.vcl"', false)).toEqual([]);
+  });
+});
+
 describe('programs of unusual shape', () => {
   it('may have long lists of conditions and branches', () => {
     const list = lines(5000, (i) => `|| req.url == "/${i}"`);
