@@ -66,8 +66,8 @@ export function formatBytes(bytes: number): string {
 function parseDuration(text: string): number | ParamError {
   const m = /^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z]*)\s*$/i.exec(text);
   const factor = m === null ? undefined : DURATION_UNITS.get(m[2] as string);
-  if (m === null || factor === undefined) return new ParamError(`Invalid number (${text})\n`);
-  return Number(m[1]) * factor;
+  const seconds = m === null || factor === undefined ? Number.NaN : Number(m[1]) * factor;
+  return Number.isFinite(seconds) ? seconds : new ParamError(`Invalid number (${text})\n`);
 }
 
 function parseBits(row: ParamRow, text: string, old: readonly string[]): string | ParamError {
@@ -188,9 +188,8 @@ export function parseValue(row: ParamRow, text: string, old: ParamValue): ParamV
 }
 
 function parseReal(text: string): number | ParamError {
-  return /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(text)
-    ? Number(text)
-    : new ParamError(`Invalid number (${text})\n`);
+  const real = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(real) ? real : new ParamError(`Invalid number (${text})\n`);
 }
 
 /** A value as param.show prints it, without its unit. */

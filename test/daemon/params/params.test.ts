@@ -64,6 +64,7 @@ describe('values', () => {
     ['default_ttl', '1x', 'Invalid number (1x)\n'],
     ['default_ttl', '1constructor', 'Invalid number (1constructor)\n'],
     ['default_ttl', 'inf', 'Invalid number (inf)\n'],
+    ['default_ttl', '1e999', 'Invalid number (1e999)\n'],
     ['default_ttl', '-1', 'Must be greater or equal to 0.000\n'],
     ['tcp_keepalive_intvl', '200', 'Must be less than or equal to 100.000\n'],
     ['gzip_level', '99', 'Must be no more than 9\n'],
