@@ -43,7 +43,7 @@ sub vcl_recv {
   if (!std.healthy(req.backend_hint)) {
     set req.grace = 2h;
   } else {
-    set req.grace = 0.3s;
+    set req.grace = 1.5s;
   }
   if (req.method == "REFRESH") {
     set req.method = "GET";
