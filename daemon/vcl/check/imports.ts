@@ -22,7 +22,7 @@ export function importExtension(model: ProgramModel, d: Import): void {
     declareImport(model, d);
   } catch (error) {
     const name = (d.as ?? d.module).text;
-    if (!model.symbols.has(name)) model.brokenImports.add(name);
+    if (!model.symbols.has(name)) model.brokenNames.add(name);
     throw error;
   }
 }

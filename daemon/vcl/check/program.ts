@@ -99,8 +99,8 @@ export class ProgramModel {
   outside: OutsideLookup | null = null;
   readonly modules: (DescribedModule & { problem?: undefined })[] = [];
   readonly wishes: ImportWish[] = [];
-  /** Names of imports that failed. */
-  readonly brokenImports = new Set<string>();
+  /** Names of imports and objects that failed: they are not told to be unknown as well. */
+  readonly brokenNames = new Set<string>();
   unsafePath = true;
   extensionNames: readonly string[] = [];
   /** Names that were used ahead of their declaration. */

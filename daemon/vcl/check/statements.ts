@@ -72,7 +72,13 @@ function statement(scope: Scope, s: Statement, indent: string): void {
       ifStatement(scope, s, indent);
       return;
     case 'new':
-      newStatement(scope, s, indent);
+      try {
+        newStatement(scope, s, indent);
+      } catch (e) {
+        // Said once: what the program does with the object gives no errors of its own.
+        if (!model.symbols.has(s.name.text)) model.brokenNames.add(s.name.text);
+        throw e;
+      }
       return;
     case 'action': {
       if (s.call.k !== 'call') return;

@@ -222,8 +222,8 @@ function forward(scope: Scope, path: PathExpr, want: Type): Typed {
 /** Reports an unknown name with the nearest known one. */
 export function notFound(scope: Scope, path: PathExpr, more: readonly string[] = []): never {
   const { model } = scope;
-  // The import has said already why there is nothing of this name.
-  if (model.brokenImports.has(path.parts[0]?.text ?? '')) throw new CompileStop();
+  // An import or a new has said already why there is nothing of this name.
+  if (model.brokenNames.has(path.parts[0]?.text ?? '')) throw new CompileStop();
   const full = path.parts.map((p) => p.text).join('.');
   const names = variableNames();
   for (const n of model.declared.keys()) names.push(n);

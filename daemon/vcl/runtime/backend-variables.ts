@@ -32,8 +32,9 @@ function usualFilters(b: VclBusyobj): string {
   const packed = b.beresp.get('content-encoding')?.toLowerCase() === 'gzip';
   const out: string[] = [''];
   if (packed && b.doGunzip) out.push('gunzip');
-  if (b.doEsi) out.push(packed && !b.doGunzip ? 'esi_gzip' : 'esi');
-  if (!packed && b.doGzip) out.push('gzip');
+  const leavesPacked = packed ? !b.doGunzip : b.doGzip;
+  if (b.doEsi) out.push(leavesPacked ? 'esi_gzip' : 'esi');
+  else if (!packed && b.doGzip) out.push('gzip');
   if (packed && !b.doGunzip && !b.doEsi) out.push('testgunzip');
   return out.join(' ');
 }

@@ -257,7 +257,7 @@ describe('states', () => {
       const end = t.run('backend_response');
       return [end, t.bo.beresp.get('f'), ...t.log.of('VCL_Error')].join(' | ');
     };
-    expect(filters('set beresp.do_esi = true; set beresp.do_gzip = true;')).toBe('deliver | [ esi gzip]');
+    expect(filters('set beresp.do_esi = true; set beresp.do_gzip = true;')).toBe('deliver | [ esi_gzip]');
     expect(filters('set beresp.http.Content-Encoding = "gzip"; set beresp.do_gunzip = true;')).toBe(
       'deliver | [ gunzip]',
     );

@@ -89,6 +89,15 @@ describe('programs of unusual shape', () => {
     expect(message("sub vcl_recv { if (req.method == 'GET') { } }").match(/Syntax error/g)).toHaveLength(1);
   });
 
+  it('tell of a broken object once', () => {
+    const use = 'sub vcl_recv { set req.backend_hint = d.backend(); d.add_backend(default); }';
+    const made = (type: string): string =>
+      `import directors; sub vcl_init { new d = directors.${type}(); } ${use}`;
+    expect(verdict(made('round_robin'))).toBe('ok');
+    expect(verdict(made('roundrobin'))).toBe('undefined');
+    expect(verdict(`import nosuch; sub vcl_init { new d = nosuch.a(); } ${use}`)).toBe('import');
+  });
+
   it('say what to write instead of older words', () => {
     expect(message('sub vcl_recv { error 404 "x"; }')).toContain('Hint: Write: return (synth(404');
     expect(message('sub vcl_recv { retrun (pass); }')).toContain("Did you mean 'return'?");
