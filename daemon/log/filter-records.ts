@@ -40,6 +40,15 @@ export function logFetchFilters(
   log.put(Tag.VfpAcct, `${reader} ${calls.read} ${calls.readBytes}`);
 }
 
+/** What a request's body passed; of length -1 when it came in chunks. */
+export function logRequestBody(
+  log: TxLog,
+  body: { readonly length: number; readonly received: number; readonly pieces: number },
+): void {
+  const reader = body.length >= 0 ? 'V1F_STRAIGHT' : 'V1F_CHUNKED';
+  log.put(Tag.VfpAcct, `${reader} ${body.pieces} ${body.received}`);
+}
+
 /** What a delivered body passed: the cut to a range, then the writer to the connection. */
 export function logDelivery(log: TxLog, isPart: boolean, calls: number, bytes: number): void {
   if (bytes === 0) return;

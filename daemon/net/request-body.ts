@@ -42,6 +42,8 @@ export class RequestBody implements BodySource {
   readonly length: number;
   /** Body bytes received, without framing. */
   received = 0;
+  /** In how many pieces they came. */
+  pieces = 0;
   /** True once all of it was received. */
   complete = false;
   failed: BodyError | null = null;
@@ -104,6 +106,7 @@ export class RequestBody implements BodySource {
     const take = Math.min(this.remaining, end - start);
     this.remaining -= take;
     this.received += take;
+    this.pieces++;
     if (take > 0) this.sink?.data(buf, start, start + take);
     if (this.remaining === 0) this.settle();
     return take;
@@ -122,6 +125,7 @@ export class RequestBody implements BodySource {
   private feedChunked(decoder: ChunkedDecoder, buf: Buffer, start: number, end: number): number {
     const used = decoder.decode(buf, start, end, (b, s, e) => {
       this.received += e - s;
+      this.pieces++;
       this.sink?.data(b, s, e);
     });
     if (decoder.error !== null) this.fail('chunked');

@@ -152,7 +152,7 @@ export class BodyWriter {
   private unpackedAll(): void {
     if (this.ended) return;
     // zlib does not tell where the deflate blocks lie: the last three numbers stay 0.
-    this.req.log.put(Tag.VdpAcct, `gunzip ${this.unpackedPieces} ${this.unpacked}`);
+    this.req.log.put(Tag.VdpAcct, `gunzip ${this.unpackedPieces} ${this.sent}`);
     this.req.log.put(Tag.Gzip, `U D - ${this.at} ${this.unpacked} 0 0 0`);
     this.complete();
   }

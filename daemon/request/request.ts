@@ -13,6 +13,7 @@ import { endPrivs, type PrivMap } from '../extensions/priv.ts';
 import { acceptsGzip } from '../http1/accept-encoding.ts';
 import type { HeadResult } from '../http1/head-parser.ts';
 import { HttpMessage } from '../http1/message.ts';
+import { logRequestBody } from '../log/filter-records.ts';
 import type { TxLog } from '../log/tx-log.ts';
 import { RequestBody } from '../net/request-body.ts';
 import type { Session } from '../net/session.ts';
@@ -259,6 +260,8 @@ export class Request implements VclRequest {
 
   bodySettled(): void {
     this.log.put(Tag.Storage, 'malloc Transient');
+    const { body } = this;
+    if (body !== null && this.log.wants(Tag.VfpAcct)) logRequestBody(this.log, body);
     this.log.timestamp('ReqBody', this.core.clock.now());
   }
 

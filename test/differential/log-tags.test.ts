@@ -1,0 +1,58 @@
+// The tags that vsl_mask leaves out by default, brought back: the same records in the same places with the same
+// texts as the field's daemon writes. How many calls a body took is a matter of luck and is left out.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { installed, Sandbox } from '../harness/processes.ts';
+import { CASES } from './cases.ts';
+import { playCases, type Seen } from './runner.ts';
+
+/** Cases whose bodies differ in kind; a range of odd units is answered otherwise (known-differences.ts). */
+const PLAYED = CASES.filter(
+  (c) =>
+    c.name !== 'range of odd units' &&
+    /gzip|range|chunk|HEAD|204|304|etag|pass|vary|hash|503|max-age|post/i.test(c.name),
+);
+const MASK = ['Hash', 'VfpAcct', 'VdpAcct', 'ObjProtocol', 'ObjStatus', 'ObjReason', 'ObjHeader'];
+const SHOWN = new RegExp(`^-+ +(?:${MASK.join('|')}|Storage|Fetch_Body|Length) `);
+
+/** The records of these tags, without the number of calls, which depends on how bytes arrived. */
+function told(seen: Seen | undefined): string[] {
+  return (
+    (seen?.log ?? ['nothing was seen'])
+      .filter((line) => SHOWN.test(line))
+      // Where a field of the origin is not kept, the field's daemon does not tell the last one, a Date of its own.
+      .filter((line) => !line.includes('ObjHeader Date:'))
+      .map((line) => line.replace(/(V[fd]pAcct +\S+) \d+ (\d+)/, '$1 N $2'))
+      // The product's own pages have lengths of their own.
+      .map((line) =>
+        seen?.client.some((l) => l.endsWith('HTML page')) === true
+          ? line.replace(/V1B N \d+/, 'V1B N')
+          : line,
+      )
+  );
+}
+
+describe.skipIf(!installed('varnishd'))('tags that are masked by default', () => {
+  const box = new Sandbox('log-tags');
+  let reference = new Map<string, Seen>();
+  let ours = new Map<string, Seen>();
+
+  beforeAll(async () => {
+    const suite = {
+      cases: PLAYED,
+      program: 'basic.vcl',
+      params: { vsl_mask: MASK.map((tag) => `+${tag}`).join(',') },
+    };
+    reference = await playCases(box, 'varnish', '', suite);
+    ours = await playCases(box, 'proxyd', '', suite);
+  }, 180_000);
+  afterAll(() => box.dispose());
+
+  it('appear in the cases', () => {
+    const all = [...reference.values()].flatMap(told).join('\n');
+    for (const tag of MASK) expect(all).toContain(` ${tag} `);
+  });
+
+  it.each(PLAYED.map((c) => c.name))('%s', (name) => {
+    expect(told(ours.get(name))).toEqual(told(reference.get(name)));
+  });
+});
