@@ -114,9 +114,10 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
   if (typeof template === 'string') throw new Error(`the format was checked, yet: ${template}`);
   const cannotOpen = (error: unknown): ArgumentError =>
     new ArgumentError(`Can't open output file (${systemText(error)})`);
-  const options = { ...own, client: own.client || !own.backend };
+  const whole = a.sub.grouping === 'request';
+  const options = { ...own, client: own.client || !own.backend, whole };
   // From a daemon only what can have a line; a recording is judged by the lines alone, as the field's tool does.
-  if (a.input === undefined && options.client !== options.backend) {
+  if (a.input === undefined && !whole && options.client !== options.backend) {
     if (options.client) a.sub.client = true;
     else a.sub.backend = true;
     if (options.esi) a.sub.esi = true;

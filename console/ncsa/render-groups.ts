@@ -1,4 +1,7 @@
 // Access log lines for groups of transactions: which transactions have a line at all, and their lines.
+//
+// Awkward, as with the field's tool: grouped by request, all transactions of a group have lines, whatever sides
+// were asked for.
 
 import { recordSide } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
@@ -12,6 +15,8 @@ export interface LineOptions {
   backend: boolean;
   /** ESI subrequests too. */
   esi: boolean;
+  /** Whole groups: sides do not matter. */
+  whole: boolean;
   /** JSON-compatible values. */
   json: boolean;
 }
@@ -25,14 +30,16 @@ export function groupLines(
   let out = '';
   for (const group of groups) {
     for (const tx of group) {
-      if (tx.type === 'bereq' ? !options.backend : tx.type !== 'request' || !options.client) continue;
-      if ((tx.reason === 'esi' && !options.esi) || tx.records.length === 0) continue;
-      if (options.client !== options.backend && recordSide(tx.records, 0) !== (options.client ? 'c' : 'b')) {
-        continue;
-      }
+      if (tx.type !== 'request' && tx.type !== 'bereq') continue;
+      if (!options.whole && !isWanted(tx, options)) continue;
       const facts = gatherFacts(tx, template, options.json);
       if (facts !== null) out += accessLine(template, facts, options.json);
     }
   }
   return out;
+}
+
+function isWanted(tx: LogTransaction, options: LineOptions): boolean {
+  if (tx.records.length === 0 || (tx.reason === 'esi' && tx.type === 'request' && !options.esi)) return false;
+  return options.client === options.backend || recordSide(tx.records, 0) === (options.client ? 'c' : 'b');
 }
