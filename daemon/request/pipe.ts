@@ -25,6 +25,7 @@ export function pipe(req: Request, resume: (step: Step) => void): Step {
     req.closeAfter('RX_BAD');
     return SYNTH;
   }
+  core.stats.s_pipe++;
   const bo = new BusyObj(req, 0, 0, 'pass');
   bo.log.begin(bo.vxid, 'b');
   bo.log.put(Tag.Begin, `bereq ${req.vxid} pipe`);
@@ -44,7 +45,6 @@ export function pipe(req: Request, resume: (step: Step) => void): Step {
     req.synthReason = ctx.synthReason;
     return SYNTH;
   }
-  core.stats.s_pipe++;
   log.timestamp('Process', core.clock.now());
   bo.log.timestamp('Process', core.clock.now());
   connectAndRun(req, bo, resume).catch((error: Error) => {
