@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { groupLines } from '../../../console/ncsa/render-groups.ts';
+import { strftime } from '../../../console/ncsa/strftime.ts';
+import { parseTemplate } from '../../../console/ncsa/template.ts';
+import { encodeRecord } from '../../../protocol/log-record.ts';
+import type { LogTransaction } from '../../../protocol/messages.ts';
+import { Tag } from '../../../protocol/tables/tags.ts';
+
+const RECORDS: readonly (readonly [number, string])[] = [
+  [Tag.Begin, 'req 1 rxreq'],
+  [Tag.Timestamp, 'Start: 1700000000.250000 0.000000 0.000000'],
+  [Tag.ReqURL, '/a?b'],
+  [Tag.VCL_call, 'HIT'],
+  [Tag.VCL_Log, 'key:"v"'],
+  [Tag.Timestamp, 'Resp: 1700000001.750000 1.500000 0.000000'],
+];
+const TX: LogTransaction = {
+  level: 1,
+  type: 'request',
+  reason: 'rxreq',
+  vxid: 2,
+  parent: 1,
+  records: Buffer.concat(RECORDS.map(([tag, text]) => encodeRecord(tag, 2, 'c', text))),
+};
+
+function line(format: string, json = false): string {
+  const template = parseTemplate(format, json);
+  if (typeof template === 'string') return template;
+  const options = { client: true, backend: false, esi: false, whole: false, json };
+  return groupLines([[TX]], template, options);
+}
+
+describe('access lines', () => {
+  it('know the neutral names and the field names', () => {
+    expect(line('%{Proxy:handling}x %{Varnish:handling}x %{Proxy:side}x %{Proxy:vxid}x')).toBe(
+      'hit hit c 2\n',
+    );
+    expect(line('%{Proxy:nothing}x')).toBe('Unknown formatting extension: Proxy:nothing');
+    expect(line('%{Proxy:toString}x')).toBe('Unknown formatting extension: Proxy:toString');
+  });
+
+  it('tell times and durations', () => {
+    expect(line('%{sec}t %{msec}t %{msec_frac}t %{usec_frac}t')).toBe(
+      '1700000000 1700000000250 250 250000\n',
+    );
+    expect(line('%T %{ms}T %D')).toBe('1 1500 1500000\n');
+  });
+
+  it('quote values, and have empty values in JSON', () => {
+    expect(line('%{VCL_Log:key}x %m %s')).toBe('\\"v\\" - -\n');
+    expect(line('"%m" %s', true)).toBe('"" 0\n');
+  });
+
+  it('have no line for a time that the log does not tell', () => {
+    const template = parseTemplate('%t', false);
+    if (typeof template === 'string') throw new Error(template);
+    const bare = { ...TX, records: encodeRecord(Tag.Begin, 2, 'c', 'req 1 rxreq') };
+    const options = { client: true, backend: false, esi: false, whole: false, json: false };
+    expect(groupLines([[bare]], template, options)).toBe('');
+  });
+});
+
+describe('strftime', () => {
+  it('knows the conversions of the C locale', () => {
+    // A Thursday, the first of the year 1970, in whatever zone: noon UTC is that day nearly everywhere.
+    const noon = 43_200 + new Date(43_200_000).getTimezoneOffset() * 60;
+    expect(strftime('%Y-%m-%d %H:%M:%S %a %B %j %V %G %u %I%p %e|%-d|%%|%Q', noon)).toBe(
+      '1970-01-01 12:00:00 Thu January 001 01 1970 4 12PM  1|1|%|%Q',
+    );
+  });
+});
