@@ -86,9 +86,14 @@ async function measure(name) {
       }
     }
     await fill(PORTS[name]);
-    for (let i = 0; i < 10; i++) run(adm, ['-n', home, 'ban', 'obj.http.x-url', '==', `/nothing/${i}`]);
+    for (let i = 0; i < 9; i++) run(adm, ['-n', home, 'ban', 'obj.http.x-url', '==', `/nothing/${i}`]);
+    const last = () => run(adm, ['-n', home, 'ban', 'obj.http.x-url', '==', '/nothing/9']);
+    const begin = () => run(adm, ['-n', home, 'param.set', 'ban_lurker_age', '0']);
+    // The field's lurker sleeps until a ban wakes it; ours would begin a round without the last one.
+    const order = name === 'varnish' ? [begin, last] : [last, begin];
+    order[0]();
     const start = performance.now();
-    run(adm, ['-n', home, 'param.set', 'ban_lurker_age', '0']);
+    order[1]();
     while (counters()['MAIN.bans'] > 1 && performance.now() - start < 120_000) await delay(100);
     const seconds = (performance.now() - start) / 1000;
     const tests = counters()['MAIN.bans_lurker_tests_tested'];
