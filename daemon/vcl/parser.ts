@@ -118,7 +118,7 @@ export class Parser extends StatementParser {
   private backend(): void {
     const start = this.ts.next();
     const name = this.name('the name of a backend');
-    if (this.ts.peek().kind === 'id' && this.ts.peek().text === 'none') {
+    if (this.ts.peek().kind === 'id' && this.ts.peek().text.toLowerCase() === 'none') {
       this.ts.next();
       const end = this.op(';');
       this.declarations.push({ k: 'backend', name, none: true, fields: [], span: spanOf(start, end) });
