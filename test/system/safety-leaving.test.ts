@@ -132,6 +132,16 @@ describe('a client that leaves', () => {
   });
 });
 
+it.each([0, 30])('an origin that resets a pipe after %i ms is seen to do so', async (pause) => {
+  const url = `/tube-reset${pause}`;
+  origin.on(url, [{ send: 'HTTP/1.1 200 OK\r\n\r\nabc' }, { wait: pause }, { reset: true }]);
+  const conn = await ClientConnection.open(proxy.port, 8000);
+  conn.send(GET(url));
+  const got = await conn.response().catch(() => null);
+  expect(got?.complete ?? false).toBe(false);
+  conn.close();
+});
+
 describe('an origin that comes and goes', () => {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T;
   const counts = { whole: 0, cut: 0, refused: 0, left: 0 };
