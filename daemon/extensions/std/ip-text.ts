@@ -23,7 +23,8 @@ export function ipOf(text: string, defaultPort: string, names: Names): VclIp | n
   const number = portOf(port ?? defaultPort, names);
   if (number === null) return null;
   const numeric = numericAddress(host) ?? names.host(host);
-  return numeric === null ? null : new VclIp(numeric, number);
+  if (numeric === null) return null;
+  return new VclIp(numeric, number, isIP(host) === 6 && isIP(numeric) === 4);
 }
 
 /** "[a]:p", "[a] p", "a:p" with a single colon, "a p" or "a". */

@@ -7,17 +7,22 @@ import { VclFailure } from './failure.ts';
 export class VclIp {
   readonly text: string;
   readonly port: number;
+  readonly #mapped: boolean;
   #bytes: number[] | null = null;
 
-  constructor(text: string, port: number) {
+  /** @param mapped an IPv6 address that is shown, but not compared, as the IPv4 one in it */
+  constructor(text: string, port: number, mapped = false) {
     this.text = text;
     this.port = port;
+    this.#mapped = mapped;
   }
 
   /** 4 or 16 bytes; an IPv4-mapped IPv6 address is an IPv6 one. */
   get bytes(): readonly number[] {
     if (this.text === '') throw new VclFailure('VRT_ipcmp: Illegal IP');
-    if (this.#bytes === null) this.#bytes = familyBytes(this.text) ?? [0, 0, 0, 0];
+    if (this.#bytes === null) {
+      this.#bytes = familyBytes(this.#mapped ? `::ffff:${this.text}` : this.text) ?? [0, 0, 0, 0];
+    }
     return this.#bytes;
   }
 }

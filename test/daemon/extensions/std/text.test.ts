@@ -93,6 +93,11 @@ describe('times', () => {
 });
 
 describe('addresses', () => {
+  it('compares a mapped address as the IPv6 one that it is', () => {
+    expect(ipOf('::ffff:192.0.2.1', '80', NO_NAMES)?.bytes).toHaveLength(16);
+    expect(ipOf('192.0.2.1', '80', NO_NAMES)?.bytes).toHaveLength(4);
+  });
+
   it.each([
     ['192.0.2.1', '192.0.2.1 80'],
     ['[2001:db8::1]:web', '2001:db8::1 8080'],
