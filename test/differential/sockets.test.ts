@@ -81,8 +81,7 @@ const PREAMBLES: [name: string, preamble: Buffer, cut?: 'cut'][] = [
   ['v2 cut', ipv4().subarray(0, 20), 'cut'],
 ];
 
-const KEPT =
-  /^(SessOpen|Proxy|ProxyGarbage|Error|Link|SessClose|ReqStart|ReqHeader|VCL_Error|BogoHeader)$/;
+const KEPT = /^(SessOpen|Proxy|ProxyGarbage|Error|Link|SessClose|ReqStart|ReqHeader|VCL_Error|BogoHeader)$/;
 
 /** Sessions of the log in their order; ids, ports, times and descriptors are left out. */
 function sessions(raw: string, ports: readonly number[]): string[][] {
