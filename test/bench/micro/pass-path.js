@@ -1,18 +1,10 @@
 // The pass path with real origin sockets and no client sockets: CPU a request of the whole process, the kernel's part
 // included. Run after `npm run build`: node test/bench/micro/pass-path.js [requests]
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
-const { Worker } = await import('../../../dist/daemon/worker/worker.js');
-const { Session } = await import('../../../dist/daemon/net/session.js');
-const { run } = await import('../../../dist/daemon/request/loop.js');
-const { compile } = await import('../../../dist/daemon/vcl/compile.js');
+import { openSession, startWorker } from './in-process.js';
 
 const total = Number(process.argv[2] ?? 200_000);
 const WIDTH = 32;
-const dir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'pass-path-'));
 const origin = spawn(
   process.execPath,
   [
@@ -26,22 +18,7 @@ require('net').createServer((s) => { s.on('data', () => s.write(resp)); s.on('er
 );
 const port = Number(await new Promise((resolve) => origin.stdout.once('data', (d) => resolve(String(d)))));
 const text = `vcl 4.1; backend default { .host = "127.0.0.1"; .port = "${port}"; } sub vcl_recv { return (pass); }`;
-const { program } = compile({ name: 'bench', text });
-const worker = new Worker(
-  {
-    t: 'init',
-    dir,
-    identity: 'bench',
-    params: {},
-    storages: [{ name: 's0', kind: 'malloc', size: 64 << 20 }],
-    listeners: [],
-    programs: [{ name: 'boot', program, state: 'auto' }],
-    active: 'boot',
-    generation: 0,
-  },
-  () => {},
-);
-await worker.start();
+const { worker, close } = await startWorker(text);
 
 const request = Buffer.from('GET /bench HTTP/1.1\r\nHost: 127.0.0.1:9011\r\n\r\n');
 const ready = [];
@@ -52,35 +29,10 @@ let done = 0;
 let goal = 0;
 let finished = () => {};
 function client() {
-  const socket = {
-    remoteAddress: '127.0.0.1',
-    remotePort: 12345,
-    localAddress: '127.0.0.1',
-    localPort: 80,
-    writableLength: 0,
-    destroyed: false,
-    write() {
-      return true;
-    },
-    _write(_chunk, _encoding, told) {
-      told();
-      ready.push(next);
-      if (ready.length === 1) setImmediate(drain);
-    },
-    pause() {},
-    resume() {},
-    destroy() {},
-    end() {},
-    cork() {},
-    uncork() {},
-  };
-  const session = new Session(
-    worker,
-    { sessionClosed() {} },
-    socket,
-    { name: 'a0', socketText: ':80', proxy: false },
-    run,
-  );
+  const session = openSession(worker, () => {
+    ready.push(next);
+    if (ready.length === 1) setImmediate(drain);
+  });
   const next = () => {
     if (++done === goal) finished();
     if (done + WIDTH <= goal) session.receive(request, 0, request.length);
@@ -107,5 +59,5 @@ console.log(
   `pass path: ${figures[10].toFixed(1)} us (min ${figures[0].toFixed(1)}), ${worker.stats.s_pass} passes`,
 );
 origin.kill();
-rmSync(dir, { recursive: true, force: true });
+close();
 process.exit(0);

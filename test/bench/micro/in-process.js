@@ -1,0 +1,56 @@
+// A worker and a client's session inside the measuring process, from dist/: run `npm run build` first.
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const { Worker } = await import('../../../dist/daemon/worker/worker.js');
+const { Session } = await import('../../../dist/daemon/net/session.js');
+const { run } = await import('../../../dist/daemon/request/loop.js');
+const { compile } = await import('../../../dist/daemon/vcl/compile.js');
+
+/** A worker that serves under this program; `close` removes what it left. */
+export async function startWorker(text) {
+  const dir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'in-process-'));
+  const { program } = compile({ name: 'bench', text });
+  const worker = new Worker(
+    {
+      t: 'init',
+      dir,
+      identity: 'bench',
+      params: {},
+      storages: [{ name: 's0', kind: 'malloc', size: 64 << 20 }],
+      listeners: [],
+      programs: [{ name: 'boot', program, state: 'auto' }],
+      active: 'boot',
+      generation: 0,
+    },
+    () => {},
+  );
+  await worker.start();
+  return { worker, close: () => rmSync(dir, { recursive: true, force: true }) };
+}
+
+/** A session whose socket takes everything; `written` is called after each response in one piece. */
+export function openSession(worker, written = () => {}) {
+  const socket = {
+    remoteAddress: '127.0.0.1',
+    remotePort: 12345,
+    localAddress: '127.0.0.1',
+    localPort: 80,
+    writableLength: 0,
+    destroyed: false,
+    write: () => true,
+    _write(_chunk, _encoding, told) {
+      told();
+      written();
+    },
+    pause() {},
+    resume() {},
+    destroy() {},
+    end() {},
+    cork() {},
+    uncork() {},
+  };
+  const endpoint = { name: 'a0', socketText: ':80', proxy: false };
+  return new Session(worker, { sessionClosed() {} }, socket, endpoint, run);
+}
