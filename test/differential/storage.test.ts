@@ -74,7 +74,7 @@ async function play(box: Sandbox, product: Product): Promise<Seen> {
   const origin = await Origin.start();
   origin.on('*', (request) =>
     respond(
-      200,
+      '200 OK',
       { 'Cache-Control': 'max-age=600' },
       'x'.repeat(Number(/\/(\d+)/.exec(request.url)?.[1] ?? 10)),
     ),

@@ -160,7 +160,10 @@ it('reloading leaves no file descriptor, counter or program behind', async () =>
   await reload(5);
   const before = [descriptors(proxy.pid), descriptors(worker)];
   for (let i = 0; i < 4; i++) await reload(15);
-  expect([descriptors(proxy.pid), descriptors(worker)]).toEqual(before);
+  // A connection that has just ended may still hold one.
+  await until('no descriptor more than before', async () =>
+    [proxy.pid, worker].every((pid, i) => descriptors(pid) <= (before[i] as number)) ? true : null,
+  );
   await until('only the last program', async () => (await list()).length === 1);
   expect(await backends()).toEqual(['r64.b']);
   const now = await proxy.counters();

@@ -246,7 +246,8 @@ describe('ranges', () => {
         origin.on(url, respond(status, { ...FRESH, 'Content-Range': value }, 'body'));
         for (const range of ['', '', 'Range: bytes=1-2\r\n']) {
           const got = statuses(await said(`GET ${url} HTTP/1.1\r\nHost: a\r\n${range}\r\n`));
-          expect(['200', '206', '416']).toContain(got[0]);
+          // Nobody asked for the part that a 206 claims to be.
+          expect(status.startsWith('206') ? ['206', '416', '503'] : ['200', '206', '416']).toContain(got[0]);
         }
         // A part is nobody's whole.
         if (!status.startsWith('200')) expect(origin.seen(url)).toHaveLength(3);
