@@ -269,9 +269,9 @@ export class Request implements VclRequest {
     return purgeObjects(this, soft, alone);
   }
 
-  hashData(text: string): void {
+  hashData(text: string, shown = text): void {
     this.hashKey = `${this.hashKey}${text}\0`;
-    this.log.put(Tag.Hash, text.includes('\0') ? text.replaceAll('\0', '') : text);
+    this.log.put(Tag.Hash, shown);
   }
 
   rollback(): void {

@@ -10,7 +10,7 @@ export { querysort } from './querysort.ts';
 
 /** hash_data(): what is not there comes as a NUL and adds to the key, as in the field, so that digests agree. */
 export function hashData(ctx: VclContext, text: string): void {
-  (ctx.req as VclRequest).hashData(text);
+  (ctx.req as VclRequest).hashData(text, text.includes('\0') ? text.replaceAll('\0', '') : text);
 }
 
 /** synthetic(): adds to the body of whichever response this state makes. */
