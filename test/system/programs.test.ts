@@ -72,6 +72,10 @@ it('a transaction keeps the program it began with, which goes with it', async ()
   patient.closeAllConnections();
   patient.close();
   await proxy.adm('vcl.discard', 'old');
+  // The response has come before its transaction is over.
+  await until('the backend of the discarded program gone', async () =>
+    (await backends()).length === 1 ? true : null,
+  );
   expect(await backends()).toEqual(['boot.b']);
 });
 
