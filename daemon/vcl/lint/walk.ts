@@ -26,6 +26,17 @@ export function* statements(block: Block, guards: readonly Expr[] = []): Generat
   }
 }
 
+/** A block and those inside it, each once, in the order of the text. */
+export function* blocks(block: Block): Generator<Block> {
+  yield block;
+  for (const { statement } of statements(block)) {
+    if (statement.k === 'block') yield statement.body;
+    if (statement.k !== 'if') continue;
+    for (const b of statement.branches) yield b.body;
+    if (statement.otherwise !== null) yield statement.otherwise;
+  }
+}
+
 /** The expressions that belong to a statement itself, not those of statements inside it. */
 export function ownExpressions(s: Statement): Expr[] {
   switch (s.k) {

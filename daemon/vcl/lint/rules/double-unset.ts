@@ -2,7 +2,7 @@
 
 import type { Block, Statement } from '../../ast.ts';
 import type { LintRule, Report } from '../rule.ts';
-import { expressions, nameOf, ownExpressions, statements } from '../walk.ts';
+import { blocks, expressions, nameOf, ownExpressions } from '../walk.ts';
 
 /** Whether a statement leaves a variable as it is and does not look at it. */
 function leavesAlone(s: Statement, name: string): boolean {
@@ -37,13 +37,7 @@ export const doubleUnset: LintRule = {
   check(view, report) {
     for (const sub of view.subs.values()) {
       for (const part of sub.parts) {
-        inBlock(part.body, report);
-        for (const { statement } of statements(part.body)) {
-          if (statement.k === 'block') inBlock(statement.body, report);
-          if (statement.k !== 'if') continue;
-          for (const b of statement.branches) inBlock(b.body, report);
-          if (statement.otherwise !== null) inBlock(statement.otherwise, report);
-        }
+        for (const block of blocks(part.body)) inBlock(block, report);
       }
     }
   },
