@@ -212,6 +212,9 @@ const CASES: Record<string, Cases> = {
     bad: [
       'sub vcl_deliver { unset resp.http.A; unset resp.http.B; §unset resp.http.a; }',
       'sub vcl_deliver { set resp.http.A = "1"; §unset resp.http.A; }',
+      'sub vcl_deliver { if (req.url) { unset resp.http.A; §unset resp.http.A; } }',
+      'sub vcl_deliver { if (req.url) { unset resp.http.B; } else { unset resp.http.A; §unset resp.http.A; } }',
+      'sub vcl_deliver { { unset resp.http.A; §unset resp.http.A; } }',
     ],
     good: [
       'sub vcl_deliver { unset resp.http.A; set resp.http.A = "1"; }',
