@@ -350,7 +350,11 @@ async function cool(box: Sandbox, product: Product): Promise<string[]> {
   // long enough that one too many would show.
   const cooled = async (programs: number): Promise<void> => {
     await delay(2600);
-    await until(`${programs} cold programs`, async () => (await list()).split(' cold ').length > programs, 15_000);
+    await until(
+      `${programs} cold programs`,
+      async () => (await list()).split(' cold ').length > programs,
+      15_000,
+    );
     await look();
   };
   const say = async (line: string): Promise<void> => {
