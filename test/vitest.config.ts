@@ -2,7 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 // Three projects of one run, one after the other: `unit` mirrors the source tree and imports it; `system` drives the
 // compiled programs in dist/, and `peers` compares them with other daemons and public suites. Both run file by file,
-// after a global setup has built them.
+// after a global setup has built them. What drives processes gets a second try, and harness/second-tries.ts names the
+// tests that needed it.
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
@@ -20,6 +21,7 @@ export default defineConfig({
           name: 'system',
           include: ['test/system/**/*.test.ts'],
           fileParallelism: false,
+          retry: 1,
           sequence: { groupOrder: 1 },
           testTimeout: 60_000,
         },
@@ -30,6 +32,7 @@ export default defineConfig({
           name: 'peers',
           include: ['test/{differential,conformance}/**/*.test.ts'],
           fileParallelism: false,
+          retry: 1,
           sequence: { groupOrder: 2 },
           testTimeout: 60_000,
         },
