@@ -183,3 +183,12 @@ it('several -f are numbered, and the last one is active', async () => {
   expect(field(await two.get('/'), 'who')).toBe('second');
   await two.stop();
 });
+
+it('a relative name that vcl_path does not lead to is told where it was looked for', async () => {
+  const lost = await proxy.adm('vcl.load', 'lost', 'site.vcl');
+  expect(lost.code).toBe(1);
+  expect(lost.stdout).toContain(
+    "Cannot read file 'site.vcl' (No such file or directory)\nHint: it was looked for in /",
+  );
+  expect((await proxy.adm('vcl.load', 'lost', './site.vcl')).stdout).not.toContain('Hint');
+});

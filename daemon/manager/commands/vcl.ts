@@ -9,15 +9,19 @@ export const vclLoad: Command = async (core, call) => {
   const source = core.readProgram(file);
   const reply = await core.programs.load(
     name,
-    typeof source === 'string' ? bad(unreadable(file, source)) : source,
+    typeof source === 'string' ? bad(unreadable(file, source, core.params.text('vcl_path'))) : source,
     state,
   );
   if (reply.status === CLI.OK) core.programsChanged(`loaded ${name}`);
   return reply;
 };
 
-function unreadable(file: string, why: string): string {
-  return `Message from VCC-compiler:\nCannot read file '${file}' (${why})\nRunning VCC-compiler failed, exited with 2\nVCL compilation failed`;
+// The daemon does not know the directory its operator stands in: a relative name is looked for in vcl_path only.
+function unreadable(file: string, why: string, path: string): string {
+  const hint = /^\.{0,2}\//.test(file)
+    ? ''
+    : `Hint: it was looked for in ${path} (vcl_path); give the whole path of a file elsewhere, as $PWD/${file}\n`;
+  return `Message from VCC-compiler:\nCannot read file '${file}' (${why})\n${hint}Running VCC-compiler failed, exited with 2\nVCL compilation failed`;
 }
 
 export const vclInline: Command = async (core, call) => {
