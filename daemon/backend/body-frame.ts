@@ -74,6 +74,11 @@ export class IncomingBody {
     return this.decoder.error;
   }
 
+  /** The log's words for chunks that broke or broke off. */
+  get fault(): string {
+    return this.decoder.fault;
+  }
+
   /** Hands the data in buf[start, end) to `sink`; returns the bytes that belonged to this body. */
   take(buf: Uint8Array, start: number, end: number, sink: ChunkSink): number {
     if (this.kind === 'chunked') {

@@ -389,6 +389,13 @@ export class OriginConnection {
   }
 
   private timedOut(): void {
+    const { heads } = this;
+    if (this.state === HEAD && heads.carry.length > 0) {
+      // A part of a head came: the first byte is not what was late.
+      heads.bytes += heads.carry.length;
+      this.failWith(new OriginFailure('first-byte-timeout', '', 'timeout'));
+      return;
+    }
     this.fail(this.state === HEAD ? 'first-byte-timeout' : 'between-bytes-timeout');
   }
 
@@ -396,7 +403,7 @@ export class OriginConnection {
     if (this.state === CLOSED) return;
     this.failWith(
       this.state === BODY
-        ? bodyFailure(reason, this.incoming.kind, this.incoming.error)
+        ? bodyFailure(reason, this.incoming.kind, this.incoming.fault)
         : new OriginFailure(reason),
     );
   }

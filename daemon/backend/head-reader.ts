@@ -1,7 +1,7 @@
 // Reads the head of a final response out of whatever pieces it comes in: skips 1xx responses, keeps an unfinished
 // piece, and says what is wrong with a head that is none. It counts bytes and knows no sockets and no timeouts.
 
-import { errorText, HEAD_ERRORS } from '../http1/head-errors.ts';
+import { errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
 import {
   HEAD_COMPLETE,
   HEAD_ERROR,
@@ -96,7 +96,7 @@ export class ResponseHeadReader {
     const overflow = row.close === 'RX_OVERFLOW';
     this.bytes += end - start;
     const failure = new OriginFailure(overflow ? 'head-overflow' : 'bad-head', '', '', bogus);
-    if (!overflow && bogus === '') failure.garbage = Buffer.from(buf.subarray(start, end));
+    if (!overflow) failure.garbage = Buffer.from(buf.subarray(start, start + garbageLength(buf, start, end)));
     return failure;
   }
 }

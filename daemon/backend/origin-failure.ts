@@ -3,7 +3,6 @@
 
 import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { fetchFailure } from '../../protocol/tables/close-reasons.ts';
-import type { ChunkError } from '../http1/chunked.ts';
 import type { BodyFraming } from '../http1/framing.ts';
 
 export class OriginFailure {
@@ -34,20 +33,23 @@ export class OriginFailure {
   }
 }
 
-/** The failure of a body that broke off, in the words the field's FetchError has for its framing. */
+/**
+ * The failure of a body that broke off, in the words the field's FetchError has for its framing.
+ * @param fault what is wrong with the chunks, if it came in chunks
+ */
 export function bodyFailure(
   reason: FetchFailure,
   framing: BodyFraming['kind'],
-  chunk: ChunkError | null,
+  fault: string,
 ): OriginFailure {
-  return new OriginFailure(reason, '', bodyText(reason, framing, chunk), '', systemText(reason));
+  return new OriginFailure(reason, '', bodyText(reason, framing, fault), '', systemText(reason));
 }
 
 /** What the field's FetchError says of a body that broke off, by its framing; '' for the reason's own text. */
-function bodyText(reason: FetchFailure, framing: BodyFraming['kind'], chunk: ChunkError | null): string {
-  if (reason === 'bad-chunk') return chunk === 'size' ? 'chunked header non-hex' : '';
+function bodyText(reason: FetchFailure, framing: BodyFraming['kind'], fault: string): string {
+  if (reason === 'bad-chunk') return fault;
   if (reason !== 'short-body' && reason !== 'reset' && reason !== 'between-bytes-timeout') return '';
-  if (framing === 'chunked') return 'chunked insufficient bytes';
+  if (framing === 'chunked') return fault;
   return framing === 'length' ? 'straight insufficient bytes' : 'eof socket fail';
 }
 

@@ -7,7 +7,6 @@
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Oc } from '../cache/cache.ts';
-import { responseBody } from '../http1/framing.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import type { Request } from '../request/request.ts';
 import { State } from '../vcl/program.ts';
@@ -93,7 +92,7 @@ async function attempt(bo: BusyObj): Promise<boolean> {
 /** The origin answered: decides what becomes of the answer, and stores it. */
 async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
   const { core, ctx, log } = bo;
-  takeResponse(bo);
+  const framing = takeResponse(bo);
   if (isOriginFailure(bo.beresp.status) && serveStale(bo)) {
     got.end(bo, 'RESP_CLOSE');
     return false;
@@ -102,15 +101,8 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
   // A program looks at one line: what a second one forbids must not be lost (SAFETY rule 8).
   joinLines(bo.beresp, 'cache-control');
   joinLines(bo.beresp, 'vary');
-  const framing = responseBody(bo.beresp, bo.bereq.method);
   if (framing.kind === 'error') {
-    log.put(Tag.FetchError, framing.text);
     core.stats.fetch_bad++;
-    got.end(bo, 'RX_BODY');
-    return answer(bo, 503, '');
-  }
-  if (bo.beresp.status === 204 && (bo.beresp.has('transfer-encoding') || lengthIsNotNothing(bo.beresp))) {
-    // RFC 9110 section 8.6 forbids it: who knows where the next response begins.
     got.end(bo, 'RX_BODY');
     log.put(Tag.Error, 'Body cannot be fetched');
     return answer(bo, 503, '');
@@ -193,11 +185,6 @@ function joinLines(msg: HttpMessage, key: string): void {
   msg.unset(key);
   msg.log = log;
   msg.push(key, line);
-}
-
-function lengthIsNotNothing(msg: HttpMessage): boolean {
-  const length = msg.get('content-length');
-  return length !== null && length !== '0';
 }
 
 /** Whether the request as it was sent offered the stale object, so that a 304 means it. */

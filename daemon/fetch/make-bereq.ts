@@ -30,8 +30,8 @@ export function makeBereq(bo: BusyObj, req: Request): void {
     }
   }
   if (bereq.proto !== 'HTTP/1.1') bereq.setProto('HTTP/1.1');
-  // A marker has no body that a 304 could bring back.
-  if (bo.staleOc !== 0 && !bo.isHitMiss) addCondition(bo);
+  // A marker has no body that a 304 could bring back, nor has one that has run out.
+  if (bo.staleOc !== 0 && !bo.isHitMiss && !core.cache.isUncacheable(bo.staleOc)) addCondition(bo);
   bo.bereq0.copyFrom(bereq);
   bereq.add('X-Proxy-Id', String(bo.vxid), 'x-proxy-id');
 }

@@ -3,6 +3,8 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { httpDate } from '../http1/date.ts';
+import { type BodyFraming, responseBody } from '../http1/framing.ts';
+import type { HttpMessage } from '../http1/message.ts';
 import { MSG_PROTOCOL, MSG_REASON, MSG_STATUS } from '../http1/message.ts';
 import type { BusyObj } from './busyobj.ts';
 import { isStrict, sharedLife } from './rfc9111.ts';
@@ -23,13 +25,20 @@ export function logBeresp(bo: BusyObj): void {
   beresp.log = log;
 }
 
-export function takeResponse(bo: BusyObj): void {
+/** Takes the answer's head over; returns the framing of its body. */
+export function takeResponse(bo: BusyObj): BodyFraming {
   const { beresp, core } = bo;
   const now = core.clock.now();
   logBeresp(bo);
-  if (!beresp.has('date')) beresp.add('Date', httpDate(now), 'date');
+  let framing = responseBody(beresp, bo.bereq.method);
+  if (beresp.status === 204 && (beresp.has('transfer-encoding') || lengthIsNotNothing(beresp))) {
+    // RFC 9110 section 8.6 forbids it: who knows where the next response begins.
+    framing = { kind: 'error', reason: 'length-invalid', text: '' };
+  }
+  if (framing.kind !== 'error' && !beresp.has('date')) beresp.add('Date', httpDate(now), 'date');
   bo.tOrigin = now;
   bo.storage = bo.uncacheable ? 'Transient' : core.cache.nextStorage();
+  return framing;
 }
 
 /** ttl, grace and keep from the response's own fields; a pass has no life of its own. Tells the time they count from. */
@@ -59,4 +68,9 @@ export function giveLife(bo: BusyObj): number {
   }
   log.put(Tag.TTL, `RFC ${life.text} ${bo.uncacheable ? 'uncacheable' : 'cacheable'}`);
   return now;
+}
+
+function lengthIsNotNothing(msg: HttpMessage): boolean {
+  const length = msg.get('content-length');
+  return length !== null && length !== '0';
 }

@@ -62,6 +62,24 @@ export class ChunkedDecoder {
   private extensions = 0;
   private trailers = 0;
 
+  /** Why the body does not go on, or cannot end here, in the words of the field's log. */
+  get fault(): string {
+    switch (this.error) {
+      case null:
+        return this.state === S_DATA ? 'chunked insufficient bytes' : 'chunked read err';
+      case 'size':
+        return this.digits > 0 ? 'chunked header no NL' : 'chunked header non-hex';
+      case 'line-end':
+        return 'chunked header no NL';
+      case 'size-overflow':
+      case 'extension':
+      case 'too-long':
+        return 'chunked header too long';
+      default:
+        return 'chunked tail no NL';
+    }
+  }
+
   reset(): void {
     this.done = false;
     this.error = null;

@@ -98,10 +98,12 @@ export function errorText(
 
 /**
  * How many bytes of a broken head in [start, end) an HttpGarbage record shows, a NUL following: as in the field, its
- * first word, or all of it when it has no blank.
+ * first word, or all of it up to a NUL when a control character comes before the first blank.
  */
 export function garbageLength(buf: Buffer, start: number, end: number): number {
   let p = start;
-  while (p < end && buf[p] !== 32 && buf[p] !== 9) p++;
-  return p - start;
+  while (p < end && (buf[p] as number) > 32 && buf[p] !== 127) p++;
+  if (p < end && (buf[p] === 32 || buf[p] === 9)) return p - start;
+  const nul = buf.indexOf(0, start);
+  return (nul < 0 || nul > end ? end : nul) - start;
 }

@@ -122,6 +122,12 @@ export class RequestBody implements BodySource {
     sink?.error(reason);
   }
 
+  /** What the log says of a body that broke off; null when it did not, or when that was told already. */
+  get fault(): string | null {
+    if (this.failed === null || this.failed === 'overflow') return null;
+    return this.decoder?.fault ?? 'straight insufficient bytes';
+  }
+
   private feedChunked(decoder: ChunkedDecoder, buf: Buffer, start: number, end: number): number {
     const used = decoder.decode(buf, start, end, (b, s, e) => {
       this.received += e - s;

@@ -261,6 +261,8 @@ export class Request implements VclRequest {
   bodySettled(): void {
     this.log.put(Tag.Storage, 'malloc Transient');
     const { body } = this;
+    const fault = body?.fault ?? null;
+    if (fault !== null) this.log.put(Tag.FetchError, fault);
     if (body !== null && this.log.wants(Tag.VfpAcct)) logRequestBody(this.log, body);
     this.log.timestamp('ReqBody', this.core.clock.now());
   }

@@ -99,6 +99,8 @@ function network(model: ProgramModel, e: AclEntry, address: string, pedantic: bo
       return null;
     }
   }
-  const shown = e.mask === null ? `"${e.host}"` : `"${e.host}"/${e.mask.text}`;
+  const written = e.mask === null ? `"${e.host}"` : `"${e.host}"/${e.mask.text}`;
+  const fixed = masked.some((b, i) => b !== bytes[i]);
+  const shown = fixed ? `${written} fixed: ${formatAddress(masked)}/${bits}` : written;
   return { address: formatAddress(masked), bits, shown };
 }

@@ -124,7 +124,7 @@ export const backendVariables = {
   // What is left, and what is to be left, from now: the time lived before counts.
   get_beresp_ttl: (c: VclContext) => Math.max(0, bo(c).ttl) - bo(c).age,
   set_beresp_ttl: (c: VclContext, v: number) => {
-    bo(c).ttl = Math.max(0, v) + bo(c).age;
+    bo(c).ttl = Math.max(0, v + bo(c).age);
     logTtl(c);
   },
   get_beresp_age: (c: VclContext) => bo(c).age,
