@@ -9,7 +9,7 @@ export const FLAG = {
   GZIPPED: row.OF_GZIPPED,
   CHG_GZIP: row.OF_CHG_GZIP,
   ESI: row.OF_ESI,
-  IMS_CANDIDATE: row.OF_IMS_CANDIDATE,
+  FOR_WAITERS: row.OF_FOR_WAITERS,
   UNCACHEABLE: row.OF_UNCACHEABLE,
   PLAIN: row.OF_PLAIN,
 } as const;

@@ -152,6 +152,11 @@ export class Cache extends ObjectReader {
     return this.objheads.wait(key, waiter);
   }
 
+  /** Whether somebody waits for what this busy object becomes. */
+  hasWaiters(oc: Oc): boolean {
+    return this.life.hasWaiters(oc);
+  }
+
   /** The request values a response's Vary asks for; null when it varies by nothing. An illegal Vary gives a
    * key that never matches. */
   varyKey(vary: string, request: HttpMessage): VaryKey | null {

@@ -82,6 +82,7 @@ export class LookupWalk {
         continue;
       }
       if (rows.getDouble(current, row.TTL) <= 0) continue;
+      if ((meta & row.OF_FOR_WAITERS) !== 0 && !q.waited) continue;
       if ((meta & row.OF_TAGGED) !== 0 && this.tags.pending && this.isPurged(current)) {
         this.gone.push(current);
         continue;

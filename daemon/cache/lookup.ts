@@ -29,6 +29,8 @@ export class LookupQuery {
   hashAlwaysMiss = false;
   hashIgnoreBusy = false;
   hashIgnoreVary = false;
+  /** The request has waited for somebody else's fetch and comes to see what became of it. */
+  waited = false;
   /** req.grace and req.ttl in seconds; negative when unset, and a req.ttl of 0 counts as unset, as in the
    * field. They can only shorten what the object has. */
   reqGrace = -1;

@@ -45,7 +45,8 @@ export const OF_HIT_PASS = 1 << 1;
 export const OF_GZIPPED = 1 << 2;
 export const OF_CHG_GZIP = 1 << 3;
 export const OF_ESI = 1 << 4;
-export const OF_IMS_CANDIDATE = 1 << 5;
+/** An answer to those who wait for it now; whoever comes later does not find it. */
+export const OF_FOR_WAITERS = 1 << 5;
 export const OF_UNCACHEABLE = 1 << 6;
 /** The stored fields and bytes are what a plain GET is to get (decided where it is stored). */
 export const OF_PLAIN = 1 << 7;

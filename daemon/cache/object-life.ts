@@ -152,6 +152,12 @@ export class ObjectLife {
     this.deref(oc);
   }
 
+  /** Whether somebody waits for an object of its key. */
+  hasWaiters(oc: Oc): boolean {
+    const oh = this.rows.get(oc, row.OBJHEAD);
+    return oh !== 0 && this.objheads.hasWaiters(oh);
+  }
+
   /** Takes a busy object out of the index: what it becomes is its holder's alone. */
   detach(oc: Oc, alone: boolean): void {
     const { rows } = this;

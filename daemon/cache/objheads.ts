@@ -80,6 +80,11 @@ export class Objheads {
     this.counters.n_objecthead = this.index.count;
   }
 
+  /** Whether anybody waits for an object of this key. */
+  hasWaiters(oh: Oh): boolean {
+    return this.waiting.has(oh);
+  }
+
   /** Parks a waiter; one whose key is gone by now is woken soon. Returns how to leave. */
   wait(key: string, waiter: Waiter): () => void {
     const oh = this.index.find(key);

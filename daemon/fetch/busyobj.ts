@@ -62,6 +62,8 @@ export class BusyObj implements VclBusyobj {
   hasBody = false;
   /** The program made a pass of it: later requests under this key pass too. */
   hitForPass = false;
+  /** An error that only those who wait for it shall share. */
+  forWaiters = false;
   /** What happens to the body on its way into the store. */
   filter: BodyFilter = 'none';
   /** Name of the storage the object went to. */

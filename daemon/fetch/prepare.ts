@@ -173,6 +173,7 @@ function storeHead(bo: BusyObj, storage: string): boolean {
   ) {
     flags |= FLAG.GZIPPED;
   }
+  if (bo.forWaiters) flags |= FLAG.FOR_WAITERS;
   if (isPlain(bo, stored)) flags |= FLAG.PLAIN;
   cache.setAttributes(oc, {
     tOrigin: bo.tOrigin,

@@ -17,6 +17,7 @@ export function lookup(req: Request, resume: (step: Step) => void): Step {
   query.hashAlwaysMiss = req.hashAlwaysMiss;
   query.hashIgnoreBusy = req.hashIgnoreBusy || req.wokenByFailure;
   query.hashIgnoreVary = req.hashIgnoreVary;
+  query.waited = req.waited;
   query.reqGrace = req.grace;
   query.reqTtl = req.ttl;
   const found = cache.lookup(query, out);
