@@ -1,8 +1,9 @@
 // The life of a response as the origin and the parameters have it (RFC 9111 section 4.2, with the field's
 // arithmetic): s-maxage before max-age, Expires against Date, Age counted as time already lived, and
-// stale-while-revalidate as grace. The program may change all of it afterwards.
+// stale-while-revalidate as grace. The program may change all of it afterwards. Times are single-precision numbers
+// in the field, which shows in what is written of very long ones.
 
-import { deltaSeconds } from '../http1/cache-control.ts';
+import { classicDelta, classicSeconds } from '../http1/cache-control.ts';
 import { parseDate } from '../http1/date.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { whole } from '../log/whole.ts';
@@ -28,19 +29,19 @@ export function lifetime(beresp: HttpMessage, now: number, params: HotParams): L
   let ttl = params.default_ttl;
   let grace = params.default_grace;
   const keep = params.default_keep;
-  const age = wholeNumber(beresp.get('age'));
+  const age = classicSeconds(beresp.get('age') ?? '');
   const date = seconds(beresp.get('date'));
   const expiresText = beresp.get('expires');
   const expires = seconds(expiresText);
-  const shared = deltaSeconds(beresp, 'cache-control', 's-maxage');
+  const shared = classicDelta(beresp, 'cache-control', 's-maxage');
   const explicitOnly = EXPLICIT.has(status);
   const mayLive = explicitOnly || HEURISTIC.has(status);
-  const given = shared >= 0 ? shared : deltaSeconds(beresp, 'cache-control', 'max-age');
+  const given = shared >= 0 ? shared : classicDelta(beresp, 'cache-control', 'max-age');
   const maxAge = mayLive ? given : -1;
   if (!mayLive) {
     ttl = -1;
   } else if (maxAge >= 0) {
-    ttl = maxAge;
+    ttl = Math.fround(maxAge);
   } else if (expiresText !== null) {
     // An Expires that cannot be read lies in the past (RFC 9111 section 5.3).
     if (expires === 0 || (date !== 0 && expires < date)) ttl = 0;
@@ -49,8 +50,8 @@ export function lifetime(beresp: HttpMessage, now: number, params: HotParams): L
     else ttl = expires - date;
   } else if (explicitOnly) ttl = -1;
   if (ttl >= 0) {
-    const stale = deltaSeconds(beresp, 'cache-control', 'stale-while-revalidate');
-    if (stale >= 0) grace = stale;
+    const stale = classicDelta(beresp, 'cache-control', 'stale-while-revalidate');
+    if (stale >= 0) grace = Math.fround(stale);
   }
   const tOrigin = now - age;
   const text = [ttl, grace, keep, now, tOrigin, date, expires, Math.max(maxAge, 0)].map(whole).join(' ');
@@ -59,9 +60,4 @@ export function lifetime(beresp: HttpMessage, now: number, params: HotParams): L
 
 function seconds(text: string | null): number {
   return text === null ? 0 : (parseDate(text) ?? 0);
-}
-
-function wholeNumber(text: string | null): number {
-  if (text === null || !/^\d{1,10}$/.test(text)) return 0;
-  return Number(text);
 }

@@ -11,12 +11,24 @@ export const MAX_DELTA = 2147483648;
  * not there. The first occurrence counts.
  */
 export function directive(msg: HttpMessage, key: string, name: string): string | null {
+  const value = find(msg, key, name);
+  if (value === undefined) return '';
+  return value?.startsWith('"') ? unquoted(value) : value;
+}
+
+/** The value as it is written, quotes included; undefined for a bare directive, null when it is not there. */
+function find(msg: HttpMessage, key: string, name: string): string | undefined | null {
   for (let i = 0; i < msg.n; i++) {
     if (msg.keys[i] !== key) continue;
     const value = inList(msg.lines[i] as string, key.length + 1, name);
     if (value !== null) return value;
   }
   return null;
+}
+
+function unquoted(text: string): string {
+  const end = text.length > 1 && text.endsWith('"') ? text.length - 1 : text.length;
+  return text.slice(1, end).replace(/\\(.)/g, '$1');
 }
 
 /** Whether directive `name` is there, with or without a value. */
@@ -44,11 +56,30 @@ export function parseDelta(value: string): number {
   return n;
 }
 
+/** Longest time that the field believes. */
+const CLASSIC_MAX = 4294967295;
+const CLASSIC = /^[ \t]*\+?(\d+)(?:[.,].*|[ \t]*)$/;
+
+/**
+ * Seconds as the field reads them: a fraction and what follows a comma are cut off, all else that is no number is 0.
+ */
+export function classicSeconds(text: string): number {
+  const digits = CLASSIC.exec(text)?.[1];
+  return digits === undefined ? 0 : Math.min(Number(digits), CLASSIC_MAX);
+}
+
+/** deltaSeconds() as the field reads it: a directive without a value counts as not there, a quoted one as 0. */
+export function classicDelta(msg: HttpMessage, key: string, name: string): number {
+  const value = find(msg, key, name);
+  return value === null || value === undefined ? -1 : classicSeconds(value);
+}
+
 function isBlank(c: number): boolean {
   return c === 32 || c === 9;
 }
 
-function inList(line: string, from: number, name: string): string | null {
+/** As find(), in one line. */
+function inList(line: string, from: number, name: string): string | undefined | null {
   const end = line.length;
   let p = from;
   while (p < end) {
@@ -67,7 +98,7 @@ function inList(line: string, from: number, name: string): string | null {
     // Blanks around "=" are no grammar, but a reader that skips them and one that does not must agree on the safe side.
     while (p < end && isBlank(line.charCodeAt(p))) p++;
     if (p >= end || line.charCodeAt(p) !== 61) {
-      if (found) return '';
+      if (found) return undefined;
       if (p < end && line.charCodeAt(p) !== 44 && p === start) p++;
       continue;
     }
@@ -77,7 +108,7 @@ function inList(line: string, from: number, name: string): string | null {
     if (line.charCodeAt(p) === 34) {
       p++;
       while (p < end && line.charCodeAt(p) !== 34) p += line.charCodeAt(p) === 92 ? 2 : 1;
-      if (found) return line.slice(valueStart + 1, Math.min(p, end)).replace(/\\(.)/g, '$1');
+      if (found) return line.slice(valueStart, Math.min(p + 1, end));
       p++;
     } else {
       while (p < end && line.charCodeAt(p) !== 44) p++;

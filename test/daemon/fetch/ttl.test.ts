@@ -31,7 +31,10 @@ test.each<[string, number, [string, string][], number]>([
     ],
     7,
   ],
-  ['quoted', 200, [['Cache-Control', 'max-age="9"']], 9],
+  ['quoted', 200, [['Cache-Control', 'max-age="9"']], 0],
+  ['without a value', 200, [['Cache-Control', 'max-age']], 120],
+  ['with a fraction', 200, [['Cache-Control', 'max-age=10.9']], 10],
+  ['beyond all bounds', 200, [['Cache-Control', 'max-age=99999999999']], 4294967296],
   ['unreadable max-age is none', 200, [['Cache-Control', 'max-age=soon']], 0],
   [
     'Expires against Date',

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { deltaSeconds, directive, hasDirective, MAX_DELTA } from '../../../daemon/http1/cache-control.ts';
+import {
+  classicDelta,
+  classicSeconds,
+  deltaSeconds,
+  directive,
+  hasDirective,
+  MAX_DELTA,
+} from '../../../daemon/http1/cache-control.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 
 function response(...values: string[]): HttpMessage {
@@ -55,5 +62,33 @@ describe('deltaSeconds', () => {
     ['public', -1],
   ])('%s', (value, expected) => {
     expect(deltaSeconds(response(value), 'cache-control', 'max-age')).toBe(expected);
+  });
+});
+
+describe('the field’s reading', () => {
+  it.each([
+    ['5', 5],
+    [' +5 ', 5],
+    ['10.9', 10],
+    ['5, 6', 5],
+    ['5 6', 0],
+    ['5;6', 0],
+    ['-1', 0],
+    ['1e3', 0],
+    ['', 0],
+    ['99999999999999999999.5', 4294967295],
+  ])('%j', (text, expected) => {
+    expect(classicSeconds(text)).toBe(expected);
+  });
+
+  it.each([
+    ['max-age=10.9', 10],
+    ['max-age="60"', 0],
+    ['max-age=', 0],
+    ['max-age', -1],
+    ['max-age, max-age=5', -1],
+    ['x="max-age=9", max-age=3', 3],
+  ])('%s', (value, expected) => {
+    expect(classicDelta(response(value), 'cache-control', 'max-age')).toBe(expected);
   });
 });
