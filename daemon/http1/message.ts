@@ -9,6 +9,8 @@ export interface MessageLog {
   put(tag: number, text: string): void;
   putBytes(tag: number, src: Uint8Array, start: number, end: number): void;
   putConstant(record: ConstantRecord): void;
+  /** Whether records of this tag are written. */
+  wants(tag: number): boolean;
 }
 
 /** Records that never change, which a log may keep encoded. */

@@ -18,7 +18,7 @@ const PLAIN = new PreparedRecords([
 
 export function hit(req: Request): Step {
   const { core, ctx } = req;
-  if (req.busyOc === 0 && req.programRef?.plainHit === true) {
+  if (req.busyOc === 0 && req.programRef?.plainHit === true && !req.log.wants(Tag.VCL_trace)) {
     req.log.putConstant(PLAIN);
     return DELIVER;
   }

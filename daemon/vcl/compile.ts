@@ -73,6 +73,7 @@ export function compile(source: { name: string; text: string }, options: Compile
     options.resolveHost ?? systemResolver(),
   );
   model.outside = options.outside ?? null;
+  model.trace = parser.trace;
   model.unsafePath = options.unsafePath ?? true;
   model.extensionNames = extensionNames();
   if (stream.topSyntax !== 0) model.syntax = stream.topSyntax;

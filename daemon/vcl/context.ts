@@ -238,6 +238,8 @@ export class VclContext {
   state = 0;
   /** Why the state failed, for the VCL_Error record. */
   failure: string | null = null;
+  /** Whether the program's way is logged, statement by statement. */
+  tracing = false;
   /** PRIV_TASK cells of extensions; whoever ends the task ends them. */
   priv: PrivMap | null = null;
 

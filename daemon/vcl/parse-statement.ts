@@ -7,6 +7,7 @@ import type { AssignOp, Block, Expr, Statement } from './ast.ts';
 import { CompileStop } from './errors.ts';
 import { spanOf, type Token } from './lexer.ts';
 import { ExprParser } from './parse-expr.ts';
+import { TracePoints } from './trace-points.ts';
 
 const ASSIGN = new Set(['=', '+=', '-=', '*=', '/=']);
 /** The words that a statement may begin with. */
@@ -25,10 +26,13 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
 const ELSE_IF = new Set(['elseif', 'elsif', 'elif']);
 
 export class StatementParser extends ExprParser {
+  readonly trace = new TracePoints();
+
   protected block(depth: number): Block {
     const open = this.op('{');
     if (depth > 100) this.ts.reporter.fail('nesting', 'Blocks nested too deeply', spanOf(open));
     const out: Block = [];
+    this.trace.note(out, this.trace.next(this.ts.peek()));
     for (;;) {
       const t = this.ts.peek();
       if (t.kind === 'op' && t.text === '}') break;
@@ -160,7 +164,9 @@ export class StatementParser extends ExprParser {
       otherwise = this.block(depth + 1);
       break;
     }
-    return { k: 'if', branches, otherwise, span: spanOf(start) };
+    const all: Statement = { k: 'if', branches, otherwise, span: spanOf(start) };
+    if (otherwise === null) this.trace.note(all, this.trace.next(this.ts.peek()));
+    return all;
   }
 
   /** To the end of a broken statement: past the next `;` of this level, or before the block's `}`. */

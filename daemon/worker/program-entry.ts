@@ -144,6 +144,7 @@ export class ProgramEntry implements ProgramRef {
       put: (tag, text) => log.put(tag, text),
       putBytes: (tag, src, start, end) => log.putBytes(tag, src, start, end),
       putConstant: () => undefined,
+      wants: (tag) => log.wants(tag),
     };
     const ctx = new VclContext(worker.host, this.program, quiet);
     ctx.now = worker.clock.now();

@@ -5,6 +5,7 @@ import type { Extension, ExtensionLookup, ExtensionObject } from '../../extensio
 import type { DescribedModule, ImportWish, OutsideLookup } from '../../extensions/load/wish.ts';
 import type { Reporter, Span } from '../errors.ts';
 import { type BackendDecl, type ProbeDecl, STATES } from '../program.ts';
+import type { TracePoints } from '../trace-points.ts';
 import { FoldedMap } from './folded-map.ts';
 import { parseSignature, type Signature } from './signature.ts';
 
@@ -93,6 +94,8 @@ export class ProgramModel {
   readonly labelsUsed = new Set<string>();
   /** Subs that are used as values. */
   readonly subValues = new Set<string>();
+  /** What VCL_trace records say, by the block or the `if` they belong to. */
+  trace: TracePoints | null = null;
   /** Places of calls that have private data of their own. */
   callPlaces = 0;
   /** Extensions from outside: what is known of them, what the program has of them, what is not known yet. */

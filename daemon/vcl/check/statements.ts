@@ -18,6 +18,7 @@ const INIT_ONLY = stateMask(['init']);
 
 /** Checks a block and appends its code to the sub. */
 export function checkBlock(scope: Scope, block: Block, indent: string): void {
+  emitTrace(scope, block, indent);
   for (const s of block) {
     try {
       statement(scope, s, indent);
@@ -33,6 +34,13 @@ const FAIL = RETURNS.findIndex((r) => r.name === 'fail');
 
 function emit(sub: SubInfo, indent: string, text: string, span: Span | null): void {
   sub.lines.push({ text: indent + text, span });
+}
+
+/** The record that the program came by, while such records are wanted. */
+function emitTrace(scope: Scope, where: Block | Statement, indent: string): void {
+  const point = scope.model.trace?.of(where);
+  if (point === undefined) return;
+  emit(scope.sub, indent, `if (ctx.tracing) ${scope.model.helper('trace')}(ctx, ${quote(point)});`, null);
 }
 
 /** A statement, and the way out when it failed. */
@@ -321,6 +329,7 @@ function ifStatement(scope: Scope, s: Extract<Statement, { k: 'if' }>, indent: s
   }
   if (flat) depth = 0;
   for (; depth >= 0; depth--) emit(sub, indent + '  '.repeat(depth), '}', null);
+  emitTrace(scope, s, indent);
 }
 
 /** A broken condition is reported and its block still checked. */

@@ -19,6 +19,11 @@ export function synthetic(ctx: VclContext, text: string): void {
   else add_resp_body(ctx, text);
 }
 
+/** The program came by one of its points (trace-points.ts). */
+export function trace(ctx: VclContext, point: string): void {
+  ctx.log.put(Tag.VCL_trace, `${ctx.vcl.name} ${point}`);
+}
+
 /** ban(): a failure is logged and does not fail the task. */
 export function banString(ctx: VclContext, expression: string | null): void {
   const problem = ctx.host.ban(expression ?? '');

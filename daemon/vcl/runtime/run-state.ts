@@ -18,6 +18,7 @@ const RETURNED = RETURNS.map((r) => new PreparedRecords([[Tag.VCL_return, r.name
 export function runState(program: VclProgram, stateId: number, ctx: VclContext): ReturnCode {
   ctx.log.putConstant(CALLS[stateId] as PreparedRecords);
   ctx.failure = null;
+  ctx.tracing = ctx.log.wants(Tag.VCL_trace);
   ctx.state = stateId;
   let code: ReturnCode;
   try {
@@ -43,6 +44,7 @@ export function runWaitingState(
 ): ReturnCode | null {
   ctx.log.putConstant(CALLS[stateId] as PreparedRecords);
   ctx.failure = null;
+  ctx.tracing = ctx.log.wants(Tag.VCL_trace);
   ctx.state = stateId;
   const running = steps(ctx);
   const ended = (returned: ReturnCode): ReturnCode => {

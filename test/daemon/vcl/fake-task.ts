@@ -32,6 +32,11 @@ export class FakeLog {
   putConstant(record: ConstantRecord): void {
     for (const [tag, text] of record.items) this.put(tag, text);
   }
+  /** Tags that are written although few want them. */
+  readonly wanted = new Set<number>();
+  wants(tag: number): boolean {
+    return this.wanted.has(tag);
+  }
   of(tag: keyof typeof Tag): string[] {
     return this.lines.flatMap((l) => (l.startsWith(`${tag} `) ? [l.slice(tag.length + 1)] : []));
   }
