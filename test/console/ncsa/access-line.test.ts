@@ -23,11 +23,17 @@ const TX: LogTransaction = {
   records: Buffer.concat(RECORDS.map(([tag, text]) => encodeRecord(tag, 2, 'c', text))),
 };
 
-function line(format: string, json = false): string {
+function line(format: string, json = false, tx = TX): string {
   const template = parseTemplate(format, json);
   if (typeof template === 'string') return template;
   const options = { client: true, backend: false, esi: false, whole: false, json };
-  return groupLines([[TX]], template, options);
+  return groupLines([[tx]], template, options);
+}
+
+/** The transaction with records before or after its own. */
+function around(...extra: readonly (readonly [number, string])[]): LogTransaction {
+  const more = Buffer.concat(extra.map(([tag, text]) => encodeRecord(tag, 2, 'c', text)));
+  return { ...TX, records: Buffer.concat([more, TX.records]) };
 }
 
 describe('access lines', () => {
@@ -49,6 +55,17 @@ describe('access lines', () => {
   it('quote values, and have empty values in JSON', () => {
     expect(line('%{VCL_Log:key}x %m %s')).toBe('\\"v\\" - -\n');
     expect(line('"%m" %s', true)).toBe('"" 0\n');
+  });
+
+  it('take a value from the key that is asked for alone', () => {
+    expect(line('%{VCL_Log:key}x', false, around([Tag.VCL_Log, 'keyed:no'], [Tag.VCL_Log, 'ke:no']))).toBe(
+      '\\"v\\"\n',
+    );
+  });
+
+  it('have no line for a request that began again', () => {
+    expect(line('%m', false, around([Tag.VCL_return, 'lookup']))).toBe('-\n');
+    expect(line('%m', false, around([Tag.VCL_return, 'restart']))).toBe('');
   });
 
   it('have no line for a time that the log does not tell', () => {
