@@ -9,6 +9,7 @@ import type { StorageSpec } from '../link.ts';
 import type { CacheCounters } from './counters.ts';
 import { headBytes, readHead, varyStart, writeHead } from './head-codec.ts';
 import { Live } from './live.ts';
+import { LiveTable } from './live-table.ts';
 import {
   BODY_LENGTH,
   EXTENT,
@@ -47,7 +48,7 @@ export class ObjectStore {
   readonly rows: Rows;
   readonly stevedores: Stevedore[];
   /** By handle, while the object is being made or is private. */
-  readonly live = new Map<Oc, Live>();
+  readonly live = new LiveTable();
   private readonly counters: CacheCounters;
   private readonly evict: (oc: Oc) => void;
   private readonly nukeLimit: () => number;
