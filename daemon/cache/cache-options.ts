@@ -22,8 +22,35 @@ export interface CacheLimits {
   tagSpace?: number;
 }
 
-/** Told before an object goes: LRU eviction or expiry (for the ExpKill record), or the ban lurker. */
-export type OnKill = (why: 'LRU' | 'EXP' | 'BAN', oc: Oc) => void;
+/** Told what becomes of objects, for the log. Times in epoch seconds; an object can still be asked about. */
+export interface ObjectEvents {
+  /** Its end is known for the first time. */
+  inserted(oc: Oc, end: number): void;
+  /** Its end was another. */
+  rearmed(oc: Oc, from: number, to: number): void;
+  /** Taken out before its end. */
+  removed(oc: Oc, end: number): void;
+  /** At its end; `late` seconds have passed since. */
+  expired(oc: Oc, late: number): void;
+  /** Makes room for the object `by`. */
+  evicted(oc: Oc, by: Oc): void;
+  /** No object could make room for `by`. */
+  noVictim(by: Oc): void;
+  /** Found by the ban lurker. */
+  banned(oc: Oc): void;
+}
+
+const ignore = (): void => undefined;
+/** For who keeps no log. */
+export const NO_EVENTS: ObjectEvents = {
+  inserted: ignore,
+  rearmed: ignore,
+  removed: ignore,
+  expired: ignore,
+  evicted: ignore,
+  noVictim: ignore,
+  banned: ignore,
+};
 
 export interface CacheOptions {
   storages: readonly StorageSpec[];
@@ -38,5 +65,5 @@ export interface CacheOptions {
   defer?: (run: () => void) => void;
   /** Milliseconds from a steady clock, for bounded steps; performance.now when absent. */
   millis?: () => number;
-  onKill?: OnKill;
+  events?: ObjectEvents;
 }

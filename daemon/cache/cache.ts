@@ -9,7 +9,7 @@ import type { Attributes } from './attributes.ts';
 import type { BanCount } from './ban/ban-count.ts';
 import { type Ban, BanList } from './ban/ban-list.ts';
 import { Lurker, type LurkerLimits } from './ban/lurker.ts';
-import type { CacheLimits, CacheOptions } from './cache-options.ts';
+import { type CacheLimits, type CacheOptions, NO_EVENTS } from './cache-options.ts';
 import type { CacheCounters } from './counters.ts';
 import { Expiry } from './expiry.ts';
 import { ExpirySteps } from './expiry-steps.ts';
@@ -58,7 +58,7 @@ export class Cache extends ObjectReader {
 
   constructor(o: CacheOptions) {
     const { counters, limits } = o;
-    const onKill = o.onKill ?? (() => {});
+    const events = o.events ?? NO_EVENTS;
     const defer = o.defer ?? ((run: () => void) => void setImmediate(run));
     const millis = o.millis ?? (() => performance.now());
     const rows = new Rows(OBJCORE_WORDS);
@@ -67,10 +67,11 @@ export class Cache extends ObjectReader {
       storages: o.storages,
       counters,
       nukeLimit: () => limits.nukeLimit,
-      evict: (oc) => {
-        onKill('LRU', oc);
+      evict: (oc, by) => {
+        events.evicted(oc, by);
         life.kill(oc);
       },
+      noVictim: (by) => events.noVictim(by),
     });
     super(rows, store);
     this.counters = counters;
@@ -96,7 +97,7 @@ export class Cache extends ObjectReader {
       millis,
       space: () => limits.tagSpace ?? 0,
     });
-    const life = new ObjectLife({ rows, store, objheads, expiry, uses, bans, tags, counters });
+    const life = new ObjectLife({ rows, store, objheads, expiry, uses, bans, tags, counters, events });
     this.tags = tags;
     this.bans = bans;
     this.objheads = objheads;
@@ -134,9 +135,9 @@ export class Cache extends ObjectReader {
       kill: (oc) => life.kill(oc),
       soften: (oc, at) => this.invalidation.soften(oc, at),
       millis,
-      onBanned: (oc) => onKill('BAN', oc),
+      onBanned: (oc) => events.banned(oc),
     });
-    this.steps = new ExpirySteps({ expiry, store, life, uses, bans, counters, onKill, millis });
+    this.steps = new ExpirySteps({ expiry, store, life, uses, bans, counters, events, millis });
   }
 
   // ---- lookup

@@ -5,7 +5,7 @@
 // freshness, which lookups see by themselves; an object may be removed late.
 
 import type { BanList } from './ban/ban-list.ts';
-import type { OnKill } from './cache-options.ts';
+import type { ObjectEvents } from './cache-options.ts';
 import type { CacheCounters } from './counters.ts';
 import type { Expiry } from './expiry.ts';
 import type { ObjectLife } from './object-life.ts';
@@ -22,7 +22,7 @@ export class ExpirySteps {
   private readonly uses: Uses;
   private readonly bans: BanList;
   private readonly counters: CacheCounters;
-  private readonly onKill: OnKill;
+  private readonly events: ObjectEvents;
   private readonly millis: () => number;
 
   constructor(o: {
@@ -32,7 +32,7 @@ export class ExpirySteps {
     uses: Uses;
     bans: BanList;
     counters: CacheCounters;
-    onKill: OnKill;
+    events: ObjectEvents;
     millis: () => number;
   }) {
     this.expiry = o.expiry;
@@ -41,7 +41,7 @@ export class ExpirySteps {
     this.uses = o.uses;
     this.bans = o.bans;
     this.counters = o.counters;
-    this.onKill = o.onKill;
+    this.events = o.events;
     this.millis = o.millis;
   }
 
@@ -68,7 +68,7 @@ export class ExpirySteps {
       this.expiry.set(oc, end);
       return false;
     }
-    this.onKill('EXP', oc);
+    this.events.expired(oc, now - end);
     this.life.kill(oc, false);
     this.counters.n_expired++;
     return true;

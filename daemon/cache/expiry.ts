@@ -52,6 +52,12 @@ export class Expiry {
     this.settle(at, this.ocAt(last), this.tickAt(last));
   }
 
+  /** When an object dies, to a sixteenth of a second; null when that is not known yet. */
+  endOf(oc: Oc): number | null {
+    const at = this.objcores.get(oc, HEAP_POS) - 1;
+    return at < 0 ? null : this.epoch + this.tickAt(at) / TICKS;
+  }
+
   /** The object that dies first; 0 when there is none. */
   first(): Oc {
     return this.length === 0 ? 0 : this.ocAt(0);

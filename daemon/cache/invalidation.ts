@@ -128,7 +128,7 @@ export class Invalidation {
     const meta = this.rows.get(oc, row.META);
     if ((meta & row.OF_INDEXED) === 0) return 0;
     const gone = (meta & row.OF_TAGGED) !== 0 && this.tags.pending && this.tags.doomOf(oc) === Doom.HARD;
-    if (soft === null || (soft.ttl === 0 && soft.grace === 0 && soft.keep === 0)) this.life.kill(oc);
+    if (soft === null || (soft.ttl === 0 && soft.grace === 0 && soft.keep === 0)) this.life.purge(oc, now);
     else this.reset(oc, soft, now);
     return gone ? 0 : 1;
   }

@@ -7,6 +7,7 @@
 
 import { type Attributes, attributesIn } from './attributes.ts';
 import type { BanList } from './ban/ban-list.ts';
+import type { ObjectEvents } from './cache-options.ts';
 import type { CacheCounters } from './counters.ts';
 import type { Expiry } from './expiry.ts';
 import type { Oh } from './key-index.ts';
@@ -29,6 +30,7 @@ export class ObjectLife {
   private readonly bans: BanList;
   private readonly tags: TagPurges;
   private readonly counters: CacheCounters;
+  private readonly events: ObjectEvents;
 
   constructor(o: {
     rows: Rows;
@@ -39,6 +41,7 @@ export class ObjectLife {
     bans: BanList;
     tags: TagPurges;
     counters: CacheCounters;
+    events: ObjectEvents;
   }) {
     this.rows = o.rows;
     this.store = o.store;
@@ -48,6 +51,7 @@ export class ObjectLife {
     this.bans = o.bans;
     this.tags = o.tags;
     this.counters = o.counters;
+    this.events = o.events;
   }
 
   /** A busy object under a key. `predicted`: the variant it will probably become. The caller
@@ -81,7 +85,12 @@ export class ObjectLife {
 
   /** To be called when lifetimes have changed. */
   reschedule(oc: Oc): void {
-    if ((this.rows.get(oc, row.META) & row.OF_INDEXED) !== 0) this.expiry.set(oc, this.endOf(oc));
+    if ((this.rows.get(oc, row.META) & row.OF_INDEXED) === 0) return;
+    const from = this.expiry.endOf(oc);
+    const to = this.endOf(oc);
+    this.expiry.set(oc, to);
+    if (from === null) this.events.inserted(oc, to);
+    else this.events.rearmed(oc, from, to);
   }
 
   /** When the object is of no use any more, in epoch seconds. */
@@ -128,6 +137,16 @@ export class ObjectLife {
     this.deref(oc);
   }
 
+  /** A purge is an end brought forward, and told as one. */
+  purge(oc: Oc, now: number): void {
+    if ((this.rows.get(oc, row.META) & row.OF_INDEXED) === 0) return;
+    this.events.rearmed(oc, this.endOf(oc), now);
+    this.events.expired(oc, 0);
+    this.counters.exp_mailed++;
+    this.counters.exp_received++;
+    this.kill(oc, false);
+  }
+
   /** Takes an object out of the cache; those who hold references go on. `mailed`: the expiry learns it from
    * outside, which the field counts. */
   kill(oc: Oc, mailed = true): void {
@@ -141,6 +160,7 @@ export class ObjectLife {
     rows.set(oc, row.META, (meta & ~row.OF_INDEXED) | row.OF_DYING);
     this.expiry.remove(oc);
     if (mailed) {
+      this.events.removed(oc, this.endOf(oc));
       this.counters.exp_mailed++;
       this.counters.exp_received++;
     }

@@ -50,7 +50,8 @@ export class ObjectStore {
   /** By handle, while the object is being made or is private. */
   readonly live = new LiveTable();
   private readonly counters: CacheCounters;
-  private readonly evict: (oc: Oc) => void;
+  private readonly evict: (oc: Oc, by: Oc) => void;
+  private readonly noVictim: (by: Oc) => void;
   private readonly nukeLimit: () => number;
   private turn = -1;
   /** Gone objects whose large bodies are still to be freed, linked by KEY_NEXT. */
@@ -62,13 +63,15 @@ export class ObjectStore {
     storages: readonly StorageSpec[];
     counters: CacheCounters;
     nukeLimit: () => number;
-    evict: (oc: Oc) => void;
+    evict: (oc: Oc, by: Oc) => void;
+    noVictim: (by: Oc) => void;
   }) {
     this.rows = o.rows;
     this.stevedores = makeStevedores(o.storages, o.rows);
     this.counters = o.counters;
     this.nukeLimit = o.nukeLimit;
     this.evict = o.evict;
+    this.noVictim = o.noVictim;
     this.cursors = Array.from({ length: 64 }, () => ({ oc: 0, cursor: new BodyCursor() }));
   }
 
@@ -286,10 +289,13 @@ export class ObjectStore {
         if (this.rows.get(victim, REFS) === 1 && victim !== oc) break;
         victim = lru.younger(victim);
       }
-      if (victim === 0 || this.rows.get(victim, REFS) !== 1) return 0;
+      if (victim === 0 || this.rows.get(victim, REFS) !== 1) {
+        this.noVictim(oc);
+        return 0;
+      }
       live.nukesLeft--;
       this.counters.n_lru_nuked++;
-      this.evict(victim);
+      this.evict(victim, oc);
     }
   }
 

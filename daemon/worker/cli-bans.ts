@@ -15,7 +15,7 @@ export function banCommand(worker: Worker, argv: string[], soft: boolean): Reply
 
 export function listBans(worker: Worker, _args: string[], json: boolean, argv: string[]): Reply {
   const { cache } = worker;
-  const objectsOf = worker.lurkerDebug ? cache.objectsOf.bind(cache) : null;
+  const objectsOf = worker.objectLog.lurkerDebug ? cache.objectsOf.bind(cache) : null;
   if (json) return jsonReply(2, argv, worker, banListJson(cache.banList(), objectsOf).trimStart());
   return { status: 200, body: banListText(cache.banList(), objectsOf) };
 }

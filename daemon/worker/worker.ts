@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { BackendEnvironment } from '../backend/backend.ts';
 import { ConnectionPool } from '../backend/pool.ts';
-import { Cache, type CacheLimits, type Oc } from '../cache/cache.ts';
+import { Cache, type CacheLimits } from '../cache/cache.ts';
 import { fieldNames } from '../cache/tags/tag-fields.ts';
 import { Clock } from '../clock.ts';
 import { isStrict } from '../fetch/rfc9111.ts';
@@ -33,6 +33,7 @@ import { compileBanRegex } from './ban-regex.ts';
 import { answerCli } from './cli.ts';
 import { cliText, loadedText } from './cli-log.ts';
 import { makeHost } from './host.ts';
+import { ObjectLog } from './object-log.ts';
 import { ProgramTable } from './program-table.ts';
 
 export interface Reply {
@@ -85,7 +86,7 @@ export class Worker implements Core, AcceptorHost {
   /** Requests so far when the lurker worked last. */
   private lurkedAt = 0;
   /** debug=+lurker. */
-  lurkerDebug = false;
+  readonly objectLog: ObjectLog;
   private readonly tStart: number;
   private readonly wrk = new WrkCounters();
   /** For records that belong to no transaction. */
@@ -115,6 +116,7 @@ export class Worker implements Core, AcceptorHost {
     this.ring = new RingWriter(join(init.dir, RING_FILE), this.params.vsl_space, this.stats);
     this.logShared = new LogShared(this.ring, this.mask);
     this.workerLog = new TxLog(this.logShared);
+    this.objectLog = new ObjectLog(() => this.cache, this.workerLog, new TxLog(this.logShared));
     this.tStart = this.clock.now();
     this.nextVxid = 1 + (init.generation % 1000) * 1_000_000;
     this.cache = new Cache({
@@ -124,7 +126,7 @@ export class Worker implements Core, AcceptorHost {
       compileRegex: compileBanRegex,
       now: this.tStart,
       seed: [randomInt(2 ** 32), randomInt(2 ** 32)],
-      onKill: (why, oc) => this.logKill(why, oc),
+      events: this.objectLog,
     });
     this.hotHeads = new HotHeads(this.cache, this.viaLine);
     for (const name of this.cache.storageNames()) this.storages.set(name, new SmaCounters());
@@ -311,13 +313,6 @@ export class Worker implements Core, AcceptorHost {
     this.sessions.delete(session);
   }
 
-  private logKill(why: 'LRU' | 'EXP' | 'BAN', oc: Oc): void {
-    const xid = this.cache.vxidOf(oc);
-    if (why === 'LRU') this.workerLog.put(Tag.ExpKill, `LRU x=${xid}`);
-    else if (why === 'EXP') this.workerLog.put(Tag.ExpKill, `EXP_Expired x=${xid} t=-0`);
-    else if (this.lurkerDebug) this.workerLog.put(Tag.ExpBan, `${xid} banned by lurker`);
-  }
-
   /** A new worker has neither the objects nor the bans of the one before it. */
   private tellLoss(): void {
     const text = 'A new worker begins with an empty cache and an empty list of bans';
@@ -370,7 +365,7 @@ export class Worker implements Core, AcceptorHost {
       tagFields: fieldNames(this.allParams.text('xkey_fields')),
       tagSpace: p.xkey_space,
     });
-    this.lurkerDebug = this.allParams.text('debug').includes('+lurker');
+    this.objectLog.lurkerDebug = this.allParams.text('debug').includes('+lurker');
     this.mask.leaveOut(this.allParams.masked());
     this.logShared.reclen = p.vsl_reclen;
     this.pool.setIdleTimeout(p.backend_idle_timeout);

@@ -9,6 +9,7 @@ import {
   LookupResult,
   type Oc,
 } from '../../../daemon/cache/cache.ts';
+import { NO_EVENTS } from '../../../daemon/cache/cache-options.ts';
 import { type CacheCounters, newCacheCounters } from '../../../daemon/cache/counters.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import type { StorageSpec } from '../../../daemon/link.ts';
@@ -71,7 +72,12 @@ export class Bench {
         this.millis += this.tick;
         return this.millis;
       },
-      onKill: (why, oc) => this.killed.push(`${why} ${this.cache.vxidOf(oc)}`),
+      events: {
+        ...NO_EVENTS,
+        evicted: (oc) => void this.killed.push(`LRU ${this.cache.vxidOf(oc)}`),
+        expired: (oc) => void this.killed.push(`EXP ${this.cache.vxidOf(oc)}`),
+        banned: (oc) => void this.killed.push(`BAN ${this.cache.vxidOf(oc)}`),
+      },
     });
   }
 

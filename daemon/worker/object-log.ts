@@ -1,0 +1,81 @@
+// The records about the end of objects: ExpKill as the expiry, the LRU and purges come by an object, ExpBan for what
+// the ban lurker removes. They belong to no transaction, but for an eviction: that is told by the fetch it makes
+// room for. ExpKill is masked by default: then nothing is put together.
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { Cache, Oc } from '../cache/cache.ts';
+import type { ObjectEvents } from '../cache/cache-options.ts';
+import { OF_HIT_MISS, OF_HIT_PASS } from '../cache/objcore.ts';
+import type { TxLog } from '../log/tx-log.ts';
+
+export class ObjectLog implements ObjectEvents {
+  /** Whether the lurker's removals are told. */
+  lurkerDebug = false;
+  private readonly cache: () => Cache;
+  private readonly log: TxLog;
+  private readonly fetchLog: TxLog;
+
+  /** @param log of the worker; `fetchLog` is free to be used for any transaction */
+  constructor(cache: () => Cache, log: TxLog, fetchLog: TxLog) {
+    this.cache = cache;
+    this.log = log;
+    this.fetchLog = fetchLog;
+  }
+
+  inserted(oc: Oc, end: number): void {
+    if (!this.log.wants(Tag.ExpKill)) return;
+    this.say(`EXP_Inbox flg=1e p=${pointer(oc)} e=0.000000 f=${this.flags(oc)}`);
+    this.say(`EXP_When p=${pointer(oc)} e=${end.toFixed(6)} f=0x1e`);
+  }
+
+  rearmed(oc: Oc, from: number, to: number): void {
+    if (!this.log.wants(Tag.ExpKill)) return;
+    const p = pointer(oc);
+    const f = this.flags(oc);
+    this.say(`EXP_Rearm p=${p} E=${from.toFixed(6)} e=${to.toFixed(6)} f=${f}`);
+    this.say(`EXP_Inbox flg=e p=${p} e=${from.toFixed(6)} f=${f}`);
+    this.say(`EXP_When p=${p} e=${to.toFixed(6)} f=0xe`);
+  }
+
+  removed(oc: Oc, end: number): void {
+    if (!this.log.wants(Tag.ExpKill)) return;
+    this.say(`EXP_Inbox flg=26 p=${pointer(oc)} e=${end.toFixed(6)} f=0x80`);
+  }
+
+  expired(oc: Oc, late: number): void {
+    if (!this.log.wants(Tag.ExpKill)) return;
+    this.say(`EXP_expire p=${pointer(oc)} e=${(-late).toFixed(6)} f=${this.flags(oc)}`);
+    this.say(`EXP_Expired x=${this.cache().vxidOf(oc)} t=-${Math.floor(late)}`);
+  }
+
+  evicted(oc: Oc, by: Oc): void {
+    if (!this.fetchLog.wants(Tag.ExpKill)) return;
+    this.fetchLog.begin(this.cache().vxidOf(by), 'b');
+    this.fetchLog.put(Tag.ExpKill, `LRU_Cand p=${pointer(oc)} f=${this.flags(oc)} r=1`);
+    this.fetchLog.put(Tag.ExpKill, `LRU x=${this.cache().vxidOf(oc)}`);
+  }
+
+  noVictim(by: Oc): void {
+    this.fetchLog.begin(this.cache().vxidOf(by), 'b');
+    this.fetchLog.put(Tag.ExpKill, 'LRU_Fail');
+  }
+
+  banned(oc: Oc): void {
+    if (this.lurkerDebug) this.log.put(Tag.ExpBan, `${this.cache().vxidOf(oc)} banned by lurker`);
+  }
+
+  private say(text: string): void {
+    this.log.put(Tag.ExpKill, text);
+  }
+
+  private flags(oc: Oc): string {
+    const marks = this.cache().flagsOf(oc);
+    if ((marks & OF_HIT_PASS) !== 0) return '0xc';
+    return (marks & OF_HIT_MISS) !== 0 ? '0x4' : '0x0';
+  }
+}
+
+/** A name for the object that looks like the one the field has: scripts join records by it. */
+function pointer(oc: Oc): string {
+  return `0x${(0x7f00_0000_0000 + oc * 192).toString(16)}`;
+}
