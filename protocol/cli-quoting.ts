@@ -2,7 +2,8 @@
 // here-documents; both directions, so that what a tool quotes the daemon reads back.
 //
 // Strings only, no I/O. Awkward: a here-document needs more than one line, so a stream of lines goes through
-// CommandLines, which holds back a command until its here-document is complete.
+// CommandLines, which holds back a command until its here-document is complete. A word ends at a NUL, and escapes
+// are bytes, several of which may make one character.
 
 export class QuotingError {
   readonly message: string;
@@ -22,35 +23,59 @@ interface Word {
 function readEscape(s: string, at: number): Word | QuotingError {
   const c = s[at + 1];
   if (c !== undefined && Object.hasOwn(ESCAPES, c)) return { text: ESCAPES[c] as string, end: at + 2 };
-  const octal = /^[0-3][0-7]{2}/.exec(s.slice(at + 1, at + 4));
-  if (octal !== null) return { text: String.fromCharCode(Number.parseInt(octal[0], 8)), end: at + 4 };
+  const octal = /^[0-7]{1,3}/.exec(s.slice(at + 1, at + 4));
+  if (octal !== null) {
+    const [digits] = octal;
+    return { text: String.fromCharCode(Number.parseInt(digits, 8) & 255), end: at + 1 + digits.length };
+  }
   const hex = /^x([0-9a-fA-F]{2})/.exec(s.slice(at + 1, at + 4));
   if (hex !== null) return { text: String.fromCharCode(Number.parseInt(hex[1] as string, 16)), end: at + 4 };
   return new QuotingError('Invalid backslash sequence');
+}
+
+/** Characters that stand for bytes beyond ASCII, as text. */
+function fromBytes(bytes: string): string {
+  return new TextDecoder().decode(Uint8Array.from(bytes, (c) => c.charCodeAt(0)));
 }
 
 function readWord(s: string, from: number): Word | QuotingError {
   const quoted = s[from] === '"';
   let at = quoted ? from + 1 : from;
   let text = '';
+  let bytes = '';
   while (at < s.length) {
     const c = s[at] as string;
     if (quoted ? c === '"' : isBlank(c)) break;
+    if (c === '"') return new QuotingError(`Invalid '"'`);
+    let next: Word = { text: c, end: at + 1 };
     if (c === '\\') {
       const escaped = readEscape(s, at);
       if (escaped instanceof QuotingError) return escaped;
-      text += escaped.text;
-      at = escaped.end;
-      continue;
+      next = escaped;
+      if (next.text >= '\x80') {
+        bytes += next.text;
+        at = next.end;
+        continue;
+      }
     }
-    text += c;
-    at++;
+    if (bytes !== '') {
+      text += fromBytes(bytes);
+      bytes = '';
+    }
+    text += next.text;
+    at = next.end;
   }
   if (quoted) {
     if (at >= s.length) return new QuotingError("Missing '\"'");
     at++;
+    if (s[at] === '"') return new QuotingError('Missing separator between arguments');
   }
-  return { text, end: at };
+  return { text: untilNul(bytes === '' ? text : text + fromBytes(bytes)), end: at };
+}
+
+function untilNul(text: string): string {
+  const nul = text.indexOf('\0');
+  return nul < 0 ? text : text.slice(0, nul);
 }
 
 function isBlank(c: string): boolean {
@@ -74,8 +99,13 @@ function splitWords(line: string): string[] | QuotingError {
 /** The token that ends the here-document which this first line opens, or null. */
 export function hereToken(firstLine: string): string | null {
   const words = splitWords(firstLine);
-  if (words instanceof QuotingError || words.length < 3) return null;
-  return words.at(-2) === '<<' ? (words.at(-1) as string) : null;
+  if (words instanceof QuotingError || words.length < 2) return null;
+  return words.at(-2) === '<<' && words.at(-1) !== '' ? (words.at(-1) as string) : null;
+}
+
+/** Whether a line of a here-document is its end: blanks before the token and a carriage return behind it count not. */
+function isToken(line: string, token: string): boolean {
+  return line.trimStart().replace(/\r$/, '') === token;
 }
 
 /** One whole command, its here-document included, to its words. No words for a blank line. */
@@ -83,14 +113,14 @@ export function parseCommand(text: string): string[] | QuotingError {
   const newline = text.indexOf('\n');
   const first = newline < 0 ? text : text.slice(0, newline);
   const token = hereToken(first);
-  if (token === null) return splitWords(text);
+  if (token === null) return splitWords(untilNul(text));
   const words = splitWords(first);
   if (words instanceof QuotingError) return words;
   const body: string[] = [];
   if (newline >= 0) {
     for (const line of text.slice(newline + 1).split('\n')) {
-      if (line.replace(/\r$/, '') === token) {
-        return [...words.slice(0, -2), body.map((l) => `${l}\n`).join('')];
+      if (isToken(line, token)) {
+        return [...words.slice(0, -2), untilNul(body.map((l) => `${l}\n`).join(''))];
       }
       body.push(line);
     }
@@ -114,15 +144,22 @@ export function quoteWord(word: string): string {
   return `${out}"`;
 }
 
-/** Cuts a stream of text into commands; here-documents are held back until they are complete. */
+/** Characters of the longest command, its here-document included. */
+export const MAX_COMMAND = 4 << 20;
+
+/** Cuts a stream of text into commands, blank lines left out; here-documents are held back until they are complete. */
 export class CommandLines {
   private rest = '';
   private held = '';
   private token: string | null = null;
-  private readonly limit: number;
+  /** The line before ended with a carriage return: a newline right behind it belongs to it. */
+  private returned = false;
+  /** The rest of a line that was too long is dropped. */
+  private skipping = false;
+  /** Characters of one command; of a longer one, one character more than that is given out. */
+  limit: number;
 
-  /** `limit`: characters of one command; a longer one is given out as far as it came. */
-  constructor(limit = 1 << 20) {
+  constructor(limit = MAX_COMMAND) {
     this.limit = limit;
   }
 
@@ -130,30 +167,19 @@ export class CommandLines {
     const out: string[] = [];
     this.rest += chunk;
     for (;;) {
-      const newline = this.rest.indexOf('\n');
-      if (newline < 0) break;
-      const line = this.rest.slice(0, newline).replace(/\r$/, '');
-      this.rest = this.rest.slice(newline + 1);
-      if (this.token === null) {
-        this.token = hereToken(line);
-        if (this.token === null) {
-          out.push(line);
-          continue;
-        }
-        this.held = line;
-        continue;
+      if (this.returned && this.rest !== '') {
+        if (this.rest.startsWith('\n')) this.rest = this.rest.slice(1);
+        this.returned = false;
       }
-      this.held += `\n${line}`;
-      if (line === this.token || this.held.length > this.limit) {
-        out.push(this.held);
-        this.token = null;
-        this.held = '';
-      }
+      const end = this.endOfLine();
+      if (end < 0) break;
+      const line = this.rest.slice(0, end);
+      this.returned = this.rest[end] === '\r';
+      this.rest = this.rest.slice(end + 1);
+      this.take(line, out);
     }
-    if (this.rest.length > this.limit) {
-      out.push(this.rest);
-      this.rest = '';
-    }
+    if (this.skipping) this.rest = '';
+    else if (this.held.length + this.rest.length > this.limit) this.giveUp(out);
     return out;
   }
 
@@ -164,5 +190,42 @@ export class CommandLines {
     this.held = '';
     this.token = null;
     return last.trim() === '' ? [] : [last];
+  }
+
+  /** A command may end with a carriage return; the lines of a here-document may hold some. */
+  private endOfLine(): number {
+    if (this.token !== null) return this.rest.indexOf('\n');
+    return this.rest.search(/[\r\n]/);
+  }
+
+  private take(line: string, out: string[]): void {
+    if (this.skipping) {
+      this.skipping = false;
+      return;
+    }
+    if (this.token !== null) {
+      this.held += `\n${line}`;
+      if (this.held.length > this.limit) out.push(this.held.slice(0, this.limit + 1));
+      else if (!isToken(line, this.token)) return;
+      else out.push(this.held);
+      this.token = null;
+      this.held = '';
+      return;
+    }
+    if (line.length > this.limit) {
+      out.push(line.slice(0, this.limit + 1));
+      return;
+    }
+    this.token = hereToken(line);
+    if (this.token !== null) this.held = line;
+    else if (line.trim() !== '') out.push(line);
+  }
+
+  private giveUp(out: string[]): void {
+    out.push(`${this.held}${this.token === null ? '' : '\n'}${this.rest}`.slice(0, this.limit + 1));
+    this.rest = '';
+    this.held = '';
+    this.token = null;
+    this.skipping = true;
   }
 }

@@ -1,5 +1,7 @@
 // The command line of proxyadm. Options end at the first word, which begins the command.
 
+import { getopt } from './getopt.ts';
+
 export const USAGE = `Usage: proxyadm [-n <dir>] [-t <timeout>] [-p] [command [...]]
        proxyadm -T <address:port> [-S <secretfile>] [-t <timeout>] [-p] [command [...]]
 
@@ -8,8 +10,8 @@ Without a command: the console on a terminal, else commands on standard input, o
   -n <dir>          Working directory of the daemon
   -T <address:port> Address of --console or -T of the daemon
   -S <file>         Secret for -T
-  -t <seconds>      Wait no longer for the connection, and for each answer
-  -p                Print status and length before each answer
+  -t <seconds>      Wait no longer for the connection (else 5), and for each answer (else for ever)
+  -p                Print status and length before each answer, and nothing behind it
   --strict          Commands on standard input: stop at the first that fails
   --readonly        The console cannot change anything
   -h | -V           This text, the version
@@ -19,6 +21,7 @@ export interface Arguments {
   dir?: string;
   address?: string;
   secretFile?: string;
+  /** Seconds; absent is the default, Infinity no limit. */
   timeout?: number;
   pass: boolean;
   strict: boolean;
@@ -26,40 +29,60 @@ export interface Arguments {
   words: string[];
 }
 
-export class UsageError extends Error {}
+/** `exitCode`: 1 for options that do not exist or exclude each other, 2 for a value that is wrong. */
+export class UsageError extends Error {
+  readonly exitCode: number;
+  constructor(message: string, exitCode = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
 
 /** Options up to the first word; the words are the command. Throws UsageError. */
 export function parseArguments(argv: readonly string[]): Arguments | 'help' | 'version' {
-  const out: Arguments = { pass: false, strict: false, readonly: false, words: [] };
-  let i = 0;
-  for (; i < argv.length; i++) {
-    const arg = argv[i] as string;
-    if (arg === '--') {
-      i++;
-      break;
-    }
-    if (!arg.startsWith('-') || arg === '-') break;
-    if (arg === '--strict') out.strict = true;
-    else if (arg === '--readonly') out.readonly = true;
-    else if (arg === '-p') out.pass = true;
-    else if (arg === '-h' || arg === '-?' || arg === '--help') return 'help';
-    else if (arg === '-V' || arg === '--version') return 'version';
-    else {
-      const flag = arg[1] as string;
-      if (!'nTSt'.includes(flag) || arg.startsWith('--')) throw new UsageError(`unknown option ${arg}`);
-      const value = arg.length > 2 ? arg.slice(2) : argv[++i];
-      if (value === undefined) throw new UsageError(`option -${flag} needs an argument`);
-      if (flag === 'n') out.dir = value;
-      else if (flag === 'T') out.address = value;
-      else if (flag === 'S') out.secretFile = value;
-      else {
-        out.timeout = Number(value);
-        if (!(out.timeout >= 0)) throw new UsageError(`-t: "${value}" is not a number of seconds`);
-      }
+  const read = getopt(argv, 'hn:pS:T:t:V?', ['strict', 'readonly', 'help', 'version']);
+  if (typeof read === 'string') throw new UsageError(read);
+  const out: Arguments = { pass: false, strict: false, readonly: false, words: read.rest };
+  for (const [name, value] of read.options) {
+    switch (name) {
+      case 'h':
+      case '?':
+      case 'help':
+        return 'help';
+      case 'V':
+      case 'version':
+        return 'version';
+      case 'n':
+        out.dir = value;
+        break;
+      case 'T':
+        out.address = value;
+        break;
+      case 'S':
+        out.secretFile = value;
+        break;
+      case 't':
+        out.timeout = seconds(value);
+        break;
+      case 'p':
+        out.pass = true;
+        break;
+      case 'strict':
+        out.strict = true;
+        break;
+      case 'readonly':
+        out.readonly = true;
+        break;
     }
   }
-  out.words = argv.slice(i);
-  if (out.dir !== undefined && out.address !== undefined)
-    throw new UsageError('-n and -T exclude each other');
+  if (out.dir !== undefined && (out.address !== undefined || out.secretFile !== undefined)) {
+    throw new UsageError('-n is mutually exclusive with -S and -T');
+  }
   return out;
+}
+
+/** Zero sets no limit. */
+function seconds(text: string): number {
+  if (!/^\s*(\d+\.?\d*|\.\d+)\s*$/.test(text)) throw new UsageError(`-t: Invalid argument: ${text}`, 2);
+  return Number(text) || Number.POSITIVE_INFINITY;
 }

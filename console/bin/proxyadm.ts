@@ -15,22 +15,37 @@ interface Connection {
   close(): void;
 }
 
+const CONNECT_SECONDS = 5;
+const AGAIN_MS = 100;
+
 async function open(a: Arguments): Promise<Connection> {
   const { connect, ConnectError } = await import('../client/client.ts');
   const { dir, address, secretFile } = a;
-  const timeout = a.timeout ?? 5;
-  try {
-    return await connect({ dir, address, secretFile, timeout, name: 'proxyadm' });
-  } catch (cause) {
-    // The text CLI speaks first, which is no answer to an upgrade: try it the other way.
-    if (address === undefined || !(cause instanceof ConnectError) || cause.kind !== 'protocol') throw cause;
-    const { TextCliClient } = await import('../client/text-cli-client.ts');
-    return TextCliClient.connect(address, secretFile, timeout);
+  const timeout = Math.min(a.timeout ?? CONNECT_SECONDS, MAX_SECONDS);
+  const end = performance.now() + timeout * 1000;
+  for (;;) {
+    try {
+      return await connect({ dir, address, secretFile, timeout, name: 'proxyadm' });
+    } catch (cause) {
+      if (!(cause instanceof ConnectError)) throw cause;
+      // The text CLI speaks first, which is no answer to an upgrade: try it the other way.
+      if (address !== undefined && cause.kind === 'protocol') {
+        const { TextCliClient } = await import('../client/text-cli-client.ts');
+        return TextCliClient.connect(address, secretFile, timeout);
+      }
+      // A daemon that is only just starting will have its socket in a moment.
+      const nobody = address === undefined && cause.kind === 'unreachable';
+      if (!nobody || performance.now() + AGAIN_MS > end) throw cause;
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
   }
 }
 
+/** What a timer takes. */
+const MAX_SECONDS = 2_000_000;
+
 function limited(reply: Promise<CommandReply>, seconds: number | undefined): Promise<CommandReply> {
-  if (seconds === undefined) return reply;
+  if (seconds === undefined || seconds > MAX_SECONDS) return reply;
   let timer: NodeJS.Timeout;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${seconds} s`)), seconds * 1000);
@@ -38,37 +53,53 @@ function limited(reply: Promise<CommandReply>, seconds: number | undefined): Pro
   return Promise.race([reply, late]).finally(() => clearTimeout(timer));
 }
 
+const TRUNCATED = 201;
+const CLOSED = 500;
+
 function succeeded(status: number): boolean {
-  return status === 200 || status === 201;
+  return status === 200 || status === TRUNCATED;
 }
 
+/** Of -p the head and the body, and no newline behind it. */
 function print(a: Arguments, { status, body }: CommandReply): void {
   if (a.pass) {
     const head = `${String(status).padEnd(3)} ${String(Buffer.byteLength(body)).padEnd(8)}\n`;
-    process.stdout.write(`${head}${body}\n`);
-    return;
-  }
-  process.stdout.write(`${body}\n`);
-  if (!succeeded(status)) process.stderr.write(`Command failed with error code ${status}\n`);
+    process.stdout.write(`${head}${body}`);
+  } else process.stdout.write(`${body}\n${status === TRUNCATED ? '[response was truncated]\n' : ''}`);
+}
+
+function complain(a: Arguments, { status }: CommandReply): void {
+  if (!a.pass && !succeeded(status)) process.stderr.write(`Command failed with error code ${status}\n`);
+}
+
+/** Why there is no connection. */
+function whyNot({ address }: Arguments, cause: Error): string {
+  return address === undefined
+    ? `Could not get hold of proxyd, is it running?\n(${cause.message})`
+    : `Connection failed: ${cause.message}`;
 }
 
 async function runScript(a: Arguments, connection: Connection): Promise<number> {
   const lines = new CommandLines();
-  if (a.pass) print(a, await limited(connection.command('banner'), a.timeout));
-  const run = async (commands: string[]): Promise<boolean> => {
+  /** The exit code, null while there may be more. */
+  const run = async (commands: string[]): Promise<number | null> => {
     for (const line of commands) {
-      if (line.trim() === '' && !a.pass) continue;
       const reply = await limited(connection.command(line), a.timeout);
       print(a, reply);
-      if (reply.status === 500 || (a.strict && !succeeded(reply.status))) return false;
+      if (reply.status === CLOSED) return 0;
+      if (a.strict && !succeeded(reply.status)) {
+        complain(a, reply);
+        return 1;
+      }
     }
-    return true;
+    return null;
   };
   process.stdin.setEncoding('utf8');
   for await (const chunk of process.stdin) {
-    if (!(await run(lines.push(chunk as string)))) return a.strict ? 1 : 0;
+    const code = await run(lines.push(chunk as string));
+    if (code !== null) return code;
   }
-  return (await run(lines.end())) || !a.strict ? 0 : 1;
+  return (await run(lines.end())) ?? 0;
 }
 
 async function main(): Promise<number> {
@@ -99,13 +130,14 @@ async function main(): Promise<number> {
   try {
     connection = await open(a);
   } catch (cause) {
-    process.stderr.write(`Could not get hold of proxyd, is it running?\n(${(cause as Error).message})\n`);
+    process.stderr.write(`${whyNot(a, cause as Error)}\n`);
     return 2;
   }
   try {
     if (a.words.length === 0) return await runScript(a, connection);
     const reply = await limited(connection.command(a.words.join(' ')), a.timeout);
     print(a, reply);
+    complain(a, reply);
     return succeeded(reply.status) ? 0 : 1;
   } catch (cause) {
     process.stderr.write(`Connection lost: ${(cause as Error).message}\n`);
@@ -125,6 +157,8 @@ process.stdout.on('error', (cause: NodeJS.ErrnoException) => process.exit(cause.
 process.on('SIGINT', () => process.exit(130));
 main().then(exit, (cause: unknown) => {
   if (!(cause instanceof UsageError)) throw cause;
-  process.stderr.write(`proxyadm: ${cause.message}\n${USAGE}`);
-  process.exit(1);
+  // A wrong value needs no reminder of all the flags.
+  const wrongValue = cause.exitCode === 2;
+  process.stderr.write(wrongValue ? `${cause.message}\n` : `proxyadm: ${cause.message}\n${USAGE}`);
+  process.exit(cause.exitCode);
 });

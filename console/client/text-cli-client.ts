@@ -43,7 +43,7 @@ export class TextCliClient {
       let reply = await client.next();
       if (reply.status === AUTH) reply = await client.authenticate(reply.body.slice(0, 32), secretFile);
       if (reply.status !== 200)
-        throw new ConnectError('auth', `${address}: ${reply.body.trim() || 'refused'}`);
+        throw new ConnectError('auth', `${address}: Rejected ${reply.status} ${reply.body}`.trim());
       client.banner = reply.body;
       return client;
     } catch (cause) {

@@ -3,17 +3,16 @@
 // Every way in (console socket, text CLI, standard input, init file) comes through here, so they all answer
 // alike. Never throws: a fault in a command is status 300 with its message.
 
-import { parseCommand, QuotingError } from '../../protocol/cli-quoting.ts';
+import { MAX_COMMAND, parseCommand, QuotingError } from '../../protocol/cli-quoting.ts';
 import { CLI } from '../../protocol/errors.ts';
 import { type CommandName, commandRow } from '../../protocol/tables/commands.ts';
 import { help } from './commands/help.ts';
 import { paramReset, paramSet, paramShow } from './commands/param.ts';
 import * as process_ from './commands/process.ts';
 import * as vcl from './commands/vcl.ts';
-import { type CliReply, type Command, cannot, type ManagerCore, ok } from './core.ts';
+import { type CliReply, type Command, cannot, type ManagerCore } from './core.ts';
 
 const HINT = "Type 'help' for more info.\n";
-const TRUNCATED = '\n[response was truncated]\n';
 
 const HANDLERS: Partial<Record<CommandName, Command>> = {
   auth: process_.auth,
@@ -45,15 +44,17 @@ const HANDLERS: Partial<Record<CommandName, Command>> = {
 };
 
 /** Commands that do not wait for a worker that is starting. */
-const ANY_TIME: ReadonlySet<string> = new Set(['banner', 'help', 'pid', 'ping', 'quit', 'status']);
+const ANY_TIME: ReadonlySet<string> = new Set(['banner', 'help', 'ping', 'quit']);
+
+/** Commands whose arguments are conditions of three words with && between them. */
+const EXPRESSIONS: ReadonlySet<string> = new Set(['ban', 'ban.count', 'ban.soft']);
 
 /** Runs one command line, its here-document included. */
 export async function dispatch(core: ManagerCore, line: string): Promise<CliReply> {
+  if (line.length > MAX_COMMAND) return unreadable('The command is too long.');
   const words = parseCommand(line);
-  if (words instanceof QuotingError) {
-    return { status: CLI.SYNTAX, body: `Unknown request.\n${HINT}Syntax Error: ${words.message}\n` };
-  }
-  if (words.length === 0) return ok();
+  if (words instanceof QuotingError) return unreadable(`Syntax Error: ${words.message}`);
+  if (words.length === 0) return unreadable('Empty CLI command.');
   try {
     if (!ANY_TIME.has(words[0] as string)) await core.supervisor.settled();
     return truncate(await run(core, words), core.params.num('cli_limit'));
@@ -62,14 +63,30 @@ export async function dispatch(core: ManagerCore, line: string): Promise<CliRepl
   }
 }
 
-function run(core: ManagerCore, words: readonly string[]): CliReply | Promise<CliReply> {
+function unreadable(why: string): CliReply {
+  return { status: CLI.SYNTAX, body: `Unknown request.\n${HINT}${why}\n` };
+}
+
+/** An expression may come as one quoted word, as scripts have it: then its blanks separate all the same. */
+function splitExpression(words: readonly string[]): readonly string[] {
+  if (!EXPRESSIONS.has(words[0] as string)) return words;
+  const conditions = (list: readonly string[]): boolean =>
+    (list.length - (list[1] === '-j' ? 2 : 1)) % 4 === 3;
+  const split = words.flatMap((word) => word.split(/\s+/));
+  return !conditions(words) && conditions(split) ? split : words;
+}
+
+function run(core: ManagerCore, given: readonly string[]): CliReply | Promise<CliReply> {
+  const words = splitExpression(given);
   const name = words[0] as string;
   const row = commandRow(name);
   if (row === undefined) {
-    if (core.supervisor.state !== 'running') return noWorker();
-    const hint = /^[A-Z]/.test(name) ? 'all commands are in lower-case.\n' : '';
+    const capital = /^[A-Z]/.test(name);
+    if (core.supervisor.state !== 'running' && !capital) return noWorker();
+    const hint = capital ? 'all commands are in lower-case.\n' : '';
     return { status: CLI.UNKNOWN, body: `Unknown request.\n${HINT}${hint}` };
   }
+  if (row.where === 'worker' && core.supervisor.state !== 'running') return noWorker();
   const json = words[1] === '-j';
   if (json && !row.json) return { status: CLI.UNIMPLEMENTED, body: 'JSON unimplemented\n' };
   const args = words.slice(json ? 2 : 1);
@@ -77,7 +94,6 @@ function run(core: ManagerCore, words: readonly string[]): CliReply | Promise<Cl
   if (row.max >= 0 && args.length > row.max) return { status: CLI.TOO_MANY, body: 'Too many parameters\n' };
   const handler = HANDLERS[name as CommandName];
   if (handler !== undefined) return handler(core, { words, args, json });
-  if (core.supervisor.state !== 'running') return noWorker();
   return core.supervisor.call({ op: 'cli', argv: [...words] });
 }
 
@@ -89,9 +105,15 @@ function noWorker(): CliReply {
   };
 }
 
-/** Bodies beyond cli_limit (bytes) are cut and say so. */
+const NEWLINE = 10;
+
+/** Bodies beyond cli_limit (bytes) are cut, before the last byte unless that ends a line; the status says so. */
 function truncate(reply: CliReply, limit: number): CliReply {
-  if (reply.body.length * 3 <= limit || Buffer.byteLength(reply.body) <= limit) return reply;
-  const cut = Buffer.from(reply.body).subarray(0, limit).toString('utf8');
-  return { status: reply.status === CLI.OK ? CLI.TRUNCATED : reply.status, body: cut + TRUNCATED };
+  if (reply.body.length * 3 <= limit) return reply;
+  const body = Buffer.from(reply.body);
+  if (body.length <= limit) return reply;
+  const end = body[limit - 1] === NEWLINE ? limit : limit - 1;
+  // A character that was cut in two goes too.
+  const cut = body.toString('utf8', 0, end).replace(/\ufffd$/, '');
+  return { status: reply.status === CLI.OK ? CLI.TRUNCATED : reply.status, body: cut };
 }

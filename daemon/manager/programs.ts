@@ -404,10 +404,14 @@ export class Programs {
 
   private checkName(name: string): CliReply | null {
     const illegal = /^[A-Za-z]/.test(name) ? /[^A-Za-z0-9_-]/.exec(name)?.[0] : name[0];
-    if (illegal !== undefined || name === '')
-      return bad(`Illegal character in VCL name ('${illegal ?? ''}')`);
+    if (illegal !== undefined || name === '') return bad(`Illegal character in VCL name (${shown(illegal)})`);
     return this.entries.has(name) ? bad(`Already a VCL named ${name}`) : null;
   }
+}
+
+/** A character as a message names it; of one beyond ASCII its first byte. */
+function shown(c = ''): string {
+  return c < '\x7f' ? `'${c}'` : `0x${Buffer.from(c).toString('hex', 0, 1)}`;
 }
 
 function checkState(state: string): CliReply | null {

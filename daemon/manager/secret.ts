@@ -11,25 +11,32 @@ import { OptionError } from './option-error.ts';
 import { reason } from './working-directory.ts';
 
 export class Secret {
-  private readonly bytes: Buffer;
+  private readonly bytes: Buffer | null;
 
-  constructor(bytes: Buffer) {
+  /** `null`: nobody has to prove anything (-S none). */
+  constructor(bytes: Buffer | null) {
     this.bytes = bytes;
+  }
+
+  get isNone(): boolean {
+    return this.bytes === null;
   }
 
   /** Whether `mac` is the HMAC-SHA256 of the challenge in hex. */
   checkMac(challenge: string, mac: string): boolean {
+    if (this.bytes === null) return false;
     return same(createHmac('sha256', this.bytes).update(challenge).digest('hex'), mac);
   }
 
   /** Whether `answer` answers the text CLI's challenge. */
   checkCliAnswer(challenge: string, answer: string): boolean {
+    if (this.bytes === null) return true;
     const hash = createHash('sha256')
       .update(`${challenge}\n`)
       .update(this.bytes)
       .update(`${challenge}\n`)
       .digest('hex');
-    return same(hash, answer.trim());
+    return same(hash, answer.toLowerCase());
   }
 }
 
@@ -43,8 +50,9 @@ export function newCliChallenge(): string {
   return Array.from({ length: 32 }, () => String.fromCharCode(97 + randomInt(26))).join('');
 }
 
-/** The secret of -S, or a new one in the working directory. Throws OptionError. */
+/** The secret of -S (`none` asks for none), or a new one in the working directory. Throws OptionError. */
 export function loadSecret(file: string | null, dir: string): Secret {
+  if (file === 'none') return new Secret(null);
   if (file !== null) {
     try {
       return new Secret(readFileSync(file));

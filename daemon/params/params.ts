@@ -87,7 +87,7 @@ export class Params {
     const row = Params.find(name);
     if (row instanceof ParamError) return row;
     if (this.readOnly.has(name)) return new ParamError(`parameter "${name}" is protected.`);
-    const value = parseValue(row, text, this.values.get(name) as ParamValue);
+    const value = parseValue(this.bounded(row), text, this.values.get(name) as ParamValue);
     if (value instanceof ParamError) {
       return new ParamError(`${value.text}\n(attempting to set param '${name}' to '${text}')`);
     }
@@ -102,6 +102,19 @@ export class Params {
     const value = defaultOf(row);
     this.apply(name, value);
     return value;
+  }
+
+  /** The row with the bounds that other parameters set at the moment. */
+  bounded(row: ParamRow): ParamRow {
+    const { minBy, maxBy } = row;
+    if (minBy === undefined && maxBy === undefined) return row;
+    const limit = ([name, plus]: readonly [string, number]): string =>
+      String(this.hot[name as NumericParam] + plus);
+    return {
+      ...row,
+      ...(minBy === undefined ? {} : { min: limit(minBy) }),
+      ...(maxBy === undefined ? {} : { max: limit(maxBy) }),
+    };
   }
 
   /** Makes a parameter read-only (-r); false when there is none of this name. */

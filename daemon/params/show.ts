@@ -26,7 +26,8 @@ export function showShort(params: Params, row: ParamRow): string {
 }
 
 /** The long description; ends with an empty line. */
-export function showLong(params: Params, row: ParamRow): string {
+export function showLong(params: Params, at: ParamRow): string {
+  const row = params.bounded(at);
   const out = [row.name, `${' '.repeat(INDENT)}Value is: ${valueText(params, row)}`];
   const fact = (label: string, text: string | undefined): void => {
     if (text !== undefined) out.push(`${' '.repeat(INDENT)}${label} is: ${text}`);
@@ -46,7 +47,8 @@ export function showLong(params: Params, row: ParamRow): string {
 }
 
 /** The JSON object, indented as the other JSON answers are. */
-export function showJson(params: Params, row: ParamRow): string {
+export function showJson(params: Params, at: ParamRow): string {
+  const row = params.bounded(at);
   const fields: string[] = [`"name": ${JSON.stringify(row.name)}`, '"implemented": true'];
   fields.push(`"value": ${jsonValue(params, row)}`);
   if (row.unit !== undefined) fields.push(`"units": ${JSON.stringify(row.unit)}`);
@@ -76,7 +78,10 @@ function bitsIntro(row: ParamRow): { words: [string, string][]; use: string } | 
   const off: [string, string] = ['none', 'All off.'];
   const usual: [string, string] = ['default', 'The default set.'];
   if (row.type === 'bits')
-    return { words: [usual, off], use: 'With a + or - before its name, one bit goes on or off:' };
+    return {
+      words: row.default === 'none' ? [off] : [usual, off],
+      use: 'With a + or - before its name, one bit goes on or off:',
+    };
   if (row.type === 'mask') {
     return {
       words: [usual],

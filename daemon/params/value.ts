@@ -2,7 +2,8 @@
 //
 // A parsed value is a number (seconds, bytes, counts, the place of a choice), a boolean or a text in canonical form. Parsing never
 // throws: a refusal is a ParamError. Beyond the field: a duration may carry a unit (500ms, 5m, 1d), which the
-// field reads as a number and silently drops; anything else after the number is refused, not dropped.
+// field silently drops; anything else after the number is refused, not dropped, and a whole number beyond 32 bits is
+// unlimited, not what is left of it in 32 bits.
 
 import type { ParamRow, ParamType } from '../../protocol/tables/params.ts';
 import { MASKED_BY_DEFAULT, TAGS } from '../../protocol/tables/tags.ts';
@@ -16,8 +17,8 @@ export class ParamError {
   }
 }
 
-/** The value of `unlimited` for whole numbers. */
-export const UNLIMITED = Number.MAX_SAFE_INTEGER;
+/** The value of `unlimited` for whole numbers: the largest there is. */
+export const UNLIMITED = 2 ** 32 - 1;
 
 const DURATION_UNITS: ReadonlyMap<string, number> = new Map([
   ['', 1],
@@ -29,15 +30,25 @@ const DURATION_UNITS: ReadonlyMap<string, number> = new Map([
   ['w', 604_800],
   ['y', 31_536_000],
 ]);
+/** Digits before and after the point that a number with fractions may have, and those of one without. */
+const DIGITS = { whole: 12, fraction: 3, integer: 15 } as const;
+const TOO_MANY = 'Too many digits';
 const TRUE_WORDS = ['on', 'yes', 'true', 'enable'];
 const FALSE_WORDS = ['off', 'no', 'false', 'disable'];
 const BYTE_UNITS = 'kmgtp';
 
 /** Size texts: 80k, 1.5M, 128b. Returns bytes or the reason as the field words it. */
 export function parseBytes(text: string): number | ParamError {
-  const m = /^\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*$/i.exec(text);
-  if (m === null) return new ParamError(/^\s*[\d.]+/.test(text) ? UNKNOWN_UNIT : 'Invalid number');
-  const unit = (m[2] as string).toLowerCase();
+  const m = /^\s*(\d+)(?:\.(\d+))?\s*([a-z]*)\s*$/i.exec(text);
+  if (m === null)
+    return new ParamError(/^\s*\d+(?!\d*\.(?!\d))/.test(text) ? UNKNOWN_UNIT : 'Invalid number');
+  const [, whole = '', fraction = ''] = m;
+  const few =
+    fraction === ''
+      ? whole.length <= DIGITS.integer
+      : whole.length <= DIGITS.whole && fraction.length <= DIGITS.fraction;
+  if (!few) return new ParamError(TOO_MANY);
+  const unit = (m[3] as string).toLowerCase();
   let factor = 1;
   if (unit !== '' && unit !== 'b') {
     const power = BYTE_UNITS.indexOf(unit[0] as string) + 1;
@@ -45,7 +56,7 @@ export function parseBytes(text: string): number | ParamError {
       return new ParamError(UNKNOWN_UNIT);
     factor = 1024 ** power;
   }
-  const bytes = Number(m[1]) * factor;
+  const bytes = Number(`${whole}.${fraction}`) * factor;
   if (factor === 1 && !Number.isInteger(bytes)) return new ParamError('Fractional BYTES not allowed');
   return Math.min(Math.floor(bytes), Number.MAX_SAFE_INTEGER);
 }
@@ -63,27 +74,46 @@ export function formatBytes(bytes: number): string {
   return `${bytes}b`;
 }
 
+/** Seconds with thousandths; further digits are dropped. */
 function parseDuration(text: string): number | ParamError {
-  const m = /^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z]*)\s*$/i.exec(text);
-  const factor = m === null ? undefined : DURATION_UNITS.get(m[2] as string);
-  const seconds = m === null || factor === undefined ? Number.NaN : Number(m[1]) * factor;
-  return Number.isFinite(seconds) ? seconds : new ParamError(`Invalid number (${text})\n`);
+  const m = /^\s*(-?)(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*$/.exec(text);
+  const factor = m === null ? undefined : DURATION_UNITS.get(m[3] as string);
+  if (m === null || factor === undefined) return new ParamError(`Invalid number (${text})\n`);
+  const [, sign = '', number = ''] = m;
+  const [whole = '', fraction = ''] = number.split('.');
+  if (whole.length > DIGITS.whole) return new ParamError(`${TOO_MANY} (${text})\n`);
+  const seconds = Number(`${sign}${whole}.${fraction.slice(0, DIGITS.fraction)}0`) * factor;
+  return seconds === 0 ? 0 : seconds;
+}
+
+/** As strtoul(3) reads them: signed, decimal, octal with a leading 0 or hexadecimal with 0x. */
+function parseWhole(row: ParamRow, text: string): number | ParamError {
+  if (text.toLowerCase() === 'unlimited') return UNLIMITED;
+  if (text === '' && row.min !== undefined) return new ParamError(`Illegal Min: ${row.min}\n`);
+  const m = /^\s*([+-]?)(0x[0-9a-f]+|0[0-7]*|[1-9]\d*)$/i.exec(text);
+  if (m === null) return new ParamError(`Not a number (${text})\n`);
+  const [, sign = '', digits = ''] = m;
+  const n = /^0[0-7]/.test(digits) ? Number.parseInt(digits, 8) : Number(digits);
+  // A negative one counts down from the end.
+  return sign === '-' && n !== 0 ? Math.max(0, UNLIMITED + 1 - n) : Math.min(n, UNLIMITED);
+}
+
+/** The signed names of a bit set or mask, split at commas and blanks; an empty text names none. */
+function signedNames(text: string): string[] {
+  return text.trim() === '' ? [] : text.trim().split(/\s*,\s*|\s+/);
+}
+
+function unsigned(word: string): ParamError | null {
+  return /^[+-]/.test(word) ? null : new ParamError(`Missing '+' or '-' (${word})\n`);
 }
 
 function parseBits(row: ParamRow, text: string, old: readonly string[]): string | ParamError {
+  if (text === 'none') return text;
+  if (text === 'default' && row.default !== 'none') return row.default;
   const set = new Set(old);
-  for (const piece of text.split(',')) {
-    const word = piece.trim();
-    if (word === 'default') {
-      set.clear();
-      for (const b of bitsOf(row, row.default)) set.add(b);
-      continue;
-    }
-    if (word === 'none') {
-      set.clear();
-      continue;
-    }
-    if (!/^[+-]/.test(word)) return new ParamError(`Missing '+' or '-' (${word})\n`);
+  for (const word of signedNames(text)) {
+    const refused = unsigned(word);
+    if (refused !== null) return refused;
     const bit = row.bits?.find((b) => b.name === word.slice(1).toLowerCase());
     if (bit === undefined) return new ParamError(`Unknown ${row.name} bit (${word})\n`);
     if (word[0] === '+') set.add(bit.name);
@@ -104,14 +134,11 @@ export function maskedTags(text: string): string[] {
 }
 
 function parseMask(text: string, old: string): string | ParamError {
-  let masked = new Set<string>(maskedTags(old));
-  for (const piece of text.split(',')) {
-    const word = piece.trim();
-    if (word === 'default') {
-      masked = new Set<string>(MASKED_BY_DEFAULT);
-      continue;
-    }
-    if (!/^[+-]/.test(word)) return new ParamError(`Missing '+' or '-' (${word})\n`);
+  const words = text === 'default' ? [] : signedNames(text);
+  const masked = new Set<string>(text === 'default' ? MASKED_BY_DEFAULT : maskedTags(old));
+  for (const word of words) {
+    const refused = unsigned(word);
+    if (refused !== null) return refused;
     const name = word.slice(1).toLowerCase();
     const tag = TAGS.find((t) => t.name.toLowerCase() === name);
     if (tag === undefined) return new ParamError(`Unknown VSL tag (${word})\n`);
@@ -132,9 +159,8 @@ function checkBounds(row: ParamRow, value: number): ParamError | null {
     );
   }
   if (row.max !== undefined && value > limitOf(row.type, row.max)) {
-    const max = row.type === 'bytes' ? formatBytes(limitOf(row.type, row.max)) : row.max;
     return new ParamError(
-      continuous ? `Must be less than or equal to ${max}\n` : `Must be no more than ${max}${end}`,
+      continuous ? `Must be less than or equal to ${row.max}\n` : `Must be no more than ${row.max}${end}`,
     );
   }
   return null;
@@ -155,11 +181,8 @@ export function parseValue(row: ParamRow, text: string, old: ParamValue): ParamV
       return typeof n === 'number' ? (checkBounds(row, n) ?? n) : n;
     }
     case 'uint': {
-      const t = text.trim().toLowerCase();
-      if (t === 'unlimited') return checkBounds(row, UNLIMITED) ?? UNLIMITED;
-      if (!/^\d+$/.test(t)) return new ParamError(`Not a number (${text})\n`);
-      const n = Math.min(Number(t), UNLIMITED);
-      return checkBounds(row, n) ?? n;
+      const n = parseWhole(row, text);
+      return typeof n === 'number' ? (checkBounds(row, n) ?? n) : n;
     }
     case 'bytes': {
       const n = parseBytes(text);

@@ -15,6 +15,8 @@ export interface CommandRow {
   /** `worker`: its state lives in the worker; without one the command is unknown. */
   readonly where: 'manager' | 'worker';
   readonly hidden?: true;
+  /** Answered also before a connection's challenge is. */
+  readonly open?: true;
   /** Confirm in the console: it stops traffic, drops objects or cannot be undone. */
   readonly destructive?: true;
 }
@@ -123,6 +125,7 @@ export const COMMANDS = [
     max: 1,
     json: true,
     where: 'manager',
+    open: true,
   },
   {
     name: 'listen.list',
@@ -197,6 +200,7 @@ export const COMMANDS = [
     max: 1,
     json: true,
     where: 'manager',
+    open: true,
   },
   {
     name: 'quit',

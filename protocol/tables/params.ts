@@ -38,6 +38,9 @@ export interface ParamRow {
   readonly default: string;
   readonly min?: string;
   readonly max?: string;
+  /** A bound that another parameter sets: its name, and what is added to its value. */
+  readonly minBy?: readonly [param: string, plus: number];
+  readonly maxBy?: readonly [param: string, plus: number];
   /** As shown in brackets; absent is none. */
   readonly unit?: string;
   readonly flags?: readonly ParamFlag[];
@@ -637,6 +640,7 @@ export const PARAMS = [
     type: 'bytes',
     default: '16k',
     min: '267',
+    minBy: ['vsl_reclen', 12],
     unit: 'bytes',
     help: 'Log records are gathered up to this size before they are written, at the latest at the end of the turn. It is at least vsl_reclen and 12 bytes.',
   },
@@ -653,6 +657,7 @@ export const PARAMS = [
     default: '255b',
     min: '16b',
     max: '16372',
+    maxBy: ['vsl_buffer', -12],
     unit: 'bytes',
     help: 'The longest log record; longer ones are cut.',
   },

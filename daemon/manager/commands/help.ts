@@ -13,6 +13,7 @@ export const help: Command = (_core, call) => {
     const rows = ROWS.filter((r) => what === '-a' || (r.hidden === true) === (what === '-d'));
     return ok(rows.map((r) => `${r.syntax}\n`).join(''));
   }
+  if (what.startsWith('-')) return { status: CLI.UNKNOWN, body: 'Unknown flag\n' };
   const row = commandRow(what);
   if (row === undefined)
     return { status: CLI.UNKNOWN, body: "Unknown request.\nType 'help' for more info.\n" };
@@ -26,7 +27,7 @@ function jsonRow(r: CommandRow): string {
     `"help": ${JSON.stringify(r.help)}`,
     `"minarg": ${r.min}`,
     `"maxarg": ${r.max}`,
-    `"flags": "${r.hidden === true ? 'd' : ''}"`,
+    `"flags": "${r.hidden === true ? 'd' : r.open === true ? 'i' : ''}"`,
     `"json": ${r.json}`,
   ];
   return `\n  {\n    ${fields.join(',\n    ')}\n  }`;

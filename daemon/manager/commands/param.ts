@@ -1,5 +1,6 @@
 // param.show, param.set, param.reset.
 
+import { CLI } from '../../../protocol/errors.ts';
 import { PARAMS, type ParamRow } from '../../../protocol/tables/params.ts';
 import { Params } from '../../params/params.ts';
 import { showJson, showLong, showShort } from '../../params/show.ts';
@@ -21,7 +22,7 @@ export const paramShow: Command = (core, call) => {
   const long = args[0] === '-l';
   if (long && call.json) return bad('-l not permitted with param.show -j');
   if (long) args.shift();
-  if (args.length > 1) return bad('Too many parameters');
+  if (args.length > 1) return { status: long ? CLI.PARAM : CLI.TOO_MANY, body: 'Too many parameters' };
   const [what] = args;
   const changed = (row: ParamRow): boolean => !core.params.isDefault(row);
   let rows: readonly ParamRow[];
@@ -31,7 +32,7 @@ export const paramShow: Command = (core, call) => {
   else {
     const exact = Params.find(what);
     if (exact instanceof ParamError) {
-      rows = ROWS.filter((row) => row.name.includes(what));
+      rows = what === '' ? [] : ROWS.filter((row) => row.name.includes(what));
       if (rows.length === 0) return bad(exact.text);
     } else {
       rows = [exact];
@@ -57,7 +58,9 @@ export const paramReset: Command = (core, call) => {
 async function changed(core: ManagerCore, call: CommandCall, name: string): Promise<CliReply> {
   await core.parameterChanged(name);
   const row = Params.find(name) as ParamRow;
-  if (call.json) return jsonReply(call, `\n${showJson(core.params, row)}`);
+  // The head of the answer names the parameter, not the value, as that of param.show.
+  if (call.json)
+    return jsonReply({ ...call, words: call.words.slice(0, 3) }, `\n${showJson(core.params, row)}`);
   if (core.supervisor.state !== 'stopped' && row.flags?.includes('must_restart') === true) {
     return ok('\nChange will take effect when child is restarted');
   }

@@ -49,7 +49,8 @@ export const banner: Command = (core) => ok(core.banner);
 
 export const quit: Command = () => ({ status: CLI.CLOSE, body: 'Closing CLI connection' });
 
-export const auth: Command = () => cannot('This connection needs no answer to a challenge.');
+/** Where it means anything, text-cli.ts has taken it; a second answer ends a connection as a wrong one does. */
+export const auth: Command = () => ({ status: CLI.CLOSE, body: '' });
 
 export const panicShow: Command = ({ panics }, call) => {
   const panic = panics.last;

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, connect as netConnect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -9,6 +10,7 @@ import { TextCliClient } from '../../../console/client/text-cli-client.ts';
 import { Secret } from '../../../daemon/manager/secret.ts';
 import { serveStdin } from '../../../daemon/manager/stdin-cli.ts';
 import { TextCli } from '../../../daemon/manager/text-cli.ts';
+import { until } from '../../harness/processes.ts';
 import { exchange } from '../../harness/raw-exchange.ts';
 
 let dir: string;
@@ -17,6 +19,8 @@ let commands: string[];
 const run = async (line: string) => {
   commands.push(line);
   if (line.trim() === 'ping') return { status: 200, body: 'PONG 1 1.0' };
+  if (line === '"') return { status: 100, body: 'Unknown request.\n' };
+  if (line === 'auth') return { status: 104, body: 'Too few parameters\n' };
   return line === 'quit'
     ? { status: 500, body: 'Closing CLI connection' }
     : { status: 200, body: `ü ${line}` };
@@ -57,8 +61,79 @@ it('takes none before it, and closes after a wrong answer', async () => {
 it('answers all that a client sent before it ended its side', async () => {
   const port = await cli.listen('127.0.0.1', 0);
   // A wrong answer is told after a pause.
-  const said = await exchange({ port }, `hello\nauth ${'0'.repeat(64)}\n`, true);
-  expect(said.match(/^\d{3}(?= \d+ *$)/gm)).toEqual(['107', '107', '500']);
+  const said = await exchange({ port }, `ping\nauth ${'0'.repeat(64)}\n`, true);
+  expect(said.match(/^\d{3}(?= \d+ *$)/gm)).toEqual(['107', '200', '500']);
+});
+
+const answer = (hello: string, secret = 'secret\n'): string => {
+  const challenge = hello.slice(13, 45);
+  return createHash('sha256').update(`${challenge}\n${secret}${challenge}\n`).digest('hex');
+};
+
+/** What is said to a client that sends these pieces, each after the answer to the one before; and how it ends. */
+async function talk(port: number, ...pieces: (string | Buffer | ((hello: string) => string))[]) {
+  const socket = netConnect(port, '127.0.0.1');
+  let said = '';
+  let ended = false;
+  socket.setEncoding('latin1');
+  socket.on('data', (text: string) => {
+    said += text;
+  });
+  socket.on('end', () => {
+    ended = true;
+  });
+  await until('a challenge', () => said.endsWith('required.\n\n') || said.endsWith('Welcome\n\n'));
+  const statuses = (): string[] => said.match(/^\d{3}(?= \d+ *$)/gm) ?? [];
+  for (const piece of pieces) {
+    const before = statuses().length;
+    socket.write(typeof piece === 'function' ? piece(said) : piece);
+    await until(`an answer to ${String(piece).slice(0, 60)}`, () => statuses().length > before || ended);
+  }
+  socket.destroy();
+  return { statuses: statuses(), said, ended };
+}
+
+const AUTH = (hello: string): string => `auth ${answer(hello)}\n`;
+
+it.each([
+  ['what everybody may ask', ['ping\n', 'help\n', AUTH], ['107', '200', '200', '200'], false],
+  ['a command before the answer', ['status\n'], ['107', '101'], true],
+  ['garbage before the answer', ['"\n'], ['107', '100'], true],
+  ['no answer', ['auth\n'], ['107', '104'], true],
+  ['a long line before the answer', [`${'x'.repeat(1 << 18)}\n`], ['107', '101'], true],
+  ['capital digits', [(h: string) => `auth ${answer(h).toUpperCase()}\n`], ['107', '200'], false],
+  ['an end of line of its own', [(h: string) => `auth ${answer(h)}\r`, 'x\r'], ['107', '200', '200'], false],
+  [
+    'many at once',
+    [(h: string) => `${AUTH(h)}\n a\nb\r\nc\nquit\nd\n`, ''],
+    ['107', '200', '200', '200', '200', '500'],
+    true,
+  ],
+  ['a megabyte', [AUTH, `${'x'.repeat(1 << 20)}\n`, 'y\n'], ['107', '200', '200', '200'], false],
+  ['more than there may be', [AUTH, 'x'.repeat(5 << 20)], ['107', '200', '200'], true],
+  ['bytes that are no text', [AUTH, Buffer.from('\xff\xfe\x00\n', 'latin1')], ['107', '200', '200'], false],
+])('takes %s', async (_name, pieces, statuses, ended) => {
+  const port = await cli.listen('127.0.0.1', 0);
+  expect(await talk(port, ...pieces)).toMatchObject({ statuses, ended });
+});
+
+it('asks nobody for a secret where there is none', async () => {
+  const open = new TextCli(run, new Secret(null), 'Welcome\n');
+  const port = await open.listen('127.0.0.1', 0);
+  expect((await talk(port, 'x\n')).statuses).toEqual(['200', '200']);
+  open.close();
+});
+
+it('lets go of those who never answer the challenge, the oldest first', async () => {
+  const port = await cli.listen('127.0.0.1', 0);
+  const first = netConnect(port, '127.0.0.1');
+  const gone = new Promise((resolve) => first.once('close', resolve));
+  first.on('error', () => {});
+  await new Promise((resolve) => first.once('data', resolve));
+  const others = Array.from({ length: 64 }, () => netConnect(port, '127.0.0.1'));
+  await gone;
+  expect((await talk(port, AUTH)).statuses).toEqual(['107', '200']);
+  for (const socket of others) socket.destroy();
 });
 
 it('connects out to a client that waits', async () => {

@@ -37,7 +37,8 @@ describe('values', () => {
     ['default_ttl', '.5', 0.5],
     ['default_ttl', '10ms', 0.01],
     ['default_ttl', '2h', 7200],
-    ['default_ttl', '1e2', 100],
+    ['default_ttl', '1.2349', 1.234],
+    ['default_ttl', '-0', 0],
     ['http_req_size', '64k', 65536],
     ['http_req_size', '64KB', 65536],
     ['http_req_size', '1.5k', 1536],
@@ -46,12 +47,19 @@ describe('values', () => {
     ['gzip_level', '9', 9],
     ['max_vcl', 'unlimited', UNLIMITED],
     ['max_retries', ' 5', 5],
+    ['max_retries', '+5', 5],
+    ['max_retries', '0x1F', 31],
+    ['max_retries', '010', 8],
+    ['max_retries', '-1', UNLIMITED],
+    ['max_retries', '99999999999', UNLIMITED],
     ['http_gzip_support', 'off', false],
     ['http_gzip_support', 'Enable', true],
     ['debug', '+vclrel,+syncvsl', '+syncvsl,+vclrel'],
     ['feature', '+esi_disable_xml_check', '+esi_disable_xml_check,+validate_headers'],
     ['feature', 'none', 'none'],
-    ['feature', 'none,default', '+validate_headers'],
+    ['feature', 'default', '+validate_headers'],
+    ['feature', '+esi_remove_bom -validate_headers', '+esi_remove_bom'],
+    ['feature', '', '+validate_headers'],
     ['vcl_path', '/a:/b', '/a:/b'],
   ])('%s=%s', (name, text, value) => {
     const params = new Params();
@@ -64,14 +72,21 @@ describe('values', () => {
     ['default_ttl', '1x', 'Invalid number (1x)\n'],
     ['default_ttl', '1constructor', 'Invalid number (1constructor)\n'],
     ['default_ttl', 'inf', 'Invalid number (inf)\n'],
-    ['default_ttl', '1e999', 'Invalid number (1e999)\n'],
+    ['default_ttl', '1e2', 'Invalid number (1e2)\n'],
+    ['default_ttl', '+5', 'Invalid number (+5)\n'],
+    ['default_ttl', '', 'Invalid number ()\n'],
+    ['default_ttl', '1234567890123', 'Too many digits (1234567890123)\n'],
+    ['max_retries', '', 'Illegal Min: 0\n'],
+    ['max_retries', '5 ', 'Not a number (5 )\n'],
+    ['max_retries', '08', 'Not a number (08)\n'],
+    ['gzip_level', '-1', 'Must be no more than 9\n'],
     ['default_ttl', '-1', 'Must be greater or equal to 0.000\n'],
     ['tcp_keepalive_intvl', '200', 'Must be less than or equal to 100.000\n'],
     ['gzip_level', '99', 'Must be no more than 9\n'],
     ['gzip_level', '3.5', 'Not a number (3.5)\n'],
     ['http_max_hdr', '10', 'Must be at least 32\n'],
     ['http_max_hdr', '64k', 'Not a number (64k)\n'],
-    ['vsl_reclen', '20000', 'Must be no more than 16372b\n\n'],
+    ['vsl_reclen', '20000', 'Must be no more than 16372\n\n'],
     ['http_req_size', '64', 'Must be at least 0.25k\n'],
     [
       'http_req_size',
@@ -88,12 +103,38 @@ describe('values', () => {
       'abc',
       "Could not convert to bytes.\nInvalid number\n  Try something like '80k' or '120M'\n",
     ],
+    ...['.5k', '5.k', '.'].map((text): [string, string, string] => [
+      'cli_limit',
+      text,
+      "Could not convert to bytes.\nInvalid number\n  Try something like '80k' or '120M'\n",
+    ]),
+    ...['1234567890123456', '1.2345k'].map((text): [string, string, string] => [
+      'cli_limit',
+      text,
+      "Could not convert to bytes.\nToo many digits\n  Try something like '80k' or '120M'\n",
+    ]),
     ['auto_restart', 'maybe', 'use "on" or "off"\n'],
     ['vsl_mask', 'Hash', "Missing '+' or '-' (Hash)\n"],
+    ['vsl_mask', '+Hash,', "Missing '+' or '-' ()\n"],
+    ['vsl_mask', 'default,+Hash', "Missing '+' or '-' (default)\n"],
+    ['debug', 'default', "Missing '+' or '-' (default)\n"],
     ['vsl_mask', '+Nosuch', 'Unknown VSL tag (+Nosuch)\n'],
     ['feature', '+http2,-nosuch', 'Unknown feature bit (+http2)\n'],
   ])('refuses %s=%s', (name, text, message) => {
     expect(refusal(name, text)).toBe(message + attempt(name, text));
+  });
+
+  it('bounds one parameter by another', () => {
+    const params = new Params();
+    expect(params.set('vsl_reclen', '1k')).toBe(1024);
+    expect(params.set('vsl_buffer', '1000')).toMatchObject({
+      text: `Must be at least 1036\n${attempt('vsl_buffer', '1000')}`,
+    });
+    expect(params.set('vsl_buffer', '2k')).toBe(2048);
+    expect(params.set('vsl_reclen', '3k')).toMatchObject({
+      text: `Must be no more than 2036\n\n${attempt('vsl_reclen', '3k')}`,
+    });
+    expect(showLong(params, row('vsl_reclen'))).toContain('Maximum is: 2036\n');
   });
 
   it('applies nothing of a set with an error in it', () => {
