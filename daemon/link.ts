@@ -84,7 +84,7 @@ export type WorkerCall =
   /** Answered with ProgramStatus[] as JSON. */
   | { op: 'vcl.list' }
   /** A sign of life. */
-  | { op: 'vcl.refs' }
+  | { op: 'ping' }
   | { op: 'param.set'; name: string; value: ParamValue }
   | { op: 'stop' };
 

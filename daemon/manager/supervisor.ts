@@ -308,7 +308,7 @@ export class Supervisor {
     this.pinger = setInterval(() => {
       if (waiting || child !== this.child) return;
       waiting = true;
-      void this.call({ op: 'vcl.refs' }).then(() => {
+      void this.call({ op: 'ping' }).then(() => {
         waiting = false;
       });
     }, ping * 1000);

@@ -1,7 +1,18 @@
-// What the log says of a call from the manager: the command as the field's child process would have read it. The
-// manager's signs of life and its own questions are left out.
+// What the log says of a call from the manager: the command as the field's child process would have read it, and
+// the answer to it. The manager's own questions are left out.
 
+import { Tag } from '../../protocol/tables/tags.ts';
 import type { WorkerCall } from '../link.ts';
+import type { TxLog } from '../log/tx-log.ts';
+
+/** The records of a command that came, and of its answer. */
+export function logHeard(log: TxLog, text: string): void {
+  log.put(Tag.CLI, `Rd ${text}`);
+}
+
+export function logSaid(log: TxLog, status: number, text: string): void {
+  log.put(Tag.CLI, `Wr ${status} ${Buffer.byteLength(text)} ${text}`);
+}
 
 /** Text of the CLI record, null for none. */
 export function cliText(call: WorkerCall): string | null {
@@ -19,10 +30,11 @@ export function cliText(call: WorkerCall): string | null {
       return `vcl.state ${call.name} ${call.warm ? 1 : 0}${call.state}`;
     case 'vcl.label':
       return `vcl.label ${call.name} ${call.target}`;
+    case 'ping':
+      return 'ping';
+    // The field's child process finds new values in memory that it shares.
     case 'param.set':
-      return `param.set ${call.name} ${call.value}`;
     case 'vcl.list':
-    case 'vcl.refs':
     case 'stop':
       return null;
   }

@@ -35,13 +35,13 @@ export class ProgramTable {
     // Each program finds the labels it uses; where they point is known when all are there.
     for (const { name } of labels) this.labels.set(name, { name, target: null as unknown as ProgramEntry });
     for (const load of init.programs) {
-      const problem = await this.load(load);
-      if (problem !== null) throw new Error(problem);
+      const { status, body } = await this.worker.call({ op: 'vcl.load', load });
+      if (status !== 200) throw new Error(body);
     }
-    for (const { name, target } of labels) this.label(name, target);
+    for (const label of labels) await this.worker.call({ op: 'vcl.label', ...label });
     const place = new Map(init.order?.map((name, i) => [name, i]));
     this.all.sort((a, b) => (place.get(a.name) ?? 0) - (place.get(b.name) ?? 0));
-    this.use(init.active);
+    await this.worker.call({ op: 'vcl.use', name: init.active });
   }
 
   /** Null, or why the program cannot run here in the words of the CLI; nothing of it remains then. */

@@ -31,7 +31,7 @@ import type { VclHost } from '../vcl/context.ts';
 import { makeBackendEnvironment } from './backend-environment.ts';
 import { compileBanRegex } from './ban-regex.ts';
 import { answerCli } from './cli.ts';
-import { cliText, loadedText } from './cli-log.ts';
+import { cliText, loadedText, logHeard, logSaid } from './cli-log.ts';
 import { makeHost } from './host.ts';
 import { ObjectLog } from './object-log.ts';
 import { ProgramTable } from './program-table.ts';
@@ -90,7 +90,8 @@ export class Worker implements Core, AcceptorHost {
   private readonly tStart: number;
   private readonly wrk = new WrkCounters();
   /** For records that belong to no transaction. */
-  private readonly workerLog: TxLog;
+  /** For what belongs to no transaction. */
+  readonly workerLog: TxLog;
   private readonly cacheLimits: CacheLimits = {
     nukeLimit: 50,
     rushExponent: 3,
@@ -159,6 +160,8 @@ export class Worker implements Core, AcceptorHost {
     if (this.init.generation > 0) this.tellLoss();
     this.lurk();
     this.started = true;
+    logHeard(this.workerLog, 'start');
+    logSaid(this.workerLog, 200, '');
     this.readyWhenBound();
   }
 
@@ -187,10 +190,10 @@ export class Worker implements Core, AcceptorHost {
   async call(call: WorkerCall): Promise<Reply> {
     const text = cliText(call);
     if (text === null) return this.answer(call);
-    this.workerLog.put(Tag.CLI, `Rd ${text}`);
+    logHeard(this.workerLog, text);
     const reply = await this.answer(call);
     const said = call.op === 'vcl.load' && reply.status === 200 ? loadedText(call.load.name) : reply.body;
-    this.workerLog.put(Tag.CLI, `Wr ${reply.status} ${Buffer.byteLength(said)} ${said}`);
+    logSaid(this.workerLog, reply.status, said);
     return reply;
   }
 
@@ -219,8 +222,8 @@ export class Worker implements Core, AcceptorHost {
       }
       case 'vcl.list':
         return { status: 200, body: JSON.stringify(this.programs.list()) };
-      case 'vcl.refs':
-        return OK;
+      case 'ping':
+        return { status: 200, body: `PONG ${Math.floor(this.clock.now())} 1.0` };
       case 'param.set':
         this.allParams.apply(call.name, call.value);
         this.paramsChanged();

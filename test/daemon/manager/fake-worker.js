@@ -66,7 +66,7 @@ process.on('message', (m, handle) => {
     case 'vcl.discard':
       programs.delete(call.name);
       return reply(200, '');
-    case 'vcl.refs':
+    case 'ping':
       return reply(200, '');
     case 'cli': {
       const [name, what] = call.argv;
