@@ -106,10 +106,10 @@ async function readTemplate(): Promise<Template | string> {
 }
 
 async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
-  const [template, { groupLines }, { TextOutput }] = await Promise.all([
+  const [template, { groupLines }, { OutputFile }] = await Promise.all([
     readTemplate(),
     import('../ncsa/render-groups.ts'),
-    import('./text-output.ts'),
+    import('./output-file.ts'),
   ]);
   if (typeof template === 'string') throw new Error(`the format was checked, yet: ${template}`);
   const cannotOpen = (error: unknown): ArgumentError =>
@@ -123,9 +123,10 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
     if (options.esi) a.sub.esi = true;
   }
   try {
-    const output = new TextOutput(a.output, a.append);
+    const output = new OutputFile(a.output, a.append);
     return {
-      write: (groups: readonly LogTransaction[][]) => output.write(groupLines(groups, template, options)),
+      write: (groups: readonly LogTransaction[][]) =>
+        output.write(Buffer.from(groupLines(groups, template, options), 'latin1')),
       drain: (then) => output.drain(then),
       finish: () => output.finish(),
       rotate() {
