@@ -78,10 +78,14 @@ export class Invalidation {
   /** Shortens lifetimes; what is longer than what is left stays. */
   reset(oc: Oc, soft: SoftPurge, now: number): void {
     const { rows } = this;
+    const end = this.life.endOf(oc);
     if (soft.grace >= 0) rows.setDouble(oc, row.GRACE, Math.min(soft.grace, rows.getDouble(oc, row.GRACE)));
     if (soft.keep >= 0) rows.setDouble(oc, row.KEEP, Math.min(soft.keep, rows.getDouble(oc, row.KEEP)));
     this.soften(oc, now + soft.ttl);
     this.life.reschedule(oc);
+    if (this.life.endOf(oc) >= end) return;
+    this.counters.exp_mailed++;
+    this.counters.exp_received++;
   }
 
   /** Makes an object stale as of `at`, from when its grace counts; false when it was stale by then. */

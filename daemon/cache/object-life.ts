@@ -144,6 +144,8 @@ export class ObjectLife {
     this.events.expired(oc, 0);
     this.counters.exp_mailed++;
     this.counters.exp_received++;
+    // As the field: a purge ends an object's time.
+    this.counters.n_expired++;
     this.kill(oc, false);
   }
 

@@ -33,7 +33,6 @@ const NOTHING = { data: () => undefined, end: () => undefined, error: () => unde
 export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFraming): Promise<boolean> {
   const { core, log, oc } = bo;
   const { cache } = core;
-  countKind(bo, framing);
   if (!bo.was304)
     log.put(
       Tag.Fetch_Body,
@@ -85,30 +84,6 @@ export function copyBody(bo: BusyObj): boolean {
   }
   if (cache.isGzipped(bo.oc)) cache.setGunzippedLength(bo.oc, cache.gunzippedLength(bo.staleOc));
   return true;
-}
-
-function countKind(bo: BusyObj, framing: BodyFraming): void {
-  const { stats } = bo.core;
-  if (bo.was304) return;
-  switch (framing.kind) {
-    case 'none':
-      if (bo.bereq.method === 'HEAD') stats.fetch_head++;
-      else if (bo.beresp.status === 204) stats.fetch_204++;
-      else if (bo.beresp.status === 304) stats.fetch_304++;
-      else stats.fetch_none++;
-      break;
-    case 'length':
-      stats.fetch_length++;
-      break;
-    case 'chunked':
-      stats.fetch_chunked++;
-      break;
-    case 'eof':
-      stats.fetch_eof++;
-      break;
-    default:
-      break;
-  }
 }
 
 class BodyPump {

@@ -57,7 +57,6 @@ export function mergeStale(bo: BusyObj): Merged {
   beresp.setReason(stale.reason);
   beresp.log = log;
   bo.was304 = true;
-  core.stats.fetch_304++;
   return { dropped, fresh };
 }
 

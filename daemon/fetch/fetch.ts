@@ -14,6 +14,7 @@ import { runState } from '../vcl/runtime/run-state.ts';
 import { fetchBody } from './body.ts';
 import { BusyObj, type FetchMode } from './busyobj.ts';
 import { logMerged, mergeStale } from './condition.ts';
+import { countKind } from './count-kind.ts';
 import { fetchError } from './error.ts';
 import { type Exchanged, exchange } from './exchange.ts';
 import { invalidateAfter } from './invalidate.ts';
@@ -101,8 +102,8 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
   // A program looks at one line: what a second one forbids must not be lost (SAFETY rule 8).
   joinLines(bo.beresp, 'cache-control');
   joinLines(bo.beresp, 'vary');
+  countKind(bo, framing);
   if (framing.kind === 'error') {
-    core.stats.fetch_bad++;
     got.end(bo, 'RX_BODY');
     log.put(Tag.Error, 'Body cannot be fetched');
     return answer(bo, 503, '');

@@ -79,6 +79,8 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
   closeAfter: CloseReason | null = null;
   /** When the connection is given up (clock seconds); Infinity while a fetch or a pipe has its own timers. */
   deadline: number;
+  /** Until then a client that has sent nothing yet is waited for at no cost (clock seconds). */
+  private lingerEnd: number;
   /** When the first byte of the head being received arrived, 0 when none did. */
   tHead = 0;
   body: RequestBody | null = null;
@@ -132,6 +134,7 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     this.idleSendTimeout = core.params.idle_send_timeout;
     this.sendTimeout = core.params.send_timeout;
     this.deadline = this.tOpen + this.timeoutIdle;
+    this.lingerEnd = this.tOpen + this.timeoutLinger;
     this.req = new Request(core, this, run);
     this.output = new ClientOutput(core, socket, this);
     this.log.begin(this.vxid, 'c');
@@ -219,6 +222,8 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
   lost(): void {
     if (this.phase === 'closed') return;
     const busy = this.phase === 'request' || this.phase === 'body';
+    // The field learns it when it writes.
+    if (this.phase === 'request' || this.phase === 'unsent') this.lossReason = 'TX_ERROR';
     this.pipeTap?.clientLost();
     this.pipeTap = null;
     if (this.phase === 'closing' || this.isIdle || this.phase === 'unsent') {
@@ -339,8 +344,11 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     this.phase = 'head';
     this.tHead = 0;
     this.deadline = now + this.timeoutIdle;
+    this.lingerEnd = now + this.timeoutLinger;
     this.output.responseDone();
-    if (!this.parsing) this.parseRest();
+    if (this.parsing) return;
+    if (this.rest !== null) this.core.stats.sess_readahead++;
+    this.parseRest();
   }
 
   /** From now on bytes go to and from the tap; requestDone() is not called any more. */
@@ -450,9 +458,18 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
 
   private logClose(reason: CloseReason): void {
     const now = this.core.clock.now();
+    if (this.phase === 'head') this.countIdle(now, reason);
     this.log.put(Tag.SessClose, `${reason} ${(now - this.tOpen).toFixed(3)}`);
     this.log.put(Tag.End, '');
     countClose(this.core.stats, reason, this.phase === 'preamble');
+  }
+
+  /** Between two requests: whether the client was waited for longer than it takes to send one at once. */
+  private countIdle(now: number, reason: CloseReason): void {
+    const { stats } = this.core;
+    // An unfinished head was received all the same.
+    if (this.rest !== null) stats.s_req_hdrbytes += this.rest.length;
+    else if (now > this.lingerEnd || reason === 'RX_CLOSE_IDLE') stats.sess_herd++;
   }
 
   /** Reads the preamble as far as it is there; then the first request. */
@@ -510,6 +527,7 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     while (at >= end && this.phase === 'head' && this.rest !== null) {
       const { rest } = this;
       this.rest = null;
+      this.core.stats.sess_readahead++;
       buf = rest;
       end = rest.length;
       at = this.parseSome(rest, 0, end);
@@ -525,9 +543,11 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     while (this.phase === 'head' && at < end) {
       const now = this.core.clock.now();
       const { req, head } = this;
+      if (at > start) this.core.stats.sess_readahead++;
       if (this.tHead === 0) {
         // A head that comes in pieces goes on where its last piece ended; only a new one starts afresh.
         this.tHead = now;
+        if (now > this.lingerEnd) this.core.stats.sess_herd++;
         this.deadline = now + this.timeoutIdle;
         head.reset();
         req.reset();

@@ -20,6 +20,7 @@ export function hit(req: Request): Step {
   const { core, ctx } = req;
   if (req.busyOc === 0 && req.programRef?.plainHit === true && !req.log.wants(Tag.VCL_trace)) {
     req.log.putConstant(PLAIN);
+    countHit(req);
     return DELIVER;
   }
   ctx.now = req.tStart;
@@ -28,6 +29,7 @@ export function hit(req: Request): Step {
   req.counted = true;
   const ret = runState(ctx.vcl, State.hit, ctx);
   if (ret === RETURN.deliver) {
+    countHit(req);
     if (req.busyOc !== 0) {
       const busy = req.busyOc;
       req.busyOc = 0;
@@ -36,6 +38,8 @@ export function hit(req: Request): Step {
     }
     return DELIVER;
   }
+  // As the field: what the program restarts or answers itself was no hit.
+  if (ret === RETURN.pass) core.stats.cache_hit++;
   if (req.busyOc !== 0) core.cache.abandon(req.busyOc);
   req.busyOc = 0;
   req.dropObject();
@@ -44,4 +48,10 @@ export function hit(req: Request): Step {
   // A pass still shows that there was one, with the id of what it fetched (see deliver.ts).
   if (ret !== RETURN.pass) req.hitVxid = 0;
   return otherReturn(req, ret);
+}
+
+function countHit(req: Request): void {
+  const { stats } = req.core;
+  stats.cache_hit++;
+  if (req.isGrace) stats.cache_hit_grace++;
 }

@@ -32,8 +32,7 @@ export function lookup(req: Request, resume: (step: Step) => void): Step {
       req.hitVxid = cache.vxidOf(oc);
       const left = cache.ttlOf(oc) - (now - cache.tOriginOf(oc));
       logHit(req, left);
-      stats.cache_hit++;
-      if (found === Lookup.GRACE) stats.cache_hit_grace++;
+      req.isGrace = found === Lookup.GRACE;
       cache.touch(oc, now);
       if (req.waited) toldWait(req);
       return HIT;
@@ -42,7 +41,6 @@ export function lookup(req: Request, resume: (step: Step) => void): Step {
       req.isHitMiss = true;
       log.put(Tag.HitMiss, `${out.hitVxid} ${out.hitTtl.toFixed(6)}`);
       stats.cache_hitmiss++;
-      stats.cache_miss++;
       if (req.waited) toldWait(req);
       return MISS;
     case Lookup.HITPASS:
@@ -52,7 +50,6 @@ export function lookup(req: Request, resume: (step: Step) => void): Step {
       if (req.waited) toldWait(req);
       return PASS;
     case Lookup.MISS:
-      stats.cache_miss++;
       if (req.waited) toldWait(req);
       return MISS;
     case Lookup.BUSY: {

@@ -13,6 +13,7 @@ export function miss(req: Request): Step {
   ctx.now = core.clock.now();
   const ret = runState(ctx.vcl, State.miss, ctx);
   if (ret === RETURN.fetch) {
+    core.stats.cache_miss++;
     const { busyOc, staleOc } = req;
     req.busyOc = 0;
     req.staleOc = 0;

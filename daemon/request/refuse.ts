@@ -11,9 +11,11 @@ import type { Request } from './request.ts';
 export function refuseHead(req: Request, head: HeadResult, buf: Buffer, start: number, end: number): void {
   const { core, log } = req;
   const row = HEAD_ERRORS[head.error] as (typeof HEAD_ERRORS)[number];
-  if (row.status === 0) {
+  const most = core.requestLimits.maxSize;
+  if (row.status === 0 || !endsWithin(buf, start, end, most)) {
     // Nobody knows where such a head would have ended: there is no request to speak of.
-    req.session.close(row.close);
+    core.stats.s_req_hdrbytes += Math.min(end - start, most);
+    req.session.close('RX_OVERFLOW');
     return;
   }
   openRefused(req);
@@ -22,6 +24,13 @@ export function refuseHead(req: Request, head: HeadResult, buf: Buffer, start: n
   req.headBytesIn = end - start;
   core.stats.client_req_400++;
   finishRefused(req, row.close, 400, 'Bad Request');
+}
+
+/** Whether a head has come to its end, or still may. */
+function endsWithin(buf: Buffer, start: number, end: number, most: number): boolean {
+  if (end - start < most) return true;
+  const blank = buf.subarray(start, start + most).indexOf('\r\n\r\n');
+  return blank >= 0;
 }
 
 /** Refuses a request whose head parsed but whose framing, Host or expectation cannot be accepted. */

@@ -89,6 +89,8 @@ export class Request implements VclRequest {
   staleOc: Oc = 0;
   /** True when the object came from cache. */
   isHit = false;
+  /** That object is stale. */
+  isGrace = false;
   isPass = false;
   /** The object's transaction id for X-Proxy-Id on a hit. */
   hitVxid = 0;
@@ -192,6 +194,7 @@ export class Request implements VclRequest {
     this.busyOc = 0;
     this.staleOc = 0;
     this.isHit = false;
+    this.isGrace = false;
     this.counted = false;
     this.waited = false;
     this.isPass = false;

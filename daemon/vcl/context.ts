@@ -195,6 +195,9 @@ export interface VclBusyobj {
 }
 
 /** What the runtime asks of the worker beyond the current transaction. */
+/** Counters that the runtime of programs moves. */
+export type RuntimeCounter = 'losthdr' | 'ws_backend_overflow' | 'ws_client_overflow';
+
 export interface VclHost {
   param(name: string): number | string | boolean;
   /** Epoch seconds of the worker's clock, for timestamps; `now` in a program is ctx.now. */
@@ -209,6 +212,8 @@ export interface VclHost {
   purgeTags?(keys: string, soft: boolean): number;
   /** std.log and friends beyond the log record. */
   syslog(priority: number, text: string): void;
+  /** Counts what only the runtime of programs sees. */
+  count?(counter: RuntimeCounter): void;
   stevedores(): string[];
   /** Storage figures for storage.<name>.*; null when there is no such stevedore. */
   storage(name: string): { freeSpace: number; usedSpace: number; happy: boolean } | null;

@@ -28,6 +28,9 @@ export function makeHost(worker: Worker): VclHost {
       return count;
     },
     syslog: (priority, text) => worker.note(priority, text),
+    count: (counter) => {
+      worker.stats[counter]++;
+    },
     stevedores: () => [...worker.storages.keys()],
     storage: (name) => {
       const now = worker.cache.storageStats(name);

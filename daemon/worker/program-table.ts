@@ -4,6 +4,7 @@
 // Awkward: a discarded program goes when its last transaction has ended, never before, and a program of the same
 // name may be loaded meanwhile. Labels are shared objects, so that all programs see at once where one points.
 
+import type { Extension } from '../extensions/extension.ts';
 import { ModuleShelf } from '../extensions/load/module-shelf.ts';
 import type { InitMessage, LoadedProgram, ProgramState, ProgramStatus } from '../link.ts';
 import type { Director } from '../vcl/context.ts';
@@ -172,15 +173,18 @@ export class ProgramTable {
     const { stats } = this.worker;
     let backends = 0;
     let discarded = 0;
+    const extensions = new Set<Extension>();
     for (const e of this.all) {
       if (!(e instanceof ProgramEntry)) continue;
       for (const { decl } of e.backends.values()) if (decl.none !== true) backends++;
       if (e.discarded) discarded++;
+      for (const extension of e.program.extensions) extensions.add(extension);
     }
     stats.n_vcl_avail = this.programs.size;
     stats.n_vcl_discard = discarded;
     stats.n_vcl = this.programs.size + discarded;
     stats.n_backend = backends;
+    stats.vmods = extensions.size;
   }
 }
 

@@ -15,8 +15,11 @@ const SURELY_FEW = 20;
 /** Fails the task when a text is longer than all its workspace; `name` is what it was meant for. */
 export function checkRoom(ctx: VclContext, name: string, text: string): void {
   if (text.length <= SURELY_FITS) return;
-  const room = Number(ctx.host.param(ctx.req === null ? 'workspace_backend' : 'workspace_client'));
-  if (room > 0 && text.length > room) throw new VclFailure(`Workspace overflow (${name})`, true);
+  const backend = ctx.req === null;
+  const room = Number(ctx.host.param(backend ? 'workspace_backend' : 'workspace_client'));
+  if (!(room > 0 && text.length > room)) return;
+  ctx.host.count?.(backend ? 'ws_backend_overflow' : 'ws_client_overflow');
+  throw new VclFailure(`Workspace overflow (${name})`, true);
 }
 
 /** Fails the task when a message cannot take the field: too long, or one too many. */
@@ -26,6 +29,7 @@ export function checkField(ctx: VclContext, http: HttpMessage, name: string, val
       checkRoom(ctx, name, value);
     } catch (e) {
       ctx.log.put(Tag.LostHeader, `${name}:`);
+      ctx.host.count?.('losthdr');
       throw e;
     }
   }
@@ -33,5 +37,6 @@ export function checkField(ctx: VclContext, http: HttpMessage, name: string, val
   const most = Number(ctx.host.param('http_max_hdr'));
   if (!(most > 0) || http.n < fieldLimit(most)) return;
   ctx.log.put(Tag.LostHeader, `${name}: ${value}`);
+  ctx.host.count?.('losthdr');
   throw new VclFailure(`Too many header fields: http_max_hdr is ${most}`, true);
 }
