@@ -183,9 +183,15 @@ export class OriginConnection {
   /**
    * Reads the final response head into `into`.
    * @param timeout seconds until it must be complete, interim responses included
+   * @param onInterim is shown interim responses; the message is `into`, which the next head overwrites
    * @returns null when it is there, else what went wrong
    */
-  readHead(into: HttpMessage, timeout: number): Promise<OriginFailure | null> {
+  readHead(
+    into: HttpMessage,
+    timeout: number,
+    onInterim: ((head: HttpMessage) => void) | null = null,
+  ): Promise<OriginFailure | null> {
+    this.heads.onInterim = onInterim;
     if (this.failure !== null) return Promise.resolve(this.failure);
     if (this.state !== SENDING) throw new Error('a response head was asked for twice');
     return new Promise((settle) => {

@@ -1,5 +1,6 @@
-// Reads the head of a final response out of whatever pieces it comes in: skips 1xx responses, keeps an unfinished
-// piece, and says what is wrong with a head that is none. It counts bytes and knows no sockets and no timeouts.
+// Reads the head of a final response out of whatever pieces it comes in: skips 1xx responses, after showing them to
+// whom it concerns, keeps an unfinished piece, and says what is wrong with a head that is none. It counts bytes and
+// knows no sockets and no timeouts.
 
 import { errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
 import {
@@ -23,6 +24,8 @@ export class ResponseHeadReader {
   bytes = 0;
   /** 1xx responses skipped. */
   interim = 0;
+  /** Told of each of them; the message is used again for the next head. */
+  onInterim: ((head: HttpMessage) => void) | null = null;
   private readonly result = new HeadResult();
 
   /** Ready for another exchange. */
@@ -30,6 +33,7 @@ export class ResponseHeadReader {
     this.carry = EMPTY;
     this.bytes = 0;
     this.interim = 0;
+    this.onInterim = null;
     this.result.reset();
   }
 
@@ -85,6 +89,7 @@ export class ResponseHeadReader {
       }
       if (into.status === 101) return new OriginFailure('switching');
       if (++this.interim > MAX_INTERIM) return new OriginFailure('interim-flood');
+      this.onInterim?.(into);
     }
     this.carry = p < end ? Buffer.from(buf.subarray(p, end)) : EMPTY;
     return false;

@@ -12,6 +12,7 @@ import type { BodyFraming } from '../http1/framing.ts';
 import { logFetchFilters } from '../log/filter-records.ts';
 import type { BusyObj } from './busyobj.ts';
 import type { Exchanged } from './exchange.ts';
+import { isPackedAnew } from './prepare.ts';
 
 /** Bytes a private body may be ahead of its reader. */
 const TRANSIT = 256 * 1024;
@@ -200,9 +201,10 @@ class BodyPump {
     const { stats, cache } = bo.core;
     if (bo.filter === 'none') return null;
     const zip = bo.filter === 'gzip' ? createGzip({ level: bo.core.params.gzip_level }) : createGunzip();
-    if (bo.filter === 'gzip') stats.n_gzip++;
-    else if (bo.filter === 'gunzip') stats.n_gunzip++;
-    else stats.n_test_gunzip++;
+    const anew = isPackedAnew(bo);
+    if (bo.filter === 'gzip' || anew) stats.n_gzip++;
+    if (bo.filter === 'gunzip' || anew) stats.n_gunzip++;
+    else if (bo.filter === 'testgunzip') stats.n_test_gunzip++;
     zip.on('data', (bytes: Buffer) => {
       this.unpacked += bytes.length;
       if (bo.filter === 'testgunzip') return;

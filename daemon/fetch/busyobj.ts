@@ -72,6 +72,8 @@ export class BusyObj implements VclBusyobj {
   /** The client's body to send along, or null; `bodySent` once any of it may have reached an origin. */
   body: BodySource | null;
   bodySent = false;
+  /** Passes interim responses on to the client, or null. */
+  onInterim: ((head: HttpMessage) => void) | null = null;
   /** vcl_backend_response has taken the request back: its answer is not for keeping. */
   rolledBack = false;
   /** The request's head as first made, for retries and rollback. */

@@ -23,7 +23,6 @@ export function fetchError(bo: BusyObj, status: number, reason: string): boolean
   const { core, beresp, ctx, log } = bo;
   const now = core.clock.now();
   log.timestamp('Error', now);
-  core.stats.fetch_failed++;
   beresp.reset();
   beresp.proto = 'HTTP/1.1';
   beresp.status = status < 100 ? 503 : status;

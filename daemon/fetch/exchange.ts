@@ -194,14 +194,14 @@ function talk(
   framing: BodyFraming,
 ): Promise<OriginFailure | null> {
   const { core, bereq, log, body } = bo;
-  core.stats.backend_req++;
   connection.sendHead(requestBytes(backend.requestLead(bo.session), bereq), framing);
   const timeout = bo.firstByteTimeout >= 0 ? bo.firstByteTimeout : backend.firstByteTimeout;
   bo.beresp.reset();
   if (body === null) {
     connection.endBody();
+    core.stats.backend_req++;
     log.timestamp('Bereq', core.clock.now());
-    return connection.readHead(bo.beresp, timeout);
+    return connection.readHead(bo.beresp, timeout, bo.onInterim);
   }
   return upload(bo, connection, body, timeout);
 }
@@ -224,6 +224,7 @@ async function upload(
   }
   // A body that was given up is never ended: the origin must not take it for whole (SAFETY rule 3).
   if (body.complete) connection.endBody();
+  bo.core.stats.backend_req++;
   bo.log.timestamp('Bereq', bo.core.clock.now());
-  return connection.readHead(bo.beresp, timeout);
+  return connection.readHead(bo.beresp, timeout, bo.onInterim);
 }

@@ -8,6 +8,7 @@ import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Oc } from '../cache/cache.ts';
 import type { HttpMessage } from '../http1/message.ts';
+import { interimForwarder } from '../request/interim.ts';
 import type { Request } from '../request/request.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
@@ -21,6 +22,7 @@ import { invalidateAfter } from './invalidate.ts';
 import { makeBereq } from './make-bereq.ts';
 import { prepareObject, unknownFilter } from './prepare.ts';
 import { giveLife, takeResponse } from './response.ts';
+import { isStrict } from './rfc9111.ts';
 import { isOriginFailure, serveStale } from './stale-if-error.ts';
 
 /** Starts to fill `oc` for this request. `staleOc` may be 0. Returns at once. */
@@ -30,6 +32,7 @@ export function startFetch(req: Request, oc: Oc, staleOc: Oc, mode: FetchMode): 
   req.log.put(Tag.Link, `bereq ${bo.vxid} ${mode}`);
   core.stats.s_fetch++;
   if (mode === 'bgfetch') core.stats.s_bgfetch++;
+  if (mode !== 'bgfetch' && isStrict(core.params)) bo.onInterim = interimForwarder(req);
   bo.log.begin(bo.vxid, 'b');
   bo.log.put(Tag.Begin, `bereq ${bo.reqVxid} ${mode}`);
   bo.log.put(Tag.VCL_use, bo.programRef.name);
@@ -53,10 +56,7 @@ async function run(bo: BusyObj, defect: unknown): Promise<void> {
   } catch (error) {
     log.put(Tag.Error, `Internal error: ${(error as Error).stack ?? String(error)}`);
   } finally {
-    if (!core.cache.isFinished(bo.oc)) {
-      core.stats.fetch_failed++;
-      core.cache.fail(bo.oc);
-    }
+    if (!core.cache.isFinished(bo.oc)) core.cache.fail(bo.oc);
     bo.end();
   }
 }
@@ -81,7 +81,7 @@ async function attempt(bo: BusyObj): Promise<boolean> {
   log.timestamp('Fetch', core.clock.now());
   const got = await exchange(bo);
   log.timestamp('Beresp', core.clock.now());
-  if (got === null) return serveStale(bo) ? false : answer(bo, 503, '');
+  if (got === null) return serveStale(bo) ? false : failed(bo);
   try {
     return await respond(bo, got);
   } finally {
@@ -106,13 +106,13 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
   if (framing.kind === 'error') {
     got.end(bo, 'RX_BODY');
     log.put(Tag.Error, 'Body cannot be fetched');
-    return answer(bo, 503, '');
+    return failed(bo);
   }
   if (bo.beresp.status === 206 && bo.beresp.has('content-range') && !bo.bereq.has('range')) {
     // A part of what was asked for as a whole: nobody could tell what it is a part of.
     log.put(Tag.Error, 'Unexpected content-range header');
     got.end(bo, 'RX_BODY');
-    return answer(bo, 503, '');
+    return failed(bo);
   }
   bo.hasBody = framing.kind !== 'none';
   const is304 = bo.beresp.status === 304 && bo.mode !== 'pass';
@@ -123,7 +123,7 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
     // Nobody asked for less than the whole: a 304 in the cache would answer those who have nothing.
     log.put(Tag.Error, '304 response but not conditional fetch');
     got.end(bo, 'RX_BAD');
-    return answer(bo, 503, '');
+    return failed(bo);
   }
   let ret = runState(ctx.vcl, State.backend_response, ctx);
   if (ret === RETURN.pass) {
@@ -157,23 +157,26 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
     // The field's daemon has given up the connection by then: rollback in this state is for a retry.
     got.end(bo, 'RESP_CLOSE');
     log.put(Tag.FetchError, 'No backend connection (rollback?)');
-    return answer(bo, 503, '');
+    return failed(bo);
   }
   const unknown = unknownFilter(bo);
   if (unknown !== null) {
     log.put(Tag.Filters, bo.filters ?? '');
     log.put(Tag.FetchError, `Filter '...${unknown}' not found`);
     got.end(bo, 'OVERLOAD');
-    return answer(bo, 503, '');
+    return failed(bo);
   }
   if (!prepareObject(bo)) {
     got.end(bo, 'RESP_CLOSE');
     log.put(Tag.FetchError, 'Could not get storage');
-    return answer(bo, 503, '');
+    return failed(bo);
   }
   const complete = await fetchBody(bo, got, framing);
   // Nobody has seen a response that was not streamed: the program may still answer for it.
-  return complete || bo.doStream ? false : answer(bo, 503, '');
+  if (complete) return false;
+  if (!bo.doStream) return failed(bo);
+  core.stats.fetch_failed++;
+  return false;
 }
 
 /** Makes one line of several with the same name, without records. */
@@ -195,6 +198,12 @@ function isConditional(bo: BusyObj): boolean {
   );
 }
 
+/** The origin gave no answer that can be used. */
+function failed(bo: BusyObj): boolean {
+  bo.core.stats.fetch_failed++;
+  return answer(bo, 503, '');
+}
+
 /** vcl_backend_error, and another try if it asks for one. */
 function answer(bo: BusyObj, status: number, reason: string): boolean {
   return fetchError(bo, status, reason) && retry(bo, true);
@@ -211,6 +220,7 @@ function retry(bo: BusyObj, fromError = false): boolean {
       return false;
     }
     log.put(Tag.VCL_Error, 'Too many retries, delivering 503');
+    core.stats.fetch_failed++;
     fetchError(bo, 503, '');
     return false;
   }

@@ -33,7 +33,7 @@ export function prepareObject(bo: BusyObj): boolean {
     beresp.unset('content-encoding');
     beresp.unset('content-length');
     weakenEtag(beresp);
-  } else if (bo.filter === 'gzip' || (bo.filter === 'testgunzip' && isPackedAnew(bo))) {
+  } else if (bo.filter === 'gzip' || isPackedAnew(bo)) {
     beresp.unset('content-encoding');
     beresp.unset('content-length');
     weakenEtag(beresp);
@@ -55,9 +55,9 @@ function chooseFilter(bo: BusyObj): BodyFilter {
   return bo.doGzip && coding === null ? 'gzip' : 'none';
 }
 
-/** Whether the program unpacks and packs again. */
-function isPackedAnew(bo: BusyObj): boolean {
-  return bo.filters?.split(' ').includes('gunzip') === true;
+/** Whether the program unpacks what is packed and packs it again. */
+export function isPackedAnew({ filter, filters }: BusyObj): boolean {
+  return filter === 'testgunzip' && filters?.split(' ').includes('gunzip') === true;
 }
 
 /** What beresp.filters comes to; a filter that finds nothing to do does nothing. */

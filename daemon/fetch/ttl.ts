@@ -45,8 +45,7 @@ export function lifetime(beresp: HttpMessage, now: number, params: HotParams): L
   } else if (expiresText !== null) {
     // An Expires that cannot be read lies in the past (RFC 9111 section 5.3).
     if (expires === 0 || (date !== 0 && expires < date)) ttl = 0;
-    else if (date === 0 || Math.abs(date - now) < params.clock_skew)
-      ttl = Math.max(0, Math.floor(expires - now));
+    else if (date === 0 || Math.abs(date - now) < params.clock_skew) ttl = Math.max(0, expires - now);
     else ttl = expires - date;
   } else if (explicitOnly) ttl = -1;
   if (ttl >= 0) {

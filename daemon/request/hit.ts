@@ -1,4 +1,5 @@
-// vcl_hit: an object answers. A stale one in grace is refreshed behind the client's back.
+// vcl_hit: an object answers. A stale one in grace is refreshed behind the client's back. Counted as hits, as in the
+// field, are those that the program lets answer, or passes.
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
@@ -47,6 +48,7 @@ export function hit(req: Request): Step {
   req.isHit = false;
   // A pass still shows that there was one, with the id of what it fetched (see deliver.ts).
   if (ret !== RETURN.pass) req.hitVxid = 0;
+  else core.stats.cache_hit++;
   return otherReturn(req, ret);
 }
 

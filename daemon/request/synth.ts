@@ -76,6 +76,7 @@ function send(req: Request): Step {
 /** What is left to say when vcl_synth itself fails. */
 function lastResort(req: Request): Step {
   const { core, log, session } = req;
+  core.stats.vcl_fail++;
   log.timestamp('Process', core.clock.now());
   log.put(Tag.RespProtocol, 'HTTP/1.1');
   log.put(Tag.RespStatus, String(LAST_STATUS));

@@ -155,7 +155,8 @@ export class Worker implements Core, AcceptorHost {
   async start(): Promise<void> {
     await this.programs.begin(this.init);
     this.countersFile.start();
-    setInterval(() => this.sweep(), SWEEP);
+    // Behind what has come in meanwhile: a client that has sent is not idle, however late it is read.
+    setInterval(() => setImmediate(() => this.sweep()), SWEEP);
     this.expire();
     if (this.init.generation > 0) this.tellLoss();
     this.lurk();

@@ -340,7 +340,7 @@ export const PARAMS = [
     choices: ['classic', 'rfc9111'],
     default: 'classic',
     flags: ['obj_sticky', 'must_reload'],
-    help: 'By which rules responses are cached.\n\nclassic: the rules operators of VCL proxies know.\n\nrfc9111: those of RFC 9111 and RFC 9213 for a shared cache. Every final status with an explicit life is cached, Cookie and Authorization no longer make a pass by themselves, no-cache is stored and always revalidated, CDN-Cache-Control counts before Cache-Control, nothing is served stale unless its origin allows it or cannot be reached, and unsafe methods invalidate. It changes the builtin program of programs that are loaded after it.',
+    help: 'By which rules responses are cached.\n\nclassic: the rules operators of VCL proxies know.\n\nrfc9111: those of RFC 9111 and RFC 9213 for a shared cache. Every final status with an explicit life is cached, Cookie and Authorization no longer make a pass by themselves, no-cache is stored and always revalidated, CDN-Cache-Control counts before Cache-Control, nothing is served stale unless its origin allows it or cannot be reached, unsafe methods invalidate, and interim responses such as 103 Early Hints reach the client. It changes the builtin program of programs that are loaded after it.',
   },
   {
     name: 'http_range_support',

@@ -99,6 +99,7 @@ export const MACHINE_KNOWN: Record<string, Known> = {
   'life: expires minus one': ok(RFC_LIFE, ['client', 'origin', 'log'], 2),
   'life: vary star among others': ok('a * anywhere in Vary is a *', ['client', 'origin', 'log'], 2),
   'life: expires future': log('the life counts down between the two runs'),
+  'two clients, uncacheable': log('whether the first connection is free again is a matter of time'),
   'two clients, and it fails': {
     reason: 'whether who waited meets the page whole or being made is a matter of time',
     parts: ['client', 'log'],

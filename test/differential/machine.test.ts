@@ -3,15 +3,23 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installed, Sandbox } from '../harness/processes.ts';
 import { MACHINE_CASES } from './machine-cases.ts';
+import { COUNTERS_KNOWN } from './machine-counters.ts';
 import { MACHINE_KNOWN } from './machine-known.ts';
-import { playCases, type Seen } from './runner.ts';
+import { playCases, type Seen, type Suite } from './runner.ts';
 
 const there = installed('varnishd');
 if (!there) console.warn('differential tests skipped: varnishd is not installed');
 
 describe.skipIf(!there)('the state machines beside the field’s daemon', () => {
   const box = new Sandbox('proxyd-machine');
-  const suite = { cases: MACHINE_CASES, program: 'machine.vcl', params: { pipe_timeout: '1' } };
+  const counters = new Map<string, Record<string, number>>();
+  const suite: Suite = {
+    cases: MACHINE_CASES,
+    program: 'machine.vcl',
+    params: { pipe_timeout: '1' },
+    counted: (name) => MACHINE_KNOWN[name] === undefined,
+    onCounters: (product, read) => counters.set(product, read),
+  };
   let reference = new Map<string, Seen>();
   let ours = new Map<string, Seen>();
 
@@ -26,6 +34,24 @@ describe.skipIf(!there)('the state machines beside the field’s daemon', () => 
   it('explains only cases that exist', () => {
     const names = new Set(MACHINE_CASES.map((c) => c.name));
     expect(Object.keys(MACHINE_KNOWN).filter((name) => !names.has(name))).toEqual([]);
+  });
+
+  it('counts what the field counts', () => {
+    const main = (product: string): Record<string, number | undefined> =>
+      Object.fromEntries(
+        Object.entries(counters.get(product) ?? {})
+          .filter(([name]) => name.startsWith('MAIN.'))
+          .map(([name, value]) => [name.slice(5), value]),
+      );
+    const field = main('varnish');
+    const own = main('proxyd');
+    const differing = Object.keys(field).filter((name) => own[name] !== field[name]);
+    expect(field.client_req).toBeGreaterThan(200);
+    expect(
+      differing
+        .filter((name) => COUNTERS_KNOWN[name] === undefined)
+        .map((name) => `${name}: ${field[name]} there, ${own[name]} here`),
+    ).toEqual([]);
   });
 
   it.each(MACHINE_CASES.map((c) => c.name))('%s', (name) => {

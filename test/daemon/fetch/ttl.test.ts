@@ -102,3 +102,10 @@ test('Age has been lived already', () => {
 test('stale-while-revalidate is grace', () => {
   expect(life(200, [['Cache-Control', 'max-age=60, stale-while-revalidate=33']]).grace).toBe(33);
 });
+
+test('what is left until Expires is not cut to whole seconds', () => {
+  const msg = new HttpMessage(0);
+  msg.status = 200;
+  msg.add('Expires', at(1));
+  expect(lifetime(msg, NOW + 0.25, PARAMS).ttl).toBeCloseTo(0.75);
+});
