@@ -10,6 +10,7 @@ import type { CommandReply, LogHandlers, Source, SourceEvents, Subscription } fr
 
 export class ClientSource implements Source {
   readonly label: string;
+  readonly local: boolean;
   private readonly client: ReconnectingClient;
   private events: SourceEvents | null = null;
   private stat: Subscription | null = null;
@@ -18,6 +19,7 @@ export class ClientSource implements Source {
 
   constructor(options: ConnectOptions) {
     this.client = new ReconnectingClient(options);
+    this.local = options.address === undefined;
     this.label = options.address ?? resolveWorkdir(options.dir, process.env, process.getuid?.() ?? 0);
   }
 
@@ -67,7 +69,9 @@ export class ClientSource implements Source {
         if (open) handlers.lost(records, reason);
       },
       end: (error) => {
-        if (open && error !== null) handlers.failed(error.detail ?? error.message);
+        if (!open) return;
+        if (error !== null) handlers.failed(error.detail ?? error.message);
+        else handlers.ended?.();
       },
     });
     return {

@@ -14,6 +14,9 @@ export interface CompletionTables {
   /** Words the daemon named: programs, backends, storages. */
   programs: readonly string[];
   backends: readonly string[];
+  /** The console's own: instances and saved queries. */
+  instances?: readonly string[];
+  queries?: readonly string[];
 }
 
 export interface Candidate {
@@ -91,6 +94,13 @@ function pool(words: readonly string[], tables: CompletionTables): Candidate[] {
     case 'ban.soft':
       if (nth === 1) return BAN_FIELDS.map((text) => ({ text, help: '' }));
       return nth === 2 ? ['==', '!=', '~', '!~', '>', '<'].map((text) => ({ text, help: '' })) : [];
+    case 'ctx':
+    case 'merge':
+      return (tables.instances ?? []).map((text) => ({ text, help: '' }));
+    case 'query.use':
+    case 'query.drop':
+    case 'query.save':
+      return nth === 1 ? (tables.queries ?? []).map((text) => ({ text, help: '' })) : [];
     case 'help':
       return nth === 1 ? tables.commands.map((c) => ({ text: c.name, help: c.help })) : [];
     default:

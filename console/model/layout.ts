@@ -18,9 +18,33 @@ export function bodyRows(size: Size, banner: boolean): number {
   return Math.max(1, size.rows - 2 - (banner ? 1 : 0));
 }
 
-/** The log view: query bar 2 rows (text, verdict), then the list. */
-export function logListRows(size: Size, banner: boolean): number {
-  return Math.max(1, bodyRows(size, banner) - 3);
+/** From this width on the detail pane of the log stands beside the list, not below it. */
+const BESIDE = 150;
+
+export interface LogBody {
+  /** Rows of the list. */
+  list: number;
+  /** The detail pane; 0 rows when closed. `beside` is its width, 0 when it lies below. */
+  detail: number;
+  beside: number;
+}
+
+/** The log view: query bar 2 rows (text, verdict), heading, list, and the detail pane when it is open. */
+export function logBody(size: Size, banner: boolean, detail: boolean): LogBody {
+  const room = Math.max(1, bodyRows(size, banner) - 3);
+  if (!detail) return { list: room, detail: 0, beside: 0 };
+  if (size.columns >= BESIDE)
+    return { list: room, detail: room + 1, beside: Math.floor(size.columns * 0.45) };
+  const pane = Math.max(6, Math.floor(room * 0.6));
+  return { list: Math.max(1, room - pane), detail: pane, beside: 0 };
+}
+
+/** A list view: a title row, a heading, the list, and the detail pane when it is open. */
+export function listBody(size: Size, banner: boolean, detail: boolean): { list: number; detail: number } {
+  const room = Math.max(1, bodyRows(size, banner) - 2);
+  if (!detail || room < 12) return { list: room, detail: 0 };
+  const pane = Math.max(6, Math.floor(room * 0.38));
+  return { list: room - pane, detail: pane };
 }
 
 /** The statistics view: 2 rows of uptimes, a heading, the list, a status row, 2 rows of description. */

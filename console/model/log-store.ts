@@ -3,7 +3,7 @@
 // stays valid as a position while others fall out; text is made only for the rows on screen.
 
 import type { LogTransaction } from '../../protocol/messages.ts';
-import { countRecords, type Summary, summarise } from './transaction.ts';
+import { type Summary, summarise } from './transaction.ts';
 
 export interface LogEntry {
   seq: number;
@@ -13,8 +13,6 @@ export interface LogEntry {
   summary: Summary;
   /** Why a fetch of the group failed, '' when none did. */
   fetchError: string;
-  /** Rows when unfolded: per transaction a header and its records. */
-  rows: number;
   bytes: number;
   /** A mark instead of data: the daemon restarted, records were lost. */
   gap: string;
@@ -107,15 +105,13 @@ export class LogStore {
 
   private push(transactions: LogTransaction[], gap: string): void {
     let bytes = OVERHEAD;
-    let rows = gap === '' ? 0 : 1;
     for (const tx of transactions) {
       bytes += tx.records.byteLength + 64;
-      rows += 1 + countRecords(tx.records);
     }
     const main = transactions.find((tx) => tx.type === 'request') ?? transactions[0];
     const summary = main === undefined ? EMPTY : summarise(main);
     const fetchError = main === undefined || summary.status < 500 ? '' : fetchErrorOf(transactions);
-    this.entries.push({ seq: this.nextSeq++, transactions, summary, fetchError, rows, bytes, gap });
+    this.entries.push({ seq: this.nextSeq++, transactions, summary, fetchError, bytes, gap });
     this.bytes += bytes;
     if (gap === '') this.received++;
     this.version++;

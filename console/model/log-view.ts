@@ -1,21 +1,37 @@
 // The log screen's state, pure: which entry is at the top, which is selected, what is unfolded, whether it
 // follows. Positions are sequence numbers, so that entries falling out at the old end do not move the view.
 
+import { findMatch } from './log-search.ts';
 import type { LogEntry, LogStore } from './log-store.ts';
+import {
+  type Folds,
+  isOpen,
+  isUnfolded,
+  placeOf,
+  pruned,
+  type RowPlace,
+  rowOf,
+  rowsOf,
+  withOpen,
+  withUnfolded,
+} from './log-tree.ts';
 
-export interface LogView {
+export interface LogView extends Folds {
   follow: boolean;
   /** Sequence number of the selected entry; 0 is none yet. */
   selected: number;
-  /** First row of the selected entry that is on screen, when the entry is taller than the screen. */
+  /** Selected row of that entry: 0 is its summary. */
   offset: number;
-  /** Entries are one line each unless unfolded. */
-  unfoldAll: boolean;
-  /** Entries that differ from `unfoldAll`. */
-  toggled: ReadonlySet<number>;
   /** Sequence number of the entry at the top of the screen. */
   top: number;
   topRow: number;
+  /** Is the detail pane open, and how far is it scrolled? */
+  detail: boolean;
+  scroll: number;
+  /** Text that n and N look for. */
+  search: string;
+  /** Where jumps along links began, the last at the end. */
+  jumps: readonly { seq: number; offset: number }[];
 }
 
 export const INITIAL_LOG_VIEW: LogView = {
@@ -24,28 +40,32 @@ export const INITIAL_LOG_VIEW: LogView = {
   offset: 0,
   unfoldAll: false,
   toggled: new Set(),
+  opened: new Set(),
   top: 0,
   topRow: 0,
+  detail: false,
+  scroll: 0,
+  search: '',
+  jumps: [],
 };
 
 export type LogAction =
   | { type: 'move'; rows: number }
   | { type: 'home' }
   | { type: 'end' }
-  | { type: 'follow' }
   | { type: 'pause' }
-  | { type: 'toggle' }
+  | { type: 'detail' }
+  | { type: 'scroll'; rows: number; lines: number }
+  | { type: 'unfold' }
+  | { type: 'fold' }
   | { type: 'toggle-all' }
-  | { type: 'next-error'; back: boolean };
-
-export function isUnfolded(view: LogView, entry: LogEntry): boolean {
-  return entry.gap === '' && view.unfoldAll !== view.toggled.has(entry.seq);
-}
-
-/** Screen rows of an entry: the summary line, and the records below it when unfolded. */
-export function rowsOf(view: LogView, entry: LogEntry): number {
-  return isUnfolded(view, entry) ? 1 + entry.rows : 1;
-}
+  | { type: 'next-error'; back: boolean }
+  | { type: 'search'; text: string }
+  | { type: 'next-match'; back: boolean }
+  /** To a place in an entry, which is unfolded as far as needed. */
+  | { type: 'go'; seq: number; place: RowPlace }
+  | { type: 'jump'; seq: number; place: RowPlace }
+  | { type: 'jump-back' };
 
 export interface VisibleRow {
   entry: LogEntry;
@@ -76,43 +96,81 @@ export function visibleRows(view: LogView, store: LogStore, height: number): Vis
   return out;
 }
 
+/** The selected entry, or the newest while following. */
+export function selectedEntry(view: LogView, store: LogStore): LogEntry | undefined {
+  return view.follow || view.selected === 0
+    ? store.at(store.size - 1)
+    : store.at(store.indexOf(view.selected));
+}
+
+export function selectedPlace(view: LogView, store: LogStore): RowPlace {
+  const entry = selectedEntry(view, store);
+  return entry === undefined || view.follow ? { tx: -1, record: -1 } : placeOf(view, entry, view.offset);
+}
+
 /** Applies an action; `height` is that of the list on screen. */
 export function reduceLog(view: LogView, action: LogAction, store: LogStore, height: number): LogView {
   switch (action.type) {
-    case 'follow':
-      return view.follow ? stop(view, store, height) : { ...view, follow: true, selected: 0, offset: 0 };
     case 'pause':
-      return view.follow ? stop(view, store, height) : { ...view, follow: true, selected: 0, offset: 0 };
+      return view.follow ? stop(view, store, height) : following(view);
     case 'home': {
       const first = store.at(0);
       if (first === undefined) return view;
-      return { ...view, follow: false, selected: first.seq, offset: 0, top: first.seq, topRow: 0 };
+      return { ...view, follow: false, selected: first.seq, offset: 0, top: first.seq, topRow: 0, scroll: 0 };
     }
-    case 'end': {
-      const last = store.at(store.size - 1);
-      return last === undefined ? view : { ...view, follow: true, selected: 0, offset: 0 };
-    }
+    case 'end':
+      return store.size === 0 ? view : following(view);
     case 'move':
       return move(stop(view, store, height), action.rows, store, height);
-    case 'toggle': {
+    case 'detail': {
       const stopped = stop(view, store, height);
-      const toggled = new Set(stopped.toggled);
-      if (toggled.has(stopped.selected)) toggled.delete(stopped.selected);
-      else toggled.add(stopped.selected);
-      // Entries that fell out need no memory of their fold.
-      const oldest = store.at(0)?.seq ?? 0;
-      for (const seq of toggled) if (seq < oldest) toggled.delete(seq);
-      const next = { ...stopped, toggled, offset: 0 };
-      const entry = store.at(store.indexOf(next.selected));
-      if (entry === undefined) return next;
-      // What was unfolded is to be seen: scroll until most of the screen shows it, its neighbours above.
-      const last = Math.min(rowsOf(next, entry), Math.ceil(height * 0.7)) - 1;
-      return { ...reveal({ ...reveal(next, store, height), offset: last }, store, height), offset: 0 };
+      return reveal({ ...stopped, detail: !view.detail, scroll: 0 }, store, height);
     }
-    case 'toggle-all':
-      return reveal({ ...view, unfoldAll: !view.unfoldAll, toggled: new Set(), offset: 0 }, store, height);
+    case 'scroll':
+      return { ...view, scroll: Math.max(0, Math.min(action.lines - 1, view.scroll + action.rows)) };
+    case 'unfold':
+      return unfold(stop(view, store, height), store, height);
+    case 'fold':
+      return fold(stop(view, store, height), store, height);
+    case 'toggle-all': {
+      const next = {
+        ...view,
+        unfoldAll: !view.unfoldAll,
+        toggled: new Set<number>(),
+        opened: new Set<string>(),
+      };
+      return reveal({ ...next, offset: 0 }, store, height);
+    }
     case 'next-error':
       return findError(stop(view, store, height), action.back, store, height);
+    case 'search':
+      return { ...view, search: action.text };
+    case 'next-match': {
+      if (view.search === '') return view;
+      const stopped = stop(view, store, height);
+      const at = selectedPlace(stopped, store);
+      const found = findMatch(store, stopped.selected, at, view.search, action.back);
+      return found === null ? stopped : go(stopped, found.seq, found.place, store, height);
+    }
+    case 'go':
+      return go(stop(view, store, height), action.seq, action.place, store, height);
+    case 'jump': {
+      const stopped = stop(view, store, height);
+      const jumps = [...stopped.jumps, { seq: stopped.selected, offset: stopped.offset }].slice(-50);
+      return go({ ...stopped, jumps }, action.seq, action.place, store, height);
+    }
+    case 'jump-back': {
+      const last = view.jumps.at(-1);
+      if (last === undefined) return view;
+      const next = {
+        ...view,
+        jumps: view.jumps.slice(0, -1),
+        selected: last.seq,
+        offset: last.offset,
+        scroll: 0,
+      };
+      return reveal(next, store, height);
+    }
   }
 }
 
@@ -120,14 +178,59 @@ export function isError(entry: LogEntry): boolean {
   return entry.summary.status >= 500 || entry.summary.error !== '';
 }
 
+function following(view: LogView): LogView {
+  return { ...view, follow: true, selected: 0, offset: 0, scroll: 0 };
+}
+
 /** Ends following with the view where it is and the last entry selected. */
 function stop(view: LogView, store: LogStore, height: number): LogView {
-  if (!view.follow) return view;
+  if (!view.follow) return pruned(view, store.at(0)?.seq ?? 0);
   const rows = visibleRows(view, store, height);
   const top = rows[0];
   const last = store.at(store.size - 1);
   if (top === undefined || last === undefined) return { ...view, follow: false };
   return { ...view, follow: false, selected: last.seq, offset: 0, top: top.entry.seq, topRow: top.row };
+}
+
+function unfold(view: LogView, store: LogStore, height: number): LogView {
+  const entry = selectedEntry(view, store);
+  if (entry === undefined || entry.gap !== '') return view;
+  const place = placeOf(view, entry, view.offset);
+  if (!isUnfolded(view, entry)) return spread(withUnfolded(view, entry, true), entry, store, height);
+  if (place.tx < 0) return move(view, 1, store, height);
+  if (place.record >= 0) return view;
+  if (isOpen(view, entry, place.tx)) return move(view, 1, store, height);
+  return spread(withOpen(view, entry, place.tx, true), entry, store, height);
+}
+
+/** What was unfolded is to be seen: scrolls until most of the screen shows it, its neighbours above. */
+function spread(view: LogView, entry: LogEntry, store: LogStore, height: number): LogView {
+  const rows = rowsOf(view, entry);
+  const last = Math.min(rows - 1, view.offset + Math.ceil(height * 0.7) - 1);
+  const shown = reveal({ ...reveal(view, store, height), offset: last }, store, height);
+  return { ...shown, offset: view.offset };
+}
+
+function fold(view: LogView, store: LogStore, height: number): LogView {
+  const entry = selectedEntry(view, store);
+  if (entry === undefined) return view;
+  const place = placeOf(view, entry, view.offset);
+  const at = (next: LogView, to: RowPlace): LogView =>
+    reveal({ ...next, offset: rowOf(next, entry, to), scroll: 0 }, store, height);
+  if (place.tx < 0) return isUnfolded(view, entry) ? at(withUnfolded(view, entry, false), place) : view;
+  if (place.record >= 0) return at(view, { tx: place.tx, record: -1 });
+  if (isOpen(view, entry, place.tx) && entry.transactions.length > 1)
+    return at(withOpen(view, entry, place.tx, false), place);
+  return at(view, { tx: -1, record: -1 });
+}
+
+function go(view: LogView, seq: number, place: RowPlace, store: LogStore, height: number): LogView {
+  const entry = store.at(store.indexOf(seq));
+  if (entry === undefined) return view;
+  let next: LogView = { ...view, selected: entry.seq, scroll: 0 };
+  if (place.tx >= 0) next = withUnfolded(next, entry, true);
+  if (place.record >= 0) next = withOpen(next, entry, place.tx, true);
+  return reveal({ ...next, offset: rowOf(next, entry, place) }, store, height);
 }
 
 /** Moves by rows: within a tall unfolded entry first, then from entry to entry. */
@@ -155,14 +258,15 @@ function move(view: LogView, rows: number, store: LogStore, height: number): Log
       offset = rowsOf(view, store.at(index) as LogEntry) - 1;
     }
   }
-  return reveal({ ...view, selected: (store.at(index) as LogEntry).seq, offset }, store, height);
+  const selected = (store.at(index) as LogEntry).seq;
+  return reveal({ ...view, selected, offset, scroll: 0 }, store, height);
 }
 
 function findError(view: LogView, back: boolean, store: LogStore, height: number): LogView {
   const step = back ? -1 : 1;
   for (let i = store.indexOf(view.selected) + step; i >= 0 && i < store.size; i += step) {
     const entry = store.at(i) as LogEntry;
-    if (isError(entry)) return reveal({ ...view, selected: entry.seq, offset: 0 }, store, height);
+    if (isError(entry)) return reveal({ ...view, selected: entry.seq, offset: 0, scroll: 0 }, store, height);
   }
   return view;
 }

@@ -2,7 +2,7 @@
 // then exactly what was recorded, in order. For screenshots, tests, and recordings opened without a daemon.
 
 import type { LogSubscription, LogTransaction } from '../../protocol/messages.ts';
-import { decodeTransaction, type Recording } from './recording.ts';
+import { decodeTransaction, type RecordedStep, type Recording } from './recording.ts';
 import type { CommandReply, LogHandlers, Source, SourceEvents, Subscription } from './source.ts';
 
 /** Decides whether a group matches a query. */
@@ -58,6 +58,14 @@ export class ReplaySource implements Source {
 
   log(sub: LogSubscription, handlers: LogHandlers): Subscription {
     const match = sub.query === undefined ? () => true : this.matcher(sub.query);
+    if (sub.once === true) {
+      // What was played so far is what the daemon's log would hold.
+      for (const step of this.recording.steps.slice(0, this.next)) {
+        if (step.kind === 'log') for (const group of groupsOf(step).filter(match)) handlers.batch(group);
+      }
+      queueMicrotask(() => handlers.ended?.());
+      return { close: () => undefined };
+    }
     const stream = { handlers, match };
     this.streams.add(stream);
     return { close: () => this.streams.delete(stream) };
@@ -89,11 +97,7 @@ export class ReplaySource implements Source {
       case 'event':
         return events?.event(step.event, step.text);
       case 'log': {
-        const groups: LogTransaction[][] = [];
-        for (const tx of step.transactions.map(decodeTransaction)) {
-          if ((tx.first ?? tx.level <= 1) || groups.length === 0) groups.push([]);
-          groups.at(-1)?.push(tx);
-        }
+        const groups = groupsOf(step);
         for (const { handlers, match } of this.streams) {
           const matched = groups.filter(match).flat();
           if (matched.length > 0) handlers.batch(matched);
@@ -102,4 +106,13 @@ export class ReplaySource implements Source {
       }
     }
   }
+}
+
+function groupsOf(step: Extract<RecordedStep, { kind: 'log' }>): LogTransaction[][] {
+  const groups: LogTransaction[][] = [];
+  for (const tx of step.transactions.map(decodeTransaction)) {
+    if ((tx.first ?? tx.level <= 1) || groups.length === 0) groups.push([]);
+    groups.at(-1)?.push(tx);
+  }
+  return groups;
 }

@@ -3,12 +3,15 @@
 // fast data comes. Data stays when the daemon goes: it turns stale, and the hole is marked.
 
 import type { CounterInfo, Grouping } from '../../protocol/messages.ts';
+import { AdminStore } from './admin-store.ts';
 import { type BackendRow, parseBackendList } from './backends.ts';
 import { CounterHistory } from './counter-history.ts';
 import { HitRate } from './hit-rate.ts';
 import { LogStore } from './log-store.ts';
 import { Series } from './series.ts';
 import type { ConnectionState, EventKind, Source, Subscription } from './source.ts';
+import { SAMPLED_RECORDS } from './traffic-facts.ts';
+import { TrafficSample } from './traffic-sample.ts';
 
 export interface SessionOptions {
   source: Source;
@@ -19,6 +22,8 @@ export interface SessionOptions {
   /** Least time between two notifications, in ms. */
   frameMs?: number;
   logBounds?: { maxBytes: number; maxEntries: number };
+  /** Clock times in UTC; local time otherwise. */
+  utc?: boolean;
 }
 
 export interface SessionEvent {
@@ -29,6 +34,8 @@ export interface SessionEvent {
 
 const BACKEND_POLL_SECONDS = 2;
 const KEPT_EVENTS = 50;
+/** Requests a second that the sample takes at the most. */
+const SAMPLE_RATE = 300;
 /** A quarter of an hour of one-second samples. */
 const SERIES_SAMPLES = 1000;
 
@@ -50,6 +57,10 @@ export class Session {
   readonly requests = new Series(SERIES_SAMPLES);
   readonly hits = new Series(SERIES_SAMPLES);
   backends: BackendRow[] = [];
+  readonly admin: AdminStore;
+  readonly sample = new TrafficSample();
+  readonly utc: boolean;
+  private sampleBase: { requests: bigint; sampled: number } | null = null;
   readonly errors = new LogStore({ maxBytes: 4 << 20, maxEntries: 200 });
   readonly log: LogStore;
   readonly events: SessionEvent[] = [];
@@ -59,6 +70,7 @@ export class Session {
   logError = '';
   private logStream: Subscription | null = null;
   private errorStream: Subscription | null = null;
+  private sampleStream: Subscription | null = null;
   private lastPoll = 0;
   private polling = false;
   private readonly listeners = new Set<() => void>();
@@ -71,7 +83,9 @@ export class Session {
     this.now = options.now;
     this.later = options.later;
     this.frameMs = options.frameMs ?? 80;
-    this.log = new LogStore(options.logBounds ?? { maxBytes: 96 << 20, maxEntries: 50_000 });
+    this.utc = options.utc === true;
+    this.admin = new AdminStore(this.source, this.now, () => this.touch());
+    this.log = new LogStore(options.logBounds ?? { maxBytes: 160 << 20, maxEntries: 100_000 });
   }
 
   start(): void {
@@ -92,12 +106,44 @@ export class Session {
         failed: () => undefined,
       },
     );
+    this.sampleStream = this.source.log(
+      {
+        grouping: 'vxid',
+        from: 'tail',
+        rate: { count: SAMPLE_RATE, period: 1 },
+        filters: [...SAMPLED_RECORDS],
+      },
+      {
+        batch: (transactions) => {
+          this.sample.add(transactions);
+          this.touch();
+        },
+        lost: () => undefined,
+        failed: () => undefined,
+      },
+    );
+  }
+
+  /** Share of the client's requests that the sample has seen, 0..1; 1 before any. */
+  sampleShare(): number {
+    const base = this.sampleBase;
+    const requests = this.counters.value('MAIN.client_req');
+    if (base === null || requests <= base.requests) return 1;
+    return Math.min(1, (this.sample.requests - base.sampled) / Number(requests - base.requests));
+  }
+
+  /** Counts what the sample ranks from zero. */
+  clearSample(): void {
+    this.sample.clearRanks();
+    this.sampleBase = null;
+    this.touch();
   }
 
   close(): void {
     this.closed = true;
     this.logStream?.close();
     this.errorStream?.close();
+    this.sampleStream?.close();
     this.source.close();
     this.listeners.clear();
   }
@@ -169,6 +215,7 @@ export class Session {
       this.identity = state.identity;
       this.version = state.version;
       this.lastPoll = 0;
+      this.admin.refresh();
       if (this.everUp && was.state !== 'up') this.gap('reconnected');
       this.everUp = true;
       this.lastDataAt = this.now();
@@ -196,7 +243,11 @@ export class Session {
       this.requests.push(at, this.counters.rate('MAIN.client_req'));
       this.hits.push(at, rate ?? this.hits.last() ?? Number.NaN);
     }
+    const total = this.counters.value('MAIN.client_req');
+    if (this.sampleBase === null || total < this.sampleBase.requests)
+      this.sampleBase = { requests: total, sampled: this.sample.requests };
     this.lastDataAt = this.now();
+    this.admin.tick();
     this.pollBackends();
     this.touch();
   }
@@ -205,6 +256,7 @@ export class Session {
     this.record(kind, text);
     if (kind === 'died' || kind === 'stopped') this.gap(`worker ${kind}${text === '' ? '' : `: ${text}`}`);
     this.lastPoll = 0;
+    this.admin.refresh();
     this.touch();
   }
 

@@ -22,6 +22,8 @@ export interface LogHandlers {
   lost(records: number, reason: 'overrun' | 'backpressure' | 'rate'): void;
   /** The daemon refused the subscription (a bad query), or the stream broke off. */
   failed(message: string): void;
+  /** A subscription with `once` has read the log to its end. */
+  ended?(): void;
 }
 
 export interface SourceEvents {
@@ -42,6 +44,8 @@ export interface Subscription {
 export interface Source {
   /** What is shown as the instance's name before it has told its identity. */
   readonly label: string;
+  /** Does the daemon see the same files as the console? */
+  readonly local?: boolean;
   /** Begins to deliver. Called once. */
   start(events: SourceEvents): void;
   /** Never rejects. */

@@ -18,6 +18,8 @@ export interface StatView {
   top: number;
   /** Seconds between samples. */
   interval: number;
+  /** Names that stand at the top, whatever the level and the filter. */
+  pinned: readonly string[];
 }
 
 export const INITIAL_STAT_VIEW: StatView = {
@@ -29,6 +31,7 @@ export const INITIAL_STAT_VIEW: StatView = {
   selected: '',
   top: 0,
   interval: 1,
+  pinned: [],
 };
 
 export type StatAction =
@@ -39,17 +42,21 @@ export type StatAction =
   | { type: 'unseen' }
   | { type: 'raw' }
   | { type: 'scale' }
+  | { type: 'pin' }
   | { type: 'filter'; text: string }
   | { type: 'interval'; step: 1 | -1 };
 
 export function visibleCounters(view: StatView, counters: readonly Counter[]): Counter[] {
   const max = LEVELS.indexOf(view.level);
-  return counters.filter(
+  const pinned = counters.filter((c) => view.pinned.includes(c.info.name));
+  const rest = counters.filter(
     (c) =>
+      !view.pinned.includes(c.info.name) &&
       (view.showUnseen || c.seen) &&
       LEVELS.indexOf(c.info.level) <= max &&
       (view.filter === '' || c.info.name.toLowerCase().includes(view.filter)),
   );
+  return [...pinned, ...rest];
 }
 
 export function cursorIndex(view: StatView, rows: readonly Counter[]): number {
@@ -85,6 +92,15 @@ export function reduceStat(
       return keep({ ...view, showUnseen: !view.showUnseen }, counters, height);
     case 'raw':
       return { ...view, raw: !view.raw };
+    case 'pin': {
+      const name = visibleCounters(view, counters)[cursorIndex(view, visibleCounters(view, counters))]?.info
+        .name;
+      if (name === undefined) return view;
+      const pinned = view.pinned.includes(name)
+        ? view.pinned.filter((p) => p !== name)
+        : [...view.pinned, name];
+      return keep({ ...view, selected: name, pinned }, counters, height);
+    }
     case 'scale':
       return { ...view, scale: !view.scale };
     case 'filter':

@@ -141,7 +141,7 @@ export function summarise(tx: LogTransaction): Summary {
   return out;
 }
 
-function handlingOf(state: string): Handling | undefined {
+export function handlingOf(state: string): Handling | undefined {
   switch (state) {
     case 'HIT':
       return 'hit';

@@ -5,6 +5,7 @@ import { Box } from 'ink';
 import { type ReactNode, useLayoutEffect, useState } from 'react';
 import type { Controller } from '../model/controller.ts';
 import { bodyRows, fits, MIN_SIZE } from '../model/layout.ts';
+import { isListView } from '../model/views.ts';
 import { Footer } from './components/footer.tsx';
 import { Banner, Header } from './components/header.tsx';
 import { CandidateOverlay, PanelOverlay } from './components/overlays.tsx';
@@ -12,14 +13,16 @@ import { Rows } from './components/rows.tsx';
 import type { FrameSink } from './frame-sink.ts';
 import { useSessionTick, useUi } from './hooks/use-console.ts';
 import { Dashboard } from './screens/dashboard.tsx';
+import { LatencyScreen } from './screens/latency.tsx';
+import { ListScreen } from './screens/list.tsx';
 import { LogScreen } from './screens/log.tsx';
 import { LogPainter } from './screens/log-rows.ts';
 import { StatsScreen } from './screens/stats.tsx';
 import { span } from './spans.ts';
 
 export function App({ controller, sink }: { controller: Controller; sink: FrameSink }): ReactNode {
-  const { session, size } = controller;
   const ui = useUi(controller);
+  const { session, size } = controller;
   useSessionTick(session);
   const [painter] = useState(() => new LogPainter());
   // Ink writes a frame only when its layout changes; new content is painted here, after every render.
@@ -40,13 +43,26 @@ export function App({ controller, sink }: { controller: Controller; sink: FrameS
   const body = { session, width: columns, height: bodyRows(size, stale) };
   return (
     <Box flexDirection="column" width={columns} height={rows}>
-      <Header session={session} view={ui.view} width={columns} readonly={ui.readonly} />
+      <Header controller={controller} view={ui.view} width={columns} readonly={ui.readonly} />
       {stale ? <Banner session={session} width={columns} /> : null}
       {ui.view === 'dashboard' ? <Dashboard {...body} /> : null}
-      {ui.view === 'log' ? <LogScreen {...body} ui={ui} painter={painter} /> : null}
+      {ui.view === 'log' ? <LogScreen {...body} controller={controller} ui={ui} painter={painter} /> : null}
       {ui.view === 'stats' ? <StatsScreen {...body} ui={ui} /> : null}
-      <Footer ui={ui} width={columns} />
-      {ui.panel === null ? null : <PanelOverlay panel={ui.panel} view={ui.view} size={size} top={top} />}
+      {ui.view === 'latency' ? <LatencyScreen {...body} option={ui.options.latency ?? ''} /> : null}
+      {isListView(ui.view) ? (
+        <ListScreen
+          key={ui.view}
+          controller={controller}
+          ui={ui}
+          view={ui.view}
+          width={columns}
+          height={body.height}
+        />
+      ) : null}
+      <Footer ui={ui} keymap={controller.keymap} width={columns} />
+      {ui.panel === null ? null : (
+        <PanelOverlay panel={ui.panel} view={ui.view} keymap={controller.keymap} size={size} top={top} />
+      )}
       {ui.field === null ? null : <CandidateOverlay field={ui.field} size={size} />}
     </Box>
   );

@@ -23,7 +23,8 @@ export function framed(rows: readonly Row[], options: FrameOptions, theme: Theme
   const inside = Math.max(0, width - 4);
   const title = ellipsis(options.title, inside, theme.glyphs.ellipsis);
   const room = width - 5 - widthOf(title);
-  const remark = options.remark !== undefined && rowWidth(options.remark) + 3 <= room ? options.remark : [];
+  const fitting = options.remark !== undefined && rowWidth(options.remark) + 3 <= room ? options.remark : [];
+  const remark = rowWidth(fitting) === 0 ? [] : fitting;
   const remarkWidth = remark.length === 0 ? 0 : rowWidth(remark) + 2;
   const top: Span[] = [
     span(`${topLeft}${h} `, style),

@@ -149,7 +149,9 @@ export class KeyParser {
     const final = input[i] as string;
     const params = input.slice(at + 2, i);
     const length = i + 1 - at;
-    // Mouse reports (CSI < … M/m) and focus reports (CSI I, CSI O) are swallowed.
+    // Of mouse reports (CSI < button;x;y M) the wheel is a key; others and focus reports (CSI I, O) are swallowed.
+    const wheel = /^<6([45]);/.exec(params);
+    if (wheel !== null && final === 'M') keys.push(key(wheel[1] === '4' ? 'wheelup' : 'wheeldown'));
     if (params.startsWith('<') || final === 'I' || final === 'O') return length;
     const [first = '', modifier = '1'] = params.split(';');
     const base = final === '~' ? TILDES[first] : FINALS[final];

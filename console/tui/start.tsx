@@ -5,12 +5,15 @@ import { COMMANDS } from '../../protocol/tables/commands.ts';
 import { PARAMS } from '../../protocol/tables/params.ts';
 import { ClientSource } from '../model/client-source.ts';
 import { Controller } from '../model/controller.ts';
+import { Instances } from '../model/instances.ts';
 import { checkQuery, completeQuery } from '../model/query-parser.ts';
+import { volatileQueries } from '../model/saved-queries.ts';
 import { Session } from '../model/session.ts';
 import { FrameSink } from './frame-sink.ts';
 import { KeyParser } from './keys.ts';
 import type { ConsoleOptions } from './main.tsx';
 import { mount } from './mount.tsx';
+import { NodeFiles } from './node-files.ts';
 import { Terminal } from './terminal.ts';
 import { themeFromEnv } from './theme.ts';
 
@@ -29,13 +32,18 @@ export function startConsole(
   return new Promise((resolve) => {
     const terminal = new Terminal(stdin, stdout);
     const sink = new FrameSink(stdout, stdout.columns || 80, stdout.rows || 24);
-    const session = new Session({
-      source: new ClientSource({ ...options, name: 'console' }),
-      now: () => Date.now() / 1000,
-      later: (fn, ms) => {
-        setTimeout(fn, ms).unref();
-      },
-    });
+    const instances = new Instances(
+      { name: 'daemon', open: () => new ClientSource({ ...options, name: 'console' }) },
+      [],
+      (source) =>
+        new Session({
+          source,
+          now: () => Date.now() / 1000,
+          later: (fn, ms) => {
+            setTimeout(fn, ms).unref();
+          },
+        }),
+    );
     const parser = new KeyParser();
     let escapeTimer: NodeJS.Timeout | undefined;
     let done = false;
@@ -46,7 +54,7 @@ export function startConsole(
       clearInterval(clock);
       clearTimeout(escapeTimer);
       app.unmount();
-      session.close();
+      instances.close();
       stdin.off('data', onData);
       stdin.pause();
       stdout.off('resize', onResize);
@@ -58,7 +66,7 @@ export function startConsole(
     };
 
     const controller = new Controller({
-      session,
+      instances,
       readonly: options.readonly === true,
       tables: { commands: COMMANDS, params: PARAMS },
       checkQuery,
@@ -66,6 +74,10 @@ export function startConsole(
       onQuit: () => finish(0),
       onRedraw: () => sink.redraw(),
       onSuspend: () => suspend(),
+      onCopy: (text) => terminal.copy(text),
+      onMouse: (on) => terminal.mouse(on),
+      files: new NodeFiles(),
+      queries: volatileQueries(),
     });
     controller.resize({ columns: sink.columns, rows: sink.rows });
 
@@ -117,10 +129,10 @@ export function startConsole(
     app.done.catch((error: Error) => finish(70, `proxyadm: ${error.stack ?? error.message}`));
     stdin.on('data', onData);
     stdout.on('resize', onResize);
-    session.start();
+    instances.current.start();
     if (options.view !== undefined) controller.run(`view.${options.view}`);
     options.signal?.addEventListener('abort', () => finish(0), { once: true });
-    const clock = setInterval(() => session.touch(), CLOCK_MS);
+    const clock = setInterval(() => instances.current.touch(), CLOCK_MS);
   });
 }
 

@@ -6,7 +6,13 @@ import { writeSync } from 'node:fs';
 import type { ReadStream, WriteStream } from 'node:tty';
 
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[0m\x1b[2J\x1b[H';
-const LEAVE = '\x1b[?2026l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l';
+/** Reports of buttons and wheel, in the form without limits. */
+const MOUSE_ON = '\x1b[?1000h\x1b[?1006h';
+const MOUSE_OFF = '\x1b[?1006l\x1b[?1000l';
+const LEAVE = `${MOUSE_OFF}\x1b[?2026l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l`;
+
+/** Terminals cut longer ones off, some without a word. */
+const COPY_LIMIT = 74_000;
 
 export class Terminal {
   readonly stdin: ReadStream;
@@ -23,6 +29,16 @@ export class Terminal {
     this.active = true;
     this.stdin.setRawMode(true);
     this.stdout.write(ENTER);
+  }
+
+  /** Puts text into the clipboard of the terminal, also over SSH (OSC 52); terminals that cannot ignore it. */
+  copy(text: string): void {
+    const data = Buffer.from(text, 'utf8').subarray(0, COPY_LIMIT).toString('base64');
+    this.stdout.write(`\x1b]52;c;${data}\x07`);
+  }
+
+  mouse(on: boolean): void {
+    this.stdout.write(on ? MOUSE_ON : MOUSE_OFF);
   }
 
   restore(): void {

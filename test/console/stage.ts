@@ -3,9 +3,12 @@
 
 import xterm from '@xterm/headless';
 import { Controller } from '../../console/model/controller.ts';
+import type { HostFiles, LintFinding } from '../../console/model/host-files.ts';
+import { Instances } from '../../console/model/instances.ts';
 import type { QueryChecker, QueryCompleter } from '../../console/model/query-check.ts';
 import type { Recording } from '../../console/model/recording.ts';
 import { type GroupMatcher, ReplaySource } from '../../console/model/replay-source.ts';
+import { volatileQueries } from '../../console/model/saved-queries.ts';
 import { Session } from '../../console/model/session.ts';
 import { summarise } from '../../console/model/transaction.ts';
 import { FrameSink } from '../../console/tui/frame-sink.ts';
@@ -24,14 +27,16 @@ export interface StageOptions {
   checkQuery?: QueryChecker;
   completeQuery?: QueryCompleter;
   matcher?: GroupMatcher;
+  files?: HostFiles;
+  queries?: Record<string, string>;
 }
 
 export class Stage {
-  readonly session: Session;
   readonly source: ReplaySource;
   readonly controller: Controller;
   readonly sink: FrameSink;
   readonly terminal: InstanceType<typeof xterm.Terminal>;
+  readonly copied: string[] = [];
   quits = 0;
   private readonly unmount: () => void;
   private readonly start: number;
@@ -50,16 +55,24 @@ export class Stage {
           query !== 'RespStatus >= 500' ||
           group.some((tx) => tx.type === 'request' && summarise(tx).status >= 500)),
     });
-    this.session = new Session({
-      source: this.source,
-      ...(o.logBounds === undefined ? {} : { logBounds: o.logBounds }),
-      now: () => this.start + this.clock,
-      later: (fn) => {
-        this.due.push(fn);
-      },
-    });
+    const instances = new Instances(
+      { name: 'stage', open: () => this.source },
+      [],
+      (source) =>
+        new Session({
+          source,
+          utc: true,
+          ...(o.logBounds === undefined ? {} : { logBounds: o.logBounds }),
+          now: () => this.start + this.clock,
+          later: (fn) => {
+            this.due.push(fn);
+          },
+        }),
+    );
     this.controller = new Controller({
-      session: this.session,
+      instances,
+      files: o.files ?? new FakeFiles(),
+      queries: volatileQueries(o.queries),
       readonly: o.readonly === true,
       tables: { commands: COMMANDS, params: PARAMS },
       checkQuery: o.checkQuery ?? (() => ({ ok: true })),
@@ -69,6 +82,8 @@ export class Stage {
       },
       onRedraw: () => this.sink.redraw(),
       onSuspend: () => undefined,
+      onCopy: (text) => this.copied.push(text),
+      onMouse: () => undefined,
     });
     this.sink = new FrameSink({ write: (text) => this.terminal.write(text) }, o.columns, o.rows);
     this.controller.resize({ columns: o.columns, rows: o.rows });
@@ -80,6 +95,10 @@ export class Stage {
     });
     this.unmount = () => app.unmount();
     this.session.start();
+  }
+
+  get session(): Session {
+    return this.controller.session;
   }
 
   /** Moves the clock second by second, delivering what was recorded and running what fell due. */
@@ -140,5 +159,35 @@ export class Stage {
     this.unmount();
     this.session.close();
     this.terminal.dispose();
+  }
+}
+
+/** Files in memory. */
+export class FakeFiles implements HostFiles {
+  readonly files = new Map<string, string>();
+  findings: LintFinding[] = [];
+
+  read(path: string): Promise<string> {
+    const text = this.files.get(path);
+    return text === undefined
+      ? Promise.reject(new Error('No such file or directory'))
+      : Promise.resolve(text);
+  }
+
+  write(path: string, text: string): Promise<void> {
+    this.files.set(path, text);
+    return Promise.resolve();
+  }
+
+  complete(prefix: string): string[] {
+    return [...this.files.keys()].filter((path) => path.startsWith(prefix)).sort();
+  }
+
+  absolute(path: string): string {
+    return path;
+  }
+
+  lint(): Promise<LintFinding[]> {
+    return Promise.resolve(this.findings);
   }
 }

@@ -32,7 +32,7 @@ describe.skipIf(missing)('console', () => {
     const [node, [proxyadm]] = command('proxyd', 'adm');
     await terminal.type(`${node} ${proxyadm} -n ${proxy.dir}; echo "status $?"`);
     await terminal.press('Enter');
-    await terminal.waitFor(/1 Dashboard .*● live[\s\S]*boot\.default +healthy/);
+    await terminal.waitFor(/1 Dashboard [\s\S]*● live[\s\S]*boot\.default +healthy/);
     expect(await terminal.modes()).toBe('1 0');
 
     // The live log, grouped; then only what a query lets through.
@@ -55,8 +55,11 @@ describe.skipIf(missing)('console', () => {
       return /GET +\/wanted/.test(await terminal.screen());
     });
     expect((await terminal.screen()).split('query: ReqURL')[1]).not.toContain('/other');
-    await terminal.press('G', 'k', 'Enter');
+    await terminal.press('G', 'k', 'Right', 'Right', 'Right');
     await terminal.waitFor(/ReqURL +\/(wanted|seen)/);
+    await terminal.press('Enter');
+    await terminal.waitFor(/A hit: object \d+, fetched .* ago, is fresh for/);
+    await terminal.press('Enter');
 
     await terminal.press('3');
     await terminal.waitFor(/NAME +CURRENT +CHANGE +AVERAGE[\s\S]*MAIN\.client_req/);

@@ -1,10 +1,10 @@
 // The bottom row: the field being edited, a question, a running command, a notice, or the key hints.
 
 import { type ReactNode, useContext } from 'react';
-import { footerHints } from '../../model/keymap.ts';
+import type { Keymap } from '../../model/keymap.ts';
 import type { Line } from '../../model/line-editor.ts';
 import type { UiState } from '../../model/ui-state.ts';
-import { widthOf } from '../cells.ts';
+import { ellipsis, widthOf } from '../cells.ts';
 import { ThemeContext } from '../hooks/contexts.ts';
 import { type Row, rowWidth, type Span, span, spread } from '../spans.ts';
 import type { Theme } from '../theme.ts';
@@ -12,21 +12,17 @@ import { Rows } from './rows.tsx';
 
 const ALWAYS: ReadonlySet<string> = new Set(['help', 'quit']);
 
-export function Footer({ ui, width }: { ui: UiState; width: number }): ReactNode {
+export function Footer({ ui, keymap, width }: { ui: UiState; keymap: Keymap; width: number }): ReactNode {
   const theme = useContext(ThemeContext);
-  return <Rows rows={[footerRow(ui, width, theme)]} width={width} height={1} fill="bar" />;
+  return <Rows rows={[footerRow(ui, keymap, width, theme)]} width={width} height={1} fill="bar" />;
 }
 
-export function footerRow(ui: UiState, width: number, theme: Theme): Row {
+export function footerRow(ui: UiState, keymap: Keymap, width: number, theme: Theme): Row {
   const { field } = ui;
   if (ui.confirm !== null) {
-    return [
-      span(` ${ui.confirm}`, 'strong'),
-      span('  really? ', 'warn'),
-      span('y', 'key'),
-      span('/'),
-      span('n', 'key'),
-    ];
+    const answers: Span[] = [span(' '), span('y', 'key'), span('/'), span('n', 'key'), span(' ')];
+    const text = ellipsis(ui.confirm.text, width - 1 - rowWidth(answers), theme.glyphs.ellipsis);
+    return [span(` ${text}`, 'warn'), ...answers];
   }
   if (field?.kind === 'command') {
     const usage = field.completion?.usage ?? '';
@@ -38,6 +34,15 @@ export function footerRow(ui: UiState, width: number, theme: Theme): Row {
   }
   if (field?.kind === 'filter') return [span(' / ', 'key'), ...editSpans(field.line, width - 5)];
   if (field?.kind === 'search') return [span(' search: ', 'key'), ...editSpans(field.line, width - 11)];
+  if (field?.kind === 'prompt') {
+    const label = ` ${field.prompt?.label ?? ''}: `;
+    const problem = field.check !== null && !field.check.ok ? `  ${field.check.message}` : '';
+    return [
+      span(label, 'key'),
+      ...editSpans(field.line, Math.max(8, width - label.length - problem.length - 1)),
+      span(problem, 'bad'),
+    ];
+  }
   if (ui.running !== null) return [span(` ${ui.running} ${theme.glyphs.ellipsis}`, 'muted')];
   if (ui.notice !== null) {
     const style = ui.notice.level === 'info' ? 'good' : ui.notice.level === 'warn' ? 'warn' : 'bad';
@@ -47,7 +52,7 @@ export function footerRow(ui: UiState, width: number, theme: Theme): Row {
   const seen = new Set<string>();
   // What everybody must find stands at the right end, and the rest gives way to it.
   const right: Span[] = [];
-  const hints = footerHints(ui.view);
+  const hints = keymap.hints(ui.view);
   for (const { key, hint } of hints.filter((h) => ALWAYS.has(h.hint))) {
     right.push(span(` ${key}`, 'key'), span(` ${hint} `, 'muted'));
   }

@@ -1,27 +1,28 @@
 // The top row: product, views, instance, connection. And the banner below it while data is stale.
 
 import { type ReactNode, useContext } from 'react';
-import { VIEW_TITLES, VIEWS, type ViewName } from '../../model/keymap.ts';
+import type { Controller } from '../../model/controller.ts';
 import { clock } from '../../model/numbers.ts';
 import type { Session } from '../../model/session.ts';
+import { VIEWS, type ViewName } from '../../model/views.ts';
 import { ThemeContext, UtcContext } from '../hooks/contexts.ts';
 import { type Row, rowWidth, type Span, span, spread } from '../spans.ts';
 import type { Theme } from '../theme.ts';
 import { Rows } from './rows.tsx';
 
 export interface HeaderProps {
-  session: Session;
+  controller: Controller;
   view: ViewName;
   width: number;
   readonly: boolean;
 }
 
-export function Header({ session, view, width, readonly }: HeaderProps): ReactNode {
+export function Header({ controller, view, width, readonly }: HeaderProps): ReactNode {
   const theme = useContext(ThemeContext);
   const utc = useContext(UtcContext);
   return (
     <Rows
-      rows={[headerRow(session, view, width, readonly, theme, utc)]}
+      rows={[headerRow(controller, view, width, readonly, theme, utc)]}
       width={width}
       height={1}
       fill="bar"
@@ -30,29 +31,47 @@ export function Header({ session, view, width, readonly }: HeaderProps): ReactNo
 }
 
 export function headerRow(
-  session: Session,
+  controller: Controller,
   view: ViewName,
   width: number,
   readonly: boolean,
   theme: Theme,
   utc: boolean,
 ): Row {
-  const left: Span[] = [span(' proxyd ', 'brand'), span(' ')];
-  VIEWS.forEach((v, i) => {
-    left.push(
-      span(' '),
-      span(`${i + 1}`, 'key'),
-      span(' '),
-      span(VIEW_TITLES[v], v === view ? 'tab' : 'muted'),
-      span(' '),
-    );
+  const { session } = controller;
+  const { instances } = controller.options;
+  const several = instances.names.length > 1 && instances.replay === undefined;
+  const told = session.identity === '' ? session.source.label : session.identity;
+  const name = several ? instances.name : told;
+  const lock: Span[] = readonly ? [span('read-only', 'warn'), span('  ')] : [];
+  const state: Span[] = [connectionSpan(session, theme), span(' ')];
+  const time: Span[] = [span(' '), span(clock(session.now(), utc), 'muted'), span(' ')];
+  const brand: Span[] = [span(' proxyd ', 'brand'), span(' ')];
+  // What has no room goes, the least needed first: the clock, the name, the titles of other views.
+  for (const titles of ['title', 'short', 'key'] as const) {
+    const left = [...brand, ...tabs(view, titles)];
+    for (const right of [
+      [...lock, span(name, 'strong'), span('  '), ...state, ...time],
+      [...lock, span(name, 'strong'), span('  '), ...state],
+      [...lock, ...state],
+    ] satisfies Span[][]) {
+      const room = width - rowWidth(left) - rowWidth(right);
+      if (room >= 1) return spread(left, right, width);
+      if (titles !== 'key' && right.length > lock.length + state.length) continue;
+    }
+  }
+  return spread([...brand, ...tabs(view, 'key')], state, width);
+}
+
+function tabs(view: ViewName, titles: 'title' | 'short' | 'key'): Span[] {
+  return VIEWS.flatMap((v) => {
+    const label = titles === 'key' ? (v.name === view ? v.title : '') : v[titles];
+    return [
+      span(titles === 'key' ? '' : ' '),
+      span(v.key, 'key'),
+      span(label === '' ? ' ' : ` ${label} `, v.name === view ? 'tab' : 'muted'),
+    ];
   });
-  const state = connectionSpan(session, theme);
-  const name = session.identity === '' ? session.source.label : session.identity;
-  const time: Span[] = width >= 90 ? [span(clock(session.now(), utc), 'muted'), span(' ')] : [];
-  const who: Span[] = width - rowWidth(left) - name.length >= 24 ? [span(name, 'strong'), span('  ')] : [];
-  const lock: Span[] = readonly && width >= 80 ? [span('read-only', 'warn'), span('  ')] : [];
-  return spread(left, [...lock, ...who, state, span('  '), ...time], width);
 }
 
 function connectionSpan(session: Session, theme: Theme): Span {

@@ -1,15 +1,16 @@
 // What lies over a view: the help, the output of a command, the candidates of the command line.
 
 import { type ReactNode, useContext } from 'react';
-import { helpSections, type ViewName } from '../../model/keymap.ts';
+import type { Keymap } from '../../model/keymap.ts';
 import { bodyRows, panelTextRows, type Size } from '../../model/layout.ts';
-import { printable } from '../../model/transaction.ts';
 import type { Field, Panel } from '../../model/ui-state.ts';
+import type { ViewName } from '../../model/views.ts';
 import { ellipsis } from '../cells.ts';
 import { framed } from '../frame.ts';
 import { ThemeContext } from '../hooks/contexts.ts';
 import { cell, type Row, span } from '../spans.ts';
 import type { Theme } from '../theme.ts';
+import { toneRow } from '../tone-rows.ts';
 import { Over } from './rows.tsx';
 
 interface Placed {
@@ -25,13 +26,29 @@ export interface OverlayProps {
   top: number;
 }
 
-export function PanelOverlay(props: OverlayProps & { panel: Panel; view: ViewName }): ReactNode {
+export function PanelOverlay(
+  props: OverlayProps & { panel: Panel; view: ViewName; keymap: Keymap },
+): ReactNode {
   const theme = useContext(ThemeContext);
-  const placed =
-    props.panel.kind === 'help'
-      ? helpPanel(props.panel, props.view, props.size, props.top, theme)
-      : outputPanel(props.panel, props.size, props.top, theme);
-  return <Over {...placed} />;
+  return <Over {...panelRows(props.panel, props.view, props.keymap, props.size, props.top, theme)} />;
+}
+
+function panelRows(
+  panel: Panel,
+  view: ViewName,
+  keymap: Keymap,
+  size: Size,
+  top: number,
+  theme: Theme,
+): Placed {
+  switch (panel.kind) {
+    case 'help':
+      return helpPanel(panel, keymap, view, size, top, theme);
+    case 'text':
+      return textPanel(panel, size, top, theme);
+    case 'choices':
+      return choicePanel(panel, size, top, theme);
+  }
 }
 
 export function CandidateOverlay({ field, size }: { field: Field; size: Size }): ReactNode {
@@ -42,6 +59,7 @@ export function CandidateOverlay({ field, size }: { field: Field; size: Size }):
 
 export function helpPanel(
   panel: Extract<Panel, { kind: 'help' }>,
+  keymap: Keymap,
   view: ViewName,
   size: Size,
   top: number,
@@ -49,7 +67,7 @@ export function helpPanel(
 ): Placed {
   const width = Math.min(size.columns - 4, 76);
   const lines: Row[] = [];
-  for (const section of helpSections(view, panel.filter)) {
+  for (const section of keymap.help(view, panel.filter)) {
     if (lines.length > 0) lines.push([]);
     lines.push([span(section.title, 'accent')]);
     for (const row of section.rows) lines.push([span('  '), cell(row.keys, 18, 'key'), span(row.help)]);
@@ -66,20 +84,44 @@ export function helpPanel(
   );
 }
 
-export function outputPanel(
-  panel: Extract<Panel, { kind: 'output' }>,
+export function textPanel(
+  panel: Extract<Panel, { kind: 'text' }>,
   size: Size,
   top: number,
   theme: Theme,
 ): Placed {
-  const width = size.columns - 4;
-  const style = panel.status === 200 ? undefined : 'bad';
-  const lines = panel.lines.map((line): Row => [span(printable(line.replaceAll('\t', '        ')), style)]);
-  const status = panel.status === 200 ? '' : ` (status ${panel.status})`;
+  const lines = panel.lines.map((line) => toneRow(line, theme));
+  const title = { title: panel.title, hint: 'y copy  Esc close' };
+  return scrolled(lines, panel.scroll, title, size.columns - 4, size, top, theme);
+}
+
+/** Of choices `scroll` is the one selected. */
+export function choicePanel(
+  panel: Extract<Panel, { kind: 'choices' }>,
+  size: Size,
+  top: number,
+  theme: Theme,
+): Placed {
+  const width = Math.min(size.columns - 4, 90);
+  const note = Math.max(0, ...panel.choices.map((c) => c.note.length));
+  const lines = panel.choices.map((choice, i): Row => {
+    const chosen = i === panel.scroll;
+    return [
+      span(chosen ? `${theme.glyphs.pointer} ` : '  ', 'key'),
+      cell(
+        ellipsis(choice.label, width - 8 - note, theme.glyphs.ellipsis),
+        width - 7 - note,
+        chosen ? 'strong' : 'accent',
+      ),
+      span(choice.note, 'muted'),
+    ];
+  });
+  const rows = panelTextRows(size, top > 1, lines.length);
+  const from = Math.max(0, Math.min(panel.scroll - Math.floor(rows / 2), lines.length - rows));
   return scrolled(
     lines,
-    panel.scroll,
-    { title: `${panel.title}${status}`, hint: 'Esc close' },
+    from,
+    { title: panel.title, hint: 'Enter take  Esc close' },
     width,
     size,
     top,

@@ -6,6 +6,7 @@ import type { Session } from '../../model/session.ts';
 import { ellipsis, padEnd } from '../cells.ts';
 import { type Row, type Span, span, spread } from '../spans.ts';
 import type { Theme } from '../theme.ts';
+import { probeBits } from '../tone-rows.ts';
 
 export function backendRows(session: Session, width: number, theme: Theme): Row[] {
   if (session.backends.length === 0) return [[span(session.everUp ? 'no backends' : '', 'muted')]];
@@ -42,18 +43,4 @@ function backendRow(b: BackendRow, session: Session, width: number, nameWidth: n
     if (happy !== undefined && room >= 4) left.push(span(' '), ...probeBits(happy, room, theme));
   }
   return spread(left, right, width);
-}
-
-/** The newest probes at the right: a tall mark for good, a low one for bad. */
-export function probeBits(happy: bigint, count: number, theme: Theme): Span[] {
-  const out: Span[] = [];
-  for (let i = Math.min(64, count) - 1; i >= 0; i--) {
-    const good = ((happy >> BigInt(i)) & 1n) === 1n;
-    const mark = theme.glyphs.braille ? (good ? '▮' : '▯') : good ? '|' : '.';
-    const style = good ? 'good' : 'bad';
-    const last = out.at(-1);
-    if (last !== undefined && last.style === style) last.text += mark;
-    else out.push({ text: mark, style });
-  }
-  return out;
 }

@@ -2,14 +2,25 @@
 // kept, so that a paused screen costs nothing and a moving one little.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
+import { detailLines } from '../../model/log-detail.ts';
+import { anyCase } from '../../model/log-search.ts';
 import type { LogEntry } from '../../model/log-store.ts';
-import { isUnfolded, type LogView, type VisibleRow } from '../../model/log-view.ts';
+import { isOpen, isUnfolded, placeOf } from '../../model/log-tree.ts';
+import { type LogView, selectedEntry, selectedPlace, type VisibleRow } from '../../model/log-view.ts';
 import { bytes, clock, duration } from '../../model/numbers.ts';
 import type { Session } from '../../model/session.ts';
-import { decodeRecords, type Handling, printable } from '../../model/transaction.ts';
+import {
+  decodeRecords,
+  type Handling,
+  type LogRecord,
+  printable,
+  summarise,
+} from '../../model/transaction.ts';
 import { ellipsis } from '../cells.ts';
-import { cell, cellRight, type Row, span } from '../spans.ts';
+import { framed } from '../frame.ts';
+import { cell, cellRight, type Row, type Span, span } from '../spans.ts';
 import type { StyleName, Theme } from '../theme.ts';
+import { toneRow } from '../tone-rows.ts';
 
 const KEPT = 128;
 
@@ -22,7 +33,8 @@ const KINDS: Readonly<Record<LogTransaction['type'], string>> = {
 };
 
 export class LogPainter {
-  private readonly decoded = new Map<number, Row[]>();
+  private readonly decoded = new Map<string, LogRecord[]>();
+  private pane: { key: string; rows: Row[] } = { key: '', rows: [] };
 
   heading(width: number): Row {
     const c = columnsOf(width);
@@ -39,6 +51,32 @@ export class LogPainter {
     ];
   }
 
+  /** The framed detail pane of what is selected; while following, of the newest. */
+  detail(session: Session, view: LogView, width: number, height: number, theme: Theme): Row[] {
+    const entry = selectedEntry(view, session.log);
+    const place = selectedPlace(view, session.log);
+    const key = entry === undefined ? '' : `${entry.seq}/${place.tx}/${width}/${theme.depth}`;
+    if (this.pane.key !== key) {
+      const lines = entry === undefined ? [] : detailLines(entry, place, session, width - 4);
+      this.pane = { key, rows: lines.map((line) => toneRow(line, theme)) };
+    }
+    const room = height - 2;
+    const from = Math.max(0, Math.min(view.scroll, this.pane.rows.length - room));
+    const last = Math.min(this.pane.rows.length, from + room);
+    const more =
+      this.pane.rows.length > room ? `${from + 1}-${last}/${this.pane.rows.length}  J K scroll` : '';
+    return framed(
+      this.pane.rows.slice(from, last),
+      {
+        title: entry === undefined ? 'nothing selected' : `${entry.transactions[0]?.vxid ?? 'gap'}`,
+        remark: [span(`${more}${more === '' ? '' : '  '}Enter closes`, 'faint')],
+        width,
+        height,
+      },
+      theme,
+    );
+  }
+
   empty(session: Session): Row {
     if (session.connection.state !== 'up') return [span('   no connection', 'muted')];
     return [span(session.query === '' ? '   no traffic yet' : '   nothing matched yet', 'muted')];
@@ -53,8 +91,40 @@ export class LogPainter {
           'warn',
         ),
       ];
-    if (row === 0) return this.summary(entry, isUnfolded(view, entry), width, utc, theme);
-    return this.records(entry)[row - 1] ?? [];
+    if (row === 0)
+      return marked(this.summary(entry, isUnfolded(view, entry), width, utc, theme), view.search);
+    const place = placeOf(view, entry, row);
+    if (place.record < 0) return marked(this.head(entry, place.tx, view, theme), view.search);
+    const record = this.records(entry, place.tx)[place.record];
+    if (record === undefined) return [];
+    return marked(
+      [
+        span(`${indent(entry, place.tx)}    `),
+        span(record.name.padEnd(15), record.name.endsWith('Error') ? 'bad' : 'tag'),
+        span(record.text),
+      ],
+      view.search,
+    );
+  }
+
+  /** A transaction of an unfolded group: what it is, and its own outcome. */
+  private head(entry: LogEntry, index: number, view: LogView, theme: Theme): Row {
+    const tx = entry.transactions[index] as LogTransaction;
+    const s = summarise(tx);
+    const open = isOpen(view, entry, index);
+    const row: Span[] = [
+      span(`${indent(entry, index)}${open ? theme.glyphs.unfolded : theme.glyphs.folded} `, 'faint'),
+      span(`${KINDS[tx.type]} ${tx.vxid}`, 'accent'),
+      span(`  ${tx.reason}`, 'faint'),
+    ];
+    if (s.url !== '') row.push(span(`  ${s.method} ${s.url}`));
+    if (s.status > 0) row.push(span(`  ${s.status}`, statusStyle(s.status)));
+    if (tx.type === 'request' && s.handling !== '')
+      row.push(span(`  ${s.handling}`, handlingStyle(s.handling)));
+    if (!Number.isNaN(s.seconds) && tx.type !== 'session')
+      row.push(span(`  ${duration(s.seconds)}`, 'muted'));
+    if (s.error !== '') row.push(span(`  ${s.error}`, 'bad'));
+    return row;
   }
 
   private summary(entry: LogEntry, unfolded: boolean, width: number, utc: boolean, theme: Theme): Row {
@@ -79,28 +149,37 @@ export class LogPainter {
     ];
   }
 
-  /** The unfolded group as the log tool prints it: a header a transaction, then its records. */
-  private records(entry: LogEntry): Row[] {
-    const known = this.decoded.get(entry.seq);
+  private records(entry: LogEntry, index: number): readonly LogRecord[] {
+    const key = `${entry.seq}/${index}`;
+    const known = this.decoded.get(key);
     if (known !== undefined) return known;
-    const rows: Row[] = [];
-    for (const tx of entry.transactions) {
-      const level = Math.max(1, tx.level);
-      const stars = level > 3 ? `*${level}*` : '*'.repeat(level);
-      rows.push([span(`   ${stars.padEnd(4)}<< ${KINDS[tx.type].padEnd(8)} >> ${tx.vxid}`, 'accent')]);
-      const dashes = level > 3 ? `-${level}-` : '-'.repeat(level);
-      for (const record of decodeRecords(tx.records)) {
-        rows.push([
-          span(`   ${dashes.padEnd(4)}`, 'faint'),
-          span(record.name.padEnd(15), record.name.endsWith('Error') ? 'bad' : 'tag'),
-          span(record.text),
-        ]);
-      }
-    }
-    this.decoded.set(entry.seq, rows);
-    if (this.decoded.size > KEPT) this.decoded.delete(this.decoded.keys().next().value as number);
-    return rows;
+    const records = decodeRecords((entry.transactions[index] as LogTransaction).records);
+    this.decoded.set(key, records);
+    if (this.decoded.size > KEPT) this.decoded.delete(this.decoded.keys().next().value as string);
+    return records;
   }
+}
+
+/** Two cells a level below the summary's. */
+function indent(entry: LogEntry, index: number): string {
+  return '  '.repeat(Math.max(1, entry.transactions[index]?.level ?? 1)).padStart(3);
+}
+
+/** Matches of a search, marked in every span of a row. */
+function marked(row: Row, search: string): Row {
+  if (search === '') return row;
+  const insensitive = anyCase(search);
+  return row.flatMap((s) => {
+    const text = insensitive ? s.text.toLowerCase() : s.text;
+    const out: Span[] = [];
+    let from = 0;
+    for (let at = text.indexOf(search); at >= 0; at = text.indexOf(search, from)) {
+      if (at > from) out.push({ ...s, text: s.text.slice(from, at) });
+      out.push(span(s.text.slice(at, at + search.length), 'cursor'));
+      from = at + search.length;
+    }
+    return from === 0 ? [s] : [...out, { ...s, text: s.text.slice(from) }];
+  });
 }
 
 function columnsOf(width: number): { url: number; body: number; took: number; vxid: number } {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseBackendList } from '../../../console/model/backends.ts';
 import { commonPrefix, complete, isChanging, isDestructive } from '../../../console/model/completion.ts';
-import { footerHints, helpSections, KEY_ROWS, lookupKey } from '../../../console/model/keymap.ts';
+import { KEY_ROWS, Keymap } from '../../../console/model/keymap.ts';
 import { EMPTY_LINE, editKey, insert, type Line, lineOf } from '../../../console/model/line-editor.ts';
 import { bytes, count, duration, percent, scaledBytes, uptime } from '../../../console/model/numbers.ts';
 import { EMPTY_RECALL, remember, walk } from '../../../console/model/recall.ts';
@@ -133,7 +133,7 @@ describe('keymap', () => {
       '-',
       '0',
     ]) {
-      expect(lookupKey('stats', key), key).toBeDefined();
+      expect(new Keymap().lookup('stats', key), key).toBeDefined();
     }
   });
 
@@ -143,16 +143,16 @@ describe('keymap', () => {
   });
 
   it('keeps keys of the view from reaching through a panel', () => {
-    expect(lookupKey('panel', 'q')).toBe('back');
-    expect(lookupKey('panel', '1')).toBeUndefined();
-    expect(lookupKey('panel', 'ctrl+c')).toBe('quit');
+    expect(new Keymap().lookup('panel', 'q')).toBe('back');
+    expect(new Keymap().lookup('panel', '1')).toBeUndefined();
+    expect(new Keymap().lookup('panel', 'ctrl+c')).toBe('quit');
   });
 
   it('makes help and hints of the same table', () => {
-    const all = helpSections('log', '').flatMap((s) => s.rows);
+    const all = new Keymap().help('log', '').flatMap((s) => s.rows);
     expect(all.length).toBe(KEY_ROWS.filter((r) => r.scope !== 'panel').length);
-    expect(helpSections('log', 'UNFOLD').flatMap((s) => s.rows).length).toBe(2);
-    expect(footerHints('stats').map((h) => h.key)).toContain('?');
+    expect(new Keymap().help('log', 'UNFOLD').flatMap((s) => s.rows).length).toBe(2);
+    expect(new Keymap().hints('stats').map((h) => h.key)).toContain('?');
   });
 });
 

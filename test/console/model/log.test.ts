@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LogStore } from '../../../console/model/log-store.ts';
+import { type LogEntry, LogStore } from '../../../console/model/log-store.ts';
+import { rowsOf } from '../../../console/model/log-tree.ts';
 import {
   INITIAL_LOG_VIEW,
   type LogAction,
@@ -172,12 +173,12 @@ describe('log view', () => {
 
   it('unfolds a group and moves through its rows', () => {
     const store = filled(20);
-    const open = act(store, INITIAL_LOG_VIEW, { type: 'home' }, { type: 'toggle' });
+    const open = act(store, INITIAL_LOG_VIEW, { type: 'home' }, { type: 'unfold' });
     expect(shown(open, store)).toEqual(['/0:0', '/0:1', '/0:2', '/0:3', '/0:4']);
     const inside = act(store, open, { type: 'move', rows: 6 });
     expect([inside.selected, inside.offset]).toEqual([1, 6]);
     expect(shown(inside, store).at(-1)).toBe('/0:6');
-    const rows = (store.at(0)?.rows ?? 0) + 1;
+    const rows = rowsOf(open, store.at(0) as LogEntry);
     const next = act(store, open, { type: 'move', rows });
     expect([next.selected, next.offset]).toEqual([2, 0]);
   });
@@ -197,7 +198,7 @@ describe('log view', () => {
 
   it('does nothing on an empty log', () => {
     const store = filled(0);
-    for (const type of ['pause', 'home', 'end', 'toggle', 'toggle-all'] as const)
+    for (const type of ['pause', 'home', 'end', 'unfold', 'fold', 'toggle-all', 'detail'] as const)
       act(store, INITIAL_LOG_VIEW, { type });
     expect(shown(act(store, INITIAL_LOG_VIEW, { type: 'move', rows: -3 }), store)).toEqual([]);
   });

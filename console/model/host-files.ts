@@ -1,0 +1,22 @@
+// What the console asks of the machine it runs on: files to read and write, and the linter. Handed in, so that the
+// model runs anywhere and tests own the disk.
+
+export interface LintFinding {
+  severity: string;
+  message: string;
+  line: number;
+  column: number;
+  rule: string;
+}
+
+export interface HostFiles {
+  /** Rejects with a plain sentence. */
+  read(path: string): Promise<string>;
+  write(path: string, text: string): Promise<void>;
+  /** Paths that begin with this text, folders with a final slash; [] when there are none. */
+  complete(prefix: string): string[];
+  /** An absolute path for what the operator typed. */
+  absolute(path: string): string;
+  /** Findings of the program check; rejects when it cannot be run. */
+  lint(path: string): Promise<LintFinding[]>;
+}

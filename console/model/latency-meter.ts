@@ -1,0 +1,67 @@
+// Latencies of the last requests on a logarithmic scale, hits apart from the rest, with percentiles. A ring of the
+// last values: what is old leaves, and the figures are those of now.
+
+/** Buckets for each power of ten, and the powers between which they lie: a microsecond to a thousand seconds. */
+export const PER_DECADE = 20;
+const LOWEST = -6;
+const HIGHEST = 3;
+export const BUCKETS = (HIGHEST - LOWEST) * PER_DECADE;
+const KEPT = 8192;
+
+export class LatencyMeter {
+  readonly hits = new Uint32Array(BUCKETS);
+  readonly others = new Uint32Array(BUCKETS);
+  private readonly ring = new Int16Array(KEPT);
+  private next = 0;
+  size = 0;
+
+  /** Seconds; anything that is no time is left out. */
+  add(seconds: number, hit: boolean): void {
+    if (!(seconds >= 0)) return;
+    const bucket = bucketOf(seconds);
+    if (this.size === KEPT) this.remove(this.ring[this.next] as number);
+    else this.size++;
+    this.ring[this.next] = bucket * 2 + (hit ? 1 : 0);
+    this.next = (this.next + 1) % KEPT;
+    const counts = hit ? this.hits : this.others;
+    counts[bucket] = (counts[bucket] as number) + 1;
+  }
+
+  /** The time that this share (0..1) of the requests does not exceed, in seconds; null without any. */
+  percentile(share: number, of: 'all' | 'hits' | 'others' = 'all'): number | null {
+    const count = (b: number): number =>
+      (of === 'others' ? 0 : (this.hits[b] as number)) + (of === 'hits' ? 0 : (this.others[b] as number));
+    let total = 0;
+    for (let b = 0; b < BUCKETS; b++) total += count(b);
+    if (total === 0) return null;
+    let left = Math.ceil(total * share);
+    for (let b = 0; b < BUCKETS; b++) {
+      left -= count(b);
+      if (left <= 0) return bucketTop(b);
+    }
+    return bucketTop(BUCKETS - 1);
+  }
+
+  clear(): void {
+    this.hits.fill(0);
+    this.others.fill(0);
+    this.size = 0;
+    this.next = 0;
+  }
+
+  private remove(value: number): void {
+    const counts = (value & 1) === 1 ? this.hits : this.others;
+    counts[value >> 1] = (counts[value >> 1] as number) - 1;
+  }
+}
+
+function bucketOf(seconds: number): number {
+  if (seconds <= 10 ** LOWEST) return 0;
+  const bucket = Math.ceil((Math.log10(seconds) - LOWEST) * PER_DECADE) - 1;
+  return Math.max(0, Math.min(BUCKETS - 1, bucket));
+}
+
+/** The highest time of a bucket, in seconds. */
+export function bucketTop(bucket: number): number {
+  return 10 ** (LOWEST + (bucket + 1) / PER_DECADE);
+}

@@ -1,0 +1,145 @@
+// The detail pane of the log: why it went as it went, where the time went, what it is linked with, and the records of
+// the selected transaction. Lines of a group are made once and kept for the few looked at last.
+
+import type { ToneLine } from './list-view.ts';
+import { earlierOf } from './log-search.ts';
+import type { LogEntry } from './log-store.ts';
+import type { RowPlace } from './log-tree.ts';
+import { bytes, clock, duration } from './numbers.ts';
+import type { Session } from './session.ts';
+import { timeline, timelineBar } from './timeline.ts';
+import { decodeRecords } from './transaction.ts';
+import { linksOf } from './transaction-links.ts';
+import { type Reason, why } from './why/why.ts';
+
+const EARLIER = 30;
+
+/** `place` names the transaction whose records are shown; the first one's when it is the summary. */
+export function detailLines(entry: LogEntry, place: RowPlace, session: Session, width: number): ToneLine[] {
+  if (entry.gap !== '') return [[{ text: entry.gap, tone: 'warn' }]];
+  const tx = entry.transactions[Math.max(0, place.tx)];
+  if (tx === undefined) return [];
+  const s = entry.summary;
+  const out: ToneLine[] = [
+    [
+      { text: `${s.method} ${s.url}`, tone: 'strong' },
+      { text: `  ${s.status || ''} ${s.handling}`, tone: s.status >= 500 ? 'bad' : 'accent' },
+      {
+        text: `  ${s.at === 0 ? '' : clock(s.at, session.utc)}  ${s.body > 0 ? bytes(s.body) : ''}`,
+        tone: 'muted',
+      },
+    ],
+    [],
+  ];
+  for (const reason of reasonsOf(entry, session)) out.push(...reasonLines(reason, width, false));
+  out.push(...timelineLines(entry, width));
+  const links = linksOf(tx);
+  if (links.length > 0) {
+    out.push([]);
+    out.push([
+      { text: 'Links   ', tone: 'muted' },
+      { text: links.map((l) => `${l.kind} ${l.vxid}`).join(', ') },
+      { text: '  > jumps', tone: 'faint' },
+    ]);
+  }
+  out.push([], [{ text: `${kindOf(tx.type)} ${tx.vxid}`, tone: 'title' }]);
+  for (const record of decodeRecords(tx.records)) {
+    const tone = /Error|BogoHeader|HttpGarbage/.test(record.name) ? 'bad' : 'accent';
+    out.push([{ text: `  ${record.name.padEnd(15)} `, tone }, { text: record.text }]);
+  }
+  return out;
+}
+
+/** From what is kept here alone; `w` asks the daemon for more. */
+export function reasonsOf(entry: LogEntry, session: Session): Reason[] {
+  const earlier = earlierOf(session.log, entry, EARLIER).map((e) => e.transactions);
+  return why(entry.transactions, { earlier, bans: [], since: sinceOf(session) });
+}
+
+/** Epoch seconds of the oldest group kept; 0 when unknown. */
+export function sinceOf(session: Session): number {
+  for (let i = 0; i < Math.min(20, session.log.size); i++) {
+    const at = session.log.at(i)?.summary.at ?? 0;
+    if (at > 0) return at;
+  }
+  return 0;
+}
+
+/** The sentence, wrapped; with `evidence` the records that prove it and the hint. */
+export function reasonLines(reason: Reason, width: number, evidence: boolean): ToneLine[] {
+  const out: ToneLine[] = wrap(reason.sentence, width - 2).map((text, i) => [
+    { text: i === 0 ? '● ' : '  ', tone: 'accent' },
+    { text },
+  ]);
+  if (!evidence) return out;
+  for (const e of reason.evidence) {
+    out.push([
+      { text: `    ${String(e.vxid).padStart(10)}  ${e.tag.padEnd(14)} `, tone: 'faint' },
+      { text: e.text, tone: 'muted' },
+    ]);
+  }
+  if (reason.hint !== '')
+    for (const text of wrap(reason.hint, width - 4)) out.push([{ text: `    ${text}`, tone: 'faint' }]);
+  out.push([]);
+  return out;
+}
+
+function timelineLines(entry: LogEntry, width: number): ToneLine[] {
+  const { steps, total } = timeline(entry.transactions);
+  if (steps.length === 0) return [];
+  const label = 27;
+  const room = Math.max(8, width - label - 11);
+  const out: ToneLine[] = [
+    [],
+    [
+      { text: 'Timeline', tone: 'title' },
+      { text: `  ${duration(total)} in all`, tone: 'muted' },
+    ],
+  ];
+  for (const step of steps) {
+    const { lead, length } = timelineBar(step, total, room);
+    out.push([
+      {
+        text: `  ${step.side === 'backend' ? '  ' : ''}${step.label}`.padEnd(label).slice(0, label),
+        tone: 'muted',
+      },
+      { text: ' '.repeat(lead) },
+      { text: '', bar: length, tone: step.side === 'backend' ? 'warn' : 'accent' },
+      {
+        text: `${' '.repeat(Math.max(0, room - lead - length))} ${duration(step.to - step.from).padStart(8)}`,
+        tone: 'muted',
+      },
+    ]);
+  }
+  return out;
+}
+
+function kindOf(type: string): string {
+  return type === 'bereq'
+    ? 'Backend request'
+    : type === 'request'
+      ? 'Request'
+      : type === 'session'
+        ? 'Session'
+        : 'Transaction';
+}
+
+/** Lines of at most `width` characters, broken at blanks; a longer word is broken where it must. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (let word of text.split(' ')) {
+    while (word.length > width) {
+      if (line !== '') lines.push(line);
+      lines.push(word.slice(0, width));
+      word = word.slice(width);
+      line = '';
+    }
+    if (line !== '' && line.length + word.length + 1 > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  if (line !== '') lines.push(line);
+  return lines;
+}

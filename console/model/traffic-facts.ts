@@ -1,0 +1,127 @@
+// What rankings need of one transaction, in one walk over its records; text is made for what is counted only.
+
+import { payloadLength, RECORD_HEAD, recordSize, recordTag } from '../../protocol/log-record.ts';
+import type { LogTransaction, RecordFilter } from '../../protocol/messages.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import { type Handling, handlingOf, printable } from './transaction.ts';
+
+export interface TrafficFacts {
+  method: string;
+  url: string;
+  host: string;
+  client: string;
+  agent: string;
+  backend: string;
+  status: number;
+  handling: Handling;
+  /** Seconds until the response was on its way out; NaN when unknown. */
+  seconds: number;
+  /** Body bytes. */
+  bytes: number;
+  failed: boolean;
+  tags: readonly string[];
+  tagHeader: string;
+}
+
+/** The records that are read here: what the sample asks the daemon for. */
+export const SAMPLED_RECORDS: readonly RecordFilter[] = [
+  {
+    kind: 'include-tags',
+    tags: [
+      'ReqStart,ReqMethod,ReqURL,RespStatus,VCL_call,HitMiss,HitPass,Timestamp,ReqAcct',
+      'BereqURL,BerespStatus,BackendOpen,BereqAcct,FetchError',
+    ].join(','),
+  },
+  { kind: 'include-regex', tags: 'ReqHeader', regex: '^(?i)(host|user-agent):' },
+  { kind: 'include-regex', tags: 'BerespHeader', regex: '^(?i)(xkey|surrogate-key|cache-tag|x-cache-tags):' },
+];
+
+const TAG_HEADERS = /^(xkey|surrogate-key|cache-tag|x-cache-tags):\s*(.*)$/i;
+
+export function readTraffic({ records }: LogTransaction): TrafficFacts {
+  const out: TrafficFacts = {
+    method: '',
+    url: '',
+    host: '',
+    client: '',
+    agent: '',
+    backend: '',
+    status: 0,
+    handling: '',
+    seconds: Number.NaN,
+    bytes: 0,
+    failed: false,
+    tags: [],
+    tagHeader: '',
+  };
+  const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
+  for (let at = 0; at + RECORD_HEAD <= records.length; at += recordSize(records, at)) {
+    const from = at + RECORD_HEAD;
+    let to = Math.min(records.length, from + payloadLength(records, at));
+    if (to > from && records[to - 1] === 0) to--;
+    const text = (): string => bytes.toString('latin1', from, to);
+    switch (recordTag(records, at)) {
+      case Tag.ReqMethod:
+        out.method = printable(text());
+        break;
+      case Tag.ReqURL:
+      case Tag.BereqURL:
+        if (out.url === '') out.url = printable(bytes.toString('utf8', from, to));
+        break;
+      case Tag.ReqStart:
+        out.client = text().split(' ', 1)[0] ?? '';
+        break;
+      case Tag.ReqHeader:
+        header(out, text());
+        break;
+      case Tag.RespStatus:
+      case Tag.BerespStatus:
+        out.status = Number.parseInt(text(), 10) || 0;
+        break;
+      case Tag.VCL_call:
+        out.handling = handlingOf(text()) ?? out.handling;
+        break;
+      case Tag.HitMiss:
+        out.handling = 'hitmiss';
+        break;
+      case Tag.HitPass:
+        out.handling = 'hitpass';
+        break;
+      case Tag.Timestamp: {
+        const [event, , total] = text().split(' ');
+        // Until the first byte goes out: the rest depends on the client's line.
+        if (event === 'Process:' || event === 'Beresp:') out.seconds = Number(total);
+        break;
+      }
+      case Tag.ReqAcct:
+      case Tag.BereqAcct:
+        out.bytes = Number(text().split(' ')[4]) || 0;
+        break;
+      case Tag.BackendOpen:
+        out.backend = text().split(' ')[1] ?? '';
+        break;
+      case Tag.FetchError:
+        out.failed = true;
+        break;
+      case Tag.BerespHeader: {
+        const found = TAG_HEADERS.exec(text());
+        if (found === null) break;
+        out.tagHeader = found[1] as string;
+        out.tags = (found[2] as string)
+          .split(/[\s,]+/)
+          .filter(Boolean)
+          .map(printable);
+        break;
+      }
+      default:
+    }
+  }
+  return out;
+}
+
+function header(out: TrafficFacts, text: string): void {
+  const colon = text.indexOf(':');
+  const name = text.slice(0, colon).toLowerCase();
+  if (name === 'host') out.host = printable(text.slice(colon + 1).trim());
+  else if (name === 'user-agent') out.agent = printable(text.slice(colon + 1).trim());
+}
