@@ -35,23 +35,10 @@ export function takeResponse(bo: BusyObj): BodyFraming {
     // RFC 9110 section 8.6 forbids it: who knows where the next response begins.
     framing = { kind: 'error', reason: 'length-invalid', text: '' };
   }
-  countKind(bo, framing);
   if (framing.kind !== 'error' && !beresp.has('date')) beresp.add('Date', httpDate(now), 'date');
   bo.tOrigin = now;
   bo.storage = bo.uncacheable ? 'Transient' : core.cache.nextStorage();
   return framing;
-}
-
-/** Counts an answer by how its body comes, whatever becomes of it. */
-function countKind({ core: { stats }, bereq, beresp }: BusyObj, framing: BodyFraming): void {
-  if (bereq.method === 'HEAD') stats.fetch_head++;
-  else if (beresp.status === 204) stats.fetch_204++;
-  else if (beresp.status === 304) stats.fetch_304++;
-  else if (framing.kind === 'length') stats.fetch_length++;
-  else if (framing.kind === 'chunked') stats.fetch_chunked++;
-  else if (framing.kind === 'eof') stats.fetch_eof++;
-  else if (framing.kind === 'none') stats.fetch_none++;
-  else stats.fetch_bad++;
 }
 
 /** ttl, grace and keep from the response's own fields; a pass has no life of its own. Tells the time they count from. */

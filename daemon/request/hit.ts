@@ -39,8 +39,6 @@ export function hit(req: Request): Step {
     }
     return DELIVER;
   }
-  // As the field: what the program restarts or answers itself was no hit.
-  if (ret === RETURN.pass) core.stats.cache_hit++;
   if (req.busyOc !== 0) core.cache.abandon(req.busyOc);
   req.busyOc = 0;
   req.dropObject();

@@ -92,8 +92,6 @@ export class Request implements VclRequest {
   /** That object is stale. */
   isGrace = false;
   isPass = false;
-  /** The object found is stale and in grace. */
-  isGrace = false;
   /** The object's transaction id for X-Proxy-Id on a hit. */
   hitVxid = 0;
   synthStatus = 0;
