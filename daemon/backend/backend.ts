@@ -10,10 +10,10 @@ import type { MainCounters, VbeCounters } from '../stats/counters.ts';
 import type { Director, DirectorListing } from '../vcl/context.ts';
 import type { BackendDecl } from '../vcl/program.ts';
 import { addressFamily, addressKey, type OriginAddress } from './address.ts';
-import { connectOrigin, connectRaw, connectReading, type SocketReader } from './connect.ts';
+import { connectOrigin, connectReading } from './connect.ts';
 import type { OriginConnection } from './connection.ts';
 import { Dialer, type DialerParams } from './dialer.ts';
-import type { ConnectionOwner } from './exchange-roles.ts';
+import type { ConnectionOwner, SocketReader } from './exchange-roles.ts';
 import { BackendHealth } from './health.ts';
 import type { HoldDown } from './hold-down.ts';
 import { OriginFailure } from './origin-failure.ts';
@@ -178,24 +178,23 @@ export class Backend implements Director, ConnectionOwner {
 
   private async connectNew(opts: AcquireOptions): Promise<OriginConnection | OriginFailure> {
     const { env } = this;
-    const made = await this.connect(opts, (at, timeout) =>
+    const own = this.decl.connectTimeout ?? env.params.connect_timeout;
+    const timeout = opts.connectTimeout >= 0 ? opts.connectTimeout : own;
+    const got = await this.dialer.dial(opts.now, (at) =>
       connectOrigin(at, timeout, env.readBuffer, this, env.limits, this.poolKey(at)),
     );
-    if (made instanceof OriginFailure) return made;
-    if (this.preamble !== null) made.socket.write(this.preamble);
-    return this.begin(made, false);
-  }
-
-  /** A plain socket for pipe mode, always a new one; it counts against max_connections until it closes. */
-  async acquirePipe(opts: AcquireOptions): Promise<Socket | OriginFailure> {
-    const refused = this.admit(opts.now);
-    if (refused !== null) return refused;
-    const socket = await this.connect(opts, connectRaw);
-    if (socket instanceof OriginFailure) return socket;
-    this.counters.req++;
-    socket.once('close', () => this.leave());
-    if (this.preamble !== null) socket.write(this.preamble);
-    return socket;
+    if ('made' in got) {
+      env.stats.backend_conn++;
+      if (this.preamble !== null) got.made.socket.write(this.preamble);
+      return this.begin(got.made, false);
+    }
+    env.stats.backend_fail++;
+    this.leave();
+    return new OriginFailure(
+      REASONS[got.code] ?? 'connect-failed',
+      this.vclName,
+      `fail errno ${errorText(got)}`,
+    );
   }
 
   keep(conn: OriginConnection): void {
@@ -249,27 +248,6 @@ export class Backend implements Director, ConnectionOwner {
     conn.open(this, this.counters, this.env.limits, reused);
     if (this.decl.proxyHeader !== undefined) conn.closeBecause(null);
     return conn;
-  }
-
-  private async connect<T extends OriginConnection | Socket>(
-    opts: AcquireOptions,
-    open: (at: OriginAddress, timeout: number) => Promise<T | ConnectError>,
-  ): Promise<T | OriginFailure> {
-    const { env } = this;
-    const own = this.decl.connectTimeout ?? env.params.connect_timeout;
-    const timeout = opts.connectTimeout >= 0 ? opts.connectTimeout : own;
-    const got = await this.dialer.dial(opts.now, (at) => open(at, timeout));
-    if ('made' in got) {
-      env.stats.backend_conn++;
-      return got.made;
-    }
-    env.stats.backend_fail++;
-    this.leave();
-    return new OriginFailure(
-      REASONS[got.code] ?? 'connect-failed',
-      this.vclName,
-      `fail errno ${errorText(got)}`,
-    );
   }
 
   private makeProbe(owner: ProbeOwner): Probe | null {

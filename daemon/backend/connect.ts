@@ -1,21 +1,17 @@
-// Opens one TCP or Unix connection within a time limit: as an OriginConnection, as a plain socket, or with a reader
-// of its own. Failures are values; which address to try and what a failure means is the backend's business.
+// Opens one TCP or Unix connection within a time limit: as an OriginConnection, or with a reader of its own. Failures are values; which address to try and what a failure means is the backend's business.
 
 import { connect as netConnect, type Socket, type SocketConnectOpts } from 'node:net';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { OriginAddress } from './address.ts';
 import { OriginConnection } from './connection.ts';
 import { Deadline } from './deadline.ts';
-import type { ConnectionOwner } from './exchange-roles.ts';
+import type { ConnectionOwner, SocketReader } from './exchange-roles.ts';
 import { type ConnectError, connectError, TIMED_OUT } from './system-error.ts';
 
 /** The read buffer that all connections of a worker share: bytes in it are used before the read returns. */
 export function makeReadBuffer(): Buffer {
   return Buffer.allocUnsafeSlow(64 * 1024);
 }
-
-/** Takes the bytes of a socket as they come; false stops reading. The buffer is only borrowed. */
-export type SocketReader = (buf: Buffer, start: number, end: number) => boolean;
 
 /**
  * Connects for exchanges.
@@ -40,11 +36,6 @@ export function connectOrigin(
       return conn;
     },
   );
-}
-
-/** A plain socket for pipe mode: not pooled, read by its 'data' events, half-open as a tunnel needs it. */
-export function connectRaw(at: OriginAddress, timeout: number): Promise<Socket | ConnectError> {
-  return open(at, timeout, {}, (socket) => socket);
 }
 
 /** A socket whose bytes go to `read`, for probes. */

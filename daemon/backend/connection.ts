@@ -1,5 +1,5 @@
 // One connection to an origin, doing one exchange at a time: send a head and a body, read a head (past 1xx) and a
-// body, then go back to the pool or away. It frames and counts bytes and knows nothing of caching or logging.
+// body, then go back to the pool or away; or become a side of a pipe. It knows nothing of caching or logging.
 //
 // Reads land in one buffer that all connections of a worker share, so bytes are handed on before receive()
 // returns or copied into `carry`. Awkward: a response that comes before it is asked for (an early answer to an
@@ -12,22 +12,16 @@ import type { HeadLimits } from '../http1/head-parser.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { ConnectionEnds } from './address.ts';
-import { IncomingBody, OutgoingBody } from './body-frame.ts';
+import { IncomingBody } from './body-frame.ts';
 import { Deadline } from './deadline.ts';
-import type { ConnectionOwner, ExchangeCounters, OriginBodySink } from './exchange-roles.ts';
+import { ExchangeAccount } from './exchange-account.ts';
+import type { ConnectionOwner, ExchangeCounters, OriginBodySink, SocketReader } from './exchange-roles.ts';
+import { AT, type ExchangeState } from './exchange-states.ts';
 import { ResponseHeadReader } from './head-reader.ts';
 import { bodyFailure, OriginFailure } from './origin-failure.ts';
+import { OriginWriter } from './origin-writer.ts';
 import { endedByReset } from './peer-end.ts';
 
-const IDLE = 0;
-const SENDING = 1;
-const HEAD = 2;
-const HELD = 3;
-const BODY = 4;
-const DONE = 5;
-const CLOSED = 6;
-
-const BYTES = 'buffer' as BufferEncoding;
 /** Bytes kept of a response that nobody has asked for yet; no more is read then. */
 const MAX_CARRY = 64 * 1024;
 
@@ -38,10 +32,8 @@ export class OriginConnection {
   readonly ends: ConnectionEnds;
   /** Whether it has served an exchange before this one. */
   reused = false;
-  /** Bytes of this exchange; head bytes with their blank line, body bytes without framing. */
-  headBytesOut = 0;
-  bodyBytesOut = 0;
-  bodyBytesIn = 0;
+  /** Bytes of this exchange. */
+  readonly bytes = new ExchangeAccount();
   /**
    * Called when bytes that write() refused have gone out, and when waiting for that has become pointless: the
    * connection broke, or the answer came before the body was sent (see `answered`).
@@ -51,26 +43,24 @@ export class OriginConnection {
   closeAfter = false;
   /** What BackendClose says when release() closes a connection that did not break; null for no reason of the peers. */
   closeReason: CloseReason | null = 'RESP_CLOSE';
-  /** Why the connection broke, once it has. */
   failure: OriginFailure | null = null;
   /** Whether it waits in the pool, and since when (milliseconds of performance.now). */
   pooled = false;
   idleSince = 0;
 
-  private state = SENDING;
+  private state: ExchangeState = AT.SENDING;
   private owner: ConnectionOwner;
-  private counters: ExchangeCounters | null = null;
   private limits: HeadLimits;
+  private readonly writer: OriginWriter;
   private readonly heads = new ResponseHeadReader();
-  private readonly outgoing = new OutgoingBody();
   private readonly incoming = new IncomingBody();
   private readonly deadline: Deadline;
-  private ended = false;
-  /** That end was a reset. */
-  private endIsReset = false;
+  /** How the origin has ended its side, if it has. */
+  private ended: 'orderly' | 'by reset' | null = null;
   private message: HttpMessage | null = null;
   private settleHead: ((failure: OriginFailure | null) => void) | null = null;
   private sink: OriginBodySink | null = null;
+  private pipe: SocketReader | null = null;
   private between = 0;
   private paused = false;
   /** Reading has stopped: a read told so, or pause(). Starting it again costs two calls into the kernel. */
@@ -82,6 +72,7 @@ export class OriginConnection {
     this.owner = owner;
     this.limits = limits;
     this.ends = new ConnectionEnds(socket);
+    this.writer = new OriginWriter(socket, this.bytes, () => this.onGone('reset'));
     this.deadline = new Deadline(() => this.timedOut());
     socket.on('drain', () => this.onDrain?.());
     socket.on('end', () => this.onEnd());
@@ -92,28 +83,16 @@ export class OriginConnection {
   /** Begins an exchange: counters at zero, `owner` answers for it from now on. */
   open(owner: ConnectionOwner, counters: ExchangeCounters, limits: HeadLimits, reused: boolean): void {
     this.owner = owner;
-    this.counters = counters;
+    this.bytes.begin(counters);
     this.limits = limits;
     this.reused = reused;
-    this.state = SENDING;
-    this.headBytesOut = 0;
-    this.bodyBytesOut = 0;
-    this.bodyBytesIn = 0;
+    this.state = AT.SENDING;
     this.closeAfter = false;
     this.closeReason = 'RESP_CLOSE';
     this.pooled = false;
     this.failure = null;
+    this.paused = false;
     this.heads.reset();
-  }
-
-  /** Bytes of the response's head, with its blank line. */
-  get headBytesIn(): number {
-    return this.heads.bytes;
-  }
-
-  /** 1xx responses skipped in this exchange. */
-  get interim(): number {
-    return this.heads.interim;
   }
 
   /** Closes the connection after this exchange; `reason` is for the log. */
@@ -123,7 +102,7 @@ export class OriginConnection {
   }
 
   get isOpen(): boolean {
-    return this.state !== CLOSED;
+    return this.state !== AT.CLOSED;
   }
 
   /** Whether the peer just closed an idle connection: a kept one ended before anything of a response came. */
@@ -137,24 +116,13 @@ export class OriginConnection {
    * @param body how the body that follows is framed; the head must say the same
    */
   sendHead(bytes: Buffer, body: BodyFraming): void {
-    this.outgoing.start(body);
-    this.headBytesOut = bytes.length;
-    if (this.counters !== null) this.counters.bereq_hdrbytes += bytes.length;
-    if (this.state === CLOSED) return;
-    const { socket } = this;
-    // Straight to the socket's own write: the queue in front of it, empty here, costs a tick a request. A body goes
-    // through the queue, which tells when the origin is behind.
-    if (body.kind === 'none' && socket.writableLength === 0) socket._write(bytes, BYTES, this.onWritten);
-    else socket.write(bytes);
+    this.writer.announce(bytes.length, body);
+    if (this.state !== AT.CLOSED) this.writer.head(bytes);
   }
-
-  private readonly onWritten = (error?: Error | null): void => {
-    if (error) this.onGone('reset');
-  };
 
   /** Whether the origin has begun to answer although nobody asked yet: the rest of an upload may be moot. */
   get answered(): boolean {
-    return this.state === SENDING && this.heads.carry.length > 0;
+    return this.state === AT.SENDING && this.heads.carry.length > 0;
   }
 
   /**
@@ -162,11 +130,8 @@ export class OriginConnection {
    * @returns false when the caller should wait for onDrain
    */
   write(buf: Uint8Array, start: number, end: number): boolean {
-    const n = end - start;
-    if (n === 0 || this.state === CLOSED) return true;
-    this.bodyBytesOut += n;
-    if (this.counters !== null) this.counters.bereq_bodybytes += n;
-    return this.socket.write(this.outgoing.frame(buf, start, end));
+    if (end === start || this.state === AT.CLOSED) return true;
+    return this.writer.write(buf, start, end);
   }
 
   /**
@@ -174,10 +139,8 @@ export class OriginConnection {
    * connection instead (SAFETY rule 3).
    */
   endBody(): void {
-    if (this.state === CLOSED || this.outgoing.complete) return;
-    const last = this.outgoing.finish();
-    if (last === null) this.fail('request-body');
-    else if (last.length > 0) this.socket.write(last);
+    if (this.state === AT.CLOSED || this.writer.complete) return;
+    if (!this.writer.finish()) this.fail('request-body');
   }
 
   /**
@@ -193,16 +156,16 @@ export class OriginConnection {
   ): Promise<OriginFailure | null> {
     this.heads.onInterim = onInterim;
     if (this.failure !== null) return Promise.resolve(this.failure);
-    if (this.state !== SENDING) throw new Error('a response head was asked for twice');
+    if (this.state !== AT.SENDING) throw new Error('a response head was asked for twice');
     return new Promise((settle) => {
-      this.state = HEAD;
+      this.state = AT.HEAD;
       this.message = into;
       this.settleHead = settle;
       this.deadline.start(timeout);
       const early = this.heads.take();
       if (early.length > 0) this.parse(early, 0, early.length);
-      if (this.state !== HEAD) return;
-      if (this.ended) this.fail('closed-before-head');
+      if (this.state !== AT.HEAD) return;
+      if (this.ended !== null) this.fail('closed-before-head');
       else this.read();
     });
   }
@@ -221,13 +184,11 @@ export class OriginConnection {
       sink.error(this.failure.reason);
       return;
     }
-    if (this.state !== HELD) throw new Error('a body was asked for before its head');
-    this.state = BODY;
+    if (this.state !== AT.HELD) throw new Error('a body was asked for before its head');
+    this.state = AT.BODY;
     this.sink = sink;
     this.incoming.start(framing);
     this.between = timeout;
-    this.paused = false;
-    this.failure = null;
     if (framing.kind === 'eof') this.closeAfter = true;
     const early = this.heads.take();
     if (this.incoming.done) {
@@ -236,8 +197,8 @@ export class OriginConnection {
       return;
     }
     if (early.length > 0) this.body(early, 0, early.length);
-    if (this.state !== BODY) return;
-    if (this.ended) {
+    if (this.state !== AT.BODY) return;
+    if (this.ended !== null) {
       this.bodyEnded();
       return;
     }
@@ -246,9 +207,20 @@ export class OriginConnection {
     this.read();
   }
 
+  /**
+   * No more exchanges: whatever comes goes to `read` from now on, and the socket is the caller's until destroy().
+   * @returns what has come already; null when the connection is gone
+   */
+  handOver(read: SocketReader): Buffer | null {
+    if (this.state === AT.CLOSED || this.ended !== null) return null;
+    this.state = AT.PIPE;
+    this.pipe = read;
+    return this.heads.take();
+  }
+
   /** Stops the body after the bytes of the current read, which still come. */
   pause(): void {
-    if (this.paused || this.state !== BODY) return;
+    if (this.paused || this.state !== AT.BODY) return;
     this.paused = true;
     this.deadline.stop();
     this.stopped = true;
@@ -256,7 +228,7 @@ export class OriginConnection {
   }
 
   resume(): void {
-    if (!this.paused || this.state !== BODY) return;
+    if (!this.paused || this.state !== AT.BODY) return;
     this.paused = false;
     this.deadline.start(this.between);
     this.read();
@@ -268,11 +240,11 @@ export class OriginConnection {
    */
   release(): boolean {
     this.onDrain = null;
-    if (this.state !== DONE || this.closeAfter || this.ended || !this.outgoing.complete) {
+    if (this.state !== AT.DONE || this.closeAfter || this.ended !== null || !this.writer.complete) {
       this.destroy();
       return false;
     }
-    this.state = IDLE;
+    this.state = AT.IDLE;
     this.pooled = true;
     this.message = null;
     this.read();
@@ -282,7 +254,7 @@ export class OriginConnection {
 
   /** Cuts the connection. A pending head or body ends with the failure `aborted`. */
   destroy(): void {
-    if (this.state !== CLOSED) this.fail('aborted');
+    if (this.state !== AT.CLOSED) this.fail('aborted');
   }
 
   /** Bytes from the socket; the buffer is only borrowed. Returns false to stop reading. */
@@ -294,24 +266,26 @@ export class OriginConnection {
 
   private received(buf: Buffer, start: number, end: number): boolean {
     switch (this.state) {
-      case HEAD:
+      case AT.HEAD:
         this.parse(buf, start, end);
         return true;
-      case BODY:
+      case AT.BODY:
         this.deadline.restart();
         this.body(buf, start, end);
         return !this.paused;
-      case SENDING:
-      case HELD: {
+      case AT.SENDING:
+      case AT.HELD: {
         const first = this.heads.carry.length === 0;
         this.heads.keep(buf, start, end);
         if (first) this.onDrain?.();
         return this.heads.carry.length < MAX_CARRY;
       }
-      case IDLE:
+      case AT.PIPE:
+        return this.pipe?.(buf, start, end) ?? false;
+      case AT.IDLE:
         this.fail('aborted');
         return true;
-      case DONE:
+      case AT.DONE:
         this.closeBecause('RX_JUNK');
         return false;
       default:
@@ -320,7 +294,7 @@ export class OriginConnection {
   }
 
   private read(): void {
-    if (!this.stopped || this.state === CLOSED) return;
+    if (!this.stopped || this.state === AT.CLOSED) return;
     this.stopped = false;
     this.socket.resume();
   }
@@ -333,12 +307,12 @@ export class OriginConnection {
 
   private headDone(): void {
     const message = this.message as HttpMessage;
-    if (this.counters !== null) this.counters.beresp_hdrbytes += this.headBytesIn;
+    this.bytes.gotHead(this.heads.bytes);
     if (message.proto === 'HTTP/1.0') {
       if (!connectionHas(message, 'keep-alive')) this.closeBecause('REQ_HTTP10');
     } else if (connectionHas(message, 'close')) this.closeBecause('RESP_CLOSE');
     this.deadline.rest();
-    this.state = HELD;
+    this.state = AT.HELD;
     const settle = this.settleHead;
     this.settleHead = null;
     settle?.(null);
@@ -347,7 +321,7 @@ export class OriginConnection {
   private body(buf: Buffer, start: number, end: number): void {
     const { incoming } = this;
     const used = incoming.take(buf, start, end, this.deliver);
-    if (this.state !== BODY) return;
+    if (this.state !== AT.BODY) return;
     if (incoming.error !== null) {
       this.fail('bad-chunk');
       return;
@@ -359,15 +333,14 @@ export class OriginConnection {
   }
 
   private readonly deliver = (buf: Uint8Array, start: number, end: number): void => {
-    if (this.state !== BODY) return;
-    this.bodyBytesIn += end - start;
-    if (this.counters !== null) this.counters.beresp_bodybytes += end - start;
+    if (this.state !== AT.BODY) return;
+    this.bytes.gotBody(end - start);
     (this.sink as OriginBodySink).data(buf as Buffer, start, end);
   };
 
   private complete(): void {
     this.deadline.rest();
-    this.state = DONE;
+    this.state = AT.DONE;
     const sink = this.sink as OriginBodySink;
     this.sink = null;
     sink.end();
@@ -375,60 +348,53 @@ export class OriginConnection {
 
   private bodyEnded(): void {
     if (this.incoming.kind !== 'eof') this.fail('short-body');
-    else if (this.endIsReset) this.fail('reset');
+    else if (this.ended === 'by reset') this.fail('reset');
     else this.complete();
   }
 
   private onEnd(): void {
-    this.ended = true;
-    this.endIsReset = endedByReset(this.socket);
-    if (this.state === HEAD) this.fail('closed-before-head');
-    else if (this.state === BODY) this.bodyEnded();
-    else if (this.state === IDLE) this.fail('closed-before-head');
+    this.ended = endedByReset(this.socket) ? 'by reset' : 'orderly';
+    if (this.state === AT.HEAD) this.fail('closed-before-head');
+    else if (this.state === AT.BODY) this.bodyEnded();
+    else if (this.state === AT.IDLE) this.fail('closed-before-head');
   }
 
   private onGone(reason: FetchFailure): void {
-    if (this.state === CLOSED) return;
+    if (this.state === AT.CLOSED) return;
     // A reset that follows a complete response takes nothing from it.
-    if (this.state === HELD && this.ended) return;
-    this.fail(this.state === HEAD || this.state === SENDING ? 'closed-before-head' : reason);
+    if (this.state === AT.HELD && this.ended !== null) return;
+    this.fail(this.state === AT.HEAD || this.state === AT.SENDING ? 'closed-before-head' : reason);
   }
 
   private timedOut(): void {
-    const { heads } = this;
-    if (this.state === HEAD && heads.carry.length > 0) {
-      // A part of a head came: the first byte is not what was late.
-      heads.bytes += heads.carry.length;
+    if (this.state !== AT.HEAD) this.fail('between-bytes-timeout');
+    // Where a part of a head came, the first byte is not what was late.
+    else if (this.heads.carry.length > 0)
       this.failWith(new OriginFailure('first-byte-timeout', '', 'timeout'));
-      return;
-    }
-    this.fail(this.state === HEAD ? 'first-byte-timeout' : 'between-bytes-timeout');
+    else this.fail('first-byte-timeout');
   }
 
   private fail(reason: FetchFailure): void {
-    if (this.state === CLOSED) return;
-    this.failWith(
-      this.state === BODY
-        ? bodyFailure(reason, this.incoming.kind, this.incoming.fault)
-        : new OriginFailure(reason),
-    );
+    const { incoming } = this;
+    if (this.state !== AT.BODY) this.failWith(new OriginFailure(reason));
+    else this.failWith(bodyFailure(reason, incoming.kind, incoming.fault));
   }
 
   private failWith(failure: OriginFailure): void {
-    if (this.state === CLOSED) return;
-    if (this.state !== DONE) this.failure = failure;
-    this.state = CLOSED;
+    if (this.state === AT.CLOSED) return;
+    if (this.state === AT.HEAD) this.bytes.gotHead(this.heads.bytes + this.heads.carry.length);
+    if (this.state !== AT.DONE) this.failure = failure;
+    this.state = AT.CLOSED;
     this.deadline.stop();
     this.socket.destroy();
-    const settle = this.settleHead;
-    const sink = this.sink;
-    const drained = this.onDrain;
+    const { settleHead, sink, onDrain } = this;
     this.settleHead = null;
     this.sink = null;
     this.onDrain = null;
+    this.pipe = null;
     this.owner.gone(this);
-    settle?.(failure);
+    settleHead?.(failure);
     sink?.error(failure.reason);
-    drained?.();
+    onDrain?.();
   }
 }

@@ -11,6 +11,9 @@ export interface OriginBodySink {
   error(reason: FetchFailure): void;
 }
 
+/** Takes the bytes of a socket as they come; false stops reading. The buffer is only borrowed. */
+export type SocketReader = (buf: Buffer, start: number, end: number) => boolean;
+
 /** Who owns the connection while it is idle or when it goes. */
 export interface ConnectionOwner {
   /** Takes a connection back for the next exchange. */

@@ -15,6 +15,7 @@ import { OriginFailure } from './origin-failure.ts';
 
 /** Interim responses before the final one, at most: they are skipped, but not for ever. */
 const MAX_INTERIM = 20_000;
+const BLANK_LINE = Buffer.from('\r\n\r\n', 'latin1');
 export const EMPTY = Buffer.alloc(0);
 
 export class ResponseHeadReader {
@@ -99,7 +100,8 @@ export class ResponseHeadReader {
     const row = HEAD_ERRORS[this.result.error] as (typeof HEAD_ERRORS)[number];
     const bogus = row.record === 'BogoHeader' ? errorText(this.result, buf, end) : '';
     const overflow = row.close === 'RX_OVERFLOW';
-    this.bytes += end - start;
+    const blank = buf.indexOf(BLANK_LINE, start);
+    this.bytes += (blank < 0 || blank + 4 > end ? end : blank + 4) - start;
     const failure = new OriginFailure(overflow ? 'head-overflow' : 'bad-head', '', '', bogus);
     if (!overflow) failure.garbage = Buffer.from(buf.subarray(start, start + garbageLength(buf, start, end)));
     return failure;

@@ -2,8 +2,8 @@
 // time limit whatever the origin does, keeps 127 bytes of the answer, and never throws.
 
 import type { Socket } from 'node:net';
-import type { SocketReader } from './connect.ts';
 import { Deadline } from './deadline.ts';
+import type { SocketReader } from './exchange-roles.ts';
 import type { ProbeSettings } from './probe-settings.ts';
 import type { ProbeBit } from './probe-window.ts';
 import { type ConnectError, connectError, errorText, TIMED_OUT } from './system-error.ts';

@@ -34,10 +34,10 @@ export class Exchanged {
     const { connection, backend } = this;
     if (this.ended) return;
     this.ended = true;
-    bo.headBytesOut += connection.headBytesOut;
-    bo.bodyBytesOut += connection.bodyBytesOut;
-    bo.headBytesIn += connection.headBytesIn;
-    bo.bodyBytesIn += connection.bodyBytesIn;
+    bo.headBytesOut += connection.bytes.headOut;
+    bo.bodyBytesOut += connection.bytes.bodyOut;
+    bo.headBytesIn += connection.bytes.headIn;
+    bo.bodyBytesIn += connection.bytes.bodyIn;
     let how = 'recycle';
     if (reason !== null) {
       connection.destroy();

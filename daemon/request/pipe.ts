@@ -1,10 +1,8 @@
 // return (pipe): the request goes to the origin as it is, and from then on bytes are shovelled both ways without
 // looking, until both sides have ended or nothing moved for pipe_timeout.
 
-import type { Socket } from 'node:net';
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import { ConnectionEnds } from '../backend/address.ts';
 import { OriginFailure } from '../backend/origin-failure.ts';
 import { BusyObj } from '../fetch/busyobj.ts';
 import { addHost, closeText, resolve } from '../fetch/exchange.ts';
@@ -47,11 +45,7 @@ export function pipe(req: Request, resume: (step: Step) => void): Step {
   }
   log.timestamp('Process', core.clock.now());
   bo.log.timestamp('Process', core.clock.now());
-  connectAndRun(req, bo, resume).catch((error: Error) => {
-    log.put(Tag.Error, `Internal error: ${error.stack ?? error.message}`);
-    req.session.cut('TX_ERROR');
-    resume(FINISH);
-  });
+  connectAndRun(req, bo, resume).catch((error: Error) => broken(req, error, resume));
   return PARKED;
 }
 
@@ -73,8 +67,14 @@ function makePipeBereq(bo: BusyObj, req: Request): void {
   bereq.log = log;
 }
 
-async function connectAndRun(req: Request, bo: BusyObj, resume: (step: Step) => void): Promise<void> {
-  const { core, session } = req;
+/** @param fresh not on a kept connection */
+async function connectAndRun(
+  req: Request,
+  bo: BusyObj,
+  resume: (step: Step) => void,
+  fresh = false,
+): Promise<void> {
+  const { core, session, log } = req;
   const backend = resolve(bo);
   if (backend === null) {
     // As the field: there is nobody to pipe to, and no answer.
@@ -85,24 +85,18 @@ async function connectAndRun(req: Request, bo: BusyObj, resume: (step: Step) => 
     return;
   }
   addHost(bo, backend);
-  let socket: Socket | OriginFailure | null = await backend.acquirePipe({
-    connectTimeout: bo.connectTimeout,
-    now: core.clock.now(),
-  });
-  if (socket instanceof OriginFailure) {
-    bo.log.put(Tag.FetchError, socket.text);
-    socket = null;
-  }
-  if (socket === null || !session.isOpen) {
-    socket?.destroy();
+  const conn = await backend.acquire({ connectTimeout: bo.connectTimeout, now: core.clock.now(), fresh });
+  const refused = conn instanceof OriginFailure;
+  if (refused) bo.log.put(Tag.FetchError, conn.text);
+  if (refused || !session.isOpen) {
+    if (!refused) conn.destroy();
     endBereq(bo);
     if (!session.isOpen) {
       resume(FINISH);
       return;
     }
     // As the field: bytes of who knows what protocol get no answer in HTTP.
-    const length = headSize(bo.bereq);
-    req.log.put(Tag.PipeAcct, `${req.headBytesIn} ${length} 0 0`);
+    log.put(Tag.PipeAcct, `${req.headBytesIn} 0 0 0`);
     core.stats.s_pipe_hdrbytes += req.headBytesIn;
     req.pipe = true;
     session.cut('TX_ERROR');
@@ -110,23 +104,28 @@ async function connectAndRun(req: Request, bo: BusyObj, resume: (step: Step) => 
     return;
   }
   bo.log.timestamp('Connected', core.clock.now());
-  const ends = new ConnectionEnds(socket);
-  bo.log.put(Tag.BackendOpen, ends.openText(backend.vclName, false));
+  bo.log.put(Tag.BackendOpen, conn.ends.openText(backend.vclName, conn.reused));
   const lead = backend.requestLead(session);
   if (lead !== null) {
-    socket.write(lead);
+    conn.socket.write(lead);
     bo.headBytesOut = lead.length;
     backend.counters.bereq_hdrbytes += lead.length;
   }
   const head = Buffer.allocUnsafe(headSize(bo.bereq));
   const length = writeRequestHead(head, 0, bo.bereq);
   bo.log.timestamp('Bereq', core.clock.now());
-  req.log.timestamp('Pipe', core.clock.now());
+  log.timestamp('Pipe', core.clock.now());
   req.pipe = true;
-  const run = new Pipe(session, socket, core.params.pipe_timeout, (bytes) => {
-    req.log.timestamp('PipeSess', core.clock.now());
-    req.log.put(Tag.PipeAcct, `${req.headBytesIn} ${length} ${bytes.fromClient} ${bytes.toClient}`);
-    bo.log.put(Tag.BackendClose, `${ends.fd} ${backend.vclName} close ${closeText('TX_PIPE')}`);
+  const run = new Pipe(session, conn, core.params.pipe_timeout, (bytes, unheard) => {
+    bo.log.put(Tag.BackendClose, `${conn.ends.fd} ${backend.vclName} close ${closeText('TX_PIPE')}`);
+    if (unheard && conn.reused && session.isOpen && mayRepeat(req)) {
+      // It had closed while it was kept: as for any other request that harms nobody twice (SAFETY rule 14).
+      session.pauseReading();
+      connectAndRun(req, bo, resume, true).catch((error: Error) => broken(req, error, resume));
+      return;
+    }
+    log.timestamp('PipeSess', core.clock.now());
+    log.put(Tag.PipeAcct, `${req.headBytesIn} ${length} ${bytes.fromClient} ${bytes.toClient}`);
     const { stats } = core;
     stats.s_pipe_hdrbytes += req.headBytesIn;
     stats.s_pipe_in += bytes.fromClient;
@@ -143,6 +142,17 @@ async function connectAndRun(req: Request, bo: BusyObj, resume: (step: Step) => 
   req.askForBody();
   const sent = head.subarray(0, length);
   run.start(req.cachedBody === null ? sent : Buffer.concat([sent, req.cachedBody]));
+}
+
+function mayRepeat(req: Request): boolean {
+  const { method } = req.http;
+  return (method === 'GET' || method === 'HEAD') && req.body === null && req.cachedBody === null;
+}
+
+function broken(req: Request, error: Error, resume: (step: Step) => void): void {
+  req.log.put(Tag.Error, `Internal error: ${error.stack ?? error.message}`);
+  req.session.cut('TX_ERROR');
+  resume(FINISH);
 }
 
 function endBereq(bo: BusyObj): void {

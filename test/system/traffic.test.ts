@@ -21,6 +21,7 @@ beforeAll(async () => {
 sub vcl_recv {
   if (req.url ~ "^/pass") { return (pass); }
   if (req.url ~ "^/synth") { return (synth(404)); }
+  if (req.url ~ "^/tube") { return (pipe); }
 }`,
     ),
   });
@@ -185,6 +186,24 @@ describe('requests of odd kinds', () => {
     connection.send(requestText('/odd', { method: 'FROBNICATE' }));
     expect((await connection.rest()).toString('latin1')).toBe(reply);
     expect(origin.seen('/odd')[0]?.method).toBe('FROBNICATE');
+  });
+
+  it('a pipe takes a kept connection, and another one where the origin has left that', async () => {
+    origin.on('/tube', (_request, n) =>
+      n === 1 ? [{ close: true }] : [{ send: 'HTTP/1.1 200 OK\r\n\r\nthrough' }, { close: true }],
+    );
+    origin.on('/kept', respond('200 OK', {}, 'kept\n'));
+    await proxy.get('/kept', { method: 'POST', body: 'x' });
+    await until('the connection is given back', async () => {
+      const counters = Object.entries(await proxy.counters());
+      return counters.some(([name, value]) => /^VBE\..*\.conn$/.test(name) && value === 0);
+    });
+    const connection = await ClientConnection.open(proxy.port);
+    connection.send(requestText('/tube'));
+    expect((await connection.rest()).toString('latin1')).toContain('\r\n\r\nthrough');
+    const [kept, first, second] = [...origin.seen('/kept'), ...origin.seen('/tube')].map((r) => r.connection);
+    expect(first).toBe(kept);
+    expect(second).toBeGreaterThan(first as number);
   });
 
   it('bodies go to the origin by length and in chunks', async () => {

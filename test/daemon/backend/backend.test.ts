@@ -149,7 +149,7 @@ describe('an exchange', () => {
     expect(first.ends.fd).toBeGreaterThan(2);
     const got = await get(first);
     expect([got.msg.status, got.body.text, got.body.end]).toEqual([200, 'ok', 'end']);
-    expect([first.headBytesOut, first.headBytesIn, first.bodyBytesIn]).toEqual([
+    expect([first.bytes.headOut, first.bytes.headIn, first.bytes.bodyIn]).toEqual([
       GET.length,
       OK.length - 2,
       2,
@@ -159,7 +159,7 @@ describe('an exchange', () => {
     expect([backend.inUse, pool.size()]).toEqual([0, 1]);
     const second = await connection(backend);
     expect(second).toBe(first);
-    expect([second.reused, second.headBytesIn]).toEqual([true, 0]);
+    expect([second.reused, second.bytes.headIn]).toEqual([true, 0]);
     expect((await get(second)).body.text).toBe('ok');
     second.release();
     expect(at.sockets.length).toBe(1);
@@ -373,7 +373,7 @@ describe('a request body', () => {
     conn.endBody();
     expect(await conn.readHead(new HttpMessage(0), 60)).toBeNull();
     expect(at.received[0]).toBe('POST / HTTP/1.1\r\n\r\n5\r\nhello\r\n1\r\n!\r\n0\r\n\r\n');
-    expect(conn.bodyBytesOut).toBe(6);
+    expect(conn.bytes.bodyOut).toBe(6);
   });
 
   it('that is given up never looks complete', async () => {
@@ -665,18 +665,27 @@ describe('acquire', () => {
     conn.destroy();
   });
 
-  it('gives a plain socket for a pipe and counts it until it closes', async () => {
-    const at = await script((socket) => socket.write('anything'));
+  it('hands a connection over to a pipe, with what has come already, and counts it until it is destroyed', async () => {
+    const at = await script((socket) => socket.write('early'));
     const backend = backendAt(at.port);
-    const socket = await backend.acquirePipe({ connectTimeout: -1, now: 0 });
-    if (socket instanceof OriginFailure) throw new Error(socket.text);
-    socket.write('x');
-    const got = await new Promise<string>((done) => socket.once('data', (b: Buffer) => done(b.toString())));
-    expect([got, backend.inUse]).toEqual(['anything', 1]);
-    const closed = new Promise<void>((done) => socket.once('close', () => done()));
-    socket.destroy();
-    await closed;
-    expect(backend.inUse).toBe(0);
+    const conn = await connection(backend);
+    const answered = new Promise<void>((done) => {
+      conn.onDrain = done;
+    });
+    conn.sendHead(GET, NO_BODY);
+    await answered;
+    const later = new Promise<string>((done) => {
+      const early = conn.handOver((buf, start, end) => {
+        done(buf.toString('latin1', start, end));
+        return true;
+      });
+      expect(early?.toString()).toBe('early');
+    });
+    conn.socket.resume();
+    at.sockets[0]?.write('later');
+    expect([await later, backend.inUse]).toEqual(['later', 1]);
+    conn.destroy();
+    expect([backend.inUse, conn.handOver(() => true)]).toEqual([0, null]);
   });
 });
 

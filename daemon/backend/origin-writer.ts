@@ -1,0 +1,59 @@
+// What one exchange sends to an origin: the head, then the body in its framing. It knows the socket and the account,
+// nothing of states: the connection decides whether anything may be sent.
+
+import type { Socket } from 'node:net';
+import type { BodyFraming } from '../http1/framing.ts';
+import { OutgoingBody } from './body-frame.ts';
+import type { ExchangeAccount } from './exchange-account.ts';
+
+const BYTES = 'buffer' as BufferEncoding;
+
+export class OriginWriter {
+  private readonly socket: Socket;
+  private readonly account: ExchangeAccount;
+  private readonly body = new OutgoingBody();
+  private readonly written: (error?: Error | null) => void;
+
+  /** @param broken told when a head could not be written */
+  constructor(socket: Socket, account: ExchangeAccount, broken: () => void) {
+    this.socket = socket;
+    this.account = account;
+    this.written = (error) => {
+      if (error) broken();
+    };
+  }
+
+  /** Notes a head that follows, and the framing of the body behind it. */
+  announce(length: number, body: BodyFraming): void {
+    this.body.start(body);
+    this.account.sentHead(length);
+  }
+
+  /** Sends what was announced; the bytes stay as they are from now on. */
+  head(bytes: Buffer): void {
+    const { socket } = this;
+    // Straight to the socket's own write: the queue in front of it, empty here, costs a tick a request. A body goes
+    // through the queue, which tells when the origin is behind.
+    if (this.body.complete && socket.writableLength === 0) socket._write(bytes, BYTES, this.written);
+    else socket.write(bytes);
+  }
+
+  /** Sends buf[start, end) of the body; false when the caller should wait for 'drain'. */
+  write(buf: Uint8Array, start: number, end: number): boolean {
+    this.account.sentBody(end - start);
+    return this.socket.write(this.body.frame(buf, start, end));
+  }
+
+  /** The body is over; false when that is too early. */
+  finish(): boolean {
+    const last = this.body.finish();
+    if (last === null) return false;
+    if (last.length > 0) this.socket.write(last);
+    return true;
+  }
+
+  /** All of the body was handed over. */
+  get complete(): boolean {
+    return this.body.complete;
+  }
+}
