@@ -1,8 +1,9 @@
 // What five consoles that read filtered logs cost the worker: its own CPU time a cache hit (of the worker's process
-// alone), with them and without, in turns. They are connections of this process, so that all of
-// the way is real: the ring, the manager's streams, the WebSocket. Usage:
-//   node test/bench/log-readers.js [--rounds 5] [--seconds 6] [--connections 64] [--readers 5]
-// Needs taskset and wrk, and dist/. The worker has one core; the manager, wrk and the consoles share the other.
+// alone), with them and without, in turns. They are connections of this process, so that all of the way is real:
+// the ring, the manager's streams, the WebSocket. The load has a fixed rate: what a request costs depends on how many
+// come in one turn, and readers that slowed the load down would change that. Usage:
+//   node test/bench/log-readers.js [--rounds 7] [--seconds 5] [--rate 6000] [--connections 64] [--readers 5]
+// Needs taskset and dist/. The worker has one core; the manager, the load and the consoles share the other.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
