@@ -62,7 +62,8 @@ export function uptime(seconds: number): string {
 export function duration(seconds: number): string {
   if (seconds < 0.001) return `${Math.round(seconds * 1e6)}µs`;
   if (seconds < 1) return `${(seconds * 1e3).toFixed(seconds < 0.1 ? 1 : 0)}ms`;
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 2 : 0)}s`;
+  if (seconds < 59.5) return `${seconds.toFixed(seconds < 9.995 ? 2 : 0)}s`;
+  if (seconds < 60) return '1m00s';
   const p = (n: number): string => String(Math.floor(n)).padStart(2, '0');
   if (seconds < 3600) return `${Math.floor(seconds / 60)}m${p(seconds % 60)}s`;
   if (seconds < 86400) return `${Math.floor(seconds / 3600)}h${p((seconds / 60) % 60)}m`;

@@ -88,9 +88,10 @@ function historyOf(session: Session, entry: LogEntry): Promise<History> {
 async function bansOf(session: Session): Promise<BanFact[]> {
   const { status, body } = await session.source.command('ban.list -j');
   if (status !== 200) return [];
-  return answerItems(body)
-    .filter((b) => textField(b, 'completed') !== 'true')
-    .map((b) => ({ at: Number(textField(b, 'time')) || 0, spec: textField(b, 'spec') }));
+  return answerItems(body).map((b) => ({
+    at: Number(textField(b, 'time')) || 0,
+    spec: textField(b, 'spec'),
+  }));
 }
 
 /** Both histories, each transaction once, before the group, the newest first. */

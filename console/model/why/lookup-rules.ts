@@ -85,7 +85,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
       if (returned === null || !c.request.request.has('authorization')) return null;
       return {
         sentence:
-          'It was passed because it has an Authorization header, which the builtin program never looks up.',
+          'It was passed because it has an Authorization header: the builtin program passes such requests.',
         evidence: some(c.request.header('request', 'authorization'), returned),
         hint: 'A program that returns hash before the builtin vcl_recv takes it on itself to keep users apart.',
       };
@@ -98,7 +98,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
       const returned = pass(c);
       if (returned === null || !c.request.request.has('cookie')) return null;
       return {
-        sentence: 'It was passed because it has a Cookie, which the builtin program never looks up.',
+        sentence: 'It was passed because it has a Cookie: the builtin program passes such requests.',
         evidence: some(c.request.header('request', 'cookie'), returned),
         hint: 'Remove the cookies that do not change the page: unset req.http.Cookie, or some of them.',
       };
@@ -157,10 +157,10 @@ export const LOOKUP_RULES: readonly Rule[] = [
         cause === null
           ? ''
           : maker === null
-            ? ` (this response was not kept either: ${cause.because})`
-            : `: ${cause.because}`;
+            ? ` (neither is this one, because ${cause.because})`
+            : `, because ${cause.because}`;
       return {
-        sentence: `It was a hit-for-miss: the response of ${id} was not to be kept${because}; requests are not collapsed for ${duration(Math.max(0, Number(left)))} more.`,
+        sentence: `It was a hit-for-miss: the response of ${id} was not to be kept${because}; this holds for ${duration(Math.max(0, Number(left)))} more.`,
         evidence: [mark, ...(cause?.evidence ?? [])],
         hint: '',
       };
@@ -186,7 +186,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
             ? `, maybe by the ban "${maybe[0]?.spec}"`
             : '; the ban is no longer in the list';
       return {
-        sentence: `It was in the cache as ${id}, but banned${which}: so it was fetched anew.`,
+        sentence: `It was in the cache as ${id}, but banned${which}; so it was fetched anew.`,
         evidence: [found],
         hint: 'The Bans view (7) lists the bans in force.',
       };

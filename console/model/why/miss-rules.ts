@@ -140,7 +140,11 @@ export const MISS_RULES: readonly Rule[] = [
       if (newest === null || newest.fetch === null || had === null) return null;
       const fetch = newest.fetch;
       const ban = c.bans.find(
-        (b) => b.at >= fetch.at && b.at <= c.request.at && banMatches(b.spec, c.request, fetch) !== 'no',
+        (b) =>
+          b.spec !== '' &&
+          b.at >= fetch.at &&
+          b.at <= c.request.at &&
+          banMatches(b.spec, c.request, fetch) !== 'no',
       );
       const left = duration(had.end - c.request.at);
       return {

@@ -41,7 +41,10 @@ export const STORAGE_RULES: readonly Rule[] = [
       if (fetch === null || last === undefined || request === fetch || fetch.reason === 'pass') return null;
       if (uncacheable(fetch) !== null) return null;
       return {
-        sentence: `The response is kept for ${duration(Math.max(0, last.ttl))}${last.grace > 0 ? `, and ${duration(last.grace)} of grace` : ''}: the next request is a hit.`,
+        sentence:
+          last.ttl > 0
+            ? `The response is kept for ${duration(last.ttl)}${last.grace > 0 ? `, and ${duration(last.grace)} of grace` : ''}: the next request is a hit.`
+            : `The response is stale at once, but kept for ${duration(last.grace + last.keep)} of grace and keep.`,
         evidence: [last.evidence],
         hint: '',
       };

@@ -1,0 +1,102 @@
+// What is asked of a real proxyd so that each rule of "why?" has records to speak about. A step is a request or an
+// admin command; every request carries the name of its case, by which the test finds it again.
+
+export type CaseStep =
+  | { get: string; headers?: Record<string, string>; method?: string; body?: string; together?: number }
+  | { command: string }
+  | { wait: number };
+
+export interface WhyCase {
+  name: string;
+  steps: readonly CaseStep[];
+}
+
+const get = (url: string, headers: Record<string, string> = {}): CaseStep => ({ get: url, headers });
+
+export const WHY_CASES: readonly WhyCase[] = [
+  { name: 'never seen', steps: [get('/plain')] },
+  { name: 'hit', steps: [get('/plain')] },
+  { name: 'expired', steps: [get('/short'), { wait: 1.4 }, get('/short')] },
+  { name: 'hit-for-miss: Set-Cookie', steps: [get('/set-cookie'), get('/set-cookie')] },
+  { name: 'hit-for-miss: private', steps: [get('/private'), get('/private')] },
+  { name: 'hit-for-miss: no-store', steps: [get('/no-store'), get('/no-store')] },
+  { name: 'hit-for-miss: Vary *', steps: [get('/vary-all'), get('/vary-all')] },
+  { name: 'hit-for-miss: program', steps: [get('/uncacheable'), get('/uncacheable')] },
+  { name: 'hit-for-pass', steps: [get('/hfp'), get('/hfp')] },
+  { name: 'no lifetime', steps: [get('/zero'), get('/zero')] },
+  {
+    name: 'other variant',
+    steps: [get('/vary', { 'Accept-Language': 'de' }), get('/vary', { 'Accept-Language': 'fr' })],
+  },
+  { name: 'purged', steps: [get('/purge-me'), { get: '/purge-me', method: 'PURGE' }, get('/purge-me')] },
+  { name: 'banned by url', steps: [get('/ban-me'), { command: 'ban req.url == /ban-me' }, get('/ban-me')] },
+  {
+    name: 'banned by tag',
+    steps: [get('/tagged'), { command: 'ban obj.http.xkey ~ red' }, get('/tagged')],
+  },
+  { name: 'cookie', steps: [get('/plain', { Cookie: 'session=1' })] },
+  { name: 'authorization', steps: [get('/plain', { Authorization: 'Basic eDp5' })] },
+  { name: 'method', steps: [{ get: '/plain', method: 'POST', body: 'x=1' }] },
+  { name: 'return pass', steps: [get('/pass')] },
+  { name: 'pass after hit', steps: [get('/pass-in-hit'), get('/pass-in-hit')] },
+  { name: 'pipe', steps: [{ get: '/plain', method: 'BREW' }] },
+  { name: 'synth', steps: [get('/synth')] },
+  { name: 'grace', steps: [get('/grace'), { wait: 0.5 }, get('/grace')] },
+  { name: 'streaming', steps: [{ get: '/dribble', together: 2 }] },
+  { name: 'waited', steps: [{ get: '/slow', together: 2 }] },
+  { name: 'closed', steps: [get('/close')] },
+  { name: 'refused', steps: [get('/refused')] },
+  { name: 'first byte', steps: [get('/stall')] },
+  { name: 'backend says 500', steps: [get('/fail')] },
+  {
+    name: 'sick',
+    steps: [
+      { command: 'backend.set_health shop sick' },
+      get('/sick'),
+      { command: 'backend.set_health shop auto' },
+    ],
+  },
+  { name: 'restart', steps: [get('/restart')] },
+  { name: 'not kept', steps: [get('/flaky'), get('/flaky')] },
+  {
+    name: 'removed',
+    steps: [
+      { command: 'param.set ban_lurker_age 0.1' },
+      get('/evict-me'),
+      { command: 'ban obj.http.x-evict == 1' },
+      { wait: 1.5 },
+      get('/evict-me'),
+    ],
+  },
+  { name: 'bad request', steps: [get('/plain', { 'Bad Name': 'x' })] },
+  { name: 'program error', steps: [get('/vcl-error')] },
+];
+
+/** The program under which the cases are played; `port` is the origin's. */
+export function whyProgram(port: number): string {
+  return `vcl 4.1;
+backend shop { .host = "127.0.0.1"; .port = "${port}"; .first_byte_timeout = 0.4s; }
+backend nobody { .host = "127.0.0.1"; .port = "1"; }
+sub vcl_recv {
+  set req.backend_hint = shop;
+  if (req.method == "PURGE") { return (purge); }
+  if (req.url == "/pass") { return (pass); }
+  if (req.url == "/synth") { return (synth(418, "Teapot")); }
+  if (req.url == "/vcl-error") { return (fail("told to")); }
+  if (req.url == "/refused") { set req.backend_hint = nobody; }
+  if (req.url == "/restart" && req.restarts == 1) { set req.url = "/plain"; }
+}
+sub vcl_hit {
+  if (req.url == "/pass-in-hit") { return (pass); }
+}
+sub vcl_backend_response {
+  if (bereq.url == "/hfp") { return (pass(60s)); }
+  if (bereq.url == "/uncacheable") { set beresp.uncacheable = true; }
+  if (bereq.url == "/grace") { set beresp.ttl = 0.2s; set beresp.grace = 60s; }
+  if (bereq.url == "/short") { set beresp.grace = 0s; }
+}
+sub vcl_deliver {
+  if (req.url == "/restart" && req.restarts == 0) { return (restart); }
+}
+`;
+}
