@@ -40,16 +40,20 @@ export class OriginWriter {
 
   /** Sends buf[start, end) of the body; false when the caller should wait for 'drain'. */
   write(buf: Uint8Array, start: number, end: number): boolean {
-    this.account.sentBody(end - start);
-    return this.socket.write(this.body.frame(buf, start, end));
+    return this.send(this.body.frame(buf, start, end));
   }
 
   /** The body is over; false when that is too early. */
   finish(): boolean {
     const last = this.body.finish();
     if (last === null) return false;
-    if (last.length > 0) this.socket.write(last);
+    if (last.length > 0) this.send(last);
     return true;
+  }
+
+  private send(framed: Buffer): boolean {
+    this.account.sentBody(framed.length);
+    return this.socket.write(framed);
   }
 
   /** All of the body was handed over. */

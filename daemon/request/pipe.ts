@@ -45,6 +45,15 @@ export function pipe(req: Request, resume: (step: Step) => void): Step {
   }
   log.timestamp('Process', core.clock.now());
   bo.log.timestamp('Process', core.clock.now());
+  const most = core.params.pipe_sess_max;
+  if (most > 0 && core.stats.n_pipe >= most) {
+    core.stats.pipe_limited++;
+    endBereq(bo);
+    req.synthStatus = 503;
+    req.synthReason = 'VCL failed';
+    req.closeAfter('VCL_FAILURE');
+    return SYNTH;
+  }
   connectAndRun(req, bo, resume).catch((error: Error) => broken(req, error, resume));
   return PARKED;
 }
@@ -116,7 +125,9 @@ async function connectAndRun(
   bo.log.timestamp('Bereq', core.clock.now());
   log.timestamp('Pipe', core.clock.now());
   req.pipe = true;
+  core.stats.n_pipe++;
   const run = new Pipe(session, conn, core.params.pipe_timeout, (bytes, unheard) => {
+    core.stats.n_pipe--;
     bo.log.put(Tag.BackendClose, `${conn.ends.fd} ${backend.vclName} close ${closeText('TX_PIPE')}`);
     if (unheard && conn.reused && session.isOpen && mayRepeat(req)) {
       // It had closed while it was kept: as for any other request that harms nobody twice (SAFETY rule 14).

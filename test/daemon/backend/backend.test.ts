@@ -373,7 +373,7 @@ describe('a request body', () => {
     conn.endBody();
     expect(await conn.readHead(new HttpMessage(0), 60)).toBeNull();
     expect(at.received[0]).toBe('POST / HTTP/1.1\r\n\r\n5\r\nhello\r\n1\r\n!\r\n0\r\n\r\n');
-    expect(conn.bytes.bodyOut).toBe(6);
+    expect(conn.bytes.bodyOut).toBe(21);
   });
 
   it('that is given up never looks complete', async () => {

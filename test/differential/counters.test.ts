@@ -1,0 +1,144 @@
+// The same traffic through the field's own daemon and through proxyd: every counter that both have moves by the same
+// amount. Groups of cases are played on one pair of daemons; what is meant to differ stands beside the group.
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MgtCounters } from '../../daemon/stats/counters.ts';
+import { COUNTERS_FILE } from '../../daemon/stats/counters-format.ts';
+import { CountersReader } from '../../daemon/stats/counters-reader.ts';
+import { IdNames } from '../harness/log-text.ts';
+import { freePort, Origin, respond } from '../harness/origin.ts';
+import { delay, installed, Sandbox, until } from '../harness/processes.ts';
+import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { COUNTER_GROUPS, type CounterGroup } from './counter-cases.ts';
+import { Player } from './runner.ts';
+
+const there = installed('varnishd');
+if (!there) console.warn('counter comparison skipped: varnishd is not installed');
+
+/** Not compared: locks, memory pools, threads and the log's own workings; times; storage, whose layout differs;
+ * spare objects of threads; bitmaps of probes that go on by themselves. */
+const NOT_COMPARED =
+  /^(LCK|MEMPOOL|WRK|MGT|SMA|MAIN\.(uptime|threads.*|pools|thread_queue_len|summs|shm_.*|hcb_.*|n_objectcore|n_objecthead|n_lru_moved)|VBE\..*\.happy)/;
+
+type Counters = Record<string, number>;
+
+interface Side {
+  origin: Origin;
+  proxy: RunningProxy;
+  read: () => Promise<Counters>;
+}
+
+/** Reads the file itself: a tool a reading would take longer than the traffic. */
+function ownCounters(dir: string): () => Promise<Counters> {
+  const reader = new CountersReader(join(dir, COUNTERS_FILE), new MgtCounters());
+  return async () => {
+    const { info, values } = reader.read();
+    return Object.fromEntries(info.map(({ name }, i) => [name, Number(values[i])]));
+  };
+}
+
+async function start(box: Sandbox, product: Product): Promise<Side> {
+  const origin = await Origin.start();
+  origin.on('/probe', [...respond('200 OK', {}, 'fine'), { close: true }]);
+  const program = readFileSync(new URL('counters.vcl', import.meta.url), 'utf8')
+    .replaceAll('@ORIGIN@', String(origin.port))
+    .replaceAll('@DEAD@', String(await freePort()));
+  const params: Record<string, string> = {
+    ban_lurker_age: '0.1',
+    ban_lurker_sleep: '0.01',
+    shortlived: '5',
+    default_grace: '1000',
+    default_ttl: '1000',
+    // How long a client takes between two requests is a matter of luck.
+    timeout_linger: '20',
+  };
+  if (product === 'varnish') Object.assign(params, { thread_stats_rate: '0', thread_pools: '1' });
+  const proxy = await startProxy(box, {
+    product,
+    program,
+    dir: mkdtempSync(`${box.dir}/${product}-`),
+    params,
+    storage: ['malloc,64m', 'small=malloc,1m'],
+  });
+  const read = product === 'varnish' ? () => proxy.counters() : ownCounters(proxy.dir);
+  await until(`the probe of ${product}`, async () => (await read())['VBE.boot.probed.happy'] === 1);
+  return { origin, proxy, read };
+}
+
+async function play(side: Side, group: CounterGroup): Promise<Counters> {
+  const before = await side.read();
+  for (const test of group.cases) {
+    const player = new Player(side.origin, side.proxy.port, new IdNames());
+    test.script?.(side.origin);
+    await test.play(player, side.proxy, side.origin).catch((cause: unknown) => {
+      throw new Error(`${test.name}, ${side.proxy.product}`, { cause });
+    });
+    await player.end();
+    await side.origin.endIdle();
+  }
+  return before;
+}
+
+/** What was added to the counters that both have, by name without that of the program. */
+function added(before: Counters, after: Counters, other: Counters): Counters {
+  const out: Counters = {};
+  for (const [name, value] of Object.entries(after)) {
+    if (NOT_COMPARED.test(name) || !(name in other)) continue;
+    const more = value - (before[name] ?? 0);
+    if (more !== 0) out[name.replace('.boot.', '.')] = more;
+  }
+  return out;
+}
+
+/** What ours should be: the field's, and what is meant to differ. */
+function expected(field: Counters, ours: Counters, differs: CounterGroup['differs']): Counters {
+  if (differs?.['*'] !== undefined) return ours;
+  const out = { ...field };
+  for (const [name, { more }] of Object.entries(differs ?? {})) {
+    const value = more === 'any' ? (ours[name] ?? 0) : (field[name] ?? 0) + more;
+    if (value === 0) delete out[name];
+    else out[name] = value;
+  }
+  return out;
+}
+
+describe.skipIf(!there)('counters beside the field’s', () => {
+  const box = new Sandbox('proxyd-counters');
+  let field: Side;
+  let ours: Side;
+
+  beforeAll(async () => {
+    [field, ours] = await Promise.all([start(box, 'varnish'), start(box, 'proxyd')]);
+  });
+  afterAll(async () => {
+    await box.dispose();
+    await Promise.all([field?.origin.close(), ours?.origin.close()]);
+  });
+
+  it.each(COUNTER_GROUPS.map((g) => [g.name, g] as const))('%s', async (_name, group) => {
+    const [fieldBefore, oursBefore] = await Promise.all([play(field, group), play(ours, group)]);
+    const end = performance.now() + 3000;
+    let wanted: Counters;
+    let got: Counters;
+    do {
+      await delay(50);
+      const [fieldAfter, oursAfter] = await Promise.all([field.read(), ours.read()]);
+      got = added(oursBefore, oursAfter, { ...fieldAfter, ...named(group) });
+      wanted = expected(added(fieldBefore, fieldAfter, oursAfter), got, group.differs);
+    } while (!same(got, wanted) && performance.now() < end);
+    expect(got).toEqual(wanted);
+  });
+});
+
+/** Counters of ours alone that a group names. */
+function named(group: CounterGroup): Counters {
+  return Object.fromEntries(
+    Object.keys(group.differs ?? {}).map((n) => [n.replace(/^VBE\./, 'VBE.boot.'), 0]),
+  );
+}
+
+function same(a: Counters, b: Counters): boolean {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...names].every((name) => a[name] === b[name]);
+}
