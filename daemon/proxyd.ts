@@ -31,9 +31,8 @@ function version(): string {
 function failText(cause: unknown): { text: string; code: number } {
   if (cause instanceof OptionError) {
     const end = cause.message.endsWith('\n') ? '' : '\n';
-    // A message of several lines begins on a line of its own.
-    const several = cause.message.trimEnd().includes('\n');
-    const separator = cause.message.startsWith('\n') ? '' : several ? '\n' : ' ';
+    // A message that brings lines of its own begins on one of them.
+    const separator = cause.message.startsWith('\n') ? '' : ' ';
     return { text: `Error:${separator}${cause.message}${end}${cause.usage ? HINT : ''}`, code: 2 };
   }
   return {
@@ -142,7 +141,8 @@ async function main(): Promise<number> {
     if (request.kind === 'version') process.stderr.write(versionText(version()));
     else if (request.kind === 'usage') process.stdout.write(USAGE);
     else process.stdout.write(await documentText(request.what));
-    return 0;
+    // As the field has it, -? is what one gets for a mistake too.
+    return request.kind === 'usage' && !argv.includes('--help') ? 2 : 0;
   }
   const { options } = request;
   if (options.metrics !== null) throw new OptionError('--metrics is not supported yet');

@@ -4,13 +4,13 @@
 // mistake of the operator's (bad parameter, program, port) is an OptionError before anything serves.
 
 import type { ChildProcess } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { lookup } from 'node:dns/promises';
+import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { CommandLines } from '../../protocol/cli-quoting.ts';
 import { CLI } from '../../protocol/errors.ts';
 import type { ServerMessage } from '../../protocol/messages.ts';
-import { ABSENT_PARAMS, type ParamName } from '../../protocol/tables/params.ts';
+import { ABSENT_FEATURES, ABSENT_PARAMS, type ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import type { StorageSpec } from '../link.ts';
 import { Params } from '../params/params.ts';
@@ -190,7 +190,11 @@ export class Manager implements ManagerCore {
     try {
       await this.booted;
       await this.openDoors();
-      if (options.initFile !== null) await this.runInitFile(options.initFile);
+      if (options.initFile !== null) {
+        const { runInitFile } = await import('./init-file.ts');
+        const note = (text: string): void => this.log('info', text);
+        await runInitFile(options.initFile, (line) => this.command(line), note);
+      }
       await serving;
       if (options.initFile !== null && options.mode !== 'debug' && this.supervisor.state === 'stopped') {
         if (this.programs.activeName() !== null) await this.supervisor.start();
@@ -261,7 +265,7 @@ export class Manager implements ManagerCore {
     });
     for (const { name, source } of sources) {
       const reply = await this.programs.load(name, source);
-      if (reply.status !== CLI.OK) throw new OptionError(reply.body, false);
+      if (reply.status !== CLI.OK) throw new OptionError(`\n${reply.body}`, false);
     }
     const last = sources.at(-1);
     if (last !== undefined) {
@@ -289,10 +293,9 @@ export class Manager implements ManagerCore {
     await control.listenPath(path).catch((cause) => {
       throw new OptionError(`Cannot listen on ${path}: ${reason(cause)}`, false);
     });
-    for (const address of this.options.consoles) {
-      const { host, port } = parseHostPort('--console', address);
+    for (const { text, host, port } of this.options.consoles) {
       const bound = await control.listenTcp(host, port).catch((cause) => {
-        throw new OptionError(`--console: Could not get socket ${address}: ${addressReason(cause)}`, false);
+        throw new OptionError(`--console: Could not get socket ${text}: ${addressReason(cause)}`, false);
       });
       this.log('info', `Console on ${host}:${bound}`);
     }
@@ -311,37 +314,20 @@ export class Manager implements ManagerCore {
     const { TextCli } = await import('./text-cli.ts');
     const textCli = new TextCli((line) => this.command(line), this.secret, this.banner);
     this.textCli = textCli;
-    for (const address of this.options.cli) {
-      const { host, port } = parseHostPort('-T', address);
+    for (const { text, host, port } of this.options.cli) {
       const bound = await textCli.listen(host, port).catch((cause) => {
-        throw new OptionError(`-T: Could not get socket ${address}: ${addressReason(cause)}`, false);
+        throw (
+          unresolved('-T', cause) ??
+          new OptionError(`-T: Could not get socket ${text}: ${addressReason(cause)}`, false)
+        );
       });
       this.log('info', `CLI on ${host}:${bound}`);
     }
-    for (const address of this.options.reverseCli) {
-      const { host, port } = parseHostPort('-M', address);
-      textCli.connectOut(host, port);
-    }
-  }
-
-  private async runInitFile(file: string): Promise<void> {
-    let text: string;
-    try {
-      text = readFileSync(file, 'utf8');
-    } catch (cause) {
-      throw new OptionError(`Can't open -I file '${file}': ${reason(cause)}`, false);
-    }
-    const lines = new CommandLines();
-    for (const line of [...lines.push(text), ...lines.end()]) {
-      if (line.trim() === '') continue;
-      const mayFail = line.startsWith('-');
-      const reply = await this.command(mayFail ? line.slice(1) : line);
-      if (reply.status !== CLI.OK && !mayFail) {
-        throw new OptionError(
-          `-I file had CLI command error (${reply.status})\n* ${line}\n${reply.body}`,
-          false,
-        );
-      }
+    for (const { host, port } of this.options.reverseCli) {
+      await lookup(host).catch((cause) => {
+        throw unresolved('-M', cause) ?? cause;
+      });
+      textCli.connectOut(host, port, (why) => this.log('info', `Could not connect to CLI-master: ${why}`));
     }
   }
 
@@ -373,20 +359,31 @@ function setParams(params: Params, options: Options, log: Log): void {
       log('warning', `-p ${name} is ignored: ${ABSENT_PARAMS[name]}`);
       continue;
     }
-    const result = params.set(name, value);
+    const result = params.set(name, name === 'feature' ? knownFeatures(value, log) : value);
     if (result instanceof ParamError) throw new OptionError(`\n${result.text}`, false);
   }
   for (const name of options.readOnly) {
     if (!params.protect(name) && !Object.hasOwn(ABSENT_PARAMS, name)) {
-      throw new OptionError(`Unknown parameter ${name}.`);
+      throw new OptionError(`\nUnknown parameter ${name}`, false);
     }
   }
 }
 
-function parseHostPort(flag: string, address: string): { host: string; port: number } {
-  const m = /^(?:\[([^\]]+)\]|([^:\s]*))[:\s](\d{1,5})$/.exec(address);
-  if (m === null || Number(m[3]) > 65535) throw new OptionError(`${flag}: "${address}" is not addr:port`);
-  return { host: (m[1] ?? m[2]) || '0.0.0.0', port: Number(m[3]) };
+/** A value of -p feature without what is absent here: units of other proxies come with it. */
+function knownFeatures(value: string, log: Log): string {
+  const kept = value.split(/[,\s]+/).filter((word) => {
+    const reason = ABSENT_FEATURES[word.slice(1)];
+    if (reason !== undefined) log('warning', `-p feature=${word} is ignored: ${reason}`);
+    return reason === undefined;
+  });
+  return kept.join(',');
+}
+
+/** The complaint about a host without an address; null for anything else. */
+function unresolved(flag: string, cause: unknown): OptionError | null {
+  const { code } = cause as NodeJS.ErrnoException;
+  if (code !== 'ENOTFOUND' && code !== 'EAI_AGAIN') return null;
+  return new OptionError(`Could not resolve ${flag} argument to address\n\tName or service not known`);
 }
 
 function addressReason(cause: unknown): string {

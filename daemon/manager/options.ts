@@ -4,7 +4,6 @@
 // -W) are checked for their shape and otherwise ignored.
 
 import type { ListenerSpec, StorageSpec } from '../link.ts';
-import { parseBytes } from '../params/value.ts';
 import { parseListeners } from './listener-option.ts';
 import { OptionError } from './option-error.ts';
 import { parseStorage, withDefaults } from './storage-option.ts';
@@ -27,13 +26,20 @@ export interface Options {
   pidFile: string | null;
   initFile: string | null;
   /** -T and -M: the text CLI, listening and connecting out. */
-  cli: string[];
-  reverseCli: string[];
+  cli: HostPort[];
+  reverseCli: HostPort[];
   /** --console: WebSocket over TCP. */
-  consoles: string[];
+  consoles: HostPort[];
   /** --allow-origin: values of Origin that may open a console connection. */
   origins: string[];
   metrics: string | null;
+}
+
+/** An address of a way in, and as it was given. */
+export interface HostPort {
+  text: string;
+  host: string;
+  port: number;
 }
 
 export type Request =
@@ -116,15 +122,16 @@ export function parseOptions(argv: readonly string[]): Request {
   };
   const listeners: string[] = [];
   const storages: string[] = [];
-  for (const { name, value } of readFlags(argv)) {
+  const flags = [...readFlags(argv)];
+  for (const { name, value } of flags) {
     switch (name) {
       case '?':
         return { kind: 'usage' };
       case 'V':
-        return { kind: 'version' };
       case 'x':
-        if (!DOCUMENTS.includes(value)) throw new OptionError('Invalid -x argument');
-        return { kind: 'document', what: value };
+        if (name === 'x' && !DOCUMENTS.includes(value)) throw new OptionError('Invalid -x argument');
+        if (flags.length > 1) throw new OptionError(`Too many arguments for -${name}`);
+        return name === 'V' ? { kind: 'version' } : { kind: 'document', what: value };
       case 'a':
         listeners.push(value);
         break;
@@ -164,7 +171,7 @@ function setOption(o: Options, name: string, value: string): void {
     case 'h':
     case 'W':
     case 'j':
-      if (value === '') throw new OptionError(`-${name} lacks an argument`);
+      checkIdle(name, value);
       return;
     case 'i':
       if (value === '' || /[^\x21-\x7e]/.test(value))
@@ -172,16 +179,14 @@ function setOption(o: Options, name: string, value: string): void {
       o.identity = value;
       return;
     case 'I':
+      if (o.initFile !== null) throw new OptionError('\tOnly one -I allowed');
       o.initFile = value;
       return;
-    case 'l': {
-      const size = parseBytes(value.split(',')[0] ?? '');
-      if (typeof size !== 'number') throw new OptionError(`-l: Could not process the size "${value}"`);
-      o.params.push({ name: 'vsl_space', value: `${size}b` });
+    case 'l':
+      o.params.push({ name: 'vsl_space', value: value.split(',')[0] ?? '' });
       return;
-    }
     case 'M':
-      o.reverseCli.push(value);
+      o.reverseCli.push(hostPort('-M', value));
       return;
     case 'n':
       o.dir = value;
@@ -202,13 +207,13 @@ function setOption(o: Options, name: string, value: string): void {
       o.secretFile = value;
       return;
     case 'T':
-      if (value !== 'none') o.cli.push(value);
+      if (value !== 'none') o.cli.push(hostPort('-T', value, 0));
       return;
     case 't':
       o.params.push({ name: 'default_ttl', value });
       return;
     case 'console':
-      o.consoles.push(value);
+      o.consoles.push(hostPort('--console', value));
       return;
     case 'allow-origin':
       o.origins.push(value);
@@ -219,10 +224,38 @@ function setOption(o: Options, name: string, value: string): void {
   }
 }
 
+/** What means nothing here is checked all the same: a mistake in it is one wherever the unit comes from. */
+const IDLE: Readonly<Record<string, { what: string; known: RegExp }>> = {
+  h: { what: 'hash', known: /^(?:critbit|simple_list|classic)(?:,|$)/ },
+  W: { what: 'waiter', known: /^(?:epoll|poll|kqueue|ports)(?:,|$)/ },
+  j: { what: 'jail', known: /^(?:none|unix|linux|solaris)(?:,|$)/ },
+};
+
+function checkIdle(name: string, value: string): void {
+  const row = IDLE[name];
+  if (row === undefined || row.known.test(value)) return;
+  throw new OptionError(`Unknown ${row.what} method "${value.split(',')[0]}"`);
+}
+
+/** `port`: that of an address without one, which otherwise is refused. */
+function hostPort(flag: string, text: string, port?: number): HostPort {
+  const m = /^(?:\[([^\]]+)\]|([^:\s]*))(?:[:\s](\d{1,5}))?$/.exec(text);
+  const number = m?.[3] === undefined ? port : Number(m[3]);
+  if (text === '' || m === null || number === undefined || number > 65535) {
+    throw new OptionError(`${flag}: "${text}" is not addr:port`);
+  }
+  return { text, host: (m[1] ?? m[2]) || '0.0.0.0', port: number };
+}
+
 function checkTogether(o: Options): void {
   if (o.backend !== null && o.programs.length > 0)
     throw new OptionError('Only one of -b or -f can be specified');
+  if (o.consoles.length > 0 && o.secretFile === 'none')
+    throw new OptionError('--console needs a secret: not -S none');
   if (o.compileOnly) {
+    if (o.mode !== 'daemon') {
+      throw new OptionError(`-${o.mode === 'debug' ? 'd' : 'F'} makes no sense with -C`);
+    }
     if (o.backend === null && o.programs.length === 0) {
       throw new OptionError('-C needs either -b <backend> or -f <vcl_file>');
     }

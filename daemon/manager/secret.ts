@@ -57,7 +57,7 @@ export function loadSecret(file: string | null, dir: string): Secret {
     try {
       return new Secret(readFileSync(file));
     } catch (cause) {
-      throw new OptionError(`Cannot open secret-file "${file}": ${reason(cause)}`, false);
+      throw new OptionError(`Cannot open -S file (${file}): ${reason(cause)}`);
     }
   }
   const bytes = Buffer.from(`${randomBytes(64).toString('hex')}\n`);

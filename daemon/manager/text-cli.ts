@@ -10,7 +10,7 @@ import { CLI } from '../../protocol/errors.ts';
 import { newCliChallenge, type Secret } from './secret.ts';
 import type { CliReply } from './supervisor.ts';
 
-const RECONNECT_MS = 2000;
+const RECONNECT_MS = 1000;
 const WRONG_ANSWER_MS = 500;
 const MAX_CLIENTS = 64;
 /** Characters of a command of somebody unknown: more than one read brings, so that the answer to the challenge may
@@ -59,17 +59,23 @@ export class TextCli {
     return typeof address === 'object' && address !== null ? address.port : port;
   }
 
-  /** Connects to a CLI client that waits, again and again. */
-  connectOut(host: string, port: number): void {
+  /** Connects to a CLI client that waits, again and again; `failed` hears why nobody was there. */
+  connectOut(host: string, port: number, failed: (why: string) => void = () => {}): void {
     if (this.closed) return;
     const socket = connect({ host, port, allowHalfOpen: true });
     socket.once('connect', () => this.serve(socket));
-    socket.on('error', () => {});
+    let connected = false;
+    socket.once('connect', () => {
+      connected = true;
+    });
+    socket.on('error', (cause) => {
+      if (!connected) failed(cause.message);
+    });
     socket.once('close', () => {
       if (this.closed) return;
       const timer = setTimeout(() => {
         this.timers.delete(timer);
-        this.connectOut(host, port);
+        this.connectOut(host, port, failed);
       }, RECONNECT_MS);
       this.timers.add(timer);
     });

@@ -51,6 +51,7 @@ export interface ParamRow {
 
 const FEATURES = [
   { name: 'short_panic', help: 'Keep only the first lines of a panic report.' },
+  { name: 'no_coredump', help: 'No effect here: the platform decides about core files.' },
   { name: 'https_scheme', help: 'Take the host out of a request target that begins with https:// too.' },
   {
     name: 'http_date_postel',
@@ -61,7 +62,10 @@ const FEATURES = [
   { name: 'esi_ignore_other_elements', help: 'Leave elements other than ESI ones unchecked.' },
   { name: 'esi_remove_bom', help: 'Drop a byte order mark at the start of an ESI body.' },
   { name: 'esi_include_onerror', help: 'Honour the onerror attribute of ESI includes.' },
+  { name: 'wait_silo', help: 'No effect here: there are no silos.' },
   { name: 'validate_headers', help: 'Refuse header values, set by the program, that HTTP does not allow.' },
+  { name: 'busy_stats_rate', help: 'No effect here: counters are right at every moment.' },
+  { name: 'trace', help: 'No effect here: programs leave no VCL_trace records.' },
 ] as const;
 
 const DEBUG_BITS = [
@@ -726,6 +730,8 @@ const THREADS = 'requests do not run on a pool of threads';
 const HTTP2 = 'HTTP/2 is not spoken';
 const COMPILER = 'programs are compiled without a C compiler';
 const ALLOCATOR = 'there is no such pool of memory';
+/** Bits of `feature` that scripts for other proxies switch on and that are refused here, with the reason. */
+export const ABSENT_FEATURES: Readonly<Record<string, string>> = { http2: HTTP2 };
 export const ABSENT_PARAMS: Readonly<Record<string, string>> = {
   accept_filter: 'the platform has no accept filters',
   acceptor_sleep_decay: 'the acceptor never sleeps',

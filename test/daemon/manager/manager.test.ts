@@ -229,6 +229,6 @@ describe('the init file', () => {
     const g = await start('-F', '-f', '', '-I', file);
     expect(g.manager.supervisor.state).toBe('running');
     writeFileSync(file, 'nosuch\n');
-    await expect(startManager(['-F', '-f', '', '-I', file])).rejects.toThrow('CLI command error (101)');
+    await expect(startManager(['-F', '-f', '', '-I', file])).rejects.toThrow('CLI command failed (101)');
   });
 });

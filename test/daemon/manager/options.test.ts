@@ -22,7 +22,17 @@ describe('forms', () => {
     expect(options('-dnfoo').dir).toBe('foo');
     expect(options('-d', '-n', 'foo').dir).toBe('foo');
     expect(options('-Ffx.vcl')).toMatchObject({ mode: 'foreground', programs: ['x.vcl'] });
-    expect(options('-d', '--console=:1', '--console', '[::1]:2').consoles).toEqual([':1', '[::1]:2']);
+    expect(options('-d', '--console=:1', '--console', '[::1]:2').consoles).toEqual([
+      { text: ':1', host: '0.0.0.0', port: 1 },
+      { text: '[::1]:2', host: '::1', port: 2 },
+    ]);
+    expect(options('-d', '-T', 'none', '-T', 'here', '-T', 'h 5', '-M', 'h:6')).toMatchObject({
+      cli: [
+        { host: 'here', port: 0 },
+        { host: 'h', port: 5 },
+      ],
+      reverseCli: [{ host: 'h', port: 6 }],
+    });
   });
 
   it('collects what may be repeated, and fills in the rest', () => {
@@ -30,7 +40,7 @@ describe('forms', () => {
     expect(o.params).toEqual([
       { name: 'x', value: '1=2' },
       { name: 'default_ttl', value: '5' },
-      { name: 'vsl_space', value: '94371840b' },
+      { name: 'vsl_space', value: '90m' },
     ]);
     expect(o.readOnly).toEqual(['a', 'b', 'c']);
     expect(o.listeners).toEqual([{ name: 'a0', text: ':80', proto: 'HTTP', host: '', port: 80 }]);
@@ -54,6 +64,21 @@ describe('forms', () => {
       }
       expect(message, letter).not.toContain('invalid option');
     }
+  });
+
+  it.each([
+    [['-V', '-F'], 'Too many arguments for -V'],
+    [['-x', 'vsl', '-d'], 'Too many arguments for -x'],
+    [['-C', '-F', '-b', 'x'], '-F makes no sense with -C'],
+    [['-d', '-I', 'a', '-I', 'b'], '\tOnly one -I allowed'],
+    [['-d', '-W', 'foo'], 'Unknown waiter method "foo"'],
+    [['-d', '-h', ''], 'Unknown hash method ""'],
+    [['-d', '-j', 'nosuch,user=x'], 'Unknown jail method "nosuch"'],
+    [['-d', '-T', '127.0.0.1:99999'], '-T: "127.0.0.1:99999" is not addr:port'],
+    [['-d', '-M', 'host'], '-M: "host" is not addr:port'],
+    [['-d', '-S', 'none', '--console', ':1'], '--console needs a secret: not -S none'],
+  ])('refuses %j', (argv, message) => {
+    expect(mistake(...argv)).toBe(message);
   });
 
   it('answers documents before anything else is checked', () => {

@@ -89,8 +89,11 @@ async function talk(port: number, ...pieces: (string | Buffer | ((hello: string)
     socket.write(typeof piece === 'function' ? piece(said) : piece);
     await until(`an answer to ${String(piece).slice(0, 60)}`, () => statuses().length > before || ended);
   }
-  socket.destroy();
-  return { statuses: statuses(), said, ended };
+  return {
+    statuses,
+    ended: () => ended,
+    end: () => socket.destroy(),
+  };
 }
 
 const AUTH = (hello: string): string => `auth ${answer(hello)}\n`;
@@ -114,13 +117,20 @@ it.each([
   ['bytes that are no text', [AUTH, Buffer.from('\xff\xfe\x00\n', 'latin1')], ['107', '200', '200'], false],
 ])('takes %s', async (_name, pieces, statuses, ended) => {
   const port = await cli.listen('127.0.0.1', 0);
-  expect(await talk(port, ...pieces)).toMatchObject({ statuses, ended });
+  const talked = await talk(port, ...pieces);
+  await until('the answers', () => talked.statuses().length >= statuses.length);
+  expect(talked.statuses()).toEqual(statuses);
+  if (ended) await until('the end', talked.ended);
+  else expect(talked.ended()).toBe(false);
+  talked.end();
 });
 
 it('asks nobody for a secret where there is none', async () => {
   const open = new TextCli(run, new Secret(null), 'Welcome\n');
   const port = await open.listen('127.0.0.1', 0);
-  expect((await talk(port, 'x\n')).statuses).toEqual(['200', '200']);
+  const talked = await talk(port, 'x\n');
+  expect(talked.statuses()).toEqual(['200', '200']);
+  talked.end();
   open.close();
 });
 
@@ -130,9 +140,11 @@ it('lets go of those who never answer the challenge, the oldest first', async ()
   const gone = new Promise((resolve) => first.once('close', resolve));
   first.on('error', () => {});
   await new Promise((resolve) => first.once('data', resolve));
-  const others = Array.from({ length: 64 }, () => netConnect(port, '127.0.0.1'));
+  const others = Array.from({ length: 64 }, () => netConnect(port, '127.0.0.1').on('error', () => {}));
   await gone;
-  expect((await talk(port, AUTH)).statuses).toEqual(['107', '200']);
+  const talked = await talk(port, AUTH);
+  expect(talked.statuses()).toEqual(['107', '200']);
+  talked.end();
   for (const socket of others) socket.destroy();
 });
 
