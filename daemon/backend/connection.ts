@@ -15,7 +15,14 @@ import { ConnectionEnds } from './address.ts';
 import { IncomingBody } from './body-frame.ts';
 import { Deadline } from './deadline.ts';
 import { ExchangeAccount } from './exchange-account.ts';
-import type { ConnectionOwner, ExchangeCounters, OriginBodySink, SocketReader } from './exchange-roles.ts';
+import type {
+  ConnectionOwner,
+  ExchangeCounters,
+  HeadTold,
+  InterimTold,
+  OriginBodySink,
+  SocketReader,
+} from './exchange-roles.ts';
 import { AT, type ExchangeState } from './exchange-states.ts';
 import { ResponseHeadReader } from './head-reader.ts';
 import { bodyFailure, OriginFailure } from './origin-failure.ts';
@@ -58,7 +65,7 @@ export class OriginConnection {
   /** How the origin has ended its side, if it has. */
   private ended: 'orderly' | 'by reset' | null = null;
   private message: HttpMessage | null = null;
-  private settleHead: ((failure: OriginFailure | null) => void) | null = null;
+  private headTold: HeadTold | null = null;
   private sink: OriginBodySink | null = null;
   private pipe: SocketReader | null = null;
   private between = 0;
@@ -91,7 +98,6 @@ export class OriginConnection {
     this.closeReason = 'RESP_CLOSE';
     this.pooled = false;
     this.failure = null;
-    this.paused = false;
     this.heads.reset();
   }
 
@@ -146,28 +152,25 @@ export class OriginConnection {
   /**
    * Reads the final response head into `into`.
    * @param timeout seconds until it must be complete, interim responses included
+   * @param told gets null when it is there, else what went wrong; perhaps before this returns
    * @param onInterim is shown interim responses; the message is `into`, which the next head overwrites
-   * @returns null when it is there, else what went wrong
    */
-  readHead(
-    into: HttpMessage,
-    timeout: number,
-    onInterim: ((head: HttpMessage) => void) | null = null,
-  ): Promise<OriginFailure | null> {
+  readHead(into: HttpMessage, timeout: number, told: HeadTold, onInterim: InterimTold | null = null): void {
     this.heads.onInterim = onInterim;
-    if (this.failure !== null) return Promise.resolve(this.failure);
+    if (this.failure !== null) {
+      told(this.failure);
+      return;
+    }
     if (this.state !== AT.SENDING) throw new Error('a response head was asked for twice');
-    return new Promise((settle) => {
-      this.state = AT.HEAD;
-      this.message = into;
-      this.settleHead = settle;
-      this.deadline.start(timeout);
-      const early = this.heads.take();
-      if (early.length > 0) this.parse(early, 0, early.length);
-      if (this.state !== AT.HEAD) return;
-      if (this.ended !== null) this.fail('closed-before-head');
-      else this.read();
-    });
+    this.state = AT.HEAD;
+    this.message = into;
+    this.headTold = told;
+    this.deadline.start(timeout);
+    const early = this.heads.take();
+    if (early.length > 0) this.parse(early, 0, early.length);
+    if (this.state !== AT.HEAD) return;
+    if (this.ended !== null) this.fail('closed-before-head');
+    else this.read();
   }
 
   /**
@@ -246,6 +249,7 @@ export class OriginConnection {
     }
     this.state = AT.IDLE;
     this.pooled = true;
+    this.paused = false;
     this.message = null;
     this.read();
     this.owner.keep(this);
@@ -313,9 +317,10 @@ export class OriginConnection {
     } else if (connectionHas(message, 'close')) this.closeBecause('RESP_CLOSE');
     this.deadline.rest();
     this.state = AT.HELD;
-    const settle = this.settleHead;
-    this.settleHead = null;
-    settle?.(null);
+    const told = this.headTold;
+    this.headTold = null;
+    told?.(null);
+    this.heads.ownCarry();
   }
 
   private body(buf: Buffer, start: number, end: number): void {
@@ -387,13 +392,13 @@ export class OriginConnection {
     this.state = AT.CLOSED;
     this.deadline.stop();
     this.socket.destroy();
-    const { settleHead, sink, onDrain } = this;
-    this.settleHead = null;
+    const { headTold, sink, onDrain } = this;
+    this.headTold = null;
     this.sink = null;
     this.onDrain = null;
     this.pipe = null;
     this.owner.gone(this);
-    settleHead?.(failure);
+    headTold?.(failure);
     sink?.error(failure.reason);
     onDrain?.();
   }

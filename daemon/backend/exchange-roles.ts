@@ -2,7 +2,9 @@
 // owns the connection, and the counters that move.
 
 import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
+import type { HttpMessage } from '../http1/message.ts';
 import type { OriginConnection } from './connection.ts';
+import type { OriginFailure } from './origin-failure.ts';
 
 /** Takes a response body. Bytes are valid only until data() returns; nothing is called after end() or error(). */
 export interface OriginBodySink {
@@ -10,6 +12,12 @@ export interface OriginBodySink {
   end(): void;
   error(reason: FetchFailure): void;
 }
+
+/** Told null when the head of a response is there, else what went wrong. */
+export type HeadTold = (failure: OriginFailure | null) => void;
+
+/** Shown an interim response, which the next head overwrites. */
+export type InterimTold = (head: HttpMessage) => void;
 
 /** Takes the bytes of a socket as they come; false stops reading. The buffer is only borrowed. */
 export type SocketReader = (buf: Buffer, start: number, end: number) => boolean;

@@ -21,6 +21,8 @@ export const EMPTY = Buffer.alloc(0);
 export class ResponseHeadReader {
   /** Bytes that were read and not used: of an unfinished head, or behind a finished one. */
   carry: Buffer = EMPTY;
+  /** What is carried lies in the read buffer: whoever is told of the head may use it before anything is copied. */
+  private borrowed = false;
   /** Bytes of heads so far, interim ones included. */
   bytes = 0;
   /** 1xx responses skipped. */
@@ -32,6 +34,7 @@ export class ResponseHeadReader {
   /** Ready for another exchange. */
   reset(): void {
     this.carry = EMPTY;
+    this.borrowed = false;
     this.bytes = 0;
     this.interim = 0;
     this.onInterim = null;
@@ -50,7 +53,15 @@ export class ResponseHeadReader {
   take(): Buffer {
     const { carry } = this;
     this.carry = EMPTY;
+    this.borrowed = false;
     return carry;
+  }
+
+  /** Copies what is still borrowed: the read is over. */
+  ownCarry(): void {
+    if (!this.borrowed) return;
+    this.borrowed = false;
+    this.carry = Buffer.from(this.carry);
   }
 
   /** @returns true when `into` holds the final head, false when more is needed, else what went wrong */
@@ -85,7 +96,10 @@ export class ResponseHeadReader {
       this.bytes += result.headEnd - p;
       p = result.headEnd;
       if (into.status >= 200) {
-        if (p < end) this.carry = Buffer.from(buf.subarray(p, end));
+        if (p < end) {
+          this.carry = buf.subarray(p, end);
+          this.borrowed = true;
+        }
         return true;
       }
       if (into.status === 101) return new OriginFailure('switching');

@@ -8,11 +8,14 @@
 import { createGunzip, createGzip, type Gunzip, type Gzip } from 'node:zlib';
 import { type FetchFailure, fetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { Backend } from '../backend/backend.ts';
+import type { OriginConnection } from '../backend/connection.ts';
+import type { OriginBodySink } from '../backend/exchange-roles.ts';
 import type { BodyFraming } from '../http1/framing.ts';
 import { logFetchFilters } from '../log/filter-records.ts';
 import type { BusyObj } from './busyobj.ts';
-import type { Exchanged } from './exchange.ts';
 import { isPackedAnew } from './prepare.ts';
+import { type FetchStep, PARKED, STORED } from './steps.ts';
 
 /** Bytes a private body may be ahead of its reader. */
 const TRANSIT = 256 * 1024;
@@ -30,42 +33,48 @@ const GZIP_KIND = { gzip: 'G', gunzip: 'U', testgunzip: 'u', none: '' } as const
 
 const NOTHING = { data: () => undefined, end: () => undefined, error: () => undefined };
 
-/** False when the body did not come whole; the object is not finished then. */
-export async function fetchBody(bo: BusyObj, got: Exchanged, framing: BodyFraming): Promise<boolean> {
-  const { core, log, oc } = bo;
-  const { cache } = core;
+/** Begins to take the body, as far as it is to be had at once; STORED when nothing is left to wait for. */
+export function fetchBody(bo: BusyObj, framing: BodyFraming): FetchStep {
+  const { log, oc } = bo;
+  const { cache } = bo.core;
+  bo.framing = framing;
+  bo.pump = null;
   if (!bo.was304)
     log.put(
       Tag.Fetch_Body,
       framing.kind === 'none' ? KIND.none : `${KIND[framing.kind]} ${bo.doStream ? 'stream' : '-'}`,
     );
-  let failure: FetchFailure | null = null;
-  let finished = true;
-  let pump: BodyPump | null = null;
-  if (framing.kind === 'none') got.connection.readBody(framing, 0, NOTHING);
+  const connection = bo.exchange.connection as OriginConnection;
+  if (framing.kind === 'none') connection.readBody(framing, 0, NOTHING);
   if (bo.was304 || framing.kind === 'none') {
     if (bo.doStream) cache.unbusy(oc, bo.uncacheable);
-    if (bo.was304) finished = copyBody(bo);
-  } else {
-    pump = new BodyPump(bo, got);
-    const done = pump.run(framing);
-    // A body that came with its head needs no streaming: it leaves with its head, too, in one write.
-    if (bo.doStream && !pump.isWhole) cache.unbusy(oc, bo.uncacheable);
-    failure = await done;
-    finished = failure === null;
+    return STORED;
   }
-  if (!finished) {
-    const own = fetchFailure(failure ?? 'storage');
-    const origin = got.connection.failure;
+  const pump = new BodyPump(bo, connection);
+  bo.pump = pump;
+  pump.run(framing);
+  // A body that came with its head needs no streaming: it leaves with its head, too, in one write.
+  if (bo.doStream && !pump.isWhole) cache.unbusy(oc, bo.uncacheable);
+  return pump.park();
+}
+
+/** The body is there or has broken off. False when it did not come whole; the object is not finished then. */
+export function bodyOver(bo: BusyObj): boolean {
+  const { core, log, oc, pump, framing, exchange } = bo;
+  const { cache } = core;
+  const failure = pump !== null ? pump.failure : bo.was304 && !copyBody(bo) ? 'storage' : null;
+  if (failure !== null) {
+    const own = fetchFailure(failure);
+    const origin = exchange.connection?.failure ?? null;
     if (origin !== null && origin.detail !== '') log.put(Tag.FetchError, origin.detail);
     // What is wrong with a packed body was told where it was seen.
     if (origin !== null || failure !== 'bad-gzip') log.put(Tag.FetchError, origin?.text ?? own.text);
     if (pump !== null) logFetchFilters(log, framing.kind, bo.filter, pump.calls);
-    got.end(bo, 'RX_BODY');
+    exchange.end('RX_BODY');
     return false;
   }
   if (pump !== null) logFetchFilters(log, framing.kind, bo.filter, pump.calls);
-  got.end(bo, framing.kind === 'eof' ? 'RESP_CLOSE' : null);
+  exchange.end(framing.kind === 'eof' ? 'RESP_CLOSE' : null);
   log.timestamp('BerespBody', core.clock.now());
   log.put(Tag.Length, String(cache.bodyLength(oc)));
   cache.finish(oc, bo.uncacheable);
@@ -87,9 +96,11 @@ export function copyBody(bo: BusyObj): boolean {
   return true;
 }
 
-class BodyPump {
+export class BodyPump implements OriginBodySink {
+  /** Why the body broke off. */
+  failure: FetchFailure | null = null;
   private readonly bo: BusyObj;
-  private readonly got: Exchanged;
+  private readonly connection: OriginConnection;
   private readonly zip: Gunzip | Gzip | null;
   private pending = 0;
   /** Bytes given to the filter. */
@@ -100,38 +111,39 @@ class BodyPump {
   /** The last bytes of a body under test: a client that has the length would take them for the end of a whole one. */
   private held: Buffer | null = null;
   private unpacked = 0;
-  private settle: ((failure: FetchFailure | null) => void) | null = null;
   private settled = false;
-  private result: FetchFailure | null = null;
+  /** The fetch waits for the end. */
+  private parked = false;
 
-  constructor(bo: BusyObj, got: Exchanged) {
+  constructor(bo: BusyObj, connection: OriginConnection) {
     this.bo = bo;
-    this.got = got;
+    this.connection = connection;
     this.zip = this.openFilter();
   }
 
   /** Whether the body has come to its end. */
   get isWhole(): boolean {
-    return this.settled && this.result === null;
+    return this.settled && this.failure === null;
   }
 
-  run(framing: BodyFraming): Promise<FetchFailure | null> {
-    const { bo, got } = this;
-    const { core } = bo;
-    const timeout = bo.betweenBytesTimeout >= 0 ? bo.betweenBytesTimeout : got.backend.betweenBytesTimeout;
-    const done = new Promise<FetchFailure | null>((resolve) => {
-      this.settle = resolve;
-    });
-    core.cache.onConsume(bo.oc, () => this.pace());
-    got.connection.readBody(framing, timeout, {
-      data: (buf, start, end) => this.data(buf, start, end),
-      end: () => this.end(),
-      error: (reason) => this.finish(reason),
-    });
-    return done;
+  run(framing: BodyFraming): void {
+    const { bo, connection } = this;
+    const timeout =
+      bo.betweenBytesTimeout >= 0
+        ? bo.betweenBytesTimeout
+        : (bo.exchange.backend as Backend).betweenBytesTimeout;
+    bo.core.cache.onConsume(bo.oc, () => this.pace());
+    connection.readBody(framing, timeout, this);
   }
 
-  private data(buf: Uint8Array, start: number, end: number): void {
+  /** Waits for the end, unless it has come. */
+  park(): FetchStep {
+    if (this.settled) return STORED;
+    this.parked = true;
+    return PARKED;
+  }
+
+  data(buf: Uint8Array, start: number, end: number): void {
     if (this.settled) return;
     const { zip, calls } = this;
     calls.read++;
@@ -149,7 +161,7 @@ class BodyPump {
     const bytes = Buffer.from(buf.subarray(start, end));
     this.pending++;
     this.packed += bytes.length;
-    if (this.pending > 4) this.got.connection.pause();
+    if (this.pending > 4) this.connection.pause();
     zip.write(bytes, () => {
       this.pending--;
       if (this.settled) return;
@@ -162,7 +174,7 @@ class BodyPump {
     });
   }
 
-  private end(): void {
+  end(): void {
     this.ended = true;
     if (this.zip === null) this.finish(null);
     else if (this.pending === 0) this.zip.end();
@@ -177,7 +189,7 @@ class BodyPump {
   /** Stops or goes on reading as the reader of a private body keeps up; gives up when there is none left. */
   private pace(): void {
     if (this.settled) return;
-    const { bo, got } = this;
+    const { bo, connection } = this;
     const { cache } = bo.core;
     let behind = false;
     if (bo.uncacheable && !bo.isBgFetch) {
@@ -192,8 +204,8 @@ class BodyPump {
       if (behind) this.zip.pause();
       else this.zip.resume();
     }
-    if (behind || this.pending > 4) got.connection.pause();
-    else got.connection.resume();
+    if (behind || this.pending > 4) connection.pause();
+    else connection.resume();
   }
 
   private openFilter(): Gunzip | Gzip | null {
@@ -245,11 +257,15 @@ class BodyPump {
     this.finish('bad-gzip');
   }
 
+  error(reason: FetchFailure): void {
+    this.finish(reason);
+  }
+
   private finish(failure: FetchFailure | null): void {
     if (this.settled) return;
     this.settled = true;
-    this.result = failure;
+    this.failure = failure;
     this.zip?.destroy();
-    this.settle?.(this.result);
+    if (this.parked) this.bo.resume(STORED);
   }
 }

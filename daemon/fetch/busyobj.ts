@@ -5,6 +5,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import type { ConnectionEnds } from '../backend/address.ts';
 import type { Oc } from '../cache/cache.ts';
 import { endPrivs } from '../extensions/priv.ts';
+import { type BodyFraming, NO_BODY } from '../http1/framing.ts';
 import { HttpMessage } from '../http1/message.ts';
 import type { TxLog } from '../log/tx-log.ts';
 import { CachedBody } from '../net/cached-body.ts';
@@ -13,6 +14,9 @@ import type { Core, ProgramRef } from '../request/core.ts';
 import type { Request } from '../request/request.ts';
 import { type Director, type VclBusyobj, VclContext, type VclSession } from '../vcl/context.ts';
 import { State } from '../vcl/program.ts';
+import type { BodyPump } from './body.ts';
+import { Exchange } from './exchange.ts';
+import type { FetchStep } from './steps.ts';
 
 export type FetchMode = 'fetch' | 'bgfetch' | 'pass';
 
@@ -78,12 +82,29 @@ export class BusyObj implements VclBusyobj {
   rolledBack = false;
   /** The request's head as first made, for retries and rollback. */
   readonly bereq0 = new HttpMessage(Tag.BereqMethod);
+  readonly exchange = new Exchange(this);
+  /** How the answer's body is framed. */
+  framing: BodyFraming = NO_BODY;
+  /** The body on its way into the store; null before it comes and where there is none. */
+  pump: BodyPump | null = null;
+  /** The fetch is over. */
+  ended = false;
+  /** Goes on with a step after a wait. */
+  readonly resume: (step: FetchStep) => void;
   headBytesOut = 0;
   bodyBytesOut = 0;
   headBytesIn = 0;
   bodyBytesIn = 0;
 
-  constructor(req: Request, oc: Oc, staleOc: Oc, mode: FetchMode) {
+  /** @param run drives a fetch from a step on; given, since the steps know this class; a pipe has no steps. */
+  constructor(
+    req: Request,
+    oc: Oc,
+    staleOc: Oc,
+    mode: FetchMode,
+    run: (bo: BusyObj, step: FetchStep) => void = () => {},
+  ) {
+    this.resume = (step) => run(this, step);
     const { core } = req;
     this.core = core;
     this.mode = mode;

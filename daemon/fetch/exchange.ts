@@ -1,7 +1,8 @@
-// One request to an origin and the head of its answer. A kept connection that the origin had closed is replaced
-// once, and only where sending the request twice can do no harm (RFC 9110 section 9.2.2): never after a body.
+// One request to an origin and the head of its answer: the steps of a fetch from the choice of a backend to the head.
+// A kept connection that the origin had closed is replaced once, and only where sending the request twice can do no
+// harm (RFC 9110 section 9.2.2): never after a body.
 
-import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
+import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { Backend } from '../backend/backend.ts';
 import type { OriginConnection } from '../backend/connection.ts';
@@ -13,27 +14,60 @@ import { reasonOf } from '../http1/status-reasons.ts';
 import type { BodySource } from '../net/request-body.ts';
 import type { BusyObj } from './busyobj.ts';
 import { sendBody } from './send-body.ts';
+import { ANSWERED, CONNECTED, type FetchStep, PARKED, RESPOND, SENT, UNANSWERED } from './steps.ts';
 
 /** Directors that may stand one behind the other. */
 const MAX_DIRECTORS = 100;
 const SAFE_TO_REPEAT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
-/** An answered request: its connection waits for the body to be read. */
-export class Exchanged {
-  readonly connection: OriginConnection;
-  readonly backend: Backend;
-  private ended = false;
+/** The connection a fetch uses at the moment, and what has come of its request so far. */
+export class Exchange {
+  connection: OriginConnection | null = null;
+  backend: Backend | null = null;
+  /** What acquire() brought. */
+  opened: OriginConnection | OriginFailure | null = null;
+  /** What went wrong with the request's body, or with the answer's head. */
+  bodyFailure: FetchFailure | null = null;
+  failure: OriginFailure | null = null;
+  /** How the request's body is framed; null before the first try. */
+  framing: BodyFraming | null = null;
+  tries = 0;
+  /** What was thrown where nobody could catch it. */
+  defect: unknown = null;
+  private readonly bo: BusyObj;
+  private parked = false;
 
-  constructor(connection: OriginConnection, backend: Backend) {
-    this.connection = connection;
-    this.backend = backend;
+  constructor(bo: BusyObj) {
+    this.bo = bo;
   }
 
+  begin(backend: Backend): void {
+    this.backend = backend;
+    this.framing = null;
+    this.tries = 0;
+  }
+
+  /** Waits for what may have come already. */
+  awaitHead(timeout: number): FetchStep {
+    const { connection, bo } = this;
+    this.parked = false;
+    this.failure = UNKNOWN;
+    (connection as OriginConnection).readHead(bo.beresp, timeout, this.headCame, bo.onInterim);
+    if (this.failure !== UNKNOWN) return ANSWERED;
+    this.parked = true;
+    return PARKED;
+  }
+
+  private readonly headCame = (failure: OriginFailure | null): void => {
+    this.failure = failure;
+    if (this.parked) this.bo.resume(ANSWERED);
+  };
+
   /** Gives the connection back or closes it, and logs which; `reason` forces a close. */
-  end(bo: BusyObj, reason: CloseReason | null): void {
-    const { connection, backend } = this;
-    if (this.ended) return;
-    this.ended = true;
+  end(reason: CloseReason | null): void {
+    const { bo, connection } = this;
+    if (connection === null) return;
+    this.connection = null;
     bo.headBytesOut += connection.bytes.headOut;
     bo.bodyBytesOut += connection.bytes.bodyOut;
     bo.headBytesIn += connection.bytes.headIn;
@@ -43,9 +77,12 @@ export class Exchanged {
       connection.destroy();
       how = `close ${closeText(reason)}`;
     } else if (!connection.release()) how = `close ${closeText(connection.closeReason)}`;
-    bo.log.put(Tag.BackendClose, `${connection.ends.fd} ${backend.vclName} ${how}`);
+    bo.log.put(Tag.BackendClose, `${connection.ends.fd} ${(this.backend as Backend).vclName} ${how}`);
   }
 }
+
+/** Stands for a head that nothing has been heard of. */
+const UNKNOWN = new OriginFailure('aborted');
 
 /** The words BackendClose uses for a reason; null is none of the peers'. */
 export function closeText(reason: CloseReason | null): string {
@@ -77,52 +114,148 @@ export function closeText(reason: CloseReason | null): string {
   }
 }
 
-/** Sends bereq and reads the answer's head into beresp; null after a failure, which is logged. */
-export async function exchange(bo: BusyObj): Promise<Exchanged | null> {
-  const { core, log, bereq } = bo;
+/** Finds out where bereq goes, and begins to connect. */
+export function connect(bo: BusyObj): FetchStep {
+  const { log } = bo;
   bo.respBackend = null;
   bo.respEnds = null;
   const backend = resolve(bo);
-  if (backend === null) return null;
+  if (backend === null) return UNANSWERED;
   if (bo.body?.started === true) {
     // An earlier fetch of a restarted request took it: an empty one would look like all of it (SAFETY rule 3).
     log.put(Tag.FetchError, 'Request body was read before');
-    return null;
+    return UNANSWERED;
   }
   bo.respBackend = backend;
   addHost(bo, backend);
-  let framing: BodyFraming | null = null;
-  const mayRepeat = SAFE_TO_REPEAT.has(bereq.method) && bo.body === null;
-  for (let tries = 0; ; tries++) {
-    const opts = { connectTimeout: bo.connectTimeout, now: core.clock.now(), fresh: tries > 0 };
-    const opened = backend.acquire(opts);
+  bo.exchange.begin(backend);
+  return acquire(bo, backend);
+}
+
+function acquire(bo: BusyObj, backend: Backend): FetchStep {
+  const { exchange, core } = bo;
+  const opened = backend.acquire({
+    connectTimeout: bo.connectTimeout,
+    now: core.clock.now(),
+    fresh: exchange.tries > 0,
+  });
+  if (!(opened instanceof Promise)) {
     // A kept connection is there at once: nothing to wait for.
-    const connection = announce(bo, backend, opened instanceof Promise ? await opened : opened);
-    if (connection === null) return null;
-    const got = new Exchanged(connection, backend);
-    framing ??= frameBody(bo);
-    const failure = await talk(bo, backend, connection, framing);
-    if (failure === null) {
-      if (bo.beresp.reason === '') {
-        bo.beresp.reason = reasonOf(bo.beresp.status);
-        log.put(Tag.BerespReason, bo.beresp.reason);
-      }
-      return got;
-    }
-    const again = connection.wasStale && mayRepeat && tries === 0;
-    if (failure.bogus !== '') log.put(Tag.BogoHeader, failure.bogus);
-    if (failure.garbage !== null) {
-      log.putBytes(Tag.HttpGarbage, failure.garbage, 0, failure.garbage.length);
-      log.put(Tag.BerespStatus, '503');
-      log.put(Tag.BerespReason, 'Service Unavailable');
-    }
-    const waited = connection.reused && failure.reason === 'first-byte-timeout';
-    log.put(Tag.FetchError, waited ? `${failure.text} (reused connection)` : failure.text);
-    if (failure.reason === 'request-body') log.timestamp('Bereq', core.clock.now());
-    got.end(bo, failure.close);
-    if (!again) return null;
-    core.stats.backend_retry++;
+    exchange.opened = opened;
+    return CONNECTED;
   }
+  const resume = (): void => bo.resume(CONNECTED);
+  opened.then(
+    (got) => {
+      exchange.opened = got;
+      resume();
+    },
+    (error: unknown) => {
+      exchange.defect = error;
+      resume();
+    },
+  );
+  return PARKED;
+}
+
+/** Sends head and body, then waits for the answer's head. */
+export function connected(bo: BusyObj): FetchStep {
+  const { exchange, core, bereq, log, body } = bo;
+  const backend = exchange.backend as Backend;
+  throwDefect(exchange);
+  const connection = announce(bo, backend, exchange.opened as OriginConnection | OriginFailure);
+  exchange.opened = null;
+  exchange.connection = connection;
+  if (connection === null) return UNANSWERED;
+  exchange.framing ??= frameBody(bo);
+  connection.sendHead(requestBytes(backend.requestLead(bo.session), bereq), exchange.framing);
+  bo.beresp.reset();
+  if (body !== null) return upload(bo, connection, body);
+  connection.endBody();
+  core.stats.backend_req++;
+  log.timestamp('Bereq', core.clock.now());
+  return exchange.awaitHead(headTimeout(bo, backend));
+}
+
+/** The client's body goes out while an early answer may already come in. */
+function upload(bo: BusyObj, connection: OriginConnection, body: BodySource): FetchStep {
+  const { exchange } = bo;
+  bo.bodySent = !body.replayable;
+  sendBody(connection, body, headTimeout(bo, exchange.backend as Backend)).then(
+    (failure) => {
+      exchange.bodyFailure = failure;
+      bo.resume(SENT);
+    },
+    (error: unknown) => {
+      exchange.defect = error;
+      bo.resume(SENT);
+    },
+  );
+  return PARKED;
+}
+
+/** The client's body is gone, or has broken off. */
+export function sent(bo: BusyObj): FetchStep {
+  const { exchange, log, core, body } = bo;
+  const connection = exchange.connection as OriginConnection;
+  throwDefect(exchange);
+  if (exchange.bodyFailure !== null) {
+    connection.destroy();
+    exchange.failure = uploadFailure(bo, exchange.bodyFailure);
+    return ANSWERED;
+  }
+  // A body that was given up is never ended: the origin must not take it for whole (SAFETY rule 3).
+  if (body?.complete === true) connection.endBody();
+  core.stats.backend_req++;
+  log.timestamp('Bereq', core.clock.now());
+  return exchange.awaitHead(headTimeout(bo, exchange.backend as Backend));
+}
+
+function uploadFailure(bo: BusyObj, reason: FetchFailure): OriginFailure {
+  if (reason !== 'request-body') return new OriginFailure(reason);
+  // Two records where one would do, and the second lacks a parenthesis: scripts look for them as they are.
+  bo.log.put(Tag.FetchError, 'req.body read error: 0 (Success)');
+  return new OriginFailure(reason, '', 'backend write error: 0 (Success) (Error transaction');
+}
+
+/** The head is in beresp, or what went wrong is told and perhaps tried again. */
+export function answered(bo: BusyObj): FetchStep {
+  const { core, log, beresp, exchange } = bo;
+  const { failure } = exchange;
+  const connection = exchange.connection as OriginConnection;
+  if (failure === null) {
+    if (beresp.reason === '') {
+      beresp.reason = reasonOf(beresp.status);
+      log.put(Tag.BerespReason, beresp.reason);
+    }
+    return RESPOND;
+  }
+  if (failure.bogus !== '') log.put(Tag.BogoHeader, failure.bogus);
+  if (failure.garbage !== null) {
+    log.putBytes(Tag.HttpGarbage, failure.garbage, 0, failure.garbage.length);
+    log.put(Tag.BerespStatus, '503');
+    log.put(Tag.BerespReason, 'Service Unavailable');
+  }
+  const waited = connection.reused && failure.reason === 'first-byte-timeout';
+  log.put(Tag.FetchError, waited ? `${failure.text} (reused connection)` : failure.text);
+  if (failure.reason === 'request-body') log.timestamp('Bereq', core.clock.now());
+  const mayRepeat = SAFE_TO_REPEAT.has(bo.bereq.method) && bo.body === null;
+  const again = connection.wasStale && mayRepeat && exchange.tries === 0;
+  exchange.end(failure.close);
+  if (!again) return UNANSWERED;
+  core.stats.backend_retry++;
+  exchange.tries++;
+  return acquire(bo, exchange.backend as Backend);
+}
+
+function throwDefect(exchange: Exchange): void {
+  const { defect } = exchange;
+  exchange.defect = null;
+  if (defect !== null) throw defect;
+}
+
+function headTimeout(bo: BusyObj, backend: Backend): number {
+  return bo.firstByteTimeout >= 0 ? bo.firstByteTimeout : backend.firstByteTimeout;
 }
 
 /** The backend that the director of this fetch names now; null when it names none, which is logged. */
@@ -184,47 +317,4 @@ function requestBytes(lead: Buffer | null, bereq: HttpMessage): Buffer {
   const bytes = Buffer.allocUnsafe(from + headSize(bereq));
   lead?.copy(bytes);
   return bytes.subarray(0, from + writeRequestHead(bytes, from, bereq));
-}
-
-/** Sends head and body, then waits for the answer's head. */
-function talk(
-  bo: BusyObj,
-  backend: Backend,
-  connection: OriginConnection,
-  framing: BodyFraming,
-): Promise<OriginFailure | null> {
-  const { core, bereq, log, body } = bo;
-  connection.sendHead(requestBytes(backend.requestLead(bo.session), bereq), framing);
-  const timeout = bo.firstByteTimeout >= 0 ? bo.firstByteTimeout : backend.firstByteTimeout;
-  bo.beresp.reset();
-  if (body === null) {
-    connection.endBody();
-    core.stats.backend_req++;
-    log.timestamp('Bereq', core.clock.now());
-    return connection.readHead(bo.beresp, timeout, bo.onInterim);
-  }
-  return upload(bo, connection, body, timeout);
-}
-
-/** The client's body goes out while an early answer may already come in. */
-async function upload(
-  bo: BusyObj,
-  connection: OriginConnection,
-  body: BodySource,
-  timeout: number,
-): Promise<OriginFailure | null> {
-  bo.bodySent = !body.replayable;
-  const failure = await sendBody(connection, body, timeout);
-  if (failure !== null) {
-    connection.destroy();
-    if (failure !== 'request-body') return new OriginFailure(failure);
-    // Two records where one would do, and the second lacks a parenthesis: scripts look for them as they are.
-    bo.log.put(Tag.FetchError, 'req.body read error: 0 (Success)');
-    return new OriginFailure(failure, '', 'backend write error: 0 (Success) (Error transaction');
-  }
-  // A body that was given up is never ended: the origin must not take it for whole (SAFETY rule 3).
-  if (body.complete) connection.endBody();
-  bo.core.stats.backend_req++;
-  bo.log.timestamp('Bereq', bo.core.clock.now());
-  return connection.readHead(bo.beresp, timeout, bo.onInterim);
 }

@@ -1,8 +1,8 @@
 // A fetch from its beginning to its end: vcl_backend_fetch, the exchange with the origin, vcl_backend_response,
-// the body into the store; or vcl_backend_error. Runs on its own, with promises: it is the miss path.
+// the body into the store; or vcl_backend_error. Runs on its own, step by step: whoever it waits for resumes it.
 //
 // Whatever happens, the object leaves here finished or failed, its waiters are woken and its references dropped:
-// the try/finally in run() is what a hanging client would hang on.
+// what run() does at the end is what a hanging client would hang on.
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
@@ -12,23 +12,26 @@ import { interimForwarder } from '../request/interim.ts';
 import type { Request } from '../request/request.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
-import { fetchBody } from './body.ts';
+import { bodyOver, fetchBody } from './body.ts';
 import { BusyObj, type FetchMode } from './busyobj.ts';
 import { logMerged, mergeStale } from './condition.ts';
 import { countKind } from './count-kind.ts';
 import { fetchError } from './error.ts';
-import { type Exchanged, exchange } from './exchange.ts';
+import { answered, connect, connected, sent } from './exchange.ts';
 import { invalidateAfter } from './invalidate.ts';
 import { makeBereq } from './make-bereq.ts';
 import { prepareObject, unknownFilter } from './prepare.ts';
 import { giveLife, takeResponse } from './response.ts';
 import { isStrict } from './rfc9111.ts';
 import { isOriginFailure, serveStale } from './stale-if-error.ts';
+import { ATTEMPT, DONE, type FetchStep, PARKED } from './steps.ts';
+
+const NO_SINK = { data: () => {}, end: () => {}, error: () => {} };
 
 /** Starts to fill `oc` for this request. `staleOc` may be 0. Returns at once. */
 export function startFetch(req: Request, oc: Oc, staleOc: Oc, mode: FetchMode): void {
   const { core } = req;
-  const bo = new BusyObj(req, oc, staleOc, mode);
+  const bo = new BusyObj(req, oc, staleOc, mode, run);
   req.log.put(Tag.Link, `bereq ${bo.vxid} ${mode}`);
   core.stats.s_fetch++;
   if (mode === 'bgfetch') core.stats.s_bgfetch++;
@@ -38,31 +41,60 @@ export function startFetch(req: Request, oc: Oc, staleOc: Oc, mode: FetchMode): 
   bo.log.put(Tag.VCL_use, bo.programRef.name);
   bo.log.timestamp('Start', core.clock.now());
   // Before this returns: the request's head will not stay as it is.
-  let defect: unknown = null;
   try {
     makeBereq(bo, req);
   } catch (error) {
-    defect = error;
+    broke(bo, error);
+    finish(bo);
+    return;
   }
-  void run(bo, defect);
+  run(bo, ATTEMPT);
 }
 
-async function run(bo: BusyObj, defect: unknown): Promise<void> {
-  const { core, log } = bo;
+type StepFunction = (bo: BusyObj) => FetchStep;
+
+/** By step number; DONE and PARKED have no function. */
+const TABLE: readonly (StepFunction | null)[] = [
+  null,
+  null,
+  attempt,
+  connected,
+  sent,
+  answered,
+  unanswered,
+  respond,
+  stored,
+];
+
+/** Runs a fetch from a step on, until it is over or waits. */
+function run(bo: BusyObj, step: FetchStep): void {
+  // A fetch that a defect has ended may still hear of what it waited for.
+  if (bo.ended) return;
+  let next = step;
   try {
-    if (defect !== null) throw defect;
-    let again = true;
-    while (again) again = await attempt(bo);
+    while (next > PARKED) next = (TABLE[next] as StepFunction)(bo);
   } catch (error) {
-    log.put(Tag.Error, `Internal error: ${(error as Error).stack ?? String(error)}`);
-  } finally {
-    if (!core.cache.isFinished(bo.oc)) core.cache.fail(bo.oc);
-    bo.end();
+    broke(bo, error);
+    next = DONE;
   }
+  if (next === DONE) finish(bo);
 }
 
-/** One try; true asks for another (return (retry)). */
-async function attempt(bo: BusyObj): Promise<boolean> {
+function broke(bo: BusyObj, error: unknown): void {
+  bo.log.put(Tag.Error, `Internal error: ${(error as Error).stack ?? String(error)}`);
+}
+
+function finish(bo: BusyObj): void {
+  const { core } = bo;
+  bo.ended = true;
+  // Nothing to do unless a defect ended it: a connection has one end.
+  bo.exchange.end('TX_ERROR');
+  if (!core.cache.isFinished(bo.oc)) core.cache.fail(bo.oc);
+  bo.end();
+}
+
+/** One try. */
+function attempt(bo: BusyObj): FetchStep {
   const { core, ctx, log } = bo;
   ctx.now = core.clock.now();
   const ret = runState(ctx.vcl, State.backend_fetch, ctx);
@@ -72,31 +104,29 @@ async function attempt(bo: BusyObj): Promise<boolean> {
     case RETURN.error:
       return answer(bo, ctx.synthStatus, ctx.synthReason);
     case RETURN.abandon:
-      return false;
+      return DONE;
     default:
       // A failed program gets no say in the answer: the client sees a 503 of the request side.
       core.stats.vcl_fail++;
-      return false;
+      return DONE;
   }
   log.timestamp('Fetch', core.clock.now());
-  const got = await exchange(bo);
-  log.timestamp('Beresp', core.clock.now());
-  if (got === null) return serveStale(bo) ? false : failed(bo);
-  try {
-    return await respond(bo, got);
-  } finally {
-    // Nothing to do unless a defect ended it: a connection has one end.
-    got.end(bo, 'TX_ERROR');
-  }
+  return connect(bo);
+}
+
+function unanswered(bo: BusyObj): FetchStep {
+  bo.log.timestamp('Beresp', bo.core.clock.now());
+  return serveStale(bo) ? DONE : failed(bo);
 }
 
 /** The origin answered: decides what becomes of the answer, and stores it. */
-async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
-  const { core, ctx, log } = bo;
+function respond(bo: BusyObj): FetchStep {
+  const { core, ctx, log, exchange } = bo;
+  log.timestamp('Beresp', core.clock.now());
   const framing = takeResponse(bo);
   if (isOriginFailure(bo.beresp.status) && serveStale(bo)) {
-    got.end(bo, 'RESP_CLOSE');
-    return false;
+    exchange.end('RESP_CLOSE');
+    return DONE;
   }
   invalidateAfter(bo);
   // A program looks at one line: what a second one forbids must not be lost (SAFETY rule 8).
@@ -104,14 +134,14 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
   joinLines(bo.beresp, 'vary');
   countKind(bo, framing);
   if (framing.kind === 'error') {
-    got.end(bo, 'RX_BODY');
+    exchange.end('RX_BODY');
     log.put(Tag.Error, 'Body cannot be fetched');
     return failed(bo);
   }
   if (bo.beresp.status === 206 && bo.beresp.has('content-range') && !bo.bereq.has('range')) {
     // A part of what was asked for as a whole: nobody could tell what it is a part of.
     log.put(Tag.Error, 'Unexpected content-range header');
-    got.end(bo, 'RX_BODY');
+    exchange.end('RX_BODY');
     return failed(bo);
   }
   bo.hasBody = framing.kind !== 'none';
@@ -122,7 +152,7 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
   if (is304 && !bo.was304) {
     // Nobody asked for less than the whole: a 304 in the cache would answer those who have nothing.
     log.put(Tag.Error, '304 response but not conditional fetch');
-    got.end(bo, 'RX_BAD');
+    exchange.end('RX_BAD');
     return failed(bo);
   }
   let ret = runState(ctx.vcl, State.backend_response, ctx);
@@ -138,24 +168,24 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
   }
   if (ret !== RETURN.deliver) {
     // Without a body there is nothing to throw away with the connection.
-    if (!bo.hasBody) got.connection.readBody(framing, 0, { data: () => {}, end: () => {}, error: () => {} });
-    got.end(bo, bo.hasBody ? 'RESP_CLOSE' : null);
+    if (!bo.hasBody) exchange.connection?.readBody(framing, 0, NO_SINK);
+    exchange.end(bo.hasBody ? 'RESP_CLOSE' : null);
     switch (ret) {
       case RETURN.retry:
         return retry(bo);
       case RETURN.error:
         return answer(bo, ctx.synthStatus, ctx.synthReason);
       case RETURN.abandon:
-        return false;
+        return DONE;
       default:
         core.stats.vcl_fail++;
-        return false;
+        return DONE;
     }
   }
   log.timestamp('Process', core.clock.now());
   if (bo.rolledBack) {
     // The field's daemon has given up the connection by then: rollback in this state is for a retry.
-    got.end(bo, 'RESP_CLOSE');
+    exchange.end('RESP_CLOSE');
     log.put(Tag.FetchError, 'No backend connection (rollback?)');
     return failed(bo);
   }
@@ -163,20 +193,24 @@ async function respond(bo: BusyObj, got: Exchanged): Promise<boolean> {
   if (unknown !== null) {
     log.put(Tag.Filters, bo.filters ?? '');
     log.put(Tag.FetchError, `Filter '...${unknown}' not found`);
-    got.end(bo, 'OVERLOAD');
+    exchange.end('OVERLOAD');
     return failed(bo);
   }
   if (!prepareObject(bo)) {
-    got.end(bo, 'RESP_CLOSE');
+    exchange.end('RESP_CLOSE');
     log.put(Tag.FetchError, 'Could not get storage');
     return failed(bo);
   }
-  const complete = await fetchBody(bo, got, framing);
+  return fetchBody(bo, framing);
+}
+
+/** The body has come to an end. */
+function stored(bo: BusyObj): FetchStep {
   // Nobody has seen a response that was not streamed: the program may still answer for it.
-  if (complete) return false;
+  if (bodyOver(bo)) return DONE;
   if (!bo.doStream) return failed(bo);
-  core.stats.fetch_failed++;
-  return false;
+  bo.core.stats.fetch_failed++;
+  return DONE;
 }
 
 /** Makes one line of several with the same name, without records. */
@@ -199,35 +233,35 @@ function isConditional(bo: BusyObj): boolean {
 }
 
 /** The origin gave no answer that can be used. */
-function failed(bo: BusyObj): boolean {
+function failed(bo: BusyObj): FetchStep {
   bo.core.stats.fetch_failed++;
   return answer(bo, 503, '');
 }
 
 /** vcl_backend_error, and another try if it asks for one. */
-function answer(bo: BusyObj, status: number, reason: string): boolean {
-  return fetchError(bo, status, reason) && retry(bo, true);
+function answer(bo: BusyObj, status: number, reason: string): FetchStep {
+  return fetchError(bo, status, reason) ? retry(bo, true) : DONE;
 }
 
 /** Begins the next try under a transaction of its own. */
-function retry(bo: BusyObj, fromError = false): boolean {
+function retry(bo: BusyObj, fromError = false): FetchStep {
   const { core, log } = bo;
   if (bo.retries >= core.params.max_retries) {
     bo.retries++;
     if (fromError) {
       // There is nothing left to say, and the program has had its say.
       log.put(Tag.VCL_Error, 'Too many retries, failing');
-      return false;
+      return DONE;
     }
     log.put(Tag.VCL_Error, 'Too many retries, delivering 503');
     core.stats.fetch_failed++;
     fetchError(bo, 503, '');
-    return false;
+    return DONE;
   }
   if (bo.bodySent) {
     // The client's body is gone: it cannot be sent twice.
     log.put(Tag.Error, 'Retry not possible, req.body not cached');
-    return false;
+    return DONE;
   }
   const now = core.clock.now();
   log.timestamp('Retry', now);
@@ -247,5 +281,5 @@ function retry(bo: BusyObj, fromError = false): boolean {
   bo.was304 = false;
   bo.beresp.reset();
   bo.bereq.set('X-Proxy-Id', String(bo.vxid));
-  return true;
+  return ATTEMPT;
 }

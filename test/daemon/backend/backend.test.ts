@@ -109,10 +109,16 @@ function body(conn: OriginConnection, framing: BodyFraming, timeout = 60): Promi
   });
 }
 
+function head(conn: OriginConnection, into: HttpMessage, timeout: number): Promise<OriginFailure | null> {
+  return new Promise((told) => {
+    conn.readHead(into, timeout, told);
+  });
+}
+
 async function get(conn: OriginConnection): Promise<{ msg: HttpMessage; body: Body }> {
   const msg = new HttpMessage(0);
   conn.sendHead(GET, NO_BODY);
-  const failed = await conn.readHead(msg, 60);
+  const failed = await head(conn, msg, 60);
   if (failed !== null) throw new Error(failed.reason);
   return { msg, body: await body(conn, responseBody(msg, 'GET')) };
 }
@@ -127,7 +133,7 @@ async function reasonFor(response: string, close = false): Promise<string> {
   const conn = await connection(backendAt(at.port));
   const msg = new HttpMessage(0);
   conn.sendHead(GET, NO_BODY);
-  const failed = await conn.readHead(msg, 60);
+  const failed = await head(conn, msg, 60);
   if (failed !== null) return failed.bogus === '' ? failed.reason : `${failed.reason}: ${failed.bogus}`;
   const got = await body(conn, responseBody(msg, 'GET'));
   const kept = conn.release();
@@ -256,7 +262,7 @@ describe('an exchange', () => {
       const conn = await connection(backendAt(at.port));
       conn.sendHead(GET, NO_BODY);
       // The head may be lost with the rest, as the kernel likes.
-      if ((await conn.readHead(new HttpMessage(0), 60)) !== null) continue;
+      if ((await head(conn, new HttpMessage(0), 60)) !== null) continue;
       expect((await body(conn, UNTIL_EOF)).end).toBe('reset');
     }
   });
@@ -266,7 +272,7 @@ describe('an exchange', () => {
     const conn = await connection(backendAt(at.port));
     const msg = new HttpMessage(0);
     conn.sendHead(GET, NO_BODY);
-    expect(await conn.readHead(msg, 60)).toBeNull();
+    expect(await head(conn, msg, 60)).toBeNull();
     const reading = body(conn, UNTIL_EOF);
     at.sockets[0]?.resetAndDestroy();
     expect(await reading).toEqual({ text: 'ok', end: 'reset' });
@@ -297,7 +303,7 @@ describe('an exchange', () => {
     const conn = await connection(backendAt(at.port));
     const msg = new HttpMessage(0);
     conn.sendHead(GET, NO_BODY);
-    expect(await conn.readHead(msg, 60)).toBeNull();
+    expect(await head(conn, msg, 60)).toBeNull();
     let got = 0;
     let pauses = 0;
     let pausedAt = -1;
@@ -328,7 +334,7 @@ describe('timeouts', () => {
     const at = await script(() => {});
     const conn = await connection(backendAt(at.port));
     conn.sendHead(GET, NO_BODY);
-    expect((await conn.readHead(new HttpMessage(0), 0.02))?.reason).toBe('first-byte-timeout');
+    expect((await head(conn, new HttpMessage(0), 0.02))?.reason).toBe('first-byte-timeout');
     await at.until(() => at.sockets[0]?.readableEnded === true || at.sockets[0]?.destroyed === true);
   });
 
@@ -339,7 +345,7 @@ describe('timeouts', () => {
     });
     const conn = await connection(backendAt(at.port));
     conn.sendHead(GET, NO_BODY);
-    expect((await conn.readHead(new HttpMessage(0), 0.05))?.reason).toBe('first-byte-timeout');
+    expect((await head(conn, new HttpMessage(0), 0.05))?.reason).toBe('first-byte-timeout');
   });
 
   it('ends a body that stalls', async () => {
@@ -347,7 +353,7 @@ describe('timeouts', () => {
     const conn = await connection(backendAt(at.port));
     const msg = new HttpMessage(0);
     conn.sendHead(GET, NO_BODY);
-    await conn.readHead(msg, 60);
+    await head(conn, msg, 60);
     expect(await body(conn, responseBody(msg, 'GET'), 0.02)).toEqual({
       text: 'ok',
       end: 'between-bytes-timeout',
@@ -371,7 +377,7 @@ describe('a request body', () => {
     conn.write(Buffer.from('..hello..'), 2, 7);
     conn.write(Buffer.from('!'), 0, 1);
     conn.endBody();
-    expect(await conn.readHead(new HttpMessage(0), 60)).toBeNull();
+    expect(await head(conn, new HttpMessage(0), 60)).toBeNull();
     expect(at.received[0]).toBe('POST / HTTP/1.1\r\n\r\n5\r\nhello\r\n1\r\n!\r\n0\r\n\r\n');
     expect(conn.bytes.bodyOut).toBe(21);
   });
@@ -394,7 +400,7 @@ describe('a request body', () => {
     conn.write(Buffer.from('hello'), 0, 5);
     conn.endBody();
     expect(conn.isOpen).toBe(false);
-    expect((await conn.readHead(new HttpMessage(0), 60))?.reason).toBe('request-body');
+    expect((await head(conn, new HttpMessage(0), 60))?.reason).toBe('request-body');
   });
 
   it('longer than announced is a fault of ours', async () => {
@@ -419,7 +425,7 @@ describe('a request body', () => {
     conn.write(Buffer.from('hello'), 0, 5);
     await early;
     const msg = new HttpMessage(0);
-    expect(await conn.readHead(msg, 60)).toBeNull();
+    expect(await head(conn, msg, 60)).toBeNull();
     expect(await body(conn, responseBody(msg, 'POST'))).toEqual({ text: 'ok', end: 'end' });
     expect(conn.release()).toBe(false);
     expect(pool.size()).toBe(0);
@@ -458,7 +464,7 @@ describe('a request body', () => {
     });
     conn.sendHead(POST, CHUNKED);
     expect(await woken).toBe(false);
-    expect((await conn.readHead(new HttpMessage(0), 60))?.reason).toBe('closed-before-head');
+    expect((await head(conn, new HttpMessage(0), 60))?.reason).toBe('closed-before-head');
   });
 });
 
@@ -548,7 +554,7 @@ describe('kept connections', () => {
     await keepOne(at, backend);
     const conn = await connection(backend);
     conn.sendHead(GET, NO_BODY);
-    expect((await conn.readHead(new HttpMessage(0), 60))?.reason).toBe('closed-before-head');
+    expect((await head(conn, new HttpMessage(0), 60))?.reason).toBe('closed-before-head');
     expect(conn.wasStale).toBe(true);
   });
 
@@ -560,7 +566,7 @@ describe('kept connections', () => {
     await keepOne(at, backend);
     const conn = await connection(backend);
     conn.sendHead(GET, NO_BODY);
-    expect((await conn.readHead(new HttpMessage(0), 0.02))?.reason).toBe('first-byte-timeout');
+    expect((await head(conn, new HttpMessage(0), 0.02))?.reason).toBe('first-byte-timeout');
     expect([conn.reused, conn.wasStale]).toEqual([true, false]);
   });
 
