@@ -22,7 +22,10 @@ const PACKER = 'two packers pack the same text to different lengths';
 const TOO_SOON = 'whether a pass that nobody reads is still read to its end is a matter of time';
 const RFC_LIFE = 'what cannot be read as freshness means stale (RFC 9111 sections 4.2.1 and 5.3)';
 
+const SOON_ENOUGH = 'whether the second fetch finds the first one’s connection free is a matter of time';
+
 export const MACHINE_KNOWN: Record<string, Known> = {
+  'two clients, two variants': log(SOON_ENOUGH),
   'purge synthesises': log('the page has its own length'),
   'deliver restarts a pass': log(TOO_SOON),
   'condition of a pass': log(TOO_SOON),
