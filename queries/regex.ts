@@ -63,7 +63,7 @@ export function compileRegex(pattern: string, caseless: boolean): TextPattern | 
   const source = t.run();
   if (t.error !== null) return t.error;
   try {
-    const flags = `${caseless || t.caseless ? 'i' : ''}${t.dotAll ? 's' : ''}${t.multiline ? 'm' : ''}`;
+    const flags = `${(t.caseless ?? caseless) ? 'i' : ''}${t.dotAll ? 's' : ''}${t.multiline ? 'm' : ''}`;
     const regex = new RegExp(source, flags);
     return t.explosive ? new GuardedPattern(regex) : regex;
   } catch {
@@ -82,7 +82,8 @@ interface Group {
 
 class Translator {
   error: RegexError | null = null;
-  caseless = false;
+  /** What the beginning of the expression says of the whole of it; null when it says nothing. */
+  caseless: boolean | null = null;
   dotAll = false;
   multiline = false;
   private readonly p: string;
@@ -298,6 +299,7 @@ class Translator {
     if (start && on.includes('i')) this.caseless = true;
     else if (on.includes('i')) this.fold = true;
     if (off.includes('i')) this.fold = false;
+    if (start && off.includes('i')) this.caseless = false;
     if (on.includes('s')) this.dotAll = true;
     if (on.includes('m')) this.multiline = true;
     this.emit(scoped ? '(?:' : '', false, m[0].length);

@@ -38,7 +38,9 @@ export function markTags(glob: string, set: Uint8Array, value = 1): TagProblem |
 
 /** A comma-separated list as -i and -x take it; or the message the field's tools give, without the option. */
 export function markTagList(list: string, set: Uint8Array, value = 1): string | null {
-  for (const glob of list.split(',')) {
+  // Commas too many do no harm, as long as some name is there.
+  const names = list.split(',').filter((name) => name !== '');
+  for (const glob of names.length === 0 ? [''] : names) {
     const problem = markTags(glob, set, value);
     if (problem === 'none') return `"${list}" matches zero tags`;
     if (problem === 'ambiguous') return `"${list}" is ambiguous`;

@@ -68,6 +68,7 @@ export async function parseLogArguments(
   for (const [flag, value] of parsed.options) {
     const problem = take(flag, value, out, queries, filters);
     if (problem !== undefined) return problem;
+    if (flag === 'C') keepCase(filters);
     if (!'iIxX'.includes(flag)) continue;
     const { compileRecordFilters } = await import('../../queries/record-filter.ts');
     const tried = compileRecordFilters(filters.slice(-1), sub.caseless === true);
@@ -93,6 +94,13 @@ export async function parseLogArguments(
   return new ArgumentError(
     `Query expression error:\n${selection.detail}${selection.detail === '' ? '' : '\n'}`,
   );
+}
+
+/** -C speaks of the expressions behind it: those before it go on as they are. */
+function keepCase(filters: NonNullable<LogSubscription['filters']>): void {
+  for (const f of filters) {
+    if ('regex' in f && !f.regex.startsWith('(?-i)')) f.regex = `(?-i)${f.regex}`;
+  }
 }
 
 /** Queries are lines of one text. A file's own last newline separates already. */

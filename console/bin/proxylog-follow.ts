@@ -51,7 +51,7 @@ class Follower {
         };
         client = await attach({ name: 'proxylog', dir: a.dir, patience, ...(first ? { waiting } : {}) });
       } catch (error) {
-        return this.unattached(error as Error, dots);
+        return this.unattached(error as Error);
       }
       if (first && dots) process.stderr.write('\n');
       if (client.state === 'running') this.acquired();
@@ -78,10 +78,10 @@ class Follower {
     this.abandoned = false;
   }
 
-  private unattached(error: Error, dots: boolean): number {
+  private unattached(error: Error): number {
     const nobody = error instanceof ConnectError && error.kind === 'unreachable';
     const why = nobody ? 'Could not get hold of proxyd, is it running?' : error.message;
-    process.stderr.write(`${dots ? '\n' : ''}VSM: ${why}\n`);
+    process.stderr.write(`VSM: ${why}\n`);
     return 1;
   }
 

@@ -43,7 +43,11 @@ function take(flag: string, value: string): ArgumentError | undefined {
   else if (flag === 'f') own.firstField = true;
   else if (flag === 'd') own.head = true;
   else if (/^\s*[+-]?\d+$/.test(value)) own.period = Number(value);
-  else return new ArgumentError(`Syntax error, ${value} is not a number`);
+  else {
+    // As the field's tool: without a newline.
+    process.stderr.write(`Syntax error, ${value} is not a number`);
+    process.exit(1);
+  }
   return;
 }
 

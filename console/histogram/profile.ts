@@ -64,9 +64,11 @@ export function parseProfile(argument: string): Profile | string {
   if (rest.length === 0) return invalid(argument);
   const cut = `${sided ? `${side}:` : ''}${name}:${prefix}`;
   const [field, min = -6, max = 3] = rest.map(leadingNumber);
-  if (field === undefined || field < 1 || rest.length === 2) return invalid(cut);
+  if (field === undefined || field < 0 || rest.length === 2) return invalid(cut);
   if (Number.isNaN(field) || Number.isNaN(min) || Number.isNaN(max)) return invalid(cut);
-  return min < max && max - min < 30 ? { side, tag, prefix, field, min, max } : invalid(cut);
+  // What cannot be drawn is drawn as little as possible, as the field's tool takes any numbers.
+  const top = Math.min(Math.max(max, min + 1), min + 29);
+  return { side, tag, prefix, field: Math.max(field, 1), min, max: top };
 }
 
 function invalid(text: string): string {

@@ -39,7 +39,7 @@ it('puts each value at its power of ten, hits below misses', () => {
 it('reads definitions of other numbers', () => {
   expect(parseProfile('b:BereqAcct::5:1:8')).toEqual({ ...PROFILES.Besize });
   expect(parseProfile('Timestamp:Process:3')).toEqual({ ...PROFILES.responsetime });
-  expect(parseProfile('ReqAcct::0')).toBe("-P: 'ReqAcct:' is not a valid profile name or definition");
+  expect(parseProfile('ReqAcct::x')).toBe("-P: 'ReqAcct:' is not a valid profile name or definition");
 });
 
 it('lets everything pass at once without a factor', () => {
