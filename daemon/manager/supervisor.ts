@@ -236,7 +236,7 @@ export class Supervisor {
       resolve(
         asked
           ? { status: CLI.OK, body: '' }
-          : { status: CLI.COMMS, body: 'CLI communication error (worker died)' },
+          : { status: CLI.COMMS, body: 'CLI communication error (hdr)' },
       );
     }
     this.pending.clear();

@@ -16,14 +16,26 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   'backend.list': listBackends,
   'backend.set_health': setHealth,
   'storage.list': listStorages,
-  'debug.xid': (worker, args) => {
-    const next = Number(args[0] ?? '0');
-    if (!Number.isSafeInteger(next) || next < 0 || next >= 1 << 30)
-      return { status: 106, body: 'Not a transaction id' };
-    worker.setNextVxid(next + 1);
-    return { status: 200, body: `XID is ${next}` };
+  'debug.fragfetch': () => OK,
+  // The caller takes it for what it is and ends the process.
+  'debug.panic.worker': () => {
+    throw new Error('You asked for it (debug.panic.worker)');
   },
+  'debug.srandom': () => OK,
+  'debug.xid': transactionId,
 };
+
+const OK: Reply = { status: 200, body: '' };
+
+/** The last id, or the one before the next; ids are not taken in chunks here, whatever their size is said to be. */
+function transactionId(worker: Worker, args: string[]): Reply {
+  const [text, chunk = '1'] = args;
+  const next = Number(text ?? worker.lastVxid());
+  if (!Number.isSafeInteger(next) || next < 0 || next >= 1 << 30)
+    return { status: 106, body: 'Not a transaction id' };
+  if (text !== undefined) worker.setNextVxid(next + 1);
+  return { status: 200, body: `XID is ${next} chunk ${chunk}` };
+}
 
 export function answerCli(worker: Worker, argv: string[]): Reply | Promise<Reply> {
   const [name = '', ...rest] = argv;

@@ -251,6 +251,10 @@ export class Worker implements Core, AcceptorHost {
     this.workerLog.put(Tag.Notice, text);
   }
 
+  lastVxid(): number {
+    return this.nextVxid - 1;
+  }
+
   setNextVxid(next: number): void {
     this.nextVxid = next;
   }

@@ -56,11 +56,8 @@ export const panicShow: Command = ({ panics }, call) => {
   const panic = panics.last;
   if (panic === null) return cannot('Child has not panicked or panic has been cleared');
   const at = new Date(panic.at * 1000).toUTCString();
-  if (!call.json) return ok(`Panic at: ${at}\n${panic.text}\n`);
-  return jsonReply(
-    call,
-    `\n  {\n    "time": ${panic.at.toFixed(3)},\n    "panic": ${JSON.stringify(panic.text)}\n  }`,
-  );
+  const report = `Panic at: ${at}\n${panic.text}\n`;
+  return call.json ? jsonReply(call, `\n  ${JSON.stringify(report)}`) : ok(report);
 };
 
 export const panicClear: Command = ({ panics, supervisor }, call) => {

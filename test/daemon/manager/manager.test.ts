@@ -112,6 +112,8 @@ describe('a worker on its own', () => {
     const shown = await f.manager.command('panic.show');
     expect(shown.status).toBe(200);
     expect(shown.body).toMatch(/^Panic at: \w{3}, \d\d \w{3} \d{4} [\d:]+ GMT\nAssert error in fake\(\)\n/);
+    const parsed = JSON.parse(await body(f, 'panic.show -j')) as unknown[];
+    expect(parsed[3]).toBe(`${shown.body.trimEnd()}\n`);
     expect(f.manager.supervisor.counters).toMatchObject({ child_panic: 1, child_died: 1, child_exit: 0 });
     expect((await f.manager.command('panic.clear -z')).status).toBe(200);
     expect(f.manager.supervisor.counters.child_panic).toBe(0);
