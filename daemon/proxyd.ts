@@ -145,7 +145,6 @@ async function main(): Promise<number> {
     return request.kind === 'usage' && !argv.includes('--help') ? 2 : 0;
   }
   const { options } = request;
-  if (options.metrics !== null) throw new OptionError('--metrics is not supported yet');
   if (options.compileOnly) return compileOnly(options);
   if (options.mode === 'daemon') {
     const { isDetached, runDetached } = await import('./manager/detach.ts');

@@ -94,10 +94,7 @@ const isLog: (v: unknown) => v is LogSubscription = shape({
 
 const isStat: (v: unknown) => v is CounterSubscription = shape({
   interval: number(0, 86_400),
-  'filters?': listOf(
-    shape({ kind: oneOf('include', 'exclude'), glob: text(LIMITS.text, 1) }),
-    LIMITS.filters,
-  ),
+  'filters?': listOf(shape({ kind: oneOf('include', 'exclude'), glob: text(LIMITS.text) }), LIMITS.filters),
 }) as (v: unknown) => v is CounterSubscription;
 
 const id = whole(0, 0xffff_ffff);

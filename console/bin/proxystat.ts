@@ -130,18 +130,16 @@ async function main(): Promise<number> {
   }
   quietOnClosedPipe();
   if (a.form === 'live') return live(a);
-  let dots = false;
   let read: Awaited<ReturnType<typeof readOnce>>;
   try {
     read = await readOnce(a, () => {
-      dots = true;
       process.stderr.write('.');
     });
   } catch (error) {
     const { ConnectError } = await import('../client/client.ts');
     const nobody = error instanceof ConnectError && error.kind === 'unreachable';
     const why = nobody ? 'Could not get hold of proxyd, is it running?' : (error as Error).message;
-    process.stderr.write(`${dots ? '\n' : ''}${why}\n`);
+    process.stderr.write(`${why}\n`);
     return 1;
   }
   if (typeof read === 'string') {

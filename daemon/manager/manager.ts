@@ -10,24 +10,26 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { CLI } from '../../protocol/errors.ts';
 import type { ServerMessage } from '../../protocol/messages.ts';
-import { ABSENT_FEATURES, ABSENT_PARAMS, type ParamName } from '../../protocol/tables/params.ts';
+import type { ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import type { StorageSpec } from '../link.ts';
 import { Params } from '../params/params.ts';
-import { ParamError } from '../params/value.ts';
 import { MgtCounters } from '../stats/counters.ts';
+import { addressReason, unresolved } from './address-errors.ts';
 import { backendProgram, makeCompile } from './compiler.ts';
 import type { ControlServer } from './control-server.ts';
 import type { ManagerCore } from './core.ts';
 import { dispatch } from './dispatch.ts';
 import { WORKER_ENTRY } from './fork-worker.ts';
 import { ListenerSet, resolveListeners } from './listeners.ts';
+import type { MetricsServer } from './metrics-server.ts';
 import { OptionError } from './option-error.ts';
-import { type Options, startsWorkerAtOnce } from './options.ts';
+import { type HostPort, type Options, startsWorkerAtOnce } from './options.ts';
 import { PanicStore } from './panic-store.ts';
 import { readProgramFile } from './program-file.ts';
 import { type Compile, Programs } from './programs.ts';
 import { loadSecret, type Secret } from './secret.ts';
+import { setParams } from './start-params.ts';
 import type { CounterStreams } from './streams/counter-stream.ts';
 import type { LogStreams } from './streams/log-stream.ts';
 import { type CliReply, Supervisor } from './supervisor.ts';
@@ -63,6 +65,7 @@ export class Manager implements ManagerCore {
   private readonly unlock: () => void;
   private control: ControlServer | null = null;
   private textCli: TextCli | null = null;
+  private metrics: MetricsServer | null = null;
   private logStreams: Promise<LogStreams> | null = null;
   private counterStreams: Promise<CounterStreams> | null = null;
   private booted: Promise<void> = Promise.resolve();
@@ -243,6 +246,7 @@ export class Manager implements ManagerCore {
     (await this.logStreams?.catch(() => null))?.close();
     (await this.counterStreams?.catch(() => null))?.close();
     this.textCli?.close();
+    this.metrics?.close();
     await this.control?.close();
     const { pidFile, secretFile } = this.options;
     if (pidFile !== null) removeFile(pidFile);
@@ -300,6 +304,7 @@ export class Manager implements ManagerCore {
       this.log('info', `Console on ${host}:${bound}`);
     }
     if (this.options.cli.length > 0 || this.options.reverseCli.length > 0) await this.openTextCli();
+    if (this.options.metrics !== null) await this.openMetrics(this.options.metrics);
     writeFileSync(`${this.dir}/${WORKDIR_FILES.pid}`, `${process.pid}\n`);
     const { pidFile } = this.options;
     if (pidFile === null) return;
@@ -331,6 +336,26 @@ export class Manager implements ManagerCore {
     }
   }
 
+  private async openMetrics({ text, host, port }: HostPort): Promise<void> {
+    const [{ MetricsServer }, { metricsText }, counters] = await Promise.all([
+      import('./metrics-server.ts'),
+      import('./metrics-text.ts'),
+      this.openCounterStreams(),
+    ]);
+    this.metrics = new MetricsServer(() =>
+      metricsText({
+        version: this.version,
+        workerUp: this.supervisor.state === 'running',
+        active: this.programs.activeBackends(),
+        ...counters.read(),
+      }),
+    );
+    const bound = await this.metrics.listen(host, port).catch((cause) => {
+      throw new OptionError(`--metrics: Could not get socket ${text}: ${addressReason(cause)}`, false);
+    });
+    this.log('info', `Metrics on ${host}:${bound}`);
+  }
+
   private openLogStreams(): Promise<LogStreams> {
     this.logStreams ??= import('./streams/log-stream.ts').then((m) => new m.LogStreams(this.dir));
     return this.logStreams;
@@ -349,46 +374,6 @@ export class Manager implements ManagerCore {
   private broadcast(event: (ServerMessage & { t: 'event' })['event'], text: string): void {
     this.control?.broadcast(event, text);
   }
-}
-
-/** -p, -t, -l and -r. A foreign parameter without meaning here is told and passed over, so that units and
- * scripts written for another proxy still start this one. */
-function setParams(params: Params, options: Options, log: Log): void {
-  for (const { name, value } of options.params) {
-    if (Object.hasOwn(ABSENT_PARAMS, name)) {
-      log('warning', `-p ${name} is ignored: ${ABSENT_PARAMS[name]}`);
-      continue;
-    }
-    const result = params.set(name, name === 'feature' ? knownFeatures(value, log) : value);
-    if (result instanceof ParamError) throw new OptionError(`\n${result.text}`, false);
-  }
-  for (const name of options.readOnly) {
-    if (!params.protect(name) && !Object.hasOwn(ABSENT_PARAMS, name)) {
-      throw new OptionError(`\nUnknown parameter ${name}`, false);
-    }
-  }
-}
-
-/** A value of -p feature without what is absent here: units of other proxies come with it. */
-function knownFeatures(value: string, log: Log): string {
-  const kept = value.split(/[,\s]+/).filter((word) => {
-    const reason = ABSENT_FEATURES[word.slice(1)];
-    if (reason !== undefined) log('warning', `-p feature=${word} is ignored: ${reason}`);
-    return reason === undefined;
-  });
-  return kept.join(',');
-}
-
-/** The complaint about a host without an address; null for anything else. */
-function unresolved(flag: string, cause: unknown): OptionError | null {
-  const { code } = cause as NodeJS.ErrnoException;
-  if (code !== 'ENOTFOUND' && code !== 'EAI_AGAIN') return null;
-  return new OptionError(`Could not resolve ${flag} argument to address\n\tName or service not known`);
-}
-
-function addressReason(cause: unknown): string {
-  const { code, message } = cause as NodeJS.ErrnoException;
-  return code === 'EADDRINUSE' ? 'Address already in use' : message;
 }
 
 function bannerText(version: string): string {

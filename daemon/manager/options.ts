@@ -32,7 +32,7 @@ export interface Options {
   consoles: HostPort[];
   /** --allow-origin: values of Origin that may open a console connection. */
   origins: string[];
-  metrics: string | null;
+  metrics: HostPort | null;
 }
 
 /** An address of a way in, and as it was given. */
@@ -219,7 +219,7 @@ function setOption(o: Options, name: string, value: string): void {
       o.origins.push(value);
       return;
     case 'metrics':
-      o.metrics = value;
+      o.metrics = hostPort('--metrics', value);
       return;
   }
 }
@@ -267,9 +267,6 @@ function checkTogether(o: Options): void {
   if (o.programs.length > 1 && o.programs.includes('')) {
     throw new OptionError("-f '' cannot be combined with other -f options");
   }
-  const metrics = o.metrics;
-  if (metrics !== null && !/:\d+$/.test(metrics))
-    throw new OptionError(`--metrics: "${metrics}" is not addr:port`);
 }
 
 /** Whether the worker is started without a command: not in debug mode, without a program or before -I. */

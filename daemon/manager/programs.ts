@@ -91,6 +91,14 @@ export class Programs {
     return this.active?.name ?? null;
   }
 
+  /** The program that new requests begin with, and its backends by name with whether they have a probe. */
+  activeBackends(): { name: string; backends: Map<string, boolean> } | null {
+    const program = this.active?.kind === 'label' ? this.active.target : this.active;
+    if (program === null || program.kind !== 'program') return null;
+    const backends = program.compiled.backends.map((b): [string, boolean] => [b.name, b.probe !== undefined]);
+    return { name: program.name, backends: new Map(backends) };
+  }
+
   /** Names that `return (vcl(...))` may use. */
   labelNames(): string[] {
     return [...this.entries.values()].filter((e) => e.kind === 'label').map((e) => e.name);

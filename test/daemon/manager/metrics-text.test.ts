@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest';
+import { type MetricsInput, metricsText } from '../../../daemon/manager/metrics-text.ts';
+import type { CounterInfo } from '../../../protocol/messages.ts';
+import { parsePrometheus } from '../../harness/prometheus-text.ts';
+
+function input(values: Record<string, bigint>, more: Partial<MetricsInput> = {}): MetricsInput {
+  const info = Object.keys(values).map((name): CounterInfo => {
+    return { name, flag: 'c', format: 'i', level: 'info', description: '' };
+  });
+  const backends = new Map([
+    ['a', true],
+    ['b', false],
+    ['odd"name\\', true],
+  ]);
+  const active = { name: 'live', backends };
+  return { version: '1.2.3', workerUp: true, active, info, values: Object.values(values), ...more };
+}
+
+const samples = (text: string, name: string) => parsePrometheus(text).get(name)?.samples;
+
+it('is valid and says what is a counter', () => {
+  const text = metricsText(
+    input({ 'MGT.uptime': 3n, 'MAIN.cache_hit': 5n, 'MAIN.n_object': 7n, 'SMA.s0.g_bytes': 9n }),
+  );
+  const families = parsePrometheus(text);
+  expect(Object.fromEntries([...families].map(([n, f]) => [n, `${f.type} ${f.samples[0]?.value}`]))).toEqual({
+    proxyd_build_info: 'gauge 1',
+    proxyd_worker_up: 'gauge 1',
+    proxyd_mgt_uptime_seconds: 'gauge 3',
+    proxyd_main_cache_hit_total: 'counter 5',
+    proxyd_main_n_object: 'gauge 7',
+    proxyd_storage_g_bytes: 'gauge 9',
+  });
+  expect(samples(text, 'proxyd_storage_g_bytes')).toEqual([{ labels: { storage: 's0' }, value: '9' }]);
+});
+
+it('keeps 64 bits', () => {
+  const text = metricsText(input({ 'MAIN.s_resp_bodybytes': 2n ** 64n - 1n }));
+  expect(samples(text, 'proxyd_main_s_resp_bodybytes_total')?.[0]?.value).toBe('18446744073709551615');
+});
+
+it('shows backends of the active program alone, under names that a reload does not change', () => {
+  const text = metricsText(
+    input({ 'VBE.live.a.req': 1n, 'VBE.old.a.req': 2n, 'VBE.live.odd"name\\.req': 3n }),
+  );
+  expect(samples(text, 'proxyd_backend_req_total')).toEqual([
+    { labels: { backend: 'a' }, value: '1' },
+    { labels: { backend: 'odd"name\\' }, value: '3' },
+  ]);
+  expect(metricsText(input({ 'VBE.live.a.req': 1n }, { active: null }))).not.toContain('backend');
+});
+
+it.each([
+  ['good, then bad', 'a', 0b10n, '0'],
+  ['bad, then good', 'a', 0b01n, '1'],
+  ['always good', 'a', 2n ** 64n - 1n, '1'],
+  ['not probed', 'b', 0n, '1'],
+])('tells a backend that is %s', (_what, name, happy, up) => {
+  const text = metricsText(input({ [`VBE.live.${name}.happy`]: happy }));
+  expect(samples(text, 'proxyd_backend_up')).toEqual([{ labels: { backend: name }, value: up }]);
+});
+
+it('says when no worker serves', () => {
+  expect(samples(metricsText(input({}, { workerUp: false })), 'proxyd_worker_up')?.[0]?.value).toBe('0');
+});
