@@ -43,7 +43,8 @@ export const OBJCORE_WORDS = 26;
 export const OF_HIT_MISS = 1 << 0;
 export const OF_HIT_PASS = 1 << 1;
 export const OF_GZIPPED = 1 << 2;
-export const OF_CHG_GZIP = 1 << 3;
+/** Its fetch showed it to nobody before it was whole. */
+export const OF_UNSTREAMED = 1 << 3;
 export const OF_ESI = 1 << 4;
 /** An answer to those who wait for it now; whoever comes later does not find it. */
 export const OF_FOR_WAITERS = 1 << 5;

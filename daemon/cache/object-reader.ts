@@ -176,6 +176,11 @@ export class ObjectReader {
     return (this.rows.get(oc, row.META) & row.OF_PLAIN) !== 0;
   }
 
+  /** Whether its fetch held it back until it was whole. */
+  isUnstreamed(oc: Oc): boolean {
+    return (this.rows.get(oc, row.META) & row.OF_UNSTREAMED) !== 0;
+  }
+
   isUncacheable(oc: Oc): boolean {
     const uncacheable = row.OF_PRIVATE | row.OF_MARKER | row.OF_UNCACHEABLE;
     return (this.rows.get(oc, row.META) & uncacheable) !== 0;

@@ -47,7 +47,7 @@ export function fetchBody(bo: BusyObj, framing: BodyFraming): FetchStep {
   const connection = bo.exchange.connection as OriginConnection;
   if (framing.kind === 'none') connection.readBody(framing, 0, NOTHING);
   if (bo.was304 || framing.kind === 'none') {
-    if (bo.doStream) cache.unbusy(oc, bo.uncacheable);
+    // Nothing to stream: it is shown when the connection is back in the pool, for what its client may do next.
     return STORED;
   }
   const pump = new BodyPump(bo, connection);

@@ -27,6 +27,8 @@ const KNOWN_FILTERS: ReadonlySet<string> = new Set(['gzip', 'gunzip', 'testgunzi
 export function prepareObject(bo: BusyObj): boolean {
   const { beresp, core, log } = bo;
   bo.filter = chooseFilter(bo);
+  // Of nothing there is no coding; a HEAD tells the fields of the GET all the same.
+  if (!bo.hasBody && !bo.was304 && bo.bereq.method !== 'HEAD') beresp.unset('content-encoding');
   if (!bo.was304) log.put(Tag.Filters, bo.filters ?? (bo.filter === 'none' ? '' : ` ${bo.filter}`));
   judgeVary(bo);
   if (bo.filter === 'gunzip') {
@@ -173,6 +175,7 @@ function storeHead(bo: BusyObj, storage: string): boolean {
   ) {
     flags |= FLAG.GZIPPED;
   }
+  if (!bo.doStream && bo.synthBody === null) flags |= FLAG.UNSTREAMED;
   if (bo.forWaiters) flags |= FLAG.FOR_WAITERS;
   if (isPlain(bo, stored)) flags |= FLAG.PLAIN;
   cache.setAttributes(oc, {

@@ -145,8 +145,11 @@ export class Request implements VclRequest {
     return this.core.params.http_gzip_support !== 0 && acceptsGzip(this.http.getAll('accept-encoding'));
   }
 
+  /** Also of a body that came with its head: the fetch is not over while its own request is answered. */
   get respIsStreaming(): boolean {
-    return this.oc !== 0 && !this.core.cache.isFinished(this.oc);
+    const { oc, core } = this;
+    if (oc === 0) return false;
+    return !core.cache.isFinished(oc) || !(this.isHit || core.cache.isUnstreamed(oc));
   }
 
   /** Forgets the former request. */

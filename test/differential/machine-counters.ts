@@ -27,6 +27,8 @@ export const COUNTERS_KNOWN: Readonly<Record<string, string>> = {
   n_objectcore: MARKERS,
   n_vampireobject: MARKERS,
   n_expired: TIME,
+  backend_conn: TIME,
+  backend_reuse: TIME,
   s_sess: TIME,
   sess_conn: TIME,
   sess_closed: TIME,

@@ -31,7 +31,7 @@ export const MACHINE_KNOWN: Record<string, Known> = {
   'condition of a pass': log(TOO_SOON),
   'body cached and restarted': log(TOO_SOON),
   'deliver without a length': ok('a whole body has its length told', ['client', 'log'], 2),
-  'deliver says what is streamed': log('a body that came with its head is not streamed'),
+  'deliver says what is streamed': log('whether the fetch is over by then is a matter of time'),
   'response retries after a rollback': log('a rollback closes the connection a record later'),
   'ranges of a hit': {
     reason: 'a Range without `bytes=` is in unknown units and ignored (RFC 9110 section 14.2)',
@@ -102,10 +102,10 @@ export const MACHINE_KNOWN: Record<string, Known> = {
   'life: expires minus one': ok(RFC_LIFE, ['client', 'origin', 'log'], 2),
   'life: vary star among others': ok('a * anywhere in Vary is a *', ['client', 'origin', 'log'], 2),
   'life: expires future': log('the life counts down between the two runs'),
-  'two clients, uncacheable': log('whether the first connection is free again is a matter of time'),
+  'two clients, uncacheable': log(SOON_ENOUGH),
   'two clients, and it fails': {
     reason: 'whether who waited meets the page whole or being made is a matter of time',
-    parts: ['client', 'log'],
+    parts: ['client', 'origin', 'log'],
     client: ['503 Backend fetch failed', '503 Backend fetch failed'],
   },
   'proxy fields': {

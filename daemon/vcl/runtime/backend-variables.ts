@@ -29,13 +29,15 @@ function filtersOpen(c: VclContext, name: string): boolean {
 
 /** The filters that the do_* switches ask for, by what the body is now. */
 function usualFilters(b: VclBusyobj): string {
-  const packed = b.beresp.get('content-encoding')?.toLowerCase() === 'gzip';
+  if (!b.hasBody) return '';
+  const coding = b.beresp.get('content-encoding');
+  const packed = coding?.toLowerCase() === 'gzip';
+  const packs = coding === null && b.doGzip;
   const out: string[] = [''];
-  if (packed && b.doGunzip) out.push('gunzip');
-  const leavesPacked = packed ? !b.doGunzip : b.doGzip;
-  if (b.doEsi) out.push(leavesPacked ? 'esi_gzip' : 'esi');
-  else if (!packed && b.doGzip) out.push('gzip');
-  if (packed && !b.doGunzip && !b.doEsi) out.push('testgunzip');
+  if (packed && (b.doGunzip || b.doEsi)) out.push('gunzip');
+  if (b.doEsi) out.push((packed && !b.doGunzip) || packs ? 'esi_gzip' : 'esi');
+  else if (packs) out.push('gzip');
+  else if (packed && !b.doGunzip) out.push('testgunzip');
   return out.join(' ');
 }
 

@@ -261,6 +261,9 @@ describe('states', () => {
     expect(filters('set beresp.http.Content-Encoding = "gzip"; set beresp.do_gunzip = true;')).toBe(
       'deliver | [ gunzip]',
     );
+    expect(filters('set beresp.http.Content-Encoding = "br"; set beresp.do_gzip = true;')).toBe(
+      'deliver | []',
+    );
     for (const use of ['if (beresp.do_esi) { }', 'set beresp.do_esi = true;']) {
       expect(filters(`set beresp.filters = ""; ${use}`)).toBe(
         'fail |  | beresp.filters are already fixed, beresp.do_esi is undefined',
