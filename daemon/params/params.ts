@@ -86,8 +86,8 @@ export class Params {
   set(name: string, text: string): ParamValue | ParamError {
     const row = Params.find(name);
     if (row instanceof ParamError) return row;
-    if (this.readOnly.has(name)) return new ParamError(`parameter "${name}" is protected.`);
-    const value = parseValue(this.bounded(row), text, this.values.get(name) as ParamValue);
+    if (this.readOnly.has(name)) return protectedError(name);
+    const value = parseValue(this.asOfNow(row), text, this.values.get(name) as ParamValue);
     if (value instanceof ParamError) {
       return new ParamError(`${value.text}\n(attempting to set param '${name}' to '${text}')`);
     }
@@ -98,22 +98,24 @@ export class Params {
   reset(name: string): ParamValue | ParamError {
     const row = Params.find(name);
     if (row instanceof ParamError) return row;
-    if (this.readOnly.has(name)) return new ParamError(`parameter "${name}" is protected.`);
+    if (this.readOnly.has(name)) return protectedError(name);
     const value = defaultOf(row);
     this.apply(name, value);
     return value;
   }
 
-  /** The row with the bounds that other parameters set at the moment. */
-  bounded(row: ParamRow): ParamRow {
-    const { minBy, maxBy } = row;
-    if (minBy === undefined && maxBy === undefined) return row;
+  /** The row with the bounds that other parameters set at the moment, and marked when it is read-only. */
+  asOfNow(row: ParamRow): ParamRow {
+    const { minBy, maxBy, flags = [] } = row;
+    const isProtected = this.readOnly.has(row.name);
+    if (minBy === undefined && maxBy === undefined && !isProtected) return row;
     const limit = ([name, plus]: readonly [string, number]): string =>
       String(this.hot[name as NumericParam] + plus);
     return {
       ...row,
       ...(minBy === undefined ? {} : { min: limit(minBy) }),
       ...(maxBy === undefined ? {} : { max: limit(maxBy) }),
+      flags: isProtected ? [...flags, 'protected'] : flags,
     };
   }
 
@@ -146,6 +148,10 @@ export class Params {
   bits(row: ParamRow): string[] {
     return bitsOf(row, this.text(row.name as ParamName));
   }
+}
+
+function protectedError(name: string): ParamError {
+  return new ParamError(`parameter "${name}" is protected.`, true);
 }
 
 function defaultOf(row: ParamRow): ParamValue {

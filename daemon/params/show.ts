@@ -17,6 +17,7 @@ const NOTES: Readonly<Record<ParamFlag, string>> = {
   must_restart: 'A change takes effect when the worker is started the next time.',
   must_reload: 'A change takes effect for programs that are loaded after it.',
   experimental: 'Little is known about good values other than the default. Change it with care, and measure.',
+  protected: 'It was made read-only when the daemon was started (-r).',
   build_options: 'The default depends on how the program was installed.',
 };
 
@@ -27,7 +28,7 @@ export function showShort(params: Params, row: ParamRow): string {
 
 /** The long description; ends with an empty line. */
 export function showLong(params: Params, at: ParamRow): string {
-  const row = params.bounded(at);
+  const row = params.asOfNow(at);
   const out = [row.name, `${' '.repeat(INDENT)}Value is: ${valueText(params, row)}`];
   const fact = (label: string, text: string | undefined): void => {
     if (text !== undefined) out.push(`${' '.repeat(INDENT)}${label} is: ${text}`);
@@ -48,7 +49,7 @@ export function showLong(params: Params, at: ParamRow): string {
 
 /** The JSON object, indented as the other JSON answers are. */
 export function showJson(params: Params, at: ParamRow): string {
-  const row = params.bounded(at);
+  const row = params.asOfNow(at);
   const fields: string[] = [`"name": ${JSON.stringify(row.name)}`, '"implemented": true'];
   fields.push(`"value": ${jsonValue(params, row)}`);
   if (row.unit !== undefined) fields.push(`"units": ${JSON.stringify(row.unit)}`);

@@ -12,8 +12,11 @@ import type { ParamValue } from '../link.ts';
 /** Why a value was refused; `text` ends the way it is shown, line ends included. */
 export class ParamError {
   readonly text: string;
-  constructor(text: string) {
+  /** It was not the value: nobody may change this parameter. */
+  readonly isProtected: boolean;
+  constructor(text: string, isProtected = false) {
     this.text = text;
+    this.isProtected = isProtected;
   }
 }
 

@@ -30,7 +30,9 @@ export type ParamFlag =
   | 'must_restart'
   | 'must_reload'
   | 'experimental'
-  | 'build_options';
+  | 'build_options'
+  /** Made read-only at the start (-r): no row has it from here. */
+  | 'protected';
 
 export interface ParamRow {
   readonly name: string;
@@ -65,7 +67,6 @@ const FEATURES = [
   { name: 'wait_silo', help: 'No effect here: there are no silos.' },
   { name: 'validate_headers', help: 'Refuse header values, set by the program, that HTTP does not allow.' },
   { name: 'busy_stats_rate', help: 'No effect here: counters are right at every moment.' },
-  { name: 'trace', help: 'No effect here: programs leave no VCL_trace records.' },
 ] as const;
 
 const DEBUG_BITS = [
@@ -153,7 +154,7 @@ export const PARAMS = [
     type: 'uint',
     default: '1000',
     min: '1',
-    help: 'After so many objects the ban lurker rests for ban_lurker_sleep.',
+    help: 'The ban lurker begins so many objects every ban_lurker_sleep.',
   },
   {
     name: 'ban_lurker_holdoff',
@@ -170,7 +171,7 @@ export const PARAMS = [
     default: '0.010',
     min: '0.000',
     unit: 'seconds',
-    help: 'The rest of the ban lurker after ban_lurker_batch objects. Zero switches the lurker off.',
+    help: 'The pace of the ban lurker: ban_lurker_batch objects each time. Zero switches the lurker off.',
   },
   {
     name: 'between_bytes_timeout',

@@ -46,14 +46,18 @@ export const paramShow: Command = (core, call) => {
 export const paramSet: Command = (core, call) => {
   const [name = '', value = ''] = call.args;
   const result = core.params.set(name, value);
-  return result instanceof ParamError ? bad(result.text) : changed(core, call, name);
+  return result instanceof ParamError ? refused(result) : changed(core, call, name);
 };
 
 export const paramReset: Command = (core, call) => {
   const [name = ''] = call.args;
   const result = core.params.reset(name);
-  return result instanceof ParamError ? bad(result.text) : changed(core, call, name);
+  return result instanceof ParamError ? refused(result) : changed(core, call, name);
 };
+
+function refused(error: ParamError): CliReply {
+  return { status: error.isProtected ? CLI.AUTH : CLI.PARAM, body: error.text };
+}
 
 async function changed(core: ManagerCore, call: CommandCall, name: string): Promise<CliReply> {
   await core.parameterChanged(name);

@@ -162,7 +162,8 @@ describe('values', () => {
     expect(params.set('constructor', '1')).toMatchObject({ text: 'Unknown parameter "constructor".' });
     params.protect('default_ttl');
     expect(params.set('default_ttl', '1')).toMatchObject({ text: 'parameter "default_ttl" is protected.' });
-    expect(params.reset('default_ttl')).toBeInstanceOf(ParamError);
+    expect(params.reset('default_ttl')).toMatchObject({ isProtected: true });
+    expect(JSON.parse(showJson(params, row('default_ttl'))).flags).toEqual(['obj_sticky', 'protected']);
   });
 
   it('survives the way to another process and back to the default', () => {
