@@ -7,7 +7,7 @@ export interface Options {
   rest: string[];
 }
 
-/** `letters` as getopt's optstring; `long` names without dashes. A string is what is wrong. */
+/** `letters` as getopt's optstring; `long` names without dashes, with a colon when they take an argument. A string is what is wrong. */
 export function getopt(
   argv: readonly string[],
   letters: string,
@@ -23,8 +23,14 @@ export function getopt(
     }
     if (arg === '-' || !arg.startsWith('-')) break;
     if (arg.startsWith('--')) {
-      const name = arg.slice(2);
-      if (!long.includes(name)) return "invalid option -- '-'";
+      const [name = '', given] = arg.slice(2).split(/=(.*)/s, 2);
+      if (long.includes(`${name}:`)) {
+        const value = given ?? argv[++i];
+        if (value === undefined) return `option requires an argument -- '${name}'`;
+        options.push([name, value]);
+        continue;
+      }
+      if (!long.includes(name) || given !== undefined) return "invalid option -- '-'";
       options.push([name, '']);
       continue;
     }

@@ -14,6 +14,8 @@ Without a command: the console on a terminal, else commands on standard input, o
   -p                Print status and length before each answer, and nothing behind it
   --strict          Commands on standard input: stop at the first that fails
   --readonly        The console cannot change anything
+  --replay <file>   The console shows a recording (:record in the console makes one)
+  --reader          The console speaks in lines, for screen readers
   -h | -V           This text, the version
 `;
 
@@ -26,6 +28,8 @@ export interface Arguments {
   pass: boolean;
   strict: boolean;
   readonly: boolean;
+  replay?: string;
+  reader: boolean;
   words: string[];
 }
 
@@ -40,9 +44,9 @@ export class UsageError extends Error {
 
 /** Options up to the first word; the words are the command. Throws UsageError. */
 export function parseArguments(argv: readonly string[]): Arguments | 'help' | 'version' {
-  const read = getopt(argv, 'hn:pS:T:t:V?', ['strict', 'readonly', 'help', 'version']);
+  const read = getopt(argv, 'hn:pS:T:t:V?', ['strict', 'readonly', 'replay:', 'reader', 'help', 'version']);
   if (typeof read === 'string') throw new UsageError(read);
-  const out: Arguments = { pass: false, strict: false, readonly: false, words: read.rest };
+  const out: Arguments = { pass: false, strict: false, readonly: false, reader: false, words: read.rest };
   for (const [name, value] of read.options) {
     switch (name) {
       case 'h':
@@ -72,6 +76,12 @@ export function parseArguments(argv: readonly string[]): Arguments | 'help' | 'v
         break;
       case 'readonly':
         out.readonly = true;
+        break;
+      case 'replay':
+        out.replay = value;
+        break;
+      case 'reader':
+        out.reader = true;
         break;
     }
   }

@@ -116,13 +116,15 @@ async function main(): Promise<number> {
   if (a.words.length === 0 && process.stdin.isTTY && process.stdout.isTTY && !a.pass) {
     process.env.NODE_ENV ??= 'production';
     const { runConsole } = await import('../tui/main.tsx');
-    const { dir, address, secretFile, readonly } = a;
+    const { dir, address, secretFile, readonly, replay, reader } = a;
     return (
       (await runConsole({
         ...(dir === undefined ? {} : { dir }),
         ...(address === undefined ? {} : { address }),
         ...(secretFile === undefined ? {} : { secretFile }),
+        ...(replay === undefined ? {} : { replay }),
         readonly,
+        reader,
       })) ?? 0
     );
   }

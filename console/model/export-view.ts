@@ -7,7 +7,7 @@ import { asText } from './actions/copy-actions.ts';
 import type { Controller } from './controller.ts';
 import { shownRows } from './list-view.ts';
 import { listDefinition } from './lists/list-definitions.ts';
-import type { LogEntry } from './log-store.ts';
+import type { LogEntry } from './log-entry.ts';
 import { visibleCounters } from './stat-view.ts';
 
 export function exportView(c: Controller, json: boolean): string {

@@ -1,6 +1,6 @@
 // Queries that the selected row suggests: the record under the cursor first, then what the request is known by.
 
-import type { LogEntry } from './log-store.ts';
+import type { LogEntry } from './log-entry.ts';
 import type { RowPlace } from './log-tree.ts';
 import { decodeRecords, type LogRecord } from './transaction.ts';
 import type { Choice } from './ui-state.ts';

@@ -2,8 +2,8 @@
 // the selected transaction. Lines of a group are made once and kept for the few looked at last.
 
 import type { ToneLine } from './list-view.ts';
+import type { LogEntry } from './log-entry.ts';
 import { earlierOf } from './log-search.ts';
-import type { LogEntry } from './log-store.ts';
 import type { RowPlace } from './log-tree.ts';
 import { bytes, clock, duration } from './numbers.ts';
 import type { Session } from './session.ts';
@@ -53,7 +53,7 @@ export function detailLines(entry: LogEntry, place: RowPlace, session: Session, 
 /** From what is kept here alone; `w` asks the daemon for more. */
 export function reasonsOf(entry: LogEntry, session: Session): Reason[] {
   const earlier = earlierOf(session.log, entry, EARLIER).map((e) => e.transactions);
-  return why(entry.transactions, { earlier, bans: [], since: sinceOf(session) });
+  return why(entry.transactions, { earlier, bans: null, since: sinceOf(session) });
 }
 
 /** Epoch seconds of the oldest group kept; 0 when unknown. */
@@ -87,7 +87,7 @@ export function reasonLines(reason: Reason, width: number, evidence: boolean): T
 function timelineLines(entry: LogEntry, width: number): ToneLine[] {
   const { steps, total } = timeline(entry.transactions);
   if (steps.length === 0) return [];
-  const label = 27;
+  const label = 31;
   const room = Math.max(8, width - label - 11);
   const out: ToneLine[] = [
     [],

@@ -1,7 +1,8 @@
 // Looking through the kept log: for a text, and for the transaction of an id. Walks bytes; a text of small letters
 // alone is found in any case, one with a capital as it is written.
 
-import type { LogEntry, LogStore } from './log-store.ts';
+import { type LogEntry, urlBytes } from './log-entry.ts';
+import type { LogStore } from './log-store.ts';
 import type { RowPlace } from './log-tree.ts';
 import { decodeRecords } from './transaction.ts';
 
@@ -74,9 +75,11 @@ export function findTransaction(store: LogStore, vxid: number): Found | null {
 /** Groups of the same URL and host before this one, the newest first. */
 export function earlierOf(store: LogStore, entry: LogEntry, limit: number): LogEntry[] {
   const out: LogEntry[] = [];
+  const url = urlBytes(entry);
+  if (url.length === 0) return out;
   for (let i = store.indexOf(entry.seq) - 1; i >= 0 && out.length < limit; i--) {
     const other = store.at(i) as LogEntry;
-    if (other.gap === '' && other.summary.url === entry.summary.url) out.push(other);
+    if (other.isUrl(url)) out.push(other);
   }
   return out;
 }

@@ -3,29 +3,12 @@
 // stays valid as a position while others fall out; text is made only for the rows on screen.
 
 import type { LogTransaction } from '../../protocol/messages.ts';
-import { type Summary, summarise } from './transaction.ts';
-
-export interface LogEntry {
-  seq: number;
-  /** The transactions of one group, the outermost first; empty for a gap. */
-  transactions: LogTransaction[];
-  /** Of the group's main request. */
-  summary: Summary;
-  /** Why a fetch of the group failed, '' when none did. */
-  fetchError: string;
-  bytes: number;
-  /** A mark instead of data: the daemon restarted, records were lost. */
-  gap: string;
-  /** Records lost at this mark; absent from all else. */
-  lost?: number;
-}
+import { LogEntry } from './log-entry.ts';
 
 export interface LogBounds {
   maxBytes: number;
   maxEntries: number;
 }
-
-const OVERHEAD = 320;
 
 export class LogStore {
   private readonly bounds: LogBounds;
@@ -86,11 +69,10 @@ export class LogStore {
     this.lost += records;
     const last = this.at(this.size - 1);
     // Losses in a row are one mark that counts up: a slow terminal must not fill its own log with marks.
-    const sum = records + (last?.lost ?? 0);
-    const text = `${sum} records lost (${reason})`;
-    if (last?.lost === undefined) this.push([], text);
-    else this.entries[this.entries.length - 1] = { ...last, gap: text };
-    (this.at(this.size - 1) as LogEntry).lost = sum;
+    if (last === undefined || last.lost === 0) this.push([], '');
+    const mark = this.at(this.size - 1) as LogEntry;
+    mark.lost += records;
+    mark.gap = `${mark.lost} records lost (${reason})`;
     this.version++;
   }
 
@@ -103,17 +85,11 @@ export class LogStore {
     this.version++;
   }
 
-  private push(transactions: LogTransaction[], gap: string): void {
-    let bytes = OVERHEAD;
-    for (const tx of transactions) {
-      bytes += tx.records.byteLength + 64;
-    }
-    const main = transactions.find((tx) => tx.type === 'request') ?? transactions[0];
-    const summary = main === undefined ? EMPTY : summarise(main);
-    const fetchError = main === undefined || summary.status < 500 ? '' : fetchErrorOf(transactions);
-    this.entries.push({ seq: this.nextSeq++, transactions, summary, fetchError, bytes, gap });
-    this.bytes += bytes;
-    if (gap === '') this.received++;
+  private push(transactions: readonly LogTransaction[], gap: string): void {
+    const entry = new LogEntry(this.nextSeq++, transactions, gap);
+    this.entries.push(entry);
+    this.bytes += entry.bytes;
+    if (transactions.length > 0) this.received++;
     this.version++;
     this.evict();
   }
@@ -123,7 +99,7 @@ export class LogStore {
       const old = this.entries[this.first] as LogEntry;
       this.entries[this.first++] = undefined;
       this.bytes -= old.bytes;
-      if (old.gap === '') this.dropped++;
+      if (old.transactions.length > 0) this.dropped++;
     }
     // Compaction moves what is left once the dead prefix is larger than the living part: amortised one
     // move an entry.
@@ -133,23 +109,3 @@ export class LogStore {
     }
   }
 }
-
-function fetchErrorOf(transactions: readonly LogTransaction[]): string {
-  for (const tx of transactions) {
-    if (tx.type !== 'bereq') continue;
-    const { error } = summarise(tx);
-    if (error !== '') return error;
-  }
-  return '';
-}
-
-const EMPTY: Summary = {
-  method: '',
-  url: '',
-  status: 0,
-  handling: '',
-  seconds: Number.NaN,
-  at: 0,
-  body: 0,
-  error: '',
-};

@@ -1,7 +1,7 @@
 // A group of the log as rows of a tree: the summary, below it its transactions, below each its records. Only what is
 // unfolded has rows; counts are taken from the records when they are asked for, so that a folded group costs nothing.
 
-import type { LogEntry } from './log-store.ts';
+import type { LogEntry } from './log-entry.ts';
 import { countRecords } from './transaction.ts';
 
 export interface Folds {

@@ -1,8 +1,9 @@
 // The log screen's state, pure: which entry is at the top, which is selected, what is unfolded, whether it
 // follows. Positions are sequence numbers, so that entries falling out at the old end do not move the view.
 
+import type { LogEntry } from './log-entry.ts';
 import { findMatch } from './log-search.ts';
-import type { LogEntry, LogStore } from './log-store.ts';
+import type { LogStore } from './log-store.ts';
 import {
   type Folds,
   isOpen,
@@ -174,10 +175,6 @@ export function reduceLog(view: LogView, action: LogAction, store: LogStore, hei
   }
 }
 
-export function isError(entry: LogEntry): boolean {
-  return entry.summary.status >= 500 || entry.summary.error !== '';
-}
-
 function following(view: LogView): LogView {
   return { ...view, follow: true, selected: 0, offset: 0, scroll: 0 };
 }
@@ -266,7 +263,7 @@ function findError(view: LogView, back: boolean, store: LogStore, height: number
   const step = back ? -1 : 1;
   for (let i = store.indexOf(view.selected) + step; i >= 0 && i < store.size; i += step) {
     const entry = store.at(i) as LogEntry;
-    if (isError(entry)) return reveal({ ...view, selected: entry.seq, offset: 0, scroll: 0 }, store, height);
+    if (entry.failed) return reveal({ ...view, selected: entry.seq, offset: 0, scroll: 0 }, store, height);
   }
   return view;
 }

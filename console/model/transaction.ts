@@ -81,18 +81,20 @@ export function printable(text: string): string {
   });
 }
 
+export const EMPTY_SUMMARY: Summary = {
+  method: '',
+  url: '',
+  status: 0,
+  handling: '',
+  seconds: Number.NaN,
+  at: 0,
+  body: 0,
+  error: '',
+};
+
 /** Walks the records once; later records win, so a restarted request shows its last life. */
 export function summarise(tx: LogTransaction): Summary {
-  const out: Summary = {
-    method: '',
-    url: '',
-    status: 0,
-    handling: '',
-    seconds: Number.NaN,
-    at: 0,
-    body: 0,
-    error: '',
-  };
+  const out: Summary = { ...EMPTY_SUMMARY };
   const { records } = tx;
   const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
   eachRecord(records, (at, from, to) => {

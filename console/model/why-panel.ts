@@ -6,8 +6,8 @@ import { answerItems, textField } from './admin-store.ts';
 import type { Controller } from './controller.ts';
 import type { ToneLine } from './list-view.ts';
 import { reasonLines, reasonsOf, sinceOf } from './log-detail.ts';
+import type { LogEntry } from './log-entry.ts';
 import { earlierOf } from './log-search.ts';
-import type { LogEntry } from './log-store.ts';
 import type { Session } from './session.ts';
 import type { BanFact } from './why/ban-match.ts';
 import { Facts } from './why/request-facts.ts';
@@ -97,12 +97,12 @@ async function bansOf(session: Session): Promise<BanFact[]> {
 /** Both histories, each transaction once, before the group, the newest first. */
 function mergeHistory(
   group: readonly LogTransaction[],
-  fromDaemon: readonly LogTransaction[][],
-  kept: readonly LogTransaction[][],
-): LogTransaction[][] {
+  fromDaemon: readonly (readonly LogTransaction[])[],
+  kept: readonly (readonly LogTransaction[])[],
+): (readonly LogTransaction[])[] {
   const own = new Set(group.map((tx) => tx.vxid));
   const until = Math.max(0, ...group.filter((tx) => tx.type === 'request').map((tx) => new Facts(tx).at));
-  const byId = new Map<number, { at: number; group: LogTransaction[] }>();
+  const byId = new Map<number, { at: number; group: readonly LogTransaction[] }>();
   for (const one of [...fromDaemon, ...kept]) {
     const request = one.find((tx) => tx.type === 'request');
     if (request === undefined || own.has(request.vxid)) continue;

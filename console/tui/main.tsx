@@ -2,6 +2,7 @@
 // terminal as it found it on every way out: quitting, signals, a lost terminal, an exception.
 
 import type { WriteStream } from 'node:tty';
+import type { ViewName } from '../model/views.ts';
 
 export interface ConsoleOptions {
   /** Working directory of the daemon, as -n; or `address` (host:port) with `secretFile`. */
@@ -13,7 +14,11 @@ export interface ConsoleOptions {
   /** Ends the console when it aborts. */
   signal?: AbortSignal | undefined;
   /** The view to begin with. */
-  view?: 'dashboard' | 'log' | 'stats' | undefined;
+  view?: ViewName | undefined;
+  /** A recording to show instead of a daemon. */
+  replay?: string | undefined;
+  /** Lines for a screen reader instead of a screen. */
+  reader?: boolean | undefined;
 }
 
 /** Runs until the operator quits; resolves with the exit status. Needs a terminal on stdin and stdout. */

@@ -3,17 +3,17 @@
 import type { ReadStream, WriteStream } from 'node:tty';
 import { COMMANDS } from '../../protocol/tables/commands.ts';
 import { PARAMS } from '../../protocol/tables/params.ts';
-import { ClientSource } from '../model/client-source.ts';
 import { Controller } from '../model/controller.ts';
-import { Instances } from '../model/instances.ts';
+import { Keymap } from '../model/keymap.ts';
 import { checkQuery, completeQuery } from '../model/query-parser.ts';
-import { volatileQueries } from '../model/saved-queries.ts';
-import { Session } from '../model/session.ts';
+import { configPath, QueryFile, readConfig } from './config-file.ts';
 import { FrameSink } from './frame-sink.ts';
 import { KeyParser } from './keys.ts';
 import type { ConsoleOptions } from './main.tsx';
-import { mount } from './mount.tsx';
+import { type Mounted, mount } from './mount.tsx';
 import { NodeFiles } from './node-files.ts';
+import { liveInstances, replayInstances } from './open-instances.ts';
+import { Reader } from './reader.ts';
 import { Terminal } from './terminal.ts';
 import { themeFromEnv } from './theme.ts';
 
@@ -32,18 +32,18 @@ export function startConsole(
   return new Promise((resolve) => {
     const terminal = new Terminal(stdin, stdout);
     const sink = new FrameSink(stdout, stdout.columns || 80, stdout.rows || 24);
-    const instances = new Instances(
-      { name: 'daemon', open: () => new ClientSource({ ...options, name: 'console' }) },
-      [],
-      (source) =>
-        new Session({
-          source,
-          now: () => Date.now() / 1000,
-          later: (fn, ms) => {
-            setTimeout(fn, ms).unref();
-          },
-        }),
-    );
+    const path = configPath(process.env);
+    const { config, problems } = readConfig(path);
+    let replay: ReturnType<typeof replayInstances> | null = null;
+    try {
+      if (options.replay !== undefined) replay = replayInstances(options.replay, config);
+    } catch (error) {
+      process.stderr.write(`proxyadm: ${(error as Error).message}\n`);
+      resolve(1);
+      return;
+    }
+    const instances = replay?.instances ?? liveInstances(options, config);
+    const reading = options.reader === true || config.reader || process.env.PROXYD_READER === '1';
     const parser = new KeyParser();
     let escapeTimer: NodeJS.Timeout | undefined;
     let done = false;
@@ -53,7 +53,7 @@ export function startConsole(
       done = true;
       clearInterval(clock);
       clearTimeout(escapeTimer);
-      app.unmount();
+      app?.unmount();
       instances.close();
       stdin.off('data', onData);
       stdin.pause();
@@ -67,7 +67,7 @@ export function startConsole(
 
     const controller = new Controller({
       instances,
-      readonly: options.readonly === true,
+      readonly: options.readonly === true || replay !== null,
       tables: { commands: COMMANDS, params: PARAMS },
       checkQuery,
       completeQuery,
@@ -77,7 +77,8 @@ export function startConsole(
       onCopy: (text) => terminal.copy(text),
       onMouse: (on) => terminal.mouse(on),
       files: new NodeFiles(),
-      queries: volatileQueries(),
+      queries: new QueryFile(path, config.queries),
+      keymap: new Keymap(config.keys),
     });
     controller.resize({ columns: sink.columns, rows: sink.rows });
 
@@ -124,15 +125,34 @@ export function startConsole(
 
     const restoreStderr = holdStderr();
     stdin.setEncoding('utf8');
-    terminal.enter();
-    const app = mount({ controller, sink, theme: themeFromEnv(process.env), utc: false });
-    app.done.catch((error: Error) => finish(70, `proxyadm: ${error.stack ?? error.message}`));
+    terminal.enter(!reading);
+    let app: Mounted | null = null;
+    if (reading) {
+      const reader = new Reader(controller, (text) => stdout.write(text));
+      controller.subscribe(() => reader.update());
+      setInterval(() => reader.update(), CLOCK_MS).unref();
+    } else {
+      const wish = { name: config.theme, ascii: config.ascii };
+      app = mount({ controller, sink, theme: themeFromEnv(process.env, wish), utc: config.utc });
+      app.done.catch((error: Error) => finish(70, `proxyadm: ${error.stack ?? error.message}`));
+    }
     stdin.on('data', onData);
     stdout.on('resize', onResize);
     instances.current.start();
-    if (options.view !== undefined) controller.run(`view.${options.view}`);
+    controller.run(`view.${options.view ?? config.view}`);
+    const first = problems[0];
+    if (first !== undefined)
+      controller.notify(
+        'warn',
+        `${path}: ${first}${problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''}`,
+      );
+    if (replay !== null) replay.player.onChange = () => controller.set({});
     options.signal?.addEventListener('abort', () => finish(0), { once: true });
-    const clock = setInterval(() => instances.current.touch(), CLOCK_MS);
+    const clock = setInterval(() => {
+      replay?.player.tick(CLOCK_MS / 1000);
+      instances.current.touch();
+      instances.current.admin.tick();
+    }, CLOCK_MS);
   });
 }
 

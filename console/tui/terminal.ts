@@ -18,17 +18,20 @@ export class Terminal {
   readonly stdin: ReadStream;
   readonly stdout: WriteStream;
   private active = false;
+  private screen = true;
 
   constructor(stdin: ReadStream, stdout: WriteStream) {
     this.stdin = stdin;
     this.stdout = stdout;
   }
 
-  enter(): void {
+  /** `screen` false reads keys one by one, but leaves the screen to scroll. */
+  enter(screen = true): void {
     if (this.active) return;
     this.active = true;
+    this.screen = screen;
     this.stdin.setRawMode(true);
-    this.stdout.write(ENTER);
+    this.stdout.write(screen ? ENTER : '\x1b[?2004h');
   }
 
   /** Puts text into the clipboard of the terminal, also over SSH (OSC 52); terminals that cannot ignore it. */
@@ -45,7 +48,7 @@ export class Terminal {
     if (!this.active) return;
     this.active = false;
     try {
-      writeSync((this.stdout as { fd?: number }).fd ?? 1, LEAVE);
+      writeSync((this.stdout as { fd?: number }).fd ?? 1, this.screen ? LEAVE : '\x1b[?2004l\r\n');
     } catch {
       // The terminal is gone, or its pipe full: there is nobody to restore it for.
     }

@@ -66,6 +66,24 @@ const STYLES: Readonly<Record<StyleName, Row>> = {
   cursor: { inverse: true },
 };
 
+/** Only black, white and the bright colours, each with an attribute of its own. */
+const CONTRAST: Readonly<Partial<Record<StyleName, Row>>> = {
+  muted: { fg256: 231, fg16: 97 },
+  faint: { fg256: 255, fg16: 37 },
+  frame: { fg256: 255, fg16: 97 },
+  title: { fg256: 231, fg16: 97, bold: true, underline: true },
+  accent: { fg256: 51, fg16: 96, bold: true },
+  good: { fg256: 46, fg16: 92, bold: true },
+  warn: { fg256: 226, fg16: 93, bold: true, underline: true },
+  bad: { fg256: 231, fg16: 97, bg256: 196, bg16: 41, bold: true },
+  key: { fg256: 226, fg16: 93, bold: true },
+  hit: { fg256: 46, fg16: 92, bold: true },
+  miss: { fg256: 226, fg16: 93, bold: true },
+  pass: { fg256: 201, fg16: 95, bold: true },
+  synth: { fg256: 51, fg16: 96, bold: true },
+  tag: { fg256: 51, fg16: 96 },
+};
+
 const FILLS: Readonly<Record<FillName, Row>> = {
   bar: { bg256: 235 },
   selected: { bg256: 238, bg16: 44, inverse: true },
@@ -135,7 +153,8 @@ export interface Theme {
   open(style: StyleName | undefined, fill: FillName | undefined): string;
 }
 
-export function makeTheme(depth: ColorDepth, ascii: boolean, attributes = true): Theme {
+export function makeTheme(depth: ColorDepth, ascii: boolean, attributes = true, contrast = false): Theme {
+  const styles: Readonly<Record<StyleName, Row>> = contrast ? { ...STYLES, ...CONTRAST } : STYLES;
   const memo = new Map<string, string>();
   return {
     depth,
@@ -147,7 +166,7 @@ export function makeTheme(depth: ColorDepth, ascii: boolean, attributes = true):
         sgr = codes(
           depth,
           attributes,
-          style === undefined ? {} : STYLES[style],
+          style === undefined ? {} : styles[style],
           fill === undefined ? {} : FILLS[fill],
         );
         memo.set(key, sgr);
@@ -157,12 +176,21 @@ export function makeTheme(depth: ColorDepth, ascii: boolean, attributes = true):
   };
 }
 
+/** What the operator's file asks for; the environment has its say where it is silent. */
+export interface ThemeWish {
+  name?: 'default' | 'high-contrast' | 'none';
+  ascii?: boolean | null;
+}
+
 /** NO_COLOR and TERM=dumb win, then FORCE_COLOR, then what the terminal says of itself. */
-export function themeFromEnv(env: NodeJS.ProcessEnv): Theme {
+export function themeFromEnv(env: NodeJS.ProcessEnv, wanted: ThemeWish = {}): Theme {
   const term = env.TERM ?? '';
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || '';
-  const ascii = env.PROXYD_ASCII === '1' || term === 'dumb' || term === 'linux' || !/utf-?8/i.test(locale);
-  return makeTheme(depthFromEnv(env, term), ascii, term !== 'dumb');
+  const ascii =
+    wanted.ascii ??
+    (env.PROXYD_ASCII === '1' || term === 'dumb' || term === 'linux' || !/utf-?8/i.test(locale));
+  const depth = wanted.name === 'none' ? 'none' : depthFromEnv(env, term);
+  return makeTheme(depth, ascii, term !== 'dumb', wanted.name === 'high-contrast');
 }
 
 function depthFromEnv(env: NodeJS.ProcessEnv, term: string): ColorDepth {

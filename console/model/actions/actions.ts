@@ -25,6 +25,16 @@ function stepInterval(c: Controller, step: 1 | -1): void {
   c.notify('info', `refresh interval set to ${interval.toFixed(1)} s`);
 }
 
+/** Closes what is open; with nothing open, what a filter hides comes back. */
+function goBack(c: Controller): void {
+  const { panel, view } = c.state;
+  c.set({ panel: null, notice: null });
+  if (panel !== null) return;
+  if (view === 'stats') c.stat({ type: 'filter', text: '' });
+  else if (c.listView !== null) c.list({ type: 'filter', text: '' });
+  else if (view === 'log' && c.state.log.detail) c.log({ type: 'detail' });
+}
+
 function pin(c: Controller): void {
   c.stat({ type: 'pin' });
 }
@@ -58,7 +68,7 @@ export const ACTIONS: Readonly<Record<CommandName, Action>> = {
   help: (c) => c.set({ panel: { kind: 'help', scroll: 0, filter: '' }, notice: null }),
   redraw: (c) => c.options.onRedraw(),
   suspend: (c) => c.options.onSuspend(),
-  back: (c) => c.set({ panel: null, notice: null }),
+  back: goBack,
   quit: (c) => c.quit(),
   copy: copySelected,
   'copy.all': copyAll,

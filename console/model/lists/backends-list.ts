@@ -109,8 +109,10 @@ function details(
       {
         text: `${textField(probe, 'good')} of the last ${window} good, ${textField(probe, 'threshold')} needed`,
       },
-      { text: '   newest right  ', tone: 'muted' },
-      { text: '', bits: { value: happy, count: 64 } },
+    ]);
+    lines.push([
+      { text: 'Newest: ', tone: 'muted' },
+      { text: '', bits: { value: happy, count: 48 } },
     ]);
     const bits = PROBE_BITS.flatMap(([field, words]) => {
       const n = ones(textField(probe, field), window);

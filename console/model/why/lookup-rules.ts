@@ -184,7 +184,9 @@ export const LOOKUP_RULES: readonly Rule[] = [
           ? ` by the ban "${sure[0]?.spec}"`
           : maybe.length > 0
             ? `, maybe by the ban "${maybe[0]?.spec}"`
-            : '; the ban is no longer in the list';
+            : c.bansKnown
+              ? '; the ban is no longer in the list'
+              : '';
       return {
         sentence: `It was in the cache as ${id}, but banned${which}; so it was fetched anew.`,
         evidence: [found],

@@ -22,7 +22,8 @@ export interface Reason {
 export interface WhyContext {
   /** Groups of the same URL before this one, the newest first. */
   earlier: readonly (readonly LogTransaction[])[];
-  bans: readonly BanFact[];
+  /** Null when nobody asked for them. */
+  bans: readonly BanFact[] | null;
   /** Epoch seconds from which on `earlier` is complete. */
   since: number;
 }
@@ -41,6 +42,7 @@ export interface Case {
   restarts: number;
   former: readonly Former[];
   bans: readonly BanFact[];
+  bansKnown: boolean;
   since: number;
 }
 
@@ -82,7 +84,8 @@ function readCase(group: readonly LogTransaction[], context: WhyContext): Case |
     ...pair,
     restarts: group.filter((tx) => tx.type === 'request' && tx.reason.startsWith('restart')).length,
     former: context.earlier.flatMap((g) => pairOf(g) ?? []),
-    bans: context.bans,
+    bans: context.bans ?? [],
+    bansKnown: context.bans !== null,
     since: context.since,
   };
 }

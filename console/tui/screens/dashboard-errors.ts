@@ -1,6 +1,6 @@
 // The last errors: failed requests from the log, and what happened to worker and connection, newest first.
 
-import type { LogEntry } from '../../model/log-store.ts';
+import type { LogEntry } from '../../model/log-entry.ts';
 import { clock, duration } from '../../model/numbers.ts';
 import type { Session, SessionEvent } from '../../model/session.ts';
 import { ellipsis } from '../cells.ts';

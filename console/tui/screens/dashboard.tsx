@@ -1,5 +1,5 @@
-// The dashboard: requests and hit rate over time, what became of the requests, backends, storage, the last
-// errors. All rows are made by plain functions of the session; this file only places them.
+// The dashboard: requests and hit rate over time, what became of the requests, backends, storage, latency, status
+// classes, what is asked for most, the last errors. All rows are made by plain functions of the session; this file only places them.
 
 import { Box } from 'ink';
 import { type ReactNode, useContext } from 'react';
@@ -11,6 +11,7 @@ import type { Row } from '../spans.ts';
 import { backendRows } from './dashboard-backends.ts';
 import { hitRateRemark, hitRateRows, requestRows, requestsRemark } from './dashboard-charts.ts';
 import { errorRows } from './dashboard-errors.ts';
+import { latencySummary, percentileRemark, sampleRemark, statusRows, topRows } from './dashboard-sample.ts';
 import { storageRows, trafficRows } from './dashboard-traffic.ts';
 
 export interface ScreenProps {
@@ -23,6 +24,11 @@ export interface DashboardLayout {
   chart: { left: number; right: number; height: number };
   /** Widths of traffic, backends and storage; storage 0 means that it is not shown apart. */
   middle: { traffic: number; backends: number; storage: number; height: number };
+  /** Latency, status classes and rankings; 0 rows where they have no room. */
+  extra: number;
+  latency: number;
+  status: number;
+  top: number;
   errors: number;
 }
 
@@ -31,13 +37,22 @@ export function dashboardLayout(width: number, height: number): DashboardLayout 
   const left = Math.floor(width / 2);
   const middle = height >= 26 ? 9 : height >= 21 ? 8 : 7;
   const least = height >= 24 ? 6 : 4;
-  const chart = Math.max(6, Math.min(18, Math.floor((height - middle) * 0.58), height - middle - least));
-  const errors = height - middle - chart;
+  const extra = height >= 30 && width >= 100 ? (height >= 44 ? 12 : 8) : 0;
+  const rest = height - middle - extra;
+  const chart = Math.max(6, Math.min(18, Math.floor(rest * 0.58), rest - least));
+  const errors = rest - chart;
+  const latency = Math.min(40, Math.floor(width * 0.25));
+  const status = Math.min(34, Math.floor(width * 0.2));
+  const top = Math.floor((width - latency - status) / 2);
   const storage = width >= 110 ? Math.floor(width * 0.28) : 0;
   const traffic = width >= 110 ? Math.floor(width * 0.3) : left;
   return {
     chart: { left, right: width - left, height: chart },
     middle: { traffic, backends: width - traffic - storage, storage, height: middle },
+    extra,
+    latency,
+    status,
+    top,
     errors,
   };
 }
@@ -92,7 +107,32 @@ export function Dashboard({ session, width, height }: ScreenProps): ReactNode {
               l.middle.height,
             )}
       </Box>
-      {panel('Last errors', errorRows(session, inside(width), l.errors - 2, utc, theme), width, l.errors)}
+      {l.extra === 0 ? null : (
+        <Box>
+          {panel(
+            'Latency',
+            latencySummary(session, inside(l.latency), theme),
+            l.latency,
+            l.extra,
+            sampleRemark(session),
+          )}
+          {panel('Status', statusRows(session, inside(l.status), l.extra - 2, theme), l.status, l.extra)}
+          {panel('Top', topRows(session, 'requests', inside(l.top), l.extra - 2, theme), l.top, l.extra)}
+          {panel(
+            'Top misses',
+            topRows(session, 'misses', inside(width - l.latency - l.status - l.top), l.extra - 2, theme),
+            width - l.latency - l.status - l.top,
+            l.extra,
+          )}
+        </Box>
+      )}
+      {panel(
+        'Last errors',
+        errorRows(session, inside(width), l.errors - 2, utc, theme),
+        width,
+        l.errors,
+        l.extra === 0 ? percentileRemark(session) : undefined,
+      )}
     </Box>
   );
 }

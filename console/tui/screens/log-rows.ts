@@ -3,8 +3,8 @@
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { detailLines } from '../../model/log-detail.ts';
+import type { LogEntry } from '../../model/log-entry.ts';
 import { anyCase } from '../../model/log-search.ts';
-import type { LogEntry } from '../../model/log-store.ts';
 import { isOpen, isUnfolded, placeOf } from '../../model/log-tree.ts';
 import { type LogView, selectedEntry, selectedPlace, type VisibleRow } from '../../model/log-view.ts';
 import { bytes, clock, duration } from '../../model/numbers.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type LogEntry, LogStore } from '../../../console/model/log-store.ts';
+import type { LogEntry } from '../../../console/model/log-entry.ts';
+import { LogStore } from '../../../console/model/log-store.ts';
 import { rowsOf } from '../../../console/model/log-tree.ts';
 import {
   INITIAL_LOG_VIEW,

@@ -1,0 +1,176 @@
+// The operator's file: theme, keys, saved queries, instances. JSON, checked field by field: what is wrong is told with
+// its place and left out, and the rest holds. A console never fails to start for its configuration.
+
+import { type CommandName, KEY_ROWS, type KeyBindings } from './keymap.ts';
+import { VIEW_NAMES, type ViewName } from './views.ts';
+
+export const THEME_NAMES = ['default', 'high-contrast', 'none'] as const;
+export type ThemeName = (typeof THEME_NAMES)[number];
+
+export interface ConfiguredInstance {
+  name: string;
+  dir?: string;
+  address?: string;
+  secretFile?: string;
+}
+
+export interface ConsoleConfig {
+  theme: ThemeName;
+  ascii: boolean | null;
+  /** One plain line a change instead of a screen, for screen readers. */
+  reader: boolean;
+  /** Clock times in UTC. */
+  utc: boolean;
+  view: ViewName;
+  keys: KeyBindings;
+  queries: Readonly<Record<string, string>>;
+  instances: readonly ConfiguredInstance[];
+}
+
+export const DEFAULT_CONFIG: ConsoleConfig = {
+  theme: 'default',
+  ascii: null,
+  reader: false,
+  utc: false,
+  view: 'dashboard',
+  keys: {},
+  queries: {},
+  instances: [],
+};
+
+export interface CheckedConfig {
+  config: ConsoleConfig;
+  /** What was left out and why, each with its place. */
+  problems: readonly string[];
+}
+
+/** `checkQuery` says what is wrong with a query, or null. */
+export function parseConfig(text: string, checkQuery: (query: string) => string | null): CheckedConfig {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { config: DEFAULT_CONFIG, problems: [`not JSON: ${(error as Error).message}`] };
+  }
+  if (!isObject(value)) return { config: DEFAULT_CONFIG, problems: ['not an object'] };
+  const problems: string[] = [];
+  const out: { -readonly [K in keyof ConsoleConfig]: ConsoleConfig[K] } = { ...DEFAULT_CONFIG };
+  for (const [name, field] of Object.entries(value)) {
+    switch (name) {
+      case 'theme':
+        out.theme = oneOf(field, THEME_NAMES, name, problems) ?? out.theme;
+        break;
+      case 'view':
+        out.view = oneOf(field, VIEW_NAMES, name, problems) ?? out.view;
+        break;
+      case 'ascii':
+      case 'reader':
+      case 'utc':
+        if (typeof field === 'boolean') out[name] = field;
+        else problems.push(`${name}: true or false`);
+        break;
+      case 'keys':
+        out.keys = keys(field, problems);
+        break;
+      case 'queries':
+        out.queries = queries(field, checkQuery, problems);
+        break;
+      case 'instances':
+        out.instances = instances(field, problems);
+        break;
+      default:
+        problems.push(`${name}: unknown; known are ${Object.keys(DEFAULT_CONFIG).join(', ')}`);
+    }
+  }
+  return { config: out, problems };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function oneOf<T extends string>(
+  value: unknown,
+  known: readonly T[],
+  name: string,
+  problems: string[],
+): T | null {
+  if (known.includes(value as T)) return value as T;
+  problems.push(`${name}: one of ${known.join(', ')}`);
+  return null;
+}
+
+function keys(value: unknown, problems: string[]): KeyBindings {
+  if (!isObject(value)) {
+    problems.push('keys: an object of command to list of keys');
+    return {};
+  }
+  const out: Record<string, readonly string[]> = {};
+  for (const [name, list] of Object.entries(value)) {
+    const command = name.slice(name.indexOf('/') + 1) as CommandName;
+    const scope = name.includes('/') ? name.slice(0, name.indexOf('/')) : null;
+    const rows = KEY_ROWS.filter((r) => r.command === command && (scope === null || r.scope === scope));
+    if (rows.length === 0) problems.push(`keys.${name}: no such command`);
+    else if (!Array.isArray(list) || !list.every((k) => typeof k === 'string' && k !== ''))
+      problems.push(`keys.${name}: a list of keys, as ["w", "ctrl+w"]`);
+    else {
+      const taken = (list as string[]).flatMap((key) => {
+        const other = KEY_ROWS.find(
+          (r) => rows.some((o) => o.scope === r.scope) && r.command !== command && r.keys.includes(key),
+        );
+        return other === undefined || Object.hasOwn(value, other.command)
+          ? []
+          : [`${key} is ${other.command}`];
+      });
+      if (taken.length > 0) problems.push(`keys.${name}: ${taken.join(', ')}`);
+      else out[name] = list as string[];
+    }
+  }
+  return out;
+}
+
+function queries(
+  value: unknown,
+  checkQuery: (query: string) => string | null,
+  problems: string[],
+): Record<string, string> {
+  const out: Record<string, string> = {};
+  if (!isObject(value)) problems.push('queries: an object of name to query');
+  else {
+    for (const [name, query] of Object.entries(value)) {
+      const wrong = typeof query !== 'string' ? 'a text' : query === '' ? null : checkQuery(query);
+      if (wrong !== null) problems.push(`queries.${name}: ${wrong}`);
+      else out[name] = query as string;
+    }
+  }
+  return out;
+}
+
+function instances(value: unknown, problems: string[]): ConfiguredInstance[] {
+  if (!Array.isArray(value)) {
+    problems.push('instances: a list of {name, dir} or {name, address, secretFile}');
+    return [];
+  }
+  return value.flatMap((item: unknown, i): ConfiguredInstance[] => {
+    const text = (field: string): string | undefined => {
+      const found = isObject(item) ? item[field] : undefined;
+      return typeof found === 'string' && found !== '' ? found : undefined;
+    };
+    const name = text('name');
+    const dir = text('dir');
+    const address = text('address');
+    const secretFile = text('secretFile');
+    if (name === undefined || !/^[\w.-]+$/.test(name) || (dir === undefined) === (address === undefined)) {
+      problems.push(`instances[${i}]: a name of letters, digits, . _ - and either dir or address`);
+      return [];
+    }
+    return [
+      {
+        name,
+        ...(dir === undefined ? {} : { dir }),
+        ...(address === undefined ? {} : { address }),
+        ...(secretFile === undefined ? {} : { secretFile }),
+      },
+    ];
+  });
+}

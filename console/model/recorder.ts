@@ -1,0 +1,137 @@
+// Keeps what a source delivers as a recording: the source goes on as it was, and every step is noted. Bounded: a
+// recording that has grown too long ends by itself and says so.
+
+import type { LogSubscription } from '../../protocol/messages.ts';
+import { encodeTransaction, type RecordedStep, type Recording } from './recording.ts';
+import type { CommandReply, LogHandlers, Source, SourceEvents, Subscription } from './source.ts';
+
+/** Bytes of log that a recording holds at the most. */
+const MOST_BYTES = 256 << 20;
+
+export class RecordingSource implements Source {
+  readonly label: string;
+  readonly local?: boolean;
+  private readonly source: Source;
+  private readonly now: () => number;
+  private recording: Recording | null = null;
+  private stream: Subscription | null = null;
+  private names: Extract<RecordedStep, { kind: 'counters' }> | null = null;
+  private up: Extract<RecordedStep, { kind: 'up' }> | null = null;
+  private values: bigint[] = [];
+  private bytes = 0;
+
+  constructor(source: Source, now: () => number) {
+    this.source = source;
+    this.now = now;
+    this.label = source.label;
+    if (source.local !== undefined) this.local = source.local;
+  }
+
+  get active(): boolean {
+    return this.recording !== null;
+  }
+
+  /** Seconds recorded, and whether the log had to be left out from some point on. */
+  get progress(): { seconds: number; full: boolean } {
+    const { recording } = this;
+    return {
+      seconds: recording === null ? 0 : this.now() - recording.start,
+      full: this.bytes >= MOST_BYTES,
+    };
+  }
+
+  begin(): void {
+    const start = this.now();
+    this.recording = { format: 'proxyd-console-recording/1', start, steps: [], commands: {} };
+    this.bytes = 0;
+    if (this.up !== null) this.note({ ...this.up, after: 0 });
+    if (this.names !== null) {
+      this.note({ ...this.names, after: 0 });
+      const changed = this.values.map((v, i): [number, string] => [i, String(v)]);
+      this.note({ after: 0, kind: 'values', changed });
+    }
+    this.stream = this.source.log(
+      { grouping: 'request', from: 'tail' },
+      {
+        batch: (transactions) => {
+          if (this.bytes >= MOST_BYTES) return;
+          for (const tx of transactions) this.bytes += tx.records.byteLength;
+          this.note({ after: this.after(), kind: 'log', transactions: transactions.map(encodeTransaction) });
+        },
+        lost: () => undefined,
+        failed: () => undefined,
+      },
+    );
+  }
+
+  /** Ends it and gives it away. */
+  end(): Recording | null {
+    const { recording } = this;
+    this.stream?.close();
+    this.stream = null;
+    this.recording = null;
+    return recording;
+  }
+
+  start(events: SourceEvents): void {
+    this.source.start({
+      connection: (state) => {
+        if (state.state === 'up') {
+          this.up = { after: 0, kind: 'up', identity: state.identity, version: state.version };
+          this.note({ ...this.up, after: this.after() });
+        } else if (state.state === 'waiting')
+          this.note({ after: this.after(), kind: 'down', reason: state.reason });
+        events.connection(state);
+      },
+      counters: (info) => {
+        this.names = { after: 0, kind: 'counters', info };
+        this.values = info.map(() => 0n);
+        this.note({ ...this.names, after: this.after() });
+        events.counters(info);
+      },
+      values: (at, values) => {
+        const changed = values.flatMap((v, i): [number, string][] =>
+          v === this.values[i] ? [] : [[i, String(v)]],
+        );
+        this.values = values;
+        this.note({ after: this.after(), kind: 'values', changed });
+        events.values(at, values);
+      },
+      event: (event, text) => {
+        this.note({ after: this.after(), kind: 'event', event, text });
+        events.event(event, text);
+      },
+    });
+  }
+
+  async command(line: string): Promise<CommandReply> {
+    const reply = await this.source.command(line);
+    if (this.recording !== null) this.recording.commands[line] = reply;
+    return reply;
+  }
+
+  log(sub: LogSubscription, handlers: LogHandlers): Subscription {
+    return this.source.log(sub, handlers);
+  }
+
+  setInterval(seconds: number): void {
+    this.source.setInterval(seconds);
+  }
+
+  sampleNow(): void {
+    this.source.sampleNow();
+  }
+
+  close(): void {
+    this.stream?.close();
+    this.source.close();
+  }
+
+  private after(): number {
+    return this.recording === null ? 0 : Math.round((this.now() - this.recording.start) * 1000) / 1000;
+  }
+
+  private note(step: RecordedStep): void {
+    this.recording?.steps.push(step);
+  }
+}

@@ -1,0 +1,101 @@
+// The instances that a console shows: the daemon it was called for and those of the operator's file, or a recording.
+// Here meet sources, sessions and the real clock.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { compileQuery } from '../../queries/compile.ts';
+import { parseQuery } from '../../queries/parse.ts';
+import { systemText } from '../bin/attach.ts';
+import { ClientSource } from '../model/client-source.ts';
+import type { ConsoleConfig } from '../model/config.ts';
+import { type Instance, Instances } from '../model/instances.ts';
+import { RecordingSource } from '../model/recorder.ts';
+import { parseRecording } from '../model/recording.ts';
+import { ReplayPlayer } from '../model/replay-player.ts';
+import type { GroupMatcher } from '../model/replay-source.ts';
+import { Session } from '../model/session.ts';
+import type { Source } from '../model/source.ts';
+import type { ConsoleOptions } from './main.tsx';
+
+const now = (): number => Date.now() / 1000;
+const later = (fn: () => void, ms: number): void => {
+  setTimeout(fn, ms).unref();
+};
+
+/** Instances on live daemons. */
+export function liveInstances(options: ConsoleOptions, config: ConsoleConfig): Instances {
+  const recorders = new Map<Source, RecordingSource>();
+  const open = (target: {
+    dir?: string | undefined;
+    address?: string | undefined;
+    secretFile?: string | undefined;
+  }): Source => {
+    const source = new RecordingSource(new ClientSource({ ...target, name: 'console' }), now);
+    recorders.set(source, source);
+    return source;
+  };
+  const known = config.instances.map((i): Instance => ({ name: i.name, open: () => open(i) }));
+  const { dir, address, secretFile } = options;
+  const named = config.instances.find((i) =>
+    address !== undefined ? i.address === address : dir !== undefined && i.dir === dir,
+  );
+  const first: Instance = { name: named?.name ?? 'daemon', open: () => open({ dir, address, secretFile }) };
+  const instances = new Instances(
+    first,
+    known.filter((i) => i.name !== first.name),
+    (source) => new Session({ source, now, later, utc: config.utc }),
+  );
+  let path = '';
+  instances.record = async (wanted) => {
+    const recorder = [...recorders.values()].find((r) => r.active) ?? recorders.get(instances.current.source);
+    if (recorder === undefined) throw new Error('this view cannot be recorded; choose one instance');
+    if (!recorder.active) {
+      if (wanted === '') throw new Error('record needs a file');
+      path = wanted;
+      recorder.begin();
+      return `recording; :record again ends it and writes ${path}`;
+    }
+    const { seconds, full } = recorder.progress;
+    writeRecording(path, JSON.stringify(recorder.end()));
+    return `${Math.round(seconds)} s written to ${path}${full ? '; the log was cut at its bound' : ''}`;
+  };
+  return instances;
+}
+
+/** A recording in the place of a daemon. Throws a plain sentence for a file that is none. */
+export function replayInstances(
+  path: string,
+  config: ConsoleConfig,
+): { instances: Instances; player: ReplayPlayer } {
+  const recording = parseRecording(readRecording(path));
+  const makeSession = (source: Source): Session =>
+    new Session({ source, now: () => player.now(), later, utc: config.utc });
+  const player: ReplayPlayer = new ReplayPlayer({ recording, matcher, label: path, makeSession });
+  const instances = new Instances({ name: 'recording', open: () => player.first }, [], makeSession);
+  player.attach(instances);
+  return { instances, player };
+}
+
+/** The real query language over recorded groups. */
+export const matcher: GroupMatcher = (query) => {
+  const parsed = parseQuery(query);
+  return parsed.ok ? compileQuery(parsed.query) : () => false;
+};
+
+function readRecording(path: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (cause) {
+    throw new Error(`${path}: ${systemText(cause)}`, { cause });
+  }
+  return (bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes).toString();
+}
+
+function writeRecording(path: string, text: string): void {
+  try {
+    writeFileSync(path, path.endsWith('.gz') ? gzipSync(text) : text);
+  } catch (cause) {
+    throw new Error(`${path}: ${systemText(cause)}`, { cause });
+  }
+}
