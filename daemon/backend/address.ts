@@ -1,6 +1,8 @@
 // Where a backend listens, and how addresses are told: as a key of pools, and as the log shows a connection's ends.
 
 import type { Socket } from 'node:net';
+import { Tag } from '../../protocol/tables/tags.ts';
+import { constantRecord, type PreparedRecords } from '../log/tx-log.ts';
 
 /** An address and port, or a Unix socket's path. */
 export type OriginAddress =
@@ -26,6 +28,7 @@ export class ConnectionEnds {
   readonly remotePort: number;
   readonly localAddress: string;
   readonly localPort: number;
+  private kept: KeptRecords | null = null;
 
   constructor(socket: Socket) {
     this.fd = descriptor(socket);
@@ -36,9 +39,28 @@ export class ConnectionEnds {
     this.localPort = socket.localPort ?? 0;
   }
 
-  /** The record's text. */
+  /** Records of exchanges for this backend; backends at one address share connections. */
+  recordsFor(backend: string): KeptRecords {
+    if (this.kept?.backend !== backend) this.kept = new KeptRecords(this, backend);
+    return this.kept;
+  }
+
+  /** The text of BackendOpen. */
   openText(backend: string, reused: boolean): string {
     return `${this.fd} ${backend} ${this.remoteAddress} ${this.remotePort} ${this.localAddress} ${this.localPort} ${reused ? 'reuse' : 'connect'}`;
+  }
+}
+
+/** BackendOpen and BackendClose of an exchange on a kept connection that stays one: the same each time. */
+class KeptRecords {
+  readonly backend: string;
+  readonly open: PreparedRecords;
+  readonly close: PreparedRecords;
+
+  constructor(ends: ConnectionEnds, backend: string) {
+    this.backend = backend;
+    this.open = constantRecord(Tag.BackendOpen, ends.openText(backend, true));
+    this.close = constantRecord(Tag.BackendClose, `${ends.fd} ${backend} recycle`);
   }
 }
 

@@ -10,7 +10,14 @@ export interface ProgressReader {
   progress(): void;
 }
 
-export class Live {
+const NOBODY: readonly ProgressReader[] = [];
+
+/** What tells a reader, for it to leave. */
+export interface ProgressSource {
+  detach(reader: ProgressReader): void;
+}
+
+export class Live implements ProgressSource {
   /** The variant this fetch is expected to become, from the Vary of its siblings; null when unknown. */
   predicted: VaryKey | null = null;
   /** Body bytes the response announced; -1 when unknown. */
@@ -26,19 +33,21 @@ export class Live {
   consumed = 0;
   /** Told when a reader has used up bytes or left: the fetch may go on, or give up. */
   onConsume: (() => void) | null = null;
-  private readers: ProgressReader[] = [];
+  private readers: readonly ProgressReader[] = NOBODY;
 
   constructor(nukesLeft: number) {
     this.nukesLeft = nukesLeft;
   }
 
-  attach(reader: ProgressReader): () => void {
-    this.readers.push(reader);
-    return () => {
-      const at = this.readers.indexOf(reader);
-      // Copied, not spliced: a reader may leave while another one is being told.
-      if (at >= 0) this.readers = this.readers.filter((_, i) => i !== at);
-    };
+  /** Readers come and go while others are being told: the list is copied, never changed. */
+  attach(reader: ProgressReader): void {
+    this.readers = this.readers.length === 0 ? [reader] : [...this.readers, reader];
+  }
+
+  detach(reader: ProgressReader): void {
+    const { readers } = this;
+    if (readers.length === 1 && readers[0] === reader) this.readers = NOBODY;
+    else this.readers = readers.filter((other) => other !== reader);
   }
 
   get readerCount(): number {

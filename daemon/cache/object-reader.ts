@@ -6,7 +6,7 @@
 
 import type { HttpMessage } from '../http1/message.ts';
 import { gunzippedLength, setGunzippedLength, statusOf, wireLength, wireStart } from './head-codec.ts';
-import type { ProgressReader } from './live.ts';
+import type { ProgressReader, ProgressSource } from './live.ts';
 import * as row from './objcore.ts';
 import { type Oc, type OcState, stateIn } from './objcore.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -105,10 +105,13 @@ export class ObjectReader {
 
   // ---- bodies in the making
 
-  /** Tells a reader when the body grows, finishes or fails, or the head becomes visible; returns how to stop. */
-  onProgress(oc: Oc, reader: ProgressReader): () => void {
-    if (this.isFinished(oc) || this.isFailed(oc)) return () => {};
-    return this.store.liveOf(oc).attach(reader);
+  /** Tells a reader when the body grows, finishes or fails, or the head becomes visible; returns what it is to be
+   * detached from, null when there is nothing to tell any more. */
+  onProgress(oc: Oc, reader: ProgressReader): ProgressSource | null {
+    if (this.isFinished(oc) || this.isFailed(oc)) return null;
+    const live = this.store.liveOf(oc);
+    live.attach(reader);
+    return live;
   }
 
   /** Tells the fetch of a body for one reader when that reader moved on or left. */

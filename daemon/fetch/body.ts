@@ -20,12 +20,13 @@ import { type FetchStep, PARKED, STORED } from './steps.ts';
 /** Bytes a private body may be ahead of its reader. */
 const TRANSIT = 256 * 1024;
 
+/** Texts of Fetch_Body: streamed, and not. */
 const KIND = {
-  none: '0 none -',
-  chunked: '2 chunked',
-  length: '3 length',
-  eof: '4 eof',
-  error: '1 error -',
+  none: ['0 none -', '0 none -'],
+  chunked: ['2 chunked stream', '2 chunked -'],
+  length: ['3 length stream', '3 length -'],
+  eof: ['4 eof stream', '4 eof -'],
+  error: ['1 error -', '1 error -'],
 } as const;
 
 /** First letter of the Gzip record: packing, unpacking, unpacking to test. */
@@ -39,11 +40,7 @@ export function fetchBody(bo: BusyObj, framing: BodyFraming): FetchStep {
   const { cache } = bo.core;
   bo.framing = framing;
   bo.pump = null;
-  if (!bo.was304)
-    log.put(
-      Tag.Fetch_Body,
-      framing.kind === 'none' ? KIND.none : `${KIND[framing.kind]} ${bo.doStream ? 'stream' : '-'}`,
-    );
+  if (!bo.was304) log.put(Tag.Fetch_Body, KIND[framing.kind][bo.doStream ? 0 : 1]);
   const connection = bo.exchange.connection as OriginConnection;
   if (framing.kind === 'none') connection.readBody(framing, 0, NOTHING);
   if (bo.was304 || framing.kind === 'none') {
@@ -76,7 +73,7 @@ export function bodyOver(bo: BusyObj): boolean {
   if (pump !== null) logFetchFilters(log, framing.kind, bo.filter, pump.calls);
   exchange.end(framing.kind === 'eof' ? 'RESP_CLOSE' : null);
   log.timestamp('BerespBody', core.clock.now());
-  log.put(Tag.Length, String(cache.bodyLength(oc)));
+  log.open().int(cache.bodyLength(oc)).close(Tag.Length);
   cache.finish(oc, bo.uncacheable);
   // Nobody will be given the old one again: without this, markers would pile up as fast as requests come.
   if (bo.staleOc !== 0) cache.kill(bo.staleOc);

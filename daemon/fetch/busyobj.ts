@@ -3,6 +3,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { ConnectionEnds } from '../backend/address.ts';
+import type { InterimTold } from '../backend/exchange-roles.ts';
 import type { Oc } from '../cache/cache.ts';
 import { endPrivs } from '../extensions/priv.ts';
 import { type BodyFraming, NO_BODY } from '../http1/framing.ts';
@@ -13,7 +14,7 @@ import type { BodySource } from '../net/request-body.ts';
 import type { Core, ProgramRef } from '../request/core.ts';
 import type { Request } from '../request/request.ts';
 import { type Director, type VclBusyobj, VclContext, type VclSession } from '../vcl/context.ts';
-import { State } from '../vcl/program.ts';
+import { State, type VclProgram } from '../vcl/program.ts';
 import type { BodyPump } from './body.ts';
 import { Exchange } from './exchange.ts';
 import type { FetchStep } from './steps.ts';
@@ -23,30 +24,42 @@ export type FetchMode = 'fetch' | 'bgfetch' | 'pass';
 /** `testgunzip` only checks that a gzipped body is whole. */
 export type BodyFilter = 'none' | 'testgunzip' | 'gunzip' | 'gzip';
 
+/** Ended fetches kept for the next ones, at most. */
+const MAX_SPARE = 64;
+const NO_PROGRAM = null as unknown as VclProgram;
+const NO_REF = null as unknown as ProgramRef;
+
 export class BusyObj implements VclBusyobj {
   readonly core: Core;
-  readonly mode: FetchMode;
   readonly bereq = new HttpMessage(Tag.BereqMethod);
   readonly beresp = new HttpMessage(Tag.BerespMethod);
+  /** The request's head as first made, for retries and rollback. */
+  readonly bereq0 = new HttpMessage(Tag.BereqMethod);
+  /** The response's head as it goes into the store. */
+  readonly stored = new HttpMessage(Tag.ObjMethod);
   readonly log: TxLog;
   readonly ctx: VclContext;
-  readonly programRef: ProgramRef;
-  readonly session: VclSession | null;
-  readonly isBgFetch: boolean;
-  readonly isHitMiss: boolean;
-  readonly isHitPass: boolean;
-  vxid: number;
-  readonly reqVxid: number;
+  readonly exchange = new Exchange(this);
+  /** Goes on with a step after a wait. */
+  readonly resume: (step: FetchStep) => void;
+  mode: FetchMode = 'fetch';
+  programRef = NO_REF;
+  session: VclSession | null = null;
+  isBgFetch = false;
+  isHitMiss = false;
+  isHitPass = false;
+  vxid = 0;
+  reqVxid = 0;
   /** The lookup key of the request, for what is chosen by its hash. */
-  readonly hashKey: string;
+  hashKey = '';
   /** The object being filled; this fetch holds a reference. */
-  readonly oc: Oc;
+  oc: Oc = 0;
   /** A stale object that a 304 may bring back to life; this fetch holds a reference. */
-  staleOc: Oc;
+  staleOc: Oc = 0;
   retries = 0;
   was304 = false;
-  uncacheable: boolean;
-  backend: Director | null;
+  uncacheable = false;
+  backend: Director | null = null;
   respBackend: Director | null = null;
   respEnds: ConnectionEnds | null = null;
   connectTimeout = -1;
@@ -74,60 +87,106 @@ export class BusyObj implements VclBusyobj {
   storedIn = '';
   synthBody: string | null = null;
   /** The client's body to send along, or null; `bodySent` once any of it may have reached an origin. */
-  body: BodySource | null;
+  body: BodySource | null = null;
   bodySent = false;
   /** Passes interim responses on to the client, or null. */
-  onInterim: ((head: HttpMessage) => void) | null = null;
+  onInterim: InterimTold | null = null;
   /** vcl_backend_response has taken the request back: its answer is not for keeping. */
   rolledBack = false;
-  /** The request's head as first made, for retries and rollback. */
-  readonly bereq0 = new HttpMessage(Tag.BereqMethod);
-  readonly exchange = new Exchange(this);
   /** How the answer's body is framed. */
   framing: BodyFraming = NO_BODY;
   /** The body on its way into the store; null before it comes and where there is none. */
   pump: BodyPump | null = null;
   /** The fetch is over. */
   ended = false;
-  /** Goes on with a step after a wait. */
-  readonly resume: (step: FetchStep) => void;
   headBytesOut = 0;
   bodyBytesOut = 0;
   headBytesIn = 0;
   bodyBytesIn = 0;
 
   /** @param run drives a fetch from a step on; given, since the steps know this class; a pipe has no steps. */
-  constructor(
-    req: Request,
-    oc: Oc,
-    staleOc: Oc,
-    mode: FetchMode,
-    run: (bo: BusyObj, step: FetchStep) => void = () => {},
-  ) {
-    this.resume = (step) => run(this, step);
-    const { core } = req;
+  constructor(core: Core, run: (bo: BusyObj, step: FetchStep) => void = () => {}) {
     this.core = core;
-    this.mode = mode;
-    this.vxid = core.newVxid();
-    this.reqVxid = req.vxid;
-    this.hashKey = req.hashKey;
     this.log = core.newLog();
-    this.programRef = req.programRef as ProgramRef;
-    this.programRef.refs++;
+    this.ctx = new VclContext(core.host, NO_PROGRAM, this.log);
+    this.ctx.bo = this;
+    this.resume = (step) => run(this, step);
+  }
+
+  /** Begins a fetch into `oc`; nothing of a former one stays. */
+  begin(req: Request, oc: Oc, staleOc: Oc, mode: FetchMode): void {
+    const { core, ctx } = this;
+    const { backendHint } = req;
+    const programRef = req.programRef as ProgramRef;
+    programRef.refs++;
+    if (staleOc !== 0) core.cache.ref(staleOc);
+    this.bereq.reset();
+    this.beresp.reset();
+    this.bereq0.reset();
+    ctx.begin(programRef.program);
+    this.mode = mode;
+    this.programRef = programRef;
     this.session = req.session;
     this.isBgFetch = mode === 'bgfetch';
     this.isHitMiss = req.isHitMiss;
     this.isHitPass = req.isHitPass;
+    this.vxid = core.newVxid();
+    this.reqVxid = req.vxid;
+    this.hashKey = req.hashKey;
     this.oc = oc;
     this.staleOc = staleOc;
-    if (staleOc !== 0) core.cache.ref(staleOc);
+    this.retries = 0;
+    this.was304 = false;
     this.uncacheable = mode === 'pass';
-    const { backendHint } = req;
-    this.backend = backendHint === undefined ? this.programRef.program.defaultDirector : backendHint;
+    this.backend = backendHint === undefined ? programRef.program.defaultDirector : backendHint;
+    this.respBackend = null;
+    this.respEnds = null;
+    this.connectTimeout = -1;
+    this.firstByteTimeout = -1;
+    this.betweenBytesTimeout = -1;
+    this.ttl = -1;
+    this.grace = 0;
+    this.keep = 0;
+    this.tOrigin = 0;
+    this.doEsi = false;
+    this.doGzip = false;
+    this.doGunzip = false;
+    this.doStream = true;
+    this.storage = 'Transient';
+    this.filters = null;
+    this.hasBody = false;
+    this.hitForPass = false;
+    this.forWaiters = false;
+    this.filter = 'none';
+    this.storedIn = '';
+    this.synthBody = null;
     this.body =
       mode === 'bgfetch' ? null : req.cachedBody === null ? req.body : new CachedBody(req.cachedBody);
-    this.ctx = new VclContext(core.host, this.programRef.program, this.log);
-    this.ctx.bo = this;
+    this.bodySent = false;
+    this.onInterim = null;
+    this.rolledBack = false;
+    this.framing = NO_BODY;
+    this.pump = null;
+    this.ended = false;
+    this.headBytesOut = 0;
+    this.bodyBytesOut = 0;
+    this.headBytesIn = 0;
+    this.bodyBytesIn = 0;
+  }
+
+  /** Keeps what has ended in order for another fetch, and lets go of what it knew. */
+  recycle(): void {
+    const { spareFetches } = this.core;
+    if (spareFetches.length >= MAX_SPARE) return;
+    this.programRef = NO_REF;
+    this.ctx.begin(NO_PROGRAM);
+    this.session = null;
+    this.backend = null;
+    this.respBackend = null;
+    this.body = null;
+    this.onInterim = null;
+    this.pump = null;
+    spareFetches.push(this);
   }
 
   get age(): number {

@@ -72,12 +72,14 @@ export class Exchange {
     bo.bodyBytesOut += connection.bytes.bodyOut;
     bo.headBytesIn += connection.bytes.headIn;
     bo.bodyBytesIn += connection.bytes.bodyIn;
-    let how = 'recycle';
-    if (reason !== null) {
-      connection.destroy();
-      how = `close ${closeText(reason)}`;
-    } else if (!connection.release()) how = `close ${closeText(connection.closeReason)}`;
-    bo.log.put(Tag.BackendClose, `${connection.ends.fd} ${(this.backend as Backend).vclName} ${how}`);
+    const { vclName } = this.backend as Backend;
+    if (reason === null && connection.release()) {
+      bo.log.putConstant(connection.ends.recordsFor(vclName).close);
+      return;
+    }
+    if (reason !== null) connection.destroy();
+    const why = closeText(reason ?? connection.closeReason);
+    bo.log.put(Tag.BackendClose, `${connection.ends.fd} ${vclName} close ${why}`);
   }
 }
 
@@ -144,18 +146,23 @@ function acquire(bo: BusyObj, backend: Backend): FetchStep {
     exchange.opened = opened;
     return CONNECTED;
   }
-  const resume = (): void => bo.resume(CONNECTED);
+  awaitConnection(bo, opened);
+  return PARKED;
+}
+
+/** Apart from acquire(): what it closes over would be made for kept connections, too. */
+function awaitConnection(bo: BusyObj, opened: Promise<OriginConnection | OriginFailure>): void {
+  const { exchange } = bo;
   opened.then(
     (got) => {
       exchange.opened = got;
-      resume();
+      bo.resume(CONNECTED);
     },
     (error: unknown) => {
       exchange.defect = error;
-      resume();
+      bo.resume(CONNECTED);
     },
   );
-  return PARKED;
 }
 
 /** Sends head and body, then waits for the answer's head. */
@@ -290,7 +297,8 @@ function announce(
   }
   log.timestamp('Connected', core.clock.now());
   bo.respEnds = got.ends;
-  log.put(Tag.BackendOpen, got.ends.openText(backend.vclName, got.reused));
+  if (got.reused) log.putConstant(got.ends.recordsFor(backend.vclName).open);
+  else log.put(Tag.BackendOpen, got.ends.openText(backend.vclName, false));
   return got;
 }
 

@@ -31,13 +31,14 @@ const NO_SINK = { data: () => {}, end: () => {}, error: () => {} };
 /** Starts to fill `oc` for this request. `staleOc` may be 0. Returns at once. */
 export function startFetch(req: Request, oc: Oc, staleOc: Oc, mode: FetchMode): void {
   const { core } = req;
-  const bo = new BusyObj(req, oc, staleOc, mode, run);
-  req.log.put(Tag.Link, `bereq ${bo.vxid} ${mode}`);
+  const bo = core.spareFetches.pop() ?? new BusyObj(core, run);
+  bo.begin(req, oc, staleOc, mode);
+  req.log.open().text('bereq ').int(bo.vxid).text(' ').text(mode).close(Tag.Link);
   core.stats.s_fetch++;
   if (mode === 'bgfetch') core.stats.s_bgfetch++;
   if (mode !== 'bgfetch' && isStrict(core.params)) bo.onInterim = interimForwarder(req);
   bo.log.begin(bo.vxid, 'b');
-  bo.log.put(Tag.Begin, `bereq ${bo.reqVxid} ${mode}`);
+  bo.log.open().text('bereq ').int(bo.reqVxid).text(' ').text(mode).close(Tag.Begin);
   bo.log.put(Tag.VCL_use, bo.programRef.name);
   bo.log.timestamp('Start', core.clock.now());
   // Before this returns: the request's head will not stay as it is.
@@ -71,13 +72,17 @@ function run(bo: BusyObj, step: FetchStep): void {
   // A fetch that a defect has ended may still hear of what it waited for.
   if (bo.ended) return;
   let next = step;
+  let whole = true;
   try {
     while (next > PARKED) next = (TABLE[next] as StepFunction)(bo);
   } catch (error) {
     broke(bo, error);
+    whole = false;
     next = DONE;
   }
-  if (next === DONE) finish(bo);
+  if (next !== DONE) return;
+  finish(bo);
+  if (whole) bo.recycle();
 }
 
 function broke(bo: BusyObj, error: unknown): void {

@@ -6,7 +6,7 @@ import { FLAG } from '../cache/cache.ts';
 import { resolveVary } from '../cache/vary.ts';
 import { weakenEtag } from '../http1/conditional.ts';
 import { copyOnward, HOP_RESPONSE } from '../http1/hop-by-hop.ts';
-import { HttpMessage } from '../http1/message.ts';
+import type { HttpMessage } from '../http1/message.ts';
 import { logStoredHead } from '../log/filter-records.ts';
 import type { BodyFilter, BusyObj } from './busyobj.ts';
 
@@ -157,7 +157,8 @@ function isPlain(bo: BusyObj, stored: HttpMessage): boolean {
 function storeHead(bo: BusyObj, storage: string): boolean {
   const { core, beresp, oc } = bo;
   const { cache } = core;
-  const stored = new HttpMessage(Tag.ObjMethod);
+  const { stored } = bo;
+  stored.reset();
   stored.proto = beresp.proto;
   stored.status = beresp.status % 1000;
   stored.reason = beresp.reason;

@@ -6,9 +6,16 @@ import { httpDate } from '../http1/date.ts';
 import { type BodyFraming, responseBody } from '../http1/framing.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { MSG_PROTOCOL, MSG_REASON, MSG_STATUS } from '../http1/message.ts';
+import { PreparedRecords } from '../log/tx-log.ts';
 import type { BusyObj } from './busyobj.ts';
 import { isStrict, sharedLife } from './rfc9111.ts';
-import { lifetime } from './ttl.ts';
+import { born, lifetime } from './ttl.ts';
+
+const STATUS_200 = new PreparedRecords([
+  [Tag.BerespProtocol, 'HTTP/1.1'],
+  [Tag.BerespStatus, '200'],
+  [Tag.BerespReason, 'OK'],
+]);
 
 /** For so long requests for what nobody may share do not wait for each other. */
 const HIT_FOR_MISS = 120;
@@ -18,9 +25,13 @@ const ALWAYS_STALE = 0.001;
 /** Logs beresp as it stands; from here on the program's changes are logged one by one. */
 export function logBeresp(bo: BusyObj): void {
   const { beresp, log } = bo;
-  log.put(beresp.base + MSG_PROTOCOL, beresp.proto);
-  log.put(beresp.base + MSG_STATUS, String(beresp.status % 1000).padStart(3, '0'));
-  log.put(beresp.base + MSG_REASON, beresp.reason);
+  if (beresp.status === 200 && beresp.reason === 'OK' && beresp.proto === 'HTTP/1.1')
+    log.putConstant(STATUS_200);
+  else {
+    log.put(beresp.base + MSG_PROTOCOL, beresp.proto);
+    log.put(beresp.base + MSG_STATUS, String(beresp.status % 1000).padStart(3, '0'));
+    log.put(beresp.base + MSG_REASON, beresp.reason);
+  }
   beresp.logFields(log);
   beresp.log = log;
 }
@@ -45,15 +56,18 @@ export function takeResponse(bo: BusyObj): BodyFraming {
 export function giveLife(bo: BusyObj): number {
   const { beresp, core, log } = bo;
   const now = core.clock.now();
+  if (bo.uncacheable && !isStrict(core.params)) {
+    bo.tOrigin = born(beresp, now);
+    noLife(bo);
+    return now;
+  }
   const shared = isStrict(core.params)
     ? sharedLife(beresp, bo.bereq.has('authorization'), now, core.params)
     : null;
   const life = shared ?? lifetime(beresp, now, core.params);
   bo.tOrigin = life.tOrigin;
   if (bo.uncacheable) {
-    bo.ttl = -1;
-    bo.grace = 0;
-    bo.keep = 0;
+    noLife(bo);
     return now;
   }
   // A life of nothing would leave nothing to revalidate.
@@ -68,6 +82,12 @@ export function giveLife(bo: BusyObj): number {
   }
   log.put(Tag.TTL, `RFC ${life.text} ${bo.uncacheable ? 'uncacheable' : 'cacheable'}`);
   return now;
+}
+
+function noLife(bo: BusyObj): void {
+  bo.ttl = -1;
+  bo.grace = 0;
+  bo.keep = 0;
 }
 
 function lengthIsNotNothing(msg: HttpMessage): boolean {

@@ -29,7 +29,6 @@ export function lifetime(beresp: HttpMessage, now: number, params: HotParams): L
   let ttl = params.default_ttl;
   let grace = params.default_grace;
   const keep = params.default_keep;
-  const age = classicSeconds(beresp.get('age') ?? '');
   const date = seconds(beresp.get('date'));
   const expiresText = beresp.get('expires');
   const expires = seconds(expiresText);
@@ -52,9 +51,15 @@ export function lifetime(beresp: HttpMessage, now: number, params: HotParams): L
     const stale = classicDelta(beresp, 'cache-control', 'stale-while-revalidate');
     if (stale >= 0) grace = Math.fround(stale);
   }
-  const tOrigin = now - age;
+  const tOrigin = born(beresp, now);
   const text = [ttl, grace, keep, now, tOrigin, date, expires, Math.max(maxAge, 0)].map(whole).join(' ');
   return { ttl, grace, keep, tOrigin, text };
+}
+
+/** When the response was made at its origin: now less its Age. */
+export function born(beresp: HttpMessage, now: number): number {
+  const age = beresp.get('age');
+  return age === null ? now : now - classicSeconds(age);
 }
 
 function seconds(text: string | null): number {

@@ -39,16 +39,26 @@ const ROWS: readonly (readonly [string, HopMask])[] = [
 const MASKS: ReadonlyMap<string, HopMask> = new Map(ROWS);
 const PROTECTED: ReadonlySet<string> = new Set(['host', 'content-length', 'transfer-encoding']);
 
+/** What nearly every Connection field is, taken apart. */
+const USUAL: ReadonlyMap<string, readonly string[]> = new Map([
+  ['keep-alive', ['keep-alive']],
+  ['Keep-Alive', ['keep-alive']],
+  ['close', ['close']],
+]);
+
 /** Lower-case names that Connection nominates, in any of its lines; null when there is no Connection field. */
-export function nominated(msg: HttpMessage): string[] | null {
-  let names: string[] | null = null;
+export function nominated(msg: HttpMessage): readonly string[] | null {
+  let names: readonly string[] | null = null;
   for (let i = 0; i < msg.n; i++) {
     if (msg.keys[i] !== 'connection') continue;
-    names ??= [];
-    for (const part of msg.valueAt(i).split(',')) {
-      const name = part.trim().toLowerCase();
-      if (name !== '' && !PROTECTED.has(name)) names.push(name);
+    const value = msg.valueAt(i);
+    const usual = USUAL.get(value);
+    if (usual !== undefined && names === null) {
+      names = usual;
+      continue;
     }
+    const own = value.split(',').map((part) => part.trim().toLowerCase());
+    names = [...(names ?? []), ...own.filter((name) => name !== '' && !PROTECTED.has(name))];
   }
   return names;
 }
@@ -56,7 +66,7 @@ export function nominated(msg: HttpMessage): string[] | null {
 /** Whether Connection has the option `name` (lower case) on any line. */
 export function connectionHas(msg: HttpMessage, name: string): boolean {
   if (!msg.has('connection')) return false;
-  return (nominated(msg) as string[]).includes(name);
+  return (nominated(msg) as readonly string[]).includes(name);
 }
 
 /** Whether field `key` ends here in direction `mask`. */

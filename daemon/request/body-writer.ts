@@ -5,6 +5,7 @@
 
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { ProgressReader, ProgressSource } from '../cache/live.ts';
 import { CHUNK_END, CHUNK_HEAD_MAX, chunkHead, LAST_CHUNK } from '../http1/chunked.ts';
 import type { Request } from './request.ts';
 
@@ -20,7 +21,7 @@ export interface BodyPlan {
 
 const SLICE = 64 * 1024;
 
-export class BodyWriter {
+export class BodyWriter implements ProgressReader {
   private readonly req: Request;
   private readonly plan: BodyPlan;
   private readonly done: (ok: boolean) => void;
@@ -35,7 +36,7 @@ export class BodyWriter {
   private gunzip: Gunzip | null = null;
   private unpacking = false;
   private packedEnd = false;
-  private cancelProgress: (() => void) | null = null;
+  private source: ProgressSource | null = null;
 
   constructor(req: Request, plan: BodyPlan, done: (ok: boolean) => void) {
     this.req = req;
@@ -50,7 +51,11 @@ export class BodyWriter {
     const { req, plan } = this;
     req.onAbort = () => this.end(false);
     if (plan.gunzip) this.openGunzip();
-    this.cancelProgress = req.core.cache.onProgress(req.oc, { progress: () => this.pump() });
+    this.source = req.core.cache.onProgress(req.oc, this);
+    this.pump();
+  }
+
+  progress(): void {
     this.pump();
   }
 
@@ -170,7 +175,7 @@ export class BodyWriter {
   private end(ok: boolean): void {
     if (this.ended) return;
     this.ended = true;
-    this.cancelProgress?.();
+    this.source?.detach(this);
     this.req.onAbort = null;
     this.gunzip?.destroy();
     this.done(ok);

@@ -3,6 +3,7 @@
 
 import type { Cache } from '../cache/cache.ts';
 import type { Clock } from '../clock.ts';
+import type { BusyObj } from '../fetch/busyobj.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
 import type { Params } from '../params/params.ts';
@@ -45,6 +46,8 @@ export interface Core {
   /** The Via line when the response has none yet. */
   readonly viaLine: string;
   readonly viaRecord: PreparedRecords;
+  /** Ended fetches, to be used again. */
+  readonly spareFetches: BusyObj[];
   /** The program new requests begin with, or null before the first vcl.use. */
   readonly active: ProgramRef | null;
   newVxid(): number;

@@ -24,7 +24,8 @@ export function pipe(req: Request, resume: (step: Step) => void): Step {
     return SYNTH;
   }
   core.stats.s_pipe++;
-  const bo = new BusyObj(req, 0, 0, 'pass');
+  const bo = new BusyObj(core);
+  bo.begin(req, 0, 0, 'pass');
   bo.log.begin(bo.vxid, 'b');
   bo.log.put(Tag.Begin, `bereq ${req.vxid} pipe`);
   log.put(Tag.Link, `bereq ${bo.vxid} pipe`);

@@ -24,6 +24,7 @@ import type { Waiting } from '../vcl/runtime/waiting.ts';
 import { cacheBody } from './cache-body.ts';
 import type { Core, ProgramRef } from './core.ts';
 import { usualDeliveryFilters } from './delivery-filters.ts';
+import type { FetchWait } from './fetch.ts';
 import { ObjectView } from './object-view.ts';
 import { purgeObjects } from './purge-objects.ts';
 import { refuseHead } from './refuse.ts';
@@ -99,6 +100,8 @@ export class Request implements VclRequest {
   aborted = false;
   /** No wait and no restart has come between the head and now. */
   fresh = false;
+  /** How it waits for what it fetches; null until it has had to. */
+  fetchWait: FetchWait | null = null;
   /** Set while parked: called by abort(). */
   onAbort: (() => void) | null = null;
   body: RequestBody | null = null;

@@ -253,4 +253,17 @@ export class VclContext {
     this.vcl = vcl;
     this.log = log;
   }
+
+  /** Ready for another task. */
+  begin(vcl: VclProgram): void {
+    this.vcl = vcl;
+    this.now = 0;
+    this.synthStatus = 0;
+    this.synthReason = '';
+    this.passTtl = null;
+    this.state = 0;
+    this.failure = null;
+    this.tracing = false;
+    this.priv = null;
+  }
 }

@@ -9,6 +9,7 @@ import { ConnectionPool } from '../backend/pool.ts';
 import { Cache, type CacheLimits } from '../cache/cache.ts';
 import { fieldNames } from '../cache/tags/tag-fields.ts';
 import { Clock } from '../clock.ts';
+import type { BusyObj } from '../fetch/busyobj.ts';
 import { isStrict } from '../fetch/rfc9111.ts';
 import { fieldLimit, type HeadLimits } from '../http1/head-parser.ts';
 import { flat } from '../http1/latin1.ts';
@@ -58,6 +59,7 @@ export class Worker implements Core, AcceptorHost {
   readonly stats = new MainCounters();
   readonly cache: Cache;
   readonly hotHeads: HotHeads;
+  readonly spareFetches: BusyObj[] = [];
   readonly host: VclHost;
   readonly identity: string;
   readonly via: string;

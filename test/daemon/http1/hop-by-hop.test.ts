@@ -79,4 +79,17 @@ describe('connectionHas', () => {
       false,
     ]);
   });
+
+  it.each(['keep-alive', 'Keep-Alive', 'close'])('reads what stands behind a usual %s', (usual) => {
+    for (let twice = 0; twice < 2; twice++) {
+      const msg = new HttpMessage(0);
+      msg.push('connection', `Connection: ${usual}`);
+      msg.push('connection', 'Connection: x');
+      const has = [usual.toLowerCase(), 'x'].map((name) => connectionHas(msg, name));
+      expect(has).toEqual([true, true]);
+    }
+    const alone = new HttpMessage(0);
+    alone.push('connection', `Connection: ${usual}`);
+    expect(connectionHas(alone, 'x')).toBe(false);
+  });
 });

@@ -44,8 +44,10 @@ class Sending {
     const cache = {
       onProgress: (_oc: number, reader: { progress(): void }) => {
         this.progress = () => reader.progress();
-        return () => {
-          this.progress = null;
+        return {
+          detach: () => {
+            this.progress = null;
+          },
         };
       },
       bodyLength: () => this.stored.length,
