@@ -30,6 +30,7 @@ import { TagPurges } from './tags/tag-purges.ts';
 import { Uses } from './uses.ts';
 import { resolveVary, unmatchable, type VaryKey } from './vary.ts';
 import type { Waiter } from './waiting-list.ts';
+import { Warming } from './warming.ts';
 
 export { type Attributes, FLAG } from './attributes.ts';
 export type { CacheLimits, CacheOptions } from './cache-options.ts';
@@ -87,10 +88,12 @@ export class Cache extends ObjectReader {
       defer,
       rushExponent: () => limits.rushExponent,
     });
+    const warming = new Warming({ rows, store, objheads, expiry });
     const tags = new TagPurges({
       rows,
       index: new TagIndex(rows, o.seed),
       kill: (oc) => life.kill(oc),
+      warm: (ocs, count) => warming.warm(ocs, count),
       soften: (oc, at) => this.invalidation.soften(oc, at),
       isFresh: (oc, now) => this.invalidation.isFresh(oc, now),
       defer,
@@ -137,7 +140,7 @@ export class Cache extends ObjectReader {
       millis,
       onBanned: (oc) => events.banned(oc),
     });
-    this.steps = new ExpirySteps({ expiry, store, life, uses, bans, counters, events, millis });
+    this.steps = new ExpirySteps({ expiry, store, life, uses, counters, events, millis });
   }
 
   // ---- lookup
@@ -236,7 +239,7 @@ export class Cache extends ObjectReader {
 
   // ---- invalidation and expiry
 
-  /** Shortens lifetimes; what is longer than what is left stays. */
+  /** Gives an object new lifetimes, as a soft purge does. */
   reset(oc: Oc, soft: SoftPurge, now: number): void {
     this.invalidation.reset(oc, soft, now);
   }
@@ -299,8 +302,13 @@ export class Cache extends ObjectReader {
     return this.bans;
   }
 
+  /** Drops bans that nobody needs any more, after they were listed. */
+  tidyBans(): void {
+    this.bans.dropTail();
+  }
+
   /** Removes objects past ttl + grace + keep, for about `budgetMs`; returns how many. Call again at once
-   * while nextExpiry() is not after now. Also frees what large bodies left and drops bans nobody needs. */
+   * while nextExpiry() is not after now. Also frees what large bodies left. */
   expire(now: number, budgetMs: number): number {
     return this.steps.expire(now, budgetMs);
   }
@@ -319,7 +327,8 @@ export class Cache extends ObjectReader {
 
   /** Whether a body of so many bytes could be in a storage at all, were it empty. */
   couldHold(name: string | null, bytes: number): boolean {
-    const size = name === null ? 0 : this.storageSize(name);
+    const found = this.store.stevedores.find((stevedore) => stevedore.name === name);
+    const size = found?.mostOfBody ?? 0;
     return size === 0 || bytes + bytes / LEAST_BODY_SHARE + LEAST_HEAD <= size;
   }
 

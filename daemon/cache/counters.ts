@@ -53,6 +53,8 @@ export function newCacheCounters(): CacheCounters {
     bans_obj_softened: 0,
     bans_lurker_obj_softened: 0,
     bans_soft: 0,
+    bans_persisted_bytes: 0,
+    bans_persisted_fragmentation: 0,
     xkey_keys: 0,
     xkey_links: 0,
     xkey_bytes: 0,

@@ -1,10 +1,8 @@
-// Expiry in steps of bounded time: kills what is past ttl + grace + keep, frees large bodies piece by piece,
-// drops bans that no object needs.
+// Expiry in steps of bounded time: kills what is past ttl + grace + keep, frees large bodies piece by piece.
 //
 // The clock is read after every object: one may take a hundred times as long as another. Decides nothing about
 // freshness, which lookups see by themselves; an object may be removed late.
 
-import type { BanList } from './ban/ban-list.ts';
 import type { ObjectEvents } from './cache-options.ts';
 import type { CacheCounters } from './counters.ts';
 import type { Expiry } from './expiry.ts';
@@ -12,15 +10,11 @@ import type { ObjectLife } from './object-life.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { Uses } from './uses.ts';
 
-/** Bans dropped in one step. */
-const BANS = 1000;
-
 export class ExpirySteps {
   private readonly expiry: Expiry;
   private readonly store: ObjectStore;
   private readonly life: ObjectLife;
   private readonly uses: Uses;
-  private readonly bans: BanList;
   private readonly counters: CacheCounters;
   private readonly events: ObjectEvents;
   private readonly millis: () => number;
@@ -30,7 +24,6 @@ export class ExpirySteps {
     store: ObjectStore;
     life: ObjectLife;
     uses: Uses;
-    bans: BanList;
     counters: CacheCounters;
     events: ObjectEvents;
     millis: () => number;
@@ -39,7 +32,6 @@ export class ExpirySteps {
     this.store = o.store;
     this.life = o.life;
     this.uses = o.uses;
-    this.bans = o.bans;
     this.counters = o.counters;
     this.events = o.events;
     this.millis = o.millis;
@@ -49,7 +41,6 @@ export class ExpirySteps {
   expire(now: number, budgetMs: number): number {
     const end = this.millis() + budgetMs;
     this.uses.tick(now);
-    this.bans.dropTail(BANS);
     let count = 0;
     while (this.expiry.firstEnd() <= now || this.store.hasDiscarded) {
       // Memory first: whoever needs room would have to do it otherwise.

@@ -58,6 +58,16 @@ export class Expiry {
     return at < 0 ? null : this.epoch + this.tickAt(at) / TICKS;
   }
 
+  /** Reads an entry, if there is one at that place. */
+  touch(at: number): number {
+    return at < 0 ? 0 : this.tickAt(at);
+  }
+
+  /** The object so many places before the last; 0 when there is none. */
+  fromEnd(back: number): Oc {
+    return back < this.length ? this.ocAt(this.length - 1 - back) : 0;
+  }
+
   /** The object that dies first; 0 when there is none. */
   first(): Oc {
     return this.length === 0 ? 0 : this.ocAt(0);

@@ -26,7 +26,7 @@ import { keysIn } from './tags/tag-fields.ts';
 import { Doom } from './tags/tag-index.ts';
 import type { TagPurges } from './tags/tag-purges.ts';
 
-/** Lifetimes that a soft purge leaves, in seconds: ttl from now, or since when it is over when negative; a negative
+/** Lifetimes that a soft purge gives, in seconds: ttl from now, or since when it is over when negative; a negative
  * grace or keep stays as it is. */
 export interface SoftPurge {
   ttl: number;
@@ -75,13 +75,15 @@ export class Invalidation {
     this.millis = o.millis;
   }
 
-  /** Shortens lifetimes; what is longer than what is left stays. */
+  /** Gives an object these lifetimes, from now on: longer ones too, and to a stale object as well. */
   reset(oc: Oc, soft: SoftPurge, now: number): void {
     const { rows } = this;
     const end = this.life.endOf(oc);
-    if (soft.grace >= 0) rows.setDouble(oc, row.GRACE, Math.min(soft.grace, rows.getDouble(oc, row.GRACE)));
-    if (soft.keep >= 0) rows.setDouble(oc, row.KEEP, Math.min(soft.keep, rows.getDouble(oc, row.KEEP)));
-    this.soften(oc, now + soft.ttl);
+    if (soft.grace >= 0) rows.setDouble(oc, row.GRACE, soft.grace);
+    if (soft.keep >= 0) rows.setDouble(oc, row.KEEP, soft.keep);
+    // Nothing left is stale, less than nothing is not found any more.
+    if (soft.ttl < 0) rows.setDouble(oc, row.TTL, now + soft.ttl - rows.getDouble(oc, row.T_ORIGIN));
+    else this.endTtl(oc, now + soft.ttl);
     this.life.reschedule(oc);
     if (this.life.endOf(oc) >= end) return;
     this.counters.exp_mailed++;
@@ -94,15 +96,21 @@ export class Invalidation {
     const origin = rows.getDouble(oc, row.T_ORIGIN);
     const ttl = rows.getDouble(oc, row.TTL);
     if (ttl <= 0 || origin + ttl <= at) return false;
-    if (at - origin >= LEAST) {
-      rows.setDouble(oc, row.TTL, at - origin);
-    } else {
-      // Made after that, or in the same moment. A life of nothing would take its grace away too.
-      rows.setDouble(oc, row.T_ORIGIN, at - LEAST);
-      rows.setDouble(oc, row.TTL, LEAST);
-    }
+    this.endTtl(oc, at);
     this.life.reschedule(oc);
     return true;
+  }
+
+  private endTtl(oc: Oc, at: number): void {
+    const { rows } = this;
+    const origin = rows.getDouble(oc, row.T_ORIGIN);
+    if (at - origin >= LEAST) {
+      rows.setDouble(oc, row.TTL, at - origin);
+      return;
+    }
+    // Made after that, or in the same moment. A life of nothing would take its grace away too.
+    rows.setDouble(oc, row.T_ORIGIN, at - LEAST);
+    rows.setDouble(oc, row.TTL, LEAST);
   }
 
   isFresh(oc: Oc, now: number): boolean {
@@ -174,6 +182,7 @@ export class Invalidation {
     if (this.bans.matches(from, () => this.subject(oc, now), request, now)) return true;
     this.bans.unref(from);
     this.rows.set(oc, row.BAN, this.bans.ref());
+    this.bans.dropTail();
     const { staleSince } = this.bans;
     if (staleSince < Number.POSITIVE_INFINITY && this.soften(oc, staleSince))
       this.counters.bans_obj_softened++;

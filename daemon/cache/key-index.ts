@@ -24,7 +24,8 @@ const KEY_AT = KEY_WORD * 4;
 const SEGMENT_SHIFT = 11;
 const SEGMENT_SLOTS = 1 << SEGMENT_SHIFT;
 const SEGMENT_MASK = SEGMENT_SLOTS - 1;
-const SEGMENT_FULL = Math.floor(SEGMENT_SLOTS * 0.85);
+/** Fuller ones make a search, and more so a removal, go through many slots. */
+const SEGMENT_FULL = Math.floor(SEGMENT_SLOTS * 0.7);
 const MAX_KEY = 8192;
 
 interface Segment {
@@ -106,6 +107,17 @@ export class KeyIndex {
 
   setFirst(oh: Oh, oc: number): void {
     this.setWord(oh, FIRST, oc);
+  }
+
+  /** Reads an objhead. */
+  touch(oh: Oh): number {
+    return this.keys.touch(oh);
+  }
+
+  /** Reads the slot that leads to an objhead, or one near it. */
+  touchSlot(oh: Oh): number {
+    const { slots } = this.segment(this.word(oh, HASH_HI));
+    return slots[((this.word(oh, HASH_LO) | 0) & SEGMENT_MASK) * 2] as number;
   }
 
   private word(oh: Oh, word: number): number {

@@ -51,6 +51,15 @@ export class Objheads {
     return this.index.keyOf(oh);
   }
 
+  /** Reads what belongs to an objhead, for who will soon work on many (see warming.ts). */
+  touchKey(oh: Oh): number {
+    return this.index.touch(oh);
+  }
+
+  touchSlot(oh: Oh): number {
+    return this.index.touchSlot(oh);
+  }
+
   /** First object of the chain; the next ones are in KEY_NEXT. */
   first(oh: Oh): Oc {
     return this.index.first(oh);

@@ -16,8 +16,10 @@ export function banCommand(worker: Worker, argv: string[], soft: boolean): Reply
 export function listBans(worker: Worker, _args: string[], json: boolean, argv: string[]): Reply {
   const { cache } = worker;
   const objectsOf = worker.objectLog.lurkerDebug ? cache.objectsOf.bind(cache) : null;
-  if (json) return jsonReply(2, argv, worker, banListJson(cache.banList(), objectsOf).trimStart());
-  return { status: 200, body: banListText(cache.banList(), objectsOf) };
+  const bans = cache.banList();
+  const body = json ? banListJson(bans, objectsOf).trimStart() : banListText(bans, objectsOf);
+  cache.tidyBans();
+  return json ? jsonReply(2, argv, worker, body) : { status: 200, body };
 }
 
 /** Counts in steps, a turn of the event loop each: traffic goes on. */

@@ -1,8 +1,8 @@
 // A ban's expression: `field operator argument` joined by &&, parsed and tested against one object.
 //
 // Errors are the field's own sentences, since scripts match on them; nothing is ever half-parsed. The regular
-// expression compiler comes from outside. Awkward: a header that is absent matches != and !~ and nothing
-// else.
+// expression compiler comes from outside. Awkward: a header that is absent matches != and nothing else, as in the
+// field.
 
 import type { HttpMessage } from '../../http1/message.ts';
 import { duration, durationText } from './duration.ts';
@@ -45,6 +45,8 @@ export interface BanExpression {
   text: string;
   /** Whether it needs a request: such a ban is tested at lookups only. */
   usesRequest: boolean;
+  /** Whether it asks for the object. */
+  usesObject: boolean;
   /** Whether it asks for ttl or age, which it means as they were when the ban was made. */
   usesTime: boolean;
 }
@@ -83,6 +85,7 @@ export function parseBan(words: readonly string[], compileRegex: CompileRegex): 
     tests,
     text: texts.join(' && '),
     usesRequest: tests.some((test) => test.field === 'req.url' || test.field === 'req.http'),
+    usesObject: tests.some((test) => test.field !== 'req.url' && test.field !== 'req.http'),
     usesTime: tests.some((test) => test.field === 'obj.ttl' || test.field === 'obj.age'),
   };
 }
@@ -245,7 +248,7 @@ function compares(test: BanTest & { kind: 'text' }, value: string | null): boole
     case '~':
       return value !== null && matchOf(test.regex, value) !== 0;
     default:
-      return value === null || matchOf(test.regex, value) !== 1;
+      return value !== null && matchOf(test.regex, value) !== 1;
   }
 }
 

@@ -1,8 +1,9 @@
 // The list of bans, newest first, and which of them an object still has to be tested against.
 //
 // Every object names the newest ban it was tested against and counts as a reference to it; only newer ones
-// are tested. Bans at the old end that nobody names are dropped, since no object can ever be tested against
-// them. The list never touches objects: it says whether one matches. There is always at least one ban.
+// are tested. Bans at the old end that nobody names can be dropped, since no object can ever be tested against them;
+// that is done where the field does it (after a lookup's tests, after ban.list and by the lurker), so that the list
+// shows the same. The list never touches objects: it says whether one matches. There is always at least one ban.
 
 import type { HttpMessage } from '../../http1/message.ts';
 import { type BanExpression, type BanSubject, banMatches } from './ban-expression.ts';
@@ -19,6 +20,8 @@ export interface BanCounters {
   bans_tests_tested: number;
   bans_dups: number;
   bans_soft: number;
+  bans_persisted_bytes: number;
+  bans_persisted_fragmentation: number;
 }
 
 export interface Ban {
@@ -35,8 +38,8 @@ export interface Ban {
   older: Ban | null;
 }
 
-/** Bans dropped for each that comes: enough for the list to shrink, and never a long step. */
-const DROPPED_PER_BAN = 100;
+/** Bans dropped at a time. */
+const DROPPED = 1000;
 
 export class BanList {
   private readonly counters: BanCounters;
@@ -49,11 +52,18 @@ export class BanList {
 
   constructor(now: number, counters: BanCounters) {
     this.counters = counters;
-    const first = this.make(now, { tests: [], text: '', usesRequest: false, usesTime: false });
+    const first = this.make(now, {
+      tests: [],
+      text: '',
+      usesRequest: false,
+      usesObject: false,
+      usesTime: false,
+    });
     first.completed = true;
     counters.bans = 1;
     counters.bans_completed = 1;
     counters.bans_added = 1;
+    counters.bans_persisted_bytes = bytesOf(first);
     this.newest = first;
     this.oldest = first;
   }
@@ -71,13 +81,11 @@ export class BanList {
     this.newest = ban;
     this.counters.bans++;
     this.counters.bans_added++;
+    this.counters.bans_persisted_bytes += bytesOf(ban);
     if (expression.usesRequest) this.counters.bans_req++;
-    else {
-      this.counters.bans_obj++;
-      this.open++;
-    }
+    else this.open++;
+    if (expression.usesObject) this.counters.bans_obj++;
     if (soft) this.counters.bans_soft++;
-    this.dropTail(DROPPED_PER_BAN);
     // A soft ban says less than an older hard one, and a later time than an older soft one. Two bans on ttl or age
     // mean different moments.
     if (!dups || soft || expression.usesTime) return;
@@ -139,17 +147,18 @@ export class BanList {
   /** Time of the oldest soft ban that matched in the last call of matches(); infinity when none did. */
   staleSince = Number.POSITIVE_INFINITY;
 
-  /** Drops bans at the old end that no object names, at most so many. */
-  dropTail(most = Number.POSITIVE_INFINITY): number {
+  /** Drops bans at the old end that no object names, at most so many: never a long step. */
+  dropTail(most = DROPPED): number {
     let dropped = 0;
     while (dropped < most && this.oldest !== this.newest && this.oldest.refs === 0) {
       const ban = this.oldest;
       if (!ban.completed && !ban.expression.usesRequest) this.open--;
       if (ban.completed) this.counters.bans_completed--;
       if (ban.expression.usesRequest) this.counters.bans_req--;
-      else if (ban.expression.tests.length > 0) this.counters.bans_obj--;
+      if (ban.expression.usesObject) this.counters.bans_obj--;
       this.counters.bans--;
       this.counters.bans_deleted++;
+      this.counters.bans_persisted_fragmentation += bytesOf(ban);
       this.byNumber.delete(ban.number);
       this.oldest = ban.newer as Ban;
       this.oldest.older = null;
@@ -185,4 +194,10 @@ export class BanList {
     this.byNumber.set(ban.number, ban);
     return ban;
   }
+}
+
+/** What a ban would take in a file, of which there is none: the field counts it all the same, and what was dropped
+ * as waste. */
+function bytesOf(ban: Ban): number {
+  return 16 + ban.expression.text.length;
 }

@@ -27,7 +27,7 @@ function usesRequest(ban: Ban): string {
 }
 
 function usesObject(ban: Ban): string {
-  return ban.expression.tests.some((test) => test.field.startsWith('obj.')) ? 'O' : '-';
+  return ban.expression.usesObject ? 'O' : '-';
 }
 
 function pointer(number: number): string {

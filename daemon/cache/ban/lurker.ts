@@ -19,7 +19,7 @@ export interface LurkerLimits {
   age: number;
   /** ban_lurker_batch: objects tested at a time. */
   batch: number;
-  /** ban_lurker_sleep: the rest between two batches; 0 turns the lurker off. */
+  /** ban_lurker_sleep: from the beginning of one batch to that of the next; 0 turns the lurker off. */
   sleep: number;
   /** ban_cutoff: objects that were last tested against a ban further down the list go untested; 0 is none. */
   cutoff: number;
@@ -30,12 +30,10 @@ const LONGEST = 2;
 /** Rows looked at between two looks at the clock, and fewer when there are many bans: tests in between. */
 const STRIDE = 64;
 const TESTS = 1000;
-/** Seconds until the next look for work while there is none. */
-const IDLE = 1;
-/** The same while bans only have to come of age. */
-const SOON = 0.05;
-/** Bans dropped at the end of a round; the rest go in the steps of expiry. */
-const DROPPED = 1000;
+/** Seconds until the next look for work while there is none, or bans only have to come of age. */
+const IDLE = 0.05;
+/** Milliseconds of delay that later batches make up for. */
+const DEBT = 100;
 
 interface Round {
   /** Bans to test, newest first. */
@@ -60,6 +58,10 @@ export class Lurker {
   private readonly millis: () => number;
   private readonly onBanned: (oc: Oc) => void;
   private round: Round | null = null;
+  /** When the next batch may begin, in milliseconds of the steady clock. */
+  private due = 0;
+  /** The newest ban when the list was last tidied. */
+  private tidied = 0;
 
   constructor(o: {
     rows: Rows;
@@ -89,14 +91,31 @@ export class Lurker {
       this.round = null;
       return IDLE;
     }
-    this.round ??= this.begin(now, limits);
+    this.tidy();
+    if (this.round === null) {
+      this.round = this.begin(now, limits);
+      if (this.round === null) return IDLE;
+      this.due = this.millis();
+    }
     const { round } = this;
-    if (round === null) return this.bans.hasUntested ? Math.min(IDLE, Math.max(SOON, limits.sleep)) : IDLE;
     if (this.work(round, now, limits)) return 0;
-    if (round.next < round.end) return limits.sleep;
-    this.finish(round);
-    // What could not be settled now will not be in a moment.
-    return Math.max(SOON, limits.sleep);
+    if (round.next >= round.end) {
+      this.finish(round);
+      // What could not be settled now will not be in a moment.
+      return Math.max(IDLE, limits.sleep);
+    }
+    // Batches are begun at an even pace: what the work took and timers are late is no rest besides.
+    const at = this.millis();
+    this.due = Math.max(this.due + limits.sleep * 1000, at - DEBT);
+    return Math.min(limits.sleep, Math.max(0, this.due - at) / 1000);
+  }
+
+  /** As in the field: a new ban for the lurker is when it looks whether old ones can go. */
+  private tidy(): void {
+    const { bans } = this;
+    if (!bans.hasUntested || bans.current === this.tidied) return;
+    this.tidied = bans.current;
+    bans.dropTail();
   }
 
   private begin(now: number, limits: LurkerLimits): Round | null {
@@ -111,7 +130,7 @@ export class Lurker {
       if (!ban.expression.usesRequest && ban.time + limits.age <= now) targets.push(ban);
       else blocking.push(ban.number);
     }
-    if (targets.length === 0 && cutoff === 0) return null;
+    if (targets.length === 0) return null;
     return {
       targets,
       blocking: blocking.reverse(),
@@ -181,15 +200,27 @@ export class Lurker {
 
   /** The newest ban that an object last tested at `from` now counts as tested against. */
   private testedUpTo(round: Round, from: number, newest: number): number {
-    const stop = round.blocking.find((number) => number > from);
+    const { blocking, targets } = round;
+    const stop = blocking[firstWhere(blocking.length, (i) => (blocking[i] as number) > from)];
     if (stop === undefined || stop > newest) return newest;
-    const before = round.targets.find((ban) => ban.number < stop);
+    const before = targets[firstWhere(targets.length, (i) => (targets[i] as Ban).number < stop)];
     return before === undefined ? from : Math.max(from, before.number);
   }
 
   private finish(round: Round): void {
     this.round = null;
     for (const ban of round.targets) if (ban.number <= round.unfinished) this.bans.complete(ban);
-    this.bans.dropTail(DROPPED);
+    this.bans.dropTail();
   }
+}
+
+/** The first place of so many for which this holds, and for all after it. */
+function firstWhere(count: number, holds: (i: number) => boolean): number {
+  let low = 0;
+  for (let high = count; low < high; ) {
+    const middle = (low + high) >>> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

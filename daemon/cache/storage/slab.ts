@@ -150,6 +150,11 @@ export class Slab {
     return (ref & this.chunkMask) << GRANULE_SHIFT;
   }
 
+  /** Reads the beginning of a block. */
+  touch(ref: number): number {
+    return (this.words[ref >>> this.chunkShift] as Uint32Array)[(ref & this.chunkMask) << 2] as number;
+  }
+
   /** The same memory as 32-bit words; a block starts at word offset() / 4. */
   chunkWords(ref: number): Uint32Array {
     return this.words[ref >>> this.chunkShift] as Uint32Array;

@@ -39,6 +39,8 @@ export class TagIndex {
   private readonly keys: KeyIndex;
   private readonly tags = new Rows(TAG_WORDS);
   private readonly links = new Rows(LINK_WORDS);
+  /** What firstObjects() read in passing; kept so that the reads count as used. */
+  touched = 0;
 
   constructor(objcores: Rows, seed: readonly [number, number]) {
     this.objcores = objcores;
@@ -114,6 +116,32 @@ export class TagIndex {
   firstObject(tag: TagRow): Oc {
     const link = this.tags.get(tag, FIRST);
     return link === 0 ? 0 : this.links.get(link, OBJECT);
+  }
+
+  /** Fills a list with the first objects of a tag, and reads what belongs to their keys; returns how many. */
+  firstObjects(tag: TagRow, into: Int32Array): number {
+    const { links, tags } = this;
+    let count = 0;
+    for (
+      let link = this.tags.get(tag, FIRST);
+      link !== 0 && count < into.length;
+      link = links.get(link, NEXT)
+    ) {
+      into[count++] = links.get(link, OBJECT);
+    }
+    let sum = 0;
+    for (let i = 0; i < count; i++) sum ^= links.get(this.objcores.get(into[i] as Oc, SURROGATE), TAG);
+    for (let i = 0; i < count; i++) {
+      // The first tag of an object may be this one, which has no key any more.
+      const oh = tags.get(links.get(this.objcores.get(into[i] as Oc, SURROGATE), TAG), KEY);
+      if (oh !== 0) sum ^= this.keys.touch(oh);
+    }
+    for (let i = 0; i < count; i++) {
+      const oh = tags.get(links.get(this.objcores.get(into[i] as Oc, SURROGATE), TAG), KEY);
+      if (oh !== 0) sum ^= this.keys.touchSlot(oh);
+    }
+    this.touched = sum;
+    return count;
   }
 
   /** Calls back with each object of a tag, which must not change meanwhile. */

@@ -14,7 +14,7 @@ import { Doom, type TagIndex, type TagRow } from './tag-index.ts';
 const STEP = 2;
 const AT_ONCE = 1;
 /** Objects between two looks at the clock. */
-const STRIDE = 16;
+const STRIDE = 32;
 /** Members looked at one by one to count what a purge hits; for more, all members of a tag count. */
 const COUNTED = 16_384;
 /** Purged keys remembered for fetches under way. */
@@ -34,6 +34,8 @@ export class TagPurges {
   readonly index: TagIndex;
   private readonly rows: Rows;
   private readonly kill: (oc: Oc) => void;
+  private readonly warm: (ocs: Int32Array, count: number) => void;
+  private readonly ahead = new Int32Array(STRIDE);
   private readonly soften: (oc: Oc, at: number) => boolean;
   private readonly isFresh: (oc: Oc, now: number) => boolean;
   private readonly defer: (run: () => void) => void;
@@ -53,6 +55,8 @@ export class TagPurges {
     rows: Rows;
     index: TagIndex;
     kill: (oc: Oc) => void;
+    /** Told of objects that will be killed next. */
+    warm: (ocs: Int32Array, count: number) => void;
     /** Makes an object stale as of a point in time; false when it was already. */
     soften: (oc: Oc, at: number) => boolean;
     isFresh: (oc: Oc, now: number) => boolean;
@@ -64,6 +68,7 @@ export class TagPurges {
     this.rows = o.rows;
     this.index = o.index;
     this.kill = o.kill;
+    this.warm = o.warm;
     this.soften = o.soften;
     this.isFresh = o.isFresh;
     this.defer = o.defer;
@@ -163,12 +168,20 @@ export class TagPurges {
   private run(budget: number): void {
     this.running = true;
     const end = this.millis() + budget;
-    for (let done = 1; this.jobs.length > 0; done++) {
+    for (let done = 0; this.jobs.length > 0; done++) {
+      if (done % STRIDE === 0) {
+        if (done > 0 && this.millis() >= end) break;
+        this.prepare(this.jobs[0] as Job);
+      }
       this.workOn(this.jobs[0] as Job);
-      if (done % STRIDE === 0 && this.millis() >= end) break;
     }
     this.running = this.jobs.length > 0;
     if (this.running) this.defer(() => this.run(STEP));
+  }
+
+  private prepare(job: Job): void {
+    if (job.doom !== Doom.HARD || this.index.count(job.tag) < STRIDE) return;
+    this.warm(this.ahead, this.index.firstObjects(job.tag, this.ahead));
   }
 
   /** One object, or the end of the job. */

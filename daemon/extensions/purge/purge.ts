@@ -1,5 +1,5 @@
 // The extension purge: purges from vcl_hit and vcl_miss with their own lifetimes, and their counts. Follows
-// vmod_purge(3); a soft purge never prolongs a life, and the two functions for one variant are additions.
+// vmod_purge(3); the two functions for one variant are additions.
 
 import type { SoftLives, VclContext } from '../../vcl/context.ts';
 import { State } from '../../vcl/program.ts';

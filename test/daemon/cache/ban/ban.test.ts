@@ -86,7 +86,7 @@ describe('ban expressions', () => {
     ['obj.http.absent == x', false],
     ['obj.http.absent != x', true],
     ['obj.http.absent ~ .', false],
-    ['obj.http.absent !~ .', true],
+    ['obj.http.absent !~ .', false],
     ['req.http.host != h', false],
     ['obj.status == 200', true],
     ['obj.status ~ ^5', false],
@@ -178,6 +178,18 @@ describe('BanList', () => {
     expect(list.dropTail()).toBe(2);
     expect([...list].map((ban) => ban.expression.text)).toEqual(['req.url ~ b']);
     expect(counters).toMatchObject({ bans: 1, bans_deleted: 2, bans_req: 1, bans_completed: 0 });
+  });
+
+  it('counts what asks for both a request and the object as either', () => {
+    const counters = newCacheCounters();
+    const list = new BanList(100, counters);
+    list.add(parsed('req.url ~ a && obj.status == 200'), 101, false);
+    expect(counters).toMatchObject({ bans: 2, bans_req: 1, bans_obj: 1 });
+    expect(counters.bans_persisted_bytes).toBeGreaterThan(32);
+    list.add(parsed('obj.status == 200'), 102, false);
+    list.dropTail();
+    expect(counters).toMatchObject({ bans: 1, bans_req: 0, bans_obj: 1 });
+    expect(counters.bans_persisted_fragmentation).toBeGreaterThan(32);
   });
 
   it('without a request, leaves bans that need one', () => {

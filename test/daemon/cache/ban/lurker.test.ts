@@ -64,6 +64,28 @@ describe('the ban lurker', () => {
     expect(bench.counters.bans_lurker_tested).toBe(30);
   });
 
+  it('begins its batches at an even pace, and makes up for what was late', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 30; i++) bench.put(`/${i}`, i + 1, 'x');
+    ban(bench, 'obj.status == 404');
+    const next = (): number => bench.cache.lurk(bench.now, EAGER);
+    expect(next()).toBeCloseTo(0.01);
+    bench.millis += 14;
+    expect(next()).toBeCloseTo(0.006);
+    bench.millis += 50;
+    expect([next(), next(), next()]).toEqual([0, 0, 0]);
+  });
+
+  it('looks whether old bans can go when there is a new one for it', () => {
+    const bench = new Bench();
+    for (const text of ['req.url == /1', 'req.url == /2']) ban(bench, text);
+    work(bench);
+    expect(bench.counters.bans).toBe(3);
+    ban(bench, 'obj.status == 1');
+    work(bench, { ...EAGER, age: 60 });
+    expect(bench.counters).toMatchObject({ bans: 1, bans_obj: 1, bans_req: 0 });
+  });
+
   it('stops when its time is over, and goes on', () => {
     const bench = new Bench();
     for (let i = 0; i < 500; i++) bench.put(`/${i}`, i + 1, 'x');
@@ -103,6 +125,10 @@ describe('the ban lurker', () => {
     for (let i = 0; i < 5; i++) ban(bench, `req.url == /${i}`);
     bench.put('/new', 2, 'x');
     work(bench, { ...EAGER, cutoff: 3 });
+    // As in the field, the lurker looks at objects only when there is a ban for it.
+    expect(bench.counters.bans_lurker_obj_killed_cutoff).toBe(0);
+    ban(bench, 'obj.status == 404');
+    work(bench, { ...EAGER, cutoff: 4 });
     expect(bench.counters.bans_lurker_obj_killed_cutoff).toBe(1);
     expect(bench.ask('/new')).toBe('HIT');
   });

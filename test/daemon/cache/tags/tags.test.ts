@@ -267,16 +267,27 @@ describe('soft bans', () => {
 });
 
 describe('a soft purge', () => {
-  it('only shortens', () => {
+  it('gives the lifetimes it names, longer ones and to a stale object too', () => {
     const bench = new Bench();
     put(bench, '/1', 'a');
-    expect(bench.cache.purge('/1', bench.now, { ttl: 500, grace: 500, keep: 500 })).toBe(1);
-    bench.now += 99;
+    expect(bench.cache.purge('/1', bench.now, { ttl: 500, grace: 100, keep: -1 })).toBe(1);
+    bench.now += 499;
     expect(bench.ask('/1')).toBe('HIT');
-    bench.now += 50;
+    bench.now += 99;
+    expect(bench.ask('/1')).toBe('GRACE');
+    expect(bench.cache.purge('/1', bench.now, { ttl: 0, grace: -1, keep: -1 })).toBe(1);
+    bench.now += 99;
     expect(bench.ask('/1')).toBe('GRACE');
     bench.now += 2;
     expect(bench.ask('/1')).toBe('MISS');
+  });
+
+  it('with less than nothing left, hides the object', () => {
+    const bench = new Bench();
+    put(bench, '/1', 'a');
+    expect(bench.cache.purge('/1', bench.now, { ttl: -1, grace: 100, keep: 100 })).toBe(1);
+    expect(bench.ask('/1')).toBe('MISS');
+    expect(bench.counters.n_object).toBe(1);
   });
 
   it('in the moment of the fetch leaves the grace', () => {
