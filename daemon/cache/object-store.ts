@@ -128,10 +128,12 @@ export class ObjectStore {
 
   append(oc: Oc, buf: Uint8Array, start: number, end: number): boolean {
     const live = this.liveOf(oc);
-    const { slab } = this.stevedoreOf(oc);
-    // What can never fit must not push out everything else first.
-    if (slab.size !== 0 && !this.inTransitOnly(oc) && Math.max(live.expected, end - start) > slab.size)
-      return false;
+    const { slab, mostOfBody } = this.stevedoreOf(oc);
+    if (mostOfBody > 0) {
+      // What can never fit must not push out everything else first.
+      if (!this.inTransitOnly(oc) && Math.max(live.expected, end - start) > mostOfBody) return false;
+      if (this.rows.getDouble(oc, BODY_LENGTH) - live.base + end - start > mostOfBody) return false;
+    }
     const room = (wanted: number, least: number): number => this.room(oc, live, wanted, least);
     const stored = appendBody(this.rows, slab, oc, live, buf, start, end, room);
     live.notify();
