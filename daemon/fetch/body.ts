@@ -11,6 +11,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import type { Backend } from '../backend/backend.ts';
 import type { OriginConnection } from '../backend/connection.ts';
 import type { OriginBodySink } from '../backend/exchange-roles.ts';
+import { PackedPieces } from '../filters/deflate-places.ts';
 import type { BodyFraming } from '../http1/framing.ts';
 import { logFetchFilters } from '../log/filter-records.ts';
 import type { BusyObj } from './busyobj.ts';
@@ -99,6 +100,7 @@ export class BodyPump implements OriginBodySink {
   private readonly bo: BusyObj;
   private readonly connection: OriginConnection;
   private readonly zip: Gunzip | Gzip | null;
+  private readonly places = new PackedPieces();
   private pending = 0;
   /** Bytes given to the filter. */
   private packed = 0;
@@ -158,6 +160,7 @@ export class BodyPump implements OriginBodySink {
     const bytes = Buffer.from(buf.subarray(start, end));
     this.pending++;
     this.packed += bytes.length;
+    if (this.bo.filter !== 'gzip') this.places.add(bytes);
     if (this.pending > 4) this.connection.pause();
     zip.write(bytes, () => {
       this.pending--;
@@ -217,6 +220,7 @@ export class BodyPump implements OriginBodySink {
     zip.on('data', (bytes: Buffer) => {
       this.unpacked += bytes.length;
       if (bo.filter === 'testgunzip') return;
+      if (bo.filter === 'gzip') this.places.add(bytes);
       this.calls.filtered++;
       this.calls.filteredBytes += bytes.length;
       this.store(bytes, 0, bytes.length);
@@ -233,9 +237,8 @@ export class BodyPump implements OriginBodySink {
       const stored = cache.bodyLength(bo.oc);
       const length = bo.filter === 'gzip' ? this.packed : this.unpacked;
       if (bo.filter !== 'gunzip') cache.setGunzippedLength(bo.oc, length);
-      // zlib does not tell where the deflate blocks lie: the last three numbers stay 0.
       const sizes = bo.filter === 'gzip' ? `${this.packed} ${stored}` : `${this.packed} ${this.unpacked}`;
-      bo.log.put(Tag.Gzip, `${GZIP_KIND[bo.filter]} F - ${sizes} 0 0 0`);
+      bo.log.put(Tag.Gzip, `${GZIP_KIND[bo.filter]} F - ${sizes} ${this.places.places()}`);
       this.finish(null);
     });
     zip.on('error', (error: Error & { errno?: number; code?: string }) => this.spoilt(error));

@@ -27,3 +27,14 @@ export function answerRange(value: string, length: number): RangeAnswer {
   const to = last === '' ? length : Math.min(length, Number(last) + 1);
   return { kind: 'part', from, to };
 }
+
+/** Why a range in bytes is refused, in the words of the field's log. */
+export function rangeFault(value: string): string {
+  const [, low = '', hyphen, high = '', rest = ''] = /^bytes=(\d*)(-?)(\d*)(.*)$/is.exec(value) ?? [];
+  if (low.length > 15) return 'Low number too big';
+  if (hyphen !== '-') return 'Missing hyphen';
+  if (high.length > 15) return 'High number too big';
+  if (rest.trim() !== '') return 'Trailing stuff';
+  if (low === '') return high === '' ? 'Neither high nor low' : 'No low, high is zero';
+  return high !== '' && Number(high) < Number(low) ? 'high smaller than low' : 'low range beyond object';
+}

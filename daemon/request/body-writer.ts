@@ -6,6 +6,7 @@
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { ProgressReader, ProgressSource } from '../cache/live.ts';
+import { PackedPieces } from '../filters/deflate-places.ts';
 import { CHUNK_END, CHUNK_HEAD_MAX, chunkHead, LAST_CHUNK } from '../http1/chunked.ts';
 import type { Request } from './request.ts';
 
@@ -30,6 +31,7 @@ export class BodyWriter implements ProgressReader {
   /** Unpacked bytes so far. */
   private unpacked = 0;
   private unpackedPieces = 0;
+  private readonly places = new PackedPieces();
   private sent = 0;
   private ended = false;
   private waiting = false;
@@ -70,6 +72,7 @@ export class BodyWriter implements ProgressReader {
       this.at += slice.length;
       if (this.gunzip !== null) {
         this.unpacking = true;
+        this.places.add(slice);
         this.gunzip.write(slice, () => {
           this.unpacking = false;
           this.consumed();
@@ -156,9 +159,8 @@ export class BodyWriter implements ProgressReader {
   /** Everything wanted has come out of the filter. */
   private unpackedAll(): void {
     if (this.ended) return;
-    // zlib does not tell where the deflate blocks lie: the last three numbers stay 0.
     this.req.log.put(Tag.VdpAcct, `gunzip ${this.unpackedPieces} ${this.sent}`);
-    this.req.log.put(Tag.Gzip, `U D - ${this.at} ${this.unpacked} 0 0 0`);
+    this.req.log.put(Tag.Gzip, `U D - ${this.at} ${this.unpacked} ${this.places.places()}`);
     this.complete();
   }
 

@@ -2,7 +2,7 @@
 // says about it. HEAD has no ranges (section 14.2), nor has any status but 200.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import { answerRange } from '../http1/range.ts';
+import { answerRange, rangeFault } from '../http1/range.ts';
 import { constantRecord } from '../log/tx-log.ts';
 import { logStatus } from './deliver.ts';
 import type { Request } from './request.ts';
@@ -47,6 +47,7 @@ export function makePartial(req: Request, length: number): Part | null {
     resp.reason = 'Partial Content';
     part = answer;
   } else {
+    if (req.log.wants(Tag.Debug)) req.log.put(Tag.Debug, `RANGE_FAIL ${rangeFault(range)}\0`);
     resp.set('Content-Range', `bytes */${length}`);
     resp.status = 416;
     resp.reason = 'Requested Range Not Satisfiable';

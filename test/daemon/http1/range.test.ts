@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answerRange } from '../../../daemon/http1/range.ts';
+import { answerRange, rangeFault } from '../../../daemon/http1/range.ts';
 
 test.each([
   ['bytes=0-9', 100, { kind: 'part', from: 0, to: 10 }],
@@ -18,4 +18,20 @@ test.each([
   ['bytes=99999999999999999999-', 100, { kind: 'unsatisfiable' }],
 ])('%s of %i bytes', (value, length, answer) => {
   expect(answerRange(value, length)).toEqual(answer);
+});
+
+// As the field's daemon answered each of these for an object of 11 bytes.
+test.each([
+  ['bytes=20-', 'low range beyond object'],
+  ['bytes=5-2', 'high smaller than low'],
+  ['bytes=x', 'Missing hyphen'],
+  ['bytes=', 'Missing hyphen'],
+  ['bytes=1', 'Missing hyphen'],
+  ['bytes=-', 'Neither high nor low'],
+  ['bytes=1-2,3-4', 'Trailing stuff'],
+  ['bytes=5-x', 'Trailing stuff'],
+  ['bytes=-0', 'No low, high is zero'],
+  ['bytes=99999999999999999999-', 'Low number too big'],
+])('%s: %s', (value, fault) => {
+  expect(rangeFault(value)).toBe(fault);
 });
