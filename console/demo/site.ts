@@ -72,6 +72,7 @@ function product(name: string, language: string): Page {
   return withHeaders(html(200, title, paragraphs(5), 'public, max-age=20', 20), {
     Vary: 'Accept-Language',
     'Content-Language': language,
+    xkey: `product-${id} shelf-${id % PRODUCTS.length}`,
   });
 }
 

@@ -75,3 +75,26 @@ export function padStart(text: string, width: number): string {
   const w = widthOf(text);
   return w >= width ? text : ' '.repeat(width - w) + text;
 }
+
+const LOOKALIKES: Readonly<Record<string, string>> = {
+  µ: 'u',
+  '–': '-',
+  '…': '~',
+  '●': '*',
+  '·': '.',
+  '’': "'",
+  '→': '>',
+  '↑': '^',
+  '↓': 'v',
+};
+
+/** The text in ASCII, as many cells wide: what looks alike, or a question mark a cell. */
+export function toAscii(text: string): string {
+  if (ASCII.test(text)) return text;
+  let out = '';
+  for (const char of text) {
+    const code = char.codePointAt(0) as number;
+    out += code < 0x7f ? char : (LOOKALIKES[char] ?? '?'.repeat(charWidth(code)));
+  }
+  return out;
+}

@@ -1,7 +1,7 @@
 // Rows of styled text before they become escape sequences: a row is a list of spans, and every row that
 // leaves here has exactly the width it was asked for. Screens make rows with these; panes show them.
 
-import { clip, padEnd, padStart, widthOf } from './cells.ts';
+import { clip, padEnd, padStart, toAscii, widthOf } from './cells.ts';
 import type { FillName, StyleName, Theme } from './theme.ts';
 
 export interface Span {
@@ -76,7 +76,8 @@ export function paint(row: Row, width: number, theme: Theme, fill?: FillName): s
   let out = '';
   for (const s of fitRow(row, width)) {
     const open = theme.open(s.style, fill);
-    out += open === '' ? s.text : `${open}${s.text}\x1b[0m`;
+    const text = theme.glyphs.braille ? s.text : toAscii(s.text);
+    out += open === '' ? text : `${open}${text}\x1b[0m`;
   }
   return out;
 }

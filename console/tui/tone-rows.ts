@@ -14,7 +14,7 @@ export function toneSpans(piece: ToneText, theme: Theme): Span[] {
   const out: Span[] = [];
   if (piece.text !== '') {
     const text = printable(piece.text.replaceAll('\t', '   '));
-    out.push(span(theme.glyphs.braille ? text : text.replace(/^● /, '* ').replace(/…/g, '...'), piece.tone));
+    out.push(span(text, piece.tone));
   }
   if (piece.bits !== undefined) out.push(...probeBits(piece.bits.value, piece.bits.count, theme));
   if (piece.bar !== undefined) out.push(span(theme.glyphs.bar.full.repeat(piece.bar), piece.tone));

@@ -88,7 +88,7 @@ function row(session: Session, name: string, value: unknown): ListRow {
       { text: bytes(flow), by: flow, tone: 'muted' },
       { text: changed === 0 ? '' : clock(changed, session.utc), by: changed, tone: 'muted' },
     ],
-    detail: () => details(session, name, value, window, happy),
+    detail: () => details(session, name, value, Number(parts[0]) || 0, window, happy),
   };
 }
 
@@ -96,6 +96,7 @@ function details(
   session: Session,
   name: string,
   value: unknown,
+  good: number,
   window: number,
   happy: bigint,
 ): readonly ToneLine[] {
@@ -107,7 +108,7 @@ function details(
     lines.push([
       { text: 'Probe: ', tone: 'muted' },
       {
-        text: `${textField(probe, 'good')} of the last ${window} good, ${textField(probe, 'threshold')} needed`,
+        text: `${textField(probe, 'good') || good} of the last ${window} good${textField(probe, 'threshold') === '' ? '' : `, ${textField(probe, 'threshold')} needed`}`,
       },
     ]);
     lines.push([
@@ -118,7 +119,11 @@ function details(
       const n = ones(textField(probe, field), window);
       return n === 0 ? [] : [`${words} ${n}`];
     });
-    lines.push([{ text: 'Steps:  ', tone: 'muted' }, { text: `${bits.join(' · ')} (of ${window} probes)` }]);
+    if (bits.length > 0)
+      lines.push([
+        { text: 'Steps:  ', tone: 'muted' },
+        { text: `${bits.join(' · ')} (of ${window} probes)` },
+      ]);
   }
   for (const counter of session.counters.all()) {
     if (!counter.info.name.startsWith(`VBE.${name}.`) || counter.current === 0n || counter.info.flag === 'b')

@@ -10,6 +10,7 @@ import { seeded, startTraffic } from '../../../console/demo/traffic.ts';
 import { ClientSource } from '../../../console/model/client-source.ts';
 import { encodeTransaction, type RecordedStep, type Recording } from '../../../console/model/recording.ts';
 import { summarise } from '../../../console/model/transaction.ts';
+import { inlineCommand } from '../../../console/model/undo.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 
 const SECONDS = 130;
@@ -18,13 +19,24 @@ const LOG_FROM = 88;
 const LOG_UNTIL = 122;
 const GROUPS_A_SECOND = 9;
 
+/** Answers kept, as they are at the end. */
 const COMMANDS = [
   'backend.list -j',
+  'backend.list -j -p',
   'vcl.list',
+  'vcl.list -j',
+  'vcl.deps -j',
+  'vcl.show boot',
+  'vcl.show faster',
+  'param.show -j',
   'param.show default_ttl',
   'help',
   'storage.list',
+  'storage.list -j',
   'ban.list',
+  'ban.list -j',
+  'ban.count obj.http.xkey ~ shelf-3',
+  'panic.show',
 ];
 
 export const RECORDING = new URL('./recording.json.gz', import.meta.url);
@@ -56,6 +68,19 @@ export async function record(): Promise<void> {
     },
     event: (event, text) => steps.push({ after: after(), kind: 'event', event, text }),
   });
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  // Something to see in every view: a second program, changed parameters, bans.
+  const faster = demoProgram(origin.port)
+    .replace('beresp.grace = 10s', 'beresp.grace = 1h')
+    .replace('5s;', '2s;');
+  for (const line of [
+    inlineCommand('faster', faster),
+    'param.set default_grace 30',
+    'param.set default_ttl 300',
+    'ban req.url ~ ^/old/',
+    'ban obj.http.xkey ~ shelf-7',
+  ])
+    await source.command(line);
   let second = 0;
   let kept = 0;
   source.log(

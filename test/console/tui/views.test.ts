@@ -1,0 +1,273 @@
+// The admin views on the real screens: lists, their filters and details, and what an operator does in them.
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Recording } from '../../../console/model/recording.ts';
+import { VIEWS } from '../../../console/model/views.ts';
+import { makeTheme } from '../../../console/tui/theme.ts';
+import { fakeRecording } from '../fake-recording.ts';
+import { FakeFiles, Stage, type StageOptions } from '../stage.ts';
+
+const json = (command: string, ...items: unknown[]): { status: number; body: string } => ({
+  status: 200,
+  body: JSON.stringify([2, command.split(' '), 1_795_220_600, ...items]),
+});
+
+const program = (name: string, status: string): object => ({
+  status,
+  state: 'auto',
+  temperature: 'warm',
+  busy: 0,
+  name,
+});
+const parameter = (name: string, value: unknown, fallback: string): object => ({
+  name,
+  value,
+  units: 'seconds',
+  default: fallback,
+  minimum: '0.000',
+  description: `What ${name} means.`,
+  flags: ['obj_sticky'],
+});
+
+const recording: Recording = ((): Recording => {
+  const base = fakeRecording(40);
+  return {
+    ...base,
+    commands: {
+      ...base.commands,
+      'backend.list -j -p': base.commands['backend.list -j'] as { status: number; body: string },
+      'vcl.list -j': json('vcl.list -j', program('boot', 'active'), program('next', 'available')),
+      'vcl.show boot': { status: 200, body: 'vcl 4.1;\nbackend a { .host = "::1"; }\n' },
+      'vcl.show next': { status: 200, body: 'vcl 4.1;\nbackend b { .host = "::1"; }\n' },
+      'vcl.use next': { status: 200, body: "VCL 'next' now active" },
+      'param.show -j': json(
+        'param.show -j',
+        parameter('default_ttl', 33, '120.000'),
+        parameter('default_grace', 10, '10.000'),
+      ),
+      'param.show -j default_ttl': json('param.show -j default_ttl', parameter('default_ttl', 33, '120.000')),
+      'param.set default_ttl 44': { status: 200, body: '' },
+      'param.set default_ttl 33': { status: 200, body: '' },
+      'ban.list -j': json('ban.list -j', {
+        time: 1_795_220_590,
+        refs: 3,
+        completed: false,
+        spec: 'req.url ~ ^/x',
+      }),
+      'ban.count req.url == /y': { status: 200, body: '2 of 9 objects match.' },
+      'ban req.url == /y': { status: 200, body: '' },
+      'storage.list -j': json('storage.list -j', { name: 's0', storage: 'malloc' }),
+      'panic.show': {
+        status: 200,
+        body: 'Panic at: Sat, 21 Nov 2026 00:23:20 GMT\nAssert error in lookup\nstack:\n  a\n',
+      },
+    },
+  };
+})();
+
+let stage: Stage | null = null;
+
+async function open(columns = 100, rows = 30, more: Partial<StageOptions> = {}): Promise<Stage> {
+  stage = new Stage({ recording, columns, rows, ...more });
+  await stage.play(30);
+  return stage;
+}
+
+afterEach(() => {
+  stage?.close();
+  stage = null;
+});
+
+async function golden(s: Stage, name: string): Promise<void> {
+  await expect(await s.screen()).toMatchFileSnapshot(`./golden/${name}.txt`);
+}
+
+describe('views', () => {
+  it('are drawn at every size, in ASCII and without colour', async () => {
+    const s = await open(60, 20, { theme: makeTheme('none', true) });
+    for (const [columns, rows] of [
+      [60, 20],
+      [80, 24],
+      [149, 40],
+      [250, 80],
+    ] as const) {
+      await s.resize(columns, rows);
+      for (const { key, title } of VIEWS) {
+        await s.keys('1', key);
+        const text = await s.screen();
+        expect(text.split('\n').length).toBe(rows);
+        expect(text.split('\n')[0], `${title} at ${columns}x${rows}`).toContain(title);
+        expect(text, `${title} at ${columns}x${rows}`).toMatch(/^[\x20-\x7e\n]+$/);
+        expect(text).not.toMatch(/undefined|NaN|\[object/);
+      }
+    }
+  });
+
+  it.each(['backends', 'programs', 'parameters', 'bans', 'storage', 'top', 'latency', 'panics'] as const)(
+    '%s',
+    async (view) => {
+      const s = await open();
+      s.controller.show(view);
+      await s.settle();
+      await golden(s, `${view}-100x30`);
+    },
+  );
+
+  it('filter, sort, and keep the cursor on its row', async () => {
+    const s = await open();
+    await s.keys('6');
+    await s.keys('j', 'o', 'O');
+    expect(s.controller.selected('parameters')?.key).toBe('default_grace');
+    await s.keys('/');
+    await s.type('!grace');
+    await s.keys('enter');
+    expect(await s.screen()).toMatch(/\/!grace.* 1 of 2/);
+    expect(s.controller.selected('parameters')?.key).toBe('default_ttl');
+    await s.keys('escape');
+    expect(await s.screen()).not.toContain('1 of 2');
+    await s.keys('c');
+    expect(s.controller.listRows('parameters').map((r) => r.key)).toEqual(['default_ttl']);
+  });
+
+  it('copy a row, and export what the filter shows', async () => {
+    const files = new FakeFiles();
+    const s = await open(100, 30, { files });
+    await s.keys('5');
+    await s.keys('y');
+    expect(s.copied).toEqual(['boot\tactive\tauto\twarm\t0\t']);
+    await s.keys('X');
+    await s.type('/tmp/p.json');
+    await s.keys('enter');
+    expect(files.files.get('/tmp/p.json')?.split('\n')[0]).toBe(
+      '{"name":"boot","status":"active","state":"auto","target":""}',
+    );
+    await s.keys('2', 'X');
+    s.controller.show('stats');
+    await s.keys('X');
+    await s.type('/tmp/s.txt');
+    await s.keys('enter');
+    expect(files.files.get('/tmp/s.txt')).toMatch(/^MGT\.uptime\t72\d\d\t/);
+  });
+
+  it('drill from the top into the log', async () => {
+    const s = await open();
+    await s.keys('9');
+    const first = s.controller.selected('top')?.facts.key;
+    await s.keys('enter');
+    expect(s.controller.state.view).toBe('log');
+    expect(s.session.query).toBe(`ReqURL eq "${first}"`);
+  });
+});
+
+describe('changes', () => {
+  it('of a parameter are checked, logged and undone', async () => {
+    const s = await open();
+    await s.keys('6');
+    await s.keys('s', 'ctrl+u');
+    await s.type('many');
+    await s.keys('enter');
+    expect(await s.screen()).toContain('seconds, as 1.5 or 90');
+    await s.keys('ctrl+u');
+    await s.type('44');
+    await s.keys('enter');
+    await s.settle();
+    expect(s.source.sent).toContain('param.set default_ttl 44');
+    expect(await s.screen()).toContain('param.set default_ttl 44: done  (U undoes)');
+    await s.keys('U');
+    expect(await s.screen()).toContain('undo "param.set default_ttl 44" by "param.set default_ttl 33"? y/n');
+    await s.keys('y');
+    await s.settle();
+    expect(s.source.sent).toContain('param.set default_ttl 33');
+    await s.keys('A');
+    expect(await s.screen()).toMatch(/param\.set default_ttl 44 {2}\(undone\)/);
+  });
+
+  it('of the program are shown before it is used', async () => {
+    const s = await open();
+    await s.keys('5');
+    await s.keys('j', 'u');
+    await s.settle();
+    const text = await s.screen();
+    expect(text).toContain('use next instead of boot? y/n');
+    expect(text).toMatch(/2 - backend a[\s\S]*2 \+ backend b/);
+    expect(s.source.sent).not.toContain('vcl.use next');
+    await s.keys('y');
+    await s.settle();
+    expect(s.source.sent).toContain('vcl.use next');
+    expect(s.controller.state.deeds[0]?.undo).toBe('vcl.use boot');
+  });
+
+  it('of the program are not made when it does not compile: the words stand at their place', async () => {
+    const files = new FakeFiles();
+    files.files.set('/etc/bad.vcl', 'vcl 4.1;\nsub vcl_recv {\n  set req.http.x = ;\n}\n');
+    const failing: Recording = {
+      ...recording,
+      commands: {
+        ...recording.commands,
+        [`vcl.inline bad << END_OF_PROGRAM\n${files.files.get('/etc/bad.vcl')}END_OF_PROGRAM`]: {
+          status: 106,
+          body: "Message from VCC-compiler:\nExpected a value got ';'\n('<vcl.inline>' Line 3 Pos 20)\n  set req.http.x = ;\n-------------------#-\n\nRunning VCC-compiler failed, exited with 2\nVCL compilation failed",
+        },
+      },
+    };
+    const s = await open(100, 30, { files, recording: failing });
+    await s.keys('5');
+    await s.keys('l');
+    await s.type('/etc/b');
+    await s.keys('tab', 'enter');
+    await s.settle();
+    const lines = (await s.screen()).split('\n');
+    const at = lines.findIndex((l) => l.includes('set req.http.x = ;'));
+    expect(lines[at + 1]).toContain("^ Expected a value got ';'");
+    expect(lines[at + 1]?.indexOf('^')).toBe(lines[at]?.indexOf(';'));
+    expect(s.controller.state.confirm).toBeNull();
+  });
+
+  it('by a ban are counted first', async () => {
+    const s = await open();
+    await s.keys('7');
+    await s.keys('a');
+    await s.type('req.url == /y');
+    await s.keys('enter');
+    await s.settle();
+    expect(await s.screen()).toContain('ban req.url == /y: 2 of 9 objects match. Really? y/n');
+    await s.keys('n');
+    expect(s.source.sent).not.toContain('ban req.url == /y');
+    await s.keys('a');
+    await s.type('req.url == /y');
+    await s.keys('enter');
+    await s.settle();
+    await s.keys('y');
+    await s.settle();
+    expect(s.source.sent).toContain('ban req.url == /y');
+  });
+
+  it('of a backend are asked for', async () => {
+    const s = await open();
+    await s.keys('4');
+    await s.keys('s');
+    expect(await s.screen()).toMatch(/backend\.set_health boot\.\w+ sick {2}really\? y\/n/);
+    await s.keys('y');
+    await s.settle();
+    expect(s.source.sent.some((line) => line.startsWith('backend.set_health boot.'))).toBe(true);
+  });
+
+  it('are not to be had when read-only', async () => {
+    const s = await open(100, 30, { readonly: true });
+    const before = s.source.sent.length;
+    for (const [view, keys] of [
+      ['4', 'sha'],
+      ['5', 'uxlsu'],
+      ['6', 'sR'],
+      ['7', 'ast'],
+      ['!', 'c'],
+    ] as const)
+      await s.keys('1', view, ...keys, 'escape');
+    await s.keys('U');
+    await s.settle();
+    const sent = s.source.sent
+      .slice(before)
+      .filter((l) => !/^(backend\.list|vcl\.(list|deps)|param\.show|ban\.list|panic\.show|storage)/.test(l));
+    expect(sent).toEqual([]);
+    expect(await s.screen()).toContain('read-only');
+  });
+});
