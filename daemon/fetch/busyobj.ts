@@ -220,6 +220,7 @@ export class BusyObj implements VclBusyobj {
       this.headBytesIn + this.bodyBytesIn,
     );
     log.put(Tag.End, '');
+    if (this.isBgFetch) core.bgFetches--;
     this.dropStale();
     this.programRef.refs--;
     core.cache.deref(this.oc);

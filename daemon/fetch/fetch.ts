@@ -35,7 +35,10 @@ export function startFetch(req: Request, oc: Oc, staleOc: Oc, mode: FetchMode): 
   bo.begin(req, oc, staleOc, mode);
   req.log.open().text('bereq ').int(bo.vxid).text(' ').text(mode).close(Tag.Link);
   core.stats.s_fetch++;
-  if (mode === 'bgfetch') core.stats.s_bgfetch++;
+  if (mode === 'bgfetch') {
+    core.stats.s_bgfetch++;
+    core.bgFetches++;
+  }
   if (mode !== 'bgfetch' && isStrict(core.params)) bo.onInterim = interimForwarder(req);
   bo.log.begin(bo.vxid, 'b');
   bo.log.open().text('bereq ').int(bo.reqVxid).text(' ').text(mode).close(Tag.Begin);

@@ -48,6 +48,8 @@ export interface Core {
   readonly viaRecord: PreparedRecords;
   /** Ended fetches, to be used again. */
   readonly spareFetches: BusyObj[];
+  /** Background fetches under way. */
+  bgFetches: number;
   /** The program new requests begin with, or null before the first vcl.use. */
   readonly active: ProgramRef | null;
   newVxid(): number;

@@ -17,6 +17,9 @@ const PLAIN = new PreparedRecords([
   [Tag.VCL_return, 'deliver'],
 ]);
 
+/** Background fetches at once, in all. */
+const MAX_BACKGROUND = 1000;
+
 export function hit(req: Request): Step {
   const { core, ctx } = req;
   if (req.busyOc === 0 && req.programRef?.plainHit === true && !req.log.wants(Tag.VCL_trace)) {
@@ -31,12 +34,7 @@ export function hit(req: Request): Step {
   const ret = runState(ctx.vcl, State.hit, ctx);
   if (ret === RETURN.deliver) {
     countHit(req);
-    if (req.busyOc !== 0) {
-      const busy = req.busyOc;
-      req.busyOc = 0;
-      startFetch(req, busy, req.oc, 'bgfetch');
-      req.log.timestamp('Fetch', core.clock.now());
-    }
+    if (req.busyOc !== 0) refresh(req);
     return DELIVER;
   }
   if (req.busyOc !== 0) core.cache.abandon(req.busyOc);
@@ -48,6 +46,20 @@ export function hit(req: Request): Step {
   if (ret !== RETURN.pass) req.hitVxid = 0;
   else core.stats.cache_hit++;
   return otherReturn(req, ret);
+}
+
+/** Fetches what is stale anew, unless an origin is so slow that very many such fetches wait for it. */
+function refresh(req: Request): void {
+  const { core, busyOc } = req;
+  req.busyOc = 0;
+  if (core.bgFetches >= MAX_BACKGROUND) {
+    core.stats.fetch_no_thread++;
+    req.log.put(Tag.Error, 'Too many background fetches, stale object not refreshed');
+    core.cache.abandon(busyOc);
+    return;
+  }
+  startFetch(req, busyOc, req.oc, 'bgfetch');
+  req.log.timestamp('Fetch', core.clock.now());
 }
 
 function countHit(req: Request): void {

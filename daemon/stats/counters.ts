@@ -49,6 +49,7 @@ export class MainCounters implements Record<MainCounterName, number> {
   fetch_204 = 0;
   fetch_304 = 0;
   fetch_failed = 0;
+  fetch_no_thread = 0;
   pools = 0;
   threads = 0;
   threads_limited = 0;

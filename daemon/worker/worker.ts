@@ -60,6 +60,7 @@ export class Worker implements Core, AcceptorHost {
   readonly cache: Cache;
   readonly hotHeads: HotHeads;
   readonly spareFetches: BusyObj[] = [];
+  bgFetches = 0;
   readonly host: VclHost;
   readonly identity: string;
   readonly via: string;

@@ -181,6 +181,13 @@ export const MAIN_COUNTERS = [
   { name: 'fetch_204', flag: 'c', format: 'i', level: 'info', help: 'Fetches without body: 204' },
   { name: 'fetch_304', flag: 'c', format: 'i', level: 'info', help: 'Fetches without body: 304' },
   { name: 'fetch_failed', flag: 'c', format: 'i', level: 'info', help: 'Failed fetches, all causes' },
+  {
+    name: 'fetch_no_thread',
+    flag: 'c',
+    format: 'i',
+    level: 'info',
+    help: 'Background fetches left out: too many at once',
+  },
   { name: 'pools', flag: 'g', format: 'i', level: 'info', help: 'Groups of worker threads' },
   { name: 'threads', flag: 'g', format: 'i', level: 'info', help: 'Worker threads' },
   {

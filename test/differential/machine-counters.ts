@@ -15,7 +15,6 @@ export const COUNTERS_KNOWN: Readonly<Record<string, string>> = {
   threads_created: THREADS,
   pools: THREADS,
   thread_queue_len: THREADS,
-  fetch_no_thread: THREADS,
   sess_herd: THREADS,
   sess_queued: THREADS,
   sess_readahead: THREADS,

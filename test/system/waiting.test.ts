@@ -7,6 +7,8 @@ import { Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
 
 const CLIENTS = 500;
+/** Where fewer show the same. */
+const FEWER = 60;
 const FRESH = { 'Cache-Control': 'max-age=100' };
 const box = new Sandbox('proxyd-waiting');
 let origin: Origin;
@@ -17,7 +19,12 @@ const fresh = (): string => `/cold/${urls++}`;
 
 beforeAll(async () => {
   origin = await Origin.start();
-  proxy = await startProxy(box, { program: backendProgram(origin.port) });
+  proxy = await startProxy(box, {
+    program: backendProgram(
+      origin.port,
+      `sub vcl_backend_response { if (bereq.url ~ "^/stale") { set beresp.ttl = 0.001s; set beresp.grace = 1h; } }`,
+    ),
+  });
 });
 afterAll(async () => {
   await box.dispose();
@@ -82,8 +89,8 @@ async function increase(names: readonly string[], run: () => Promise<void>): Pro
   );
 }
 
-describe('500 clients for one cold URL', () => {
-  it('share one fetch', async () => {
+describe('many clients for one cold URL', () => {
+  it('share one fetch, 500 of them', async () => {
     const url = fresh();
     const rise = await increase(['busy_wakeup', 'cache_hit', 'cache_miss', 'busy_killed'], async () => {
       expect(await crowd(url, (n) => respond('200 OK', FRESH, `body ${n}`))).toEqual({
@@ -101,8 +108,13 @@ describe('500 clients for one cold URL', () => {
     ['answers with rubbish', [{ send: 'rubbish\r\n\r\n' }, { close: true }]],
   ])('share one error when the origin %s, which nobody gets who comes later', async (_name, end) => {
     const url = fresh();
-    const answers = await crowd(url, (n) => (n === 1 ? end : respond('200 OK', FRESH, 'back again')));
-    expect(answers).toEqual({ '503 Backend fetch failed': CLIENTS });
+    const answers = await crowd(
+      url,
+      (n) => (n === 1 ? end : respond('200 OK', FRESH, 'back again')),
+      undefined,
+      FEWER,
+    );
+    expect(answers).toEqual({ '503 Backend fetch failed': FEWER });
     expect(origin.seen(url)).toHaveLength(1);
     const next = await proxy.get(url);
     expect([next.status, next.body.toString()]).toEqual([200, 'back again']);
@@ -111,7 +123,6 @@ describe('500 clients for one cold URL', () => {
   it('get each their own of what is not to be shared, at the same time', async () => {
     const { promise: hold, resolve: release } = gate();
     const url = fresh();
-    const clients = 50;
     const answers = crowd(
       url,
       (n) =>
@@ -119,12 +130,12 @@ describe('500 clients for one cold URL', () => {
           ? respond('200 OK', { 'Cache-Control': 'private' }, 'own')
           : [{ hold }, ...respond('200 OK', { 'Cache-Control': 'private' }, 'own')],
       undefined,
-      clients,
+      FEWER,
     );
     // None of them is answered before all are asked: a queue would stop here.
-    await until('all fetches', () => origin.seen(url).length === clients);
+    await until('all fetches', () => origin.seen(url).length === FEWER);
     release();
-    expect(await answers).toEqual({ '200 own': clients });
+    expect(await answers).toEqual({ '200 own': FEWER });
   });
 
   it('get their own variant', async () => {
@@ -134,8 +145,45 @@ describe('500 clients for one cold URL', () => {
       url,
       (_n, head) => respond('200 OK', { ...FRESH, Vary: 'X-Kind' }, kind(head)),
       (i) => ({ 'X-Kind': 'abc'[i % 3] as string }),
+      FEWER,
     );
-    expect(answers).toEqual({ '200 a': 167, '200 b': 167, '200 c': 166 });
+    expect(answers).toEqual({ '200 a': 20, '200 b': 20, '200 c': 20 });
     expect(origin.seen(url)).toHaveLength(3);
+  });
+});
+
+describe('objects that are stale', () => {
+  it('are served without number while their origin hangs, but not all of them asked for anew', async () => {
+    const OBJECTS = 1010;
+    const { promise: hold, resolve: release } = gate();
+    const url = (i: number): string => `/stale/${urls}/${i}`;
+    urls++;
+    for (let i = 0; i < OBJECTS; i++)
+      origin.on(url(i), (_req, n) =>
+        n === 1 ? respond('200 OK', {}, 'old') : [{ hold }, ...respond('200 OK', {}, 'new')],
+      );
+    const askAll = async (): Promise<void> => {
+      let next = 0;
+      await Promise.all(
+        Array.from({ length: 10 }, async () => {
+          const connection = await ClientConnection.open(proxy.port, 20_000);
+          while (next < OBJECTS) {
+            connection.send(requestText(url(next++)));
+            expect((await connection.response()).body.toString()).toBe('old');
+          }
+          connection.close();
+        }),
+      );
+    };
+    const rise = await increase(['s_bgfetch', 'fetch_no_thread', 'cache_hit_grace'], async () => {
+      await askAll();
+      await askAll();
+    });
+    expect(rise).toEqual({ s_bgfetch: 1000, fetch_no_thread: OBJECTS - 1000, cache_hit_grace: OBJECTS });
+    release();
+    await until(
+      'room for the rest',
+      async () => (await proxy.get(url(OBJECTS - 1))).body.toString() === 'new',
+    );
   });
 });
