@@ -51,15 +51,15 @@ export class ExpirySteps {
     return count;
   }
 
-  /** False when the object that comes first lives on: its end had changed, or was too far off to be noted. */
+  /** False when the object that comes first lives on: its end was too far off to be noted. */
   private removeFirst(now: number): boolean {
     const oc = this.expiry.first();
     const end = this.life.endOf(oc);
-    if (end > now) {
+    if (end > now && this.expiry.firstIsFar) {
       this.expiry.set(oc, end);
       return false;
     }
-    this.events.expired(oc, now - end);
+    this.events.expired(oc, Math.max(0, now - end));
     this.life.kill(oc, false);
     this.counters.n_expired++;
     return true;

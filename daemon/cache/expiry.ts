@@ -73,6 +73,11 @@ export class Expiry {
     return this.length === 0 ? 0 : this.ocAt(0);
   }
 
+  /** Whether the first one's end was too far off to be noted. */
+  get firstIsFar(): boolean {
+    return this.length > 0 && this.tickAt(0) === LAST_TICK;
+  }
+
   /** When the first object dies, in epoch seconds; infinity when there is none. */
   firstEnd(): number {
     return this.length === 0 ? Number.POSITIVE_INFINITY : this.epoch + this.tickAt(0) / TICKS;

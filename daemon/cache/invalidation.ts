@@ -75,7 +75,8 @@ export class Invalidation {
     this.millis = o.millis;
   }
 
-  /** Gives an object these lifetimes, from now on: longer ones too, and to a stale object as well. */
+  /** Gives an object these lifetimes, from now on: longer ones too, and to a stale object as well. What it gains stops
+   * at the end that it had. */
   reset(oc: Oc, soft: SoftPurge, now: number): void {
     const { rows } = this;
     const end = this.life.endOf(oc);
@@ -84,8 +85,9 @@ export class Invalidation {
     // Nothing left is stale, less than nothing is not found any more.
     if (soft.ttl < 0) rows.setDouble(oc, row.TTL, now + soft.ttl - rows.getDouble(oc, row.T_ORIGIN));
     else this.endTtl(oc, now + soft.ttl);
-    this.life.reschedule(oc);
+    // As in the field: an object goes at its old end all the same.
     if (this.life.endOf(oc) >= end) return;
+    this.life.reschedule(oc);
     this.counters.exp_mailed++;
     this.counters.exp_received++;
   }

@@ -87,11 +87,11 @@ export class Lurker {
 
   /** Works for a moment; returns the seconds to wait before the next call. */
   step(now: number, limits: LurkerLimits): number {
+    this.tidy();
     if (limits.sleep <= 0) {
       this.round = null;
       return IDLE;
     }
-    this.tidy();
     if (this.round === null) {
       this.round = this.begin(now, limits);
       if (this.round === null) return IDLE;
@@ -110,7 +110,7 @@ export class Lurker {
     return Math.min(limits.sleep, Math.max(0, this.due - at) / 1000);
   }
 
-  /** As in the field: a new ban for the lurker is when it looks whether old ones can go. */
+  /** As in the field: a new ban for the lurker is when it looks whether old ones can go, turned off or not. */
   private tidy(): void {
     const { bans } = this;
     if (!bans.hasUntested || bans.current === this.tidied) return;

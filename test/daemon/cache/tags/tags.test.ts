@@ -267,18 +267,22 @@ describe('soft bans', () => {
 });
 
 describe('a soft purge', () => {
-  it('gives the lifetimes it names, longer ones and to a stale object too', () => {
+  it('gives the lifetimes it names, to a stale object too, and longer ones until the old end', () => {
     const bench = new Bench();
     put(bench, '/1', 'a');
-    expect(bench.cache.purge('/1', bench.now, { ttl: 500, grace: 100, keep: -1 })).toBe(1);
-    bench.now += 499;
+    const soft = (ttl: number, grace: number): number =>
+      bench.cache.purge('/1', bench.now, { ttl, grace, keep: -1 });
+    expect(soft(20, 10)).toBe(1);
+    bench.now += 25;
+    expect(bench.ask('/1')).toBe('GRACE');
+    expect(soft(0, -1)).toBe(1);
+    bench.now += 4;
+    bench.cache.expire(bench.now, 100);
+    expect(bench.ask('/1')).toBe('GRACE');
+    expect(soft(500, 500)).toBe(1);
     expect(bench.ask('/1')).toBe('HIT');
-    bench.now += 99;
-    expect(bench.ask('/1')).toBe('GRACE');
-    expect(bench.cache.purge('/1', bench.now, { ttl: 0, grace: -1, keep: -1 })).toBe(1);
-    bench.now += 99;
-    expect(bench.ask('/1')).toBe('GRACE');
     bench.now += 2;
+    bench.cache.expire(bench.now, 100);
     expect(bench.ask('/1')).toBe('MISS');
   });
 
