@@ -32,6 +32,12 @@ import { endedByReset } from './peer-end.ts';
 /** Bytes kept of a response that nobody has asked for yet; no more is read then. */
 const MAX_CARRY = 64 * 1024;
 
+/** Milliseconds for which `Keep-Alive: timeout=5` may be relied on: what is sent in the last second may be too late. */
+function keptFor(hint: string): number {
+  const seconds = /(?:^|[\s,])timeout=(\d{1,6})(?![^\s,])/i.exec(hint)?.[1];
+  return seconds === undefined ? Number.POSITIVE_INFINITY : Math.max(0, Number(seconds) - 1) * 1000;
+}
+
 export class OriginConnection {
   readonly socket: Socket;
   /** Key of the pool it belongs to. */
@@ -54,6 +60,8 @@ export class OriginConnection {
   /** Whether it waits in the pool, and since when (milliseconds of performance.now). */
   pooled = false;
   idleSince = 0;
+  /** Milliseconds of idleness after which the origin may be about to close, by its own words. */
+  keepFor = Number.POSITIVE_INFINITY;
 
   private state: ExchangeState = AT.SENDING;
   private owner: ConnectionOwner;
@@ -315,6 +323,8 @@ export class OriginConnection {
     if (message.proto === 'HTTP/1.0') {
       if (!connectionHas(message, 'keep-alive')) this.closeBecause('REQ_HTTP10');
     } else if (connectionHas(message, 'close')) this.closeBecause('RESP_CLOSE');
+    const hint = message.get('keep-alive');
+    if (hint !== null) this.keepFor = keptFor(hint);
     this.deadline.rest();
     this.state = AT.HELD;
     const told = this.headTold;

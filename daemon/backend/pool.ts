@@ -24,13 +24,17 @@ export class ConnectionPool {
     this.expire();
   }
 
-  /** The most recently used idle connection to this address, or null. */
+  /** The most recently used idle connection to this address, or null; none that its origin gives up about now. */
   take(key: string): OriginConnection | null {
     const list = this.kept.get(key);
     for (;;) {
       const conn = list?.pop();
       if (conn === undefined) return null;
-      if (conn.isOpen) return conn;
+      if (!conn.isOpen) continue;
+      if (conn.keepFor === Number.POSITIVE_INFINITY || performance.now() - conn.idleSince < conn.keepFor)
+        return conn;
+      // The origin may be closing it this very moment, and not every request can be sent twice.
+      conn.destroy();
     }
   }
 

@@ -180,6 +180,23 @@ describe('an exchange', () => {
   });
 
   it.each([
+    ['timeout=1', false],
+    ['timeout=0', false],
+    ['max=9, timeout=1, x=1', false],
+    ['timeout=100', true],
+    ['timeout=1x', true],
+    ['xtimeout=1', true],
+    ['max=1', true],
+  ])('takes the word of an origin that keeps connections by %j', async (hint, kept) => {
+    const at = await origin(OK.replace('Content', `Keep-Alive: ${hint}\r\nContent`));
+    const backend = backendAt(at.port);
+    const first = await connection(backend);
+    await get(first);
+    first.release();
+    expect((await connection(backend)) === first).toBe(kept);
+  });
+
+  it.each([
     ['chunked', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n', 'ok end kept'],
     ['no content', 'HTTP/1.1 204 No\r\n\r\n', ' end kept'],
     ['length 0', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', ' end kept'],
