@@ -31,6 +31,7 @@ Operation:
   -M address:port                          # Text CLI, connecting out; repeatable
   --console address:port                   # Console protocol over TCP; repeatable
   --allow-origin origin                    # An Origin that may open console connections; repeatable
+  --metrics address:port                   # Counters for Prometheus at /metrics
 
 Tuning:
   -t ttl                                   # Parameter default_ttl

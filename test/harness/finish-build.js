@@ -1,5 +1,6 @@
-// After tsc: copies what tsc does not (VCL sources), makes the commands executable and links them into
-// node_modules/.bin, where npx and scripts look for them: npm links the commands of dependencies only.
+// After tsc: copies what tsc does not (VCL sources), makes the commands executable, links them into node_modules/.bin,
+// where npx and scripts look for them (npm links the commands of dependencies only), and writes the manual pages and
+// completion scripts.
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
@@ -17,3 +18,6 @@ for (const [name, target] of Object.entries(bin)) {
   rmSync(link, { force: true });
   symlinkSync(`../../${target}`, link);
 }
+
+const { writeDocuments } = await import(new URL('dist/console/documents/write.js', root).href);
+writeDocuments(root);

@@ -1,0 +1,118 @@
+// The manual pages: one a tool, made of its usage text, and those about commands, counters, parameters, log tags and the
+// language, made of the tables that the programs themselves read.
+
+import { COMMANDS } from '../../protocol/tables/commands.ts';
+import {
+  type CounterRow,
+  MAIN_COUNTERS,
+  MGT_COUNTERS,
+  SMA_COUNTERS,
+  VBE_COUNTERS,
+  WRK_COUNTERS,
+} from '../../protocol/tables/counters.ts';
+import { ABSENT_PARAMS, PARAMS, type ParamRow } from '../../protocol/tables/params.ts';
+import { RETURNS } from '../../protocol/tables/returns.ts';
+import { TAGS } from '../../protocol/tables/tags.ts';
+import { VARIABLES } from '../../protocol/tables/variables.ts';
+import { heading, item, paragraphs, roff, title, verbatim } from './roff.ts';
+import { TOOLS } from './tools.ts';
+import { parseUsage } from './usage.ts';
+
+/** Text of a page by its file name. @param usages by the name of the tool @param differences the README's section */
+export function manualPages(
+  version: string,
+  date: string,
+  usages: ReadonlyMap<string, string>,
+  differences: string,
+): Map<string, string> {
+  const pages = new Map<string, string>();
+  for (const { name, summary, text } of TOOLS) {
+    const usage = parseUsage(usages.get(name) ?? '');
+    const page = [title({ name, section: 1, summary, version, date }), heading('synopsis')];
+    page.push(usage.synopsis.map((line) => `${roff(line)}\n`).join('.br\n'));
+    page.push(heading('description'), paragraphs(`${text}\n\n${usage.prose}`), heading('options'));
+    for (const o of usage.options) page.push(item(o.flag, o.argument, o.help));
+    page.push(seeAlso(name));
+    pages.set(`${name}.1`, page.join(''));
+  }
+  const add = (name: string, summary: string, body: string): void => {
+    pages.set(`${name}.7`, title({ name, section: 7, summary, version, date }) + body + seeAlso(name));
+  };
+  add('proxy-cli', 'commands of the admin interface of proxyd', commandsText());
+  add('proxy-counters', 'counters of proxyd', countersText());
+  add('proxy-params', 'parameters of proxyd', paramsText());
+  add('proxy-log', 'tags of the log of proxyd', tagsText());
+  add('proxy-vcl', 'the configuration language of proxyd, and where it differs', languageText(differences));
+  return pages;
+}
+
+const TOPICS = ['proxy-cli', 'proxy-counters', 'proxy-log', 'proxy-params', 'proxy-vcl'];
+
+function seeAlso(self: string): string {
+  const names = [...TOOLS.map((t) => [t.name, 1] as const), ...TOPICS.map((t) => [t, 7] as const)];
+  const others = names.filter(([name]) => name !== self).map(([name, n]) => `${roff(name)}(${n})`);
+  return `${heading('see also')}${others.join(',\n')}\n`;
+}
+
+function commandsText(): string {
+  const intro =
+    'What proxyadm(1) sends, and what the text protocol of -T and -M takes. A leading -j asks for JSON where a command ' +
+    'has it. Words with blanks stand in double quotes; "<< TOKEN" makes a here-document of the lines that follow.';
+  const rows = COMMANDS.filter((c) => !('hidden' in c)).map((c) => {
+    const [name = '', ...rest] = c.syntax.split(' ');
+    return item(name, rest.join(' '), c.help);
+  });
+  return `${heading('description')}${paragraphs(intro)}${heading('commands')}${rows.join('')}`;
+}
+
+function countersText(): string {
+  const intro =
+    'Counters count up from the start of the process they belong to; gauges go up and down; a bitmap has 64 bits. ' +
+    'proxystat(1) shows them, and --metrics of proxyd(1) serves them to Prometheus.';
+  const group = (name: string, rows: readonly CounterRow[]): string =>
+    heading(name) + rows.map((r) => item(r.name, `${KINDS[r.flag]}, ${r.level}`, `${r.help}.`)).join('');
+  return (
+    `${heading('description')}${paragraphs(intro)}` +
+    group('MGT: the manager', MGT_COUNTERS) +
+    group('MAIN: the worker', MAIN_COUNTERS) +
+    group('SMA.<storage>: a storage', SMA_COUNTERS) +
+    group('VBE.<program>.<backend>: a backend', VBE_COUNTERS) +
+    group('WRK: the process of the worker', WRK_COUNTERS)
+  );
+}
+
+const KINDS = { c: 'counter', g: 'gauge', b: 'bitmap' } as const;
+
+function paramsText(): string {
+  const intro = 'Set at the start with -p of proxyd(1), later with param.set of proxyadm(1).';
+  const rows = PARAMS.map((row: ParamRow) => {
+    const facts = [`Default ${row.default === '' ? 'empty' : row.default}`];
+    if (row.min !== undefined) facts.push(`at least ${row.min}`);
+    if (row.max !== undefined) facts.push(`at most ${row.max}`);
+    if (row.flags !== undefined) facts.push(row.flags.join(', '));
+    const bits = (row.bits ?? []).map((b) => `${b.name}: ${b.help}`);
+    return item(row.name, row.unit ?? '', [row.help, `${facts.join('; ')}.`, ...bits].join('\n\n'));
+  });
+  const absent = Object.entries(ABSENT_PARAMS).map(([name, reason]) => item(name, '', `${reason}.`));
+  return `${heading('description')}${paragraphs(intro)}${heading('parameters')}${rows.join('')}${heading('parameters that do not exist here')}${absent.join('')}`;
+}
+
+function tagsText(): string {
+  const rows = TAGS.filter((t) => !(t.flags as readonly string[]).includes('unused'));
+  const intro = 'Tags of the records that proxylog(1) shows and that its queries name.';
+  return `${heading('description')}${paragraphs(intro)}${heading('tags')}${rows.map((t) => item(t.name, '', `${t.help}.`)).join('')}`;
+}
+
+function languageText(differences: string): string {
+  const intro =
+    'The language is VCL, versions 4.0 and 4.1; its documents hold here, with the names of this proxy. Programs are ' +
+    'compiled to JavaScript (proxyd -C shows it) and checked by proxyd --lint.';
+  const variables = VARIABLES.map((v) => item(v.name, v.type, v.help));
+  const returns = RETURNS.filter((r) => r.name !== '').map((r) =>
+    item(r.name, r.states.map((s) => `vcl_${s}`).join(' '), r.help),
+  );
+  return (
+    `${heading('description')}${paragraphs(intro)}${heading('differences')}${verbatim(differences)}` +
+    `${heading('variables')}${variables.join('')}${heading('actions of return')}${returns.join('')}`
+  );
+}

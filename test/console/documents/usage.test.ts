@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { item, paragraphs, roff } from '../../../console/documents/roff.ts';
+import { parseUsage } from '../../../console/documents/usage.ts';
+
+it('reads options in brackets', () => {
+  const usage = parseUsage(
+    'Usage: t <options>\n\nOptions:\n [-1]        Once\n [-g <a|b>] Grouping\n [--json]    JSON\n',
+  );
+  expect(usage).toEqual({
+    synopsis: ['t <options>'],
+    prose: '',
+    options: [
+      { flag: '-1', argument: '', help: 'Once' },
+      { flag: '-g', argument: 'a|b', help: 'Grouping' },
+      { flag: '--json', argument: '', help: 'JSON' },
+    ],
+  });
+});
+
+it('reads options without, alternatives, lines that go on, and what stands before', () => {
+  const text =
+    'Usage: t [-n]\n       t -T x\n\nSome words.\n\n  -a [<name>=]x[,y]  # Where; \n     [,z=<u>]        #   repeatable\n' +
+    '  -n <dir>          Place\n  -h | -V           This text\n  -? | -Q           # That\n  --long file [-j]  # Check\n';
+  const usage = parseUsage(text);
+  expect(usage.synopsis).toEqual(['t [-n]', 't -T x']);
+  expect(usage.prose).toBe('Some words.');
+  expect(usage.options).toEqual([
+    { flag: '-a', argument: '[<name>=]x[,y][,z=<u>]', help: 'Where; repeatable' },
+    { flag: '-n', argument: 'dir', help: 'Place' },
+    { flag: '-h', argument: '', help: 'This text' },
+    { flag: '-V', argument: '', help: 'This text' },
+    { flag: '-?', argument: '', help: 'That' },
+    { flag: '-Q', argument: '', help: 'That' },
+    { flag: '--long', argument: 'file [-j]', help: 'Check' },
+  ]);
+});
+
+it('lets no text become a request or an escape', () => {
+  expect(roff('a\\b -x ~^`')).toBe('a\\eb \\-x \\(ti\\(ha\\(ga');
+  expect(item('-x', 'y', '.so /etc/passwd')).toBe('.TP\n\\fB\\-x\\fR \\fIy\\fR\n\\&.so /etc/passwd\n');
+  const long = paragraphs(`${'word '.repeat(14)}.dot 'quote`);
+  for (const line of long.split('\n')) expect(line).not.toMatch(/^[.']/);
+});

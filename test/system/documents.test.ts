@@ -1,0 +1,112 @@
+// What the build writes for operators: manual pages that `man` shows without a warning, completion scripts that their
+// shells take, and the unit for systemd.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseOptions } from '../../daemon/manager/options.ts';
+import { COMMANDS } from '../../protocol/tables/commands.ts';
+import { MAIN_COUNTERS } from '../../protocol/tables/counters.ts';
+import { PARAMS } from '../../protocol/tables/params.ts';
+import { installed, run } from '../harness/processes.ts';
+import { ROOT } from '../harness/proxy.ts';
+
+const pkg = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  bin: Record<string, string>;
+  man: string[];
+  files: string[];
+};
+const page = (name: string) => readFileSync(join(ROOT, 'dist/man', name), 'utf8');
+const completion = (name: string) => join(ROOT, 'dist/completion', name);
+
+describe('manual pages', () => {
+  it('are those that the package names, one a command and more', () => {
+    expect(
+      readdirSync(join(ROOT, 'dist/man'))
+        .map((f) => `dist/man/${f}`)
+        .sort(),
+    ).toEqual([...pkg.man].sort());
+    for (const name of Object.keys(pkg.bin)) expect(pkg.man).toContain(`dist/man/${name}.1`);
+  });
+
+  it('hold every row of their tables', () => {
+    const plain = (text: string) => text.replaceAll('\\-', '-').replaceAll('\\:', '');
+    for (const c of COMMANDS.filter((row) => !('hidden' in row)))
+      expect(page('proxy-cli.7')).toContain(`\\fB${c.name}\\fR`);
+    for (const c of MAIN_COUNTERS) expect(plain(page('proxy-counters.7'))).toContain(`\\fB${c.name}\\fR`);
+    for (const p of PARAMS) expect(page('proxy-params.7')).toContain(`\\fB${p.name}\\fR`);
+    expect(page('proxy-vcl.7')).toMatch(/\\fBreq\.url\\fR[\s\S]*\\fBdeliver\\fR/);
+  });
+
+  it.each(['proxylog', 'proxyncsa', 'proxystat', 'proxytop', 'proxyhist'])(
+    'of %s names every option',
+    async (name) => {
+      const asked = await run(process.execPath, [join(ROOT, pkg.bin[name] as string), '--optstring']);
+      const letters = asked.stdout.trim().replaceAll(':', '');
+      expect(letters.length).toBeGreaterThan(5);
+      for (const letter of letters)
+        expect([letter, page(`${name}.1`).includes(`\\fB\\-${letter}\\fR`)]).toEqual([letter, true]);
+    },
+  );
+
+  it.skipIf(!installed('man') || !installed('groff'))('are shown without a warning', async () => {
+    const env = { ...process.env, LC_ALL: 'C.UTF-8', MANWIDTH: '80' };
+    const shown = await Promise.all(
+      pkg.man.map((file) =>
+        run('man', ['--warnings', '-E', 'UTF-8', '-l', '-Tutf8', '-Z', join(ROOT, file)], { env }),
+      ),
+    );
+    for (const [i, end] of shown.entries()) expect([pkg.man[i], end.stderr]).toEqual([pkg.man[i], '']);
+  });
+});
+
+describe('completion', () => {
+  it('in bash offers commands, parameters, counters, tags and options', async () => {
+    const script = `source '${completion('proxyd.bash')}'
+      try() { COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); "_\${1//-/_}"; echo "$@ -> \${COMPREPLY[*]}"; }
+      try proxyadm vcl.l; try proxyadm param.set http_ra; try proxystat -f MAIN.cache_hitm
+      try proxylog -i ReqU; try proxylog -g r; try proxyd --m; try proxyd -x b; try proxyadm --str`;
+    const end = await run('bash', ['--norc', '-c', script]);
+    expect(end.stderr).toBe('');
+    expect(end.stdout.trim().split('\n')).toEqual([
+      'proxyadm vcl.l -> vcl.label vcl.list vcl.load',
+      'proxyadm param.set http_ra -> http_range_support',
+      'proxystat -f MAIN.cache_hitm -> MAIN.cache_hitmiss',
+      'proxylog -i ReqU -> ReqURL ReqUnset',
+      'proxylog -g r -> request raw',
+      'proxyd --m -> --metrics',
+      'proxyd -x b -> builtin',
+      'proxyadm --str -> --strict',
+    ]);
+  });
+
+  it.each([
+    ['bash', 'proxyd.bash'],
+    ['zsh', '_proxyd'],
+    ['fish', 'proxyd.fish'],
+  ])('for %s has no mistake in its syntax', async (shell, file) => {
+    expect(readFileSync(completion(file), 'utf8')).toContain('proxy-gather');
+    if (!installed(shell)) return;
+    expect(await run(shell, ['-n', completion(file)])).toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
+describe('the unit for systemd', () => {
+  const file = join(ROOT, 'daemon/proxyd.service');
+  const unit = readFileSync(file, 'utf8');
+
+  it('starts the daemon with flags it takes, in the foreground', () => {
+    expect(pkg.files).toContain('daemon/proxyd.service');
+    expect(existsSync(file)).toBe(true);
+    const options = /^Environment="PROXYD_OPTIONS=(.*)"$/m.exec(unit)?.[1] ?? '';
+    const start = /^ExecStart=\/usr\/bin\/env proxyd (.*)$/m.exec(unit)?.[1] ?? '';
+    const request = parseOptions(start.replace('$PROXYD_OPTIONS', options).split(' '));
+    expect(request).toMatchObject({ kind: 'run', options: { mode: 'foreground', dir: '/run/proxyd' } });
+    expect(unit).toMatch(/^Type=exec$/m);
+    expect(unit).toMatch(/^ExecReload=.*vcl\.load .*vcl\.use /m);
+  });
+
+  it.skipIf(!installed('systemd-analyze'))('is one that systemd takes', async () => {
+    const end = await run('systemd-analyze', ['verify', '--man=no', file]);
+    expect(end).toMatchObject({ code: 0, stderr: '' });
+  });
+});
