@@ -26,7 +26,7 @@ export const INLINE_AT = 16;
 export const EXTENT = 17;
 export const LRU_PREV = 18;
 export const LRU_NEXT = 19;
-/** Seconds since the cache's epoch at the last move to the young end. */
+/** Sixteenths of a second since the cache's epoch at the last move to the young end. */
 export const LRU_TIME = 20;
 /** Position in the expiry heap plus one; 0 is not in it. */
 export const HEAP_POS = 21;

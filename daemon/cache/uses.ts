@@ -1,15 +1,16 @@
 // Which objects are used: their hit counts and their place in the LRU of their storage.
 //
-// Time here is whole seconds since the cache's epoch, taken from the last touch or expiry step: the LRU needs no
-// better clock. Never evicts.
+// Time here is sixteenths of a second since the cache's epoch, taken from the last touch, fetch or expiry step: the
+// LRU needs no better clock. Never evicts.
 
 import type { CacheLimits } from './cache-options.ts';
 import type { CacheCounters } from './counters.ts';
-import { HITS, LRU_TIME, META, type Oc, OF_IN_LRU } from './objcore.ts';
+import { HITS, LRU_TIME, META, type Oc, OF_IN_LRU, T_ORIGIN } from './objcore.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { Rows } from './rows.ts';
 
 const MOST_HITS = 0x7fffffff;
+const TICKS = 16;
 
 export class Uses {
   private readonly rows: Rows;
@@ -17,7 +18,7 @@ export class Uses {
   private readonly counters: CacheCounters;
   private readonly limits: CacheLimits;
   private readonly epoch: number;
-  private second = 1;
+  private ticks = TICKS;
 
   constructor(o: {
     rows: Rows;
@@ -35,7 +36,7 @@ export class Uses {
 
   /** Learns what time it is; it never goes back. */
   tick(now: number): void {
-    this.second = Math.max(this.second, Math.floor(now - this.epoch));
+    this.ticks = Math.max(this.ticks, Math.floor((now - this.epoch) * TICKS));
   }
 
   countHit(oc: Oc): void {
@@ -47,16 +48,17 @@ export class Uses {
   touch(oc: Oc, now: number): void {
     if ((this.rows.get(oc, META) & OF_IN_LRU) === 0) return;
     this.tick(now);
-    if (this.second - this.rows.get(oc, LRU_TIME) < this.limits.lruInterval) return;
+    if (this.ticks - this.rows.get(oc, LRU_TIME) < this.limits.lruInterval * TICKS) return;
     const { lru } = this.store.stevedoreOf(oc);
     lru.remove(oc);
-    lru.add(oc, this.second);
+    lru.add(oc, this.ticks);
     this.counters.n_lru_moved++;
   }
 
   /** From now on the object may be evicted. */
   enter(oc: Oc): void {
-    this.store.stevedoreOf(oc).lru.add(oc, this.second);
+    this.tick(this.rows.getDouble(oc, T_ORIGIN));
+    this.store.stevedoreOf(oc).lru.add(oc, this.ticks);
   }
 
   leave(oc: Oc): void {

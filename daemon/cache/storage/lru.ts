@@ -22,7 +22,7 @@ export class Lru {
     return this.objcores.get(oc, LRU_PREV);
   }
 
-  /** Puts an object at the young end; `time` is seconds since the cache's epoch. */
+  /** Puts an object at the young end; `time` is sixteenths of a second since the cache's epoch. */
   add(oc: Oc, time: number): void {
     const rows = this.objcores;
     rows.set(oc, LRU_PREV, 0);
