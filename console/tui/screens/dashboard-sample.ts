@@ -7,18 +7,22 @@ import { ellipsis } from '../cells.ts';
 import { bar, cell, cellRight, type Row, span, spread } from '../spans.ts';
 import type { StyleName, Theme } from '../theme.ts';
 
-const SHARES = [0.5, 0.9, 0.99] as const;
+const SHARES = [0.5, 0.9, 0.99];
+const FEW_SHARES = [0.5, 0.99];
+/** The longest duration and a blank. */
+const DURATION_CELLS = 7;
 
 export function latencySummary(session: Session, width: number, theme: Theme): Row[] {
   const { latency } = session.sample;
   if (latency.size === 0) return [[span('no traffic yet', 'muted')]];
-  const cells = Math.max(6, Math.floor((width - 8) / 3));
+  const shares = width >= 8 + DURATION_CELLS * SHARES.length ? SHARES : FEW_SHARES;
+  const cells = Math.max(DURATION_CELLS, Math.floor((width - 8) / shares.length));
   return [
-    [cell('', 8), ...SHARES.map((s) => cellRight(`p${s * 100}`, cells, 'muted'))],
+    [cell('', 8), ...shares.map((s) => cellRight(`p${s * 100}`, cells, 'muted'))],
     ...(['all', 'hits', 'others'] as const).map(
       (kind): Row => [
         cell(kind, 8, kind === 'hits' ? 'hit' : kind === 'others' ? 'miss' : 'strong'),
-        ...SHARES.map((share) => {
+        ...shares.map((share) => {
           const value = latency.percentile(share, kind);
           return cellRight(value === null ? theme.glyphs.dash : duration(value), cells);
         }),

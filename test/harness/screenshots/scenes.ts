@@ -10,6 +10,7 @@ export interface Scene {
   rows: number;
   depth?: ColorDepth;
   ascii?: boolean;
+  contrast?: boolean;
   play(stage: Stage): Promise<void>;
 }
 
@@ -23,21 +24,33 @@ export const SCENES: readonly Scene[] = [
   },
   {
     name: 'log',
-    title: 'proxyadm: live log, one request unfolded',
+    title: 'proxyadm: live log, one request with why and its timeline',
+    columns: 120,
+    rows: 38,
+    play: async (stage) => {
+      await toMiss(stage);
+      await stage.keys('enter');
+    },
+  },
+  {
+    name: 'tree',
+    title: 'proxyadm: live log, the tree of a request',
     columns: 120,
     rows: 34,
     play: async (stage) => {
-      await stage.play(60);
-      await stage.keys('2');
-      await stage.play(110);
-      // The newest miss that has a few neighbours above and below.
-      await stage.keys(...Array.from({ length: 8 }, () => 'k'));
-      const selected = (): string => {
-        const { log } = stage.session;
-        return log.at(log.indexOf(stage.controller.state.log.selected))?.summary.handling ?? 'miss';
-      };
-      while (selected() !== 'miss') await stage.keys('k');
-      await stage.keys('enter');
+      await toMiss(stage);
+      await stage.keys('right', 'right', 'right', 'right');
+    },
+  },
+  {
+    name: 'why',
+    title: 'proxyadm: why was this a miss?',
+    columns: 120,
+    rows: 28,
+    play: async (stage) => {
+      await toMiss(stage);
+      await stage.keys('w');
+      await stage.settle();
     },
   },
   {
@@ -84,4 +97,44 @@ export const SCENES: readonly Scene[] = [
       await stage.keys('2', '?');
     },
   },
+  ...(['backends', 'programs', 'parameters', 'bans', 'storage', 'top', 'latency', 'panics'] as const).map(
+    (name): Scene => ({
+      name,
+      title: `proxyadm: ${name}`,
+      columns: 120,
+      rows: 30,
+      play: async (stage) => {
+        await stage.play(118);
+        stage.controller.show(name);
+        await stage.settle();
+        if (name === 'parameters') await stage.keys('c');
+        if (name === 'programs') {
+          await stage.keys('j', 'u');
+          await stage.settle();
+        }
+      },
+    }),
+  ),
+  {
+    name: 'contrast',
+    title: 'proxyadm: high contrast, 16 colours',
+    columns: 100,
+    rows: 30,
+    depth: '16',
+    contrast: true,
+    play: (stage) => stage.play(118),
+  },
 ];
+
+/** The newest miss that has a few neighbours above and below. */
+async function toMiss(stage: Stage): Promise<void> {
+  await stage.play(60);
+  await stage.keys('2');
+  await stage.play(110);
+  await stage.keys(...Array.from({ length: 8 }, () => 'k'));
+  const selected = (): string => {
+    const { log } = stage.session;
+    return log.at(log.indexOf(stage.controller.state.log.selected))?.summary.handling ?? 'miss';
+  };
+  while (selected() !== 'miss') await stage.keys('k');
+}

@@ -31,7 +31,7 @@ export async function shoot(): Promise<void> {
       recording,
       columns: scene.columns,
       rows: scene.rows,
-      theme: makeTheme(scene.depth ?? '256', scene.ascii === true),
+      theme: makeTheme(scene.depth ?? '256', scene.ascii === true, true, scene.contrast === true),
       checkQuery,
       completeQuery,
       matcher,

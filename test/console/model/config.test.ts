@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_CONFIG, parseConfig } from '../../../console/model/config.ts';
+import { Keymap } from '../../../console/model/keymap.ts';
+
+const parse = (value: unknown): ReturnType<typeof parseConfig> =>
+  parseConfig(JSON.stringify(value), (query) => (query.includes('>>') ? 'Expected a value' : null));
+
+describe('the operator’s file', () => {
+  it('gives what it says', () => {
+    const { config, problems } = parse({
+      theme: 'high-contrast',
+      view: 'log',
+      utc: true,
+      keys: { 'log.why': ['W'], 'list/move.down': ['n'] },
+      queries: { slow: 'Timestamp:Resp[2] > 1' },
+      instances: [
+        { name: 'a', dir: '/run/a' },
+        { name: 'b', address: 'h:1', secretFile: '/s' },
+      ],
+    });
+    expect(problems).toEqual([]);
+    expect(config).toMatchObject({ theme: 'high-contrast', view: 'log', utc: true, reader: false });
+    expect(config.instances.map((i) => i.name)).toEqual(['a', 'b']);
+    const keymap = new Keymap(config.keys);
+    expect(keymap.lookup('log', 'W')).toBe('log.why');
+    expect(keymap.lookup('log', 'w')).toBeUndefined();
+    expect([
+      keymap.lookup('programs', 'n'),
+      keymap.lookup('programs', 'j'),
+      keymap.lookup('log', 'j'),
+    ]).toEqual(['move.down', undefined, 'move.down']);
+  });
+
+  it.each([
+    [{ theme: 'blue' }, 'theme: one of default, high-contrast, none'],
+    [{ colour: 1 }, 'colour: unknown'],
+    [{ utc: 'yes' }, 'utc: true or false'],
+    [{ view: 'edge' }, 'view: one of dashboard'],
+    [{ keys: { nope: ['x'] } }, 'keys.nope: no such command'],
+    [{ keys: { 'log.why': 'w' } }, 'keys.log.why: a list of keys'],
+    [{ keys: { 'log.why': ['e'] } }, 'keys.log.why: e is log.next-error'],
+    [{ queries: { bad: 'Foo >>' } }, 'queries.bad: Expected a value'],
+    [{ queries: ['x'] }, 'queries: an object of name to query'],
+    [{ instances: [{ name: 'a' }] }, 'instances[0]: a name'],
+    [{ instances: [{ name: 'a', dir: '/x', address: 'h:1' }] }, 'instances[0]: a name'],
+  ])('leaves out what is wrong and says where: %j', (value, problem) => {
+    const { config, problems } = parse({ ...value, reader: true });
+    expect(problems[0]).toContain(problem);
+    expect(config).toEqual({ ...DEFAULT_CONFIG, reader: true });
+  });
+
+  it('takes keys that another binding has given up', () => {
+    expect(parse({ keys: { 'log.why': ['e'], 'log.next-error': ['w'] } }).problems).toEqual([]);
+  });
+
+  it('stands in for a file that is not JSON', () => {
+    expect(parseConfig('{', () => null)).toMatchObject({ config: DEFAULT_CONFIG });
+    expect(parseConfig('[]', () => null).problems).toEqual(['not an object']);
+  });
+});
