@@ -113,8 +113,12 @@ const WORDS: Record<string, (words: string[], ids: IdNames) => string[]> = {
   ReqAcct: (w) => [w[0] ?? '', w[1] ?? '', w[2] ?? '', 'H', w[4] ?? '', 'H'],
   BereqAcct: (w) => ['H', w[1] ?? '', 'H', w[3] ?? '', w[4] ?? '', w[5] ?? ''],
   PipeAcct: (w) => [w[0] ?? '', 'H', w[2] ?? '', w[3] ?? ''],
-  // Bit positions are zlib's inner matters, and the size of a stream we packed ourselves is the packer's.
-  Gzip: (w) => [...w.slice(0, 4), w[0] === 'G' ? 'SIZE' : (w[4] ?? ''), 'BITS', 'BITS', 'BITS'],
+  // What was packed here is as long as the packer makes it, and so is what is unpacked from it again; of what came
+  // packed the places of its blocks are told, of long bodies not by us.
+  Gzip: (w) => {
+    if (w[0] === 'G') return [...w.slice(0, 4), 'SIZE', w[5] ?? ''];
+    return w[1] === 'D' || Number(w[3]) > 16_384 ? w.slice(0, 5) : w;
+  },
   ExpKill: () => ['*'],
   ExpBan: (w, ids) => [ids.name(w[0] ?? ''), ...w.slice(1)],
 };
