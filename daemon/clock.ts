@@ -14,9 +14,11 @@ export class Clock {
     return this.base + performance.now() / 1000;
   }
 
-  /** Call about once a second. */
-  correct(): void {
+  /** Call about once a second. Seconds that the system's clock has been set forward, negative for back. */
+  correct(): number {
     const drift = Date.now() / 1000 - this.now();
-    if (Math.abs(drift) > TOLERANCE) this.base += drift;
+    if (Math.abs(drift) <= TOLERANCE) return 0;
+    this.base += drift;
+    return drift;
   }
 }

@@ -97,7 +97,10 @@ export class LookupWalk {
         varying = current;
         const at = this.store.varyAt(current);
         const { gzipSupport, normaliseVary } = this.limits;
-        if (!matchesStored(this.store.headChunk(current), at, q.http, gzipSupport, normaliseVary)) continue;
+        if (!matchesStored(this.store.headChunk(current), at, q.http, gzipSupport, normaliseVary)) {
+          out.variants++;
+          continue;
+        }
       }
       const ttl = rows.getDouble(current, row.TTL);
       const origin = rows.getDouble(current, row.T_ORIGIN);

@@ -55,6 +55,8 @@ export class LookupResult {
   /** HITMISS, HITPASS: who made the marker, and how long it still holds in seconds. */
   hitVxid = 0;
   hitTtl = 0;
+  /** Variants that were looked at in vain. */
+  variants = 0;
 
   clear(): void {
     this.oc = 0;
@@ -62,5 +64,6 @@ export class LookupResult {
     this.stale = 0;
     this.hitVxid = 0;
     this.hitTtl = 0;
+    this.variants = 0;
   }
 }

@@ -33,6 +33,11 @@ const KIND = {
 /** First letter of the Gzip record: packing, unpacking, unpacking to test. */
 const GZIP_KIND = { gzip: 'G', gunzip: 'U', testgunzip: 'u', none: '' } as const;
 
+function gzipOptions({ core }: BusyObj): { level: number; memLevel: number; chunkSize: number } {
+  const { gzip_level, gzip_memlevel, gzip_buffer } = core.params;
+  return { level: gzip_level, memLevel: gzip_memlevel, chunkSize: gzip_buffer };
+}
+
 const NOTHING = { data: () => undefined, end: () => undefined, error: () => undefined };
 
 /** Begins to take the body, as far as it is to be had at once; STORED when nothing is left to wait for. */
@@ -212,7 +217,7 @@ export class BodyPump implements OriginBodySink {
     const { bo } = this;
     const { stats, cache } = bo.core;
     if (bo.filter === 'none') return null;
-    const zip = bo.filter === 'gzip' ? createGzip({ level: bo.core.params.gzip_level }) : createGunzip();
+    const zip = bo.filter === 'gzip' ? createGzip(gzipOptions(bo)) : createGunzip();
     const anew = isPackedAnew(bo);
     if (bo.filter === 'gzip' || anew) stats.n_gzip++;
     if (bo.filter === 'gunzip' || anew) stats.n_gunzip++;

@@ -135,7 +135,7 @@ export class Manager implements ManagerCore {
         autoRestart: () => this.params.bool('auto_restart'),
         timeouts: () => ({ cli: this.params.num('cli_timeout'), ping: this.params.num('ping_interval') }),
         panicked: (text) => {
-          this.panics.record(text);
+          this.panics.record(this.params.feature('short_panic') ? (text.split('\n', 1)[0] ?? '') : text);
           log('error', `Child panic: ${text.split('\n')[0]}`);
         },
         changed: (event, text) => {

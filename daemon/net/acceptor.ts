@@ -14,6 +14,9 @@ import { Session, type SessionOwner } from './session.ts';
 
 type Handle = object;
 
+/** Seconds until the first keep-alive probe that are as good as none, and cost no system call. */
+const KEEPALIVE_OFF = 7200;
+
 export interface AcceptorHost extends SessionOwner {
   sessionOpened(session: Session): void;
 }
@@ -84,6 +87,10 @@ export class Acceptor {
   }
 
   private open(socket: Socket): Session {
+    const { tcp_keepalive_time } = this.core.params;
+    if (tcp_keepalive_time < KEEPALIVE_OFF && !this.endpoint.isPath) {
+      socket.setKeepAlive(true, tcp_keepalive_time * 1000);
+    }
     const session = new Session(this.core, this.host, socket, this.endpoint, run);
     socket.on('end', () => session.receivedEnd());
     socket.on('drain', () => session.socketDrained());

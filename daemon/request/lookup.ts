@@ -32,6 +32,7 @@ export function lookup(req: Request, resume: (step: Step) => void): Step {
       req.hitVxid = cache.vxidOf(oc);
       const left = cache.ttlOf(oc) - (now - cache.tOriginOf(oc));
       logHit(req, left);
+      if (out.variants !== 0) logVariants(req);
       req.isGrace = found === Lookup.GRACE;
       cache.touch(oc, now);
       if (req.waited) toldWait(req);
@@ -41,15 +42,18 @@ export function lookup(req: Request, resume: (step: Step) => void): Step {
       req.isHitMiss = true;
       log.put(Tag.HitMiss, `${out.hitVxid} ${out.hitTtl.toFixed(6)}`);
       stats.cache_hitmiss++;
+      logVariants(req);
       if (req.waited) toldWait(req);
       return MISS;
     case Lookup.HITPASS:
       req.isHitPass = true;
       log.put(Tag.HitPass, `${out.hitVxid} ${out.hitTtl.toFixed(6)}`);
       stats.cache_hitpass++;
+      logVariants(req);
       if (req.waited) toldWait(req);
       return PASS;
     case Lookup.MISS:
+      logVariants(req);
       if (req.waited) toldWait(req);
       return MISS;
     case Lookup.BUSY: {
@@ -81,6 +85,13 @@ export function lookup(req: Request, resume: (step: Step) => void): Step {
 function toldWait(req: Request): void {
   req.waited = false;
   req.log.timestamp('Waitinglist', req.core.clock.now());
+}
+
+/** A key whose objects vary so much that a lookup has to look at many is worth a note. */
+function logVariants(req: Request): void {
+  const { variants } = req.lookup;
+  if (variants === 0 || variants < req.core.params.vary_notice) return;
+  req.log.put(Tag.Notice, `vsl: High number of variants (${variants})`);
 }
 
 /** `vxid ttl grace keep`, and while the body is still arriving how much there is of how much. */

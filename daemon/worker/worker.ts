@@ -342,7 +342,12 @@ export class Worker implements Core, AcceptorHost {
 
   private sweep(): void {
     const now = this.clock.now();
-    this.clock.correct();
+    const step = this.clock.correct();
+    if (step < -this.params.clock_step) {
+      const text = `The clock was set back by ${(-step).toFixed(3)} s`;
+      this.logNotice(text);
+      this.note(4, text);
+    }
     for (const session of this.sessions) session.checkTimeout(now);
     this.programs.sweep();
   }

@@ -54,41 +54,62 @@ export interface ParamRow {
 const FEATURES = [
   { name: 'short_panic', help: 'Keep only the first lines of a panic report.' },
   { name: 'no_coredump', help: 'No effect here: the platform decides about core files.' },
-  { name: 'https_scheme', help: 'Take the host out of a request target that begins with https:// too.' },
+  {
+    name: 'https_scheme',
+    help: 'No effect here: the host of a target that begins with https:// replaces Host in any case.',
+  },
   {
     name: 'http_date_postel',
-    help: 'Read dates that keep to none of the three HTTP formats as well as possible.',
+    help: 'No effect here: a date in none of the three HTTP formats is none.',
   },
-  { name: 'esi_ignore_https', help: 'Fetch an ESI include of an https:// address over http.' },
-  { name: 'esi_disable_xml_check', help: 'Look for ESI tags in bodies that do not begin with a "<".' },
-  { name: 'esi_ignore_other_elements', help: 'Leave elements other than ESI ones unchecked.' },
-  { name: 'esi_remove_bom', help: 'Drop a byte order mark at the start of an ESI body.' },
-  { name: 'esi_include_onerror', help: 'Honour the onerror attribute of ESI includes.' },
+  {
+    name: 'esi_ignore_https',
+    help: 'Fetch an ESI include of an https:// address over http. No effect yet: ESI is not processed.',
+  },
+  {
+    name: 'esi_disable_xml_check',
+    help: 'Look for ESI tags in bodies that do not begin with a "<". No effect yet: ESI is not processed.',
+  },
+  {
+    name: 'esi_ignore_other_elements',
+    help: 'Leave elements other than ESI ones unchecked. No effect yet: ESI is not processed.',
+  },
+  {
+    name: 'esi_remove_bom',
+    help: 'Drop a byte order mark at the start of an ESI body. No effect yet: ESI is not processed.',
+  },
+  {
+    name: 'esi_include_onerror',
+    help: 'Honour the onerror attribute of ESI includes. No effect yet: ESI is not processed.',
+  },
   { name: 'wait_silo', help: 'No effect here: there are no silos.' },
-  { name: 'validate_headers', help: 'Refuse header values, set by the program, that HTTP does not allow.' },
+  {
+    name: 'validate_headers',
+    help: 'Refuse header values, set by the program, with control characters. Those that would end the line are refused in any case.',
+  },
   { name: 'busy_stats_rate', help: 'No effect here: counters are right at every moment.' },
 ] as const;
 
 const DEBUG_BITS = [
-  { name: 'req_state', help: 'Log each step of the request state machine.' },
-  { name: 'workspace', help: 'Reserved.' },
-  { name: 'waitinglist', help: 'Log who waits for a busy object and who is woken.' },
-  { name: 'syncvsl', help: 'Write log records at once, not once a turn.' },
-  { name: 'hashedge', help: 'Reserved.' },
-  { name: 'vclrel', help: 'Let go of a replaced program as early as possible.' },
+  { name: 'req_state', help: 'No effect here.' },
+  { name: 'workspace', help: 'No effect here.' },
+  { name: 'waitinglist', help: 'No effect here.' },
+  { name: 'syncvsl', help: 'No effect here.' },
+  { name: 'hashedge', help: 'No effect here.' },
+  { name: 'vclrel', help: 'No effect here.' },
   { name: 'lurker', help: 'Log what the ban lurker does.' },
-  { name: 'esi_chop', help: 'Feed the ESI parser in small pieces.' },
-  { name: 'flush_head', help: 'Send a response head before its body is at hand.' },
-  { name: 'vtc_mode', help: 'Settings for scripted scenarios.' },
-  { name: 'witness', help: 'Reserved.' },
-  { name: 'vsm_keep', help: 'Keep the log and counter files after the end.' },
-  { name: 'slow_acceptor', help: 'Accept connections slowly.' },
-  { name: 'h2_nocheck', help: 'Reserved.' },
-  { name: 'vmod_so_keep', help: 'Reserved.' },
-  { name: 'processors', help: 'Log the choice of body filters.' },
-  { name: 'protocol', help: 'Log protocol details.' },
-  { name: 'vcl_keep', help: 'Reserved.' },
-  { name: 'lck', help: 'Reserved.' },
+  { name: 'esi_chop', help: 'No effect here.' },
+  { name: 'flush_head', help: 'No effect here.' },
+  { name: 'vtc_mode', help: 'No effect here.' },
+  { name: 'witness', help: 'No effect here.' },
+  { name: 'vsm_keep', help: 'No effect here.' },
+  { name: 'slow_acceptor', help: 'No effect here.' },
+  { name: 'h2_nocheck', help: 'No effect here.' },
+  { name: 'vmod_so_keep', help: 'No effect here.' },
+  { name: 'processors', help: 'No effect here.' },
+  { name: 'protocol', help: 'No effect here.' },
+  { name: 'vcl_keep', help: 'No effect here.' },
+  { name: 'lck', help: 'No effect here.' },
 ] as const;
 
 export const PARAMS = [
@@ -212,7 +233,7 @@ export const PARAMS = [
     default: '1.000',
     min: '0.000',
     unit: 'seconds',
-    help: 'How far the clock may jump back before a warning is logged.',
+    help: 'How far the system’s clock may be set back before a Notice and a warning tell of it.',
   },
   {
     name: 'connect_timeout',
@@ -270,7 +291,7 @@ export const PARAMS = [
     min: '4k',
     unit: 'bytes',
     flags: ['experimental'],
-    help: 'How much storage is taken at a time for a body of unknown length.',
+    help: 'No effect here: a body takes storage in pieces of the size in which it arrives.',
   },
   {
     name: 'fetch_maxchunksize',
@@ -279,7 +300,7 @@ export const PARAMS = [
     min: '64k',
     unit: 'bytes',
     flags: ['experimental'],
-    help: 'The most storage that is taken in one piece.',
+    help: 'No effect here: a body takes storage in pieces of the size in which it arrives.',
   },
   {
     name: 'first_byte_timeout',
@@ -296,7 +317,7 @@ export const PARAMS = [
     min: '2k',
     unit: 'bytes',
     flags: ['experimental'],
-    help: 'The size of the pieces in which bodies are packed and unpacked.',
+    help: 'The size of the pieces in which bodies are packed. Those for unpacking are the runtime’s.',
   },
   {
     name: 'gzip_level',
@@ -419,7 +440,7 @@ export const PARAMS = [
     default: '5',
     min: '0',
     unit: 'levels',
-    help: 'How deep ESI includes may nest.',
+    help: 'How deep ESI includes may nest. No effect yet: ESI is not processed.',
   },
   {
     name: 'max_restarts',
@@ -466,7 +487,7 @@ export const PARAMS = [
     type: 'uint',
     default: '20',
     min: '1',
-    help: 'How deep the matcher of regular expressions may nest before the match is given up.',
+    help: 'No effect here: the matcher of regular expressions does not nest. pcre2_match_limit bounds it.',
   },
   {
     name: 'pcre2_match_limit',
@@ -538,7 +559,7 @@ export const PARAMS = [
     type: 'bool',
     default: 'on',
     unit: 'bool',
-    help: 'Record each command and its status in the log, under the tag CLI.',
+    help: 'No effect here: each command and its status are in the log under the tag CLI in any case.',
   },
   {
     name: 'tcp_keepalive_intvl',
@@ -548,7 +569,7 @@ export const PARAMS = [
     max: '100.000',
     unit: 'seconds',
     flags: ['experimental'],
-    help: 'Seconds between TCP keep-alive probes. The platform sets it; only tcp_keepalive_time is ours to give.',
+    help: 'No effect here: the platform sets the time between TCP keep-alive probes. Only tcp_keepalive_time is ours to give.',
   },
   {
     name: 'tcp_keepalive_probes',
@@ -558,7 +579,7 @@ export const PARAMS = [
     max: '100',
     unit: 'probes',
     flags: ['experimental'],
-    help: 'Unanswered TCP keep-alive probes after which a connection is dead. The platform sets it.',
+    help: 'No effect here: the platform sets how many TCP keep-alive probes may stay unanswered.',
   },
   {
     name: 'tcp_keepalive_time',
@@ -568,7 +589,7 @@ export const PARAMS = [
     max: '7200.000',
     unit: 'seconds',
     flags: ['experimental'],
-    help: 'How long a connection is idle before TCP sends keep-alive probes. Not for Unix sockets.',
+    help: 'How long a client connection is idle before TCP sends keep-alive probes; it counts for connections made after a change. At its default there are none. Not for Unix sockets.',
   },
   {
     name: 'timeout_idle',
@@ -647,7 +668,7 @@ export const PARAMS = [
     min: '267',
     minBy: ['vsl_reclen', 12],
     unit: 'bytes',
-    help: 'Log records are gathered up to this size before they are written, at the latest at the end of the turn. It is at least vsl_reclen and 12 bytes.',
+    help: 'No effect here but as the bound of vsl_reclen: log records are written at the end of each turn. It is at least vsl_reclen and 12 bytes.',
   },
   {
     name: 'vsl_mask',

@@ -56,7 +56,14 @@ export function setHeader(http: HttpMessage, name: string, value: string | null)
 /** `set x = y`, within the limits of the task. */
 export function setField(ctx: VclContext, http: HttpMessage, name: string, value: string | null): void {
   checkField(ctx, http, name, value ?? '');
-  setHeader(http, name, value);
+  if (value !== null && BAD_VALUE.test(value) && mayBeOdd(ctx, value)) http.set(name, value);
+  else setHeader(http, name, value);
+}
+
+/** Without validate_headers a value may hold control characters, but none that ends it. */
+function mayBeOdd(ctx: VclContext, value: string): boolean {
+  const features = String(ctx.host.param('feature')).split(',');
+  return !features.includes('+validate_headers') && !/[\0\r\n]/.test(value);
 }
 
 /** `set x += y`. */

@@ -64,6 +64,16 @@ describe('lookup', () => {
     expect(b.ask('/a')).toBe('HIT');
   });
 
+  it('tells how many variants a lookup has looked at in vain', () => {
+    const b = new Bench();
+    const langs = ['a', 'b', 'c'];
+    for (const lang of langs) b.put('/v', 1, lang, { vary: 'L' }, { L: lang });
+    const seen = [...langs, 'd'].map((L) => b.lookup('/v', { L })[1].variants);
+    expect([...seen].sort()).toEqual([0, 1, 2, 3]);
+    expect(seen.at(-1)).toBe(3);
+    expect(b.lookup('/v', { L: 'd' }, { hashIgnoreVary: true })[1].variants).toBe(0);
+  });
+
   it('keeps variants apart, two of them being fetched at once included', () => {
     const b = new Bench();
     b.put('/v', 1, 'de', { vary: 'Lang' }, { Lang: 'de' });

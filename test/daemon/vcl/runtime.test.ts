@@ -109,6 +109,18 @@ describe('failures', () => {
     expect(t.req.http.get('after')).toBeNull();
   });
 
+  it.each([
+    ['+validate_headers', 'a\x01b', 'fail'],
+    ['none', 'a\x01b', 'pass'],
+    ['none', 'a\rb', 'fail'],
+    ['+short_panic', 'a\nb', 'fail'],
+  ])('asks the feature about odd values: %s, %j', (feature, value, end) => {
+    const t = task(`sub vcl_recv { set req.http.x = {"${value}"}; return (pass); }`);
+    t.ctx.host = { ...t.ctx.host, param: (name) => (name === 'feature' ? feature : 0) };
+    expect(t.run('recv')).toBe(end);
+    expect(t.req.http.get('x')).toBe(end === 'pass' ? value : null);
+  });
+
   it('ends at the limits of the workspace and of the number of fields, naming the line', () => {
     const limits: Record<string, number> = { workspace_client: 10_000, http_max_hdr: 64 };
     const run = (body: string): { end: string; errors: string[]; lost: string[] } => {
