@@ -92,7 +92,7 @@ export class Cache extends ObjectReader {
     const tags = new TagPurges({
       rows,
       index: new TagIndex(rows, o.seed),
-      kill: (oc) => life.kill(oc),
+      kill: (oc, at) => life.purge(oc, at),
       warm: (ocs, count) => warming.warm(ocs, count),
       soften: (oc, at) => this.invalidation.soften(oc, at),
       isFresh: (oc, now) => this.invalidation.isFresh(oc, now),

@@ -100,6 +100,8 @@ export class Invalidation {
     if (ttl <= 0 || origin + ttl <= at) return false;
     this.endTtl(oc, at);
     this.life.reschedule(oc);
+    this.counters.exp_mailed++;
+    this.counters.exp_received++;
     return true;
   }
 

@@ -33,7 +33,7 @@ interface Job {
 export class TagPurges {
   readonly index: TagIndex;
   private readonly rows: Rows;
-  private readonly kill: (oc: Oc) => void;
+  private readonly kill: (oc: Oc, at: number) => void;
   private readonly warm: (ocs: Int32Array, count: number) => void;
   private readonly ahead = new Int32Array(STRIDE);
   private readonly soften: (oc: Oc, at: number) => boolean;
@@ -54,7 +54,8 @@ export class TagPurges {
   constructor(o: {
     rows: Rows;
     index: TagIndex;
-    kill: (oc: Oc) => void;
+    /** Ends an object's time as of a point in it. */
+    kill: (oc: Oc, at: number) => void;
     /** Told of objects that will be killed next. */
     warm: (ocs: Int32Array, count: number) => void;
     /** Makes an object stale as of a point in time; false when it was already. */
@@ -193,7 +194,7 @@ export class TagPurges {
       if (job.doom === Doom.SOFT) this.softJobs--;
       this.jobs.shift();
     } else if (job.doom === Doom.HARD) {
-      this.kill(oc);
+      this.kill(oc, job.at);
     } else {
       this.soften(oc, job.at);
       index.moveFirst(job.tag, job.key);
