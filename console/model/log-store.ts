@@ -86,7 +86,8 @@ export class LogStore {
   }
 
   private push(transactions: readonly LogTransaction[], gap: string): void {
-    const entry = new LogEntry(this.nextSeq++, transactions, gap);
+    // A copy of its exact length: an array that grew by pushes keeps room for sixteen more.
+    const entry = new LogEntry(this.nextSeq++, transactions.slice(), gap);
     this.entries.push(entry);
     this.bytes += entry.bytes;
     if (transactions.length > 0) this.received++;

@@ -32,7 +32,8 @@ export const BANS_LIST: ListDefinition = {
 
 function banRow(session: Session, item: unknown, index: number): ListRow {
   const at = Number(textField(item, 'time')) || 0;
-  const spec = textField(item, 'spec');
+  // The oldest of the list may be a mark without a condition.
+  const spec = textField(item, 'spec') || '(a mark without a condition: objects were last tested up to here)';
   const refs = Number(textField(item, 'refs')) || 0;
   const done = textField(item, 'completed') === 'true';
   const age = Math.max(0, session.now() - at);
@@ -57,9 +58,11 @@ function banRow(session: Session, item: unknown, index: number): ListRow {
       ],
       [
         {
-          text: /\breq\./.test(spec)
-            ? 'It looks at the request: only lookups test it, the lurker cannot.'
-            : 'It looks at objects alone: the lurker tests it in the background.',
+          text: spec.startsWith('(')
+            ? ''
+            : /\breq\./.test(spec)
+              ? 'It looks at the request: only lookups test it, the lurker cannot.'
+              : 'It looks at objects alone: the lurker tests it in the background.',
           tone: 'muted',
         },
       ],
