@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Params } from '../../../daemon/params/params.ts';
@@ -27,6 +28,22 @@ describe('the table', () => {
     const names = PARAMS.map((r) => r.name);
     expect(names).toEqual([...names].sort());
     for (const name of names) expect(Object.keys(ABSENT_PARAMS)).not.toContain(name);
+  });
+});
+
+describe('what is told of effects', () => {
+  const text = readFileSync(new URL('../../../daemon/params/effects.md', import.meta.url), 'utf8');
+  const told = new Map([...text.matchAll(/^\| `(\w+)` \| (.*?) \| (.*?) \|$/gm)].map((m) => [m[1], m]));
+
+  it('is a row for each parameter, and none without one', () => {
+    expect([...told.keys()]).toEqual(PARAMS.map((r) => r.name));
+  });
+
+  it('is the same in its description, where there is none', () => {
+    const without = (PARAMS as readonly ParamRow[]).filter((r) => /^No effect|No effect yet/.test(r.help));
+    const never = without.filter((r) => r.name !== 'vsl_buffer').map((r) => r.name);
+    expect([...told].filter(([, m]) => m[3] === 'never').map(([name]) => name)).toEqual(never);
+    for (const [, m] of told) expect(m[3] === 'never', m[1]).toBe(m[2]?.startsWith('nowhere'));
   });
 });
 
