@@ -96,12 +96,22 @@ export function parseBanText(text: string, compileRegex: CompileRegex): BanExpre
   if (text.length > 2 * LONGEST) return `Expression too long: ${text.length} characters, at most ${LONGEST}`;
   const words = text.split(/[ \t\n\v\f\r]+/).filter((word) => word !== '');
   for (let i = 0; ; i += 4) {
-    if (words[i] === undefined) return 'No ban conditions found.';
-    if (words[i + 1] === undefined) return 'Expected comparison operator.';
-    if (words[i + 2] === undefined) return 'Expected second operand.';
-    if (words[i + 3] === undefined) return parseBan(words, compileRegex);
-    if (words[i + 3] !== '&&') return `Expected && between conditions, found "${words[i + 3]}"`;
+    const wrong = gapIn(words, i);
+    if (wrong === null) continue;
+    // What is wrong with a condition is said before what is wrong behind it.
+    const whole = words.slice(0, words[i + 2] === undefined ? Math.max(0, i - 1) : i + 3);
+    const parsed = whole.length === 0 ? '' : parseBan(whole, compileRegex);
+    return wrong === '' || (typeof parsed === 'string' && parsed !== '') ? parsed : wrong;
   }
+}
+
+/** What is missing in the condition that begins with word `i`, or wrong behind it; '' is the end, null one more. */
+function gapIn(words: readonly string[], i: number): string | null {
+  if (words[i] === undefined) return 'No ban conditions found.';
+  if (words[i + 1] === undefined) return 'Expected comparison operator.';
+  if (words[i + 2] === undefined) return 'Expected second operand.';
+  if (words[i + 3] === undefined) return '';
+  return words[i + 3] === '&&' ? null : `Expected && between conditions, found "${words[i + 3]}"`;
 }
 
 /** Whether all tests hold for an object; `request` is null where there is none. `since`: seconds from the ban to the

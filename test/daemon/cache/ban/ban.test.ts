@@ -73,6 +73,8 @@ describe('ban expressions', () => {
     ['req.url == a && x', 'Expected comparison operator.'],
     ['req.url == a || x == b', 'Expected && between conditions, found "||"'],
     ['req.url == a && x == b', 'Unknown or unsupported field "x"'],
+    ['req.url == a && x == b || req.url', 'Unknown or unsupported field "x"'],
+    ['x == b && req.url', 'Unknown or unsupported field "x"'],
   ])('refuses the text %j', (text, message) => {
     expect(parseBanText(text, compileRegex)).toBe(message);
   });
