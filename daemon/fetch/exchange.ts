@@ -10,6 +10,7 @@ import { OriginFailure } from '../backend/origin-failure.ts';
 import { type BodyFraming, CHUNKED, NO_BODY } from '../http1/framing.ts';
 import { headSize, writeRequestHead } from '../http1/head-writer.ts';
 import type { HttpMessage } from '../http1/message.ts';
+import { isRequestLine } from '../http1/start-line.ts';
 import { reasonOf } from '../http1/status-reasons.ts';
 import type { BodySource } from '../net/request-body.ts';
 import type { BusyObj } from './busyobj.ts';
@@ -118,7 +119,7 @@ export function closeText(reason: CloseReason | null): string {
 
 /** Finds out where bereq goes, and begins to connect. */
 export function connect(bo: BusyObj): FetchStep {
-  const { log } = bo;
+  const { log, bereq } = bo;
   bo.respBackend = null;
   bo.respEnds = null;
   const backend = resolve(bo);
@@ -126,6 +127,10 @@ export function connect(bo: BusyObj): FetchStep {
   if (bo.body?.started === true) {
     // An earlier fetch of a restarted request took it: an empty one would look like all of it (SAFETY rule 3).
     log.put(Tag.FetchError, 'Request body was read before');
+    return UNANSWERED;
+  }
+  if (!isRequestLine(bereq.method, bereq.url)) {
+    log.put(Tag.FetchError, 'Illegal request line');
     return UNANSWERED;
   }
   bo.respBackend = backend;
@@ -305,17 +310,19 @@ function announce(
 /** How the request's body will be framed, with the one field that says so (SAFETY rule 1). */
 function frameBody(bo: BusyObj): BodyFraming {
   const { bereq, body } = bo;
-  if (body === null) {
-    const length = bereq.get('content-length');
-    if (length !== null && length !== '0') bereq.unset('content-length');
-    return NO_BODY;
-  }
-  if (body.chunked) {
+  if (body?.chunked === true) {
     bereq.unset('content-length');
     bereq.set('Transfer-Encoding', 'chunked');
     return CHUNKED;
   }
-  if (bereq.get('content-length') !== String(body.length)) bereq.set('Content-Length', String(body.length));
+  // Whatever the program has set: one reading only (SAFETY rule 1).
+  bereq.unset('transfer-encoding');
+  const length = bereq.getAll('content-length');
+  if (body === null) {
+    if (length !== null && length !== '0') bereq.unset('content-length');
+    return NO_BODY;
+  }
+  if (length !== String(body.length)) bereq.set('Content-Length', String(body.length));
   return { kind: 'length', length: body.length };
 }
 

@@ -28,6 +28,16 @@ const METHODS = [
   'PRI',
 ];
 
+/** Whether a request line of these has one reading: what a program has set need not. */
+export function isRequestLine(method: string, url: string): boolean {
+  return isAll(TOKEN_FOLD, method) && isAll(TARGET, url);
+}
+
+function isAll(table: Uint8Array, text: string): boolean {
+  for (let i = 0; i < text.length; i++) if ((table[text.charCodeAt(i)] ?? 0) === 0) return false;
+  return text !== '';
+}
+
 /** Reads a request line into `msg`. Returns the offset past it, or -1: broken when out.error is set, else incomplete. */
 export function requestLine(
   buf: Buffer,

@@ -8,6 +8,7 @@ import { BusyObj } from '../fetch/busyobj.ts';
 import { addHost, closeText, resolve } from '../fetch/exchange.ts';
 import { headSize, writeRequestHead } from '../http1/head-writer.ts';
 import { copyOnward, HOP_PIPE } from '../http1/hop-by-hop.ts';
+import { isRequestLine } from '../http1/start-line.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { Pipe } from './pipe-run.ts';
@@ -95,7 +96,9 @@ async function connectAndRun(
     return;
   }
   addHost(bo, backend);
-  const conn = await backend.acquire({ connectTimeout: bo.connectTimeout, now: core.clock.now(), fresh });
+  const conn = isRequestLine(bo.bereq.method, bo.bereq.url)
+    ? await backend.acquire({ connectTimeout: bo.connectTimeout, now: core.clock.now(), fresh })
+    : new OriginFailure('request-body', '', 'Illegal request line');
   const refused = conn instanceof OriginFailure;
   if (refused) bo.log.put(Tag.FetchError, conn.text);
   if (refused || !session.isOpen) {

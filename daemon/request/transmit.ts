@@ -24,7 +24,7 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
   const { core, resp, log, oc } = req;
   const { cache } = core;
   const finished = cache.isFinished(oc);
-  const clText = resp.get('content-length');
+  const clText = resp.getAll('content-length');
   const declared = clText === null ? -1 : parseLength(clText);
   let length = finished ? cache.bodyLength(oc) : declared;
   const { status } = resp;
@@ -101,9 +101,11 @@ function sendHead(req: Request, from: number, length: number): void {
   session.writeOutput(out, start, start + head + length);
 }
 
-/** Connection tells the client what will happen; a program that set `close` gets its way. */
+/** Connection tells the client what will happen; a program that set `close` gets its way, one that set a coding not. */
 export function setConnection(req: Request): void {
   const { resp, body } = req;
+  // How the body is framed is not a program's business (SAFETY rule 2).
+  resp.unset('transfer-encoding');
   if (body !== null && !body.complete && !willDrain(req, body)) req.closeAfter('RX_BODY');
   const i = resp.find('connection');
   if (i >= 0) {

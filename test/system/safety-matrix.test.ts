@@ -29,12 +29,18 @@ sub vcl_recv {
   if (req.method == "PURGE") { return (purge); }
   if (req.url ~ "^/field") { set req.http.X-A = ${DECODED}; }
   if (req.url ~ "^/url") { set req.url = ${DECODED}; }
+  if (req.url ~ "^/method") { set req.method = ${DECODED}; return (pass); }
+  if (req.url ~ "^/page") { return (synth(700, ${DECODED})); }
 }
+sub vcl_backend_fetch { if (bereq.url ~ "^/coding") { set bereq.http.Transfer-Encoding = bereq.http.B; } }
 sub vcl_deliver {
   if (req.url ~ "^/answer") { set resp.http.X-A = ${DECODED}; }
   if (req.url ~ "^/reason") { set resp.reason = ${DECODED}; }
+  if (req.url ~ "^/coding") { set resp.http.Transfer-Encoding = req.http.B; }
 }
-sub vcl_synth { if (req.http.B) { set resp.http.Location = ${DECODED}; } }`,
+sub vcl_synth {
+  if (req.url ~ "coding") { set resp.http.Transfer-Encoding = req.http.B; }
+  else if (req.http.B) { set resp.http.Location = ${DECODED}; } }`,
     ),
     params: { timeout_idle: '2' },
   });
@@ -105,7 +111,7 @@ describe('line ends in what a program puts into a head', () => {
     'a\x0bb',
     'a\r\n b',
   ];
-  it.each(['/field', '/url', '/answer', '/reason', '/synth'])('%s', async (prefix) => {
+  it.each(['/field', '/url', '/method', '/answer', '/reason', '/synth', '/page'])('%s', async (prefix) => {
     for (const evil of EVIL) {
       const before = origin.requests.length;
       const b = Buffer.from(evil, 'latin1').toString('base64');
@@ -117,6 +123,29 @@ describe('line ends in what a program puts into a head', () => {
         expect(each).not.toMatch(/^X-Evil/im);
       }
       expect(statuses(all).length).toBeLessThan(2);
+    }
+  });
+});
+
+describe('what a program may not decide', () => {
+  it.each(['/url', '/method'])('a blank in the request line: %s', async (prefix) => {
+    const before = origin.requests.length;
+    const b = Buffer.from('a b').toString('base64');
+    const all = await said(`GET ${path(prefix)} HTTP/1.1\r\nHost: a\r\nB: ${b}\r\n\r\n`);
+    expect([statuses(all), origin.requests.length]).toEqual([['503'], before]);
+  });
+
+  it.each([
+    ['/coding', 'gzip'],
+    ['/coding', 'chunked'],
+    ['/coding', 'identity'],
+    ['/synth-coding', 'chunked'],
+  ])('a coding: %s %s', async (prefix, coding) => {
+    const url = path(prefix);
+    const all = await said(`GET ${url} HTTP/1.1\r\nHost: a\r\nB: ${coding}\r\n\r\n`);
+    expect(all).toMatch(/^content-length: \d+\r$/im);
+    for (const head of [all, ...origin.seen(url).map((r) => r.head)]) {
+      expect(head).not.toMatch(/^transfer-encoding:/im);
     }
   });
 });

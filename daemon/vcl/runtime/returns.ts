@@ -6,6 +6,7 @@ import { reasonOf } from '../../http1/status-reasons.ts';
 import { whole } from '../../log/whole.ts';
 import type { VclContext } from '../context.ts';
 import { softFail } from './failure.ts';
+import { CONTROL } from './message-line.ts';
 
 function setStatus(
   ctx: VclContext,
@@ -16,6 +17,7 @@ function setStatus(
   if (status < 0) softFail(ctx, `return(${what}()) status code (${status}) is negative`);
   else if (status > 65535) softFail(ctx, `return(${what}()) status code (${status}) > 65535`);
   else if (status % 1000 < 100) softFail(ctx, `illegal return(${what}()) status code (${status}) (..0##)`);
+  else if (reason && CONTROL.test(reason)) softFail(ctx, `control character in return(${what}()) reason`);
   else {
     ctx.synthStatus = status;
     ctx.synthReason = reason ?? '';
