@@ -42,6 +42,7 @@ class Follower {
     const { a } = this;
     let dots = false;
     let { patience } = a;
+    process.prependListener('SIGTERM', interrupted);
     for (let first = true; ; first = false) {
       let client: Client;
       try {
@@ -53,6 +54,7 @@ class Follower {
       } catch (error) {
         return this.unattached(error as Error);
       }
+      process.removeListener('SIGTERM', interrupted);
       if (first && dots) process.stderr.write('\n');
       if (client.state === 'running') this.acquired();
       const daemon = this.identify();
@@ -135,6 +137,12 @@ class Follower {
       });
     });
   }
+}
+
+/** The end of a tool that has not found its daemon yet. */
+function interrupted(): void {
+  process.stderr.write('VSM: Attach interrupted\n');
+  process.exit(1);
 }
 
 /** Splits a frame's transactions into groups. */
