@@ -95,11 +95,11 @@ export function normaliseText(text: string, ids: IdNames): string {
 const WORDS: Record<string, (words: string[], ids: IdNames) => string[]> = {
   Begin: (w, ids) => [w[0] ?? '', w[1] === '0' ? '0' : ids.name(w[1] ?? ''), ...w.slice(2)],
   Link: (w, ids) => [w[0] ?? '', ids.name(w[1] ?? ''), ...w.slice(2)],
-  // Remaining lifetimes count down while the test runs: whole seconds, rounded up. The words after them
-  // are there only while the object is still being fetched.
-  Hit: (w, ids) => [ids.name(w[0] ?? ''), ...w.slice(1, 4).map(ceil)],
-  HitMiss: (w, ids) => [ids.name(w[0] ?? ''), ...w.slice(1).map(ceil)],
-  HitPass: (w, ids) => [ids.name(w[0] ?? ''), ...w.slice(1).map(ceil)],
+  // What is left of a life counts down while the test runs, on a busy machine by several seconds. The words after
+  // the lives are there only while the object is still being fetched.
+  Hit: (w, ids) => [ids.name(w[0] ?? ''), left(w[1] ?? ''), ...w.slice(2, 4).map(ceil)],
+  HitMiss: (w, ids) => [ids.name(w[0] ?? ''), ...w.slice(1).map(left)],
+  HitPass: (w, ids) => [ids.name(w[0] ?? ''), ...w.slice(1).map(left)],
   SessOpen: (w) => [w[0] ?? '', 'PORT', w[2] ?? '', w[3] ?? '', 'PORT', 'TIME', 'FD'],
   SessClose: (w) => [w[0] ?? '', 'DUR'],
   ReqStart: (w) => [w[0] ?? '', 'PORT', w[2] ?? ''],
@@ -125,6 +125,12 @@ const WORDS: Record<string, (words: string[], ids: IdNames) => string[]> = {
 
 function ceil(word: string): string {
   return /^-?\d+\.\d+$/.test(word) ? String(Math.ceil(Number(word))) : word;
+}
+
+/** Rounded up to whole seconds, or to ten of them where it is more than a few. */
+function left(word: string): string {
+  const seconds = Number(ceil(word));
+  return seconds > 5 ? String(Math.ceil(seconds / 10) * 10) : ceil(word);
 }
 
 export function normaliseRecord(record: LogRecord, ids: IdNames): LogRecord {
