@@ -10,7 +10,7 @@ import type { DescribedModule, ImportWish } from '../extensions/load/wish.ts';
 import type { StorageSpec } from '../link.ts';
 import type { Params } from '../params/params.ts';
 import type { CompileOptions, CompileResult } from '../vcl/compile.ts';
-import type { Compile } from './programs.ts';
+import type { Compile } from './program-host.ts';
 
 /**
  * @param labels names that `return (vcl(...))` may use

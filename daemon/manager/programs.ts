@@ -6,9 +6,9 @@
 // gets all of them at once, as they are here. Changes are made one after another, whoever asks for them.
 
 import { CLI } from '../../protocol/errors.ts';
-import type { LoadedProgram, ProgramLabel, ProgramState, ProgramStatus, WorkerCall } from '../link.ts';
+import type { LoadedProgram, ProgramLabel, ProgramState, ProgramStatus } from '../link.ts';
 import type { CompiledProgram } from '../vcl/program.ts';
-import { globToRegExp } from './name-pattern.ts';
+import { globToRegExp, illegalName } from './name-pattern.ts';
 import {
   type Entry,
   labelsOf,
@@ -20,49 +20,8 @@ import {
   stillNeeded,
   usersOf,
 } from './program-graph.ts';
+import type { Compile, ProgramInfo, ProgramLimits, ProgramWorker } from './program-host.ts';
 import type { CliReply } from './supervisor.ts';
-
-/** A program that compiled; `notes` holds the compiler's warnings as text, '' when there are none. */
-export interface Compiled {
-  program: CompiledProgram;
-  notes: string;
-}
-
-/** Compiles a program text; the string is the compiler's message. */
-export type Compile = (source: {
-  name: string;
-  text: string;
-}) => Promise<CompiledProgram | Compiled | string>;
-
-/** One line of vcl.list. */
-export interface ProgramInfo {
-  name: string;
-  status: 'active' | 'available' | 'discarded';
-  state: ProgramState | 'label';
-  temperature: ProgramStatus['temperature'];
-  /** Transactions that run it; null while no worker runs. */
-  busy: number | null;
-  /** Labels that point to it. */
-  labels: number;
-  target: string | null;
-  /** Of a label: programs that switch to it. */
-  users: number;
-}
-
-/** The worker as far as programs need it. */
-export interface ProgramWorker {
-  running(): boolean;
-  call(call: WorkerCall): Promise<CliReply>;
-}
-
-/** The parameters as far as programs need them. */
-export interface ProgramLimits {
-  maxVcl(): number;
-  /** 0 nothing, 1 warn, 2 refuse. */
-  handling(): number;
-  /** Seconds until a program in state auto that is out of use becomes cold. */
-  cooldown(): number;
-}
 
 const ok = (body = ''): CliReply => ({ status: CLI.OK, body });
 const bad = (body: string): CliReply => ({ status: CLI.PARAM, body });
@@ -411,15 +370,10 @@ export class Programs {
   }
 
   private checkName(name: string): CliReply | null {
-    const illegal = /^[A-Za-z]/.test(name) ? /[^A-Za-z0-9_-]/.exec(name)?.[0] : name[0];
-    if (illegal !== undefined || name === '') return bad(`Illegal character in VCL name (${shown(illegal)})`);
+    const illegal = illegalName(name);
+    if (illegal !== null) return bad(illegal);
     return this.entries.has(name) ? bad(`Already a VCL named ${name}`) : null;
   }
-}
-
-/** A character as a message names it; of one beyond ASCII its first byte. */
-function shown(c = ''): string {
-  return c < '\x7f' ? `'${c}'` : `0x${Buffer.from(c).toString('hex', 0, 1)}`;
 }
 
 function checkState(state: string): CliReply | null {

@@ -2,7 +2,7 @@
 // manager has nothing else to do, lets the engine compile the compiler. Without it the first vcl.load of a daemon
 // takes several times as long as later ones.
 
-import type { Compile } from './programs.ts';
+import type { Compile } from './program-host.ts';
 
 const ROUNDS = 12;
 /** Milliseconds between two rounds, for whoever else wants the processor. */

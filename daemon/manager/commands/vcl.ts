@@ -2,7 +2,7 @@
 
 import { CLI } from '../../../protocol/errors.ts';
 import { bad, type CliReply, type Command, jsonReply, ok } from '../core.ts';
-import type { ProgramInfo } from '../programs.ts';
+import type { ProgramInfo } from '../program-host.ts';
 
 export const vclLoad: Command = async (core, call) => {
   const [name = '', file = '', state = 'auto'] = call.args;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Manager } from '../../../daemon/manager/manager.ts';
 import { type Options, parseOptions } from '../../../daemon/manager/options.ts';
-import type { Compile } from '../../../daemon/manager/programs.ts';
+import type { Compile } from '../../../daemon/manager/program-host.ts';
 
 export const FAKE_WORKER = fileURLToPath(new URL('./fake-worker.js', import.meta.url));
 

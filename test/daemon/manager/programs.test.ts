@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { WorkerCall } from '../../../daemon/link.ts';
-import { type Compile, Programs } from '../../../daemon/manager/programs.ts';
+import type { Compile } from '../../../daemon/manager/program-host.ts';
+import { Programs } from '../../../daemon/manager/programs.ts';
 
 interface Bench {
   programs: Programs;

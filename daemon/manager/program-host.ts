@@ -1,0 +1,48 @@
+// What the loaded programs need of the rest of the manager: a compiler, the worker that runs them, their limits; and
+// what they tell of themselves.
+
+import type { ProgramState, ProgramStatus, WorkerCall } from '../link.ts';
+import type { CompiledProgram } from '../vcl/program.ts';
+import type { CliReply } from './supervisor.ts';
+
+/** A program that compiled; `notes` holds the compiler's warnings as text, '' when there are none. */
+export interface Compiled {
+  program: CompiledProgram;
+  notes: string;
+}
+
+/** Compiles a program text; the string is the compiler's message. */
+export type Compile = (source: {
+  name: string;
+  text: string;
+}) => Promise<CompiledProgram | Compiled | string>;
+
+/** The worker as far as programs need it. */
+export interface ProgramWorker {
+  running(): boolean;
+  call(call: WorkerCall): Promise<CliReply>;
+}
+
+/** The parameters as far as programs need them. */
+export interface ProgramLimits {
+  maxVcl(): number;
+  /** 0 nothing, 1 warn, 2 refuse. */
+  handling(): number;
+  /** Seconds until a program in state auto that is out of use becomes cold. */
+  cooldown(): number;
+}
+
+/** One line of vcl.list. */
+export interface ProgramInfo {
+  name: string;
+  status: 'active' | 'available' | 'discarded';
+  state: ProgramState | 'label';
+  temperature: ProgramStatus['temperature'];
+  /** Transactions that run it; null while no worker runs. */
+  busy: number | null;
+  /** Labels that point to it. */
+  labels: number;
+  target: string | null;
+  /** Of a label: programs that switch to it. */
+  users: number;
+}
