@@ -26,6 +26,9 @@ export class MovingMean {
   }
 }
 
+/** As many as a sparkline has cells. */
+const RECENT = 16;
+
 export class Counter {
   readonly info: CounterInfo;
   current: bigint;
@@ -33,6 +36,8 @@ export class Counter {
   change = 0;
   /** Has it ever been other than zero since the console started? */
   seen: boolean;
+  /** The last changes a second (values of a gauge), the newest last; short, and only for the eye. */
+  readonly recent: number[] = [];
   readonly avg10 = new MovingMean(10);
   readonly avg100 = new MovingMean(100);
   readonly avg1000 = new MovingMean(1000);
@@ -52,6 +57,8 @@ export class Counter {
     this.change =
       this.info.flag === 'b' ? 0 : Number(gauge ? value - before : increase(before, value)) / seconds;
     const sample = gauge ? Number(adjusted(value)) : this.change;
+    this.recent.push(sample);
+    if (this.recent.length > RECENT) this.recent.shift();
     this.avg10.add(sample);
     this.avg100.add(sample);
     this.avg1000.add(sample);

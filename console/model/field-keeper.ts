@@ -8,6 +8,7 @@ import { editKey, insert, type Line, lineOf } from './line-editor.ts';
 import { PALETTE_ROWS } from './palette.ts';
 import type { PromptName } from './prompt-names.ts';
 import { fileCompletion, PROMPTS } from './prompts.ts';
+import { completeFromLog } from './query-values.ts';
 import { type Recall, remember, walk } from './recall.ts';
 import type { Field, FieldKind } from './ui-state.ts';
 
@@ -68,7 +69,11 @@ export class FieldKeeper {
         break;
       case 'query':
         next.check = line.text.trim() === '' ? { ok: true } : options.checkQuery(line.text);
-        next.completion = { ...options.completeQuery(line.text, line.cursor), usage: '' };
+        next.completion = {
+          ...(completeFromLog(line.text, line.cursor, this.c.session.log) ??
+            options.completeQuery(line.text, line.cursor)),
+          usage: '',
+        };
         break;
       case 'filter':
         this.filter(line.text);

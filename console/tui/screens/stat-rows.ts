@@ -10,6 +10,8 @@ import { cell, cellRight, type Row, type Span, span, spread } from '../spans.ts'
 import type { FillName, StyleName, Theme } from '../theme.ts';
 
 const COLUMN = 14;
+/** A sparkline of sixteen cells with the blanks before it. */
+const SPARK = 18;
 const TITLES = ['CURRENT', 'CHANGE', 'AVERAGE', 'AVG_10', 'AVG_100', 'AVG_1000'] as const;
 
 export function statRows(
@@ -25,18 +27,27 @@ export function statRows(
   const at = cursorIndex(view, visible);
   const top = Math.max(0, Math.min(Math.max(view.top, at - listHeight + 1), at));
   const n = Math.max(1, Math.min(TITLES.length, Math.floor((width - 26) / COLUMN)));
-  const nameWidth = width - n * COLUMN - 1;
+  const lines = width >= 26 + TITLES.length * COLUMN + SPARK;
+  const nameWidth = width - n * COLUMN - 1 - (lines ? SPARK : 0);
   const rows: Row[] = headRows(session, width);
   const fills = new Map<number, FillName>();
   fills.set(rows.length, 'bar');
   rows.push([
     cell(' NAME', nameWidth, 'strong'),
     ...TITLES.slice(0, n).map((t) => cellRight(t, COLUMN, 'strong')),
+    ...(lines ? [cell('  RECENT', SPARK, 'strong')] : []),
   ]);
   for (let i = top; i < top + listHeight; i++) {
     const counter = visible[i];
     if (counter !== undefined && i === at) fills.set(rows.length, 'selected');
-    rows.push(counter === undefined ? [] : counterRow(counter, session, view, nameWidth, n));
+    rows.push(
+      counter === undefined
+        ? []
+        : [
+            ...counterRow(counter, session, view, nameWidth, n),
+            ...(lines ? [span(`  ${sparkline(counter.recent, theme)}`, 'accent')] : []),
+          ],
+    );
   }
   const current = visible[at];
   const last = Math.min(visible.length, top + listHeight);
@@ -110,13 +121,23 @@ function counterRow(counter: Counter, session: Session, view: StatView, nameWidt
         ...[counter.avg10, counter.avg100, counter.avg1000].map((a) => (life ? '' : number(a.value))),
       ];
   return [
-    cell(` ${counter.info.name}`, nameWidth),
+    cell(`${view.pinned.includes(counter.info.name) ? '*' : ' '}${counter.info.name}`, nameWidth),
     ...cells
       .slice(0, n)
       .map((t, i) =>
         cellRight(t, COLUMN, i === 0 ? 'strong' : i === 1 && counter.change > 0 ? 'accent' : 'muted'),
       ),
   ];
+}
+
+/** Between the least and the greatest of them; a line that does not move is flat. */
+export function sparkline(values: readonly number[], theme: Theme): string {
+  const marks = theme.glyphs.braille ? '▁▂▃▄▅▆▇█' : '_.-=^';
+  const low = Math.min(...values);
+  const span = Math.max(...values) - low;
+  return values
+    .map((v) => marks[span === 0 ? 0 : Math.round(((v - low) / span) * (marks.length - 1))])
+    .join('');
 }
 
 function currentText(counter: Counter, view: StatView): string {
