@@ -6,6 +6,8 @@ import type { Player } from './runner.ts';
 
 export interface Case {
   name: string;
+  /** One client, and an origin that neither waits nor closes: what happens is no matter of time. */
+  timeless?: boolean;
   script?: (origin: Origin) => void;
   play: (p: Player) => Promise<void>;
 }

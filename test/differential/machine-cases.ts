@@ -24,6 +24,7 @@ function page(name: string, reply: Reply, requests: Fields[], method = 'GET', bo
   const url = urlOf(name);
   return {
     name,
+    timeless: reply.every((action) => 'send' in action),
     script: (o) => o.on(url, reply),
     play: async (p) => {
       for (const fields of requests) await p.exchange(method, url, fields, body);

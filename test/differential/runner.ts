@@ -35,7 +35,7 @@ export interface Suite {
   params?: Record<string, string>;
   storage?: string[];
   /** Cases after which the counters are read, before any other case is played. */
-  counted?: (name: string) => boolean;
+  counted?: (c: Case) => boolean;
   /** Takes the counters that were read. */
   onCounters?: (product: Product, counters: Record<string, number>) => void;
 }
@@ -252,8 +252,8 @@ export async function playCases(
   try {
     const { counted = () => false } = suite;
     const wanted = suite.cases.filter((c) => c.name.includes(only));
-    const first = wanted.filter((c) => counted(c.name));
-    const rest = wanted.filter((c) => !counted(c.name));
+    const first = wanted.filter((c) => counted(c));
+    const rest = wanted.filter((c) => !counted(c));
     const played: { test: Case; player: Player; seen: Seen; ids: IdNames }[] = [];
     for (const [i, test] of [...first, ...rest].entries()) {
       if (i === first.length && i > 0) suite.onCounters?.(product, await countersAtRest(proxy));
