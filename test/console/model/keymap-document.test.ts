@@ -3,5 +3,7 @@ import { expect, it } from 'vitest';
 import { keymapDocument } from '../../../console/model/keymap-document.ts';
 
 it('console/KEYS.md says what the tables say (vitest -u writes it anew)', async () => {
-  await expect(keymapDocument()).toMatchFileSnapshot(fileURLToPath(new URL('../../../console/KEYS.md', import.meta.url)));
+  await expect(keymapDocument()).toMatchFileSnapshot(
+    fileURLToPath(new URL('../../../console/KEYS.md', import.meta.url)),
+  );
 });

@@ -6,7 +6,16 @@ import { FAKE_START, fakeGroup } from '../fake-recording.ts';
 const store = new LogStore({ maxBytes: 1e6, maxEntries: 100 });
 for (const [i, url] of ['/a', '/b c', '/a'].entries())
   store.add(
-    fakeGroup({ vxid: 1000 + i, at: FAKE_START, method: 'GET', url, status: 200, handling: 'HIT', seconds: 0.1, body: 1 }),
+    fakeGroup({
+      vxid: 1000 + i,
+      at: FAKE_START,
+      method: 'GET',
+      url,
+      status: 200,
+      handling: 'HIT',
+      seconds: 0.1,
+      body: 1,
+    }),
   );
 
 const texts = (query: string): string[] | undefined =>
