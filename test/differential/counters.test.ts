@@ -105,20 +105,32 @@ function expected(field: Counters, ours: Counters, differs: CounterGroup['differ
 
 describe.skipIf(!there)('counters beside the field’s', () => {
   const box = new Sandbox('proxyd-counters');
-  let field: Side;
-  let ours: Side;
+  let field = null as unknown as Side;
+  let ours = null as unknown as Side;
 
-  beforeAll(async () => {
+  const stopBoth = () =>
+    Promise.all(
+      [field, ours].map(async (side) => {
+        if (side?.proxy.daemon.running) await side.proxy.stop().catch(() => {});
+        await side?.origin.close();
+      }),
+    );
+  const startBoth = async () => {
+    await stopBoth();
     [field, ours] = await Promise.all([start(box, 'varnish'), start(box, 'proxyd')]);
-  });
+  };
+
+  beforeAll(startBoth);
   afterAll(async () => {
+    await stopBoth();
     await box.dispose();
-    await Promise.all([field?.origin.close(), ours?.origin.close()]);
   });
 
-  it.each(COUNTER_GROUPS.map((g) => [g.name, g] as const))('%s', async (_name, group) => {
+  it.for(COUNTER_GROUPS)('$name', async (group, { task }) => {
+    // A second try meets nothing that the first has left in the cache.
+    if ((task.result?.retryCount ?? 0) > 0) await startBoth();
     const [fieldBefore, oursBefore] = await Promise.all([play(field, group), play(ours, group)]);
-    const end = performance.now() + 3000;
+    const end = performance.now() + 8000;
     let wanted: Counters;
     let got: Counters;
     do {

@@ -16,8 +16,14 @@ probe poll {
 backend default {
   .host = "127.0.0.1";
   .port = "@ORIGIN@";
-  .first_byte_timeout = 0.4s;
-  .between_bytes_timeout = 0.4s;
+  .first_byte_timeout = 1.5s;
+  .between_bytes_timeout = 1.5s;
+}
+
+backend slow {
+  .host = "127.0.0.1";
+  .port = "@ORIGIN@";
+  .first_byte_timeout = 0.3s;
 }
 
 backend dead {
@@ -51,6 +57,8 @@ sub vcl_pipe {
 sub vcl_recv {
   if (req.http.X-Backend == "dead") {
     set req.backend_hint = dead;
+  } elsif (req.http.X-Backend == "slow") {
+    set req.backend_hint = slow;
   } elsif (req.http.X-Backend == "single") {
     set req.backend_hint = single;
   } elsif (req.http.X-Backend == "probed") {
