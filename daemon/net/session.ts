@@ -336,7 +336,8 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     this.awaitHead(this.req.log.tPrev);
   }
 
-  private awaitHead(now: number): void {
+  /** @param ahead what has come already was sent ahead of an answer */
+  private awaitHead(now: number, ahead = true): void {
     if (this.closeAfter !== null) {
       this.close(this.closeAfter);
       return;
@@ -347,7 +348,7 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     this.lingerEnd = now + this.timeoutLinger;
     this.output.responseDone();
     if (this.parsing) return;
-    if (this.rest !== null) this.core.stats.sess_readahead++;
+    if (ahead && this.rest !== null) this.core.stats.sess_readahead++;
     this.parseRest();
   }
 
@@ -482,7 +483,7 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
       return;
     }
     this.rest = bytes.length > outcome ? bytes.subarray(outcome) : null;
-    this.awaitHead(this.core.clock.now());
+    this.awaitHead(this.core.clock.now(), false);
   }
 
   private keep(buf: Buffer, start: number, end: number): void {

@@ -3,7 +3,7 @@
 import { existsSync, lstatSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { delay, installed, Sandbox } from '../harness/processes.ts';
+import { delay, installed, Sandbox, until } from '../harness/processes.ts';
 import { type ProxyOptions, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { exchange } from '../harness/raw-exchange.ts';
 
@@ -85,10 +85,13 @@ describe('a Unix socket listener', () => {
 
   it('takes a PROXY preamble', async () => {
     const path = `${box.path('proxy')}.sock`;
-    await start({ program: ECHO, args: ['-a', `p=${path},PROXY`] });
+    const proxy = await start({ program: ECHO, args: ['-a', `p=${path},PROXY`] });
     const response = await exchange({ path }, `PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\n${GET}`);
     expect(header(response, 'who')).toBe('1.2.3.4 0.0.0.0 0.0.0.0 0');
     expect(await exchange({ path }, GET)).toBe('');
+    await until('both are counted', async () => (await proxy.counters())['MAIN.sess_closed_err'] === 1);
+    // The first request behind a preamble comes ahead of no answer.
+    expect((await proxy.counters())['MAIN.sess_readahead']).toBe(0);
   });
 
   it.skipIf(!installed('perl'))('tells who is connected, to a program that asks', async () => {
