@@ -180,11 +180,16 @@ export class Cache extends ObjectReader {
   }
 
   /** Stores the response head, replacing an earlier one and its body; false when there is no room. Storage
-   * null takes any but Transient. A Content-Length tells how much room the body gets at once. */
+   * null takes any but Transient. A Content-Length tells how much room the body gets at once. A private object's
+   * reader gets the message itself: it stays as it is until takeBackHead(). */
   storeHead(oc: Oc, storage: string | null, msg: HttpMessage, vary: VaryKey | null): boolean {
     if (!this.store.storeHead(oc, storage, msg, vary)) return false;
     this.store.liveOf(oc).tags = tagsOf(msg, this.limits.tagFields ?? DEFAULT_TAG_FIELDS);
     return true;
+  }
+
+  takeBackHead(oc: Oc): void {
+    this.store.takeBackHead(oc);
   }
 
   /** Appends body bytes; false when there is no room: the object is then to be failed. */

@@ -2,6 +2,7 @@
 // body, how much a private body's reader has used up. A plain JavaScript object, dropped with the fetch, so
 // that cached objects have none.
 
+import type { HttpMessage } from '../http1/message.ts';
 import type { VaryKey } from './vary.ts';
 
 /** Told when a streaming body grows, and once when it is finished or failed. Called synchronously from
@@ -22,6 +23,8 @@ export class Live implements ProgressSource {
   predicted: VaryKey | null = null;
   /** Body bytes the response announced; -1 when unknown. */
   expected = -1;
+  /** The head of a private object for as long as its fetch lends it: its reader need not decode what is stored. */
+  head: HttpMessage | null = null;
   /** Surrogate keys of the head, under which the object is filed when it becomes visible. */
   tags: string[] | null = null;
   /** Evictions left for this object's body. */

@@ -4,6 +4,7 @@
 // Knows nothing of keys and lookups: what an eviction means for the index is the owner's `evict`. Awkward: a
 // body in transit to its only reader is given back while it is written; a shared one never is.
 
+import { parseLength } from '../http1/framing.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import type { StorageSpec } from '../link.ts';
 import type { CacheCounters } from './counters.ts';
@@ -102,7 +103,7 @@ export class ObjectStore {
     this.freeBytes(oc);
     const live = this.liveOf(oc);
     const declared = msg.get('content-length');
-    live.expected = declared !== null && /^\d{1,15}$/.test(declared) ? Number(declared) : -1;
+    live.expected = declared === null ? -1 : parseLength(declared);
     const { rows } = this;
     rows.set(oc, META, withStorage(rows.get(oc, META), number) & ~OF_HAS_VARY);
     const slab = (this.stevedores[number] as Stevedore).slab;
@@ -122,6 +123,7 @@ export class ObjectStore {
     rows.set(oc, HEAD_BLOCK, block);
     rows.set(oc, INLINE_AT, whole ? bodyAt : 0);
     if (vary !== null) rows.set(oc, META, rows.get(oc, META) | OF_HAS_VARY);
+    if (this.inTransitOnly(oc)) live.head = msg;
     this.counters.n_object++;
     return true;
   }
@@ -168,9 +170,20 @@ export class ObjectStore {
   }
 
   head(oc: Oc, into: HttpMessage): void {
+    const lent = this.live.get(oc)?.head;
+    if (lent !== undefined && lent !== null) {
+      into.copyFrom(lent);
+      return;
+    }
     const block = this.rows.get(oc, HEAD_BLOCK) >>> 0;
     const { slab } = this.stevedoreOf(oc);
     readHead(slab.chunk(block), slab.offset(block), into);
+  }
+
+  /** Whoever has stored a head will change it now. */
+  takeBackHead(oc: Oc): void {
+    const live = this.live.get(oc);
+    if (live !== undefined) live.head = null;
   }
 
   /** Memory that holds the encoded head, from headAt(oc) on. */
@@ -238,6 +251,7 @@ export class ObjectStore {
     rows.setDouble(oc, BODY_LENGTH, 0);
     const live = this.live.get(oc);
     if (live !== undefined) {
+      live.head = null;
       live.tail = 0;
       live.base = 0;
     }

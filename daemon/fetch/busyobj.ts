@@ -223,6 +223,7 @@ export class BusyObj implements VclBusyobj {
     if (this.isBgFetch) core.bgFetches--;
     this.dropStale();
     this.programRef.refs--;
+    core.cache.takeBackHead(this.oc);
     core.cache.deref(this.oc);
   }
 

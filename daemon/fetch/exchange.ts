@@ -8,7 +8,7 @@ import { Backend } from '../backend/backend.ts';
 import type { OriginConnection } from '../backend/connection.ts';
 import { OriginFailure } from '../backend/origin-failure.ts';
 import { type BodyFraming, CHUNKED, NO_BODY } from '../http1/framing.ts';
-import { headSize, writeRequestHead } from '../http1/head-writer.ts';
+import { requestHeadLength, writeRequestHead } from '../http1/head-writer.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { isRequestLine } from '../http1/start-line.ts';
 import { reasonOf } from '../http1/status-reasons.ts';
@@ -140,10 +140,10 @@ export function connect(bo: BusyObj): FetchStep {
 }
 
 function acquire(bo: BusyObj, backend: Backend): FetchStep {
-  const { exchange, core } = bo;
+  const { exchange, core, log } = bo;
   const opened = backend.acquire({
     connectTimeout: bo.connectTimeout,
-    now: core.clock.now(),
+    now: exchange.tries > 0 ? core.clock.now() : log.tPrev,
     fresh: exchange.tries > 0,
   });
   if (!(opened instanceof Promise)) {
@@ -329,7 +329,8 @@ function frameBody(bo: BusyObj): BodyFraming {
 /** The request's head, behind what goes ahead of it. */
 function requestBytes(lead: Buffer | null, bereq: HttpMessage): Buffer {
   const from = lead?.length ?? 0;
-  const bytes = Buffer.allocUnsafe(from + headSize(bereq));
+  const bytes = Buffer.allocUnsafe(from + requestHeadLength(bereq));
   lead?.copy(bytes);
-  return bytes.subarray(0, from + writeRequestHead(bytes, from, bereq));
+  writeRequestHead(bytes, from, bereq);
+  return bytes;
 }

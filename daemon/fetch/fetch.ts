@@ -104,7 +104,8 @@ function finish(bo: BusyObj): void {
 /** One try. */
 function attempt(bo: BusyObj): FetchStep {
   const { core, ctx, log } = bo;
-  ctx.now = core.clock.now();
+  // The Start or the Retry of this moment.
+  ctx.now = log.tPrev;
   const ret = runState(ctx.vcl, State.backend_fetch, ctx);
   switch (ret) {
     case RETURN.fetch:

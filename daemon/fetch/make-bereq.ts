@@ -32,8 +32,10 @@ export function makeBereq(bo: BusyObj, req: Request): void {
   if (bereq.proto !== 'HTTP/1.1') bereq.setProto('HTTP/1.1');
   // A marker has no body that a 304 could bring back, nor has one that has run out.
   if (bo.staleOc !== 0 && !bo.isHitMiss && !core.cache.isUncacheable(bo.staleOc)) addCondition(bo);
-  bo.bereq0.copyFrom(bereq);
-  bereq.add('X-Proxy-Id', String(bo.vxid), 'x-proxy-id');
+  if (bo.programRef.rollsBack) bo.bereq0.copyFrom(bereq);
+  // Built in the log and read back from there: that costs less than joining strings.
+  log.open().text('X-Proxy-Id: ').int(bo.vxid);
+  bereq.push('x-proxy-id', log.closeText(Tag.BereqHeader));
 }
 
 /** Asks the origin whether the stale object is still good. */

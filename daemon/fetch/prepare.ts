@@ -73,7 +73,8 @@ function chosen(filters: string, gzipped: boolean, coding: string | null): BodyF
 
 /** The first filter of beresp.filters that is none, with all behind it; null when all are known. */
 export function unknownFilter(bo: BusyObj): string | null {
-  const names = (bo.filters ?? '').split(' ').filter((name) => name !== '');
+  if (bo.filters === null) return null;
+  const names = bo.filters.split(' ').filter((name) => name !== '');
   const at = names.findIndex((name) => !KNOWN_FILTERS.has(name));
   return at < 0 ? null : names.slice(at).join(' ');
 }

@@ -39,7 +39,8 @@ export function logBeresp(bo: BusyObj): void {
 /** Takes the answer's head over; returns the framing of its body. */
 export function takeResponse(bo: BusyObj): BodyFraming {
   const { beresp, core } = bo;
-  const now = core.clock.now();
+  // The Beresp of this moment.
+  const now = bo.log.tPrev;
   logBeresp(bo);
   let framing = responseBody(beresp, bo.bereq.method);
   if (beresp.status === 204 && (beresp.has('transfer-encoding') || lengthIsNotNothing(beresp))) {

@@ -28,6 +28,13 @@ export function headSize(msg: HttpMessage): number {
   return size;
 }
 
+/** Bytes writeRequestHead() will take, exactly. */
+export function requestHeadLength(msg: HttpMessage): number {
+  let size = msg.method.length + msg.url.length + msg.proto.length + 6;
+  for (let i = 0; i < msg.n; i++) size += (msg.lines[i] as string).length + 2;
+  return size;
+}
+
 /** Bytes writeResponseHead() will take, exactly. */
 export function responseHeadLength(msg: HttpMessage): number {
   const known = msg.status < 1000 && msg.reason === reasonOf(msg.status);
@@ -104,7 +111,7 @@ export function writeResponseHead(buf: Buffer, at: number, msg: HttpMessage): nu
 
 /** Writes a request head with the message's own version; returns its length, or -1 when there is no room. */
 export function writeRequestHead(buf: Buffer, at: number, msg: HttpMessage): number {
-  if (at + headSize(msg) > buf.length) return -1;
+  if (at + requestHeadLength(msg) > buf.length) return -1;
   let p = writeText(buf, at, msg.method);
   buf[p++] = SP;
   p = writeText(buf, p, msg.url);

@@ -1,6 +1,7 @@
 // Readers of an object that has left the cache: the last one's bytes stay where they are until it has gone.
 import { describe, expect, it } from 'vitest';
-import { FLAG, Lookup } from '../../../daemon/cache/cache.ts';
+import { type Cache, FLAG, Lookup } from '../../../daemon/cache/cache.ts';
+import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { Bench } from './cache-setup.ts';
 
 const BODY = 'a body that is much shorter than the room it was given'.repeat(3);
@@ -30,6 +31,31 @@ describe('an object taken out of the cache while two read it', () => {
     expect(cache.slice(oc, 0, 1000).toString()).toBe(BODY);
     cache.deref(oc);
     expect(cache.counters.n_objectcore).toBe(50);
+  });
+});
+
+describe('the head of a private object', () => {
+  const status = (cache: Cache, oc: number): string => {
+    const seen = new HttpMessage(0);
+    cache.head(oc, seen);
+    return `${seen.proto} ${seen.status} ${seen.reason} ${seen.lines.slice(0, seen.n).join('|')}`;
+  };
+
+  it('is the message it was stored from until that is taken back, and the same after', () => {
+    const { cache } = new Bench();
+    const oc = cache.newPrivate();
+    const msg = new HttpMessage(0);
+    msg.proto = 'HTTP/1.1';
+    msg.status = 404;
+    msg.reason = 'Not Found';
+    msg.push('x-a', 'X-A: 1');
+    expect(cache.storeHead(oc, 'Transient', msg, null)).toBe(true);
+    const lent = status(cache, oc);
+    expect(lent).toBe('HTTP/1.1 404 Not Found X-A: 1');
+    cache.takeBackHead(oc);
+    msg.reset();
+    expect(status(cache, oc)).toBe(lent);
+    cache.deref(oc);
   });
 });
 

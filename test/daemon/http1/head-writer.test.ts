@@ -6,7 +6,12 @@ import {
   parseRequestHead,
   parseResponseHead,
 } from '../../../daemon/http1/head-parser.ts';
-import { headSize, writeRequestHead, writeResponseHead } from '../../../daemon/http1/head-writer.ts';
+import {
+  headSize,
+  requestHeadLength,
+  writeRequestHead,
+  writeResponseHead,
+} from '../../../daemon/http1/head-writer.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 
 const LIMITS = { maxLine: 8192, maxFields: 58, maxSize: 65536 };
@@ -56,6 +61,7 @@ describe('what is written', () => {
           fill(msg, list);
           const buf = Buffer.alloc(headSize(msg) + 7);
           const length = writeRequestHead(buf, 3, msg);
+          expect(length).toBe(requestHeadLength(msg));
           const back = new HttpMessage(0);
           const out = new HeadResult();
           parseRequestHead(buf, 3, 3 + Math.min(cut, length), LIMITS, back, out);
