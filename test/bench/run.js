@@ -98,12 +98,15 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.e
 const origin = await startScript(LOAD_CPU, 'origin', 'origin.js');
 const servers = [];
 const candidates = {
-  bare: () => startScript(SERVER_CPU, 'bare net', 'bare-net.js'),
+  bare: () =>
+    options.pass
+      ? startScript(SERVER_CPU, 'bare net proxy', 'bare-proxy.js', String(origin.port))
+      : startScript(SERVER_CPU, 'bare net', 'bare-net.js'),
   proxyd: () => startProxyd(SERVER_CPU, dir, origin.port, options.pass),
   varnish: () => startVarnish(SERVER_CPU, dir, origin.port, options.pass),
   nginx: () => startNginx(SERVER_CPU, dir, origin.port, options.pass),
 };
-const all = Object.keys(candidates).filter((name) => !options.pass || name !== 'bare');
+const all = Object.keys(candidates);
 const chosen = options.only?.split(',') ?? all;
 if (chosen.includes('proxyd') && !existsSync(PROXYD)) {
   console.error('dist/ is missing: run `npm run build` first');

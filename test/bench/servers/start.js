@@ -40,8 +40,8 @@ async function end(child) {
 }
 
 /** A Node script that prints the port it listens on. */
-export async function startScript(cpu, name, file) {
-  const child = start(cpu, process.execPath, [join(ROOT, 'test/bench/servers', file)], 'pipe');
+export async function startScript(cpu, name, file, ...args) {
+  const child = start(cpu, process.execPath, [join(ROOT, 'test/bench/servers', file), ...args], 'pipe');
   const port = await new Promise((resolve, reject) => {
     child.stdout.once('data', (d) => resolve(Number(String(d))));
     child.once('exit', () => reject(new Error(`${file} has ended`)));
