@@ -4,12 +4,13 @@ import { writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installed, Sandbox } from '../harness/processes.ts';
-import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { type Product, type RunningProxy, startProxy, tool } from '../harness/proxy.ts';
 
 const there = installed('varnishd');
 if (!there) console.warn('differential tests skipped: varnishd is not installed');
 
-/** In order: later lines see what earlier ones did. FILE is a good program, BAD one with an error. */
+/** What the client prints, line by line; admin-cases.ts has the commands themselves. In order: later lines see what
+ * earlier ones did. FILE is a good program. */
 const LINES = [
   'ping',
   'status',
@@ -18,82 +19,39 @@ const LINES = [
   'help no.such',
   'vcl.list',
   'backend.list',
-  'backend.list boot.*',
   'backend.list nothing.*',
   'ban.list',
   'ban req.url == /x',
-  'ban req.url ~ ^/y && obj.status == 200',
   'ban req.nope == 1',
-  'ban req.url = /x',
   'ban req.url ~ (',
   'ban',
-  'ban obj.http.x',
-  'ban obj.age > 1h && obj.ttl <= 3s',
-  'ban obj.age ~ 3',
   'vcl.load',
   'vcl.load one FILE',
   'vcl.load one FILE',
-  'vcl.load two FILE cold',
-  'vcl.load three FILE hot',
   'vcl.load none /no/such/file',
-  'vcl.load 7bad FILE',
-  'vcl.list',
   'vcl.show one',
-  'vcl.show nope',
-  'vcl.use nope',
   'vcl.use one',
-  'vcl.state two warm',
-  'vcl.state two auto',
-  'vcl.state nope warm',
-  'vcl.label lab one',
-  'vcl.list',
-  'vcl.discard one',
   'vcl.use boot',
-  'vcl.discard lab',
-  'vcl.discard one two',
+  'vcl.discard one',
   'vcl.discard nope',
-  'vcl.list',
-  'param.show default_ttl',
-  'param.show no_such',
   'param.set default_ttl 7',
   'param.show default_ttl',
-  'param.set default_ttl 1h',
   'param.set default_ttl abc',
-  'param.set default_ttl -1',
-  'param.set default_ttl',
-  'param.set no_such 1',
-  'param.reset default_ttl',
-  'param.reset no_such',
-  'param.set http_max_hdr 1',
-  'param.set http_max_hdr 999999',
-  'param.set http_req_size 64k',
-  'param.show http_req_size',
-  'param.reset http_req_size',
-  'param.set http_gzip_support maybe',
-  'param.set http_gzip_support off',
-  'param.show http_gzip_support',
-  'param.set vsl_mask +Nope',
-  'param.set vsl_mask +Hash,-VCL_call',
-  'param.show vsl_mask',
-  'param.set vsl_mask default',
+  'param.set default_ttl 1 2',
+  'param.set cli_limit 128',
+  `ping -j ${'x'.repeat(150)}`,
+  'param.reset cli_limit',
   'param.show changed',
   'storage.list',
   'panic.show',
-  'panic.clear',
-  'backend.set_health boot.default sick',
-  'backend.list',
-  'backend.set_health boot.default healthy',
-  'backend.set_health boot.default odd',
-  'backend.set_health nothing.* sick',
-  'backend.set_health boot.default auto',
   'banner',
   '"unbalanced',
   'ping "a b',
+  'auth x',
+  'quit',
   'stop',
   'status',
-  'stop',
   'backend.list',
-  'start',
   'start',
   'status',
 ];
@@ -123,7 +81,9 @@ async function ask(box: Sandbox, product: Product): Promise<Answer[]> {
   writeFileSync(file, 'vcl 4.1;\nbackend default { .host = "127.0.0.1"; .port = "2"; }\n');
   const answers: Answer[] = [];
   for (const line of LINES) {
-    const end = await proxy.adm(line.replace('FILE', file));
+    // The field's compiler may take longer than its tool waits by itself.
+    const words = ['-n', proxy.dir, '-t', '60', line.replace('FILE', file)];
+    const end = await tool(product, 'adm', words, { timeout: 60_000 });
     answers.push({
       line,
       code: end.code,
@@ -139,16 +99,12 @@ async function ask(box: Sandbox, product: Product): Promise<Answer[]> {
 const MEANT: Record<string, string> = {
   'help ping': 'help texts are written anew',
   'param.show default_ttl': 'help texts are written anew',
-  'param.show http_req_size': 'help texts are written anew',
-  'param.show http_gzip_support': 'help texts are written anew',
-  'param.show vsl_mask': 'help texts are written anew',
   banner: 'names another product',
 };
 
 /** Not meant, only not yet gone: skipped with this note while they last. */
 const OPEN: Record<string, string> = {
   'backend.list': 'columns are padded one blank less',
-  'backend.list boot.*': 'columns are padded one blank less',
   'backend.list nothing.*': 'columns are padded one blank less',
   'vcl.load none /no/such/file': 'the line about the compiler process is missing',
 };
@@ -159,7 +115,7 @@ describe.skipIf(!there)('admin commands beside the field’s', () => {
   let ours: Answer[] = [];
   beforeAll(async () => {
     [reference, ours] = await Promise.all([ask(box, 'varnish'), ask(box, 'proxyd')]);
-  }, 120_000);
+  }, 240_000);
   afterAll(() => box.dispose());
 
   for (const [i, line] of LINES.entries()) {

@@ -96,6 +96,34 @@ describe('proxyadm', () => {
     const strict = await tool('proxyd', 'adm', ['-n', proxy.dir, '--strict'], { input: 'no.such\nstatus\n' });
     expect(strict.code).not.toBe(0);
     expect(strict.stdout).not.toContain('Child in state');
+    expect(strict.stderr).toBe('Command failed with error code 101\n');
+  });
+
+  it('frames answers with -p, and ends a script with quit', async () => {
+    const input =
+      'ping -j 1\n\nvcl.inline h << E\nvcl 4.1;\nbackend d none;\nE\nvcl.discard h\nno.such\nquit\nstatus\n';
+    const end = await tool('proxyd', 'adm', ['-n', proxy.dir, '-p'], { input });
+    expect(end).toMatchObject({ code: 0, stderr: '' });
+    expect(end.stdout.replace(/1\d{9}\.\d{3}/, 'TIME')).toBe(
+      '200 52      \n[ 2, ["ping", "-j", "1"], TIME, "PONG"\n\n]\n200 0       \n200 0       \n' +
+        "101 44      \nUnknown request.\nType 'help' for more info.\n500 22      \nClosing CLI connection",
+    );
+  });
+
+  it('marks an answer that was cut', async () => {
+    expect((await proxy.adm('param.set', 'cli_limit', '128')).code).toBe(0);
+    const end = await proxy.adm('param.show');
+    expect(end).toMatchObject({ code: 0, stderr: '' });
+    expect(end.stdout).toMatch(/^auto_restart[\s\S]{100,120}\n\[response was truncated\]\n$/);
+    expect((await proxy.adm('param.reset', 'cli_limit')).code).toBe(0);
+  });
+
+  it('waits for a daemon that is only just starting', async () => {
+    const dir = box.path('late');
+    const asked = tool('proxyd', 'adm', ['-n', dir, '-t', '20', 'status', '-j']);
+    const late = await startProxy(box, { backend: 'none', dir });
+    expect((await asked).stdout).toContain('"status"');
+    await late.stop();
   });
 
   it('loads, uses and discards programs', async () => {
