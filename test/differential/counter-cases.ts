@@ -568,7 +568,7 @@ export const COUNTER_GROUPS: readonly CounterGroup[] = [
         await proxy.adm('param.set', 'timeout_idle', '0.2');
         await p.get('/end');
         await p.expectClose();
-        await proxy.adm('param.reset', 'timeout_idle');
+        await proxy.adm('param.set', 'timeout_idle', '60');
       }),
       ending('waits between requests', async (p, proxy) => {
         await proxy.adm('param.set', 'timeout_linger', '0.1');
@@ -577,13 +577,13 @@ export const COUNTER_GROUPS: readonly CounterGroup[] = [
         await p.get('/end');
         await p.sleep(300);
         p.leave();
-        await proxy.adm('param.reset', 'timeout_linger');
+        await proxy.adm('param.set', 'timeout_linger', '20');
       }),
       ending('a request that comes too slowly', async (p, proxy) => {
         await proxy.adm('param.set', 'timeout_idle', '0.2');
         await p.send('GET /end HTTP/1.1\r\n');
         await p.expectClose();
-        await proxy.adm('param.reset', 'timeout_idle');
+        await proxy.adm('param.set', 'timeout_idle', '60');
       }),
       ending('http/2 not accepted', async (p) => {
         await p.bad('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');

@@ -52,6 +52,7 @@ async function start(box: Sandbox, product: Product): Promise<Side> {
     default_ttl: '1000',
     // How long a client takes between two requests is a matter of luck.
     timeout_linger: '20',
+    timeout_idle: '60',
   };
   if (product === 'varnish') Object.assign(params, { thread_stats_rate: '0', thread_pools: '1' });
   const proxy = await startProxy(box, {
