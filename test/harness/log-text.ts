@@ -127,10 +127,10 @@ function ceil(word: string): string {
   return /^-?\d+\.\d+$/.test(word) ? String(Math.ceil(Number(word))) : word;
 }
 
-/** Rounded up to whole seconds, or to ten of them where it is more than a few. */
+/** Rounded up to tens of seconds; what is shorter than a few seconds may be over, or not, as the machine is busy. */
 function left(word: string): string {
   const seconds = Number(ceil(word));
-  return seconds > 5 ? String(Math.ceil(seconds / 10) * 10) : ceil(word);
+  return seconds > 5 ? String(Math.ceil(seconds / 10) * 10) : 'FEW';
 }
 
 export function normaliseRecord(record: LogRecord, ids: IdNames): LogRecord {

@@ -32,7 +32,7 @@ sub vcl_recv {
     set req.url = "";
   }
   if (req.url == "/blank") {
-    set req.url = "/a b";
+    set req.url = "/a+b";
   }
   if (req.url !~ "^/") {
     set req.url = "/" + req.url;
