@@ -10,6 +10,8 @@ interface StoredHead {
   readonly status: number;
   readonly reason: string;
   readonly lines: readonly string[];
+  /** How many of the lines are its own: messages are used again, and what lies behind is another's. */
+  readonly n: number;
 }
 
 /** Protocol, status, reason and fields as they went into the storage. */
@@ -17,7 +19,8 @@ export function logStoredHead(log: TxLog, head: StoredHead): void {
   log.put(Tag.ObjProtocol, head.proto);
   if (log.wants(Tag.ObjStatus)) log.put(Tag.ObjStatus, String(head.status));
   log.put(Tag.ObjReason, head.reason);
-  if (log.wants(Tag.ObjHeader)) for (const line of head.lines) log.put(Tag.ObjHeader, line);
+  if (!log.wants(Tag.ObjHeader)) return;
+  for (let i = 0; i < head.n; i++) log.put(Tag.ObjHeader, head.lines[i] as string);
 }
 
 const READERS: Readonly<Record<string, string>> = {
