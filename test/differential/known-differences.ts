@@ -66,10 +66,6 @@ export const KNOWN_DIFFERENCES: Record<string, Difference> = {
     client: 'any',
     log: 'any',
   },
-  'origin cuts a chunked body, streamed': {
-    reason: 'the fetch error says which part of the chunk is missing',
-    log: 'any',
-  },
   'post in chunks': {
     reason: 'a chunked upload is accounted by its body, since the chunks toward the origin are our own',
     log: 'any',
