@@ -234,9 +234,7 @@ export class Supervisor {
     for (const { resolve, timer } of this.pending.values()) {
       clearTimeout(timer);
       resolve(
-        asked
-          ? { status: CLI.OK, body: '' }
-          : { status: CLI.COMMS, body: 'CLI communication error (hdr)' },
+        asked ? { status: CLI.OK, body: '' } : { status: CLI.COMMS, body: 'CLI communication error (hdr)' },
       );
     }
     this.pending.clear();
