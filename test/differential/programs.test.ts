@@ -343,11 +343,8 @@ async function cool(box: Sandbox, product: Product): Promise<string[]> {
   const proxy = await startProxy(box, { product, program: NONE, params: { vcl_cooldown: '1' } });
   const seen: string[] = [];
   const list = async (): Promise<string> => normalise((await proxy.adm('vcl.list')).stdout, proxy.dir);
-  const look = async (): Promise<void> => {
-    seen.push(await list());
-  };
-  // When exactly a program cools depends on how busy the machine is: waits for as many cold ones as must be, and
-  // long enough that one too many would show.
+  // When exactly a program cools depends on how busy the machine is: looks only when as many are cold as must be, and
+  // so late that one too many would show.
   const cooled = async (programs: number): Promise<void> => {
     await delay(2600);
     await until(
@@ -355,7 +352,7 @@ async function cool(box: Sandbox, product: Product): Promise<string[]> {
       async () => (await list()).split(' cold ').length > programs,
       15_000,
     );
-    await look();
+    seen.push(await list());
   };
   const say = async (line: string): Promise<void> => {
     const a = await ask(proxy, line);
@@ -366,13 +363,11 @@ async function cool(box: Sandbox, product: Product): Promise<string[]> {
     await say(inline('kept', NONE, 'warm'));
     await say('vcl.label l labelled');
     await say(inline('switching', to('l')));
-    await look();
     await cooled(2);
     // Warmed by use, by a label, by command; a label taken away cools what it pointed to.
     await say('vcl.use unused');
     await say('vcl.label l other');
     await say('vcl.state kept auto');
-    await look();
     await cooled(3);
     await say('vcl.state kept warm');
     await say('vcl.use boot');
