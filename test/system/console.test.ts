@@ -147,7 +147,7 @@ describe.skipIf(missing)('console', () => {
     await terminal.resize(60, 20);
     await terminal.waitFor(/Traffic and storage/);
     await terminal.resize(130, 40);
-    await terminal.waitFor(/╭─ Storage/);
+    await terminal.waitFor(/╭─ Storage[\s\S]*good\.default/);
 
     // The daemon goes: data stays, the banner counts; it comes back: live again.
     const { dir } = proxy;
