@@ -1,9 +1,10 @@
 // Publishes the worker's counters into a file that the manager reads: all values with one positioned write,
 // every 100 ms and only when something changed. Instances (storages, backends) come and go; a changed set is
-// written to a new file that replaces the old one. It never reads back and never fails the worker: a write
-// that cannot be made is tried again at the next beat.
+// written to a new file that replaces the old one. It never reads back and never fails the worker: after a write
+// that could not be made, or when the file was taken away (a cleaner of old files, a worker that ended late), the
+// next beat makes a new file.
 
-import { closeSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import { MAIN_COUNTERS, SMA_COUNTERS, VBE_COUNTERS, WRK_COUNTERS } from '../../protocol/tables/counters.ts';
 import type { MainCounters, SmaCounters, VbeCounters, WrkCounters } from './counters.ts';
 import { COUNTERS_HEAD, COUNTERS_MAGIC } from './counters-format.ts';
@@ -71,20 +72,28 @@ export class CountersFile {
   }
 
   publish(): void {
-    if (this.beats % 10 === 0) this.sample?.();
+    const whole = this.beats % 10 === 0;
+    if (whole) this.sample?.();
     this.beats++;
     try {
+      if (whole && this.fd >= 0 && !this.inPlace()) this.changed = true;
       if (this.changed) this.replace();
       this.encode();
       // The first word is the time: compare what follows it.
       if (this.last.compare(this.next, 8, this.next.length, 8, this.last.length) === 0) return;
-      writeSync(this.fd, this.next, 0, this.next.length, this.valuesAt);
+      writeAll(this.fd, this.next, this.valuesAt);
       const swap = this.last;
       this.last = this.next;
       this.next = swap;
     } catch {
-      // No space or no directory any more: the next beat tries again.
+      // No space or no directory any more: the next beat tries again, with a file whose content it knows.
+      this.changed = true;
     }
+  }
+
+  /** Is the file that is written the one that readers find? */
+  private inPlace(): boolean {
+    return statSync(this.path, { throwIfNoEntry: false })?.ino === fstatSync(this.fd).ino;
   }
 
   private all(): Instance[] {
@@ -110,15 +119,16 @@ export class CountersFile {
     const fresh = `${this.path}.${process.pid}.new`;
     const fd = openSync(fresh, 'w+', 0o644);
     try {
-      writeSync(fd, Buffer.concat([head, this.next]), 0, head.length + this.next.length, 0);
+      writeAll(fd, Buffer.concat([head, this.next]), 0);
       renameSync(fresh, this.path);
     } catch (error) {
       closeSync(fd);
       throw error;
     }
-    if (this.fd >= 0) closeSync(this.fd);
+    const former = this.fd;
     this.fd = fd;
     this.changed = false;
+    if (former >= 0) closeSync(former);
   }
 
   private encode(): void {
@@ -132,6 +142,13 @@ export class CountersFile {
 
 function instance(prefix: string, rows: readonly { readonly name: string }[], values: object): Instance {
   return { prefix, names: rows.map((r) => r.name), values: values as Record<string, number | bigint> };
+}
+
+/** A write may be cut short by a full disk: half a file must never take the place of a whole one. */
+function writeAll(fd: number, data: Buffer, at: number): void {
+  for (let done = 0; done < data.length; ) {
+    done += writeSync(fd, data, done, data.length - done, at + done);
+  }
 }
 
 /** A counter is never negative; a gauge that dips below zero by a race of bookkeeping shows as 0. */

@@ -9,7 +9,8 @@ import { COUNTERS_FILE } from '../../stats/counters-format.ts';
 import { CountersReader } from '../../stats/counters-reader.ts';
 import type { Stream, StreamError, StreamSink } from './sink.ts';
 
-const MAX_BUFFERED = 256 * 1024;
+/** More than log subscriptions of the same connection leave untaken: a busy log must not starve the counters. */
+const MAX_BUFFERED = 5 * 1024 * 1024;
 
 export class CounterStreams {
   private readonly reader: CountersReader;
@@ -54,7 +55,10 @@ class CounterStream implements Stream {
   private readonly read: () => { info: CounterInfo[]; values: bigint[] };
   private info: CounterInfo[] | null = null;
   private pick: number[] = [];
-  private timer: NodeJS.Timeout | NodeJS.Immediate;
+  // Two fields, not one: clearImmediate() given a timer spoils the runtime's count of immediates, and then a lone
+  // setImmediate() of the whole process never runs.
+  private readonly begin: NodeJS.Immediate;
+  private timer: NodeJS.Timeout | null = null;
   private closed = false;
 
   constructor(
@@ -67,14 +71,14 @@ class CounterStream implements Stream {
     this.sub = sub;
     this.sink = sink;
     this.read = read;
-    this.timer = setImmediate(() => this.first());
+    this.begin = setImmediate(() => this.first());
   }
 
   close(): void {
     if (this.closed) return;
     this.closed = true;
-    clearImmediate(this.timer as NodeJS.Immediate);
-    clearInterval(this.timer as NodeJS.Timeout);
+    clearImmediate(this.begin);
+    if (this.timer !== null) clearInterval(this.timer);
     this.onClose();
   }
 

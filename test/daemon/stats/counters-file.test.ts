@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { selectCounters } from '../../../daemon/manager/streams/counter-stream.ts';
+import { CounterStreams, selectCounters } from '../../../daemon/manager/streams/counter-stream.ts';
 import {
   MainCounters,
   MgtCounters,
@@ -12,6 +12,7 @@ import {
 } from '../../../daemon/stats/counters.ts';
 import { CountersFile } from '../../../daemon/stats/counters-file.ts';
 import { CountersReader } from '../../../daemon/stats/counters-reader.ts';
+import type { ServerMessage } from '../../../protocol/messages.ts';
 import {
   MAIN_COUNTERS,
   MGT_COUNTERS,
@@ -91,6 +92,49 @@ it('writes only when something changed, and a new file when the set of instances
   file.publish();
   expect(read()['VBE.v1.a.b.req']).toBeUndefined();
   file.close();
+});
+
+it('makes a new file when another took its place or it was removed', () => {
+  const main = new MainCounters();
+  const file = new CountersFile(path, main, new WrkCounters());
+  const beats = (n: number): void => {
+    for (let i = 0; i < n; i++) file.publish();
+  };
+  for (const takenBy of ['another', 'nobody']) {
+    beats(10);
+    rmSync(path);
+    if (takenBy === 'another') writeFileSync(path, 'foreign');
+    main.cache_hit++;
+    beats(10);
+    expect(read()['MAIN.cache_hit']).toBe(BigInt(main.cache_hit));
+  }
+  file.close();
+});
+
+// A timer that was cleared as an immediate left the process with a wrong count of immediates: then a lone
+// setImmediate() never ran, and the next subscription, of whatever connection, stood still.
+it('begins a subscription after another has ended', async () => {
+  const streams = new CounterStreams(dir, new MgtCounters());
+  const subscribe = (id: number): Promise<() => void> =>
+    new Promise((resolve) => {
+      const got: ServerMessage[] = [];
+      const opened = streams.open(
+        id,
+        { interval: 10 },
+        {
+          send: () => undefined,
+          buffered: () => 0,
+          json: (m) => {
+            got.push(m);
+            if (m.t === 'values' && 'close' in opened) resolve(() => opened.close());
+          },
+        },
+      );
+    });
+  for (let id = 1; id <= 3; id++) (await subscribe(id))();
+  // Also when nothing but the immediate would wake the process.
+  await new Promise((resolve) => setImmediate(resolve));
+  streams.close();
 });
 
 it('filters by the first glob that matches', () => {
