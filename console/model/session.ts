@@ -96,7 +96,7 @@ export class Session {
       event: (kind, text) => this.onEvent(kind, text),
     });
     this.errorStream = this.source.log(
-      { grouping: 'request', query: 'RespStatus >= 500', from: 'tail', client: true, backend: true },
+      { grouping: 'request', query: 'RespStatus >= 500', from: 'tail' },
       {
         batch: (transactions) => {
           this.errors.add(transactions);
