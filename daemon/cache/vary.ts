@@ -14,6 +14,9 @@ export interface VaryKey {
 }
 
 const ABSENT = 0xffff;
+/** Bytes of the stored count, and what it can say. */
+const COUNT = 2;
+const MAX_NAMES = 0xffff;
 const STAR = 42;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 
@@ -22,12 +25,15 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 export function resolveVary(vary: string | null, request: HttpMessage): VaryKey | string | null {
   if (vary === null) return null;
   const key: VaryKey = { names: [], values: [] };
+  const names = new Set<string>();
   for (const part of vary.split(',')) {
     const name = part.trim().toLowerCase();
     if (name === '') continue;
     if (name.length > 255) return 'name too long';
     if (!TOKEN.test(name)) return 'not a field name';
-    if (key.names.includes(name)) continue;
+    if (names.has(name)) continue;
+    names.add(name);
+    if (names.size > MAX_NAMES) return 'too many names';
     const value = request.getAll(name);
     if (value !== null && value.length >= ABSENT) return 'value too long';
     key.names.push(name);
@@ -82,10 +88,11 @@ export function matchesKey(
   return true;
 }
 
-/** Bytes writeVary() needs. Layout: count, then for each name its length, the value's length (16 bits, all
- * ones for absent), name, value. */
+/** Bytes writeVary() needs. Layout: count (16 bits: a head has room for more than 255 names, and a name that
+ * is not looked at gives one client what is another's), then for each name its length, the value's length (16 bits,
+ * all ones for absent), name, value. */
 export function varyBytes(key: VaryKey): number {
-  let bytes = 1;
+  let bytes = COUNT;
   for (let i = 0; i < key.names.length; i++) {
     bytes += 3 + (key.names[i] as string).length + (key.values[i]?.length ?? 0);
   }
@@ -93,8 +100,7 @@ export function varyBytes(key: VaryKey): number {
 }
 
 export function writeVary(key: VaryKey, to: ChunkBytes, start: number): void {
-  let at = start;
-  to[at++] = key.names.length;
+  let at = to.writeUInt16LE(key.names.length, start);
   for (let i = 0; i < key.names.length; i++) {
     const name = key.names[i] as string;
     const value = key.values[i] as string | null;
@@ -114,8 +120,8 @@ export function matchesStored(
   gzipSupport: boolean,
   normalise = false,
 ): boolean {
-  let at = start;
-  for (let left = from[at++] as number; left > 0; left--) {
+  let at = start + COUNT;
+  for (let left = from.readUInt16LE(start); left > 0; left--) {
     const nameLength = from[at] as number;
     const stored = from.readUInt16LE(at + 1);
     const valueLength = stored === ABSENT ? 0 : stored;
@@ -148,8 +154,8 @@ export function sameStored(a: ChunkBytes, aStart: number, b: ChunkBytes, bStart:
 }
 
 function storedBytes(from: ChunkBytes, start: number): number {
-  let at = start;
-  for (let left = from[at++] as number; left > 0; left--) {
+  let at = start + COUNT;
+  for (let left = from.readUInt16LE(start); left > 0; left--) {
     const stored = from.readUInt16LE(at + 1);
     at += 3 + (from[at] as number) + (stored === ABSENT ? 0 : stored);
   }
@@ -159,8 +165,8 @@ function storedBytes(from: ChunkBytes, start: number): number {
 /** The names of a stored variant, in order. */
 export function storedNames(from: ChunkBytes, start: number): string[] {
   const names: string[] = [];
-  let at = start;
-  for (let left = from[at++] as number; left > 0; left--) {
+  let at = start + COUNT;
+  for (let left = from.readUInt16LE(start); left > 0; left--) {
     const nameLength = from[at] as number;
     const stored = from.readUInt16LE(at + 1);
     names.push(from.latin1Slice(at + 3, at + 3 + nameLength));

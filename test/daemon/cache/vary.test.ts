@@ -38,6 +38,20 @@ describe('vary', () => {
     expect(resolveVary('x'.repeat(256), request([]))).toBe('name too long');
   });
 
+  it.each([255, 256, 257, 1000])('looks at the last of %i names', (n) => {
+    const names = Array.from({ length: n - 1 }, (_, i) => `h${i}`).concat('user');
+    const one = key(names.join(), [['User', 'a']]);
+    const bytes = stored(one);
+    expect(storedNames(bytes, 0)).toEqual(names);
+    expect(matchesStored(bytes, 0, request([['User', 'a']]), false)).toBe(true);
+    expect(matchesStored(bytes, 0, request([['User', 'b']]), false)).toBe(false);
+  });
+
+  it('does not count beyond what it can store', () => {
+    const many = Array.from({ length: 0x10000 }, (_, i) => `h${i}`).join();
+    expect(resolveVary(many, request([]))).toBe('too many names');
+  });
+
   it('tells absent from empty, and one line from two', () => {
     const absent = stored(key('A', []));
     const empty = stored(key('A', [['A', '']]));
