@@ -1,22 +1,45 @@
-// The console's own memory of the log: groups in arrival order, bounded by bytes and by count, outside
-// React. The oldest groups go first and are counted, never silently. Every group has a sequence number that
-// stays valid as a position while others fall out; text is made only for the rows on screen.
+// The console's own memory of the log: groups in arrival order, bounded by bytes and by count, outside React and
+// packed (log-block.ts). The oldest groups go first and are counted, never silently. Every group has a sequence number
+// that stays valid as a position while others fall out; a group is unpacked for who looks at it, the few looked at
+// last are kept so. What must be found among all of them is looked for in the blocks.
 
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { LogBlock } from './log-block.ts';
 import { LogEntry } from './log-entry.ts';
+import { LogPacker } from './log-packer.ts';
 
 export interface LogBounds {
   maxBytes: number;
   maxEntries: number;
 }
 
+interface Mark {
+  text: string;
+  /** Records lost at this mark; 0 for all else. */
+  lost: number;
+}
+
+/** Large enough that records repeat within it, small enough that it can be left half empty. */
+const BLOCK_BYTES = 320 << 10;
+const LEAST_BLOCK_BYTES = 4 << 10;
+/** Unpacked groups that are kept: what two screens show. */
+const UNPACKED = 256;
+
 export class LogStore {
   private readonly bounds: LogBounds;
-  private entries: (LogEntry | undefined)[] = [];
-  /** Index of the oldest entry in `entries`; the array is compacted now and then. */
-  private first = 0;
+  private readonly blockBytes: number;
+  private readonly packer = new LogPacker(Math.floor(Math.random() * 2 ** 32));
+  /** The oldest first; the last one is being filled. */
+  private blocks: LogBlock[] = [];
+  /** Blocks that can be filled again. */
+  private free: LogBlock[] = [];
+  private readonly marks = new Map<number, Mark>();
+  private readonly unpacked = new Map<number, LogEntry>();
+  /** Sequence number of the oldest group that is kept. */
+  private first = 1;
   private nextSeq = 1;
-  bytes = 0;
+  /** Bytes of the blocks before the last. */
+  private sealed = 0;
   /** Groups that fell out at the old end. */
   dropped = 0;
   /** Records the daemon could not deliver. */
@@ -28,22 +51,53 @@ export class LogStore {
 
   constructor(bounds: LogBounds) {
     this.bounds = bounds;
+    this.blockBytes = Math.max(LEAST_BLOCK_BYTES, Math.min(BLOCK_BYTES, (bounds.maxBytes >> 5) << 2));
   }
 
   get size(): number {
-    return this.entries.length - this.first;
+    return this.nextSeq - this.first;
+  }
+
+  /** What the groups take, packed. */
+  get bytes(): number {
+    return this.sealed + (this.blocks.at(-1)?.used ?? 0);
   }
 
   /** The i-th oldest entry. */
   at(i: number): LogEntry | undefined {
-    return i < 0 ? undefined : this.entries[this.first + i];
+    if (i < 0 || i >= this.size) return undefined;
+    const seq = this.first + i;
+    const mark = this.marks.get(seq);
+    if (mark !== undefined) return new LogEntry(seq, [], mark.text);
+    const known = this.unpacked.get(seq);
+    if (known !== undefined) return known;
+    const block = this.blockOf(seq);
+    const entry = new LogEntry(seq, block.group(seq - block.first), '');
+    this.unpacked.set(seq, entry);
+    if (this.unpacked.size > UNPACKED) this.unpacked.delete(this.unpacked.keys().next().value as number);
+    return entry;
   }
 
   /** Index of a sequence number, or of the oldest entry when that one fell out; -1 when empty. */
   indexOf(seq: number): number {
-    const oldest = this.at(0);
-    if (oldest === undefined) return -1;
-    return Math.max(0, Math.min(this.size - 1, seq - oldest.seq));
+    return this.size === 0 ? -1 : Math.max(0, Math.min(this.size - 1, seq - this.first));
+  }
+
+  /** Calls `visit` with a block and a group's place in it, from the i-th oldest group on, until it says true; the
+   * index of that group, or -1. */
+  find(from: number, back: boolean, visit: (block: LogBlock, n: number) => boolean): number {
+    const step = back ? -1 : 1;
+    for (let i = from; i >= 0 && i < this.size; ) {
+      const block = this.blockOf(this.first + i);
+      for (let n = this.first + i - block.first; n >= 0 && n < block.count && i >= 0; n += step, i += step)
+        if (visit(block, n)) return i;
+    }
+    return -1;
+  }
+
+  /** The hash of a URL, for LogBlock.mayHaveUrl. */
+  urlHash(url: Uint8Array): number {
+    return this.packer.urlHash(url);
   }
 
   /** Splits a batch into groups where the daemon says that one begins, and keeps them. A batch that does not say
@@ -52,61 +106,109 @@ export class LogStore {
     let group: LogTransaction[] = [];
     for (const tx of transactions) {
       if ((tx.first ?? tx.level <= 1) && group.length > 0) {
-        this.push(group, '');
+        this.push(group);
         group = [];
       }
       group.push(tx);
     }
-    if (group.length > 0) this.push(group, '');
+    if (group.length > 0) this.push(group);
   }
 
   /** Puts a mark where the log has a hole. */
   addGap(text: string): void {
-    this.push([], text);
+    this.mark({ text, lost: 0 });
   }
 
   addLoss(records: number, reason: string): void {
     this.lost += records;
-    const last = this.at(this.size - 1);
     // Losses in a row are one mark that counts up: a slow terminal must not fill its own log with marks.
-    if (last === undefined || last.lost === 0) this.push([], '');
-    const mark = this.at(this.size - 1) as LogEntry;
+    let mark = this.marks.get(this.nextSeq - 1);
+    if (mark === undefined || mark.lost === 0) mark = this.mark({ text: '', lost: 0 });
     mark.lost += records;
-    mark.gap = `${mark.lost} records lost (${reason})`;
+    mark.text = `${mark.lost} records lost (${reason})`;
     this.version++;
   }
 
   clear(): void {
-    this.entries = [];
-    this.first = 0;
-    this.bytes = 0;
+    this.blocks = [];
+    this.free = [];
+    this.marks.clear();
+    this.unpacked.clear();
+    this.first = this.nextSeq;
+    this.sealed = 0;
     this.dropped = 0;
     this.lost = 0;
     this.version++;
   }
 
-  private push(transactions: readonly LogTransaction[], gap: string): void {
-    // A copy of its exact length: an array that grew by pushes keeps room for sixteen more.
-    const entry = new LogEntry(this.nextSeq++, transactions.slice(), gap);
-    this.entries.push(entry);
-    this.bytes += entry.bytes;
-    if (transactions.length > 0) this.received++;
+  private mark(mark: Mark): Mark {
+    this.marks.set(this.nextSeq, mark);
+    this.push([]);
+    return mark;
+  }
+
+  private push(group: readonly LogTransaction[]): void {
+    const open = this.blocks.at(-1);
+    if (open === undefined || open.whole !== null || !this.packer.pack(group)) this.pushToNew(group);
+    this.nextSeq++;
+    if (group.length > 0) this.received++;
     this.version++;
     this.evict();
   }
 
+  private pushToNew(group: readonly LogTransaction[]): void {
+    this.begin();
+    if (this.packer.pack(group)) return;
+    // Larger than a block, or not as records should be: kept as it came, out of the frame that brought it.
+    const block = this.blocks.at(-1) as LogBlock;
+    block.whole = group.map((tx) => ({ ...tx, records: tx.records.slice() }));
+    block.count = 1;
+  }
+
+  private begin(): void {
+    const last = this.blocks.at(-1);
+    if (last !== undefined) this.sealed += this.costOf(last);
+    const block = this.free.pop() ?? new LogBlock(this.blockBytes);
+    block.reset(this.nextSeq);
+    this.blocks.push(block);
+    this.packer.open(block);
+  }
+
+  private costOf(block: LogBlock): number {
+    return block.whole === null ? block.capacity : block.capacity + block.used;
+  }
+
   private evict(): void {
-    while (this.size > 1 && (this.size > this.bounds.maxEntries || this.bytes > this.bounds.maxBytes)) {
-      const old = this.entries[this.first] as LogEntry;
-      this.entries[this.first++] = undefined;
-      this.bytes -= old.bytes;
-      if (old.transactions.length > 0) this.dropped++;
+    const { maxEntries, maxBytes } = this.bounds;
+    while (this.size > maxEntries) this.drop();
+    // By bytes whole blocks go: less frees nothing.
+    while (this.blocks.length > 1 && this.bytes > maxBytes) {
+      const block = this.blocks[0] as LogBlock;
+      for (const end = block.first + block.count; this.first < end; ) this.drop();
     }
-    // Compaction moves what is left once the dead prefix is larger than the living part: amortised one
-    // move an entry.
-    if (this.first > 1024 && this.first > this.size) {
-      this.entries = this.entries.slice(this.first);
-      this.first = 0;
+  }
+
+  /** Forgets the oldest group, and its block with the last of it. */
+  private drop(): void {
+    const seq = this.first++;
+    this.unpacked.delete(seq);
+    if (!this.marks.delete(seq)) this.dropped++;
+    const block = this.blocks[0] as LogBlock;
+    if (this.first < block.first + block.count || this.blocks.length === 1) return;
+    this.blocks.shift();
+    this.sealed -= this.costOf(block);
+    block.whole = null;
+    if (this.free.length < 2) this.free.push(block);
+  }
+
+  private blockOf(seq: number): LogBlock {
+    let low = 0;
+    let high = this.blocks.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.blocks[middle] as LogBlock).first <= seq) low = middle;
+      else high = middle - 1;
     }
+    return this.blocks[low] as LogBlock;
   }
 }

@@ -2,7 +2,7 @@
 // follows. Positions are sequence numbers, so that entries falling out at the old end do not move the view.
 
 import type { LogEntry } from './log-entry.ts';
-import { findMatch } from './log-search.ts';
+import { findMatch, nextError } from './log-search.ts';
 import type { LogStore } from './log-store.ts';
 import {
   type Folds,
@@ -260,12 +260,10 @@ function move(view: LogView, rows: number, store: LogStore, height: number): Log
 }
 
 function findError(view: LogView, back: boolean, store: LogStore, height: number): LogView {
-  const step = back ? -1 : 1;
-  for (let i = store.indexOf(view.selected) + step; i >= 0 && i < store.size; i += step) {
-    const entry = store.at(i) as LogEntry;
-    if (entry.failed) return reveal({ ...view, selected: entry.seq, offset: 0, scroll: 0 }, store, height);
-  }
-  return view;
+  const at = nextError(store, store.indexOf(view.selected), back);
+  const entry = store.at(at);
+  if (entry === undefined) return view;
+  return reveal({ ...view, selected: entry.seq, offset: 0, scroll: 0 }, store, height);
 }
 
 /** Scrolls as little as needed to show the selected row. */
