@@ -1,6 +1,7 @@
 // Which fields end at this hop (RFC 9110 section 7.6.1): rows that say in which direction a field is dropped, and
 // the fields that Connection nominates. Host, Content-Length and Transfer-Encoding are never dropped because a peer
-// nominated them (SAFETY rule 10); framing is written anew by whoever sends.
+// nominated them (SAFETY rule 10), nor is Content-Encoding, without which the body is read as what it is not; framing
+// is written anew by whoever sends.
 
 import type { HttpMessage } from './message.ts';
 
@@ -14,7 +15,8 @@ export type HopMask = number;
 const ALWAYS = HOP_PASS | HOP_FETCH | HOP_RESPONSE;
 
 const ROWS: readonly (readonly [string, HopMask])[] = [
-  ['connection', ALWAYS | HOP_PIPE],
+  // Whoever makes a pipe replaces it.
+  ['connection', ALWAYS],
   ['keep-alive', ALWAYS],
   ['proxy-connection', ALWAYS | HOP_PIPE],
   ['proxy-authenticate', ALWAYS],
@@ -37,7 +39,12 @@ const ROWS: readonly (readonly [string, HopMask])[] = [
 ];
 
 const MASKS: ReadonlyMap<string, HopMask> = new Map(ROWS);
-const PROTECTED: ReadonlySet<string> = new Set(['host', 'content-length', 'transfer-encoding']);
+const PROTECTED: ReadonlySet<string> = new Set([
+  'host',
+  'content-length',
+  'content-encoding',
+  'transfer-encoding',
+]);
 
 /** What nearly every Connection field is, taken apart. */
 const USUAL: ReadonlyMap<string, readonly string[]> = new Map([

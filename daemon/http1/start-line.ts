@@ -11,6 +11,7 @@ import type { HttpMessage } from './message.ts';
 const CR = 13;
 const LF = 10;
 const SP = 32;
+const HTTP1 = 'HTTP/1.';
 
 /** Methods as one shared string each, so that comparing them is comparing pointers. */
 const METHODS = [
@@ -100,6 +101,14 @@ function readVersion(buf: Buffer, p: number): number {
   return major === 50 && minor === 48 ? 20 : 0;
 }
 
+/** Whether buf[line, end) and more bytes can make a status line. */
+function mayBegin(buf: Buffer, line: number, end: number): boolean {
+  for (let i = 0; i < HTTP1.length && line + i < end; i++) {
+    if (buf[line + i] !== HTTP1.charCodeAt(i)) return false;
+  }
+  return true;
+}
+
 function isHttp1(version: number): boolean {
   return version === 11 || version === 10;
 }
@@ -123,7 +132,8 @@ export function statusLine(
   // "HTTP/1.1 200" and at least one byte behind it.
   if (end - line < 13) {
     const lf = buf.indexOf(LF, line);
-    if (lf < 0 || lf >= end) return -1;
+    // What cannot become a status line is not waited for.
+    if (lf < 0 || lf >= end) return mayBegin(buf, line, end) ? -1 : broken(out, E_VERSION, line, line);
     const known = lf - line >= 8 && isHttp1(readVersion(buf, line));
     return broken(out, known ? E_STATUS : E_VERSION, line, lf);
   }

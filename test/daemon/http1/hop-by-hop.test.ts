@@ -12,12 +12,13 @@ import { HttpMessage } from '../../../daemon/http1/message.ts';
 const FIELDS = [
   'Host: a',
   'Connection: foo, close',
-  'connection: HOST, Content-Length ,transfer-encoding,, Bar',
+  'connection: HOST, Content-Length ,transfer-encoding,, Bar, content-encoding',
   'Foo: 1',
   'BAR: 2',
   'Baz: 3',
   'Content-Length: 0',
   'Transfer-Encoding: chunked',
+  'Content-Encoding: gzip',
   'Keep-Alive: 5',
   'Proxy-Connection: x',
   'Proxy-Authorization: x',
@@ -45,12 +46,12 @@ function onward(mask: number): string {
 describe('copyOnward', () => {
   it('keeps what goes on in a pass', () => {
     expect(onward(HOP_PASS)).toBe(
-      'host baz content-length transfer-encoding range if-none-match cache-control via age',
+      'host baz content-length transfer-encoding content-encoding range if-none-match cache-control via age',
     );
   });
 
   it('drops conditions and ranges in a cacheable fetch', () => {
-    expect(onward(HOP_FETCH)).toBe('host baz content-length transfer-encoding via age');
+    expect(onward(HOP_FETCH)).toBe('host baz content-length transfer-encoding content-encoding via age');
   });
 
   it('leaves Upgrade to a pipe, but not the settings of HTTP/2', () => {
@@ -62,7 +63,7 @@ describe('copyOnward', () => {
 
   it('drops the same fields of a response', () => {
     expect(onward(HOP_RESPONSE)).toBe(
-      'host baz content-length transfer-encoding proxy-authorization range if-none-match cache-control accept-ranges via age',
+      'host baz content-length transfer-encoding content-encoding proxy-authorization range if-none-match cache-control accept-ranges via age',
     );
   });
 });
