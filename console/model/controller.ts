@@ -72,6 +72,10 @@ export class Controller {
     return this.options.instances.current;
   }
 
+  get instance(): string {
+    return this.options.instances.name;
+  }
+
   subscribe = (listener: () => void): (() => void) => {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

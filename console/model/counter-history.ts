@@ -1,6 +1,6 @@
 // The counters as the statistics view shows them: current value, change a second, average over the
 // worker's life, moving averages over 10, 100 and 1000 intervals. Values stay 64-bit; only rates are
-// doubles. A restart (a counter that goes backwards) counts from zero and never shows a negative rate.
+// doubles. After a restart (an uptime that goes backwards) counters count from zero, and never show a negative rate.
 
 import type { CounterInfo } from '../../protocol/messages.ts';
 import { increase } from './hit-rate.ts';
@@ -41,6 +41,8 @@ export class Counter {
   readonly avg10 = new MovingMean(10);
   readonly avg100 = new MovingMean(100);
   readonly avg1000 = new MovingMean(1000);
+  /** Has it been read at all? What it counted before that is no change. */
+  private known = false;
 
   constructor(info: CounterInfo, value: bigint) {
     this.info = info;
@@ -48,14 +50,18 @@ export class Counter {
     this.seen = value !== 0n;
   }
 
-  update(value: bigint, seconds: number): void {
+  update(value: bigint, seconds: number, restarted: boolean): void {
     const before = this.current;
+    const known = this.known;
     this.current = value;
+    this.known = true;
     if (value !== 0n) this.seen = true;
-    if (seconds <= 0) return;
+    if (seconds <= 0 || !known) return;
     const gauge = this.info.flag === 'g';
     this.change =
-      this.info.flag === 'b' ? 0 : Number(gauge ? value - before : increase(before, value)) / seconds;
+      this.info.flag === 'b'
+        ? 0
+        : Number(gauge ? value - before : increase(before, value, restarted)) / seconds;
     const sample = gauge ? Number(adjusted(value)) : this.change;
     this.recent.push(sample);
     if (this.recent.length > RECENT) this.recent.shift();
@@ -80,8 +86,10 @@ export class CounterHistory {
   private order: Counter[] = [];
   private byName = new Map<string, Counter>();
   private at = 0;
-  /** Samples taken since the set of names was last announced. */
+  /** Samples taken. */
   samples = 0;
+  /** Was the worker restarted between the last two samples? */
+  restarted = false;
 
   /** The set of names changed; counters that stay keep their history. */
   describe(info: CounterInfo[]): void {
@@ -92,18 +100,29 @@ export class CounterHistory {
       return counter;
     });
     this.byName = byName;
-    this.samples = 0;
   }
 
-  /** `values` in the order of the last describe. Returns the seconds since the sample before, 0 at first. */
-  update(at: number, values: readonly bigint[]): number {
+  /**
+   * `values` in the order of the last describe. Returns the seconds since the sample before, 0 at first. `steady`: no
+   * counter has begun anew, whatever the uptimes say.
+   */
+  update(at: number, values: readonly bigint[], steady = false): number {
     const seconds = this.samples === 0 || at <= this.at ? 0 : at - this.at;
+    const managed = !steady && this.wentBack('MGT.uptime', values);
+    this.restarted = !steady && this.samples > 0 && (managed || this.wentBack('MAIN.uptime', values));
     for (let i = 0; i < this.order.length && i < values.length; i++) {
-      (this.order[i] as Counter).update(values[i] as bigint, seconds);
+      const counter = this.order[i] as Counter;
+      const anew = counter.info.name.startsWith('MGT.') ? managed : this.restarted;
+      counter.update(values[i] as bigint, seconds, anew);
     }
     this.at = at;
     this.samples++;
     return seconds;
+  }
+
+  private wentBack(name: string, values: readonly bigint[]): boolean {
+    const counter = this.byName.get(name);
+    return counter !== undefined && (values[this.order.indexOf(counter)] ?? 0n) < counter.current;
   }
 
   all(): readonly Counter[] {

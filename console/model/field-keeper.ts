@@ -2,6 +2,7 @@
 // each kind of field.
 
 import { PALETTE_COMMANDS } from './actions/palette-actions.ts';
+import { answerItems, textField } from './admin-store.ts';
 import { type Completion, type CompletionTables, commandWord, commonPrefix, complete } from './completion.ts';
 import type { Controller, KeyPress } from './controller.ts';
 import { editKey, insert, type Line, lineOf } from './line-editor.ts';
@@ -194,12 +195,8 @@ export class FieldKeeper {
   }
 
   private learnNames(): void {
-    void this.c.session.source.command('vcl.list').then(({ status, body }) => {
-      if (status !== 200) return;
-      this.programs = body
-        .split('\n')
-        .map((line) => line.trim().split(/\s+/)[4] ?? '')
-        .filter((name) => name !== '');
+    void this.c.session.source.command('vcl.list -j').then(({ status, body }) => {
+      if (status === 200) this.programs = answerItems(body).map((item) => textField(item, 'name'));
     });
   }
 }

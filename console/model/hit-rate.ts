@@ -1,6 +1,6 @@
 // Hit rate over the last 10, 100 and 1000 samples: hits / (hits + misses) of the window, so that a quiet
-// second weighs as little as it should. A counter that goes backwards is a restarted worker: the new value
-// is then the difference. Without any lookup in the window there is no rate, which is not a rate of 0.
+// second weighs as little as it should. After a restart of the worker the new value is the difference, also where
+// it is larger than the one before. Without any lookup in the window there is no rate, which is not a rate of 0.
 
 export const WINDOWS = [10, 100, 1000] as const;
 
@@ -11,9 +11,16 @@ export interface WindowRate {
   rate: number | null;
 }
 
-/** The increase between two readings of a counter, 64 bits wide, across a restart. */
-export function increase(before: bigint, after: bigint): bigint {
-  return after >= before ? after - before : after;
+const WRAP = 1n << 64n;
+
+/**
+ * The increase between two readings of a counter, 64 bits wide. `restarted`: it began anew in between. One that goes
+ * backwards from the upper half of its range has wrapped; any other has been restarted without a word.
+ */
+export function increase(before: bigint, after: bigint, restarted = false): bigint {
+  if (restarted) return after;
+  if (after >= before) return after - before;
+  return before >= WRAP >> 1n ? after + WRAP - before : after;
 }
 
 export class HitRate {
@@ -24,12 +31,12 @@ export class HitRate {
   private before: { hit: bigint; miss: bigint } | null = null;
 
   /** Takes one reading of MAIN.cache_hit and MAIN.cache_miss; the rate of this sample alone, or null. */
-  sample(hit: bigint, miss: bigint): number | null {
+  sample(hit: bigint, miss: bigint, restarted = false): number | null {
     const before = this.before;
     this.before = { hit, miss };
     if (before === null) return null;
-    const h = Number(increase(before.hit, hit));
-    const m = Number(increase(before.miss, miss));
+    const h = Number(increase(before.hit, hit, restarted));
+    const m = Number(increase(before.miss, miss, restarted));
     this.hits[this.next] = h;
     this.lookups[this.next] = h + m;
     this.next = (this.next + 1) % 1000;

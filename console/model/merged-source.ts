@@ -1,8 +1,12 @@
-// Two instances as one: counters summed, logs in the order in which they come, names told apart by a prefix where
-// they must be. Commands go to both, and the answers come one after the other; what changes something is refused
-// unless both take it. The view is stale when one of the two is.
+// Two instances as one: counters summed, logs in the order in which they come. What belongs to one of them (backends,
+// programs, parameters, bans) is shown apart, under its instance's name, and a command that names it goes there alone;
+// other questions go to both. The view is stale when one of the two is. It never decides where a change is made: that
+// is the operator's (operator.ts).
 
 import type { CounterInfo, LogSubscription } from '../../protocol/messages.ts';
+import { commandWord } from './completion.ts';
+import { increase } from './hit-rate.ts';
+import { addressOf, placed } from './instance-address.ts';
 import type {
   CommandReply,
   ConnectionState,
@@ -20,27 +24,35 @@ export interface NamedSource {
 interface Part extends NamedSource {
   info: CounterInfo[];
   values: bigint[];
-  at: number;
+  /** Of each counter its last reading, and what it has counted in all its workers while this view was open. */
+  last: Map<string, bigint>;
+  totals: Map<string, bigint>;
+  /** Has it told its values in this round? */
+  fresh: boolean;
   state: ConnectionState;
 }
 
 export class MergedSource implements Source {
   readonly label: string;
-  private readonly parts: readonly Part[];
+  readonly parts: readonly string[];
+  private readonly open: readonly Part[];
 
   constructor(a: NamedSource, b: NamedSource) {
     this.label = `${a.name}+${b.name}`;
-    this.parts = [a, b].map((p) => ({
+    this.parts = [a.name, b.name];
+    this.open = [a, b].map((p) => ({
       ...p,
       info: [],
       values: [],
-      at: 0,
+      last: new Map(),
+      totals: new Map(),
+      fresh: false,
       state: { state: 'connecting', attempt: 0 },
     }));
   }
 
   start(events: SourceEvents): void {
-    for (const part of this.parts) {
+    for (const part of this.open) {
       part.source.start({
         connection: (state) => {
           part.state = state;
@@ -48,18 +60,20 @@ export class MergedSource implements Source {
         },
         counters: (info) => {
           part.info = info;
-          part.values = info.map(() => 0n);
+          part.values = [];
           events.counters(this.merged().map((m) => m.info));
         },
         values: (at, values) => {
-          part.at = at;
-          part.values = values;
+          take(part, values);
+          part.fresh = true;
           // One sample a round: when the last of the two has told its values.
-          if (this.parts.every((p) => p.at > 0 && at - p.at < 10 && p.at <= at))
-            events.values(
-              at,
-              this.merged().map((m) => m.value),
-            );
+          if (!this.open.every((p) => p.fresh)) return;
+          for (const each of this.open) each.fresh = false;
+          events.values(
+            at,
+            this.merged().map((m) => m.value),
+            true,
+          );
         },
         event: (kind, text) => events.event(kind, `${part.name}: ${text}`),
       });
@@ -67,16 +81,23 @@ export class MergedSource implements Source {
   }
 
   async command(line: string): Promise<CommandReply> {
-    const replies = await Promise.all(this.parts.map((p) => p.source.command(line)));
+    const address = addressOf(line, this.parts);
+    const to = address === null ? this.open : this.open.filter((p) => p.name === address.part);
+    const text = address?.line ?? line;
+    const replies = await Promise.all(to.map((p) => p.source.command(text)));
+    const first = replies[0] as CommandReply;
     const failed = replies.findIndex((r) => r.status !== 200);
-    if (/ -j\b/.test(line) && failed < 0) return { status: 200, body: joinJson(replies.map((r) => r.body)) };
-    const body = replies.map((r, i) => `${this.parts[i]?.name}: ${r.body.trimEnd()}`).join('\n');
+    // What one instance says of itself alone was asked for by its own names.
+    if (address !== null) return first;
+    if (/ -j\b/.test(line) && failed < 0)
+      return { status: 200, body: joinJson(commandWord(line), this.parts, replies) };
+    const body = replies.map((r, i) => `${this.parts[i]}: ${r.body.trimEnd()}`).join('\n');
     return { status: failed < 0 ? 200 : (replies[failed]?.status ?? 0), body };
   }
 
   log(sub: LogSubscription, handlers: LogHandlers): Subscription {
-    let open = this.parts.length;
-    const streams = this.parts.map((part) =>
+    let open = this.open.length;
+    const streams = this.open.map((part) =>
       part.source.log(sub, {
         batch: (transactions) => handlers.batch(transactions),
         lost: (records, reason) => handlers.lost(records, reason),
@@ -94,57 +115,99 @@ export class MergedSource implements Source {
   }
 
   setInterval(seconds: number): void {
-    for (const { source } of this.parts) source.setInterval(seconds);
+    for (const { source } of this.open) source.setInterval(seconds);
   }
 
   sampleNow(): void {
-    for (const { source } of this.parts) source.sampleNow();
+    for (const { source } of this.open) source.sampleNow();
   }
 
   close(): void {
-    for (const { source } of this.parts) source.close();
+    for (const { source } of this.open) source.close();
   }
 
   private connection(): ConnectionState {
-    const down = this.parts.find((p) => p.state.state !== 'up');
+    const down = this.open.find((p) => p.state.state !== 'up');
     if (down !== undefined)
       return down.state.state === 'waiting'
         ? { ...down.state, reason: `${down.name}: ${down.state.reason}` }
         : down.state;
-    const versions = this.parts.map((p) => (p.state.state === 'up' ? p.state.version : ''));
+    const versions = this.open.map((p) => (p.state.state === 'up' ? p.state.version : ''));
     return { state: 'up', identity: this.label, version: [...new Set(versions)].join('+') };
   }
 
-  /** Counters of one name are summed; an uptime is that of the younger, a bitmap is nobody's. */
+  /** Counters of one name are summed, those of backends kept apart; an uptime is that of the younger. */
   private merged(): { info: CounterInfo; value: bigint }[] {
     const byName = new Map<string, { info: CounterInfo; value: bigint }>();
-    for (const part of this.parts) {
+    for (const part of this.open) {
       for (const [i, info] of part.info.entries()) {
-        const value = part.values[i] ?? 0n;
-        const known = byName.get(info.name);
-        if (known === undefined) byName.set(info.name, { info, value });
+        const backend = info.name.startsWith('VBE.');
+        const name = backend ? `VBE.${placed(part.name, info.name.slice(4))}` : info.name;
+        const value = (counts(info) ? part.totals.get(info.name) : part.values[i]) ?? 0n;
+        const known = byName.get(name);
+        if (known === undefined) byName.set(name, { info: backend ? { ...info, name } : info, value });
         else if (info.format === 'd') known.value = value < known.value ? value : known.value;
-        else if (info.flag !== 'b') known.value += value;
+        else known.value += value;
       }
     }
     return [...byName.values()];
   }
 }
 
-/** The items of two `-j` answers behind one head; objects that list by name are joined. */
-function joinJson(bodies: readonly string[]): string {
-  try {
-    const lists = bodies.map((b) => JSON.parse(b) as unknown[]);
-    const head = lists[0]?.slice(0, 3) ?? [];
-    const items = lists.flatMap((l) => l.slice(3));
-    const tables = items.every(
-      (i) => typeof i === 'object' && i !== null && !('name' in i) && !('spec' in i),
-    );
-    return JSON.stringify([
-      ...head,
-      ...(tables && items.length > 1 ? [Object.assign({}, ...(items as object[]))] : items),
-    ]);
-  } catch {
-    return bodies[0] ?? '';
+/** A counter proper: it only grows while its worker lives, and a sum of such must not shrink when one restarts. */
+function counts(info: CounterInfo): boolean {
+  return info.flag === 'c' && info.format !== 'd';
+}
+
+function take(part: Part, values: bigint[]): void {
+  const uptime = values[part.info.findIndex((i) => i.name === 'MAIN.uptime')] ?? 0n;
+  const restarted = uptime < (part.last.get('MAIN.uptime') ?? 0n);
+  const last = new Map<string, bigint>();
+  for (const [i, info] of part.info.entries()) {
+    const value = values[i] ?? 0n;
+    last.set(info.name, value);
+    if (!counts(info)) continue;
+    const before = part.last.get(info.name);
+    const total = part.totals.get(info.name) ?? 0n;
+    const anew = restarted && !info.name.startsWith('MGT.');
+    part.totals.set(info.name, total + (before === undefined ? value : increase(before, value, anew)));
   }
+  part.last = last;
+  part.values = values;
+}
+
+/** The items of two `-j` answers behind one head, their names with those of the instances. */
+function joinJson(word: string, parts: readonly string[], replies: readonly CommandReply[]): string {
+  try {
+    const lists = replies.map((r) => JSON.parse(quoteWide(r.body)) as unknown[]);
+    const head = lists[0]?.slice(0, 3) ?? [];
+    const items = lists.map((l, i) => l.slice(3).map((item) => placedItem(word, parts[i] as string, item)));
+    if (word === 'backend.list') return JSON.stringify([...head, Object.assign({}, ...items.flat())]);
+    const all = items.flat();
+    // The same parameter of both stands side by side.
+    const paired = items[0]?.flatMap((item, i) => [item, items[1]?.[i]]);
+    const same = word === 'param.show' && items[0]?.length === items[1]?.length;
+    return JSON.stringify([...head, ...((same ? paired : undefined) ?? all)]);
+  } catch {
+    return replies[0]?.body ?? '';
+  }
+}
+
+/** Bitmaps are 64 bits wide: as numbers they would lose their last digits. */
+function quoteWide(body: string): string {
+  return body.replace(/: (\d{16,})(?=[,\s}])/g, ': "$1"');
+}
+
+function placedItem(word: string, part: string, item: unknown): unknown {
+  if (typeof item !== 'object' || item === null || word === 'storage.list') return item;
+  const it = item as Record<string, unknown>;
+  if (word === 'backend.list')
+    return Object.fromEntries(Object.entries(it).map(([name, value]) => [placed(part, name), value]));
+  const out: Record<string, unknown> = { ...it, instance: part };
+  if (typeof it.name === 'string') out.name = placed(part, it.name);
+  if (Array.isArray(it.deps)) out.deps = it.deps.map((name) => placed(part, String(name)));
+  const { label } = it;
+  if (typeof label === 'object' && label !== null && 'name' in label)
+    out.label = { ...label, name: placed(part, String(label.name)) };
+  return out;
 }

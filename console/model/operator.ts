@@ -1,19 +1,23 @@
 // Carries out what the operator decides: refuses when read-only, counts before it bans, asks before it destroys,
 // remembers the state before, runs the command, logs it, and takes it back. Every change of the daemon, from a
-// key, the palette or a flow, goes through run(); nothing else sends a command that changes something.
+// key, the palette or a flow, goes through run(); nothing else sends a command that changes something. Where two
+// instances are shown as one, it finds out which is meant: from the names in the line, or by asking.
 
 import type { CompletionTables } from './completion.ts';
 import { commandWord, isChanging, isDestructive } from './completion.ts';
+import { addressOf, addressTo } from './instance-address.ts';
 import type { ToneLine } from './list-view.ts';
 import type { Session } from './session.ts';
 import type { CommandReply } from './source.ts';
-import type { Deed, Notice, Panel, UiState } from './ui-state.ts';
+import type { Choice, Deed, Notice, Panel, UiState } from './ui-state.ts';
 import { DRY_RUNS, UNDO } from './undo.ts';
 
 const KEPT_DEEDS = 200;
 
 export interface OperatorHost {
   readonly session: Session;
+  /** Name of the instance shown. */
+  readonly instance: string;
   readonly state: UiState;
   set(change: Partial<UiState>): void;
   notify(level: Notice['level'], text: string): void;
@@ -29,20 +33,36 @@ export class Operator {
     this.commands = commands;
   }
 
-  /** A command line from a field or a key, with its question first when it destroys something. */
-  submit(line: string, panel: Panel | null = null) {
+  /** A command line from a field or a key, with its question first when it destroys something. `part` is the one of
+   * several instances that it is for, '' for all of them; undefined where that is to be found out. */
+  submit(line: string, panel: Panel | null = null, part?: string) {
     const { host } = this;
-    const word = commandWord(line);
-    if (host.state.readonly && isChanging(line)) return host.notify('warn', `read-only: ${word} is disabled`);
+    if (host.state.readonly && isChanging(addressOf(line, this.parts)?.line ?? line))
+      return host.notify('warn', `read-only: ${commandWord(line)} is disabled`);
+    const to = this.place(line, part);
+    if (to === null) return this.askWhere({ kind: 'line', line });
+    const word = commandWord(to.line);
     const dryRun = DRY_RUNS[word];
-    if (dryRun !== undefined) return void this.count(line, dryRun);
-    if (isDestructive(line, this.commands)) return this.ask(line, panel);
-    void this.run(line);
+    if (dryRun !== undefined) return void this.count(to.line, dryRun, to.part);
+    if (isDestructive(to.line, this.commands)) return this.ask(to.line, panel, undefined, to.part);
+    void this.run(to.line, 0, to.part);
   }
 
   /** Puts the question; y runs the line. */
-  ask(line: string, panel: Panel | null, text = `${firstLine(line)}  really?`): void {
-    this.host.set({ confirm: { line, text, undoes: 0 }, notice: null, ...(panel === null ? {} : { panel }) });
+  ask(line: string, panel: Panel | null, text = `${firstLine(line)}  really?`, part?: string): void {
+    const to = this.place(line, part) ?? { part: '', line };
+    const where = to.part === '' ? '' : `${to.part}: `;
+    const confirm = { line: to.line, text: `${where}${text}`, undoes: 0, part: to.part };
+    this.host.set({ confirm, notice: null, ...(panel === null ? {} : { panel }) });
+  }
+
+  /** Which of the instances shown as one? The answer goes on with what was wanted. */
+  askWhere(then: (Choice & { take: 'part' })['then']): void {
+    const choice = (part: string, label: string): Choice => ({ take: 'part', part, then, label, note: '' });
+    const what = then.kind === 'line' ? firstLine(then.line) : `load ${then.path}`;
+    const choices = this.parts.map((part) => choice(part, part));
+    if (then.kind === 'line') choices.push(choice('', 'both'));
+    this.host.set({ panel: { kind: 'choices', scroll: 0, title: `${what}: on which?`, choices } });
   }
 
   /** y or n to the question. */
@@ -51,36 +71,37 @@ export class Operator {
     if (confirm === null) return;
     this.host.set({ confirm: null, panel: null });
     if (!yes) return this.host.notify('info', `not done: ${firstLine(confirm.line)}`);
-    void this.run(confirm.line, confirm.undoes);
+    void this.run(confirm.line, confirm.undoes, confirm.part);
   }
 
   /** What a ban would hit, and then the question. */
-  private async count(line: string, dryRun: string): Promise<void> {
+  private async count(line: string, dryRun: string, part: string): Promise<void> {
     const { host } = this;
     const arguments_ = line.trim().slice(commandWord(line).length);
     host.set({ running: `${dryRun}${arguments_}`, notice: null });
-    const reply = await host.session.source.command(`${dryRun}${arguments_}`);
+    const reply = await host.session.source.command(addressTo(part, `${dryRun}${arguments_}`));
     host.set({ running: null });
     if (reply.status !== 200) {
       // A daemon without the count command still bans; only its no to the condition is an answer.
-      if (reply.status === 101) return this.ask(line, null, `${line}  (cannot be counted)  really?`);
+      if (reply.status === 101) return this.ask(line, null, `${line}  (cannot be counted)  really?`, part);
       return host.notify('bad', `${reply.status} ${oneLine(reply.body)}`);
     }
-    this.ask(line, null, `${line}: ${oneLine(reply.body)} Really?`);
+    this.ask(line, null, `${line}: ${oneLine(reply.body)} Really?`, part);
   }
 
   /** Runs it and shows what came of it. Resolves with the answer; a long one is a panel. */
-  async run(line: string, undoes = 0): Promise<CommandReply> {
+  async run(line: string, undoes = 0, part = ''): Promise<CommandReply> {
     const { host } = this;
     const { source, admin } = host.session;
-    const shown = firstLine(line);
+    const shown = `${part === '' ? '' : `${part}: `}${firstLine(line)}`;
     host.set({ running: shown, notice: null });
     const changing = isChanging(line);
-    const undo = changing ? await this.undoOf(line) : null;
-    const reply = await source.command(line);
+    // What both were before needs two commands to bring back.
+    const undo = changing && (this.parts.length === 0 || part !== '') ? await this.undoOf(line, part) : null;
+    const reply = await source.command(addressTo(part, line));
     if (host.state.running === shown) host.set({ running: null });
     if (changing) {
-      this.log(shown, reply, undo, undoes);
+      this.log(shown, reply, undo, undoes, part);
       admin.refresh();
     }
     this.show(shown, reply, changing);
@@ -93,21 +114,34 @@ export class Operator {
     const deed = host.state.deeds.find((d) => d.undo !== null && d.status === 200 && !d.undone);
     if (deed === undefined || deed.undo === null) return host.notify('warn', 'nothing that can be undone');
     if (host.state.readonly) return host.notify('warn', 'read-only: undo is disabled');
+    if (deed.instance !== host.instance)
+      return host.notify('warn', `"${deed.line}" was done on ${deed.instance}: change to it first`);
     const text = `undo "${deed.line}" by "${firstLine(deed.undo)}"?`;
-    host.set({ confirm: { line: deed.undo, text, undoes: deed.id }, notice: null });
+    host.set({ confirm: { line: deed.undo, text, undoes: deed.id, part: deed.part }, notice: null });
   }
 
-  private async undoOf(line: string): Promise<string | null> {
+  private get parts(): readonly string[] {
+    return this.host.session.source.parts ?? [];
+  }
+
+  /** Where a line goes, as that instance understands it; null when only the operator knows. */
+  private place(line: string, part: string | undefined): { part: string; line: string } | null {
+    if (part !== undefined || this.parts.length === 0) return { part: part ?? '', line };
+    const address = addressOf(line, this.parts);
+    return address ?? (isChanging(line) ? null : { part: '', line });
+  }
+
+  private async undoOf(line: string, part: string): Promise<string | null> {
     const words = line.trim().split(/\s+/);
     const row = UNDO.find((r) => r.command === words[0]);
     if (row === undefined) return null;
     const ask = row.ask(words);
     if (ask === null) return row.undo(words, '');
-    const reply = await this.host.session.source.command(ask);
+    const reply = await this.host.session.source.command(addressTo(part, ask));
     return reply.status === 200 ? row.undo(words, reply.body) : null;
   }
 
-  private log(line: string, reply: CommandReply, undo: string | null, undoes: number): void {
+  private log(line: string, reply: CommandReply, undo: string | null, undoes: number, part: string): void {
     const { host } = this;
     const deed: Deed = {
       id: this.nextId++,
@@ -117,6 +151,8 @@ export class Operator {
       answer: oneLine(reply.body),
       undo: undoes > 0 ? null : undo,
       undone: false,
+      instance: host.instance,
+      part,
     };
     const former = host.state.deeds.map((d) =>
       d.id === undoes && reply.status === 200 ? { ...d, undone: true } : d,

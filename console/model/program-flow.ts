@@ -3,6 +3,7 @@
 
 import { annotatedSource, compileErrors, remarkScroll, type SourceRemark } from './compile-error.ts';
 import type { HostFiles } from './host-files.ts';
+import { bareName, placed } from './instance-address.ts';
 import { diffLines, lineDiff } from './line-diff.ts';
 import type { ToneLine } from './list-view.ts';
 import { activeProgram, PROGRAMS_LIST } from './lists/programs-list.ts';
@@ -38,31 +39,35 @@ export class ProgramFlow {
   /** Shows the changes and asks. */
   async use(name: string): Promise<void> {
     if (this.host.state.readonly) return this.host.notify('warn', 'read-only: vcl.use is disabled');
-    const active = activeProgram(this.host.session);
+    const active = activeProgram(this.host.session, name);
     if (name === active) return this.host.notify('info', `${name} is active already`);
     const panel = await this.changes(name);
     this.operator.ask(
       `vcl.use ${name}`,
       panel,
-      `use ${name}${active === '' ? '' : ` instead of ${active}`}?`,
+      `use ${bareName(name)}${active === '' ? '' : ` instead of ${bareName(active)}`}?`,
     );
   }
 
-  /** Reads, loads, and offers to use it. */
-  async load(path: string): Promise<void> {
+  /** Reads, loads, and offers to use it. `part` is the one of several instances it is for. */
+  async load(path: string, part = ''): Promise<void> {
     const { session, state } = this.host;
     if (state.readonly) return this.host.notify('warn', 'read-only: vcl.load is disabled');
     const source = await this.read(path);
     if (source === null) return;
-    const name = this.freeName(path);
+    if (part === '' && session.source.parts !== undefined)
+      return this.operator.askWhere({ kind: 'load', path });
+    // A program that a look at the list has not told yet would be taken for a free name.
+    await session.admin.ask('vcl.list -j');
+    const name = this.freeName(path, part);
     const line =
       session.source.local === true
         ? `vcl.load ${name} "${this.files.absolute(path).replace(/["\\]/g, '\\$&')}"`
         : inlineCommand(name, source);
-    const reply = await this.operator.run(line);
+    const reply = await this.operator.run(line, 0, part);
     if (reply.status === 200) {
       await session.admin.ask('vcl.list -j');
-      return this.use(name);
+      return this.use(part === '' ? name : placed(part, name));
     }
     if (reply.status === 106) this.remarks(`${path} does not compile`, source, compileErrors(reply.body));
   }
@@ -100,7 +105,7 @@ export class ProgramFlow {
   }
 
   private async changes(name: string): Promise<Panel | null> {
-    const active = activeProgram(this.host.session);
+    const active = activeProgram(this.host.session, name);
     const after = await this.source(name);
     const before = active === '' ? '' : await this.source(active);
     if (after === null || before === null) return null;
@@ -125,13 +130,13 @@ export class ProgramFlow {
   }
 
   /** After the file, with a number when that is taken. */
-  private freeName(path: string): string {
+  private freeName(path: string, part: string): string {
     const base = (path.split('/').at(-1) ?? '').replace(/\.vcl$/, '').replace(/[^\w-]/g, '_');
     const stem = /^[A-Za-z]/.test(base) ? base : `p_${base}`;
     const taken = new Set(PROGRAMS_LIST.rows(this.host.session, '').map((r) => r.key));
     for (let n = 1; ; n++) {
       const name = n === 1 ? stem : `${stem}_${n}`;
-      if (!taken.has(name)) return name;
+      if (!taken.has(part === '' ? name : placed(part, name))) return name;
     }
   }
 

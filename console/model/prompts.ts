@@ -3,6 +3,7 @@
 import { quoteWord } from '../../protocol/cli-quoting.ts';
 import type { Completion } from './completion.ts';
 import type { Controller } from './controller.ts';
+import { bareName } from './instance-address.ts';
 import { checkParameter } from './parameter-check.ts';
 import type { PromptName } from './prompt-names.ts';
 import type { QueryCheck } from './query-check.ts';
@@ -17,7 +18,7 @@ export interface PromptRow {
 export const PROMPTS: Readonly<Record<PromptName, PromptRow>> = {
   parameter: {
     accept: (c, text, name) => c.operator.submit(`param.set ${name} ${quoteWord(text.trim())}`),
-    check: (text, name) => checkParameter(name, text),
+    check: (text, name) => checkParameter(bareName(name), text),
   },
   ban: { accept: (c, text) => c.operator.submit(`ban ${text.trim()}`), completes: 'ban' },
   'soft-ban': { accept: (c, text) => c.operator.submit(`ban.soft ${text.trim()}`), completes: 'ban' },

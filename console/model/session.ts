@@ -92,7 +92,7 @@ export class Session {
     this.source.start({
       connection: (state) => this.onConnection(state),
       counters: (info) => this.onCounters(info),
-      values: (at, values) => this.onValues(at, values),
+      values: (at, values, steady) => this.onValues(at, values, steady),
       event: (kind, text) => this.onEvent(kind, text),
     });
     this.errorStream = this.source.log(
@@ -233,11 +233,12 @@ export class Session {
     this.touch();
   }
 
-  private onValues(at: number, values: bigint[]): void {
-    const seconds = this.counters.update(at, values);
+  private onValues(at: number, values: bigint[], steady = false): void {
+    const seconds = this.counters.update(at, values, steady);
     const rate = this.hitRate.sample(
       this.counters.value('MAIN.cache_hit'),
       this.counters.value('MAIN.cache_miss'),
+      this.counters.restarted,
     );
     if (seconds > 0) {
       this.requests.push(at, this.counters.rate('MAIN.client_req'));

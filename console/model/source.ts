@@ -30,8 +30,8 @@ export interface SourceEvents {
   connection(state: ConnectionState): void;
   /** The names behind the next `values`; sent again when the set changes. */
   counters(info: CounterInfo[]): void;
-  /** `at` in epoch seconds. */
-  values(at: number, values: bigint[]): void;
+  /** `at` in epoch seconds. `steady`: no counter begins anew, the source has seen to restarts itself. */
+  values(at: number, values: bigint[], steady?: boolean): void;
   event(event: EventKind, text: string): void;
 }
 
@@ -44,6 +44,8 @@ export interface Subscription {
 export interface Source {
   /** What is shown as the instance's name before it has told its identity. */
   readonly label: string;
+  /** Names of the instances that this source shows as one; see instance-address.ts for how a command finds one. */
+  readonly parts?: readonly string[];
   /** Does the daemon see the same files as the console? */
   readonly local?: boolean;
   /** Begins to deliver. Called once. */

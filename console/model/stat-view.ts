@@ -106,9 +106,8 @@ export function reduceStat(
     case 'filter':
       return keep({ ...view, filter: action.text.toLowerCase() }, counters, height);
     case 'interval': {
-      // The field's steps: by tenths below a second, by whole seconds above.
-      const step = view.interval < 1 || (view.interval === 1 && action.step < 0) ? 0.1 : 1;
-      const next = Math.round((view.interval + action.step * step) * 10) / 10;
+      // By tenths of a second, as the field's tool.
+      const next = Math.round((view.interval + action.step * 0.1) * 10) / 10;
       return { ...view, interval: Math.max(0.1, Math.min(1000, next)) };
     }
   }

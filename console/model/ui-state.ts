@@ -32,6 +32,8 @@ export interface Field {
 export type Choice = { label: string; note: string } & (
   | { take: 'query'; query: string }
   | { take: 'context'; context: string }
+  /** The one of the instances shown as one that a change is for; '' for all of them. */
+  | { take: 'part'; part: string; then: { kind: 'line'; line: string } | { kind: 'load'; path: string } }
 );
 
 export type Panel =
@@ -50,6 +52,8 @@ export interface Question {
   text: string;
   /** Id of the deed that it would undo; 0 is none. */
   undoes: number;
+  /** The one of the instances shown as one that it is for; '' otherwise. */
+  part: string;
 }
 
 /** A change made from here. */
@@ -63,6 +67,9 @@ export interface Deed {
   /** The command that takes it back; null when there is none. */
   undo: string | null;
   undone: boolean;
+  /** The instance shown when it was done, and which of its parts it was for. */
+  instance: string;
+  part: string;
 }
 
 export interface UiState {

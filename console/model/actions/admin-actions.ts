@@ -45,7 +45,8 @@ function promptTag(c: Controller): void {
 
 /** What Enter does on a row of each view. */
 const OPENS: Readonly<Record<ListViewName, (c: Controller, row: ListRow) => void>> = {
-  backends: (c, row) => c.drill(`BackendOpen[2] eq "${row.key}"`),
+  // The log names a backend without its program.
+  backends: (c, row) => c.drill(`BackendOpen[2] eq "${row.key.slice(row.key.lastIndexOf('.') + 1)}"`),
   programs: (c, row) =>
     void c.programs.showSource(row.facts.target === '' ? row.key : (row.facts.target ?? '')),
   parameters: promptParameter,

@@ -20,13 +20,20 @@ export function chooseContext(c: Controller): void {
   c.set({ panel: { kind: 'choices', scroll: names.indexOf(name), title: 'Instances', choices } });
 }
 
-export function takeChoice(c: Controller): void {
+export function takeChoice(c: Controller) {
   const { panel } = c.state;
   const choice = panel?.kind === 'choices' ? panel.choices[panel.scroll] : undefined;
   c.set({ panel: null, notice: null });
   if (choice === undefined) return;
-  if (choice.take === 'query') c.applyQuery(choice.query);
-  else c.switchTo(choice.context);
+  switch (choice.take) {
+    case 'query':
+      return c.applyQuery(choice.query);
+    case 'context':
+      return c.switchTo(choice.context);
+    case 'part':
+      if (choice.then.kind === 'line') return c.operator.submit(choice.then.line, null, choice.part);
+      return void c.programs.load(choice.then.path, choice.part);
+  }
 }
 
 function merge(c: Controller, argument: string) {

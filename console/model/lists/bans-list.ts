@@ -32,20 +32,21 @@ export const BANS_LIST: ListDefinition = {
 
 function banRow(session: Session, item: unknown, index: number): ListRow {
   const at = Number(textField(item, 'time')) || 0;
+  const instance = textField(item, 'instance');
   // The oldest of the list may be a mark without a condition.
   const spec = textField(item, 'spec') || '(a mark without a condition: objects were last tested up to here)';
   const refs = Number(textField(item, 'refs')) || 0;
   const done = textField(item, 'completed') === 'true';
   const age = Math.max(0, session.now() - at);
   return {
-    key: `ban ${at} ${spec}`,
+    key: `ban ${at} ${spec}${instance === '' ? '' : ` of ${instance}`}`,
     facts: { kind: 'ban', spec, at: String(at) },
     cells: [
       { text: 'ban', tone: 'accent' },
       { text: duration(age), by: age, tone: 'muted' },
       { text: count(refs), by: refs },
       { text: done ? 'completed' : 'at work', tone: done ? 'faint' : 'warn' },
-      { text: spec, tone: done ? 'muted' : 'strong' },
+      { text: `${instance === '' ? '' : `${instance}: `}${spec}`, tone: done ? 'muted' : 'strong' },
     ],
     detail: () => [
       [{ text: `Since ${clock(at, session.utc)}, number ${index + 1} of the list (newest first).` }],

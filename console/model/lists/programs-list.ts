@@ -1,6 +1,7 @@
 // The loaded programs and labels: which is active, how warm, how busy; below, the backends and the first lines.
 
 import { answerItems, textField } from '../admin-store.ts';
+import { placeOfName } from '../instance-address.ts';
 import type { ListRow, ToneLine } from '../list-view.ts';
 import type { Session } from '../session.ts';
 import type { ListDefinition } from './list-definition.ts';
@@ -24,8 +25,8 @@ export const PROGRAMS_LIST: ListDefinition = {
   ],
   rows: (session) => answerItems(session.admin.body(LINE)).map((item) => row(session, item)),
   remark: (session) => {
-    const active = PROGRAMS_LIST.rows(session, '').find((r) => r.facts.status === 'active');
-    return active === undefined ? 'none active' : `active: ${active.key}`;
+    const active = PROGRAMS_LIST.rows(session, '').filter((r) => r.facts.status === 'active');
+    return active.length === 0 ? 'none active' : `active: ${active.map((r) => r.key).join(', ')}`;
   },
   empty: (session) => (session.connection.state === 'up' ? 'no programs' : 'no connection'),
 };
@@ -86,6 +87,9 @@ function details(session: Session, name: string, status: string): readonly ToneL
   return lines;
 }
 
-export function activeProgram(session: Session): string {
-  return PROGRAMS_LIST.rows(session, '').find((r) => r.facts.status === 'active')?.key ?? '';
+/** The active program; of several instances shown as one, that of the instance to which `beside` belongs. */
+export function activeProgram(session: Session, beside: string): string {
+  const place = placeOfName(beside);
+  const rows = PROGRAMS_LIST.rows(session, '');
+  return rows.find((r) => r.facts.status === 'active' && placeOfName(r.key) === place)?.key ?? '';
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { adjusted, CounterHistory, MovingMean } from '../../../console/model/counter-history.ts';
+import { HitRate } from '../../../console/model/hit-rate.ts';
 import {
   INITIAL_STAT_VIEW,
   reduceStat,
@@ -43,8 +44,30 @@ describe('CounterHistory', () => {
     history.describe([info('b'), info('new')]);
     expect(history.get('b')?.avg10.value).toBe(1);
     expect(history.get('a')).toBeUndefined();
-    history.update(3, [3n, 9n]);
-    expect(history.value('new')).toBe(9n);
+    history.update(3, [5n, 900n]);
+    expect(history.value('new')).toBe(900n);
+    // What a counter had counted before it was first read is no change; that of the others goes on without a hole.
+    expect([history.rate('b'), history.rate('new')]).toEqual([3, 0]);
+  });
+
+  it('counts from zero after a restart, also where the new value is larger, and goes on after a wrap', () => {
+    const history = new CounterHistory();
+    const rate = new HitRate();
+    history.describe([info('MGT.x'), info('MAIN.uptime'), info('MAIN.cache_hit'), info('MAIN.cache_miss')]);
+    const sample = (at: number, ...values: bigint[]): (number | null)[] => {
+      history.update(at, values);
+      const of = history.value.bind(history);
+      const share = rate.sample(of('MAIN.cache_hit'), of('MAIN.cache_miss'), history.restarted);
+      return [history.rate('MGT.x'), history.rate('MAIN.cache_hit'), share];
+    };
+    expect(sample(1, 1n, 50n, 10n, 90n)).toEqual([0, 0, null]);
+    expect(sample(2, 2n, 51n, 20n, 90n)).toEqual([1, 10, 1]);
+    // The new worker has counted more hits than the old one, and fewer misses.
+    expect(sample(3, 3n, 1n, 30n, 10n)).toEqual([1, 30, 0.75]);
+    const top = (1n << 64n) - 10n;
+    sample(4, 4n, 2n, top, 20n);
+    expect(sample(5, 5n, 3n, 20n, 30n)).toEqual([1, 30, 0.75]);
+    expect(rate.window(10).rate).toBeLessThanOrEqual(1);
   });
 
   it('averages gauges by value and counters by rate', () => {
@@ -121,9 +144,9 @@ describe('stat view', () => {
     expect([up.selected, up.top]).toEqual(['a', 0]);
   });
 
-  it('steps the interval by tenths below a second', () => {
+  it('steps the interval by tenths of a second', () => {
     const faster = act(INITIAL_STAT_VIEW, { type: 'interval', step: -1 });
     expect(faster.interval).toBe(0.9);
-    expect(act(faster, { type: 'interval', step: 1 }, { type: 'interval', step: 1 }).interval).toBe(2);
+    expect(act(faster, { type: 'interval', step: 1 }, { type: 'interval', step: 1 }).interval).toBe(1.1);
   });
 });

@@ -1,14 +1,21 @@
-// Several instances, two as one, recording and winding through a recording; all on recorded sources.
+// Several instances, two as one and changes of one of them, recording and winding through a recording; all on recorded sources.
 import { describe, expect, it } from 'vitest';
+import { answerItems } from '../../../console/model/admin-store.ts';
+import { Controller } from '../../../console/model/controller.ts';
 import { Instances } from '../../../console/model/instances.ts';
 import { MergedSource } from '../../../console/model/merged-source.ts';
 import { RecordingSource } from '../../../console/model/recorder.ts';
 import type { Recording } from '../../../console/model/recording.ts';
 import { ReplayPlayer } from '../../../console/model/replay-player.ts';
 import { ReplaySource } from '../../../console/model/replay-source.ts';
+import { volatileQueries } from '../../../console/model/saved-queries.ts';
 import { Session } from '../../../console/model/session.ts';
-import type { Source } from '../../../console/model/source.ts';
+import type { CommandReply, Source, SourceEvents, Subscription } from '../../../console/model/source.ts';
+import type { CounterInfo } from '../../../protocol/messages.ts';
+import { COMMANDS } from '../../../protocol/tables/commands.ts';
+import { PARAMS } from '../../../protocol/tables/params.ts';
 import { FAKE_START, fakeRecording } from '../fake-recording.ts';
+import { FakeFiles } from '../stage.ts';
 
 const recording = fakeRecording(60);
 const matcher = (): (() => boolean) => () => true;
@@ -58,8 +65,10 @@ describe('two as one', () => {
     a.advance(0);
     b.advance(0);
     expect(shown.connection).toMatchObject({ state: 'up', identity: 'a+b', version: '0.1' });
-    a.advance(10);
-    b.advance(10);
+    for (let s = 1; s <= 10; s++) {
+      a.advance(s);
+      b.advance(s);
+    }
     const alone = session(replay());
     const one = alone.source as ReplaySource;
     alone.start();
@@ -74,6 +83,163 @@ describe('two as one', () => {
     expect((await merged.command('nonsense')).status).toBe(101);
     b.advance(21);
     expect(shown.connection).toMatchObject({ state: 'waiting', reason: 'b: gone' });
+  });
+});
+
+/** A daemon of few words: answers from a table, keeps what it was told, and tells counters when the test says so. */
+class Scripted implements Source {
+  readonly label = 'scripted';
+  readonly lines: string[] = [];
+  tell: SourceEvents | null = null;
+  private readonly answers: Record<string, unknown[]>;
+
+  constructor(answers: Record<string, unknown[]> = {}) {
+    this.answers = answers;
+  }
+
+  start(events: SourceEvents): void {
+    this.tell = events;
+    events.connection({ state: 'up', identity: 'x', version: '1' });
+  }
+
+  command(line: string): Promise<CommandReply> {
+    this.lines.push(line);
+    const items = this.answers[line];
+    return Promise.resolve({
+      status: 200,
+      body: items === undefined ? '' : JSON.stringify([2, [], 0, ...items]),
+    });
+  }
+
+  log = (): Subscription => ({ close: () => undefined });
+  setInterval(): void {}
+  sampleNow(): void {}
+  close(): void {}
+}
+
+describe('changes where two are shown as one', () => {
+  const programs = (active: string): Record<string, unknown[]> => ({
+    'vcl.list -j': [
+      { name: 'boot', status: active === 'boot' ? 'active' : 'available' },
+      { name: 'good', status: active === 'good' ? 'active' : 'available' },
+    ],
+    'param.show -j': [{ name: 'default_ttl', value: 120, default: '120.000' }],
+    'param.show -j default_ttl': [{ name: 'default_ttl', value: 7, default: '120.000' }],
+    'backend.list -j': [{ 'boot.default': { admin_health: 'probe' } }],
+  });
+
+  function stage(): { a: Scripted; b: Scripted; c: Controller; settle(): Promise<void> } {
+    const a = new Scripted(programs('boot'));
+    const b = new Scripted(programs('good'));
+    const merged = new MergedSource({ name: 'a', source: a }, { name: 'b', source: b });
+    const instances = new Instances({ name: 'a+b', open: () => merged }, [], (source) => session(source));
+    instances.current.start();
+    const c = new Controller({
+      instances,
+      readonly: false,
+      tables: { commands: COMMANDS, params: PARAMS },
+      checkQuery: () => ({ ok: true }),
+      completeQuery: () => ({ from: 0, candidates: [] }),
+      files: new FakeFiles(),
+      queries: volatileQueries(),
+      onQuit: () => undefined,
+      onRedraw: () => undefined,
+      onSuspend: () => undefined,
+      onCopy: () => undefined,
+      onMouse: () => undefined,
+    });
+    return { a, b, c, settle: () => new Promise((resolve) => setTimeout(resolve)) };
+  }
+
+  it('are shown apart, by the names of both', async () => {
+    const { c } = stage();
+    const names = async (line: string): Promise<unknown[]> => {
+      const items = answerItems((await c.session.source.command(line)).body);
+      return items.flatMap((i) => (i as { name?: string }).name ?? Object.keys(i as object));
+    };
+    expect(await names('vcl.list -j')).toEqual(['a:boot', 'a:good', 'b:boot', 'b:good']);
+    expect(await names('param.show -j')).toEqual(['a:default_ttl', 'b:default_ttl']);
+    expect(await names('backend.list -j')).toEqual(['a:boot.default', 'b:boot.default']);
+  });
+
+  it('go to the one that a row belongs to, and are taken back there', async () => {
+    const { a, b, c, settle } = stage();
+    c.operator.submit('param.set b:default_ttl 44');
+    await settle();
+    expect(a.lines).toEqual([]);
+    expect(b.lines).toEqual(['param.show -j default_ttl', 'param.set default_ttl 44']);
+    c.operator.undo();
+    expect(c.state.confirm).toMatchObject({ line: 'param.set default_ttl 7', part: 'b' });
+    c.operator.answer(true);
+    await settle();
+    expect([a.lines.length, b.lines.at(-1)]).toEqual([0, 'param.set default_ttl 7']);
+    await c.session.admin.ask('vcl.list -j');
+    await c.programs.use('b:boot');
+    expect(c.state.confirm?.text).toBe('b: use boot instead of good?');
+  });
+
+  it('are asked for where a line names neither', async () => {
+    const { a, b, c, settle } = stage();
+    c.operator.submit('ban obj.http.x ~ "a:b"');
+    const { panel } = c.state;
+    expect(panel?.kind === 'choices' ? panel.choices.map((one) => one.label) : panel).toEqual([
+      'a',
+      'b',
+      'both',
+    ]);
+    c.run('panel.choose');
+    await settle();
+    expect([a.lines, b.lines]).toEqual([['ban.count obj.http.x ~ "a:b"'], []]);
+    c.operator.answer(true);
+    await settle();
+    expect([a.lines.at(-1), b.lines]).toEqual(['ban obj.http.x ~ "a:b"', []]);
+    c.operator.submit('stop');
+    c.run('panel.end');
+    c.run('panel.choose');
+    c.operator.answer(true);
+    await settle();
+    expect([a.lines.at(-1), b.lines]).toEqual(['stop', ['stop']]);
+  });
+
+  it('are not taken back on another instance', async () => {
+    const { c, settle } = stage();
+    c.operator.submit('param.set a:default_ttl 44');
+    await settle();
+    c.options.instances.add({ name: 'other', open: () => new Scripted() });
+    c.switchTo('other');
+    c.operator.undo();
+    expect([c.state.confirm, c.state.notice?.text]).toEqual([
+      null,
+      '"a: param.set default_ttl 44" was done on a+b: change to it first',
+    ]);
+  });
+
+  it('keep sums from shrinking when one of the two restarts', () => {
+    const { a, b, c } = stage();
+    const info = (name: string, format: 'i' | 'd'): CounterInfo => ({
+      name,
+      flag: 'c',
+      format,
+      level: 'info',
+      description: '',
+    });
+    const { counters } = c.session;
+    for (const one of [a, b])
+      one.tell?.counters([
+        info('MAIN.uptime', 'd'),
+        info('MAIN.client_req', 'i'),
+        info('VBE.boot.x.req', 'i'),
+      ]);
+    const told = (at: number, one: Scripted, ...values: bigint[]): void => one.tell?.values(at, values);
+    told(1, a, 50n, 1000n, 1n);
+    told(1, b, 90n, 1000n, 2n);
+    told(2, a, 51n, 1010n, 1n);
+    told(2, b, 91n, 1010n, 2n);
+    expect([counters.value('MAIN.client_req'), counters.rate('MAIN.client_req')]).toEqual([2020n, 20]);
+    told(3, a, 1n, 5n, 0n);
+    told(3, b, 92n, 1020n, 3n);
+    expect([counters.value('MAIN.client_req'), counters.rate('MAIN.client_req')]).toEqual([2035n, 15]);
+    expect([counters.value('VBE.b:boot.x.req'), counters.value('MAIN.uptime')]).toEqual([3n, 1n]);
   });
 });
 

@@ -1,0 +1,52 @@
+// How a command finds one of several instances that are shown as one. Names of what belongs to one of them carry its
+// name (`edge:boot.default`), and a line with `@edge ` before it goes to that one whatever is in it. Conditions of
+// bans are text, never names: in them nothing is looked for.
+
+export interface Addressed {
+  /** Name of the instance. */
+  part: string;
+  /** The command as that instance understands it. */
+  line: string;
+}
+
+const TEXT_COMMANDS: ReadonlySet<string> = new Set(['ban', 'ban.soft', 'ban.count']);
+
+/** The name of a thing of one instance. */
+export function placed(part: string, name: string): string {
+  return `${part}:${name}`;
+}
+
+/** A name without its instance. */
+export function bareName(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
+}
+
+/** The instance of a name with its colon, '' when it has none. */
+export function placeOfName(name: string): string {
+  return name.slice(0, name.indexOf(':') + 1);
+}
+
+export function addressTo(part: string, line: string): string {
+  return part === '' ? line : `@${part} ${line}`;
+}
+
+/** Which instance a line is for; null when it names none, or things of more than one. */
+export function addressOf(line: string, parts: readonly string[]): Addressed | null {
+  const direct = /^\s*@(\S+)\s+([\s\S]*)$/.exec(line);
+  if (direct !== null)
+    return parts.includes(direct[1] as string)
+      ? { part: direct[1] as string, line: direct[2] as string }
+      : null;
+  if (TEXT_COMMANDS.has(line.trimStart().split(/\s/, 1)[0] as string)) return null;
+  const end = line.includes('\n') ? line.indexOf('\n') : line.length;
+  const found = new Set<string>();
+  const head = line
+    .slice(0, end)
+    .replace(/(\s"?)([^\s":]+):(?=[^\s"/:])/g, (all, before: string, name: string) => {
+      if (!parts.includes(name)) return all;
+      found.add(name);
+      return before;
+    });
+  const [part] = found;
+  return found.size === 1 && part !== undefined ? { part, line: head + line.slice(end) } : null;
+}
