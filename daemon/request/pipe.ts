@@ -69,13 +69,17 @@ function makePipeBereq(bo: BusyObj, req: Request): void {
   bereq.url = http.url;
   bereq.proto = http.proto === 'HTTP/1.0' ? 'HTTP/1.0' : 'HTTP/1.1';
   bereq.push('x-proxy-id', `X-Proxy-Id: ${req.vxid}`);
-  // The origin must not take what follows for another request (SAFETY rule 10).
-  bereq.push('connection', 'Connection: close');
   log.put(Tag.BereqMethod, bereq.method);
   log.put(Tag.BereqURL, bereq.url);
   log.put(Tag.BereqProtocol, bereq.proto);
+  // The origin must not take what follows for another request (SAFETY rule 10). The log has the client's word first.
+  const asked = bereq.get('connection');
+  if (asked === null) bereq.push('connection', 'Connection: close');
   bereq.logFields(log);
   bereq.log = log;
+  if (asked === null || asked === 'close') return;
+  bereq.unset('connection');
+  bereq.add('Connection', 'close', 'connection');
 }
 
 /** @param fresh not on a kept connection */

@@ -68,6 +68,7 @@ function judge(req: Request, ret: ReturnCode, resume: (step: Step) => void): Ste
   if (core.params.http_gzip_support !== 0 && ret !== RETURN.pipe && ret !== RETURN.pass)
     normaliseEncoding(req);
   if (
+    req.hostless &&
     ret !== RETURN.synth &&
     !req.isHttp10 &&
     !http.has('host') &&

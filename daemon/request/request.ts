@@ -79,6 +79,8 @@ export class Request implements VclRequest {
   http0: HttpMessage | null = null;
   isHead = false;
   isHttp10 = false;
+  /** The client sent no Host. One that the program takes away is the backend's to replace. */
+  hostless = false;
   programRef: ProgramRef | null = null;
   /** The program the request began with, once it goes on in another; fragments begin in it too. */
   entryRef: ProgramRef | null = null;

@@ -35,7 +35,8 @@ export function transport(req: Request): Step {
     return refuse(req, 400, 'Bad Request', 'RX_BAD');
   }
   const target = absolute ?? normaliseTarget(http);
-  // A missing Host is the program's business (vcl_recv answers it); recv() sees to it that one is there.
+  // A missing Host is the program's business (vcl_recv answers it); recv() sees to it that one is there then.
+  req.hostless = target === 'host-missing';
   if (target !== null && target !== 'host-missing') {
     if (HOST_ERROR_TEXT[target] !== '') log.put(Tag.BogoHeader, HOST_ERROR_TEXT[target]);
     return refuse(req, 400, 'Bad Request', 'RX_BAD');

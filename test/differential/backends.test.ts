@@ -129,6 +129,7 @@ sub vcl_recv {
   unset req.http.x-forwarded-for;
   ${choices.join('\n  ')}
   if (req.url == "/nobody") { set req.backend_hint = nobody; }
+  if (req.http.bare) { unset req.http.host; }
   if (req.http.pipe) { return (pipe); }
   return (pass);
 }
@@ -198,6 +199,9 @@ async function play(box: Sandbox, product: Product): Promise<Seen> {
     await get('full');
     await first;
     await get('piped', { pipe: '1' });
+    await get('piped', { pipe: '1', connection: 'x-foo' });
+    // Where the program takes the Host away, the backend's goes in.
+    for (const name of ['named', 'plain']) await get(name, { bare: '1' });
     const words = ['sick', 'nonsense', 'healthy', 'AUTO'];
     for (const word of words) {
       lists.push((await proxy.adm('backend.set_health', 'plain', word)).stdout);
@@ -258,12 +262,13 @@ async function polls(proxy: RunningProxy): Promise<string[]> {
 
 /** The records of connections, by backend, in their order. */
 async function fetches(proxy: RunningProxy): Promise<string[]> {
-  const tags = 'BackendOpen,BackendClose,FetchError,BereqAcct,PipeAcct,BereqURL';
+  const tags = 'BackendOpen,BackendClose,FetchError,BereqAcct,PipeAcct,BereqURL,BereqUnset';
   const text = await proxy.log('-g', 'vxid', '-i', tags);
   const groups = text.split(/\n\n/).map((group) =>
     group
       .split('\n')
       .flatMap((line) => /^- +(\w+) +(.*)$/.exec(line)?.slice(1).join(' ') ?? [])
+      .filter((line) => !/^BereqUnset X-(Varnish|Proxy-Id):/.test(line))
       .map((line) => line.replace(/^(Backend\w+) \d+ /, '$1 FD '))
       .map((line) => line.replace(/127\.0\.0\.1 \d+/g, '127.0.0.1 PORT')),
   );

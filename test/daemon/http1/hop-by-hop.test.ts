@@ -54,11 +54,11 @@ describe('copyOnward', () => {
     expect(onward(HOP_FETCH)).toBe('host baz content-length transfer-encoding content-encoding via age');
   });
 
-  it('leaves Upgrade to a pipe, but not the settings of HTTP/2', () => {
+  it('leaves Upgrade and Connection to a pipe, but not the settings of HTTP/2', () => {
     expect(onward(HOP_PIPE).split(' ')).toEqual(
-      expect.arrayContaining(['upgrade', 'te', 'keep-alive', 'range']),
+      expect.arrayContaining(['connection', 'upgrade', 'te', 'keep-alive', 'range']),
     );
-    expect(onward(HOP_PIPE)).not.toMatch(/foo|bar|connection|http2-settings/);
+    expect(onward(HOP_PIPE)).not.toMatch(/foo|bar|proxy-connection|http2-settings/);
   });
 
   it('drops the same fields of a response', () => {
