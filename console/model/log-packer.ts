@@ -31,6 +31,8 @@ export class LogPacker {
   private readonly table = new Uint16Array(SLOTS);
   private block: LogBlock | null = null;
   private known = 0;
+  /** Places of the reasons in the open block. */
+  private readonly reasons = new Map<string, number>();
   private units = new Uint16Array(1024);
   private length = 0;
   private words = new Int32Array(4096);
@@ -47,6 +49,7 @@ export class LogPacker {
   open(block: LogBlock): void {
     this.block = block;
     this.known = 0;
+    this.reasons.clear();
     this.table.fill(0);
   }
 
@@ -141,12 +144,16 @@ export class LogPacker {
 
   /** Reasons are texts among the records, of a tag that no record has. */
   private reason(text: string): number {
+    const known = this.reasons.get(text);
+    if (known !== undefined) return known;
     const length = Math.min(text.length * 3, 0xfffc);
     this.reserve(length + 4);
     const written = this.bytes.write(text, 0, length, 'utf8');
     this.bytes.fill(0, written, (written + 3) & ~3);
     const to = (written + 3) >> 2;
-    return this.place(written, this.hash(0, to), 0, to);
+    const place = this.place(written, this.hash(0, to), 0, to);
+    if (place >= 0) this.reasons.set(text, place);
+    return place;
   }
 
   private hash(from: number, to: number): number {
