@@ -3,6 +3,7 @@
 
 import { unlinkSync, writeFileSync } from 'node:fs';
 import type { Client } from '../client/client.ts';
+import { HUNG_UP, leave } from '../tui/leave.ts';
 
 const RETRY = 500;
 /** Milliseconds between the dots that say that a tool still tries. */
@@ -43,10 +44,10 @@ export function parsePatience(text: string): number {
   return /^\s*\+?(\d*\.?\d*([eE][+-]?\d+)?|0[xX][0-9a-fA-F]+)$/.test(text) ? Number(text.trim()) : Number.NaN;
 }
 
-/** A reader that has gone away is no error. */
+/** A reader that has gone away is no error; a terminal that has gone is a hangup. */
 export function quietOnClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === 'EPIPE' ? 0 : 1);
+    leave(error.code === 'EPIPE' ? 0 : error.code === 'EIO' ? HUNG_UP : 1);
   });
 }
 

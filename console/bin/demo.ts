@@ -9,6 +9,7 @@ import { startOrigin } from '../demo/origin.ts';
 import { demoProgram } from '../demo/program.ts';
 import { printSummaries } from '../demo/summary.ts';
 import { seeded, startTraffic } from '../demo/traffic.ts';
+import { HUNG_UP, leave } from '../tui/leave.ts';
 import { runConsole } from '../tui/main.tsx';
 
 const USAGE = `usage: npm run demo -- [--for SECONDS] [--rate REQUESTS] [--plain]
@@ -53,11 +54,11 @@ async function main(args: Arguments): Promise<number> {
       for (const [signal, status] of [
         ['SIGINT', 130],
         ['SIGTERM', 143],
-        ['SIGHUP', 129],
+        ['SIGHUP', HUNG_UP],
       ] as const) {
         process.on(signal, () => resolve(status));
       }
-      process.stdout.on('error', () => resolve(0));
+      process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'EIO' ? HUNG_UP : 0));
       if (args.seconds > 0) setTimeout(() => resolve(0), args.seconds * 1000).unref();
     });
     const random = seeded(20260101);
@@ -97,10 +98,10 @@ if (typeof args === 'string') {
   process.stderr.write(args === '' ? USAGE : `demo: ${args}\n${USAGE}`);
   process.exit(args === '' ? 0 : 2);
 }
+let status = 1;
 try {
-  process.exitCode = await main(args);
+  status = await main(args);
 } catch (error) {
   process.stderr.write(`demo: ${(error as Error).message}\n`);
-  process.exitCode = 1;
 }
-process.exit();
+leave(status);

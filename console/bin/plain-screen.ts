@@ -2,6 +2,7 @@
 // It takes the terminal over when made and gives it back at the end of the process, whichever way that comes.
 
 import { writeSync } from 'node:fs';
+import { HUNG_UP, leave } from '../tui/leave.ts';
 
 const ENTER = '\x1b[?1049h\x1b[?25l';
 const LEAVE = '\x1b[?25h\x1b[?1049l';
@@ -23,6 +24,9 @@ export class PlainScreen {
     process.stdin.setRawMode(true);
     process.stdin.setEncoding('latin1');
     process.stdin.on('data', (data) => this.onKey(String(data)));
+    const lost = (): void => leave(HUNG_UP);
+    process.stdin.on('error', lost);
+    process.stdin.on('end', lost);
   }
 
   get rows(): number {

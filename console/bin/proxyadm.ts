@@ -7,6 +7,7 @@
 
 import { CommandLines } from '../../protocol/cli-quoting.ts';
 import type { CommandReply } from '../client/client.ts';
+import { HUNG_UP, leave } from '../tui/leave.ts';
 import { type Arguments, parseArguments, USAGE, UsageError } from './proxyadm-arguments.ts';
 
 /** A connection by either protocol. */
@@ -151,11 +152,14 @@ async function main(): Promise<number> {
 
 function exit(code: number): void {
   // What a pipe still holds is written before the end.
-  if (process.stdout.writableLength === 0) process.exit(code);
-  process.stdout.once('drain', () => process.exit(code));
+  if (code === HUNG_UP || process.stdout.writableLength === 0) leave(code);
+  else process.stdout.once('drain', () => process.exit(code));
 }
 
-process.stdout.on('error', (cause: NodeJS.ErrnoException) => process.exit(cause.code === 'EPIPE' ? 0 : 1));
+// A terminal that has gone is the console's to notice: it ends by the hangup.
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  if (code !== 'EIO') process.exit(code === 'EPIPE' ? 0 : 1);
+});
 process.on('SIGINT', () => process.exit(130));
 main().then(exit, (cause: unknown) => {
   if (!(cause instanceof UsageError)) throw cause;

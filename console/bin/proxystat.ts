@@ -4,6 +4,7 @@
 
 import type { CounterInfo, CounterSubscription } from '../../protocol/messages.ts';
 import type { CounterValue } from '../format/stat-text.ts';
+import { leave } from '../tui/leave.ts';
 import { attach, parsePatience, quietOnClosedPipe, writePidFile } from './attach.ts';
 import { getopt } from './getopt.ts';
 
@@ -160,4 +161,4 @@ async function main(): Promise<number> {
   return 0;
 }
 
-process.exit(await main());
+leave(await main());

@@ -9,6 +9,7 @@ import { checkQuery, completeQuery } from '../model/query-parser.ts';
 import { configPath, QueryFile, readConfig } from './config-file.ts';
 import { FrameSink } from './frame-sink.ts';
 import { KeyParser } from './keys.ts';
+import { HUNG_UP } from './leave.ts';
 import type { ConsoleOptions } from './main.tsx';
 import { type Mounted, mount } from './mount.tsx';
 import { NodeFiles } from './node-files.ts';
@@ -22,7 +23,7 @@ const ESCAPE_MS = 50;
 /** The clock of the header and the banner's seconds. */
 const CLOCK_MS = 1000;
 
-const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGTERM: 143, SIGHUP: HUNG_UP } as const;
 
 export function startConsole(
   options: ConsoleOptions,
@@ -59,6 +60,8 @@ export function startConsole(
       stdin.pause();
       stdout.off('resize', onResize);
       for (const [signal, handler] of handlers) process.off(signal, handler);
+      process.off('SIGTSTP', suspend);
+      process.off('SIGCONT', resume);
       terminal.restore();
       restoreStderr();
       if (message !== '') process.stderr.write(`${message}\n`);
@@ -84,11 +87,14 @@ export function startConsole(
 
     const suspend = (): void => {
       terminal.restore();
-      process.once('SIGCONT', () => {
-        terminal.enter();
-        sink.redraw();
-      });
       process.kill(process.pid, 'SIGSTOP');
+    };
+
+    // Whoever stopped it: the shell had the terminal meanwhile, and its modes and the screen are not what they were.
+    const resume = (): void => {
+      terminal.restore();
+      terminal.enter(!reading);
+      if (!reading) sink.redraw();
     };
 
     const press = (keys: ReturnType<KeyParser['push']>): void => {
@@ -114,11 +120,13 @@ export function startConsole(
       () => finish(status),
     ]);
     for (const [signal, handler] of handlers) process.on(signal, handler);
+    process.on('SIGTSTP', suspend);
+    process.on('SIGCONT', resume);
     process.on('exit', () => terminal.restore());
     process.on('uncaughtException', (error) => finish(70, `proxyadm: ${error.stack ?? error.message}`));
 
     // A lost terminal shows itself as an error (EIO, EPIPE) or the end of input: never spin on it.
-    const lost = (): void => finish(SIGNALS.SIGHUP);
+    const lost = (): void => finish(HUNG_UP);
     stdin.on('error', lost);
     stdin.on('end', lost);
     stdout.on('error', lost);

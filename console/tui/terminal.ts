@@ -19,6 +19,7 @@ export class Terminal {
   readonly stdout: WriteStream;
   private active = false;
   private screen = true;
+  private wheel = false;
 
   constructor(stdin: ReadStream, stdout: WriteStream) {
     this.stdin = stdin;
@@ -32,6 +33,7 @@ export class Terminal {
     this.screen = screen;
     this.stdin.setRawMode(true);
     this.stdout.write(screen ? ENTER : '\x1b[?2004h');
+    if (this.wheel) this.stdout.write(MOUSE_ON);
   }
 
   /** Puts text into the clipboard of the terminal, also over SSH (OSC 52); terminals that cannot ignore it. */
@@ -41,6 +43,7 @@ export class Terminal {
   }
 
   mouse(on: boolean): void {
+    this.wheel = on;
     this.stdout.write(on ? MOUSE_ON : MOUSE_OFF);
   }
 
