@@ -40,11 +40,12 @@ export class ProbeWindow {
     this.reset();
   }
 
-  /** Forgets all polls and fills in the initial good ones, which took no time. */
+  /**
+   * Forgets all polls and fills in the initial good ones, which took no time. Without any the last count of good
+   * polls stands until the next poll, as in the field.
+   */
   reset(): void {
     this.bits = new Map();
-    this.good = 0;
-    this.last = 0;
     this.average = 0;
     this.rate = 0;
     for (let i = 0; i < this.settings.initial; i++) this.add(['H'], 0);

@@ -27,6 +27,8 @@ export class Probe {
   private readonly timer = new Deadline(() => this.beat());
   private poll: ProbePoll | null = null;
   private running = false;
+  /** What the last poll said. */
+  private text = '';
 
   /** @param log writes a Backend_health record */
   constructor(
@@ -49,8 +51,7 @@ export class Probe {
   start(): void {
     if (this.running) return;
     this.running = true;
-    this.window.reset();
-    this.judge('');
+    this.refresh();
     this.timer.start(this.schedule.first(performance.now() / 1000));
   }
 
@@ -61,8 +62,12 @@ export class Probe {
     this.timer.stop();
     this.poll?.cancel();
     this.poll = null;
+    this.refresh();
+  }
+
+  private refresh(): void {
     this.window.reset();
-    this.judge('');
+    this.judge(this.settings.initial > 0 ? '' : this.text);
   }
 
   private beat(): void {
@@ -82,6 +87,7 @@ export class Probe {
 
   private judge(text: string): void {
     const { window, settings, owner } = this;
+    this.text = text;
     const healthy = window.good >= settings.threshold;
     const word = healthy === this.healthy ? 'Still' : 'Went';
     this.healthy = healthy;

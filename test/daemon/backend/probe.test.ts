@@ -259,6 +259,22 @@ describe('a probe', () => {
     expect(log[0]).toMatch(/^b Still healthy -------H 3 3 8 /);
   });
 
+  it('keeps its last verdict while its program cools where no poll counts as made', async () => {
+    const log: string[] = [];
+    const at = await closing(() => OK);
+    const owner: ProbeOwner = { vclName: 'b', probed: () => undefined };
+    const given = settings({ interval: 60, initial: 0, threshold: 1, window: 2 });
+    const made = new Probe(owner, given, way(at.port), new ProbeSchedule(), (text) => log.push(text));
+    made.start();
+    while (log.length < 3) await sleep(1);
+    made.stop();
+    expect(log.slice(1).map((text) => text.replace(/ \d\.\d{6}/g, ''))).toEqual([
+      'b Still sick -------- 0 1 2 ""',
+      'b Went healthy 4---X-RH 1 1 2 "HTTP/1.1 200 OK"',
+      'b Still healthy -------- 1 1 2 "HTTP/1.1 200 OK"',
+    ]);
+  });
+
   it('stops with its program, with a fresh window, and polls no more', async () => {
     const log: string[] = [];
     const owner: ProbeOwner = { vclName: 'b', probed: () => undefined };
