@@ -39,7 +39,8 @@ export class Pipe implements PipeTap {
   start(head: Buffer): void {
     const origin = this.conn.socket;
     origin.setTimeout(this.timeout * 1000, () => this.finish());
-    origin.on('end', () => this.originEnded(endedByReset(origin)));
+    // Where both sides have ended there is no peer either: only a client that still listens can tell a reset.
+    origin.on('end', () => this.originEnded(!origin.writableEnded && endedByReset(origin)));
     origin.on('drain', () => this.session.resumeReading());
     origin.on('error', () => this.originEnded(true));
     origin.on('close', () => this.finish());

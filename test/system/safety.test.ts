@@ -447,6 +447,21 @@ describe('the forwarded head', () => {
         ?.map((l) => l.trim()),
     ).toEqual(['Connection: close']);
   });
+
+  it('a pipe whose client has ended its side still brings the answer, and its end', async () => {
+    const url = path();
+    origin.on(url, [
+      { wait: 30 },
+      { send: 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi' },
+      { close: true },
+    ]);
+    const conn = await ClientConnection.open(proxy.port, 8000);
+    conn.send(`BREW ${url} HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc`);
+    conn.finish();
+    expect((await conn.rest()).toString('latin1')).toMatch(/\r\n\r\nhi$/);
+    expect(conn.error).toBeNull();
+    conn.close();
+  });
 });
 
 // ---- Rules 5, 12: bodies nobody wanted, clients in halves, pipelines
