@@ -73,7 +73,7 @@ function makePipeBereq(bo: BusyObj, req: Request): void {
   log.put(Tag.BereqURL, bereq.url);
   log.put(Tag.BereqProtocol, bereq.proto);
   // The origin must not take what follows for another request (SAFETY rule 10). The log has the client's word first.
-  const asked = bereq.get('connection');
+  const asked = bereq.getAll('connection');
   if (asked === null) bereq.push('connection', 'Connection: close');
   bereq.logFields(log);
   bereq.log = log;
