@@ -59,7 +59,8 @@ export function startConsole(
       stdin.off('data', onData);
       stdin.pause();
       stdout.off('resize', onResize);
-      for (const [signal, handler] of handlers) process.off(signal, handler);
+      // The handlers of signals stay: without them a library's own would end the process here and now, and with a core
+      // dump after SIGQUIT.
       process.off('SIGTSTP', suspend);
       process.off('SIGCONT', resume);
       terminal.restore();

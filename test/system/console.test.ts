@@ -1,11 +1,12 @@
-// The console in a real terminal (tmux) on a real daemon: looks around, queries the log, runs a command,
-// loses and regains the daemon, and leaves the terminal as it found it.
+// The console in a real terminal (tmux) on a real daemon: looks around, queries the log, asks why, changes what can be
+// changed, loses and regains the daemon, and leaves the terminal as it found it, whichever way it ends.
+import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
-import { installed, Sandbox, until } from '../harness/processes.ts';
+import { alive, installed, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, command, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { TestTerminal } from '../harness/terminal.ts';
 
@@ -21,6 +22,7 @@ describe.skipIf(missing)('console', () => {
   beforeAll(async () => {
     origin = await Origin.start();
     origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+    origin.on('/broken', respond('500 Internal Server Error', {}, 'no\n'));
     proxy = await startProxy(box, { program: backendProgram(origin.port) });
     terminal = await TestTerminal.open(box, 100, 30);
   });
@@ -37,6 +39,12 @@ describe.skipIf(missing)('console', () => {
     await terminal.press('Enter');
     await terminal.waitFor(/1 Dashboard [\s\S]*● live[\s\S]*boot\.default +healthy/);
     expect(await terminal.modes()).toBe('1 0');
+
+    // An error on the dashboard, with what it was.
+    await until('an error on the dashboard', async () => {
+      await proxy.get('/broken');
+      return /Last errors[\s\S]*\d\d:\d\d:\d\d +500 +\w+ .* GET \/broken/.test(await terminal.screen());
+    });
 
     // The live log, grouped; then only what a query lets through.
     await terminal.press('2');
@@ -67,6 +75,13 @@ describe.skipIf(missing)('console', () => {
     await terminal.press('Enter');
     await terminal.waitFor(/A hit: object \d+, fetched .* ago, is fresh for/);
     await terminal.press('Enter');
+
+    // From a ranking to its transactions.
+    await terminal.press('9');
+    await terminal.waitFor(/REQUESTS +SHARE[\s\S]*\/wanted/);
+    await terminal.type('/wanted');
+    await terminal.press('Enter', 'Enter');
+    await terminal.waitFor(/query: ReqURL eq "\/wanted"/);
 
     await terminal.press('3');
     await terminal.waitFor(/NAME +CURRENT +CHANGE +AVERAGE[\s\S]*MAIN\.client_req/);
@@ -125,12 +140,21 @@ describe.skipIf(missing)('console', () => {
     await terminal.waitFor(/good +active/);
     await until('the program is in use', async () => field(await proxy.get('/seen'), 'x-good') === 'yes');
 
-    // Why was it passed?
-    await terminal.press('2');
-    await terminal.waitFor(/query/);
+    // Why was it a miss? Why was it passed?
+    await terminal.type(':query ReqURL ~ "^/new"');
+    await terminal.press('Enter');
+    await terminal.waitFor(/query: ReqURL ~ "\^\/new"/);
+    let asked = 0;
+    await until('a miss', async () => {
+      await proxy.get(`/new/${asked++}`);
+      return /miss +200 +GET +\/new/.test(await terminal.screen());
+    });
+    await terminal.press('w');
+    await terminal.waitFor(/It was not in the cache, and was not fetched before/);
+    await terminal.press('Escape');
     await terminal.type(':query ReqURL eq "/mine"');
     await terminal.press('Enter');
-    await terminal.waitFor(/query ReqURL eq/);
+    await terminal.waitFor(/query: ReqURL eq "\/mine"/);
     await until('a request with a cookie', async () => {
       await proxy.get('/mine', { fields: { Cookie: 'a=b' } });
       return /pass +200 +GET +\/mine/.test(await terminal.screen());
@@ -142,16 +166,20 @@ describe.skipIf(missing)('console', () => {
     await terminal.press('Enter');
     await terminal.waitFor(/none: every transaction/);
 
-    // Another size, and the smallest.
+    // Another size, the smallest, and many in a row.
     await terminal.press('1');
+    for (let n = 0; n < 12; n++) await terminal.resize(20 + 15 * (n % 10), 4 + 5 * (n % 8));
     await terminal.resize(60, 20);
     await terminal.waitFor(/Traffic and storage/);
     await terminal.resize(130, 40);
     await terminal.waitFor(/╭─ Storage[\s\S]*good\.default/);
 
-    // The daemon goes: data stays, the banner counts; it comes back: live again.
+    // The daemon is killed: data stays, the banner counts; it comes back: live again.
     const { dir } = proxy;
-    await proxy.stop();
+    const worker = proxy.workerPid();
+    process.kill(proxy.pid, 'SIGKILL');
+    await proxy.daemon.ended;
+    await until('the worker is gone', () => worker === null || !alive(worker));
     await terminal.waitFor(/▲ stale[\s\S]*stale \d+ s: .*attempt \d+/);
     expect(await terminal.screen()).toContain('good.default');
     proxy = await startProxy(box, { program: backendProgram(origin.port), dir });
@@ -170,15 +198,43 @@ describe.skipIf(missing)('console', () => {
     await terminal.waitFor(/^\$ echo te""st\ntest$/m);
   }, 120_000);
 
-  it('restores the terminal when it is told to end', async () => {
+  it('gives the terminal back whatever ends it', async () => {
     const [node, [proxyadm]] = command('proxyd', 'adm');
-    await terminal.type(
-      `clear; timeout -s TERM --foreground 4 ${node} ${proxyadm} -n ${proxy.dir}; echo "ended $?"`,
-    );
-    await terminal.press('Enter');
-    await terminal.waitFor(/● live/);
-    await terminal.waitFor(/ended 124/);
-    expect(await terminal.modes()).toBe('0 1');
+    const pidFile = box.path('pid');
+    for (const [signal, status] of [
+      ['SIGHUP', 129],
+      ['SIGTERM', 143],
+      ['SIGQUIT', 131],
+    ] as const) {
+      const start = `sh -c 'echo $$ > ${pidFile}; exec ${node} ${proxyadm} -n ${proxy.dir}'`;
+      const after = 'test "$MODES" = "$(stty -g)" && echo same modes';
+      await terminal.type(`clear; MODES="$(stty -g)"; ${start} 2> /dev/null; echo "ended $?"; ${after}`);
+      await terminal.press('Enter');
+      await terminal.waitFor(/● live/);
+      expect(await terminal.modes()).toBe('1 0');
+      process.kill(Number(readFileSync(pidFile, 'latin1')), signal);
+      await terminal.waitFor(new RegExp(`ended ${status}\\nsame modes`));
+      expect(await terminal.modes()).toBe('0 1');
+    }
+  }, 60_000);
+
+  it('ends when its terminal goes away without a word', async () => {
+    const [node, [proxyadm]] = command('proxyd', 'adm');
+    const other = new Sandbox('proxyd-lost');
+    const lost = await TestTerminal.open(other, 80, 24);
+    const [pidFile, statusFile] = [other.path('pid'), other.path('status')];
+    // In a session of its own no hangup reaches it: all it sees is that reading fails.
+    const start = `${node} ${proxyadm} -n ${proxy.dir} < $0 > $0 2> ${other.path('errors')}`;
+    const script = `${start} & echo $! > ${pidFile}; wait $!; echo $? > ${statusFile}`;
+    await lost.type(`setsid sh -c '${script}' $(tty)`);
+    await lost.press('Enter');
+    await lost.waitFor(/● live/);
+    const pid = Number(readFileSync(pidFile, 'latin1'));
+    await lost.close();
+    await until('the console has ended', () => !alive(pid));
+    await until('its status', () => existsSync(statusFile) && readFileSync(statusFile, 'latin1') !== '');
+    expect(readFileSync(statusFile, 'latin1')).toBe('129\n');
+    await other.dispose();
   }, 60_000);
 
   it('refuses to start without a terminal', async () => {
