@@ -24,6 +24,8 @@ export interface CacheLimits {
 
 /** Told what becomes of objects, for the log. Times in epoch seconds; an object can still be asked about. */
 export interface ObjectEvents {
+  /** Whether anybody listens to rearmed() and expired(): the asking may be saved for many objects. */
+  wanted(): boolean;
   /** Its end is known for the first time. */
   inserted(oc: Oc, end: number): void;
   /** Its end was another. */
@@ -43,6 +45,7 @@ export interface ObjectEvents {
 const ignore = (): void => undefined;
 /** For who keeps no log. */
 export const NO_EVENTS: ObjectEvents = {
+  wanted: () => false,
   inserted: ignore,
   rearmed: ignore,
   removed: ignore,

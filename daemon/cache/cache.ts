@@ -21,6 +21,7 @@ import { ObjectLife } from './object-life.ts';
 import { ObjectReader } from './object-reader.ts';
 import { ObjectStore } from './object-store.ts';
 import { Objheads } from './objheads.ts';
+import { Reaper } from './reaper.ts';
 import { Rows } from './rows.ts';
 import type { SlabStats } from './storage/slab.ts';
 import type { Stevedore } from './storage/stevedore.ts';
@@ -30,7 +31,6 @@ import { TagPurges } from './tags/tag-purges.ts';
 import { Uses } from './uses.ts';
 import { resolveVary, unmatchable, type VaryKey } from './vary.ts';
 import type { Waiter } from './waiting-list.ts';
-import { Warming } from './warming.ts';
 
 export { type Attributes, FLAG } from './attributes.ts';
 export type { CacheLimits, CacheOptions } from './cache-options.ts';
@@ -88,12 +88,10 @@ export class Cache extends ObjectReader {
       defer,
       rushExponent: () => limits.rushExponent,
     });
-    const warming = new Warming({ rows, store, objheads, expiry });
     const tags = new TagPurges({
       rows,
       index: new TagIndex(rows, o.seed),
-      kill: (oc, at) => life.purge(oc, at),
-      warm: (ocs, count) => warming.warm(ocs, count),
+      kill: (ocs, count, at) => reaper.purge(ocs, count, at),
       soften: (oc, at) => this.invalidation.soften(oc, at),
       isFresh: (oc, now) => this.invalidation.isFresh(oc, now),
       defer,
@@ -101,6 +99,18 @@ export class Cache extends ObjectReader {
       space: () => limits.tagSpace ?? 0,
     });
     const life = new ObjectLife({ rows, store, objheads, expiry, uses, bans, tags, counters, events });
+    const reaper = new Reaper({
+      rows,
+      store,
+      objheads,
+      expiry,
+      uses,
+      bans,
+      tags: tags.index,
+      life,
+      counters,
+      events,
+    });
     this.tags = tags;
     this.bans = bans;
     this.objheads = objheads;
@@ -140,7 +150,7 @@ export class Cache extends ObjectReader {
       millis,
       onBanned: (oc) => events.banned(oc),
     });
-    this.steps = new ExpirySteps({ expiry, store, life, uses, counters, events, millis });
+    this.steps = new ExpirySteps({ expiry, store, life, reaper, uses, millis });
   }
 
   // ---- lookup

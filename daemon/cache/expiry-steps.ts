@@ -1,13 +1,14 @@
 // Expiry in steps of bounded time: kills what is past ttl + grace + keep, frees large bodies piece by piece.
 //
-// The clock is read after every object: one may take a hundred times as long as another. Decides nothing about
-// freshness, which lookups see by themselves; an object may be removed late.
+// The clock is read after every batch. Decides nothing about freshness, which lookups see by themselves; an object
+// may be removed late.
 
-import type { ObjectEvents } from './cache-options.ts';
-import type { CacheCounters } from './counters.ts';
 import type { Expiry } from './expiry.ts';
+import { BATCH } from './objcore.ts';
 import type { ObjectLife } from './object-life.ts';
 import type { ObjectStore } from './object-store.ts';
+import { Pace } from './pace.ts';
+import type { Reaper } from './reaper.ts';
 import type { Uses } from './uses.ts';
 
 export class ExpirySteps {
@@ -15,53 +16,63 @@ export class ExpirySteps {
   private readonly store: ObjectStore;
   private readonly life: ObjectLife;
   private readonly uses: Uses;
-  private readonly counters: CacheCounters;
-  private readonly events: ObjectEvents;
+  private readonly reaper: Reaper;
   private readonly millis: () => number;
+  private readonly batch = new Int32Array(BATCH);
+  private readonly pace = new Pace(BATCH);
 
   constructor(o: {
     expiry: Expiry;
     store: ObjectStore;
     life: ObjectLife;
     uses: Uses;
-    counters: CacheCounters;
-    events: ObjectEvents;
+    reaper: Reaper;
     millis: () => number;
   }) {
     this.expiry = o.expiry;
     this.store = o.store;
     this.life = o.life;
     this.uses = o.uses;
-    this.counters = o.counters;
-    this.events = o.events;
+    this.reaper = o.reaper;
     this.millis = o.millis;
   }
 
   /** Works for about `budgetMs`; returns how many objects it removed. */
   expire(now: number, budgetMs: number): number {
-    const end = this.millis() + budgetMs;
+    const { expiry, store, batch, pace } = this;
+    let at = this.millis();
+    const end = at + budgetMs;
     this.uses.tick(now);
-    let count = 0;
-    while (this.expiry.firstEnd() <= now || this.store.hasDiscarded) {
+    let removed = 0;
+    while (at < end && (expiry.firstEnd() <= now || store.hasDiscarded)) {
+      let count = 0;
       // Memory first: whoever needs room would have to do it otherwise.
-      if (this.store.hasDiscarded) this.store.reclaim();
-      else if (this.removeFirst(now)) count++;
-      if (this.millis() >= end) break;
+      if (store.hasDiscarded) {
+        store.reclaim();
+      } else if (expiry.firstIsFar) {
+        this.lookAgain(now);
+      } else {
+        count = expiry.takeEnded(now, batch, pace.count);
+        this.reaper.expire(batch, count, now);
+      }
+      removed += count;
+      const begun = at;
+      at = this.millis();
+      if (count > 0) pace.took(count, at - begun);
     }
-    return count;
+    return removed;
   }
 
-  /** False when the object that comes first lives on: its end was too far off to be noted. */
-  private removeFirst(now: number): boolean {
-    const oc = this.expiry.first();
+  /** The first object's end was too far off to be noted. */
+  private lookAgain(now: number): void {
+    const { expiry, batch } = this;
+    const oc = expiry.first();
     const end = this.life.endOf(oc);
-    if (end > now && this.expiry.firstIsFar) {
-      this.expiry.set(oc, end);
-      return false;
+    if (end > now) {
+      expiry.set(oc, end);
+      return;
     }
-    this.events.expired(oc, Math.max(0, now - end));
-    this.life.kill(oc, false);
-    this.counters.n_expired++;
-    return true;
+    batch[0] = oc;
+    this.reaper.expire(batch, 1, now);
   }
 }

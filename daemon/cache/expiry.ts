@@ -4,7 +4,7 @@
 // sixteenth too long, which nobody sees, because lookups compare the exact times. Never frees an object;
 // ends beyond eight years are brought to eight years and looked at again then.
 
-import { HEAP_POS, type Oc } from './objcore.ts';
+import { BATCH, HEAP_POS, type Oc } from './objcore.ts';
 import type { Rows } from './rows.ts';
 
 const BLOCK_SHIFT = 14;
@@ -19,6 +19,10 @@ export class Expiry {
   // Pairs of handle and tick, in blocks: growing never copies.
   private readonly blocks: Uint32Array[] = [];
   private length = 0;
+  /** Scratch of removeAll(). */
+  private readonly places = new Int32Array(2 * BATCH);
+  /** What was read ahead; kept so that the reads count as used. */
+  touched = 0;
 
   /** `epoch`: point in time before all ends. */
   constructor(objcores: Rows, epoch: number) {
@@ -52,20 +56,75 @@ export class Expiry {
     this.settle(at, this.ocAt(last), this.tickAt(last));
   }
 
+  /** Removes many; reads first what that needs. */
+  removeAll(ocs: Int32Array, count: number): void {
+    const { objcores, places } = this;
+    let found = 0;
+    for (let i = 0; i < count; i++) {
+      const at = objcores.get(ocs[i] as Oc, HEAP_POS) - 1;
+      if (at < 0) continue;
+      places[found++] = at;
+      places[found++] = Math.min(at * 4 + 1, this.length - 1);
+    }
+    this.touch(found);
+    // The last ones take the places of those that go.
+    const last = Math.min(count, this.length);
+    for (let i = 0; i < last; i++) places[i] = this.ocAt(this.length - 1 - i);
+    objcores.touchAll(places, last, HEAP_POS);
+    for (let i = 0; i < count; i++) this.remove(ocs[i] as Oc);
+  }
+
+  /** Reads the first entries of `places`; see Rows.touchAll(). */
+  private touch(count: number): void {
+    const { blocks, places } = this;
+    let sum = 0;
+    for (let i = 0; i < count; i++) {
+      const at = places[i] as number;
+      sum ^= (blocks[at >>> BLOCK_SHIFT] as Uint32Array)[(at & MASK) * 2] as number;
+    }
+    this.touched = sum;
+  }
+
+  /** Takes out objects whose end has come, at most so many, in no order; returns how many. Those whose end
+   * was too far off to be noted are not among them. */
+  takeEnded(now: number, into: Int32Array, most: number): number {
+    const due = Math.min(LAST_TICK - 1, Math.floor((now - this.epoch) * TICKS));
+    let count = 0;
+    let at = 0;
+    while (count < most && this.length > 0 && this.tickAt(0) <= due) {
+      const last = this.length - 1;
+      if (this.tickAt(last) <= due) {
+        // Where most objects go, this is most of them: nothing has to move.
+        into[count++] = this.ocAt(last);
+        this.length = last;
+        continue;
+      }
+      at = this.lowestEnded(at > last ? 0 : at, due);
+      into[count++] = this.ocAt(at);
+      this.length = last;
+      this.settle(at, this.ocAt(last), this.tickAt(last));
+      // What is above an ended one is ended too.
+      at = at === 0 ? 0 : (at - 1) >>> 2;
+    }
+    for (let i = 0; i < count; i++) this.objcores.set(into[i] as Oc, HEAP_POS, 0);
+    return count;
+  }
+
+  /** An ended entry from `start` downwards below which none is: what takes its place does not have far to go. */
+  private lowestEnded(start: number, due: number): number {
+    for (let at = start; ; ) {
+      const end = Math.min(at * 4 + 5, this.length);
+      let child = at * 4 + 1;
+      while (child < end && this.tickAt(child) > due) child++;
+      if (child >= end) return at;
+      at = child;
+    }
+  }
+
   /** When an object dies, to a sixteenth of a second; null when that is not known yet. */
   endOf(oc: Oc): number | null {
     const at = this.objcores.get(oc, HEAP_POS) - 1;
     return at < 0 ? null : this.epoch + this.tickAt(at) / TICKS;
-  }
-
-  /** Reads an entry, if there is one at that place. */
-  touch(at: number): number {
-    return at < 0 ? 0 : this.tickAt(at);
-  }
-
-  /** The object so many places before the last; 0 when there is none. */
-  fromEnd(back: number): Oc {
-    return back < this.length ? this.ocAt(this.length - 1 - back) : 0;
   }
 
   /** The object that dies first; 0 when there is none. */

@@ -7,6 +7,7 @@
 
 import { createHash } from 'node:crypto';
 import { KeyHash } from './key-hash.ts';
+import { BATCH } from './objcore.ts';
 import { Slab } from './storage/slab.ts';
 
 /** Objhead handle: a block reference, 0 is none. */
@@ -24,28 +25,41 @@ const KEY_AT = KEY_WORD * 4;
 const SEGMENT_SHIFT = 11;
 const SEGMENT_SLOTS = 1 << SEGMENT_SHIFT;
 const SEGMENT_MASK = SEGMENT_SLOTS - 1;
+/** A slot is a pair of words: low half of the hash, objhead (0 is an empty slot). */
+const SEGMENT_WORDS_SHIFT = SEGMENT_SHIFT + 1;
+const SEGMENT_WORDS = 1 << SEGMENT_WORDS_SHIFT;
 /** Fuller ones make a search, and more so a removal, go through many slots. */
 const SEGMENT_FULL = Math.floor(SEGMENT_SLOTS * 0.7);
+/** Segments lie so many together in one piece of memory: an object each would be a thousand of them. */
+const PIECE_SHIFT = 4;
+const PIECE_MASK = (1 << PIECE_SHIFT) - 1;
+const PIECE_WORDS_SHIFT = PIECE_SHIFT + SEGMENT_WORDS_SHIFT;
+const PIECE_WORDS_MASK = (1 << PIECE_WORDS_SHIFT) - 1;
 const MAX_KEY = 8192;
 
-interface Segment {
-  /** Pairs: low half of the hash, objhead (0 is an empty slot). */
-  readonly slots: Int32Array;
-  used: number;
-  /** How many bits of the high half all keys of this segment share. */
-  depth: number;
-}
+/** Number of a segment. */
+type Segment = number;
 
 export class KeyIndex {
   private readonly keys = new Slab(0);
   private readonly hash: KeyHash;
-  private directory: Segment[] = [newSegment(0)];
+  private readonly pieces: Int32Array[] = [];
+  /** By segment: its keys, and how many bits of the high half of the hash all of them share. */
+  private readonly used: number[] = [];
+  private readonly depths: number[] = [];
+  /** Segments by the first bits of the high half of the hash. */
+  private directory: Uint32Array = new Uint32Array(1);
   private depth = 0;
   /** Slots of the segment that is being split. */
-  private readonly scratch = new Int32Array(SEGMENT_SLOTS * 2);
+  private readonly scratch = new Int32Array(SEGMENT_WORDS);
+  /** Of removeAll(): where the searches begin. */
+  private readonly homes = new Int32Array(2 * BATCH);
+  /** What was read ahead; kept so that the reads count as used. */
+  touched = 0;
 
   constructor(seed0: number, seed1: number) {
     this.hash = new KeyHash(seed0, seed1);
+    this.newSegment(0);
   }
 
   /** Number of objheads. */
@@ -72,27 +86,71 @@ export class KeyIndex {
 
   /** Takes an objhead without objects out of the index. */
   remove(oh: Oh): void {
-    const lo = this.word(oh, HASH_LO) | 0;
-    const segment = this.segment(this.word(oh, HASH_HI));
-    const slots = segment.slots;
-    let slot = lo & SEGMENT_MASK;
-    while (slots[slot * 2 + 1] !== oh) {
-      if (slots[slot * 2 + 1] === 0) throw new Error(`objhead ${oh} is not in the index`);
+    this.vacate(oh, this.homeOf(oh));
+    this.keys.free(oh);
+  }
+
+  /** Reads the first `count` objheads of a list; see Rows.touchAll(). */
+  touchAll(ohs: Uint32Array, count: number): void {
+    this.keys.touchAll(ohs, count);
+  }
+
+  /** The same as remove() for many, which should have been touched. */
+  removeAll(ohs: Uint32Array, count: number): void {
+    this.findHomes(ohs, count);
+    this.touchHomes(count);
+    for (let i = 0; i < count; i++) this.vacate(ohs[i] as Oh, this.homes[i] as number);
+    this.keys.freeAll(ohs, count);
+  }
+
+  private findHomes(ohs: Uint32Array, count: number): void {
+    const { homes } = this;
+    for (let i = 0; i < count; i++) homes[i] = this.homeOf(ohs[i] as Oh);
+  }
+
+  /** See Rows.touchAll(). */
+  private touchHomes(count: number): void {
+    const { homes, pieces } = this;
+    let sum = 0;
+    for (let i = 0; i < count; i++) {
+      const home = homes[i] as number;
+      sum ^= (pieces[home >>> PIECE_WORDS_SHIFT] as Int32Array)[home & PIECE_WORDS_MASK] as number;
+    }
+    this.touched = sum;
+  }
+
+  /** The word where a search for an objhead begins, counted through all segments. */
+  private homeOf(oh: Oh): number {
+    const words = this.keys.chunkWords(oh);
+    const at = this.keys.offset(oh) >>> 2;
+    const segment = this.segment(words[at + HASH_HI] as number);
+    return segment * SEGMENT_WORDS + ((words[at + HASH_LO] as number) & SEGMENT_MASK) * 2;
+  }
+
+  /** Takes an objhead out of its segment. */
+  private vacate(oh: Oh, home: number): void {
+    const segment = home >>> SEGMENT_WORDS_SHIFT;
+    const slots = this.slotsOf(segment);
+    const base = baseOf(segment);
+    let slot = (home >>> 1) & SEGMENT_MASK;
+    // Slots are signed words.
+    const stored = oh | 0;
+    for (let at = base + slot * 2 + 1; slots[at] !== stored; at = base + slot * 2 + 1) {
+      if (slots[at] === 0) throw new Error(`objhead ${oh} is not in the index`);
       slot = (slot + 1) & SEGMENT_MASK;
     }
-    segment.used--;
+    this.used[segment] = (this.used[segment] as number) - 1;
     // Backward shift: an entry moves into the gap unless that would put it before its home slot.
     for (let next = (slot + 1) & SEGMENT_MASK; ; next = (next + 1) & SEGMENT_MASK) {
-      const moved = slots[next * 2 + 1] as number;
+      const moved = slots[base + next * 2 + 1] as number;
       if (moved === 0) break;
-      const home = (slots[next * 2] as number) & SEGMENT_MASK;
-      if (((next - home) & SEGMENT_MASK) < ((next - slot) & SEGMENT_MASK)) continue;
-      slots[slot * 2] = slots[next * 2] as number;
-      slots[slot * 2 + 1] = moved;
+      const lo = slots[base + next * 2] as number;
+      if (((next - lo) & SEGMENT_MASK) < ((next - slot) & SEGMENT_MASK)) continue;
+      slots[base + slot * 2] = lo;
+      slots[base + slot * 2 + 1] = moved;
       slot = next;
     }
-    slots[slot * 2 + 1] = 0;
-    this.keys.free(oh);
+    slots[base + slot * 2 + 1] = 0;
   }
 
   /** The key as it is stored: a digest stands for one that cannot be. */
@@ -107,17 +165,6 @@ export class KeyIndex {
 
   setFirst(oh: Oh, oc: number): void {
     this.setWord(oh, FIRST, oc);
-  }
-
-  /** Reads an objhead. */
-  touch(oh: Oh): number {
-    return this.keys.touch(oh);
-  }
-
-  /** Reads the slot that leads to an objhead, or one near it. */
-  touchSlot(oh: Oh): number {
-    const { slots } = this.segment(this.word(oh, HASH_HI));
-    return slots[((this.word(oh, HASH_LO) | 0) & SEGMENT_MASK) * 2] as number;
   }
 
   private word(oh: Oh, word: number): number {
@@ -140,17 +187,24 @@ export class KeyIndex {
   }
 
   private segment(hi: number): Segment {
-    return this.directory[this.depth === 0 ? 0 : hi >>> (32 - this.depth)] as Segment;
+    // Two shifts, as one by 32 would be none.
+    return this.directory[(hi >>> 1) >>> (31 - this.depth)] as Segment;
+  }
+
+  private slotsOf(segment: Segment): Int32Array {
+    return this.pieces[segment >>> PIECE_SHIFT] as Int32Array;
   }
 
   private probe(key: string): Oh {
     const lo = this.hash.lo;
     const hi = this.hash.hi;
-    const slots = this.segment(hi).slots;
+    const segment = this.segment(hi);
+    const slots = this.slotsOf(segment);
+    const base = baseOf(segment);
     for (let slot = lo & SEGMENT_MASK; ; slot = (slot + 1) & SEGMENT_MASK) {
-      const oh = slots[slot * 2 + 1] as number;
+      const oh = slots[base + slot * 2 + 1] as number;
       if (oh === 0) return 0;
-      if (slots[slot * 2] === lo && this.isOf(oh, hi, key)) return oh;
+      if (slots[base + slot * 2] === lo && this.isOf(oh, hi, key)) return oh;
     }
   }
 
@@ -179,7 +233,7 @@ export class KeyIndex {
   private add(key: string): Oh {
     const { lo, hi } = this.hash;
     let segment = this.segment(hi);
-    while (segment.used >= SEGMENT_FULL) {
+    while ((this.used[segment] as number) >= SEGMENT_FULL) {
       this.split(segment, hi);
       segment = this.segment(hi);
     }
@@ -189,44 +243,63 @@ export class KeyIndex {
     this.setWord(oh, KEY_LENGTH, key.length);
     this.setWord(oh, FIRST, 0);
     if (key.length > 0) this.keys.chunk(oh).latin1Write(key, this.keys.offset(oh) + KEY_AT, key.length);
-    insert(segment, lo, oh);
+    this.insert(segment, lo, oh);
     return oh;
   }
 
-  private split(segment: Segment, hi: number): void {
-    if (segment.depth === this.depth) {
-      this.directory = this.directory.flatMap((entry) => [entry, entry]);
-      this.depth++;
-    }
-    const span = 2 ** (this.depth - segment.depth);
-    const start = Math.floor((hi >>> (32 - this.depth)) / span) * span;
-    // The segment becomes the lower half itself: thrown away, it would linger until a collection.
+  private split(lower: Segment, hi: number): void {
+    const depth = (this.depths[lower] as number) + 1;
+    if (depth > this.depth) this.deepen();
+    const span = 2 ** (this.depth - depth + 1);
+    const start = Math.floor(((hi >>> 1) >>> (31 - this.depth)) / span) * span;
+    // The segment becomes the lower half itself.
+    const slots = this.slotsOf(lower);
+    const base = baseOf(lower);
     const entries = this.scratch;
-    entries.set(segment.slots);
-    segment.slots.fill(0);
-    segment.used = 0;
-    segment.depth++;
-    const upper = newSegment(segment.depth);
+    entries.set(slots.subarray(base, base + SEGMENT_WORDS));
+    slots.fill(0, base, base + SEGMENT_WORDS);
+    this.used[lower] = 0;
+    this.depths[lower] = depth;
+    const upper = this.newSegment(depth);
     for (let slot = 0; slot < SEGMENT_SLOTS; slot++) {
       const oh = entries[slot * 2 + 1] as number;
       if (oh === 0) continue;
-      const isUpper = ((this.word(oh, HASH_HI) >>> (32 - segment.depth)) & 1) === 1;
-      insert(isUpper ? upper : segment, entries[slot * 2] as number, oh);
+      const isUpper = ((this.word(oh, HASH_HI) >>> (32 - depth)) & 1) === 1;
+      this.insert(isUpper ? upper : lower, entries[slot * 2] as number, oh);
     }
     this.directory.fill(upper, start + span / 2, start + span);
   }
+
+  private deepen(): void {
+    const old = this.directory;
+    this.directory = new Uint32Array(old.length * 2);
+    for (let i = 0; i < this.directory.length; i++) this.directory[i] = old[i >>> 1] as Segment;
+    this.depth++;
+  }
+
+  private newSegment(depth: number): Segment {
+    const segment = this.used.push(0) - 1;
+    this.depths.push(depth);
+    if (segment >>> PIECE_SHIFT >= this.pieces.length) {
+      this.pieces.push(new Int32Array(new SharedArrayBuffer((SEGMENT_WORDS * 4) << PIECE_SHIFT)));
+    }
+    return segment;
+  }
+
+  private insert(segment: Segment, lo: number, oh: Oh): void {
+    const slots = this.slotsOf(segment);
+    const base = baseOf(segment);
+    let slot = lo & SEGMENT_MASK;
+    while (slots[base + slot * 2 + 1] !== 0) slot = (slot + 1) & SEGMENT_MASK;
+    slots[base + slot * 2] = lo;
+    slots[base + slot * 2 + 1] = oh;
+    this.used[segment] = (this.used[segment] as number) + 1;
+  }
 }
 
-function newSegment(depth: number): Segment {
-  return { slots: new Int32Array(new SharedArrayBuffer(SEGMENT_SLOTS * 8)), used: 0, depth };
-}
-
-function insert(segment: Segment, lo: number, oh: Oh): void {
-  let slot = lo & SEGMENT_MASK;
-  while (segment.slots[slot * 2 + 1] !== 0) slot = (slot + 1) & SEGMENT_MASK;
-  segment.slots[slot * 2] = lo;
-  segment.slots[slot * 2 + 1] = oh;
-  segment.used++;
+/** Where a segment's words begin in its piece. */
+function baseOf(segment: Segment): number {
+  return (segment & PIECE_MASK) * SEGMENT_WORDS;
 }
 
 /** Stands for a key that cannot be stored itself; no ordinary key equals it by accident. */

@@ -39,6 +39,9 @@ export const BAN = 24;
 export const SURROGATE = 25;
 export const OBJCORE_WORDS = 26;
 
+/** Most objects that are taken out together: what belongs to them stays in the processor's caches meanwhile. */
+export const BATCH = 128;
+
 /** Flags the fetch sets through setAttributes. */
 export const OF_HIT_MISS = 1 << 0;
 export const OF_HIT_PASS = 1 << 1;

@@ -5,7 +5,7 @@
 
 import type { CacheCounters } from './counters.ts';
 import { KeyIndex, type Oh } from './key-index.ts';
-import { KEY_NEXT, KEY_PREV, type Oc } from './objcore.ts';
+import { BATCH, KEY_NEXT, KEY_PREV, OBJHEAD, type Oc } from './objcore.ts';
 import type { Rows } from './rows.ts';
 import { type Waiter, WaitingList } from './waiting-list.ts';
 
@@ -15,6 +15,8 @@ export class Objheads {
   private readonly index: KeyIndex;
   private readonly waiting: WaitingList;
   private readonly defer: (run: () => void) => void;
+  /** Scratch of dropAll(). */
+  private readonly empty = new Uint32Array(BATCH);
 
   constructor(o: {
     rows: Rows;
@@ -51,15 +53,6 @@ export class Objheads {
     return this.index.keyOf(oh);
   }
 
-  /** Reads what belongs to an objhead, for who will soon work on many (see warming.ts). */
-  touchKey(oh: Oh): number {
-    return this.index.touch(oh);
-  }
-
-  touchSlot(oh: Oh): number {
-    return this.index.touchSlot(oh);
-  }
-
   /** First object of the chain; the next ones are in KEY_NEXT. */
   first(oh: Oh): Oc {
     return this.index.first(oh);
@@ -80,6 +73,23 @@ export class Objheads {
     if (prev === 0) this.index.setFirst(oh, next);
     else this.rows.set(prev, KEY_NEXT, next);
     if (next !== 0) this.rows.set(next, KEY_PREV, prev);
+  }
+
+  /** Takes many objects out of their chains, and forgets the keys that have no others and no waiters. */
+  dropAll(ocs: Int32Array, count: number): void {
+    const { rows, index, waiting, empty } = this;
+    for (let i = 0; i < count; i++) empty[i] = rows.get(ocs[i] as Oc, OBJHEAD);
+    index.touchAll(empty, count);
+    let gone = 0;
+    for (let i = 0; i < count; i++) {
+      const oc = ocs[i] as Oc;
+      const oh = empty[i] as Oh;
+      rows.set(oc, OBJHEAD, 0);
+      this.unlink(oh, oc);
+      if (index.first(oh) === 0 && (waiting.size === 0 || !waiting.has(oh))) empty[gone++] = oh;
+    }
+    index.removeAll(empty, gone);
+    this.counters.n_objecthead = index.count;
   }
 
   /** Forgets a key without objects and waiters. */

@@ -16,6 +16,8 @@ export class Rows {
   private next = 1;
   /** Rows in use. */
   count = 0;
+  /** What touchAll() read; kept so that the reads count as used. */
+  touched = 0;
 
   constructor(width: number) {
     this.width = width;
@@ -49,6 +51,30 @@ export class Rows {
     this.count--;
     this.set(row, 0, this.freed);
     this.freed = row;
+  }
+
+  giveAll(rows: Int32Array, count: number): void {
+    let { freed } = this;
+    for (let i = 0; i < count; i++) {
+      const row = rows[i] as number;
+      this.set(row, 0, freed);
+      freed = row;
+    }
+    this.freed = freed;
+    this.count -= count;
+  }
+
+  /** Reads a word of many rows, so that it is at hand when they are worked on: reads that do not depend on each other
+   * wait for memory together. As little as possible stands between two of them, since a processor has only so much of
+   * a program under way. Row 0 may be among them once there is any other. */
+  touchAll(rows: Int32Array, count: number, word: number): void {
+    const { words, width } = this;
+    let sum = 0;
+    for (let i = 0; i < count; i++) {
+      const row = rows[i] as number;
+      sum ^= (words[row >>> BLOCK_SHIFT] as Int32Array)[(row & BLOCK_MASK) * width + word] as number;
+    }
+    this.touched = sum;
   }
 
   get(row: number, word: number): number {

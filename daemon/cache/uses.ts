@@ -5,7 +5,7 @@
 
 import type { CacheLimits } from './cache-options.ts';
 import type { CacheCounters } from './counters.ts';
-import { HITS, LRU_TIME, META, type Oc, OF_IN_LRU, T_ORIGIN } from './objcore.ts';
+import { BATCH, HITS, LRU_NEXT, LRU_PREV, LRU_TIME, META, type Oc, OF_IN_LRU, T_ORIGIN } from './objcore.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { Rows } from './rows.ts';
 
@@ -19,6 +19,8 @@ export class Uses {
   private readonly limits: CacheLimits;
   private readonly epoch: number;
   private ticks = TICKS;
+  /** Neighbours in the LRU, in leaveAll(). */
+  private readonly near = new Int32Array(2 * BATCH);
 
   constructor(o: {
     rows: Rows;
@@ -59,6 +61,17 @@ export class Uses {
   enter(oc: Oc): void {
     this.tick(this.rows.getDouble(oc, T_ORIGIN));
     this.store.stevedoreOf(oc).lru.add(oc, this.ticks);
+  }
+
+  /** The same as leave() for many; reads first what that needs. */
+  leaveAll(ocs: Int32Array, count: number): void {
+    const { rows, near } = this;
+    for (let i = 0; i < count; i++) {
+      near[i * 2] = rows.get(ocs[i] as Oc, LRU_PREV);
+      near[i * 2 + 1] = rows.get(ocs[i] as Oc, LRU_NEXT);
+    }
+    rows.touchAll(near, count * 2, LRU_NEXT);
+    for (let i = 0; i < count; i++) this.leave(ocs[i] as Oc);
   }
 
   leave(oc: Oc): void {

@@ -35,6 +35,11 @@ export class WaitingList {
     this.onEmpty = o.onEmpty;
   }
 
+  /** Keys that somebody waits for. */
+  get size(): number {
+    return this.queues.size;
+  }
+
   /** Whether anybody waits for this key: the objhead must then stay. */
   has(oh: Oh): boolean {
     return this.queues.has(oh);

@@ -22,6 +22,10 @@ export class ObjectLog implements ObjectEvents {
     this.fetchLog = fetchLog;
   }
 
+  wanted(): boolean {
+    return this.log.wants(Tag.ExpKill);
+  }
+
   inserted(oc: Oc, end: number): void {
     if (!this.log.wants(Tag.ExpKill)) return;
     this.say(`EXP_Inbox flg=1e p=${pointer(oc)} e=0.000000 f=${this.flags(oc)}`);

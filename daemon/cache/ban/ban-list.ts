@@ -113,6 +113,12 @@ export class BanList {
     if (ban !== undefined) ban.refs--;
   }
 
+  /** The same for many objects that name one ban. */
+  unrefAll(number: number, count: number): void {
+    const ban = this.byNumber.get(number);
+    if (ban !== undefined) ban.refs -= count;
+  }
+
   /** Whether there may be bans for the lurker to work on. */
   get hasUntested(): boolean {
     return this.open > 0;

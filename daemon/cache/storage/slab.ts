@@ -61,6 +61,8 @@ export class Slab {
   /** First page with a free block, by class. */
   private readonly partial: Int32Array;
   private readonly perPage: number[];
+  /** What touchAll() read; kept so that the reads count as used. */
+  touched = 0;
 
   constructor(size: number) {
     this.size = size;
@@ -106,30 +108,48 @@ export class Slab {
   }
 
   free(ref: number): void {
-    const bytes = this.sizeOf(ref);
-    this.stats.c_freed += bytes;
-    this.stats.g_bytes -= bytes;
-    this.stats.g_alloc--;
+    this.countFreed(this.release(ref), 1);
+  }
+
+  /** Frees the first `count` blocks of a list. */
+  freeAll(refs: Uint32Array, count: number): void {
+    let bytes = 0;
+    for (let i = 0; i < count; i++) bytes += this.release(refs[i] as number);
+    this.countFreed(bytes, count);
+  }
+
+  private countFreed(bytes: number, blocks: number): void {
+    const { stats } = this;
+    stats.c_freed += bytes;
+    stats.g_bytes -= bytes;
+    stats.g_alloc -= blocks;
+  }
+
+  /** Frees a block and leaves the counters as they are; returns its size. */
+  private release(ref: number): number {
     const page = ref >>> (this.pageShift - GRANULE_SHIFT);
     const cls = this.pageClass[page] as number;
     if (cls === RUN) {
-      for (let i = (this.pageUsed[page] as number) - 1; i >= 0; i--) this.releasePage(page + i);
-      return;
+      const pages = this.pageUsed[page] as number;
+      for (let i = pages - 1; i >= 0; i--) this.releasePage(page + i);
+      return pages << this.pageShift;
     }
+    const bytes = this.classes.sizes[cls] as number;
     const used = (this.pageUsed[page] as number) - 1;
     this.pageUsed[page] = used;
     const full = used === (this.perPage[cls] as number) - 1;
     if (used === 0) {
       if (!full) this.unlink(page, cls);
       this.releasePage(page);
-      return;
+      return bytes;
     }
-    const granules = (this.classes.sizes[cls] as number) >>> GRANULE_SHIFT;
+    const granules = bytes >>> GRANULE_SHIFT;
     const inPage = ref & ((1 << (this.pageShift - GRANULE_SHIFT)) - 1);
     const words = this.words[ref >>> this.chunkShift] as Uint32Array;
     words[(ref & this.chunkMask) << 2] = this.pageFree[page] as number;
     this.pageFree[page] = inPage / granules + 1;
     if (full) this.link(page, cls);
+    return bytes;
   }
 
   /** Usable bytes of a block. */
@@ -150,9 +170,15 @@ export class Slab {
     return (ref & this.chunkMask) << GRANULE_SHIFT;
   }
 
-  /** Reads the beginning of a block. */
-  touch(ref: number): number {
-    return (this.words[ref >>> this.chunkShift] as Uint32Array)[(ref & this.chunkMask) << 2] as number;
+  /** Reads the beginnings of many blocks; see Rows.touchAll(). */
+  touchAll(refs: Uint32Array, count: number): void {
+    const { words, chunkShift, chunkMask } = this;
+    let sum = 0;
+    for (let i = 0; i < count; i++) {
+      const ref = refs[i] as number;
+      sum ^= (words[ref >>> chunkShift] as Uint32Array)[(ref & chunkMask) << 2] as number;
+    }
+    this.touched = sum;
   }
 
   /** The same memory as 32-bit words; a block starts at word offset() / 4. */

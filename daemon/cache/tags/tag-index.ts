@@ -6,7 +6,7 @@
 // objects under the same key are not its members; it lives until its last member has left.
 
 import { KeyIndex, type Oh } from '../key-index.ts';
-import { META, type Oc, OF_TAGGED, SURROGATE } from '../objcore.ts';
+import { BATCH, META, type Oc, OF_TAGGED, SURROGATE } from '../objcore.ts';
 import { Rows } from '../rows.ts';
 
 /** Tag handle: a row number, 0 is none. */
@@ -39,8 +39,10 @@ export class TagIndex {
   private readonly keys: KeyIndex;
   private readonly tags = new Rows(TAG_WORDS);
   private readonly links = new Rows(LINK_WORDS);
-  /** What firstObjects() read in passing; kept so that the reads count as used. */
-  touched = 0;
+  /** Scratch of forgetAll(): links, what is near them, and keys without members. */
+  private readonly leaving = new Int32Array(2 * BATCH);
+  private readonly near = new Int32Array(2 * BATCH);
+  private readonly unused = new Uint32Array(2 * BATCH);
 
   constructor(objcores: Rows, seed: readonly [number, number]) {
     this.objcores = objcores;
@@ -98,6 +100,33 @@ export class TagIndex {
     objcores.set(oc, META, objcores.get(oc, META) & ~OF_TAGGED);
   }
 
+  /** The same for many; reads first what that needs. */
+  forgetAll(ocs: Int32Array, count: number): void {
+    const { objcores, links, leaving } = this;
+    let first = 0;
+    for (let i = 0; i < count; i++) {
+      const oc = ocs[i] as Oc;
+      if ((objcores.get(oc, META) & OF_TAGGED) !== 0) leaving[first++] = objcores.get(oc, SURROGATE);
+    }
+    links.touchAll(leaving, first, TAG);
+    let found = 0;
+    for (let i = 0; i < count; i++) {
+      const oc = ocs[i] as Oc;
+      const meta = objcores.get(oc, META);
+      if ((meta & OF_TAGGED) === 0) continue;
+      for (let link = objcores.get(oc, SURROGATE); link !== 0; link = links.get(link, NEXT_OF_OBJECT)) {
+        if (found === leaving.length) {
+          this.leaveAll(found);
+          found = 0;
+        }
+        leaving[found++] = link;
+      }
+      objcores.set(oc, SURROGATE, 0);
+      objcores.set(oc, META, meta & ~OF_TAGGED);
+    }
+    this.leaveAll(found);
+  }
+
   /** What waits for an object that has keys. */
   doomOf(oc: Oc): Doom {
     const { links, tags } = this;
@@ -112,35 +141,14 @@ export class TagIndex {
     return this.tags.get(tag, COUNT);
   }
 
-  /** The first object of a tag, 0 when there is none. */
-  firstObject(tag: TagRow): Oc {
-    const link = this.tags.get(tag, FIRST);
-    return link === 0 ? 0 : this.links.get(link, OBJECT);
-  }
-
-  /** Fills a list with the first objects of a tag, and reads what belongs to their keys; returns how many. */
-  firstObjects(tag: TagRow, into: Int32Array): number {
-    const { links, tags } = this;
+  /** Puts the first objects of a tag into a list, at most so many; returns how many. */
+  firstObjects(tag: TagRow, into: Int32Array, most: number): number {
+    const { links } = this;
     let count = 0;
-    for (
-      let link = this.tags.get(tag, FIRST);
-      link !== 0 && count < into.length;
-      link = links.get(link, NEXT)
-    ) {
+    for (let link = this.tags.get(tag, FIRST); link !== 0 && count < most; ) {
       into[count++] = links.get(link, OBJECT);
+      link = links.get(link, NEXT);
     }
-    let sum = 0;
-    for (let i = 0; i < count; i++) sum ^= links.get(this.objcores.get(into[i] as Oc, SURROGATE), TAG);
-    for (let i = 0; i < count; i++) {
-      // The first tag of an object may be this one, which has no key any more.
-      const oh = tags.get(links.get(this.objcores.get(into[i] as Oc, SURROGATE), TAG), KEY);
-      if (oh !== 0) sum ^= this.keys.touch(oh);
-    }
-    for (let i = 0; i < count; i++) {
-      const oh = tags.get(links.get(this.objcores.get(into[i] as Oc, SURROGATE), TAG), KEY);
-      if (oh !== 0) sum ^= this.keys.touchSlot(oh);
-    }
-    this.touched = sum;
     return count;
   }
 
@@ -163,12 +171,26 @@ export class TagIndex {
     keys.remove(oh);
   }
 
-  /** Moves the first member of a doomed tag back under its key. */
-  moveFirst(tag: TagRow, key: string): void {
-    const link = this.tags.get(tag, FIRST);
-    if (link === 0) return;
-    this.unlink(link, tag);
-    this.enter(link, this.tagOf(key));
+  /** Moves the first members of a doomed tag, as many as `count`, back under its key. */
+  moveFirst(tag: TagRow, count: number, key: string): void {
+    const { links, tags } = this;
+    const to = this.tagOf(key);
+    const first = tags.get(tag, FIRST);
+    let last = 0;
+    let rest = first;
+    for (let i = 0; i < count; i++) {
+      last = rest;
+      links.set(last, TAG, to);
+      rest = links.get(last, NEXT);
+    }
+    tags.set(tag, FIRST, rest);
+    tags.set(tag, COUNT, tags.get(tag, COUNT) - count);
+    if (rest !== 0) links.set(rest, PREV, 0);
+    const before = tags.get(to, FIRST);
+    links.set(last, NEXT, before);
+    if (before !== 0) links.set(before, PREV, last);
+    tags.set(to, FIRST, first);
+    tags.set(to, COUNT, tags.get(to, COUNT) + count);
   }
 
   /** The end of a doomed tag without members. */
@@ -206,6 +228,29 @@ export class TagIndex {
     else links.set(prev, NEXT, next);
     if (next !== 0) links.set(next, PREV, prev);
     tags.set(tag, COUNT, tags.get(tag, COUNT) - 1);
+  }
+
+  /** Takes the first links of `leaving` out of their tags and gives them back. */
+  private leaveAll(count: number): void {
+    const { links, tags, leaving, near, unused } = this;
+    for (let i = 0; i < count; i++) near[i] = links.get(leaving[i] as number, TAG);
+    tags.touchAll(near, count, KEY);
+    for (let i = 0; i < count; i++) near[i] = links.get(leaving[i] as number, PREV);
+    links.touchAll(near, count, NEXT);
+    for (let i = 0; i < count; i++) near[i] = links.get(leaving[i] as number, NEXT);
+    links.touchAll(near, count, PREV);
+    let gone = 0;
+    for (let i = 0; i < count; i++) {
+      const link = leaving[i] as number;
+      const tag = links.get(link, TAG);
+      this.unlink(link, tag);
+      if (tags.get(tag, FIRST) !== 0 || tags.get(tag, DOOM) !== Doom.NONE) continue;
+      unused[gone++] = tags.get(tag, KEY);
+      tags.give(tag);
+    }
+    this.keys.touchAll(unused, gone);
+    this.keys.removeAll(unused, gone);
+    links.giveAll(leaving, count);
   }
 
   private leave(link: number): void {

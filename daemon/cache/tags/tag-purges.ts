@@ -6,15 +6,14 @@
 // and an object whose fetch began before a purge of one of its keys is not let in. When more purges have come since
 // than are remembered, every object with keys counts as purged.
 
-import { type Oc, SURROGATE } from '../objcore.ts';
+import { BATCH, type Oc, SURROGATE } from '../objcore.ts';
+import { Pace } from '../pace.ts';
 import type { Rows } from '../rows.ts';
 import { Doom, type TagIndex, type TagRow } from './tag-index.ts';
 
 /** Milliseconds of a step, and of what a purge does itself before it leaves the rest to steps. */
 const STEP = 2;
 const AT_ONCE = 1;
-/** Objects between two looks at the clock. */
-const STRIDE = 32;
 /** Members looked at one by one to count what a purge hits; for more, all members of a tag count. */
 const COUNTED = 16_384;
 /** Purged keys remembered for fetches under way. */
@@ -33,9 +32,9 @@ interface Job {
 export class TagPurges {
   readonly index: TagIndex;
   private readonly rows: Rows;
-  private readonly kill: (oc: Oc, at: number) => void;
-  private readonly warm: (ocs: Int32Array, count: number) => void;
-  private readonly ahead = new Int32Array(STRIDE);
+  private readonly kill: (ocs: Int32Array, count: number, at: number) => void;
+  private readonly batch = new Int32Array(BATCH);
+  private readonly pace = new Pace(BATCH);
   private readonly soften: (oc: Oc, at: number) => boolean;
   private readonly isFresh: (oc: Oc, now: number) => boolean;
   private readonly defer: (run: () => void) => void;
@@ -54,10 +53,8 @@ export class TagPurges {
   constructor(o: {
     rows: Rows;
     index: TagIndex;
-    /** Ends an object's time as of a point in it. */
-    kill: (oc: Oc, at: number) => void;
-    /** Told of objects that will be killed next. */
-    warm: (ocs: Int32Array, count: number) => void;
+    /** Ends the time of so many objects as of a point in it. */
+    kill: (ocs: Int32Array, count: number, at: number) => void;
     /** Makes an object stale as of a point in time; false when it was already. */
     soften: (oc: Oc, at: number) => boolean;
     isFresh: (oc: Oc, now: number) => boolean;
@@ -69,7 +66,6 @@ export class TagPurges {
     this.rows = o.rows;
     this.index = o.index;
     this.kill = o.kill;
-    this.warm = o.warm;
     this.soften = o.soften;
     this.isFresh = o.isFresh;
     this.defer = o.defer;
@@ -167,37 +163,34 @@ export class TagPurges {
 
   /** Works for so long, and leaves the rest to a later turn. */
   private run(budget: number): void {
+    const { pace } = this;
     this.running = true;
-    const end = this.millis() + budget;
-    for (let done = 0; this.jobs.length > 0; done++) {
-      if (done % STRIDE === 0) {
-        if (done > 0 && this.millis() >= end) break;
-        this.prepare(this.jobs[0] as Job);
-      }
-      this.workOn(this.jobs[0] as Job);
+    let at = this.millis();
+    const end = at + budget;
+    while (at < end && this.jobs.length > 0) {
+      const count = this.workOn(this.jobs[0] as Job);
+      const begun = at;
+      at = this.millis();
+      pace.took(count, at - begun);
     }
     this.running = this.jobs.length > 0;
     if (this.running) this.defer(() => this.run(STEP));
   }
 
-  private prepare(job: Job): void {
-    if (job.doom !== Doom.HARD || this.index.count(job.tag) < STRIDE) return;
-    this.warm(this.ahead, this.index.firstObjects(job.tag, this.ahead));
-  }
-
-  /** One object, or the end of the job. */
-  private workOn(job: Job): void {
-    const { index } = this;
-    const oc = index.firstObject(job.tag);
-    if (oc === 0) {
+  /** Some objects, or the end of the job; returns how many. */
+  private workOn(job: Job): number {
+    const { index, batch } = this;
+    const count = index.firstObjects(job.tag, batch, this.pace.count);
+    if (count === 0) {
       index.release(job.tag);
       if (job.doom === Doom.SOFT) this.softJobs--;
       this.jobs.shift();
     } else if (job.doom === Doom.HARD) {
-      this.kill(oc, job.at);
+      this.kill(batch, count, job.at);
     } else {
-      this.soften(oc, job.at);
-      index.moveFirst(job.tag, job.key);
+      for (let i = 0; i < count; i++) this.soften(batch[i] as Oc, job.at);
+      index.moveFirst(job.tag, count, job.key);
     }
+    return count;
   }
 }

@@ -74,6 +74,7 @@ export class Bench {
       },
       events: {
         ...NO_EVENTS,
+        wanted: () => true,
         evicted: (oc) => void this.killed.push(`LRU ${this.cache.vxidOf(oc)}`),
         expired: (oc) => void this.killed.push(`EXP ${this.cache.vxidOf(oc)}`),
         banned: (oc) => void this.killed.push(`BAN ${this.cache.vxidOf(oc)}`),

@@ -560,7 +560,8 @@ describe('expiry', () => {
     const steps: number[] = [];
     for (; steps.length < 300 && b.cache.nextExpiry() <= b.now; ) steps.push(b.cache.expire(b.now, 3));
     expect(steps.reduce((sum, count) => sum + count)).toBe(250);
-    expect(Math.max(...steps)).toBe(3);
+    // The first two learn how long an object takes: here a whole millisecond.
+    expect(Math.max(...steps.slice(2))).toBe(3);
     expect(b.counters).toMatchObject({ n_expired: 250, n_object: 250 });
   });
 

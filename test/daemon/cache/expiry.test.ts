@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Expiry } from '../../../daemon/cache/expiry.ts';
-import { OBJCORE_WORDS } from '../../../daemon/cache/objcore.ts';
+import { BATCH, OBJCORE_WORDS } from '../../../daemon/cache/objcore.ts';
 import { Rows } from '../../../daemon/cache/rows.ts';
 
 describe('Expiry', () => {
@@ -41,6 +41,41 @@ describe('Expiry', () => {
           expiry.remove(oc);
         }
         expect(ends).toEqual([...model.values()].sort((a, b) => a - b));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('takes out what has ended and nothing else, and many at once as one by one', () => {
+    const ends = fc.array(fc.integer({ min: 1000, max: 1100 }), { minLength: 1, maxLength: 300 });
+    const share = fc.integer({ min: 1, max: 5 });
+    fc.assert(
+      fc.property(ends, fc.integer({ min: 999, max: 1101 }), share, (all, now, every) => {
+        const rows = new Rows(OBJCORE_WORDS);
+        const expiry = new Expiry(rows, 900);
+        const left = new Map<number, number>();
+        for (const end of all) {
+          const oc = rows.take();
+          expiry.set(oc, end);
+          left.set(oc, end);
+        }
+        const gone = [...left.keys()].filter((oc) => oc % every === 0).slice(0, BATCH);
+        expiry.removeAll(Int32Array.from(gone), gone.length);
+        for (const oc of gone) left.delete(oc);
+        const taken: number[] = [];
+        const batch = new Int32Array(BATCH);
+        for (let count = 1; count > 0; ) {
+          count = expiry.takeEnded(now, batch, 7);
+          taken.push(...batch.subarray(0, count));
+        }
+        const ended = [...left].filter(([, end]) => end <= now).map(([oc]) => oc);
+        expect(taken.sort((a, b) => a - b)).toEqual(ended);
+        for (const oc of ended) {
+          expect(expiry.endOf(oc)).toBeNull();
+          left.delete(oc);
+        }
+        for (const [oc, end] of left) expect(expiry.endOf(oc)).toBe(end);
+        expect(expiry.firstEnd()).toBe(Math.min(Number.POSITIVE_INFINITY, ...left.values()));
       }),
       { numRuns: 100 },
     );

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { KeyHash } from '../../../daemon/cache/key-hash.ts';
 import { KeyIndex } from '../../../daemon/cache/key-index.ts';
+import { BATCH } from '../../../daemon/cache/objcore.ts';
 
 describe('KeyIndex', () => {
   it('finds every key through growth and removal, and no other', () => {
@@ -25,6 +26,18 @@ describe('KeyIndex', () => {
       expect(index.find(key)).toBe(handles.get(key) ?? 0);
     }
     for (const [key, oh] of handles) expect(index.findOrAdd(key)).toBe(oh);
+  });
+
+  it('lets go of many at once as of one by one', () => {
+    const index = new KeyIndex(1, 2);
+    const handles = Uint32Array.from({ length: 20_000 }, (_, i) => index.findOrAdd(`/path/${i}`));
+    for (let from = 0; from < 10_000; from += BATCH) {
+      const some = handles.subarray(from, Math.min(from + BATCH, 10_000));
+      index.touchAll(some, some.length);
+      index.removeAll(some, some.length);
+    }
+    expect(index.count).toBe(10_000);
+    for (let i = 0; i < 20_000; i++) expect(index.find(`/path/${i}`)).toBe(i < 10_000 ? 0 : handles[i]);
   });
 
   it('tells keys apart that differ in length, in one byte, or beyond any block', () => {

@@ -65,6 +65,20 @@ describe('a purge by key', () => {
     expect(bench.counters.n_object).toBe(0);
   });
 
+  it('leaves what is being read to its readers, and gives back what is not', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 300; i++) put(bench, `/${i}`, 'all');
+    const held = [0, 150, 299].map((i) => bench.lookup(`/${i}`)[1].oc);
+    purge(bench, 'all');
+    bench.settle();
+    expect(bench.counters).toMatchObject({ n_object: 3, n_objectcore: 3, n_objecthead: 0, n_expired: 300 });
+    for (const oc of held) expect(bench.cache.vxidOf(oc)).toBe(1);
+    for (const oc of held) bench.cache.deref(oc);
+    expect(bench.counters).toMatchObject({ n_object: 0, n_objectcore: 0 });
+    expect(bench.cache.storageStats('s0')).toMatchObject({ g_bytes: 0, g_alloc: 0 });
+    expect(bench.cache.nextExpiry()).toBe(Number.POSITIVE_INFINITY);
+  });
+
   it('counts what another one is still at work on as gone', () => {
     const bench = new Bench();
     for (let i = 0; i < 200; i++) put(bench, `/${i}`, 'all odd');
