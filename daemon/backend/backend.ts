@@ -203,6 +203,10 @@ export class Backend implements Director, ConnectionOwner {
     this.env.pool.put(conn);
   }
 
+  tooLate(): void {
+    this.env.stats.backend_recycle++;
+  }
+
   gone(conn: OriginConnection): void {
     // An idle connection has already been counted out.
     if (conn.pooled) this.env.pool.drop(conn);

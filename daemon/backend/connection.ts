@@ -247,13 +247,17 @@ export class OriginConnection {
 
   /**
    * Ends the exchange: back to the pool after a clean end, else the connection closes.
-   * @returns whether it was kept
+   * @returns whether it was fit to be kept, though the origin may have ended it in good order since its answer
    */
   release(): boolean {
     this.onDrain = null;
-    if (this.state !== AT.DONE || this.closeAfter || this.ended !== null || !this.writer.complete) {
+    const clean = this.state === AT.DONE && !this.closeAfter && this.writer.complete;
+    if (!clean || this.ended !== null) {
+      const { owner } = this;
       this.destroy();
-      return false;
+      if (!clean || this.ended === 'by reset') return false;
+      owner.tooLate();
+      return true;
     }
     this.state = AT.IDLE;
     this.pooled = true;

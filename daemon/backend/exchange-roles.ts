@@ -26,6 +26,8 @@ export type SocketReader = (buf: Buffer, start: number, end: number) => boolean;
 export interface ConnectionOwner {
   /** Takes a connection back for the next exchange. */
   keep(conn: OriginConnection): void;
+  /** A connection that was to be taken back had been closed by then. */
+  tooLate(): void;
   /** The connection is gone; called once. */
   gone(conn: OriginConnection): void;
 }
