@@ -15,7 +15,7 @@ import type { BusyObj } from './busyobj.ts';
 import { isStrict } from './rfc9111.ts';
 
 /** Fields a 304 describes its own message with, not the stored one. */
-const OWN = new Set(['content-length', 'content-encoding', 'content-range', 'transfer-encoding']);
+const OWN = new Set(['content-encoding', 'content-length', 'content-range', 'transfer-encoding']);
 
 /** Fields that belong to the stored body (RFC 9111 section 3.2); the field takes them from the 304. */
 const OF_BODY = new Set(['etag', 'content-md5']);

@@ -52,7 +52,15 @@ export function startFetch(req: Request, oc: Oc, staleOc: Oc, mode: FetchMode): 
     finish(bo);
     return;
   }
-  run(bo, ATTEMPT);
+  if (req.fresh) run(bo, ATTEMPT);
+  else soon(bo);
+}
+
+/** Begins a try after a look at the sockets: what another answer has set off would else take its connection although
+ * an origin that closes behind its answers has often closed it by then. */
+function soon(bo: BusyObj): void {
+  const { core } = bo;
+  core.later(() => core.later(() => run(bo, ATTEMPT)));
 }
 
 type StepFunction = (bo: BusyObj) => FetchStep;
@@ -176,9 +184,10 @@ function respond(bo: BusyObj): FetchStep {
     bo.hitForPass = bo.mode !== 'pass';
   }
   if (ret !== RETURN.deliver) {
-    // Without a body there is nothing to throw away with the connection.
-    if (!bo.hasBody) exchange.connection?.readBody(framing, 0, NO_SINK);
-    exchange.end(bo.hasBody ? 'RESP_CLOSE' : null);
+    // As in the field: only what is retried, and had no body to throw away, keeps its connection.
+    const keeps = ret === RETURN.retry && !bo.hasBody;
+    if (keeps) exchange.connection?.readBody(framing, 0, NO_SINK);
+    exchange.end(keeps ? null : 'RESP_CLOSE');
     switch (ret) {
       case RETURN.retry:
         return retry(bo);
@@ -290,5 +299,6 @@ function retry(bo: BusyObj, fromError = false): FetchStep {
   bo.was304 = false;
   bo.beresp.reset();
   bo.bereq.set('X-Proxy-Id', String(bo.vxid));
-  return ATTEMPT;
+  soon(bo);
+  return PARKED;
 }

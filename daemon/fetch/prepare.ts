@@ -25,7 +25,7 @@ const KNOWN_FILTERS: ReadonlySet<string> = new Set(['gzip', 'gunzip', 'testgunzi
 
 /** False when the head found no room. Logs Filters and the fields it changes. */
 export function prepareObject(bo: BusyObj): boolean {
-  const { beresp, core, log } = bo;
+  const { beresp, log } = bo;
   bo.filter = chooseFilter(bo);
   // Of nothing there is no coding; a HEAD tells the fields of the GET all the same.
   if (!bo.hasBody && !bo.was304 && bo.bereq.method !== 'HEAD') beresp.unset('content-encoding');
@@ -41,20 +41,21 @@ export function prepareObject(bo: BusyObj): boolean {
     weakenEtag(beresp);
     beresp.set('Content-Encoding', 'gzip');
   }
-  if (core.params.http_gzip_support !== 0 && (bo.filter === 'testgunzip' || bo.filter === 'gzip'))
-    varyOnEncoding(beresp);
+  if (bo.filter === 'testgunzip' || bo.filter === 'gzip') varyOnEncoding(beresp);
   passWhatCannotFit(bo);
   return storeObject(bo);
 }
 
 function chooseFilter(bo: BusyObj): BodyFilter {
   const { beresp } = bo;
-  if (!bo.hasBody || bo.was304 || bo.core.params.http_gzip_support === 0) return 'none';
+  if (!bo.hasBody || bo.was304) return 'none';
+  // Without gzip support a packed body is still tested, and told apart by Vary.
+  const converts = bo.core.params.http_gzip_support !== 0;
   const coding = beresp.get('content-encoding');
   const gzipped = coding !== null && coding.toLowerCase() === 'gzip';
   if (bo.filters !== null) return chosen(bo.filters, gzipped, coding);
-  if (gzipped) return bo.doGunzip ? 'gunzip' : 'testgunzip';
-  return bo.doGzip && coding === null ? 'gzip' : 'none';
+  if (gzipped) return converts && bo.doGunzip ? 'gunzip' : 'testgunzip';
+  return converts && bo.doGzip && coding === null ? 'gzip' : 'none';
 }
 
 /** Whether the program unpacks what is packed and packs it again. */

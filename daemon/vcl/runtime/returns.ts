@@ -31,8 +31,10 @@ export function returnSynth(ctx: VclContext, status: number, reason?: string | n
   return setStatus(ctx, 'synth', status, reason ?? reasonOf(status % 1000)) ? RETURN.synth : RETURN.fail;
 }
 
-export function returnError(ctx: VclContext, status = 503, reason?: string | null): number {
-  return setStatus(ctx, 'error', status, reason) ? RETURN.error : RETURN.fail;
+export function returnError(ctx: VclContext, status?: number, reason?: string | null): number {
+  // Bare, it is as if the fetch had failed, and says so.
+  const said = status === undefined ? null : (reason ?? reasonOf(status % 1000));
+  return setStatus(ctx, 'error', status ?? 503, said) ? RETURN.error : RETURN.fail;
 }
 
 /** Without a duration the object keeps the life it has, as one that must not be used. */
