@@ -28,6 +28,7 @@ const STATUS_200 = new PreparedRecords([
 export function plainHit(req: Request): HotHead | typeof COLD | null {
   const { core, http, session } = req;
   if (!req.isHit || req.programRef?.plainDeliver !== true || session.closeAfter !== null) return null;
+  if (req.ctx.overflowed) return null;
   if (
     http.method !== 'GET' ||
     req.isHead ||

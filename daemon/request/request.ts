@@ -188,6 +188,8 @@ export class Request implements VclRequest {
     this.expectContinue = false;
     this.cachedBody = null;
     this.late100Continue = false;
+    this.ctx.roomTaken = 0;
+    this.ctx.overflowed = false;
   }
 
   /** What a restart does not keep; what the program has set in req.* and client.* it does. */

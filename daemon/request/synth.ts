@@ -9,6 +9,7 @@ import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { logStatus } from './deliver.ts';
 import { drainAtOnce } from './drain.ts';
+import { answerOverflow } from './overflow.ts';
 import { applyRange } from './ranged.ts';
 import type { Request } from './request.ts';
 import { FINISH, RESTART, type Step } from './steps.ts';
@@ -61,6 +62,10 @@ function send(req: Request): Step {
   const bodiless = resp.status < 200 || resp.status === 204 || resp.status === 304;
   if (bodiless) resp.unset('content-length');
   setConnection(req);
+  if (req.ctx.overflowed) {
+    answerOverflow(req);
+    return FINISH;
+  }
   const from = answer?.from ?? 0;
   const to = answer?.to ?? body.length;
   const sent = req.isHead || bodiless ? 0 : to - from;

@@ -11,6 +11,7 @@ import { BodyWriter } from './body-writer.ts';
 import { deliveryFilters } from './delivery-filters.ts';
 import { willDrain } from './finish.ts';
 import { ONE_WRITE } from './hot-heads.ts';
+import { answerOverflow } from './overflow.ts';
 import { makePartial } from './ranged.ts';
 import type { Request } from './request.ts';
 import { FINISH, PARKED, type Step } from './steps.ts';
@@ -59,6 +60,10 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
   if (!bodiless && length < 0 && !chunked) req.session.closeAfter = 'TX_EOF';
   setConnection(req);
   if (chunked) resp.add('Transfer-Encoding', 'chunked', 'transfer-encoding');
+  if (req.ctx.overflowed) {
+    answerOverflow(req);
+    return FINISH;
+  }
   const sendBody = !bodiless && length !== 0;
   const whole = sendBody && finished && !gunzip && length <= ONE_WRITE;
   sendHead(req, whole ? from : -1, whole ? length : 0);

@@ -7,6 +7,7 @@ import { requestBody } from '../http1/framing.ts';
 import { HOST_ERROR_TEXT, type HostError, normaliseTarget } from '../http1/host.ts';
 import { HttpMessage } from '../http1/message.ts';
 import { constantRecord } from '../log/tx-log.ts';
+import { overflow } from '../vcl/runtime/limits.ts';
 import { refuseRequest } from './refuse.ts';
 import type { Request } from './request.ts';
 import { PARKED, RECV, type Step } from './steps.ts';
@@ -111,6 +112,17 @@ function saveOriginal(req: Request): void {
 export function forwardedFor(req: Request): void {
   const { http } = req;
   const former = http.getAll('x-forwarded-for');
-  if (former === null) http.put('x-forwarded-for', req.session.forwardedLine, req.session.forwardedRecord);
+  if (former === null && http.n >= req.core.requestLimits.maxFields)
+    loseField(req, req.session.forwardedLine);
+  else if (former === null)
+    http.put('x-forwarded-for', req.session.forwardedLine, req.session.forwardedRecord);
   else http.set('X-Forwarded-For', `${former}, ${req.session.clientIp}`);
+}
+
+/** A field of ours that a head which is full cannot take. */
+function loseField(req: Request, line: string): void {
+  req.log.put(Tag.LostHeader, line);
+  req.log.put(Tag.Error, 'out of workspace (req)');
+  req.core.stats.losthdr++;
+  overflow(req.ctx);
 }

@@ -247,6 +247,10 @@ export class VclContext {
   tracing = false;
   /** PRIV_TASK cells of extensions; whoever ends the task ends them. */
   priv: PrivMap | null = null;
+  /** Bytes that long texts have taken of the workspace. */
+  roomTaken = 0;
+  /** Something found no room there. */
+  overflowed = false;
 
   constructor(host: VclHost, vcl: VclProgram, log: VclLog) {
     this.host = host;
@@ -265,5 +269,7 @@ export class VclContext {
     this.failure = null;
     this.tracing = false;
     this.priv = null;
+    this.roomTaken = 0;
+    this.overflowed = false;
   }
 }

@@ -4,7 +4,7 @@
 import type { HttpMessage } from '../../http1/message.ts';
 import type { VclBusyobj, VclContext, VclObject, VclRequest } from '../context.ts';
 import { VclFailure } from './failure.ts';
-import { checkField } from './limits.ts';
+import { takesField } from './limits.ts';
 
 const BAD_VALUE = /[\0-\x08\n-\x1f\x7f]/;
 
@@ -55,7 +55,7 @@ export function setHeader(http: HttpMessage, name: string, value: string | null)
 
 /** `set x = y`, within the limits of the task. */
 export function setField(ctx: VclContext, http: HttpMessage, name: string, value: string | null): void {
-  checkField(ctx, http, name, value ?? '');
+  if (!takesField(ctx, http, name, value ?? '')) return;
   if (value !== null && BAD_VALUE.test(value) && mayBeOdd(ctx, value)) http.set(name, value);
   else setHeader(http, name, value);
 }

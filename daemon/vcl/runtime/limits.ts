@@ -1,6 +1,9 @@
 // What a program's strings may take, as the field bounds it by the workspace of a task and by http_max_hdr. A
 // program has no loops, but a field that is doubled line by line would still grow beyond any memory. Short values
 // are not looked at twice; only what is unusually long or many asks for the parameters.
+//
+// As in the field, a header field that finds no room is lost, and the program goes on: what the task then answers
+// with is decided where it ends (request/overflow.ts). A start line has no such way out: the program fails.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import { fieldLimit } from '../../http1/head-parser.ts';
@@ -11,32 +14,45 @@ import { VclFailure } from './failure.ts';
 /** No parameter allows less than this. */
 const SURELY_FITS = 1000;
 const SURELY_FEW = 20;
+/** What the field keeps in a workspace besides texts, in bytes: the heads' tables and the task itself. */
+const TABLES = 5000;
 
-/** Fails the task when a text is longer than all its workspace; `name` is what it was meant for. */
+/** Fails the task when a text is longer than what is left of its workspace; `name` is what it was meant for. */
 export function checkRoom(ctx: VclContext, name: string, text: string): void {
-  if (text.length <= SURELY_FITS) return;
-  const backend = ctx.req === null;
-  const room = Number(ctx.host.param(backend ? 'workspace_backend' : 'workspace_client'));
-  if (!(room > 0 && text.length > room)) return;
-  ctx.host.count?.(backend ? 'ws_backend_overflow' : 'ws_client_overflow');
+  if (text.length <= SURELY_FITS || takeRoom(ctx, text.length)) return;
+  overflow(ctx);
   throw new VclFailure(`Workspace overflow (${name})`, true);
 }
 
-/** Fails the task when a message cannot take the field: too long, or one too many. */
-export function checkField(ctx: VclContext, http: HttpMessage, name: string, value: string): void {
-  if (value.length > SURELY_FITS) {
-    try {
-      checkRoom(ctx, name, value);
-    } catch (e) {
-      ctx.log.put(Tag.LostHeader, `${name}:`);
-      ctx.host.count?.('losthdr');
-      throw e;
-    }
+/** Whether a message can take the field; one that is too long or one too many is told lost. */
+export function takesField(ctx: VclContext, http: HttpMessage, name: string, value: string): boolean {
+  if (value.length > SURELY_FITS && !takeRoom(ctx, value.length)) {
+    ctx.log.put(Tag.LostHeader, `${name}:`);
+    overflow(ctx);
+    return false;
   }
-  if (http.n < SURELY_FEW || http.has(name.toLowerCase())) return;
+  if (http.n < SURELY_FEW || http.has(name.toLowerCase())) return true;
   const most = Number(ctx.host.param('http_max_hdr'));
-  if (!(most > 0) || http.n < fieldLimit(most)) return;
+  if (!(most > 0) || http.n < fieldLimit(most)) return true;
   ctx.log.put(Tag.LostHeader, `${name}: ${value}`);
   ctx.host.count?.('losthdr');
-  throw new VclFailure(`Too many header fields: http_max_hdr is ${most}`, true);
+  overflow(ctx);
+  ctx.log.put(Tag.Error, `out of workspace (${ctx.req === null ? 'bo' : 'req'})`);
+  return false;
+}
+
+/** Notes that the task has lost something it should have had. */
+export function overflow(ctx: VclContext): void {
+  if (!ctx.overflowed) ctx.host.count?.(ctx.req === null ? 'ws_backend_overflow' : 'ws_client_overflow');
+  ctx.overflowed = true;
+}
+
+/** Takes `length` bytes of the workspace; false when so much is not left. A text that is replaced gives none back. */
+function takeRoom(ctx: VclContext, length: number): boolean {
+  const room = Number(ctx.host.param(ctx.req === null ? 'workspace_backend' : 'workspace_client'));
+  if (!(room > 0)) return true;
+  const left = Math.max(SURELY_FITS, room - Number(ctx.host.param('vsl_buffer')) - TABLES) - ctx.roomTaken;
+  if (length > left) return false;
+  ctx.roomTaken += length;
+  return true;
 }

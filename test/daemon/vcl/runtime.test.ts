@@ -121,29 +121,47 @@ describe('failures', () => {
     expect(t.req.http.get('x')).toBe(end === 'pass' ? value : null);
   });
 
-  it('ends at the limits of the workspace and of the number of fields, naming the line', () => {
-    const limits: Record<string, number> = { workspace_client: 10_000, http_max_hdr: 64 };
-    const run = (body: string): { end: string; errors: string[]; lost: string[] } => {
+  it('loses fields at the limits of the workspace and of their number, and goes on', () => {
+    const limits: Record<string, number> = { workspace_client: 26_000, vsl_buffer: 16_000, http_max_hdr: 64 };
+    const run = (body: string): { end: string; lost: string[]; overflowed: boolean; counted: string[] } => {
       const t = task(`sub vcl_recv { ${body} return (pass); }`);
-      t.ctx.host = { ...t.ctx.host, param: (name) => limits[name] ?? 0 };
-      return { end: t.run('recv'), errors: t.log.of('VCL_Error'), lost: t.log.of('LostHeader') };
+      const counted: string[] = [];
+      t.ctx.host = {
+        ...t.ctx.host,
+        param: (name) => limits[name] ?? 0,
+        count: (counter) => counted.push(counter),
+      };
+      return {
+        end: t.run('recv'),
+        lost: t.log.of('LostHeader'),
+        overflowed: t.ctx.overflowed,
+        counted,
+      };
     };
     const doubled = 'set req.http.a = "0123456789";\n'.concat(
       'set req.http.a = req.http.a + req.http.a;\n'.repeat(60),
     );
+    // 1280 and 2560 bytes of 5000 are taken by then.
     expect(run(doubled)).toEqual({
-      end: 'fail',
-      errors: ["Workspace overflow (a) at 'test.vcl' Line 12 Pos 1"],
-      lost: ['a:'],
+      end: 'pass',
+      lost: Array.from({ length: 52 }, () => 'a:'),
+      overflowed: true,
+      counted: ['ws_client_overflow'],
     });
-    const url = 'set req.url += req.url;\n'.repeat(60);
-    expect(run(url).errors[0]).toMatch(/^Workspace overflow \(req\.url\) at 'test\.vcl' Line 1\d/);
     const many = Array.from({ length: 80 }, (_, i) => `set req.http.h${i} = "v";`).join('\n');
-    expect(run(many)).toMatchObject({ end: 'fail', lost: ['h57: v'] });
-    expect(run(many.slice(0, many.indexOf('set req.http.h57'))).end).toBe('pass');
-    expect(run(`${many.slice(0, many.indexOf('set req.http.h57'))} set req.http.h3 = "again";`).end).toBe(
-      'pass',
-    );
+    const lost = Array.from({ length: 22 }, (_, i) => `h${i + 58}: v`);
+    expect(run(many)).toMatchObject({ end: 'pass', lost, overflowed: true });
+    const few = many.slice(0, many.indexOf('set req.http.h58'));
+    expect(run(few)).toMatchObject({ lost: [], overflowed: false });
+    expect(run(`${few} set req.http.h3 = "again";`)).toMatchObject({ lost: [], overflowed: false });
+  });
+
+  it('ends at the limit of the workspace where a start line has no room, naming the line', () => {
+    const limits: Record<string, number> = { workspace_client: 26_000, vsl_buffer: 16_000 };
+    const t = task(`sub vcl_recv { ${'set req.url += req.url;\n'.repeat(60)} return (pass); }`);
+    t.ctx.host = { ...t.ctx.host, param: (name) => limits[name] ?? 0 };
+    expect(t.run('recv')).toBe('fail');
+    expect(t.log.of('VCL_Error')[0]).toMatch(/^Workspace overflow \(req\.url\) at 'test\.vcl' Line 1\d/);
   });
 
   it('names the VCL line where the field has no words of its own', () => {
