@@ -12,12 +12,16 @@ const HEAD = ['Backend name', 'Admin', 'Probe', 'Health', 'Last change'] as cons
 /** A line of the text answer: cells in columns, or text as it is. */
 type Line = readonly string[] | string;
 
-export function listBackends(worker: Worker, args: string[], json: boolean, argv: string[]): Reply {
+export function listBackends(worker: Worker, args: string[], asJson: boolean, argv: string[]): Reply {
   let details = false;
+  let json = asJson;
   let at = 0;
   for (; args[at]?.startsWith('-') === true; at++) {
-    if (args[at] !== '-p') return { status: 106, body: `Invalid flag ${args[at]?.slice(1, 2)}` };
-    details = true;
+    for (const flag of (args[at] as string).slice(1)) {
+      if (flag === 'p') details = true;
+      else if (flag === 'j') json = true;
+      else return { status: 106, body: `Invalid flag ${flag}` };
+    }
   }
   if (args.length - at > 1) return { status: 106, body: 'Too many arguments' };
   const found = matching(worker, args[at]);

@@ -169,6 +169,7 @@ async function play(box: Sandbox, product: Product): Promise<Seen> {
       'boot.one',
       'other.*',
       '-p -j',
+      '-jp two',
       '-q',
       'a b',
       'a b c',

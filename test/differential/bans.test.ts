@@ -55,6 +55,7 @@ sub vcl_recv {
     if (std.ban(req.http.x-ban)) { return (synth(200, "ok")); }
     return (synth(400, std.ban_error()));
   }
+  if (req.method == "CALL") { ban(req.http.x-ban); return (synth(200)); }
   if (req.method == "DROP") { return (purge); }
   if (req.method ~ "^(HARD|SOFT|EMPTY)$") { return (hash); }
   if (req.http.x-refresh && req.restarts == 0) { return (purge); }
@@ -156,6 +157,14 @@ async function script(proxy: RunningProxy, seen: Seen): Promise<void> {
     const vcl = await proxy.get('/', { method: 'BAN', fields: text === '' ? {} : { 'x-ban': text } });
     seen.errors.push(`VCL ${text}: ${vcl.status} ${vcl.reason}`);
   }
+  await proxy.get('/', { method: 'CALL' });
+  const logged = async (): Promise<string[]> => {
+    const call = await proxy.log('-g', 'request', '-q', 'ReqMethod eq "CALL"', '-i', 'VCL_Error');
+    const lines = call.split('\n');
+    return lines.flatMap((line) => /VCL_Error.*/.exec(line) ?? []);
+  };
+  await until('what ban() refuses is in the log', async () => (await logged()).length === 1);
+  seen.errors.push(...(await logged()));
   seen.lists.push((await proxy.adm('ban.list')).stdout.replace(/^\d+\.\d+/gm, 'TIME'));
 }
 
