@@ -1,7 +1,6 @@
 // The whole screen: header, banner while stale, the view, the footer, and what lies over them. It places
 // and nothing more: data comes from the session, what is open from the controller.
 
-import { Box } from 'ink';
 import { type ReactNode, useLayoutEffect, useState } from 'react';
 import type { Controller } from '../model/controller.ts';
 import { bodyRows, fits, MIN_SIZE } from '../model/layout.ts';
@@ -12,6 +11,7 @@ import { CandidateOverlay, PanelOverlay } from './components/overlays.tsx';
 import { Rows } from './components/rows.tsx';
 import type { FrameSink } from './frame-sink.ts';
 import { useSessionTick, useUi } from './hooks/use-console.ts';
+import { Box } from './ink.ts';
 import { Dashboard } from './screens/dashboard.tsx';
 import { LatencyScreen } from './screens/latency.tsx';
 import { ListScreen } from './screens/list.tsx';

@@ -2,9 +2,9 @@
 // rows are handed to the table while rendering, which is allowed because nothing else reads them before
 // the frame is painted and a second render hands over the same.
 
-import { Text } from 'ink';
 import { type ReactNode, useContext, useLayoutEffect, useMemo, useState } from 'react';
 import { PanesContext, ThemeContext } from '../hooks/contexts.ts';
+import { Text } from '../ink.ts';
 import { PaneContent } from '../pane-table.ts';
 import type { Row } from '../spans.ts';
 import type { FillName } from '../theme.ts';

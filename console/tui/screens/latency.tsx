@@ -1,10 +1,10 @@
 // The latency histogram: how many of the last sampled requests took how long, hits apart from the rest, with the
 // percentiles of each.
 
-import { Box } from 'ink';
 import { type ReactNode, useContext } from 'react';
 import { Rows } from '../components/rows.tsx';
 import { ThemeContext } from '../hooks/contexts.ts';
+import { Box } from '../ink.ts';
 import type { ScreenProps } from './dashboard.tsx';
 import { latencyRows } from './latency-rows.ts';
 

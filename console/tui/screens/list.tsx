@@ -1,6 +1,5 @@
 // Every list view: what list-rows.ts makes of its definition, placed.
 
-import { Box } from 'ink';
 import { type ReactNode, useContext } from 'react';
 import type { Controller } from '../../model/controller.ts';
 import { listDefinition } from '../../model/lists/list-definitions.ts';
@@ -8,6 +7,7 @@ import type { UiState } from '../../model/ui-state.ts';
 import type { ListViewName } from '../../model/views.ts';
 import { Rows } from '../components/rows.tsx';
 import { ThemeContext } from '../hooks/contexts.ts';
+import { Box } from '../ink.ts';
 import { listPicture } from './list-rows.ts';
 
 export interface ListScreenProps {

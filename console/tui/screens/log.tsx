@@ -1,6 +1,5 @@
 // The log view: the query bar with its verdict, the tree of groups, and the detail pane beside or below it.
 
-import { Box } from 'ink';
 import { type ReactNode, useContext } from 'react';
 import type { Controller } from '../../model/controller.ts';
 import { logBody } from '../../model/layout.ts';
@@ -8,6 +7,7 @@ import { visibleRows } from '../../model/log-view.ts';
 import type { UiState } from '../../model/ui-state.ts';
 import { Rows } from '../components/rows.tsx';
 import { ThemeContext, UtcContext } from '../hooks/contexts.ts';
+import { Box } from '../ink.ts';
 import type { FillName } from '../theme.ts';
 import type { ScreenProps } from './dashboard.tsx';
 import { queryRows } from './log-query.ts';

@@ -1,10 +1,10 @@
 // The statistics view: the field's stat tool, column for column.
 
-import { Box } from 'ink';
 import { type ReactNode, useContext } from 'react';
 import type { UiState } from '../../model/ui-state.ts';
 import { Rows } from '../components/rows.tsx';
 import { ThemeContext } from '../hooks/contexts.ts';
+import { Box } from '../ink.ts';
 import type { ScreenProps } from './dashboard.tsx';
 import { statRows } from './stat-rows.ts';
 
