@@ -27,7 +27,7 @@ async function startSide(box: Sandbox, product: Product): Promise<Side> {
   writeFileSync(secretFile, SECRET, { mode: 0o600 });
   const program = 'vcl 4.1;\nbackend default { .host = "127.0.0.1"; .port = "1"; }\n';
   const args = ['-T', `127.0.0.1:${port}`, '-S', secretFile];
-  const proxy = await startProxy(box, { product, program, args });
+  const proxy = await startProxy(box, { product, program, args, asInstalled: true });
   writeFileSync(`${proxy.dir}.good.vcl`, 'vcl 4.1;\nbackend default { .host = "127.0.0.1"; .port = "2"; }\n');
   return { proxy, port, secretFile };
 }

@@ -75,6 +75,7 @@ function normalise(text: string, dir: string): string {
 async function ask(box: Sandbox, product: Product): Promise<Answer[]> {
   const proxy: RunningProxy = await startProxy(box, {
     product,
+    asInstalled: true,
     program: 'vcl 4.1;\nbackend default { .host = "127.0.0.1"; .port = "1"; }\n',
   });
   const file = `${proxy.dir}.good.vcl`;

@@ -208,6 +208,9 @@ function findFile(): string | null {
 const file = spawnSync('varnishd', ['-V']).status === 0 ? findFile() : null;
 if (file === null) console.warn('varnishd or its extension for tests is not here: calls are not compared');
 
+/** What the field takes is known before its C compiler would run; that there is no outcome of that is another error. */
+const CHECK_ONLY = ['-C', '-p', 'cc_command=/bin/true'];
+
 describe.skipIf(file === null)('calls of extensions, as the field takes them', () => {
   const dir = mkdtempSync(join(tmpdir(), 'proxyd-calls-'));
   chmodSync(dir, 0o755);
@@ -223,15 +226,19 @@ describe.skipIf(file === null)('calls of extensions, as the field takes them', (
   it.each(programs.map((text, i) => [[...CALLS, ...PROGRAMS][i] as string, text]))('%s', (_name, text) => {
     const name = join(dir, 'program.vcl');
     writeFileSync(name, text);
-    const field = spawnSync('varnishd', ['-C', '-f', name], { encoding: 'utf8', maxBuffer: 1 << 26 });
+    const field = spawnSync('varnishd', [...CHECK_ONLY, '-f', name], {
+      encoding: 'utf8',
+      maxBuffer: 1 << 26,
+    });
     const ours = compile(
       { name, text },
       { extensions: (n) => (n === 'debug' ? (debug as Extension) : findExtension(n)) },
     );
+    const taken = !field.stderr.includes('VCC-compiler failed');
     const messages = (ours.errors ?? []).map((e) => e.message).join('; ');
     expect({ taken: ours.program !== undefined, messages }).toEqual({
-      taken: field.status === 0,
-      messages: field.status === 0 ? '' : expect.any(String),
+      taken,
+      messages: taken ? '' : expect.any(String),
     });
   });
 });

@@ -27,8 +27,6 @@ const ASKED: readonly Asked[] = REGEX_CASES.flatMap(
     subjects.map((subject) => ({ number, pattern, replacement, subject })),
 );
 
-const COMPILER = 'exec gcc -std=gnu11 -O0 -pthread -fpic -shared -Wl,-x -o %o %s';
-
 /** How a subject travels: a header has no line breaks and no blanks at its ends. */
 function spelled(subject: string): string {
   return `[${subject.replaceAll('\r', '<CR>').replaceAll('\n', '<LF>')}`;
@@ -68,7 +66,6 @@ function program(): string {
 async function answers(box: Sandbox, product: Product): Promise<string[]> {
   const proxy = await startProxy(box, {
     product,
-    params: product === 'varnish' ? { cc_command: COMPILER } : {},
     program: program(),
     dir: mkdtempSync(`${box.dir}/${product}-`),
   });

@@ -25,7 +25,28 @@ afterAll(async () => {
 const log = (...args: string[]) => tool('proxyd', 'log', ['-n', proxy.dir, ...args]);
 const stat = (...args: string[]) => tool('proxyd', 'stat', ['-n', proxy.dir, ...args]);
 
+const adm = (...words: string[]) => tool('proxyd', 'adm', ['-n', proxy.dir, ...words]);
+
 describe('proxyadm', () => {
+  it.each([
+    ['ping'],
+    ['param.show', '-j', 'default_ttl'],
+    ['--', 'vcl.list'],
+    ['no.such.command'],
+    ['param.set', 'default_ttl', 'abc'],
+    ['vcl.discard', 'boot'],
+  ])('prints the answer to %s %s and exits as its status says', async (...words) => {
+    const [end, answer] = [await adm(...words), await proxy.adm(...words)];
+    const { code, stderr } = answer;
+    const stdout = answer.stdout.replace(/\d{10}\.\d+/, 'TIME');
+    expect({ ...end, stdout: end.stdout.replace(/\d{10}\.\d+/, 'TIME') }).toMatchObject({
+      code,
+      stderr,
+      stdout,
+    });
+    expect(code).toBe(/^(no|param.set|vcl.discard)/.test(words.join(' ')) ? 1 : 0);
+  });
+
   it.each([
     ['ping', /^PONG \d+ 1\.0/],
     ['status', /^Child in state running\n$/],
@@ -112,7 +133,7 @@ describe('proxyadm', () => {
 
   it('marks an answer that was cut', async () => {
     expect((await proxy.adm('param.set', 'cli_limit', '128')).code).toBe(0);
-    const end = await proxy.adm('param.show');
+    const end = await adm('param.show');
     expect(end).toMatchObject({ code: 0, stderr: '' });
     expect(end.stdout).toMatch(/^auto_restart[\s\S]{100,120}\n\[response was truncated\]\n$/);
     expect((await proxy.adm('param.reset', 'cli_limit')).code).toBe(0);
