@@ -3,19 +3,12 @@
 // asked, the normalised log; and the answers of admin commands. It judges nothing.
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  clientPort,
-  IdNames,
-  isFlushed,
-  normaliseGroup,
-  parseGroups,
-  type Transaction,
-} from '../harness/log-text.ts';
+import { IdNames, normaliseGroup } from '../harness/log-text.ts';
 import { freePort, Origin } from '../harness/origin.ts';
 import { delay, type Sandbox } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { type PlayRequest, parsePlay } from './corpus-play.ts';
-import { hidePages, originRequests, Player, type Seen } from './runner.ts';
+import { completeLog, hidePages, originRequests, Player, type Seen } from './runner.ts';
 
 const CORPUS = new URL('corpus/', import.meta.url).pathname;
 
@@ -122,20 +115,6 @@ function hideRunOf(lines: string[], ids: IdNames, port: number): string[] {
   );
 }
 
-/** The session groups of these client ports, once all are complete (or the last state after 8 s). */
-async function sessionLogs(
-  proxy: RunningProxy,
-  ports: ReadonlySet<number>,
-): Promise<Map<number, Transaction[]>> {
-  const end = performance.now() + 8000;
-  for (;;) {
-    const groups = parseGroups(await proxy.log('-g', 'session')).filter((g) => ports.has(clientPort(g) ?? 0));
-    const byPort = new Map(groups.map((g) => [clientPort(g) as number, g]));
-    if ((byPort.size === ports.size && !groups.some(isFlushed)) || performance.now() > end) return byPort;
-    await delay(200);
-  }
-}
-
 /** Plays these programs and returns what was seen, by program. */
 export async function playCorpus(
   box: Sandbox,
@@ -155,10 +134,14 @@ export async function playCorpus(
     const dead = await freePort();
     const played: Played[] = [];
     for (const name of names) played.push(await playProgram(name, proxy, product, programs, dead));
-    const groups = await sessionLogs(proxy, new Set(played.flatMap((p) => p.player.ports)));
+    const groups = await completeLog(
+      proxy,
+      played.flatMap((p) => p.player.ports),
+    );
     for (const { player, seen, ids } of played) {
       const log = player.ports.flatMap((port) => {
-        const group = groups.get(port);
+        // A port may have come again with a later program.
+        const group = groups.get(port)?.shift();
         if (group === undefined) return ['no session in the log for this connection'];
         return hidePages(normaliseGroup(group, ids), player.pages);
       });

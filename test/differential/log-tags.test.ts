@@ -42,8 +42,8 @@ describe.skipIf(!installed('varnishd'))('tags that are masked by default', () =>
       program: 'basic.vcl',
       params: { vsl_mask: MASK.map((tag) => `+${tag}`).join(',') },
     };
-    reference = await playCases(box, 'varnish', '', suite);
-    ours = await playCases(box, 'proxyd', '', suite);
+    reference = await playCases(box, 'varnish', null, suite);
+    ours = await playCases(box, 'proxyd', null, suite);
   }, 180_000);
   afterAll(() => box.dispose());
 

@@ -5,7 +5,7 @@ import { installed, Sandbox } from '../harness/processes.ts';
 import { MACHINE_CASES } from './machine-cases.ts';
 import { COUNTERS_KNOWN } from './machine-counters.ts';
 import { MACHINE_KNOWN } from './machine-known.ts';
-import { playCases, type Seen, type Suite } from './runner.ts';
+import { isTriedAgain, playCases, type Seen, type Suite } from './runner.ts';
 
 const there = installed('varnishd');
 if (!there) console.warn('differential tests skipped: varnishd is not installed');
@@ -23,12 +23,13 @@ describe.skipIf(!there)('the state machines beside the field’s daemon', () => 
   let reference = new Map<string, Seen>();
   let ours = new Map<string, Seen>();
 
-  beforeAll(async () => {
+  const playAll = async (): Promise<void> => {
     [reference, ours] = await Promise.all([
-      playCases(box, 'varnish', '', suite),
-      playCases(box, 'proxyd', '', suite),
+      playCases(box, 'varnish', null, suite),
+      playCases(box, 'proxyd', null, suite),
     ]);
-  }, 240_000);
+  };
+  beforeAll(playAll, 240_000);
   afterAll(() => box.dispose());
 
   it('explains only cases that exist', () => {
@@ -36,7 +37,8 @@ describe.skipIf(!there)('the state machines beside the field’s daemon', () => 
     expect(Object.keys(MACHINE_KNOWN).filter((name) => !names.has(name))).toEqual([]);
   });
 
-  it('counts what the field counts', () => {
+  it('counts what the field counts', async ({ task }) => {
+    if (isTriedAgain(task)) await playAll();
     const main = (product: string): Record<string, number | undefined> =>
       Object.fromEntries(
         Object.entries(counters.get(product) ?? {})
@@ -52,9 +54,16 @@ describe.skipIf(!there)('the state machines beside the field’s daemon', () => 
         .filter((name) => COUNTERS_KNOWN[name] === undefined)
         .map((name) => `${name}: ${field[name]} there, ${own[name]} here`),
     ).toEqual([]);
-  });
+  }, 240_000);
 
-  it.each(MACHINE_CASES.map((c) => c.name))('%s', (name) => {
+  it.for(MACHINE_CASES.map((c) => c.name))('%s', async (name, { task }) => {
+    if (isTriedAgain(task)) {
+      const [theirs, own] = await Promise.all(
+        (['varnish', 'proxyd'] as const).map((product) => playCases(box, product, name, suite)),
+      );
+      reference.set(name, theirs?.get(name) as Seen);
+      ours.set(name, own?.get(name) as Seen);
+    }
     const known = MACHINE_KNOWN[name];
     const free: readonly string[] = known?.parts ?? [];
     for (const part of ['client', 'origin', 'log'] as const) {

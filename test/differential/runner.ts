@@ -230,11 +230,16 @@ export function originRequests(origin: Origin, from: number, ids: IdNames): stri
   });
 }
 
-/** Plays all cases (or those whose names contain `only`) and returns what was seen, by case name. */
+/** Whether a test is tried a second time: what it compares was played for all cases at once, and is to be played anew. */
+export function isTriedAgain(task: { result?: { retryCount?: number } | undefined }): boolean {
+  return (task.result?.retryCount ?? 0) > 0;
+}
+
+/** Plays all cases (or the one named `only`) and returns what was seen, by case name. */
 export async function playCases(
   box: Sandbox,
   product: Product,
-  only = '',
+  only: string | null = null,
   suite: Suite = BASIC,
 ): Promise<Map<string, Seen>> {
   const origin = await Origin.start();
@@ -251,7 +256,7 @@ export async function playCases(
   });
   try {
     const { counted = () => false } = suite;
-    const wanted = suite.cases.filter((c) => c.name.includes(only));
+    const wanted = suite.cases.filter((c) => only === null || c.name === only);
     const first = wanted.filter((c) => counted(c));
     const rest = wanted.filter((c) => !counted(c));
     const played: { test: Case; player: Player; seen: Seen; ids: IdNames }[] = [];
