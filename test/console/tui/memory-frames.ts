@@ -1,5 +1,5 @@
-// Run by memory.test.ts in a process of its own: 6,000 frames of lines never seen before. Prints the heap
-// after 2,000 and after 6,000 of them, and how many were painted.
+// Run by memory.test.ts in a process of its own: 3,000 frames of lines never seen before. Prints the heap
+// after 1,000 and after 3,000 of them, and how many were painted.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { FAKE_START, fakeGroup, fakeRecording } from '../fake-recording.ts';
@@ -32,8 +32,8 @@ async function main(): Promise<void> {
     gc();
     return process.memoryUsage().heapUsed;
   };
-  const early = await heapAfter(2000);
-  const late = await heapAfter(6000);
+  const early = await heapAfter(1000);
+  const late = await heapAfter(3000);
   process.stdout.write(JSON.stringify({ early, late, frames: stage.sink.frames - before }));
   stage.close();
 }
