@@ -83,6 +83,8 @@ export class Backend implements Director, ConnectionOwner {
   private readonly dialer: Dialer;
   private readonly preamble: Buffer | null;
   private readonly poolSuffix: string;
+  /** Keys of the addresses in the pool, in their order. */
+  private poolKeys: readonly string[];
   private readonly renewal: Renewal | null;
 
   constructor(
@@ -101,6 +103,7 @@ export class Backend implements Director, ConnectionOwner {
     this.dialer = new Dialer(addresses, env.holdDown, env.params, counters);
     this.preamble = decl.preamble === undefined ? null : Buffer.from(decl.preamble, 'base64');
     this.poolSuffix = decl.preamble === undefined ? '' : `|${decl.preamble}`;
+    this.poolKeys = addresses.map((at) => this.poolKey(at));
     this.renewal = renewal(this, env);
     this.health = new BackendHealth(
       decl.name,
@@ -120,6 +123,7 @@ export class Backend implements Director, ConnectionOwner {
 
   set addresses(addresses: readonly OriginAddress[]) {
     this.dialer.addresses = addresses;
+    this.poolKeys = addresses.map((at) => this.poolKey(at));
   }
 
   healthy(_now: number): boolean {
@@ -165,9 +169,9 @@ export class Backend implements Director, ConnectionOwner {
     if (refused !== null) return refused;
     const { env } = this;
     if (opts.fresh !== true && this.decl.proxyHeader === undefined) {
-      const { addresses } = this.dialer;
-      for (let i = 0; i < addresses.length; i++) {
-        const kept = env.pool.take(this.poolKey(addresses[i] as OriginAddress));
+      const { poolKeys } = this;
+      for (let i = 0; i < poolKeys.length; i++) {
+        const kept = env.pool.take(poolKeys[i] as string);
         if (kept === null) continue;
         env.stats.backend_reuse++;
         return this.begin(kept, true);

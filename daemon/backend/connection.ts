@@ -62,6 +62,8 @@ export class OriginConnection {
   idleSince = 0;
   /** Milliseconds of idleness after which the origin may be about to close, by its own words. */
   keepFor = Number.POSITIVE_INFINITY;
+  /** The words: an origin says the same each time. */
+  private keepHint = '';
 
   private state: ExchangeState = AT.SENDING;
   private owner: ConnectionOwner;
@@ -126,12 +128,13 @@ export class OriginConnection {
   }
 
   /**
-   * Sends the request head; the bytes belong to the connection from now on.
+   * Sends the request head.
    * @param body how the body that follows is framed; the head must say the same
+   * @returns whether it has left; else the bytes belong to the connection from now on
    */
-  sendHead(bytes: Buffer, body: BodyFraming): void {
+  sendHead(bytes: Buffer, body: BodyFraming): boolean {
     this.writer.announce(bytes.length, body);
-    if (this.state !== AT.CLOSED) this.writer.head(bytes);
+    return this.state === AT.CLOSED || this.writer.head(bytes);
   }
 
   /** Whether the origin has begun to answer although nobody asked yet: the rest of an upload may be moot. */
@@ -328,7 +331,10 @@ export class OriginConnection {
       if (!connectionHas(message, 'keep-alive')) this.closeBecause('REQ_HTTP10');
     } else if (connectionHas(message, 'close')) this.closeBecause('RESP_CLOSE');
     const hint = message.get('keep-alive');
-    if (hint !== null) this.keepFor = keptFor(hint);
+    if (hint !== null && hint !== this.keepHint) {
+      this.keepHint = hint;
+      this.keepFor = keptFor(hint);
+    }
     this.deadline.rest();
     this.state = AT.HELD;
     const told = this.headTold;

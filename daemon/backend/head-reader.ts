@@ -96,6 +96,8 @@ export class ResponseHeadReader {
       this.bytes += result.headEnd - p;
       p = result.headEnd;
       if (into.status >= 200) {
+        // For as long as the read lasts: whoever asked for the head takes it back.
+        if (into.n > 0 && !result.trimmed) into.lend(buf, result.lineStart[1] as number);
         if (p < end) {
           this.carry = buf.subarray(p, end);
           this.borrowed = true;

@@ -12,6 +12,8 @@ export class OriginWriter {
   private readonly socket: Socket;
   private readonly account: ExchangeAccount;
   private readonly body = new OutgoingBody();
+  /** The last head has left. */
+  private gone = false;
   private readonly written: (error?: Error | null) => void;
 
   /** @param broken told when a head could not be written */
@@ -19,6 +21,7 @@ export class OriginWriter {
     this.socket = socket;
     this.account = account;
     this.written = (error) => {
+      this.gone = true;
       if (error) broken();
     };
   }
@@ -29,13 +32,18 @@ export class OriginWriter {
     this.account.sentHead(length);
   }
 
-  /** Sends what was announced; the bytes stay as they are from now on. */
-  head(bytes: Buffer): void {
+  /**
+   * Sends what was announced.
+   * @returns whether all of it has gone; else the bytes must stay as they are from now on
+   */
+  head(bytes: Buffer): boolean {
     const { socket } = this;
     // Straight to the socket's own write: the queue in front of it, empty here, costs a tick a request. A body goes
     // through the queue, which tells when the origin is behind.
+    this.gone = false;
     if (this.body.complete && socket.writableLength === 0) socket._write(bytes, BYTES, this.written);
     else socket.write(bytes);
+    return this.gone;
   }
 
   /** Sends buf[start, end) of the body; false when the caller should wait for 'drain'. */

@@ -121,12 +121,13 @@ export class ObjectStore {
     const whole = block !== 0;
     if (!whole) block = this.room(oc, live, bytes, bytes);
     if (block === 0) return false;
-    const at = slab.offset(block);
-    writeHead(msg, vary, slab.chunk(block), at);
     rows.set(oc, HEAD_BLOCK, block);
     rows.set(oc, INLINE_AT, whole ? bodyAt : 0);
     if (vary !== null) rows.set(oc, META, rows.get(oc, META) | OF_HAS_VARY);
     if (this.inTransitOnly(oc)) live.head = msg;
+    // Most private objects have come and gone before anybody looks at more than what is lent.
+    live.unwritten = vary === null && (rows.get(oc, META) & OF_PRIVATE) !== 0;
+    if (!live.unwritten) writeHead(msg, vary, slab.chunk(block), slab.offset(block));
     this.counters.n_object++;
     return true;
   }
@@ -176,6 +177,7 @@ export class ObjectStore {
     const lent = this.live.get(oc)?.head;
     if (lent !== undefined && lent !== null) {
       into.copyFrom(lent);
+      if (lent.raw !== null) into.borrow(lent, lent.rawLines);
       return;
     }
     const block = this.rows.get(oc, HEAD_BLOCK) >>> 0;
@@ -183,14 +185,25 @@ export class ObjectStore {
     readHead(slab.chunk(block), slab.offset(block), into);
   }
 
-  /** Whoever has stored a head will change it now. */
+  /** Whoever has stored a head will change it now; those who stay will find it stored. */
   takeBackHead(oc: Oc): void {
     const live = this.live.get(oc);
-    if (live !== undefined) live.head = null;
+    if (live === undefined) return;
+    if (live.unwritten && this.rows.get(oc, REFS) > 1) this.writeLent(oc);
+    live.head = null;
+  }
+
+  /** Encodes a head that was only lent so far. */
+  private writeLent(oc: Oc): void {
+    const live = this.live.get(oc);
+    if (live === undefined || !live.unwritten || live.head === null) return;
+    live.unwritten = false;
+    writeHead(live.head, null, this.headChunk(oc), this.headAt(oc));
   }
 
   /** Memory that holds the encoded head, from headAt(oc) on. */
   headChunk(oc: Oc): ChunkBytes {
+    if ((this.rows.get(oc, META) & OF_PRIVATE) !== 0) this.writeLent(oc);
     return this.stevedoreOf(oc).slab.chunk(this.rows.get(oc, HEAD_BLOCK) >>> 0);
   }
 
@@ -255,6 +268,7 @@ export class ObjectStore {
     const live = this.live.get(oc);
     if (live !== undefined) {
       live.head = null;
+      live.unwritten = false;
       live.tail = 0;
       live.base = 0;
     }

@@ -105,7 +105,8 @@ export class BodyPump implements OriginBodySink {
   private readonly bo: BusyObj;
   private readonly connection: OriginConnection;
   private readonly zip: Gunzip | Gzip | null;
-  private readonly places = new PackedPieces();
+  /** Only where there is a filter. */
+  private readonly places: PackedPieces | null;
   private pending = 0;
   /** Bytes given to the filter. */
   private packed = 0;
@@ -123,6 +124,7 @@ export class BodyPump implements OriginBodySink {
     this.bo = bo;
     this.connection = connection;
     this.zip = this.openFilter();
+    this.places = this.zip === null ? null : new PackedPieces();
   }
 
   /** Whether the body has come to its end. */
@@ -165,7 +167,7 @@ export class BodyPump implements OriginBodySink {
     const bytes = Buffer.from(buf.subarray(start, end));
     this.pending++;
     this.packed += bytes.length;
-    if (this.bo.filter !== 'gzip') this.places.add(bytes);
+    if (this.bo.filter !== 'gzip') this.places?.add(bytes);
     if (this.pending > 4) this.connection.pause();
     zip.write(bytes, () => {
       this.pending--;
@@ -225,7 +227,7 @@ export class BodyPump implements OriginBodySink {
     zip.on('data', (bytes: Buffer) => {
       this.unpacked += bytes.length;
       if (bo.filter === 'testgunzip') return;
-      if (bo.filter === 'gzip') this.places.add(bytes);
+      if (bo.filter === 'gzip') this.places?.add(bytes);
       this.calls.filtered++;
       this.calls.filteredBytes += bytes.length;
       this.store(bytes, 0, bytes.length);
@@ -243,7 +245,7 @@ export class BodyPump implements OriginBodySink {
       const length = bo.filter === 'gzip' ? this.packed : this.unpacked;
       if (bo.filter !== 'gunzip') cache.setGunzippedLength(bo.oc, length);
       const sizes = bo.filter === 'gzip' ? `${this.packed} ${stored}` : `${this.packed} ${this.unpacked}`;
-      bo.log.put(Tag.Gzip, `${GZIP_KIND[bo.filter]} F - ${sizes} ${this.places.places()}`);
+      bo.log.put(Tag.Gzip, `${GZIP_KIND[bo.filter]} F - ${sizes} ${this.places?.places()}`);
       this.finish(null);
     });
     zip.on('error', (error: Error & { errno?: number; code?: string }) => this.spoilt(error));

@@ -186,6 +186,8 @@ export class BusyObj implements VclBusyobj {
     this.body = null;
     this.onInterim = null;
     this.pump = null;
+    this.beresp.raw = null;
+    this.stored.raw = null;
     spareFetches.push(this);
   }
 

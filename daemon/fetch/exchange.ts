@@ -13,6 +13,7 @@ import type { HttpMessage } from '../http1/message.ts';
 import { isRequestLine } from '../http1/start-line.ts';
 import { reasonOf } from '../http1/status-reasons.ts';
 import type { BodySource } from '../net/request-body.ts';
+import type { Core } from '../request/core.ts';
 import type { BusyObj } from './busyobj.ts';
 import { sendBody } from './send-body.ts';
 import { ANSWERED, CONNECTED, type FetchStep, PARKED, RESPOND, SENT, UNANSWERED } from './steps.ts';
@@ -61,7 +62,12 @@ export class Exchange {
 
   private readonly headCame = (failure: OriginFailure | null): void => {
     this.failure = failure;
-    if (this.parked) this.bo.resume(ANSWERED);
+    if (!this.parked) return;
+    const { beresp, stored } = this.bo;
+    this.bo.resume(ANSWERED);
+    // Their bytes lie in the read buffer, which others are about to use.
+    beresp.raw = null;
+    stored.raw = null;
   };
 
   /** Gives the connection back or closes it, and logs which; `reason` forces a close. */
@@ -180,7 +186,8 @@ export function connected(bo: BusyObj): FetchStep {
   exchange.connection = connection;
   if (connection === null) return UNANSWERED;
   exchange.framing ??= frameBody(bo);
-  connection.sendHead(requestBytes(backend.requestLead(bo.session), bereq), exchange.framing);
+  const head = requestBytes(core, backend.requestLead(bo.session), bereq);
+  if (!connection.sendHead(head, exchange.framing)) core.outputTaken();
   bo.beresp.reset();
   if (body !== null) return upload(bo, connection, body);
   connection.endBody();
@@ -300,7 +307,8 @@ function announce(
     log.put(Tag.FetchError, got.text);
     return null;
   }
-  log.timestamp('Connected', core.clock.now());
+  // A kept connection is there in the moment of the Fetch.
+  log.timestamp('Connected', got.reused ? log.tPrev : core.clock.now());
   bo.respEnds = got.ends;
   if (got.reused) log.putConstant(got.ends.recordsFor(backend.vclName).open);
   else log.put(Tag.BackendOpen, got.ends.openText(backend.vclName, false));
@@ -326,11 +334,12 @@ function frameBody(bo: BusyObj): BodyFraming {
   return { kind: 'length', length: body.length };
 }
 
-/** The request's head, behind what goes ahead of it. */
-function requestBytes(lead: Buffer | null, bereq: HttpMessage): Buffer {
+/** The request's head, behind what goes ahead of it, in the worker's shared output buffer. */
+function requestBytes(core: Core, lead: Buffer | null, bereq: HttpMessage): Buffer {
   const from = lead?.length ?? 0;
-  const bytes = Buffer.allocUnsafe(from + requestHeadLength(bereq));
-  lead?.copy(bytes);
-  writeRequestHead(bytes, from, bereq);
-  return bytes;
+  const length = from + requestHeadLength(bereq);
+  const out = core.output(length);
+  lead?.copy(out);
+  writeRequestHead(out, from, bereq);
+  return core.outputPart(out, 0, length);
 }

@@ -56,7 +56,8 @@ export function takeResponse(bo: BusyObj): BodyFraming {
 /** ttl, grace and keep from the response's own fields; a pass has no life of its own. Tells the time they count from. */
 export function giveLife(bo: BusyObj): number {
   const { beresp, core, log } = bo;
-  const now = core.clock.now();
+  // The Beresp of this moment.
+  const now = log.tPrev;
   if (bo.uncacheable && !isStrict(core.params)) {
     bo.tOrigin = born(beresp, now);
     noLife(bo);

@@ -83,11 +83,15 @@ export function endsHere(key: string, mask: HopMask, named: readonly string[] | 
   return named?.includes(key) ?? false;
 }
 
-/** Copies the fields of `from` that go on in direction `mask` to the end of `to`, without log records. */
+/** Copies the fields of `from` that go on in direction `mask` to the end of `to`, without log records. Their bytes, where
+ * `from` has them, go with the first ones of an empty message: up to the first field that does not. */
 export function copyOnward(from: HttpMessage, to: HttpMessage, mask: HopMask): void {
   const named = nominated(from);
+  let alike = to.n === 0 && from.raw !== null ? from.rawLines : 0;
   for (let i = 0; i < from.n; i++) {
     const key = from.keys[i] as string;
     if (!endsHere(key, mask, named)) to.push(key, from.lines[i] as string);
+    else if (i < alike) alike = i;
   }
+  if (alike > 0) to.borrow(from, alike);
 }

@@ -93,6 +93,14 @@ export class HttpMessage {
     this.rawWhole = this.n;
   }
 
+  /** Shares the bytes of the first `lines` fields with the message that has the same ones. */
+  borrow(from: HttpMessage, lines: number): void {
+    this.raw = from.raw;
+    this.rawFrom = from.rawFrom;
+    this.rawLines = lines;
+    this.rawWhole = -1;
+  }
+
   /** Logs every field. */
   logFields(log: MessageLog): void {
     const tag = this.base + MSG_HEADER;

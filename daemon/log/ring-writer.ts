@@ -77,6 +77,8 @@ export class RingWriter {
   /** The staging buffer: TxLog writes records at `pos` and advances it. */
   readonly bytes: StagingBuffer;
   readonly words: Uint32Array;
+  /** The same bytes, for several of them at any place. */
+  readonly view: DataView;
   /** Next free byte, a multiple of 4; records must end at or before `limit`. */
   pos = BLOCK_HEAD;
   readonly limit: number;
@@ -119,6 +121,7 @@ export class RingWriter {
     const staging = new ArrayBuffer(Math.min(STAGING, header.segmentSize));
     this.bytes = Buffer.from(staging) as StagingBuffer;
     this.words = new Uint32Array(staging);
+    this.view = new DataView(staging);
     this.limit = staging.byteLength - BLOCK_TAIL;
     this.words[B_MAGIC >> 2] = BLOCK_MAGIC;
     this.words[B_GENERATION >> 2] = this.generation;

@@ -22,21 +22,22 @@ const CLIENT = 1 << 30;
 const BACKEND = (1 << 31) >>> 0;
 const NATIVE_FROM = 48;
 
-/** Digits of 0..999 with leading zeros, three bytes each. */
-const THREE = new Uint8Array(3000);
+/** Digits of 0..999 with leading zeros, as the lower three bytes of a word that is written in one go: what the fourth
+ * byte overwrites is yet to be written. */
+const THREE = new Uint32Array(1000);
 for (let i = 0; i < 1000; i++) {
-  THREE[i * 3] = 48 + Math.floor(i / 100);
-  THREE[i * 3 + 1] = 48 + (Math.floor(i / 10) % 10);
-  THREE[i * 3 + 2] = 48 + (i % 10);
+  THREE[i] = 0x303030 + Math.floor(i / 100) + ((Math.floor(i / 10) % 10) << 8) + ((i % 10) << 16);
 }
+/** `0.`, and `0.00` and `0000` of a zero. */
+const ZERO_POINT = 0x2e30;
+const ZERO_HEAD = 0x30302e30;
+const ZERO_TAIL = 0x30303030;
 
-/** The digits of 1 to 999 at `p`; returns the end. */
-function plainDigits(bytes: Uint8Array, p: number, value: number): number {
-  const at = value * 3;
-  if (value >= 100) bytes[p++] = THREE[at] as number;
-  if (value >= 10) bytes[p++] = THREE[at + 1] as number;
-  bytes[p++] = THREE[at + 2] as number;
-  return p;
+/** The digits of 0 to 999 at `p`; returns the end. */
+function plainDigits(view: DataView, p: number, value: number): number {
+  const missing = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  view.setUint32(p, (THREE[value] as number) >>> (missing << 3), true);
+  return p + 3 - missing;
 }
 
 /** Constant records encoded once, to be copied with the id of the transaction that logs them. */
@@ -84,7 +85,7 @@ export class LogShared {
   reclen = 255;
   /** Seconds whose digits `secondDigits` holds. */
   second = -1;
-  readonly secondDigits = new Uint8Array(20);
+  readonly secondDigits = new Uint32Array(5);
   secondLength = 0;
 
   constructor(writer: RingWriter, mask: LogMask) {
@@ -231,18 +232,18 @@ export class TxLog implements MessageLog {
     const w = this.writer;
     let pos = w.pos;
     if (pos + event.length + 100 > w.limit) pos = w.makeRoom();
-    const { words, bytes } = w;
+    const { words, bytes, view } = w;
     let p = pos + 8;
     for (let k = 0; k < event.length; k++) bytes[p++] = event.charCodeAt(k);
     bytes[p++] = 58;
     bytes[p++] = 32;
-    p = this.seconds(bytes, p, now);
+    p = this.seconds(view, p, now);
     bytes[p++] = 32;
-    p = this.seconds(bytes, p, first);
+    p = this.seconds(view, p, first);
     bytes[p++] = 32;
-    p = this.seconds(bytes, p, prev);
+    p = this.seconds(view, p, prev);
     const len = p - pos - 8;
-    for (let k = 0; k < 4; k++) bytes[p + k] = 0;
+    view.setUint32(p, 0, true);
     words[pos >> 2] = (tag << 24) | (len + 1);
     words[(pos >> 2) + 1] = this.id;
     w.pos = pos + ((len + 12) & ~3);
@@ -271,7 +272,23 @@ export class TxLog implements MessageLog {
 
   /** A whole number from 0 to 2^53. */
   int(value: number): this {
-    const { bytes } = this.writer;
+    const { bytes, view } = this.writer;
+    if (value < 1e9) {
+      let p = this.at;
+      const millions = (value / 1e6) | 0;
+      const rest = value - millions * 1e6;
+      const thousands = (rest / 1000) | 0;
+      if (millions > 0) {
+        p = plainDigits(view, p, millions);
+        view.setUint32(p, THREE[thousands] as number, true);
+        p += 3;
+      } else if (thousands > 0) p = plainDigits(view, p, thousands);
+      if (millions > 0 || thousands > 0) {
+        view.setUint32(p, THREE[rest - thousands * 1000] as number, true);
+        this.at = p + 3;
+      } else this.at = plainDigits(view, p, rest);
+      return this;
+    }
     let digits = 1;
     for (let limit = 10; value >= limit; limit *= 10) digits++;
     let p = this.at + digits;
@@ -294,17 +311,17 @@ export class TxLog implements MessageLog {
 
   /** Seconds or another fraction as %.6f. */
   fixed(value: number): this {
-    this.at = this.seconds(this.writer.bytes, this.at, value);
+    this.at = this.seconds(this.writer.view, this.at, value);
     return this;
   }
 
   close(tag: number): void {
     if (this.on[tag] === 0) return;
     const w = this.writer;
-    const { pos, bytes, words } = w;
+    const { pos, view, words } = w;
     const p = this.at;
     const len = p - pos - 8;
-    for (let k = 0; k < 4; k++) bytes[p + k] = 0;
+    view.setUint32(p, 0, true);
     words[pos >> 2] = (tag << 24) | (len + 1);
     words[(pos >> 2) + 1] = this.id;
     w.pos = pos + ((len + 12) & ~3);
@@ -349,14 +366,14 @@ export class TxLog implements MessageLog {
   }
 
   /** `value` seconds as %.6f at `p`; returns the end. */
-  private seconds(bytes: Uint8Array, p: number, value: number): number {
+  private seconds(view: DataView, p: number, value: number): number {
     if (value === 0) {
-      for (let k = 0; k < 8; k++) bytes[p + k] = 48;
-      bytes[p + 1] = 46;
+      view.setUint32(p, ZERO_HEAD, true);
+      view.setUint32(p + 4, ZERO_TAIL, true);
       return p + 8;
     }
     if (value < 0) {
-      bytes[p++] = 45;
+      view.setUint8(p++, 45);
       value = -value;
     }
     // Truncation and integers throughout: Math.round and a division cost three times as much.
@@ -366,38 +383,44 @@ export class TxLog implements MessageLog {
       frac -= 1_000_000;
       whole++;
     }
-    if (whole < 10) {
-      bytes[p++] = 48 + whole;
-    } else if (whole < 1_000_000) {
-      // Lives of objects; the digits kept below are those of the clock.
-      const thousands = (whole / 1000) | 0;
-      if (thousands === 0) p = plainDigits(bytes, p, whole);
-      else {
-        p = plainDigits(bytes, p, thousands);
-        const at = (whole - thousands * 1000) * 3;
-        bytes[p++] = THREE[at] as number;
-        bytes[p++] = THREE[at + 1] as number;
-        bytes[p++] = THREE[at + 2] as number;
-      }
+    if (whole === 0) {
+      view.setUint16(p, ZERO_POINT, true);
+      p += 2;
     } else {
-      const s = this.shared;
-      if (s.second !== whole) {
-        const text = String(whole);
-        s.second = whole;
-        s.secondLength = text.length;
-        for (let k = 0; k < text.length; k++) s.secondDigits[k] = text.charCodeAt(k);
+      if (whole >= 1_000_000) p = this.clockSeconds(view, p, whole);
+      else {
+        // Lives of objects; the digits that are kept are those of the clock.
+        const thousands = (whole / 1000) | 0;
+        if (thousands === 0) p = plainDigits(view, p, whole);
+        else {
+          p = plainDigits(view, p, thousands);
+          view.setUint32(p, THREE[whole - thousands * 1000] as number, true);
+          p += 3;
+        }
       }
-      for (let k = 0; k < s.secondLength; k++) bytes[p++] = s.secondDigits[k] as number;
+      view.setUint8(p++, 46);
     }
-    bytes[p++] = 46;
-    const hi = ((frac / 1000) | 0) * 3;
-    const lo = (frac % 1000) * 3;
-    bytes[p++] = THREE[hi] as number;
-    bytes[p++] = THREE[hi + 1] as number;
-    bytes[p++] = THREE[hi + 2] as number;
-    bytes[p++] = THREE[lo] as number;
-    bytes[p++] = THREE[lo + 1] as number;
-    bytes[p++] = THREE[lo + 2] as number;
-    return p;
+    const high = (frac / 1000) | 0;
+    view.setUint32(p, THREE[high] as number, true);
+    view.setUint32(p + 3, THREE[frac - high * 1000] as number, true);
+    return p + 6;
+  }
+
+  /** Whole seconds that are likely to be those of the last time. */
+  private clockSeconds(view: DataView, p: number, whole: number): number {
+    const s = this.shared;
+    const { secondDigits } = s;
+    if (s.second !== whole) {
+      const text = String(whole);
+      s.second = whole;
+      s.secondLength = text.length;
+      secondDigits.fill(0);
+      for (let k = 0; k < text.length; k++) {
+        secondDigits[k >> 2] = (secondDigits[k >> 2] as number) | (text.charCodeAt(k) << ((k & 3) << 3));
+      }
+    }
+    const { secondLength } = s;
+    for (let k = 0; k < secondLength; k += 4) view.setUint32(p + k, secondDigits[k >> 2] as number, true);
+    return p + secondLength;
   }
 }

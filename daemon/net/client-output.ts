@@ -53,7 +53,7 @@ export class ClientOutput {
   /** Writes buf[start, end) of the worker's shared output buffer. */
   writeShared(buf: Buffer, start: number, end: number): void {
     const { socket } = this;
-    const chunk = buf.subarray(start, end);
+    const chunk = this.core.outputPart(buf, start, end);
     this.unsent = true;
     if (socket.writableLength === 0 && !socket.destroyed) {
       // Straight to the socket's own write: the queue in front of it, empty here, costs a tick a response.

@@ -56,6 +56,8 @@ export interface Core {
   newLog(): TxLog;
   /** A shared output buffer of at least `size` bytes; replaced when a write could not finish at once. */
   output(size: number): Buffer;
+  /** The bytes [start, end) of it, as a view that is made only when it was not asked for of late. */
+  outputPart(out: Buffer, start: number, end: number): Buffer;
   /** Tells that a write from the output buffer is still pending, so that it must not be reused. */
   outputTaken(): void;
   /** Runs `step` in a later turn of the event loop. */

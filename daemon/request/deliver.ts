@@ -37,7 +37,8 @@ export function deliver(req: Request): Step {
   resp.log = log;
   if (resp.proto !== 'HTTP/1.1') resp.setProto('HTTP/1.1');
   putProxyId(req);
-  const now = req.turnTime();
+  // What was fetched is told of in this very moment.
+  const now = req.isHit ? req.turnTime() : log.tPrev;
   resp.put('age', `Age: ${Math.max(0, Math.floor(now - cache.tOriginOf(oc)))}`);
   // A line of its own, as the field adds it.
   if (resp.has('via')) resp.add('Via', core.via, 'via');

@@ -10,7 +10,7 @@ import { FETCH, type Step } from './steps.ts';
 
 export function pass(req: Request): Step {
   const { core, ctx } = req;
-  ctx.now = core.clock.now();
+  ctx.now = req.turnTime();
   const ret = runState(ctx.vcl, State.pass, ctx);
   if (ret !== RETURN.fetch) return otherReturn(req, ret);
   core.stats.s_pass++;

@@ -98,6 +98,8 @@ function sendHead(req: Request, from: number, length: number): void {
   // The head begins where its end falls on the body's alignment.
   const start = length > 0 ? (from - head) & (BODY_ALIGN - 1) : 0;
   writeResponseHead(out, start, resp);
+  // Of a pass these are bytes of the read buffer.
+  resp.raw = null;
   req.headBytesOut = head;
   if (length > 0) {
     core.cache.copyBody(req.oc, from, out, start + head, length);

@@ -20,6 +20,7 @@ import { createRing, RingWriter } from '../log/ring-writer.ts';
 import { constantRecord, LogShared, type PreparedRecords, TxLog } from '../log/tx-log.ts';
 import { Acceptor, type AcceptorHost } from '../net/acceptor.ts';
 import { endpointOf } from '../net/endpoint.ts';
+import { OutputBuffer } from '../net/output-buffer.ts';
 import type { Session } from '../net/session.ts';
 import { Params } from '../params/params.ts';
 import type { Core, HotParams, ProgramRef } from '../request/core.ts';
@@ -45,7 +46,6 @@ export interface Reply {
 /** How often sessions are checked for timeouts, in milliseconds. */
 const SWEEP = 250;
 const READ_BUFFER = 64 * 1024;
-const OUTPUT_BUFFER = 128 * 1024;
 /** Time for each step of removing expired objects, and between two steps while more are due and while none is, in
  * milliseconds: a million that end at one moment are gone in seconds and leave four fifths of the time to traffic. */
 const EXPIRY_BUDGET = 2;
@@ -83,7 +83,7 @@ export class Worker implements Core, AcceptorHost {
   private readonly acceptors: Acceptor[] = [];
   private readonly bound: ((FromWorker & { t: 'ready' })['listeners'][number] | undefined)[] = [];
   private nextVxid = 1;
-  private out = Buffer.allocUnsafeSlow(OUTPUT_BUFFER);
+  private readonly out = new OutputBuffer();
   private started = false;
   private stopping = false;
   /** Requests so far when the lurker worked last. */
@@ -304,12 +304,15 @@ export class Worker implements Core, AcceptorHost {
   }
 
   output(size: number): Buffer {
-    if (this.out.length < size) this.out = Buffer.allocUnsafeSlow(size);
-    return this.out;
+    return this.out.room(size);
+  }
+
+  outputPart(out: Buffer, start: number, end: number): Buffer {
+    return this.out.part(out, start, end);
   }
 
   outputTaken(): void {
-    this.out = Buffer.allocUnsafeSlow(OUTPUT_BUFFER);
+    this.out.taken();
   }
 
   later(step: () => void): void {

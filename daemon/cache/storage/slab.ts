@@ -36,6 +36,8 @@ export class Slab {
   readonly stats: SlabStats = { c_req: 0, c_fail: 0, c_bytes: 0, c_freed: 0, g_alloc: 0, g_bytes: 0 };
   /** Chunk memory by chunk number, from 1; a given-back chunk is null. */
   readonly bytes: (ChunkBytes | null)[] = [null];
+  /** Plain memory in which to arrange what is to be copied into a block; begins at a multiple of 8. */
+  readonly scratch = Buffer.allocUnsafeSlow(16 * 1024);
   private readonly words: (Uint32Array | null)[] = [null];
   /** Shift from a block reference to its chunk number, and the mask of what remains. */
   readonly chunkShift: number;

@@ -52,9 +52,32 @@ describe('the head of a private object', () => {
     expect(cache.storeHead(oc, 'Transient', msg, null)).toBe(true);
     const lent = status(cache, oc);
     expect(lent).toBe('HTTP/1.1 404 Not Found X-A: 1');
+    // Its reader's.
+    cache.ref(oc);
     cache.takeBackHead(oc);
     msg.reset();
+    cache.deref(oc);
     expect(status(cache, oc)).toBe(lent);
+    cache.deref(oc);
+  });
+});
+
+describe('the head of a private object that is asked for as it is stored', () => {
+  it('is there, with what was added to it', () => {
+    const { cache } = new Bench();
+    const oc = cache.newPrivate();
+    const msg = new HttpMessage(0);
+    msg.proto = 'HTTP/1.1';
+    msg.status = 203;
+    msg.push('x-a', 'X-A: 1');
+    expect(cache.storeHead(oc, 'Transient', msg, null)).toBe(true);
+    cache.setGunzippedLength(oc, 7);
+    expect(cache.status(oc)).toBe(203);
+    cache.ref(oc);
+    cache.takeBackHead(oc);
+    expect(cache.gunzippedLength(oc)).toBe(7);
+    expect(cache.headWire(oc, (chunk, at, length) => chunk.latin1Slice(at, at + length))).toContain('X-A: 1');
+    cache.deref(oc);
     cache.deref(oc);
   });
 });

@@ -147,7 +147,7 @@ describe('TxLog', () => {
   it('puts records together from parts', () => {
     fc.assert(
       fc.property(
-        fc.nat(2 ** 52),
+        fc.oneof(fc.nat(2 ** 52), fc.nat(2e9), fc.nat(1e6), fc.nat(1e3)),
         fc.string({ unit: fc.constantFrom('a', ' ', 'é'), maxLength: 30 }),
         (n, text) => {
           log.open().int(n).text(text).fixed(0).close(Tag.VCL_Log);

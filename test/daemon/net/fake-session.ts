@@ -111,6 +111,7 @@ export class FakeSession {
       stats: this.stats,
       newVxid: () => 1,
       newLog: () => forgetfulLog(this.records),
+      outputPart: (out: Buffer, start: number, end: number) => out.subarray(start, end),
       outputTaken: () => {},
     } as unknown as Core;
     this.session = new Session(
