@@ -75,6 +75,18 @@ export function requestBody(msg: HttpMessage): BodyFraming {
 }
 
 /**
+ * Whether a request's body would end with its connection, as an upload of HTTP/1.0 without a length does: no such
+ * body can be told from one that was cut. A client that keeps its connection says that there is none.
+ */
+export function endsWithConnection(msg: HttpMessage): boolean {
+  if (msg.proto !== 'HTTP/1.0' || (msg.method !== 'POST' && msg.method !== 'PUT')) return false;
+  if (msg.has('content-length') || msg.has('transfer-encoding')) return false;
+  const connection = msg.getAll('connection')?.toLowerCase() ?? '';
+  const options = connection.split(',').map((option) => option.trim());
+  return options.includes('close') || !options.includes('keep-alive');
+}
+
+/**
  * The framing of a response's body.
  * @param requestMethod method of the request it answers: HEAD has no body whatever the fields say
  */

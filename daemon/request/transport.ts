@@ -3,7 +3,7 @@
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import { requestBody } from '../http1/framing.ts';
+import { endsWithConnection, requestBody } from '../http1/framing.ts';
 import { HOST_ERROR_TEXT, type HostError, normaliseTarget } from '../http1/host.ts';
 import { HttpMessage } from '../http1/message.ts';
 import { constantRecord } from '../log/tx-log.ts';
@@ -17,6 +17,10 @@ const HTTP_11 = constantRecord(Tag.ReqProtocol, 'HTTP/1.1');
 
 export function transport(req: Request): Step {
   const { core, http, log } = req;
+  if (req.isHttp10 && endsWithConnection(http)) {
+    log.put(Tag.HttpGarbage, `${http.method}\0`);
+    return refuse(req, 400, 'Bad Request', 'RX_JUNK');
+  }
   const absolute = http.url.charCodeAt(0) === SLASH ? null : takeAuthority(req);
   const ref = core.active;
   if (ref === null) return refuse(req, 503, 'Service Unavailable', 'OVERLOAD');

@@ -126,6 +126,11 @@ const REFUSED: readonly (readonly [string, string])[] = [
     'POST @ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n',
   ],
   ['chunked in HTTP/1.0', 'POST @ HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ['an upload of HTTP/1.0 without a length', 'POST @ HTTP/1.0\r\nHost: a\r\n\r\n'],
+  [
+    'one that keeps and closes its connection',
+    'PUT @ HTTP/1.0\r\nHost: a\r\nConnection: keep-alive, close\r\n\r\n',
+  ],
   ['gzip as transfer coding', 'POST @ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n'],
   ['chunked before gzip', 'POST @ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n'],
   ['gzip before chunked', 'POST @ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n'],

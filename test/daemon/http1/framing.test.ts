@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseLength, requestBody, responseBody } from '../../../daemon/http1/framing.ts';
+import { endsWithConnection, parseLength, requestBody, responseBody } from '../../../daemon/http1/framing.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 
 function message(proto: string, fields: string[], status = 0): HttpMessage {
@@ -90,5 +90,22 @@ describe('responseBody', () => {
 describe('parseLength', () => {
   it('takes digits only', () => {
     expect(['7', '007', '٣', '１'].map(parseLength)).toEqual([7, 7, -1, -1]);
+  });
+});
+
+describe('endsWithConnection', () => {
+  const cases: [string, string, string[], boolean][] = [
+    ['POST', 'HTTP/1.0', [], true],
+    ['PUT', 'HTTP/1.0', ['Connection: foo'], true],
+    ['POST', 'HTTP/1.0', ['Connection: keep-alive', 'connection: close'], true],
+    ['POST', 'HTTP/1.0', ['Connection: foo, Keep-Alive'], false],
+    ['POST', 'HTTP/1.0', ['Content-Length: 0'], false],
+    ['GET', 'HTTP/1.0', [], false],
+    ['POST', 'HTTP/1.1', ['Connection: close'], false],
+  ];
+  it.each(cases)('%s %s %j', (method, proto, fields, expected) => {
+    const msg = message(proto, fields);
+    msg.method = method;
+    expect(endsWithConnection(msg)).toBe(expected);
   });
 });
