@@ -14,7 +14,7 @@ Without a command: the console on a terminal, else commands on standard input, o
   -p                Print status and length before each answer, and nothing behind it
   --strict          Commands on standard input: stop at the first that fails
   --readonly        The console cannot change anything
-  --replay <file>   The console shows a recording (:record in the console makes one)
+  --replay <file>   The console shows a recording: of its own :record, or of proxylog -w or --json
   --reader          The console speaks in lines, for screen readers
   -h | -V           This text, the version
 `;

@@ -161,7 +161,7 @@ export class LogStore {
     if (this.packer.pack(group)) return;
     // Larger than a block, or not as records should be: kept as it came, out of the frame that brought it.
     const block = this.blocks.at(-1) as LogBlock;
-    block.whole = group.map((tx) => ({ ...tx, records: tx.records.slice() }));
+    block.whole = group.map((tx) => ({ ...tx, records: new Uint8Array(tx.records) }));
     block.count = 1;
   }
 

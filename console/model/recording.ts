@@ -15,7 +15,8 @@ export type RecordedStep = { after: number } & (
   | { kind: 'counters'; info: CounterInfo[] }
   /** Index and decimal value of each counter that changed. */
   | { kind: 'values'; changed: [number, string][] }
-  | { kind: 'log'; transactions: RecordedTransaction[] }
+  /** In memory also as they are: a log that was never a session. */
+  | { kind: 'log'; transactions: (RecordedTransaction | LogTransaction)[] }
   | { kind: 'event'; event: EventKind; text: string }
 );
 
@@ -32,13 +33,22 @@ export function encodeTransaction(tx: LogTransaction): RecordedTransaction {
   return { ...tx, records: Buffer.from(tx.records).toString('base64') };
 }
 
-export function decodeTransaction(tx: RecordedTransaction): LogTransaction {
-  return { ...tx, records: new Uint8Array(Buffer.from(tx.records, 'base64')) };
+export function decodeTransaction(tx: RecordedTransaction | LogTransaction): LogTransaction {
+  const { records } = tx;
+  return {
+    ...tx,
+    records: typeof records === 'string' ? new Uint8Array(Buffer.from(records, 'base64')) : records,
+  };
 }
 
 /** Throws a plain sentence for anything that is not a recording. */
 export function parseRecording(text: string): Recording {
-  const value: unknown = JSON.parse(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new Error('neither a recording of the console nor a log of proxylog', { cause });
+  }
   const format =
     typeof value === 'object' && value !== null ? (value as { format?: unknown }).format : undefined;
   if (format !== 'proxyd-console-recording/1') throw new Error('not a console recording of this version');

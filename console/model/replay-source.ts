@@ -1,8 +1,8 @@
 // A source that plays a recording on somebody else's clock: nothing happens until advance() is called, and
 // then exactly what was recorded, in order. For screenshots, tests, and recordings opened without a daemon.
 
-import type { LogSubscription, LogTransaction } from '../../protocol/messages.ts';
-import { decodeTransaction, type RecordedStep, type Recording } from './recording.ts';
+import type { Grouping, LogSubscription, LogTransaction } from '../../protocol/messages.ts';
+import { decodeTransaction, type Recording } from './recording.ts';
 import type { CommandReply, LogHandlers, Source, SourceEvents, Subscription } from './source.ts';
 
 /** Decides whether a group matches a query. */
@@ -12,15 +12,19 @@ export interface ReplayOptions {
   recording: Recording;
   matcher: GroupMatcher;
   label?: string;
+  /** Subscriptions begin with what was played before them. */
+  retells?: boolean;
 }
 
 export class ReplaySource implements Source {
   readonly label: string;
+  readonly retells: boolean;
   private readonly recording: Recording;
   private readonly matcher: GroupMatcher;
   private events: SourceEvents | null = null;
   private readonly streams = new Set<{
     handlers: LogHandlers;
+    grouping: Grouping;
     match: (group: readonly LogTransaction[]) => boolean;
   }>();
   private values: bigint[] = [];
@@ -32,6 +36,7 @@ export class ReplaySource implements Source {
     this.recording = options.recording;
     this.matcher = options.matcher;
     this.label = options.label ?? 'recording';
+    this.retells = options.retells === true;
   }
 
   start(events: SourceEvents): void {
@@ -58,15 +63,13 @@ export class ReplaySource implements Source {
 
   log(sub: LogSubscription, handlers: LogHandlers): Subscription {
     const match = sub.query === undefined ? () => true : this.matcher(sub.query);
+    // What was played so far is what the daemon's log would hold.
+    if (sub.once === true || this.retells) this.retell(sub.grouping, match, handlers);
     if (sub.once === true) {
-      // What was played so far is what the daemon's log would hold.
-      for (const step of this.recording.steps.slice(0, this.next)) {
-        if (step.kind === 'log') for (const group of groupsOf(step).filter(match)) handlers.batch(group);
-      }
       queueMicrotask(() => handlers.ended?.());
       return { close: () => undefined };
     }
-    const stream = { handlers, match };
+    const stream = { handlers, grouping: sub.grouping, match };
     this.streams.add(stream);
     return { close: () => this.streams.delete(stream) };
   }
@@ -78,6 +81,18 @@ export class ReplaySource implements Source {
   close(): void {
     this.streams.clear();
     this.events = null;
+  }
+
+  private retell(
+    grouping: Grouping,
+    match: (group: readonly LogTransaction[]) => boolean,
+    handlers: LogHandlers,
+  ): void {
+    for (const step of this.recording.steps.slice(0, this.next)) {
+      if (step.kind !== 'log') continue;
+      const matched = groupsOf(step.transactions.map(decodeTransaction), grouping).filter(match).flat();
+      if (matched.length > 0) handlers.batch(matched);
+    }
   }
 
   private deliver(step: Recording['steps'][number]) {
@@ -97,9 +112,9 @@ export class ReplaySource implements Source {
       case 'event':
         return events?.event(step.event, step.text);
       case 'log': {
-        const groups = groupsOf(step);
-        for (const { handlers, match } of this.streams) {
-          const matched = groups.filter(match).flat();
+        const transactions = step.transactions.map(decodeTransaction);
+        for (const { handlers, grouping, match } of this.streams) {
+          const matched = groupsOf(transactions, grouping).filter(match).flat();
           if (matched.length > 0) handlers.batch(matched);
         }
         return undefined;
@@ -108,9 +123,14 @@ export class ReplaySource implements Source {
   }
 }
 
-function groupsOf(step: Extract<RecordedStep, { kind: 'log' }>): LogTransaction[][] {
+/** The groups of a recorded step, which are those of requests; or its transactions one by one. */
+function groupsOf(transactions: readonly LogTransaction[], grouping: Grouping): LogTransaction[][] {
   const groups: LogTransaction[][] = [];
-  for (const tx of step.transactions.map(decodeTransaction)) {
+  for (const tx of transactions) {
+    if (grouping === 'vxid') {
+      groups.push([{ ...tx, level: 1, first: true }]);
+      continue;
+    }
     if ((tx.first ?? tx.level <= 1) || groups.length === 0) groups.push([]);
     groups.at(-1)?.push(tx);
   }

@@ -85,7 +85,7 @@ export class Session {
     this.frameMs = options.frameMs ?? 80;
     this.utc = options.utc === true;
     this.admin = new AdminStore(this.source, this.now, () => this.touch());
-    this.log = new LogStore(options.logBounds ?? { maxBytes: 160 << 20, maxEntries: 100_000 });
+    this.log = new LogStore(options.logBounds ?? { maxBytes: 128 << 20, maxEntries: 100_000 });
   }
 
   start(): void {
@@ -154,6 +154,8 @@ export class Session {
     this.query = query;
     this.grouping = grouping;
     this.logError = '';
+    // All of it comes again.
+    if (this.source.retells === true) this.log.clear();
     this.logStream = this.source.log(
       { grouping, from: 'tail', ...(query === '' ? {} : { query }) },
       {

@@ -48,6 +48,8 @@ export interface Source {
   readonly parts?: readonly string[];
   /** Does the daemon see the same files as the console? */
   readonly local?: boolean;
+  /** A log subscription begins with all that was there before it, not with what comes next: a recording. */
+  readonly retells?: boolean;
   /** Begins to deliver. Called once. */
   start(events: SourceEvents): void;
   /** Never rejects. */

@@ -1,7 +1,8 @@
 // The instances that a console shows: the daemon it was called for and those of the operator's file, or a recording.
 // Here meet sources, sessions and the real clock.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { compileQuery } from '../../queries/compile.ts';
 import { parseQuery } from '../../queries/parse.ts';
@@ -9,13 +10,18 @@ import { systemText } from '../bin/attach.ts';
 import { ClientSource } from '../model/client-source.ts';
 import type { ConsoleConfig } from '../model/config.ts';
 import { type Instance, Instances } from '../model/instances.ts';
+import { logRecording } from '../model/log-recording.ts';
+import { groupsOfFile, groupsOfLines } from '../model/recorded-log.ts';
 import { RecordingSource } from '../model/recorder.ts';
-import { parseRecording } from '../model/recording.ts';
+import { parseRecording, type Recording } from '../model/recording.ts';
 import { ReplayPlayer } from '../model/replay-player.ts';
 import type { GroupMatcher } from '../model/replay-source.ts';
 import { Session } from '../model/session.ts';
 import type { Source } from '../model/source.ts';
 import type { ConsoleOptions } from './main.tsx';
+
+/** Bytes of a recording that is opened: it is kept in memory. */
+const MOST_BYTES = 512 << 20;
 
 const now = (): number => Date.now() / 1000;
 const later = (fn: () => void, ms: number): void => {
@@ -67,7 +73,7 @@ export function replayInstances(
   path: string,
   config: ConsoleConfig,
 ): { instances: Instances; player: ReplayPlayer } {
-  const recording = parseRecording(readRecording(path));
+  const recording = openRecording(path);
   const makeSession = (source: Source): Session =>
     new Session({ source, now: () => player.now(), later, utc: config.utc });
   const player: ReplayPlayer = new ReplayPlayer({ recording, matcher, label: path, makeSession });
@@ -82,14 +88,25 @@ export const matcher: GroupMatcher = (query) => {
   return parsed.ok ? compileQuery(parsed.query) : () => false;
 };
 
-function readRecording(path: string): string {
+/** A session that the console recorded, or a log that proxylog did: -w or --json, compressed or not. */
+function openRecording(path: string): Recording {
   let bytes: Buffer;
+  let end: number;
   try {
+    const { size, mtimeMs } = statSync(path);
+    if (size > MOST_BYTES)
+      throw new Error(`larger than ${MOST_BYTES >> 20} MB; proxylog -r with -q and -w makes a smaller one`);
+    end = mtimeMs / 1000;
     bytes = readFileSync(path);
+    if (bytes[0] === 0x1f && bytes[1] === 0x8b) bytes = gunzipSync(bytes);
+    const file = groupsOfFile(bytes);
+    if (file !== null) return logRecording(file, basename(path), end);
+    const text = bytes.toString();
+    const lines = text.startsWith('{"format"') ? null : groupsOfLines(text);
+    return lines === null ? parseRecording(text) : logRecording(lines, basename(path), end);
   } catch (cause) {
     throw new Error(`${path}: ${systemText(cause)}`, { cause });
   }
-  return (bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes).toString();
 }
 
 function writeRecording(path: string, text: string): void {

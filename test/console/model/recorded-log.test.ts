@@ -1,0 +1,188 @@
+// Logs in files, as proxylog writes them, opened as recordings: groups, times and counters come back; filters that
+// left out what ties records together do not make a file unreadable.
+import { describe, expect, it } from 'vitest';
+import { groupJson } from '../../../console/format/log-json.ts';
+import { logRecording } from '../../../console/model/log-recording.ts';
+import { groupsOfFile, groupsOfLines } from '../../../console/model/recorded-log.ts';
+import { decodeTransaction, type Recording } from '../../../console/model/recording.ts';
+import { ReplayPlayer } from '../../../console/model/replay-player.ts';
+import { ReplaySource } from '../../../console/model/replay-source.ts';
+import { Session } from '../../../console/model/session.ts';
+import { decodeRecords } from '../../../console/model/transaction.ts';
+import { LOG_FILE_MAGIC, RECORD_HEAD, recordSize, recordTag } from '../../../protocol/log-record.ts';
+import type { Grouping, LogTransaction } from '../../../protocol/messages.ts';
+import { Tag } from '../../../protocol/tables/tags.ts';
+import { FAKE_START, fakeGroup, record } from '../fake-recording.ts';
+
+const HANDLINGS = ['HIT', 'MISS', 'HIT', 'PASS', 'SYNTH'] as const;
+const TRAFFIC = HANDLINGS.map((handling, n) =>
+  fakeGroup({
+    vxid: 1001 + n * 3,
+    at: FAKE_START + n * 2,
+    method: 'GET',
+    url: `/${n}`,
+    status: 200,
+    handling,
+    seconds: 0.25,
+    body: 100,
+  }).map((tx) => ({ ...tx, parent: tx.type === 'bereq' ? tx.parent : 0 })),
+);
+
+function file(
+  groups: readonly (readonly LogTransaction[])[],
+  keep: (tag: number) => boolean = () => true,
+): Buffer {
+  const kept: Uint8Array[] = [LOG_FILE_MAGIC];
+  for (const { records } of groups.flat())
+    for (let at = 0; at + RECORD_HEAD <= records.length; at += recordSize(records, at))
+      if (keep(recordTag(records, at))) kept.push(records.subarray(at, at + recordSize(records, at)));
+  return Buffer.concat(kept);
+}
+
+const shape = (groups: readonly (readonly LogTransaction[])[] | null): unknown =>
+  groups?.map((group) =>
+    group.map((tx) => [tx.level, tx.type, tx.reason, tx.vxid, tx.parent, decodeRecords(tx.records)]),
+  );
+
+const ids = (groups: readonly (readonly LogTransaction[])[] | null): unknown =>
+  groups?.map((group) => group.map((tx) => `${tx.type} ${tx.vxid}`).join(', '));
+
+function logSteps(recording: Recording): [number, number[]][] {
+  return recording.steps.flatMap((s): [number, number[]][] =>
+    s.kind === 'log' ? [[s.after, s.transactions.map((tx) => decodeTransaction(tx).vxid)]] : [],
+  );
+}
+
+describe('a log in a file', () => {
+  it('comes back from the binary form and from lines as the groups it was', () => {
+    expect(shape(groupsOfFile(file(TRAFFIC)))).toEqual(shape(TRAFFIC));
+    expect(shape(groupsOfLines(TRAFFIC.map(groupJson).join('')))).toEqual(shape(TRAFFIC));
+  });
+
+  it('is told from all else', () => {
+    expect(groupsOfFile(Buffer.from('{"format":"proxyd-console-recording/1"}'))).toBeNull();
+    expect(groupsOfLines('{"format":"proxyd-console-recording/1"}')).toBeNull();
+    expect(groupsOfLines('no json')).toBeNull();
+    expect(groupsOfFile(Buffer.from(LOG_FILE_MAGIC))).toEqual([]);
+  });
+
+  it('can end in the middle of a record or a line', () => {
+    const whole = file(TRAFFIC);
+    expect(ids(groupsOfFile(whole.subarray(0, whole.length - 3)))).toEqual(ids(TRAFFIC));
+    const lines = TRAFFIC.map(groupJson).join('');
+    expect(ids(groupsOfLines(lines.slice(0, -20)))).toEqual(ids(TRAFFIC.slice(0, -1)));
+  });
+
+  it('can have been written with tag filters, as proxylog writes it and as the field does', () => {
+    const ours: readonly number[] = [Tag.Begin, Tag.Link, Tag.End, Tag.ReqURL];
+    expect(ids(groupsOfFile(file(TRAFFIC, (tag) => ours.includes(tag))))).toEqual(ids(TRAFFIC));
+    const bare = groupsOfFile(file(TRAFFIC, (tag) => tag === Tag.ReqURL || tag === Tag.BereqURL));
+    expect(ids(bare)).toEqual(TRAFFIC.flat().map((tx) => `${tx.type} ${tx.vxid}`));
+    expect(bare?.[1]?.flatMap((tx) => decodeRecords(tx.records)).map((r) => r.text)).toEqual(['/1']);
+  });
+
+  it('can hold the backend side alone, or single records in the order they were written in', () => {
+    const backend = TRAFFIC.map((group) => group.filter((tx) => tx.type === 'bereq'));
+    expect(ids(groupsOfFile(file(backend)))).toEqual(['bereq 1005', 'bereq 1011']);
+    const raw = TRAFFIC.flat().flatMap((tx) => {
+      const out: LogTransaction[][] = [];
+      for (let at = 0; at < tx.records.length; at += recordSize(tx.records, at)) {
+        const records = tx.records.slice(at, at + recordSize(tx.records, at));
+        out.push([{ level: 0, type: 'raw', reason: '', vxid: tx.vxid, parent: 0, records }]);
+      }
+      return out;
+    });
+    const daemon: LogTransaction = {
+      ...(raw[0]?.[0] as LogTransaction),
+      vxid: 0,
+      records: record('c', 0, 'CLI', 'Rd'),
+    };
+    expect(ids(groupsOfLines([[daemon], ...raw].map(groupJson).join('')))).toEqual(ids(TRAFFIC));
+  });
+});
+
+describe('a log as a recording', () => {
+  it('has every group at its time and counts what passed', () => {
+    const recording = logRecording(TRAFFIC, 'file', 0);
+    expect(recording.start).toBe(FAKE_START);
+    expect(logSteps(recording)).toEqual([
+      [0.25, [1001]],
+      [2.25, [1004, 1005]],
+      [4.25, [1007]],
+      [6.25, [1010, 1011]],
+      [8.25, [1013]],
+    ]);
+    const names: string[] = [];
+    const seen: string[] = [];
+    const source = new ReplaySource({ recording, matcher: () => () => true });
+    source.start({
+      connection: (state) => seen.push(state.state),
+      counters: (info) => names.push(...info.map((i) => i.name)),
+      values: (at, values) => {
+        const of = (name: string) => values[names.indexOf(`MAIN.${name}`)];
+        seen.push(
+          `${at - FAKE_START}: ${of('client_req')} ${of('cache_hit')} ${of('cache_miss')} ${of('s_pass')}`,
+        );
+      },
+      event: () => undefined,
+    });
+    expect(source.advance(4)).toBe(true);
+    expect(seen).toEqual(['up', '0: 0 0 0 0', '1: 1 1 0 0', '2: 1 1 0 0', '3: 2 1 1 0', '4: 2 1 1 0']);
+    source.advance(100);
+    expect(seen.at(-1)).toBe('9: 5 2 1 1');
+  });
+
+  it('runs evenly where nothing tells the time', () => {
+    const bare = groupsOfFile(file(TRAFFIC, (tag) => tag === Tag.ReqURL || tag === Tag.BereqURL)) ?? [];
+    const recording = logRecording(bare, 'file', FAKE_START);
+    expect(recording.start).toBe(FAKE_START - 1);
+    expect(logSteps(recording).flatMap(([, vxids]) => vxids)).toEqual(TRAFFIC.flat().map((tx) => tx.vxid));
+  });
+
+  it('does not sample every second of a night', () => {
+    const [first, , last] = TRAFFIC as [LogTransaction[], LogTransaction[], LogTransaction[]];
+    const late = last.map((tx) => ({
+      ...tx,
+      records: record('c', tx.vxid, 'Timestamp', `Resp: ${FAKE_START + 36_000} 1 1`),
+    }));
+    const recording = logRecording([first, late], 'file', 0);
+    expect(logSteps(recording).at(-1)?.[0]).toBe(36_000);
+    expect(recording.steps.length).toBeLessThan(200);
+  });
+
+  it('gives transactions one by one to who asks for them so', () => {
+    const recording = logRecording(TRAFFIC, 'file', 0);
+    const source = new ReplaySource({ recording, matcher: () => () => true });
+    const got: Record<string, (boolean | undefined)[]> = { vxid: [], request: [] };
+    for (const grouping of ['vxid', 'request'] satisfies Grouping[])
+      source.log(
+        { grouping, from: 'tail' },
+        {
+          batch: (transactions) => got[grouping]?.push(...transactions.map((tx) => tx.first)),
+          lost: () => undefined,
+          failed: () => undefined,
+        },
+      );
+    source.advance(3);
+    expect(got).toEqual({ vxid: [true, true, true], request: [true, true, false] });
+  });
+
+  it('shows a query what was played before it, once', () => {
+    const player = new ReplayPlayer({
+      recording: logRecording(TRAFFIC, 'file', 0),
+      matcher: (query) => (group) => group.length === Number(query),
+      label: 'file',
+      makeSession: (source) => new Session({ source, now: () => 0, later: () => undefined }),
+    });
+    const session = new Session({ source: player.first, now: () => 0, later: () => undefined });
+    session.start();
+    player.first.advance(100);
+    const kept = (): number[] =>
+      Array.from({ length: session.log.size }, (_, i) => session.log.at(i)?.transactions[0]?.vxid ?? 0);
+    session.follow('', 'request');
+    expect(kept()).toEqual([1001, 1004, 1007, 1010, 1013]);
+    session.follow('2', 'request');
+    expect(kept()).toEqual([1004, 1010]);
+    session.close();
+  });
+});
