@@ -258,7 +258,7 @@ export function answered(bo: BusyObj): FetchStep {
   const waited = connection.reused && failure.reason === 'first-byte-timeout';
   log.put(Tag.FetchError, waited ? `${failure.text} (reused connection)` : failure.text);
   if (failure.reason === 'request-body') log.timestamp('Bereq', core.clock.now());
-  const mayRepeat = SAFE_TO_REPEAT.has(bo.bereq.method) && bo.body === null;
+  const mayRepeat = SAFE_TO_REPEAT.has(bo.bereq.method) && (bo.body === null || bo.body.replayable);
   const again = connection.wasStale && mayRepeat && exchange.tries === 0;
   exchange.end(failure.close);
   if (!again) return UNANSWERED;

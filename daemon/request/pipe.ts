@@ -95,11 +95,13 @@ async function connectAndRun(
     // As the field: there is nobody to pipe to, and no answer.
     bo.log.put(Tag.VCL_Error, 'Backend does not support pipe');
     endBereq(bo);
+    req.unanswered = true;
     session.cut('TX_ERROR');
     resume(FINISH);
     return;
   }
-  addHost(bo, backend);
+  // HTTP/1.0 knows no Host.
+  if (bo.bereq.proto !== 'HTTP/1.0') addHost(bo, backend);
   const conn = isRequestLine(bo.bereq.method, bo.bereq.url)
     ? await backend.acquire({ connectTimeout: bo.connectTimeout, now: core.clock.now(), fresh })
     : new OriginFailure('request-body', '', 'Illegal request line');

@@ -53,6 +53,33 @@ describe('request bodies', () => {
     conn.close();
   });
 
+  it('passes a cached body on with a GET, and again after a kept connection was stale', async () => {
+    const times = new Map<string, number>();
+    origin.on('/cache-stale', (request) => {
+      const n = (times.get(request.method) ?? 0) + 1;
+      times.set(request.method, n);
+      return n === 2 ? [{ close: true }] : respond('200 OK', {}, 'ok');
+    });
+    for (const [method, statuses] of [
+      ['GET', [200, 200]],
+      ['PUT', [200, 200]],
+      ['POST', [200, 503]],
+    ] as const) {
+      const conn = await open();
+      for (const status of statuses) {
+        conn.send(`${method} /cache-stale HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello`);
+        expect((await conn.response()).status, method).toBe(status);
+      }
+      conn.close();
+    }
+    const seen = origin.seen('/cache-stale').map((r) => `${r.method} ${r.body.toString()}`);
+    expect(seen).toEqual([
+      ...new Array(3).fill('GET hello'),
+      ...new Array(3).fill('PUT hello'),
+      ...new Array(2).fill('POST hello'),
+    ]);
+  });
+
   it('knows the length of a cached body in chunks', async () => {
     const conn = await open();
     conn.send(`${head('/cache-chunked', 'Transfer-Encoding: chunked')}3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n`);

@@ -43,6 +43,8 @@ sub vcl_recv {
 			}
 			return (synth(400, std.ban_error()));
 		}
+		# Keys may come on several lines.
+		std.collect(req.http.xkey);
 		if (req.http.xkey && req.method == "PURGE") {
 			set req.http.X-Invalidated = xkey.purge(req.http.xkey);
 			return (synth(200, "Purged"));
