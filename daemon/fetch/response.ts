@@ -66,7 +66,7 @@ export function giveLife(bo: BusyObj): number {
   const shared = isStrict(core.params)
     ? sharedLife(beresp, bo.bereq.has('authorization'), now, core.params)
     : null;
-  const life = shared ?? lifetime(beresp, now, core.params);
+  const life = shared ?? lifetime(beresp, now, core.params, core.lenientDates);
   bo.tOrigin = life.tOrigin;
   if (bo.uncacheable) {
     noLife(bo);

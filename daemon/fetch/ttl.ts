@@ -24,14 +24,15 @@ const HEURISTIC = new Set([200, 203, 204, 300, 301, 304, 404, 410, 414]);
 /** Statuses that may be cached only with explicit freshness. */
 const EXPLICIT = new Set([302, 307]);
 
-export function lifetime(beresp: HttpMessage, now: number, params: HotParams): Lifetime {
+/** @param lenient of dates (http_date_postel) */
+export function lifetime(beresp: HttpMessage, now: number, params: HotParams, lenient = false): Lifetime {
   const { status } = beresp;
   let ttl = params.default_ttl;
   let grace = params.default_grace;
   const keep = params.default_keep;
-  const date = seconds(beresp.get('date'));
+  const date = seconds(beresp.get('date'), lenient);
   const expiresText = beresp.get('expires');
-  const expires = seconds(expiresText);
+  const expires = seconds(expiresText, lenient);
   const shared = classicDelta(beresp, 'cache-control', 's-maxage');
   const explicitOnly = EXPLICIT.has(status);
   const mayLive = explicitOnly || HEURISTIC.has(status);
@@ -62,6 +63,6 @@ export function born(beresp: HttpMessage, now: number): number {
   return age === null ? now : now - classicSeconds(age);
 }
 
-function seconds(text: string | null): number {
-  return text === null ? 0 : (parseDate(text) ?? 0);
+function seconds(text: string | null, lenient: boolean): number {
+  return text === null ? 0 : (parseDate(text, undefined, lenient) ?? 0);
 }

@@ -7,8 +7,14 @@ import type { HttpMessage } from './message.ts';
 /**
  * Whether the client's copy is as good as this 200 response, so that a 304 answers.
  * @param byDate without Last-Modified, Date tells since when this is the response (RFC 9110 section 13.1.3)
+ * @param lenient of dates (http_date_postel)
  */
-export function notModified(request: HttpMessage, response: HttpMessage, byDate = false): boolean {
+export function notModified(
+  request: HttpMessage,
+  response: HttpMessage,
+  byDate = false,
+  lenient = false,
+): boolean {
   const match = request.getAll('if-none-match');
   if (match !== null) {
     const etag = response.get('etag');
@@ -16,10 +22,10 @@ export function notModified(request: HttpMessage, response: HttpMessage, byDate 
   }
   const since = request.get('if-modified-since');
   if (since === null) return false;
-  const asked = parseDate(since);
+  const asked = parseDate(since, undefined, lenient);
   const modified = response.get('last-modified') ?? (byDate ? response.get('date') : null);
   if (asked === null || modified === null) return false;
-  const stored = parseDate(modified);
+  const stored = parseDate(modified, undefined, lenient);
   return stored !== null && stored <= asked;
 }
 

@@ -37,6 +37,8 @@ export class DateCache {
 
 const IMF = /^(\w{3}), (\d\d) (\w{3}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/i;
 const RFC850 = /^(\w{6,9}), (\d\d)-(\w{3})-(\d\d) (\d\d):(\d\d):(\d\d) GMT$/i;
+/** IMF-fixdate but for a day of the month below ten written with one digit: the `http_date_postel` feature. */
+const IMF_SHORT = /^(\w{3}), (\d) (\w{3}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/i;
 const ASCTIME = /^(\w{3}) (\w{3}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})$/i;
 
 /** Two-digit years: the century that puts the date at most 50 years ahead of `now` (RFC 9110 section 5.6.7). */
@@ -50,13 +52,14 @@ function fullYear(two: number, now: number): number {
 /**
  * Epoch seconds of an HTTP date, or null when it is none.
  * @param now epoch seconds, to place two-digit years
+ * @param lenient takes a day of the month of one digit, too
  */
-export function parseDate(text: string, now: number = Date.now() / 1000): number | null {
+export function parseDate(text: string, now: number = Date.now() / 1000, lenient = false): number | null {
   const usual = usualDate(text);
   if (usual >= 0) return usual;
   const comma = text.indexOf(',');
   if (comma === 3) {
-    const m = IMF.exec(text);
+    const m = IMF.exec(text) ?? (lenient ? IMF_SHORT.exec(text) : null);
     if (m === null) return null;
     return epoch(Number(m[4]), m[3] as string, m[2] as string, m[5], m[6], m[7]);
   }

@@ -36,6 +36,8 @@ export interface Core {
   readonly params: HotParams;
   readonly requestLimits: HeadLimits;
   readonly responseLimits: HeadLimits;
+  /** The http_date_postel feature. */
+  readonly lenientDates: boolean;
   readonly stats: MainCounters;
   readonly cache: Cache;
   readonly hotHeads: HotHeads;

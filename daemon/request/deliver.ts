@@ -65,7 +65,7 @@ export function deliver(req: Request): Step {
       return FAIL;
   }
   resp.status %= 1000;
-  if (resp.status === 200 && notModified(req.http, resp, isStrict(core.params))) {
+  if (resp.status === 200 && notModified(req.http, resp, isStrict(core.params), core.lenientDates)) {
     resp.status = 304;
     resp.reason = 'Not Modified';
     logStatus(req);

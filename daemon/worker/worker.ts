@@ -75,6 +75,7 @@ export class Worker implements Core, AcceptorHost {
   readonly countersFile: CountersFile;
   requestLimits: HeadLimits;
   responseLimits: HeadLimits;
+  lenientDates = false;
   private readonly init: InitMessage;
   private readonly send: (message: FromWorker) => void;
   private readonly ring: RingWriter;
@@ -369,6 +370,7 @@ export class Worker implements Core, AcceptorHost {
       maxFields: fieldLimit(p.http_max_hdr),
       maxSize: p.http_req_size,
     };
+    this.lenientDates = this.allParams.feature('http_date_postel');
     this.responseLimits = {
       maxLine: p.http_resp_hdr_len,
       maxFields: fieldLimit(p.http_max_hdr),

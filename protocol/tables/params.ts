@@ -60,7 +60,7 @@ const FEATURES = [
   },
   {
     name: 'http_date_postel',
-    help: 'No effect here: a date in none of the three HTTP formats is none.',
+    help: 'Take a date with a day of the month of one digit, too.',
   },
   {
     name: 'esi_ignore_https',

@@ -43,6 +43,13 @@ describe('parseDate', () => {
     expect(parseDate('friday, 06-nov-94 08:49:37 GMT', 1_700_000_000)).toBe(784111777);
   });
 
+  it('takes a day of one digit where dates are read leniently', () => {
+    const text = 'Sun, 6 Nov 1994 08:49:37 GMT';
+    expect(parseDate(text)).toBeNull();
+    expect(parseDate(text, 0, true)).toBe(784111777);
+    expect(parseDate('Sun, 6 Nov 1994 8:49:37 GMT', 0, true)).toBeNull();
+  });
+
   it('puts two-digit years into the century around now', () => {
     const now = 1_700_000_000; // 2023
     expect(parseDate('Monday, 01-Jan-73 00:00:00 GMT', now)).toBe(Date.UTC(2073, 0, 1) / 1000);
