@@ -91,7 +91,7 @@ export class ResponseHeadReader {
     let p = start;
     while (p < end) {
       const status = parseResponseHead(buf, p, end, limits, into, result);
-      if (status === HEAD_ERROR) return this.fault(buf, p, end);
+      if (status === HEAD_ERROR) return this.fault(buf, p, end, limits);
       if (status !== HEAD_COMPLETE) break;
       this.bytes += result.headEnd - p;
       p = result.headEnd;
@@ -112,12 +112,14 @@ export class ResponseHeadReader {
     return false;
   }
 
-  private fault(buf: Buffer, start: number, end: number): OriginFailure {
+  private fault(buf: Buffer, start: number, end: number, limits: HeadLimits): OriginFailure {
     const row = HEAD_ERRORS[this.result.error] as (typeof HEAD_ERRORS)[number];
-    const bogus = row.record === 'BogoHeader' ? errorText(this.result, buf, end) : '';
-    const overflow = row.close === 'RX_OVERFLOW';
     const blank = buf.indexOf(BLANK_LINE, start);
-    this.bytes += (blank < 0 || blank + 4 > end ? end : blank + 4) - start;
+    const length = (blank < 0 || blank + 4 > end ? end : blank + 4) - start;
+    // A head that is too long is that and nothing else, whatever its lines look like.
+    const overflow = row.close === 'RX_OVERFLOW' || length > limits.maxSize;
+    const bogus = row.record === 'BogoHeader' && !overflow ? errorText(this.result, buf, end) : '';
+    this.bytes += length;
     const failure = new OriginFailure(overflow ? 'head-overflow' : 'bad-head', '', '', bogus);
     if (!overflow) failure.garbage = Buffer.from(buf.subarray(start, start + garbageLength(buf, start, end)));
     return failure;

@@ -155,12 +155,6 @@ function respond(bo: BusyObj): FetchStep {
     log.put(Tag.Error, 'Body cannot be fetched');
     return failed(bo);
   }
-  if (bo.beresp.status === 206 && bo.beresp.has('content-range') && !bo.bereq.has('range')) {
-    // A part of what was asked for as a whole: nobody could tell what it is a part of.
-    log.put(Tag.Error, 'Unexpected content-range header');
-    exchange.end('RX_BODY');
-    return failed(bo);
-  }
   bo.hasBody = framing.kind !== 'none';
   const is304 = bo.beresp.status === 304 && bo.mode !== 'pass';
   const merged = is304 && isConditional(bo) ? mergeStale(bo) : null;
@@ -172,6 +166,7 @@ function respond(bo: BusyObj): FetchStep {
     exchange.end('RX_BAD');
     return failed(bo);
   }
+  const isPart = bo.beresp.status === 206;
   let ret = runState(ctx.vcl, State.backend_response, ctx);
   if (ret === RETURN.pass) {
     bo.uncacheable = true;
@@ -199,6 +194,12 @@ function respond(bo: BusyObj): FetchStep {
         core.stats.vcl_fail++;
         return DONE;
     }
+  }
+  if (isPart && bo.beresp.has('content-range') && !bo.bereq.has('range')) {
+    // Of what was asked for as a whole: nobody could tell what it is a part of. The program might have mended it.
+    log.put(Tag.Error, 'Unexpected content-range header');
+    exchange.end('RX_BODY');
+    return failed(bo);
   }
   log.timestamp('Process', core.clock.now());
   if (bo.rolledBack) {

@@ -38,7 +38,7 @@ export const MACHINE_KNOWN: Record<string, Known> = {
     parts: ['client', 'log'],
   },
   'ranges of a head': ok('a range counts for GET alone (RFC 9110 section 14.2)', ['client', 'log'], 2),
-  'range answered by the origin': log('an answer that nobody asked for is refused ahead of the program'),
+  'range answered by the origin': log('a connection with a body that nobody reads is closed'),
   conditions: {
     reason: 'If-None-Match is a list or * (RFC 9110 section 13.1.2)',
     parts: ['client', 'log'],

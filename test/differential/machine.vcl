@@ -236,6 +236,10 @@ sub vcl_backend_response {
       return (error(521, "Own error"));
     } elsif (bereq.http.X-Br == "error0") {
       return (error);
+    } elsif (bereq.http.X-Br == "error503") {
+      return (error(503));
+    } elsif (bereq.http.X-Br == "whole") {
+      unset beresp.http.Content-Range;
     } elsif (bereq.http.X-Br == "fail") {
       return (fail);
     } elsif (bereq.http.X-Br == "pass") {
@@ -312,6 +316,8 @@ sub vcl_synth {
   if (req.restarts < std.integer(req.http.X-Times, 1)) {
     if (req.http.X-Synth == "restart") {
       set req.http.X-Recv = "none";
+      return (restart);
+    } elsif (req.http.X-Synth == "again") {
       return (restart);
     } elsif (req.http.X-Synth == "fail") {
       return (fail);

@@ -252,6 +252,7 @@ describe('an exchange', () => {
   it.each([
     ['a bad status line', 'HTTP/1.1 20 OK\r\n\r\n        ', 'bad-head'],
     ['a bad field', 'HTTP/1.1 200 OK\r\nX : y\r\n\r\n', 'bad-head: Illegal char 0x20 in header name'],
+    ['a huge line', `HTTP/1.1 200 OK\r\nX: ${'y'.repeat(40_000)}\r\n\r\n`, 'head-overflow'],
     ['a huge head', `HTTP/1.1 200 OK\r\n${`X: ${'y'.repeat(8000)}\r\n`.repeat(5)}\r\n`, 'head-overflow'],
     ['101', 'HTTP/1.1 101 Switching\r\nUpgrade: h2c\r\n\r\n', 'switching'],
     ['a flood of interim responses', 'HTTP/1.1 100 Go\r\n\r\n'.repeat(20_001) + OK, 'interim-flood'],
