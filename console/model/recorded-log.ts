@@ -2,8 +2,8 @@
 // proxylog --json. Everything that can be read is shown: what belongs to no request in the file is a group of its own.
 //
 // Awkward: a recording made with filters may lack what ties transactions together. One of the backend side has no
-// request; the field's tool leaves even Begin and End out when it writes with tag filters, and its file is then read
-// by the ids of its records.
+// request; one without Begin records, as some writers leave behind that are given tag filters, is read by the ids of
+// its records.
 
 import {
   encodeRecord,

@@ -73,7 +73,7 @@ describe('a log in a file', () => {
     expect(ids(groupsOfLines(lines.slice(0, -20)))).toEqual(ids(TRAFFIC.slice(0, -1)));
   });
 
-  it('can have been written with tag filters, as proxylog writes it and as the field does', () => {
+  it('can have been written with tag filters, with and without what ties records together', () => {
     const ours: readonly number[] = [Tag.Begin, Tag.Link, Tag.End, Tag.ReqURL];
     expect(ids(groupsOfFile(file(TRAFFIC, (tag) => ours.includes(tag))))).toEqual(ids(TRAFFIC));
     const bare = groupsOfFile(file(TRAFFIC, (tag) => tag === Tag.ReqURL || tag === Tag.BereqURL));
