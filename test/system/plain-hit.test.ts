@@ -49,7 +49,14 @@ async function once(request: string): Promise<{ answer: string; log: string[] }>
       .replace(/(ReqStart\s+\S+) \d+/, '$1 PORT')
       .replace(/(Begin\s+req) \d+/, '$1 ID')
       .replace(/(VCL_use\s+)\w+/, '$1PROGRAM')
-      .replace(/<< Request {2}>> \d+/, 'REQUEST');
+      .replace(/<< Request {2}>> \d+/, 'REQUEST')
+      .replace(
+        /(ReqAcct\s+\d+ \d+ \d+) (\d+) (\d+) (\d+)/,
+        (_, lead, head, body, all) => `${lead} ${head - digits} ${body} ${all - digits}`,
+      );
+  // An id or an age may have grown by a digit since the last request.
+  const digits =
+    (/X-Proxy-Id: (\d+)/.exec(answer)?.[1] ?? '').length + (/Age: (\d+)/.exec(answer)?.[1] ?? '').length;
   const groups = (await proxy.log('-g', 'request')).trimEnd().split('\n\n');
   return {
     answer: ids(answer),
