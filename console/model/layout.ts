@@ -18,6 +18,11 @@ export function bodyRows(size: Size, banner: boolean): number {
   return Math.max(1, size.rows - 2 - (banner ? 1 : 0));
 }
 
+/** Does the dashboard show storage apart, and the sample's panels? */
+export function dashboardRoom(width: number, height: number): { storage: boolean; sample: boolean } {
+  return { storage: width >= 110, sample: height >= 30 && width >= 100 };
+}
+
 /** From this width on the detail pane of the log stands beside the list, not below it. */
 const BESIDE = 150;
 

@@ -77,6 +77,8 @@ export type ListAction =
   | { type: 'end' }
   | { type: 'filter'; text: string }
   | { type: 'sort'; columns: number }
+  /** By this column; a second time the other way round. */
+  | { type: 'sort-by'; column: number; descending: boolean }
   | { type: 'reverse' }
   | { type: 'detail' }
   | { type: 'scroll'; rows: number };
@@ -143,6 +145,11 @@ export function reduceList(
     case 'sort': {
       const sort = state.sort + 1 >= action.columns ? -1 : state.sort + 1;
       return place({ ...state, sort }, rows, height, (at) => at);
+    }
+    case 'sort-by': {
+      const { column } = action;
+      const descending = state.sort === column ? !state.descending : action.descending;
+      return place({ ...state, sort: column, descending }, rows, height, (at) => at);
     }
     case 'reverse':
       return place({ ...state, descending: !state.descending }, rows, height, (at) => at);

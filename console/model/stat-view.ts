@@ -3,6 +3,10 @@
 
 import type { Counter } from './counter-history.ts';
 
+/** In the order of the table, or the greatest first. */
+export const STAT_SORTS = ['table', 'name', 'current', 'change'] as const;
+export type StatSort = (typeof STAT_SORTS)[number];
+
 export type Level = 'info' | 'diag' | 'debug';
 export const LEVELS: readonly Level[] = ['info', 'diag', 'debug'];
 
@@ -20,6 +24,8 @@ export interface StatView {
   interval: number;
   /** Names that stand at the top, whatever the level and the filter. */
   pinned: readonly string[];
+  sort: StatSort;
+  reversed: boolean;
 }
 
 export const INITIAL_STAT_VIEW: StatView = {
@@ -32,6 +38,8 @@ export const INITIAL_STAT_VIEW: StatView = {
   top: 0,
   interval: 1,
   pinned: [],
+  sort: 'table',
+  reversed: false,
 };
 
 export type StatAction =
@@ -43,6 +51,8 @@ export type StatAction =
   | { type: 'raw' }
   | { type: 'scale' }
   | { type: 'pin' }
+  | { type: 'sort' }
+  | { type: 'reverse' }
   | { type: 'filter'; text: string }
   | { type: 'interval'; step: 1 | -1 };
 
@@ -56,7 +66,18 @@ export function visibleCounters(view: StatView, counters: readonly Counter[]): C
       LEVELS.indexOf(c.info.level) <= max &&
       (view.filter === '' || c.info.name.toLowerCase().includes(view.filter)),
   );
-  return [...pinned, ...rest];
+  return [...pinned, ...sorted(rest, view)];
+}
+
+const ORDERS: Readonly<Record<Exclude<StatSort, 'table'>, (a: Counter, b: Counter) => number>> = {
+  name: (a, b) => (a.info.name < b.info.name ? -1 : 1),
+  current: (a, b) => (a.current > b.current ? -1 : a.current < b.current ? 1 : 0),
+  change: (a, b) => b.change - a.change,
+};
+
+function sorted(counters: Counter[], { sort, reversed }: StatView): Counter[] {
+  if (sort !== 'table') counters.sort(ORDERS[sort]);
+  return reversed ? counters.reverse() : counters;
 }
 
 export function cursorIndex(view: StatView, rows: readonly Counter[]): number {
@@ -101,6 +122,12 @@ export function reduceStat(
         : [...view.pinned, name];
       return keep({ ...view, selected: name, pinned }, counters, height);
     }
+    case 'sort': {
+      const at = (STAT_SORTS.indexOf(view.sort) + 1) % STAT_SORTS.length;
+      return keep({ ...view, sort: STAT_SORTS[at] as StatSort }, counters, height);
+    }
+    case 'reverse':
+      return keep({ ...view, reversed: !view.reversed }, counters, height);
     case 'scale':
       return { ...view, scale: !view.scale };
     case 'filter':

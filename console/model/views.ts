@@ -2,17 +2,17 @@
 // read it. A view of kind `list` has a definition in lists/ and needs nothing else: the list screen draws it.
 
 export const VIEWS = [
-  { name: 'dashboard', key: '1', title: 'Dashboard', short: 'Dash', kind: 'own' },
-  { name: 'log', key: '2', title: 'Log', short: 'Log', kind: 'own' },
-  { name: 'stats', key: '3', title: 'Statistics', short: 'Stats', kind: 'own' },
-  { name: 'backends', key: '4', title: 'Backends', short: 'Backends', kind: 'list' },
-  { name: 'programs', key: '5', title: 'Programs', short: 'Programs', kind: 'list' },
-  { name: 'parameters', key: '6', title: 'Parameters', short: 'Params', kind: 'list' },
-  { name: 'bans', key: '7', title: 'Bans and tags', short: 'Bans', kind: 'list' },
-  { name: 'storage', key: '8', title: 'Storage', short: 'Storage', kind: 'list' },
-  { name: 'top', key: '9', title: 'Top', short: 'Top', kind: 'list' },
-  { name: 'latency', key: '0', title: 'Latency', short: 'Latency', kind: 'own' },
-  { name: 'panics', key: '!', title: 'Panics', short: 'Panics', kind: 'list' },
+  { name: 'dashboard', key: '1', title: 'Dashboard', short: 'Dash', brief: 'Dash', kind: 'own' },
+  { name: 'log', key: '2', title: 'Log', short: 'Log', brief: 'Log', kind: 'own' },
+  { name: 'stats', key: '3', title: 'Statistics', short: 'Stats', brief: 'Stats', kind: 'own' },
+  { name: 'backends', key: '4', title: 'Backends', short: 'Backends', brief: 'Back', kind: 'list' },
+  { name: 'programs', key: '5', title: 'Programs', short: 'Programs', brief: 'Prog', kind: 'list' },
+  { name: 'parameters', key: '6', title: 'Parameters', short: 'Params', brief: 'Param', kind: 'list' },
+  { name: 'bans', key: '7', title: 'Bans and tags', short: 'Bans', brief: 'Bans', kind: 'list' },
+  { name: 'storage', key: '8', title: 'Storage', short: 'Storage', brief: 'Stor', kind: 'list' },
+  { name: 'top', key: '9', title: 'Top', short: 'Top', brief: 'Top', kind: 'list' },
+  { name: 'latency', key: '0', title: 'Latency', short: 'Latency', brief: 'Lat', kind: 'own' },
+  { name: 'panics', key: '!', title: 'Panics', short: 'Panics', brief: 'Pan', kind: 'list' },
 ] as const satisfies readonly ViewRow[];
 
 interface ViewRow {
@@ -21,6 +21,8 @@ interface ViewRow {
   title: string;
   /** For narrow terminals. */
   short: string;
+  /** For terminals of eighty cells. */
+  brief: string;
   kind: 'own' | 'list';
 }
 

@@ -45,7 +45,7 @@ export function App({ controller, sink }: { controller: Controller; sink: FrameS
     <Box flexDirection="column" width={columns} height={rows}>
       <Header controller={controller} view={ui.view} width={columns} readonly={ui.readonly} />
       {stale ? <Banner session={session} width={columns} /> : null}
-      {ui.view === 'dashboard' ? <Dashboard {...body} /> : null}
+      {ui.view === 'dashboard' ? <Dashboard {...body} cursor={ui.options.dashboard ?? ''} /> : null}
       {ui.view === 'log' ? <LogScreen {...body} controller={controller} ui={ui} painter={painter} /> : null}
       {ui.view === 'stats' ? <StatsScreen {...body} ui={ui} /> : null}
       {ui.view === 'latency' ? <LatencyScreen {...body} option={ui.options.latency ?? ''} /> : null}

@@ -3,7 +3,9 @@
 // drawn here, because the widget's cannot be aligned. Without braille, a column chart in plain characters.
 
 import { createRequire } from 'node:module';
+import { drawnCells } from './braille-cells.ts';
 import { padStart } from './cells.ts';
+import { DonutPainter, type Segment } from './donut.ts';
 import { type Row, type Span, span } from './spans.ts';
 import type { StyleName, Theme } from './theme.ts';
 
@@ -44,9 +46,11 @@ export class ChartPainter {
     height: number,
   ) => { getContext(): LineWidget['ctx'] };
   private readonly theme: Theme;
+  private readonly donuts: DonutPainter;
 
   constructor(theme: Theme) {
     this.theme = theme;
+    this.donuts = new DonutPainter(theme);
     const require = createRequire(import.meta.url);
     this.Line = require('blessed-contrib/lib/widget/charts/line.js');
     this.Canvas = require('drawille-canvas-blessed-contrib').Canvas;
@@ -86,6 +90,11 @@ export class ChartPainter {
       span(options.left + ' '.repeat(gap) + options.right, 'faint'),
     ]);
     return rows;
+  }
+
+  /** A ring of segments with a text in its middle; null where it cannot be drawn. */
+  donut(segments: readonly Segment[], width: number, height: number, middle: Span): Row[] | null {
+    return this.theme.glyphs.braille ? this.donuts.draw(segments, width, height, middle) : null;
   }
 
   private braille(series: readonly ChartSeries[], width: number, height: number, max: number): Span[][] {
@@ -129,7 +138,7 @@ export class ChartPainter {
     widget.setData([{ x, y: y.map((v) => (Math.min(v, max) / max) * 9), style: { line: MARK + index } }]);
     const first = (run.from / one.values.length) * width;
     const last = (run.to / one.values.length) * width;
-    const lines = cellsOf(widget.ctx._canvas.frame());
+    const lines = drawnCells(widget.ctx._canvas.frame());
     for (let row = 0; row < height; row++) {
       for (let column = 0; column < width; column++) {
         if (column < Math.floor(first) || column > Math.ceil(last)) continue;
@@ -162,24 +171,6 @@ function runs(values: readonly number[]): Run[] {
 
 function at(values: readonly number[], i: number): number {
   return values[i] as number;
-}
-
-/** The widget's frame as cells: the character and the 256-colour number it was drawn in. */
-function cellsOf(frame: string): { char: string; color: number }[][] {
-  return frame.split('\n').map((line) => {
-    const cells: { char: string; color: number }[] = [];
-    let color = -1;
-    for (const [, code, char] of line.matchAll(/\x1b\[([0-9;]*)m|([^\x1b])/g)) {
-      if (char !== undefined) cells.push({ char, color: isBraille(char) ? color : -1 });
-      else color = code?.startsWith('38;5;') === true ? Number(code.slice(5)) : -1;
-    }
-    return cells;
-  });
-}
-
-function isBraille(char: string): boolean {
-  const code = char.charCodeAt(0);
-  return code >= 0x2800 && code <= 0x28ff;
 }
 
 function columns(series: readonly ChartSeries[], width: number, height: number, max: number): Span[][] {

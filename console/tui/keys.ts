@@ -3,11 +3,13 @@
 // it after a pause, and then a lone ESC is the Escape key. Never interprets what a key does.
 
 export interface Key {
-  kind: 'key' | 'paste';
+  kind: 'key' | 'paste' | 'click';
   /** Canonical: a, G, space, ctrl+b, alt+f, shift+tab, pageup, f5. '' for a paste. */
   name: string;
   /** What the key types, or the pasted text. */
   text: string;
+  /** Of a click: the cell, from 0. */
+  at?: { x: number; y: number };
 }
 
 const PASTE_BEGIN = '\x1b[200~';
@@ -149,9 +151,18 @@ export class KeyParser {
     const final = input[i] as string;
     const params = input.slice(at + 2, i);
     const length = i + 1 - at;
-    // Of mouse reports (CSI < button;x;y M) the wheel is a key; others and focus reports (CSI I, O) are swallowed.
+    // Of mouse reports (CSI < button;x;y M) the wheel is a key and the left button a click; others and focus reports
+    // (CSI I, O) are swallowed.
     const wheel = /^<6([45]);/.exec(params);
     if (wheel !== null && final === 'M') keys.push(key(wheel[1] === '4' ? 'wheelup' : 'wheeldown'));
+    const left = /^<0;(\d{1,5});(\d{1,5})$/.exec(params);
+    if (left !== null && final === 'M')
+      keys.push({
+        kind: 'click',
+        name: '',
+        text: '',
+        at: { x: Number(left[1]) - 1, y: Number(left[2]) - 1 },
+      });
     if (params.startsWith('<') || final === 'I' || final === 'O') return length;
     const [first = '', modifier = '1'] = params.split(';');
     const base = final === '~' ? TILDES[first] : FINALS[final];

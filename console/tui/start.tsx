@@ -6,6 +6,7 @@ import { PARAMS } from '../../protocol/tables/params.ts';
 import { Controller } from '../model/controller.ts';
 import { Keymap } from '../model/keymap.ts';
 import { checkQuery, completeQuery } from '../model/query-parser.ts';
+import { click } from './click.ts';
 import { configPath, QueryFile, readConfig } from './config-file.ts';
 import { FrameSink } from './frame-sink.ts';
 import { KeyParser } from './keys.ts';
@@ -45,6 +46,7 @@ export function startConsole(
     }
     const instances = replay?.instances ?? liveInstances(options, config);
     const reading = options.reader === true || config.reader || process.env.PROXYD_READER === '1';
+    const theme = themeFromEnv(process.env, { name: config.theme, ascii: config.ascii });
     const parser = new KeyParser();
     let escapeTimer: NodeJS.Timeout | undefined;
     let done = false;
@@ -100,7 +102,8 @@ export function startConsole(
 
     const press = (keys: ReturnType<KeyParser['push']>): void => {
       for (const key of keys) {
-        if (key.kind === 'paste') controller.paste(key.text);
+        if (key.kind === 'click') click(controller, theme, key.at ?? { x: 0, y: 0 });
+        else if (key.kind === 'paste') controller.paste(key.text);
         else controller.key(key);
       }
     };
@@ -141,8 +144,7 @@ export function startConsole(
       controller.subscribe(() => reader.update());
       setInterval(() => reader.update(), CLOCK_MS).unref();
     } else {
-      const wish = { name: config.theme, ascii: config.ascii };
-      app = mount({ controller, sink, theme: themeFromEnv(process.env, wish), utc: config.utc });
+      app = mount({ controller, sink, theme, utc: config.utc });
       app.done.catch((error: Error) => finish(70, `proxyadm: ${error.stack ?? error.message}`));
     }
     stdin.on('data', onData);

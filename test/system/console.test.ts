@@ -37,7 +37,7 @@ describe.skipIf(missing)('console', () => {
     const [node, [proxyadm]] = command('proxyd', 'adm');
     await terminal.type(`${node} ${proxyadm} -n ${proxy.dir}; echo "status $?"`);
     await terminal.press('Enter');
-    await terminal.waitFor(/1 Dashboard [\s\S]*● live[\s\S]*boot\.default +healthy/);
+    await terminal.waitFor(/1 Dash[\s\S]*● live[\s\S]*boot\.default +healthy/);
     expect(await terminal.modes()).toBe('1 0');
 
     // An error on the dashboard, with what it was.

@@ -45,7 +45,9 @@ function toggleMouse(c: Controller): void {
   c.set({ mouse });
   c.notify(
     'info',
-    mouse ? 'the wheel scrolls; select text with Shift held' : 'the mouse is the terminal’s again',
+    mouse
+      ? 'a click selects, on a title sorts, once more opens; select text with Shift held'
+      : 'the mouse is the terminal’s again',
   );
 }
 
@@ -118,5 +120,7 @@ export const ACTIONS: Readonly<Record<CommandName, Action>> = {
     c.notify('info', 'averages reset');
   },
   'stats.pin': pin,
+  'stats.sort': (c) => c.stat({ type: 'sort' }),
+  'stats.reverse': (c) => c.stat({ type: 'reverse' }),
   'stats.filter': (c) => c.fields.open('filter', lineOf(c.state.stat.filter)),
 };

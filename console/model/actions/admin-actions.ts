@@ -1,12 +1,15 @@
 // What the keys of the list views do.
 
 import type { Controller } from '../controller.ts';
+import { filterLog, openPanel, PANELS, type PanelName, stepPanel } from '../dashboard.ts';
+import { bodyRows, dashboardRoom } from '../layout.ts';
 import { lineOf } from '../line-editor.ts';
 import type { ListRow } from '../list-view.ts';
 import { listDefinition } from '../lists/list-definitions.ts';
 import { rankingOf } from '../lists/top-list.ts';
+import { cursorIndex, visibleCounters } from '../stat-view.ts';
 import { RANKINGS } from '../traffic-sample.ts';
-import type { ListViewName } from '../views.ts';
+import type { ListViewName, ViewName } from '../views.ts';
 import type { Action } from './actions.ts';
 
 const SCROLL = 4;
@@ -62,8 +65,55 @@ function nextRanking(c: Controller): void {
   c.option('top', RANKINGS[(at + 1) % RANKINGS.length] as string);
 }
 
+function panelsShown(c: Controller): readonly PanelName[] {
+  const room = dashboardRoom(c.size.columns, bodyRows(c.size, c.banner));
+  return PANELS.filter((p) =>
+    p === 'storage' ? room.storage : ['latency', 'status', 'top', 'misses'].includes(p) ? room.sample : true,
+  );
+}
+
+/** What a counter counts, as a query of the log or as a view. */
+const COUNTED: readonly (readonly [RegExp, { query: string } | { view: ViewName }])[] = [
+  [/^MAIN\.cache_hit$/, { query: 'VCL_call eq "HIT"' }],
+  [/^MAIN\.cache_miss$/, { query: 'VCL_call eq "MISS"' }],
+  [/^MAIN\.cache_hitmiss$/, { query: 'HitMiss' }],
+  [/^MAIN\.cache_hitpass$/, { query: 'HitPass' }],
+  [/^MAIN\.s_pass$/, { query: 'VCL_call eq "PASS"' }],
+  [/^MAIN\.s_pipe/, { query: 'VCL_call eq "PIPE"' }],
+  [/^MAIN\.s_synth$/, { query: 'VCL_call eq "SYNTH"' }],
+  [/^MAIN\.(fetch_failed|backend_fail|backend_unhealthy|backend_busy)$/, { query: 'FetchError' }],
+  [/^MAIN\.(client_req|s_sess|sess_conn|s_fetch|backend_req)$/, { view: 'log' }],
+  [/^MAIN\.(n_object|n_expired|n_lru)|^SM[AF]\./, { view: 'storage' }],
+  [/^MAIN\.(bans|n_purge|n_obj_purged)/, { view: 'bans' }],
+  [/^MAIN\.(n_vcl|vcl_)/, { view: 'programs' }],
+  [/^(VBE|MAIN\.(n_backend|backend_))/, { view: 'backends' }],
+  [/^MGT\.child_/, { view: 'panics' }],
+];
+
+function openCounter(c: Controller) {
+  const visible = visibleCounters(c.state.stat, c.session.counters.all());
+  const name = visible[cursorIndex(c.state.stat, visible)]?.info.name ?? '';
+  const to = COUNTED.find(([pattern]) => pattern.test(name))?.[1];
+  if (to === undefined) return c.notify('info', `there is nothing behind ${name} to show`);
+  if ('query' in to) c.drill(to.query);
+  else c.show(to.view);
+}
+
+function openSlowest(c: Controller) {
+  const slow = c.session.sample.latency.percentile(0.99);
+  if (slow === null) return c.notify('warn', 'no traffic yet');
+  c.drill(`Timestamp:Process[2] > ${slow.toPrecision(3)}`);
+}
+
 export const ADMIN_ACTIONS = {
   'log.errors': (c: Controller) => c.drill('RespStatus >= 500'),
+  'dashboard.next': (c: Controller) => stepPanel(c, 1, panelsShown(c)),
+  'dashboard.previous': (c: Controller) => stepPanel(c, -1, panelsShown(c)),
+  'dashboard.open': (c: Controller) => openPanel(c),
+  'dashboard.filter': filterLog,
+  'stats.open': openCounter,
+  'latency.open': openSlowest,
+  'latency.filter': filterLog,
   'list.filter': (c: Controller) => {
     if (c.listView !== null) c.fields.open('filter', lineOf(c.state.lists[c.listView].filter));
   },

@@ -20,7 +20,7 @@ export function copySelected(c: Controller) {
     const counter = visible[cursorIndex(c.state.stat, visible)];
     return c.copy(counter === undefined ? '' : `${counter.info.name} ${counter.current}`, 'the counter');
   }
-  if (view !== 'log') return c.notify('warn', 'this view has no rows to copy');
+  if (view !== 'log') return c.copy(shownText(c), 'the figures');
   const entry = selectedEntry(c.state.log, c.session.log);
   if (entry === undefined || entry.gap !== '') return c.notify('warn', 'nothing to copy');
   const place = placeOf(c.state.log, entry, c.state.log.offset);
@@ -38,6 +38,15 @@ export function copyAll(c: Controller) {
   const rows = shownRows(c.state.lists[view], c.listRows(view));
   const text = rows.map((row) => row.cells.map((cell) => cell.text).join('\t')).join('\n');
   c.copy(text, rows.length === 1 ? '1 row' : `${rows.length} rows`);
+}
+
+/** Counters that stand behind the figures of a view without rows. */
+function shownText(c: Controller): string {
+  const { latency } = c.session.sample;
+  if (c.state.view === 'latency')
+    return [0.5, 0.9, 0.95, 0.99].map((p) => `p${p * 100}\t${latency.percentile(p) ?? ''}`).join('\n');
+  const counters = c.session.counters.all().filter((one) => one.info.level === 'info' && one.seen);
+  return counters.map((one) => `${one.info.name}\t${one.current}`).join('\n');
 }
 
 /** Log text holds one byte a character. */

@@ -31,7 +31,7 @@ export const GLOBAL_KEYS = [
     keys: ['M'],
     command: 'mouse',
     scope: 'global',
-    help: 'Mouse wheel on or off',
+    help: 'Mouse on or off: the wheel scrolls, a click selects, sorts, opens',
   },
   { keys: [','], command: 'replay.back', scope: 'global', help: 'Recording: ten seconds back' },
   { keys: ['.'], command: 'replay.forward', scope: 'global', help: 'Recording: ten seconds on' },

@@ -93,9 +93,37 @@ export const STATS_KEYS = [
     help: 'Filter by name as you type',
     hint: 'filter',
   },
+  { keys: ['o'], command: 'stats.sort', scope: 'stats', help: 'Sort by name, value, change, or as listed' },
+  { keys: ['O'], command: 'stats.reverse', scope: 'stats', help: 'Turn the order round' },
+  {
+    keys: ['enter'],
+    command: 'stats.open',
+    scope: 'stats',
+    help: 'What is behind the counter: its transactions or its view',
+  },
 ] as const satisfies readonly KeyShape[];
 
 export const ADMIN_KEYS = [
+  {
+    keys: ['right', 'down', 'l', 'j', 'wheeldown'],
+    command: 'dashboard.next',
+    scope: 'dashboard',
+    help: 'Next panel',
+  },
+  {
+    keys: ['left', 'up', 'h', 'k', 'wheelup'],
+    command: 'dashboard.previous',
+    scope: 'dashboard',
+    help: 'Previous panel',
+  },
+  {
+    keys: ['enter'],
+    command: 'dashboard.open',
+    scope: 'dashboard',
+    help: 'What is behind the panel: its view, its transactions',
+    hint: 'open',
+  },
+  { keys: ['/'], command: 'dashboard.filter', scope: 'dashboard', help: 'Filter: the query of the log' },
   {
     keys: ['e'],
     command: 'log.errors',
@@ -151,5 +179,13 @@ export const ADMIN_KEYS = [
   { keys: ['x'], command: 'top.clear', scope: 'top', help: 'Count from zero' },
   { keys: ['t'], command: 'latency.next', scope: 'latency', help: 'Next quantity', hint: 'quantity' },
   { keys: ['x'], command: 'latency.clear', scope: 'latency', help: 'Count from zero' },
+  {
+    keys: ['enter'],
+    command: 'latency.open',
+    scope: 'latency',
+    help: 'The slowest hundredth, in the log',
+    hint: 'slowest',
+  },
+  { keys: ['/'], command: 'latency.filter', scope: 'latency', help: 'Filter: the query of the log' },
   { keys: ['c'], command: 'panics.clear', scope: 'panics', help: 'Clear the stored panic', hint: 'clear' },
 ] as const satisfies readonly KeyShape[];

@@ -48,28 +48,29 @@ export function headerRow(
   const time: Span[] = [span(' '), span(clock(session.now(), utc), 'muted'), span(' ')];
   const brand: Span[] = [span(' proxyd ', 'brand'), span(' ')];
   // What has no room goes, the least needed first: the clock, the name, the titles of other views.
-  for (const titles of ['title', 'short', 'key'] as const) {
-    const left = [...brand, ...tabs(view, titles)];
-    for (const right of [
-      [...lock, span(name, 'strong'), span('  '), ...state, ...time],
-      [...lock, span(name, 'strong'), span('  '), ...state],
-      [...lock, ...state],
-    ] satisfies Span[][]) {
-      const room = width - rowWidth(left) - rowWidth(right);
-      if (room >= 1) return spread(left, right, width);
-      if (titles !== 'key' && right.length > lock.length + state.length) continue;
+  const named: Span[] = [...lock, span(name, 'strong'), span('  '), ...state];
+  const bare: Span[] = [...lock, ...state];
+  // Of several instances the name is no ornament.
+  const rights = several ? [[...named, ...time], named] : [[...named, ...time], named, bare];
+  for (const titles of ['title', 'short', 'brief', 'key'] as const) {
+    for (const head of titles === 'title' ? [brand] : [brand, []]) {
+      const left = [...head, ...tabs(view, titles)];
+      for (const right of titles === 'key' ? [...rights, bare] : rights)
+        if (rowWidth(left) + rowWidth(right) < width) return spread(left, right, width);
     }
   }
   return spread([...brand, ...tabs(view, 'key')], state, width);
 }
 
-function tabs(view: ViewName, titles: 'title' | 'short' | 'key'): Span[] {
+function tabs(view: ViewName, titles: 'title' | 'short' | 'brief' | 'key'): Span[] {
   return VIEWS.flatMap((v) => {
-    const label = titles === 'key' ? (v.name === view ? v.title : '') : v[titles];
+    const here = v.name === view;
+    if (titles === 'brief' && !here) return [span(v.key, 'key'), span(`${v.brief} `, 'muted')];
+    const label = titles === 'key' ? (here ? v.title : '') : titles === 'brief' ? v.short : v[titles];
     return [
-      span(titles === 'key' ? '' : ' '),
+      span(titles === 'title' || titles === 'short' ? ' ' : ''),
       span(v.key, 'key'),
-      span(label === '' ? ' ' : ` ${label} `, v.name === view ? 'tab' : 'muted'),
+      span(label === '' ? ' ' : ` ${label} `, here ? 'tab' : 'muted'),
     ];
   });
 }

@@ -1,8 +1,9 @@
-// What became of the requests, bytes out, objects, storage use: figures with bars.
+// What became of the requests, bytes out, objects, storage use: figures with bars, or with a donut where it has room.
 
-import { bytes, count, rate } from '../../model/numbers.ts';
+import { bytes, count, percent, rate } from '../../model/numbers.ts';
 import type { Session } from '../../model/session.ts';
-import { bar, cell, cellRight, type Row, span, spread } from '../spans.ts';
+import type { ChartPainter } from '../chart.ts';
+import { bar, cell, cellRight, type Row, type Span, span, spread } from '../spans.ts';
 import type { StyleName, Theme } from '../theme.ts';
 
 const OUTCOMES: readonly { name: string; counters: readonly string[]; style: StyleName }[] = [
@@ -12,12 +13,16 @@ const OUTCOMES: readonly { name: string; counters: readonly string[]; style: Sty
   { name: 'synth', counters: ['MAIN.s_synth'], style: 'synth' },
 ];
 
+/** Cells of the donut, and the least of the figures beside it. */
+const RING = { width: 14, height: 7, beside: 15 };
+
 export function trafficRows(
   session: Session,
   width: number,
   height: number,
   storage: boolean,
   theme: Theme,
+  chart: ChartPainter | null,
 ): Row[] {
   const { counters } = session;
   const rates = OUTCOMES.map((o) => o.counters.reduce((sum, name) => sum + counters.rate(name), 0));
@@ -25,6 +30,16 @@ export function trafficRows(
     1e-9,
     rates.reduce((a, b) => a + b, 0),
   );
+  if (!storage && width >= RING.width + RING.beside && height >= RING.height) {
+    const shares = rates.map((value, i) => ({
+      share: value / total,
+      style: (OUTCOMES[i] as (typeof OUTCOMES)[number]).style,
+    }));
+    const [hits = 0, misses = 0] = rates;
+    const middle = hits + misses === 0 ? theme.glyphs.dash : `${Math.round((100 * hits) / (hits + misses))}%`;
+    const ring = chart?.donut(shares, RING.width, RING.height, span(middle, 'hit')) ?? null;
+    if (ring !== null) return beside(ring, figures(session, rates, total, width - RING.width - 1), height);
+  }
   const barWidth = Math.max(4, width - 17);
   const rows: Row[] = OUTCOMES.map((o, i) => {
     const value = rates[i] as number;
@@ -47,6 +62,28 @@ export function trafficRows(
     spread([span('sessions', 'muted')], [span(`${rate(counters.rate('MAIN.sess_conn'))}/s`)], width),
   );
   return rows;
+}
+
+/** What the donut shows as figures, and three more. */
+function figures(session: Session, rates: readonly number[], total: number, width: number): Row[] {
+  const { counters } = session;
+  const out = counters.rate('MAIN.s_resp_bodybytes') + counters.rate('MAIN.s_resp_hdrbytes');
+  const share = width >= 24;
+  const line = (name: string, value: string): Row => spread([span(name, 'muted')], [span(value)], width);
+  return [
+    ...OUTCOMES.map(({ name, style }, i): Row => {
+      const value = rates[i] as number;
+      const part: Span[] = share ? [span(percent(value / total).padStart(8), 'muted')] : [];
+      return spread([span(name, style)], [span(`${rate(value)}/s`), ...part], width);
+    }),
+    line('sent', `${bytes(out)}/s`),
+    line('fetches', `${rate(counters.rate('MAIN.s_fetch'))}/s`),
+    line(width >= 16 ? 'sessions' : 'conns', `${rate(counters.rate('MAIN.sess_conn'))}/s`),
+  ];
+}
+
+function beside(left: readonly Row[], right: readonly Row[], height: number): Row[] {
+  return left.slice(0, height).map((row, i) => [...row, span(' '), ...(right[i] ?? [])]);
 }
 
 /** One row a storage with its use, then objects and evictions. */

@@ -60,6 +60,7 @@ export function statRows(
   ]);
   const remarks = [
     view.filter === '' ? '' : `/${view.filter}`,
+    view.sort === 'table' && !view.reversed ? '' : `by ${view.sort}${view.reversed ? ', reversed' : ''}`,
     view.showUnseen ? 'unseen shown' : '',
     view.raw ? 'raw' : '',
     view.scale ? '' : 'unscaled',

@@ -58,6 +58,32 @@ describe('ChartPainter', () => {
     expect(events.map((e) => process.listenerCount(e))).toEqual(before);
   });
 
+  it('draws a donut of its size with a segment for each share, or what is told by its form alone', () => {
+    const parts = [
+      { share: 0.25, style: 'hit' },
+      { share: 0.5, style: 'miss' },
+    ] as const;
+    const painter = new ChartPainter(makeTheme('256', false));
+    const ring = painter.donut(parts, 14, 7, { text: '25%' }) ?? [];
+    expect(ring.map(rowWidth)).toEqual(Array(7).fill(14));
+    const styles = (row: number, from: number, to: number): (string | undefined)[] => [
+      ...new Set(ring[row]?.slice(from, to).flatMap((s) => (s.text.trim() === '' ? [] : [s.style]))),
+    ];
+    // Clockwise from above: a quarter of the one, half of the other, the rest.
+    expect([styles(1, 9, 14), styles(5, 9, 14), styles(5, 0, 5), styles(1, 0, 5)]).toEqual([
+      ['hit'],
+      ['miss'],
+      ['miss'],
+      ['frame'],
+    ]);
+    expect(plain(ring[3] as never)).toContain('25%');
+    expect(painter.donut(parts, 14, 7, { text: '25%' })).toBe(ring);
+    const bare = new ChartPainter(makeTheme('none', false)).donut(parts, 14, 7, { text: '25%' }) ?? [];
+    expect(plain(bare[1] as never).slice(9)).toMatch(/[\u2801-\u28ff]/);
+    expect(bare.slice(4).map(plain).join('')).not.toMatch(/[\u2801-\u28ff]/);
+    expect(new ChartPainter(makeTheme('256', true)).donut(parts, 14, 7, { text: '' })).toBeNull();
+  });
+
   it('draws in plain characters without braille', () => {
     expect(draw([0, 1, 0, 1], true).join('\n')).toMatch(/^[\x20-\x7e\n]+$/);
   });

@@ -68,8 +68,17 @@ describe('KeyParser', () => {
     expect(parser.pending).toBe(false);
   });
 
-  it('types nothing for mouse reports, focus reports and unknown sequences', () => {
-    expect(names('\x1b[<0;12;7M', '\x1b[I', '\x1b[O', '\x1b[99~', '\x1b[?1;2c', 'q')).toEqual(['q']);
+  it('takes the wheel for keys and the left button for a click, when it goes down', () => {
+    expect(names('\x1b[<64;12;7M', '\x1b[<65;12;7M')).toEqual(['wheelup', 'wheeldown']);
+    expect(new KeyParser().push('\x1b[<0;12;7M\x1b[<0;12;7m')).toEqual([
+      { kind: 'click', name: '', text: '', at: { x: 11, y: 6 } },
+    ]);
+  });
+
+  it('types nothing for other mouse reports, focus reports and unknown sequences', () => {
+    expect(
+      names('\x1b[<2;12;7M', '\x1b[<35;12;7M', '\x1b[I', '\x1b[O', '\x1b[99~', '\x1b[?1;2c', 'q'),
+    ).toEqual(['q']);
   });
 
   it('does not hold back a paste without end for ever', () => {

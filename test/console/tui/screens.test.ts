@@ -87,7 +87,7 @@ describe('screens', () => {
         await s.keys(view);
         const lines = (await s.screen()).split('\n');
         expect(lines.length).toBe(rows);
-        expect(lines[0], `${columns}x${rows} view ${view}`).toMatch(/ proxyd /);
+        expect(lines[0], `${columns}x${rows} view ${view}`).toMatch(/ proxyd |1 ?Dash/);
         expect(lines.at(-1), `${columns}x${rows} view ${view}`).toMatch(/quit/);
       }
     }

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Recording } from '../../../console/model/recording.ts';
 import { VIEWS } from '../../../console/model/views.ts';
+import { click } from '../../../console/tui/click.ts';
 import { makeTheme } from '../../../console/tui/theme.ts';
 import { fakeRecording } from '../fake-recording.ts';
 import { FakeFiles, Stage, type StageOptions } from '../stage.ts';
@@ -91,11 +92,15 @@ describe('views', () => {
       [250, 80],
     ] as const) {
       await s.resize(columns, rows);
-      for (const { key, title } of VIEWS) {
+      for (const { key, title, short } of VIEWS) {
         await s.keys('1', key);
         const text = await s.screen();
         expect(text.split('\n').length).toBe(rows);
-        expect(text.split('\n')[0], `${title} at ${columns}x${rows}`).toContain(title);
+        const head = text.split('\n')[0] as string;
+        expect(
+          head.includes(`${key} ${title}`) || head.includes(`${key} ${short} `),
+          `${head} of ${title}`,
+        ).toBe(true);
         expect(text, `${title} at ${columns}x${rows}`).toMatch(/^[\x20-\x7e\n]+$/);
         expect(text).not.toMatch(/undefined|NaN|\[object/);
       }
@@ -269,5 +274,91 @@ describe('changes', () => {
       .filter((l) => !/^(backend\.list|vcl\.(list|deps)|param\.show|ban\.list|panic\.show|storage)/.test(l));
     expect(sent).toEqual([]);
     expect(await s.screen()).toContain('read-only');
+  });
+});
+
+describe('the mouse', () => {
+  const theme = makeTheme('none', false);
+  /** Clicks on the first place of this text, in the row that holds it. */
+  async function on(s: Stage, text: string): Promise<void> {
+    const rows = (await s.screen()).split('\n');
+    const y = rows.findIndex((row) => row.includes(text));
+    expect(y, text).toBeGreaterThanOrEqual(0);
+    click(s.controller, theme, { x: (rows[y] as string).indexOf(text), y });
+    await s.settle();
+  }
+
+  it('shows a view, selects, sorts and opens', async () => {
+    const s = await open(100, 30);
+    await on(s, '6Param');
+    expect(s.controller.state.view).toBe('parameters');
+    await on(s, 'VALUE');
+    expect(s.controller.state.lists.parameters).toMatchObject({ sort: 1, descending: false });
+    expect(s.controller.selected('parameters')?.key).toBe('default_grace');
+    await on(s, 'default_ttl');
+    expect([s.controller.selected('parameters')?.key, s.controller.state.field]).toEqual([
+      'default_ttl',
+      null,
+    ]);
+    await on(s, 'default_ttl');
+    expect(s.controller.state.field?.prompt?.subject).toBe('default_ttl');
+    // What is open is not clicked away, nor answered.
+    await on(s, '1Dash');
+    expect(s.controller.state.view).toBe('parameters');
+  });
+
+  it('knows rows of the log and of the statistics, and the panels of the dashboard', async () => {
+    const s = await open(100, 30);
+    await on(s, 'Last errors');
+    await on(s, 'Last errors');
+    expect([s.controller.state.view, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
+    await s.keys('3');
+    await on(s, 'MAIN.client_req');
+    expect(s.controller.state.stat.selected).toBe('MAIN.client_req');
+    await on(s, 'MAIN.client_req');
+    expect(s.controller.state.view).toBe('log');
+    s.controller.applyQuery('');
+    await s.play(48);
+    const rows = (await s.screen()).split('\n');
+    click(s.controller, theme, { x: 12, y: 8 });
+    await s.settle();
+    const { selected } = s.controller.state.log;
+    click(s.controller, theme, { x: 12, y: 6 });
+    await s.settle();
+    expect([rows.length, s.controller.state.log.follow, selected - s.controller.state.log.selected]).toEqual([
+      30,
+      false,
+      2,
+    ]);
+  });
+});
+
+describe('what is behind the dashboard, the counters and the latencies', () => {
+  it('is one key away', async () => {
+    const s = await open(120, 40);
+    await s.keys('right');
+    expect(await s.screen()).toMatch(/─ ▸ Requests ─/);
+    await s.keys('left', 'left', 'enter');
+    expect(s.controller.state.view).toBe('top');
+    expect(await s.screen()).toContain('by misses, highest first');
+    await s.keys('0', 'enter');
+    expect([s.controller.state.view, s.session.query]).toEqual([
+      'log',
+      expect.stringMatching(/^Timestamp:Process\[2\] > [\d.]+$/),
+    ]);
+    await s.keys('1', '/');
+    expect([s.controller.state.view, s.controller.state.field?.kind]).toEqual(['log', 'query']);
+  });
+
+  it('is sorted as one likes', async () => {
+    const s = await open(100, 30);
+    await s.keys('3', 'o', 'o', 'o');
+    const values = (await s.screen())
+      .split('\n')
+      .flatMap(
+        (row) => /^ (?:MAIN|SMA|MGT|VBE)\.\S+ +\S+ +(-?[\d.]+)$/.exec(row.slice(0, 58).trimEnd())?.[1] ?? [],
+      );
+    expect(values.length).toBeGreaterThan(5);
+    expect(values.map(Number)).toEqual(values.map(Number).sort((a, b) => b - a));
   });
 });
