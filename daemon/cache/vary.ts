@@ -49,9 +49,10 @@ export function unmatchable(): VaryKey {
 
 /**
  * A value without the differences in writing that make none in meaning (RFC 9111 section 4.1): blanks around the
- * members of a list, and the case of languages.
+ * members of a list, and the case of languages. Where there are quotes a comma need not end a member: as it is.
  */
 function normalValue(name: string, value: string): string {
+  if (value.includes('"')) return value;
   const list = value
     .split(',')
     .map((member) => member.trim())

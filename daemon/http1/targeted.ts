@@ -81,7 +81,8 @@ function item(r: Reader): number | boolean | string | null {
 
 function bareItem(r: Reader): number | boolean | string | null {
   const number = r.take(NUMBER);
-  if (number !== null) return Number(number);
+  // A decimal is no integer, whatever its digits: no directive takes one.
+  if (number !== null) return number.includes('.') ? number : Number(number);
   const text = r.take(STRING);
   if (text !== null) return text.slice(1, -1).replace(/\\(.)/g, '$1');
   if (r.skip('?')) return r.skip('1') ? true : r.skip('0') ? false : null;

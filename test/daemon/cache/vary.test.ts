@@ -99,6 +99,21 @@ describe('vary', () => {
     }
   });
 
+  it.each([
+    ['Foo', 'a,b', 'a , b', true],
+    ['Foo', 'a b', 'a  b', false],
+    ['Foo', 'a', 'A', false],
+    ['Foo', '"a,b"', '"a, b"', false],
+    ['Accept-Language', 'EN;q=0.5, de', 'en ; q=0.5,DE', true],
+    ['Accept-Language', 'en, de', 'de, en', false],
+  ])('takes %s: %s and %s for the same in writing: %s', (name, kept, asked, same) => {
+    const made = key(name, [[name, kept]]);
+    const req = request([[name, asked]]);
+    expect(matchesStored(stored(made), 0, req, false, true)).toBe(same);
+    expect(matchesKey(made, req, false, true)).toBe(same);
+    expect(matchesStored(stored(made), 0, req, false)).toBe(false);
+  });
+
   it('answers the same from both forms', () => {
     const field = fc.tuple(
       fc.constantFrom('A', 'B', 'Accept-Encoding', 'b'),

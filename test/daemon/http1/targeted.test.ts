@@ -31,7 +31,8 @@ describe('targeted directives', () => {
     ['no-store=?0', [['no-store', false]]],
     ['max-age=60;a;b=1;c="x"', [['max-age', 60]]],
     ['max-age="60"', [['max-age', '60']]],
-    ['max-age=6.5', [['max-age', 6.5]]],
+    ['max-age=6.5', [['max-age', '6.5']]],
+    ['max-age=60.0', [['max-age', '60.0']]],
     [
       'ext="a, \\"b\\"", max-age=1',
       [
