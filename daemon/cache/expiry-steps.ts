@@ -44,11 +44,13 @@ export class ExpirySteps {
     const end = at + budgetMs;
     this.uses.tick(now);
     let removed = 0;
-    while (at < end && (expiry.firstEnd() <= now || store.hasDiscarded)) {
+    while (at < end && (expiry.firstEnd() <= now || store.hasDiscarded || expiry.untidy)) {
       let count = 0;
       // Memory first: whoever needs room would have to do it otherwise.
       if (store.hasDiscarded) {
         store.reclaim();
+      } else if (expiry.firstEnd() > now) {
+        expiry.tidy(BATCH);
       } else if (expiry.firstIsFar) {
         this.lookAgain(now);
       } else {
@@ -67,6 +69,10 @@ export class ExpirySteps {
   private lookAgain(now: number): void {
     const { expiry, batch } = this;
     const oc = expiry.first();
+    if (oc === 0) {
+      expiry.dropFirst();
+      return;
+    }
     const end = this.life.endOf(oc);
     if (end > now) {
       expiry.set(oc, end);

@@ -4,25 +4,29 @@
 // sixteenth too long, which nobody sees, because lookups compare the exact times. Never frees an object;
 // ends beyond eight years are brought to eight years and looked at again then.
 
-import { BATCH, HEAP_POS, type Oc } from './objcore.ts';
+import { HEAP_POS, type Oc } from './objcore.ts';
 import type { Rows } from './rows.ts';
+import { Regions } from './storage/regions.ts';
 
 const BLOCK_SHIFT = 14;
 const BLOCK = 1 << BLOCK_SHIFT;
 const MASK = BLOCK - 1;
 const TICKS = 16;
 const LAST_TICK = 2 ** 32 - 1;
+/** Fewer gaps are never worth the work. */
+const MOST_GAPS = 1024;
 
 export class Expiry {
   private readonly objcores: Rows;
   private readonly epoch: number;
   // Pairs of handle and tick, in blocks: growing never copies.
   private readonly blocks: Uint32Array[] = [];
+  private readonly regions = new Regions(BLOCK * 8);
   private length = 0;
-  /** Scratch of removeAll(). */
-  private readonly places = new Int32Array(2 * BATCH);
-  /** What was read ahead; kept so that the reads count as used. */
-  touched = 0;
+  /** Entries without an object. */
+  private gaps = 0;
+  /** Where tidy() is, counted from the beginning: it goes backwards. */
+  private looked = 0;
 
   /** `epoch`: point in time before all ends. */
   constructor(objcores: Rows, epoch: number) {
@@ -31,7 +35,7 @@ export class Expiry {
   }
 
   get size(): number {
-    return this.length;
+    return this.length - this.gaps;
   }
 
   /** Adds an object, or moves it when its end has changed. `end` in epoch seconds. */
@@ -41,7 +45,8 @@ export class Expiry {
     if (at < 0) {
       at = this.length++;
       if (at >>> BLOCK_SHIFT >= this.blocks.length) {
-        this.blocks.push(new Uint32Array(new SharedArrayBuffer(BLOCK * 8)));
+        const { memory, at: from } = this.regions.take();
+        this.blocks.push(new Uint32Array(memory, from, BLOCK * 2));
       }
     }
     this.settle(at, oc, tick);
@@ -51,63 +56,67 @@ export class Expiry {
     const at = this.objcores.get(oc, HEAP_POS) - 1;
     if (at < 0) return;
     this.objcores.set(oc, HEAP_POS, 0);
-    const last = --this.length;
-    if (at === last) return;
-    this.settle(at, this.ocAt(last), this.tickAt(last));
+    this.dropAt(at);
   }
 
-  /** Removes many; reads first what that needs. */
+  /** Removes many. Their entries stay as gaps, since to close each one would cost as much as all else. */
   removeAll(ocs: Int32Array, count: number): void {
-    const { objcores, places } = this;
-    let found = 0;
+    const { objcores, blocks } = this;
     for (let i = 0; i < count; i++) {
       const at = objcores.get(ocs[i] as Oc, HEAP_POS) - 1;
       if (at < 0) continue;
-      places[found++] = at;
-      places[found++] = Math.min(at * 4 + 1, this.length - 1);
+      objcores.set(ocs[i] as Oc, HEAP_POS, 0);
+      (blocks[at >>> BLOCK_SHIFT] as Uint32Array)[(at & MASK) * 2] = 0;
+      this.gaps++;
     }
-    this.touch(found);
-    // The last ones take the places of those that go.
-    const last = Math.min(count, this.length);
-    for (let i = 0; i < last; i++) places[i] = this.ocAt(this.length - 1 - i);
-    objcores.touchAll(places, last, HEAP_POS);
-    for (let i = 0; i < count; i++) this.remove(ocs[i] as Oc);
+    if (this.gaps === this.length) this.clear();
   }
 
-  /** Reads the first entries of `places`; see Rows.touchAll(). */
-  private touch(count: number): void {
-    const { blocks, places } = this;
-    let sum = 0;
-    for (let i = 0; i < count; i++) {
-      const at = places[i] as number;
-      sum ^= (blocks[at >>> BLOCK_SHIFT] as Uint32Array)[(at & MASK) * 2] as number;
-    }
-    this.touched = sum;
+  /** There are only gaps. */
+  private clear(): void {
+    this.length = 0;
+    this.gaps = 0;
   }
 
-  /** Takes out objects whose end has come, at most so many, in no order; returns how many. Those whose end
-   * was too far off to be noted are not among them. */
+  /** Whether so much of the heap is gaps that they should be closed. */
+  get untidy(): boolean {
+    return this.gaps > MOST_GAPS && this.gaps * 4 > this.length;
+  }
+
+  /** Looks at so many entries, and closes the gaps among them. */
+  tidy(most: number): void {
+    for (let i = 0; i < most && this.gaps > 0; i++) {
+      this.looked = (this.looked === 0 || this.looked > this.length ? this.length : this.looked) - 1;
+      if (this.ocAt(this.looked) === 0) this.dropAt(this.looked);
+    }
+  }
+
+  /** Takes out objects whose end has come, at most so many, in no order; returns how many. Those whose end was too far
+   * off to be noted are not among them. */
   takeEnded(now: number, into: Int32Array, most: number): number {
     const due = Math.min(LAST_TICK - 1, Math.floor((now - this.epoch) * TICKS));
     let count = 0;
     let at = 0;
-    while (count < most && this.length > 0 && this.tickAt(0) <= due) {
+    for (let i = 0; i < most && this.length > 0 && this.tickAt(0) <= due; i++) {
       const last = this.length - 1;
-      if (this.tickAt(last) <= due) {
-        // Where most objects go, this is most of them: nothing has to move.
-        into[count++] = this.ocAt(last);
-        this.length = last;
-        continue;
-      }
-      at = this.lowestEnded(at > last ? 0 : at, due);
-      into[count++] = this.ocAt(at);
-      this.length = last;
-      this.settle(at, this.ocAt(last), this.tickAt(last));
+      // Where most objects go, the last one goes too, and nothing has to move.
+      at = this.tickAt(last) <= due ? last : this.lowestEnded(at > last ? 0 : at, due);
+      const oc = this.ocAt(at);
+      if (oc !== 0) into[count++] = oc;
+      this.dropAt(at);
       // What is above an ended one is ended too.
       at = at === 0 ? 0 : (at - 1) >>> 2;
     }
     for (let i = 0; i < count; i++) this.objcores.set(into[i] as Oc, HEAP_POS, 0);
     return count;
+  }
+
+  /** Takes an entry out, whose object does not know it any more, or is gone. */
+  private dropAt(at: number): void {
+    const last = --this.length;
+    if (this.ocAt(at) === 0) this.gaps--;
+    if (this.gaps === last) this.clear();
+    else if (at !== last) this.settle(at, this.ocAt(last), this.tickAt(last));
   }
 
   /** An ended entry from `start` downwards below which none is: what takes its place does not have far to go. */
@@ -127,9 +136,14 @@ export class Expiry {
     return at < 0 ? null : this.epoch + this.tickAt(at) / TICKS;
   }
 
-  /** The object that dies first; 0 when there is none. */
+  /** The object that dies first; 0 when there is none or a gap in its place. */
   first(): Oc {
     return this.length === 0 ? 0 : this.ocAt(0);
+  }
+
+  /** Closes the gap in the first place. */
+  dropFirst(): void {
+    this.dropAt(0);
   }
 
   /** Whether the first one's end was too far off to be noted. */
@@ -137,7 +151,7 @@ export class Expiry {
     return this.length > 0 && this.tickAt(0) === LAST_TICK;
   }
 
-  /** When the first object dies, in epoch seconds; infinity when there is none. */
+  /** When the first object dies, in epoch seconds, or earlier where there is a gap; infinity when there is none. */
   firstEnd(): number {
     return this.length === 0 ? Number.POSITIVE_INFINITY : this.epoch + this.tickAt(0) / TICKS;
   }
@@ -154,7 +168,7 @@ export class Expiry {
     const block = this.blocks[at >>> BLOCK_SHIFT] as Uint32Array;
     block[(at & MASK) * 2] = oc;
     block[(at & MASK) * 2 + 1] = tick;
-    this.objcores.set(oc, HEAP_POS, at + 1);
+    if (oc !== 0) this.objcores.set(oc, HEAP_POS, at + 1);
   }
 
   /** Finds the place for an entry, starting from the gap at `at`. */

@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto';
 import { KeyHash } from './key-hash.ts';
 import { BATCH } from './objcore.ts';
+import { Regions } from './storage/regions.ts';
 import { Slab } from './storage/slab.ts';
 
 /** Objhead handle: a block reference, 0 is none. */
@@ -19,8 +20,8 @@ const HASH_HI = 1;
 const KEY_LENGTH = 2;
 /** First objcore of the key. */
 const FIRST = 3;
-const KEY_WORD = 4;
-const KEY_AT = KEY_WORD * 4;
+/** Words of whoever has the index may follow, and then the key. */
+const EXTRA = 4;
 
 const SEGMENT_SHIFT = 11;
 const SEGMENT_SLOTS = 1 << SEGMENT_SHIFT;
@@ -28,6 +29,7 @@ const SEGMENT_MASK = SEGMENT_SLOTS - 1;
 /** A slot is a pair of words: low half of the hash, objhead (0 is an empty slot). */
 const SEGMENT_WORDS_SHIFT = SEGMENT_SHIFT + 1;
 const SEGMENT_WORDS = 1 << SEGMENT_WORDS_SHIFT;
+const SEGMENT_WORDS_MASK = SEGMENT_WORDS - 1;
 /** Fuller ones make a search, and more so a removal, go through many slots. */
 const SEGMENT_FULL = Math.floor(SEGMENT_SLOTS * 0.7);
 /** Segments lie so many together in one piece of memory: an object each would be a thousand of them. */
@@ -43,13 +45,18 @@ type Segment = number;
 export class KeyIndex {
   private readonly keys = new Slab(0);
   private readonly hash: KeyHash;
+  /** Word of an objhead where its key begins. */
+  private readonly keyWord: number;
   private readonly pieces: Int32Array[] = [];
+  private readonly regions = new Regions((SEGMENT_WORDS * 4) << PIECE_SHIFT);
   /** By segment: its keys, and how many bits of the high half of the hash all of them share. */
   private readonly used: number[] = [];
   private readonly depths: number[] = [];
   /** Segments by the first bits of the high half of the hash. */
   private directory: Uint32Array = new Uint32Array(1);
   private depth = 0;
+  /** What makes a place in the directory of half the high half. */
+  private shift = 31;
   /** Slots of the segment that is being split. */
   private readonly scratch = new Int32Array(SEGMENT_WORDS);
   /** Of removeAll(): where the searches begin. */
@@ -57,12 +64,14 @@ export class KeyIndex {
   /** What was read ahead; kept so that the reads count as used. */
   touched = 0;
 
-  constructor(seed0: number, seed1: number) {
+  /** `extra`: words of the caller's own in each objhead, zero at first. */
+  constructor(seed0: number, seed1: number, extra = 0) {
+    this.keyWord = EXTRA + extra;
     this.hash = new KeyHash(seed0, seed1);
     this.newSegment(0);
   }
 
-  /** Number of objheads. */
+  /** Number of objheads, hidden ones included. */
   get count(): number {
     return this.keys.stats.g_alloc;
   }
@@ -86,7 +95,16 @@ export class KeyIndex {
 
   /** Takes an objhead without objects out of the index. */
   remove(oh: Oh): void {
+    this.hide(oh);
+    this.free(oh);
+  }
+
+  /** Lets nobody find an objhead by its key any more; it stays the caller's until free(). */
+  hide(oh: Oh): void {
     this.vacate(oh, this.homeOf(oh));
+  }
+
+  free(oh: Oh): void {
     this.keys.free(oh);
   }
 
@@ -155,7 +173,7 @@ export class KeyIndex {
 
   /** The key as it is stored: a digest stands for one that cannot be. */
   keyOf(oh: Oh): string {
-    const at = this.keys.offset(oh) + KEY_AT;
+    const at = this.keys.offset(oh) + this.keyWord * 4;
     return this.keys.chunk(oh).latin1Slice(at, at + this.word(oh, KEY_LENGTH));
   }
 
@@ -165,6 +183,14 @@ export class KeyIndex {
 
   setFirst(oh: Oh, oc: number): void {
     this.setWord(oh, FIRST, oc);
+  }
+
+  extra(oh: Oh, word: number): number {
+    return this.word(oh, EXTRA + word);
+  }
+
+  setExtra(oh: Oh, word: number, value: number): void {
+    this.setWord(oh, EXTRA + word, value);
   }
 
   private word(oh: Oh, word: number): number {
@@ -188,7 +214,7 @@ export class KeyIndex {
 
   private segment(hi: number): Segment {
     // Two shifts, as one by 32 would be none.
-    return this.directory[(hi >>> 1) >>> (31 - this.depth)] as Segment;
+    return this.directory[(hi >>> 1) >>> this.shift] as Segment;
   }
 
   private slotsOf(segment: Segment): Int32Array {
@@ -201,10 +227,10 @@ export class KeyIndex {
     const segment = this.segment(hi);
     const slots = this.slotsOf(segment);
     const base = baseOf(segment);
-    for (let slot = lo & SEGMENT_MASK; ; slot = (slot + 1) & SEGMENT_MASK) {
-      const oh = slots[base + slot * 2 + 1] as number;
+    for (let word = (lo & SEGMENT_MASK) << 1; ; word = (word + 2) & SEGMENT_WORDS_MASK) {
+      const oh = slots[base | word | 1] as number;
       if (oh === 0) return 0;
-      if (slots[base + slot * 2] === lo && this.isOf(oh, hi, key)) return oh;
+      if (slots[base | word] === lo && this.isOf(oh, hi, key)) return oh;
     }
   }
 
@@ -214,7 +240,7 @@ export class KeyIndex {
     const length = key.length;
     let word = keys.offset(oh) >>> 2;
     if (words[word + HASH_HI] !== hi >>> 0 || words[word + KEY_LENGTH] !== length) return false;
-    word += KEY_WORD;
+    word += this.keyWord;
     // Four bytes at a time (half the time of single bytes); memory is little-endian wherever Node runs.
     let i = 0;
     for (; i + 4 <= length; i += 4) {
@@ -237,12 +263,13 @@ export class KeyIndex {
       this.split(segment, hi);
       segment = this.segment(hi);
     }
-    const oh = this.keys.alloc(KEY_AT + key.length);
+    const keyAt = this.keyWord * 4;
+    const oh = this.keys.alloc(keyAt + key.length);
     this.setWord(oh, HASH_LO, lo);
     this.setWord(oh, HASH_HI, hi);
     this.setWord(oh, KEY_LENGTH, key.length);
-    this.setWord(oh, FIRST, 0);
-    if (key.length > 0) this.keys.chunk(oh).latin1Write(key, this.keys.offset(oh) + KEY_AT, key.length);
+    for (let word = FIRST; word < this.keyWord; word++) this.setWord(oh, word, 0);
+    if (key.length > 0) this.keys.chunk(oh).latin1Write(key, this.keys.offset(oh) + keyAt, key.length);
     this.insert(segment, lo, oh);
     return oh;
   }
@@ -251,7 +278,7 @@ export class KeyIndex {
     const depth = (this.depths[lower] as number) + 1;
     if (depth > this.depth) this.deepen();
     const span = 2 ** (this.depth - depth + 1);
-    const start = Math.floor(((hi >>> 1) >>> (31 - this.depth)) / span) * span;
+    const start = Math.floor(((hi >>> 1) >>> this.shift) / span) * span;
     // The segment becomes the lower half itself.
     const slots = this.slotsOf(lower);
     const base = baseOf(lower);
@@ -275,13 +302,15 @@ export class KeyIndex {
     this.directory = new Uint32Array(old.length * 2);
     for (let i = 0; i < this.directory.length; i++) this.directory[i] = old[i >>> 1] as Segment;
     this.depth++;
+    this.shift--;
   }
 
   private newSegment(depth: number): Segment {
     const segment = this.used.push(0) - 1;
     this.depths.push(depth);
     if (segment >>> PIECE_SHIFT >= this.pieces.length) {
-      this.pieces.push(new Int32Array(new SharedArrayBuffer((SEGMENT_WORDS * 4) << PIECE_SHIFT)));
+      const { memory, at } = this.regions.take();
+      this.pieces.push(new Int32Array(memory, at, SEGMENT_WORDS << PIECE_SHIFT));
     }
     return segment;
   }

@@ -3,6 +3,8 @@
 // A row is named by its number, 0 is none. The table grows by whole blocks, so that growing never copies and
 // never moves a row; freed rows are reused first. It knows nothing of what the words mean.
 
+import { Regions } from './storage/regions.ts';
+
 const BLOCK_SHIFT = 13;
 const BLOCK_ROWS = 1 << BLOCK_SHIFT;
 const BLOCK_MASK = BLOCK_ROWS - 1;
@@ -12,6 +14,7 @@ export class Rows {
   readonly width: number;
   private readonly words: Int32Array[] = [];
   private readonly doubles: Float64Array[] = [];
+  private readonly regions: Regions;
   private freed = 0;
   private next = 1;
   /** Rows in use. */
@@ -21,6 +24,7 @@ export class Rows {
 
   constructor(width: number) {
     this.width = width;
+    this.regions = new Regions(BLOCK_ROWS * width * 4);
   }
 
   /** Rows ever used: a scan goes from 1 to below this. */
@@ -40,9 +44,9 @@ export class Rows {
     }
     const row = this.next++;
     if (row >>> BLOCK_SHIFT >= this.words.length) {
-      const memory = new SharedArrayBuffer(BLOCK_ROWS * this.width * 4);
-      this.words.push(new Int32Array(memory));
-      this.doubles.push(new Float64Array(memory));
+      const { memory, at } = this.regions.take();
+      this.words.push(new Int32Array(memory, at, BLOCK_ROWS * this.width));
+      this.doubles.push(new Float64Array(memory, at, (BLOCK_ROWS * this.width) / 2));
     }
     return row;
   }

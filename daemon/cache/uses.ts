@@ -5,7 +5,7 @@
 
 import type { CacheLimits } from './cache-options.ts';
 import type { CacheCounters } from './counters.ts';
-import { BATCH, HITS, LRU_NEXT, LRU_PREV, LRU_TIME, META, type Oc, OF_IN_LRU, T_ORIGIN } from './objcore.ts';
+import { HITS, LRU_TIME, META, type Oc, OF_IN_LRU, storageIn, T_ORIGIN } from './objcore.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { Rows } from './rows.ts';
 
@@ -19,8 +19,6 @@ export class Uses {
   private readonly limits: CacheLimits;
   private readonly epoch: number;
   private ticks = TICKS;
-  /** Neighbours in the LRU, in leaveAll(). */
-  private readonly near = new Int32Array(2 * BATCH);
 
   constructor(o: {
     rows: Rows;
@@ -63,15 +61,18 @@ export class Uses {
     this.store.stevedoreOf(oc).lru.add(oc, this.ticks);
   }
 
-  /** The same as leave() for many; reads first what that needs. */
+  /** The same as leave() for many that are not to be used again. */
   leaveAll(ocs: Int32Array, count: number): void {
-    const { rows, near } = this;
-    for (let i = 0; i < count; i++) {
-      near[i * 2] = rows.get(ocs[i] as Oc, LRU_PREV);
-      near[i * 2 + 1] = rows.get(ocs[i] as Oc, LRU_NEXT);
+    if (count === 0) return;
+    const { rows } = this;
+    const kind = rows.get(ocs[0] as Oc, META);
+    let same = (kind & OF_IN_LRU) !== 0;
+    for (let i = 1; i < count; i++) {
+      const meta = rows.get(ocs[i] as Oc, META);
+      if ((meta & OF_IN_LRU) === 0 || storageIn(meta) !== storageIn(kind)) same = false;
     }
-    rows.touchAll(near, count * 2, LRU_NEXT);
-    for (let i = 0; i < count; i++) this.leave(ocs[i] as Oc);
+    if (same) this.store.stevedoreOf(ocs[0] as Oc).lru.removeAll(ocs, count);
+    else for (let i = 0; i < count; i++) this.leave(ocs[i] as Oc);
   }
 
   leave(oc: Oc): void {

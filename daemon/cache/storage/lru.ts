@@ -1,13 +1,15 @@
 // The order in which one storage's objects were last used: a doubly linked list through their objcore rows.
 // Never decides what to evict and never follows a reference count; young end first.
 
-import { LRU_NEXT, LRU_PREV, LRU_TIME, META, type Oc, OF_IN_LRU } from '../objcore.ts';
+import { BATCH, LRU_NEXT, LRU_PREV, LRU_TIME, META, type Oc, OF_IN_LRU } from '../objcore.ts';
 import type { Rows } from '../rows.ts';
 
 export class Lru {
   private readonly objcores: Rows;
   private young: Oc = 0;
   private old: Oc = 0;
+  /** Scratch of removeAll(): neighbours. */
+  private readonly near = new Int32Array(2 * BATCH);
 
   constructor(objcores: Rows) {
     this.objcores = objcores;
@@ -34,7 +36,24 @@ export class Lru {
     this.young = oc;
   }
 
+  /** Takes out many that are not to be used again; reads first what that needs. */
+  removeAll(ocs: Int32Array, count: number): void {
+    const { objcores: rows, near } = this;
+    for (let i = 0; i < count; i++) {
+      near[i * 2] = rows.get(ocs[i] as Oc, LRU_PREV);
+      near[i * 2 + 1] = rows.get(ocs[i] as Oc, LRU_NEXT);
+    }
+    rows.touchAll(near, count * 2, LRU_NEXT);
+    for (let i = 0; i < count; i++) this.unlink(ocs[i] as Oc);
+  }
+
   remove(oc: Oc): void {
+    const rows = this.objcores;
+    this.unlink(oc);
+    rows.set(oc, META, rows.get(oc, META) & ~OF_IN_LRU);
+  }
+
+  private unlink(oc: Oc): void {
     const rows = this.objcores;
     const prev = rows.get(oc, LRU_PREV);
     const next = rows.get(oc, LRU_NEXT);
@@ -42,6 +61,5 @@ export class Lru {
     else rows.set(prev, LRU_NEXT, next);
     if (next === 0) this.old = prev;
     else rows.set(next, LRU_PREV, prev);
-    rows.set(oc, META, rows.get(oc, META) & ~OF_IN_LRU);
   }
 }

@@ -4,6 +4,7 @@
 // configured size is used up it says so. A page serves one class until its last block is free and then any
 // class again. Awkward: what is larger than a page takes a run of neighbouring pages of one chunk.
 
+import { type Piece, Regions } from './regions.ts';
 import { GRANULE, SizeClasses } from './size-classes.ts';
 
 const GRANULE_SHIFT = 4;
@@ -39,6 +40,8 @@ export class Slab {
   /** Plain memory in which to arrange what is to be copied into a block; begins at a multiple of 8. */
   readonly scratch = Buffer.allocUnsafeSlow(16 * 1024);
   private readonly words: (Uint32Array | null)[] = [null];
+  private readonly pieces: Piece[] = [];
+  private readonly regions: Regions;
   /** Shift from a block reference to its chunk number, and the mask of what remains. */
   readonly chunkShift: number;
   readonly chunkMask: number;
@@ -71,6 +74,7 @@ export class Slab {
     this.pageShift = pageShiftFor(size);
     const pageSize = 1 << this.pageShift;
     const chunk = size >= 2 ** 30 ? 4 << 20 : 1 << 20;
+    this.regions = new Regions(chunk);
     this.pagesPerChunk = chunk >>> this.pageShift;
     this.chunkShift = Math.log2(chunk) - GRANULE_SHIFT;
     this.chunkMask = (1 << this.chunkShift) - 1;
@@ -294,6 +298,7 @@ export class Slab {
       if (next !== 0) this.pagePrev[next] = prev;
       this.pageClass[page] = ABSENT;
     }
+    this.regions.give(this.pieces[chunk] as Piece);
     this.bytes[chunk] = null;
     this.words[chunk] = null;
     this.emptyChunks--;
@@ -306,9 +311,12 @@ export class Slab {
     const pages = Math.min(this.pagesPerChunk, this.maxPages - this.pagesMade);
     if (pages <= 0) return false;
     const chunk = this.absentChunks.pop() ?? this.bytes.length;
-    const memory = new SharedArrayBuffer(pages << this.pageShift);
-    this.bytes[chunk] = Buffer.from(memory) as ChunkBytes;
-    this.words[chunk] = new Uint32Array(memory);
+    const piece = this.regions.take();
+    const { memory, at } = piece;
+    const bytes = pages << this.pageShift;
+    this.pieces[chunk] = piece;
+    this.bytes[chunk] = Buffer.from(memory, at, bytes) as ChunkBytes;
+    this.words[chunk] = new Uint32Array(memory, at, bytes >>> 2);
     this.chunkUsed[chunk] = 0;
     this.emptyChunks++;
     this.pagesMade += pages;

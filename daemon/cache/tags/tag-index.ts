@@ -9,22 +9,21 @@ import { KeyIndex, type Oh } from '../key-index.ts';
 import { BATCH, META, type Oc, OF_TAGGED, SURROGATE } from '../objcore.ts';
 import { Rows } from '../rows.ts';
 
-/** Tag handle: a row number, 0 is none. */
-export type TagRow = number;
+/** Tag handle: where its key and the words below are, 0 is none. */
+export type Tag = Oh;
 
 /** What waits for the members of a tag; the greater one counts. */
 export const Doom = { NONE: 0, SOFT: 1, HARD: 2 } as const;
 export type Doom = (typeof Doom)[keyof typeof Doom];
 
-// Words of a tag's row.
-const FIRST = 0;
-const COUNT = 1;
-const KEY = 2;
-const DOOM = 3;
-const TAG_WORDS = 4;
+// Words of a tag beside its first link.
+const COUNT = 0;
+const DOOM = 1;
+const TAG_WORDS = 2;
 
 // Words of a link's row.
 const OBJECT = 0;
+/** 0 when it was cut from its tag. */
 const TAG = 1;
 const PREV = 2;
 const NEXT = 3;
@@ -37,21 +36,22 @@ const KEY_OVERHEAD = 12;
 export class TagIndex {
   private readonly objcores: Rows;
   private readonly keys: KeyIndex;
-  private readonly tags = new Rows(TAG_WORDS);
   private readonly links = new Rows(LINK_WORDS);
-  /** Scratch of forgetAll(): links, what is near them, and keys without members. */
+  /** Tags cut off from their keys. */
+  private doomed = 0;
+  /** Scratch of forgetAll(): links, what is near them, and their tags. */
   private readonly leaving = new Int32Array(2 * BATCH);
   private readonly near = new Int32Array(2 * BATCH);
-  private readonly unused = new Uint32Array(2 * BATCH);
+  private readonly tagsOf = new Uint32Array(2 * BATCH);
 
   constructor(objcores: Rows, seed: readonly [number, number]) {
     this.objcores = objcores;
-    this.keys = new KeyIndex(seed[0], seed[1]);
+    this.keys = new KeyIndex(seed[0], seed[1], TAG_WORDS);
   }
 
   /** Keys that have members. */
   get keyCount(): number {
-    return this.keys.count;
+    return this.keys.count - this.doomed;
   }
 
   /** Pairs of object and key. */
@@ -61,18 +61,12 @@ export class TagIndex {
 
   /** Bytes in use, nearly. */
   get bytes(): number {
-    return (
-      this.links.count * LINK_WORDS * 4 +
-      this.tags.count * TAG_WORDS * 4 +
-      this.keys.count * KEY_OVERHEAD +
-      this.keys.keyBytes
-    );
+    return this.links.count * LINK_WORDS * 4 + this.keys.count * KEY_OVERHEAD + this.keys.keyBytes;
   }
 
   /** The tag of a key; 0 when no object carries it. */
-  find(key: string): TagRow {
-    const oh = this.keys.find(key);
-    return oh === 0 ? 0 : this.keys.first(oh);
+  find(key: string): Tag {
+    return this.keys.find(key);
   }
 
   /** Gives an object a key that it does not have yet. */
@@ -84,7 +78,7 @@ export class TagIndex {
     links.set(link, NEXT_OF_OBJECT, (meta & OF_TAGGED) === 0 ? 0 : objcores.get(oc, SURROGATE));
     objcores.set(oc, SURROGATE, link);
     objcores.set(oc, META, meta | OF_TAGGED);
-    this.enter(link, this.tagOf(key));
+    this.enter(link, this.keys.findOrAdd(key));
   }
 
   /** Takes an object out of all its tags. */
@@ -108,7 +102,9 @@ export class TagIndex {
       const oc = ocs[i] as Oc;
       if ((objcores.get(oc, META) & OF_TAGGED) !== 0) leaving[first++] = objcores.get(oc, SURROGATE);
     }
-    links.touchAll(leaving, first, TAG);
+    links.touchAll(leaving, first, NEXT_OF_OBJECT);
+    for (let i = 0; i < first; i++) leaving[i] = links.get(leaving[i] as number, NEXT_OF_OBJECT);
+    links.touchAll(leaving, first, NEXT_OF_OBJECT);
     let found = 0;
     for (let i = 0; i < count; i++) {
       const oc = ocs[i] as Oc;
@@ -129,53 +125,69 @@ export class TagIndex {
 
   /** What waits for an object that has keys. */
   doomOf(oc: Oc): Doom {
-    const { links, tags } = this;
+    const { links, keys } = this;
     let doom: number = Doom.NONE;
     for (let link = this.objcores.get(oc, SURROGATE); link !== 0; link = links.get(link, NEXT_OF_OBJECT)) {
-      doom = Math.max(doom, tags.get(links.get(link, TAG), DOOM));
+      const tag = links.get(link, TAG);
+      doom = Math.max(doom, tag === 0 ? Doom.HARD : keys.extra(tag, DOOM));
     }
     return doom as Doom;
   }
 
-  count(tag: TagRow): number {
-    return this.tags.get(tag, COUNT);
+  count(tag: Tag): number {
+    return this.keys.extra(tag, COUNT);
   }
 
   /** Puts the first objects of a tag into a list, at most so many; returns how many. */
-  firstObjects(tag: TagRow, into: Int32Array, most: number): number {
+  firstObjects(tag: Tag, into: Int32Array, most: number): number {
     const { links } = this;
     let count = 0;
-    for (let link = this.tags.get(tag, FIRST); link !== 0 && count < most; ) {
+    for (let link = this.keys.first(tag); link !== 0 && count < most; ) {
       into[count++] = links.get(link, OBJECT);
       link = links.get(link, NEXT);
     }
     return count;
   }
 
+  /** The same, and takes them out of the tag: it is a doomed one, and they will be gone in a moment. */
+  cutFirst(tag: Tag, into: Int32Array, most: number): number {
+    const { links, keys } = this;
+    let count = 0;
+    let link = keys.first(tag);
+    while (link !== 0 && count < most) {
+      into[count++] = links.get(link, OBJECT);
+      links.set(link, TAG, 0);
+      link = links.get(link, NEXT);
+    }
+    if (link !== 0) links.set(link, PREV, 0);
+    keys.setFirst(tag, link);
+    keys.setExtra(tag, COUNT, keys.extra(tag, COUNT) - count);
+    return count;
+  }
+
   /** Calls back with each object of a tag, which must not change meanwhile. */
-  forEach(tag: TagRow, use: (oc: Oc) => void): void {
+  forEach(tag: Tag, use: (oc: Oc) => void): void {
     const { links } = this;
-    for (let link = this.tags.get(tag, FIRST); link !== 0; link = links.get(link, NEXT)) {
+    for (let link = this.keys.first(tag); link !== 0; link = links.get(link, NEXT)) {
       use(links.get(link, OBJECT));
     }
   }
 
   /** Cuts a tag off from its key; it is the caller's until release(). */
-  doom(tag: TagRow, doom: Doom): void {
-    const { keys, tags } = this;
-    const oh = tags.get(tag, KEY);
-    tags.set(tag, DOOM, doom);
-    if (oh === 0) return;
-    tags.set(tag, KEY, 0);
-    keys.setFirst(oh, 0);
-    keys.remove(oh);
+  doom(tag: Tag, doom: typeof Doom.SOFT | typeof Doom.HARD): void {
+    const { keys } = this;
+    if (keys.extra(tag, DOOM) === Doom.NONE) {
+      keys.hide(tag);
+      this.doomed++;
+    }
+    keys.setExtra(tag, DOOM, doom);
   }
 
   /** Moves the first members of a doomed tag, as many as `count`, back under its key. */
-  moveFirst(tag: TagRow, count: number, key: string): void {
-    const { links, tags } = this;
-    const to = this.tagOf(key);
-    const first = tags.get(tag, FIRST);
+  moveFirst(tag: Tag, count: number, key: string): void {
+    const { links, keys } = this;
+    const to = keys.findOrAdd(key);
+    const first = keys.first(tag);
     let last = 0;
     let rest = first;
     for (let i = 0; i < count; i++) {
@@ -183,85 +195,72 @@ export class TagIndex {
       links.set(last, TAG, to);
       rest = links.get(last, NEXT);
     }
-    tags.set(tag, FIRST, rest);
-    tags.set(tag, COUNT, tags.get(tag, COUNT) - count);
+    keys.setFirst(tag, rest);
+    keys.setExtra(tag, COUNT, keys.extra(tag, COUNT) - count);
     if (rest !== 0) links.set(rest, PREV, 0);
-    const before = tags.get(to, FIRST);
+    const before = keys.first(to);
     links.set(last, NEXT, before);
     if (before !== 0) links.set(before, PREV, last);
-    tags.set(to, FIRST, first);
-    tags.set(to, COUNT, tags.get(to, COUNT) + count);
+    keys.setFirst(to, first);
+    keys.setExtra(to, COUNT, keys.extra(to, COUNT) + count);
   }
 
   /** The end of a doomed tag without members. */
-  release(tag: TagRow): void {
-    this.tags.give(tag);
+  release(tag: Tag): void {
+    this.doomed--;
+    this.keys.free(tag);
   }
 
-  private tagOf(key: string): TagRow {
-    const oh: Oh = this.keys.findOrAdd(key);
-    let tag = this.keys.first(oh);
-    if (tag === 0) {
-      tag = this.tags.take();
-      this.tags.set(tag, KEY, oh);
-      this.keys.setFirst(oh, tag);
-    }
-    return tag;
-  }
-
-  private enter(link: number, tag: TagRow): void {
-    const { links, tags } = this;
-    const first = tags.get(tag, FIRST);
+  private enter(link: number, tag: Tag): void {
+    const { links, keys } = this;
+    const first = keys.first(tag);
     links.set(link, TAG, tag);
     links.set(link, PREV, 0);
     links.set(link, NEXT, first);
     if (first !== 0) links.set(first, PREV, link);
-    tags.set(tag, FIRST, link);
-    tags.set(tag, COUNT, tags.get(tag, COUNT) + 1);
+    keys.setFirst(tag, link);
+    keys.setExtra(tag, COUNT, keys.extra(tag, COUNT) + 1);
   }
 
-  private unlink(link: number, tag: TagRow): void {
-    const { links, tags } = this;
+  /** Takes a link out of its tag; false when it was the last one, of a tag that nobody works on. */
+  private unlink(link: number, tag: Tag): boolean {
+    const { links, keys } = this;
     const prev = links.get(link, PREV);
     const next = links.get(link, NEXT);
-    if (prev === 0) tags.set(tag, FIRST, next);
+    if (prev === 0) keys.setFirst(tag, next);
     else links.set(prev, NEXT, next);
     if (next !== 0) links.set(next, PREV, prev);
-    tags.set(tag, COUNT, tags.get(tag, COUNT) - 1);
+    keys.setExtra(tag, COUNT, keys.extra(tag, COUNT) - 1);
+    return prev !== 0 || next !== 0 || keys.extra(tag, DOOM) !== Doom.NONE;
   }
 
   /** Takes the first links of `leaving` out of their tags and gives them back. */
   private leaveAll(count: number): void {
-    const { links, tags, leaving, near, unused } = this;
-    for (let i = 0; i < count; i++) near[i] = links.get(leaving[i] as number, TAG);
-    tags.touchAll(near, count, KEY);
-    for (let i = 0; i < count; i++) near[i] = links.get(leaving[i] as number, PREV);
-    links.touchAll(near, count, NEXT);
-    for (let i = 0; i < count; i++) near[i] = links.get(leaving[i] as number, NEXT);
-    links.touchAll(near, count, PREV);
-    let gone = 0;
+    const { links, keys, leaving, near, tagsOf } = this;
+    links.giveAll(leaving, count);
+    let linked = 0;
     for (let i = 0; i < count; i++) {
       const link = leaving[i] as number;
       const tag = links.get(link, TAG);
-      this.unlink(link, tag);
-      if (tags.get(tag, FIRST) !== 0 || tags.get(tag, DOOM) !== Doom.NONE) continue;
-      unused[gone++] = tags.get(tag, KEY);
-      tags.give(tag);
+      if (tag === 0) continue;
+      leaving[linked] = link;
+      tagsOf[linked++] = tag;
     }
-    this.keys.touchAll(unused, gone);
-    this.keys.removeAll(unused, gone);
-    links.giveAll(leaving, count);
+    keys.touchAll(tagsOf, linked);
+    for (let i = 0; i < linked; i++) near[i] = links.get(leaving[i] as number, PREV);
+    links.touchAll(near, linked, NEXT);
+    for (let i = 0; i < linked; i++) near[i] = links.get(leaving[i] as number, NEXT);
+    links.touchAll(near, linked, PREV);
+    let gone = 0;
+    for (let i = 0; i < linked; i++) {
+      const tag = tagsOf[i] as Tag;
+      if (!this.unlink(leaving[i] as number, tag)) tagsOf[gone++] = tag;
+    }
+    keys.removeAll(tagsOf, gone);
   }
 
   private leave(link: number): void {
-    const { tags } = this;
     const tag = this.links.get(link, TAG);
-    this.unlink(link, tag);
-    // A doomed one is released by whoever works on it.
-    if (tags.get(tag, FIRST) !== 0 || tags.get(tag, DOOM) !== Doom.NONE) return;
-    const oh = tags.get(tag, KEY);
-    this.keys.setFirst(oh, 0);
-    this.keys.remove(oh);
-    tags.give(tag);
+    if (tag !== 0 && !this.unlink(link, tag)) this.keys.remove(tag);
   }
 }

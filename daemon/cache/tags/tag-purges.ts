@@ -9,7 +9,7 @@
 import { BATCH, type Oc, SURROGATE } from '../objcore.ts';
 import { Pace } from '../pace.ts';
 import type { Rows } from '../rows.ts';
-import { Doom, type TagIndex, type TagRow } from './tag-index.ts';
+import { Doom, type Tag, type TagIndex } from './tag-index.ts';
 
 /** Milliseconds of a step, and of what a purge does itself before it leaves the rest to steps. */
 const STEP = 2;
@@ -22,7 +22,7 @@ const REMEMBERED = 4096;
 export const MOST_KEYS = 4096;
 
 interface Job {
-  tag: TagRow;
+  tag: Tag;
   key: string;
   doom: Doom;
   /** When the objects became stale, in epoch seconds. */
@@ -139,7 +139,7 @@ export class TagPurges {
     return count;
   }
 
-  private hits(tag: TagRow, doom: Doom, now: number): number {
+  private hits(tag: Tag, doom: Doom, now: number): number {
     const { index } = this;
     const all = index.count(tag);
     if (all > COUNTED || (doom === Doom.HARD && this.jobs.length === 0)) return all;
@@ -180,12 +180,14 @@ export class TagPurges {
   /** Some objects, or the end of the job; returns how many. */
   private workOn(job: Job): number {
     const { index, batch } = this;
-    const count = index.firstObjects(job.tag, batch, this.pace.count);
+    const most = this.pace.count;
+    const hard = job.doom === Doom.HARD;
+    const count = hard ? index.cutFirst(job.tag, batch, most) : index.firstObjects(job.tag, batch, most);
     if (count === 0) {
       index.release(job.tag);
       if (job.doom === Doom.SOFT) this.softJobs--;
       this.jobs.shift();
-    } else if (job.doom === Doom.HARD) {
+    } else if (hard) {
       this.kill(batch, count, job.at);
     } else {
       for (let i = 0; i < count; i++) this.soften(batch[i] as Oc, job.at);

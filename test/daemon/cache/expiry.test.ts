@@ -68,17 +68,38 @@ describe('Expiry', () => {
           count = expiry.takeEnded(now, batch, 7);
           taken.push(...batch.subarray(0, count));
         }
+        expect(expiry.size).toBe(left.size - taken.length);
         const ended = [...left].filter(([, end]) => end <= now).map(([oc]) => oc);
         expect(taken.sort((a, b) => a - b)).toEqual(ended);
         for (const oc of ended) {
           expect(expiry.endOf(oc)).toBeNull();
           left.delete(oc);
         }
+        expiry.tidy(3 * all.length);
         for (const [oc, end] of left) expect(expiry.endOf(oc)).toBe(end);
         expect(expiry.firstEnd()).toBe(Math.min(Number.POSITIVE_INFINITY, ...left.values()));
       }),
       { numRuns: 100 },
     );
+  });
+
+  it('closes gaps when there are many, and not before', () => {
+    const rows = new Rows(OBJCORE_WORDS);
+    const expiry = new Expiry(rows, 900);
+    const ocs = Int32Array.from({ length: 8192 }, () => rows.take());
+    for (const oc of ocs) expiry.set(oc, 1000 + ((oc * 7919) % 8191));
+    for (let at = 0; at < 4096; at += BATCH) {
+      expect(expiry.untidy).toBe(at > 2048);
+      expiry.removeAll(ocs.subarray(at, at + BATCH), BATCH);
+    }
+    for (let steps = 0; expiry.untidy && steps < 200; steps++) expiry.tidy(100);
+    expect(expiry.untidy).toBe(false);
+    expect(expiry.size).toBe(4096);
+    const batch = new Int32Array(BATCH);
+    const left: number[] = [];
+    while (expiry.size > 0) left.push(...batch.subarray(0, expiry.takeEnded(10_000, batch, BATCH)));
+    expect(left.sort((a, b) => a - b)).toEqual([...ocs.subarray(4096)]);
+    expect(expiry.firstEnd()).toBe(Number.POSITIVE_INFINITY);
   });
 
   it('rounds ends up, never down, and survives ends out of range', () => {
