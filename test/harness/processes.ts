@@ -241,7 +241,7 @@ export function delay(ms: number): Promise<void> {
 export async function until<T>(
   what: string,
   probe: () => Promise<T | null | undefined | false> | T | null | undefined | false,
-  ms = 10_000,
+  ms = 20_000,
 ): Promise<T> {
   const end = performance.now() + ms;
   for (;;) {

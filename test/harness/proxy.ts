@@ -1,8 +1,9 @@
 // proxyd and the field's varnishd under one interface: the same program, parameters and storage, the same
 // commands, log and counters, so that a test can be run against either. Only what the two products are
 // called differs. The listening port is the kernel's choice, asked for once the worker runs.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { COUNTERS_FILE } from '../../daemon/stats/counters-format.ts';
 import { fetchOnce } from './http-client.ts';
 import { adminCommand, readCounters, readLog } from './in-process-tools.ts';
 import {
@@ -108,9 +109,16 @@ export class RunningProxy {
     return done.stdout;
   }
 
-  /** All counters by name. */
+  /** All counters by name. Ours count what was seen before the call: they are published ten times a second if they change. */
   async counters(): Promise<Record<string, number>> {
-    if (this.product === 'proxyd') return readCounters(this.dir);
+    if (this.product === 'proxyd') {
+      const asked = Date.now();
+      const published = () =>
+        statSync(join(this.dir, COUNTERS_FILE), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+      // The uptime changes every second.
+      while (published() < asked && Date.now() < asked + 1200) await delay(10);
+      return readCounters(this.dir);
+    }
     const done = await tool('varnish', 'stat', ['-n', this.dir, '-j']);
     if (done.code !== 0) throw new Error(`stat tool: exit ${done.code}, ${done.stderr}`);
     const parsed = JSON.parse(done.stdout) as { counters: Record<string, { value: number }> };
@@ -123,10 +131,10 @@ export class RunningProxy {
     return until(
       `${name} >= ${value}`,
       async () => {
-        last = (await this.counters())[name];
+        last = (this.product === 'proxyd' ? await readCounters(this.dir) : await this.counters())[name];
         return last !== undefined && last >= value ? last : null;
       },
-      8000,
+      20_000,
     ).catch((cause: unknown) => {
       throw new Error(`${name} is ${last}, expected ${value}`, { cause });
     });
@@ -139,14 +147,16 @@ export class RunningProxy {
 
   /** Reads the port of the first listener and waits until it answers. */
   async serving(): Promise<void> {
-    await until(`${this.product} running`, async () => {
+    const running = async (): Promise<boolean> => {
       if (!this.daemon.running)
         throw new Error(`${this.product} has ended: ${this.daemon.stderr}${this.daemon.stdout}`);
       // A daemon that has ended is not to be waited for.
       const status =
         this.product === 'varnish' ? await this.adm('status') : await adminCommand(this.dir, 'status', 0);
       return status.code === 0 && status.stdout.includes('running');
-    });
+    };
+    // A start that waits for processors is none that failed.
+    await until(`${this.product} running`, running, 45_000);
     const list = await this.adm(this.product === 'varnish' ? 'debug.listen_address' : 'listen.list');
     const port = /^\S+\s+\S+?[\s:](\d+)\s*$/m.exec(list.stdout)?.[1];
     if (port === undefined) throw new Error(`no port in ${JSON.stringify(list.stdout + list.stderr)}`);

@@ -317,11 +317,14 @@ describe('under load', () => {
         ...Array.from({ length: 3 }, (_, n) => editor(n)),
       ];
       await delay(seconds * 1000);
-      done = true;
+      // A busy machine takes longer to come to what says something.
+      await until('enough of both', () => answers > 100 && Math.max(...floors.values()) > 3, 20_000).finally(
+        () => {
+          done = true;
+        },
+      );
       await Promise.all(all);
       expect(stale).toEqual([]);
-      expect(answers).toBeGreaterThan(100);
-      expect(Math.max(...floors.values())).toBeGreaterThan(3);
     },
     (seconds + 30) * 1000,
   );

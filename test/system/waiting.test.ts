@@ -175,12 +175,15 @@ describe('objects that are stale', () => {
         }),
       );
     };
-    const rise = await increase(['s_bgfetch', 'fetch_no_thread', 'cache_hit_grace'], async () => {
-      await askAll();
-      await askAll();
-    });
-    expect(rise).toEqual({ s_bgfetch: 1000, fetch_no_thread: OBJECTS - 1000, cache_hit_grace: OBJECTS });
-    release();
+    try {
+      const rise = await increase(['s_bgfetch', 'fetch_no_thread', 'cache_hit_grace'], async () => {
+        await askAll();
+        await askAll();
+      });
+      expect(rise).toEqual({ s_bgfetch: 1000, fetch_no_thread: OBJECTS - 1000, cache_hit_grace: OBJECTS });
+    } finally {
+      release();
+    }
     await until(
       'room for the rest',
       async () => (await proxy.get(url(OBJECTS - 1))).body.toString() === 'new',
