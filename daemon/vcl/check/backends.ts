@@ -103,7 +103,11 @@ function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
     return;
   }
   decl.host = host;
-  if (port !== null) decl.port = port;
+  if (port !== null) {
+    decl.port = port;
+    // Who gets no Host from the client is told what the declaration says, as by the field.
+    decl.hostHeader ??= `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  }
   if (decl.port !== undefined && !/^\d+$/.test(decl.port) && !knownService(decl.port)) {
     scope.model.reporter.error('backend', `Backend port '${decl.port}' could not be resolved`, span);
   }

@@ -40,6 +40,14 @@ describe('a backend declaration', () => {
     expect(declare('.host = "no.test";').errors?.[0]).toContain('could not be resolved');
   });
 
+  it('tells origins its host as it is written, with the port, unless it says otherwise', () => {
+    const told = (fields: string) => declare(fields).decl?.hostHeader;
+    expect(told('.host = "192.0.2.9:81";')).toBe('192.0.2.9:81');
+    expect(told('.host = "[2001:db8::1]:81";')).toBe('[2001:db8::1]:81');
+    expect(told('.host = "192.0.2.9:81"; .host_header = "own.test";')).toBe('own.test');
+    expect(told('.host = "192.0.2.9"; .port = "81";')).toBeUndefined();
+  });
+
   it('warns of a path where nothing is and refuses one that is no socket', () => {
     const dir = mkdtempSync(join(tmpdir(), 'declarations-'));
     try {

@@ -167,6 +167,7 @@ sub vcl_recv { set req.backend_hint = a; if (req.http.X-Env == "b") { return (vc
         name: 'a',
         host: '127.0.0.1',
         port: '8080',
+        hostHeader: '127.0.0.1:8080',
         firstByteTimeout: 1.5,
         maxConnections: 7,
         probe: { name: 'default', url: '/ok', interval: 60 },
