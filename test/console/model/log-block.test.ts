@@ -138,6 +138,7 @@ describe('the packed log', () => {
     expect(findMatch(store, 900, { tx: 0, record: 9 }, 'x-gr', true)).toEqual(at(600));
     expect(findMatch(store, 600, at(600).place, 'X-Gr', true)).toEqual(at(17));
     expect(findMatch(store, 1, START, 'X-gr', false)).toBeNull();
+    expect(findMatch(store, 1, START, '/450', false)).toEqual({ seq: 450, place: { tx: 0, record: 0 } });
     expect(findMatch(store, 600, at(600).place, 'übermut', false)).toBeNull();
     // A text does not reach from one record into the next.
     expect(findMatch(store, 1, START, '/17\0', false)).toBeNull();

@@ -83,7 +83,9 @@ describe('a log in a file', () => {
 
   it('can hold the backend side alone, or single records in the order they were written in', () => {
     const backend = TRAFFIC.map((group) => group.filter((tx) => tx.type === 'bereq'));
+    const one = TRAFFIC[0] as LogTransaction[];
     expect(ids(groupsOfFile(file(backend)))).toEqual(['bereq 1005', 'bereq 1011']);
+    expect(ids(groupsOfFile(file([one, ...backend])))).toEqual(['request 1001', 'bereq 1005', 'bereq 1011']);
     const raw = TRAFFIC.flat().flatMap((tx) => {
       const out: LogTransaction[][] = [];
       for (let at = 0; at < tx.records.length; at += recordSize(tx.records, at)) {
@@ -111,6 +113,10 @@ describe('a log as a recording', () => {
       [4.25, [1007]],
       [6.25, [1010, 1011]],
       [8.25, [1013]],
+    ]);
+    // What was written late stays behind what was written before it.
+    expect(logSteps(logRecording([TRAFFIC[2] ?? [], TRAFFIC[0] ?? []], 'file', 0))).toEqual([
+      [0.25, [1007, 1001]],
     ]);
     const names: string[] = [];
     const seen: string[] = [];
