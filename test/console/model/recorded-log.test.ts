@@ -12,20 +12,24 @@ import { decodeRecords } from '../../../console/model/transaction.ts';
 import { LOG_FILE_MAGIC, RECORD_HEAD, recordSize, recordTag } from '../../../protocol/log-record.ts';
 import type { Grouping, LogTransaction } from '../../../protocol/messages.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
-import { FAKE_START, fakeGroup, record } from '../fake-recording.ts';
+import { FAKE_START, type FakeRequest, fakeGroup, record } from '../fake-recording.ts';
 
 const HANDLINGS = ['HIT', 'MISS', 'HIT', 'PASS', 'SYNTH'] as const;
+const REQUEST: FakeRequest = {
+  vxid: 1001,
+  at: FAKE_START,
+  method: 'GET',
+  url: '/',
+  status: 200,
+  handling: 'HIT',
+  seconds: 0.25,
+  body: 100,
+};
 const TRAFFIC = HANDLINGS.map((handling, n) =>
-  fakeGroup({
-    vxid: 1001 + n * 3,
-    at: FAKE_START + n * 2,
-    method: 'GET',
-    url: `/${n}`,
-    status: 200,
-    handling,
-    seconds: 0.25,
-    body: 100,
-  }).map((tx) => ({ ...tx, parent: tx.type === 'bereq' ? tx.parent : 0 })),
+  fakeGroup({ ...REQUEST, vxid: 1001 + n * 3, at: FAKE_START + n * 2, url: `/${n}`, handling }).map((tx) => ({
+    ...tx,
+    parent: tx.type === 'bereq' ? tx.parent : 0,
+  })),
 );
 
 function file(
@@ -114,10 +118,13 @@ describe('a log as a recording', () => {
       [6.25, [1010, 1011]],
       [8.25, [1013]],
     ]);
-    // What was written late stays behind what was written before it.
-    expect(logSteps(logRecording([TRAFFIC[2] ?? [], TRAFFIC[0] ?? []], 'file', 0))).toEqual([
-      [0.25, [1007, 1001]],
-    ]);
+    // What was written late, or tells no time, comes with what was written before it or begins the recording.
+    const silent = fakeGroup({ ...REQUEST, vxid: 7 }).map((tx) => ({
+      ...tx,
+      records: record('c', 7, 'ReqURL', '/'),
+    }));
+    const mixed = [silent, TRAFFIC[2] ?? [], TRAFFIC[0] ?? []];
+    expect(logSteps(logRecording(mixed, 'file', 0))).toEqual([[0.25, [7, 1007, 1001]]]);
     const names: string[] = [];
     const seen: string[] = [];
     const source = new ReplaySource({ recording, matcher: () => () => true });
