@@ -805,14 +805,14 @@ describe('a probed backend', () => {
     });
     const log: string[] = [];
     env = { ...env, healthLog: (text) => log.push(text), now: () => 77 };
-    const backend = backendAt(at.port, { probe: { interval: 60, threshold: 1, window: 2 } });
+    const backend = backendAt(at.port, { probe: { interval: 60, threshold: 2, window: 3 } });
     expect([backend.healthy(0), backend.health.counts(), backend.counters.happy]).toEqual([
-      ...[false, { good: 0, total: 2 }, 0n],
+      ...[false, { good: 1, total: 3 }, 1n],
     ]);
     backend.setWarm(true);
     while (!backend.healthy(0)) await turn();
     expect([backend.health.counts(), backend.counters.happy, backend.health.changedAt]).toEqual([
-      ...[{ good: 1, total: 2 }, 1n, 77],
+      ...[{ good: 2, total: 3 }, 3n, 77],
     ]);
     expect(backend.inUse).toBe(0);
     backend.setWarm(false);
