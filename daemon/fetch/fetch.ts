@@ -7,7 +7,6 @@
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Oc } from '../cache/cache.ts';
-import type { HttpMessage } from '../http1/message.ts';
 import { interimForwarder } from '../request/interim.ts';
 import type { Request } from '../request/request.ts';
 import { State } from '../vcl/program.ts';
@@ -147,8 +146,8 @@ function respond(bo: BusyObj): FetchStep {
   }
   invalidateAfter(bo);
   // A program looks at one line: what a second one forbids must not be lost (SAFETY rule 8).
-  joinLines(bo.beresp, 'cache-control');
-  joinLines(bo.beresp, 'vary');
+  bo.beresp.join('cache-control');
+  bo.beresp.join('vary');
   countKind(bo, framing);
   if (framing.kind === 'error') {
     exchange.end('RX_BODY');
@@ -230,18 +229,6 @@ function stored(bo: BusyObj): FetchStep {
   if (!bo.doStream) return failed(bo);
   bo.core.stats.fetch_failed++;
   return DONE;
-}
-
-/** Makes one line of several with the same name, without records. */
-function joinLines(msg: HttpMessage, key: string): void {
-  const first = msg.find(key);
-  if (first < 0 || msg.find(key, first + 1) < 0) return;
-  const line = `${(msg.lines[first] as string).slice(0, key.length)}: ${msg.getAll(key)}`;
-  const { log } = msg;
-  msg.log = null;
-  msg.unset(key);
-  msg.log = log;
-  msg.push(key, line);
 }
 
 /** Whether the request as it was sent offered the stale object, so that a 304 means it. */

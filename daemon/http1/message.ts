@@ -190,6 +190,20 @@ export class HttpMessage {
     else this.log.putConstant(record);
   }
 
+  /** Makes one line of several named `key` (lower case), where the first was, without records (RFC 9110 section 5.3). */
+  join(key: string): void {
+    const first = this.find(key);
+    if (first < 0 || this.find(key, first + 1) < 0) return;
+    const line = `${(this.lines[first] as string).slice(0, key.length)}: ${this.getAll(key)}`;
+    const { log } = this;
+    this.log = null;
+    this.unset(key);
+    this.log = log;
+    this.keys.splice(first, 0, key);
+    this.lines.splice(first, 0, line);
+    this.n++;
+  }
+
   /** Removes all fields named `key` (lower case), logging each; returns how many there were. */
   unset(key: string): number {
     if ((this.names & nameBit(key)) === 0) return 0;

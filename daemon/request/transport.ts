@@ -115,12 +115,11 @@ function saveOriginal(req: Request): void {
 /** Adds the client's address. A rollback goes back behind this, as in the field. */
 export function forwardedFor(req: Request): void {
   const { http } = req;
-  const former = http.getAll('x-forwarded-for');
-  if (former === null && http.n >= req.core.requestLimits.maxFields)
-    loseField(req, req.session.forwardedLine);
-  else if (former === null)
-    http.put('x-forwarded-for', req.session.forwardedLine, req.session.forwardedRecord);
-  else http.set('X-Forwarded-For', `${former}, ${req.session.clientIp}`);
+  if (http.has('x-forwarded-for')) {
+    http.join('x-forwarded-for');
+    http.set('X-Forwarded-For', `${http.get('x-forwarded-for')}, ${req.session.clientIp}`);
+  } else if (http.n >= req.core.requestLimits.maxFields) loseField(req, req.session.forwardedLine);
+  else http.put('x-forwarded-for', req.session.forwardedLine, req.session.forwardedRecord);
 }
 
 /** A field of ours that a head which is full cannot take. */
