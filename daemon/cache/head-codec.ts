@@ -91,6 +91,30 @@ export function readHead(from: ChunkBytes, start: number, into: HttpMessage): vo
   into.lend(from, wire + protoLength + digits(status) + reasonLength + 4);
 }
 
+/** Value of the first field named `key` (lower case) of the head at `start`, as the decoded message has it, or null. */
+export function fieldIn(from: ChunkBytes, start: number, key: string): string | null {
+  const n = word16(from, start);
+  const table = start + FIXED;
+  const number = fieldNumber(key);
+  const length = Math.min(key.length, 255);
+  let at =
+    table +
+    n * ENTRY +
+    word16(from, start + 4) +
+    digits(word16(from, start + 2)) +
+    word16(from, start + 6) +
+    4;
+  for (let entry = table; entry < table + n * ENTRY; entry += ENTRY) {
+    const bytes = word16(from, entry);
+    if (from[entry + 3] === number && from[entry + 2] === length) {
+      const line = from.latin1Slice(at, at + bytes);
+      if (number !== 0 || unknownKey(line, length) === key) return valueIn(line, key.length + 1);
+    }
+    at += bytes + 2;
+  }
+  return null;
+}
+
 /** Number of field lines of the head at `start`. */
 export function lineCount(from: ChunkBytes, start: number): number {
   return word16(from, start);
@@ -134,6 +158,13 @@ function startLineLength(msg: HttpMessage): number {
 
 function digits(status: number): number {
   return status > 99 && status < 1000 ? 3 : String(status).length;
+}
+
+/** What comes in a line from `start` on, without blanks before it. */
+function valueIn(line: string, start: number): string {
+  let at = start;
+  while (line.charCodeAt(at) === 32 || line.charCodeAt(at) === 9) at++;
+  return line.slice(at);
 }
 
 /** Key lengths from 255 on are not in the table: the colon tells. */

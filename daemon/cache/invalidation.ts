@@ -8,6 +8,7 @@ import { HttpMessage } from '../http1/message.ts';
 import { BanCount } from './ban/ban-count.ts';
 import {
   type BanExpression,
+  type BanHead,
   type BanSubject,
   type CompileRegex,
   parseBan,
@@ -22,6 +23,7 @@ import type { ObjectLife } from './object-life.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { Objheads } from './objheads.ts';
 import type { Rows } from './rows.ts';
+import { StoredHead } from './stored-head.ts';
 import { keysIn } from './tags/tag-fields.ts';
 import { Doom } from './tags/tag-index.ts';
 import type { TagPurges } from './tags/tag-purges.ts';
@@ -48,8 +50,10 @@ export class Invalidation {
   private readonly limits: CacheLimits;
   private readonly compileRegex: CompileRegex;
   private readonly millis: () => number;
-  /** Scratch for the head of an object under a ban's test. */
-  private readonly banHead = new HttpMessage(0);
+  /** An object under a ban's test, and its head: stored, or still lent by its fetch. */
+  private readonly banHead = new StoredHead();
+  private readonly lentHead = new HttpMessage(0);
+  private readonly banSubject = { http: this.banHead as BanHead, age: 0, ttl: 0, grace: 0, keep: 0 };
 
   constructor(o: {
     rows: Rows;
@@ -193,18 +197,21 @@ export class Invalidation {
     return false;
   }
 
-  /** What a ban may ask of an object; its head is in the scratch until the next one. */
+  /** What a ban may ask of an object; good until the next one is asked for. */
   subject(oc: Oc, now: number): BanSubject {
-    const { rows } = this;
-    this.store.head(oc, this.banHead);
-    const age = now - rows.getDouble(oc, row.T_ORIGIN);
-    return {
-      http: this.banHead,
-      age,
-      ttl: rows.getDouble(oc, row.TTL) - age,
-      grace: rows.getDouble(oc, row.GRACE),
-      keep: rows.getDouble(oc, row.KEEP),
-    };
+    const { rows, store, banSubject: what } = this;
+    if (store.isLent(oc)) {
+      store.head(oc, this.lentHead);
+      what.http = this.lentHead;
+    } else {
+      this.banHead.turnTo(store.headChunk(oc), store.headAt(oc));
+      what.http = this.banHead;
+    }
+    what.age = now - rows.getDouble(oc, row.T_ORIGIN);
+    what.ttl = rows.getDouble(oc, row.TTL) - what.age;
+    what.grace = rows.getDouble(oc, row.GRACE);
+    what.keep = rows.getDouble(oc, row.KEEP);
+    return what;
   }
 
   /** The objects that name a ban as the newest they were tested against. */

@@ -173,6 +173,11 @@ export class ObjectStore {
     this.live.delete(oc);
   }
 
+  /** Whether the head is its fetch's message so far, and perhaps nowhere else. */
+  isLent(oc: Oc): boolean {
+    return this.live.size > 0 && (this.live.get(oc)?.head ?? null) !== null;
+  }
+
   head(oc: Oc, into: HttpMessage): void {
     const lent = this.live.get(oc)?.head;
     if (lent !== undefined && lent !== null) {

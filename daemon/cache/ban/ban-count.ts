@@ -70,7 +70,9 @@ const UNKNOWN: KnownRequest = { url: null, host: null };
 
 /** URL and host in a key as the builtin vcl_hash makes it. */
 function inKey(key: string): KnownRequest {
-  const [url, host, rest, ...more] = key.split('\0');
-  if (url === undefined || host === undefined || rest !== '' || more.length > 0) return UNKNOWN;
-  return { url, host };
+  const first = key.indexOf('\0');
+  const second = key.indexOf('\0', first + 1);
+  // Nothing comes behind the second.
+  if (first < 0 || second < 0 || second !== key.length - 1) return UNKNOWN;
+  return { url: key.slice(0, first), host: key.slice(first + 1, second) };
 }

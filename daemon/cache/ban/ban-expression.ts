@@ -51,9 +51,15 @@ export interface BanExpression {
   usesTime: boolean;
 }
 
+/** What a test may ask of an object's head; names in lower case. */
+export interface BanHead {
+  readonly status: number;
+  get(name: string): string | null;
+}
+
 /** What a test may look at. Times in seconds; `ttl` is what remains. */
 export interface BanSubject {
-  readonly http: HttpMessage;
+  readonly http: BanHead;
   readonly ttl: number;
   readonly age: number;
   readonly grace: number;

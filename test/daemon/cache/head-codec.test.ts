@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  fieldIn,
   gunzippedLength,
   headBytes,
   readHead,
@@ -58,6 +59,9 @@ describe('head codec', () => {
           const back = new HttpMessage(0);
           back.push('old', 'old: field');
           readHead(memory, at, back);
+          for (const key of [...msg.keys.slice(0, msg.n), 'absent', 'age']) {
+            expect(fieldIn(memory, at, key)).toBe(msg.get(key));
+          }
           expect(shape(back)).toEqual(shape(msg));
         },
       ),
