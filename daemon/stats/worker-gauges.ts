@@ -1,5 +1,6 @@
 // The WRK gauges: what the runtime says about the worker process. Sampled about once a second; nothing here
-// runs between samples except the runtime's own delay histogram.
+// runs between samples except the runtime's own delay histogram. The runtime reads its size from a file, which a worker
+// without a free descriptor cannot open: the last size stands then.
 
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { WrkCounters } from './counters.ts';
@@ -15,8 +16,18 @@ export function sampleWorkerGauges(wrk: WrkCounters): () => void {
     before = now;
     wrk.loop_lag_us = Number.isFinite(delay.max) ? Math.max(0, Math.round(delay.max / 1000) - 20_000) : 0;
     delay.reset();
-    const memory = process.memoryUsage();
+    const memory = memoryUsage();
+    if (memory === null) return;
     wrk.heap_bytes = memory.heapUsed;
     wrk.rss_bytes = memory.rss;
   };
+}
+
+/** Null when no descriptor is free. */
+function memoryUsage(): NodeJS.MemoryUsage | null {
+  try {
+    return process.memoryUsage();
+  } catch {
+    return null;
+  }
 }

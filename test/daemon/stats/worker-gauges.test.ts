@@ -1,0 +1,20 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { WrkCounters } from '../../../daemon/stats/counters.ts';
+import { sampleWorkerGauges } from '../../../daemon/stats/worker-gauges.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+it('keeps the last size when no descriptor is free to read it', () => {
+  const wrk = new WrkCounters();
+  const sample = sampleWorkerGauges(wrk);
+  sample();
+  expect(wrk.rss_bytes).toBeGreaterThan(0);
+  const before = wrk.rss_bytes;
+  vi.spyOn(process, 'memoryUsage').mockImplementation(() => {
+    throw new Error('EMFILE: too many open files, uv_resident_set_memory');
+  });
+  expect(sample).not.toThrow();
+  expect(wrk.rss_bytes).toBe(before);
+});
