@@ -14,6 +14,9 @@ import type { Request } from './request.ts';
 import { FAIL, FINISH, RESTART, type Step, SYNTH, TRANSMIT } from './steps.ts';
 
 const ACCEPT_RANGES_RECORD = constantRecord(Tag.RespHeader, ACCEPT_RANGES);
+/** What is just fetched, as a rule. */
+const NO_AGE = 'Age: 0';
+const NO_AGE_RECORD = constantRecord(Tag.RespHeader, NO_AGE);
 const STATUS_200 = new PreparedRecords([
   [Tag.RespProtocol, 'HTTP/1.1'],
   [Tag.RespStatus, '200'],
@@ -39,7 +42,9 @@ export function deliver(req: Request): Step {
   putProxyId(req);
   // What was fetched is told of in this very moment.
   const now = req.isHit ? req.turnTime() : log.tPrev;
-  resp.put('age', `Age: ${Math.max(0, Math.floor(now - cache.tOriginOf(oc)))}`);
+  const age = Math.max(0, Math.floor(now - cache.tOriginOf(oc)));
+  if (age === 0) resp.put('age', NO_AGE, NO_AGE_RECORD);
+  else resp.put('age', `Age: ${age}`);
   // A line of its own, as the field adds it.
   if (resp.has('via')) resp.add('Via', core.via, 'via');
   else resp.put('via', core.viaLine, core.viaRecord);

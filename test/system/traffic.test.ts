@@ -22,6 +22,9 @@ sub vcl_recv {
   if (req.url ~ "^/pass") { return (pass); }
   if (req.url ~ "^/synth") { return (synth(404)); }
   if (req.url ~ "^/tube") { return (pipe); }
+}
+sub vcl_backend_response {
+  if (bereq.url == "/pass/whole") { set beresp.do_stream = false; }
 }`,
     ),
   });
@@ -121,6 +124,29 @@ describe('caching', () => {
     await until('the first part', () => connection.pending > 0, 5000);
     open();
     expect((await connection.response()).body.toString()).toBe('first later');
+    connection.close();
+  });
+
+  it('waits for the body of a pass, whose fields stay its own while other answers are read', async () => {
+    let open: () => void = () => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const fields = 'X-First: its own\r\nX-Second: its own, too\r\n';
+    origin.on('/pass/whole', [
+      { send: `HTTP/1.1 200 OK\r\n${fields}Content-Length: 5\r\n\r\n` },
+      { hold: gate },
+      { send: 'whole' },
+    ]);
+    origin.on('/pass/other', respond('200 OK', { 'X-Other': 'o'.repeat(100) }, 'other'));
+    const connection = await ClientConnection.open(proxy.port);
+    connection.send(requestText('/pass/whole'));
+    await until('the request', () => origin.seen('/pass/whole').length === 1, 5000);
+    for (let i = 0; i < 3; i++) expect((await proxy.get('/pass/other')).status).toBe(200);
+    open();
+    const answer = await connection.response();
+    expect([field(answer, 'X-First'), field(answer, 'X-Second')]).toEqual(['its own', 'its own, too']);
+    expect(answer.body.toString()).toBe('whole');
     connection.close();
   });
 });
