@@ -1,6 +1,6 @@
 // Peers that leave: clients in every phase of a request and in every way, and an origin that comes and goes under
 // sixty-four clients that come and go themselves. What was delivered as whole is right, byte by byte; afterwards
-// no descriptor and no connection is held. PROXYD_FLAP_SECONDS makes the load last longer than its ten seconds.
+// no descriptor and no connection is held. PROXYD_FLAP_SECONDS makes the load last longer than its six seconds.
 import { readdirSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { delay, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxyd-leaving');
-const SECONDS = Number(process.env.PROXYD_FLAP_SECONDS ?? 10);
+const SECONDS = Number(process.env.PROXYD_FLAP_SECONDS ?? 6);
 let origin: Origin;
 let flapping: FlappingOrigin;
 let proxy: RunningProxy;
