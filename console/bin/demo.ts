@@ -49,6 +49,8 @@ function readArguments(argv: string[]): Arguments | string {
 async function main(args: Arguments): Promise<number> {
   const undo: (() => void | Promise<void>)[] = [];
   try {
+    // The time runs from when there is something to see: a busy machine may take long to start.
+    let endLater = (): void => {};
     // What a signal or the end of the time does: resolves with the exit status.
     const over = new Promise<number>((resolve) => {
       for (const [signal, status] of [
@@ -59,7 +61,9 @@ async function main(args: Arguments): Promise<number> {
         process.on(signal, () => resolve(status));
       }
       process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'EIO' ? HUNG_UP : 0));
-      if (args.seconds > 0) setTimeout(() => resolve(0), args.seconds * 1000).unref();
+      endLater = () => {
+        if (args.seconds > 0) setTimeout(() => resolve(0), args.seconds * 1000).unref();
+      };
     });
     const random = seeded(20260101);
     const origin = await startOrigin(random);
@@ -78,9 +82,14 @@ async function main(args: Arguments): Promise<number> {
       process.stdout.write(`proxyd on http://127.0.0.1:${daemon.port}/ with ${daemon.dir}\n`);
       const client = await connect({ dir: daemon.dir, name: 'demo' });
       undo.push(() => client.close());
-      printSummaries(client, (line) => process.stdout.write(`${line}\n`));
+      let lines = 0;
+      printSummaries(client, (line) => {
+        if (lines++ === 0) endLater();
+        process.stdout.write(`${line}\n`);
+      });
       return await Promise.race([over, died]);
     }
+    endLater();
     const abort = new AbortController();
     const stop = (): void => abort.abort();
     over.then(stop, stop);

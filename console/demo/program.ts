@@ -9,6 +9,7 @@ backend shop {
   .port = "${port}";
   .connect_timeout = 1s;
   .first_byte_timeout = 5s;
+  .probe = { .url = "/"; .interval = 2s; .timeout = 1s; .window = 8; .threshold = 4; .initial = 4; }
 }
 
 backend images {
