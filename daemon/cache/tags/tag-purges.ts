@@ -14,7 +14,8 @@ import { Doom, type Tag, type TagIndex } from './tag-index.ts';
 /** Milliseconds of a step, and of what a purge does itself before it leaves the rest to steps. */
 const STEP = 2;
 const AT_ONCE = 1;
-/** Members looked at one by one to count what a purge hits; for more, all members of a tag count. */
+/** Members looked at one by one to count what a purge hits, of all its keys together; beyond them, all members of a tag
+ * count. */
 const COUNTED = 16_384;
 /** Purged keys remembered for fetches under way. */
 const REMEMBERED = 4096;
@@ -43,6 +44,8 @@ export class TagPurges {
   private readonly jobs: Job[] = [];
   private softJobs = 0;
   private running = false;
+  /** Members that may still be looked at to count what this purge hits. */
+  private looks = 0;
   /** Number of the last purge of each key, in the order of the purges. */
   private readonly recent = new Map<string, number>();
   /** Purges up to this one are forgotten. */
@@ -108,10 +111,11 @@ export class TagPurges {
     }
   }
 
-  /** Purges all objects that carry one of the keys; returns how many. Each counts once, unless a key has more
+  /** Purges all objects that carry one of the keys; returns how many. Each counts once, unless the keys have more
    * objects than can be looked at in a moment. Soft ones that are stale already do not count. */
   purge(keys: readonly string[], doom: typeof Doom.SOFT | typeof Doom.HARD, now: number): number {
     let count = 0;
+    this.looks = COUNTED;
     for (const key of keys) {
       this.remember(key);
       if (doom === Doom.HARD && this.softJobs > 0) count += this.harden(key);
@@ -142,7 +146,8 @@ export class TagPurges {
   private hits(tag: Tag, doom: Doom, now: number): number {
     const { index } = this;
     const all = index.count(tag);
-    if (all > COUNTED || (doom === Doom.HARD && this.jobs.length === 0)) return all;
+    if (all > this.looks || (doom === Doom.HARD && this.jobs.length === 0)) return all;
+    this.looks -= all;
     let count = 0;
     index.forEach(tag, (oc) => {
       if (this.jobs.length > 0 && index.doomOf(oc) >= doom) return;
