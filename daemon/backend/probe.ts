@@ -27,6 +27,8 @@ export class Probe {
   private readonly timer = new Deadline(() => this.beat());
   private poll: ProbePoll | null = null;
   private running = false;
+  /** Seconds until the poll after this one. */
+  private next = 0;
   /** What the last poll said. */
   private text = '';
 
@@ -52,7 +54,9 @@ export class Probe {
     if (this.running) return;
     this.running = true;
     this.refresh();
-    this.timer.start(this.schedule.first(performance.now() / 1000));
+    const wait = this.schedule.first(performance.now() / 1000);
+    this.next = this.schedule.second(this.settings.interval, wait);
+    this.timer.start(wait);
   }
 
   /** Stops for a program that cools; the window is fresh again. */
@@ -80,7 +84,8 @@ export class Probe {
 
   private polled(result: PollResult): void {
     this.poll = null;
-    this.timer.start(this.settings.interval);
+    this.timer.start(this.next);
+    this.next = this.settings.interval;
     this.window.add(result.bits, result.seconds);
     this.judge(result.text);
   }

@@ -333,5 +333,10 @@ describe('the schedule', () => {
     expect(Math.max(...first)).toBeLessThan(2.1);
     // A later program begins at once again.
     expect(schedule.first(60)).toBe(0);
+    // From the second poll on they lie spread over the interval: no tenth of it has many more than another.
+    expect(schedule.second(5, 0)).toBe(5);
+    const tenths = new Array(10).fill(0);
+    for (const wait of first) tenths[Math.floor(((wait + schedule.second(5, wait)) % 5) * 2)]++;
+    expect([Math.min(...tenths) > 60, Math.max(...tenths) < 170]).toEqual([true, true]);
   });
 });
