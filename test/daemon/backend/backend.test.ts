@@ -271,6 +271,18 @@ describe('an exchange', () => {
     expect(await reasonFor(response)).toBe(expected);
   });
 
+  it('counts a connection as given back that its origin has closed by then, and keeps it not', async () => {
+    const at = await script((socket, received) => {
+      if (received.endsWith('\r\n\r\n')) socket.end(OK);
+    });
+    const backend = backendAt(at.port);
+    const conn = await connection(backend);
+    expect((await get(conn)).body.end).toBe('end');
+    while (!conn.socket.readableEnded) await turn();
+    expect([conn.release(), conn.isOpen, pool.size(), backend.inUse]).toEqual([true, false, 0, 0]);
+    expect(stats.backend_recycle).toBe(1);
+  });
+
   it('tells a reset from such an end although it comes with the last bytes', async () => {
     for (let i = 0; i < 30; i++) {
       const at = await script((socket) => {
