@@ -1,8 +1,9 @@
 // Unix sockets and PROXY listeners of the whole daemon: files and their modes, what is left behind, who is connected,
 // and backends that are reached by a path.
-import { existsSync, lstatSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { ClientConnection } from '../harness/http-client.ts';
 import { delay, installed, Sandbox, until } from '../harness/processes.ts';
 import { type ProxyOptions, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { exchange } from '../harness/raw-exchange.ts';
@@ -104,6 +105,36 @@ describe('a Unix socket listener', () => {
       expect(response).toContain(`HTTP/1.1 200 uid ${process.getuid?.()} gid ${process.getgid?.()}\r\n`);
     }
   });
+});
+
+/** The kernel's timer of a connection: of keep-alive the seconds until it acts, or null; others are waited for. */
+function keepAlive(server: number, client: number): number | null | 'another' {
+  const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, '0');
+  const ends = new RegExp(`:${hex(server)} \\w+:${hex(client)} 01 \\S+ (\\w\\w):(\\w+) `);
+  const [, timer, ticks = ''] = ends.exec(readFileSync('/proc/net/tcp', 'latin1')) ?? [];
+  if (timer === undefined) throw new Error(`no connection ${client} to ${server}`);
+  if (timer === '02') return Number.parseInt(ticks, 16) / 100;
+  return timer === '00' ? null : 'another';
+}
+
+it('tcp_keepalive_time counts for connections made after it was set', async () => {
+  const proxy = await start({ program: ECHO, params: { tcp_keepalive_time: '77' } });
+  const connected = async (): Promise<number | null> => {
+    const connection = await ClientConnection.open(proxy.port);
+    connection.send(GET.replace('Connection: close\r\n', ''));
+    // The timer of what was sent comes before that of the keep-alive: until its receipt is known.
+    await connection.response();
+    const { localPort } = connection;
+    await until('nothing on its way', () => keepAlive(proxy.port, localPort) !== 'another');
+    const left = keepAlive(proxy.port, localPort);
+    connection.close();
+    return left === 'another' ? null : left;
+  };
+  const left = await connected();
+  expect(left).toBeGreaterThan(40);
+  expect(left).toBeLessThanOrEqual(78);
+  expect((await proxy.adm('param.set', 'tcp_keepalive_time', '7200')).code).toBe(0);
+  expect(await connected()).toBeNull();
 });
 
 describe('a PROXY listener', () => {

@@ -101,6 +101,18 @@ describe('a worker on its own', () => {
     );
   });
 
+  it.each([
+    ['-short_panic', 'Assert error in fake()\n at line 1'],
+    ['+short_panic', 'Assert error in fake()'],
+  ])('reports a panic as long as feature %s has it', async (feature, report) => {
+    const f = await start('-F', '-b', 'none', '-p', 'auto_restart=off', '-p', `feature=${feature}`);
+    await f.manager.command('debug.xid panic');
+    await until(() => f.manager.supervisor.state === 'stopped', 'stopped');
+    const shown = JSON.parse(await body(f, 'panic.show -j')) as string[];
+    expect(JSON.stringify(shown)).toContain(JSON.stringify(report).slice(1, -1));
+    expect(JSON.stringify(shown).includes('at line 1')).toBe(feature.startsWith('-'));
+  });
+
   it('leaves a panic report that can be shown and cleared', async () => {
     const f = await start('-F', '-b', 'none', '-p', 'auto_restart=off');
     expect(await f.manager.command('panic.show')).toEqual({
