@@ -1,6 +1,6 @@
 // Puts Ink and what it needs, React apart, into the compiled console/tui/ink.js: one file instead of six hundred, and
-// half the time of a cold start. The bundler is the one that tsx brings; without it the file stays as tsc wrote it and
-// loads the modules from node_modules, which is slower and the same in all else.
+// half the time of a cold start. Without the bundler the file stays as tsc wrote it and loads the modules from
+// node_modules, which is slower and the same in all else.
 import { readFileSync } from 'node:fs';
 
 /** `entry`: path of the compiled module. */
