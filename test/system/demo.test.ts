@@ -14,7 +14,7 @@ afterAll(() => box.dispose());
 /** Starts the plain demo and waits for its first lines; all processes of its tree. */
 async function running(): Promise<{ pid: number; tree: number[] }> {
   const demo = box.start('demo', process.execPath, [DEMO, '--plain']);
-  await until('summaries', () => /requests\/s/.test(demo.stdout), 20_000);
+  await until('summaries', () => /requests\/s/.test(demo.stdout), 45_000);
   const tree = processTree(demo.pid);
   // The demo itself, the manager, the worker.
   expect(tree.length).toBeGreaterThanOrEqual(3);
@@ -22,7 +22,7 @@ async function running(): Promise<{ pid: number; tree: number[] }> {
 }
 
 const gone = (tree: number[]) =>
-  until('all its processes gone', () => tree.every((pid) => !alive(pid)), 15_000);
+  until('all its processes gone', () => tree.every((pid) => !alive(pid)), 30_000);
 
 describe('demo', () => {
   it('prints a line a second and ends by itself', async ({ task }) => {
