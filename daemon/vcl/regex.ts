@@ -5,10 +5,11 @@
 
 import { safeLength } from './regex/analyse.ts';
 import { type ParsedRegex, RegexError } from './regex/ast.ts';
-import { BoundedMatcher, type Fuel, fuelFor } from './regex/bounded.ts';
+import { BoundedMatcher } from './regex/bounded.ts';
 import { makeProgram } from './regex/build-program.ts';
 import { parseRegex } from './regex/parse.ts';
 import { checkSize } from './regex/program-facts.ts';
+import { type Fuel, fuelFor } from './regex/search.ts';
 import { capturesDiffer, translate } from './regex/translate.ts';
 
 export { type Fuel, fuelFor, RegexError };

@@ -5,61 +5,25 @@
 
 import { holds, repeated } from './at-position.ts';
 import type { Program } from './program.ts';
+import {
+  beginSearch,
+  type Found,
+  type Frame,
+  type Fuel,
+  larger,
+  memoryOf,
+  type Search,
+  type Undo,
+} from './search.ts';
 
 // Opcodes stand as numbers in the switch: an imported constant costs a load and a compare for every case, and
 // the interpreter's switch then takes ten times as long. Their names are beside them, in program.ts.
 
-/** Instructions a search may execute for each unit of the match limit. */
-export const FUEL_PER_UNIT = 64;
-/** Bits of the memory of failed choices; without memory above it. */
-const MAX_MEMORY = 64_000_000;
 /** Instructions before the memory is worth making for a subject that is not long: most searches end sooner. */
 const WITHOUT_MEMORY = 1000;
-const LONG = 4096;
 /** Entries of the stack; each is a number. */
 const FIRST_STACK = 256;
 const KEPT_STACK = 65_536;
-
-/** A call in progress: who called, which group, where it goes on, and the slots as they were. */
-interface Frame {
-  parent: Frame | null;
-  group: number;
-  back: number;
-  slots: Int32Array;
-}
-
-/** What backtracking over a call or a return brings back. */
-interface Undo {
-  frame: Frame | null;
-  slots: Int32Array | null;
-}
-
-/** What searches may still execute; several searches may share one. */
-export interface Fuel {
-  left: number;
-}
-
-/** Fuel for a limit of the field's measure (its parameter pcre2_match_limit). */
-export function fuelFor(matchLimit: number): Fuel {
-  return { left: Math.min(matchLimit * FUEL_PER_UNIT, 1e9) };
-}
-
-export type Found = Int32Array | null | 'limit';
-
-/** One search, over all its attempts. */
-interface Search {
-  bytes: Uint8Array;
-  from: number;
-  /** Where the memory begins: a lookbehind may look before `from`. */
-  base: number;
-  notEmpty: boolean;
-  slots: Int32Array;
-  visited: Int32Array | null;
-  remembers: boolean;
-  /** The fuel at its begin. */
-  limit: number;
-  fuel: Fuel;
-}
 
 export class BoundedMatcher {
   readonly #program: Program;
@@ -82,21 +46,8 @@ export class BoundedMatcher {
       this.#bytes = Buffer.from(s, 'latin1');
     }
     const bytes = this.#bytes;
-    const slots = new Int32Array(p.slots);
-    const search: Search = {
-      bytes,
-      from,
-      base: p.looksBehind ? 0 : from,
-      notEmpty,
-      slots,
-      visited: null,
-      remembers: true,
-      limit: fuel.left,
-      fuel,
-    };
-    search.remembers = p.remembered > 0 && p.remembered * (s.length - search.base + 1) <= MAX_MEMORY;
-    if (notEmpty && p.movesStart) search.remembers = false;
-    if (search.remembers && s.length - from > LONG) this.#memory(search);
+    const search = beginSearch(p, bytes, from, fuel, notEmpty);
+    const { slots } = search;
     const { first } = p;
     const last = p.anchored ? 0 : s.length;
     let found: Found = null;
@@ -162,7 +113,7 @@ export class BoundedMatcher {
         case 2: {
           const id = code[pc + 3] as number;
           if (id >= 0 && visited === null && left < search.limit - WITHOUT_MEMORY && search.remembers) {
-            visited = this.#memory(search);
+            visited = memoryOf(search, this.#program);
           }
           if (id >= 0 && visited !== null) {
             const bit = (id >> 1) * width + pos - base;
@@ -188,7 +139,7 @@ export class BoundedMatcher {
           const id = code[pc + 2] as number;
           const exit = code[pc + 3] as number;
           if (id >= 0 && visited === null && left < search.limit - WITHOUT_MEMORY && search.remembers) {
-            visited = this.#memory(search);
+            visited = memoryOf(search, this.#program);
           }
           while (pos < length && sets[set + (s[pos] as number)] === 1) {
             if (id >= 0 && visited !== null) {
@@ -440,16 +391,4 @@ export class BoundedMatcher {
       }
     }
   }
-
-  #memory(search: Search): Int32Array {
-    const bits = this.#program.remembered * (search.bytes.length - search.base + 1);
-    search.visited = new Int32Array((bits >> 5) + 1);
-    return search.visited;
-  }
-}
-
-function larger(stack: Int32Array): Int32Array<ArrayBuffer> {
-  const out = new Int32Array(stack.length * 2);
-  out.set(stack);
-  return out;
 }
