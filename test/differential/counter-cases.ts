@@ -182,12 +182,10 @@ export const COUNTER_GROUPS: readonly CounterGroup[] = [
   {
     name: 'responses that cannot be used',
     differs: {
-      'MAIN.beresp_shortlived': {
-        more: 1,
-        reason: 'a part that nobody asked for is refused before the program sees it',
+      'MAIN.backend_recycle': {
+        more: -1,
+        reason: 'the body of a refused part is left unread',
       },
-      'MAIN.beresp_uncacheable': { more: -1, reason: 'the same' },
-      'MAIN.backend_recycle': { more: -1, reason: 'the same' },
     },
     cases: [
       page('204 with a length', respond('204 No Content', { ...FRESH, 'Content-Length': '5' }), {}),

@@ -175,7 +175,7 @@ async function startSide(box: Sandbox, product: Product): Promise<Side> {
   const secret = box.path('secret');
   writeFileSync(secret, 'a secret\n', { mode: 0o600 });
   const args = ['-T', `127.0.0.1:${port}`, '-S', secret, '-r', 'send_timeout,gzip_level'];
-  await startProxy(box, { product, backend: '127.0.0.1:1', args });
+  await startProxy(box, { product, backend: '127.0.0.1:1', args, asInstalled: true });
   const cli = await TextCliClient.connect(`127.0.0.1:${port}`, secret, 5);
   const rows = JSON.parse((await cli.command('param.show -j')).body).slice(3) as Record<string, unknown>[];
   return { cli, listed: new Map(rows.map((row) => [String(row.name), row])) };
