@@ -67,8 +67,22 @@ async function start(box: Sandbox, product: Product): Promise<Side> {
   return { origin, proxy, read };
 }
 
+/** The counters once every session is counted as closed: the last of the group before may be counted late. */
+async function settled(side: Side): Promise<Counters> {
+  const end = performance.now() + 2000;
+  for (;;) {
+    const counters = await side.read();
+    const closed = Object.entries(counters).reduce(
+      (n, [name, value]) => n + (/^MAIN\.sc_/.test(name) ? value : 0),
+      0,
+    );
+    if (closed === counters['MAIN.s_sess'] || performance.now() > end) return counters;
+    await delay(50);
+  }
+}
+
 async function play(side: Side, group: CounterGroup): Promise<Counters> {
-  const before = await side.read();
+  const before = await settled(side);
   for (const test of group.cases) {
     const player = new Player(side.origin, side.proxy.port, new IdNames());
     test.script?.(side.origin);
