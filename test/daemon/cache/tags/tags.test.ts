@@ -79,6 +79,20 @@ describe('a purge by key', () => {
     expect(bench.cache.nextExpiry()).toBe(Number.POSITIVE_INFINITY);
   });
 
+  it('lets go of the bans that its objects were tested against, and of their places among the used', () => {
+    const bench = new Bench([{ name: 's0', kind: 'malloc', size: 1 << 20 }]);
+    bench.cache.banText('req.url == /first', bench.now);
+    for (let i = 0; i < 200; i++) put(bench, `/${i}`, 'all');
+    bench.cache.banText('req.url == /second', bench.now);
+    expect([...bench.cache.banList()].map((ban) => ban.refs)).toEqual([0, 200, 0]);
+    purge(bench, 'all');
+    bench.settle();
+    expect([...bench.cache.banList()].map((ban) => ban.refs)).toEqual([0, 0, 0]);
+    // What evicts next meets none of them.
+    for (let i = 0; i < 300; i++) bench.put(`/large-${i}`, 1, 'x'.repeat(8192));
+    expect(bench.counters.n_lru_nuked).toBe(300 - bench.counters.n_object);
+  });
+
   it('counts what another one is still at work on as gone', () => {
     const bench = new Bench();
     for (let i = 0; i < 200; i++) put(bench, `/${i}`, 'all odd');
