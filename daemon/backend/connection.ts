@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { BodyFraming } from '../http1/framing.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
-import { connectionHas } from '../http1/hop-by-hop.ts';
+import { connectionHas, markNamed } from '../http1/hop-by-hop.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { ConnectionEnds } from './address.ts';
 import { IncomingBody } from './body-frame.ts';
@@ -330,6 +330,8 @@ export class OriginConnection {
     if (message.proto === 'HTTP/1.0') {
       if (!connectionHas(message, 'keep-alive')) this.closeBecause('REQ_HTTP10');
     } else if (connectionHas(message, 'close')) this.closeBecause('RESP_CLOSE');
+    // What it must not name stays, and such an origin is not asked again over this connection, as in Varnish.
+    if (markNamed(message) !== null) this.closeBecause('RX_BAD');
     const hint = message.get('keep-alive');
     if (hint !== null && hint !== this.keepHint) {
       this.keepHint = hint;

@@ -86,8 +86,7 @@ export function readHead(from: ChunkBytes, start: number, into: HttpMessage): vo
     names |= nameBit(key);
     at += length + 2;
   }
-  into.n = n;
-  into.names = names;
+  into.filled(n, names);
   into.lend(from, wire + protoLength + digits(status) + reasonLength + 4);
 }
 

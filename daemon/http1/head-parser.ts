@@ -329,7 +329,6 @@ function finish(buf: Buffer, msg: HttpMessage, out: HeadResult, isRequest: boole
       keys[i - 1] = line.substring(0, (nameEnd[i] as number) - headStart - s).toLowerCase();
     names |= nameBit(keys[i - 1] as string);
   }
-  msg.n = lines - 1;
-  msg.names = names;
+  msg.filled(lines - 1, names);
   out.resume = false;
 }

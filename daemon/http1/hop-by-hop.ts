@@ -1,7 +1,9 @@
-// Which fields end at this hop (RFC 9110 section 7.6.1): rows that say in which direction a field is dropped, and
-// the fields that Connection nominates. Host, Content-Length and Transfer-Encoding are never dropped because a peer
-// nominated them (SAFETY rule 10), nor is Content-Encoding, without which the body is read as what it is not; framing
-// is written anew by whoever sends.
+// Which headers end at this hop (RFC 9110 section 7.6.1): rows that say in which direction a header is dropped, and
+// the lines that their sender's Connection named. The latter are marked once, when the message comes: a header that a
+// program sets afterwards goes on whatever the sender named, or a client could take away what a program relies on.
+//
+// A well-known header is nobody's to name: a request that does is refused, as in Varnish, and a response keeps it.
+// Framing is written anew by whoever sends.
 
 import type { HttpMessage } from './message.ts';
 
@@ -39,11 +41,55 @@ const ROWS: readonly (readonly [string, HopMask])[] = [
 ];
 
 const MASKS: ReadonlyMap<string, HopMask> = new Map(ROWS);
-const PROTECTED: ReadonlySet<string> = new Set([
-  'host',
-  'content-length',
+
+/** What Connection must not name: headers with a meaning beyond this hop, Host and those that frame the body among
+ * them (SAFETY rule 10). */
+const NOT_TO_BE_NAMED: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-charset',
+  'accept-encoding',
+  'accept-language',
+  'age',
+  'allow',
+  'authorization',
+  'cache-control',
   'content-encoding',
+  'content-language',
+  'content-length',
+  'content-location',
+  'content-md5',
+  'content-range',
+  'content-type',
+  'cookie',
+  'date',
+  'etag',
+  'expect',
+  'expires',
+  'from',
+  'host',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'last-modified',
+  'location',
+  'max-forwards',
+  'pragma',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'range',
+  'referer',
+  'retry-after',
+  'server',
+  'set-cookie',
   'transfer-encoding',
+  'user-agent',
+  'vary',
+  'via',
+  'warning',
+  'www-authenticate',
+  'x-forwarded-for',
 ]);
 
 /** What nearly every Connection field is, taken apart. */
@@ -53,11 +99,10 @@ const USUAL: ReadonlyMap<string, readonly string[]> = new Map([
   ['close', ['close']],
 ]);
 
-/** Lower-case names that Connection nominates, in any of its lines; null when there is no Connection field. */
-export function nominated(msg: HttpMessage): readonly string[] | null {
+/** Lower-case options of Connection, of all its lines; null when there is no Connection. */
+function options(msg: HttpMessage): readonly string[] | null {
   let names: readonly string[] | null = null;
-  for (let i = 0; i < msg.n; i++) {
-    if (msg.keys[i] !== 'connection') continue;
+  for (let i = msg.find('connection'); i >= 0; i = msg.find('connection', i + 1)) {
     const value = msg.valueAt(i);
     const usual = USUAL.get(value);
     if (usual !== undefined && names === null) {
@@ -65,32 +110,45 @@ export function nominated(msg: HttpMessage): readonly string[] | null {
       continue;
     }
     const own = value.split(',').map((part) => part.trim().toLowerCase());
-    names = [...(names ?? []), ...own.filter((name) => name !== '' && !PROTECTED.has(name))];
+    names = [...(names ?? []), ...own.filter((name) => name !== '')];
   }
   return names;
 }
 
 /** Whether Connection has the option `name` (lower case) on any line. */
 export function connectionHas(msg: HttpMessage, name: string): boolean {
-  if (!msg.has('connection')) return false;
-  return (nominated(msg) as readonly string[]).includes(name);
+  return options(msg)?.includes(name) ?? false;
 }
 
-/** Whether field `key` ends here in direction `mask`. */
-export function endsHere(key: string, mask: HopMask, named: readonly string[] | null): boolean {
+/**
+ * Marks the lines that the Connection of a message that has just come names.
+ * @returns the first header it must not name (lower case), or null
+ */
+export function markNamed(msg: HttpMessage): string | null {
+  const names = options(msg);
+  if (names === null) return null;
+  let wrong: string | null = null;
+  for (const name of names) {
+    if (name === 'close' || name === 'keep-alive') continue;
+    if (!NOT_TO_BE_NAMED.has(name)) msg.endHere(name);
+    else wrong ??= name;
+  }
+  return wrong;
+}
+
+/** Whether header `key` ends here in direction `mask`. */
+function endsHere(key: string, mask: HopMask): boolean {
   const row = MASKS.get(key);
-  if (row !== undefined && (row & mask) !== 0) return true;
-  return named?.includes(key) ?? false;
+  return row !== undefined && (row & mask) !== 0;
 }
 
-/** Copies the fields of `from` that go on in direction `mask` to the end of `to`, without log records. Their bytes, where
+/** Copies the headers of `from` that go on in direction `mask` to the end of `to`, without log records. Their bytes, where
  * `from` has them, go with the first ones of an empty message: up to the first field that does not. */
 export function copyOnward(from: HttpMessage, to: HttpMessage, mask: HopMask): void {
-  const named = nominated(from);
   let alike = to.n === 0 && from.raw !== null ? from.rawLines : 0;
   for (let i = 0; i < from.n; i++) {
     const key = from.keys[i] as string;
-    if (!endsHere(key, mask, named)) to.push(key, from.lines[i] as string);
+    if (!endsHere(key, mask) && !from.endsAt(i)) to.push(key, from.lines[i] as string);
     else if (i < alike) alike = i;
   }
   if (alike > 0) to.borrow(from, alike);

@@ -58,6 +58,9 @@ export class HttpMessage {
   rawLines = 0;
   /** Lines that `raw` has in all when it holds nothing but them; -1 when it holds more. */
   rawWhole = -1;
+  /** Which lines end at this hop because the sender's Connection named them (RFC 9110 section 7.6.1); null when it
+   * named none. A line that a program sets afterwards is not among them, whatever its name. */
+  private ending: boolean[] | null = null;
 
   constructor(base: number) {
     this.base = base;
@@ -75,6 +78,14 @@ export class HttpMessage {
     this.log = null;
     this.raw = null;
     this.rawLines = 0;
+    this.ending = null;
+  }
+
+  /** Forgets what an earlier head in the same message had named: for parsers that fill the fields themselves. */
+  filled(n: number, names: number): void {
+    this.n = n;
+    this.names = names;
+    this.ending = null;
   }
 
   /** Lends the bytes of all fields as they stand. */
@@ -161,7 +172,21 @@ export class HttpMessage {
     this.keys[this.n] = key;
     this.lines[this.n] = line;
     this.names |= nameBit(key);
+    if (this.ending !== null) this.ending[this.n] = false;
     this.n++;
+  }
+
+  /** Notes that the lines named `key` (lower case), as they stand now, concern this hop only. */
+  endHere(key: string): void {
+    for (let i = this.find(key); i >= 0; i = this.find(key, i + 1)) {
+      this.ending ??= new Array<boolean>(this.n).fill(false);
+      this.ending[i] = true;
+    }
+  }
+
+  /** Whether line `i` was named by its sender's Connection. */
+  endsAt(i: number): boolean {
+    return this.ending !== null && this.ending[i] === true;
   }
 
   /** Replaces all fields of this name by one at the end, and logs both. */
@@ -201,6 +226,7 @@ export class HttpMessage {
     this.log = log;
     this.keys.splice(first, 0, key);
     this.lines.splice(first, 0, line);
+    this.ending?.splice(first, 0, false);
     this.n++;
   }
 
@@ -214,15 +240,41 @@ export class HttpMessage {
         if (this.log !== null) this.log.put(this.base + MSG_UNSET, this.lines[i] as string);
         continue;
       }
-      if (kept !== i) {
-        this.keys[kept] = this.keys[i] as string;
-        this.lines[kept] = this.lines[i] as string;
-      }
+      if (kept !== i) this.move(i, kept);
       kept++;
     }
     const gone = this.n - kept;
     this.n = kept;
     return gone;
+  }
+
+  private move(from: number, to: number): void {
+    this.keys[to] = this.keys[from] as string;
+    this.lines[to] = this.lines[from] as string;
+    if (this.ending !== null) this.ending[to] = this.ending[from] === true;
+  }
+
+  /** Puts another line in the place of line `i`, without a record. */
+  replaceAt(i: number, key: string, line: string): void {
+    if (i < this.rawLines) this.rawLines = i;
+    this.names |= nameBit(key);
+    this.keys[i] = key;
+    this.lines[i] = line;
+    if (this.ending !== null) this.ending[i] = false;
+  }
+
+  /** Removes the lines from `from` on that `gone` names, without records. */
+  removeWhere(from: number, gone: (i: number) => boolean): void {
+    let kept = from;
+    for (let i = from; i < this.n; i++) {
+      if (gone(i)) {
+        if (kept < this.rawLines) this.rawLines = kept;
+        continue;
+      }
+      if (kept !== i) this.move(i, kept);
+      kept++;
+    }
+    this.n = kept;
   }
 
   setMethod(method: string): void {
@@ -261,6 +313,7 @@ export class HttpMessage {
     this.names = other.names;
     this.raw = null;
     this.rawLines = 0;
+    this.ending = other.ending === null ? null : other.ending.slice(0, other.n);
     for (let i = 0; i < other.n; i++) {
       this.keys[i] = other.keys[i] as string;
       this.lines[i] = other.lines[i] as string;

@@ -77,8 +77,7 @@ export class HotHead {
       into.keys[i] = keys[i] as string;
       into.lines[i] = lines[i] as string;
     }
-    into.n = n;
-    into.names = this.names;
+    into.filled(n, this.names);
     into.lendWhole(this.bytes);
     log.putConstant(this.records);
   }

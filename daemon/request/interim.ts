@@ -6,7 +6,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { headSize, writeResponseHead } from '../http1/head-writer.ts';
-import { copyOnward, HOP_RESPONSE } from '../http1/hop-by-hop.ts';
+import { copyOnward, HOP_RESPONSE, markNamed } from '../http1/hop-by-hop.ts';
 import { HttpMessage } from '../http1/message.ts';
 import type { Request } from './request.ts';
 
@@ -25,6 +25,7 @@ export function interimForwarder(req: Request): (head: HttpMessage) => void {
     out.proto = 'HTTP/1.1';
     out.status = head.status;
     out.reason = head.reason;
+    markNamed(head);
     copyOnward(head, out, HOP_RESPONSE);
     // It has no body that these could speak of (RFC 9110 section 8.6, RFC 9112 section 6.1).
     out.unset('content-length');

@@ -4,6 +4,7 @@
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { endsWithConnection, requestBody } from '../http1/framing.ts';
+import { markNamed } from '../http1/hop-by-hop.ts';
 import { HOST_ERROR_TEXT, type HostError, normaliseTarget } from '../http1/host.ts';
 import { HttpMessage } from '../http1/message.ts';
 import { constantRecord } from '../log/tx-log.ts';
@@ -44,6 +45,11 @@ export function transport(req: Request): Step {
   req.hostless = target === 'host-missing';
   if (target !== null && target !== 'host-missing') {
     if (HOST_ERROR_TEXT[target] !== '') log.put(Tag.BogoHeader, HOST_ERROR_TEXT[target]);
+    return refuse(req, 400, 'Bad Request', 'RX_BAD');
+  }
+  const named = markNamed(http);
+  if (named !== null) {
+    log.put(Tag.BogoHeader, `Connection: names ${named}`);
     return refuse(req, 400, 'Bad Request', 'RX_BAD');
   }
   core.stats.client_req++;

@@ -11,7 +11,6 @@ import { VclFailure } from '../../vcl/runtime/failure.ts';
 import type { HeaderRef } from '../../vcl/runtime/headers.ts';
 import { matches, regsub, regsuball } from '../../vcl/runtime/regexes.ts';
 import type { Extension } from '../extension.ts';
-import { removeFields, replaceField } from './field-edit.ts';
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const BAD_VALUE = /[\0-\x08\n-\x1f\x7f]/;
@@ -76,7 +75,7 @@ export const header: Extension = {
         const { http } = from;
         writable(ctx, http, 'remove');
         const key = from.name.toLowerCase();
-        removeFields(http, 0, (i) => http.keys[i] === key && matches(ctx, http.valueAt(i), re));
+        http.removeWhere(0, (i) => http.keys[i] === key && matches(ctx, http.valueAt(i), re));
       },
     },
     regsub: {
@@ -94,9 +93,9 @@ export const header: Extension = {
           }
           http.log?.put(http.base + MSG_UNSET, line);
           http.log?.put(http.base + MSG_HEADER, changed);
-          replaceField(http, i, (name ?? '').toLowerCase(), changed);
+          http.replaceAt(i, (name ?? '').toLowerCase(), changed);
         }
-        removeFields(http, 0, (i) => http.lines[i] === '');
+        http.removeWhere(0, (i) => http.lines[i] === '');
       },
     },
     dyn: {

@@ -7,7 +7,6 @@ import type { HeaderRef } from '../../vcl/runtime/headers.ts';
 import { querysort } from '../../vcl/runtime/querysort.ts';
 import { lowerCase, upperCase } from '../../vcl/runtime/strings.ts';
 import type { ExtensionFunction } from '../extension.ts';
-import { removeFields, replaceField } from '../header/field-edit.ts';
 import { strftime } from './strftime.ts';
 
 /** Makes one line of several, in the place of the first, without records. */
@@ -25,8 +24,8 @@ function collect(ctx: VclContext, hdr: HeaderRef, sep: string | null): void {
   for (let i = first; i < http.n; i++) if (http.keys[i] === key) values.push(http.valueAt(i));
   const name = (http.lines[first] as string).slice(0, key.length);
   const separator = sep === null || sep === '' ? ', ' : sep;
-  replaceField(http, first, key, `${name}: ${values.join(separator)}`);
-  removeFields(http, first + 1, (i) => http.keys[i] === key);
+  http.replaceAt(first, key, `${name}: ${values.join(separator)}`);
+  http.removeWhere(first + 1, (i) => http.keys[i] === key);
 }
 
 export const stringFunctions: Record<string, ExtensionFunction> = {

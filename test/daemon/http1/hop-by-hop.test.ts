@@ -6,13 +6,14 @@ import {
   HOP_PASS,
   HOP_PIPE,
   HOP_RESPONSE,
+  markNamed,
 } from '../../../daemon/http1/hop-by-hop.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 
 const FIELDS = [
   'Host: a',
   'Connection: foo, close',
-  'connection: HOST, Content-Length ,transfer-encoding,, Bar, content-encoding',
+  'connection: ,, Bar',
   'Foo: 1',
   'BAR: 2',
   'Baz: 3',
@@ -39,6 +40,7 @@ function onward(mask: number): string {
   const from = new HttpMessage(0);
   const to = new HttpMessage(0);
   for (const line of FIELDS) from.push(line.slice(0, line.indexOf(':')).toLowerCase(), line);
+  markNamed(from);
   copyOnward(from, to, mask);
   return to.keys.slice(0, to.n).join(' ');
 }
@@ -65,6 +67,73 @@ describe('copyOnward', () => {
     expect(onward(HOP_RESPONSE)).toBe(
       'host baz content-length transfer-encoding content-encoding proxy-authorization range if-none-match cache-control accept-ranges via age',
     );
+  });
+});
+
+describe('markNamed', () => {
+  const message = (...lines: string[]) => {
+    const msg = new HttpMessage(0);
+    for (const line of lines) msg.push(line.slice(0, line.indexOf(':')).toLowerCase(), line);
+    return msg;
+  };
+  const goesOn = (msg: HttpMessage) => {
+    const to = new HttpMessage(0);
+    copyOnward(msg, to, HOP_PASS);
+    return to.lines.slice(0, to.n);
+  };
+
+  it.each([
+    'Host',
+    'content-length',
+    'Transfer-Encoding',
+    'Content-Encoding',
+    'COOKIE',
+    'X-Forwarded-For',
+    'Cache-Control',
+  ])('says that %s must not be named, and leaves it', (name) => {
+    const msg = message(`Connection: close, x, ${name}`, 'X: 1', `${name}: 2`);
+    expect(markNamed(msg)).toBe(name.toLowerCase());
+    expect(goesOn(msg)).toContain(`${name}: 2`);
+    expect(goesOn(msg)).not.toContain('X: 1');
+  });
+
+  it('takes the lines that came, not those that a program sets under the same name', () => {
+    const msg = message('X: 1', 'Connection: x, y', 'Y: 2', 'Z: 3', 'X: 4');
+    expect(markNamed(msg)).toBeNull();
+    expect(goesOn(msg)).toEqual(['Z: 3']);
+    msg.set('X', '1');
+    expect(goesOn(msg)).toEqual(['Z: 3', 'X: 1']);
+    msg.unset('z');
+    msg.push('y', 'Y: 2');
+    expect(goesOn(msg)).toEqual(['X: 1', 'Y: 2']);
+  });
+
+  it('keeps to its lines whatever is done to the others', () => {
+    const msg = message('A: 1', 'A: 2', 'X: 1', 'B: 1', 'Connection: X', 'Y: 1');
+    markNamed(msg);
+    msg.join('a');
+    expect(goesOn(msg)).toEqual(['A: 1, 2', 'B: 1', 'Y: 1']);
+    msg.removeWhere(0, (i) => msg.keys[i] === 'a');
+    expect(goesOn(msg)).toEqual(['B: 1', 'Y: 1']);
+    const copy = new HttpMessage(0);
+    copy.copyFrom(msg);
+    expect(goesOn(copy)).toEqual(['B: 1', 'Y: 1']);
+    msg.replaceAt(0, 'x', 'X: mine');
+    expect(goesOn(msg)).toEqual(['X: mine', 'B: 1', 'Y: 1']);
+    // A copy is one of its own.
+    expect(goesOn(copy)).toEqual(['B: 1', 'Y: 1']);
+  });
+
+  it('forgets it with the message', () => {
+    const msg = message('X: 1', 'Connection: X');
+    markNamed(msg);
+    msg.reset();
+    msg.push('x', 'X: 1');
+    expect(goesOn(msg)).toEqual(['X: 1']);
+    const filled = message('X: 1', 'Connection: X');
+    markNamed(filled);
+    filled.filled(1, -1);
+    expect(goesOn(filled)).toEqual(['X: 1']);
   });
 });
 

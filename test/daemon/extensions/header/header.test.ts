@@ -1,7 +1,6 @@
 // Fields that occur more than once, and names and lines made at run time.
 
 import { describe, expect, it } from 'vitest';
-import { removeFields, replaceField } from '../../../../daemon/extensions/header/field-edit.ts';
 import { HttpMessage } from '../../../../daemon/http1/message.ts';
 import { task } from '../../vcl/fake-task.ts';
 
@@ -75,7 +74,7 @@ describe('fields in place', () => {
 
   it('a replaced field is no longer the bytes it came from', () => {
     const m = message();
-    replaceField(m, 2, 'x', 'X: y');
+    m.replaceAt(2, 'x', 'X: y');
     expect(m.rawLines).toBe(2);
     expect(m.get('x')).toBe('y');
     expect(m.get('c')).toBeNull();
@@ -83,10 +82,10 @@ describe('fields in place', () => {
 
   it('neither are those behind a removed one', () => {
     const m = message();
-    removeFields(m, 0, (i) => m.keys[i] === 'b');
+    m.removeWhere(0, (i) => m.keys[i] === 'b');
     expect(m.rawLines).toBe(1);
     expect(m.lines.slice(0, m.n)).toEqual(['a: a', 'c: c', 'd: d']);
-    removeFields(m, 0, () => false);
+    m.removeWhere(0, () => false);
     expect(m.n).toBe(3);
   });
 });
