@@ -12,6 +12,7 @@ export const FLAG = {
   FOR_WAITERS: row.OF_FOR_WAITERS,
   UNCACHEABLE: row.OF_UNCACHEABLE,
   PLAIN: row.OF_PLAIN,
+  RECODED: row.OF_RECODED,
 } as const;
 
 /** Times in seconds, tOrigin since the epoch. */

@@ -56,8 +56,10 @@ export const OF_UNCACHEABLE = 1 << 6;
 export const OF_PLAIN = 1 << 7;
 /** A marker: what the origin answered is not to be shared. */
 export const OF_MARKER = OF_HIT_MISS | OF_HIT_PASS;
+/** The body was packed or unpacked here: its bytes are not those that the origin's tag stands for. */
+export const OF_RECODED = 1 << 15;
 /** What setAttributes may change. */
-export const OF_ATTRIBUTES = (1 << 8) - 1;
+export const OF_ATTRIBUTES = ((1 << 8) - 1) | OF_RECODED;
 /** Flags of the cache itself. */
 export const OF_PRIVATE = 1 << 8;
 /** No longer found by lookups; lives until its last reference goes. */

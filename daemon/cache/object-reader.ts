@@ -174,6 +174,11 @@ export class ObjectReader {
     return (this.rows.get(oc, row.META) & row.OF_GZIPPED) !== 0;
   }
 
+  /** Whether its body was packed or unpacked on its way into the store. */
+  isRecoded(oc: Oc): boolean {
+    return (this.rows.get(oc, row.META) & row.OF_RECODED) !== 0;
+  }
+
   /** Whether the stored head and body are, as they are, the answer to a plain GET. */
   isPlain(oc: Oc): boolean {
     return (this.rows.get(oc, row.META) & row.OF_PLAIN) !== 0;

@@ -45,14 +45,13 @@ export function fetchBody(bo: BusyObj, framing: BodyFraming): FetchStep {
   const { log, oc } = bo;
   const { cache } = bo.core;
   bo.framing = framing;
-  bo.pump = null;
-  if (!bo.was304) log.put(Tag.Fetch_Body, KIND[framing.kind][bo.doStream ? 0 : 1]);
-  const connection = bo.exchange.connection as OriginConnection;
-  if (framing.kind === 'none') connection.readBody(framing, 0, NOTHING);
-  if (bo.was304 || framing.kind === 'none') {
+  log.put(Tag.Fetch_Body, KIND[framing.kind][bo.doStream ? 0 : 1]);
+  if (framing.kind === 'none') {
     // Nothing to stream: it is shown when the connection is back in the pool, for what its client may do next.
+    readNoBody(bo, framing);
     return STORED;
   }
+  const connection = bo.exchange.connection as OriginConnection;
   const pump = new BodyPump(bo, connection);
   bo.pump = pump;
   pump.run(framing);
@@ -65,7 +64,7 @@ export function fetchBody(bo: BusyObj, framing: BodyFraming): FetchStep {
 export function bodyOver(bo: BusyObj): boolean {
   const { core, log, oc, pump, framing, exchange } = bo;
   const { cache } = core;
-  const failure = pump !== null ? pump.failure : bo.was304 && !copyBody(bo) ? 'storage' : null;
+  const failure = pump !== null ? pump.failure : bo.copyFailure;
   if (failure !== null) {
     const own = fetchFailure(failure);
     const origin = exchange.connection?.failure ?? null;
@@ -86,17 +85,10 @@ export function bodyOver(bo: BusyObj): boolean {
   return true;
 }
 
-/** Takes over the stale object's body, as a 304 does; false when there is no room. */
-export function copyBody(bo: BusyObj): boolean {
-  const { cache } = bo.core;
-  const length = cache.bodyLength(bo.staleOc);
-  for (let at = 0; at < length; ) {
-    const slice = cache.slice(bo.staleOc, at, Math.min(64 * 1024, length - at));
-    if (!cache.append(bo.oc, slice, 0, slice.length)) return false;
-    at += slice.length;
-  }
-  if (cache.isGzipped(bo.oc)) cache.setGunzippedLength(bo.oc, cache.gunzippedLength(bo.staleOc));
-  return true;
+/** The exchange is over with its head: the connection may go back to the pool. */
+export function readNoBody(bo: BusyObj, framing: BodyFraming): void {
+  bo.framing = framing;
+  (bo.exchange.connection as OriginConnection).readBody(framing, 0, NOTHING);
 }
 
 export class BodyPump implements OriginBodySink {

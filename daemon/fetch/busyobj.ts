@@ -1,6 +1,7 @@
 // One fetch in progress: the request to the origin, its response, and what the program decides about both.
 // It belongs to no client: a client that leaves does not end it (unless the object is private to that client).
 
+import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { ConnectionEnds } from '../backend/address.ts';
 import type { InterimTold } from '../backend/exchange-roles.ts';
@@ -58,6 +59,11 @@ export class BusyObj implements VclBusyobj {
   staleOc: Oc = 0;
   retries = 0;
   was304 = false;
+  /** The stale object stands in for an error of the origin. */
+  standsIn = false;
+  /** Bytes of the stale object's body that have been copied, and why no more can be. */
+  copied = 0;
+  copyFailure: FetchFailure | null = null;
   uncacheable = false;
   backend: Director | null = null;
   respBackend: Director | null = null;
@@ -137,6 +143,9 @@ export class BusyObj implements VclBusyobj {
     this.staleOc = staleOc;
     this.retries = 0;
     this.was304 = false;
+    this.standsIn = false;
+    this.copied = 0;
+    this.copyFailure = null;
     this.uncacheable = mode === 'pass';
     this.backend = backendHint === undefined ? programRef.program.defaultDirector : backendHint;
     this.respBackend = null;

@@ -13,17 +13,42 @@ import {
 } from '../http1/message.ts';
 import type { BusyObj } from './busyobj.ts';
 import { isStrict } from './rfc9111.ts';
+import { hasTemplate } from './take-over.ts';
 
 /** Fields a 304 describes its own message with, not the stored one. */
 const OWN = new Set(['content-encoding', 'content-length', 'content-range', 'transfer-encoding']);
 
-/** Fields that belong to the stored body (RFC 9111 section 3.2); the field takes them from the 304. */
+/** Headers that belong to the stored body (RFC 9111 section 3.2); Varnish takes them from the 304. */
 const OF_BODY = new Set(['etag', 'content-md5']);
 
 /** What a merge did: lines of the 304 that gave way, and where in beresp the stored lines begin. */
 export interface Merged {
   readonly dropped: readonly string[];
   readonly fresh: number;
+}
+
+/** Asks the origin whether the stale object is still good, where there is one that a 304 may bring back. */
+export function addCondition(bo: BusyObj): void {
+  if (!hasTemplate(bo)) return;
+  const { modified, etag } = validators(bo);
+  if (modified !== null) bo.bereq.add('If-Modified-Since', modified, 'if-modified-since');
+  if (etag !== null) bo.bereq.add('If-None-Match', etag, 'if-none-match');
+}
+
+/** Whether the request as it was sent offered the stale object, so that a 304 means it. A program's own condition is
+ * none about an object that has no validator, or no body. */
+export function isConditional(bo: BusyObj): boolean {
+  const { bereq } = bo;
+  if (!hasTemplate(bo) || !(bereq.has('if-none-match') || bereq.has('if-modified-since'))) return false;
+  const { modified, etag } = validators(bo);
+  return modified !== null || etag !== null;
+}
+
+function validators(bo: BusyObj): { modified: string | null; etag: string | null } {
+  const stale = new HttpMessage(Tag.ObjMethod);
+  bo.core.cache.head(bo.staleOc, stale);
+  if (stale.status !== 200) return { modified: null, etag: null };
+  return { modified: stale.get('last-modified'), etag: stale.get('etag') };
 }
 
 /** Makes beresp the stale object's response, with what the 304 says newer. */
@@ -42,14 +67,15 @@ export function mergeStale(bo: BusyObj): Merged {
     dropped.push(beresp.lines[i] as string);
     beresp.unset(key);
   }
-  const etag = beresp.get('etag');
-  // What was packed here has a weakened tag; it stays weak.
-  if (etag !== null && stale.get('etag') === `W/${etag}`) weakenEtag(beresp);
+  // The bytes of what was packed or unpacked here are not those that any tag of the origin's stands for.
+  if (core.cache.isRecoded(bo.staleOc)) weakenEtag(beresp);
   beresp.log = log;
   const fresh = beresp.n;
+  const newer = new Set(beresp.keys.slice(0, fresh));
   for (let i = 0; i < stale.n; i++) {
     const key = stale.keys[i] as string;
-    if (!kept(key) && beresp.has(key)) continue;
+    // Of a repeated header all lines stay, or none.
+    if (!kept(key) && newer.has(key)) continue;
     beresp.push(key, stale.lines[i] as string);
   }
   beresp.log = null;

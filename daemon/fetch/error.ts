@@ -37,6 +37,9 @@ export function fetchError(bo: BusyObj, status: number, reason: string): boolean
   // Whatever was to become of the origin's body, this one is as it is.
   bo.filter = 'none';
   bo.was304 = false;
+  bo.standsIn = false;
+  bo.copyFailure = null;
+  bo.pump = null;
   bo.storage = core.cache.nextStorage();
   ctx.now = now;
   const ret = runState(ctx.vcl, State.backend_error, ctx);

@@ -11,9 +11,9 @@ import { interimForwarder } from '../request/interim.ts';
 import type { Request } from '../request/request.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
-import { bodyOver, fetchBody } from './body.ts';
+import { bodyOver, fetchBody, readNoBody } from './body.ts';
 import { BusyObj, type FetchMode } from './busyobj.ts';
-import { logMerged, mergeStale } from './condition.ts';
+import { isConditional, logMerged, mergeStale } from './condition.ts';
 import { countKind } from './count-kind.ts';
 import { fetchError } from './error.ts';
 import { answered, connect, connected, sent } from './exchange.ts';
@@ -24,6 +24,7 @@ import { giveLife, takeResponse } from './response.ts';
 import { isStrict } from './rfc9111.ts';
 import { isOriginFailure, serveStale } from './stale-if-error.ts';
 import { ATTEMPT, DONE, type FetchStep, PARKED } from './steps.ts';
+import { awaitTemplate, copyBody, takeOver } from './take-over.ts';
 
 const NO_SINK = { data: () => {}, end: () => {}, error: () => {} };
 
@@ -75,6 +76,9 @@ const TABLE: readonly (StepFunction | null)[] = [
   unanswered,
   respond,
   stored,
+  takeOver,
+  copyBody,
+  failed,
 ];
 
 /** Runs a fetch from a step on, until it is over or waits. */
@@ -132,7 +136,7 @@ function attempt(bo: BusyObj): FetchStep {
 
 function unanswered(bo: BusyObj): FetchStep {
   bo.log.timestamp('Beresp', bo.core.clock.now());
-  return serveStale(bo) ? DONE : failed(bo);
+  return serveStale(bo) ?? failed(bo);
 }
 
 /** The origin answered: decides what becomes of the answer, and stores it. */
@@ -140,9 +144,12 @@ function respond(bo: BusyObj): FetchStep {
   const { core, ctx, log, exchange } = bo;
   log.timestamp('Beresp', core.clock.now());
   const framing = takeResponse(bo);
-  if (isOriginFailure(bo.beresp.status) && serveStale(bo)) {
-    exchange.end('RESP_CLOSE');
-    return DONE;
+  if (isOriginFailure(bo.beresp.status)) {
+    const instead = serveStale(bo);
+    if (instead !== null) {
+      exchange.end('RESP_CLOSE');
+      return instead;
+    }
   }
   invalidateAfter(bo);
   // A program looks at one line: what a second one forbids must not be lost (SAFETY rule 8).
@@ -214,6 +221,10 @@ function respond(bo: BusyObj): FetchStep {
     exchange.end('OVERLOAD');
     return failed(bo);
   }
+  if (bo.was304) {
+    readNoBody(bo, framing);
+    return awaitTemplate(bo);
+  }
   if (!prepareObject(bo)) {
     exchange.end('RESP_CLOSE');
     log.put(Tag.FetchError, 'Could not get storage');
@@ -226,16 +237,9 @@ function respond(bo: BusyObj): FetchStep {
 function stored(bo: BusyObj): FetchStep {
   // Nobody has seen a response that was not streamed: the program may still answer for it.
   if (bodyOver(bo)) return DONE;
-  if (!bo.doStream) return failed(bo);
+  if (!bo.doStream || bo.standsIn) return failed(bo);
   bo.core.stats.fetch_failed++;
   return DONE;
-}
-
-/** Whether the request as it was sent offered the stale object, so that a 304 means it. */
-function isConditional(bo: BusyObj): boolean {
-  return (
-    bo.staleOc !== 0 && !bo.isHitMiss && (bo.bereq.has('if-none-match') || bo.bereq.has('if-modified-since'))
-  );
 }
 
 /** The origin gave no answer that can be used. */
@@ -285,6 +289,9 @@ function retry(bo: BusyObj, fromError = false): FetchStep {
   bo.retries++;
   bo.rolledBack = false;
   bo.was304 = false;
+  bo.standsIn = false;
+  bo.copyFailure = null;
+  bo.pump = null;
   bo.beresp.reset();
   bo.bereq.set('X-Proxy-Id', String(bo.vxid));
   soon(bo);

@@ -3,9 +3,9 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { copyOnward, HOP_FETCH, HOP_PASS } from '../http1/hop-by-hop.ts';
-import { HttpMessage } from '../http1/message.ts';
 import type { Request } from '../request/request.ts';
 import type { BusyObj } from './busyobj.ts';
+import { addCondition } from './condition.ts';
 
 export function makeBereq(bo: BusyObj, req: Request): void {
   const { bereq, core, log } = bo;
@@ -30,21 +30,9 @@ export function makeBereq(bo: BusyObj, req: Request): void {
     }
   }
   if (bereq.proto !== 'HTTP/1.1') bereq.setProto('HTTP/1.1');
-  // A marker has no body that a 304 could bring back, nor has one that has run out.
-  if (bo.staleOc !== 0 && !bo.isHitMiss && !core.cache.isUncacheable(bo.staleOc)) addCondition(bo);
+  if (bo.staleOc !== 0) addCondition(bo);
   if (bo.programRef.rollsBack) bo.bereq0.copyFrom(bereq);
   // Built in the log and read back from there: that costs less than joining strings.
   log.open().text('X-Proxy-Id: ').int(bo.vxid);
   bereq.push('x-proxy-id', log.closeText(Tag.BereqHeader));
-}
-
-/** Asks the origin whether the stale object is still good. */
-function addCondition(bo: BusyObj): void {
-  const stale = new HttpMessage(Tag.ObjMethod);
-  bo.core.cache.head(bo.staleOc, stale);
-  if (stale.status !== 200) return;
-  const modified = stale.get('last-modified');
-  if (modified !== null) bo.bereq.add('If-Modified-Since', modified, 'if-modified-since');
-  const etag = stale.get('etag');
-  if (etag !== null) bo.bereq.add('If-None-Match', etag, 'if-none-match');
 }

@@ -171,12 +171,14 @@ function storeHead(bo: BusyObj, storage: string): boolean {
   const pass = bo.mode === 'pass';
   let flags = 0;
   if (!pass && bo.uncacheable) flags |= bo.hitForPass ? FLAG.HIT_PASS : FLAG.HIT_MISS;
-  if (
-    bo.filter === 'testgunzip' ||
-    bo.filter === 'gzip' ||
-    (bo.was304 && stored.get('content-encoding') === 'gzip')
-  ) {
-    flags |= FLAG.GZIPPED;
+  const { filter } = bo;
+  // A body that is taken over is what it was.
+  if (bo.was304) {
+    if (cache.isGzipped(bo.staleOc)) flags |= FLAG.GZIPPED;
+    if (cache.isRecoded(bo.staleOc)) flags |= FLAG.RECODED;
+  } else {
+    if (filter === 'testgunzip' || filter === 'gzip') flags |= FLAG.GZIPPED;
+    if (filter === 'gzip' || filter === 'gunzip' || isPackedAnew(bo)) flags |= FLAG.RECODED;
   }
   if (!bo.doStream && bo.synthBody === null) flags |= FLAG.UNSTREAMED;
   if (bo.forWaiters) flags |= FLAG.FOR_WAITERS;

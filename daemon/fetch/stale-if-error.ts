@@ -6,10 +6,10 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { HttpMessage } from '../http1/message.ts';
-import { copyBody } from './body.ts';
 import type { BusyObj } from './busyobj.ts';
-import { prepareObject } from './prepare.ts';
 import { isStrict, sharedLife } from './rfc9111.ts';
+import type { FetchStep } from './steps.ts';
+import { awaitTemplate, hasTemplate } from './take-over.ts';
 
 /** Statuses that count as a failure of the origin. */
 const FAILED = new Set([500, 502, 503, 504]);
@@ -20,17 +20,17 @@ export function isOriginFailure(status: number): boolean {
   return FAILED.has(status);
 }
 
-/** Makes the stale object the answer of this fetch; false when it must not be, and nothing has been done. */
-export function serveStale(bo: BusyObj): boolean {
-  const { core, staleOc, beresp, log, oc } = bo;
+/** Makes the stale object the answer of this fetch; null when it must not be, and nothing has been done. */
+export function serveStale(bo: BusyObj): FetchStep | null {
+  const { core, staleOc, beresp, log } = bo;
   const { cache } = core;
-  if (!isStrict(core.params) || bo.mode !== 'fetch' || staleOc === 0 || bo.isHitMiss) return false;
+  if (!isStrict(core.params) || bo.mode !== 'fetch' || !hasTemplate(bo)) return null;
   const stale = new HttpMessage(Tag.ObjMethod);
   cache.head(staleOc, stale);
   const now = core.clock.now();
   const tOrigin = cache.tOriginOf(staleOc);
   const life = sharedLife(stale, false, now, core.params);
-  if (life.staleIfError === 0 || now > tOrigin + life.ttl + life.staleIfError) return false;
+  if (life.staleIfError === 0 || now > tOrigin + life.ttl + life.staleIfError) return null;
   log.put(Tag.Error, 'Origin failed, its stale object answers (stale-if-error)');
   beresp.reset();
   beresp.copyFrom(stale);
@@ -41,11 +41,6 @@ export function serveStale(bo: BusyObj): boolean {
   bo.keep = Math.max(0, end - now - AGAIN);
   bo.uncacheable = false;
   bo.was304 = true;
-  if (!prepareObject(bo)) return false;
-  cache.unbusy(oc, false);
-  if (copyBody(bo)) {
-    cache.finish(oc, false);
-    cache.kill(staleOc);
-  }
-  return true;
+  bo.standsIn = true;
+  return awaitTemplate(bo);
 }

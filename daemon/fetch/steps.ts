@@ -23,3 +23,9 @@ export const UNANSWERED: FetchStep = 6;
 export const RESPOND: FetchStep = 7;
 /** The body is there, or broke off. */
 export const STORED: FetchStep = 8;
+/** The stale object whose body goes on in the new one is whole, or has failed. */
+export const TAKE_OVER: FetchStep = 9;
+/** Some more of that body is to be copied. */
+export const COPY: FetchStep = 10;
+/** There is nothing to deliver: vcl_backend_error. */
+export const UNSTORED: FetchStep = 11;
