@@ -95,10 +95,14 @@ export class BusyObj implements VclBusyobj {
   /** The client's body to send along, or null; `bodySent` once any of it may have reached an origin. */
   body: BodySource | null = null;
   bodySent = false;
+  /** Told once when the fetch has no more use for the client's body; null when nobody waits for that. */
+  onBodyDone: (() => void) | null = null;
   /** Passes interim responses on to the client, or null. */
   onInterim: InterimTold | null = null;
   /** vcl_backend_response has taken the request back: its answer is not for keeping. */
   rolledBack = false;
+  /** The Range of the request as it was first made; null where it asked for the whole. */
+  askedRange: string | null = null;
   /** How the answer's body is framed. */
   framing: BodyFraming = NO_BODY;
   /** The body on its way into the store; null before it comes and where there is none. */
@@ -169,11 +173,12 @@ export class BusyObj implements VclBusyobj {
     this.filter = 'none';
     this.storedIn = '';
     this.synthBody = null;
-    this.body =
-      mode === 'bgfetch' ? null : req.cachedBody === null ? req.body : new CachedBody(req.cachedBody);
+    this.body = req.cachedBody === null ? req.body : new CachedBody(req.cachedBody);
     this.bodySent = false;
+    this.onBodyDone = null;
     this.onInterim = null;
     this.rolledBack = false;
+    this.askedRange = null;
     this.framing = NO_BODY;
     this.pump = null;
     this.ended = false;
@@ -218,6 +223,13 @@ export class BusyObj implements VclBusyobj {
     this.rolledBack = this.ctx.state === State.backend_response;
   }
 
+  /** The client's body has been sent, or will not be. */
+  bodyDone(): void {
+    const told = this.onBodyDone;
+    this.onBodyDone = null;
+    told?.();
+  }
+
   /** Ends the transaction's log and lets go of what the fetch held. */
   end(): void {
     const { log, core } = this;
@@ -238,6 +250,7 @@ export class BusyObj implements VclBusyobj {
     this.programRef.refs--;
     core.cache.takeBackHead(this.oc);
     core.cache.deref(this.oc);
+    this.bodyDone();
   }
 
   dropStale(): void {

@@ -9,6 +9,7 @@ import type { OriginConnection } from '../backend/connection.ts';
 import { OriginFailure } from '../backend/origin-failure.ts';
 import { type BodyFraming, CHUNKED, NO_BODY } from '../http1/framing.ts';
 import { requestHeadLength, writeRequestHead } from '../http1/head-writer.ts';
+import { connectionHas } from '../http1/hop-by-hop.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { isRequestLine } from '../http1/start-line.ts';
 import { reasonOf } from '../http1/status-reasons.ts';
@@ -188,6 +189,8 @@ export function connected(bo: BusyObj): FetchStep {
   exchange.framing ??= frameBody(bo);
   const head = requestBytes(core, backend.requestLead(bo.session), bereq);
   if (!connection.sendHead(head, exchange.framing)) core.outputTaken();
+  // The origin was told, so it may rely on it.
+  if (connectionHas(bereq, 'close')) connection.closeBecause('REQ_CLOSE');
   bo.beresp.reset();
   if (body !== null) return upload(bo, connection, body);
   connection.endBody();
@@ -217,6 +220,7 @@ function upload(bo: BusyObj, connection: OriginConnection, body: BodySource): Fe
 export function sent(bo: BusyObj): FetchStep {
   const { exchange, log, core, body } = bo;
   const connection = exchange.connection as OriginConnection;
+  bo.bodyDone();
   throwDefect(exchange);
   if (exchange.bodyFailure !== null) {
     connection.destroy();

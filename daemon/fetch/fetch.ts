@@ -8,12 +8,14 @@ import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Oc } from '../cache/cache.ts';
 import { interimForwarder } from '../request/interim.ts';
+import { connectionHas } from '../http1/hop-by-hop.ts';
 import type { Request } from '../request/request.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { bodyOver, fetchBody, readNoBody } from './body.ts';
 import { BusyObj, type FetchMode } from './busyobj.ts';
 import { isConditional, logMerged, mergeStale } from './condition.ts';
+import { contentRangeFault } from './content-range.ts';
 import { countKind } from './count-kind.ts';
 import { fetchError } from './error.ts';
 import { answered, connect, connected, sent } from './exchange.ts';
@@ -28,11 +30,21 @@ import { awaitTemplate, copyBody, takeOver } from './take-over.ts';
 
 const NO_SINK = { data: () => {}, end: () => {}, error: () => {} };
 
-/** Starts to fill `oc` for this request. `staleOc` may be 0. Returns at once. */
-export function startFetch(req: Request, oc: Oc, staleOc: Oc, mode: FetchMode): void {
+/**
+ * Starts to fill `oc` for this request. `staleOc` may be 0. Returns at once.
+ * @param bodyDone told once when the request's body has been sent, or will not be: at the latest with the fetch's end
+ */
+export function startFetch(
+  req: Request,
+  oc: Oc,
+  staleOc: Oc,
+  mode: FetchMode,
+  bodyDone: (() => void) | null = null,
+): void {
   const { core } = req;
   const bo = core.spareFetches.pop() ?? new BusyObj(core, run);
   bo.begin(req, oc, staleOc, mode);
+  bo.onBodyDone = bodyDone;
   req.log.open().text('bereq ').int(bo.vxid).text(' ').text(mode).close(Tag.Link);
   core.stats.s_fetch++;
   if (mode === 'bgfetch') {
@@ -172,7 +184,6 @@ function respond(bo: BusyObj): FetchStep {
     exchange.end('RX_BAD');
     return failed(bo);
   }
-  const isPart = bo.beresp.status === 206;
   let ret = runState(ctx.vcl, State.backend_response, ctx);
   if (ret === RETURN.pass) {
     bo.uncacheable = true;
@@ -201,13 +212,15 @@ function respond(bo: BusyObj): FetchStep {
         return DONE;
     }
   }
-  if (isPart && bo.beresp.has('content-range') && !bo.bereq.has('range')) {
-    // Of what was asked for as a whole: nobody could tell what it is a part of. The program might have mended it.
-    log.put(Tag.Error, 'Unexpected content-range header');
+  // The program might have mended it.
+  const misfit = bo.was304 ? null : contentRangeFault(bo.askedRange, bo.beresp);
+  if (misfit !== null) {
+    log.put(Tag.Error, misfit);
     exchange.end('RX_BODY');
     return failed(bo);
   }
   log.timestamp('Process', core.clock.now());
+  if (connectionHas(bo.beresp, 'close')) exchange.connection?.closeBecause('RESP_CLOSE');
   if (bo.rolledBack) {
     // The field's daemon has given up the connection by then: rollback in this state is for a retry.
     exchange.end('RESP_CLOSE');
@@ -292,6 +305,7 @@ function retry(bo: BusyObj, fromError = false): FetchStep {
   bo.standsIn = false;
   bo.copyFailure = null;
   bo.pump = null;
+  bo.doStream = true;
   bo.beresp.reset();
   bo.bereq.set('X-Proxy-Id', String(bo.vxid));
   soon(bo);

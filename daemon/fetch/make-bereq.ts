@@ -12,6 +12,7 @@ export function makeBereq(bo: BusyObj, req: Request): void {
   const cacheable = bo.mode !== 'pass';
   const { http } = req;
   copyOnward(http, bereq, cacheable ? HOP_FETCH : HOP_PASS);
+  bo.askedRange = bereq.get('range');
   // The body is framed anew when it is sent.
   bereq.unset('transfer-encoding');
   bereq.method = http.method;

@@ -26,10 +26,12 @@ const KNOWN_FILTERS: ReadonlySet<string> = new Set(['gzip', 'gunzip', 'testgunzi
 /** False when the head found no room. Logs Filters and the fields it changes. */
 export function prepareObject(bo: BusyObj): boolean {
   const { beresp, log } = bo;
-  bo.filter = chooseFilter(bo);
+  const wanted = chooseFilter(bo);
+  // A part of packed data is none itself, and packing a part would leave its Content-Range untrue.
+  bo.filter = beresp.status === 206 ? 'none' : wanted;
   // Of nothing there is no coding; a HEAD tells the fields of the GET all the same.
   if (!bo.hasBody && !bo.was304 && bo.bereq.method !== 'HEAD') beresp.unset('content-encoding');
-  if (!bo.was304) log.put(Tag.Filters, bo.filters ?? (bo.filter === 'none' ? '' : ` ${bo.filter}`));
+  if (!bo.was304) log.put(Tag.Filters, bo.filters ?? (wanted === 'none' ? '' : ` ${wanted}`));
   judgeVary(bo);
   if (bo.filter === 'gunzip') {
     beresp.unset('content-encoding');

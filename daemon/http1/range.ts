@@ -28,13 +28,42 @@ export function answerRange(value: string, length: number): RangeAnswer {
   return { kind: 'part', from, to };
 }
 
-/** Why a range in bytes is refused, in the words of the field's log. */
-export function rangeFault(value: string): string {
-  const [, low = '', hyphen, high = '', rest = ''] = /^bytes=(\d*)(-?)(\d*)(.*)$/is.exec(value) ?? [];
+/** First and last byte that a Range of one part asks for; -1 where it leaves one open. Null for any other Range. */
+export function requestedRange(value: string): { low: number; high: number } | null {
+  if (rangeFault(value) !== null) return null;
+  const [, low = '', high = ''] = /^bytes=(\d*)-(\d*)/i.exec(value) ?? [];
+  return { low: low === '' ? -1 : Number(low), high: high === '' ? -1 : Number(high) };
+}
+
+/** A Content-Range: `low` and `high` are the first and last byte, -1 where there is no part; `total` -1 for unknown. */
+export interface ContentRange {
+  readonly low: number;
+  readonly high: number;
+  readonly total: number;
+}
+
+/** What a Content-Range in bytes says (RFC 9110 section 14.4); null where it contradicts itself or is none. */
+export function parseContentRange(value: string): ContentRange | null {
+  const match = /^bytes (?:(\d{1,15})-(\d{1,15})|\*)\/(?:(\d{1,15})|\*)$/i.exec(value);
+  if (match === null) return null;
+  const number = (text: string | undefined): number => (text === undefined ? -1 : Number(text));
+  const range = { low: number(match[1]), high: number(match[2]), total: number(match[3]) };
+  if (range.low < 0) return range.total < 0 ? null : range;
+  if (range.high < range.low || (range.total >= 0 && range.high >= range.total)) return null;
+  return range;
+}
+
+/** Why a Range is refused whatever it is a range of, in the words of Varnish's log; null for one part in bytes. */
+export function rangeFault(value: string): string | null {
+  if (!value.includes('=')) return "Missing '='";
+  const [, unit = '', low = '', hyphen = '', high = '', rest = ''] =
+    /^([^=]*)=(\d*)(-?)(\d*)(.*)$/s.exec(value) ?? [];
+  if (unit.toLowerCase() !== 'bytes') return 'Not Bytes';
   if (low.length > 15) return 'Low number too big';
   if (hyphen !== '-') return 'Missing hyphen';
   if (high.length > 15) return 'High number too big';
   if (rest.trim() !== '') return 'Trailing stuff';
-  if (low === '') return high === '' ? 'Neither high nor low' : 'No low, high is zero';
-  return high !== '' && Number(high) < Number(low) ? 'high smaller than low' : 'low range beyond object';
+  if (low === '' && high === '') return 'Neither high nor low';
+  if (low === '' && Number(high) === 0) return 'No low, high is zero';
+  return low !== '' && high !== '' && Number(high) < Number(low) ? 'high smaller than low' : null;
 }

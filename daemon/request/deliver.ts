@@ -9,7 +9,7 @@ import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { ACCEPT_RANGES } from './added-fields.ts';
 import { deliverHot, plainHit } from './deliver-hot.ts';
-import { drainAtOnce } from './drain.ts';
+import { askForUnwanted, drainAtOnce } from './drain.ts';
 import type { Request } from './request.ts';
 import { FAIL, FINISH, RESTART, type Step, SYNTH, TRANSMIT } from './steps.ts';
 
@@ -27,7 +27,10 @@ export function deliver(req: Request): Step {
   const { core, resp, log, ctx, oc } = req;
   const { cache } = core;
   if (req.aborted) return FINISH;
-  if (req.body !== null) drainAtOnce(req);
+  if (req.body !== null) {
+    askForUnwanted(req, req.body);
+    drainAtOnce(req);
+  }
   const plain = plainHit(req);
   if (plain !== null) return deliverHot(req, plain);
   resp.reset();

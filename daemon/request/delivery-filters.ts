@@ -2,6 +2,7 @@
 // request call for. The order is fixed, gunzip ahead of range: the other way round the parts would be of packed bytes.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import { fieldIn } from '../cache/head-codec.ts';
 import { constantRecord, type PreparedRecords } from '../log/tx-log.ts';
 import { asksForRange } from './ranged.ts';
 import type { Request } from './request.ts';
@@ -38,7 +39,7 @@ export function deliveryFilters(req: Request): DeliveryFilters | null {
   const unknown = names.findIndex((name) => !KNOWN.has(name));
   if (unknown < 0) {
     return set(
-      names.includes('gunzip') && req.core.cache.isGzipped(req.oc),
+      names.includes('gunzip') && isPacked(req),
       names.includes('range') && asksForRange(req),
       respFilters,
     );
@@ -47,6 +48,14 @@ export function deliveryFilters(req: Request): DeliveryFilters | null {
   log.put(Tag.Error, `Filter '...${names.slice(unknown).join(' ')}' not found`);
   log.put(Tag.Error, 'Failure to push processors');
   return null;
+}
+
+/** Whether the stored body says that it is packed, tested or not. */
+function isPacked({ core, oc }: Request): boolean {
+  const { cache } = core;
+  if (cache.isGzipped(oc)) return true;
+  const coding = fieldIn(cache.headChunk(oc), cache.headAt(oc), 'content-encoding');
+  return coding?.toLowerCase() === 'gzip';
 }
 
 function usual(req: Request): DeliveryFilters {

@@ -2,10 +2,16 @@
 // field does. A body that is still on its way is left to finish(): a client that waits for its answer first, as it
 // may, must get it.
 
-import { willDrain } from './finish.ts';
+import type { RequestBody } from '../net/request-body.ts';
+import { DRAIN_MAX, willDrain } from './finish.ts';
 import type { Request } from './request.ts';
 
 const NOTHING = { data: () => undefined, end: () => undefined, error: () => undefined };
+
+/** Asks for a body that waits for 100 Continue although nobody wants it: the connection goes on only after it. */
+export function askForUnwanted(req: Request, body: RequestBody): void {
+  if (req.expectContinue && body.length <= DRAIN_MAX && req.session.closeAfter === null) req.askForBody();
+}
 
 export function drainAtOnce(req: Request): void {
   const { body, session } = req;

@@ -10,7 +10,7 @@ import { DONE, PARKED, type Step } from './steps.ts';
 
 const END = constantRecord(Tag.End, '');
 /** A declared length above this is not worth reading: the connection closes instead. */
-const DRAIN_MAX = 1024 * 1024;
+export const DRAIN_MAX = 1024 * 1024;
 
 /**
  * Whether what is left of the body will be read after the response. Not one that was begun and given up, nor one

@@ -9,7 +9,7 @@ import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { otherReturn } from './other-return.ts';
 import type { Request } from './request.ts';
-import { DELIVER, type Step } from './steps.ts';
+import { DELIVER, PARKED, type Step } from './steps.ts';
 
 /** What a vcl_hit that is the builtin one logs. */
 const PLAIN = new PreparedRecords([
@@ -20,7 +20,7 @@ const PLAIN = new PreparedRecords([
 /** Background fetches at once, in all. */
 const MAX_BACKGROUND = 1000;
 
-export function hit(req: Request): Step {
+export function hit(req: Request, resume: (step: Step) => void): Step {
   const { core, ctx } = req;
   if (req.busyOc === 0 && req.programRef?.plainHit === true && !req.log.wants(Tag.VCL_trace)) {
     req.log.putConstant(PLAIN);
@@ -34,8 +34,7 @@ export function hit(req: Request): Step {
   const ret = runState(ctx.vcl, State.hit, ctx);
   if (ret === RETURN.deliver) {
     countHit(req);
-    if (req.busyOc !== 0) refresh(req);
-    return DELIVER;
+    return req.busyOc === 0 ? DELIVER : refresh(req, resume);
   }
   if (req.busyOc !== 0) core.cache.abandon(req.busyOc);
   req.busyOc = 0;
@@ -48,18 +47,28 @@ export function hit(req: Request): Step {
   return otherReturn(req, ret);
 }
 
-/** Fetches what is stale anew, unless an origin is so slow that very many such fetches wait for it. */
-function refresh(req: Request): void {
+/** Fetches what is stale again, unless an origin is so slow that very many such fetches wait for it. A body that goes
+ * with the fetch comes from this client, who gets the answer after it, as in Varnish. */
+function refresh(req: Request, resume: (step: Step) => void): Step {
   const { core, busyOc } = req;
   req.busyOc = 0;
   if (core.bgFetches >= MAX_BACKGROUND) {
     core.stats.fetch_no_thread++;
     req.log.put(Tag.Error, 'Too many background fetches, stale object not refreshed');
     core.cache.abandon(busyOc);
-    return;
+    return DELIVER;
   }
-  startFetch(req, busyOc, req.oc, 'bgfetch');
+  const sends = req.body !== null && req.cachedBody === null && !req.body.started;
+  let sent = !sends;
+  let parked = false;
+  startFetch(req, busyOc, req.oc, 'bgfetch', () => {
+    sent = true;
+    if (parked) resume(DELIVER);
+  });
   req.log.timestamp('Fetch', core.clock.now());
+  if (sent) return DELIVER;
+  parked = true;
+  return PARKED;
 }
 
 function countHit(req: Request): void {

@@ -5,10 +5,11 @@ import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { httpDate } from '../http1/date.ts';
 import { headSize, writeResponseHead } from '../http1/head-writer.ts';
+import { connectionHas } from '../http1/hop-by-hop.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { logStatus } from './deliver.ts';
-import { drainAtOnce } from './drain.ts';
+import { askForUnwanted, drainAtOnce } from './drain.ts';
 import { answerOverflow } from './overflow.ts';
 import { applyRange } from './ranged.ts';
 import type { Request } from './request.ts';
@@ -35,9 +36,9 @@ export function synth(req: Request): Step {
   resp.add('Server', 'proxyd', 'server');
   resp.add('X-Proxy-Id', String(req.vxid), 'x-proxy-id');
   if (req.expectContinue && req.late100Continue && req.body !== null) {
-    // The client has its answer and may or may not send the body now: nothing can be read behind it.
+    // The client has its answer and may or may not send the body now: nothing can be read after it. A program that
+    // takes this back has the body asked for, and read.
     resp.add('Connection', 'close', 'connection');
-    req.closeAfter('RESP_CLOSE');
   }
   ctx.now = now;
   req.synthBody = null;
@@ -54,7 +55,10 @@ export function synth(req: Request): Step {
 
 /** Sends the page. As with any other response a range counts; conditions do not. */
 function send(req: Request): Step {
-  if (req.body !== null) drainAtOnce(req);
+  if (req.body !== null) {
+    if (!connectionHas(req.resp, 'close')) askForUnwanted(req, req.body);
+    drainAtOnce(req);
+  }
   const { core, resp, log, session } = req;
   const body = Buffer.from(req.synthBody ?? '', 'latin1');
   log.put(Tag.Storage, 'malloc Transient');

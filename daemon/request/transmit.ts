@@ -5,6 +5,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { BODY_ALIGN } from '../cache/object-store.ts';
 import { parseLength } from '../http1/framing.ts';
 import { responseHeadLength, writeResponseHead } from '../http1/head-writer.ts';
+import { connectionHas } from '../http1/hop-by-hop.ts';
 import { constantRecord } from '../log/tx-log.ts';
 import { KEEP_ALIVE } from './added-fields.ts';
 import { BodyWriter } from './body-writer.ts';
@@ -37,7 +38,8 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
     return FINISH;
   }
   const { gunzip } = filters;
-  if (gunzip) length = finished ? cache.gunzippedLength(oc) : -1;
+  // The unpacked length is known of what was unpacked to be tested.
+  if (gunzip) length = finished && cache.isGzipped(oc) ? cache.gunzippedLength(oc) : -1;
   let from = 0;
   let to = Number.POSITIVE_INFINITY;
   log.putConstant(filters.text);
@@ -114,14 +116,8 @@ export function setConnection(req: Request): void {
   // How the body is framed is not a program's business (SAFETY rule 2).
   resp.unset('transfer-encoding');
   if (body !== null && !body.complete && !willDrain(req, body)) req.closeAfter('RX_BODY');
-  const i = resp.find('connection');
-  if (i >= 0) {
-    if (resp.valueAt(i).toLowerCase() === 'close') {
-      req.closeAfter('RESP_CLOSE');
-      return;
-    }
-    resp.unset('connection');
-  }
-  if (req.session.closeAfter === null) resp.put('connection', KEEP_ALIVE, KEEP_ALIVE_RECORD);
-  else resp.put('connection', 'Connection: close');
+  const own = resp.has('connection');
+  if (own && connectionHas(resp, 'close')) req.closeAfter('RESP_CLOSE');
+  else if (req.session.closeAfter !== null) resp.put('connection', 'Connection: close');
+  else if (!own) resp.put('connection', KEEP_ALIVE, KEEP_ALIVE_RECORD);
 }
