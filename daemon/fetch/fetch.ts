@@ -7,8 +7,8 @@
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Oc } from '../cache/cache.ts';
-import { interimForwarder } from '../request/interim.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
+import { interimForwarder } from '../request/interim.ts';
 import type { Request } from '../request/request.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';

@@ -1,5 +1,5 @@
 // Whether an Accept-Encoding value admits gzip (RFC 9110 section 12.5.3): named, or by x-gzip, with a weight
-// that is not zero.
+// that is not zero. Of several members of that name the first counts, as in Varnish.
 
 /** `value` is the joined field, or null when the client sent none. */
 export function acceptsGzip(value: string | null): boolean {
@@ -9,8 +9,9 @@ export function acceptsGzip(value: string | null): boolean {
     const [coding = '', ...params] = member.split(';');
     const name = coding.trim().toLowerCase();
     if (name !== 'gzip' && name !== 'x-gzip') continue;
-    const weight = params.map((p) => /^\s*q\s*=\s*([0-9.]+)\s*$/i.exec(p)?.[1]).find((q) => q !== undefined);
-    if (weight === undefined || Number(weight) > 0) return true;
+    const weight = params.map((p) => /^\s*q\s*=(.*)$/is.exec(p)?.[1]).find((q) => q !== undefined);
+    // A weight that cannot be read is no leave to send it.
+    return weight === undefined || (/^\s*(\d+\.?\d*|\.\d+)\s*$/.test(weight) && Number(weight) > 0);
   }
   return false;
 }

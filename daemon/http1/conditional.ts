@@ -6,13 +6,15 @@ import type { HttpMessage } from './message.ts';
 
 /**
  * Whether the client's copy is as good as this 200 response, so that a 304 answers.
- * @param byDate without Last-Modified, Date tells since when this is the response (RFC 9110 section 13.1.3)
+ * @param made without Last-Modified, since when this is the response (RFC 9110 section 13.1.3): seconds since the epoch
+ * @param now seconds since the epoch: a later If-Modified-Since is none, as in Varnish
  * @param lenient of dates (http_date_postel)
  */
 export function notModified(
   request: HttpMessage,
   response: HttpMessage,
-  byDate = false,
+  made: number,
+  now: number,
   lenient = false,
 ): boolean {
   const match = request.getAll('if-none-match');
@@ -23,9 +25,9 @@ export function notModified(
   const since = request.get('if-modified-since');
   if (since === null) return false;
   const asked = parseDate(since, undefined, lenient);
-  const modified = response.get('last-modified') ?? (byDate ? response.get('date') : null);
-  if (asked === null || modified === null) return false;
-  const stored = parseDate(modified, undefined, lenient);
+  if (asked === null || asked > now) return false;
+  const modified = response.get('last-modified');
+  const stored = modified === null ? made : parseDate(modified, undefined, lenient);
   return stored !== null && stored <= asked;
 }
 

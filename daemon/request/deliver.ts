@@ -4,6 +4,7 @@ import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { isStrict } from '../fetch/rfc9111.ts';
 import { notModified, weakenEtag } from '../http1/conditional.ts';
+import { parseDate } from '../http1/date.ts';
 import { constantRecord, PreparedRecords } from '../log/tx-log.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
@@ -73,12 +74,19 @@ export function deliver(req: Request): Step {
       return FAIL;
   }
   resp.status %= 1000;
-  if (resp.status === 200 && notModified(req.http, resp, isStrict(core.params), core.lenientDates)) {
+  if (resp.status === 200 && notModified(req.http, resp, madeAt(req), now, core.lenientDates)) {
     resp.status = 304;
     resp.reason = 'Not Modified';
     logStatus(req);
   }
   return TRANSMIT;
+}
+
+/** Since when this is the response, in whole seconds: as its Date says, or classically since it was fetched. */
+function madeAt({ core, resp, oc }: Request): number {
+  const date = isStrict(core.params) ? resp.get('date') : null;
+  const made = date === null ? null : parseDate(date, undefined, core.lenientDates);
+  return made ?? Math.floor(core.cache.tOriginOf(oc));
 }
 
 /** The response line as it stands now. */

@@ -47,7 +47,8 @@ export function makePartial(req: Request, length: number): Part | null {
     resp.reason = 'Partial Content';
     part = answer;
   } else {
-    if (req.log.wants(Tag.Debug)) req.log.put(Tag.Debug, `RANGE_FAIL ${rangeFault(range) ?? 'low range beyond object'}`);
+    if (req.log.wants(Tag.Debug))
+      req.log.put(Tag.Debug, `RANGE_FAIL ${rangeFault(range) ?? 'low range beyond object'}`);
     resp.set('Content-Range', `bytes */${length}`);
     resp.status = 416;
     resp.reason = 'Requested Range Not Satisfiable';

@@ -27,6 +27,7 @@ export function transport(req: Request): Step {
   if (ref === null) return refuse(req, 503, 'Service Unavailable', 'OVERLOAD');
   req.takeProgram(ref);
   log.put(Tag.VCL_use, ref.name);
+  http.join('connection');
   const expect = http.get('expect');
   if (expect !== null) {
     if ((http.getAll('expect') as string).toLowerCase() !== '100-continue')
@@ -53,6 +54,8 @@ export function transport(req: Request): Step {
     return refuse(req, 400, 'Bad Request', 'RX_BAD');
   }
   core.stats.client_req++;
+  // A program looks at one line.
+  http.join('cache-control');
   judgeConnection(req);
   // What follows the preface is no HTTP/1: answer and close.
   if (http.method === 'PRI') req.closeAfter('REQ_HTTP20');

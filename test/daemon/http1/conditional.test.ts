@@ -3,6 +3,9 @@ import { acceptsGzip } from '../../../daemon/http1/accept-encoding.ts';
 import { notModified, weakenEtag } from '../../../daemon/http1/conditional.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 
+const MADE = Date.UTC(2026, 10, 21, 0, 23, 20) / 1000;
+const NOW = Date.UTC(2026, 10, 21, 0, 24, 0) / 1000;
+
 function message(fields: Record<string, string>): HttpMessage {
   const msg = new HttpMessage(0);
   for (const [name, value] of Object.entries(fields)) msg.add(name, value);
@@ -21,13 +24,13 @@ describe('If-None-Match', () => {
     ['"ab"', '"abc"', false],
     ['abc', '"abc"', false],
   ])('%s against %s', (asked, etag, same) => {
-    expect(notModified(message({ 'If-None-Match': asked }), message({ ETag: etag }))).toBe(same);
+    expect(notModified(message({ 'If-None-Match': asked }), message({ ETag: etag }), MADE, NOW)).toBe(same);
   });
 
   test('takes precedence over If-Modified-Since', () => {
     const date = 'Sat, 21 Nov 2026 00:23:23 GMT';
     const request = message({ 'If-None-Match': '"other"', 'If-Modified-Since': date });
-    expect(notModified(request, message({ ETag: '"abc"', 'Last-Modified': date }))).toBe(false);
+    expect(notModified(request, message({ ETag: '"abc"', 'Last-Modified': date }), MADE, NOW)).toBe(false);
   });
 });
 
@@ -36,10 +39,26 @@ describe('If-Modified-Since', () => {
     ['Sat, 21 Nov 2026 00:23:23 GMT', true],
     ['Sat, 21 Nov 2026 00:23:24 GMT', true],
     ['Sat, 21 Nov 2026 00:23:22 GMT', false],
+    ['Sat, 21 Nov 2026 00:24:00 GMT', true],
+    ['Sat, 21 Nov 2026 00:24:01 GMT', false],
     ['yesterday', false],
   ])('%s', (asked, same) => {
     const response = message({ 'Last-Modified': 'Sat, 21 Nov 2026 00:23:23 GMT' });
-    expect(notModified(message({ 'If-Modified-Since': asked }), response)).toBe(same);
+    expect(notModified(message({ 'If-Modified-Since': asked }), response, MADE, NOW)).toBe(same);
+  });
+
+  test.each([
+    ['Sat, 21 Nov 2026 00:23:20 GMT', true],
+    ['Sat, 21 Nov 2026 00:23:19 GMT', false],
+    ['Sat, 21 Nov 2026 00:25:00 GMT', false],
+  ])('%s counts from when the response was made where it has no Last-Modified', (asked, same) => {
+    const response = message({ Date: 'Sat, 21 Nov 2026 00:00:00 GMT' });
+    expect(notModified(message({ 'If-Modified-Since': asked }), response, MADE, NOW)).toBe(same);
+  });
+
+  test('an unreadable Last-Modified is none to compare with', () => {
+    const request = message({ 'If-Modified-Since': 'Sat, 21 Nov 2026 00:23:59 GMT' });
+    expect(notModified(request, message({ 'Last-Modified': 'junk' }), MADE, NOW)).toBe(false);
   });
 });
 
@@ -60,6 +79,14 @@ test.each([
   ['gzip; q=0.000', false],
   ['gzipped', false],
   ['identity', false],
+  ['gzip;q=-1', false],
+  ['gzip;q=x', false],
+  ['gzip;q=', false],
+  ['gzip;q=0.5x', false],
+  ['gzip;q=.5', true],
+  ['gzip;x=1;q=1.', true],
+  ['gzip;q=0, gzip', false],
+  ['x-gzip;q=0', false],
 ])('Accept-Encoding %s', (value, takes) => {
   expect(acceptsGzip(value)).toBe(takes);
 });

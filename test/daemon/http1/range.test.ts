@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answerRange, rangeFault } from '../../../daemon/http1/range.ts';
+import { answerRange, parseContentRange, rangeFault } from '../../../daemon/http1/range.ts';
 
 test.each([
   ['bytes=0-9', 100, { kind: 'part', from: 0, to: 10 }],
@@ -20,9 +20,14 @@ test.each([
   expect(answerRange(value, length)).toEqual(answer);
 });
 
-// As the field's daemon answered each of these for an object of 11 bytes.
+// As Varnish answered each of these for an object of 11 bytes.
 test.each([
-  ['bytes=20-', 'low range beyond object'],
+  ['bytes=20-', null],
+  ['bytes=-5', null],
+  ['BYTES=0-0', null],
+  ['bytes', "Missing '='"],
+  ['items=1-2', 'Not Bytes'],
+  ['bytes=5-99999999999999999999', 'High number too big'],
   ['bytes=5-2', 'high smaller than low'],
   ['bytes=x', 'Missing hyphen'],
   ['bytes=', 'Missing hyphen'],
@@ -34,4 +39,22 @@ test.each([
   ['bytes=99999999999999999999-', 'Low number too big'],
 ])('%s: %s', (value, fault) => {
   expect(rangeFault(value)).toBe(fault);
+});
+
+test.each([
+  ['bytes 5-24/35', { low: 5, high: 24, total: 35 }],
+  ['Bytes 05-024/035', { low: 5, high: 24, total: 35 }],
+  ['bytes 5-24/*', { low: 5, high: 24, total: -1 }],
+  ['bytes */35', { low: -1, high: -1, total: 35 }],
+  ['bytes */*', null],
+  ['bytes 5-24/24', null],
+  ['bytes 24-5/35', null],
+  ['bytes 5-24', null],
+  ['bytes=5-24/35', null],
+  ['items 5-24/35', null],
+  ['bytes 5-24/35x', null],
+  ['bytes  5-24/35', null],
+  ['bytes 5-24/99999999999999999999', null],
+])('Content-Range: %s', (value, range) => {
+  expect(parseContentRange(value)).toEqual(range);
 });
