@@ -1,13 +1,14 @@
-// Sends a body that does not leave in one write: large, still arriving, or unpacked on the way. One slice is in
-// flight at a time, taken from the store without a copy, and nothing more is read until the client has taken it:
-// that is the backpressure which reaches the origin through Cache.consume(). A body that fails midway is cut,
-// never ended.
+// Sends a body that does not leave in one write: large, still arriving, or unpacked on the way. Slices are taken from
+// the store without a copy, in turn with the other bodies that are being sent, and nothing more is read until the client
+// has taken them: that is the backpressure which reaches the origin through Cache.consume(). A body that fails midway is
+// cut, never ended.
 
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { ProgressReader, ProgressSource } from '../cache/live.ts';
 import { PackedPieces } from '../filters/deflate-places.ts';
 import { CHUNK_END, CHUNK_HEAD_MAX, chunkHead, LAST_CHUNK } from '../http1/chunked.ts';
+import type { Sender } from '../net/send-turns.ts';
 import type { Request } from './request.ts';
 
 export interface BodyPlan {
@@ -22,7 +23,7 @@ export interface BodyPlan {
 
 const SLICE = 64 * 1024;
 
-export class BodyWriter implements ProgressReader {
+export class BodyWriter implements ProgressReader, Sender {
   private readonly req: Request;
   private readonly plan: BodyPlan;
   private readonly done: (ok: boolean) => void;
@@ -61,43 +62,58 @@ export class BodyWriter implements ProgressReader {
     this.pump();
   }
 
-  /** Sends the next slice if there is one and the last has left. */
-  private pump(): void {
-    if (this.ended || this.waiting || this.unpacking) return;
+  /** May send a slice again, after others had their turn. */
+  turn(): void {
+    this.waiting = false;
+    this.pump(true);
+  }
+
+  /**
+   * Sends what there is, as far as the client takes it and others get their turns.
+   * @param isTurn the first slice has been waited for
+   */
+  private pump(isTurn = false): void {
     const { req } = this;
-    const { cache } = req.core;
-    const have = Math.min(cache.bodyLength(req.oc), this.sourceEnd);
-    if (this.at < have) {
+    const { cache, sendTurns } = req.core;
+    let mayGo = isTurn;
+    while (!this.ended && !this.waiting && !this.unpacking) {
+      const have = Math.min(cache.bodyLength(req.oc), this.sourceEnd);
+      if (this.at >= have) {
+        this.sentAll();
+        return;
+      }
+      if (!mayGo && !sendTurns.enter(this)) {
+        this.waiting = true;
+        return;
+      }
+      mayGo = false;
       const slice = cache.slice(req.oc, this.at, Math.min(SLICE, have - this.at));
       this.at += slice.length;
-      if (this.gunzip !== null) {
-        this.unpacking = true;
-        this.places.add(slice);
-        this.gunzip.write(slice, () => {
-          this.unpacking = false;
-          this.consumed();
-          this.pump();
-        });
-      } else if (this.send(slice)) {
-        this.consumed();
-        // Another turn for others: one fast reader of a huge object must not hold the loop.
-        this.waiting = true;
-        req.core.later(() => {
-          this.waiting = false;
-          this.pump();
-        });
-      }
-      return;
+      if (this.gunzip !== null) this.unpack(this.gunzip, slice);
+      else if (this.send(slice)) this.consumed();
     }
-    if (cache.isFailed(req.oc)) {
-      this.end(false);
-      return;
-    }
-    if (this.at >= this.sourceEnd || cache.isFinished(req.oc)) {
-      if (this.gunzip === null) this.complete();
+  }
+
+  private unpack(gunzip: Gunzip, slice: Buffer): void {
+    this.unpacking = true;
+    this.places.add(slice);
+    gunzip.write(slice, () => {
+      this.unpacking = false;
+      this.consumed();
+      this.pump();
+    });
+  }
+
+  /** Everything that is stored so far is on its way. */
+  private sentAll(): void {
+    const { req, gunzip } = this;
+    const { cache } = req.core;
+    if (cache.isFailed(req.oc)) this.end(false);
+    else if (this.at >= this.sourceEnd || cache.isFinished(req.oc)) {
+      if (gunzip === null) this.complete();
       else if (!this.packedEnd) {
         this.packedEnd = true;
-        this.gunzip.end();
+        gunzip.end();
       }
     }
   }
@@ -122,6 +138,7 @@ export class BodyWriter implements ProgressReader {
     if (this.sent > 0) req.bodyWrites++;
     this.sent += bytes.length;
     req.bodyBytesOut = this.sent;
+    req.core.sendTurns.spent(bytes.length);
     if (session.socket.writableLength === 0) return true;
     this.waiting = true;
     session.drained(() => {

@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts';
 import type { BusyObj } from '../fetch/busyobj.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
+import type { SendTurns } from '../net/send-turns.ts';
 import type { Params } from '../params/params.ts';
 import type { MainCounters } from '../stats/counters.ts';
 import type { VclHost } from '../vcl/context.ts';
@@ -62,6 +63,8 @@ export interface Core {
   outputPart(out: Buffer, start: number, end: number): Buffer;
   /** Tells that a write from the output buffer is still pending, so that it must not be reused. */
   outputTaken(): void;
+  /** Who may send how much of a body in this turn. */
+  readonly sendTurns: SendTurns;
   /** Runs `step` in a later turn of the event loop. */
   later(step: () => void): void;
 }

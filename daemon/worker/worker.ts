@@ -21,6 +21,7 @@ import { constantRecord, LogShared, type PreparedRecords, TxLog } from '../log/t
 import { Acceptor, type AcceptorHost } from '../net/acceptor.ts';
 import { endpointOf } from '../net/endpoint.ts';
 import { OutputBuffer } from '../net/output-buffer.ts';
+import { SendTurns } from '../net/send-turns.ts';
 import type { Session } from '../net/session.ts';
 import { Params } from '../params/params.ts';
 import type { Core, HotParams, ProgramRef } from '../request/core.ts';
@@ -85,6 +86,7 @@ export class Worker implements Core, AcceptorHost {
   private readonly bound: ((FromWorker & { t: 'ready' })['listeners'][number] | undefined)[] = [];
   private nextVxid = 1;
   private readonly out = new OutputBuffer();
+  readonly sendTurns = new SendTurns((run) => setImmediate(run));
   private started = false;
   private stopping = false;
   /** Requests so far when the lurker worked last. */

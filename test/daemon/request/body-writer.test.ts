@@ -2,6 +2,7 @@
 // is never ended.
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { SendTurns } from '../../../daemon/net/send-turns.ts';
 import { type BodyPlan, BodyWriter } from '../../../daemon/request/body-writer.ts';
 import type { Request } from '../../../daemon/request/request.ts';
 
@@ -57,7 +58,7 @@ class Sending {
       consume: () => {},
     };
     const req = {
-      core: { cache, stats: { n_gunzip: 0 }, later: (step: () => void) => setImmediate(step) },
+      core: { cache, stats: { n_gunzip: 0 }, sendTurns: new SendTurns((run) => setImmediate(run)) },
       session,
       log: { put: () => {} },
       oc: 1,
