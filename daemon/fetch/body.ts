@@ -216,7 +216,9 @@ export class BodyPump implements OriginBodySink {
     if (bo.filter === 'gzip' || anew) stats.n_gzip++;
     if (bo.filter === 'gunzip' || anew) stats.n_gunzip++;
     else if (bo.filter === 'testgunzip') stats.n_test_gunzip++;
+    // Also a destroyed filter may still say what it was about to say: the object may be gone by then.
     zip.on('data', (bytes: Buffer) => {
+      if (this.settled) return;
       this.unpacked += bytes.length;
       if (bo.filter === 'testgunzip') return;
       if (bo.filter === 'gzip') this.places?.add(bytes);
@@ -226,6 +228,7 @@ export class BodyPump implements OriginBodySink {
       this.pace();
     });
     zip.on('end', () => {
+      if (this.settled) return;
       // Bytes behind the end of the gzip data: whatever they are, this is not the body the origin meant.
       if (bo.filter !== 'gzip' && (!this.ended || zip.bytesWritten !== this.packed)) {
         bo.log.put(Tag.FetchError, fetchFailure('bad-gzip').text);
@@ -233,6 +236,8 @@ export class BodyPump implements OriginBodySink {
         return;
       }
       if (this.held !== null) this.store(this.held, 0, this.held.length);
+      // Storing may have been in vain, and the object may be gone with its last reader.
+      if (this.settled) return;
       const stored = cache.bodyLength(bo.oc);
       const length = bo.filter === 'gzip' ? this.packed : this.unpacked;
       if (bo.filter !== 'gunzip') cache.setGunzippedLength(bo.oc, length);

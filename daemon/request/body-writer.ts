@@ -36,6 +36,8 @@ export class BodyWriter implements ProgressReader, Sender {
   private sent = 0;
   private ended = false;
   private waiting = false;
+  /** The end has been put off for a turn. */
+  private patient = false;
   private gunzip: Gunzip | null = null;
   private unpacking = false;
   private packedEnd = false;
@@ -104,13 +106,26 @@ export class BodyWriter implements ProgressReader, Sender {
     });
   }
 
+  /** All that was promised is on its way, and the fetch may be about to end: not with it, as the fetch of a body that
+   * only this client wants would take the end of its reader for a reason to fail. */
+  private waitOnce(): void {
+    this.patient = true;
+    this.waiting = true;
+    this.req.core.later(() => {
+      this.waiting = false;
+      this.pump();
+    });
+  }
+
   /** Everything that is stored so far is on its way. */
   private sentAll(): void {
     const { req, gunzip } = this;
     const { cache } = req.core;
+    const finished = cache.isFinished(req.oc);
     if (cache.isFailed(req.oc)) this.end(false);
-    else if (this.at >= this.sourceEnd || cache.isFinished(req.oc)) {
-      if (gunzip === null) this.complete();
+    else if (this.at >= this.sourceEnd || finished) {
+      if (gunzip === null && !finished && !this.patient) this.waitOnce();
+      else if (gunzip === null) this.complete();
       else if (!this.packedEnd) {
         this.packedEnd = true;
         gunzip.end();

@@ -58,7 +58,12 @@ class Sending {
       consume: () => {},
     };
     const req = {
-      core: { cache, stats: { n_gunzip: 0 }, sendTurns: new SendTurns((run) => setImmediate(run)) },
+      core: {
+        cache,
+        stats: { n_gunzip: 0 },
+        sendTurns: new SendTurns((run) => setImmediate(run)),
+        later: setImmediate,
+      },
       session,
       log: { put: () => {} },
       oc: 1,
