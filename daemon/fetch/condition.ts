@@ -24,6 +24,8 @@ const OF_BODY = new Set(['etag', 'content-md5']);
 /** What a merge did: lines of the 304 that gave way, and where in beresp the stored lines begin. */
 export interface Merged {
   readonly dropped: readonly string[];
+  /** The tag of the 304 that was weakened: the line before. */
+  readonly strong: string | null;
   readonly fresh: number;
 }
 
@@ -68,7 +70,10 @@ export function mergeStale(bo: BusyObj): Merged {
     beresp.unset(key);
   }
   // The bytes of what was packed or unpacked here are not those that any tag of the origin's stands for.
+  const tagged = beresp.find('etag');
+  const tag = tagged < 0 ? '' : (beresp.lines[tagged] as string);
   if (core.cache.isRecoded(bo.staleOc)) weakenEtag(beresp);
+  const strong = tag === '' || beresp.lines.includes(tag) ? null : tag;
   beresp.log = log;
   const fresh = beresp.n;
   const newer = new Set(beresp.keys.slice(0, fresh));
@@ -83,13 +88,17 @@ export function mergeStale(bo: BusyObj): Merged {
   beresp.setReason(stale.reason);
   beresp.log = log;
   bo.was304 = true;
-  return { dropped, fresh };
+  return { dropped, strong, fresh };
 }
 
 /** Logs what the merge has done; the life of the response is logged ahead of it. */
-export function logMerged(bo: BusyObj, { dropped, fresh }: Merged): void {
+export function logMerged(bo: BusyObj, { dropped, strong, fresh }: Merged): void {
   const { beresp, log } = bo;
   for (const line of dropped) log.put(beresp.base + MSG_UNSET, line);
+  if (strong !== null) {
+    log.put(beresp.base + MSG_UNSET, strong);
+    log.put(beresp.base + MSG_HEADER, beresp.lines[beresp.find('etag')] as string);
+  }
   log.put(beresp.base + MSG_PROTOCOL, beresp.proto);
   log.put(beresp.base + MSG_STATUS, String(beresp.status));
   log.put(beresp.base + MSG_REASON, beresp.reason);

@@ -19,7 +19,7 @@ export function contentRangeFault(asked: string | null, beresp: HttpMessage): st
   if (got === null) return 'Invalid content-range header';
   // A range that cannot be satisfied comes with the length of what there is, and a page that says so.
   if (beresp.status === 416 && got.low < 0) return null;
-  return misplaced(wanted, got) ?? misfit(got, beresp);
+  return misfit(got, beresp) ?? misplaced(wanted, got);
 }
 
 function misplaced(wanted: { low: number; high: number }, got: ContentRange): string | null {

@@ -115,9 +115,11 @@ export function setConnection(req: Request): void {
   const { resp, body } = req;
   // How the body is framed is not a program's business (SAFETY rule 2).
   resp.unset('transfer-encoding');
-  if (body !== null && !body.complete && !willDrain(req, body)) req.closeAfter('RX_BODY');
   const own = resp.has('connection');
-  if (own && connectionHas(resp, 'close')) req.closeAfter('RESP_CLOSE');
-  else if (req.session.closeAfter !== null) resp.put('connection', 'Connection: close');
+  const ends = own && connectionHas(resp, 'close');
+  if (ends) req.closeAfter('RESP_CLOSE');
+  if (body !== null && !body.complete && !willDrain(req, body)) req.closeAfter('RX_BODY');
+  if (ends) return;
+  if (req.session.closeAfter !== null) resp.put('connection', 'Connection: close');
   else if (!own) resp.put('connection', KEEP_ALIVE, KEEP_ALIVE_RECORD);
 }

@@ -1,15 +1,6 @@
 // Where proxyd differs from the field's daemon in machine-cases.ts, and why. A part that is not named must be the same.
 
-export type Part = 'client' | 'origin' | 'log';
-
-export interface Known {
-  reason: string;
-  parts: readonly Part[];
-  /** The status lines that clients get, where `client` is free. */
-  client?: readonly string[];
-  /** The case ends without a response, as it should. */
-  failure?: true;
-}
+import type { Known, Part } from './compare.ts';
 
 const log = (reason: string): Known => ({ reason, parts: ['log'] });
 const ok = (reason: string, parts: readonly Part[], n: number): Known => ({
