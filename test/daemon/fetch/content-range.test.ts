@@ -36,6 +36,10 @@ test.each<[string | null, string | null, number | null, string | null]>([
   ['bytes=5-24', 'bytes 5-24/20', 20, 'Invalid content-range header'],
   ['bytes=1-2,3-4', PART, 20, 'Invalid range header (Trailing stuff)'],
   ['items=1-2', PART, 20, 'Invalid range header (Not Bytes)'],
+  ['bytes=5-24', 'items 1-2/3', 20, null],
+  [null, 'pages 1-2/*', 20, null],
+  ['bytes=5-24', '5-24/35', 20, 'Invalid content-range header'],
+  ['bytes=5-24', 'bytes=5-24/35', 20, 'Invalid content-range header'],
 ])('%s answered by %s of %s bytes', (asked, range, length, expected) => {
   expect(fault(asked, range, length)).toBe(expected);
 });
