@@ -1,6 +1,7 @@
 // The messages between the manager and its worker, over the child process's IPC channel. Plain JSON values.
 // The worker exits when the channel closes. Every `call` is answered by exactly one `reply`.
 
+import type { Account } from './privileges.ts';
 import type { CompiledProgram } from './vcl/program.ts';
 
 export type ParamValue = number | string | boolean;
@@ -57,7 +58,12 @@ export interface ProgramStatus {
 /** First message to a new worker; the listening handles follow as `listener` messages, one each. */
 export interface InitMessage {
   t: 'init';
+  /** The worker's own directory: log and counters. */
   dir: string;
+  /** Whom the worker becomes before it does anything else; null to stay as it is. */
+  account: Account | null;
+  /** Mode of its files. */
+  fileMode: number;
   identity: string;
   params: Record<string, ParamValue>;
   storages: StorageSpec[];
@@ -102,4 +108,6 @@ export type FromWorker =
   | { t: 'reply'; id: number; status: number; body: string }
   /** An uncaught exception; the worker exits after sending it. */
   | { t: 'panic'; text: string }
+  /** Something that operators should see wherever they look, told once a minute at the most. */
+  | { t: 'trouble'; text: string }
   | { t: 'note'; level: 'info' | 'warning' | 'error'; text: string };

@@ -6,8 +6,9 @@
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { resolveWorkdir } from '../protocol/workdir.ts';
+import { resolveWorkdir, surroundings } from '../protocol/workdir.ts';
 import { forkWorker } from './manager/fork-worker.ts';
+import { isShared, makeAccess } from './manager/jail.ts';
 import { OptionError } from './manager/option-error.ts';
 import { type Options, parseOptions, startsWorkerAtOnce } from './manager/options.ts';
 
@@ -51,7 +52,12 @@ async function compileOnly(o: Options): Promise<number> {
     ]);
   const params = new Params();
   for (const { name, value } of o.params) params.set(name, value);
-  const compile = makeCompile(params, o.storages, () => []);
+  const { jail } = makeAccess(o);
+  const compile = makeCompile(params, o.storages, () => [], {
+    directory: null,
+    inUse: () => [],
+    account: jail?.describer ?? null,
+  });
   const sources = o.backend === null ? [] : [{ name: '<-b>', text: backendProgram(o.backend) }];
   for (const file of o.programs) {
     const source = readProgramFile(file, params.text('vcl_path'), true);
@@ -71,6 +77,7 @@ async function compileOnly(o: Options): Promise<number> {
 }
 
 async function serve(o: Options): Promise<number> {
+  const access = makeAccess(o);
   // Its process takes longest to come up, so it starts before this one loads the rest of itself.
   const early = startsWorkerAtOnce(o) ? forkWorker() : null;
   process.on('exit', () => early?.kill('SIGKILL'));
@@ -87,15 +94,15 @@ async function serve(o: Options): Promise<number> {
     if (background) detachedSelf.log(line);
     else process.stderr.write(line);
   };
-  const dir = resolveWorkdir(o.dir, process.env, process.getuid?.() ?? 0);
-  makeDirectory(dir);
+  const dir = resolveWorkdir(o.dir, surroundings());
+  makeDirectory(dir, isShared(access));
   if (isMemoryBacked(dir) === false) {
     log(
       'warning',
       `working directory ${dir} is not on a memory-backed file system: the log will cost disk writes`,
     );
   }
-  const manager = await Manager.create(o, dir, version(), log, { early });
+  const manager = await Manager.create(o, dir, version(), log, { early, access });
   const ended = new Promise<void>((resolve) => {
     const stop = (): void => {
       setTimeout(() => {

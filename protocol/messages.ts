@@ -92,7 +92,7 @@ export type ServerMessage =
   | { t: 'values'; id: number; at: number; values: string[] }
   /** The subscription is over; nothing more comes for this id. */
   | { t: 'end'; id: number }
-  | { t: 'event'; event: 'started' | 'stopped' | 'died' | 'program'; text: string }
+  | { t: 'event'; event: 'started' | 'stopped' | 'died' | 'program' | 'trouble'; text: string }
   | { t: 'error'; id?: number; code: ErrorCode; message: string; detail?: string };
 
 export type ErrorCode =

@@ -1,28 +1,70 @@
 // Where a daemon keeps its files, and where every tool looks for them: the meaning of -n.
 //
-// A pure function of the name given, the environment and the user id, so that all programs agree. It never
-// looks at the file system; whether the place is memory-backed is the daemon's business.
+// Places that nobody else can take first: /run belongs to root, $XDG_RUNTIME_DIR and the state directory to their
+// user. Pure functions of the name given and of who asks, so that all programs agree; they never look at the file
+// system. Whether a place is safe and memory-backed is the daemon's business, where a daemon is the tools'.
+
+import { homedir } from 'node:os';
 
 /** Names of the files in a working directory that more than one program knows. */
 export const WORKDIR_FILES = {
   socket: 'console.sock',
+  /** For those who may read and nothing else (--read-group). */
+  readSocket: 'read.sock',
   secret: 'secret',
   pid: 'pid',
   lock: 'lock',
-  log: 'log.ring',
-  counters: 'counters',
+  /** The worker's own directory: its user writes there and nowhere else. */
+  worker: 'worker',
+  log: 'worker/log.ring',
+  counters: 'worker/counters',
+  modules: 'vmod_cache',
 } as const;
 
-/** Absolute path of the working directory for `-n name`; undefined or '' is the default place. */
-export function resolveWorkdir(
-  name: string | undefined,
-  env: Readonly<Record<string, string | undefined>>,
-  uid: number,
-): string {
-  const runtime = env.XDG_RUNTIME_DIR;
-  const inRuntime = runtime?.startsWith('/') === true;
-  const parent = inRuntime ? runtime.replace(/\/+$/, '') : '/dev/shm';
-  if (name === undefined || name === '') return inRuntime ? `${parent}/proxyd` : `${parent}/proxyd-${uid}`;
-  if (name.startsWith('/')) return name.length > 1 ? name.replace(/\/+$/, '') : name;
-  return `${parent}/${name.replace(/\/+$/, '')}`;
+/** What the meaning of a name depends on. */
+export interface Surroundings {
+  env: Readonly<Record<string, string | undefined>>;
+  uid: number;
+  home: string;
+}
+
+/** Those of this process. */
+export function surroundings(): Surroundings {
+  return { env: process.env, uid: process.geteuid?.() ?? 0, home: home() };
+}
+
+/** A user id without an account has no home. */
+function home(): string {
+  try {
+    return homedir();
+  } catch {
+    return '';
+  }
+}
+
+const DEFAULT_NAME = 'proxyd';
+
+/** Absolute paths that `-n name` may mean, the one that a daemon takes first; undefined or '' is the default. */
+export function workdirPlaces(name: string | undefined, at: Surroundings): string[] {
+  const own = name === undefined || name === '' ? DEFAULT_NAME : name;
+  const trimmed = own.length > 1 ? own.replace(/\/+$/, '') : own;
+  return own.startsWith('/') ? [trimmed] : parents(at).map((parent) => `${parent}/${trimmed}`);
+}
+
+/** Absolute path of the working directory of a daemon that is started with `-n name`. */
+export function resolveWorkdir(name: string | undefined, at: Surroundings): string {
+  return workdirPlaces(name, at)[0] as string;
+}
+
+function parents({ env, uid, home }: Surroundings): string[] {
+  const runtime = absolute(env.XDG_RUNTIME_DIR);
+  const own = [
+    ...(runtime === null ? [] : [runtime]),
+    absolute(env.XDG_STATE_HOME) ?? `${home.replace(/\/+$/, '')}/.local/state`,
+  ];
+  return uid === 0 ? ['/run', ...own] : [...own, '/run'];
+}
+
+function absolute(path: string | undefined): string | null {
+  return path?.startsWith('/') === true ? path.replace(/(?<=.)\/+$/, '') : null;
 }

@@ -1,7 +1,7 @@
 // Connects a one-shot to its daemon, trying again for a while as -t says, and the manners one-shots share:
 // quiet on a closed pipe, process id file.
 
-import { unlinkSync, writeFileSync } from 'node:fs';
+import { writeOwn } from '../../protocol/files/own-file.ts';
 import type { Client } from '../client/client.ts';
 import { HUNG_UP, leave } from '../tui/leave.ts';
 
@@ -53,16 +53,17 @@ export function quietOnClosedPipe(): void {
 
 /** Writes the process id and removes the file at the end. What is wrong with the path, or null. */
 export function writePidFile(path: string): string | null {
+  let remove: () => void;
   try {
-    writeFileSync(path, `${process.pid}\n`);
+    remove = writeOwn(path, `${process.pid}\n`, 0o644);
   } catch (error) {
     return `${path}: ${systemText(error)}`;
   }
   process.on('exit', () => {
     try {
-      unlinkSync(path);
+      remove();
     } catch {
-      // Already gone.
+      // The directory takes no more changes.
     }
   });
   return null;
@@ -74,6 +75,7 @@ export function systemText(error: unknown): string {
   const words: Readonly<Record<string, string>> = {
     ENOENT: 'No such file or directory',
     EACCES: 'Permission denied',
+    EPERM: 'Operation not permitted',
     EISDIR: 'Is a directory',
     ENOSPC: 'No space left on device',
     ENOTDIR: 'Not a directory',

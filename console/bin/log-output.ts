@@ -16,7 +16,8 @@ export class LogOutput {
   private constructor(a: LogArguments) {
     this.verbose = a.verbose;
     this.form = a.json ? 'json' : a.output === undefined || a.ascii ? 'text' : 'binary';
-    this.file = new OutputFile(a.output, a.append, this.form === 'binary' ? LOG_FILE_MAGIC : null);
+    // A log holds cookies and what else clients say.
+    this.file = new OutputFile(a.output, a.append, 0o600, this.form === 'binary' ? LOG_FILE_MAGIC : null);
   }
 
   static open(a: LogArguments): LogOutput | ArgumentError {

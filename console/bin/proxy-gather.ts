@@ -2,13 +2,14 @@
 // proxy-gather: a diagnostic archive of a daemon and its surroundings as one tar.gz, and what it contains on stdout.
 // Exit codes: 0, 1 when the archive could not be written or an argument is wrong. A daemon that is down is no failure.
 
-import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { gzipSync } from 'node:zlib';
-import { resolveWorkdir } from '../../protocol/workdir.ts';
+import { writeOwn } from '../../protocol/files/own-file.ts';
+import { findDaemon } from '../client/find-daemon.ts';
 import { gather } from '../gather/gather.ts';
 import { Subject } from '../gather/subject.ts';
 import { tarArchive } from '../gather/tar.ts';
+import { systemText } from './attach.ts';
 import { getopt } from './getopt.ts';
 import { packageVersion } from './version.ts';
 
@@ -50,7 +51,7 @@ function parseArguments(argv: readonly string[]): Arguments | 'help' | 'version'
 }
 
 async function reach(a: Arguments): Promise<Subject> {
-  const dir = resolveWorkdir(a.dir, process.env, process.getuid?.() ?? 0);
+  const { dir } = findDaemon(a.dir);
   const { connect } = await import('../client/client.ts');
   try {
     return new Subject(dir, await connect({ dir, name: 'proxy-gather', timeout: 5 }), '');
@@ -94,9 +95,9 @@ async function main(): Promise<number> {
   const file = a.file ?? `${top}.tar.gz`;
   try {
     // It may hold more than its maker knows: for its owner alone.
-    writeFileSync(file, gzipSync(tarArchive(entries, Math.floor(now.getTime() / 1000))), { mode: 0o600 });
+    writeOwn(file, gzipSync(tarArchive(entries, Math.floor(now.getTime() / 1000))), 0o600);
   } catch (cause) {
-    process.stderr.write(`proxy-gather: ${(cause as Error).message}\n`);
+    process.stderr.write(`proxy-gather: ${file}: ${systemText(cause)}\n`);
     return 1;
   }
   process.stdout.write(`${contents}\n${file}\n`);

@@ -8,8 +8,8 @@
 import { statSync } from 'node:fs';
 import { decodeLogFrame } from '../../protocol/log-frame.ts';
 import type { LogSubscription, LogTransaction } from '../../protocol/messages.ts';
-import { resolveWorkdir, WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { type Client, ConnectError, type Subscription } from '../client/client.ts';
+import { findDaemon } from '../client/find-daemon.ts';
 import { attach, writePidFile } from './attach.ts';
 import type { LogArguments } from './log-arguments.ts';
 import type { LogSink, LogSource } from './log-source.ts';
@@ -89,8 +89,7 @@ class Follower {
 
   private identify(): string {
     try {
-      const dir = resolveWorkdir(this.a.dir, process.env, process.getuid?.() ?? 0);
-      const { ino, ctimeMs } = statSync(`${dir}/${WORKDIR_FILES.socket}`);
+      const { ino, ctimeMs } = statSync(findDaemon(this.a.dir).socket);
       return `${ino} ${ctimeMs}`;
     } catch {
       return '';

@@ -123,7 +123,8 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
     if (options.esi) a.sub.esi = true;
   }
   try {
-    const output = new OutputFile(a.output, a.append);
+    // For its user and a group: who reads access logs need not see what the rest of the log holds.
+    const output = new OutputFile(a.output, a.append, 0o640);
     return {
       write: (groups: readonly LogTransaction[][]) =>
         output.write(Buffer.from(groupLines(groups, template, options), 'latin1')),

@@ -5,7 +5,7 @@
 // the connection fails every command in flight and ends every subscription exactly once.
 
 import { createHmac } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { connect as netConnect, type Socket } from 'node:net';
 import type WebSocket from 'ws';
@@ -19,7 +19,8 @@ import {
   PROTOCOL_VERSION,
   type ServerMessage,
 } from '../../protocol/messages.ts';
-import { resolveWorkdir, WORKDIR_FILES } from '../../protocol/workdir.ts';
+import { findDaemon } from './find-daemon.ts';
+import { readSecret } from './secret.ts';
 
 // Required, not imported: before it imports CommonJS, Node parses all of it for its exports, and that takes a third
 // of the time a one-shot has.
@@ -270,14 +271,19 @@ export function parseAddress(address: string): { host: string; port: number } {
 
 function openSocket(o: ConnectOptions): Socket {
   if (o.address !== undefined) return netConnect(parseAddress(o.address));
-  const dir = resolveWorkdir(o.dir, process.env, process.getuid?.() ?? 0);
-  return netConnect(`${dir}/${WORKDIR_FILES.socket}`);
+  return netConnect(findDaemon(o.dir).socket);
+}
+
+/** The directory, or all that were looked into. */
+function placeText(name: string | undefined): string {
+  const { dir, socket, places } = findDaemon(name);
+  return existsSync(socket) ? dir : places.join(', ');
 }
 
 /** Connects, answers the challenge and waits for the welcome. Rejects with a ConnectError. */
 export function connect(o: ConnectOptions = {}): Promise<Client> {
   return new Promise((resolve, reject) => {
-    const where = o.address ?? resolveWorkdir(o.dir, process.env, process.getuid?.() ?? 0);
+    const where = o.address ?? placeText(o.dir);
     let hello: (ServerMessage & { t: 'hello' }) | null = null;
     let ws: WebSocket;
     const fail = (error: ConnectError): void => {
@@ -341,12 +347,8 @@ export function connect(o: ConnectOptions = {}): Promise<Client> {
 function answer(secretFile: string | undefined, challenge: string): string | ConnectError {
   if (secretFile === undefined) return new ConnectError('auth', 'the daemon asks for a secret; give -S FILE');
   try {
-    return createHmac('sha256', readFileSync(secretFile)).update(challenge).digest('hex');
+    return createHmac('sha256', readSecret(secretFile)).update(challenge).digest('hex');
   } catch (cause) {
-    return new ConnectError(
-      'auth',
-      `cannot read the secret ${secretFile}: ${(cause as Error).message}`,
-      cause,
-    );
+    return new ConnectError('auth', (cause as Error).message, cause);
   }
 }

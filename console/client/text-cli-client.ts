@@ -2,9 +2,9 @@
 // the console protocol, this project's or another VCL proxy's. One command at a time; no subscriptions.
 
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { connect as netConnect, type Socket } from 'node:net';
 import { type CommandReply, ConnectError, parseAddress } from './client.ts';
+import { readSecret } from './secret.ts';
 
 /** Status 107: the other side asks for an answer to its challenge. */
 const AUTH = 107;
@@ -68,13 +68,9 @@ export class TextCliClient {
     if (secretFile === undefined) throw new ConnectError('auth', 'authentication required: give -S FILE');
     let secret: Buffer;
     try {
-      secret = readFileSync(secretFile);
+      secret = readSecret(secretFile);
     } catch (cause) {
-      throw new ConnectError(
-        'auth',
-        `cannot read the secret ${secretFile}: ${(cause as Error).message}`,
-        cause,
-      );
+      throw new ConnectError('auth', (cause as Error).message, cause);
     }
     const hash = createHash('sha256').update(`${challenge}\n`).update(secret).update(`${challenge}\n`);
     return this.command(`auth ${hash.digest('hex')}`);

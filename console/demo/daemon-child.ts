@@ -2,10 +2,11 @@
 // input does: whatever happens to the demo, the kernel closes the pipe and the daemon goes.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, constants, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ownUid } from '../../protocol/files/trust.ts';
 import { type Client, connect } from '../client/client.ts';
 
 const START_MS = 10_000;
@@ -66,11 +67,15 @@ export async function startDaemon(
   }
 }
 
-/** A demo that was killed could not remove its folder: the next one does, for owners that are gone. */
+/** A demo that was killed could not remove its folder: the next one of the same user does, for owners that are gone.
+ * Another user's is left alone, who could have us remove what links in it lead to. */
 function sweep(parent: string): void {
   for (const name of readdirSync(parent)) {
     const owner = Number(/^proxyd-demo-(\d+)-/.exec(name)?.[1] ?? 0);
-    if (owner > 0 && !exists(owner)) rmSync(join(parent, name), { recursive: true, force: true });
+    const folder = join(parent, name);
+    const stat = lstatSync(folder, { throwIfNoEntry: false });
+    if (owner === 0 || exists(owner) || stat?.isDirectory() !== true || stat.uid !== ownUid()) continue;
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

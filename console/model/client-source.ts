@@ -3,8 +3,8 @@
 
 import { decodeLogFrame } from '../../protocol/log-frame.ts';
 import type { LogSubscription } from '../../protocol/messages.ts';
-import { resolveWorkdir } from '../../protocol/workdir.ts';
 import type { ConnectOptions } from '../client/client.ts';
+import { findDaemon } from '../client/find-daemon.ts';
 import { ReconnectingClient } from '../client/reconnecting-client.ts';
 import type { CommandReply, LogHandlers, Source, SourceEvents, Subscription } from './source.ts';
 
@@ -20,7 +20,7 @@ export class ClientSource implements Source {
   constructor(options: ConnectOptions) {
     this.client = new ReconnectingClient(options);
     this.local = options.address === undefined;
-    this.label = options.address ?? resolveWorkdir(options.dir, process.env, process.getuid?.() ?? 0);
+    this.label = options.address ?? findDaemon(options.dir).dir;
   }
 
   start(events: SourceEvents): void {

@@ -1,9 +1,10 @@
 // The operator's file on disk: $XDG_CONFIG_HOME/proxyd/console.json. Read once at the start; saved queries go back
 // into it, and nothing else of it is touched.
 
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { writeOwn } from '../../protocol/files/own-file.ts';
 import { systemText } from '../bin/attach.ts';
 import { type CheckedConfig, DEFAULT_CONFIG, parseConfig } from '../model/config.ts';
 import { checkQuery } from '../model/query-parser.ts';
@@ -44,10 +45,10 @@ export class QueryFile implements SavedQueries {
     this.kept = query === null ? rest : { ...rest, [name]: query };
     try {
       const file = this.readFile();
-      mkdirSync(dirname(this.path), { recursive: true });
+      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
       // Through another name: a console that is killed meanwhile leaves the former file whole.
       const next = `${this.path}.${process.pid}`;
-      writeFileSync(next, `${JSON.stringify({ ...file, queries: this.kept }, null, 2)}\n`);
+      writeOwn(next, `${JSON.stringify({ ...file, queries: this.kept }, null, 2)}\n`, 0o600);
       renameSync(next, this.path);
     } catch (cause) {
       throw new Error(cause instanceof SyntaxError ? 'the file is not JSON' : systemText(cause), { cause });

@@ -3,10 +3,11 @@
 
 import { execFile } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { writeOwn } from '../../protocol/files/own-file.ts';
 import { systemText } from '../bin/attach.ts';
 import type { HostFiles, LintFinding } from '../model/host-files.ts';
 
@@ -31,7 +32,8 @@ export class NodeFiles implements HostFiles {
 
   async write(path: string, text: string): Promise<void> {
     try {
-      await writeFile(this.absolute(path), text);
+      // What is exported may hold cookies of the log.
+      writeOwn(this.absolute(path), text, 0o600);
     } catch (cause) {
       throw new Error(systemText(cause), { cause });
     }

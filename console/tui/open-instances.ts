@@ -1,9 +1,10 @@
 // The instances that a console shows: the daemon it was called for and those of the operator's file, or a recording.
 // Here meet sources, sessions and the real clock.
 
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { writeOwn } from '../../protocol/files/own-file.ts';
 import { compileQuery } from '../../queries/compile.ts';
 import { parseQuery } from '../../queries/parse.ts';
 import { systemText } from '../bin/attach.ts';
@@ -111,7 +112,7 @@ function openRecording(path: string): Recording {
 
 function writeRecording(path: string, text: string): void {
   try {
-    writeFileSync(path, path.endsWith('.gz') ? gzipSync(text) : text);
+    writeOwn(path, path.endsWith('.gz') ? gzipSync(text) : text, 0o600);
   } catch (cause) {
     throw new Error(`${path}: ${systemText(cause)}`, { cause });
   }

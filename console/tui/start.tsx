@@ -3,6 +3,7 @@
 import type { ReadStream, WriteStream } from 'node:tty';
 import { COMMANDS } from '../../protocol/tables/commands.ts';
 import { PARAMS } from '../../protocol/tables/params.ts';
+import { findDaemon } from '../client/find-daemon.ts';
 import { Controller } from '../model/controller.ts';
 import { Keymap } from '../model/keymap.ts';
 import { checkQuery, completeQuery } from '../model/query-parser.ts';
@@ -25,6 +26,11 @@ const ESCAPE_MS = 50;
 const CLOCK_MS = 1000;
 
 const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGTERM: 143, SIGHUP: HUNG_UP } as const;
+
+/** The daemon lets this user look and nothing else. */
+function mayOnlyRead({ dir, address }: ConsoleOptions): boolean {
+  return address === undefined && findDaemon(dir).readonly;
+}
 
 export function startConsole(
   options: ConsoleOptions,
@@ -73,7 +79,7 @@ export function startConsole(
 
     const controller = new Controller({
       instances,
-      readonly: options.readonly === true || replay !== null,
+      readonly: options.readonly === true || replay !== null || mayOnlyRead(options),
       tables: { commands: COMMANDS, params: PARAMS },
       checkQuery,
       completeQuery,

@@ -25,6 +25,8 @@ export const H_SEGMENT_SIZE = 8;
 export const H_GENERATION = 16;
 /** Number of the segment being written; u64. */
 export const H_SEGMENT = 24;
+/** Bytes that were asked for, of which there may not have been room for all; u64. */
+export const H_WANTED = 32;
 
 /** Offsets in a block: magic, bytes of records, absolute position, records before, records in it, generation. */
 export const B_MAGIC = 0;
@@ -50,6 +52,8 @@ export interface RingHeader extends RingShape {
   generation: number;
   /** Number of the segment being written. */
   segment: number;
+  /** Size that was asked for. */
+  wanted: number;
 }
 
 /** 64-bit number below 2^53 in two words. */
@@ -64,7 +68,7 @@ export function getU64(buf: Buffer, at: number): number {
 
 /** The header, or null when these bytes are none. */
 export function readRingHeader(buf: Buffer): RingHeader | null {
-  if (buf.length < 32 || buf.readUInt32LE(H_MAGIC) !== RING_MAGIC) return null;
+  if (buf.length < 40 || buf.readUInt32LE(H_MAGIC) !== RING_MAGIC) return null;
   const segments = buf.readUInt32LE(H_SEGMENTS);
   const segmentSize = getU64(buf, H_SEGMENT_SIZE);
   if (segments < 2 || segmentSize < 4096) return null;
@@ -73,6 +77,7 @@ export function readRingHeader(buf: Buffer): RingHeader | null {
     segmentSize,
     generation: buf.readUInt32LE(H_GENERATION),
     segment: getU64(buf, H_SEGMENT),
+    wanted: getU64(buf, H_WANTED),
   };
 }
 

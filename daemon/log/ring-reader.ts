@@ -5,7 +5,8 @@
 // that the write is over, so what was found whole is read once more; and a look at the header's current
 // segment after the read says whether the writer has begun to overwrite what was read.
 
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, readSync, statSync } from 'node:fs';
+import { openRegular } from '../../protocol/files/own-file.ts';
 import {
   B_BEFORE,
   B_BYTES,
@@ -40,7 +41,7 @@ export interface RingRead {
 export class RingReader {
   private fd = -1;
   private inode = 0;
-  private header: RingHeader = { segments: 0, segmentSize: 0, generation: 0, segment: 0 };
+  private header: RingHeader = { segments: 0, segmentSize: 0, generation: 0, segment: 0, wanted: 0 };
   private segment = 0;
   private offset = 0;
   /** Record count the next block should begin with; -1 when unknown. */
@@ -102,7 +103,7 @@ export class RingReader {
 
   private attach(): boolean {
     try {
-      const fd = openSync(this.path, 'r');
+      const fd = openRegular(this.path);
       this.close();
       this.fd = fd;
       this.inode = fstatSync(fd).ino;

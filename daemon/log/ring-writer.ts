@@ -1,6 +1,7 @@
 // Writes the log ring. Records gather in a staging buffer and go out as one block with one positioned write
 // an event-loop turn, or earlier when the staging buffer is full. It never waits for a reader and never reads
-// what readers do. A write that fails (no space on the filesystem) loses that block: it is counted, not thrown.
+// what readers do. A write that fails (an I/O error) loses that block: it is counted and told, not thrown. All the
+// space is taken when the ring is made, so that a disk that others fill does not silence the log.
 //
 // Awkward: a writer that continues an existing ring starts a fresh segment, so a block its predecessor left
 // torn stays behind unread; the running record count goes on, so that readers can count what they lost.
@@ -8,14 +9,15 @@
 import {
   closeSync,
   existsSync,
-  ftruncateSync,
-  mkdirSync,
   openSync,
   readSync,
   renameSync,
+  statfsSync,
+  unlinkSync,
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { createOwn } from '../../protocol/files/own-file.ts';
 import {
   B_BEFORE,
   B_BYTES,
@@ -33,6 +35,7 @@ import {
   H_SEGMENT,
   H_SEGMENT_SIZE,
   H_SEGMENTS,
+  H_WANTED,
   HEADER_SIZE,
   putU64,
   RING_MAGIC,
@@ -40,6 +43,7 @@ import {
   readRingHeader,
   ringShape,
 } from './ring-format.ts';
+import type { WriteTrouble } from './write-trouble.ts';
 
 const STAGING = 256 * 1024;
 
@@ -54,23 +58,61 @@ export interface RingCounters {
   shm_cycles: number;
 }
 
-/** Creates an empty ring of about `size` bytes at `path`, replacing what is there in one step. */
-export function createRing(path: string, size: number): void {
-  mkdirSync(dirname(path), { recursive: true });
-  const shape = ringShape(size);
+/** Zeros that reserve the space: large enough to be quick, small enough to be bounded. */
+const PIECE = 1024 * 1024;
+/** The smallest ring worth having, and the share of free space that one may take where there is too little: counters
+ * and what else comes into the directory need room, too. */
+const SMALLEST = 1024 * 1024;
+const SHARE = 0.9;
+
+/**
+ * Creates an empty ring of about `size` bytes at `path`, replacing what is there in one step, and reserves its space.
+ * Where there is not so much room it is smaller: containers give 64 MB to /dev/shm, and a shorter memory is better than
+ * no start. Throws when there is no room for the smallest one. Returns its size.
+ */
+export function createRing(path: string, size: number, mode = 0o600): number {
+  const taken = fitting(dirname(path), size);
+  const shape = ringShape(taken);
   const fresh = `${path}.${process.pid}.new`;
-  const fd = openSync(fresh, 'w+', 0o600);
+  const fd = createOwn(fresh, mode);
   try {
+    reserve(fd, HEADER_SIZE + shape.segments * shape.segmentSize);
     const head = Buffer.alloc(HEADER_SIZE);
     head.writeUInt32LE(RING_MAGIC, H_MAGIC);
     head.writeUInt32LE(shape.segments, H_SEGMENTS);
     putU64(head, shape.segmentSize, H_SEGMENT_SIZE);
-    ftruncateSync(fd, HEADER_SIZE + shape.segments * shape.segmentSize);
+    putU64(head, size, H_WANTED);
     writeSync(fd, head, 0, HEADER_SIZE, 0);
+  } catch (cause) {
+    unlinkSync(fresh);
+    throw noRoom((cause as Error).message, cause);
   } finally {
     closeSync(fd);
   }
   renameSync(fresh, path);
+  return taken;
+}
+
+/** How much of `size` a directory has room for. */
+function fitting(directory: string, size: number): number {
+  const { bsize, blocks, bavail } = statfsSync(directory);
+  // A file system without blocks has no limit.
+  if (blocks === 0 || bavail * bsize * SHARE >= size) return size;
+  const room = Math.floor(bavail * bsize * SHARE);
+  if (room < SMALLEST) throw noRoom(`${Math.floor((bavail * bsize) / 1024)} KB are free`);
+  return room;
+}
+
+function noRoom(why: string, cause?: unknown): Error {
+  return new Error(
+    `No room for the log in the working directory (${why}): make room for a megabyte or more, give a smaller -l, or another directory with -n`,
+    { cause },
+  );
+}
+
+function reserve(fd: number, bytes: number): void {
+  const zeros = Buffer.alloc(PIECE);
+  for (let at = 0; at < bytes; ) at += writeSync(fd, zeros, 0, Math.min(PIECE, bytes - at), at);
 }
 
 export class RingWriter {
@@ -85,6 +127,9 @@ export class RingWriter {
   /** Records in the staging buffer. */
   count = 0;
   scheduled = false;
+  /** Bytes that were taken where that is fewer than were asked for, when the ring was made; else 0. */
+  readonly cutTo: number = 0;
+  private readonly trouble: WriteTrouble | null;
   private readonly fd: number;
   private readonly header: RingHeader;
   private readonly counters: RingCounters;
@@ -97,21 +142,29 @@ export class RingWriter {
 
   /** Opens the ring at `path`, creating one of `size` bytes when there is none, or none of
    * that size. */
-  constructor(path: string, size: number, counters: RingCounters) {
-    if (!existsSync(path)) createRing(path, size);
+  constructor(
+    path: string,
+    size: number,
+    counters: RingCounters,
+    mode = 0o600,
+    trouble: WriteTrouble | null = null,
+  ) {
+    this.trouble = trouble;
+    let taken = size;
+    if (!existsSync(path)) taken = createRing(path, size, mode);
     let fd = openSync(path, 'r+');
     const head = Buffer.alloc(HEADER_SIZE);
     readSync(fd, head, 0, HEADER_SIZE, 0);
     let header = readRingHeader(head);
-    const shape = ringShape(size);
-    if (header === null || header.segmentSize !== shape.segmentSize || header.segments !== shape.segments) {
+    if (header === null || header.wanted !== size) {
       closeSync(fd);
-      createRing(path, size);
+      taken = createRing(path, size, mode);
       fd = openSync(path, 'r+');
       readSync(fd, head, 0, HEADER_SIZE, 0);
       header = readRingHeader(head);
       if (header === null) throw new Error(`log ring ${path} has no valid header right after its creation`);
     }
+    if (taken < size) this.cutTo = taken;
     this.fd = fd;
     this.header = header;
     this.counters = counters;
@@ -167,9 +220,13 @@ export class RingWriter {
     this.pos = BLOCK_HEAD;
     try {
       // A short write leaves a torn block where the next one is written over it.
-      if (writeSync(this.fd, this.bytes, 0, total, at) === total) this.offset += total;
-    } catch {
-      // No space left, or an I/O error: the log must never stop traffic. Readers see the gap in the count.
+      if (writeSync(this.fd, this.bytes, 0, total, at) === total) {
+        this.offset += total;
+        this.trouble?.worked();
+      } else this.trouble?.failed(new Error('a write was cut short'));
+    } catch (cause) {
+      // The log must never stop traffic. Readers see the gap in the count.
+      this.trouble?.failed(cause);
     }
   }
 

@@ -12,15 +12,18 @@ import type { Params } from '../params/params.ts';
 import type { CompileOptions, CompileResult } from '../vcl/compile.ts';
 import type { Compile } from './program-host.ts';
 
+/** No copies, and extensions describe themselves as this user. */
+const NO_CACHE: ModuleCache = { directory: null, inUse: () => [], account: null };
+
 /**
  * @param labels names that `return (vcl(...))` may use
- * @param cache where copies of extensions' files are kept; null to keep none
+ * @param cache where copies of extensions' files are kept, and who describes them
  */
 export function makeCompile(
   params: Params,
   storages: readonly StorageSpec[],
   labels: () => readonly string[],
-  cache: ModuleCache | null = null,
+  cache: ModuleCache = NO_CACHE,
 ): Compile {
   const compile = makeCompiler(params, storages, labels, cache);
   return async (source) => {
@@ -42,7 +45,7 @@ export function makeCompiler(
   params: Params,
   storages: readonly StorageSpec[],
   labels: () => readonly string[],
-  cache: ModuleCache | null = null,
+  cache: ModuleCache = NO_CACHE,
   addresses: (name: string) => Promise<string[]> = addressesOf,
 ): (source: { name: string; text: string }) => Promise<CompileResult> {
   let describer: ModuleDescriber | null = null;

@@ -4,13 +4,14 @@
 // the dispatcher and the streams. Never speaks to the worker itself. Awkward: on the Unix socket possession is
 // the right, so there is no challenge; over TCP wrong answers are delayed and counted.
 
-import { chmodSync } from 'node:fs';
+import { chmodSync, lchownSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { createRequire } from 'node:module';
 import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
+import { parseCommand } from '../../protocol/cli-quoting.ts';
 import { decodeClientMessage, LIMITS } from '../../protocol/codec.ts';
-import { PROTOCOL_ERRORS, ProtocolError } from '../../protocol/errors.ts';
+import { CLI, PROTOCOL_ERRORS, ProtocolError } from '../../protocol/errors.ts';
 import {
   type ClientMessage,
   type CounterSubscription,
@@ -19,6 +20,8 @@ import {
   PROTOCOL_VERSION,
   type ServerMessage,
 } from '../../protocol/messages.ts';
+import { commandRow } from '../../protocol/tables/commands.ts';
+import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { newChallenge, type Secret } from './secret.ts';
 import type { Stream, StreamError, StreamSink } from './streams/sink.ts';
 import type { CliReply } from './supervisor.ts';
@@ -80,10 +83,10 @@ export class ControlServer {
     });
   }
 
-  /** Listens on a Unix socket that only this user may use. */
-  async listenPath(path: string): Promise<void> {
+  /** Listens on a Unix socket that only this user may use, or a group that may only read. */
+  async listenPath(path: string, readers: number | null = null): Promise<void> {
     removeFile(path);
-    const server = this.makeServer(false);
+    const server = this.makeServer({ challenge: false, readonly: readers !== null });
     const mask = process.umask(0o177);
     try {
       await new Promise<void>((resolve, reject) => {
@@ -93,13 +96,14 @@ export class ControlServer {
     } finally {
       process.umask(mask);
     }
-    chmodSync(path, 0o600);
+    if (readers !== null) lchownSync(path, -1, readers);
+    chmodSync(path, readers === null ? 0o600 : 0o660);
     this.paths.push(path);
   }
 
   /** Listens on TCP, where clients must answer a challenge; resolves with the port. */
   async listenTcp(host: string, port: number): Promise<number> {
-    const server = this.makeServer(true);
+    const server = this.makeServer({ challenge: true, readonly: false });
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen(port, host, resolve);
@@ -129,7 +133,7 @@ export class ControlServer {
     for (const path of this.paths) removeFile(path);
   }
 
-  private makeServer(challenge: boolean): Server {
+  private makeServer({ challenge, readonly }: DoorKind): Server {
     const server = createServer((_req, res) => {
       res.writeHead(426, { 'Content-Type': 'text/plain', Connection: 'close' });
       res.end('This is the console protocol of proxyd: connect with WebSocket.\n');
@@ -140,7 +144,7 @@ export class ControlServer {
         socket.end(`HTTP/1.1 ${refused}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
         return;
       }
-      this.sockets.handleUpgrade(req, socket, head, (ws) => this.welcome(ws, challenge));
+      this.sockets.handleUpgrade(req, socket, head, (ws) => this.welcome(ws, { challenge, readonly }));
     });
     server.on('clientError', (_e, socket) => socket.destroy());
     this.servers.push(server);
@@ -161,9 +165,10 @@ export class ControlServer {
     return this.failures.length >= this.limits.failures;
   }
 
-  private welcome(ws: WebSocket, challenge: boolean): void {
+  private welcome(ws: WebSocket, { challenge, readonly }: DoorKind): void {
     const connection = new Connection(ws, this.host, this.limits.greeting, {
       challenge: challenge ? newChallenge() : null,
+      readonly,
       check: (text, mac) => {
         if (this.secret.checkMac(text, mac)) return true;
         this.failures.push(Date.now());
@@ -176,8 +181,16 @@ export class ControlServer {
   }
 }
 
+/** Ways in differ in what they ask for and in what they give. */
+interface DoorKind {
+  challenge: boolean;
+  /** Subscriptions, and commands that change nothing. */
+  readonly: boolean;
+}
+
 interface Door {
   challenge: string | null;
+  readonly: boolean;
   check(challenge: string, mac: string): boolean;
   gone(): void;
 }
@@ -318,11 +331,23 @@ class Connection {
     this.running++;
     this.queue = this.queue.then(async () => {
       if (this.over) return;
-      const { status, body } = await this.host.command(line);
+      const { status, body } = this.forbidden(line) ?? (await this.host.command(line));
       this.running--;
       this.json({ t: 'reply', id, status, body });
       if (status === 500) this.ws.close(1000);
     });
+  }
+
+  /** What a reader is told who wants to change something. A line that cannot be read changes nothing either. */
+  private forbidden(line: string): CliReply | null {
+    if (!this.door.readonly) return null;
+    const words = parseCommand(line);
+    if (!Array.isArray(words) || words.length === 0) return null;
+    const name = words[0] as string;
+    const row = commandRow(name);
+    if (row === undefined || row.reads === true) return null;
+    const body = `${name} is for those who may use ${WORKDIR_FILES.socket}: this connection may only read.\n`;
+    return { status: CLI.CANT, body };
   }
 
   private async subscribe(

@@ -10,6 +10,7 @@ import type { Diagnostic } from '../vcl/errors.ts';
 import { findingsJson, formatFindings, formatTotals, totals } from '../vcl/lint/format.ts';
 import { compilerFinding, type Finding, parseForLint, runRules } from '../vcl/lint/lint.ts';
 import { makeCompiler } from './compiler.ts';
+import { makeAccess } from './jail.ts';
 import { OptionError } from './option-error.ts';
 import { readProgramFile } from './program-file.ts';
 
@@ -62,7 +63,11 @@ export async function lintProgram(
     params,
     [],
     () => labels,
-    null,
+    {
+      directory: null,
+      inUse: () => [],
+      account: makeAccess({ jail: null, readGroup: null }).jail?.describer ?? null,
+    },
     async () => [ANY_ADDRESS],
   );
   const result = await compile(source);

@@ -1,9 +1,9 @@
 // -a arguments: a name, a place (address and port, or the path of a Unix socket) and options. What can be said from the
 // text alone is said here, before anything is bound; the sockets are listeners.ts.
 
-import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import type { ListenerSpec } from '../link.ts';
+import { groupId, linesOf, userId } from './accounts.ts';
 import { OptionError } from './option-error.ts';
 
 /** The longest path of a Unix socket, in bytes. */
@@ -128,31 +128,4 @@ function portNumber(text: string): number | null {
     if (port.endsWith('/tcp') && (name === text || others.includes(text))) return Number.parseInt(port, 10);
   }
   return { http: 80, https: 443 }[text] ?? null;
-}
-
-/** Number of a user; null when there is none of that name. */
-export function userId(name: string): number | null {
-  return idOf('/etc/passwd', name);
-}
-
-export function groupId(name: string): number | null {
-  return idOf('/etc/group', name);
-}
-
-function idOf(file: string, name: string): number | null {
-  if (name === '') return null;
-  for (const line of linesOf(file)) {
-    const fields = line.split(':');
-    if (fields[0] === name) return Number(fields[2]);
-  }
-  return null;
-}
-
-/** None where there is no such file. */
-function linesOf(file: string): string[] {
-  try {
-    return readFileSync(file, 'utf8').split('\n');
-  } catch {
-    return [];
-  }
 }

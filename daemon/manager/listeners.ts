@@ -5,11 +5,11 @@
 // over stop and start; without the runtime's handle factory the worker binds itself (`handles()` is null). A Unix socket's file stays when
 // its listener ends, as operators and their watchdogs know it, and the next bind replaces it.
 
-import { chmodSync, chownSync, linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
+import { lchownSync, linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
 import net from 'node:net';
 import { getSystemErrorMap } from 'node:util';
 import type { FromWorker, ListenerSpec } from '../link.ts';
-import { groupId, userId } from './listener-option.ts';
+import { groupId, userId } from './accounts.ts';
 import { OptionError } from './option-error.ts';
 
 interface RawHandle {
@@ -131,7 +131,13 @@ export class ListenerSet {
 function bind(factory: HandleFactory, spec: ListenerSpec): RawHandle | number {
   if (spec.path !== undefined) {
     removeSocket(spec.path);
-    return factory(spec.path, -1, -1, undefined, 0);
+    // Made with its mode: whoever owns the directory could put a link in its place before a chmod.
+    const mask = spec.mode === undefined ? null : process.umask(0o777 & ~spec.mode);
+    try {
+      return factory(spec.path, -1, -1, undefined, 0);
+    } finally {
+      if (mask !== null) process.umask(mask);
+    }
   }
   const host = spec.host as string;
   const v6 = net.isIPv6(host);
@@ -149,11 +155,12 @@ function settle(spec: ListenerSpec, handle: RawHandle): string | null {
     return null;
   }
   try {
-    if (spec.mode !== undefined) chmodSync(spec.path, spec.mode);
+    if (!lstatSync(spec.path).isSocket())
+      return `Could not get socket ${spec.text}: something else took its place`;
     if (spec.user !== undefined || spec.group !== undefined) {
       const uid = spec.user === undefined ? -1 : (userId(spec.user) ?? -1);
       const gid = spec.group === undefined ? -1 : (groupId(spec.group) ?? -1);
-      chownSync(spec.path, uid, gid);
+      lchownSync(spec.path, uid, gid);
     }
     return null;
   } catch (cause) {

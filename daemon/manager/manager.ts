@@ -5,10 +5,10 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { lookup } from 'node:dns/promises';
-import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { CLI } from '../../protocol/errors.ts';
+import { writeOwn } from '../../protocol/files/own-file.ts';
 import type { ServerMessage } from '../../protocol/messages.ts';
 import type { ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
@@ -21,6 +21,7 @@ import type { ControlServer } from './control-server.ts';
 import type { ManagerCore } from './core.ts';
 import { dispatch } from './dispatch.ts';
 import { WORKER_ENTRY } from './fork-worker.ts';
+import { type Access, makeAccess } from './jail.ts';
 import { ListenerSet, resolveListeners } from './listeners.ts';
 import type { MetricsServer } from './metrics-server.ts';
 import { OptionError } from './option-error.ts';
@@ -36,6 +37,7 @@ import type { LogStreams } from './streams/log-stream.ts';
 import { type CliReply, Supervisor } from './supervisor.ts';
 import type { TextCli } from './text-cli.ts';
 import { warmUp } from './warm-up.ts';
+import { makeWorkerDirectory } from './worker-directory.ts';
 import { lockDirectory, reason, removeFile } from './working-directory.ts';
 
 export type Log = (level: 'debug' | 'info' | 'warning' | 'error', text: string) => void;
@@ -45,6 +47,8 @@ export interface ManagerParts {
   early?: ChildProcess | null;
   entry?: string;
   compile?: Compile;
+  /** What -j and --read-group come to, where that is known already. */
+  access?: Access;
 }
 
 export class Manager implements ManagerCore {
@@ -63,7 +67,11 @@ export class Manager implements ManagerCore {
   private readonly startedAt = Date.now();
   private readonly mgt = new MgtCounters();
   private readonly secret: Secret;
-  private readonly unlock: () => void;
+  private readonly access: Access;
+  /** Gives the working directory back. */
+  private readonly leave: () => void;
+  /** Removes -P. */
+  private removePidFile: () => void = () => {};
   private control: ControlServer | null = null;
   private textCli: TextCli | null = null;
   private metrics: MetricsServer | null = null;
@@ -103,11 +111,18 @@ export class Manager implements ManagerCore {
     this.identity = options.identity ?? hostname();
     this.banner = bannerText(version);
     setParams(this.params, options, log);
-    this.unlock = lockDirectory(dir);
+    this.access = parts.access ?? makeAccess(options);
+    const { jail, readers } = this.access;
+    const unlock = lockDirectory(dir);
     try {
-      this.secret = loadSecret(options.secretFile, dir);
+      this.secret = loadSecret(options.secretFile, dir, (text) => log('warning', text));
+      const removeWorkers = makeWorkerDirectory(dir, jail?.worker ?? null, readers);
+      this.leave = () => {
+        removeWorkers();
+        unlock();
+      };
     } catch (cause) {
-      this.unlock();
+      unlock();
       throw cause;
     }
     this.supervisor = new Supervisor(
@@ -120,7 +135,9 @@ export class Manager implements ManagerCore {
           if (loaded === null) return null;
           return {
             t: 'init',
-            dir,
+            dir: join(dir, WORKDIR_FILES.worker),
+            account: jail?.worker ?? null,
+            fileMode: readers === null ? 0o600 : 0o640,
             identity: this.identity,
             params: this.params.snapshot(),
             storages: [...this.storages],
@@ -154,8 +171,9 @@ export class Manager implements ManagerCore {
     const compile =
       parts.compile ??
       makeCompile(this.params, this.storages, () => this.programs.labelNames(), {
-        directory: join(dir, 'vmod_cache'),
+        directory: join(dir, WORKDIR_FILES.modules),
         inUse: () => this.programs.moduleCopies(),
+        account: jail?.describer ?? null,
       });
     this.readyCompiler = () => warmUp(compile);
     this.programs = new Programs(
@@ -249,11 +267,11 @@ export class Manager implements ManagerCore {
     this.textCli?.close();
     this.metrics?.close();
     await this.control?.close();
-    const { pidFile, secretFile } = this.options;
-    if (pidFile !== null) removeFile(pidFile);
+    const { secretFile } = this.options;
+    this.removePidFile();
     removeFile(`${this.dir}/${WORKDIR_FILES.pid}`);
     if (secretFile === null) removeFile(`${this.dir}/${WORKDIR_FILES.secret}`);
-    this.unlock();
+    this.leave();
     this.log('info', 'manager dies');
   }
 
@@ -295,9 +313,11 @@ export class Manager implements ManagerCore {
     );
     this.control = control;
     const path = `${this.dir}/${WORKDIR_FILES.socket}`;
-    await control.listenPath(path).catch((cause) => {
-      throw new OptionError(`Cannot listen on ${path}: ${reason(cause)}`, false);
-    });
+    await control.listenPath(path).catch(cannotListen(path));
+    const { readers } = this.access;
+    const readPath = `${this.dir}/${WORKDIR_FILES.readSocket}`;
+    if (readers === null) removeFile(readPath);
+    else await control.listenPath(readPath, readers).catch(cannotListen(readPath));
     for (const { text, host, port } of this.options.consoles) {
       const bound = await control.listenTcp(host, port).catch((cause) => {
         throw new OptionError(`--console: Could not get socket ${text}: ${addressReason(cause)}`, false);
@@ -306,11 +326,11 @@ export class Manager implements ManagerCore {
     }
     if (this.options.cli.length > 0 || this.options.reverseCli.length > 0) await this.openTextCli();
     if (this.options.metrics !== null) await this.openMetrics(this.options.metrics);
-    writeFileSync(`${this.dir}/${WORKDIR_FILES.pid}`, `${process.pid}\n`);
+    writeOwn(`${this.dir}/${WORKDIR_FILES.pid}`, `${process.pid}\n`, 0o644);
     const { pidFile } = this.options;
     if (pidFile === null) return;
     try {
-      writeFileSync(pidFile, `${process.pid}\n`);
+      this.removePidFile = writeOwn(pidFile, `${process.pid}\n`, 0o644);
     } catch (cause) {
       throw new OptionError(`Could not open pid-file (${pidFile}): ${reason(cause)}`, false);
     }
@@ -358,14 +378,16 @@ export class Manager implements ManagerCore {
   }
 
   private openLogStreams(): Promise<LogStreams> {
-    this.logStreams ??= import('./streams/log-stream.ts').then((m) => new m.LogStreams(this.dir));
+    this.logStreams ??= import('./streams/log-stream.ts').then(
+      (m) => new m.LogStreams(join(this.dir, WORKDIR_FILES.worker)),
+    );
     return this.logStreams;
   }
 
   private openCounterStreams(): Promise<CounterStreams> {
     this.counterStreams ??= import('./streams/counter-stream.ts').then(
       (m) =>
-        new m.CounterStreams(this.dir, this.mgt, () => {
+        new m.CounterStreams(join(this.dir, WORKDIR_FILES.worker), this.mgt, () => {
           this.mgt.uptime = Math.floor((Date.now() - this.startedAt) / 1000);
         }),
     );
@@ -375,6 +397,12 @@ export class Manager implements ManagerCore {
   private broadcast(event: (ServerMessage & { t: 'event' })['event'], text: string): void {
     this.control?.broadcast(event, text);
   }
+}
+
+function cannotListen(path: string): (cause: unknown) => never {
+  return (cause) => {
+    throw new OptionError(`Cannot listen on ${path}: ${reason(cause)}`, false);
+  };
 }
 
 function bannerText(version: string): string {

@@ -1,9 +1,10 @@
 // The command line of proxyd: flags to a plain object, every mistake a clear OptionError.
 //
-// Pure: looks at no file and no socket. Flags that other VCL proxies take and that mean nothing here (-h, -j,
-// -W) are checked for their shape and otherwise ignored.
+// Pure: looks at no file and no socket. Flags that other VCL proxies take and that mean nothing here (-h, -W) are
+// checked for their shape and otherwise ignored.
 
 import type { ListenerSpec, StorageSpec } from '../link.ts';
+import { type JailOption, parseJail } from './jail.ts';
 import { parseListeners } from './listener-option.ts';
 import { OptionError } from './option-error.ts';
 import { parseStorage, withDefaults } from './storage-option.ts';
@@ -33,6 +34,10 @@ export interface Options {
   /** --allow-origin: values of Origin that may open a console connection. */
   origins: string[];
   metrics: HostPort | null;
+  /** -j; null where it was not given. */
+  jail: JailOption | null;
+  /** --read-group: a group that may read log and counters. */
+  readGroup: string | null;
 }
 
 /** An address of a way in, and as it was given. */
@@ -50,7 +55,7 @@ export type Request =
 
 const WITH_VALUE = 'abfhiIjlMnPprSsTtWx';
 const WITHOUT_VALUE = '?CdFV';
-const LONG_WITH_VALUE = ['console', 'allow-origin', 'metrics'];
+const LONG_WITH_VALUE = ['console', 'allow-origin', 'metrics', 'read-group'];
 export const DOCUMENTS = ['builtin', 'cli', 'lint', 'optstring', 'parameter', 'vsl'];
 export const OPTSTRING = `?a:b:Cdf:Fh:i:I:j:l:M:n:P:p:r:S:s:T:t:VW:x:`;
 
@@ -119,6 +124,8 @@ export function parseOptions(argv: readonly string[]): Request {
     consoles: [],
     origins: [],
     metrics: null,
+    jail: null,
+    readGroup: null,
   };
   const listeners: string[] = [];
   const storages: string[] = [];
@@ -170,7 +177,6 @@ function setOption(o: Options, name: string, value: string): void {
       return;
     case 'h':
     case 'W':
-    case 'j':
       checkIdle(name, value);
       return;
     case 'i':
@@ -181,6 +187,9 @@ function setOption(o: Options, name: string, value: string): void {
     case 'I':
       if (o.initFile !== null) throw new OptionError('\tOnly one -I allowed');
       o.initFile = value;
+      return;
+    case 'j':
+      o.jail = parseJail(value);
       return;
     case 'l':
       o.params.push({ name: 'vsl_space', value: value.split(',')[0] ?? '' });
@@ -221,6 +230,9 @@ function setOption(o: Options, name: string, value: string): void {
     case 'metrics':
       o.metrics = hostPort('--metrics', value);
       return;
+    case 'read-group':
+      o.readGroup = value;
+      return;
   }
 }
 
@@ -228,7 +240,6 @@ function setOption(o: Options, name: string, value: string): void {
 const IDLE: Readonly<Record<string, { what: string; known: RegExp }>> = {
   h: { what: 'hash', known: /^(?:critbit|simple_list|classic)(?:,|$)/ },
   W: { what: 'waiter', known: /^(?:epoll|poll|kqueue|ports)(?:,|$)/ },
-  j: { what: 'jail', known: /^(?:none|unix|linux|solaris)(?:,|$)/ },
 };
 
 function checkIdle(name: string, value: string): void {

@@ -4,8 +4,9 @@
 // challenge, secret, challenge (varnish-cli(7)); the console protocol takes an HMAC over the challenge.
 
 import { createHash, createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeOwn } from '../../protocol/files/own-file.ts';
+import { readSecretFile } from '../../protocol/files/secret-file.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { OptionError } from './option-error.ts';
 import { reason } from './working-directory.ts';
@@ -50,18 +51,26 @@ export function newCliChallenge(): string {
   return Array.from({ length: 32 }, () => String.fromCharCode(97 + randomInt(26))).join('');
 }
 
-/** The secret of -S (`none` asks for none), or a new one in the working directory. Throws OptionError. */
-export function loadSecret(file: string | null, dir: string): Secret {
+/** The secret of -S (`none` asks for none), or a new one in the working directory. Throws OptionError.
+ * @param warn told what the operator should know about the file */
+export function loadSecret(file: string | null, dir: string, warn: (text: string) => void): Secret {
   if (file === 'none') return new Secret(null);
   if (file !== null) {
     try {
-      return new Secret(readFileSync(file));
+      const { bytes, warning } = readSecretFile(file, true);
+      if (warning !== '') warn(`-S file (${file}): ${warning}`);
+      return new Secret(bytes);
     } catch (cause) {
       throw new OptionError(`Cannot open -S file (${file}): ${reason(cause)}`);
     }
   }
   const bytes = Buffer.from(`${randomBytes(64).toString('hex')}\n`);
-  writeFileSync(join(dir, WORKDIR_FILES.secret), bytes, { mode: 0o600 });
+  const path = join(dir, WORKDIR_FILES.secret);
+  try {
+    writeOwn(path, bytes, 0o600);
+  } catch (cause) {
+    throw new OptionError(`Cannot write the secret ${path}: ${reason(cause)}`, false);
+  }
   return new Secret(bytes);
 }
 

@@ -28,7 +28,7 @@ export interface SupervisorHost {
   /** Seconds until a silent worker is killed, and between two questions. */
   timeouts(): { cli: number; ping: number };
   panicked(text: string): void;
-  changed(event: 'started' | 'stopped' | 'died', text: string): void;
+  changed(event: 'started' | 'stopped' | 'died' | 'trouble', text: string): void;
 }
 
 interface Pending {
@@ -215,6 +215,10 @@ export class Supervisor {
       }
       case 'panic':
         this.panic = m.text;
+        return;
+      case 'trouble':
+        this.host.log('error', m.text);
+        this.host.changed('trouble', m.text);
         return;
       case 'note':
         this.host.log(m.level, m.text);

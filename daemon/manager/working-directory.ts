@@ -1,32 +1,95 @@
-// The working directory: made when missing, locked against a second daemon, left clean.
+// The working directory: made when missing, refused when another user could have a hand in it, locked against a second
+// daemon, left clean.
 //
 // The lock names a process and the moment it started, so that a lock left behind by a killed daemon is
 // recognised even when its process id is in use again. Awkward: Node has no flock(2), so two daemons that
 // start within the same instant are told apart by the exclusive creation of the file.
 
 import {
+  chmodSync,
   closeSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
+  type Stats,
   statfsSync,
-  statSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { stranger } from '../../protocol/files/own-file.ts';
+import { checkWay, kindOf, othersBits, ownUid, Untrusted, userText } from '../../protocol/files/trust.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { OptionError } from './option-error.ts';
 
 const MEMORY_FILESYSTEMS = [0x0102_1994, 0x8584_58f6];
 
-/** Makes the directory, mode 0700, if it is not there. Throws OptionError. */
-export function makeDirectory(dir: string): void {
+/** Modes: for this user alone, or such that others reach what they may read by its name. */
+const PRIVATE = 0o700;
+const SEARCHABLE = 0o711;
+
+/**
+ * Makes the directory if it is not there, and refuses one that another user could have filled or could change.
+ * Throws OptionError.
+ * @param shared others have to reach their files in it: the worker's user, or a group that reads
+ */
+export function makeDirectory(dir: string, shared = false): void {
+  const mode = shared ? SEARCHABLE : PRIVATE;
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
-    if (!statSync(dir).isDirectory()) throw new Error('not a directory');
+    checkWay(dir);
+    mkdirSync(dirname(dir), { recursive: true, mode });
+    try {
+      mkdirSync(dir, { mode });
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
+    }
+    const stat = lstatSync(dir);
+    if (!stat.isDirectory()) throw new Untrusted(`It is ${kindOf(stat)} and no directory`);
+    if (stat.uid !== ownUid()) throw new Untrusted(`It belongs to ${userText(stat.uid)}`);
+    if ((othersBits(stat) & 0o022) !== 0) {
+      throw new Untrusted(
+        `Others may write to it (mode ${(stat.mode & 0o777).toString(8)}): chmod go-w ${dir}`,
+      );
+    }
+    // Again: what was not there at first has been made meanwhile, perhaps by somebody else.
+    checkWay(dir);
+    checkEntries(dir);
+    if ((stat.mode & mode) !== mode) chmodSync(dir, (stat.mode & 0o777) | mode);
   } catch (cause) {
-    throw new OptionError(`Cannot create working directory '${dir}': ${reason(cause)}`, false);
+    throw new OptionError(
+      `Cannot use working directory '${dir}': ${reason(cause)} (or give another one with -n)`,
+      false,
+    );
+  }
+}
+
+/** Refuses what lies where our files go and is none of ours: nothing in it is removed, followed or written to. */
+function checkEntries(dir: string): void {
+  for (const [what, name] of Object.entries(WORKDIR_FILES)) {
+    const stat = lstatSync(join(dir, name), { throwIfNoEntry: false });
+    // What lies in the worker's directory is removed by its names before a worker starts.
+    if (stat === undefined || what === 'log' || what === 'counters') continue;
+    const problem = entryProblem(what as keyof typeof WORKDIR_FILES, stat);
+    if (problem !== null) throw new Untrusted(`${name} in it is not the daemon's: ${problem}`);
+  }
+}
+
+function entryProblem(what: keyof typeof WORKDIR_FILES, stat: Stats): string | null {
+  const owner = `It belongs to ${userText(stat.uid)}: remove it`;
+  switch (what) {
+    case 'socket':
+    case 'readSocket':
+      if (!stat.isSocket()) return `It is ${kindOf(stat)} and no socket: remove it`;
+      return stat.uid === ownUid() ? null : owner;
+    case 'modules':
+      if (!stat.isDirectory()) return `It is ${kindOf(stat)} and no directory: remove it`;
+      if (stat.uid !== ownUid()) return owner;
+      return (othersBits(stat) & 0o022) === 0 ? null : 'Others may write to it: remove it';
+    case 'worker':
+      return stat.isDirectory() ? null : `It is ${kindOf(stat)} and no directory: remove it`;
+    default:
+      return stranger(stat);
   }
 }
 
@@ -69,6 +132,8 @@ export function lockDirectory(dir: string): () => void {
 function readOwner(path: string): number | null {
   let text: string;
   try {
+    // A FIFO would have us wait for its writer.
+    if (!lstatSync(path).isFile()) return null;
     text = readFileSync(path, 'utf8');
   } catch {
     return null;
@@ -122,6 +187,7 @@ export function reason(cause: unknown): string {
     EISDIR: 'Is a directory',
     EROFS: 'Read-only file system',
     ENOSPC: 'No space left on device',
+    ENOTEMPTY: 'It holds files that are not the daemon’s: remove it',
   };
   return known[e.code ?? ''] ?? e.message;
 }

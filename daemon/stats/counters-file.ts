@@ -4,8 +4,10 @@
 // that could not be made, or when the file was taken away (a cleaner of old files, a worker that ended late), the
 // next beat makes a new file.
 
-import { closeSync, fstatSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, renameSync, statSync, writeSync } from 'node:fs';
+import { createOwn } from '../../protocol/files/own-file.ts';
 import { MAIN_COUNTERS, SMA_COUNTERS, VBE_COUNTERS, WRK_COUNTERS } from '../../protocol/tables/counters.ts';
+import type { WriteTrouble } from '../log/write-trouble.ts';
 import type { MainCounters, SmaCounters, VbeCounters, WrkCounters } from './counters.ts';
 import { COUNTERS_HEAD, COUNTERS_MAGIC } from './counters-format.ts';
 
@@ -22,6 +24,8 @@ export class CountersFile {
   /** Called before each publication, about once a second and once at the end: brings gauges up to date. */
   sample: (() => void) | null = null;
   private readonly path: string;
+  private readonly mode: number;
+  private readonly trouble: WriteTrouble | null;
   private readonly fixed: Instance[];
   private storages: Instance[] = [];
   private backends: Instance[] = [];
@@ -33,8 +37,16 @@ export class CountersFile {
   private timer: NodeJS.Timeout | null = null;
   private beats = 0;
 
-  constructor(path: string, main: MainCounters, wrk: WrkCounters) {
+  constructor(
+    path: string,
+    main: MainCounters,
+    wrk: WrkCounters,
+    mode = 0o600,
+    trouble: WriteTrouble | null = null,
+  ) {
     this.path = path;
+    this.mode = mode;
+    this.trouble = trouble;
     this.fixed = [instance('MAIN', MAIN_COUNTERS, main), instance('WRK', WRK_COUNTERS, wrk)];
   }
 
@@ -85,9 +97,11 @@ export class CountersFile {
       const swap = this.last;
       this.last = this.next;
       this.next = swap;
-    } catch {
+      this.trouble?.worked();
+    } catch (cause) {
       // No space or no directory any more: the next beat tries again, with a file whose content it knows.
       this.changed = true;
+      this.trouble?.failed(cause);
     }
   }
 
@@ -117,7 +131,7 @@ export class CountersFile {
     this.last = Buffer.alloc(this.next.length, 0xff);
     this.encode();
     const fresh = `${this.path}.${process.pid}.new`;
-    const fd = openSync(fresh, 'w+', 0o644);
+    const fd = createOwn(fresh, this.mode);
     try {
       writeAll(fd, Buffer.concat([head, this.next]), 0);
       renameSync(fresh, this.path);

@@ -2,11 +2,15 @@
 // writes and needs no running worker: the last values stay in the file. No file at all means no worker ever
 // ran in this directory, and only MGT is shown.
 
-import { readFileSync } from 'node:fs';
+import { closeSync, fstatSync, readFileSync } from 'node:fs';
+import { openRegular } from '../../protocol/files/own-file.ts';
 import type { CounterInfo } from '../../protocol/messages.ts';
 import { MGT_COUNTERS } from '../../protocol/tables/counters.ts';
 import type { MgtCounters } from './counters.ts';
 import { COUNTERS_HEAD, COUNTERS_MAGIC, counterRow } from './counters-format.ts';
+
+/** Bytes beyond which a file is none of counters: its writer may have fewer rights than its reader. */
+const LARGEST = 64 * 1024 * 1024;
 
 export interface CounterSnapshot {
   /** The same array object until the set of counters changes. */
@@ -42,7 +46,13 @@ export class CountersReader {
   private load(): Buffer | null {
     let file: Buffer;
     try {
-      file = readFileSync(this.path);
+      const fd = openRegular(this.path);
+      try {
+        if (fstatSync(fd).size > LARGEST) return null;
+        file = readFileSync(fd);
+      } finally {
+        closeSync(fd);
+      }
     } catch {
       return null;
     }

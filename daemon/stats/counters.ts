@@ -206,6 +206,7 @@ export class WrkCounters implements Record<WrkCounterName, number> {
   loop_lag_us = 0;
   heap_bytes = 0;
   rss_bytes = 0;
+  write_errors = 0;
 }
 
 /** MGT.*: kept by the manager. */

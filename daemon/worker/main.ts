@@ -1,7 +1,9 @@
 // Entry of the worker process: joins the channel to the manager with a Worker. It ends when the channel closes,
-// because a worker must never outlive its manager, and reports an uncaught exception before it dies of it.
+// because a worker must never outlive its manager, and reports an uncaught exception before it dies of it. Started by
+// root, it gives up root's rights before it opens a file, runs a program or is handed a socket.
 
-import type { FromWorker, ToWorker } from '../link.ts';
+import type { FromWorker, InitMessage, ToWorker } from '../link.ts';
+import { becomeUser } from '../privileges.ts';
 import { Worker } from './worker.ts';
 
 function send(message: FromWorker): void {
@@ -13,7 +15,7 @@ let worker: Worker | null = null;
 async function receive(message: ToWorker, handle: unknown): Promise<void> {
   switch (message.t) {
     case 'init':
-      worker = new Worker(message, send);
+      worker = new Worker(settleIn(message), send);
       await worker.start();
       return;
     case 'listener':
@@ -26,6 +28,13 @@ async function receive(message: ToWorker, handle: unknown): Promise<void> {
       return;
     }
   }
+}
+
+/** Its own directory is where it works: the way there may be closed to the user that it becomes. */
+function settleIn(init: InitMessage): InitMessage {
+  process.chdir(init.dir);
+  if (init.account !== null) becomeUser(init.account);
+  return { ...init, dir: '.' };
 }
 
 function panic(error: unknown): void {

@@ -2,6 +2,7 @@
 // and answers its calls. It holds no logic of its own; every part has its folder.
 
 import { randomInt } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { BackendEnvironment } from '../backend/backend.ts';
@@ -16,8 +17,9 @@ import { flat } from '../http1/latin1.ts';
 import type { FromWorker, InitMessage, ListenerSpec, WorkerCall } from '../link.ts';
 import { LogMask } from '../log/log-mask.ts';
 import { RING_FILE } from '../log/ring-format.ts';
-import { createRing, RingWriter } from '../log/ring-writer.ts';
+import { RingWriter } from '../log/ring-writer.ts';
 import { constantRecord, LogShared, type PreparedRecords, TxLog } from '../log/tx-log.ts';
+import { WriteTrouble } from '../log/write-trouble.ts';
 import { Acceptor, type AcceptorHost } from '../net/acceptor.ts';
 import { endpointOf } from '../net/endpoint.ts';
 import { OutputBuffer } from '../net/output-buffer.ts';
@@ -119,8 +121,11 @@ export class Worker implements Core, AcceptorHost {
     this.requestLimits = { maxLine: 0, maxFields: 1, maxSize: 0 };
     this.responseLimits = { maxLine: 0, maxFields: 1, maxSize: 0 };
     // A daemon begins a log of its own; a worker that replaces a dead one goes on with it.
-    if (init.generation === 0) createRing(join(init.dir, RING_FILE), this.params.vsl_space);
-    this.ring = new RingWriter(join(init.dir, RING_FILE), this.params.vsl_space, this.stats);
+    const ringPath = join(init.dir, RING_FILE);
+    const { vsl_space: space } = this.params;
+    if (init.generation === 0) rmSync(ringPath, { force: true });
+    this.ring = new RingWriter(ringPath, space, this.stats, init.fileMode, this.trouble('The log'));
+    if (this.ring.cutTo > 0) this.tellCutLog(this.ring.cutTo, space);
     this.logShared = new LogShared(this.ring, this.mask);
     this.workerLog = new TxLog(this.logShared);
     this.objectLog = new ObjectLog(() => this.cache, this.workerLog, new TxLog(this.logShared));
@@ -141,7 +146,13 @@ export class Worker implements Core, AcceptorHost {
     this.backendEnvironment = makeBackendEnvironment(this);
     this.host = makeHost(this);
     this.programs = new ProgramTable(this);
-    this.countersFile = new CountersFile(join(init.dir, COUNTERS_FILE), this.stats, this.wrk);
+    this.countersFile = new CountersFile(
+      join(init.dir, COUNTERS_FILE),
+      this.stats,
+      this.wrk,
+      init.fileMode,
+      this.trouble('The file of counters'),
+    );
     for (const [name, counters] of this.storages) this.countersFile.addStorage(name, counters);
     const gauges = sampleWorkerGauges(this.wrk);
     this.countersFile.sample = () => {
@@ -328,6 +339,16 @@ export class Worker implements Core, AcceptorHost {
 
   sessionClosed(session: Session): void {
     this.sessions.delete(session);
+  }
+
+  private trouble(what: string): WriteTrouble {
+    return new WriteTrouble(what, this.wrk, (text) => this.send({ t: 'trouble', text }));
+  }
+
+  private tellCutLog(taken: number, wanted: number): void {
+    const mb = (bytes: number): string => `${Math.floor(bytes / 1024 / 1024)} MB`;
+    const text = `The log keeps ${mb(taken)} instead of ${mb(wanted)}: the working directory has no more room. Make room there, or ask for less with -l`;
+    this.note(4, text);
   }
 
   /** A new worker has neither the objects nor the bans of the one before it. */

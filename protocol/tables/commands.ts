@@ -14,6 +14,8 @@ export interface CommandRow {
   readonly json: boolean;
   /** `worker`: its state lives in the worker; without one the command is unknown. */
   readonly where: 'manager' | 'worker';
+  /** Changes nothing: answered also where one may only read. */
+  readonly reads?: true;
   readonly hidden?: true;
   /** Answered also before a connection's challenge is. */
   readonly open?: true;
@@ -39,6 +41,7 @@ export const COMMANDS = [
     max: 2,
     json: true,
     where: 'worker',
+    reads: true,
   },
   {
     name: 'backend.set_health',
@@ -68,6 +71,7 @@ export const COMMANDS = [
     max: -1,
     json: true,
     where: 'worker',
+    reads: true,
   },
   {
     name: 'ban.list',
@@ -77,6 +81,7 @@ export const COMMANDS = [
     max: 0,
     json: true,
     where: 'worker',
+    reads: true,
   },
   {
     name: 'ban.soft',
@@ -96,6 +101,7 @@ export const COMMANDS = [
     max: 0,
     json: false,
     where: 'manager',
+    reads: true,
   },
   {
     name: 'debug.fragfetch',
@@ -115,6 +121,7 @@ export const COMMANDS = [
     max: 0,
     json: false,
     where: 'manager',
+    reads: true,
     hidden: true,
   },
   {
@@ -156,6 +163,7 @@ export const COMMANDS = [
     max: 1,
     json: true,
     where: 'manager',
+    reads: true,
     open: true,
   },
   {
@@ -166,6 +174,7 @@ export const COMMANDS = [
     max: 0,
     json: true,
     where: 'manager',
+    reads: true,
   },
   {
     name: 'panic.clear',
@@ -185,6 +194,7 @@ export const COMMANDS = [
     max: 0,
     json: true,
     where: 'manager',
+    reads: true,
   },
   {
     name: 'param.reset',
@@ -213,6 +223,7 @@ export const COMMANDS = [
     max: 2,
     json: true,
     where: 'manager',
+    reads: true,
   },
   {
     name: 'pid',
@@ -222,6 +233,7 @@ export const COMMANDS = [
     max: 0,
     json: true,
     where: 'manager',
+    reads: true,
   },
   {
     name: 'ping',
@@ -231,6 +243,7 @@ export const COMMANDS = [
     max: 1,
     json: true,
     where: 'manager',
+    reads: true,
     open: true,
   },
   {
@@ -241,6 +254,7 @@ export const COMMANDS = [
     max: 0,
     json: false,
     where: 'manager',
+    reads: true,
   },
   {
     name: 'start',
@@ -259,6 +273,7 @@ export const COMMANDS = [
     max: 0,
     json: true,
     where: 'manager',
+    reads: true,
   },
   {
     name: 'stop',
@@ -278,6 +293,7 @@ export const COMMANDS = [
     max: 0,
     json: true,
     where: 'manager',
+    reads: true,
   },
   {
     name: 'vcl.deps',
@@ -287,6 +303,7 @@ export const COMMANDS = [
     max: 0,
     json: true,
     where: 'manager',
+    reads: true,
   },
   {
     name: 'vcl.discard',
@@ -324,6 +341,7 @@ export const COMMANDS = [
     max: 0,
     json: true,
     where: 'manager',
+    reads: true,
   },
   {
     name: 'vcl.load',
@@ -342,6 +360,7 @@ export const COMMANDS = [
     max: 2,
     json: false,
     where: 'manager',
+    reads: true,
   },
   {
     name: 'vcl.state',

@@ -713,5 +713,12 @@ export const WRK_COUNTERS = [
   },
   { name: 'heap_bytes', flag: 'g', format: 'B', level: 'diag', help: 'JavaScript heap in use' },
   { name: 'rss_bytes', flag: 'g', format: 'B', level: 'diag', help: 'Resident memory of the worker' },
+  {
+    name: 'write_errors',
+    flag: 'c',
+    format: 'i',
+    level: 'info',
+    help: 'Writes of the log or of the counters that failed',
+  },
 ] as const satisfies readonly CounterRow[];
 export type WrkCounterName = (typeof WRK_COUNTERS)[number]['name'];

@@ -50,7 +50,7 @@ function eventRow(event: SessionEvent, utc: boolean): Row {
   const text =
     event.text === ''
       ? event.kind
-      : event.kind === 'lost'
+      : event.kind === 'lost' || event.kind === 'trouble'
         ? event.text
         : `worker ${event.kind}: ${event.text}`;
   return [span(`${clock(event.at, utc)}  `, 'muted'), span(text, event.kind === 'started' ? 'good' : 'warn')];

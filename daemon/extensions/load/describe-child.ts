@@ -1,9 +1,10 @@
 // Entry of the process that reads one outside extension for the compiler: opens it, writes what it says of itself
 // to descriptor 3 as JSON, and ends. The compiler bounds its time, memory and output. Never serves traffic.
 //
-// Arguments: file, kind, name of the import.
+// Arguments: file, kind, name of the import, and the account it becomes first as JSON (null: none).
 
-import { writeSync } from 'node:fs';
+import { accessSync, constants, writeSync } from 'node:fs';
+import { type Account, becomeUser } from '../../privileges.ts';
 import { readManifest } from './manifest.ts';
 import type { ModuleKind } from './module-file.ts';
 import { openModule } from './open-module.ts';
@@ -23,9 +24,23 @@ function text(error: unknown): string {
   }
 }
 
-const [path = '', kind = '', name = ''] = process.argv.slice(2);
+function checkReadable(file: string, user: string): void {
+  try {
+    accessSync(file, constants.R_OK);
+  } catch (cause) {
+    const remedy = 'chmod a+r it, and chmod a+x the directories above it';
+    throw new Error(`user ${user}, as whom it is to run, may not read it: ${remedy}`, { cause });
+  }
+}
+
+const [path = '', kind = '', name = '', who = 'null'] = process.argv.slice(2);
 // The exports may be set up to run code when they are read, so that reading them is guarded as well.
 try {
+  const account = JSON.parse(who) as Account | null;
+  if (account !== null) {
+    becomeUser(account);
+    checkReadable(path, account.user);
+  }
   const module = await openModule(path, kind as ModuleKind, '');
   answer({ kind: module.kind, manifest: readManifest(module.exports, name) });
 } catch (error) {

@@ -5,7 +5,12 @@
 
 import { spawn } from 'node:child_process';
 import {
+  chmodSync,
+  closeSync,
   existsSync,
+  fchmodSync,
+  fchownSync,
+  lchownSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -13,10 +18,12 @@ import {
   rmSync,
   statSync,
   utimesSync,
-  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createOwn, writeAll } from '../../../protocol/files/own-file.ts';
+import { ownUid } from '../../../protocol/files/trust.ts';
+import type { Account } from '../../privileges.ts';
 import type { OutsideModule } from '../../vcl/program.ts';
 import { checkManifest, describedExtension } from './manifest.ts';
 import { findModule, type ModuleFile, readModule } from './module-file.ts';
@@ -34,16 +41,18 @@ const CHILD = fileURLToPath(new URL('./describe-child.js', import.meta.url));
 
 /** Where copies of the files are kept for workers to come. */
 export interface ModuleCache {
-  directory: string;
+  /** Null to keep no copies. */
+  directory: string | null;
   /** Copies that loaded programs need. */
   inUse: () => readonly string[];
+  /** As whom an extension says what it is; copies are for its group to read. Null: as this process. */
+  account: Account | null;
 }
 
 export interface DescribeOptions {
   /** Directories of vmod_path. */
   path: readonly string[];
-  /** Null to keep no copies. */
-  cache: ModuleCache | null;
+  cache: ModuleCache;
   /** Entry of the child process; for tests. */
   child?: string;
   timeoutMs?: number;
@@ -69,7 +78,8 @@ export class ModuleDescriber {
           file.kind === 'addon'
             ? (keepCopy(options.cache, wish.name, file, 'addon') ?? file.path)
             : file.path;
-        const answer = await runChild([path, file.kind, wish.name], options);
+        const account = JSON.stringify(options.cache.account);
+        const answer = await runChild([path, file.kind, wish.name, account], options);
         if ('problem' in answer) {
           if (!answer.malformed) return could(answer.problem);
           const problem = `Malformed VMOD ${wish.name}\n\tFile name: ${found}\n\t(${answer.problem})`;
@@ -99,7 +109,7 @@ export class ModuleDescriber {
 const KEEP_MS = 60_000;
 
 /** Removes what no program needs any more. */
-function prune({ directory, inUse }: ModuleCache): void {
+function prune(directory: string, inUse: ModuleCache['inUse']): void {
   const needed = new Set(inUse());
   for (const entry of readdirSync(directory)) {
     const path = join(directory, entry);
@@ -112,24 +122,42 @@ function prune({ directory, inUse }: ModuleCache): void {
 /** Keeps the content under a name of its own, whole or not at all. The name says the kind: nothing beside the copy
  * does, as a package.json beside the file may. */
 function keepCopy(
-  cache: ModuleCache | null,
+  { directory, inUse, account }: ModuleCache,
   name: string,
   file: ModuleFile,
   kind: OutsideModule['kind'],
 ): string | null {
-  if (cache === null) return null;
-  mkdirSync(cache.directory, { recursive: true, mode: 0o700 });
-  prune(cache);
+  if (directory === null) return null;
+  makeCacheDirectory(directory, account);
+  prune(directory, inUse);
   const suffix = { addon: 'node', esm: 'mjs', cjs: 'cjs' }[kind];
-  const copy = join(cache.directory, `${name}.${file.digest}.${suffix}`);
-  if (existsSync(copy) && readFileSync(copy).equals(file.bytes)) {
+  const copy = join(directory, `${name}.${file.digest}.${suffix}`);
+  const readable = account === null || statSync(copy, { throwIfNoEntry: false })?.gid === account.gid;
+  if (readable && existsSync(copy) && readFileSync(copy).equals(file.bytes)) {
     utimesSync(copy, new Date(), new Date());
     return copy;
   }
   const draft = `${copy}.${process.pid}`;
-  writeFileSync(draft, file.bytes, { mode: 0o500 });
+  const fd = createOwn(draft, 0o500);
+  try {
+    writeAll(fd, file.bytes);
+    if (account !== null) {
+      fchownSync(fd, ownUid(), account.gid);
+      fchmodSync(fd, 0o550);
+    }
+  } finally {
+    closeSync(fd);
+  }
   renameSync(draft, copy);
   return copy;
+}
+
+/** For this user, and where extensions run as another one for its group to read. */
+function makeCacheDirectory(directory: string, account: Account | null): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  if (account === null) return;
+  lchownSync(directory, ownUid(), account.gid);
+  chmodSync(directory, 0o750);
 }
 
 type ChildAnswer =

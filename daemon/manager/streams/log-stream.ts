@@ -32,7 +32,7 @@ export class LogStreams {
   private timer: NodeJS.Timeout | null = null;
   private lastExpiry = 0;
 
-  /** `dir` is the working directory. */
+  /** `dir` is the worker's directory. */
   constructor(dir: string) {
     this.path = join(dir, RING_FILE);
   }

@@ -1,0 +1,66 @@
+// Tells of files that cannot be written, of a full disk above all: at once, then once a minute for as long as it lasts,
+// and when it is over. Every failed write is counted. Never throws: neither log nor counters may stop traffic.
+
+/** Milliseconds between two words about the same trouble. */
+const PAUSE = 60_000;
+
+export interface TroubleCounters {
+  write_errors: number;
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ENOSPC: 'No space left on device',
+  EDQUOT: 'Disk quota exceeded',
+  EIO: 'Input/output error',
+  EROFS: 'Read-only file system',
+  ENOENT: 'No such file or directory',
+  EACCES: 'Permission denied',
+};
+
+export class WriteTrouble {
+  /** Whether the last write failed. */
+  failing = false;
+  private readonly what: string;
+  private readonly counters: TroubleCounters;
+  private readonly tell: (text: string) => void;
+  private readonly now: () => number;
+  private failures = 0;
+  private told = false;
+  private toldAt = Number.NEGATIVE_INFINITY;
+
+  /** `what` begins the sentences: The log … */
+  constructor(
+    what: string,
+    counters: TroubleCounters,
+    tell: (text: string) => void,
+    now: () => number = Date.now,
+  ) {
+    this.what = what;
+    this.counters = counters;
+    this.tell = tell;
+    this.now = now;
+  }
+
+  failed(cause: unknown): void {
+    this.failing = true;
+    this.failures++;
+    this.counters.write_errors++;
+    const now = this.now();
+    if (now - this.toldAt < PAUSE) return;
+    this.told = true;
+    this.toldAt = now;
+    const { code = '', message } = cause as NodeJS.ErrnoException;
+    this.tell(
+      `${this.what} cannot be written (${WORDS[code] ?? message}), ${this.failures} times so far: make room in the working directory`,
+    );
+  }
+
+  /** A write went through. */
+  worked(): void {
+    if (!this.failing) return;
+    this.failing = false;
+    if (this.told) this.tell(`${this.what} is written again, after ${this.failures} failed writes`);
+    this.told = false;
+    this.failures = 0;
+  }
+}

@@ -1,0 +1,36 @@
+// Users and groups of this machine by name, from its files of accounts.
+
+import { readFileSync } from 'node:fs';
+
+/** Number and login group of a user; null when there is none of that name. */
+export function userAccount(name: string): { uid: number; gid: number } | null {
+  const fields = entry('/etc/passwd', name);
+  return fields === null ? null : { uid: Number(fields[2]), gid: Number(fields[3]) };
+}
+
+export function userId(name: string): number | null {
+  return userAccount(name)?.uid ?? null;
+}
+
+export function groupId(name: string): number | null {
+  const fields = entry('/etc/group', name);
+  return fields === null ? null : Number(fields[2]);
+}
+
+function entry(file: string, name: string): string[] | null {
+  if (name === '') return null;
+  for (const line of linesOf(file)) {
+    const fields = line.split(':');
+    if (fields[0] === name) return fields;
+  }
+  return null;
+}
+
+/** None where there is no such file. */
+export function linesOf(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n');
+  } catch {
+    return [];
+  }
+}

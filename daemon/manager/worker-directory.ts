@@ -1,0 +1,53 @@
+// The worker's own directory inside the working directory: its user writes log and counters there and nowhere else,
+// so that the rest stays the manager's. Made new for every daemon and removed at its end.
+//
+// Awkward: it may belong to a user with fewer rights than the manager, who could swap names inside it at any moment.
+// The manager removes names in it and reads files of it, and never writes to what it finds there.
+
+import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { isTrustedOwner, Untrusted, userText } from '../../protocol/files/trust.ts';
+import { WORKDIR_FILES } from '../../protocol/workdir.ts';
+import { RING_FILE } from '../log/ring-format.ts';
+import type { Account } from '../privileges.ts';
+import { COUNTERS_FILE } from '../stats/counters-format.ts';
+import { OptionError } from './option-error.ts';
+import { reason } from './working-directory.ts';
+
+/** Makes the directory; returns what removes it. Throws OptionError. `readers`: a group that may read. */
+export function makeWorkerDirectory(dir: string, worker: Account | null, readers: number | null): () => void {
+  const path = join(dir, WORKDIR_FILES.worker);
+  try {
+    removeLeftOver(path, worker);
+    mkdirSync(path, { mode: 0o700 });
+    if (worker !== null || readers !== null)
+      lchownSync(path, worker?.uid ?? -1, readers ?? worker?.gid ?? -1);
+    // What is made in it belongs to the group, too.
+    if (readers !== null) chmodSync(path, 0o2750);
+  } catch (cause) {
+    throw new OptionError(`Cannot make the worker's directory '${path}': ${reason(cause)}`, false);
+  }
+  return () => {
+    try {
+      removeLeftOver(path, worker);
+    } catch {
+      // It stays, as what a killed daemon leaves does.
+    }
+  };
+}
+
+function removeLeftOver(path: string, worker: Account | null): void {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return;
+  if (!isTrustedOwner(stat.uid) && stat.uid !== worker?.uid) {
+    throw new Untrusted(`It is there and belongs to ${userText(stat.uid)}: remove it`);
+  }
+  // By name and one by one: whoever owns the directory can have put links in it, and those must not be followed.
+  const ours = [RING_FILE, COUNTERS_FILE].map(
+    (name) => new RegExp(`^${name.replace('.', '\\.')}(\\.\\d+\\.new)?$`),
+  );
+  for (const name of readdirSync(path)) {
+    if (ours.some((pattern) => pattern.test(name))) unlinkSync(join(path, name));
+  }
+  rmdirSync(path);
+}

@@ -1,0 +1,151 @@
+// Files that daemon and tools write, made so that nobody else can have put something in their place.
+//
+// A new file is created exclusively and never through a symbolic link; a file of our own that is there already is
+// replaced or, where its inode matters, opened and looked at before it is changed. Anything else is refused with
+// Untrusted: nothing is followed, nothing that is not ours is written to. Never makes directories.
+
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  type Stats,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import {
+  checkWay,
+  isTrustedLink,
+  isTrustedOwner,
+  kindOf,
+  othersBits,
+  ownUid,
+  Untrusted,
+  userText,
+} from './trust.ts';
+
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
+const REMEDY = 'remove it or take another name';
+
+/** Why a file is not one that only this user can have made; null when it is. */
+export function stranger(stat: Stats): string | null {
+  if (!stat.isFile()) return `It is ${kindOf(stat)} and no file: ${REMEDY}`;
+  if (stat.uid !== ownUid()) return `It belongs to ${userText(stat.uid)}: ${REMEDY}`;
+  if (stat.nlink !== 1) return `It has ${stat.nlink} names (hard links): ${REMEDY}`;
+  return null;
+}
+
+/** Opens a file of a user with fewer rights for reading; throws for anything else than a plain file. */
+export function openRegular(path: string): number {
+  const fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const stat = fstatSync(fd);
+  if (stat.isFile()) return fd;
+  closeSync(fd);
+  throw new Untrusted(`It is ${kindOf(stat)} and no file: ${REMEDY}`);
+}
+
+/** Throws Untrusted when there is something at `path` that is no file of ours. */
+export function checkOwnFile(path: string): void {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  const problem = stat === undefined ? null : stranger(stat);
+  if (problem !== null) throw new Untrusted(problem);
+}
+
+/** Opens a new file for reading and writing; one of ours at that path is removed first. */
+export function createOwn(path: string, mode: number): number {
+  checkOwnFile(path);
+  removeName(path);
+  return openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+}
+
+/** Writes a new file in the place of ours; returns what removes it again, unless it is another one by then. */
+export function writeOwn(path: string, data: string | Uint8Array, mode: number): () => void {
+  checkOwnFile(path);
+  const fd = createOrReuse(path, mode);
+  let made: Stats;
+  try {
+    writeAll(fd, typeof data === 'string' ? Buffer.from(data) : data);
+    made = fstatSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  return () => {
+    const now = lstatSync(path, { throwIfNoEntry: false });
+    if (now?.ino === made.ino && now.dev === made.dev) removeName(path);
+  };
+}
+
+/** A write may be cut short by a full disk. */
+export function writeAll(fd: number, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+}
+
+/** A directory that takes no new names may still hold a file of ours, as /run does for a daemon that is not root's. */
+function createOrReuse(path: string, mode: number): number {
+  try {
+    return createOwn(path, mode);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code !== 'EACCES' && code !== 'EPERM') throw cause;
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) throw cause;
+  }
+  return openExisting(path, false);
+}
+
+function removeName(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause;
+  }
+}
+
+/**
+ * Opens a file that is written to for long, as -w names it: a new one with `mode`, or what is there. Of what is there
+ * a file must be ours or root's and out of others' reach; a device, a pipe or a link must have been put there by us or
+ * root, as /dev/stdout is.
+ */
+export function openOutput(path: string, mode: number, append: boolean): number {
+  try {
+    return openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | (append ? O_APPEND : 0), mode);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
+  }
+  return openExisting(path, append);
+}
+
+function openExisting(path: string, append: boolean): number {
+  const there = lstatSync(path);
+  const link = there.isSymbolicLink();
+  if (link && !isTrustedLink(path)) {
+    throw new Untrusted(`It is a symbolic link that others may have put there: ${REMEDY}`);
+  }
+  if (!link) checkWritable(there, false);
+  checkWay(path);
+  // A pipe waits for its reader; what has taken its place meanwhile must not make us wait.
+  const patience = there.isFIFO() ? 0 : O_NONBLOCK;
+  const fd = openSync(path, O_WRONLY | (link ? 0 : O_NOFOLLOW | patience) | (append ? O_APPEND : 0));
+  try {
+    const stat = fstatSync(fd);
+    checkWritable(stat, link);
+    if (!append && stat.isFile()) ftruncateSync(fd);
+    return fd;
+  } catch (cause) {
+    closeSync(fd);
+    throw cause;
+  }
+}
+
+/** A trusted link may lead to what another user owns, as long as it is no file: to a terminal, for example. */
+function checkWritable(stat: Stats, link: boolean): void {
+  const refuse = (what: string): never => {
+    throw new Untrusted(`${what}: ${REMEDY}`);
+  };
+  if (stat.isDirectory() || stat.isSocket()) refuse(`It is ${kindOf(stat)} and no file`);
+  if (!isTrustedOwner(stat.uid) && !(link && !stat.isFile())) refuse(`It belongs to ${userText(stat.uid)}`);
+  if (!stat.isFile()) return;
+  if (stat.nlink !== 1) refuse(`It has ${stat.nlink} names (hard links)`);
+  if ((othersBits(stat) & 0o002) !== 0) refuse('Everybody may write to it');
+}
