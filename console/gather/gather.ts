@@ -6,7 +6,7 @@ import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { type CounterValue, statLines } from '../format/stat-text.ts';
 import { MASK, maskProgram, maskText } from './mask.ts';
 import { maskBan, maskLog } from './mask-log.ts';
-import { readText, type Subject } from './subject.ts';
+import { readPlain, readText, type Subject } from './subject.ts';
 import { directoryText, processText, systemText } from './system-facts.ts';
 
 export interface Part {
@@ -166,7 +166,7 @@ function daemonSecrets(subject: Subject): string[] {
     else if (arg.startsWith('-S')) files.push(arg.slice(2));
   }
   return files.flatMap((file) => {
-    const text = readText(file)?.trim() ?? '';
+    const text = readPlain(file)?.trim() ?? '';
     return text === '' ? [] : [text, ...text.split('\n').filter((line) => line.length >= 8)];
   });
 }

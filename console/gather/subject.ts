@@ -1,7 +1,8 @@
 // What a gathering looks at: a working directory, the daemon behind it when it can be reached, and its processes. Every
 // question has an answer: a text, or a line that says why there is none.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, readdirSync, readFileSync } from 'node:fs';
+import { openRegular } from '../../protocol/files/own-file.ts';
 import { decodeLogFrame } from '../../protocol/log-frame.ts';
 import type { CounterInfo, LogSubscription } from '../../protocol/messages.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
@@ -26,7 +27,7 @@ export class Subject {
     this.dir = dir;
     this.client = client;
     this.unreachable = unreachable;
-    this.manager = Number(readText(`${dir}/${WORKDIR_FILES.pid}`)?.trim() ?? 0) || 0;
+    this.manager = Number(readPlain(`${dir}/${WORKDIR_FILES.pid}`)?.trim() ?? 0) || 0;
   }
 
   /** The answer to an admin command, or why there is none. */
@@ -105,6 +106,20 @@ export class Subject {
 export function readText(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+/** Of a directory that may be anybody's: nothing but a plain file is read, and no link is followed. */
+export function readPlain(path: string): string | null {
+  try {
+    const fd = openRegular(path);
+    try {
+      return readFileSync(fd, 'utf8');
+    } finally {
+      closeSync(fd);
+    }
   } catch {
     return null;
   }

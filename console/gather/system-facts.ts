@@ -3,6 +3,7 @@
 
 import { lstatSync, statfsSync } from 'node:fs';
 import { arch, availableParallelism, freemem, loadavg, platform, release, totalmem, uptime } from 'node:os';
+import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { maskText } from './mask.ts';
 import { listing, readText } from './subject.ts';
 
@@ -73,7 +74,9 @@ export function directoryText(dir: string): string {
     .filter(([, at = '']) => at !== '' && (dir === at || dir.startsWith(at === '/' ? '/' : `${at}/`)))
     .sort((a, b) => (b[1] ?? '').length - (a[1] ?? '').length)[0];
   if (mount !== undefined) lines.push(`mount ${mount.slice(0, 4).join(' ')}`);
-  for (const name of listing(dir)) {
+  const names = listing(dir);
+  names.push(...listing(`${dir}/${WORKDIR_FILES.worker}`).map((name) => `${WORKDIR_FILES.worker}/${name}`));
+  for (const name of names) {
     try {
       const s = lstatSync(`${dir}/${name}`);
       lines.push(

@@ -73,8 +73,13 @@ export function writeOwn(path: string, data: string | Uint8Array, mode: number):
   }
   return () => {
     const now = lstatSync(path, { throwIfNoEntry: false });
-    if (now?.ino === made.ino && now.dev === made.dev) removeName(path);
+    if (now !== undefined && isSame(now, made)) removeName(path);
   };
+}
+
+/** An inode's number is soon another file's. */
+function isSame(a: Stats, b: Stats): boolean {
+  return a.isFile() && a.ino === b.ino && a.dev === b.dev && a.birthtimeMs === b.birthtimeMs;
 }
 
 /** A write may be cut short by a full disk. */

@@ -3,7 +3,16 @@
 // started in it; dispose() leaves neither. The awkward case is a test run that dies half-way: the
 // sandbox also kills its processes when this process exits.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
@@ -141,6 +150,8 @@ export class Sandbox {
   constructor(label = 'proxyd-test') {
     // Both products keep their log in the working directory and want it on a memory-backed filesystem.
     this.dir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), `${label}-`));
+    // Started by root, the worker is another user, who reads files and uses sockets of the test by their names.
+    chmodSync(this.dir, 0o711);
     process.once('exit', this.#onExit);
   }
 

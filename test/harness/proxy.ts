@@ -3,7 +3,7 @@
 // called differs. The listening port is the kernel's choice, asked for once the worker runs.
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { COUNTERS_FILE } from '../../daemon/stats/counters-format.ts';
+import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { fetchOnce } from './http-client.ts';
 import { adminCommand, readCounters, readLog } from './in-process-tools.ts';
 import {
@@ -114,7 +114,7 @@ export class RunningProxy {
     if (this.product === 'proxyd') {
       const asked = Date.now();
       const published = () =>
-        statSync(join(this.dir, COUNTERS_FILE), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+        statSync(join(this.dir, WORKDIR_FILES.counters), { throwIfNoEntry: false })?.mtimeMs ?? 0;
       // The uptime changes every second.
       while (published() < asked && Date.now() < asked + 1200) await delay(10);
       return readCounters(this.dir);
@@ -193,7 +193,7 @@ export function daemonArguments(options: ProxyOptions, dir: string, programFile:
 export async function startProxy(box: Sandbox, options: ProxyOptions): Promise<RunningProxy> {
   const product = options.product ?? 'proxyd';
   const dir = options.dir ?? box.path(product);
-  mkdirSync(dir, { recursive: true });
+  mkdirSync(dir, { recursive: true, mode: 0o755 });
   let file: string | null = null;
   if (options.program !== undefined) {
     file = `${dir}.vcl`;

@@ -1,17 +1,36 @@
 import { expect, it } from 'vitest';
-import { resolveWorkdir } from '../../protocol/workdir.ts';
+import { resolveWorkdir, workdirPlaces } from '../../protocol/workdir.ts';
+
+const runtime = { XDG_RUNTIME_DIR: '/run/user/7' };
 
 it.each([
-  [undefined, {}, '/dev/shm/proxyd-7'],
-  ['', {}, '/dev/shm/proxyd-7'],
-  [undefined, { XDG_RUNTIME_DIR: '/run/user/7' }, '/run/user/7/proxyd'],
-  [undefined, { XDG_RUNTIME_DIR: '/run/user/7/' }, '/run/user/7/proxyd'],
-  [undefined, { XDG_RUNTIME_DIR: 'relative' }, '/dev/shm/proxyd-7'],
-  [undefined, { XDG_RUNTIME_DIR: '' }, '/dev/shm/proxyd-7'],
-  ['edge', {}, '/dev/shm/edge'],
-  ['edge', { XDG_RUNTIME_DIR: '/run/user/7' }, '/run/user/7/edge'],
-  ['/srv/p/', {}, '/srv/p'],
-  ['/srv/p', { XDG_RUNTIME_DIR: '/run/user/7' }, '/srv/p'],
-])('-n %j with %j is %s', (name, env, dir) => {
-  expect(resolveWorkdir(name, env, 7)).toBe(dir);
+  [undefined, 7, {}, '/home/u/.local/state/proxyd'],
+  ['', 7, {}, '/home/u/.local/state/proxyd'],
+  [undefined, 7, { XDG_STATE_HOME: '/s/' }, '/s/proxyd'],
+  [undefined, 7, { XDG_STATE_HOME: 'relative' }, '/home/u/.local/state/proxyd'],
+  [undefined, 7, runtime, '/run/user/7/proxyd'],
+  [undefined, 7, { XDG_RUNTIME_DIR: '/run/user/7/' }, '/run/user/7/proxyd'],
+  [undefined, 7, { XDG_RUNTIME_DIR: 'relative' }, '/home/u/.local/state/proxyd'],
+  [undefined, 7, { XDG_RUNTIME_DIR: '' }, '/home/u/.local/state/proxyd'],
+  [undefined, 0, {}, '/run/proxyd'],
+  [undefined, 0, runtime, '/run/proxyd'],
+  ['edge', 0, runtime, '/run/edge'],
+  ['edge', 7, {}, '/home/u/.local/state/edge'],
+  ['edge/', 7, runtime, '/run/user/7/edge'],
+  ['/srv/p/', 7, {}, '/srv/p'],
+  ['/srv/p', 0, runtime, '/srv/p'],
+])('-n %j of user %d with %j is %s', (name, uid, env, dir) => {
+  expect(resolveWorkdir(name, { env, uid, home: '/home/u' })).toBe(dir);
+});
+
+it('tools look in each place, their own first', () => {
+  const user = { env: runtime, uid: 7, home: '/home/u' };
+  const root = { env: {}, uid: 0, home: '/root' };
+  expect(workdirPlaces(undefined, user)).toEqual([
+    '/run/user/7/proxyd',
+    '/home/u/.local/state/proxyd',
+    '/run/proxyd',
+  ]);
+  expect(workdirPlaces('edge', root)).toEqual(['/run/edge', '/root/.local/state/edge']);
+  expect(workdirPlaces('/srv/p', user)).toEqual(['/srv/p']);
 });

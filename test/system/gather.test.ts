@@ -95,7 +95,7 @@ it('holds what it says, of a live daemon, and no secret', async () => {
       'processes.txt',
       /== manager: process \d+\ncommand line: .* -n .*[\s\S]*Max open files[\s\S]*== worker: process \d+/,
     ],
-    ['directory.txt', /file system type 0x[\s\S]* log\.ring$/m],
+    ['directory.txt', /file system type 0x[\s\S]* worker\/log\.ring$/m],
     ['status.txt', /Child in state running/],
     ['parameters.txt', /default_ttl/],
     ['backends.txt', /boot\.default/],

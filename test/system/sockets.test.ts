@@ -1,6 +1,6 @@
 // Unix sockets and PROXY listeners of the whole daemon: files and their modes, what is left behind, who is connected,
 // and backends that are reached by a path.
-import { existsSync, lstatSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { ClientConnection } from '../harness/http-client.ts';
@@ -168,6 +168,8 @@ describe('a backend with a path', () => {
       });
     });
     await new Promise<void>((resolve) => origin?.listen(path, resolve));
+    // For the worker's user.
+    chmodSync(path, 0o777);
     const proxy = await start({ program: `vcl 4.1; backend b { .path = "${path}"; }` });
     for (let i = 0; i < 2; i++) {
       expect(await exchange({ port: proxy.port }, GET)).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nok$/);

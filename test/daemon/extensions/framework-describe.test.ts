@@ -31,7 +31,12 @@ function run(code: string, describer = new ModuleDescriber(), inUse: string[] = 
   );
   return describer.describe(
     { name: 'ext', from: null },
-    { path: [dir], cache: { directory: join(dir, 'cache'), inUse: () => inUse }, child, timeoutMs: 3000 },
+    {
+      path: [dir],
+      cache: { directory: join(dir, 'cache'), inUse: () => inUse, account: null },
+      child,
+      timeoutMs: 3000,
+    },
   );
 }
 

@@ -1,4 +1,14 @@
-import { mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -7,6 +17,7 @@ import { HEADER_SIZE, ringShape } from '../../../daemon/log/ring-format.ts';
 import { RingReader } from '../../../daemon/log/ring-reader.ts';
 import { createRing, RingWriter } from '../../../daemon/log/ring-writer.ts';
 import { LogShared, TxLog } from '../../../daemon/log/tx-log.ts';
+import { WriteTrouble } from '../../../daemon/log/write-trouble.ts';
 import { recordOffsets, recordText } from '../../../protocol/log-record.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 
@@ -134,6 +145,48 @@ describe('log ring', () => {
     b.writer.flush();
     const got = texts(reader);
     expect(got).toEqual({ texts: numbers(0, 20), lost: 0, generations: [1, 2] });
+  });
+
+  it('takes its space when it is made, for its user alone', () => {
+    createRing(path, 3 * SIZE);
+    const { size, blocks, mode } = statSync(path);
+    expect(size).toBeGreaterThan(2.9 * SIZE);
+    expect(blocks * 512).toBeGreaterThanOrEqual(size);
+    expect(mode & 0o777).toBe(0o600);
+    createRing(path, SIZE, 0o640);
+    expect(statSync(path).mode & 0o777).toBe(0o640);
+  });
+
+  it('is made again for another size, and kept for the same', () => {
+    open().writer.close();
+    const { ino } = statSync(path);
+    open().writer.close();
+    expect(statSync(path).ino).toBe(ino);
+    new RingWriter(path, 2 * SIZE, counters()).close();
+    expect(statSync(path).size).toBeGreaterThan(1.9 * SIZE);
+  });
+
+  it('follows no link that lies where it is made', () => {
+    const victim = join(dir, 'victim');
+    writeFileSync(victim, 'precious');
+    symlinkSync(victim, `${path}.${process.pid}.new`);
+    expect(() => createRing(path, SIZE)).toThrow(/symbolic link/);
+    expect(readFileSync(victim, 'utf8')).toBe('precious');
+  });
+
+  it('counts and tells of what it cannot write', () => {
+    const told: string[] = [];
+    const errors = { write_errors: 0 };
+    const trouble = new WriteTrouble('The log', errors, (text) => told.push(text));
+    const writer = new RingWriter(path, SIZE, counters(), 0o600, trouble);
+    const log = new TxLog(new LogShared(writer, new LogMask()));
+    // Its file is closed under it: every write fails from now on.
+    closeSync((writer as unknown as { fd: number }).fd);
+    log.begin(1, 'c');
+    log.put(Tag.VCL_Log, 'lost');
+    writer.flush();
+    expect(errors.write_errors).toBe(1);
+    expect(told[0]).toContain('The log cannot be written');
   });
 
   it('goes over to a ring that replaces the file', () => {

@@ -50,8 +50,16 @@ describe('forms', () => {
     ]);
   });
 
-  it('ignores -h, -j and -W', () => {
-    expect(options('-b', 'none', '-h', 'critbit', '-j', 'none', '-W', 'epoll').backend).toBe('none');
+  it('ignores -h and -W', () => {
+    expect(options('-b', 'none', '-h', 'critbit', '-W', 'epoll').backend).toBe('none');
+  });
+
+  it('takes the last -j, and a group of readers', () => {
+    expect(options('-b', 'none')).toMatchObject({ jail: null, readGroup: null });
+    expect(options('-b', 'none', '-j', 'none', '-j', 'unix,user=u', '--read-group', 'g')).toMatchObject({
+      jail: { kind: 'unix', user: 'u' },
+      readGroup: 'g',
+    });
   });
 
   it('knows each letter of its own list', () => {
@@ -74,6 +82,8 @@ describe('forms', () => {
     [['-d', '-W', 'foo'], 'Unknown waiter method "foo"'],
     [['-d', '-h', ''], 'Unknown hash method ""'],
     [['-d', '-j', 'nosuch,user=x'], 'Unknown jail method "nosuch"'],
+    [['-d', '-j', 'solaris'], 'Unknown jail method "solaris"'],
+    [['-d', '-j', 'none,user=x'], '-jnone takes no arguments.'],
     [['-d', '-T', '127.0.0.1:99999'], '-T: "127.0.0.1:99999" is not addr:port'],
     [['-d', '-M', 'host'], '-M: "host" is not addr:port'],
     [['-d', '-S', 'none', '--console', ':1'], '--console needs a secret: not -S none'],

@@ -17,7 +17,7 @@ it('is made for its user alone', () => {
   makeDirectory(join(dir, 'a/b'));
   expect(statSync(join(dir, 'a/b')).mode & 0o777).toBe(0o700);
   writeFileSync(join(dir, 'file'), '');
-  expect(() => makeDirectory(join(dir, 'file'))).toThrow('File exists');
+  expect(() => makeDirectory(join(dir, 'file'))).toThrow('It is a file and no directory');
 });
 
 it('is one daemon’s at a time', () => {

@@ -1,7 +1,17 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { WriteTrouble } from '../../../daemon/log/write-trouble.ts';
 import { CounterStreams, selectCounters } from '../../../daemon/manager/streams/counter-stream.ts';
 import {
   MainCounters,
@@ -109,6 +119,39 @@ it('makes a new file when another took its place or it was removed', () => {
     expect(read()['MAIN.cache_hit']).toBe(BigInt(main.cache_hit));
   }
   file.close();
+});
+
+it('is for its user alone unless it is said otherwise, and follows no link', () => {
+  const file = new CountersFile(path, new MainCounters(), new WrkCounters());
+  file.publish();
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  file.close();
+  const victim = join(dir, 'victim');
+  writeFileSync(victim, 'precious');
+  rmSync(path);
+  symlinkSync(victim, `${path}.${process.pid}.new`);
+  const errors = { write_errors: 0 };
+  const told: string[] = [];
+  const trouble = new WriteTrouble('The file of counters', errors, (text) => told.push(text));
+  const shared = new CountersFile(path, new MainCounters(), new WrkCounters(), 0o640, trouble);
+  shared.publish();
+  expect(readFileSync(victim, 'utf8')).toBe('precious');
+  expect([errors.write_errors, told.length]).toEqual([1, 1]);
+  rmSync(`${path}.${process.pid}.new`);
+  shared.publish();
+  expect(statSync(path).mode & 0o777).toBe(0o640);
+  expect(told.at(-1)).toBe('The file of counters is written again, after 1 failed writes');
+  shared.close();
+});
+
+it('reads nothing but a plain file of a sensible size', () => {
+  const only = Object.keys(read());
+  execFileSync('mkfifo', [path]);
+  expect(Object.keys(read())).toEqual(only);
+  rmSync(path);
+  writeFileSync(path, '');
+  truncateSync(path, 2 ** 40);
+  expect(Object.keys(read())).toEqual(only);
 });
 
 // A timer that was cleared as an immediate left the process with a wrong count of immediates: then a lone

@@ -1,0 +1,98 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { userAccount } from '../../../daemon/manager/accounts.ts';
+import { isShared, makeAccess, makeJail, parseJail } from '../../../daemon/manager/jail.ts';
+
+vi.mock('../../../daemon/manager/accounts.ts', () => {
+  const users: Record<string, { uid: number; gid: number }> = {
+    root: { uid: 0, gid: 0 },
+    nobody: { uid: 65534, gid: 65534 },
+    web: { uid: 101, gid: 7 },
+    worker: { uid: 102, gid: 7 },
+  };
+  return {
+    userAccount: vi.fn((name: string) => users[name] ?? null),
+    groupId: (name: string) => ({ cc: 8, readers: 9 })[name] ?? null,
+  };
+});
+const NOBODY = { user: 'nobody', uid: 65534, gid: 65534 };
+const WEB = { user: 'web', uid: 101, gid: 7 };
+
+afterEach(() => vi.restoreAllMocks());
+
+describe('-j', () => {
+  it.each([
+    ['none', { kind: 'none' }],
+    ['unix', { kind: 'unix' }],
+    ['unix,user=web,ccgroup=cc', { kind: 'unix', user: 'web', ccgroup: 'cc' }],
+    ['unix,workuser=worker,user=web', { kind: 'unix', user: 'web', workuser: 'worker' }],
+  ])('%s', (text, option) => {
+    expect(parseJail(text)).toEqual(option);
+  });
+
+  it.each([
+    ['none,user=x', '-jnone takes no arguments.'],
+    ['unix,foo=1', "Unix jail: unknown sub-argument 'foo=1'"],
+    ['unix,', "Unix jail: unknown sub-argument ''"],
+    ['solaris', 'Unknown jail method "solaris"'],
+    ['linux', 'Unknown jail method "linux"'],
+    ['', 'Unknown jail method ""'],
+  ])('%s is a mistake', (text, message) => {
+    expect(() => parseJail(text)).toThrow(message);
+  });
+});
+
+describe('the accounts', () => {
+  it('are those named, else the first there is', () => {
+    expect(makeJail(null, 0)).toEqual({ worker: NOBODY, describer: NOBODY });
+    expect(makeJail(parseJail('unix'), 0)).toEqual({ worker: NOBODY, describer: NOBODY });
+    expect(makeJail(parseJail('unix,user=web'), 0)).toEqual({ worker: WEB, describer: WEB });
+    expect(makeJail(parseJail('unix,user=web,workuser=worker,ccgroup=cc'), 0)).toEqual({
+      worker: { user: 'worker', uid: 102, gid: 7 },
+      describer: { ...WEB, extraGroup: 8 },
+    });
+    vi.mocked(userAccount).mockImplementationOnce(() => ({ uid: 77, gid: 78 }));
+    expect(makeJail(null, 0)?.worker).toEqual({ user: 'proxyd', uid: 77, gid: 78 });
+  });
+
+  it('are none without root or with -j none', () => {
+    expect(makeJail(null, 5)).toBeNull();
+    expect(makeJail(parseJail('none'), 0)).toBeNull();
+    expect(makeJail(parseJail('none'), 5)).toBeNull();
+  });
+
+  it.each([
+    ['unix,user=nosuch', 'Unix jail: nosuch user not found.'],
+    ['unix,user=', 'Unix jail:  user not found.'],
+    ['unix,workuser=nosuch', 'Unix jail: nosuch user not found.'],
+    ['unix,ccgroup=nosuch', 'Unix jail: nosuch group not found.'],
+    ['unix,user=root', 'user root is root, which is no jail'],
+    ['unix,user=web,workuser=nobody', 'user web and nobody have different login groups'],
+  ])('%s cannot be had', (text, message) => {
+    expect(() => makeJail(parseJail(text), 0)).toThrow(message);
+  });
+
+  it('cannot be had by another user than root, or where there is none', () => {
+    expect(() => makeJail(parseJail('unix'), 5)).toThrow('Unix Jail: Must be root.');
+    vi.mocked(userAccount).mockImplementation(() => null);
+    expect(() => makeJail(null, 0)).toThrow(/no user proxyd or nobody.*-j none/);
+  });
+});
+
+describe('--read-group', () => {
+  it('is a group of this machine that one may give access to', () => {
+    const jail = { kind: 'none' as const };
+    vi.spyOn(process, 'geteuid').mockReturnValue(0);
+    expect(makeAccess({ jail, readGroup: 'readers' })).toEqual({ jail: null, readers: 9 });
+    expect(() => makeAccess({ jail, readGroup: 'nosuch' })).toThrow('there is no group nosuch');
+    vi.spyOn(process, 'geteuid').mockReturnValue(5);
+    expect(() => makeAccess({ jail, readGroup: 'readers' })).toThrow('only root or a member of readers');
+    vi.spyOn(process, 'getgroups').mockReturnValue([9]);
+    expect(makeAccess({ jail, readGroup: 'readers' })).toEqual({ jail: null, readers: 9 });
+  });
+
+  it('and a jail let others into the working directory', () => {
+    expect(isShared({ jail: null, readers: null })).toBe(false);
+    expect(isShared({ jail: null, readers: 9 })).toBe(true);
+    expect(isShared({ jail: { worker: WEB, describer: WEB }, readers: null })).toBe(true);
+  });
+});
