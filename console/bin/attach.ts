@@ -38,6 +38,12 @@ export async function attach(o: AttachOptions): Promise<Client> {
   }
 }
 
+/** Why there is no daemon to attach to; where it was looked for, unless a directory was named. */
+export function nobodyText(dir: string | undefined, error: Error): string {
+  const text = 'Could not get hold of proxyd, is it running?';
+  return dir === undefined ? `${text}\n(${error.message})` : text;
+}
+
 /** -t: seconds, or off. NaN when it is neither. */
 export function parsePatience(text: string): number {
   if (text.toLowerCase() === 'off') return Number.POSITIVE_INFINITY;

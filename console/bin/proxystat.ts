@@ -5,7 +5,7 @@
 import type { CounterInfo, CounterSubscription } from '../../protocol/messages.ts';
 import type { CounterValue } from '../format/stat-text.ts';
 import { leave } from '../tui/leave.ts';
-import { attach, parsePatience, quietOnClosedPipe, writePidFile } from './attach.ts';
+import { attach, nobodyText, parsePatience, quietOnClosedPipe, writePidFile } from './attach.ts';
 import { getopt } from './getopt.ts';
 
 const USAGE = `Usage: proxystat <options>
@@ -139,7 +139,7 @@ async function main(): Promise<number> {
   } catch (error) {
     const { ConnectError } = await import('../client/client.ts');
     const nobody = error instanceof ConnectError && error.kind === 'unreachable';
-    const why = nobody ? 'Could not get hold of proxyd, is it running?' : (error as Error).message;
+    const why = nobody ? nobodyText(a.dir, error as Error) : (error as Error).message;
     process.stderr.write(`${why}\n`);
     return 1;
   }

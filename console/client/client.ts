@@ -277,7 +277,7 @@ function openSocket(o: ConnectOptions): Socket {
 /** The directory, or all that were looked into. */
 function placeText(name: string | undefined): string {
   const { dir, socket, places } = findDaemon(name);
-  return existsSync(socket) ? dir : places.join(', ');
+  return places.length === 1 || existsSync(socket) ? dir : `looked in ${places.join(', ')}`;
 }
 
 /** Connects, answers the challenge and waits for the welcome. Rejects with a ConnectError. */

@@ -114,15 +114,16 @@ export class Manager implements ManagerCore {
     this.access = parts.access ?? makeAccess(options);
     const { jail, readers } = this.access;
     const unlock = lockDirectory(dir);
-    try {
-      this.secret = loadSecret(options.secretFile, dir, (text) => log('warning', text));
-      const removeWorkers = makeWorkerDirectory(dir, jail?.worker ?? null, readers);
-      this.leave = () => {
-        removeWorkers();
-        unlock();
-      };
-    } catch (cause) {
+    let removeWorkers: (() => void) | null = null;
+    this.leave = () => {
+      removeWorkers?.();
       unlock();
+    };
+    try {
+      removeWorkers = makeWorkerDirectory(dir, jail?.worker ?? null, readers);
+      this.secret = loadSecret(options.secretFile, dir, (text) => log('warning', text));
+    } catch (cause) {
+      this.leave();
       throw cause;
     }
     this.supervisor = new Supervisor(
