@@ -21,7 +21,7 @@ before you give it away all the same.
 
 Options:
  [-h]                      This text
- [-n <dir>]                Working directory of the daemon
+ [-n <dir>]                Working directory of the daemon; else its default places
  [-o <file>]               The archive; a name with host and time in this directory unless given
  [-t <seconds>]            How long to watch counters and log, 10 unless given
  [-V]                      Version

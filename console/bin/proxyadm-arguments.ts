@@ -7,13 +7,13 @@ export const USAGE = `Usage: proxyadm [-n <dir>] [-t <timeout>] [-p] [command [.
 
 Without a command: the console on a terminal, else commands on standard input, one a line.
 
-  -n <dir>          Working directory of the daemon
+  -n <dir>          Working directory of the daemon; else its default places
   -T <address:port> Address of --console or -T of the daemon
   -S <file>         Secret for -T
   -t <seconds>      Wait no longer for the connection (else 5), and for each answer (else for ever)
   -p                Print status and length before each answer, and nothing behind it
   --strict          Commands on standard input: stop at the first that fails
-  --readonly        The console cannot change anything
+  --readonly        The console cannot change anything; so for members of --read-group
   --replay <file>   The console shows a recording: of its own :record, or of proxylog -w or --json
   --reader          The console speaks in lines, for screen readers
   -h | -V           This text, the version

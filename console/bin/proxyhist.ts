@@ -19,7 +19,7 @@ Options:
  [-g <request|vxid>]       Grouping (default: vxid)
  [-h]                      This text
  [-L <limit>]              Incomplete transactions to keep
- [-n <dir>]                Working directory of the daemon
+ [-n <dir>]                Working directory of the daemon; else its default places
  [-p <period>]             Seconds between refreshes (1)
  [-P responsetime]         Client: until the response is ready (default)
  [-P reqbodytime]          Client: reading the request body

@@ -28,7 +28,7 @@ Options:
  [-I <[taglist:]regex>]    Include by regex
  [-k <num>]                Exit after this many transactions
  [-L <limit>]              Incomplete transactions to keep
- [-n <dir>]                Working directory of the daemon
+ [-n <dir>]                Working directory of the daemon; else its default places
  [-P <file>]               Write the process id, once attached
  [-Q <file>]               Query from a file
  [-q <query>]              Query

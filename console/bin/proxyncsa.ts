@@ -27,7 +27,7 @@ Options:
  [-h]                      This text
  [-j]                      JSON-compatible values
  [-L <limit>]              Incomplete transactions to keep
- [-n <dir>]                Working directory of the daemon
+ [-n <dir>]                Working directory of the daemon; else its default places
  [-P <file>]               Write the process id, once attached
  [-Q <file>]               Query from a file
  [-q <query>]              Query

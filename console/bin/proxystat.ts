@@ -17,7 +17,7 @@ Options:
  [-I <glob>]               Include by glob
  [-j]                      All counters once, as JSON
  [-l]                      Names and descriptions
- [-n <dir>]                Working directory of the daemon
+ [-n <dir>]                Working directory of the daemon; else its default places
  [-P <file>]               Write the process id, once attached
  [-r]                      Start the live view with raw gauges
  [-t <seconds|off>]        How long to try to attach

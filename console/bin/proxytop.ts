@@ -23,7 +23,7 @@ Options:
  [-i <taglist>]            Include tags
  [-I <[taglist:]regex>]    Include by regex
  [-L <limit>]              Incomplete transactions to keep
- [-n <dir>]                Working directory of the daemon
+ [-n <dir>]                Working directory of the daemon; else its default places
  [-p <period>]             Seconds to measure over (60)
  [-Q <file>]               Query from a file
  [-q <query>]              Query

@@ -32,6 +32,7 @@ export function manualPages(
     page.push(usage.synopsis.map((line) => `${roff(line)}\n`).join('.br\n'));
     page.push(heading('description'), paragraphs(`${text}\n\n${usage.prose}`), heading('options'));
     for (const o of usage.options) page.push(item(o.flag, o.argument, o.help));
+    page.push(heading('working directory'), paragraphs(WORKDIR_TEXT));
     page.push(seeAlso(name));
     pages.set(`${name}.1`, page.join(''));
   }
@@ -45,6 +46,14 @@ export function manualPages(
   add('proxy-vcl', 'the configuration language of proxyd, and where it differs', languageText(differences));
   return pages;
 }
+
+/** What -n means; the README has the same. */
+const WORKDIR_TEXT =
+  'A daemon of root works in /run/proxyd, one of another user in $XDG_RUNTIME_DIR/proxyd, or where that is not set in ' +
+  '$XDG_STATE_HOME/proxyd (~/.local/state/proxyd). -n with a name is a sibling of that, with a path that place. Tools ' +
+  'look in each of the places, their own user’s first, and say where they looked when there is no daemon in any; outside ' +
+  'of /run they take none that another user owns. Members of the group of --read-group find read.sock there, through ' +
+  'which the tools show everything and change nothing.';
 
 const TOPICS = ['proxy-cli', 'proxy-counters', 'proxy-log', 'proxy-params', 'proxy-vcl'];
 

@@ -10,7 +10,7 @@ export const TOOLS: readonly ToolRow[] = [
   {
     name: 'proxyd',
     summary: 'HTTP caching reverse proxy programmed in VCL',
-    text: 'Two processes: the manager compiles programs, keeps parameters and serves consoles; the worker serves HTTP. Log and counters are files of the working directory, which belongs on a memory-backed file system. Without -F or -d it goes to the background once it serves.',
+    text: 'Two processes: the manager compiles programs, keeps parameters and serves consoles; the worker serves HTTP. Log and counters are files of the working directory, which belongs on a memory-backed file system; it must be the daemon’s own, and no other user may write to it or to what lies above it. A daemon that root starts serves as the user of -j: by default proxyd where there is one, else nobody, without any capability; the manager, which no traffic reaches, stays root. The space of the log is taken at the start, or as much as there is. Without -F or -d it goes to the background once it serves.',
   },
   {
     name: 'proxyadm',
@@ -20,7 +20,7 @@ export const TOOLS: readonly ToolRow[] = [
   {
     name: 'proxylog',
     summary: 'show the log of proxyd',
-    text: 'Follows the log, or prints what it holds (-d), grouped and filtered; see proxy-log(7) for the tags. Queries are those of vsl-query(7).',
+    text: 'Follows the log, or prints what it holds (-d), grouped and filtered; see proxy-log(7) for the tags. Queries are those of vsl-query(7). A file of -w is made for its user alone (mode 0600).',
   },
   {
     name: 'proxyncsa',

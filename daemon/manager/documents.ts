@@ -12,7 +12,9 @@ Basic options:
      [,user=<u>][,group=<g>][,mode=<m>]    #   repeatable; the last three for Unix sockets
   -b none | address[:port] | path          # One backend instead of a program
   -f file                                  # Program; repeatable, the last one is active
-  -n dir                                   # Working directory
+  -n dir                                   # Working directory: a path, or a sibling of the default, which is
+                                           #   /run/proxyd for root, else $XDG_RUNTIME_DIR/proxyd, else
+                                           #   $XDG_STATE_HOME/proxyd (~/.local/state/proxyd)
 
 Documents:
   -? | -V                                  # This text, the version
@@ -42,8 +44,11 @@ Tuning:
 Security:
   -r param[,param...]                      # Parameters that cannot be changed
   -S file                                  # Secret of -T, -M and --console
+  -j none | unix[,user=<u>]                # As whom worker and extensions run when root starts the daemon:
+     [,workuser=<u>][,ccgroup=<g>]         #   as root (none), or as another user (default: proxyd or nobody)
+  --read-group group                       # A group that may read log and counters, and use read.sock
 
-Accepted without effect: -h, -j, -W
+Accepted without effect: -h, -W
 `;
 
 export function versionText(version: string): string {

@@ -37,7 +37,7 @@ import type { LogStreams } from './streams/log-stream.ts';
 import { type CliReply, Supervisor } from './supervisor.ts';
 import type { TextCli } from './text-cli.ts';
 import { warmUp } from './warm-up.ts';
-import { makeWorkerDirectory } from './worker-directory.ts';
+import { WorkerDirectory } from './worker-directory.ts';
 import { lockDirectory, reason, removeFile } from './working-directory.ts';
 
 export type Log = (level: 'debug' | 'info' | 'warning' | 'error', text: string) => void;
@@ -114,13 +114,13 @@ export class Manager implements ManagerCore {
     this.access = parts.access ?? makeAccess(options);
     const { jail, readers } = this.access;
     const unlock = lockDirectory(dir);
-    let removeWorkers: (() => void) | null = null;
+    const workerDirectory = new WorkerDirectory(dir, jail?.worker ?? null, readers);
     this.leave = () => {
-      removeWorkers?.();
+      workerDirectory.remove();
       unlock();
     };
     try {
-      removeWorkers = makeWorkerDirectory(dir, jail?.worker ?? null, readers);
+      workerDirectory.make();
       this.secret = loadSecret(options.secretFile, dir, (text) => log('warning', text));
     } catch (cause) {
       this.leave();
@@ -134,11 +134,12 @@ export class Manager implements ManagerCore {
           await this.booted;
           const loaded = this.programs.forWorker();
           if (loaded === null) return null;
+          workerDirectory.restore();
           return {
             t: 'init',
-            dir: join(dir, WORKDIR_FILES.worker),
+            dir: workerDirectory.path,
             account: jail?.worker ?? null,
-            fileMode: readers === null ? 0o600 : 0o640,
+            fileMode: workerDirectory.fileMode,
             identity: this.identity,
             params: this.params.snapshot(),
             storages: [...this.storages],

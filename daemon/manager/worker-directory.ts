@@ -14,26 +14,48 @@ import { COUNTERS_FILE } from '../stats/counters-format.ts';
 import { OptionError } from './option-error.ts';
 import { reason } from './working-directory.ts';
 
-/** Makes the directory; returns what removes it. Throws OptionError. `readers`: a group that may read. */
-export function makeWorkerDirectory(dir: string, worker: Account | null, readers: number | null): () => void {
-  const path = join(dir, WORKDIR_FILES.worker);
-  try {
-    removeLeftOver(path, worker);
-    mkdirSync(path, { mode: 0o700 });
-    if (worker !== null || readers !== null)
-      lchownSync(path, worker?.uid ?? -1, readers ?? worker?.gid ?? -1);
-    // What is made in it belongs to the group, too.
-    if (readers !== null) chmodSync(path, 0o2750);
-  } catch (cause) {
-    throw new OptionError(`Cannot make the worker's directory '${path}': ${reason(cause)}`, false);
+export class WorkerDirectory {
+  readonly path: string;
+  /** Mode of the files in it. */
+  readonly fileMode: number;
+  private readonly worker: Account | null;
+  private readonly readers: number | null;
+
+  /** `worker`: the user whose it is; null for this one. `readers`: a group that may read. */
+  constructor(dir: string, worker: Account | null, readers: number | null) {
+    this.path = join(dir, WORKDIR_FILES.worker);
+    this.fileMode = readers === null ? 0o600 : 0o640;
+    this.worker = worker;
+    this.readers = readers;
   }
-  return () => {
+
+  /** Makes it, in the place of what a daemon that was killed has left. Throws OptionError. */
+  make(): void {
+    const { path, worker, readers } = this;
     try {
       removeLeftOver(path, worker);
+      mkdirSync(path, { mode: 0o700 });
+      if (worker !== null || readers !== null)
+        lchownSync(path, worker?.uid ?? -1, readers ?? worker?.gid ?? -1);
+      // What is made in it belongs to the group, too.
+      if (readers !== null) chmodSync(path, 0o2750);
+    } catch (cause) {
+      throw new OptionError(`Cannot make the worker's directory '${path}': ${reason(cause)}`, false);
+    }
+  }
+
+  /** Makes it again for a new worker when a cleaner of old files has taken it away. Throws OptionError. */
+  restore(): void {
+    if (lstatSync(this.path, { throwIfNoEntry: false }) === undefined) this.make();
+  }
+
+  remove(): void {
+    try {
+      removeLeftOver(this.path, this.worker);
     } catch {
       // It stays, as what a killed daemon leaves does.
     }
-  };
+  }
 }
 
 function removeLeftOver(path: string, worker: Account | null): void {

@@ -14,12 +14,21 @@ import {
   readFileSync,
   type Stats,
   statfsSync,
+  statSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stranger } from '../../protocol/files/own-file.ts';
-import { checkWay, kindOf, othersBits, ownUid, Untrusted, userText } from '../../protocol/files/trust.ts';
+import {
+  checkWay,
+  isTrustedLink,
+  kindOf,
+  othersBits,
+  ownUid,
+  Untrusted,
+  userText,
+} from '../../protocol/files/trust.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { OptionError } from './option-error.ts';
 
@@ -44,7 +53,8 @@ export function makeDirectory(dir: string, shared = false): void {
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
     }
-    const stat = lstatSync(dir);
+    // A link that only root or we can have put there is the operator's way to name it.
+    const stat = isTrustedLink(dir) ? statSync(dir) : lstatSync(dir);
     if (!stat.isDirectory()) throw new Untrusted(`It is ${kindOf(stat)} and no directory`);
     if (stat.uid !== ownUid()) throw new Untrusted(`It belongs to ${userText(stat.uid)}`);
     if ((othersBits(stat) & 0o022) !== 0) {
