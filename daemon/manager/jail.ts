@@ -30,6 +30,7 @@ const NAMES = ['user', 'workuser', 'ccgroup'] as const;
 
 /** The text of -j. Throws OptionError. */
 export function parseJail(text: string): JailOption {
+  if (text === '') throw new OptionError('-j argument is empty');
   const [kind = '', ...rest] = text.split(',');
   if (kind === 'none') {
     if (rest.length > 0) throw new OptionError('-jnone takes no arguments.');

@@ -10,11 +10,14 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startDaemon } from '../../console/demo/daemon-child.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { type Finished, run as runProgram, Sandbox } from '../harness/processes.ts';
 import { command, type RunningProxy, startProxy, tool } from '../harness/proxy.ts';
@@ -231,6 +234,27 @@ describe.skipIf(!root)('a file that an option names', () => {
     expect(proxy.daemon.stderr).toContain(`Warning: -S file (${secret}): Others may read it: chmod go-r it`);
     await proxy.stop();
   });
+});
+
+it.skipIf(!root)('the demo removes what it left itself, and no other user’s', async () => {
+  const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+  // An owner that is gone: no process has this number.
+  const [theirs, ours] = [
+    join(parent, 'proxyd-demo-4194304-theirs'),
+    join(parent, 'proxyd-demo-4194304-ours'),
+  ];
+  plant(`mkdir ${theirs}; ln -s ${box.dir} ${theirs}/link`, parent);
+  mkdirSync(ours);
+  try {
+    const demo = await startDaemon(
+      'vcl 4.1; backend default none;',
+      new URL('../../dist/daemon/proxyd.js', import.meta.url),
+    );
+    await demo.stop();
+    expect([existsSync(theirs), existsSync(ours), existsSync(victim)]).toEqual([true, false, true]);
+  } finally {
+    for (const path of [theirs, ours]) rmSync(path, { recursive: true, force: true });
+  }
 });
 
 describe.skipIf(!root)('what the tools write', () => {

@@ -11,6 +11,7 @@ import { type ControlHost, ControlServer } from '../../../daemon/manager/control
 import { Secret } from '../../../daemon/manager/secret.ts';
 import type { StreamSink } from '../../../daemon/manager/streams/sink.ts';
 import type { ServerMessage } from '../../../protocol/messages.ts';
+import { COMMANDS, type CommandRow } from '../../../protocol/tables/commands.ts';
 
 const SECRET = Buffer.from('very secret\n');
 let dir: string;
@@ -65,7 +66,9 @@ afterEach(async () => {
 function raw(options: { path?: string; port?: number; origin?: string } = {}) {
   const { port, origin } = options;
   const ws = new WebSocket(port === undefined ? 'ws://localhost/' : `ws://127.0.0.1:${port}/`, {
-    ...(port === undefined ? { createConnection: () => netConnect(join(dir, 'console.sock')) } : {}),
+    ...(port === undefined
+      ? { createConnection: () => netConnect(options.path ?? join(dir, 'console.sock')) }
+      : {}),
     ...(origin === undefined ? {} : { origin }),
   });
   const received: ServerMessage[] = [];
@@ -112,6 +115,73 @@ describe('the Unix socket', () => {
     await server.close();
     await expect(reply).rejects.toThrow();
     expect(ends).toEqual([{ code: 'internal', message: 'connection lost' }]);
+  });
+});
+
+describe('the socket of those who may read', () => {
+  const gid = process.getgid?.() ?? 0;
+  beforeEach(() => server.listenPath(join(dir, 'read.sock'), gid));
+
+  /** Sends lines without a client that could hold them back. */
+  async function replies(lines: readonly string[]): Promise<(ServerMessage & { t: 'reply' })[]> {
+    const { ws, received, opened } = raw({ path: join(dir, 'read.sock') });
+    await opened;
+    ws.send(JSON.stringify({ t: 'hello', v: 1, client: 'x' }));
+    lines.forEach((line, id) => {
+      ws.send(JSON.stringify({ t: 'cmd', id, line }));
+    });
+    await expect.poll(() => received.filter((m) => m.t === 'reply').length).toBe(lines.length);
+    ws.terminate();
+    return received.filter((m) => m.t === 'reply');
+  }
+
+  it('belongs to their group', () => {
+    const { mode, gid: group } = statSync(join(dir, 'read.sock'));
+    expect([mode & 0o777, group]).toEqual([0o660, gid]);
+  });
+
+  it('answers every command that changes nothing, and no other', async () => {
+    const names = COMMANDS.map((row) => row.name).filter((name) => name !== 'quit');
+    const readable = COMMANDS.filter((row: CommandRow) => row.reads === true).map((row) => row.name);
+    for (let at = 0; at < names.length; at += 20) {
+      const some = names.slice(at, at + 20);
+      const got = await replies(some);
+      got.forEach(({ status, body }, i) => {
+        const name = some[i] as string;
+        if ((readable as string[]).includes(name)) expect({ name, status }).toEqual({ name, status: 200 });
+        else
+          expect(body).toBe(
+            `${name} is for those who may use console.sock: this connection may only read.\n`,
+          );
+      });
+    }
+    expect(commands.sort()).toEqual(readable.filter((name) => name !== 'quit').sort());
+    expect(readable).not.toContain('stop');
+  });
+
+  it('is not talked into more by the way a command is written', async () => {
+    const lines = [
+      ...['"stop"', '  stop', '\tstop', 'st\\x6fp', 'stop -j', 'stop\nping', 'vcl.inline x << EOT\n\nEOT'],
+      ...['param.set a b', '"param.set" a b', 'ban req.url ~ .', 'debug.panic.worker x', 'auth 00'],
+    ];
+    for (const { status } of await replies(lines)) expect(status).toBe(300);
+    expect(commands).toEqual([]);
+    // What is no command at all is for the dispatcher to say.
+    await replies(['no.such', '', '"unbalanced']);
+    expect(commands).toEqual(['no.such', '', '"unbalanced']);
+  });
+
+  it('has log and counters', async () => {
+    const client = await connect({ dir });
+    client.close();
+    const { ws, received, opened } = raw({ path: join(dir, 'read.sock') });
+    await opened;
+    ws.send(JSON.stringify({ t: 'hello', v: 1, client: 'x' }));
+    ws.send(JSON.stringify({ t: 'log', id: 1, log: { grouping: 'raw', from: 'tail' } }));
+    ws.send(JSON.stringify({ t: 'stat', id: 2, stat: { interval: 0 } }));
+    await expect.poll(() => received.map((m) => m.t)).toContain('values');
+    expect(received).toContainEqual({ t: 'ok', id: 1 });
+    ws.terminate();
   });
 });
 

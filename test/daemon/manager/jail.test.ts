@@ -35,7 +35,7 @@ describe('-j', () => {
     ['unix,', "Unix jail: unknown sub-argument ''"],
     ['solaris', 'Unknown jail method "solaris"'],
     ['linux', 'Unknown jail method "linux"'],
-    ['', 'Unknown jail method ""'],
+    ['', '-j argument is empty'],
   ])('%s is a mistake', (text, message) => {
     expect(() => parseJail(text)).toThrow(message);
   });

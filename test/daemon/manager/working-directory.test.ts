@@ -1,10 +1,22 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { globToRegExp } from '../../../daemon/manager/name-pattern.ts';
 import { readProgramFile } from '../../../daemon/manager/program-file.ts';
+import { WorkerDirectory } from '../../../daemon/manager/worker-directory.ts';
 import { lockDirectory, makeDirectory } from '../../../daemon/manager/working-directory.ts';
 
 let dir: string;
@@ -18,6 +30,69 @@ it('is made for its user alone', () => {
   expect(statSync(join(dir, 'a/b')).mode & 0o777).toBe(0o700);
   writeFileSync(join(dir, 'file'), '');
   expect(() => makeDirectory(join(dir, 'file'))).toThrow('It is a file and no directory');
+});
+
+it('is searched by others only where they have files in it, and never written', () => {
+  const mode = (path: string): number => statSync(path).mode & 0o777;
+  makeDirectory(join(dir, 'shared'), true);
+  expect(mode(join(dir, 'shared'))).toBe(0o711);
+  makeDirectory(dir, true);
+  expect(mode(dir)).toBe(0o711);
+  chmodSync(dir, 0o755);
+  makeDirectory(dir);
+  expect(mode(dir)).toBe(0o755);
+  for (const loose of [0o757, 0o1777]) {
+    chmodSync(dir, loose);
+    expect(() => makeDirectory(dir)).toThrow(/Others may write to it \(mode \d+\): chmod go-w/);
+  }
+});
+
+it('may be named by a link of ours, and by none that lies where others may write', () => {
+  mkdirSync(join(dir, 'real'));
+  mkdirSync(join(dir, 'open'));
+  chmodSync(join(dir, 'open'), 0o1777);
+  symlinkSync(join(dir, 'real'), join(dir, 'link'));
+  symlinkSync(join(dir, 'real'), join(dir, 'open/link'));
+  makeDirectory(join(dir, 'link'));
+  expect(() => makeDirectory(join(dir, 'open/link'))).toThrow('It is a symbolic link and no directory');
+});
+
+describe('the worker’s part of it', () => {
+  const part = (readers: number | null = null) => new WorkerDirectory(dir, null, readers);
+  const path = () => join(dir, 'worker');
+
+  it('is made new, for its user or with a group, and removed', () => {
+    const own = part();
+    own.make();
+    expect(statSync(own.path).mode & 0o7777).toBe(0o700);
+    writeFileSync(join(path(), 'log.ring'), 'old');
+    writeFileSync(join(path(), 'counters.77.new'), 'old');
+    own.make();
+    expect(readdirSync(path())).toEqual([]);
+    own.remove();
+    expect(existsSync(path())).toBe(false);
+    own.restore();
+    expect(existsSync(path())).toBe(true);
+    const shared = part(process.getgid?.() ?? 0);
+    shared.make();
+    expect(statSync(path()).mode & 0o7777).toBe(0o2750);
+    expect([own.fileMode, shared.fileMode]).toEqual([0o600, 0o640]);
+  });
+
+  it('keeps what is not ours, and says so', () => {
+    mkdirSync(path());
+    writeFileSync(join(path(), 'precious'), '');
+    expect(() => part().make()).toThrow(/holds files that are not the daemon’s: remove it/);
+    expect(readdirSync(path())).toEqual(['precious']);
+  });
+
+  it('removes a link by its name', () => {
+    writeFileSync(join(dir, 'victim'), 'precious');
+    mkdirSync(path());
+    symlinkSync(join(dir, 'victim'), join(path(), 'log.ring'));
+    part().make();
+    expect(readFileSync(join(dir, 'victim'), 'utf8')).toBe('precious');
+  });
 });
 
 it('is one daemon’s at a time', () => {
