@@ -79,7 +79,7 @@ export function writeOwn(path: string, data: string | Uint8Array, mode: number):
 
 /** An inode's number is soon another file's. */
 function isSame(a: Stats, b: Stats): boolean {
-  return a.isFile() && a.ino === b.ino && a.dev === b.dev && a.birthtimeMs === b.birthtimeMs;
+  return a.ino === b.ino && a.dev === b.dev && a.birthtimeMs === b.birthtimeMs;
 }
 
 /** A write may be cut short by a full disk. */

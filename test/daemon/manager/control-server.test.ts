@@ -294,7 +294,7 @@ describe('TCP', () => {
   it('lets in who knows the secret', async () => {
     const port = await server.listenTcp('127.0.0.1', 0);
     const secretFile = join(dir, 's');
-    writeFileSync(secretFile, SECRET);
+    writeFileSync(secretFile, SECRET, { mode: 0o600 });
     const client = await connect({ address: `127.0.0.1:${port}`, secretFile });
     expect((await client.command('x')).status).toBe(200);
     client.close();
@@ -305,10 +305,10 @@ describe('TCP', () => {
     const address = `127.0.0.1:${port}`;
     await expect(connect({ address })).rejects.toMatchObject({ kind: 'auth' });
     const secretFile = join(dir, 's');
-    writeFileSync(secretFile, 'wrong');
+    writeFileSync(secretFile, 'wrong', { mode: 0o600 });
     const tries = await Promise.allSettled([1, 2, 3].map(() => connect({ address, secretFile })));
     for (const t of tries) expect(t).toMatchObject({ status: 'rejected', reason: { kind: 'auth' } });
-    writeFileSync(secretFile, SECRET);
+    writeFileSync(secretFile, SECRET, { mode: 0o600 });
     await expect(connect({ address, secretFile })).rejects.toThrow('429');
     expect(commands).toEqual([]);
   });
