@@ -1,6 +1,7 @@
 // The messages between the manager and its worker, over the child process's IPC channel. Plain JSON values.
 // The worker exits when the channel closes. Every `call` is answered by exactly one `reply`.
 
+import type { FileAccess } from '../protocol/files/own-file.ts';
 import type { Account } from './privileges.ts';
 import type { CompiledProgram } from './vcl/program.ts';
 
@@ -62,8 +63,8 @@ export interface InitMessage {
   dir: string;
   /** Whom the worker becomes before it does anything else; null to stay as it is. */
   account: Account | null;
-  /** Mode of its files. */
-  fileMode: number;
+  /** Who may read its files. */
+  files: FileAccess;
   identity: string;
   params: Record<string, ParamValue>;
   storages: StorageSpec[];

@@ -17,7 +17,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { createOwn } from '../../protocol/files/own-file.ts';
+import { createOwn, type FileAccess } from '../../protocol/files/own-file.ts';
 import {
   B_BEFORE,
   B_BYTES,
@@ -46,6 +46,7 @@ import {
 import type { WriteTrouble } from './write-trouble.ts';
 
 const STAGING = 256 * 1024;
+const PRIVATE: FileAccess = { mode: 0o600 };
 
 /** A Buffer with the native method that its type leaves out; `write` costs a third more. */
 export type StagingBuffer = Buffer & { latin1Write(text: string, at: number, length: number): number };
@@ -70,11 +71,11 @@ const SHARE = 0.9;
  * Where there is not so much room it is smaller: containers give 64 MB to /dev/shm, and a shorter memory is better than
  * no start. Throws when there is no room for the smallest one. Returns its size.
  */
-export function createRing(path: string, size: number, mode = 0o600): number {
+export function createRing(path: string, size: number, access: FileAccess = PRIVATE): number {
   const taken = fitting(dirname(path), size);
   const shape = ringShape(taken);
   const fresh = `${path}.${process.pid}.new`;
-  const fd = createOwn(fresh, mode);
+  const fd = createOwn(fresh, access);
   try {
     reserve(fd, HEADER_SIZE + shape.segments * shape.segmentSize);
     const head = Buffer.alloc(HEADER_SIZE);
@@ -146,19 +147,19 @@ export class RingWriter {
     path: string,
     size: number,
     counters: RingCounters,
-    mode = 0o600,
+    access: FileAccess = PRIVATE,
     trouble: WriteTrouble | null = null,
   ) {
     this.trouble = trouble;
     let taken = size;
-    if (!existsSync(path)) taken = createRing(path, size, mode);
+    if (!existsSync(path)) taken = createRing(path, size, access);
     let fd = openSync(path, 'r+');
     const head = Buffer.alloc(HEADER_SIZE);
     readSync(fd, head, 0, HEADER_SIZE, 0);
     let header = readRingHeader(head);
     if (header === null || header.wanted !== size) {
       closeSync(fd);
-      taken = createRing(path, size, mode);
+      taken = createRing(path, size, access);
       fd = openSync(path, 'r+');
       readSync(fd, head, 0, HEADER_SIZE, 0);
       header = readRingHeader(head);

@@ -139,7 +139,7 @@ export class Manager implements ManagerCore {
             t: 'init',
             dir: workerDirectory.path,
             account: jail?.worker ?? null,
-            fileMode: workerDirectory.fileMode,
+            files: workerDirectory.files,
             identity: this.identity,
             params: this.params.snapshot(),
             storages: [...this.storages],

@@ -6,6 +6,7 @@
 
 import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import type { FileAccess } from '../../protocol/files/own-file.ts';
 import { isTrustedOwner, Untrusted, userText } from '../../protocol/files/trust.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { RING_FILE } from '../log/ring-format.ts';
@@ -16,15 +17,15 @@ import { reason } from './working-directory.ts';
 
 export class WorkerDirectory {
   readonly path: string;
-  /** Mode of the files in it. */
-  readonly fileMode: number;
+  /** Who may read the files in it. */
+  readonly files: FileAccess;
   private readonly worker: Account | null;
   private readonly readers: number | null;
 
   /** `worker`: the user whose it is; null for this one. `readers`: a group that may read. */
   constructor(dir: string, worker: Account | null, readers: number | null) {
     this.path = join(dir, WORKDIR_FILES.worker);
-    this.fileMode = readers === null ? 0o600 : 0o640;
+    this.files = readers === null ? { mode: 0o600 } : { mode: 0o640, group: readers };
     this.worker = worker;
     this.readers = readers;
   }
@@ -37,8 +38,8 @@ export class WorkerDirectory {
       mkdirSync(path, { mode: 0o700 });
       if (worker !== null || readers !== null)
         lchownSync(path, worker?.uid ?? -1, readers ?? worker?.gid ?? -1);
-      // What is made in it belongs to the group, too.
-      if (readers !== null) chmodSync(path, 0o2750);
+      // A worker that becomes another user is not in the group: what it makes gets it from the directory.
+      if (readers !== null) chmodSync(path, worker === null ? 0o750 : 0o2750);
     } catch (cause) {
       throw new OptionError(`Cannot make the worker's directory '${path}': ${reason(cause)}`, false);
     }

@@ -5,7 +5,7 @@
 // next beat makes a new file.
 
 import { closeSync, fstatSync, renameSync, statSync, writeSync } from 'node:fs';
-import { createOwn } from '../../protocol/files/own-file.ts';
+import { createOwn, type FileAccess } from '../../protocol/files/own-file.ts';
 import { MAIN_COUNTERS, SMA_COUNTERS, VBE_COUNTERS, WRK_COUNTERS } from '../../protocol/tables/counters.ts';
 import type { WriteTrouble } from '../log/write-trouble.ts';
 import type { MainCounters, SmaCounters, VbeCounters, WrkCounters } from './counters.ts';
@@ -24,7 +24,7 @@ export class CountersFile {
   /** Called before each publication, about once a second and once at the end: brings gauges up to date. */
   sample: (() => void) | null = null;
   private readonly path: string;
-  private readonly mode: number;
+  private readonly access: FileAccess;
   private readonly trouble: WriteTrouble | null;
   private readonly fixed: Instance[];
   private storages: Instance[] = [];
@@ -41,11 +41,11 @@ export class CountersFile {
     path: string,
     main: MainCounters,
     wrk: WrkCounters,
-    mode = 0o600,
+    access: FileAccess = { mode: 0o600 },
     trouble: WriteTrouble | null = null,
   ) {
     this.path = path;
-    this.mode = mode;
+    this.access = access;
     this.trouble = trouble;
     this.fixed = [instance('MAIN', MAIN_COUNTERS, main), instance('WRK', WRK_COUNTERS, wrk)];
   }
@@ -131,7 +131,7 @@ export class CountersFile {
     this.last = Buffer.alloc(this.next.length, 0xff);
     this.encode();
     const fresh = `${this.path}.${process.pid}.new`;
-    const fd = createOwn(fresh, this.mode);
+    const fd = createOwn(fresh, this.access);
     try {
       writeAll(fd, Buffer.concat([head, this.next]), 0);
       renameSync(fresh, this.path);

@@ -124,7 +124,7 @@ export class Worker implements Core, AcceptorHost {
     const ringPath = join(init.dir, RING_FILE);
     const { vsl_space: space } = this.params;
     if (init.generation === 0) rmSync(ringPath, { force: true });
-    this.ring = new RingWriter(ringPath, space, this.stats, init.fileMode, this.trouble('The log'));
+    this.ring = new RingWriter(ringPath, space, this.stats, init.files, this.trouble('The log'));
     if (this.ring.cutTo > 0) this.tellCutLog(this.ring.cutTo, space);
     this.logShared = new LogShared(this.ring, this.mask);
     this.workerLog = new TxLog(this.logShared);
@@ -150,7 +150,7 @@ export class Worker implements Core, AcceptorHost {
       join(init.dir, COUNTERS_FILE),
       this.stats,
       this.wrk,
-      init.fileMode,
+      init.files,
       this.trouble('The file of counters'),
     );
     for (const [name, counters] of this.storages) this.countersFile.addStorage(name, counters);

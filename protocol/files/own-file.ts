@@ -7,6 +7,7 @@
 import {
   closeSync,
   constants,
+  fchownSync,
   fstatSync,
   ftruncateSync,
   lstatSync,
@@ -53,11 +54,25 @@ export function checkOwnFile(path: string): void {
   if (problem !== null) throw new Untrusted(problem);
 }
 
+/** Who may do what with a file. */
+export interface FileAccess {
+  mode: number;
+  /** A group that this process is in, or that the directory hands down; absent is as the system has it. */
+  group?: number;
+}
+
 /** Opens a new file for reading and writing; one of ours at that path is removed first. */
-export function createOwn(path: string, mode: number): number {
+export function createOwn(path: string, { mode, group }: FileAccess): number {
   checkOwnFile(path);
   removeName(path);
-  return openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  const fd = openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  try {
+    if (group !== undefined && fstatSync(fd).gid !== group) fchownSync(fd, ownUid(), group);
+    return fd;
+  } catch (cause) {
+    closeSync(fd);
+    throw cause;
+  }
 }
 
 /** Writes a new file in the place of ours; returns what removes it again, unless it is another one by then. */
@@ -90,7 +105,7 @@ export function writeAll(fd: number, bytes: Uint8Array): void {
 /** A directory that takes no new names may still hold a file of ours, as /run does for a daemon that is not root's. */
 function createOrReuse(path: string, mode: number): number {
   try {
-    return createOwn(path, mode);
+    return createOwn(path, { mode });
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code !== 'EACCES' && code !== 'EPERM') throw cause;

@@ -314,6 +314,19 @@ describe.skipIf(!root)('--read-group', () => {
     expect(done.stdout).toBe('');
   });
 
+  it('works without a jail as well', async () => {
+    const args = ['-j', 'none', '--read-group', 'daemon'];
+    const plainly = await startProxy(box, { backend: '127.0.0.1:1', args });
+    const of = (name: string): unknown => {
+      const { mode, uid, gid } = statSync(join(plainly.dir, name));
+      return [(mode & 0o7777).toString(8), uid, gid];
+    };
+    expect(of('worker')).toEqual(['750', 0, gid]);
+    expect(of('worker/log.ring')).toEqual(['640', 0, gid]);
+    expect(of('worker/counters')).toEqual(['640', 0, gid]);
+    await plainly.stop();
+  });
+
   it('a group that is not there is an error', async () => {
     const args = [
       '-F',

@@ -1,6 +1,9 @@
 // The manager and its worker: a killed worker is replaced at once, with programs and parameters as they
 // were, and the reason can be read afterwards.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { alive, processTree, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
@@ -81,6 +84,14 @@ describe('kill -9 of the worker', () => {
       async () => (await proxy.log('-g', 'raw')).includes('/after'),
       3000,
     );
+  });
+
+  it('is survived also where a cleaner of old files has taken its directory away', async () => {
+    rmSync(join(proxy.dir, WORKDIR_FILES.worker), { recursive: true });
+    process.kill(worker(proxy), 'SIGKILL');
+    await until('an answer', () => proxy.get('/anew').catch(() => null), 5000);
+    await until('the log', async () => (await proxy.log('-g', 'raw')).includes('/anew'), 3000);
+    expect((await proxy.counters())['MAIN.client_req']).toBeGreaterThan(0);
   });
 
   it('is counted', async () => {

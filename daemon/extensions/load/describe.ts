@@ -8,8 +8,6 @@ import {
   chmodSync,
   closeSync,
   existsSync,
-  fchmodSync,
-  fchownSync,
   lchownSync,
   mkdirSync,
   readdirSync,
@@ -138,13 +136,9 @@ function keepCopy(
     return copy;
   }
   const draft = `${copy}.${process.pid}`;
-  const fd = createOwn(draft, 0o500);
+  const fd = createOwn(draft, account === null ? { mode: 0o500 } : { mode: 0o550, group: account.gid });
   try {
     writeAll(fd, file.bytes);
-    if (account !== null) {
-      fchownSync(fd, ownUid(), account.gid);
-      fchmodSync(fd, 0o550);
-    }
   } finally {
     closeSync(fd);
   }

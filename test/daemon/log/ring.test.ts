@@ -153,7 +153,7 @@ describe('log ring', () => {
     expect(size).toBeGreaterThan(2.9 * SIZE);
     expect(blocks * 512).toBeGreaterThanOrEqual(size);
     expect(mode & 0o777).toBe(0o600);
-    createRing(path, SIZE, 0o640);
+    createRing(path, SIZE, { mode: 0o640 });
     expect(statSync(path).mode & 0o777).toBe(0o640);
   });
 
@@ -178,7 +178,7 @@ describe('log ring', () => {
     const told: string[] = [];
     const errors = { write_errors: 0 };
     const trouble = new WriteTrouble('The log', errors, (text) => told.push(text));
-    const writer = new RingWriter(path, SIZE, counters(), 0o600, trouble);
+    const writer = new RingWriter(path, SIZE, counters(), { mode: 0o600 }, trouble);
     const log = new TxLog(new LogShared(writer, new LogMask()));
     // Its file is closed under it: every write fails from now on.
     closeSync((writer as unknown as { fd: number }).fd);

@@ -75,8 +75,9 @@ describe('the worker’s part of it', () => {
     expect(existsSync(path())).toBe(true);
     const shared = part(process.getgid?.() ?? 0);
     shared.make();
-    expect(statSync(path()).mode & 0o7777).toBe(0o2750);
-    expect([own.fileMode, shared.fileMode]).toEqual([0o600, 0o640]);
+    expect(statSync(path()).mode & 0o7777).toBe(0o750);
+    const gid = process.getgid?.() ?? 0;
+    expect([own.files, shared.files]).toEqual([{ mode: 0o600 }, { mode: 0o640, group: gid }]);
   });
 
   it('keeps what is not ours, and says so', () => {

@@ -63,7 +63,7 @@ describe('where something else lies', () => {
     it(`${what} is refused, and neither followed nor removed`, async () => {
       await plant();
       const before = lstatSync(path);
-      expect(() => createOwn(path, 0o600)).toThrow(problem);
+      expect(() => createOwn(path, { mode: 0o600 })).toThrow(problem);
       expect(() => writeOwn(path, 'mine', 0o600)).toThrow(Untrusted);
       expect(lstatSync(path).ino).toBe(before.ino);
       expect(readFileSync(victim, 'utf8')).toBe('precious');
@@ -102,6 +102,11 @@ describe('a file of our own', () => {
     again();
     expect(lstatSync(path).isSymbolicLink()).toBe(true);
   });
+});
+
+it.skipIf(!root)('a file may be made for a group', () => {
+  closeSync(createOwn(path, { mode: 0o640, group: OTHER }));
+  expect(statSync(path)).toMatchObject({ uid: 0, gid: OTHER });
 });
 
 describe('an output that is named', () => {
