@@ -1,23 +1,14 @@
 // Writes the log ring. Records gather in a staging buffer and go out as one block with one positioned write
 // an event-loop turn, or earlier when the staging buffer is full. It never waits for a reader and never reads
 // what readers do. A write that fails (an I/O error) loses that block: it is counted and told, not thrown. All the
-// space is taken when the ring is made, so that a disk that others fill does not silence the log.
+// space is taken when the ring is made, so that a disk that others fill does not silence the log (ring-file.ts).
 //
 // Awkward: a writer that continues an existing ring starts a fresh segment, so a block its predecessor left
 // torn stays behind unread; the running record count goes on, so that readers can count what they lost.
 
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readSync,
-  renameSync,
-  statfsSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
-import { dirname } from 'node:path';
-import { createOwn, type FileAccess } from '../../protocol/files/own-file.ts';
+import { closeSync, existsSync, openSync, readSync, writeSync } from 'node:fs';
+import type { FileAccess } from '../../protocol/files/own-file.ts';
+import { createRing } from './ring-file.ts';
 import {
   B_BEFORE,
   B_BYTES,
@@ -31,17 +22,11 @@ import {
   blockAt,
   getU64,
   H_GENERATION,
-  H_MAGIC,
   H_SEGMENT,
-  H_SEGMENT_SIZE,
-  H_SEGMENTS,
-  H_WANTED,
   HEADER_SIZE,
   putU64,
-  RING_MAGIC,
   type RingHeader,
   readRingHeader,
-  ringShape,
 } from './ring-format.ts';
 import type { WriteTrouble } from './write-trouble.ts';
 
@@ -57,63 +42,6 @@ export interface RingCounters {
   shm_writes: number;
   shm_flushes: number;
   shm_cycles: number;
-}
-
-/** Zeros that reserve the space: large enough to be quick, small enough to be bounded. */
-const PIECE = 1024 * 1024;
-/** The smallest ring worth having, and the share of free space that one may take where there is too little: counters
- * and what else comes into the directory need room, too. */
-const SMALLEST = 1024 * 1024;
-const SHARE = 0.9;
-
-/**
- * Creates an empty ring of about `size` bytes at `path`, replacing what is there in one step, and reserves its space.
- * Where there is not so much room it is smaller: containers give 64 MB to /dev/shm, and a shorter memory is better than
- * no start. Throws when there is no room for the smallest one. Returns its size.
- */
-export function createRing(path: string, size: number, access: FileAccess = PRIVATE): number {
-  const taken = fitting(dirname(path), size);
-  const shape = ringShape(taken);
-  const fresh = `${path}.${process.pid}.new`;
-  const fd = createOwn(fresh, access);
-  try {
-    reserve(fd, HEADER_SIZE + shape.segments * shape.segmentSize);
-    const head = Buffer.alloc(HEADER_SIZE);
-    head.writeUInt32LE(RING_MAGIC, H_MAGIC);
-    head.writeUInt32LE(shape.segments, H_SEGMENTS);
-    putU64(head, shape.segmentSize, H_SEGMENT_SIZE);
-    putU64(head, size, H_WANTED);
-    writeSync(fd, head, 0, HEADER_SIZE, 0);
-  } catch (cause) {
-    unlinkSync(fresh);
-    throw noRoom((cause as Error).message, cause);
-  } finally {
-    closeSync(fd);
-  }
-  renameSync(fresh, path);
-  return taken;
-}
-
-/** How much of `size` a directory has room for. */
-function fitting(directory: string, size: number): number {
-  const { bsize, blocks, bavail } = statfsSync(directory);
-  // A file system without blocks has no limit.
-  if (blocks === 0 || bavail * bsize * SHARE >= size) return size;
-  const room = Math.floor(bavail * bsize * SHARE);
-  if (room < SMALLEST) throw noRoom(`${Math.floor((bavail * bsize) / 1024)} KB are free`);
-  return room;
-}
-
-function noRoom(why: string, cause?: unknown): Error {
-  return new Error(
-    `No room for the log in the working directory (${why}): make room for a megabyte or more, give a smaller -l, or another directory with -n`,
-    { cause },
-  );
-}
-
-function reserve(fd: number, bytes: number): void {
-  const zeros = Buffer.alloc(PIECE);
-  for (let at = 0; at < bytes; ) at += writeSync(fd, zeros, 0, Math.min(PIECE, bytes - at), at);
 }
 
 export class RingWriter {

@@ -64,6 +64,7 @@ export class ControlServer {
   private readonly sockets: WebSocketServer;
   private readonly connections = new Set<Connection>();
   private failures: number[] = [];
+  private readers = 0;
 
   constructor(
     host: ControlHost,
@@ -139,7 +140,7 @@ export class ControlServer {
       res.end('This is the console protocol of proxyd: connect with WebSocket.\n');
     });
     server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
-      const refused = this.refuse(req, challenge);
+      const refused = this.refuse(req, { challenge, readonly });
       if (refused !== null) {
         socket.end(`HTTP/1.1 ${refused}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
         return;
@@ -151,10 +152,12 @@ export class ControlServer {
     return server;
   }
 
-  private refuse(req: IncomingMessage, challenge: boolean): string | null {
+  private refuse(req: IncomingMessage, { challenge, readonly }: DoorKind): string | null {
     const { origin } = req.headers;
     if (origin !== undefined && !this.origins.has(origin)) return '403 Forbidden';
     if (this.connections.size >= this.limits.clients) return '503 Service Unavailable';
+    // Those who may only read never keep out those who may do more.
+    if (readonly && this.readers >= this.limits.clients / 2) return '503 Service Unavailable';
     if (challenge && this.tooManyFailures()) return '429 Too Many Requests';
     return null;
   }
@@ -174,9 +177,13 @@ export class ControlServer {
         this.failures.push(Date.now());
         return false;
       },
-      gone: () => this.connections.delete(connection),
+      gone: () => {
+        this.connections.delete(connection);
+        if (readonly) this.readers--;
+      },
     });
     this.connections.add(connection);
+    if (readonly) this.readers++;
     connection.greet();
   }
 }

@@ -171,6 +171,19 @@ describe('the socket of those who may read', () => {
     expect(commands).toEqual(['no.such', '', '"unbalanced']);
   });
 
+  it('takes no more than half of the connections, again and again', async () => {
+    for (let round = 0; round < 2; round++) {
+      const path = join(dir, 'read.sock');
+      const all = [raw({ path }), raw({ path })];
+      await Promise.all(all.map((c) => c.opened));
+      expect(await raw({ path }).refused).toContain('503');
+      const client = await connect({ dir });
+      client.close();
+      for (const { ws } of all) ws.close();
+      await Promise.all(all.map((c) => c.closed));
+    }
+  });
+
   it('has log and counters', async () => {
     const client = await connect({ dir });
     client.close();

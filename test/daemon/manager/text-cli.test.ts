@@ -28,8 +28,8 @@ const run = async (line: string) => {
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'proxyd-cli-'));
-  writeFileSync(join(dir, 'secret'), 'secret\n');
-  writeFileSync(join(dir, 'wrong'), 'guess\n');
+  writeFileSync(join(dir, 'secret'), 'secret\n', { mode: 0o600 });
+  writeFileSync(join(dir, 'wrong'), 'guess\n', { mode: 0o600 });
   commands = [];
   cli = new TextCli(run, new Secret(Buffer.from('secret\n')), 'Welcome\n');
 });
