@@ -7,8 +7,8 @@ import { spawn } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
-  existsSync,
   lchownSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createOwn, writeAll } from '../../../protocol/files/own-file.ts';
+import { createOwn, stranger, writeAll } from '../../../protocol/files/own-file.ts';
 import { ownUid } from '../../../protocol/files/trust.ts';
 import type { Account } from '../../privileges.ts';
 import type { OutsideModule } from '../../vcl/program.ts';
@@ -130,8 +130,7 @@ function keepCopy(
   prune(directory, inUse);
   const suffix = { addon: 'node', esm: 'mjs', cjs: 'cjs' }[kind];
   const copy = join(directory, `${name}.${file.digest}.${suffix}`);
-  const readable = account === null || statSync(copy, { throwIfNoEntry: false })?.gid === account.gid;
-  if (readable && existsSync(copy) && readFileSync(copy).equals(file.bytes)) {
+  if (isCopy(copy, file.bytes, account)) {
     utimesSync(copy, new Date(), new Date());
     return copy;
   }
@@ -144,6 +143,13 @@ function keepCopy(
   }
   renameSync(draft, copy);
   return copy;
+}
+
+/** Whether it is there already: made by us, for who has to read it, with this content. */
+function isCopy(path: string, bytes: Buffer, account: Account | null): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat === undefined || stranger(stat) !== null) return false;
+  return (account === null || stat.gid === account.gid) && readFileSync(path).equals(bytes);
 }
 
 /** For this user, and where extensions run as another one for its group to read. */

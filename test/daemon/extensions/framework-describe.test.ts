@@ -1,5 +1,18 @@
 // The describing of modules with a child process of the test's own, that answers what the test wants.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -93,6 +106,25 @@ describe('an answer', () => {
 });
 
 describe('copies', () => {
+  it('are made anew where something else lies in their place, which is not written to', async () => {
+    const copyOf = async (): Promise<string> => {
+      const found = await run(good, new ModuleDescriber());
+      return found.problem === undefined ? (found.module.copy ?? '') : found.problem;
+    };
+    const copy = await copyOf();
+    const kept = statSync(copy).ino;
+    expect(statSync(await copyOf()).ino).toBe(kept);
+    const other = join(dir, 'other');
+    copyFileSync(copy, other);
+    rmSync(copy);
+    symlinkSync(other, copy);
+    expect(lstatSync(await copyOf()).isFile()).toBe(true);
+    rmSync(copy);
+    linkSync(other, copy);
+    expect(statSync(await copyOf()).nlink).toBe(1);
+    expect(statSync(copy).mode & 0o777).toBe(0o500);
+  });
+
   it('go when they are old and no program has them', async () => {
     const cache = join(dir, 'cache');
     mkdirSync(cache);
