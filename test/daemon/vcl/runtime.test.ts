@@ -370,6 +370,10 @@ describe('acls', () => {
     expect(decide('"10.0.0.0"/8;', '11.0.0.1')).toBe('pipe NO_MATCH a');
     expect(decide('"2001:db8::"/33;', '2001:db8:7fff::1')).toBe('pass MATCH a "2001:db8::"/33');
     expect(decide('"2001:db8::"/33;', '2001:db8:8000::1')).toBe('pipe NO_MATCH a');
+    expect(decide('"10"; ! "10.1"/24;', '10.1.1.1')).toBe('pass MATCH a "10"');
+    expect(decide('"10"; ! "10.1"/24;', '10.1.0.1')).toBe('pipe NEG_MATCH a "10.1"/24');
+    expect(decide('"127.1";', '127.0.0.1')).toBe('pipe NO_MATCH a');
+    expect(decide('"192.168/17";', '192.168.127.1')).toBe('pass MATCH a "192.168"');
     const acl = new VclAcl('a', false, [['1.2.3.4', 32, false, '"1.2.3.4"']]);
     expect(acl.find(new VclIp('::ffff:1.2.3.4', 0))).toBeNull();
     expect(acl.find(new VclIp('1.2.3.4', 0))).not.toBeNull();

@@ -1,44 +1,18 @@
 // Access lists that no address is on, and entries that an earlier one decides already.
 
-import { isIP } from 'node:net';
 import type { AclEntry } from '../../ast.ts';
+import { readAclEntry } from '../../check/acl-notation.ts';
+import { familyBytes } from '../../runtime/ip.ts';
 import type { LintRule } from '../rule.ts';
 
-/** An address as bits, with how many of them count. */
+/** An address as bits behind its family, with how many of them count. */
 function bitsOf(entry: AclEntry): { bits: string; length: number } | null {
-  const { host } = entry;
-  const version = isIP(host);
-  if (version === 0) return null;
-  const bits = version === 4 ? v4Bits(host) : v6Bits(host);
-  const length = entry.mask === null ? bits.length : Number(entry.mask.text);
-  return { bits: `${version}${bits}`, length: Math.min(length, bits.length) + 1 };
-}
-
-function v4Bits(host: string): string {
-  return host
-    .split('.')
-    .map((n) => Number(n).toString(2).padStart(8, '0'))
-    .join('');
-}
-
-function v6Bits(host: string): string {
-  const [head = '', tail] = host.split('::');
-  const groups = (t: string): string[] =>
-    (t === '' ? [] : t.split(':')).flatMap((g) => (g.includes('.') ? v4Groups(g) : [g]));
-  const left = groups(head);
-  const right = tail === undefined ? [] : groups(tail);
-  const fill = Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => '0');
-  return [...left, ...fill, ...right]
-    .map((g) => Number.parseInt(g, 16).toString(2).padStart(16, '0'))
-    .join('');
-}
-
-function v4Groups(host: string): string[] {
-  const bits = v4Bits(host);
-  return [
-    Number.parseInt(bits.slice(0, 16), 2).toString(16),
-    Number.parseInt(bits.slice(16), 2).toString(16),
-  ];
+  const n = readAclEntry(entry);
+  const bytes = 'fault' in n ? null : familyBytes(n.host);
+  if ('fault' in n || bytes === null) return null;
+  const bits = bytes.map((b) => b.toString(2).padStart(8, '0')).join('');
+  const family = bytes.length === 4 ? '4' : '6';
+  return { bits: family + bits, length: Math.min(n.bits ?? bits.length, bits.length) + 1 };
 }
 
 export const aclNeverMatches: LintRule = {

@@ -187,6 +187,7 @@ const CASES: Record<string, Cases> = {
     bad: [
       'acl §a { ! "10.0.0.0"/8; } sub vcl_recv { if (client.ip ~ a) { return (pass); } }',
       'acl a { "10.0.0.0"/8; §"10.1.0.0"/16; } sub vcl_recv { if (client.ip ~ a) { return (pass); } }',
+      'acl a { "10"; §"10.1/16"; } sub vcl_recv { if (client.ip ~ a) { return (pass); } }',
       'acl a { "2001:db8::"/32; §"2001:db8::1"; } sub vcl_recv { if (client.ip ~ a) { return (pass); } }',
     ],
     good: [
