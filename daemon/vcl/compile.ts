@@ -86,6 +86,7 @@ export function compile(source: { name: string; text: string }, options: Compile
       if (!(e instanceof CompileStop)) throw e;
     }
   });
+  giveDefaultProbe(model);
   if (reporter.errors.length === 0 && model.backends.length === 0) {
     const file = stream.files[0] as (typeof stream.files)[number];
     reporter.error(
@@ -115,6 +116,16 @@ export function compile(source: { name: string; text: string }, options: Compile
   return { program, warnings: reporter.warnings };
 }
 
+/** The default probe is for all backends without one, wherever it stands; of several the last one counts. */
+function giveDefaultProbe(model: ProgramModel): void {
+  const { defaultProbe } = model;
+  if (defaultProbe === null) return;
+  for (const decl of model.backends) {
+    if (decl.none === true) continue;
+    if (decl.probe === undefined || decl.probe.name === defaultProbe.name) decl.probe = defaultProbe;
+  }
+}
+
 /** Notes every name ahead of the checks, because references may come before definitions. */
 function declareAll(model: ProgramModel, declarations: readonly Declaration[]): void {
   for (const d of declarations) {
@@ -140,9 +151,6 @@ function checkDeclaration(model: ProgramModel, d: Declaration, user: boolean): v
     case 'backend': {
       claim(model, d.name.text, d.name.span, 'backend');
       const decl = checkBackend(declarationScope(model, d.name.span), d);
-      if (decl.probe === undefined && decl.none !== true) {
-        if (model.defaultProbe !== null) decl.probe = model.defaultProbe;
-      }
       model.backends.push(decl);
       define(model, { kind: 'backend', name: decl.name, span: d.name.span, used: false, decl });
       return;

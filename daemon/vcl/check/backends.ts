@@ -218,8 +218,12 @@ function fieldValue(scope: Scope, f: Field, type: Type): unknown {
   if (type === 'PROBE') {
     if (f.body !== null) return checkProbe(scope, null, f.body, f.nameSpan);
     const name = first?.k === 'path' ? first.parts.map((p) => p.text).join('.') : '';
-    if (name.toLowerCase() === 'default' && scope.model.defaultProbe !== null)
-      return scope.model.defaultProbe;
+    if (name.toLowerCase() === 'default') {
+      if (scope.model.defaultProbe !== null) return scope.model.defaultProbe;
+      const hint = 'Declare `probe default { … }` ahead of it, or leave the field out.';
+      reporter.error('undefined', 'No default probe defined', first?.span ?? f.nameSpan, hint);
+      return undefined;
+    }
     const sym = symbols.get(name);
     if (sym?.kind === 'probe') {
       sym.used = true;

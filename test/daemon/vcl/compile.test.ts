@@ -185,6 +185,20 @@ sub vcl_recv { set req.backend_hint = a; if (req.http.X-Env == "b") { return (vc
     expect(program?.facts.vcl_hit).toEqual({ builtinOnly: true, reads: [], writes: [] });
   });
 
+  it('gives the last default probe to every backend without one of its own', () => {
+    const host = '.host = "127.0.0.1";';
+    const text = `vcl 4.1; backend a { ${host} } probe default { .url = "/1"; } backend b { ${host} .probe = default; }
+backend n none; backend own { ${host} .probe = { .url = "/own"; } } probe default { .url = "/2"; }
+sub vcl_recv { set req.backend_hint = b; set req.backend_hint = n; set req.backend_hint = own; }`;
+    const { program } = compile({ name: 'm', text });
+    expect(program?.backends.map((b) => [b.name, b.probe?.url])).toEqual([
+      ['a', '/2'],
+      ['b', '/2'],
+      ['n', undefined],
+      ['own', '/own'],
+    ]);
+  });
+
   it('renders what -C prints', () => {
     const { program } = compile({ name: 'm.vcl', text: HEAD });
     expect(program && renderProgram(program)).toMatch(/0: m\.vcl[\s\S]*function sub_vcl_recv\(ctx\) \{/);
