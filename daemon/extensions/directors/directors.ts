@@ -2,12 +2,13 @@
 // our own. Each object is a director of its program: it can be looked up by name and is in backend.list.
 
 import type { Director, VclContext } from '../../vcl/context.ts';
+import { ExtensionError } from '../../vcl/runtime/failure.ts';
 import type { Extension, ExtensionObject } from '../extension.ts';
 import { fallback } from './fallback.ts';
 import { leastConn } from './least-conn.ts';
 import { roundRobin } from './round-robin.ts';
 import { shard } from './shard.ts';
-import { shardParam } from './shard-param.ts';
+import { inInit, shardParam } from './shard-param.ts';
 import { hash, random } from './weighted.ts';
 
 /** Makes the object known to its program as a director. */
@@ -27,8 +28,8 @@ export const directors: Extension = {
   functions: {
     lookup: {
       signature: 'BACKEND lookup(STRING)',
-      places: 'init fini',
       call: (ctx, name: string | null) => {
+        if (!inInit(ctx)) throw new ExtensionError('lookup() may only be called from vcl_init / vcl_fini');
         const found = name === null ? undefined : ctx.vcl.directors.get(name);
         // What backend.list leaves out is a backend declared as `none`.
         return found?.listed === undefined ? null : found;

@@ -70,8 +70,7 @@ export class ShardDirector implements Director, RowSource {
 
   resolve(ctx: VclContext): Director | null {
     if (this.asked) return null;
-    const args = (ctx.priv?.get(this)?.value as ShardArguments | undefined) ?? null;
-    const chosen = this.choose(ctx, args ?? { own: {}, param: this.associated, named: false });
+    const chosen = this.choose(ctx, this.keptWith(ctx, {}));
     this.asked = true;
     const found = chosen?.resolve(ctx) ?? null;
     this.asked = false;
@@ -81,6 +80,13 @@ export class ShardDirector implements Director, RowSource {
   /** Keeps arguments for when the fetch of this task begins. */
   keep(ctx: VclContext, args: ShardArguments): void {
     taskPriv(ctx, this).value = args;
+  }
+
+  /** Values of a call on top of what this task has kept; without that, of the associated set. */
+  keptWith(ctx: VclContext, own: ParamValues): ShardArguments {
+    const kept = ctx.priv?.get(this)?.value as ShardArguments | undefined;
+    if (kept === undefined) return { own, param: this.associated, named: false };
+    return { ...kept, own: { ...kept.own, ...own } };
   }
 
   /** Asks for a change; the task's end makes it unless the program does before. */

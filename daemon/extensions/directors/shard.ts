@@ -127,13 +127,12 @@ const backend: ExtensionMethod = {
         '.backend(resolve=LAZY) with other parameters can only be used in backend/pipe context',
       );
     }
-    const set =
-      param === undefined ? self.associated : paramOf(self, param, '.backend(key_blob) param invalid');
+    const set = param === undefined ? null : paramOf(self, param, '.backend(key_blob) param invalid');
     const where = `${self.prefix} shard.backend()`;
     const own = paramValues(ctx, where, by, key, blob, alt, warmup, rampup, healthy);
-    const args = { own, param: set, named: param !== undefined };
-    if (!lazy) return self.choose(ctx, args);
-    self.keep(ctx, args);
+    if (!lazy)
+      return self.choose(ctx, set === null ? self.keptWith(ctx, own) : { own, param: set, named: true });
+    self.keep(ctx, { own, param: set ?? self.associated, named: set !== null });
     return self;
   },
 };

@@ -122,6 +122,32 @@ describe('parameter sets', () => {
   });
 });
 
+describe('arguments kept by resolve=LAZY', () => {
+  const fetched = (body: string): Task => {
+    const t = loaded(
+      `${D} d.add_backend(b1); d.add_backend(b2); d.add_backend(b3);`,
+      `sub vcl_backend_fetch { ${body} }`,
+    );
+    t.ctx.bo = t.bo;
+    t.run('backend_fetch');
+    return t;
+  };
+  it('count for calls that follow, below arguments of their own', () => {
+    const t = fetched(`d.backend(resolve=LAZY, by=KEY, key=5, alt=1);
+      set bereq.http.kept = d.backend(); set bereq.http.key = d.backend(by=KEY, key=5, alt=1);
+      set bereq.http.own = d.backend(alt=0); set bereq.http.first = d.backend(by=KEY, key=5, alt=0);`);
+    const { bereq } = t.bo;
+    expect(bereq.get('kept')).toBe(bereq.get('key'));
+    expect(bereq.get('own')).toBe(bereq.get('first'));
+    expect(bereq.get('own')).not.toBe(bereq.get('kept'));
+  });
+  it('give way to the next ones', () => {
+    const t = fetched(`d.backend(resolve=LAZY, alt=1); d.backend(resolve=LAZY, by=KEY, key=5);
+      set bereq.http.kept = d.backend(); set bereq.http.key = d.backend(by=KEY, key=5, alt=0);`);
+    expect(t.bo.bereq.get('kept')).toBe(t.bo.bereq.get('key'));
+  });
+});
+
 describe('changes', () => {
   it('wait for the end of the task', () => {
     const t = program(

@@ -1,0 +1,29 @@
+// Programs that use one corner of the language, an extension, the log or the admin commands, played against both
+// daemons as scenario-play.ts describes: responses, answers and the log of the sessions must be the same.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { installed, Sandbox } from '../harness/processes.ts';
+import { NOT_LOADED, playScenarios, scenarios } from './scenario-play.ts';
+
+const LIST = scenarios();
+const there = installed('varnishd');
+if (!there) console.warn('differential tests skipped: varnishd is not installed');
+
+describe.skipIf(!there)('a scenario', () => {
+  const box = new Sandbox('proxyd-scenarios');
+  let reference: string[][] = [];
+  let ours: string[][] = [];
+
+  beforeAll(async () => {
+    [reference, ours] = await Promise.all([
+      playScenarios(box, 'varnish', LIST),
+      playScenarios(box, 'proxyd', LIST),
+    ]);
+  }, 300_000);
+  afterAll(() => box.dispose());
+
+  it.each(LIST.map((s, i) => [`${s.file}: ${s.name}`, i] as const))('%s', (_name, i) => {
+    expect(reference[i]?.[0]).not.toBe(NOT_LOADED);
+    expect(reference[i]?.length ?? 0).toBeGreaterThan(1);
+    expect(ours[i]).toEqual(reference[i]);
+  });
+});
