@@ -77,6 +77,7 @@ export class Request implements VclRequest {
   isHitPass = false;
   /** What the client asked, before the program changed it: rollback and HEAD handling need it. */
   http0: HttpMessage | null = null;
+  private kept: HttpMessage | null = null;
   isHead = false;
   isHttp10 = false;
   /** The client sent no Host. One that the program takes away is the backend's to replace. */
@@ -287,6 +288,13 @@ export class Request implements VclRequest {
   hashData(text: string, shown = text): void {
     this.hashKey = `${this.hashKey}${text}\0`;
     this.log.put(Tag.Hash, shown);
+  }
+
+  /** Keeps the head as it is now; the message that holds it serves all requests of this session. */
+  keepOriginal(): void {
+    this.kept ??= new HttpMessage(this.http.base);
+    this.http0 = this.kept;
+    this.http0.copyFrom(this.http);
   }
 
   rollback(): void {

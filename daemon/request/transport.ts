@@ -6,7 +6,6 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { endsWithConnection, requestBody } from '../http1/framing.ts';
 import { markNamed } from '../http1/hop-by-hop.ts';
 import { HOST_ERROR_TEXT, type HostError, normaliseTarget } from '../http1/host.ts';
-import { HttpMessage } from '../http1/message.ts';
 import { constantRecord } from '../log/tx-log.ts';
 import { overflow } from '../vcl/runtime/limits.ts';
 import { refuseRequest } from './refuse.ts';
@@ -116,9 +115,7 @@ function hasToken(list: string, token: string): boolean {
 
 /** Keeps what the client sent for rollback; only programs that can roll back pay for it. */
 function saveOriginal(req: Request): void {
-  if (req.programRef?.rollsBack !== true) return;
-  req.http0 = new HttpMessage(req.http.base);
-  req.http0.copyFrom(req.http);
+  if (req.programRef?.rollsBack === true) req.keepOriginal();
 }
 
 /** Adds the client's address. A rollback goes back behind this, as in the field. */

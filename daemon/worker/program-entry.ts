@@ -48,10 +48,9 @@ export class ProgramEntry implements ProgramRef {
     this.program = program;
     this.backends = backends;
     this.labels = labels;
-    // Another program begins with the request as it came, and so does the vcl_synth that a failure leads to; one
-    // that never fails of its own will does not pay for it.
-    const synthAfterFail = facts.vcl_synth?.builtinOnly !== true && /\breturnFail\b/.test(source);
-    this.rollsBack = labels.size > 0 || synthAfterFail || /rollback/.test(source);
+    // Another program begins with the request as it came, and so does the vcl_synth that a failure leads to: nearly
+    // every statement can fail, but the builtin vcl_synth does not look at the request.
+    this.rollsBack = labels.size > 0 || facts.vcl_synth?.builtinOnly !== true || /rollback/.test(source);
     this.plainHit = facts.vcl_hit?.builtinOnly === true;
     this.plainHash = facts.vcl_hash?.builtinOnly === true;
     this.plainDeliver = facts.vcl_deliver?.builtinOnly === true;

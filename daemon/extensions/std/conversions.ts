@@ -4,6 +4,7 @@
 import type { VclContext } from '../../vcl/context.ts';
 import { softFail } from '../../vcl/runtime/failure.ts';
 import { VclIp } from '../../vcl/runtime/ip.ts';
+import { hasFeature } from '../../vcl/runtime/limits.ts';
 import type { ExtensionFunction } from '../extension.ts';
 import { ipOf, NO_NAMES } from './ip-text.ts';
 import { NameLookup } from './name-lookup.ts';
@@ -120,7 +121,8 @@ export const conversionFunctions: Record<string, ExtensionFunction> = {
     signature: 'TIME time([STRING s], [TIME fallback], [REAL real], [INT integer])',
     call: (c, s: Maybe<string>, fallback: Maybe<number>, real?: number, integer?: number) => {
       if (!one(c, 'time', [s, real, integer])) return 0;
-      return or(c, 'time', real ?? integer ?? (s == null ? null : timeOf(s)), fallback, 0);
+      const read = (text: string) => timeOf(text, hasFeature(c, 'http_date_postel'));
+      return or(c, 'time', real ?? integer ?? (s == null ? null : read(s)), fallback, 0);
     },
   },
   ip: {

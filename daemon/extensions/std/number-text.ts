@@ -1,5 +1,5 @@
-// Numbers in strings as std reads them: blanks around, a sign, at most 15 digits, or 12 before a point, of which
-// three decimals count. Nothing here throws; what is wrong is said as the field's daemon says it, or not at all.
+// Numbers in strings as std reads them: blanks around, a sign, at most 15 digits, zeros ahead included, of which 12
+// may count before a point and three behind it. Nothing here throws; what is wrong is said as the field's daemon says it, or not at all.
 
 /** Largest INT, and the whole part of the largest REAL that has decimals. */
 export const LARGEST_INT = 999_999_999_999_999;
@@ -30,12 +30,13 @@ interface Leading {
 
 const LEADING = /^[ \t\n\v\f\r]*(-?)(\d*)(\.?)(\d*)[ \t\n\v\f\r]*/;
 
-/** @param digits how many the whole part may have when there is no point */
-function leading(text: string, digits: number): Leading | NumberError {
+/** @param largest size when there is no point */
+function leading(text: string, largest: number): Leading | NumberError {
   const m = LEADING.exec(text) as RegExpExecArray;
   const [all, minus, whole, point, decimals] = m as unknown as [string, string, string, string, string];
   if (whole === '' && decimals === '') return 'Invalid number';
-  if (whole.length > (point === '' ? digits : 12)) return 'Too many digits';
+  const limit = point === '' ? largest : LARGEST_REAL;
+  if (whole.length > 15 || Number(whole) > limit) return 'Too many digits';
   const thousandths = decimals.slice(0, 3);
   const size = Number(`${whole === '' ? '0' : whole}.${thousandths === '' ? '0' : thousandths}`);
   const value = minus === '' ? size : -size;
@@ -43,34 +44,36 @@ function leading(text: string, digits: number): Leading | NumberError {
 }
 
 export function integerOf(text: string): number | NumberError {
-  const n = leading(text, 15);
+  const n = leading(text, LARGEST_INT);
   if (typeof n === 'string') return n;
   return n.rest === '' && n.whole ? n.value + 0 : '';
 }
 
-export function realOf(text: string): number | NumberError {
-  const n = leading(text, 12);
+/** @param largest without decimals */
+export function realOf(text: string, largest = LARGEST_REAL): number | NumberError {
+  const n = leading(text, largest);
   if (typeof n === 'string') return n;
   return n.rest === '' ? n.value : '';
 }
 
 /** Seconds; null when it is no duration. */
 export function durationOf(text: string): number | null {
-  const n = leading(text, 12);
+  const n = leading(text, LARGEST_INT);
   if (typeof n === 'string') return null;
   const unit = UNITS.get(n.rest.replace(/[ \t\n\v\f\r]+$/, ''));
   return unit === undefined ? null : n.value * unit;
 }
 
-const BYTES = /^[ \t\n\v\f\r]*(\d+)(?:\.(\d{1,3}))?[ \t\n\v\f\r]*([kmgtp]?)b?[ \t\n\v\f\r]*$/i;
+const BYTES = /^[ \t\n\v\f\r]*(-?\d+)(?:\.(\d{1,3}))?[ \t\n\v\f\r]*([kmgtp]?)b?[ \t\n\v\f\r]*$/i;
 
 /** Whole bytes; null when it is no size. Decimals need a multiplier, unless they are zeros. */
 export function bytesOf(text: string): number | null {
   const m = BYTES.exec(text);
   if (m === null) return null;
   const [, whole = '', decimals, unit = ''] = m;
-  if (whole.length > (decimals === undefined ? 15 : 12)) return null;
-  const size = Number(`${whole}.${decimals ?? '0'}`);
+  if (whole.length > 15 || (decimals !== undefined && Number(whole) > LARGEST_REAL)) return null;
+  const size = Number(`${whole}.${decimals ?? '0'}`) + 0;
+  if (size < 0) return null;
   if (unit === '') return Number.isInteger(size) ? size : null;
   const bytes = size * 1024 ** ('kmgtp'.indexOf(unit.toLowerCase()) + 1);
   return bytes < LARGEST_BYTES ? Math.floor(bytes) : null;

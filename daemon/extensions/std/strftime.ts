@@ -2,6 +2,8 @@
 // "%#Z", "%010Y". A conversion it does not know is left as it is written. Results are bounded: a width is a number
 // in a program, but a large one in a loop of requests is memory.
 
+import { calendarDate, shownYear } from '../../vcl/runtime/calendar.ts';
+
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 const MONTHS = [
   ...['January', 'February', 'March', 'April', 'May', 'June'],
@@ -11,6 +13,13 @@ const MAX_LENGTH = 64 * 1024;
 
 /** What a conversion gives before flags: a text, or a number with its width and the character that fills it. */
 type Piece = string | { n: number; width: number; fill: string };
+
+interface PointInTime {
+  /** Since the epoch. */
+  seconds: number;
+  /** Between the near date and the real one. */
+  years: number;
+}
 
 const two = (n: number, fill = '0'): Piece => ({ n, width: 2, fill });
 const bare = (n: number): Piece => ({ n, width: 1, fill: '0' });
@@ -33,19 +42,20 @@ function weekFrom(d: Date, first: number): number {
 const modulo = (n: number, by: number): number => ((n % by) + by) % by;
 const hour12 = (d: Date): number => modulo(d.getUTCHours() - 1, 12) + 1;
 
-const CONVERSIONS: Readonly<Record<string, (d: Date, seconds: number) => Piece>> = {
+/** @param at the point in time whose near date `d` is */
+const CONVERSIONS: Readonly<Record<string, (d: Date, at: PointInTime) => Piece>> = {
   a: (d) => (DAYS[d.getUTCDay()] as string).slice(0, 3),
   A: (d) => DAYS[d.getUTCDay()] as string,
   b: (d) => (MONTHS[d.getUTCMonth()] as string).slice(0, 3),
   B: (d) => MONTHS[d.getUTCMonth()] as string,
-  c: (d, s) => expand('%a %b %e %H:%M:%S %Y', d, s),
-  C: (d) => bare(Math.floor(d.getUTCFullYear() / 100)),
+  c: (d, at) => expand('%a %b %e %H:%M:%S %Y', d, at),
+  C: (d, at) => bare(Math.floor(shownYear(d, at.years) / 100)),
   d: (d) => two(d.getUTCDate()),
-  D: (d, s) => expand('%m/%d/%y', d, s),
+  D: (d, at) => expand('%m/%d/%y', d, at),
   e: (d) => two(d.getUTCDate(), ' '),
-  F: (d, s) => expand('%Y-%m-%d', d, s),
+  F: (d, at) => expand('%Y-%m-%d', d, at),
   g: (d) => two(modulo(isoWeek(d).year, 100)),
-  G: (d) => bare(isoWeek(d).year),
+  G: (d, at) => bare((isoWeek(d).year + at.years) | 0),
   h: (d) => (MONTHS[d.getUTCMonth()] as string).slice(0, 3),
   H: (d) => two(d.getUTCHours()),
   I: (d) => two(hour12(d)),
@@ -57,21 +67,21 @@ const CONVERSIONS: Readonly<Record<string, (d: Date, seconds: number) => Piece>>
   n: () => '\n',
   p: (d) => (d.getUTCHours() < 12 ? 'AM' : 'PM'),
   P: (d) => (d.getUTCHours() < 12 ? 'am' : 'pm'),
-  r: (d, s) => expand('%I:%M:%S %p', d, s),
-  R: (d, s) => expand('%H:%M', d, s),
-  s: (_d, s) => bare(s),
+  r: (d, at) => expand('%I:%M:%S %p', d, at),
+  R: (d, at) => expand('%H:%M', d, at),
+  s: (_d, at) => bare(at.seconds),
   S: (d) => two(d.getUTCSeconds()),
   t: () => '\t',
-  T: (d, s) => expand('%H:%M:%S', d, s),
+  T: (d, at) => expand('%H:%M:%S', d, at),
   u: (d) => bare(d.getUTCDay() === 0 ? 7 : d.getUTCDay()),
   U: (d) => two(weekFrom(d, 0)),
   V: (d) => two(isoWeek(d).week),
   w: (d) => bare(d.getUTCDay()),
   W: (d) => two(weekFrom(d, 1)),
-  x: (d, s) => expand('%m/%d/%y', d, s),
-  X: (d, s) => expand('%H:%M:%S', d, s),
+  x: (d, at) => expand('%m/%d/%y', d, at),
+  X: (d, at) => expand('%H:%M:%S', d, at),
   y: (d) => two(modulo(d.getUTCFullYear(), 100)),
-  Y: (d) => bare(d.getUTCFullYear()),
+  Y: (d, at) => bare(shownYear(d, at.years)),
   z: () => '+0000',
   Z: () => 'GMT',
   '%': () => '%',
@@ -94,13 +104,13 @@ function render(piece: Piece, flags: string, width: number, letter: string): str
   return sign + digits.padStart(wide - sign.length, '0');
 }
 
-function expand(format: string, d: Date, seconds: number): string {
+function expand(format: string, d: Date, at: PointInTime): string {
   return format.replace(
     /%([-_0^#]*)(\d{0,5})([EO]?)([A-Za-z%])/g,
     (whole, flags: string, width: string, _modifier: string, letter: string) => {
       const convert = CONVERSIONS[letter];
       if (convert === undefined) return whole;
-      return render(convert(d, seconds), flags, Number(width), letter);
+      return render(convert(d, at), flags, Number(width), letter);
     },
   );
 }
@@ -110,9 +120,8 @@ function expand(format: string, d: Date, seconds: number): string {
  * @param t epoch seconds; fractions are cut
  */
 export function strftime(t: number, format: string): string {
-  const seconds = Math.trunc(t) + 0;
-  const d = new Date(seconds * 1000);
-  if (Number.isNaN(d.getTime())) return '';
-  const text = expand(format, d, seconds);
+  const date = calendarDate(t);
+  if (date === null) return '';
+  const text = expand(format, date.near, { seconds: Math.trunc(t) + 0, years: date.years });
   return text.length > MAX_LENGTH ? '' : text;
 }

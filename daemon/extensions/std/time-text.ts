@@ -1,8 +1,8 @@
 // Points in time in strings as std.time reads them: the three formats of HTTP dates, ISO 8601 to the second and
 // without a zone (it is UTC), and seconds since the epoch. Stricter than what the cache accepts from origins: the
-// day of the week has to be right. Awkward: the epoch itself counts as no time, as in the field.
+// day of the week has to be right. Awkward: the epoch itself counts as no time, as in Varnish.
 
-import { realOf } from './number-text.ts';
+import { LARGEST_INT, realOf } from './number-text.ts';
 
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
@@ -15,14 +15,23 @@ const FORMATS = [
   `(?<year>\\d{4})-(?<number>\\d\\d)-(?<day>\\d\\d)T${CLOCK}`,
 ].map((f) => new RegExp(`^${f}$`));
 
-/** Epoch seconds, or null. */
-export function timeOf(text: string): number | null {
+/** The `http_date_postel` feature: the first format with a day of one digit. */
+const LENIENT_FORMATS = [
+  ...FORMATS,
+  new RegExp(`^(?<short>[A-Z][a-z]{2}), (?<day>\\d) (?<month>[A-Z][a-z]{2}) (?<year>\\d{4}) ${CLOCK} GMT$`),
+];
+
+/**
+ * Epoch seconds, or null.
+ * @param lenient takes a day of the month of one digit, too
+ */
+export function timeOf(text: string, lenient = false): number | null {
   const trimmed = text.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, '');
-  for (const format of FORMATS) {
+  for (const format of lenient ? LENIENT_FORMATS : FORMATS) {
     const groups = format.exec(trimmed)?.groups;
     if (groups !== undefined) return nonZero(calendar(groups));
   }
-  const seconds = realOf(text);
+  const seconds = realOf(text, LARGEST_INT);
   return typeof seconds === 'number' && seconds > 0 ? seconds : null;
 }
 

@@ -4,7 +4,7 @@
 import type { HttpMessage } from '../../http1/message.ts';
 import type { VclBusyobj, VclContext, VclObject, VclRequest } from '../context.ts';
 import { VclFailure } from './failure.ts';
-import { takesField } from './limits.ts';
+import { hasFeature, takesField } from './limits.ts';
 
 const BAD_VALUE = /[\0-\x08\n-\x1f\x7f]/;
 
@@ -62,8 +62,7 @@ export function setField(ctx: VclContext, http: HttpMessage, name: string, value
 
 /** Without validate_headers a value may hold control characters, but none that ends it. */
 function mayBeOdd(ctx: VclContext, value: string): boolean {
-  const features = String(ctx.host.param('feature')).split(',');
-  return !features.includes('+validate_headers') && !/[\0\r\n]/.test(value);
+  return !hasFeature(ctx, 'validate_headers') && !/[\0\r\n]/.test(value);
 }
 
 /** `set x += y`. */

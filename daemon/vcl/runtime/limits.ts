@@ -5,6 +5,7 @@
 // As in the field, a header field that finds no room is lost, and the program goes on: what the task then answers
 // with is decided where it ends (request/overflow.ts). A start line has no such way out: the program fails.
 
+import type { FeatureName } from '../../../protocol/tables/params.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 import { fieldLimit } from '../../http1/head-parser.ts';
 import type { HttpMessage } from '../../http1/message.ts';
@@ -55,4 +56,9 @@ function takeRoom(ctx: VclContext, length: number): boolean {
   if (length > left) return false;
   ctx.roomTaken += length;
   return true;
+}
+
+/** Whether a switch of the parameter `feature` is on. */
+export function hasFeature(ctx: VclContext, bit: FeatureName): boolean {
+  return String(ctx.host.param('feature')).split(',').includes(`+${bit}`);
 }

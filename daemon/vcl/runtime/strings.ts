@@ -3,6 +3,7 @@
 import { httpDate } from '../../http1/date.ts';
 import type { Director, VclContext } from '../context.ts';
 import type { VclAcl } from './acl.ts';
+import { calendarDate, shownYear } from './calendar.ts';
 import { VclFailure } from './failure.ts';
 import type { VclIp } from './ip.ts';
 
@@ -41,16 +42,13 @@ export function timeString(t: number): string {
   return t >= 0 && t <= LAST_DATE ? httpDate(t) : farDate(t);
 }
 
-/** A date that the calendar of JavaScript may not have: the same calendar, 400 years being 146,097 days. The field
- * cuts it to the 29 characters that a date has. */
+/** A date with another year than four digits, cut to the 29 characters that a date has, as Varnish does. */
 function farDate(t: number): string {
-  if (!Number.isFinite(t)) throw new VclFailure('TIME overflow converting to string');
-  const era = 146_097 * 86_400;
-  const whole = Math.trunc(t);
-  const eras = Math.floor(whole / era);
-  const date = httpDate(whole - eras * era);
-  const year = Number(date.slice(12, 16)) + eras * 400;
-  return `${date.slice(0, 12)}${String(year).padStart(4)}${date.slice(16)}`.slice(0, 29);
+  const date = calendarDate(t);
+  if (date === null) throw new VclFailure('Unformatable VCL_TIME');
+  const near = httpDate(date.near.getTime() / 1000);
+  const year = shownYear(date.near, date.years);
+  return `${near.slice(0, 12)}${String(year).padStart(4)}${near.slice(16)}`.slice(0, 29);
 }
 
 export function ipString(ip: VclIp): string {

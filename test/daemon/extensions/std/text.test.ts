@@ -38,6 +38,7 @@ describe('numbers', () => {
     ['-1.2349', -1.234],
     ['999999999999.999', 999_999_999_999.999],
     ['1000000000000', 'Too many digits'],
+    ['000000000000001.5', 1.5],
     ['1e3', ''],
   ])('real %j is %j', (text, value) => {
     expect(realOf(text)).toBe(value);
@@ -79,6 +80,8 @@ describe('times', () => {
     ['Sun Nov  6 08:49:37 1994', 784_111_777],
     [' 1994-11-06T08:49:37 ', 784_111_777],
     ['784111777.25', 784_111_777.25],
+    ['99999999999999', 99_999_999_999_999],
+    ['Sun, 6 Nov 1994 08:49:37 GMT', null],
     ['Wed, 31 Dec 1969 23:59:59 GMT', -1],
     ['1994-11-06T08:49:60', 784_111_799],
     ['Mon, 06 Nov 1994 08:49:37 GMT', null],
@@ -125,6 +128,17 @@ describe('addresses', () => {
   });
 });
 
+describe('lenient times', () => {
+  it.each([
+    ['Sun, 6 Nov 1994 08:49:37 GMT', 784_111_777],
+    ['Sun, 06 Nov 1994 08:49:37 GMT', 784_111_777],
+    ['Mon, 6 Nov 1994 08:49:37 GMT', null],
+    ['Sunday, 6-Nov-94 08:49:37 GMT', null],
+  ])('%j is %j', (text, value) => {
+    expect(timeOf(text, true)).toBe(value);
+  });
+});
+
 describe('strftime', () => {
   const at = (format: string): string => strftime(784_111_777.9, format);
 
@@ -138,6 +152,9 @@ describe('strftime', () => {
     expect(at('%Q %+4Y %')).toBe('%Q %+4Y %');
     expect(at('%99999Y')).toBe('');
     expect(strftime(Number.NaN, '%Y')).toBe('');
+    expect(strftime(99_999_999_999_900, '%Y|%s|%a')).toBe('3170843|99999999999900|Sat');
+    expect(strftime(-8_649_999_999_991, '%Y|%s|%a')).toBe('-272138|-8649999999991|Sat');
+    expect(strftime(67_768_036_999_932_232, '%Y')).toBe('');
     expect(strftime(1e18, '%Y')).toBe('');
   });
 });
