@@ -4,6 +4,7 @@
 
 import { payloadLength, RECORD_HEAD, recordSize } from '../protocol/log-record.ts';
 import type { CheckedQuery, LevelLimit, NumberOp, RecordMatch, Test } from './check.ts';
+import { FieldCut } from './field-cut.ts';
 import { isBlank, parseRecordNumber } from './number.ts';
 
 /** What a query looks at of a transaction; LogTransaction fits. */
@@ -40,6 +41,7 @@ function compileRecordMatch(m: RecordMatch): Matcher {
   const { level, tags, field } = m;
   const prefix = m.prefix === null ? null : Buffer.from(m.prefix, 'latin1');
   const test = compileTest(m.test);
+  const cut = new FieldCut();
   return (group) => {
     for (const t of group) {
       if (level !== null && !inLevel(t.level, level)) continue;
@@ -54,20 +56,9 @@ function compileRecordMatch(m: RecordMatch): Matcher {
           if (from < 0) continue;
         }
         if (field > 0) {
-          let n = 0;
-          let start = from;
-          let end = from;
-          while (n < field) {
-            start = end;
-            while (start < to && isBlank(b[start] as number)) start++;
-            if (start === to) break;
-            end = start;
-            while (end < to && !isBlank(b[end] as number)) end++;
-            n++;
-          }
-          if (n < field) continue;
-          from = start;
-          to = end;
+          if (!cut.find(b, from, to, field)) continue;
+          from = cut.from;
+          to = cut.to;
         }
         if (test(b, from, to)) return true;
       }

@@ -1,7 +1,12 @@
 // The same recording and the same arguments through the field's log tool and through our query, filter,
 // grouping and text code: the same bytes out, the same error text.
 
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { encodeRecord, LOG_FILE_MAGIC } from '../../protocol/log-record.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
 import { BAD, GOOD } from '../queries/queries.ts';
 import { fieldTool, fixture, ours, field as real } from './log-tools.ts';
 
@@ -107,5 +112,47 @@ describe.skipIf(tool === null)('beside the field log tool', () => {
     ['-L', '1'],
   ])('%s %s %s %s %s', async (...args) => {
     await same(args.filter((a) => a !== undefined));
+  });
+});
+
+/** Texts with quotes, to be cut into fields. */
+const QUOTED = [
+  ...['a "b c" d', '"a b" c', '"a b"c d', 'a"b c"d e', 'a "b c', "a 'b c' d", 'a "b c"" d e" f', '"', 'a "'],
+  ...[
+    'a "b c" "d e" f',
+    'a "b \\" c" d',
+    'a "b\tc"\t"d"',
+    'x: "b c" d',
+    'x:"b c" d',
+    'a  "b c"  d ',
+    '"\\"" b',
+  ],
+  'default Still healthy 4---X-RH 8 3 8 0.000300 0.000300 "HTTP/1.1 200 OK"',
+];
+
+describe.skipIf(tool === null)('fields with quotes', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'log-fields-'));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  const records = QUOTED.flatMap((text, i) =>
+    [
+      [Tag.Begin, 'req 1 rxreq'],
+      [Tag.VCL_Log, text],
+      [Tag.End, ''],
+    ].map(([tag, data]) => encodeRecord(tag as number, 2 + i, 'c', data as string)),
+  );
+  const file = join(dir, 'quoted.vsl');
+  writeFileSync(file, Buffer.concat([LOG_FILE_MAGIC, ...records]));
+
+  it.each([
+    ...[1, 2, 3, 4, 5].flatMap((n) =>
+      ['.', '^.$', '^..$', '^...$', '^.{4,}$'].map((r) => `VCL_Log[${n}] ~ "${r}"`),
+    ),
+    ...['a', 'b c', 'a b', 'c', 'd'].flatMap((word) => [1, 2, 3].map((n) => `VCL_Log[${n}] eq '${word}'`)),
+    "VCL_Log:x[1] eq 'b c'",
+    "VCL_Log[10] eq 'HTTP/1.1 200 OK'",
+    "VCL_Log[10] ne 'HTTP/1.1 200 OK'",
+  ])('query %j selects the same', async (q) => {
+    const args = ['-g', 'request', '-q', q];
+    expect(await ours(file, args)).toEqual(await real(file, args));
   });
 });
