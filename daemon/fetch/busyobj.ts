@@ -46,6 +46,10 @@ export class BusyObj implements VclBusyobj {
   mode: FetchMode = 'fetch';
   programRef = NO_REF;
   session: VclSession | null = null;
+  /** What vcl_recv made of client.identity; null is the address. */
+  clientIdentity: string | null = null;
+  /** Start of the fetch, of its first try when there are several. */
+  tStart = 0;
   isBgFetch = false;
   isHitMiss = false;
   isHitPass = false;
@@ -137,6 +141,8 @@ export class BusyObj implements VclBusyobj {
     this.mode = mode;
     this.programRef = programRef;
     this.session = req.session;
+    this.clientIdentity = req.clientIdentity;
+    this.tStart = core.clock.now();
     this.isBgFetch = mode === 'bgfetch';
     this.isHitMiss = req.isHitMiss;
     this.isHitPass = req.isHitPass;

@@ -55,7 +55,7 @@ export function startFetch(
   bo.log.begin(bo.vxid, 'b');
   bo.log.open().text('bereq ').int(bo.reqVxid).text(' ').text(mode).close(Tag.Begin);
   bo.log.put(Tag.VCL_use, bo.programRef.name);
-  bo.log.timestamp('Start', core.clock.now());
+  bo.log.timestamp('Start', bo.tStart);
   // Before this returns: the request's head will not stay as it is.
   try {
     makeBereq(bo, req);

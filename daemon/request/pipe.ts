@@ -63,7 +63,7 @@ export function pipe(req: Request, resume: (step: Step) => void): Step {
 function makePipeBereq(bo: BusyObj, req: Request): void {
   const { bereq, log } = bo;
   const { http } = req;
-  log.timestamp('Start', bo.core.clock.now());
+  log.timestamp('Start', bo.tStart);
   copyOnward(http, bereq, HOP_PIPE);
   bereq.method = http.method;
   bereq.url = http.url;

@@ -101,7 +101,7 @@ export interface VclRequest {
   readonly vxid: number;
   readonly restarts: number;
   readonly esiLevel: number;
-  readonly tStart: number;
+  readonly tReq: number;
   readonly top: VclRequest;
   readonly obj: VclObject | null;
   readonly isHitMiss: boolean;
@@ -184,11 +184,10 @@ export interface VclBusyobj {
   /** Body set in vcl_backend_error, a byte string. */
   synthBody: string | null;
   readonly session: VclSession | null;
-  /** bereq.time and beresp.time; `now` of the state when absent. */
-  readonly tStart?: number;
-  readonly tResp?: number;
-  /** client.identity of the request that caused the fetch. */
-  readonly clientIdentity?: string | null;
+  /** bereq.time, epoch seconds. */
+  readonly tStart: number;
+  /** client.identity of the request that caused the fetch; null is the address. */
+  readonly clientIdentity: string | null;
   /** Lookup key, as VclRequest.hashKey. */
   readonly hashKey?: string;
   rollback(): void;

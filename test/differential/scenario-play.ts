@@ -34,6 +34,7 @@ const ORIGIN_REPLIES: Readonly<Record<string, Reply>> = {
   '/500': respond('500 Broken', {}, 'broken'),
   '/cookie': respond('200 OK', { 'Set-Cookie': 'a=b' }, 'cookie'),
   '/reset': [{ reset: true }],
+  '/slow': [{ wait: 300 }, ...respond('200 OK', FRESH, 'slow')],
 };
 const HEAD = `vcl 4.1;
 import std;

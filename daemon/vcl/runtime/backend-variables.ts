@@ -88,7 +88,7 @@ export const backendVariables = {
   get_bereq_is_bgfetch: (c: VclContext) => bo(c).isBgFetch,
   get_bereq_is_hitmiss: (c: VclContext) => bo(c).isHitMiss,
   get_bereq_is_hitpass: (c: VclContext) => bo(c).isHitPass,
-  get_bereq_time: (c: VclContext) => bo(c).tStart ?? c.now,
+  get_bereq_time: (c: VclContext) => bo(c).tStart,
 
   get_beresp: (c: VclContext) => bo(c).beresp,
   get_beresp_proto: (c: VclContext) => bo(c).beresp.proto,
@@ -158,5 +158,5 @@ export const backendVariables = {
   set_beresp_filters: (c: VclContext, v: string | null) => {
     bo(c).filters = v ?? '';
   },
-  get_beresp_time: (c: VclContext) => bo(c).tResp ?? c.now,
+  get_beresp_time: (c: VclContext) => c.now,
 };

@@ -110,13 +110,13 @@ export const clientVariables = {
   },
   get_req_is_hitmiss: (c: VclContext) => req(c).isHitMiss,
   get_req_is_hitpass: (c: VclContext) => req(c).isHitPass,
-  get_req_time: (c: VclContext) => req(c).tStart,
+  get_req_time: (c: VclContext) => req(c).tReq,
   get_req_transport: (_c: VclContext) => 'HTTP/1',
 
   get_req_top_method: (c: VclContext) => req(c).top.http.method,
   get_req_top_url: (c: VclContext) => req(c).top.http.url,
   get_req_top_proto: (c: VclContext) => req(c).top.http.proto,
-  get_req_top_time: (c: VclContext) => req(c).top.tStart,
+  get_req_top_time: (c: VclContext) => req(c).top.tReq,
 
   get_obj_proto: (c: VclContext) => obj(c).http.proto,
   get_obj_status: (c: VclContext) => obj(c).http.status,

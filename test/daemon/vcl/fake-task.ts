@@ -136,7 +136,7 @@ export function taskOf(program: VclProgram, headers: Record<string, string> = {}
     vxid: 1001,
     restarts: 0,
     esiLevel: 0,
-    tStart: NOW,
+    tReq: NOW,
     get top() {
       return req;
     },
@@ -175,6 +175,8 @@ export function taskOf(program: VclProgram, headers: Record<string, string> = {}
     beresp,
     vxid: 1002,
     retries: 0,
+    tStart: NOW,
+    clientIdentity: null,
     isBgFetch: false,
     was304: false,
     uncacheable: false,
