@@ -4,6 +4,7 @@
 const REASONS: { readonly [status: number]: string } = {
   100: 'Continue',
   101: 'Switching Protocols',
+  102: 'Processing',
   103: 'Early Hints',
   200: 'OK',
   201: 'Created',
@@ -21,6 +22,7 @@ const REASONS: { readonly [status: number]: string } = {
   303: 'See Other',
   304: 'Not Modified',
   305: 'Use Proxy',
+  306: '(Unused)',
   307: 'Temporary Redirect',
   308: 'Permanent Redirect',
   400: 'Bad Request',

@@ -49,10 +49,13 @@ const ANY_TIME: ReadonlySet<string> = new Set(['banner', 'help', 'ping', 'quit']
 /** Commands whose arguments are conditions of three words with && between them. */
 const EXPRESSIONS: ReadonlySet<string> = new Set(['ban', 'ban.count', 'ban.soft']);
 
+/** A dash ahead of a command: it may fail. That concerns those who run a file of them; here it is read past. */
+const MAY_FAIL = /^\s*-/;
+
 /** Runs one command line, its here-document included. */
 export async function dispatch(core: ManagerCore, line: string): Promise<CliReply> {
   if (line.length > MAX_COMMAND) return unreadable('The command is too long.');
-  const words = parseCommand(line);
+  const words = parseCommand(line.replace(MAY_FAIL, ''));
   if (words instanceof QuotingError) return unreadable(`Syntax Error: ${words.message}`);
   if (words.length === 0) return unreadable('Empty CLI command.');
   try {

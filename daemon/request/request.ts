@@ -30,6 +30,7 @@ import { purgeObjects } from './purge-objects.ts';
 import { refuseHead } from './refuse.ts';
 import type { Step } from './steps.ts';
 
+const NO_STRANDS: readonly string[] = [];
 const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
 const NO_PROGRAM = null as unknown as VclProgram;
 
@@ -285,9 +286,10 @@ export class Request implements VclRequest {
     return purgeObjects(this, soft, alone);
   }
 
-  hashData(text: string, shown = text): void {
-    this.hashKey = `${this.hashKey}${text}\0`;
-    this.log.put(Tag.Hash, shown);
+  hashData(text: string, more: readonly string[] = NO_STRANDS): void {
+    this.hashKey = `${this.hashKey}${text}${more.length === 0 ? '' : more.join('')}\0`;
+    if (text !== '\0') this.log.put(Tag.Hash, text);
+    for (const strand of more) if (strand !== '\0') this.log.put(Tag.Hash, strand);
   }
 
   /** Keeps the head as it is now; the message that holds it serves all requests of this session. */

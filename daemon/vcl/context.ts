@@ -124,8 +124,8 @@ export interface VclRequest {
   topPrivs: PrivMap | null;
   /** The lookup key as hash_data() builds it. */
   hashKey: string;
-  /** hash_data(): appends to the key and logs `shown`, the same text when absent, when the Hash tag is on. */
-  hashData(text: string, shown?: string): void;
+  /** hash_data(): appends the strands to the key, and logs each that is not a NUL when the Hash tag is on. */
+  hashData(text: string, more?: readonly string[]): void;
   respDoEsi: boolean;
   respFilters: string | null;
   /** What resp.filters is while the program has not set it. */

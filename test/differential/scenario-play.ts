@@ -1,7 +1,8 @@
 // Scenarios: a program, and what is done with it, as text. A file of scenarios/ has several, each under `## name`;
 // lines up to `--` are the program (with a head of its own unless it says `vcl 4`), the lines behind it are steps:
 //
-//   GET /url | Field: value | =body     a request on the scenario's connection, and its response
+//   GET /url | Field: value | =body     a request on the scenario's connection, and its response; each scenario has
+//                                       a host of its own, and so finds nothing of another one in the cache
 //   new                                 the next request comes on a connection of its own
 //   sleep 100                           milliseconds
 //   adm param.show ttl                  an admin command and its answer
@@ -162,7 +163,7 @@ class Played {
     const [method = '', url = ''] = line.split(' ');
     const body = fields.find((f) => f.startsWith('='))?.slice(1) ?? '';
     const head = fields.filter((f) => !f.startsWith('='));
-    if (!head.some((f) => /^host:/i.test(f))) head.unshift('Host: example.test');
+    if (!head.some((f) => /^host:/i.test(f))) head.unshift(`Host: ${this.#program}.example.test`);
     if (body !== '') head.push(`Content-Length: ${body.length}`);
     if (this.#connection === null || this.#connection.ended) {
       this.#connection = await ClientConnection.open(this.#proxy.port, 6000);

@@ -6,7 +6,7 @@ import { placesToStates } from '../../../protocol/tables/variables.ts';
 import type { Arg, Expr } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
 import { YIELD } from '../waiting-subs.ts';
-import { asString, check, joined, type Scope, stringJs } from './conversions.ts';
+import { asString, check, type Joining, joined, type Scope, stringJs } from './conversions.ts';
 import { ALL_STATES, quote, stateMask } from './program.ts';
 import type { Param, PrivScope, Signature } from './signature.ts';
 import { type Callable, resolveCallable } from './symbols.ts';
@@ -77,7 +77,7 @@ function callFunction(scope: Scope, target: Extract<Callable, { k: 'function' }>
       span: e.callee.span,
     });
   }
-  const args = bindArgs(scope, sig, e.args, e.open, target.extension, e.callee.span, target.absent);
+  const args = bindArgs(scope, sig, e.args, e.open, target.extension, e.callee.span, target.joining);
   if (touchesAnyHeader(scope, sig, target.extension)) {
     scope.sub.reads.add('*');
     scope.sub.writes.add('*');
@@ -123,8 +123,8 @@ function touchesAnyHeader(scope: Scope, sig: Signature, extension: string | unde
 }
 
 /** JavaScript of the arguments, in the order of the signature; `undefined` for what is left out. `extension`
- * is whose private data the PRIV parameters mean, `place` what a restriction to states points at, `absent` what
- * stands for an unset part of a text. */
+ * is whose private data the PRIV parameters mean, `place` what a restriction to states points at, `joining` what
+ * becomes of the strands of a text. */
 export function bindArgs(
   scope: Scope,
   signature: Signature,
@@ -132,7 +132,7 @@ export function bindArgs(
   open: Span,
   extension = '',
   place: Span = open,
-  absent?: string,
+  joining?: Joining,
 ): string[] {
   const { reporter } = scope.model;
   const sig = { name: signature.name, params: signature.params.filter((p) => p.priv === null) };
@@ -170,7 +170,7 @@ export function bindArgs(
         reporter.fail('argument', `Argument '${arg.name}' already used`, arg.nameSpan ?? arg.value.span);
       }
     }
-    bound[index] = argument(scope, sig.params[index] as Param, arg.value, absent);
+    bound[index] = argument(scope, sig.params[index] as Param, arg.value, joining);
   }
   let next = 0;
   const out = signature.params.map((p) => {
@@ -186,7 +186,7 @@ export function bindArgs(
   return out;
 }
 
-function argument(scope: Scope, p: Param, value: Expr, absent?: string): string {
+function argument(scope: Scope, p: Param, value: Expr, joining?: Joining): string {
   if (p.type === 'ENUM') {
     const word = value.k === 'path' && value.parts.length === 1 ? value.parts[0]?.text : undefined;
     const values = p.values ?? [];
@@ -202,7 +202,7 @@ function argument(scope: Scope, p: Param, value: Expr, absent?: string): string 
     return quote(word);
   }
   const v = check(scope, value, p.type);
-  if (p.type === 'STRING') return absent === undefined ? stringJs(scope, v) : joined(scope, v, absent);
+  if (p.type === 'STRING') return joining === undefined ? stringJs(scope, v) : joined(scope, v, joining);
   if (p.type === 'HEADER') {
     const h = v.header;
     if (h === undefined && v.js !== '') return v.js;

@@ -82,8 +82,18 @@ export function asString(scope: Scope, v: Typed): Typed {
   return out;
 }
 
-/** JavaScript of one string that is never null: strands joined, unset ones left out or told as `absent`. */
-export function joined(scope: Scope, v: Typed, absent = ''): string {
+/** How the strands of a text become an argument. */
+export interface Joining {
+  /** Stands for a strand that is not there. */
+  absent: string;
+  /** A comma leaves each strand an argument of its own. */
+  between: ' + ' | ', ';
+}
+
+const PLAIN: Joining = { absent: '', between: ' + ' };
+
+/** JavaScript of one string that is never null, its strands joined; or of several, if the strands stay apart. */
+export function joined(scope: Scope, v: Typed, { absent, between }: Joining = PLAIN): string {
   const s = asString(scope, v);
   const parts = s.type === 'STRINGS' ? (s.strands ?? []) : [s];
   const js = parts.map((p) =>
@@ -96,7 +106,8 @@ export function joined(scope: Scope, v: Typed, absent = ''): string {
           : p.js,
   );
   if (js.length === 0) return '""';
-  return js.length === 1 ? (js[0] as string) : `(${js.join(' + ')})`;
+  if (js.length === 1) return js[0] as string;
+  return between === ', ' ? js.join(between) : `(${js.join(between)})`;
 }
 
 /** JavaScript of one string that is null only for a single unset strand. */

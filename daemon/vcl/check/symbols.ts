@@ -4,7 +4,7 @@
 import type { PathExpr } from '../ast.ts';
 import { CompileStop, nearest, type Reporter, type Span } from '../errors.ts';
 import { STATEMENTS } from '../parse-statement.ts';
-import type { Scope } from './conversions.ts';
+import type { Joining, Scope } from './conversions.ts';
 import { type ProgramModel, quote, type Sym } from './program.ts';
 import { isString, type Type, type Typed } from './types.ts';
 import { findVariable, isVariable, readVariable, variableNames } from './variables.ts';
@@ -13,8 +13,8 @@ interface LanguageFunction {
   signature: string;
   places?: string;
   helper: string;
-  /** What stands for a part of its text that is not there; nothing unless told. */
-  absent?: string;
+  /** What becomes of the strands of its text, unless they are joined and those that are not there left out. */
+  joining?: Joining;
   /** Not of the field's language, so that its programs may use the name. */
   ours: boolean;
 }
@@ -28,14 +28,14 @@ const LANGUAGE_FUNCTIONS: ReadonlyMap<string, LanguageFunction> = new Map(
       signature: 'VOID hash_data(STRING)',
       places: 'hash',
       helper: 'hashData',
-      absent: '\0',
+      joining: { absent: '\0', between: ', ' },
       ours: false,
     },
     synthetic: {
       signature: 'VOID synthetic(STRING)',
       places: 'synth backend_error',
       helper: 'synthetic',
-      absent: '(null)',
+      joining: { absent: '(null)', between: ' + ' },
       ours: false,
     },
     ban: { signature: 'VOID ban(STRING)', helper: 'banString', ours: false },
@@ -258,8 +258,8 @@ export type Callable =
       extension?: string;
       /** Its answer may have to be waited for. */
       waits?: boolean;
-      /** What stands for a part of its text that is not there. */
-      absent?: string;
+      /** What becomes of the strands of its text. */
+      joining?: Joining;
     }
   | { k: 'method'; object: Typed; name: string; span: Span };
 
@@ -282,7 +282,7 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
       signature: language.signature,
     };
     if (language.places !== undefined) out.places = language.places;
-    if (language.absent !== undefined) out.absent = language.absent;
+    if (language.joining !== undefined) out.joining = language.joining;
     return out;
   }
   const sym = model.symbols.get(first.text);

@@ -8,9 +8,13 @@ import { VclFailure } from './failure.ts';
 
 export { querysort } from './querysort.ts';
 
-/** hash_data(): what is not there comes as a NUL and adds to the key, as in the field, so that digests agree. */
-export function hashData(ctx: VclContext, text: string): void {
-  (ctx.req as VclRequest).hashData(text, text.includes('\0') ? text.replaceAll('\0', '') : text);
+/**
+ * hash_data(): the strands of a text are one part of the key, but each has a record of its own, as in Varnish. One that
+ * is not there comes as a NUL and adds to the key, so that digests agree.
+ */
+export function hashData(ctx: VclContext, text: string, ...more: string[]): void {
+  const req = ctx.req as VclRequest;
+  req.hashData(text, more);
 }
 
 /** synthetic(): adds to the body of whichever response this state makes. */

@@ -10,7 +10,15 @@ const MESSAGES = ['bereq', 'beresp', 'bereq0'] as const;
 
 function core(): Core {
   const cache = { ref: () => undefined };
-  return { host: {}, cache, spareFetches: [], newVxid: () => 7, newLog: () => ({}) } as unknown as Core;
+  const clock = { now: () => 5 };
+  return {
+    host: {},
+    cache,
+    clock,
+    spareFetches: [],
+    newVxid: () => 7,
+    newLog: () => ({}),
+  } as unknown as Core;
 }
 
 function request(of: Core): Request {

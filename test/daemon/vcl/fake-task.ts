@@ -154,8 +154,8 @@ export function taskOf(program: VclProgram, headers: Record<string, string> = {}
     clientIdentity: null,
     storage: null,
     hashKey: '',
-    hashData(t) {
-      this.hashKey += `${t}#`;
+    hashData(t, more = []) {
+      this.hashKey += `${[t, ...more].join('+')}#`;
     },
     topPrivs: null,
     respDoEsi: true,

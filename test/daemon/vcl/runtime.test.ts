@@ -193,7 +193,7 @@ describe('states', () => {
       'sub vcl_hash { hash_data("a" + req.http.none + "b"); hash_data(req.http.none); return (lookup); }',
     );
     absent.run('hash');
-    expect(absent.req.hashKey).toBe('a\0b#\0#');
+    expect(absent.req.hashKey).toBe('a+\0+b#\0#');
   });
 
   it('decides as the builtin program documents', () => {
