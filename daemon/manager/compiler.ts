@@ -100,7 +100,7 @@ function wishKey(wish: ImportWish): string {
 
 /** The program that -b stands for. */
 export function backendProgram(backend: string): string {
-  if (backend === 'none') return 'vcl 4.1;\n\nbackend default none;\n';
+  if (backend.toLowerCase() === 'none') return 'vcl 4.1;\n\nbackend default none;\n';
   if (backend.startsWith('/')) {
     return `vcl 4.1;\n\nbackend default {\n    .path = ${vclString(backend)};\n}\n`;
   }

@@ -22,6 +22,7 @@ export function purgeObjects(req: Request, soft: SoftPurge | null, alone: boolea
     core.stats.n_soft_purges++;
     core.stats.n_obj_soft_purged += count;
   }
-  req.log.put(Tag.Notice, `purge.${soft === null ? 'hard' : 'soft'}${alone ? ' one variant' : ''}: ${count}`);
+  // Varnish logs nothing of the purges that it knows.
+  if (alone) req.log.put(Tag.Notice, `purge.${soft === null ? 'hard' : 'soft'}_variant: ${count}`);
   return count;
 }

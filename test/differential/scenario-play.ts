@@ -170,7 +170,12 @@ class Played {
       this.ports.push(this.#connection.localPort);
     }
     this.#connection.send(`${method} ${url} HTTP/1.1\r\n${head.map((f) => `${f}\r\n`).join('')}\r\n${body}`);
-    this.#note(await this.#connection.response(method));
+    const response = await this.#connection.response(method);
+    this.#note(response);
+    if (response.fields.some(([n, v]) => n === 'Connection' && v === 'close')) {
+      this.#connection.close();
+      this.#connection = null;
+    }
     // The next request is to meet a whole object.
     await delay(10);
   }

@@ -66,6 +66,8 @@ const PROBE_FIELDS: Readonly<Record<string, FieldRow>> = {
   threshold: { type: 'INT', to: 'threshold' },
 };
 
+const LOOPBACK = ['127.0.0.1', '::1'];
+
 export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend' }>): BackendDecl {
   const { reporter } = scope.model;
   const decl: BackendDecl = { name: d.name.text };
@@ -115,6 +117,12 @@ function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
     scope.model.reporter.error('backend', `Backend port '${decl.port}' is out of range`, span);
   }
   if (isIP(host) !== 0) return;
+  if (host === '' && decl.port !== undefined) {
+    // A port alone is one of this machine.
+    decl.host = 'localhost';
+    decl.addresses = [...LOOPBACK];
+    return;
+  }
   const found = host === '' ? [] : [...new Set(scope.model.resolveHost(host))];
   if (found.length === 0) {
     scope.model.reporter.error(

@@ -7,6 +7,7 @@ import type { Director, VclBusyobj, VclContext } from '../context.ts';
 import { softFail } from './failure.ts';
 import { VclIp } from './ip.ts';
 import { setMessageStatus, wireText } from './message-line.ts';
+import { stevedoreString } from './strings.ts';
 
 function bo(ctx: VclContext): VclBusyobj {
   return ctx.bo as VclBusyobj;
@@ -150,7 +151,7 @@ export const backendVariables = {
   set_beresp_storage: (c: VclContext, v: string | null) => {
     if (v !== null) bo(c).storage = v;
   },
-  get_beresp_storage_hint: (c: VclContext) => bo(c).storage ?? usualStorage(c),
+  get_beresp_storage_hint: (c: VclContext) => stevedoreString(bo(c).storage ?? usualStorage(c)),
   set_beresp_storage_hint: (c: VclContext, v: string | null) => {
     if (v !== null && c.host.stevedores().includes(v)) bo(c).storage = v;
   },
