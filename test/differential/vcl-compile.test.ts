@@ -19,6 +19,9 @@ const KNOWN: Readonly<Record<string, string>> = {
   'p41| backend d { .host = "127.0.0.1"; .port = "65536"; }': 'no port: it would wrap around to another',
   'p41| backend d { .host = "127.0.0.1"; .port = "99999"; }': 'no port: it would wrap around to another',
   'p41| backend d { .host = "127.0.0.1"; .port = " 80"; }': 'no name of a port',
+  'pd| acl a -pedantic { "1.2.3.4/"; } sub vcl_recv { if (client.ip ~ a) {} }':
+    'no mask, not one of all addresses',
+  'pd| acl a -pedantic { "1.2.3.4.5/8"; } sub vcl_recv { if (client.ip ~ a) {} }': 'no address',
   'p41| backend d { .host = "127.0.0.1"; .probe = { .expect_close = true; } }':
     'a field that later versions have',
 };
