@@ -1,6 +1,7 @@
 // The framing of the bodies of one exchange, in both directions, without sockets: what a request body becomes on the
 // wire, and where a response body ends. Counts against what the heads announced; never buffers.
 
+import { refusalText } from '../../protocol/tables/refusals.ts';
 import {
   CHUNK_HEAD_MAX,
   type ChunkError,
@@ -10,6 +11,7 @@ import {
   LAST_CHUNK,
 } from '../http1/chunked.ts';
 import { type BodyFraming, NO_BODY } from '../http1/framing.ts';
+import type { Leniencies } from '../http1/leniency.ts';
 
 type Kind = BodyFraming['kind'];
 
@@ -60,7 +62,11 @@ export class IncomingBody {
   kind: Kind = 'none';
   done = true;
   private left = 0;
-  private readonly decoder = new ChunkedDecoder();
+  private readonly decoder: ChunkedDecoder;
+
+  constructor(leniencies: Leniencies) {
+    this.decoder = new ChunkedDecoder(leniencies);
+  }
 
   start(framing: BodyFraming = NO_BODY): void {
     this.kind = framing.kind;
@@ -72,6 +78,12 @@ export class IncomingBody {
   /** What broke the chunks, if anything did. */
   get error(): ChunkError | null {
     return this.decoder.error;
+  }
+
+  /** Which rule the chunks broke and where, as the Error record has it; '' when they broke none. */
+  get refusal(): string {
+    const { error, place } = this.decoder;
+    return error === null ? '' : refusalText('response', error, place);
   }
 
   /** The log's words for chunks that broke or broke off. */

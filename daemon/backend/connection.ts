@@ -10,6 +10,7 @@ import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reas
 import type { BodyFraming } from '../http1/framing.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import { connectionHas, markNamed } from '../http1/hop-by-hop.ts';
+import { Leniencies } from '../http1/leniency.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { ConnectionEnds } from './address.ts';
 import { IncomingBody } from './body-frame.ts';
@@ -57,6 +58,8 @@ export class OriginConnection {
   /** What BackendClose says when release() closes a connection that did not break; null for no reason of the peers. */
   closeReason: CloseReason | null = 'RESP_CLOSE';
   failure: OriginFailure | null = null;
+  /** What of this exchange's response was read although its form is old. */
+  readonly leniencies = new Leniencies();
   /** Whether it waits in the pool, and since when (milliseconds of performance.now). */
   pooled = false;
   idleSince = 0;
@@ -69,8 +72,8 @@ export class OriginConnection {
   private owner: ConnectionOwner;
   private limits: HeadLimits;
   private readonly writer: OriginWriter;
-  private readonly heads = new ResponseHeadReader();
-  private readonly incoming = new IncomingBody();
+  private readonly heads = new ResponseHeadReader(this.leniencies);
+  private readonly incoming = new IncomingBody(this.leniencies);
   private readonly deadline: Deadline;
   /** How the origin has ended its side, if it has. */
   private ended: 'orderly' | 'by reset' | null = null;
@@ -108,6 +111,7 @@ export class OriginConnection {
     this.closeReason = 'RESP_CLOSE';
     this.pooled = false;
     this.failure = null;
+    this.leniencies.reset();
     this.heads.reset();
   }
 
@@ -328,7 +332,9 @@ export class OriginConnection {
     const message = this.message as HttpMessage;
     this.bytes.gotHead(this.heads.bytes);
     if (message.proto === 'HTTP/1.0') {
-      if (!connectionHas(message, 'keep-alive')) this.closeBecause('REQ_HTTP10');
+      // Chunks are not of HTTP/1.0: that their end was read right is no ground for a next answer (RFC 9112 section 6.1).
+      if (!connectionHas(message, 'keep-alive') || message.has('transfer-encoding'))
+        this.closeBecause('REQ_HTTP10');
     } else if (connectionHas(message, 'close')) this.closeBecause('RESP_CLOSE');
     // What it must not name stays, and such an origin is not asked again over this connection, as in Varnish.
     if (markNamed(message) !== null) this.closeBecause('RX_BAD');
@@ -403,8 +409,13 @@ export class OriginConnection {
 
   private fail(reason: FetchFailure): void {
     const { incoming } = this;
-    if (this.state !== AT.BODY) this.failWith(new OriginFailure(reason));
-    else this.failWith(bodyFailure(reason, incoming.kind, incoming.fault));
+    if (this.state !== AT.BODY) {
+      this.failWith(new OriginFailure(reason));
+      return;
+    }
+    const failure = bodyFailure(reason, incoming.kind, incoming.fault);
+    failure.refusal = incoming.refusal;
+    this.failWith(failure);
   }
 
   private failWith(failure: OriginFailure): void {

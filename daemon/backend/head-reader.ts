@@ -1,8 +1,9 @@
 // Reads the head of a final response out of whatever pieces it comes in: skips 1xx responses, after showing them to
 // whom it concerns, keeps an unfinished piece, and says what is wrong with a head that is none. It counts bytes and
-// knows no sockets and no timeouts.
+// knows no sockets and no timeouts. A head in an old form is rewritten once it is whole, and then read as any other.
 
-import { errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
+import { refusalText } from '../../protocol/tables/refusals.ts';
+import { errorPlace, errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
 import {
   HEAD_COMPLETE,
   HEAD_ERROR,
@@ -10,7 +11,9 @@ import {
   HeadResult,
   parseResponseHead,
 } from '../http1/head-parser.ts';
+import type { Leniencies } from '../http1/leniency.ts';
 import type { HttpMessage } from '../http1/message.ts';
+import { endOfHead, failedAtOldForm, modernHead } from '../http1/modern-head.ts';
 import { OriginFailure } from './origin-failure.ts';
 
 /** Interim responses before the final one, at most: they are skipped, but not for ever. */
@@ -30,6 +33,11 @@ export class ResponseHeadReader {
   /** Told of each of them; the message is used again for the next head. */
   onInterim: ((head: HttpMessage) => void) | null = null;
   private readonly result = new HeadResult();
+  private readonly leniencies: Leniencies;
+
+  constructor(leniencies: Leniencies) {
+    this.leniencies = leniencies;
+  }
 
   /** Ready for another exchange. */
   reset(): void {
@@ -91,13 +99,23 @@ export class ResponseHeadReader {
     let p = start;
     while (p < end) {
       const status = parseResponseHead(buf, p, end, limits, into, result);
-      if (status === HEAD_ERROR) return this.fault(buf, p, end, limits);
-      if (status !== HEAD_COMPLETE) break;
-      this.bytes += result.headEnd - p;
-      p = result.headEnd;
+      let past = result.headEnd;
+      let parsed = buf;
+      if (status === HEAD_ERROR) {
+        if (!failedAtOldForm(result, buf, end)) return this.fault(buf, p, end, limits);
+        past = endOfHead(buf, p, end);
+        if (past < 0 && end - p < limits.maxSize) break;
+        if (past < 0 || past - p > limits.maxSize)
+          return this.overflow(past < 0 ? end - p : past - p, limits);
+        parsed = modernHead(buf, p, past, true, this.leniencies);
+        if (parseResponseHead(parsed, 0, parsed.length, limits, into, result) !== HEAD_COMPLETE)
+          return this.fault(parsed, 0, parsed.length, limits);
+      } else if (status !== HEAD_COMPLETE) break;
+      this.bytes += past - p;
+      p = past;
       if (into.status >= 200) {
         // For as long as the read lasts: whoever asked for the head takes it back.
-        if (into.n > 0 && !result.trimmed) into.lend(buf, result.lineStart[1] as number);
+        if (into.n > 0 && !result.trimmed) into.lend(parsed, result.lineStart[1] as number);
         if (p < end) {
           this.carry = buf.subarray(p, end);
           this.borrowed = true;
@@ -112,16 +130,24 @@ export class ResponseHeadReader {
     return false;
   }
 
+  private overflow(length: number, limits: HeadLimits): OriginFailure {
+    this.bytes += length;
+    const failure = new OriginFailure('head-overflow');
+    failure.refusal = refusalText('response', 'overflow', `more than ${limits.maxSize} bytes`);
+    return failure;
+  }
+
   private fault(buf: Buffer, start: number, end: number, limits: HeadLimits): OriginFailure {
     const row = HEAD_ERRORS[this.result.error] as (typeof HEAD_ERRORS)[number];
     const blank = buf.indexOf(BLANK_LINE, start);
     const length = (blank < 0 || blank + 4 > end ? end : blank + 4) - start;
     // A head that is too long is that and nothing else, whatever its lines look like.
-    const overflow = row.close === 'RX_OVERFLOW' || length > limits.maxSize;
-    const bogus = row.record === 'BogoHeader' && !overflow ? errorText(this.result, buf, end) : '';
+    if (row.close === 'RX_OVERFLOW' || length > limits.maxSize) return this.overflow(length, limits);
+    const bogus = row.record === 'BogoHeader' ? errorText(this.result, buf, end) : '';
     this.bytes += length;
-    const failure = new OriginFailure(overflow ? 'head-overflow' : 'bad-head', '', '', bogus);
-    if (!overflow) failure.garbage = Buffer.from(buf.subarray(start, start + garbageLength(buf, start, end)));
+    const failure = new OriginFailure('bad-head', '', '', bogus);
+    failure.garbage = Buffer.from(buf.subarray(start, start + garbageLength(buf, start, end)));
+    failure.refusal = refusalText('response', row.refusal, errorPlace(this.result, buf, start, end));
     return failure;
   }
 }

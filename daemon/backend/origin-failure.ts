@@ -15,6 +15,8 @@ export class OriginFailure {
   readonly bogus: string;
   /** The bytes that are no HTTP, for a HttpGarbage record; null when the failure is another. */
   garbage: Buffer | null = null;
+  /** Text of the Error record that says which rule the response broke, or ''. */
+  refusal = '';
   /** Reason of the BackendClose record. */
   readonly close: CloseReason;
 

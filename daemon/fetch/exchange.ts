@@ -80,6 +80,12 @@ export class Exchange {
     bo.bodyBytesOut += connection.bytes.bodyOut;
     bo.headBytesIn += connection.bytes.headIn;
     bo.bodyBytesIn += connection.bytes.bodyIn;
+    const refusal = connection.failure?.refusal ?? '';
+    if (refusal !== '') bo.log.put(Tag.Error, refusal);
+    if (connection.leniencies.any) {
+      bo.log.put(Tag.Notice, `Backend response read leniently: ${connection.leniencies.text}`);
+      bo.core.stats.beresp_lenient++;
+    }
     const { vclName } = this.backend as Backend;
     if (reason === null && connection.release()) {
       bo.log.putConstant(connection.ends.recordsFor(vclName).close);

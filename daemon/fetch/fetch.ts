@@ -4,6 +4,7 @@
 // Whatever happens, the object leaves here finished or failed, its waiters are woken and its references dropped:
 // what run() does at the end is what a hanging client would hang on.
 
+import { refusalText } from '../../protocol/tables/refusals.ts';
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Oc } from '../cache/cache.ts';
@@ -170,6 +171,7 @@ function respond(bo: BusyObj): FetchStep {
   countKind(bo, framing);
   if (framing.kind === 'error') {
     exchange.end('RX_BODY');
+    log.put(Tag.Error, refusalText('response', framing.reason, framing.detail));
     log.put(Tag.Error, 'Body cannot be fetched');
     return failed(bo);
   }

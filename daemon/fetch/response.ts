@@ -2,8 +2,9 @@
 // and the parameters call for.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { OriginConnection } from '../backend/connection.ts';
 import { httpDate } from '../http1/date.ts';
-import { type BodyFraming, responseBody } from '../http1/framing.ts';
+import { type BodyFraming, responseBody, settleLength } from '../http1/framing.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { MSG_PROTOCOL, MSG_REASON, MSG_STATUS } from '../http1/message.ts';
 import { PreparedRecords } from '../log/tx-log.ts';
@@ -42,10 +43,12 @@ export function takeResponse(bo: BusyObj): BodyFraming {
   // The Beresp of this moment.
   const now = bo.log.tPrev;
   logBeresp(bo);
-  let framing = responseBody(beresp, bo.bereq.method);
+  const { leniencies } = bo.exchange.connection as OriginConnection;
+  let framing = responseBody(beresp, bo.bereq.method, leniencies);
+  if (leniencies.any) settleLength(beresp, framing);
   if (beresp.status === 204 && (beresp.has('transfer-encoding') || lengthIsNotNothing(beresp))) {
     // RFC 9110 section 8.6 forbids it: who knows where the next response begins.
-    framing = { kind: 'error', reason: 'length-invalid', text: '' };
+    framing = { kind: 'error', reason: 'body_forbidden', text: '', detail: 'status 204' };
   }
   if (framing.kind !== 'error' && !beresp.has('date')) beresp.add('Date', httpDate(now), 'date');
   bo.tOrigin = now;

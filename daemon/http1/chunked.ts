@@ -1,8 +1,13 @@
 // Chunked coding (RFC 9112 section 7.1), incremental and strict: hex digits with an overflow check, no blank where
 // none belongs, CRLF after every chunk. Extensions and trailers are read past within bounds and dropped, never
 // merged into the head. The decoder hands out views of the caller's buffer and keeps no bytes itself.
+//
+// An origin's body may also use old forms that have one reading (leniency.ts): a byte that the strict rules refuse is
+// looked up there before it is an error. A request's body never may.
 
+import type { Refusal } from '../../protocol/tables/refusals.ts';
 import { TOKEN_FOLD } from './byte-classes.ts';
+import type { Leniencies, Leniency } from './leniency.ts';
 
 const CR = 13;
 const LF = 10;
@@ -23,23 +28,22 @@ const S_TRAILER_LF = 12;
 const S_END_LF = 13;
 const S_DONE = 14;
 const S_ERROR = 15;
+/** After the size of an origin's chunk, where blanks stand. */
+const S_SIZE_BLANK = 16;
 
 /** Most bytes of extensions in a whole body, and of trailers. */
 const MAX_EXTENSIONS = 4096;
 const MAX_TRAILERS = 8192;
 /** A size of more than 13 hex digits cannot be exact in a double; leading zeros count, so they are bounded too. */
 const MAX_DIGITS = 13;
+/** The least size to which no further digit may come. */
+const LONGEST = 16 ** (MAX_DIGITS - 1);
+/** Origins that fill the size up with zeros do so to a width of their own. */
+const MAX_DIGITS_OF_ORIGIN = 32;
 
 export type ChunkSink = (buf: Uint8Array, start: number, end: number) => void;
 
-export type ChunkError =
-  | 'size'
-  | 'size-overflow'
-  | 'extension'
-  | 'line-end'
-  | 'data-end'
-  | 'trailer'
-  | 'too-long';
+export type ChunkError = Extract<Refusal, `chunk_${string}` | 'trailer'>;
 
 /** Value of a hex digit, 255 for any other byte. */
 const HEX = new Uint8Array(256).fill(255);
@@ -54,6 +58,8 @@ export class ChunkedDecoder {
   /** The last chunk and the trailers were read to their end. */
   done = false;
   error: ChunkError | null = null;
+  /** The byte that broke the body; of no meaning without an error. */
+  offender = 0;
   /** Bytes of data so far. */
   total = 0;
   private state = S_SIZE_FIRST;
@@ -61,19 +67,32 @@ export class ChunkedDecoder {
   private digits = 0;
   private extensions = 0;
   private trailers = 0;
+  private readonly leniencies: Leniencies | null;
+  private readonly mostDigits: number;
+
+  /** @param leniencies where old forms are noted; null for a body that may not use them */
+  constructor(leniencies: Leniencies | null = null) {
+    this.leniencies = leniencies;
+    this.mostDigits = leniencies === null ? MAX_DIGITS : MAX_DIGITS_OF_ORIGIN;
+  }
+
+  /** Where it broke, in words. */
+  get place(): string {
+    return `byte 0x${this.offender.toString(16).padStart(2, '0')} after ${this.total} bytes of data`;
+  }
 
   /** Why the body does not go on, or cannot end here, in the words of the field's log. */
   get fault(): string {
     switch (this.error) {
       case null:
         return this.state === S_DATA ? 'chunked insufficient bytes' : 'chunked read err';
-      case 'size':
+      case 'chunk_size':
         return this.digits > 0 ? 'chunked header no NL' : 'chunked header non-hex';
-      case 'line-end':
+      case 'chunk_line_end':
         return 'chunked header no NL';
-      case 'size-overflow':
-      case 'extension':
-      case 'too-long':
+      case 'chunk_size_overflow':
+      case 'chunk_extension':
+      case 'chunk_too_long':
         return 'chunked header too long';
       default:
         return 'chunked tail no NL';
@@ -107,9 +126,12 @@ export class ChunkedDecoder {
         p += n;
         continue;
       }
-      if (this.state >= S_DONE) break;
+      if (this.done || this.error !== null) break;
       this.state = this.step(buf[p] as number);
-      if (this.error !== null) break;
+      if (this.error !== null) {
+        this.offender = buf[p] as number;
+        break;
+      }
       p++;
     }
     return p - start;
@@ -122,60 +144,107 @@ export class ChunkedDecoder {
       case S_SIZE: {
         const d = HEX[c] as number;
         if (d !== 255) {
-          if (++this.digits > MAX_DIGITS) return this.fail('size-overflow');
+          if (this.size >= LONGEST || ++this.digits > this.mostDigits)
+            return this.fail('chunk_size_overflow');
           this.size = this.size * 16 + d;
           return S_SIZE;
         }
-        if (this.state === S_SIZE_FIRST) return this.fail('size');
+        if (this.state === S_SIZE_FIRST) return this.fail('chunk_size');
         if (c === CR) return S_SIZE_LF;
-        return c === 59 ? S_EXT : this.fail('size');
+        return c === 59 ? S_EXT : this.orLenient(c, 'chunk_size');
       }
+      case S_SIZE_BLANK:
+        if (c === CR) return S_SIZE_LF;
+        return c === 59 ? S_EXT : this.orLenient(c, 'chunk_size');
       case S_EXT:
       case S_EXT_QUOTED:
       case S_EXT_ESCAPE:
         return this.extension(c);
       case S_SIZE_LF:
-        if (c !== LF) return this.fail('line-end');
-        this.digits = 0;
-        return this.size === 0 ? S_TRAILER_START : S_DATA;
+        return c === LF ? this.afterSize() : this.fail('chunk_line_end');
       case S_DATA_CR:
-        return c === CR ? S_DATA_LF : this.fail('data-end');
+        return c === CR ? S_DATA_LF : this.orLenient(c, 'chunk_data_end');
       case S_DATA_LF:
-        return c === LF ? S_SIZE_FIRST : this.fail('data-end');
+        return c === LF ? S_SIZE_FIRST : this.fail('chunk_data_end');
       default:
         return this.trailer(c);
     }
   }
 
+  private afterSize(): number {
+    this.digits = 0;
+    return this.size === 0 ? S_TRAILER_START : S_DATA;
+  }
+
   /** Quoted strings are followed so that a CR or LF inside one is an error and not an end. */
   private extension(c: number): number {
-    if (++this.extensions > MAX_EXTENSIONS) return this.fail('too-long');
+    if (++this.extensions > MAX_EXTENSIONS) return this.fail('chunk_too_long');
     if (c === CR && this.state === S_EXT) return S_SIZE_LF;
-    if ((c < 32 && c !== 9) || c === 127) return this.fail('extension');
+    if ((c < 32 && c !== 9) || c === 127) return this.orLenient(c, 'chunk_extension');
     if (this.state === S_EXT_ESCAPE) return S_EXT_QUOTED;
     if (c === 34) return this.state === S_EXT ? S_EXT_QUOTED : S_EXT;
     return c === 92 && this.state === S_EXT_QUOTED ? S_EXT_ESCAPE : this.state;
   }
 
   private trailer(c: number): number {
-    if (++this.trailers > MAX_TRAILERS) return this.fail('too-long');
+    if (++this.trailers > MAX_TRAILERS) return this.fail('chunk_too_long');
     switch (this.state) {
       case S_TRAILER_START:
         if (c === CR) return S_END_LF;
-        return TOKEN_FOLD[c] !== 0 ? S_TRAILER_NAME : this.fail('trailer');
+        return TOKEN_FOLD[c] !== 0 ? S_TRAILER_NAME : this.orLenient(c, 'trailer');
       case S_TRAILER_NAME:
         if (c === 58) return S_TRAILER_VALUE;
         return TOKEN_FOLD[c] !== 0 ? S_TRAILER_NAME : this.fail('trailer');
       case S_TRAILER_VALUE:
         if (c === CR) return S_TRAILER_LF;
-        return (c < 32 && c !== 9) || c === 127 ? this.fail('trailer') : S_TRAILER_VALUE;
+        return (c < 32 && c !== 9) || c === 127 ? this.orLenient(c, 'trailer') : S_TRAILER_VALUE;
       case S_TRAILER_LF:
         return c === LF ? S_TRAILER_START : this.fail('trailer');
       default:
-        if (c !== LF) return this.fail('trailer');
-        this.done = true;
-        return S_DONE;
+        return c === LF ? this.end() : this.fail('trailer');
     }
+  }
+
+  private end(): number {
+    this.done = true;
+    return S_DONE;
+  }
+
+  /** A byte that the strict rules refuse: the next state where an origin's body may have it, else an error. */
+  private orLenient(c: number, reason: ChunkError): number {
+    if (this.leniencies === null) return this.fail(reason);
+    const blank = c === 32 || c === 9;
+    switch (this.state) {
+      case S_SIZE:
+        if (blank) return this.noted('chunk-blank', 'a chunk', S_SIZE_BLANK);
+        break;
+      case S_SIZE_BLANK:
+        if (blank) return ++this.extensions > MAX_EXTENSIONS ? this.fail('chunk_too_long') : S_SIZE_BLANK;
+        break;
+      case S_TRAILER_START:
+        if (blank && this.trailers > 1) return this.noted('trailer-fold', 'a trailer', S_TRAILER_VALUE);
+        break;
+    }
+    if (c !== LF) return this.fail(reason);
+    switch (this.state) {
+      case S_SIZE:
+      case S_SIZE_BLANK:
+      case S_EXT:
+        return this.noted('chunk-lf', "a chunk's size", this.afterSize());
+      case S_DATA_CR:
+        return this.noted('chunk-lf', "a chunk's data", S_SIZE_FIRST);
+      case S_TRAILER_VALUE:
+        return this.noted('trailer-lf', 'a trailer', S_TRAILER_START);
+      case S_TRAILER_START:
+        return this.noted('trailer-lf', 'the trailers', this.end());
+      default:
+        return this.fail(reason);
+    }
+  }
+
+  private noted(form: Leniency, where: string, next: number): number {
+    this.leniencies?.note(form, where);
+    return next;
   }
 
   private fail(reason: ChunkError): number {

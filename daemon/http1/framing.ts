@@ -1,31 +1,46 @@
 // How long a message's body is (RFC 9112 section 6.3), with one reading only: whatever two implementations could
 // read differently is an error here, never a guess (SAFETY rules 1 and 9). Looks at fields, never at body bytes.
+// An origin may repeat a length and send chunks as HTTP/1.0, which have one reading; a client may not.
 
+import type { Refusal } from '../../protocol/tables/refusals.ts';
+import type { Leniencies } from './leniency.ts';
 import type { HttpMessage } from './message.ts';
 
-export type FramingError =
-  | 'length-conflict'
-  | 'length-invalid'
-  | 'length-and-coding'
-  | 'coding-unknown'
-  | 'coding-http10';
+/** Characters of a header line that the log quotes. */
+const QUOTED = 60;
+
+export type FramingError = Extract<
+  Refusal,
+  | 'length_conflict'
+  | 'length_invalid'
+  | 'length_and_coding'
+  | 'coding_unknown'
+  | 'coding_http10'
+  | 'body_forbidden'
+>;
 
 export type BodyFraming =
   | { readonly kind: 'none' }
   | { readonly kind: 'length'; readonly length: number }
   | { readonly kind: 'chunked' }
   | { readonly kind: 'eof' }
-  | { readonly kind: 'error'; readonly reason: FramingError; readonly text: string };
+  | BrokenFraming;
+
+export interface BrokenFraming {
+  readonly kind: 'error';
+  readonly reason: FramingError;
+  /** Text of the BogoHeader record of a request. */
+  readonly text: string;
+  /** The lines that break the rule, quoted. */
+  readonly detail: string;
+}
 
 /** Shared values: a request without a body allocates nothing. */
 export const NO_BODY: BodyFraming = { kind: 'none' };
 export const CHUNKED: BodyFraming = { kind: 'chunked' };
 export const UNTIL_EOF: BodyFraming = { kind: 'eof' };
 
-/**
- * Content-Length as a number: digits only, at most 2^53 - 1; -1 otherwise.
- * A list ("5, 5") is refused although RFC 9110 allows a recipient to merge equal members.
- */
+/** Content-Length as a number: digits only, at most 2^53 - 1; -1 otherwise, also for a list. */
 export function parseLength(value: string): number {
   const n = value.length;
   if (n === 0 || n > 16) return -1;
@@ -38,40 +53,97 @@ export function parseLength(value: string): number {
   return length <= Number.MAX_SAFE_INTEGER ? length : -1;
 }
 
-const fail = (reason: FramingError, text: string): BodyFraming => ({ kind: 'error', reason, text });
+const fail = (reason: FramingError, text: string, detail: string): BodyFraming => ({
+  kind: 'error',
+  reason,
+  text,
+  detail,
+});
 
-/** What the length and coding fields say; null when there are none. */
-function declared(msg: HttpMessage): BodyFraming | null {
+/** Header line `i` as the log quotes it. */
+export function quoted(msg: HttpMessage, i: number): string {
+  const line = msg.lines[i] as string;
+  return line.length > QUOTED ? `"${line.slice(0, QUOTED)}..."` : `"${line}"`;
+}
+
+function pair(msg: HttpMessage, i: number, j: number): string {
+  return `${quoted(msg, Math.min(i, j))} and ${quoted(msg, Math.max(i, j))}`;
+}
+
+/**
+ * What the length and coding fields say; null when there are none.
+ * @param leniencies where old forms of an origin are noted; null for a request, which may not use them
+ */
+function declared(msg: HttpMessage, leniencies: Leniencies | null): BodyFraming | null {
   let length = -1;
-  let codings = 0;
-  let coding = '';
+  let lengthAt = -1;
+  let codingAt = -1;
   for (let i = 0; i < msg.n; i++) {
     const key = msg.keys[i];
     if (key === 'content-length') {
-      if (length >= 0) return fail('length-conflict', 'Multiple Content-Length: headers');
-      length = parseLength(msg.valueAt(i));
-      if (length < 0) return fail('length-invalid', 'Invalid Content-Length: header');
+      const value = msg.valueAt(i);
+      let own = parseLength(value);
+      if (own < 0 && leniencies !== null) own = repeatedLength(value, leniencies);
+      if (own < 0) return fail('length_invalid', 'Invalid Content-Length: header', quoted(msg, i));
+      if (lengthAt >= 0) {
+        if (leniencies === null || own !== length)
+          return fail('length_conflict', 'Multiple Content-Length: headers', pair(msg, lengthAt, i));
+        leniencies.note('length-repeated', `${length}`);
+      }
+      length = own;
+      lengthAt = i;
     } else if (key === 'transfer-encoding') {
-      codings++;
-      coding = msg.valueAt(i);
+      // Exactly one field, exactly `chunked`: any other coding would have to be undone before storage.
+      if (codingAt >= 0)
+        return fail('coding_unknown', 'Unsupported Transfer-Encoding:', pair(msg, codingAt, i));
+      codingAt = i;
     }
   }
-  if (codings > 0) {
-    if (length >= 0) return fail('length-and-coding', 'Content-Length: with Transfer-Encoding:');
-    if (msg.proto === 'HTTP/1.0') return fail('coding-http10', 'Transfer-Encoding: in HTTP/1.0');
-    // Exactly one field, exactly `chunked`: any other coding would have to be undone before storage.
-    if (codings > 1 || coding.toLowerCase() !== 'chunked') {
-      return fail('coding-unknown', 'Unsupported Transfer-Encoding:');
-    }
+  if (codingAt >= 0) {
+    if (length >= 0)
+      return fail(
+        'length_and_coding',
+        'Content-Length: with Transfer-Encoding:',
+        pair(msg, lengthAt, codingAt),
+      );
+    const coding = quoted(msg, codingAt);
+    if (msg.proto === 'HTTP/1.0' && leniencies === null)
+      return fail('coding_http10', 'Transfer-Encoding: in HTTP/1.0', coding);
+    if (msg.valueAt(codingAt).toLowerCase() !== 'chunked')
+      return fail('coding_unknown', 'Unsupported Transfer-Encoding:', coding);
+    if (msg.proto === 'HTTP/1.0') leniencies?.note('coding-http10', 'those of HTTP/1.1');
     return CHUNKED;
   }
   if (length < 0) return null;
   return length === 0 ? NO_BODY : { kind: 'length', length };
 }
 
+/** The one length that a list repeats ("5, 5"; RFC 9110 section 8.6); -1 when its members differ in a byte. */
+function repeatedLength(value: string, leniencies: Leniencies): number {
+  const members = value.split(',').map((member) => member.trim());
+  const first = members[0] as string;
+  if (members.length < 2 || members.some((member) => member !== first)) return -1;
+  const length = parseLength(first);
+  if (length >= 0) leniencies.note('length-repeated', `${length}`);
+  return length;
+}
+
+/**
+ * Makes one Content-Length line of a repeated one, by records: the lines are stored and sent on (SAFETY rule 9).
+ * @param framing what responseBody() made of them
+ */
+export function settleLength(msg: HttpMessage, framing: BodyFraming): void {
+  const at = msg.find('content-length');
+  if (framing.kind === 'error' || at < 0) return;
+  const first = msg.valueAt(at);
+  const comma = first.indexOf(',');
+  if (comma < 0 && msg.find('content-length', at + 1) < 0) return;
+  msg.set('Content-Length', (comma < 0 ? first : first.slice(0, comma)).trim());
+}
+
 /** The framing of a request's body. */
 export function requestBody(msg: HttpMessage): BodyFraming {
-  return declared(msg) ?? NO_BODY;
+  return declared(msg, null) ?? NO_BODY;
 }
 
 /**
@@ -89,10 +161,11 @@ export function endsWithConnection(msg: HttpMessage): boolean {
 /**
  * The framing of a response's body.
  * @param requestMethod method of the request it answers: HEAD has no body whatever the fields say
+ * @param leniencies where old forms that were read are noted
  */
-export function responseBody(msg: HttpMessage, requestMethod: string): BodyFraming {
+export function responseBody(msg: HttpMessage, requestMethod: string, leniencies: Leniencies): BodyFraming {
   const status = msg.status;
-  const framing = declared(msg);
+  const framing = declared(msg, leniencies);
   // Broken fields are an error even where no body follows: they would be stored and sent on.
   if (framing !== null && framing.kind === 'error') return framing;
   if (requestMethod === 'HEAD' || status === 204 || status === 304 || status < 200) return NO_BODY;

@@ -1,12 +1,14 @@
 // The ways a head can be malformed, one row each: what the log says and whether the peer still gets an answer.
 // Ids are positions and append only. This table never decides anything; the parser picks the row.
 
+import type { Refusal } from '../../protocol/tables/refusals.ts';
+import { TOKEN_FOLD } from './byte-classes.ts';
 import { latin1Text } from './latin1.ts';
 
 /** One way a head can break. */
 export interface HeadErrorRow {
-  /** Stable name, for tests and counters. */
-  readonly slug: string;
+  /** The reason as the log, the counters and the console know it. */
+  readonly refusal: Refusal;
   /** Log record that carries it: the offending field, or the raw head when the start line is unreadable. */
   readonly record: 'BogoHeader' | 'HttpGarbage';
   /** Text of a BogoHeader record; `%c` is the offending byte in hex, `%l` the first 20 bytes of the line. */
@@ -17,15 +19,15 @@ export interface HeadErrorRow {
   readonly close: 'RX_JUNK' | 'RX_OVERFLOW';
 }
 
-const bogus = (slug: string, text: string): HeadErrorRow => ({
-  slug,
+const bogus = (refusal: Refusal, text: string): HeadErrorRow => ({
+  refusal,
   record: 'BogoHeader',
   text,
   status: 400,
   close: 'RX_JUNK',
 });
-const garbage = (slug: string): HeadErrorRow => ({
-  slug,
+const garbage = (refusal: Refusal): HeadErrorRow => ({
+  refusal,
   record: 'HttpGarbage',
   text: '',
   status: 400,
@@ -33,25 +35,26 @@ const garbage = (slug: string): HeadErrorRow => ({
 });
 
 export const HEAD_ERRORS: readonly HeadErrorRow[] = [
-  garbage('none'),
-  garbage('start-line'),
+  // No error.
+  garbage('start_line'),
+  garbage('start_line'),
   garbage('method'),
   garbage('target'),
   garbage('version'),
   garbage('status'),
-  garbage('start-line-end'),
-  bogus('name-empty', 'Missing header name: %l'),
-  bogus('name-blank', 'Illegal char %c in header name'),
-  bogus('name-token', 'Illegal char %c in header name'),
-  bogus('colon-missing', "Header without ':' %l"),
+  garbage('start_line_end'),
+  bogus('name_empty', 'Missing header name: %l'),
+  bogus('name_blank', 'Illegal char %c in header name'),
+  bogus('name_token', 'Illegal char %c in header name'),
+  bogus('colon_missing', "Header without ':' %l"),
   bogus('fold', 'Header line is a continuation: %l'),
-  bogus('bare-lf', 'Header line ends without CR: %l'),
-  bogus('bare-cr', 'Header has ctrl char 0x0d'),
-  bogus('value-control', 'Header has ctrl char %c'),
-  bogus('line-long', 'Header too long: %l'),
-  bogus('fields-many', 'Too many headers: %l'),
-  { slug: 'overflow', record: 'HttpGarbage', text: '', status: 0, close: 'RX_OVERFLOW' },
-  bogus('fold-first', '1st header has white space: %l'),
+  bogus('bare_lf', 'Header line ends without CR: %l'),
+  bogus('bare_cr', 'Header has ctrl char 0x0d'),
+  bogus('value_control', 'Header has ctrl char %c'),
+  bogus('line_long', 'Header too long: %l'),
+  bogus('fields_many', 'Too many headers: %l'),
+  { refusal: 'overflow', record: 'HttpGarbage', text: '', status: 0, close: 'RX_OVERFLOW' },
+  bogus('fold_first', '1st header has white space: %l'),
 ];
 
 export const E_NONE = 0;
@@ -75,25 +78,45 @@ export const E_OVERFLOW = 17;
 export const E_FOLD_FIRST = 18;
 
 const QUOTED = 20;
+/** Bytes of a header's name that the place of an error shows. */
+const NAMED = 40;
 
-/**
- * The BogoHeader text of a broken line; `end` is the end of the bytes received.
- * @param head where the parser stopped: row, start of the line, offset of the offending byte
- */
-export function errorText(
-  head: { readonly error: number; readonly errorLine: number; readonly errorAt: number },
-  buf: Buffer,
-  end: number,
-): string {
+/** Where the parser stopped: row, start of the line, offset of the offending byte. */
+export interface HeadFault {
+  readonly error: number;
+  readonly errorLine: number;
+  readonly errorAt: number;
+}
+
+/** The BogoHeader text of a broken line; `end` is the end of the bytes received. */
+export function errorText(head: HeadFault, buf: Buffer, end: number): string {
   const row = HEAD_ERRORS[head.error] as HeadErrorRow;
   const line = head.errorLine;
-  const byte = head.errorAt < end ? (buf[head.errorAt] as number) : 0;
   const most = Math.min(end, line + QUOTED);
   let stop = line;
   while (stop < most && buf[stop] !== 13 && buf[stop] !== 10) stop++;
-  return row.text
-    .replace('%c', `0x${byte.toString(16).padStart(2, '0')}`)
-    .replace('%l', () => latin1Text(buf, line, stop));
+  return row.text.replace('%c', hexByte(head, buf, end)).replace('%l', () => latin1Text(buf, line, stop));
+}
+
+function hexByte(head: HeadFault, buf: Buffer, end: number): string {
+  const byte = head.errorAt < end ? (buf[head.errorAt] as number) : 0;
+  return `0x${byte.toString(16).padStart(2, '0')}`;
+}
+
+/** Where a head in [start, end) broke, in words: `byte 0x20 in line 3 (header Host)`. */
+export function errorPlace(head: HeadFault, buf: Buffer, start: number, end: number): string {
+  const line = head.errorLine;
+  let number = 1;
+  for (let lf = buf.indexOf(10, start); lf >= 0 && lf < line; lf = buf.indexOf(10, lf + 1)) number++;
+  let stop = line;
+  while (stop < end && stop - line < NAMED && isNameByte(buf[stop] as number)) stop++;
+  const name = number > 1 && stop > line ? ` (header ${latin1Text(buf, line, stop)})` : '';
+  const byte = head.errorAt < end ? `byte ${hexByte(head, buf, end)} in ` : '';
+  return `${byte}line ${number}${name}`;
+}
+
+function isNameByte(c: number): boolean {
+  return TOKEN_FOLD[c] !== 0;
 }
 
 /**

@@ -2,16 +2,17 @@
 // authority that replaces it, the asterisk and authority forms (RFC 9112 sections 3.2 and 3.3, RFC 3986 section 3.2).
 // Runs once a request after framing. It does not lower-case the host: that is the config program's business.
 
+import type { Refusal } from '../../protocol/tables/refusals.ts';
 import type { HttpMessage } from './message.ts';
 
-export type HostError = 'host-missing' | 'host-many' | 'host-invalid' | 'target-invalid';
+export type HostError = Extract<Refusal, 'host_missing' | 'host_many' | 'host_invalid' | 'target_invalid'>;
 
 /** Text of the BogoHeader record for each error; '' where the field logs none. */
 export const HOST_ERROR_TEXT: { readonly [error in HostError]: string } = {
-  'host-missing': '',
-  'host-many': 'Multiple Host: headers',
-  'host-invalid': 'Invalid Host: header',
-  'target-invalid': 'Invalid request target',
+  host_missing: '',
+  host_many: 'Multiple Host: headers',
+  host_invalid: 'Invalid Host: header',
+  target_invalid: 'Invalid request target',
 };
 
 /** 1: reg-name or IPv4 characters (RFC 3986 unreserved, sub-delims; '%' is checked apart). */
@@ -80,22 +81,22 @@ export function normaliseTarget(msg: HttpMessage): HostError | null {
   let at = -1;
   for (let i = 0; i < msg.n; i++) {
     if (msg.keys[i] !== 'host') continue;
-    if (at >= 0) return 'host-many';
+    if (at >= 0) return 'host_many';
     at = i;
   }
   if (at >= 0) {
     const host = msg.valueAt(at);
-    if (!validAuthority(host)) return 'host-invalid';
+    if (!validAuthority(host)) return 'host_invalid';
   } else if (msg.proto !== 'HTTP/1.0' && msg.proto !== 'HTTP/2.0') {
-    return 'host-missing';
+    return 'host_missing';
   }
   const url = msg.url;
   if (url.charCodeAt(0) === 47) return null;
   // CONNECT and the asterisk carry no path; a tunnel is refused later, by method.
-  if (msg.method === 'CONNECT') return validAuthority(url) ? null : 'target-invalid';
-  if (url === '*') return msg.method === 'OPTIONS' || msg.method === 'PRI' ? null : 'target-invalid';
+  if (msg.method === 'CONNECT') return validAuthority(url) ? null : 'target_invalid';
+  if (url === '*') return msg.method === 'OPTIONS' || msg.method === 'PRI' ? null : 'target_invalid';
   const authority = schemeEnd(url);
-  if (authority === 0) return 'target-invalid';
+  if (authority === 0) return 'target_invalid';
   return settleAbsolute(msg, url, authority, at);
 }
 
@@ -106,7 +107,7 @@ function settleAbsolute(msg: HttpMessage, url: string, authority: number, at: nu
     if (c === 47 || c === 63 || c === 35) break;
     end++;
   }
-  if (!validAuthority(url, authority, end)) return 'target-invalid';
+  if (!validAuthority(url, authority, end)) return 'target_invalid';
   const line = `Host: ${url.slice(authority, end)}`;
   if (at >= 0) msg.lines[at] = line;
   else msg.push('host', line);

@@ -2,7 +2,7 @@
 // (feed), are unframed here and handed to the sink. Never holds bytes itself: what the consumer cannot take
 // stays in the session, which stops reading the socket. A body cut short ends in error(), never in end().
 
-import { ChunkedDecoder } from '../http1/chunked.ts';
+import { type ChunkError, ChunkedDecoder } from '../http1/chunked.ts';
 
 export interface BodySink {
   data(buf: Uint8Array, start: number, end: number): void;
@@ -126,6 +126,13 @@ export class RequestBody implements BodySource {
   get fault(): string | null {
     if (this.failed === null || this.failed === 'overflow') return null;
     return this.decoder?.fault ?? 'straight insufficient bytes';
+  }
+
+  /** Which rule of the chunks it broke and where; null when it broke none. */
+  get broken(): { readonly name: ChunkError; readonly place: string } | null {
+    const { decoder } = this;
+    if (decoder === null || decoder.error === null) return null;
+    return { name: decoder.error, place: decoder.place };
   }
 
   private feedChunked(decoder: ChunkedDecoder, buf: Buffer, start: number, end: number): number {

@@ -12,6 +12,7 @@ import { isRequestLine } from '../http1/start-line.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { Pipe } from './pipe-run.ts';
+import { noteRefusal } from './refuse.ts';
 import type { Request } from './request.ts';
 import { FAIL, FINISH, PARKED, type Step, SYNTH } from './steps.ts';
 
@@ -19,6 +20,7 @@ export function pipe(req: Request, resume: (step: Step) => void): Step {
   const { core, log, ctx } = req;
   if (req.http.method === 'CONNECT') {
     // The one method that would make a tunnel to wherever the client likes (SAFETY rule 10).
+    noteRefusal(log, core.stats, 'request', 'connect', '');
     req.synthStatus = 405;
     req.synthReason = 'Method Not Allowed';
     req.closeAfter('RX_BAD');

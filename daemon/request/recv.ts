@@ -7,6 +7,7 @@ import { type ReturnCode, State } from '../vcl/program.ts';
 import { runState, runWaitingState } from '../vcl/runtime/run-state.ts';
 import type { StateSteps } from '../vcl/runtime/waiting.ts';
 import type { ProgramRef } from './core.ts';
+import { noteRefusal } from './refuse.ts';
 import type { Request } from './request.ts';
 import {
   FAIL,
@@ -76,6 +77,7 @@ function judge(req: Request, ret: ReturnCode, resume: (step: Step) => void): Ste
     http.method !== 'PRI'
   ) {
     // The builtin program answers 400; one that returns before it must not get further either.
+    noteRefusal(req.log, core.stats, 'request', 'host_missing', '');
     req.synthStatus = 400;
     req.synthReason = 'Bad Request';
     return SYNTH;

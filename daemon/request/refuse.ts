@@ -2,25 +2,48 @@
 // config program involved, as nothing of such a head can be trusted.
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
+import {
+  type Refusal,
+  type RefusedPart,
+  refusalCounter,
+  refusalText,
+} from '../../protocol/tables/refusals.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import { errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
+import { errorPlace, errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
 import type { HeadResult } from '../http1/head-parser.ts';
+import type { TxLog } from '../log/tx-log.ts';
+import type { MainCounters } from '../stats/counters.ts';
 import type { Request } from './request.ts';
+
+/** Says in the log why this was refused, and counts it. */
+export function noteRefusal(
+  log: TxLog,
+  stats: MainCounters,
+  part: RefusedPart,
+  name: Refusal,
+  place: string,
+): void {
+  log.put(Tag.Error, refusalText(part, name, place));
+  const counter = refusalCounter(name);
+  if (counter !== null) stats[counter]++;
+}
 
 /** Refuses the malformed head in buf[start, end). */
 export function refuseHead(req: Request, head: HeadResult, buf: Buffer, start: number, end: number): void {
-  const { core, log } = req;
+  const { core, log, session } = req;
   const row = HEAD_ERRORS[head.error] as (typeof HEAD_ERRORS)[number];
   const most = core.requestLimits.maxSize;
   if (row.status === 0 || !endsWithin(buf, start, end, most)) {
     // Nobody knows where such a head would have ended: there is no request to speak of.
     core.stats.s_req_hdrbytes += Math.min(end - start, most);
-    req.session.close('RX_OVERFLOW');
+    noteRefusal(session.log, core.stats, 'request', 'overflow', `more than ${most} bytes`);
+    session.close('RX_OVERFLOW');
     return;
   }
   openRefused(req);
   if (row.record === 'BogoHeader') log.put(Tag.BogoHeader, errorText(head, buf, end));
   log.putBytes(Tag.HttpGarbage, buf, start, start + garbageLength(buf, start, end));
+  noteRefusal(log, core.stats, 'request', row.refusal, errorPlace(head, buf, head.headStart, end));
   req.headBytesIn = end - start;
   core.stats.client_req_400++;
   finishRefused(req, row.close, 400, 'Bad Request');
@@ -33,11 +56,31 @@ function endsWithin(buf: Buffer, start: number, end: number, most: number): bool
   return blank >= 0;
 }
 
-/** Refuses a request whose head parsed but whose framing, Host or expectation cannot be accepted. */
-export function refuseRequest(req: Request, status: number, reason: string, close: CloseReason): void {
-  if (status === 417) req.core.stats.client_req_417++;
-  else req.core.stats.client_req_400++;
-  finishRefused(req, close, status, reason);
+/** One refusal of a request whose head parsed but whose framing, Host or expectation cannot be accepted. */
+export interface RequestRefusal {
+  readonly name: Refusal;
+  /** What stood there. */
+  readonly place: string;
+  readonly status: 400 | 417;
+  readonly close: CloseReason;
+}
+
+export function refuseRequest(req: Request, refusal: RequestRefusal): void {
+  const { stats } = req.core;
+  noteRefusal(req.log, stats, 'request', refusal.name, refusal.place);
+  if (refusal.status === 417) {
+    stats.client_req_417++;
+    finishRefused(req, refusal.close, 417, 'Expectation Failed');
+  } else {
+    stats.client_req_400++;
+    finishRefused(req, refusal.close, 400, 'Bad Request');
+  }
+}
+
+/** No program can take requests: the worker is about to end, or has none yet. */
+export function refuseForNow(req: Request): void {
+  req.log.put(Tag.Error, 'request refused: no program is active');
+  finishRefused(req, 'OVERLOAD', 503, 'Service Unavailable');
 }
 
 function openRefused(req: Request): void {

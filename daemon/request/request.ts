@@ -27,7 +27,7 @@ import { usualDeliveryFilters } from './delivery-filters.ts';
 import type { FetchWait } from './fetch.ts';
 import { ObjectView } from './object-view.ts';
 import { purgeObjects } from './purge-objects.ts';
-import { refuseHead } from './refuse.ts';
+import { noteRefusal, refuseHead } from './refuse.ts';
 import type { Step } from './steps.ts';
 
 const NO_STRANDS: readonly string[] = [];
@@ -278,6 +278,8 @@ export class Request implements VclRequest {
     const { body } = this;
     const fault = body?.fault ?? null;
     if (fault !== null) this.log.put(Tag.FetchError, fault);
+    const broken = body?.broken ?? null;
+    if (broken !== null) noteRefusal(this.log, this.core.stats, 'request body', broken.name, broken.place);
     if (body !== null && this.log.wants(Tag.VfpAcct)) logRequestBody(this.log, body);
     this.log.timestamp('ReqBody', this.core.clock.now());
   }

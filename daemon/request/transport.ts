@@ -2,13 +2,14 @@
 // fields are logged, and the transaction gets its program. What fails here never reaches a program.
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
+import type { Refusal } from '../../protocol/tables/refusals.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import { endsWithConnection, requestBody } from '../http1/framing.ts';
+import { endsWithConnection, quoted, requestBody } from '../http1/framing.ts';
 import { markNamed } from '../http1/hop-by-hop.ts';
 import { HOST_ERROR_TEXT, type HostError, normaliseTarget } from '../http1/host.ts';
 import { constantRecord } from '../log/tx-log.ts';
 import { overflow } from '../vcl/runtime/limits.ts';
-import { refuseRequest } from './refuse.ts';
+import { noteRefusal, refuseForNow, refuseRequest } from './refuse.ts';
 import type { Request } from './request.ts';
 import { PARKED, RECV, type Step } from './steps.ts';
 
@@ -19,18 +20,21 @@ export function transport(req: Request): Step {
   const { core, http, log } = req;
   if (req.isHttp10 && endsWithConnection(http)) {
     log.put(Tag.HttpGarbage, `${http.method}\0`);
-    return refuse(req, 400, 'Bad Request', 'RX_JUNK');
+    return refuse(req, 'upload_unbounded', http.method, 'RX_JUNK');
   }
   const absolute = http.url.charCodeAt(0) === SLASH ? null : takeAuthority(req);
   const ref = core.active;
-  if (ref === null) return refuse(req, 503, 'Service Unavailable', 'OVERLOAD');
+  if (ref === null) {
+    refuseForNow(req);
+    return PARKED;
+  }
   req.takeProgram(ref);
   log.put(Tag.VCL_use, ref.name);
   http.join('connection');
   const expect = http.get('expect');
   if (expect !== null) {
     if ((http.getAll('expect') as string).toLowerCase() !== '100-continue')
-      return refuse(req, 417, 'Expectation Failed', 'RX_JUNK');
+      return refuse(req, 'expectation', lineOf(http, 'expect'), 'RX_JUNK', 417);
     req.expectContinue = !req.isHttp10;
     http.unset('expect');
   }
@@ -38,26 +42,29 @@ export function transport(req: Request): Step {
   const framing = requestBody(http);
   if (framing.kind === 'error') {
     log.put(Tag.BogoHeader, framing.text);
-    return refuse(req, 400, 'Bad Request', 'RX_BAD');
+    return refuse(req, framing.reason, framing.detail, 'RX_BAD');
   }
   const target = absolute ?? normaliseTarget(http);
   // A missing Host is the program's business (vcl_recv answers it); recv() sees to it that one is there then.
-  req.hostless = target === 'host-missing';
-  if (target !== null && target !== 'host-missing') {
+  req.hostless = target === 'host_missing';
+  if (target !== null && target !== 'host_missing') {
     if (HOST_ERROR_TEXT[target] !== '') log.put(Tag.BogoHeader, HOST_ERROR_TEXT[target]);
-    return refuse(req, 400, 'Bad Request', 'RX_BAD');
+    return refuse(req, target, target === 'target_invalid' ? '' : lineOf(http, 'host'), 'RX_BAD');
   }
   const named = markNamed(http);
   if (named !== null) {
     log.put(Tag.BogoHeader, `Connection: names ${named}`);
-    return refuse(req, 400, 'Bad Request', 'RX_BAD');
+    return refuse(req, 'connection_names', lineOf(http, 'connection'), 'RX_BAD');
   }
   core.stats.client_req++;
   // A program looks at one line.
   http.join('cache-control');
   judgeConnection(req);
   // What follows the preface is no HTTP/1: answer and close.
-  if (http.method === 'PRI') req.closeAfter('REQ_HTTP20');
+  if (http.method === 'PRI') {
+    noteRefusal(log, core.stats, 'request', 'http2', '');
+    req.closeAfter('REQ_HTTP20');
+  }
   if (framing.kind === 'length' && framing.length > 0) req.attachBody(framing.length);
   else if (framing.kind === 'chunked') req.attachBody(-1);
   saveOriginal(req);
@@ -94,9 +101,21 @@ export function logRequest(req: Request): void {
   http.raw = null;
 }
 
-function refuse(req: Request, status: number, reason: string, close: CloseReason): Step {
-  refuseRequest(req, status, reason, close);
+function refuse(
+  req: Request,
+  name: Refusal,
+  place: string,
+  close: CloseReason,
+  status: 400 | 417 = 400,
+): Step {
+  refuseRequest(req, { name, place, close, status });
   return PARKED;
+}
+
+/** The last line of a header, quoted for the log. */
+function lineOf(http: HttpMessage, key: string): string {
+  for (let i = http.n - 1; i >= 0; i--) if (http.keys[i] === key) return quoted(http, i);
+  return '';
 }
 
 /** Decides whether the connection outlives the response (RFC 9112 section 9.3). */

@@ -163,6 +163,45 @@ export class MainCounters implements Record<MainCounterName, number> {
   n_gzip = 0;
   n_gunzip = 0;
   n_test_gunzip = 0;
+  beresp_lenient = 0;
+  refused_start_line = 0;
+  refused_method = 0;
+  refused_target = 0;
+  refused_version = 0;
+  refused_start_line_end = 0;
+  refused_name_empty = 0;
+  refused_name_blank = 0;
+  refused_name_token = 0;
+  refused_colon_missing = 0;
+  refused_fold = 0;
+  refused_bare_lf = 0;
+  refused_bare_cr = 0;
+  refused_value_control = 0;
+  refused_line_long = 0;
+  refused_fields_many = 0;
+  refused_overflow = 0;
+  refused_fold_first = 0;
+  refused_length_conflict = 0;
+  refused_length_invalid = 0;
+  refused_length_and_coding = 0;
+  refused_coding_unknown = 0;
+  refused_coding_http10 = 0;
+  refused_upload_unbounded = 0;
+  refused_expectation = 0;
+  refused_host_missing = 0;
+  refused_host_many = 0;
+  refused_host_invalid = 0;
+  refused_target_invalid = 0;
+  refused_connection_names = 0;
+  refused_connect = 0;
+  refused_http2 = 0;
+  refused_chunk_size = 0;
+  refused_chunk_size_overflow = 0;
+  refused_chunk_extension = 0;
+  refused_chunk_line_end = 0;
+  refused_chunk_data_end = 0;
+  refused_trailer = 0;
+  refused_chunk_too_long = 0;
 }
 
 /** SMA.<name>.*: one instance a storage. */

@@ -2,6 +2,8 @@
 // A row says nothing about where the value lives; daemon/stats keeps one numeric field a row. SMA rows exist
 // once a storage, VBE rows once a backend of each loaded program. Order is the order of output.
 
+import { REFUSALS, type RefusalCounter } from './refusals.ts';
+
 /** c counts up, g is a gauge, b a bitmap of 64 bits. */
 export type CounterFlag = 'c' | 'g' | 'b';
 /** i plain number, B bytes, d seconds, b bitmap. */
@@ -51,6 +53,15 @@ export const MGT_COUNTERS = [
   },
 ] as const satisfies readonly CounterRow[];
 export type MgtCounterName = (typeof MGT_COUNTERS)[number]['name'];
+
+/** One for each reason for which a request is refused. */
+const REFUSED_COUNTERS = REFUSALS.filter((row) => !('answersOnly' in row)).map((row) => ({
+  name: `refused_${row.name}` as RefusalCounter,
+  flag: 'c' as const,
+  format: 'i' as const,
+  level: 'diag' as const,
+  help: `Requests refused: ${row.text}`,
+}));
 
 /** The worker as a whole. */
 export const MAIN_COUNTERS = [
@@ -619,6 +630,14 @@ export const MAIN_COUNTERS = [
   { name: 'n_gzip', flag: 'c', format: 'i', level: 'info', help: 'Bodies compressed' },
   { name: 'n_gunzip', flag: 'c', format: 'i', level: 'info', help: 'Bodies unpacked' },
   { name: 'n_test_gunzip', flag: 'c', format: 'i', level: 'info', help: 'Compressed bodies checked' },
+  {
+    name: 'beresp_lenient',
+    flag: 'c',
+    format: 'i',
+    level: 'info',
+    help: 'Backend responses in an old form that was read all the same',
+  },
+  ...REFUSED_COUNTERS,
 ] as const satisfies readonly CounterRow[];
 export type MainCounterName = (typeof MAIN_COUNTERS)[number]['name'];
 

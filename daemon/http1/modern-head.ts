@@ -1,0 +1,92 @@
+// Rewrites a head in an old form (lines that end in LF alone, values continued on the next line) as the strict parser
+// wants it, so that there is one parser and one set of rules: everything else that is wrong with the head still is.
+// Reached only after the strict parser refused a byte, so that a clean head pays nothing.
+
+import { E_BARE_LF, E_FOLD, E_START_END, E_START_LINE, E_STATUS } from './head-errors.ts';
+import type { HeadResult } from './head-parser.ts';
+import { latin1Text } from './latin1.ts';
+import type { Leniencies } from './leniency.ts';
+
+const CR = 13;
+const LF = 10;
+const SP = 32;
+const HTAB = 9;
+
+/** Errors that a line end without CR leads to, where the offending byte is that LF. */
+const BY_LF: ReadonlySet<number> = new Set([E_BARE_LF, E_START_LINE, E_START_END, E_STATUS]);
+
+/** Whether the parser may have failed over nothing but a line end without CR. */
+export function failedAtLf(head: HeadResult, buf: Buffer, end: number): boolean {
+  return BY_LF.has(head.error) && head.errorAt < end && buf[head.errorAt] === LF;
+}
+
+/** Whether it may have failed over nothing but an old form. */
+export function failedAtOldForm(head: HeadResult, buf: Buffer, end: number): boolean {
+  return head.error === E_FOLD || failedAtLf(head, buf, end);
+}
+
+/** Offset past the first empty line of buf[start, end), however its lines end; -1 when there is none yet. */
+export function endOfHead(buf: Buffer, start: number, end: number): number {
+  for (let lf = buf.indexOf(LF, start); lf >= 0 && lf + 1 < end; lf = buf.indexOf(LF, lf + 1)) {
+    if (buf[lf + 1] === LF) return lf + 2;
+    if (buf[lf + 1] === CR && lf + 2 < end && buf[lf + 2] === LF) return lf + 3;
+  }
+  return -1;
+}
+
+/**
+ * The head in buf[start, end), which ends with its empty line, with CRLF behind every line and every continuation
+ * joined to its line by one blank. The first header line continues nothing: such a head stays broken.
+ * @param folds whether continuations are joined
+ */
+export function modernHead(
+  buf: Buffer,
+  start: number,
+  end: number,
+  folds: boolean,
+  leniencies: Leniencies,
+): Buffer {
+  const lines: string[] = [];
+  for (const [i, ended] of latin1Text(buf, start, end - 1)
+    .split('\n')
+    .entries()) {
+    const whole = ended.endsWith('\r');
+    const line = whole ? ended.slice(0, -1) : ended;
+    if (!whole) leniencies.note('bare-lf', place(i, line));
+    const last = lines.length - 1;
+    if (!folds || i < 2 || !isBlank(line, 0)) {
+      lines.push(line);
+      continue;
+    }
+    leniencies.note('fold', place(last, lines[last] as string));
+    const more = trim(line);
+    if (more !== '') lines[last] = `${trimEnd(lines[last] as string)} ${more}`;
+  }
+  return Buffer.from(`${lines.join('\r\n')}\r\n`, 'latin1');
+}
+
+/** Where a line stands, for the log: its number from 1 on, and its header. */
+function place(index: number, line: string): string {
+  if (index === 0) return 'line 1';
+  if (line === '') return `line ${index + 1} (the empty one)`;
+  const colon = line.indexOf(':');
+  return `line ${index + 1}${colon > 0 && colon <= 40 ? ` (header ${line.slice(0, colon)})` : ''}`;
+}
+
+function isBlank(text: string, at: number): boolean {
+  const c = text.charCodeAt(at);
+  return c === SP || c === HTAB;
+}
+
+/** Blanks only, unlike String.trim(): a control character must not go unseen. */
+function trimEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && isBlank(text, end - 1)) end--;
+  return text.slice(0, end);
+}
+
+function trim(text: string): string {
+  let from = 0;
+  while (from < text.length && isBlank(text, from)) from++;
+  return trimEnd(text.slice(from));
+}
