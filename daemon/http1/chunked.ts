@@ -67,6 +67,8 @@ export class ChunkedDecoder {
   private digits = 0;
   private extensions = 0;
   private trailers = 0;
+  /** The last byte of the last chunk's data. */
+  private lastData = 0;
   private readonly leniencies: Leniencies | null;
   private readonly mostDigits: number;
 
@@ -121,7 +123,10 @@ export class ChunkedDecoder {
         const n = Math.min(this.size, end - p);
         this.size -= n;
         this.total += n;
-        if (this.size === 0) this.state = S_DATA_CR;
+        if (this.size === 0) {
+          this.state = S_DATA_CR;
+          this.lastData = buf[p + n - 1] as number;
+        }
         sink(buf, p, p + n);
         p += n;
         continue;
@@ -232,6 +237,8 @@ export class ChunkedDecoder {
       case S_EXT:
         return this.noted('chunk-lf', "a chunk's size", this.afterSize());
       case S_DATA_CR:
+        // CR LF here may be a line end whose CR a size one too large has counted as data: two readings.
+        if (this.lastData === CR) return this.fail(reason);
         return this.noted('chunk-lf', "a chunk's data", S_SIZE_FIRST);
       case S_TRAILER_VALUE:
         return this.noted('trailer-lf', 'a trailer', S_TRAILER_START);

@@ -8,6 +8,8 @@ import type { HttpMessage } from './message.ts';
 
 /** Characters of a header line that the log quotes. */
 const QUOTED = 60;
+/** Characters of a Content-Length that repeats itself; whoever merges lines merges a few. */
+const LONGEST_LIST = 256;
 
 export type FramingError = Extract<
   Refusal,
@@ -62,8 +64,12 @@ const fail = (reason: FramingError, text: string, detail: string): BodyFraming =
 
 /** Header line `i` as the log quotes it. */
 export function quoted(msg: HttpMessage, i: number): string {
-  const line = msg.lines[i] as string;
-  return line.length > QUOTED ? `"${line.slice(0, QUOTED)}..."` : `"${line}"`;
+  return quote(msg.lines[i] as string);
+}
+
+/** A text of the peer's as the log quotes it: its beginning. */
+export function quote(text: string): string {
+  return text.length > QUOTED ? `"${text.slice(0, QUOTED)}..."` : `"${text}"`;
 }
 
 function pair(msg: HttpMessage, i: number, j: number): string {
@@ -120,9 +126,10 @@ function declared(msg: HttpMessage, leniencies: Leniencies | null): BodyFraming 
 
 /** The one length that a list repeats ("5, 5"; RFC 9110 section 8.6); -1 when its members differ in a byte. */
 function repeatedLength(value: string, leniencies: Leniencies): number {
-  const members = value.split(',').map((member) => member.trim());
+  if (value.length > LONGEST_LIST) return -1;
+  const members = value.split(/[ \t]*,[ \t]*/);
   const first = members[0] as string;
-  if (members.length < 2 || members.some((member) => member !== first)) return -1;
+  if (members.some((member) => member !== first)) return -1;
   const length = parseLength(first);
   if (length >= 0) leniencies.note('length-repeated', `${length}`);
   return length;
@@ -136,9 +143,9 @@ export function settleLength(msg: HttpMessage, framing: BodyFraming): void {
   const at = msg.find('content-length');
   if (framing.kind === 'error' || at < 0) return;
   const first = msg.valueAt(at);
-  const comma = first.indexOf(',');
-  if (comma < 0 && msg.find('content-length', at + 1) < 0) return;
-  msg.set('Content-Length', (comma < 0 ? first : first.slice(0, comma)).trim());
+  const digits = (/^\d+/.exec(first) as RegExpExecArray)[0];
+  if (digits === first && msg.find('content-length', at + 1) < 0) return;
+  msg.set('Content-Length', digits);
 }
 
 /** The framing of a request's body. */

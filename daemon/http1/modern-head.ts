@@ -65,6 +65,26 @@ export function modernHead(
   return Buffer.from(`${lines.join('\r\n')}\r\n`, 'latin1');
 }
 
+/**
+ * The request head at the start of buf[start, end) with CRLF behind every line, without the empty lines before it.
+ * @returns the head and the offset past it in `buf`; null while it is not there as a whole
+ */
+export function modernRequest(
+  buf: Buffer,
+  start: number,
+  end: number,
+  leniencies: Leniencies,
+): { readonly bytes: Buffer; readonly past: number } | null {
+  let from = start;
+  for (;;) {
+    if (from < end && buf[from] === LF) from++;
+    else if (from + 1 < end && buf[from] === CR && buf[from + 1] === LF) from += 2;
+    else break;
+  }
+  const past = endOfHead(buf, from, end);
+  return past < 0 ? null : { bytes: modernHead(buf, from, past, false, leniencies), past };
+}
+
 /** Where a line stands, for the log: its number from 1 on, and its header. */
 function place(index: number, line: string): string {
   if (index === 0) return 'line 1';

@@ -11,6 +11,7 @@ import type { HttpMessage } from './message.ts';
 const CR = 13;
 const LF = 10;
 const SP = 32;
+const HTAB = 9;
 const HTTP1 = 'HTTP/1.';
 
 /** Methods as one shared string each, so that comparing them is comparing pointers. */
@@ -156,7 +157,10 @@ export function statusLine(
   if (buf[p + 1] !== LF) return broken(out, E_START_END, line, p);
   msg.proto = version === 11 ? 'HTTP/1.1' : 'HTTP/1.0';
   msg.status = status;
-  msg.reason = p > line + 13 ? latin1Text(buf, line + 13, p) : '';
+  // Further blanks before the reason are no part of it.
+  let reason = line + 13;
+  while (reason < p && (buf[reason] === SP || buf[reason] === HTAB)) reason++;
+  msg.reason = p > reason ? latin1Text(buf, reason, p) : '';
   out.nameEnd[0] = line + 12;
   out.lineStart[0] = line;
   out.lineEnd[0] = p;

@@ -10,7 +10,7 @@
 import type { Socket } from 'node:net';
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import { HEAD_COMPLETE, HEAD_INCOMPLETE, HeadResult, parseRequestHead } from '../http1/head-parser.ts';
+import { HEAD_COMPLETE, HEAD_INCOMPLETE } from '../http1/head-parser.ts';
 import { flat } from '../http1/latin1.ts';
 import { constantRecord, type PreparedRecords, type TxLog } from '../log/tx-log.ts';
 import type { Core } from '../request/core.ts';
@@ -24,6 +24,7 @@ import type { PipeTap } from './pipe-tap.ts';
 import { type PreambleTarget, receivePreamble } from './preamble.ts';
 import type { ProxyAddress } from './proxy-protocol.ts';
 import type { BodyCarrier, RequestBody } from './request-body.ts';
+import { RequestHeadReader } from './request-head.ts';
 import { fileDescriptor } from './socket-handle.ts';
 
 /** Told when a session has ended. */
@@ -88,7 +89,7 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
   private readonly run: (req: Request, step: Step) => void;
   private readonly req: Request;
   private readonly output: ClientOutput;
-  private readonly head = new HeadResult();
+  private readonly reader = new RequestHeadReader();
   private phase: Phase = 'head';
   private pipeTap: PipeTap | null = null;
   private rest: Buffer | null = null;
@@ -543,7 +544,8 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
     let at = start;
     while (this.phase === 'head' && at < end) {
       const now = this.core.clock.now();
-      const { req, head } = this;
+      const { req, reader } = this;
+      const { head } = reader;
       if (at > start) this.core.stats.sess_readahead++;
       if (this.tHead === 0) {
         // A head that comes in pieces goes on where its last piece ended; only a new one starts afresh.
@@ -553,16 +555,18 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
         head.reset();
         req.reset();
       }
-      const status = parseRequestHead(buf, at, end, this.core.requestLimits, req.http, head);
+      const { requestLimits, lenientLf } = this.core;
+      const status = reader.read(buf, at, end, requestLimits, lenientLf, req.http);
       if (status === HEAD_INCOMPLETE) break;
       this.phase = 'request';
       this.deadline = Number.POSITIVE_INFINITY;
       if (status !== HEAD_COMPLETE) {
-        req.refuse(head, buf, at, end, now);
+        req.refuse(head, reader.bytes, reader.start, reader.end, now);
         return end;
       }
-      at = head.headEnd;
-      req.begin(head, buf, now);
+      req.begin(head, reader.bytes, now);
+      if (reader.leniencies !== null) req.readLeniently(reader.leniencies, reader.past - at);
+      at = reader.past;
       if (req.needsBytes && at < end) {
         this.keep(buf, at, end);
         at = end;

@@ -39,6 +39,8 @@ export interface Core {
   readonly responseLimits: HeadLimits;
   /** The http_date_postel feature. */
   readonly lenientDates: boolean;
+  /** The lenient_lf feature. */
+  readonly lenientLf: boolean;
   readonly stats: MainCounters;
   readonly cache: Cache;
   readonly hotHeads: HotHeads;

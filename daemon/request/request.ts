@@ -12,6 +12,7 @@ import { LookupQuery, LookupResult } from '../cache/cache.ts';
 import { endPrivs, type PrivMap } from '../extensions/priv.ts';
 import { acceptsGzip } from '../http1/accept-encoding.ts';
 import type { HeadResult } from '../http1/head-parser.ts';
+import type { Leniencies } from '../http1/leniency.ts';
 import { HttpMessage } from '../http1/message.ts';
 import { logRequestBody } from '../log/filter-records.ts';
 import type { TxLog } from '../log/tx-log.ts';
@@ -236,6 +237,13 @@ export class Request implements VclRequest {
     session.log.open().text('req ').int(this.vxid).text(' rxreq').close(Tag.Link);
     this.http.log = log;
     this.resp.log = log;
+  }
+
+  /** The head was in an old form (feature lenient_lf); `bytes` of it came. */
+  readLeniently(leniencies: Leniencies, bytes: number): void {
+    this.headBytesIn = bytes;
+    this.core.stats.client_req_lenient++;
+    this.log.put(Tag.Notice, `Request read leniently: ${leniencies.text}`);
   }
 
   /** Answers a head that broke a rule, and closes. */

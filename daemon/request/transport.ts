@@ -4,7 +4,7 @@
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import type { Refusal } from '../../protocol/tables/refusals.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import { endsWithConnection, quoted, requestBody } from '../http1/framing.ts';
+import { endsWithConnection, quote, quoted, requestBody } from '../http1/framing.ts';
 import { markNamed } from '../http1/hop-by-hop.ts';
 import { HOST_ERROR_TEXT, type HostError, normaliseTarget } from '../http1/host.ts';
 import { constantRecord } from '../log/tx-log.ts';
@@ -49,7 +49,12 @@ export function transport(req: Request): Step {
   req.hostless = target === 'host_missing';
   if (target !== null && target !== 'host_missing') {
     if (HOST_ERROR_TEXT[target] !== '') log.put(Tag.BogoHeader, HOST_ERROR_TEXT[target]);
-    return refuse(req, target, target === 'target_invalid' ? '' : lineOf(http, 'host'), 'RX_BAD');
+    return refuse(
+      req,
+      target,
+      target === 'target_invalid' ? quote(http.url) : lineOf(http, 'host'),
+      'RX_BAD',
+    );
   }
   const named = markNamed(http);
   if (named !== null) {

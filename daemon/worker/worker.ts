@@ -79,6 +79,7 @@ export class Worker implements Core, AcceptorHost {
   requestLimits: HeadLimits;
   responseLimits: HeadLimits;
   lenientDates = false;
+  lenientLf = false;
   private readonly init: InitMessage;
   private readonly send: (message: FromWorker) => void;
   private readonly ring: RingWriter;
@@ -394,6 +395,7 @@ export class Worker implements Core, AcceptorHost {
       maxSize: p.http_req_size,
     };
     this.lenientDates = this.allParams.feature('http_date_postel');
+    this.lenientLf = this.allParams.feature('lenient_lf');
     this.responseLimits = {
       maxLine: p.http_resp_hdr_len,
       maxFields: fieldLimit(p.http_max_hdr),

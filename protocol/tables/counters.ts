@@ -637,6 +637,13 @@ export const MAIN_COUNTERS = [
     level: 'info',
     help: 'Backend responses in an old form that was read all the same',
   },
+  {
+    name: 'client_req_lenient',
+    flag: 'c',
+    format: 'i',
+    level: 'info',
+    help: 'Requests with LF for the end of a line, taken by feature lenient_lf',
+  },
   ...REFUSED_COUNTERS,
 ] as const satisfies readonly CounterRow[];
 export type MainCounterName = (typeof MAIN_COUNTERS)[number]['name'];

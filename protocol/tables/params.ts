@@ -88,6 +88,10 @@ const FEATURES = [
     help: 'Refuse header values, set by the program, with control characters. Those that would end the line are refused in any case.',
   },
   { name: 'busy_stats_rate', help: 'No effect here: counters are right at every moment.' },
+  {
+    name: 'lenient_lf',
+    help: 'Take LF alone for the end of a line in the heads of requests, as typed by hand into netcat. All else stays strict, chunks included.',
+  },
 ] as const;
 
 const DEBUG_BITS = [

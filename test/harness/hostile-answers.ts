@@ -15,7 +15,7 @@ const BAD_STATUS_LINES =
   'HTTP/1.1 20 OK|HTTP/1.1 2 OK|HTTP/1.1 2000 OK|HTTP/1.1 abc OK|HTTP/1.1 +20 OK|HTTP/1.1 -20 OK|HTTP/1.1 0x1 OK|HTTP/1.1 2 0 OK|HTTP/1.1 20a OK|HTTP/1.1 a00 OK|HTTP/1.1 099 OK|HTTP/1.1 000 OK|HTTP/1.1|HTTP/1.1 |HTTP/1.1  200 OK|HTTP/1.1\t200 OK|HTTP/1.1 200\tOK|HTTP/1.1 200OK|HTTP/1.1200 OK|HTTP/1.1 OK|200 OK|ICY 200 OK|HTTP 200 OK|HTTP/1 200 OK|HTTP/2 200 OK|HTTP/2.0 200 OK|HTTP/1.2 200 OK|HTTP/0.9 200 OK|HTTP/11 200 OK|HTTP/1.10 200 OK|HTTP/01.1 200 OK|http/1.1 200 OK|Http/1.1 200 OK|HTTP/1,1 200 OK| HTTP/1.1 200 OK|\0HTTP/1.1 200 OK|xHTTP/1.1 200 OK|HTTPS/1.1 200 OK|HTTP/1.x 200 OK|HTTP/1.1 200 O\0K|HTTP/1.1 200 O\rK|HTTP/1.1 200 O\x7fK|HTTP/1.1 200 O\x1bK|HTTP/1.1 200 OK\r|HTTP/1.1\r\n 200 OK|HTTP/1.1 \xb2\xb3\xb9 OK|HTTP/1.1 2e1 OK|HTTP/1.1 200.0 OK|RTSP/1.0 200 OK|<html>|\x16\x03\x01|\r\n\r\n|A: b|\r\nHTTP/1.1 200 OK|\nHTTP/1.1 200 OK'.split(
     '|',
   );
-const BAD_LENGTHS = '+4|-4|-0|0x4|4 4|4,4|4, 4|4, 5|,4|4,|4;|"4"|4.0|4e0|a||4\t4|\xa04|4_0'
+const BAD_LENGTHS = '+4|-4|-0|0x4|4 4|4,04|4,4,|4, 5|,4|4,|4;|"4"|4.0|4e0|a||4\t4|\xa04|4_0'
   .split('|')
   .concat('18446744073709551616', '18446744073709551620', '9'.repeat(30));
 const BAD_CODINGS =
@@ -34,7 +34,7 @@ function broken(): HostileAnswer[] {
     add(`line ${show(line)}`, `${line}\r\n${FRESH}Content-Length: 4\r\n\r\nbody`);
   }
   for (const v of BAD_LENGTHS) add(`length ${show(v)}`, ok(`Content-Length: ${v}\r\n`));
-  for (const pair of ['4|5', '5|4', '4|4', '4|x', '|4', '0|4', '4|0']) {
+  for (const pair of ['4|5', '5|4', '4|4,5', '4|x', '|4', '0|4', '4|0']) {
     const [a, b] = pair.split('|');
     add(`lengths ${pair}`, ok(`Content-Length: ${a}\r\nX: y\r\ncontent-length: ${b}\r\n`));
   }
@@ -45,21 +45,29 @@ function broken(): HostileAnswer[] {
   }
   add('coding and length', ok(`${CHUNKED}Content-Length: 4\r\n`, '4\r\nbody\r\n0\r\n\r\n'));
   add('length and coding', ok(`Content-Length: 4\r\n${CHUNKED}`, '4\r\nbody\r\n0\r\n\r\n'));
-  add('chunks in 1.0', `HTTP/1.0 200 OK\r\n${FRESH}${CHUNKED}\r\n4\r\nbody\r\n0\r\n\r\n`);
+  add(
+    'chunks and a length in 1.0',
+    `HTTP/1.0 200 OK\r\n${CHUNKED}Content-Length: 4\r\n\r\n4\r\nbody\r\n0\r\n\r\n`,
+  );
+  add('broken chunks in 1.0', `HTTP/1.0 200 OK\r\n${FRESH}${CHUNKED}\r\n4\r\nbody\r\n`);
   for (let c = 0; c < 256; c++) {
     const ch = String.fromCharCode(c);
     if ((c < 32 && c !== 9) || c === 127) {
       add(`byte ${c} in a value`, ok(`Set-Cookie: a=${ch}b\r\nContent-Length: 4\r\n`));
-      add(`byte ${c} behind a value`, ok(`Content-Length: 4\r\nX: a${ch}\r\n`));
+      // LF ends the line.
+      if (c !== 10) add(`byte ${c} behind a value`, ok(`Content-Length: 4\r\nX: a${ch}\r\n`));
     }
     if (/[!#$%&'*+\-.^_`|~0-9A-Za-z:]/.test(ch)) continue;
     add(`byte ${c} in a name`, ok(`X${ch}Y: ab\r\nContent-Length: 4\r\n`));
-    add(`byte ${c} before a name`, ok(`${ch}Y: ab\r\nContent-Length: 4\r\n`));
+    // LF ends the head, and blanks continue the line before.
+    if (![9, 10, 32].includes(c)) add(`byte ${c} before a name`, ok(`${ch}Y: ab\r\nContent-Length: 4\r\n`));
     add(`byte ${c} behind a name`, ok(`Content-Length${ch}: 4\r\n`));
   }
-  add('a fold', ok('X: a\r\n b\r\nContent-Length: 4\r\n'));
+  add('a fold of nothing', ok(' X: a\r\nContent-Length: 4\r\n').replace(FRESH, ''));
+  add('a length in a fold', ok('Content-Length: 4\r\n 5\r\n'));
   add('no colon', ok('nonsense\r\nContent-Length: 4\r\n'));
-  add('LF line ends', ok('Content-Length: 4\r\n').replaceAll('\r', ''));
+  add('no colon, with LF line ends', ok('nonsense\r\nContent-Length: 4\r\n').replaceAll('\r', ''));
+  add('two lengths with LF line ends', ok('Content-Length: 4\r\nContent-Length: 5\r\n').replaceAll('\r', ''));
   add('CR line ends', ok('Content-Length: 4\r\n').replaceAll('\n', ''));
   add('thousands of fields', ok(`${'A: b\r\n'.repeat(2000)}Content-Length: 4\r\n`));
   add('a name of 64 KB', ok(`${'N'.repeat(65536)}: a\r\nContent-Length: 4\r\n`));

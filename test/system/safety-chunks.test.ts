@@ -1,6 +1,7 @@
 // Chunked bodies with one byte put in, replaced or taken out at every place, sent both ways. A second reading of the
 // grammar (RFC 9112 section 7.1), written as patterns, says of each whether it is a body and which; proxyd must say
-// the same: whole with these bytes, or cut, and never anything in between.
+// the same: whole with these bytes, or cut, and never anything in between. An origin may end lines with LF alone and
+// put blanks behind a size; what has a second reading stays broken.
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection } from '../harness/http-client.ts';
@@ -72,27 +73,53 @@ function mutations(): string[] {
   return [...all];
 }
 
-const SIZE =
-  /^([0-9a-fA-F]{1,13})(?:;(?:[\t\x20\x21\x23-\x7e\x80-\xff]|"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*")*)?\r\n/;
-const TRAILER = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n/;
+const EXTENSION =
+  /(?:;(?:[\t\x20\x21\x23-\x7e\x80-\xff]|"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*")*)?/
+    .source;
+const TRAILER_LINE = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*/.source;
+
+/** The parts of a chunked body, as patterns. */
+interface Grammar {
+  readonly size: RegExp;
+  readonly dataEnd: RegExp;
+  readonly trailer: RegExp;
+  readonly end: RegExp;
+}
+
+const STRICT: Grammar = {
+  size: new RegExp(`^([0-9a-fA-F]{1,13})${EXTENSION}\\r\\n`),
+  dataEnd: /^\r\n/,
+  trailer: new RegExp(`^${TRAILER_LINE}\\r\\n`),
+  end: /^\r\n/,
+};
+const OF_ORIGIN: Grammar = {
+  size: new RegExp(`^(0{0,19}[0-9a-fA-F]{1,13})[\\t ]*${EXTENSION}\\r?\\n`),
+  dataEnd: /^\r?\n/,
+  trailer: new RegExp(`^${TRAILER_LINE}(?:\\r?\\n[\\t ][\\t\\x20-\\x7e\\x80-\\xff]*)*\\r?\\n`),
+  end: /^\r?\n/,
+};
 
 /** The data of a whole chunked body at the beginning of `text`, or null. */
-function reading(text: string): string | null {
+function reading(text: string, grammar = STRICT): string | null {
   let rest = text;
   let data = '';
   for (;;) {
-    const size = SIZE.exec(rest);
+    const size = grammar.size.exec(rest);
     if (size === null) return null;
     rest = rest.slice(size[0].length);
     const n = Number.parseInt(size[1] as string, 16);
     if (n === 0) break;
-    data += rest.slice(0, n);
-    if (rest.slice(n, n + 2) !== '\r\n') return null;
-    rest = rest.slice(n + 2);
+    const chunk = rest.slice(0, n);
+    data += chunk;
+    rest = rest.slice(n);
+    const end = grammar.dataEnd.exec(rest);
+    // A size that counts the CR of the line end has two readings.
+    if (end === null || (end[0] === '\n' && chunk.endsWith('\r'))) return null;
+    rest = rest.slice(end[0].length);
   }
   for (;;) {
-    if (rest.startsWith('\r\n')) return data;
-    const trailer = TRAILER.exec(rest);
+    if (grammar.end.test(rest)) return data;
+    const trailer = grammar.trailer.exec(rest);
     if (trailer === null) return null;
     rest = rest.slice(trailer[0].length);
   }
@@ -128,7 +155,7 @@ async function download(chunks: string, cut: number): Promise<string | null> {
   const got = await conn.response().catch(() => null);
   conn.close();
   const whole = got?.status === 200 && got.complete ? got.body.toString('latin1') : null;
-  const expected = reading(chunks);
+  const expected = reading(chunks, OF_ORIGIN);
   return whole === expected ? null : `${JSON.stringify(chunks)}: expected ${expected}, got ${whole}`;
 }
 

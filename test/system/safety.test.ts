@@ -643,8 +643,8 @@ const BROKEN_ANSWERS: readonly (readonly [string, Reply])[] = [
   ['an unknown coding', [ok('Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n'), CLOSE]],
   ['chunked twice', [ok('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'), CLOSE]],
   [
-    'chunked in HTTP/1.0',
-    [{ send: 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n' }, CLOSE],
+    'chunked in HTTP/1.0, broken off',
+    [{ send: 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n' }, CLOSE],
   ],
   [
     'an unasked 101',
@@ -655,7 +655,7 @@ const BROKEN_ANSWERS: readonly (readonly [string, Reply])[] = [
   ['an endless head', [{ send: `HTTP/1.1 200 OK\r\n${`X: ${'y'.repeat(7000)}\r\n`.repeat(30)}` }, CLOSE]],
   ['too many fields', [ok(`${'X: y\r\n'.repeat(90)}Content-Length: 0\r\n\r\n`), CLOSE]],
   ['NUL in a field', [ok('X: a\0b\r\nContent-Length: 0\r\n\r\n'), CLOSE]],
-  ['a folded field', [ok('X: a\r\n b\r\nContent-Length: 0\r\n\r\n'), CLOSE]],
+  ['a folded length', [ok('Content-Length: 0\r\n 4\r\n\r\n'), CLOSE]],
   ['a bare CR', [ok('X: a\rContent-Length: 4\r\nContent-Length: 0\r\n\r\n'), CLOSE]],
   ['a blank before the colon', [ok('Content-Length : 4\r\nContent-Length: 0\r\n\r\n'), CLOSE]],
   ['nothing at all', [CLOSE]],
@@ -758,6 +758,23 @@ describe('answers that stand', () => {
       'body',
     ],
     ['no reason', [{ send: 'HTTP/1.1 200\r\nContent-Length: 4\r\n\r\nbody' }], 'body'],
+    ['lines that end in LF', [{ send: 'HTTP/1.1 200 OK\nX: a\nContent-Length: 4\n\nbody' }], 'body'],
+    ['a folded header', [ok('X: a\r\n b\r\nContent-Length: 4\r\n\r\nbody')], 'body'],
+    ['equal lengths', [ok('Content-Length: 4\r\ncontent-length: 4, 4\r\n\r\nbody')], 'body'],
+    [
+      'blanks and LF in chunks',
+      [ok('Transfer-Encoding: chunked\r\n\r\n2 \r\nbo\n2\ndy\r\n0\nT: x\n\n')],
+      'body',
+    ],
+    [
+      'chunks of HTTP/1.0',
+      [
+        {
+          send: 'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n',
+        },
+      ],
+      'body',
+    ],
     ['an end that ends the body', [ok('\r\nbody'), CLOSE], 'body'],
     [
       'extensions and trailers',

@@ -7,11 +7,12 @@ import {
   chunkHead,
   LAST_CHUNK,
 } from '../../../daemon/http1/chunked.ts';
+import { Leniencies } from '../../../daemon/http1/leniency.ts';
 import { readCases } from './case-file.ts';
 
 /** Decodes in pieces; every byte that was not used must be at the end. */
-function decode(bytes: Buffer, stops: number[]): string[] {
-  const decoder = new ChunkedDecoder();
+function decode(bytes: Buffer, stops: number[], leniencies: Leniencies | null): string[] {
+  const decoder = new ChunkedDecoder(leniencies);
   const data: Buffer[] = [];
   let used = 0;
   let from = 0;
@@ -27,18 +28,34 @@ function decode(bytes: Buffer, stops: number[]): string[] {
   const joined = Buffer.concat(data);
   expect(decoder.total).toBe(joined.length);
   const text = joined.toString('latin1').replaceAll('\r', '\\r').replaceAll('\n', '\\n');
-  return [`data ${text}`, decoder.done ? 'done' : 'more', `used ${used}`];
+  const events = [`data ${text}`, decoder.done ? 'done' : 'more', `used ${used}`];
+  return leniencies === null ? events : [...events, `lenient ${leniencies.text}`];
 }
 
-describe('chunked.md', () => {
-  for (const { name, bytes, events } of readCases('chunked.md')) {
-    it(name, () => {
-      expect(decode(bytes, [bytes.length])).toEqual(events);
-      for (let at = 0; at <= bytes.length; at++) expect(decode(bytes, [at, bytes.length])).toEqual(events);
-      const each = Array.from({ length: bytes.length }, (_, i) => i + 1);
-      expect(decode(bytes, each)).toEqual(events);
-    });
-  }
+for (const [file, make] of [
+  ['chunked.md', () => null],
+  ['chunked-of-origin.md', () => new Leniencies()],
+] as const) {
+  describe(file, () => {
+    for (const { name, bytes, events } of readCases(file)) {
+      it(name, () => {
+        expect(decode(bytes, [bytes.length], make())).toEqual(events);
+        for (let at = 0; at <= bytes.length; at++)
+          expect(decode(bytes, [at, bytes.length], make())).toEqual(events);
+        const each = Array.from({ length: bytes.length }, (_, i) => i + 1);
+        expect(decode(bytes, each, make())).toEqual(events);
+      });
+    }
+  });
+}
+
+describe('the place of an error', () => {
+  it('names the byte and how much data came before', () => {
+    const decoder = new ChunkedDecoder();
+    const bytes = Buffer.from('2\r\nhi\r\n3 \r\n');
+    decoder.decode(bytes, 0, bytes.length, () => {});
+    expect([decoder.error, decoder.place]).toEqual(['chunk_size', 'byte 0x20 after 2 bytes of data']);
+  });
 });
 
 describe('chunkHead', () => {

@@ -43,8 +43,8 @@ function replay(parse: Parse, bytes: Buffer, stops: number[], request: boolean, 
 function errorEvents(out: HeadResult, buf: Buffer, end: number): string[] {
   const row = HEAD_ERRORS[out.error];
   return row?.record === 'BogoHeader'
-    ? [`error ${row.slug}`, `bogus ${errorText(out, buf, end)}`]
-    : [`error ${row?.slug}`];
+    ? [`error ${row.refusal}`, `bogus ${errorText(out, buf, end)}`]
+    : [`error ${row?.refusal}`];
 }
 
 function headEvents(
@@ -118,7 +118,7 @@ describe('a head that arrives slowly', () => {
     const buf = Buffer.from(`GET /${'a'.repeat(2000)}`);
     expect(parseRequestHead(buf, 0, 599, LIMITS, new HttpMessage(0), out)).toBe(HEAD_INCOMPLETE);
     expect(parseRequestHead(buf, 0, 600, LIMITS, new HttpMessage(0), out)).toBe(HEAD_ERROR);
-    expect(HEAD_ERRORS[out.error]).toMatchObject({ slug: 'overflow', status: 0, close: 'RX_OVERFLOW' });
+    expect(HEAD_ERRORS[out.error]).toMatchObject({ refusal: 'overflow', status: 0, close: 'RX_OVERFLOW' });
   });
 });
 

@@ -66,19 +66,19 @@ describe('validAuthority', () => {
 
 describe('normaliseTarget', () => {
   it.each([
-    ['no Host', request('GET', '/', []), 'host-missing'],
-    ['two Hosts', request('GET', '/', ['a', 'a']), 'host-many'],
-    ['two Hosts in HTTP/1.0', request('GET', '/', ['a', 'b'], 'HTTP/1.0'), 'host-many'],
-    ['an empty Host', request('GET', '/', ['']), 'host-invalid'],
-    ['a Host with a blank', request('GET', '/', ['a b']), 'host-invalid'],
-    ['a bad Host beside an absolute target', request('GET', 'http://a/', ['a/b']), 'host-invalid'],
-    ['no Host with an absolute target', request('GET', 'http://a/', []), 'host-missing'],
-    ['a relative target', request('GET', 'x', ['a']), 'target-invalid'],
-    ['another scheme', request('GET', 'ftp://a/', ['a']), 'target-invalid'],
-    ['an absolute target without a host', request('GET', 'http:///x', ['a']), 'target-invalid'],
-    ['user information', request('GET', 'http://u@a/', ['a']), 'target-invalid'],
-    ['the asterisk with GET', request('GET', '*', ['a']), 'target-invalid'],
-    ['CONNECT with a path', request('CONNECT', 'a/b', ['a']), 'target-invalid'],
+    ['no Host', request('GET', '/', []), 'host_missing'],
+    ['two Hosts', request('GET', '/', ['a', 'a']), 'host_many'],
+    ['two Hosts in HTTP/1.0', request('GET', '/', ['a', 'b'], 'HTTP/1.0'), 'host_many'],
+    ['an empty Host', request('GET', '/', ['']), 'host_invalid'],
+    ['a Host with a blank', request('GET', '/', ['a b']), 'host_invalid'],
+    ['a bad Host beside an absolute target', request('GET', 'http://a/', ['a/b']), 'host_invalid'],
+    ['no Host with an absolute target', request('GET', 'http://a/', []), 'host_missing'],
+    ['a relative target', request('GET', 'x', ['a']), 'target_invalid'],
+    ['another scheme', request('GET', 'ftp://a/', ['a']), 'target_invalid'],
+    ['an absolute target without a host', request('GET', 'http:///x', ['a']), 'target_invalid'],
+    ['user information', request('GET', 'http://u@a/', ['a']), 'target_invalid'],
+    ['the asterisk with GET', request('GET', '*', ['a']), 'target_invalid'],
+    ['CONNECT with a path', request('CONNECT', 'a/b', ['a']), 'target_invalid'],
   ])('refuses %s', (_, msg, error) => {
     expect(normaliseTarget(msg)).toBe(error);
   });
