@@ -43,15 +43,16 @@ function failText(cause: unknown): { text: string; code: number } {
 }
 
 async function compileOnly(o: Options): Promise<number> {
-  const [{ backendProgram, makeCompile }, { readProgramFile }, { Params }, { renderProgram }] =
+  const [{ backendProgram, makeCompile }, { readProgramFile }, { setParams }, { Params }, { renderProgram }] =
     await Promise.all([
       import('./manager/compiler.ts'),
       import('./manager/program-file.ts'),
+      import('./manager/start-params.ts'),
       import('./params/params.ts'),
       import('./vcl/compile.ts'),
     ]);
   const params = new Params();
-  for (const { name, value } of o.params) params.set(name, value);
+  setParams(params, o, (_level, text) => process.stderr.write(`Warning: ${text}\n`));
   const { jail } = makeAccess(o);
   const compile = makeCompile(params, o.storages, () => [], {
     directory: null,

@@ -102,8 +102,8 @@ function paramsText(): string {
     const bits = (row.bits ?? []).map((b) => `${b.name}: ${b.help}`);
     return item(row.name, row.unit ?? '', [row.help, `${facts.join('; ')}.`, ...bits].join('\n\n'));
   });
-  const absent = Object.entries(ABSENT_PARAMS).map(([name, reason]) => item(name, '', `${reason}.`));
-  return `${heading('description')}${paragraphs(intro)}${heading('parameters')}${rows.join('')}${heading('parameters that do not exist here')}${absent.join('')}`;
+  const absent = ABSENT_PARAMS.map(({ name, reason }) => item(name, '', `${reason}.`));
+  return `${heading('description')}${paragraphs(intro)}${heading('parameters')}${rows.join('')}${heading('parameters that have no effect here')}${absent.join('')}`;
 }
 
 function tagsText(): string {

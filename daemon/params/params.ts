@@ -4,7 +4,6 @@
 // Awkward: the worker's hot path reads `hot`, a plain object of numbers whose shape never changes.
 
 import {
-  ABSENT_PARAMS,
   type DebugName,
   type FeatureName,
   type NumericParam,
@@ -13,6 +12,7 @@ import {
   type ParamRow,
 } from '../../protocol/tables/params.ts';
 import type { ParamValue } from '../link.ts';
+import { absentParam, NoEffect, noEffect, setAbsent, withoutAbsentBits } from './absent.ts';
 import { bitsOf, formatValue, maskedTags, ParamError, parseValue } from './value.ts';
 
 const ROWS: ReadonlyMap<string, ParamRow> = new Map(PARAMS.map((row) => [row.name, row as ParamRow]));
@@ -38,11 +38,7 @@ export class Params {
 
   /** The row of a parameter, or why there is none. */
   static find(name: string): ParamRow | ParamError {
-    const row = ROWS.get(name);
-    if (row !== undefined) return row;
-    const reason = Object.hasOwn(ABSENT_PARAMS, name) ? ABSENT_PARAMS[name] : undefined;
-    if (reason === undefined) return new ParamError(`Unknown parameter "${name}".`);
-    return new ParamError(`Parameter "${name}" has no meaning here: ${reason}.`);
+    return ROWS.get(name) ?? new ParamError(`Unknown parameter "${name}".`);
   }
 
   get(name: ParamName): ParamValue {
@@ -82,23 +78,27 @@ export class Params {
     if (typeof value !== 'string') this.hot[name as NumericParam] = Number(value);
   }
 
-  /** Parses, validates and stores. The error text is the answer to param.set. */
-  set(name: string, text: string): ParamValue | ParamError {
+  /** Parses, validates and stores. The text of an error, or of what has no effect, is the answer to param.set. */
+  set(name: string, text: string): ParamValue | ParamError | NoEffect {
+    if (this.readOnly.has(name)) return protectedError(name);
+    const absent = absentParam(name);
+    if (absent !== null) return asAttempt(setAbsent(absent, text), name, text);
     const row = Params.find(name);
     if (row instanceof ParamError) return row;
-    if (this.readOnly.has(name)) return protectedError(name);
-    const value = parseValue(this.asOfNow(row), text, this.values.get(name) as ParamValue);
-    if (value instanceof ParamError) {
-      return new ParamError(`${value.text}\n(attempting to set param '${name}' to '${text}')`);
-    }
+    const { kept, said } = name === 'feature' ? withoutAbsentBits(text) : { kept: text, said: [] };
+    const old = this.values.get(name) as ParamValue;
+    const value = kept === '' && said.length > 0 ? old : parseValue(this.asOfNow(row), kept, old);
+    if (value instanceof ParamError) return asAttempt(value, name, text);
     this.apply(name, value);
-    return value;
+    return said.length > 0 ? new NoEffect(said.join('\n')) : value;
   }
 
-  reset(name: string): ParamValue | ParamError {
+  reset(name: string): ParamValue | ParamError | NoEffect {
+    if (this.readOnly.has(name)) return protectedError(name);
+    const absent = absentParam(name);
+    if (absent !== null) return noEffect(absent);
     const row = Params.find(name);
     if (row instanceof ParamError) return row;
-    if (this.readOnly.has(name)) return protectedError(name);
     const value = defaultOf(row);
     this.apply(name, value);
     return value;
@@ -121,7 +121,7 @@ export class Params {
 
   /** Makes a parameter read-only (-r); false when there is none of this name. */
   protect(name: string): boolean {
-    if (!ROWS.has(name)) return false;
+    if (!ROWS.has(name) && absentParam(name) === null) return false;
     this.readOnly.add(name);
     return true;
   }
@@ -148,6 +148,12 @@ export class Params {
   bits(row: ParamRow): string[] {
     return bitsOf(row, this.text(row.name as ParamName));
   }
+}
+
+/** An error with the attempt that led to it; anything else as it is. */
+function asAttempt<T>(result: T | ParamError, name: string, text: string): T | ParamError {
+  if (!(result instanceof ParamError)) return result;
+  return new ParamError(`${result.text}\n(attempting to set param '${name}' to '${text}')`);
 }
 
 function protectedError(name: string): ParamError {

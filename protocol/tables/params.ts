@@ -1,7 +1,7 @@
 // Every parameter of the daemon, one row each: what `param.show` prints, what `param.set` accepts.
 //
 // Names, defaults, units and bounds are those that VCL proxies share; a parameter that would mean nothing
-// here is not a row but an entry of ABSENT_PARAMS with the reason, so that setting it can say so.
+// here is a row of ABSENT_PARAMS with the reason: it can be set, which has no effect, and is not listed.
 // Values are texts in the form in which they are shown ('120.000', '0.25k', 'on'); daemon/params parses them.
 
 export type ParamType =
@@ -751,50 +751,97 @@ export type NumericParam = Extract<(typeof PARAMS)[number], { type: NumericType 
 export type FeatureName = (typeof FEATURES)[number]['name'];
 export type DebugName = (typeof DEBUG_BITS)[number]['name'];
 
-/** Parameters that other VCL proxies have and this one does not, with the reason in one line. */
+/** A parameter that other VCL proxies have and that means nothing here. */
+export interface AbsentParam {
+  readonly name: string;
+  /** What its values are, so that a mistake is one here, too: `pool` is min_pool,max_pool,max_age. */
+  readonly type: ParamType | 'pool';
+  /** Bounds that no other parameter moves. */
+  readonly min?: string;
+  readonly max?: string;
+  readonly bits?: ParamRow['bits'];
+  /** Why it has no effect, in one line. */
+  readonly reason: string;
+}
+
 const THREADS = 'requests do not run on a pool of threads';
 const HTTP2 = 'HTTP/2 is not spoken';
 const COMPILER = 'programs are compiled without a C compiler';
 const ALLOCATOR = 'there is no such pool of memory';
-/** Bits of `feature` that scripts for other proxies switch on and that are refused here, with the reason. */
+/** Bits of `feature` that scripts for other proxies switch on, with the reason why they stay off. */
 export const ABSENT_FEATURES: Readonly<Record<string, string>> = { http2: HTTP2 };
-export const ABSENT_PARAMS: Readonly<Record<string, string>> = {
-  accept_filter: 'the platform has no accept filters',
-  acceptor_sleep_decay: 'the acceptor never sleeps',
-  acceptor_sleep_incr: 'the acceptor never sleeps',
-  acceptor_sleep_max: 'the acceptor never sleeps',
-  cc_command: COMPILER,
-  cc_warnings: COMPILER,
-  critbit_cooloff: 'the index of objects is not a critbit tree',
-  experimental: 'there is no experimental feature',
-  h2_header_table_size: HTTP2,
-  h2_initial_window_size: HTTP2,
-  h2_max_concurrent_streams: HTTP2,
-  h2_max_frame_size: HTTP2,
-  h2_max_header_list_size: HTTP2,
-  h2_rx_window_increment: HTTP2,
-  h2_rx_window_low_water: HTTP2,
-  h2_rxbuf_storage: HTTP2,
-  http1_iovs: 'responses are not sent with writev(2)',
-  pcre2_jit_compilation: 'regular expressions are not compiled by PCRE2',
-  pool_req: ALLOCATOR,
-  pool_sess: ALLOCATOR,
-  pool_vbo: ALLOCATOR,
-  sigsegv_handler: 'the runtime has its own',
-  tcp_fastopen: 'the platform offers no access to it',
-  thread_pool_add_delay: THREADS,
-  thread_pool_destroy_delay: THREADS,
-  thread_pool_fail_delay: THREADS,
-  thread_pool_max: THREADS,
-  thread_pool_min: THREADS,
-  thread_pool_reserve: THREADS,
-  thread_pool_stack: THREADS,
-  thread_pool_timeout: THREADS,
-  thread_pool_watchdog: THREADS,
-  thread_pools: THREADS,
-  thread_queue_limit: THREADS,
-  thread_stats_rate: THREADS,
-  vcc_allow_inline_c: 'programs cannot contain C code',
-  vsm_free_cooldown: 'log and counters are plain files',
-  workspace_thread: THREADS,
-};
+export const ABSENT_PARAMS: readonly AbsentParam[] = [
+  { name: 'accept_filter', type: 'string', reason: 'the platform has no accept filters' },
+  { name: 'acceptor_sleep_decay', type: 'real', min: '0', max: '1', reason: 'the acceptor never sleeps' },
+  {
+    name: 'acceptor_sleep_incr',
+    type: 'timeout',
+    min: '0.000',
+    max: '1.000',
+    reason: 'the acceptor never sleeps',
+  },
+  {
+    name: 'acceptor_sleep_max',
+    type: 'timeout',
+    min: '0.000',
+    max: '10.000',
+    reason: 'the acceptor never sleeps',
+  },
+  { name: 'cc_command', type: 'string', reason: COMPILER },
+  { name: 'cc_warnings', type: 'string', reason: COMPILER },
+  {
+    name: 'critbit_cooloff',
+    type: 'timeout',
+    min: '60.000',
+    max: '254.000',
+    reason: 'the index of objects is not a critbit tree',
+  },
+  {
+    name: 'experimental',
+    type: 'bits',
+    bits: [{ name: 'drop_pools', help: '' }],
+    reason: 'there is no experimental feature',
+  },
+  { name: 'h2_header_table_size', type: 'bytes', min: '0b', reason: HTTP2 },
+  { name: 'h2_initial_window_size', type: 'bytes', min: '65535b', max: '2147483647b', reason: HTTP2 },
+  { name: 'h2_max_concurrent_streams', type: 'uint', min: '0', reason: HTTP2 },
+  { name: 'h2_max_frame_size', type: 'bytes', min: '16k', max: '16777215b', reason: HTTP2 },
+  { name: 'h2_max_header_list_size', type: 'bytes', min: '0b', reason: HTTP2 },
+  { name: 'h2_rx_window_increment', type: 'bytes', min: '1M', max: '1G', reason: HTTP2 },
+  { name: 'h2_rx_window_low_water', type: 'bytes', min: '65535b', max: '1G', reason: HTTP2 },
+  { name: 'h2_rxbuf_storage', type: 'string', reason: HTTP2 },
+  {
+    name: 'http1_iovs',
+    type: 'uint',
+    min: '5',
+    max: '1024',
+    reason: 'responses are not sent with writev(2)',
+  },
+  { name: 'pcre2_jit_compilation', type: 'bool', reason: 'regular expressions are not compiled by PCRE2' },
+  { name: 'pool_req', type: 'pool', reason: ALLOCATOR },
+  { name: 'pool_sess', type: 'pool', reason: ALLOCATOR },
+  { name: 'pool_vbo', type: 'pool', reason: ALLOCATOR },
+  { name: 'sigsegv_handler', type: 'bool', reason: 'the runtime has its own' },
+  { name: 'tcp_fastopen', type: 'bool', reason: 'the platform offers no access to it' },
+  { name: 'thread_pool_add_delay', type: 'timeout', min: '0.000', reason: THREADS },
+  { name: 'thread_pool_destroy_delay', type: 'timeout', min: '0.010', reason: THREADS },
+  { name: 'thread_pool_fail_delay', type: 'timeout', min: '0.010', reason: THREADS },
+  { name: 'thread_pool_max', type: 'uint', min: '100', reason: THREADS },
+  { name: 'thread_pool_min', type: 'uint', min: '5', reason: THREADS },
+  { name: 'thread_pool_reserve', type: 'uint', reason: THREADS },
+  { name: 'thread_pool_stack', type: 'bytes', min: '16k', reason: THREADS },
+  { name: 'thread_pool_timeout', type: 'timeout', min: '10.000', reason: THREADS },
+  { name: 'thread_pool_watchdog', type: 'timeout', min: '0.100', reason: THREADS },
+  { name: 'thread_pools', type: 'uint', min: '1', max: '32', reason: THREADS },
+  { name: 'thread_queue_limit', type: 'uint', min: '0', reason: THREADS },
+  { name: 'thread_stats_rate', type: 'uint', min: '0', reason: THREADS },
+  { name: 'vcc_allow_inline_c', type: 'bool', reason: 'programs cannot contain C code' },
+  {
+    name: 'vsm_free_cooldown',
+    type: 'timeout',
+    min: '10.000',
+    max: '600.000',
+    reason: 'log and counters are plain files',
+  },
+  { name: 'workspace_thread', type: 'bytes', min: '0.25k', max: '8k', reason: THREADS },
+];

@@ -2,6 +2,8 @@
 
 import { CLI } from '../../../protocol/errors.ts';
 import { PARAMS, type ParamRow } from '../../../protocol/tables/params.ts';
+import type { ParamValue } from '../../link.ts';
+import { absentParam, NoEffect, showAbsent, showAbsentJson } from '../../params/absent.ts';
 import { Params } from '../../params/params.ts';
 import { showJson, showLong, showShort } from '../../params/show.ts';
 import { ParamError } from '../../params/value.ts';
@@ -27,6 +29,9 @@ export const paramShow: Command = (core, call) => {
   const changed = (row: ParamRow): boolean => !core.params.isDefault(row);
   let rows: readonly ParamRow[];
   let describe = long;
+  const absent = what === undefined ? null : absentParam(what);
+  if (absent !== null)
+    return call.json ? jsonReply(call, `\n${showAbsentJson(absent)}`) : ok(showAbsent(absent));
   if (what === undefined) rows = ROWS;
   else if (what === 'changed') rows = ROWS.filter(changed);
   else {
@@ -45,26 +50,42 @@ export const paramShow: Command = (core, call) => {
 
 export const paramSet: Command = (core, call) => {
   const [name = '', value = ''] = call.args;
-  const result = core.params.set(name, value);
-  return result instanceof ParamError ? refused(result) : changed(core, call, name);
+  return answer(core, call, name, core.params.set(name, value));
 };
 
 export const paramReset: Command = (core, call) => {
   const [name = ''] = call.args;
-  const result = core.params.reset(name);
-  return result instanceof ParamError ? refused(result) : changed(core, call, name);
+  return answer(core, call, name, core.params.reset(name));
 };
+
+function answer(
+  core: ManagerCore,
+  call: CommandCall,
+  name: string,
+  result: ParamValue | ParamError | NoEffect,
+): CliReply | Promise<CliReply> {
+  if (result instanceof ParamError) return refused(result);
+  const absent = absentParam(name);
+  if (absent === null) return changed(core, call, name, result instanceof NoEffect ? result.text : '');
+  if (call.json) return headed(call, showAbsentJson(absent));
+  return ok(`\n${(result as NoEffect).text}`);
+}
+
+/** The head of the answer names the parameter, not the value, as that of param.show. */
+function headed(call: CommandCall, body: string): CliReply {
+  return jsonReply({ ...call, words: call.words.slice(0, 3) }, `\n${body}`);
+}
 
 function refused(error: ParamError): CliReply {
   return { status: error.isProtected ? CLI.AUTH : CLI.PARAM, body: error.text };
 }
 
-async function changed(core: ManagerCore, call: CommandCall, name: string): Promise<CliReply> {
+/** @param said what of the change has no effect, or '' */
+async function changed(core: ManagerCore, call: CommandCall, name: string, said: string): Promise<CliReply> {
   await core.parameterChanged(name);
   const row = Params.find(name) as ParamRow;
-  // The head of the answer names the parameter, not the value, as that of param.show.
-  if (call.json)
-    return jsonReply({ ...call, words: call.words.slice(0, 3) }, `\n${showJson(core.params, row)}`);
+  if (call.json) return headed(call, showJson(core.params, row));
+  if (said !== '') return ok(`\n${said}`);
   if (core.supervisor.state !== 'stopped' && row.flags?.includes('must_restart') === true) {
     return ok('\nChange will take effect when child is restarted');
   }

@@ -19,6 +19,7 @@ import {
   responseBody,
   UNTIL_EOF,
 } from '../../../daemon/http1/framing.ts';
+import { Leniencies } from '../../../daemon/http1/leniency.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { MainCounters, VbeCounters } from '../../../daemon/stats/counters.ts';
 import type { BackendDecl } from '../../../daemon/vcl/program.ts';
@@ -120,7 +121,7 @@ async function get(conn: OriginConnection): Promise<{ msg: HttpMessage; body: Bo
   conn.sendHead(GET, NO_BODY);
   const failed = await head(conn, msg, 60);
   if (failed !== null) throw new Error(failed.reason);
-  return { msg, body: await body(conn, responseBody(msg, 'GET')) };
+  return { msg, body: await body(conn, responseBody(msg, 'GET', new Leniencies())) };
 }
 
 /** The reason a GET of this response fails with, while its head or its body is read. */
@@ -135,7 +136,7 @@ async function reasonFor(response: string, close = false): Promise<string> {
   conn.sendHead(GET, NO_BODY);
   const failed = await head(conn, msg, 60);
   if (failed !== null) return failed.bogus === '' ? failed.reason : `${failed.reason}: ${failed.bogus}`;
-  const got = await body(conn, responseBody(msg, 'GET'));
+  const got = await body(conn, responseBody(msg, 'GET', new Leniencies()));
   const kept = conn.release();
   const how = kept ? 'kept' : got.end === 'end' ? `closed ${conn.closeReason}` : 'closed';
   return `${got.text} ${got.end} ${how}`;
@@ -338,7 +339,7 @@ describe('an exchange', () => {
     let pauses = 0;
     let pausedAt = -1;
     await new Promise<void>((done, broke) => {
-      conn.readBody(responseBody(msg, 'GET'), 60, {
+      conn.readBody(responseBody(msg, 'GET', new Leniencies()), 60, {
         data: (_, start, end) => {
           if (pausedAt >= 0) broke(new Error('bytes came while paused'));
           got += end - start;
@@ -384,7 +385,7 @@ describe('timeouts', () => {
     const msg = new HttpMessage(0);
     conn.sendHead(GET, NO_BODY);
     await head(conn, msg, 60);
-    expect(await body(conn, responseBody(msg, 'GET'), 0.02)).toEqual({
+    expect(await body(conn, responseBody(msg, 'GET', new Leniencies()), 0.02)).toEqual({
       text: 'ok',
       end: 'between-bytes-timeout',
     });
@@ -456,7 +457,7 @@ describe('a request body', () => {
     await early;
     const msg = new HttpMessage(0);
     expect(await head(conn, msg, 60)).toBeNull();
-    expect(await body(conn, responseBody(msg, 'POST'))).toEqual({ text: 'ok', end: 'end' });
+    expect(await body(conn, responseBody(msg, 'POST', new Leniencies()))).toEqual({ text: 'ok', end: 'end' });
     expect(conn.release()).toBe(false);
     expect(pool.size()).toBe(0);
   });

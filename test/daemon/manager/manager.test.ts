@@ -172,8 +172,51 @@ describe('mistakes at the start', () => {
     await expect(startManager(['-d', '-p', 'default_ttl=x'])).rejects.toThrow(
       "\nInvalid number (x)\n\n(attempting to set param 'default_ttl' to 'x')",
     );
-    const f = await start('-d', '-p', 'thread_pools=4');
-    expect(f.log[0]).toBe('warning: -p thread_pools is ignored: requests do not run on a pool of threads');
+    await expect(startManager(['-d', '-p', 'thread_pools=x'])).rejects.toThrow('Not a number (x)');
+    await expect(startManager(['-d', '-p', 'feature=+http2,+nosuch'])).rejects.toThrow('Unknown feature bit');
+    const f = await start('-d', '-p', 'thread_pools=4', '-p', 'feature=+http2', '-r', 'thread_pools');
+    const reason = 'requests do not run on a pool of threads';
+    expect(f.log.slice(0, 2)).toEqual([
+      `warning: -p thread_pools=4: Parameter "thread_pools" has no effect here: ${reason}.`,
+      'warning: -p feature=+http2: Feature +http2 has no effect here: HTTP/2 is not spoken.',
+    ]);
+    expect(await f.manager.command('param.set thread_pools 5')).toEqual({
+      status: 107,
+      body: 'parameter "thread_pools" is protected.',
+    });
+  });
+
+  it('take parameters of Varnish that have no effect, and say so', async () => {
+    const f = await start('-d');
+    const said =
+      '\nParameter "workspace_thread" has no effect here: requests do not run on a pool of threads.';
+    expect(await f.manager.command('param.set workspace_thread 4k')).toEqual({ status: 200, body: said });
+    expect(await f.manager.command('param.reset workspace_thread')).toEqual({ status: 200, body: said });
+    expect(await f.manager.command('param.set workspace_thread 4x')).toMatchObject({ status: 106 });
+    expect(await f.manager.command('param.set workspace_thread 1m')).toEqual({
+      status: 106,
+      body: "Must be no more than 8k\n\n\n(attempting to set param 'workspace_thread' to '1m')",
+    });
+    expect((await f.manager.command('param.show workspace_thread')).body).toBe(
+      'workspace_thread\n        Not available\n\n' +
+        '        No effect here: requests do not run on a pool of threads.\n\n',
+    );
+    const list = await f.manager.command('param.show');
+    expect(list.body).not.toContain('workspace_thread');
+    const json = JSON.parse((await f.manager.command('param.show -j pool_req')).body);
+    expect(json[3]).toEqual({ name: 'pool_req', implemented: false });
+    const set = JSON.parse((await f.manager.command('param.set -j pool_req 1,2,3')).body);
+    expect(set.slice(1, 2).concat(set[3])).toEqual([
+      ['param.set', '-j', 'pool_req'],
+      { name: 'pool_req', implemented: false },
+    ]);
+    expect(await f.manager.command('param.set feature +http2,+esi_remove_bom')).toEqual({
+      status: 200,
+      body: '\nFeature +http2 has no effect here: HTTP/2 is not spoken.',
+    });
+    expect((await f.manager.command('param.show feature')).body).toContain(
+      'Value is: +esi_remove_bom,+validate_headers\n',
+    );
   });
 });
 

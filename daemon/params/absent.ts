@@ -1,0 +1,69 @@
+// Parameters of Varnish that mean nothing here, and bits of `feature`: setting them has no effect and is answered with
+// a warning, so that units and scripts carry over. A value that Varnish would refuse is refused with its text, as far
+// as it needs no other parameter. Nothing is kept.
+
+import {
+  ABSENT_FEATURES,
+  ABSENT_PARAMS,
+  type AbsentParam,
+  type ParamRow,
+} from '../../protocol/tables/params.ts';
+import { ParamError, parseValue } from './value.ts';
+
+/** A setting that was taken although it, or a part of it, has no effect; `text` says which and why. */
+export class NoEffect {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+const ROWS: ReadonlyMap<string, AbsentParam> = new Map(ABSENT_PARAMS.map((row) => [row.name, row]));
+
+/** The row of a parameter that means nothing here; null for one that means something, or is unknown. */
+export function absentParam(name: string): AbsentParam | null {
+  return ROWS.get(name) ?? null;
+}
+
+/** What is said of a setting of this one, or what is wrong with the value. */
+export function setAbsent(row: AbsentParam, text: string): NoEffect | ParamError {
+  return checkValue(row, text) ?? noEffect(row);
+}
+
+export function noEffect(row: AbsentParam): NoEffect {
+  return new NoEffect(`Parameter "${row.name}" has no effect here: ${row.reason}.`);
+}
+
+function checkValue(row: AbsentParam, text: string): ParamError | null {
+  const { type } = row;
+  if (type === 'pool') {
+    const known = /^\s*\d+\s*,\s*\d+\s*,\s*\d+(?:\.\d+)?\s*$/.test(text);
+    return known ? null : new ParamError('Three fields required: min_pool, max_pool and max_age\n');
+  }
+  const like: ParamRow = { ...row, type, bits: row.bits ?? [], default: 'none', help: '' };
+  const value = parseValue(like, text, 'none');
+  return value instanceof ParamError ? value : null;
+}
+
+/** A value of `feature` without the bits that are absent here, and what is said of those. */
+export function withoutAbsentBits(text: string): { readonly kept: string; readonly said: readonly string[] } {
+  const said: string[] = [];
+  const kept = text.split(/[,\s]+/).filter((word) => {
+    const reason = /^[+-]/.test(word) ? ABSENT_FEATURES[word.slice(1).toLowerCase()] : undefined;
+    // That it stays off is what is asked for.
+    if (reason !== undefined && word[0] === '+') said.push(`Feature ${word} has no effect here: ${reason}.`);
+    return reason === undefined;
+  });
+  return said.length === 0 && kept.length === text.split(/[,\s]+/).length
+    ? { kept: text, said }
+    : { kept: kept.join(','), said };
+}
+
+/** As param.show describes a parameter that is not available, with the reason. */
+export function showAbsent(row: AbsentParam): string {
+  return `${row.name}\n        Not available\n\n        No effect here: ${row.reason}.\n\n`;
+}
+
+export function showAbsentJson(row: AbsentParam): string {
+  return `  {\n    "name": ${JSON.stringify(row.name)},\n    "implemented": false\n  }`;
+}
