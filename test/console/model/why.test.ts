@@ -101,7 +101,42 @@ const ROWS: readonly [string, string, RegExp, string][] = [
     'FetchError',
   ],
   ['removed', 'removed', /would be fresh for 5\ds more, but was gone/, 'TTL'],
-  ['bad request', 'bad-request', /refused with 400 before the program saw it/, ''],
+  [
+    'bad request',
+    'bad-request',
+    /^The request was refused with 400 before the program saw it: a blank stands in the name of a header or before its colon \(byte 0x20 in line 4 \(header Bad\)\)\.$/,
+    'Error BogoHeader RespStatus',
+  ],
+  [
+    'two hosts',
+    'bad-request',
+    /refused with 400 .*: Host stands there more than once \("host: other.example"\)/,
+    'Error BogoHeader RespStatus',
+  ],
+  [
+    'bad upload',
+    'bad-request',
+    /^The body of the request was refused: the size of a chunk is not .* \(byte 0x20 after 0 bytes of data\)\.$/,
+    'Error RespStatus',
+  ],
+  [
+    'two lengths',
+    'answer-refused',
+    /^The answer of shop was refused: Content-Length stands there more than once \("Content-Length: 1" and "Content-Length: 2"\); the client got 503\.$/,
+    'Error RespStatus',
+  ],
+  [
+    'bad head',
+    'answer-refused',
+    /^The answer of shop was refused: a blank stands .* \(byte 0x20 in line 2 \(header X-Odd\)\); the client got 503\.$/,
+    'Error FetchError RespStatus',
+  ],
+  [
+    'bad chunk',
+    'answer-refused',
+    /was refused: the size of a chunk is not .* \(byte 0x7a after 2 bytes of data\)/,
+    'Error FetchError RespStatus',
+  ],
   ['program error', 'program-error', /The program failed: .*told to/, 'VCL_Error'],
 ];
 

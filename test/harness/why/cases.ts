@@ -2,7 +2,15 @@
 // admin command; every request carries the name of its case, by which the test finds it again.
 
 export type CaseStep =
-  | { get: string; headers?: Record<string, string>; method?: string; body?: string; together?: number }
+  | {
+      get: string;
+      headers?: Record<string, string>;
+      method?: string;
+      body?: string;
+      /** Sent behind the head as it is. */
+      raw?: string;
+      together?: number;
+    }
   | { command: string }
   | { wait: number };
 
@@ -69,6 +77,16 @@ export const WHY_CASES: readonly WhyCase[] = [
     ],
   },
   { name: 'bad request', steps: [get('/plain', { 'Bad Name': 'x' })] },
+  { name: 'two hosts', steps: [get('/plain', { host: 'other.example' })] },
+  {
+    name: 'bad upload',
+    steps: [
+      { get: '/plain', method: 'POST', headers: { 'Transfer-Encoding': 'chunked' }, raw: '5 \r\nhello' },
+    ],
+  },
+  { name: 'two lengths', steps: [get('/two-lengths')] },
+  { name: 'bad head', steps: [get('/bad-head')] },
+  { name: 'bad chunk', steps: [get('/bad-chunk')] },
   { name: 'program error', steps: [get('/vcl-error')] },
 ];
 

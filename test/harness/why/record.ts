@@ -90,7 +90,7 @@ async function request(
   if (body !== '') lines.push(`Content-Length: ${body.length}\r\n`);
   const head = `${step.method ?? 'GET'} ${step.get} HTTP/1.1\r\nX-Case: ${name}\r\n${lines.join('')}Connection: close\r\n\r\n`;
   await new Promise<void>((resolve) => {
-    const socket = netConnect(port, '127.0.0.1', () => socket.write(head + body));
+    const socket = netConnect(port, '127.0.0.1', () => socket.write(head + body + (step.raw ?? '')));
     socket.on('close', () => resolve());
     socket.on('error', () => resolve());
     socket.resume();
@@ -110,7 +110,19 @@ const HEADERS: Readonly<Record<string, Record<string, string>>> = {
   '/evict-me': { 'X-Evict': '1', 'Cache-Control': 'max-age=60' },
 };
 
+/** Answers that break a rule. */
+const RAW: Readonly<Record<string, string>> = {
+  '/two-lengths': 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx',
+  '/bad-head': 'HTTP/1.1 200 OK\r\nX-Odd : y\r\n\r\n',
+  '/bad-chunk': 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\nzz\r\n',
+};
+
 function answer(url: string, response: ServerResponse): void {
+  const raw = RAW[url];
+  if (raw !== undefined) {
+    response.socket?.end(raw);
+    return;
+  }
   switch (url) {
     case '/close':
       response.socket?.destroy();
