@@ -111,7 +111,9 @@ export function errorPlace(head: HeadFault, buf: Buffer, start: number, end: num
   let stop = line;
   while (stop < end && stop - line < NAMED && isNameByte(buf[stop] as number)) stop++;
   const name = number > 1 && stop > line ? ` (header ${latin1Text(buf, line, stop)})` : '';
-  const byte = head.errorAt < end ? `byte ${hexByte(head, buf, end)} in ` : '';
+  // What is too much of something is no matter of a byte.
+  const ofByte = head.errorAt < end && head.error !== E_LINE_LONG && head.error !== E_FIELDS;
+  const byte = ofByte ? `byte ${hexByte(head, buf, end)} in ` : '';
   return `${byte}line ${number}${name}`;
 }
 

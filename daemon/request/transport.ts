@@ -31,9 +31,9 @@ export function transport(req: Request): Step {
   req.takeProgram(ref);
   log.put(Tag.VCL_use, ref.name);
   http.join('connection');
-  const expect = http.get('expect');
+  const expect = http.getAll('expect');
   if (expect !== null) {
-    if ((http.getAll('expect') as string).toLowerCase() !== '100-continue')
+    if (!expect.split(', ').every((line) => line.toLowerCase() === '100-continue'))
       return refuse(req, 'expectation', lineOf(http, 'expect'), 'RX_JUNK', 417);
     req.expectContinue = !req.isHttp10;
     http.unset('expect');
