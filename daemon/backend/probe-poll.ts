@@ -2,6 +2,7 @@
 // time limit whatever the origin does, keeps 127 bytes of the answer, and never throws.
 
 import type { Socket } from 'node:net';
+import { endOfHead } from '../http1/modern-head.ts';
 import { Deadline } from './deadline.ts';
 import type { SocketReader } from './exchange-roles.ts';
 import type { ProbeSettings } from './probe-settings.ts';
@@ -28,7 +29,6 @@ export interface PollWay {
 
 /** Bytes kept of an answer. */
 const KEPT = 127;
-const HEAD_END = Buffer.from('\r\n\r\n');
 
 export class ProbePoll {
   readonly result: Promise<PollResult>;
@@ -92,8 +92,8 @@ export class ProbePoll {
     if (room > 0) this.length += buf.copy(this.kept, this.length, start, start + room);
     if (!this.settings.expectClose) {
       const text = Buffer.concat([this.tail, buf.subarray(start, end)]);
-      if (text.includes(HEAD_END)) this.answered();
-      else this.tail = text.subarray(-3);
+      if (endOfHead(text, 0, text.length) >= 0) this.answered();
+      else this.tail = text.subarray(-2);
     }
     return true;
   }
@@ -122,7 +122,7 @@ export class ProbePoll {
   /** The answer is there: its first line decides. */
   private answered(): void {
     const line = (/^[^\r\n]*/.exec(this.kept.toString('latin1', 0, this.length)) as RegExpExecArray)[0];
-    const status = /^HTTP\/[\d.]+\s+(\d+)/.exec(line)?.[1];
+    const status = /^HTTP\/\d+(?:\.\d*)?\s+\+?(\d+)/.exec(line)?.[1];
     this.bits.push('R');
     if (Number(status) === this.settings.expected) this.bits.push('H');
     this.finish(this.elapsed(), line);

@@ -46,6 +46,7 @@ export const MACHINE_KNOWN: Record<string, Known> = {
   'filters set to gzip': ok(PACKER, ['client', 'log'], 2),
   'filters set to gunzip gzip': ok(PACKER, ['client', 'log'], 2),
   'head of a pass gzipped': ok('a HEAD tells the fields of the GET', ['client', 'log'], 1),
+  'chunk sizes that are none': log('the log says which rule the chunks broke'),
   'gzip that is none': log('how much the unpacker took is not told'),
   'gzip cut short': log('how much the unpacker took is not told'),
   'unpacking none': log('how much the unpacker took is not told'),

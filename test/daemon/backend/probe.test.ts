@@ -200,6 +200,11 @@ describe('a poll', () => {
       setImmediate(() => socket.write('\n'));
     });
     expect((await poll(keeping.port, { expectClose: false })).bits.join('')).toBe('4XRH');
+    const old = await origin((socket, received) => {
+      if (received.endsWith('\r\n\r\n')) socket.write('HTTP/1.1 200 OK\nContent-Length: 9\n');
+      setImmediate(() => socket.write('\n'));
+    });
+    expect((await poll(old.port, { expectClose: false })).bits.join('')).toBe('4XRH');
     const at = await closing(() => 'HTTP/1.1 200 OK\r\n');
     expect((await poll(at.port, { expectClose: false })).text).toBe('Unexpected close');
   });
