@@ -11,6 +11,7 @@ import {
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
 import { ABSENT_PARAMS, PARAMS, type ParamRow } from '../../protocol/tables/params.ts';
+import { REFUSALS } from '../../protocol/tables/refusals.ts';
 import { RETURNS } from '../../protocol/tables/returns.ts';
 import { TAGS } from '../../protocol/tables/tags.ts';
 import { VARIABLES } from '../../protocol/tables/variables.ts';
@@ -109,7 +110,16 @@ function paramsText(): string {
 function tagsText(): string {
   const rows = TAGS.filter((t) => !(t.flags as readonly string[]).includes('unused'));
   const intro = 'Tags of the records that proxylog(1) shows and that its queries name.';
-  return `${heading('description')}${paragraphs(intro)}${heading('tags')}${rows.map((t) => item(t.name, '', `${t.help}.`)).join('')}`;
+  const tags = rows.map((t) => item(t.name, '', `${t.help}.`));
+  const refusals = REFUSALS.map((r) => item(r.text, '', r.advice));
+  const told =
+    'An Error record says why a request, its body or the response of a backend was refused, and where; a counter ' +
+    'MAIN.refused_* counts each reason for which requests are. A Notice says what of a response, or under feature ' +
+    'lenient_lf of a request, was read although its form is old.';
+  return (
+    `${heading('description')}${paragraphs(intro)}${heading('tags')}${tags.join('')}` +
+    `${heading('refusals')}${paragraphs(told)}${refusals.join('')}`
+  );
 }
 
 function languageText(differences: string): string {

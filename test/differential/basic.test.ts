@@ -55,9 +55,11 @@ describe.skipIf(!there)('proxyd beside the field’s daemon', () => {
           if (typeof expected === 'function') expect(seen?.[part]).toEqual(expected(wanted?.[part] ?? []));
           else expect(seen?.[part]).toEqual(expected ?? wanted?.[part]);
         }
-        const { status, says, words } = known;
-        if (status !== undefined)
-          expect(seen?.client.find((line) => line.startsWith('HTTP/'))).toBe(`HTTP/1.1 ${status}`);
+        const { status, instead, says, words } = known;
+        const first = (of: Seen | undefined): string | undefined =>
+          of?.client.find((line) => line.startsWith('HTTP/'));
+        if (status !== undefined) expect(first(seen)).toBe(`HTTP/1.1 ${status}`);
+        if (instead !== undefined) expect(first(wanted)).toBe(`HTTP/1.1 ${instead}`);
         if (says !== undefined)
           expect(seen?.log.filter((line) => line.includes(says)).join('\n')).toContain(words);
       });

@@ -15,6 +15,8 @@ export interface Difference {
   log?: Expected;
   /** The first response's status and reason, where `client` is free. */
   status?: string;
+  /** The first response's status and reason that the reference gives instead. */
+  instead?: string;
   /** A record of proxyd's log, and what else its line has. */
   says?: string;
   words?: string;

@@ -131,12 +131,6 @@ const ANSWERS: readonly Refused[] = [
     'Content-Length stands there more than once, "Content-Length: 4" and "Content-Length: 5"',
     SPLIT,
   ],
-  [
-    'chunked twice in an answer',
-    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfine\r\n0\r\n\r\n',
-    'Transfer-Encoding is not exactly one `chunked`',
-    'two codings are two layers of chunks (RFC 9112 section 7)',
-  ],
   ['two blanks before the status', FINE.replace(' 200', '  200'), 'the status is not', FORM],
   ['a tab before the status', FINE.replace(' 200', '\t200'), 'the status is not', FORM],
   ['an empty line before the status line', `\r\n${FINE}`, 'the version is neither', FORM],
@@ -197,6 +191,11 @@ const LENIENT: readonly Lenient[] = [
     'chunks from HTTP/1.0 as those of HTTP/1.1',
   ],
   [
+    'chunked on two lines of an answer',
+    `${OK}${TE}Transfer-Encoding: chunked\r\n\r\n4\r\nfine\r\n0\r\n\r\n`,
+    'Transfer-Encoding: chunked repeated, read as one',
+  ],
+  [
     'a blank behind the sizes',
     `${OK}${TE}\r\n4 \r\nfine\r\n0 \r\n\r\n`,
     'blank after the size of a chunk (and 1 more)',
@@ -206,6 +205,12 @@ const LENIENT: readonly Lenient[] = [
     `${OK}${TE}\r\n4\nfine\n0\n\n`,
     "LF without CR ends a chunk's size (and 2 more), LF without CR ends the trailers",
   ],
+];
+
+/** Answers with lengths that agree: what becomes of the lines differs, too. */
+const LENGTHS: readonly (readonly [name: string, bytes: string, instead: string])[] = [
+  ['equal lengths of an answer', `${OK}${CL}X-A: b\r\n${CL}\r\nfine`, '200 OK'],
+  ['equal lengths in a list', `${OK}Content-Length: 4, 4\r\n\r\nfine`, '503 Backend fetch failed'],
 ];
 
 const url = (name: string): string => `/strict/${name.replaceAll(/[^a-z0-9]+/gi, '-').toLowerCase()}`;
@@ -244,14 +249,23 @@ const chunkedAnswers = CHUNKED_ANSWERS.map(
 export const STRICT_CASES: readonly Case[] = [
   ...REQUESTS.map(refusedRequest),
   ...UPLOADS.map(refusedUpload),
-  ...[...ANSWERS, ...chunkedAnswers, ...LENIENT].map(answered),
+  ...[...ANSWERS, ...chunkedAnswers, ...LENIENT, ...LENGTHS].map(answered),
 ];
 
 const refused =
   (part: string, status: string) =>
   ([name, , words, reason]: Refused): [string, Difference] => [
     name,
-    { reason, client: 'any', origin: 'any', log: 'any', status, says: `Error ${part} refused: `, words },
+    {
+      reason,
+      client: 'any',
+      origin: 'any',
+      log: 'any',
+      status,
+      instead: '200 OK',
+      says: `Error ${part} refused: `,
+      words,
+    },
   ];
 
 /** The record goes ahead of the one about the connection. */
@@ -269,6 +283,18 @@ export const STRICT_DIFFERENCES: Readonly<Record<string, Difference>> = Object.f
   ...UPLOADS.map(refused('request body', '503 Backend fetch failed')),
   ...ANSWERS.map(refused('response', '503 Backend fetch failed')),
   ...chunkedAnswers.map(refused('response', '503 Backend fetch failed')),
+  ...LENGTHS.map(([name, , instead]): [string, Difference] => [
+    name,
+    {
+      reason: 'lengths that agree are one length (RFC 9110 section 8.6), and one line of it goes on',
+      client: 'any',
+      log: 'any',
+      status: '200 OK',
+      instead,
+      says: 'Notice Backend response read leniently: ',
+      words: 'Content-Length repeated as 4',
+    },
+  ]),
   ...LENIENT.map(([name, , text, other]): [string, Difference] => [
     name,
     {
