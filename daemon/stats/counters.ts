@@ -165,6 +165,7 @@ export class MainCounters implements Record<MainCounterName, number> {
   n_test_gunzip = 0;
   beresp_lenient = 0;
   client_req_lenient = 0;
+  refused_preamble = 0;
   refused_start_line = 0;
   refused_method = 0;
   refused_target = 0;

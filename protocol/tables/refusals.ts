@@ -1,7 +1,7 @@
 // Why a message of HTTP/1 is refused: one row for each closed reason, with the words that the log, the counters, the
 // manual and the console have for it. The daemon's Error record reads `request refused: TEXT, PLACE` (`response
-// refused: …` for what an origin sent, `request body refused: …` for a body that broke), so that the console finds the
-// row by its text.
+// refused: …` for what an origin sent, `request body refused: …` for a body that broke, `connection refused: …` for one
+// without its preamble), so that the console finds the row by its text.
 
 export interface RefusalRow {
   /** The counter is MAIN.refused_<name>. */
@@ -15,6 +15,11 @@ export interface RefusalRow {
 }
 
 export const REFUSALS = [
+  {
+    name: 'preamble',
+    text: 'it does not begin with a PROXY preamble that can be read',
+    advice: 'This listener is for clients that send the PROXY protocol, version 1 or 2.',
+  },
   {
     name: 'start_line',
     text: 'the first line is none of HTTP/1',
@@ -204,7 +209,7 @@ export type RefusalCounter = `refused_${RequestRefusal}`;
 const BY_NAME: ReadonlyMap<string, RefusalRow> = new Map(REFUSALS.map((row) => [row.name, row]));
 
 /** What was refused, as the Error record names it. */
-export type RefusedPart = 'request' | 'request body' | 'response';
+export type RefusedPart = 'connection' | 'request' | 'request body' | 'response';
 
 /**
  * The text of the Error record.
@@ -217,7 +222,8 @@ export function refusalText(part: RefusedPart, name: Refusal, place: string): st
 
 /** The row that such a text is of; null for another text. */
 export function refusalOf(text: string): { part: RefusedPart; row: RefusalRow; place: string } | null {
-  const [, part = '', said = ''] = /^(request|request body|response) refused: (.*)$/s.exec(text) ?? [];
+  const [, part = '', said = ''] =
+    /^(connection|request|request body|response) refused: (.*)$/s.exec(text) ?? [];
   for (const row of REFUSALS) {
     if (said !== row.text && !said.startsWith(`${row.text}, `)) continue;
     return { part: part as RefusedPart, row, place: said.slice(row.text.length + 2) };
