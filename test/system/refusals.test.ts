@@ -124,8 +124,11 @@ describe('every refusal', () => {
     expect(log[0]?.endsWith(` refused: ${words}`), log[0]).toBe(true);
     const counter = `MAIN.refused_${name}`;
     expected[counter] = 1;
-    let now = {};
-    await until('the counter', async () => counter in (now = await refused()));
+    let now: Record<string, number> = {};
+    await until('the counter', async () => {
+      now = await refused();
+      return counter in now;
+    });
     expect(now).toEqual(expected);
   });
 });
@@ -163,6 +166,21 @@ describe('feature lenient_lf', () => {
 });
 
 describe('an answer in an old form', () => {
+  it('closes its connection where it is chunked in HTTP/1.0, whatever the origin says', async () => {
+    const head = 'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nCache-Control: no-store\r\n';
+    const chunks = [{ send: `${head}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n` }];
+    const length = [{ send: `${head}Content-Length: 2\r\n\r\nhi` }];
+    origin.on('/chunks', chunks).on('/length', length);
+    const ask = `GET @ HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`;
+    const connections = async (url: string): Promise<Set<number>> => {
+      for (let i = 0; i < 3; i++)
+        expect(await exchange({ port: proxy.port }, ask.replace('@', url))).toContain(' 200 OK');
+      return new Set(origin.seen(url).map((r) => r.connection));
+    };
+    expect((await connections('/chunks')).size).toBe(3);
+    expect((await connections('/length')).size).toBe(1);
+  });
+
   it('is counted once, whatever there is of it, and a clean one is not', async () => {
     const lenient = async (): Promise<number> => (await proxy.counters())['MAIN.beresp_lenient'] ?? 0;
     const before = await lenient();
