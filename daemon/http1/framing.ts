@@ -1,6 +1,6 @@
 // How long a message's body is (RFC 9112 section 6.3), with one reading only: whatever two implementations could
 // read differently is an error here, never a guess (SAFETY rules 1 and 9). Looks at fields, never at body bytes.
-// An origin may repeat a line, and send chunks as HTTP/1.0; a client may not.
+// An origin may repeat a length, and send chunks as HTTP/1.0; a client may not.
 
 import type { Refusal } from '../../protocol/tables/refusals.ts';
 import type { Leniencies } from './leniency.ts';
@@ -100,11 +100,8 @@ function declared(msg: HttpMessage, leniencies: Leniencies | null): BodyFraming 
       lengthAt = i;
     } else if (key === 'transfer-encoding') {
       // Exactly one field, exactly `chunked`: any other coding would have to be undone before storage.
-      if (codingAt >= 0) {
-        if (leniencies === null || !isChunked(msg, codingAt) || !isChunked(msg, i))
-          return fail('coding_unknown', 'Unsupported Transfer-Encoding:', pair(msg, codingAt, i));
-        leniencies.note('coding-repeated', 'one');
-      }
+      if (codingAt >= 0)
+        return fail('coding_unknown', 'Unsupported Transfer-Encoding:', pair(msg, codingAt, i));
       codingAt = i;
     }
   }
@@ -118,16 +115,13 @@ function declared(msg: HttpMessage, leniencies: Leniencies | null): BodyFraming 
     const coding = quoted(msg, codingAt);
     if (msg.proto === 'HTTP/1.0' && leniencies === null)
       return fail('coding_http10', 'Transfer-Encoding: in HTTP/1.0', coding);
-    if (!isChunked(msg, codingAt)) return fail('coding_unknown', 'Unsupported Transfer-Encoding:', coding);
+    if (msg.valueAt(codingAt).toLowerCase() !== 'chunked')
+      return fail('coding_unknown', 'Unsupported Transfer-Encoding:', coding);
     if (msg.proto === 'HTTP/1.0') leniencies?.note('coding-http10', 'those of HTTP/1.1');
     return CHUNKED;
   }
   if (length < 0) return null;
   return length === 0 ? NO_BODY : { kind: 'length', length };
-}
-
-function isChunked(msg: HttpMessage, i: number): boolean {
-  return msg.valueAt(i).toLowerCase() === 'chunked';
 }
 
 /** The one length that a list repeats ("5, 5"; RFC 9110 section 8.6); -1 when its members differ in a byte. */

@@ -9,7 +9,6 @@ export const LENIENCIES = {
   'bare-lf': 'LF without CR ends',
   fold: 'continuation line joined to',
   'length-repeated': 'Content-Length repeated as',
-  'coding-repeated': 'Transfer-Encoding: chunked repeated, read as',
   'coding-http10': 'chunks from HTTP/1.0 as',
   'chunk-blank': 'blank after the size of',
   'chunk-lf': 'LF without CR ends',

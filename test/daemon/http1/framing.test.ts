@@ -166,8 +166,8 @@ describe('responseBody', () => {
       'chunked on two lines',
       'HTTP/1.1',
       ['Transfer-Encoding: chunked', 'X: y', 'transfer-encoding: Chunked'],
-      'chunked',
-      'Transfer-Encoding: chunked repeated, read as one',
+      'coding_unknown',
+      '',
     ],
     ['chunked twice in a list', 'HTTP/1.1', ['Transfer-Encoding: chunked, chunked'], 'coding_unknown', ''],
     [
