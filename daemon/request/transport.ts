@@ -7,6 +7,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { endsWithConnection, quote, quoted, requestBody } from '../http1/framing.ts';
 import { markNamed } from '../http1/hop-by-hop.ts';
 import { HOST_ERROR_TEXT, type HostError, normaliseTarget } from '../http1/host.ts';
+import type { HttpMessage } from '../http1/message.ts';
 import { constantRecord } from '../log/tx-log.ts';
 import { overflow } from '../vcl/runtime/limits.ts';
 import { noteRefusal, refuseForNow, refuseRequest } from './refuse.ts';
