@@ -120,6 +120,12 @@ async function serve(o: Options): Promise<number> {
     });
   });
   process.on('exit', () => manager.killNow());
+  // The last resort: what nobody has caught ends neither traffic nor the other ways in. Standard error may be a pipe
+  // that nobody holds any more.
+  process.stderr.on('error', () => undefined);
+  process.stdout.on('error', () => undefined);
+  process.on('uncaughtException', (cause) => manager.strayError(cause));
+  process.on('unhandledRejection', (cause) => manager.strayError(cause));
   await Promise.race([manager.boot(), ended]);
   if (background) detachedSelf.serving();
   if (o.mode === 'debug') {

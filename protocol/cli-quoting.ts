@@ -98,6 +98,8 @@ function splitWords(line: string): string[] | QuotingError {
 
 /** The token that ends the here-document which this first line opens, or null. */
 export function hereToken(firstLine: string): string | null {
+  // Most lines open none, and long ones are not taken apart for nothing. The marks may be escapes, too.
+  if (!firstLine.includes('<') && !firstLine.includes('\\')) return null;
   const words = splitWords(firstLine);
   if (words instanceof QuotingError || words.length < 2) return null;
   return words.at(-2) === '<<' && words.at(-1) !== '' ? (words.at(-1) as string) : null;
@@ -150,6 +152,9 @@ export const MAX_COMMAND = 4 << 20;
 /** Cuts a stream of text into commands, blank lines left out; here-documents are held back until they are complete. */
 export class CommandLines {
   private rest = '';
+  /** Pieces of a line behind `rest`, put together when its end comes, and their characters. */
+  private pieces: string[] = [];
+  private pending = 0;
   private held = '';
   private token: string | null = null;
   /** The line before ended with a carriage return: a newline right behind it belongs to it. */
@@ -165,7 +170,13 @@ export class CommandLines {
 
   push(chunk: string): string[] {
     const out: string[] = [];
-    this.rest += chunk;
+    const length = this.held.length + this.rest.length + this.pending + chunk.length;
+    if (!this.returned && !this.skipping && length <= this.limit && !/[\r\n]/.test(chunk)) {
+      this.pieces.push(chunk);
+      this.pending += chunk.length;
+      return out;
+    }
+    this.rest += this.gathered() + chunk;
     for (;;) {
       if (this.returned && this.rest !== '') {
         if (this.rest.startsWith('\n')) this.rest = this.rest.slice(1);
@@ -185,11 +196,19 @@ export class CommandLines {
 
   /** What is left when the stream ends without a last newline. */
   end(): string[] {
+    this.rest += this.gathered();
     const last = this.token === null ? this.rest : `${this.held}\n${this.rest}`;
     this.rest = '';
     this.held = '';
     this.token = null;
     return last.trim() === '' ? [] : [last];
+  }
+
+  private gathered(): string {
+    const text = this.pieces.join('');
+    this.pieces = [];
+    this.pending = 0;
+    return text;
   }
 
   /** A command may end with a carriage return; the lines of a here-document may hold some. */

@@ -25,6 +25,8 @@ export const LIMITS = {
   /** Subscriptions and unanswered commands of one connection. */
   subscriptions: 32,
   commands: 64,
+  /** Characters of unanswered commands, where there are several. */
+  waiting: 1 << 20,
 } as const;
 
 type Fields = Record<string, unknown>;
@@ -100,7 +102,7 @@ const isStat: (v: unknown) => v is CounterSubscription = shape({
 const id = whole(0, 0xffff_ffff);
 const CLIENT_SHAPES: Readonly<Record<string, Check>> = {
   hello: shape({ t: text(8), v: whole(0, 1e6), client: text(256) }),
-  auth: shape({ t: text(8), mac: text(128, 1) }),
+  auth: shape({ t: text(8), mac: text(128, 1), to: text(300, 1) }),
   cmd: shape({ t: text(8), id, line: text(LIMITS.line) }),
   log: shape({ t: text(8), id, log: isLog }),
   stat: shape({ t: text(8), id, stat: isStat }),
@@ -142,7 +144,9 @@ export function decodeClientMessage(frame: string): ClientMessage | ProtocolErro
   const check =
     typeof type === 'string' && Object.hasOwn(CLIENT_SHAPES, type) ? CLIENT_SHAPES[type] : undefined;
   if (check === undefined) {
-    return new ProtocolError('bad-message', `unknown message type ${JSON.stringify(type)?.slice(0, 80)}`);
+    // Only a text is shown: what else stands there may be nested deeper than anything here could print.
+    const shown = typeof type === 'string' ? JSON.stringify(type.slice(0, 80)) : 'that is no text';
+    return new ProtocolError('bad-message', `unknown message type ${shown}`);
   }
   if (!check(fields)) {
     return new ProtocolError('bad-message', `malformed ${String(type)} message (see protocol/README.md)`);

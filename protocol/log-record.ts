@@ -56,6 +56,13 @@ export function recordText(bytes: Uint8Array, at: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1', from, to);
 }
 
+/** How many records stand back to back. */
+export function countRecords(records: Uint8Array): number {
+  let n = 0;
+  for (let at = 0; at + RECORD_HEAD <= records.length; at += recordSize(records, at)) n++;
+  return n;
+}
+
 /** Encodes one record; `payload` is text in latin1 (its NUL is added) or bytes as they are. */
 export function encodeRecord(
   tag: number,

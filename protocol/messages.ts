@@ -51,7 +51,8 @@ export interface CounterSubscription {
 
 export type ClientMessage =
   | { t: 'hello'; v: number; client: string }
-  | { t: 'auth'; mac: string }
+  /** `to`: address and port that the client has connected to (proof.ts). */
+  | { t: 'auth'; mac: string; to: string }
   /** One CLI line in the syntax of varnish-cli(7), here-documents included. */
   | { t: 'cmd'; id: number; line: string }
   | { t: 'log'; id: number; log: LogSubscription }

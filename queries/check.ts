@@ -3,9 +3,8 @@
 
 import type { Comparison, Expression } from './ast.ts';
 import { leadingInteger, parseDecimalOperand, parseIntegerOperand } from './number.ts';
-import { compileRegex } from './regex.ts';
-import type { TextPattern } from './regex-guard.ts';
 import { markTags } from './tag-list.ts';
+import { compilePattern, type Effort, type TextPattern } from './text-pattern.ts';
 import type { QueryError, Token } from './tokens.ts';
 
 export type NumberOp = '==' | '!=' | '<' | '<=' | '>' | '>=';
@@ -40,12 +39,17 @@ export type CheckedQuery =
   | { kind: 'vxid'; op: NumberOp; value: number }
   | RecordMatch;
 
+interface CheckOptions {
+  caseless: boolean;
+  effort: Effort;
+}
+
 export function check(
   e: Expression,
   tokens: readonly Token[],
-  options: { caseless?: boolean },
+  options: CheckOptions,
 ): CheckedQuery | QueryError {
-  if (e.kind === 'comparison') return checkComparison(e, tokens, options.caseless === true);
+  if (e.kind === 'comparison') return checkComparison(e, tokens, options);
   if (e.kind === 'not') {
     const query = check(e.expression, tokens, options);
     return 'message' in query ? query : { kind: 'not', query };
@@ -59,7 +63,7 @@ export function check(
 function checkComparison(
   c: Comparison,
   tokens: readonly Token[],
-  caseless: boolean,
+  options: CheckOptions,
 ): CheckedQuery | QueryError {
   let level: LevelLimit | null = null;
   if (c.level !== null) {
@@ -88,7 +92,7 @@ function checkComparison(
     if (end < c.field.value.length || field <= 0) return wrong(c.field, 'Expected positive integer');
   }
   if (vxid) return checkVxid(c, tokens);
-  const test = checkTest(c, caseless);
+  const test = checkTest(c, options);
   if ('message' in test) return test;
   return { kind: 'record', level, tags, prefix: c.prefix?.value.toLowerCase() ?? null, field, test };
 }
@@ -111,7 +115,7 @@ function checkVxid(c: Comparison, tokens: readonly Token[]): CheckedQuery | Quer
   return { kind: 'vxid', op: c.op.text as NumberOp, value };
 }
 
-function checkTest(c: Comparison, caseless: boolean): Test | QueryError {
+function checkTest(c: Comparison, { caseless, effort }: CheckOptions): Test | QueryError {
   const { op, operand } = c;
   if (op === null || operand === null) return { kind: 'any' };
   if (op.type === 'cmp') {
@@ -122,7 +126,7 @@ function checkTest(c: Comparison, caseless: boolean): Test | QueryError {
     return { kind: 'number', op: op.text as NumberOp, value, decimal };
   }
   if (op.type === 're') {
-    const regex = compileRegex(operand.value, caseless);
+    const regex = compilePattern(operand.value, caseless, effort);
     if (!('message' in regex)) return { kind: 'regex', negate: op.text === '!~', regex };
     const { from, to } = operand;
     return {

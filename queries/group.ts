@@ -16,6 +16,8 @@ export interface GrouperOptions {
   timeout?: number;
   /** Transactions that may be open at a time; 1000 when absent. */
   limit?: number;
+  /** Whether push() is to stop after a record: what is complete should be looked at first. */
+  paused?: () => boolean;
 }
 
 /** Takes one complete group; the first transaction is its root. */
@@ -59,6 +61,11 @@ class Open {
   }
 }
 
+/** Bytes that a transaction takes before its first record, roughly. */
+const OVERHEAD = 1400;
+
+const never = (): boolean => false;
+
 export class Grouper {
   private readonly grouping: Grouping;
   private readonly timeout: number;
@@ -68,12 +75,18 @@ export class Grouper {
   private readonly open = new Map<number, Open>();
   /** Those not complete, oldest first. */
   private readonly waiting = new Set<Open>();
+  private readonly paused: () => boolean;
+  /** Bytes that may be held; beyond them the oldest transactions are closed as beyond `limit`. */
+  maxBytes = Number.POSITIVE_INFINITY;
+  /** Bytes held. */
+  private bytes = 0;
 
   constructor(options: GrouperOptions, sink: GroupSink) {
     this.grouping = options.grouping;
     this.timeout = options.timeout ?? 120;
     this.limit = options.limit ?? 1000;
     this.sink = sink;
+    this.paused = options.paused ?? never;
   }
 
   /** Transactions held. */
@@ -81,20 +94,21 @@ export class Grouper {
     return this.open.size;
   }
 
-  /** Takes records back to back; `now` in seconds, only compared with itself. */
-  push(b: Uint8Array, now: number): void {
+  /** Takes records back to back, from the index `from` on; `now` in seconds, only compared with itself. Returns the index
+   * of the next record: the length, unless it was paused. */
+  push(b: Uint8Array, now: number, from = 0): number {
     this.now = now;
-    if (this.grouping === 'raw') {
-      this.pushRaw(b);
-      return;
-    }
-    for (let at = 0; at + RECORD_HEAD <= b.length; ) {
+    let at = from;
+    while (at + RECORD_HEAD <= b.length) {
       const size = recordSize(b, at);
-      if (at + size > b.length) return;
+      if (at + size > b.length) break;
       const vxid = idAt(b, at) & VXID_MASK;
-      if (vxid !== 0) this.record(b, at, at + size, vxid);
+      if (this.grouping === 'raw') this.raw(b, at, at + size, vxid);
+      else if (vxid !== 0) this.record(b, at, at + size, vxid);
       at += size;
+      if (this.paused()) return at;
     }
+    return b.length;
   }
 
   /** Closes what has been open for too long. */
@@ -111,27 +125,20 @@ export class Grouper {
     for (const tx of [...this.waiting]) if (this.waiting.has(tx)) this.force(tx, 'flush');
     this.open.clear();
     this.waiting.clear();
+    this.bytes = 0;
   }
 
   /** Drops everything without showing it. */
   clear(): void {
     this.open.clear();
     this.waiting.clear();
+    this.bytes = 0;
   }
 
-  private pushRaw(b: Uint8Array): void {
-    for (let at = 0; at + RECORD_HEAD <= b.length; ) {
-      const size = recordSize(b, at);
-      if (at + size > b.length) return;
-      const vxid = idAt(b, at) & VXID_MASK;
-      // Tag 0 fills holes and is no record.
-      if (b[at + 3] === 0) {
-        at += size;
-        continue;
-      }
-      this.sink([{ level: 0, type: 'raw', reason: '', vxid, parent: 0, records: b.subarray(at, at + size) }]);
-      at += size;
-    }
+  private raw(b: Uint8Array, at: number, end: number, vxid: number): void {
+    // Tag 0 fills holes and is no record.
+    if (b[at + 3] === 0) return;
+    this.sink([{ level: 0, type: 'raw', reason: '', vxid, parent: 0, records: b.subarray(at, end) }]);
   }
 
   private record(b: Uint8Array, at: number, end: number, vxid: number): void {
@@ -145,6 +152,7 @@ export class Grouper {
     else {
       // Nothing of a transaction counts before its own Begin.
       if (!tx.begun) return;
+      this.bytes += end - at;
       tx.append(b, at, end);
       if (tag === Tag.Link) this.link(tx, recordText(b, at));
       else if (tag === Tag.End) {
@@ -153,7 +161,7 @@ export class Grouper {
       }
     }
     if (this.timeout === 0) this.expire(this.now);
-    while (this.open.size > this.limit) {
+    while (this.open.size > this.limit || this.bytes > this.maxBytes) {
       const oldest = this.waiting.values().next().value;
       if (oldest === undefined) break;
       this.force(oldest, 'store overflow');
@@ -162,6 +170,7 @@ export class Grouper {
 
   private add(vxid: number): Open {
     const tx = new Open(vxid, this.now);
+    this.bytes += OVERHEAD;
     this.open.set(vxid, tx);
     this.waiting.add(tx);
     return tx;
@@ -251,6 +260,7 @@ export class Grouper {
     for (let i = 0; i < line.length; i++) {
       const { tx, level } = line[i] as { tx: Open; level: number };
       this.open.delete(tx.vxid);
+      this.bytes = Math.max(0, this.bytes - tx.length - OVERHEAD);
       if (tx.length > 0) {
         group.push({
           level,

@@ -1,16 +1,18 @@
 // What a log subscription lets through: query over whole groups, then the limits on rate and number, then
-// sides, then records. The manager runs it for its subscribers, the log tool for files.
+// sides, then records. The manager runs it for its subscribers, the log tool for files. Where it takes more effort
+// than a group may cost, the group is left out and counted.
 //
 // Awkward, as with the field's tool: a group counts against the limits even when sides and record filters
 // then leave nothing of it to show; and with both sides asked for a record would have to be on both, so
 // headers come alone.
 
-import { recordSide, recordTag } from '../protocol/log-record.ts';
+import { countRecords, recordSide, recordTag } from '../protocol/log-record.ts';
 import type { LogSubscription, LogTransaction } from '../protocol/messages.ts';
 import { Tag } from '../protocol/tables/tags.ts';
 import { compileQuery, type Matcher } from './compile.ts';
 import { formatQueryError, parseQuery } from './parse.ts';
 import { compileRecordFilters, filterRecords, type RecordPredicate } from './record-filter.ts';
+import { Effort } from './text-pattern.ts';
 
 export interface SelectionError {
   code: 'bad-query' | 'bad-filter';
@@ -22,6 +24,8 @@ export interface SelectionError {
 export class LogSelection {
   /** Groups suppressed by the rate limit since the last look. */
   suppressed = 0;
+  /** Records of groups that took too much effort, since the last look. */
+  undecided = 0;
   /** Groups let through. */
   passed = 0;
   private readonly sub: LogSubscription;
@@ -32,7 +36,15 @@ export class LogSelection {
   private credit = 1;
   private creditAt = -1;
 
-  private constructor(sub: LogSubscription, match: Matcher | null, show: RecordPredicate | null) {
+  private readonly effort: Effort;
+
+  private constructor(
+    sub: LogSubscription,
+    match: Matcher | null,
+    show: RecordPredicate | null,
+    effort: Effort,
+  ) {
+    this.effort = effort;
     this.sub = sub;
     this.match = match;
     this.sides = sub.client === true || sub.backend === true;
@@ -40,13 +52,13 @@ export class LogSelection {
     this.show = this.sides ? bySide(sub, kept) : kept;
   }
 
-  static create(sub: LogSubscription): LogSelection | SelectionError {
+  static create(sub: LogSubscription, effort = Effort.alone()): LogSelection | SelectionError {
     const caseless = sub.caseless === true;
     let match: Matcher | null = null;
     if (sub.query !== undefined) {
       // Records are bytes, so a query is one character a byte as well: places in it count bytes.
       const query = Buffer.from(sub.query, 'utf8').toString('latin1');
-      const parsed = parseQuery(query, { caseless });
+      const parsed = parseQuery(query, { caseless, effort });
       if (!parsed.ok) {
         return {
           code: 'bad-query',
@@ -56,9 +68,9 @@ export class LogSelection {
       }
       match = compileQuery(parsed.query);
     }
-    const filters = compileRecordFilters(sub.filters ?? [], caseless);
+    const filters = compileRecordFilters(sub.filters ?? [], caseless, effort);
     if ('error' in filters) return { code: 'bad-filter', message: filters.error, detail: filters.error };
-    return new LogSelection(sub, match, filters.show);
+    return new LogSelection(sub, match, filters.show, effort);
   }
 
   /** Whether the number of groups asked for has been reached. */
@@ -71,8 +83,10 @@ export class LogSelection {
     if (this.done) return null;
     // Alone in its group, a transaction of the other side does not count at all.
     if (this.sides && this.sub.grouping === 'vxid' && !this.onSide(group[0] as LogTransaction)) return null;
-    if (this.match !== null && !this.match(group)) return null;
-    if (!this.inRate(now)) return null;
+    this.effort.renew();
+    const matches = this.match === null || this.match(group);
+    if (this.effort.spent) return this.leaveOut(group);
+    if (!matches || !this.inRate(now)) return null;
     this.passed++;
     let shown: LogTransaction[] = [];
     for (const tx of group) {
@@ -81,9 +95,15 @@ export class LogSelection {
       if (tx.level === 0 && records.length === 0) continue;
       shown.push(records === tx.records ? tx : { ...tx, records });
     }
+    if (this.effort.spent) return this.leaveOut(group);
     if (shown.length === 0) return null;
     shown = shown.map((tx, i) => ({ ...tx, first: i === 0 }));
     return shown;
+  }
+
+  private leaveOut(group: readonly LogTransaction[]): null {
+    for (const tx of group) this.undecided += countRecords(tx.records);
+    return null;
   }
 
   private onSide(tx: LogTransaction): boolean {

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import type nearley from 'nearley';
 import type { Expression } from './ast.ts';
 import { type CheckedQuery, check } from './check.ts';
+import { Effort } from './text-pattern.ts';
 import { type QueryError, type Token, type TokenType, tokenize } from './tokens.ts';
 import grammar from './vsl-query.grammar.ts';
 
@@ -16,15 +17,24 @@ const GRAMMAR = Grammar.fromCompiled(grammar);
 export interface QueryOptions {
   /** Regular expressions and string comparison ignore case (-C). */
   caseless?: boolean;
+  /** What regular expressions may cost; as much as a tool of its own has when absent. */
+  effort?: Effort;
 }
 
 export type ParsedQuery =
   | { ok: true; query: CheckedQuery }
   | { ok: false; error: QueryError; expected: readonly TokenType[] };
 
-export function parseQuery(text: string, options: QueryOptions = {}): ParsedQuery {
+export function parseQuery(text: string, given: QueryOptions = {}): ParsedQuery {
+  const options = { caseless: given.caseless === true, effort: given.effort ?? Effort.alone() };
   const tokens = tokenize(text);
   if (!Array.isArray(tokens)) return { ok: false, error: tokens, expected: [] };
+  const beyond = tokens[options.effort.words];
+  if (beyond !== undefined) {
+    const message = `Query has more than ${options.effort.words} words`;
+    const { from, to } = beyond;
+    return { ok: false, error: { message, at: from, from, to, caret: false }, expected: [] };
+  }
   const table = new Table();
   for (const token of tokens) {
     if (table.take(token)) continue;

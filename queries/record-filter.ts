@@ -4,9 +4,8 @@
 
 import { RECORD_HEAD, recordSize, recordTag, recordText } from '../protocol/log-record.ts';
 import type { RecordFilter } from '../protocol/messages.ts';
-import { compileRegex } from './regex.ts';
-import type { TextPattern } from './regex-guard.ts';
 import { markTagList } from './tag-list.ts';
+import { compilePattern, type Effort, type TextPattern } from './text-pattern.ts';
 
 /** Whether the record at `at` is shown. */
 export type RecordPredicate = (records: Uint8Array, at: number) => boolean;
@@ -22,6 +21,7 @@ const LETTER = {
 export function compileRecordFilters(
   filters: readonly RecordFilter[],
   caseless: boolean,
+  effort: Effort,
 ): { show: RecordPredicate | null } | { error: string } {
   const first = filters[0];
   if (first === undefined) return { show: null };
@@ -38,7 +38,8 @@ export function compileRecordFilters(
     const tags = new Uint8Array(256);
     const problem = markTagList(f.tags, tags);
     if (problem !== null) return { error: `-${letter}: ${problem}` };
-    const regex = compileRegex(f.regex, caseless);
+    // Records are bytes, so an expression is one character a byte as well.
+    const regex = compilePattern(Buffer.from(f.regex, 'utf8').toString('latin1'), caseless, effort);
     if ('message' in regex) {
       return { error: `-${letter}: Regex error at position ${regex.offset} (${regex.message})` };
     }

@@ -70,8 +70,11 @@ export async function parseLogArguments(
     if (problem !== undefined) return problem;
     if (flag === 'C') keepCase(filters);
     if (!'iIxX'.includes(flag)) continue;
-    const { compileRecordFilters } = await import('../../queries/record-filter.ts');
-    const tried = compileRecordFilters(filters.slice(-1), sub.caseless === true);
+    const [{ compileRecordFilters }, { Effort }] = await Promise.all([
+      import('../../queries/record-filter.ts'),
+      import('../../queries/text-pattern.ts'),
+    ]);
+    const tried = compileRecordFilters(filters.slice(-1), sub.caseless === true, Effort.alone());
     if ('error' in tried) return new ArgumentError(tried.error);
   }
   if (parsed.rest.length > 0) return new ArgumentError('', true);

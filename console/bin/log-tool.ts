@@ -4,6 +4,7 @@
 // Awkward: proxylog's arguments are parsed by proxylog's own code, so that queries, limits and their error
 // texts are the same; a tool's mistakes in its own options are told after those.
 
+import { guardTerminal } from '../format/terminal-text.ts';
 import { quietOnClosedPipe } from './attach.ts';
 import { getopt } from './getopt.ts';
 import { ArgumentError, type LogArguments, parseLogArguments } from './log-arguments.ts';
@@ -51,6 +52,7 @@ export async function runLogTool(tool: LogTool, argv: readonly string[]): Promis
   if (a instanceof ArgumentError) return refuse(tool, a);
   if (a.daemonize && !inBackground()) return toBackground();
   quietOnClosedPipe();
+  guardTerminal([process.stderr]);
   const problem = await tool.check(a);
   if (problem !== null) return refuse(tool, problem);
   const sink = await tool.open(a);

@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import { gzipSync } from 'node:zlib';
 import { writeOwn } from '../../protocol/files/own-file.ts';
 import { findDaemon } from '../client/find-daemon.ts';
+import { guardTerminal } from '../format/terminal-text.ts';
 import { gather } from '../gather/gather.ts';
 import { Subject } from '../gather/subject.ts';
 import { tarArchive } from '../gather/tar.ts';
@@ -61,6 +62,7 @@ async function reach(a: Arguments): Promise<Subject> {
 }
 
 async function main(): Promise<number> {
+  guardTerminal([process.stdout, process.stderr]);
   const a = parseArguments(process.argv.slice(2));
   if (a === 'help') {
     process.stdout.write(USAGE);

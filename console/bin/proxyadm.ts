@@ -7,6 +7,7 @@
 
 import { CommandLines } from '../../protocol/cli-quoting.ts';
 import type { CommandReply } from '../client/client.ts';
+import { guardTerminal } from '../format/terminal-text.ts';
 import { HUNG_UP, leave } from '../tui/leave.ts';
 import { type Arguments, parseArguments, USAGE, UsageError } from './proxyadm-arguments.ts';
 
@@ -129,6 +130,7 @@ async function main(): Promise<number> {
       })) ?? 0
     );
   }
+  guardTerminal([process.stdout, process.stderr]);
   let connection: Connection;
   try {
     connection = await open(a);

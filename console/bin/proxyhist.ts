@@ -5,6 +5,7 @@
 // Exit codes: 0; 1 for every failure; 130 after SIGINT. -B paces a recording by its own clock.
 
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { guardTerminal } from '../format/terminal-text.ts';
 import type { Profile } from '../histogram/profile.ts';
 import { ArgumentError, type LogArguments } from './log-arguments.ts';
 import { runLogTool, type ToolSink } from './log-tool.ts';
@@ -86,6 +87,7 @@ async function open(a: LogArguments): Promise<ToolSink> {
   const histogram = new Histogram(profile);
   const title = own.profile;
   if (own.once) {
+    guardTerminal([process.stdout]);
     a.sub.from = 'head';
     a.sub.once = true;
     return {

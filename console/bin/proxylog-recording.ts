@@ -46,6 +46,11 @@ export function readRecording(a: LogArguments, output: LogSink): LogSource {
           : `Cannot open ${path}: ${systemText(error)}`,
       );
     }
+    if (selection.undecided > 0) {
+      process.stderr.write(
+        `${selection.undecided} records left out: matching them took too long; use a simpler expression\n`,
+      );
+    }
     if (!decoder.valid) return fail('VSL file read error: EOF');
     // The field's tool ends without a word here; a recording cut off by a full disk deserves one.
     if (decoder.left > 0) {

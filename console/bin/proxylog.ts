@@ -5,6 +5,7 @@
 // nothing itself while connected: the daemon does, and only matches travel. SIGHUP means a new output file in
 // the background and the end in the foreground; SIGUSR1 shows what is incomplete.
 
+import { guardTerminal } from '../format/terminal-text.ts';
 import { quietOnClosedPipe } from './attach.ts';
 import { ArgumentError, type LogArguments, OPTSTRING, parseLogArguments } from './log-arguments.ts';
 import { LogOutput } from './log-output.ts';
@@ -76,6 +77,7 @@ async function main(): Promise<number> {
     return 1;
   }
   if (a.daemonize && !inBackground()) return toBackground();
+  guardTerminal([process.stdout, process.stderr]);
   quietOnClosedPipe();
   const output = LogOutput.open(a);
   if (output instanceof ArgumentError) {

@@ -6,6 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { guardTerminal } from '../format/terminal-text.ts';
 import type { Template } from '../ncsa/template.ts';
 import { systemText } from './attach.ts';
 import { ArgumentError, type LogArguments } from './log-arguments.ts';
@@ -114,6 +115,7 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
   if (typeof template === 'string') throw new Error(`the format was checked, yet: ${template}`);
   const cannotOpen = (error: unknown): ArgumentError =>
     new ArgumentError(`Can't open output file (${systemText(error)})`);
+  guardTerminal([process.stdout]);
   const whole = a.sub.grouping === 'request';
   const options = { ...own, client: own.client || !own.backend, whole };
   // From a daemon only what can have a line; a recording is judged by the lines alone, as the field's tool does.

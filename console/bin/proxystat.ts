@@ -4,6 +4,7 @@
 
 import type { CounterInfo, CounterSubscription } from '../../protocol/messages.ts';
 import type { CounterValue } from '../format/stat-text.ts';
+import { guardTerminal } from '../format/terminal-text.ts';
 import { leave } from '../tui/leave.ts';
 import { attach, nobodyText, parsePatience, quietOnClosedPipe, writePidFile } from './attach.ts';
 import { getopt } from './getopt.ts';
@@ -131,6 +132,7 @@ async function main(): Promise<number> {
   }
   quietOnClosedPipe();
   if (a.form === 'live') return live(a);
+  guardTerminal([process.stdout, process.stderr]);
   let read: Awaited<ReturnType<typeof readOnce>>;
   try {
     read = await readOnce(a, () => {

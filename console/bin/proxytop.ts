@@ -5,6 +5,7 @@
 // numbers are what was seen over the period of -p.
 
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { guardTerminal } from '../format/terminal-text.ts';
 import { ArgumentError, type LogArguments } from './log-arguments.ts';
 import { runLogTool, type ToolSink } from './log-tool.ts';
 
@@ -66,6 +67,7 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
   };
   if (own.once || own.head) a.sub.from = 'head';
   if (own.once) {
+    guardTerminal([process.stdout]);
     a.sub.once = true;
     return {
       write,

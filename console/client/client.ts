@@ -19,6 +19,7 @@ import {
   PROTOCOL_VERSION,
   type ServerMessage,
 } from '../../protocol/messages.ts';
+import { addressText, proofText } from '../../protocol/proof.ts';
 import { findDaemon } from './find-daemon.ts';
 import { readSecret } from './secret.ts';
 
@@ -286,6 +287,7 @@ export function connect(o: ConnectOptions = {}): Promise<Client> {
     const where = o.address ?? placeText(o.dir);
     let hello: (ServerMessage & { t: 'hello' }) | null = null;
     let ws: WebSocket;
+    let socket: Socket;
     const fail = (error: ConnectError): void => {
       clearTimeout(timer);
       ws?.removeAllListeners('message').removeAllListeners('close');
@@ -298,7 +300,10 @@ export function connect(o: ConnectOptions = {}): Promise<Client> {
     );
     try {
       ws = new Connection('ws://localhost/', {
-        createConnection: () => openSocket(o),
+        createConnection: () => {
+          socket = openSocket(o);
+          return socket;
+        },
         perMessageDeflate: false,
         maxPayload: 64 << 20,
         skipUTF8Validation: false,
@@ -329,9 +334,10 @@ export function connect(o: ConnectOptions = {}): Promise<Client> {
         }
         ws.send(JSON.stringify({ t: 'hello', v: PROTOCOL_VERSION, client: o.name ?? 'proxyd-client' }));
         if (m.auth === 'hmac-sha256') {
-          const mac = answer(o.secretFile, m.challenge ?? '');
+          const to = addressText(socket.remoteAddress ?? '', socket.remotePort ?? 0);
+          const mac = answer(o.secretFile, m.challenge ?? '', to);
           if (mac instanceof ConnectError) return fail(mac);
-          ws.send(JSON.stringify({ t: 'auth', mac }));
+          ws.send(JSON.stringify({ t: 'auth', mac, to }));
         }
         return;
       }
@@ -344,10 +350,10 @@ export function connect(o: ConnectOptions = {}): Promise<Client> {
   });
 }
 
-function answer(secretFile: string | undefined, challenge: string): string | ConnectError {
+function answer(secretFile: string | undefined, challenge: string, to: string): string | ConnectError {
   if (secretFile === undefined) return new ConnectError('auth', 'the daemon asks for a secret; give -S FILE');
   try {
-    return createHmac('sha256', readSecret(secretFile)).update(challenge).digest('hex');
+    return createHmac('sha256', readSecret(secretFile)).update(proofText(challenge, to)).digest('hex');
   } catch (cause) {
     return new ConnectError('auth', (cause as Error).message, cause);
   }

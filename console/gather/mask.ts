@@ -7,12 +7,23 @@ export const MASK = '<masked>';
 /** Names of fields, parameters and variables whose values are nobody's business. */
 const TELLTALE =
   /auth|cookie|token|secret|passw|passphrase|credential|session|api[-_]?key|access[-_]?key|private|signature|jwt|bearer|sso|csrf|preamble/i;
+/** Short names of the same kind, which are parts of harmless words: they count as words of their own only. */
+const SHORT = new Set(
+  'key keys code sig sign pwd pass otp totp pin cvv cvc ssn iban hmac mac hash salt nonce psk ticket sid saml samlresponse assertion refresh license licence cred creds pw passwd'.split(
+    ' ',
+  ),
+);
+/** Names with such a word that hold no secret. */
+const HARMLESS =
+  /^(?:surrogate-keys?|cache-key|cache-keys|status[-_]?code|error[-_]?code|country[-_]?code|x-cache-hash)$/i;
 /** `Basic …` and `Bearer …` wherever they stand. */
 const SCHEME = /\b(basic|bearer|digest|negotiate|ntlm|hawk|aws4-hmac-sha256)(\s+|%20)[^\s"',;{}]+/gi;
 /** user:password@ in a URL. */
 const USERINFO = /(\/\/)[^/\s"'@]+@/g;
-/** name=value in a query, a form or a log line. */
-const PAIR = /([\w.-]+)(=|%3d)([^&;\s"'<>]+)/gi;
+/** name=value in a query, a form, a header or a log line, `name: value` and "name":"value", escaped or not. The first part
+ * is the end of an escaped byte, which belongs to no name. */
+const PAIR =
+  /((?:%(?:25)*[0-9a-f]{2})*)([\w.-]+)((?:"|%22)?\s*(?:=|:|%(?:25)*3[ad])\s*)("(?:[^"\\]|\\.)*"?|'[^']*'?|[^&;,\s"'<>]+)/gi;
 /** Letters and digits without a blank, too long for a word: a key or a hash. */
 const KEYLIKE =
   /(?<![\w/.-])(?=[\w+=-]*\d)(?=[\w+=-]*[a-z])[\w+=-]{24,}(?![\w.-])|[A-Za-z0-9+/]{16,}={1,2}/gi;
@@ -22,19 +33,37 @@ export function maskText(text: string): string {
   return text
     .replace(SCHEME, (_all, scheme: string) => `${scheme} ${MASK}`)
     .replace(USERINFO, `$1${MASK}@`)
-    .replace(PAIR, (all, name: string, sign: string) => (TELLTALE.test(name) ? `${name}${sign}${MASK}` : all))
+    .replace(PAIR, maskPair)
     .replace(KEYLIKE, MASK);
 }
 
+function maskPair(all: string, before: string, name: string, sign: string, value: string): string {
+  if (isTelltale(name)) {
+    const quote = /^["']/.exec(value)?.[0] ?? '';
+    return `${before}${name}${sign}${quote}${MASK}${quote}`;
+  }
+  // A value may hold pairs of its own: a URL inside a URL.
+  const inner = value.replace(PAIR, maskPair);
+  return inner === value ? all : `${before}${name}${sign}${inner}`;
+}
+
 export function isTelltale(name: string): boolean {
-  return TELLTALE.test(name);
+  if (TELLTALE.test(name)) return true;
+  if (HARMLESS.test(name)) return false;
+  const words = name
+    .replace(/([a-z])([A-Z])/g, '$1-$2')
+    .toLowerCase()
+    .split(/[^a-z]+/);
+  return words.some((word) => SHORT.has(word));
 }
 
 /** A program: all strings of a statement that has to do with credentials, and comments that speak of them. */
 export function maskProgram(source: string): string {
   let out = '';
   for (const statement of statements(source)) {
-    const secret = TELLTALE.test(statement.map((t) => t.text).join(''));
+    const text = statement.map((t) => t.text).join('');
+    const secret =
+      TELLTALE.test(text) || [...text.matchAll(FIELD)].some(([, name]) => isTelltale(name ?? ''));
     for (const { kind, text } of statement) {
       if (kind === 'comment') out += TELLTALE.test(text) ? maskedComment(text) : maskText(text);
       else if (kind === 'string') out += secret ? maskedString(text) : maskText(text);
@@ -44,6 +73,9 @@ export function maskProgram(source: string): string {
   }
   return out;
 }
+
+/** A header as programs name it. */
+const FIELD = /\bhttp\.([\w-]+)/g;
 
 interface Token {
   kind: 'code' | 'string' | 'comment';

@@ -1,6 +1,7 @@
 // Prints a transaction's facts by a template. Strings are quoted so that a line stays a line: C style, or
-// JSON style with -j, where what is missing is "" or null.
+// JSON style with -j, where what is missing is "" or 0 and bytes that are no UTF-8 are characters of their own.
 
+import { isUtf8 } from 'node:buffer';
 import type { Facts } from './facts.ts';
 import { strftime } from './strftime.ts';
 import type { DurationUnit, Piece, Template } from './template.ts';
@@ -22,7 +23,11 @@ function render(piece: Piece, f: Facts, json: boolean): string | null {
       return piece.text;
     case 'fact': {
       const value = f.values[piece.fact];
-      if (value !== undefined) return piece.integer ? value : quote(value, json);
+      // A number stands without quotes: what is none (in a recording of anybody's) would be no JSON.
+      const number = !json || (value !== undefined && /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(value));
+      if (value !== undefined && (number || !piece.integer)) {
+        return piece.integer ? value : quote(value, json);
+      }
       if (!json) return piece.otherwise;
       return piece.integer ? '0' : piece.otherwise === '-' ? '' : piece.otherwise;
     }
@@ -122,11 +127,13 @@ const SHORT: Readonly<Record<string, string>> = {
   '\\': '\\\\',
 };
 const QUOTED = /[\x00-\x1f\x7f-\xff"\\]/g;
-/** JSON takes the upper bytes as they are. */
+/** JSON takes UTF-8 as it is. */
 const QUOTED_JSON = /[\x00-\x1f"\\]/g;
+const QUOTED_JSON_BYTES = /[\x00-\x1f"\\\x80-\xff]/g;
 
 function quote(text: string, json: boolean): string {
-  return text.replace(json ? QUOTED_JSON : QUOTED, (c) => {
+  const special = !json ? QUOTED : isUtf8(Buffer.from(text, 'latin1')) ? QUOTED_JSON : QUOTED_JSON_BYTES;
+  return text.replace(special, (c) => {
     const short = SHORT[c];
     if (short !== undefined) return short;
     const code = c.charCodeAt(0).toString(16);

@@ -7,6 +7,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { writeOwn } from '../../protocol/files/own-file.ts';
 import { compileQuery } from '../../queries/compile.ts';
 import { parseQuery } from '../../queries/parse.ts';
+import { Effort } from '../../queries/text-pattern.ts';
 import { systemText } from '../bin/attach.ts';
 import { ClientSource } from '../model/client-source.ts';
 import type { ConsoleConfig } from '../model/config.ts';
@@ -85,8 +86,14 @@ export function replayInstances(
 
 /** The real query language over recorded groups. */
 export const matcher: GroupMatcher = (query) => {
-  const parsed = parseQuery(query);
-  return parsed.ok ? compileQuery(parsed.query) : () => false;
+  const effort = Effort.shared();
+  const parsed = parseQuery(query, { effort });
+  if (!parsed.ok) return () => false;
+  const match = compileQuery(parsed.query);
+  return (group) => {
+    effort.renew();
+    return match(group) && !effort.spent;
+  };
 };
 
 /** A session that the console recorded, or a log that proxylog did: -w or --json, compressed or not. */

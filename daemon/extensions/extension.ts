@@ -4,7 +4,7 @@
 // A signature is a text such as "STRING tolower(STRING s)" with "[…]" around what may be left out and "=value"
 // for a default. Values: STRING string or null (unset; STRANDS arrive joined), INT REAL BYTES DURATION TIME
 // number (seconds, bytes), BOOL boolean, IP VclIp, BACKEND Director or null, HEADER HeaderRef, HTTP HttpMessage,
-// BLOB Uint8Array or null, ENUM string, REGEX VclRegex, ACL VclAcl, PROBE ProbeDecl, STEVEDORE name, SUB SubValue.
+// BLOB Uint8Array or null, ENUM string, REGEX BoundedRegex, ACL VclAcl, PROBE ProbeDecl, STEVEDORE name, SUB SubValue.
 // What is left out is undefined.
 //
 // PRIV_CALL, PRIV_VCL, PRIV_TASK and PRIV_TOP in a signature are no arguments of the program: the function gets

@@ -48,19 +48,24 @@ export class RingReader {
   private expected = -1;
   private readonly path: string;
   private readonly head = Buffer.alloc(64);
-  private readonly buffer = Buffer.allocUnsafeSlow(CHUNK);
+  private readonly buffer: Buffer;
 
-  private constructor(path: string) {
+  private constructor(path: string, buffer: Buffer) {
     this.path = path;
+    this.buffer = buffer;
   }
 
-  /** Null when there is no ring at `path`. */
-  static open(path: string, from: 'tail' | 'head'): RingReader | null {
-    const reader = new RingReader(path);
+  /** Null when there is no ring at `path`. Readers that are never used at the same time may share a buffer. */
+  static open(path: string, from: 'tail' | 'head', buffer = RingReader.buffer()): RingReader | null {
+    const reader = new RingReader(path, buffer);
     if (!reader.attach()) return null;
     if (from === 'head') reader.toOldest();
     else reader.toTail();
     return reader;
+  }
+
+  static buffer(): Buffer {
+    return Buffer.allocUnsafeSlow(CHUNK);
   }
 
   /** The next blocks, or null when there is nothing new. */

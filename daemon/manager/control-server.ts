@@ -1,99 +1,104 @@
 // The console protocol's server: WebSocket on a Unix socket of the working directory, and on TCP if asked.
 //
-// Validates every frame (protocol/codec.ts), bounds clients, commands and subscriptions, and hands over to
-// the dispatcher and the streams. Never speaks to the worker itself. Awkward: on the Unix socket possession is
-// the right, so there is no challenge; over TCP wrong answers are delayed and counted.
+// Listens, turns away what is no upgrade or comes from a web page, and gives each listener a door of its own
+// (door.ts); what a connection may say is control-connection.ts. Never speaks to the worker itself. Awkward: on the
+// Unix socket possession is the right, so there is no challenge; over TCP an answer counts only for the address that
+// the client has connected to.
 
 import { chmodSync, lchownSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { createRequire } from 'node:module';
-import type { Duplex } from 'node:stream';
-import type { WebSocket, WebSocketServer } from 'ws';
-import { parseCommand } from '../../protocol/cli-quoting.ts';
-import { decodeClientMessage, LIMITS } from '../../protocol/codec.ts';
-import { CLI, PROTOCOL_ERRORS, ProtocolError } from '../../protocol/errors.ts';
-import {
-  type ClientMessage,
-  type CounterSubscription,
-  type ErrorCode,
-  type LogSubscription,
-  PROTOCOL_VERSION,
-  type ServerMessage,
-} from '../../protocol/messages.ts';
-import { commandRow } from '../../protocol/tables/commands.ts';
-import { WORKDIR_FILES } from '../../protocol/workdir.ts';
+import type { ListenOptions, Socket } from 'node:net';
+import type { WebSocketServer } from 'ws';
+import { LIMITS } from '../../protocol/codec.ts';
+import type { ServerMessage } from '../../protocol/messages.ts';
+import { addressText } from '../../protocol/proof.ts';
+import { Attempts, WRONG_ANSWER_MS } from './attempts.ts';
+import { ControlConnection, type ControlHost } from './control-connection.ts';
+import { Door, type DoorLimits, type Guest } from './door.ts';
+import { listen } from './listen.ts';
 import { newChallenge, type Secret } from './secret.ts';
-import type { Stream, StreamError, StreamSink } from './streams/sink.ts';
-import type { CliReply } from './supervisor.ts';
 import { removeFile } from './working-directory.ts';
 
 // Required, not imported: Node parses CommonJS for its exports before it imports it, which is slow.
 const { WebSocketServer: Sockets } = createRequire(import.meta.url)('ws') as typeof import('ws');
 
-/** What a connection may reach. */
-export interface ControlHost {
-  identity(): string;
-  version: string;
-  state(): 'running' | 'stopped';
-  command(line: string): Promise<CliReply>;
-  openLog(id: number, sub: LogSubscription, sink: StreamSink): Promise<Stream | StreamError>;
-  openCounters(id: number, sub: CounterSubscription, sink: StreamSink): Promise<Stream | StreamError>;
+/** What else is let in: web pages by their Origin, and names or addresses that lead here through a tunnel. */
+export interface Allowed {
+  origins: readonly string[];
+  /** `host` or `host:port`. */
+  hosts: readonly string[];
 }
 
-export interface ControlLimits {
-  /** Connections at a time. */
-  clients: number;
-  /** Wrong answers per minute (all addresses together) before connections are refused. */
-  failures: number;
-  /** Milliseconds until a connection must have said hello and answered its challenge. */
-  greeting: number;
+/** Of one listener. */
+const DEFAULT_LIMITS: DoorLimits = { unknown: 32, known: 128, greeting: 10_000 };
+/** Bytes that somebody may send before the welcome: an upgrade, a hello and an answer take less than one. */
+const MAX_UNKNOWN_BYTES = 16 << 10;
+/** How long one who was turned away has for reading why. */
+const TURNED_AWAY_MS = 500;
+
+/** Ways in differ in what they ask for and in what they give. */
+interface DoorKind {
+  challenge: boolean;
+  /** Subscriptions, and commands that change nothing. */
+  readonly: boolean;
 }
 
-const DEFAULT_LIMITS: ControlLimits = { clients: 128, failures: 20, greeting: 10_000 };
-const FAILURE_DELAY_MS = 500;
-/** A connection that leaves so many bytes of control messages unread is dropped. */
-const MAX_UNREAD = 64 << 20;
+/** A socket from its first moment on. */
+class Visitor implements Guest {
+  readonly address: string;
+  readonly socket: Socket;
+  connection: ControlConnection | null = null;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    this.address = socket.remoteAddress ?? '';
+  }
+
+  drop(why: 'late' | 'room'): void {
+    if (why === 'late' && this.connection !== null) this.connection.late();
+    else this.socket.destroy();
+  }
+}
 
 export class ControlServer {
   private readonly host: ControlHost;
   private readonly secret: Secret;
   private readonly origins: ReadonlySet<string>;
-  private readonly limits: ControlLimits;
+  private readonly hosts: ReadonlySet<string>;
+  private readonly limits: DoorLimits;
+  private readonly attempts = new Attempts();
   private readonly servers: Server[] = [];
   private readonly paths: string[] = [];
   private readonly sockets: WebSocketServer;
-  private readonly connections = new Set<Connection>();
-  private failures: number[] = [];
-  private readers = 0;
+  private readonly connections = new Set<ControlConnection>();
 
   constructor(
     host: ControlHost,
     secret: Secret,
-    origins: readonly string[] = [],
-    limits: ControlLimits = DEFAULT_LIMITS,
+    allowed: Allowed = { origins: [], hosts: [] },
+    limits: DoorLimits = DEFAULT_LIMITS,
   ) {
     this.host = host;
     this.secret = secret;
-    this.origins = new Set(origins);
+    this.origins = new Set(allowed.origins);
+    this.hosts = new Set(allowed.hosts);
     this.limits = limits;
     this.sockets = new Sockets({
       noServer: true,
       maxPayload: LIMITS.frame,
       perMessageDeflate: false,
       clientTracking: false,
+      autoPong: false,
     });
   }
 
   /** Listens on a Unix socket that only this user may use, or a group that may only read. */
   async listenPath(path: string, readers: number | null = null): Promise<void> {
     removeFile(path);
-    const server = this.makeServer({ challenge: false, readonly: readers !== null });
     const mask = process.umask(0o177);
     try {
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(path, resolve);
-      });
+      await this.listen({ path }, { challenge: false, readonly: readers !== null });
     } finally {
       process.umask(mask);
     }
@@ -103,19 +108,13 @@ export class ControlServer {
   }
 
   /** Listens on TCP, where clients must answer a challenge; resolves with the port. */
-  async listenTcp(host: string, port: number): Promise<number> {
-    const server = this.makeServer({ challenge: true, readonly: false });
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(port, host, resolve);
-    });
-    const address = server.address();
-    return typeof address === 'object' && address !== null ? address.port : port;
+  listenTcp(host: string, port: number): Promise<number> {
+    return this.listen({ host, port }, { challenge: true, readonly: false });
   }
 
   /** Tells every console. */
   broadcast(event: (ServerMessage & { t: 'event' })['event'], text: string): void {
-    for (const c of this.connections) if (c.welcomed) c.json({ t: 'event', event, text });
+    for (const c of this.connections) if (c.welcomed) void c.json({ t: 'event', event, text });
   }
 
   /** Closes all connections and stops listening. */
@@ -134,296 +133,93 @@ export class ControlServer {
     for (const path of this.paths) removeFile(path);
   }
 
-  private makeServer({ challenge, readonly }: DoorKind): Server {
+  private listen(where: ListenOptions, kind: DoorKind): Promise<number> {
+    const { known } = this.limits;
+    const door = new Door({ ...this.limits, known: kind.readonly ? Math.ceil(known / 2) : known });
+    const visitors = new WeakMap<Socket, Visitor>();
     const server = createServer((_req, res) => {
       res.writeHead(426, { 'Content-Type': 'text/plain', Connection: 'close' });
       res.end('This is the console protocol of proxyd: connect with WebSocket.\n');
     });
-    server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
-      const refused = this.refuse(req, { challenge, readonly });
-      if (refused !== null) {
-        socket.end(`HTTP/1.1 ${refused}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-        return;
-      }
-      this.sockets.handleUpgrade(req, socket, head, (ws) => this.welcome(ws, { challenge, readonly }));
+    server.on('connection', (socket) => {
+      const visitor = new Visitor(socket);
+      visitors.set(socket, visitor);
+      door.enter(visitor);
+      // For as long as it lives: between the upgrade and the WebSocket nobody else listens for it.
+      socket.on('error', () => socket.destroy());
+      socket.once('close', () => door.leave(visitor));
+    });
+    server.on('upgrade', (req: IncomingMessage, _duplex, head: Buffer) => {
+      const { socket } = req;
+      const visitor = visitors.get(socket);
+      const { origin } = req.headers;
+      if (visitor === undefined) socket.destroy();
+      else if (origin !== undefined && !this.origins.has(origin)) turnAway(socket, '403 Forbidden');
+      else if (door.isFull) turnAway(socket, '503 Service Unavailable');
+      else
+        this.sockets.handleUpgrade(req, socket, head, (ws) => {
+          const connection = new ControlConnection(ws, this.host, this.doorOf(door, visitor, kind));
+          visitor.connection = connection;
+          this.connections.add(connection);
+          socket.once('close', () => this.connections.delete(connection));
+          limitUnknown(socket, connection);
+          connection.greet();
+        });
     });
     server.on('clientError', (_e, socket) => socket.destroy());
     this.servers.push(server);
-    return server;
+    return listen(server, where);
   }
 
-  private refuse(req: IncomingMessage, { challenge, readonly }: DoorKind): string | null {
-    const { origin } = req.headers;
-    if (origin !== undefined && !this.origins.has(origin)) return '403 Forbidden';
-    if (this.connections.size >= this.limits.clients) return '503 Service Unavailable';
-    // Those who may only read never keep out those who may do more.
-    if (readonly && this.readers >= this.limits.clients / 2) return '503 Service Unavailable';
-    if (challenge && this.tooManyFailures()) return '429 Too Many Requests';
-    return null;
-  }
-
-  private tooManyFailures(): boolean {
-    const since = Date.now() - 60_000;
-    this.failures = this.failures.filter((at) => at > since);
-    return this.failures.length >= this.limits.failures;
-  }
-
-  private welcome(ws: WebSocket, { challenge, readonly }: DoorKind): void {
-    const connection = new Connection(ws, this.host, this.limits.greeting, {
-      challenge: challenge ? newChallenge() : null,
-      readonly,
-      check: (text, mac) => {
-        if (this.secret.checkMac(text, mac)) return true;
-        this.failures.push(Date.now());
-        return false;
+  /** The door as one connection sees it. */
+  private doorOf(door: Door, visitor: Visitor, kind: DoorKind) {
+    const challenge = kind.challenge ? newChallenge() : null;
+    return {
+      challenge,
+      readonly: kind.readonly,
+      admit: () => door.admit(visitor),
+      check: (mac: string, to: string) => this.check(visitor, challenge ?? '', mac, to),
+      unreadByAll: () => {
+        let sum = 0;
+        for (const c of this.connections) sum += c.unread;
+        return sum;
       },
-      gone: () => {
-        this.connections.delete(connection);
-        if (readonly) this.readers--;
-      },
-    });
-    this.connections.add(connection);
-    if (readonly) this.readers++;
-    connection.greet();
-  }
-}
-
-/** Ways in differ in what they ask for and in what they give. */
-interface DoorKind {
-  challenge: boolean;
-  /** Subscriptions, and commands that change nothing. */
-  readonly: boolean;
-}
-
-interface Door {
-  challenge: string | null;
-  readonly: boolean;
-  check(challenge: string, mac: string): boolean;
-  gone(): void;
-}
-
-class Connection {
-  welcomed = false;
-  private readonly ws: WebSocket;
-  private readonly host: ControlHost;
-  private readonly door: Door;
-  private readonly greeting: NodeJS.Timeout;
-  private readonly streams = new Map<number, Stream | null>();
-  private saidHello = false;
-  private answered = false;
-  private running = 0;
-  private over = false;
-  /** Commands of one connection run one after the other. */
-  private queue: Promise<void> = Promise.resolve();
-
-  constructor(ws: WebSocket, host: ControlHost, greetingMs: number, door: Door) {
-    this.ws = ws;
-    this.host = host;
-    this.door = door;
-    this.greeting = setTimeout(() => this.fail('auth-required', 'no hello or no answer in time'), greetingMs);
-    this.greeting.unref();
-    ws.on('message', (data: Buffer, binary: boolean) => {
-      if (binary) this.fail('bad-message', 'clients send text frames only');
-      else this.receive(data.toString('utf8'));
-    });
-    ws.on('error', () => this.ws.terminate());
-    ws.on('close', () => this.end());
-  }
-
-  greet(): void {
-    const { challenge } = this.door;
-    const hello: ServerMessage = {
-      t: 'hello',
-      v: PROTOCOL_VERSION,
-      server: 'proxyd',
-      version: this.host.version,
-      identity: this.host.identity(),
-      auth: challenge === null ? 'none' : 'hmac-sha256',
     };
-    this.json(challenge === null ? hello : { ...hello, challenge });
   }
 
-  json(message: ServerMessage): void {
-    if (this.over || this.ws.readyState !== this.ws.OPEN) return;
-    if (this.ws.bufferedAmount > MAX_UNREAD) {
-      this.ws.terminate();
-      return;
+  private async check(visitor: Visitor, challenge: string, mac: string, to: string): Promise<string | null> {
+    const { address, socket } = visitor;
+    const wait = this.attempts.wait(address);
+    if (wait === null) {
+      return 'too many wrong answers from this address: try again in a minute, or use the Unix socket';
     }
-    this.ws.send(JSON.stringify(message));
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    if (!this.secret.checkMac(challenge, to, mac)) {
+      this.attempts.failed(address);
+      await new Promise((resolve) => setTimeout(resolve, WRONG_ANSWER_MS));
+      return 'wrong answer to the challenge';
+    }
+    const here = addressText(socket.localAddress ?? '', socket.localPort ?? 0);
+    if (to === here || this.hosts.has(to) || this.hosts.has(to.replace(/:\d+$/, ''))) return null;
+    return `the answer is meant for ${to}, and this is ${here}: if a tunnel leads from there to here, start proxyd with --allow-host ${to}`;
   }
+}
 
-  goAway(): void {
-    this.ws.close(1001);
-    setTimeout(() => this.ws.terminate(), 200).unref();
-  }
+/** An answer, and the end; whoever does not read it has had the time. */
+function turnAway(socket: Socket, status: string): void {
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  socket.resume();
+  setTimeout(() => socket.destroy(), TURNED_AWAY_MS).unref();
+}
 
-  private receive(frame: string): void {
-    if (this.over) return;
-    const m = decodeClientMessage(frame);
-    if (m instanceof ProtocolError) {
-      this.fail(m.code, m.message);
-      return;
-    }
-    if (!this.welcomed) {
-      this.beforeWelcome(m);
-      return;
-    }
-    switch (m.t) {
-      case 'hello':
-      case 'auth':
-        this.fail('bad-message', `${m.t} after the welcome`);
-        return;
-      case 'cmd':
-        this.command(m.id, m.line);
-        return;
-      case 'log':
-        void this.subscribe(m.id, (sink) => this.host.openLog(m.id, m.log, sink));
-        return;
-      case 'stat':
-        void this.subscribe(m.id, (sink) => this.host.openCounters(m.id, m.stat, sink));
-        return;
-      case 'flush':
-        this.streams.get(m.id)?.flush?.();
-        return;
-      case 'end': {
-        const stream = this.streams.get(m.id);
-        if (stream === undefined) return;
-        this.streams.delete(m.id);
-        stream?.close();
-        this.json({ t: 'end', id: m.id });
-        return;
-      }
-    }
-  }
-
-  private beforeWelcome(m: ClientMessage): void {
-    if (m.t === 'hello') {
-      if (this.saidHello) {
-        this.fail('bad-message', 'a second hello');
-        return;
-      }
-      if (m.v !== PROTOCOL_VERSION) {
-        this.fail('bad-version', `this is version ${PROTOCOL_VERSION} of the protocol, not ${m.v}`);
-        return;
-      }
-      this.saidHello = true;
-      if (this.door.challenge === null) this.admit();
-      return;
-    }
-    if (m.t !== 'auth' || !this.saidHello || this.door.challenge === null) {
-      this.fail('auth-required', 'say hello and answer the challenge first');
-      return;
-    }
-    if (this.answered) {
-      this.fail('auth-failed', 'one answer a connection');
-      return;
-    }
-    this.answered = true;
-    if (this.door.check(this.door.challenge, m.mac)) this.admit();
-    else
-      setTimeout(() => this.fail('auth-failed', 'wrong answer to the challenge'), FAILURE_DELAY_MS).unref();
-  }
-
-  private admit(): void {
-    clearTimeout(this.greeting);
-    this.welcomed = true;
-    this.json({ t: 'welcome', state: this.host.state() });
-  }
-
-  private command(id: number, line: string): void {
-    if (this.running >= LIMITS.commands) {
-      this.refuse(id, 'too-many', 'too many commands without a reply');
-      return;
-    }
-    this.running++;
-    this.queue = this.queue.then(async () => {
-      if (this.over) return;
-      const { status, body } = this.forbidden(line) ?? (await this.host.command(line));
-      this.running--;
-      this.json({ t: 'reply', id, status, body });
-      if (status === 500) this.ws.close(1000);
-    });
-  }
-
-  /** What a reader is told who wants to change something. A line that cannot be read changes nothing either. */
-  private forbidden(line: string): CliReply | null {
-    if (!this.door.readonly) return null;
-    const words = parseCommand(line);
-    if (!Array.isArray(words) || words.length === 0) return null;
-    const name = words[0] as string;
-    const row = commandRow(name);
-    if (row === undefined || row.reads === true) return null;
-    const body = `${name} is for those who may use ${WORKDIR_FILES.socket}: this connection may only read.\n`;
-    return { status: CLI.CANT, body };
-  }
-
-  private async subscribe(
-    id: number,
-    open: (sink: StreamSink) => Promise<Stream | StreamError>,
-  ): Promise<void> {
-    if (this.streams.has(id)) {
-      this.refuse(id, 'bad-message', `id ${id} is in use`);
-      return;
-    }
-    if (this.streams.size >= LIMITS.subscriptions) {
-      this.refuse(id, 'too-many', 'too many subscriptions on one connection');
-      return;
-    }
-    this.streams.set(id, null);
-    let early: ServerMessage[] | null = [];
-    const sink: StreamSink = {
-      send: (frame) => {
-        if (!this.over && this.streams.has(id)) this.ws.send(frame);
-      },
-      json: (message) => {
-        if (early !== null) {
-          early.push(message);
-          return;
-        }
-        if (!this.streams.has(id)) return;
-        if (message.t === 'end') this.streams.delete(id);
-        this.json(message);
-      },
-      buffered: () => this.ws.bufferedAmount,
-    };
-    const stream = await open(sink).catch(
-      (cause: Error): StreamError => ({ error: { code: 'internal', message: cause.message } }),
-    );
-    if ('error' in stream) {
-      this.streams.delete(id);
-      const { code, message, detail } = stream.error;
-      this.json({ t: 'error', id, code, message, ...(detail === undefined ? {} : { detail }) });
-      return;
-    }
-    if (this.over || !this.streams.has(id)) {
-      stream.close();
-      return;
-    }
-    this.streams.set(id, stream);
-    this.json({ t: 'ok', id });
-    const held = early;
-    early = null;
-    for (const message of held) sink.json(message);
-  }
-
-  private refuse(id: number, code: ErrorCode, message: string): void {
-    this.json({ t: 'error', id, code, message });
-  }
-
-  /** An error that ends the connection in order: message first, then the close with its code. */
-  private fail(code: ErrorCode, message: string): void {
-    if (this.over) return;
-    this.json({ t: 'error', code, message });
-    this.over = true;
-    this.ws.close(PROTOCOL_ERRORS[code].close ?? 1011, code);
-    setTimeout(() => this.ws.terminate(), 1000).unref();
-  }
-
-  private end(): void {
-    this.over = true;
-    clearTimeout(this.greeting);
-    for (const stream of this.streams.values()) stream?.close();
-    this.streams.clear();
-    this.door.gone();
-  }
+/** Drops a connection that sends more than a greeting takes before it is welcomed. */
+function limitUnknown(socket: Socket, connection: ControlConnection): void {
+  let bytes = 0;
+  // After the WebSocket's own listener, which has read what came by then.
+  const count = (data: Buffer): void => {
+    bytes += data.length;
+    if (connection.welcomed) socket.off('data', count);
+    else if (bytes > MAX_UNKNOWN_BYTES) connection.drop();
+  };
+  socket.on('data', count);
 }

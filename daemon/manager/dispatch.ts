@@ -46,6 +46,20 @@ const HANDLERS: Partial<Record<CommandName, Command>> = {
 /** Commands that do not wait for a worker that is starting. */
 const ANY_TIME: ReadonlySet<string> = new Set(['banner', 'help', 'ping', 'quit']);
 
+/** Commands that wait a moment at the most: what only asks, and what an operator has when a start gets nowhere. */
+const SOON: ReadonlySet<string> = new Set([
+  'debug.listen_address',
+  'listen.list',
+  'panic.clear',
+  'panic.show',
+  'param.show',
+  'pid',
+  'start',
+  'status',
+  'stop',
+  'storage.list',
+]);
+
 /** Commands whose arguments are conditions of three words with && between them. */
 const EXPRESSIONS: ReadonlySet<string> = new Set(['ban', 'ban.count', 'ban.soft']);
 
@@ -59,7 +73,9 @@ export async function dispatch(core: ManagerCore, line: string): Promise<CliRepl
   if (words instanceof QuotingError) return unreadable(`Syntax Error: ${words.message}`);
   if (words.length === 0) return unreadable('Empty CLI command.');
   try {
-    if (!ANY_TIME.has(words[0] as string)) await core.supervisor.settled();
+    const [name = ''] = words;
+    if (SOON.has(name)) await core.supervisor.settledSoon();
+    else if (!ANY_TIME.has(name)) await core.supervisor.settled();
     return truncate(await run(core, words), core.params.num('cli_limit'));
   } catch (cause) {
     return cannot(`Internal error: ${(cause as Error).message}`);

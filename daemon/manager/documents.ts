@@ -34,6 +34,8 @@ Operation:
   --console address:port                   # Console protocol over TCP; repeatable
   --allow-origin origin                    # An Origin that may open console connections; repeatable
   --metrics address:port                   # Counters for Prometheus at /metrics
+  --allow-host host[:port]                 # A name under which --metrics is asked, or an address that
+                                           #   a tunnel to --console begins at; repeatable
 
 Tuning:
   -t ttl                                   # Parameter default_ttl

@@ -77,6 +77,7 @@ export class Manager implements ManagerCore {
   private metrics: MetricsServer | null = null;
   private logStreams: Promise<LogStreams> | null = null;
   private counterStreams: Promise<CounterStreams> | null = null;
+  private opening: Promise<unknown> = Promise.resolve();
   private booted: Promise<void> = Promise.resolve();
   /** To be called once, when the first worker serves. */
   private readyCompiler: (() => void) | null;
@@ -254,6 +255,14 @@ export class Manager implements ManagerCore {
     return this.closing;
   }
 
+  /** An error of the manager's own that nobody was there to catch: told and kept like a panic of the worker, which goes
+   * on serving. */
+  strayError(cause: unknown): void {
+    const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+    this.panics.record(`Stray error in the manager (process ${process.pid}), which goes on:\n${text}`);
+    this.log('error', `Stray error in the manager, which goes on: ${text}`);
+  }
+
   /** For an exit that nothing may delay. */
   killNow(): void {
     this.supervisor.killNow();
@@ -307,11 +316,13 @@ export class Manager implements ManagerCore {
         version: this.version,
         state: () => (this.supervisor.state === 'running' ? 'running' : 'stopped'),
         command: (line) => this.command(line),
-        openLog: async (id, sub, sink) => (await this.openLogStreams()).open(id, sub, sink),
+        openLog: (id, sub, sink) =>
+          this.inTurn(async () => (await this.openLogStreams()).open(id, sub, sink)),
         openCounters: async (id, sub, sink) => (await this.openCounterStreams()).open(id, sub, sink),
+        fault: (cause) => this.strayError(cause),
       },
       this.secret,
-      this.options.origins,
+      { origins: this.options.origins, hosts: this.options.hosts },
     );
     this.control = control;
     const path = `${this.dir}/${WORKDIR_FILES.socket}`;
@@ -365,18 +376,27 @@ export class Manager implements ManagerCore {
       import('./metrics-text.ts'),
       this.openCounterStreams(),
     ]);
-    this.metrics = new MetricsServer(() =>
-      metricsText({
-        version: this.version,
-        workerUp: this.supervisor.state === 'running',
-        active: this.programs.activeBackends(),
-        ...counters.read(),
-      }),
+    this.metrics = new MetricsServer(
+      () =>
+        metricsText({
+          version: this.version,
+          workerUp: this.supervisor.state === 'running',
+          active: this.programs.activeBackends(),
+          ...counters.read(),
+        }),
+      this.options.hosts,
     );
     const bound = await this.metrics.listen(host, port).catch((cause) => {
       throw new OptionError(`--metrics: Could not get socket ${text}: ${addressReason(cause)}`, false);
     });
     this.log('info', `Metrics on ${host}:${bound}`);
+  }
+
+  /** Log subscriptions are opened one a turn of the event loop: a long query takes some time to read. */
+  private inTurn<T>(open: () => Promise<T>): Promise<T> {
+    const opened = this.opening.then(() => new Promise((resolve) => setImmediate(resolve))).then(open);
+    this.opening = opened.catch(() => undefined);
+    return opened;
   }
 
   private openLogStreams(): Promise<LogStreams> {

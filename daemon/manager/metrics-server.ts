@@ -1,22 +1,35 @@
 // The listener for Prometheus (--metrics): answers GET and HEAD of /metrics and nothing else, on an address of its own.
 //
-// It holds no state and changes nothing. Bounded in everything: connections, heads, the time a request may take. A
-// reading that fails is a 503, so that a gap shows as one.
+// It holds no state and changes nothing. Bounded in everything: connections, heads, the time a request may take; a crowd
+// from one address costs that address its connections. A reading that fails is a 503, so that a gap shows as one.
+// Awkward: nobody proves anything here, so a web page whose name is made to lead here must not read it either: only
+// names that are this listener's own are answered.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { isIP } from 'node:net';
+import { plainAddress } from '../../protocol/proof.ts';
+import { Door } from './door.ts';
+import { listen } from './listen.ts';
 import { METRICS_TYPE } from './metrics-text.ts';
 
 const MAX_CONNECTIONS = 32;
 /** Milliseconds a head may take, an idle connection may stay, and a connection may be without any progress. */
 const HEAD_TIME = 5000;
 const IDLE_TIME = 60_000;
+/** Connections end by the server's timeouts: a door's own is as long as a timer can be. */
+const NEVER = 2 ** 31 - 1;
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
 
 export class MetricsServer {
   private readonly server: Server;
 
+  /** Names in Host that are answered besides the listener's address: as given, and allowed by the operator. */
+  private readonly names: Set<string>;
+
   /** @param text makes the page; called once a request */
-  constructor(text: () => string) {
+  constructor(text: () => string, names: readonly string[] = []) {
+    this.names = new Set(names.map((name) => name.toLowerCase()));
+    const door = new Door({ unknown: MAX_CONNECTIONS, known: 0, greeting: NEVER });
     this.server = createServer(
       {
         maxHeaderSize: 8192,
@@ -25,29 +38,52 @@ export class MetricsServer {
         keepAliveTimeout: IDLE_TIME,
         connectionsCheckingInterval: 1000,
       },
-      (request, response) => answer(request, response, text),
+      (request, response) => {
+        const refused = this.foreignHost(request);
+        if (refused === null) answer(request, response, text);
+        else refuse(request, response, refused);
+      },
     );
-    this.server.maxConnections = MAX_CONNECTIONS;
+    this.server.on('connection', (socket) => {
+      const guest = { address: socket.remoteAddress ?? '', drop: () => void socket.destroy() };
+      door.enter(guest);
+      socket.on('error', () => socket.destroy());
+      socket.once('close', () => door.leave(guest));
+    });
     this.server.setTimeout(IDLE_TIME);
     this.server.on('clientError', (_error, socket) => socket.destroy());
   }
 
   /** Resolves to the port. */
   listen(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.server.once('error', reject);
-      this.server.listen({ host, port }, () => {
-        this.server.off('error', reject);
-        this.server.on('error', () => {});
-        resolve((this.server.address() as AddressInfo).port);
-      });
-    });
+    this.names.add(host.toLowerCase());
+    return listen(this.server, { host, port });
   }
 
   close(): void {
     this.server.close();
     this.server.closeAllConnections();
   }
+
+  /** Why a request is none of this listener's; null when it is. Without a Host it comes from no browser. */
+  private foreignHost({ headers, socket }: IncomingMessage): string | null {
+    const host = (headers.host ?? '').toLowerCase();
+    const name = host
+      .replace(/:\d+$/, '')
+      .replace(/^\[(.*)\]$/, '$1')
+      .replace(/\.$/, '');
+    if (host === '' || LOOPBACK.test(name) || this.names.has(name) || this.names.has(host)) return null;
+    if (isIP(name) !== 0 && name === plainAddress(socket.localAddress ?? '')) return null;
+    const shown = /^[\w.:-]{1,253}$/.test(name) ? name : 'NAME';
+    return `Host ${JSON.stringify(shown)} is not a name of this listener: start proxyd with --allow-host ${shown}`;
+  }
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, why: string): void {
+  request.resume();
+  response
+    .writeHead(403, { 'Content-Type': 'text/plain; charset=utf-8', Connection: 'close' })
+    .end(`${why}\n`);
 }
 
 function answer(request: IncomingMessage, response: ServerResponse, text: () => string): void {

@@ -33,6 +33,8 @@ export interface Options {
   consoles: HostPort[];
   /** --allow-origin: values of Origin that may open a console connection. */
   origins: string[];
+  /** --allow-host: names and addresses under which --metrics and --console may be reached besides their own. */
+  hosts: string[];
   metrics: HostPort | null;
   /** -j; null where it was not given. */
   jail: JailOption | null;
@@ -55,7 +57,7 @@ export type Request =
 
 const WITH_VALUE = 'abfhiIjlMnPprSsTtWx';
 const WITHOUT_VALUE = '?CdFV';
-const LONG_WITH_VALUE = ['console', 'allow-origin', 'metrics', 'read-group'];
+const LONG_WITH_VALUE = ['console', 'allow-origin', 'allow-host', 'metrics', 'read-group'];
 export const DOCUMENTS = ['builtin', 'cli', 'lint', 'optstring', 'parameter', 'vsl'];
 export const OPTSTRING = `?a:b:Cdf:Fh:i:I:j:l:M:n:P:p:r:S:s:T:t:VW:x:`;
 
@@ -123,6 +125,7 @@ export function parseOptions(argv: readonly string[]): Request {
     reverseCli: [],
     consoles: [],
     origins: [],
+    hosts: [],
     metrics: null,
     jail: null,
     readGroup: null,
@@ -226,6 +229,11 @@ function setOption(o: Options, name: string, value: string): void {
       return;
     case 'allow-origin':
       o.origins.push(value);
+      return;
+    case 'allow-host':
+      if (!/^[^\s/@]+$/.test(value))
+        throw new OptionError(`--allow-host: "${value}" is not host or host:port`);
+      o.hosts.push(value.toLowerCase());
       return;
     case 'metrics':
       o.metrics = hostPort('--metrics', value);

@@ -6,9 +6,9 @@
 // gets all of them at once, as they are here. Changes are made one after another, whoever asks for them.
 
 import { CLI } from '../../protocol/errors.ts';
+import { matchesGlob } from '../../queries/fnmatch.ts';
 import type { LoadedProgram, ProgramLabel, ProgramState, ProgramStatus } from '../link.ts';
 import type { CompiledProgram } from '../vcl/program.ts';
-import { globToRegExp, illegalName } from './name-pattern.ts';
 import {
   type Entry,
   labelsOf,
@@ -21,6 +21,7 @@ import {
   usersOf,
 } from './program-graph.ts';
 import type { Compile, ProgramInfo, ProgramLimits, ProgramWorker } from './program-host.ts';
+import { illegalName } from './program-name.ts';
 import type { CliReply } from './supervisor.ts';
 
 const ok = (body = ''): CliReply => ({ status: CLI.OK, body });
@@ -176,8 +177,7 @@ export class Programs {
     return this.inTurn(async () => {
       const doomed = new Set<Entry>();
       for (const pattern of patterns) {
-        const re = globToRegExp(pattern);
-        const found = [...this.entries.values()].filter((e) => re.test(e.name));
+        const found = [...this.entries.values()].filter((e) => matchesGlob(pattern, e.name));
         if (found.length === 0) return bad(`No VCL name matches ${pattern}\n`);
         if (this.active !== null && found.includes(this.active)) {
           return cannot(`Cannot discard active VCL program ${this.active.name}\n`);

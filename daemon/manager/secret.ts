@@ -1,12 +1,14 @@
 // The shared secret of TCP consoles and of the text CLI, and the two ways to prove that one knows it.
 //
 // The secret never leaves this module; answers are compared in constant time. Awkward: the text CLI hashes
-// challenge, secret, challenge (varnish-cli(7)); the console protocol takes an HMAC over the challenge.
+// challenge, secret, challenge (varnish-cli(7)); the console protocol takes an HMAC over the challenge
+// and the address that the client has connected to (protocol/proof.ts).
 
 import { createHash, createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { writeOwn } from '../../protocol/files/own-file.ts';
 import { readSecretFile } from '../../protocol/files/secret-file.ts';
+import { proofText } from '../../protocol/proof.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { OptionError } from './option-error.ts';
 import { reason } from './working-directory.ts';
@@ -23,10 +25,10 @@ export class Secret {
     return this.bytes === null;
   }
 
-  /** Whether `mac` is the HMAC-SHA256 of the challenge in hex. */
-  checkMac(challenge: string, mac: string): boolean {
+  /** Whether `mac` is the HMAC-SHA256 that answers the challenge at the address `to`, in hex. */
+  checkMac(challenge: string, to: string, mac: string): boolean {
     if (this.bytes === null) return false;
-    return same(createHmac('sha256', this.bytes).update(challenge).digest('hex'), mac);
+    return same(createHmac('sha256', this.bytes).update(proofText(challenge, to)).digest('hex'), mac);
   }
 
   /** Whether `answer` answers the text CLI's challenge. */

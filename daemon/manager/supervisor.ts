@@ -2,7 +2,8 @@
 //
 // Starts the process at once and sends it what it runs when it says hello, so that programs compile while it
 // boots. Never touches programs or parameters: `prepare` supplies them anew for every start. Awkward: a call
-// in flight when the worker dies is answered 400, and deaths in quick succession are restarted ever later.
+// in flight when the worker dies is answered 400; deaths in quick succession, and processes that the system
+// has no room for (no descriptor, no memory, too many processes), are followed by tries ever later, for ever.
 
 import type { ChildProcess } from 'node:child_process';
 import { CLI } from '../../protocol/errors.ts';
@@ -37,9 +38,14 @@ interface Pending {
 }
 
 const STOP_GRACE_MS = 5000;
+/** The least time that a worker has for its start, whatever cli_timeout says. */
+const MIN_START_MS = 10_000;
 /** A worker that lived shorter than this after its start counts as failing at start. */
 const YOUNG_MS = 2000;
+const FIRST_RESTART_DELAY_MS = 100;
 const MAX_RESTART_DELAY_MS = 5000;
+/** How long questions that do not change programs wait for a worker that is starting. */
+const PATIENCE_MS = 1000;
 
 export class Supervisor {
   state: WorkerState = 'stopped';
@@ -66,6 +72,8 @@ export class Supervisor {
   private waiting: (() => void)[] = [];
   private pinger: NodeJS.Timeout | null = null;
   private restart: NodeJS.Timeout | null = null;
+  /** Ends a start that gets nowhere. */
+  private late: NodeJS.Timeout | null = null;
 
   constructor(
     entry: string,
@@ -95,6 +103,17 @@ export class Supervisor {
   settled(): Promise<void> {
     if (this.state !== 'starting') return Promise.resolve();
     return new Promise((resolve) => this.waiting.push(resolve));
+  }
+
+  /** The same for what only asks, and for stops and starts: it waits a moment at the most. */
+  async settledSoon(): Promise<void> {
+    if (this.state !== 'starting') return;
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, PATIENCE_MS);
+    });
+    await Promise.race([this.settled(), enough]);
+    clearTimeout(timer);
   }
 
   /** Stops the worker; resolves when it is gone. Never fails: a worker that hangs is killed. */
@@ -145,6 +164,7 @@ export class Supervisor {
   }
 
   private launch(): void {
+    if (this.restart !== null) clearTimeout(this.restart);
     this.restart = null;
     if (!this.wanted || this.child !== null) return;
     const refused = this.listeners.open();
@@ -154,9 +174,21 @@ export class Supervisor {
     }
     this.state = 'starting';
     this.panic = '';
-    const child = this.early ?? forkWorker(this.entry);
+    let child: ChildProcess;
+    try {
+      child = this.early ?? forkWorker(this.entry);
+    } catch (cause) {
+      this.noProcess(cause as Error);
+      return;
+    }
     this.early = null;
     this.child = child;
+    child.on('error', (cause) => {
+      // Without a process id there is no process, and no end of one will be told.
+      if (child.pid === undefined) this.noProcess(cause, child);
+      else this.host.log('error', `Child (${child.pid}): ${cause.message}`);
+    });
+    if (child.pid === undefined) return;
     this.pid = child.pid ?? 0;
     this.startedAt = Date.now();
     this.counters.child_start++;
@@ -165,8 +197,57 @@ export class Supervisor {
       stream?.setEncoding('utf8').on('data', (text: string) => this.said(text));
     }
     child.on('message', (message) => void this.receive(child, message as FromWorker));
-    child.on('error', (cause) => this.host.log('error', `Child (${this.pid}): ${cause.message}`));
     child.on('exit', (code, signal) => this.exited(child, code, signal));
+    this.watchStart(child);
+  }
+
+  /** A worker that takes longer for its next step than an answer may take will never serve. */
+  private watchStart(child: ChildProcess): void {
+    if (this.late !== null) clearTimeout(this.late);
+    const ms = Math.max(MIN_START_MS, this.host.timeouts().cli * 1000);
+    this.late = setTimeout(() => {
+      if (child !== this.child || this.state !== 'starting') return;
+      this.host.log('error', `Child (${this.pid}) did not start in time, killed it.`);
+      child.kill('SIGKILL');
+    }, ms);
+    this.late.unref();
+  }
+
+  private startEnded(): void {
+    if (this.late !== null) clearTimeout(this.late);
+    this.late = null;
+  }
+
+  /** The system gave no process. Whoever asked for the start hears why; it is tried again whatever the reason. */
+  private noProcess(cause: Error, child: ChildProcess | null = null): void {
+    if (this.child !== child) return;
+    this.child = null;
+    this.pid = 0;
+    this.state = 'stopped';
+    const settle = this.settle;
+    this.settle = null;
+    const delay = this.nextDelay();
+    const why = `Cannot start a worker process: ${cause.message}`;
+    this.host.log('error', `${why}; next try in ${delay / 1000} s`);
+    settle?.reject(
+      new Error(`${why}. It is tried again; free what is missing (descriptors, memory, processes)`),
+    );
+    this.release();
+    this.ended();
+    if (this.wanted) this.restart = setTimeout(() => this.launch(), delay);
+  }
+
+  /** Milliseconds until the next try after a failure: none at first, then longer and longer. */
+  private nextDelay(): number {
+    const tries = this.quickDeaths++;
+    return tries < 3 ? 0 : Math.min(FIRST_RESTART_DELAY_MS * 2 ** (tries - 3), MAX_RESTART_DELAY_MS);
+  }
+
+  /** Calls back those who wait for the end of the worker. */
+  private ended(): void {
+    const waiting = this.stopped;
+    this.stopped = [];
+    for (const resolve of waiting) resolve();
   }
 
   private async receive(child: ChildProcess, m: FromWorker): Promise<void> {
@@ -174,6 +255,8 @@ export class Supervisor {
     switch (m.t) {
       case 'hello': {
         let init: InitMessage | null;
+        // Programs compile for as long as they take.
+        this.startEnded();
         try {
           init = await this.host.prepare(this.generation++);
         } catch (cause) {
@@ -189,12 +272,14 @@ export class Supervisor {
         this.listeners.handles().forEach((handle, index) => {
           if (handle !== null) this.post(child, { t: 'listener', index }, handle);
         });
+        this.watchStart(child);
         return;
       }
       case 'ready':
         this.bound = m.listeners;
         this.listeners.bound(m.listeners);
         if (this.state === 'starting') this.state = 'running';
+        this.startEnded();
         this.release();
         this.watch(child);
         this.host.log('info', 'Child launched OK');
@@ -233,6 +318,7 @@ export class Supervisor {
     this.child = null;
     this.pid = 0;
     this.state = 'stopped';
+    this.startEnded();
     this.release();
     if (this.pinger !== null) clearInterval(this.pinger);
     for (const { resolve, timer } of this.pending.values()) {
@@ -247,11 +333,11 @@ export class Supervisor {
       this.host.log('info', `Child (${pid}) ended`);
     } else this.died(pid, code, signal);
     this.host.log('debug', 'Child cleanup complete');
-    const waiting = this.stopped;
-    this.stopped = [];
     if (!this.wanted) this.listeners.close();
     if (asked) this.host.changed('stopped', `Child (${pid}) stopped`);
-    for (const resolve of waiting) resolve();
+    this.ended();
+    // Its start failed, and nobody asked for its end.
+    if (asked && this.wanted) this.restart = setTimeout(() => this.launch(), this.nextDelay());
   }
 
   private died(pid: number, code: number | null, signal: NodeJS.Signals | null): void {
@@ -272,17 +358,16 @@ export class Supervisor {
       this.wanted = false;
       return;
     }
-    this.quickDeaths = Date.now() - this.startedAt < YOUNG_MS ? this.quickDeaths + 1 : 0;
-    const delay =
-      this.quickDeaths < 3 ? 0 : Math.min(100 * 2 ** (this.quickDeaths - 3), MAX_RESTART_DELAY_MS);
-    this.restart = setTimeout(() => this.launch(), delay);
+    if (Date.now() - this.startedAt >= YOUNG_MS) this.quickDeaths = 0;
+    this.restart = setTimeout(() => this.launch(), this.nextDelay());
   }
 
-  /** The worker cannot run: the one who asked for the start hears why, and it is not tried again. */
+  /** The worker cannot run: whoever asked for the start hears why, and it is not tried again. One that was to replace
+   * another is: what it ran then it can run again, once the machine lets it. */
   private failStart(reason: string): void {
     const settle = this.settle;
     this.settle = null;
-    this.wanted = false;
+    if (settle !== null || !this.host.autoRestart()) this.wanted = false;
     if (settle === null) this.host.log('error', `Child cannot start: ${reason}`);
     const child = this.child;
     if (child === null) {

@@ -1,28 +1,48 @@
 // The text CLI protocol of varnish-cli(7) with its challenge, on -T (listening) and -M (connecting out).
 //
 // A connection is 107 and a challenge, `auth` with the answer, then one command at a time; with no secret (-S none)
-// it begins with the banner. Never buffers more than one command; wrong answers close the connection after a pause.
+// it begins with the banner. Never buffers more than one command, and runs none before the answer to the last is
+// taken; wrong answers close the connection after a pause. The peer of -M is as unknown as one that comes to -T.
 // Awkward: help, ping and quit need no answer to the challenge, and any failure before it ends the connection.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { CommandLines, MAX_COMMAND, parseCommand, QuotingError } from '../../protocol/cli-quoting.ts';
 import { CLI } from '../../protocol/errors.ts';
+import { Attempts, WRONG_ANSWER_MS } from './attempts.ts';
+import { Door, type DoorLimits, type Guest } from './door.ts';
+import { listen } from './listen.ts';
 import { newCliChallenge, type Secret } from './secret.ts';
 import type { CliReply } from './supervisor.ts';
 
 const RECONNECT_MS = 1000;
-const WRONG_ANSWER_MS = 500;
-const MAX_CLIENTS = 64;
+/** How long a connection that is over may stay: its answers but the last have been taken. */
+const GOODBYE_MS = 2000;
+/** Of one listener, and of each -M. The answer to a challenge may be made by hand, with sha256sum. */
+const DEFAULT_LIMITS: DoorLimits = { unknown: 32, known: 64, greeting: 60_000 };
+/** What somebody unknown may ask before the answer. */
+const MAX_UNTRUSTED_COMMANDS = 32;
 /** Characters of a command of somebody unknown: more than one read brings, so that the answer to the challenge may
  * come with the first commands. */
 const MAX_UNTRUSTED = 1 << 17;
 /** What everybody may ask; auth with a wrong number of words is told so. */
 const OPEN_COMMANDS: ReadonlySet<string> = new Set(['auth', 'help', 'ping', 'quit']);
 
-interface ClientState {
+class Client implements Guest {
+  readonly address: string;
   readonly socket: Socket;
-  readonly challenge: string;
-  trusted: boolean;
+  readonly challenge = newCliChallenge();
+  trusted = false;
+  /** Commands before the answer to the challenge. */
+  asked = 0;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    this.address = socket.remoteAddress ?? '';
+  }
+
+  drop(): void {
+    this.socket.destroy();
+  }
 }
 
 /** An answer as it travels: status, bytes of the body, the body, a newline. */
@@ -37,41 +57,52 @@ export class TextCli {
   private readonly secret: Secret;
   private readonly banner: string;
   private readonly servers: Server[] = [];
-  private readonly clients = new Set<ClientState>();
+  private readonly limits: DoorLimits;
+  private readonly attempts = new Attempts();
+  private readonly sockets = new Set<Socket>();
   private readonly timers = new Set<NodeJS.Timeout>();
   private closed = false;
 
-  constructor(run: (line: string) => Promise<CliReply>, secret: Secret, banner: string) {
+  constructor(
+    run: (line: string) => Promise<CliReply>,
+    secret: Secret,
+    banner: string,
+    limits: DoorLimits = DEFAULT_LIMITS,
+  ) {
+    this.limits = limits;
     this.run = run;
     this.secret = secret;
     this.banner = banner;
   }
 
   /** Resolves with the port. */
-  async listen(host: string, port: number): Promise<number> {
-    const server = createServer({ allowHalfOpen: true }, (socket) => this.serve(socket));
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(port, host, resolve);
-    });
+  listen(host: string, port: number): Promise<number> {
+    const door = new Door(this.limits);
+    const server = createServer({ allowHalfOpen: true }, (socket) => this.serve(socket, door));
     this.servers.push(server);
-    const address = server.address();
-    return typeof address === 'object' && address !== null ? address.port : port;
+    return listen(server, { host, port });
   }
 
   /** Connects to a CLI client that waits, again and again; `failed` hears why nobody was there. */
   connectOut(host: string, port: number, failed: (why: string) => void = () => {}): void {
     if (this.closed) return;
     const socket = connect({ host, port, allowHalfOpen: true });
-    socket.once('connect', () => this.serve(socket));
+    this.sockets.add(socket);
+    // A host that swallows packets is tried again sooner than the system gives up.
+    const late = setTimeout(() => socket.destroy(new Error('no connection in time')), this.limits.greeting);
+    late.unref();
     let connected = false;
     socket.once('connect', () => {
       connected = true;
+      clearTimeout(late);
+      this.serve(socket, new Door(this.limits));
     });
     socket.on('error', (cause) => {
       if (!connected) failed(cause.message);
     });
     socket.once('close', () => {
+      clearTimeout(late);
+      this.sockets.delete(socket);
       if (this.closed) return;
       const timer = setTimeout(() => {
         this.timers.delete(timer);
@@ -85,25 +116,25 @@ export class TextCli {
     this.closed = true;
     for (const timer of this.timers) clearTimeout(timer);
     for (const server of this.servers) server.close();
-    for (const { socket } of this.clients) socket.destroy();
+    for (const socket of this.sockets) socket.destroy();
   }
 
-  private serve(socket: Socket): void {
-    const client: ClientState = { socket, challenge: newCliChallenge(), trusted: this.secret.isNone };
-    this.makeRoom();
-    if (this.clients.size >= MAX_CLIENTS) {
-      socket.destroy();
-      return;
-    }
-    this.clients.add(client);
-    socket.once('close', () => this.clients.delete(client));
+  private serve(socket: Socket, door: Door): void {
+    const client = new Client(socket);
+    this.sockets.add(socket);
+    door.enter(client);
+    socket.once('close', () => {
+      this.sockets.delete(socket);
+      door.leave(client);
+    });
     socket.on('error', () => {});
+    if (this.secret.isNone && !this.trust(client, door)) return;
     socket.setEncoding('utf8');
     const lines = new CommandLines(client.trusted ? MAX_COMMAND : MAX_UNTRUSTED);
     let queue: Promise<void> = Promise.resolve();
     const answer = (reply: CliReply, last = reply.status === CLI.CLOSE): void => {
       if (socket.writable) socket.write(encodeReply(reply));
-      if (last) socket.end();
+      if (last) endSoon(socket);
     };
     answer(
       client.trusted ? { status: CLI.OK, body: this.banner } : { status: CLI.AUTH, body: request(client) },
@@ -114,11 +145,12 @@ export class TextCli {
         const reply = await this.run(line);
         // What comes behind a command that was too long would be taken for commands.
         answer(reply, reply.status === CLI.CLOSE || line.length > MAX_COMMAND);
-        return;
+      } else {
+        const reply = await this.greet(client, door, line);
+        answer(reply, reply.status !== CLI.OK);
+        if (client.trusted) lines.limit = MAX_COMMAND;
       }
-      const reply = await this.greet(client, line);
-      answer(reply, reply.status !== CLI.OK);
-      if (client.trusted) lines.limit = MAX_COMMAND;
+      await taken(socket);
     };
     socket.on('data', (text: string) => {
       // Nothing more is read until this is done and its answers are taken: a client that only sends costs no memory,
@@ -129,26 +161,23 @@ export class TextCli {
         .then(async () => {
           for (const line of commands) await take(line);
         })
-        .then(() => taken(socket))
         .then(() => void socket.resume());
+      queue.catch(() => socket.destroy());
     });
     // Told even to a paused reader.
     socket.on('end', () => void queue.then(() => socket.end()));
   }
 
-  /** Those who have not said who they are make way, the oldest first. */
-  private makeRoom(): void {
-    if (this.clients.size < MAX_CLIENTS) return;
-    for (const client of this.clients) {
-      if (client.trusted) continue;
-      client.socket.destroy();
-      this.clients.delete(client);
-      return;
-    }
+  /** Lets a client in; one for whom there is no place is gone. */
+  private trust(client: Client, door: Door): boolean {
+    if (door.admit(client)) client.trusted = true;
+    else client.socket.destroy();
+    return client.trusted;
   }
 
   /** What a client may say before it has answered the challenge; anything but success ends the connection. */
-  private async greet(client: ClientState, line: string): Promise<CliReply> {
+  private async greet(client: Client, door: Door, line: string): Promise<CliReply> {
+    if (++client.asked > MAX_UNTRUSTED_COMMANDS) return { status: CLI.CLOSE, body: '' };
     const parsed = parseCommand(line);
     const words = parsed instanceof QuotingError ? [] : parsed;
     const [name] = words;
@@ -157,24 +186,40 @@ export class TextCli {
       if (name === undefined || OPEN_COMMANDS.has(name)) return this.run(line);
       return { status: CLI.UNKNOWN, body: "Unknown request.\nType 'help' for more info.\n" };
     }
-    if (this.secret.checkCliAnswer(client.challenge, words[1] as string)) {
-      client.trusted = true;
-      return { status: CLI.OK, body: this.banner };
+    const wait = this.attempts.wait(client.address);
+    if (wait !== null && wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    if (wait !== null && this.secret.checkCliAnswer(client.challenge, words[1] as string)) {
+      return this.trust(client, door)
+        ? { status: CLI.OK, body: this.banner }
+        : { status: CLI.CLOSE, body: '' };
     }
+    if (wait !== null) this.attempts.failed(client.address);
     await new Promise((resolve) => setTimeout(resolve, WRONG_ANSWER_MS));
     return { status: CLI.CLOSE, body: '' };
   }
 }
 
-function request(client: ClientState): string {
+function request(client: Client): string {
   return `${client.challenge}\n\nAuthentication required.\n`;
+}
+
+/** Ends a connection whose peer need not take part: it may neither read nor end its own side. */
+function endSoon(socket: Socket): void {
+  socket.end();
+  const late = setTimeout(() => socket.destroy(), GOODBYE_MS);
+  socket.once('close', () => clearTimeout(late));
 }
 
 /** Resolves when the peer has taken what was written, as far as the socket wants that waited for, or is gone. */
 function taken(socket: Socket): Promise<void> {
   if (!socket.writableNeedDrain || socket.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
-    socket.once('drain', resolve);
-    socket.once('close', () => resolve());
+    const done = (): void => {
+      socket.off('drain', done);
+      socket.off('close', done);
+      resolve();
+    };
+    socket.on('drain', done);
+    socket.on('close', done);
   });
 }

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fnmatch } from './runtime/fnmatch.ts';
+import { fnmatch } from '../../queries/fnmatch.ts';
 import { sourceText } from './source-text.ts';
 
 export interface FoundFile {

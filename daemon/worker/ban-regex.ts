@@ -2,9 +2,9 @@
 // since a ban is matched against every object. An expression in a program, which matches one text at a time, may be
 // of that kind.
 
+import { safeLength } from '../../queries/regex/analyse.ts';
+import { compileRegex } from '../../queries/regex/bounded-regex.ts';
 import type { BanRegex } from '../cache/ban/ban-expression.ts';
-import { safeLength } from '../vcl/regex/analyse.ts';
-import { compileRegex } from '../vcl/regex.ts';
 
 export function compileBanRegex(pattern: string): BanRegex {
   const regex = compileRegex(pattern);

@@ -1,9 +1,9 @@
 // backend.list and backend.set_health, over backends and over the directors that programs make, in the field's text
 // and JSON. A pattern without a program means the active one.
 
+import { fnmatch } from '../../queries/fnmatch.ts';
 import { httpDate } from '../http1/date.ts';
 import type { AdminHealth, DirectorListing } from '../vcl/context.ts';
-import { fnmatch } from '../vcl/runtime/fnmatch.ts';
 import { jsonReply } from './cli-json.ts';
 import type { Reply, Worker } from './worker.ts';
 

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkRegex, RegexError } from '../../daemon/vcl/regex.ts';
+import { checkRegex, RegexError } from '../../queries/regex/bounded-regex.ts';
 import { ClientConnection } from '../harness/http-client.ts';
 import { installed, Sandbox } from '../harness/processes.ts';
 import { type Product, startProxy } from '../harness/proxy.ts';

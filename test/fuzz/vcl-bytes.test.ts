@@ -5,8 +5,8 @@ import { compile } from '../../daemon/vcl/compile.ts';
 import { formatDiagnostics } from '../../daemon/vcl/errors.ts';
 import { loadProgram } from '../../daemon/vcl/loader.ts';
 import { STATES } from '../../daemon/vcl/program.ts';
-import { parseRegex } from '../../daemon/vcl/regex/parse.ts';
-import { RegexError } from '../../daemon/vcl/regex.ts';
+import { RegexError } from '../../queries/regex/bounded-regex.ts';
+import { parseRegex } from '../../queries/regex/parse.ts';
 import { fakeDirector, task } from '../daemon/vcl/fake-task.ts';
 
 const SEED = `vcl 4.1; import std; backend d { .host = "127.0.0.1"; .probe = { .url = "/"; } }

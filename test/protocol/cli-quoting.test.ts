@@ -79,3 +79,12 @@ describe('a stream of commands', () => {
     expect(lines.push('y\n'.repeat(200))[0]).toHaveLength(101);
   });
 });
+
+it('takes a long line in small pieces in no time that grows faster than its length', () => {
+  const began = process.cpuUsage();
+  const lines = new CommandLines();
+  const piece = 'x'.repeat(64);
+  for (let i = 0; i < 30_000; i++) expect(lines.push(piece)).toEqual([]);
+  expect(lines.push('\n')).toHaveLength(1);
+  expect(process.cpuUsage(began).user / 1000).toBeLessThan(3000);
+});

@@ -8,7 +8,7 @@ const log = { grouping: 'request', from: 'tail' };
 describe('messages of a client', () => {
   it.each([
     { t: 'hello', v: 1, client: 'x' },
-    { t: 'auth', mac: 'ff' },
+    { t: 'auth', mac: 'ff', to: '127.0.0.1:6083' },
     { t: 'cmd', id: 1, line: 'vcl.inline a << E\nx\nE' },
     { t: 'log', id: 2, log },
     {

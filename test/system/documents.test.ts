@@ -102,6 +102,10 @@ describe('the unit for systemd', () => {
     const request = parseOptions(start.replace('$PROXYD_OPTIONS', options).split(' '));
     expect(request).toMatchObject({ kind: 'run', options: { mode: 'foreground', dir: '/run/proxyd' } });
     expect(unit).toMatch(/^Type=exec$/m);
+    // Whatever ended it and however often: back within a second.
+    expect(unit).toMatch(/^Restart=always$/m);
+    expect(unit).toMatch(/^RestartSec=100ms$/m);
+    expect(unit).toMatch(/^\[Unit\][^[]*^StartLimitIntervalSec=0$/m);
     expect(unit).toMatch(/^ExecReload=.*vcl\.load .*vcl\.use /m);
   });
 

@@ -1,12 +1,13 @@
 // The manager and its worker: a killed worker is replaced at once, with programs and parameters as they
 // were, and the reason can be read afterwards.
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { connect } from '../../console/client/client.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { Origin, respond } from '../harness/origin.ts';
-import { alive, processTree, Sandbox, until } from '../harness/processes.ts';
-import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { alive, delay, processTree, run, Sandbox, until } from '../harness/processes.ts';
+import { backendProgram, command, daemonArguments, RunningProxy, startProxy } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxyd-sup');
 let origin: Origin;
@@ -135,4 +136,111 @@ it('ends the worker when the manager is killed', async () => {
   orphaned.daemon.child.kill('SIGKILL');
   await orphaned.daemon.exit(5000);
   await until('the worker gone', () => !alive(pid), 5000);
+});
+
+describe('the manager', () => {
+  /** Throws and rejects in the manager's event loop when it gets SIGUSR2; nothing in the worker. */
+  const SABOTAGE = `data:text/javascript,${encodeURIComponent(`
+    if (process.argv[1]?.endsWith('proxyd.js')) process.on('SIGUSR2', () => {
+      Promise.reject(new Error('a promise that nobody holds'));
+      setImmediate(() => { throw new TypeError('thrown into the event loop'); });
+    });`)}`;
+
+  it('goes on after an error that nobody caught, tells of it and keeps its stack', async () => {
+    const dir = box.path('stray');
+    const [program, lead] = command('proxyd', 'daemon');
+    const options = { backend: `127.0.0.1:${origin.port}` };
+    const daemon = box.start(
+      'proxyd',
+      program,
+      ['--import', SABOTAGE, ...lead, '-F', ...daemonArguments(options, dir, null)],
+      {},
+    );
+    const stray = new RunningProxy('proxyd', dir, daemon);
+    await stray.serving();
+    const before = worker(stray);
+    daemon.child.kill('SIGUSR2');
+    await until(
+      'both errors in the log',
+      () => /thrown into/.test(daemon.stderr) && /nobody holds/.test(daemon.stderr),
+    );
+    expect(daemon.stderr).toMatch(
+      /Error: Stray error in the manager, which goes on: TypeError: thrown into.*\n\s+at /,
+    );
+    expect((await stray.get('/')).status).toBe(200);
+    expect(worker(stray)).toBe(before);
+    const panic = await stray.adm('panic.show');
+    expect(panic.stdout).toMatch(
+      /Panic at: .*\nStray error in the manager .*\nTypeError: thrown into(?:.*\n)+?\s+at /,
+    );
+    expect(await stray.stop()).toMatchObject({ code: 0 });
+  });
+
+  it('that is killed takes its worker along, and whoever starts it again serves at once', async () => {
+    const dir = box.path('killed');
+    const first = await startProxy(box, { backend: `127.0.0.1:${origin.port}`, dir });
+    const { port } = first;
+    let proxy = first;
+    for (let round = 0; round < 3; round++) {
+      const tree = processTree(proxy.pid);
+      proxy.daemon.child.kill('SIGKILL');
+      const killed = performance.now();
+      await proxy.daemon.ended;
+      // As a service manager with RestartSec=100ms does it: also when the port is not free yet.
+      let left = 20;
+      for (;;) {
+        await delay(100);
+        proxy = await startProxy(box, { backend: `127.0.0.1:${origin.port}`, dir, port, mode: 'F' }).catch(
+          () => first,
+        );
+        if (proxy !== first || --left === 0) break;
+      }
+      expect((await proxy.get('/')).status).toBe(200);
+      // The goal is a second; the bound leaves room for a busy machine.
+      expect(performance.now() - killed).toBeLessThan(4000);
+      expect(tree.filter(alive)).toEqual([]);
+    }
+    await proxy.stop();
+  });
+});
+
+describe('without a descriptor to spare', () => {
+  const limit = (pid: number, count: string) =>
+    run('prlimit', ['--pid', String(pid), `--nofile=${count}`]).then((done) => expect(done.code).toBe(0));
+
+  it('a dead worker is tried again until there is one, and every question is answered meanwhile', async () => {
+    const proxy = await startProxy(box, {
+      backend: `127.0.0.1:${origin.port}`,
+      params: { ping_interval: '1' },
+    });
+    const client = await connect({ dir: proxy.dir, name: 'test' });
+    const ask = (line: string) => {
+      const began = performance.now();
+      return client.command(line).then((reply) => ({ ...reply, ms: performance.now() - began }));
+    };
+    await limit(proxy.pid, '8:1024');
+    process.kill(worker(proxy), 'SIGKILL');
+    await until('a try that failed', () =>
+      /Cannot start a worker process: .*EMFILE/.test(proxy.daemon.stderr),
+    );
+    const asked = [await ask('status'), await ask('start'), await ask('status'), await ask('pid')];
+    expect(asked.map(({ status }) => status)).toEqual([200, 300, 200, 200]);
+    expect(asked[0]?.body).toBe('Child in state stopped');
+    expect(asked[1]?.body).toMatch(/^Cannot start a worker process: .*EMFILE.*tried again/);
+    for (const { ms } of asked) expect(ms).toBeLessThan(2000);
+    await limit(proxy.pid, '1024:1024');
+    const answer = await until('an answer', () => proxy.get('/').catch(() => null), 15_000);
+    expect(answer.status).toBe(200);
+    client.close();
+    expect(await proxy.stop()).toMatchObject({ code: 0 });
+  });
+
+  it('a stop leaves nothing behind', async () => {
+    const proxy = await startProxy(box, { backend: `127.0.0.1:${origin.port}` });
+    await limit(proxy.pid, '8:1024');
+    process.kill(worker(proxy), 'SIGKILL');
+    await until('a try that failed', () => /Cannot start a worker process/.test(proxy.daemon.stderr));
+    expect(await proxy.stop()).toMatchObject({ code: 0 });
+    expect(readdirSync(proxy.dir).filter((name) => /lock|sock|pid/.test(name))).toEqual([]);
+  });
 });

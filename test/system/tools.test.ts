@@ -1,9 +1,12 @@
 // The one-shots against one running daemon: what they print, how they exit, and what a bad argument gets.
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { encodeRecord, LOG_FILE_MAGIC } from '../../protocol/log-record.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
 import { Origin, respond } from '../harness/origin.ts';
-import { Sandbox, until } from '../harness/processes.ts';
-import { backendProgram, command, type RunningProxy, startProxy, tool } from '../harness/proxy.ts';
+import { findProgram, run, Sandbox, until } from '../harness/processes.ts';
+import { backendProgram, command, ROOT, type RunningProxy, startProxy, tool } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxyd-tools');
 let origin: Origin;
@@ -344,5 +347,51 @@ describe('proxystat', () => {
     expect(end.code).toBe(0);
     expect(end.stdout).toContain('MGT.uptime');
     await quiet.stop();
+  });
+});
+
+describe.skipIf(findProgram('script') === null)('on a terminal', () => {
+  const HOSTILE = Buffer.from('/c1\x9b31m-\xe2\x80\xaeexe', 'latin1');
+  const LEAK = /[\x80-\x9f]31m|\xe2\x80\xae/;
+
+  beforeAll(async () => {
+    const file = join(box.dir, 'hostile.vsl');
+    const records = [
+      [Tag.Begin, 'req 1 rxreq'],
+      [Tag.ReqMethod, 'GET'],
+      [Tag.ReqURL, HOSTILE.toString('latin1')],
+      [Tag.RespStatus, '200'],
+      [Tag.Timestamp, 'Start: 1700000000.250000 0.000000 0.000000'],
+      [Tag.End, ''],
+    ] as const;
+    writeFileSync(
+      file,
+      Buffer.concat([LOG_FILE_MAGIC, ...records.map(([tag, text]) => encodeRecord(tag, 2, 'c', text))]),
+    );
+  });
+
+  it.each([
+    ['log', []],
+    ['log', ['--json']],
+    ['ncsa', ['-F', '%r %U']],
+    ['ncsa', ['-j', '-F', '"%U"']],
+    ['top', ['-1']],
+  ])('proxy%s %j shows no byte that a terminal would obey, and a pipe gets them all', async (name, args) => {
+    const program = `${ROOT}/dist/console/bin/proxy${name}.js`;
+    const words = [process.execPath, program, '-r', join(box.dir, 'hostile.vsl'), ...args];
+    const piped = await run(words[0] as string, words.slice(1));
+    expect(piped.stdout).toMatch(name === 'ncsa' ? /c1/ : LEAK);
+    const quoted = words.map((w) => `'${w}'`).join(' ');
+    const shown = await run('script', ['-qec', quoted, '/dev/null']);
+    expect(shown.stdout).toContain('/c1');
+    expect(shown.stdout).not.toMatch(LEAK);
+  });
+
+  it('an answer and an error are shown in the same way', async () => {
+    const line = `'${process.execPath}' '${ROOT}/dist/console/bin/proxyadm.js' -n '${proxy.dir}' 'vcl.discard \u202e\u009b31m'`;
+    const shown = await run('script', ['-qec', line, '/dev/null']);
+    expect(shown.stdout).toContain('No VCL name matches');
+    expect(shown.stdout).not.toMatch(LEAK);
+    expect((await adm('vcl.discard \u202e\u009b31m')).stdout).toMatch(LEAK);
   });
 });

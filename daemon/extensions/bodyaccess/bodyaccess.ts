@@ -4,9 +4,9 @@
 // What is asked in the wrong state, or of a body that is not there, is logged and gives -1; the program goes on.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
+import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
 import type { VclContext } from '../../vcl/context.ts';
 import { State } from '../../vcl/program.ts';
-import type { VclRegex } from '../../vcl/regex.ts';
 import type { Extension } from '../extension.ts';
 
 function body(ctx: VclContext, name: string, state: 'recv' | 'hash'): Buffer | null {
@@ -27,7 +27,7 @@ export const bodyaccess: Extension = {
   functions: {
     rematch_req_body: {
       signature: 'INT rematch_req_body(REGEX re)',
-      call: (ctx, re: VclRegex) => {
+      call: (ctx, re: BoundedRegex) => {
         const bytes = body(ctx, 'rematch_req_body', 'recv');
         if (bytes === null) return -1;
         const found = re.match(bytes.toString('latin1'));

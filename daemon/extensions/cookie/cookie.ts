@@ -5,9 +5,9 @@
 // a value does not exist, so that the next name begins where its own began (jar.ts).
 
 import { Tag } from '../../../protocol/tables/tags.ts';
+import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
 import { httpDate } from '../../http1/date.ts';
 import type { VclContext } from '../../vcl/context.ts';
-import type { VclRegex } from '../../vcl/regex.ts';
 import { matches } from '../../vcl/runtime/regexes.ts';
 import type { Extension, ExtensionFunction } from '../extension.ts';
 import { taskPriv } from '../priv.ts';
@@ -61,7 +61,7 @@ export const cookie: Extension = {
     },
     get_re: {
       signature: 'STRING get_re(REGEX expression)',
-      call: (ctx, re: VclRegex) => {
+      call: (ctx, re: BoundedRegex) => {
         for (const [name, value] of jarOf(ctx).entries()) {
           debug(ctx, `cookie: checking ${name}`);
           if (matches(ctx, name, re)) return value;
@@ -89,7 +89,7 @@ export const cookie: Extension = {
     },
     filter_re: {
       signature: 'VOID filter_re(REGEX expression)',
-      call: (ctx, re: VclRegex) =>
+      call: (ctx, re: BoundedRegex) =>
         jarOf(ctx).retain((name, value) => {
           if (!matches(ctx, name, re)) return true;
           debug(ctx, `Removing matching cookie ${name} (value: ${value})`);
@@ -98,7 +98,7 @@ export const cookie: Extension = {
     },
     keep_re: {
       signature: 'VOID keep_re(REGEX expression)',
-      call: (ctx, re: VclRegex) =>
+      call: (ctx, re: BoundedRegex) =>
         jarOf(ctx).retain((name, value) => {
           if (matches(ctx, name, re)) return true;
           debug(ctx, `Removing cookie ${name} (value: ${value})`);

@@ -4,9 +4,9 @@
 // name from header.dyn or a line from header.regsub may be anything. What would not be a field of HTTP fails the
 // task instead of leaving the proxy (SAFETY rule 6).
 
+import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
 import { type HttpMessage, MSG_HEADER, MSG_UNSET } from '../../http1/message.ts';
 import type { VclContext } from '../../vcl/context.ts';
-import type { VclRegex } from '../../vcl/regex.ts';
 import { VclFailure } from '../../vcl/runtime/failure.ts';
 import type { HeaderRef } from '../../vcl/runtime/headers.ts';
 import { matches, regsub, regsuball } from '../../vcl/runtime/regexes.ts';
@@ -66,12 +66,12 @@ export const header: Extension = {
     },
     get: {
       signature: 'STRING get(HEADER header, REGEX regex)',
-      call: (ctx, from: HeaderRef, re: VclRegex) =>
+      call: (ctx, from: HeaderRef, re: BoundedRegex) =>
         valuesOf(from).find((value) => matches(ctx, value, re)) ?? null,
     },
     remove: {
       signature: 'VOID remove(HEADER header, REGEX regex)',
-      call: (ctx, from: HeaderRef, re: VclRegex) => {
+      call: (ctx, from: HeaderRef, re: BoundedRegex) => {
         const { http } = from;
         writable(ctx, http, 'remove');
         const key = from.name.toLowerCase();
@@ -80,7 +80,7 @@ export const header: Extension = {
     },
     regsub: {
       signature: 'VOID regsub(HTTP, REGEX regex, STRING sub, BOOL all=0)',
-      call: (ctx, http: HttpMessage, re: VclRegex, template: string | null, all: boolean) => {
+      call: (ctx, http: HttpMessage, re: BoundedRegex, template: string | null, all: boolean) => {
         writable(ctx, http, 'regsub');
         const substitute = all ? regsuball : regsub;
         for (let i = 0; i < http.n; i++) {

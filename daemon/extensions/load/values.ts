@@ -2,11 +2,11 @@
 // remember what they stand for, theirs are checked against the signature, because generated code trusts types.
 
 import { isIP } from 'node:net';
+import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
 import type { HttpMessage } from '../../http1/message.ts';
 import type { PrivScope } from '../../vcl/check/signature.ts';
 import type { Type } from '../../vcl/check/types.ts';
 import type { Director, VclContext } from '../../vcl/context.ts';
-import type { VclRegex } from '../../vcl/regex.ts';
 import { VclAcl } from '../../vcl/runtime/acl.ts';
 import { ExtensionError } from '../../vcl/runtime/failure.ts';
 import { type HeaderRef, setHeader } from '../../vcl/runtime/headers.ts';
@@ -85,7 +85,7 @@ export function toOutside(ctx: VclContext, life: CallLife, type: Type, value: un
     case 'PROBE':
       return handle(structuredClone(value) as object, value);
     case 'REGEX': {
-      const re = value as VclRegex;
+      const re = value as BoundedRegex;
       return handle({ pattern: re.pattern, test: (s: unknown) => re.test(byteText(String(s))) }, re);
     }
     case 'SUB': {

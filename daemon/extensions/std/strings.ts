@@ -1,8 +1,8 @@
 // std functions on strings and header fields. A string is one of bytes here.
 
+import { fnmatch } from '../../../queries/fnmatch.ts';
 import type { VclContext } from '../../vcl/context.ts';
 import { softFail } from '../../vcl/runtime/failure.ts';
-import { fnmatch } from '../../vcl/runtime/fnmatch.ts';
 import type { HeaderRef } from '../../vcl/runtime/headers.ts';
 import { querysort } from '../../vcl/runtime/querysort.ts';
 import { lowerCase, upperCase } from '../../vcl/runtime/strings.ts';

@@ -1,9 +1,13 @@
 // Counter subscriptions: reads the counters file at each subscriber's interval and sends the values that its
 // filters let through. A subscriber whose connection is not drained gets no values until it is: each message
 // is a whole state, so nothing is lost but time. `counters` is sent first and again when the set changes.
+//
+// Awkward: thousands of counters under hundreds of filters. They are chosen in slices, so that no other connection waits
+// for it, and subscribers whose turns come together share one reading.
 
 import { join } from 'node:path';
 import type { CounterInfo, CounterSubscription } from '../../../protocol/messages.ts';
+import { matchesGlob } from '../../../queries/fnmatch.ts';
 import type { MgtCounters } from '../../stats/counters.ts';
 import { COUNTERS_FILE } from '../../stats/counters-format.ts';
 import { CountersReader } from '../../stats/counters-reader.ts';
@@ -11,11 +15,17 @@ import type { Stream, StreamError, StreamSink } from './sink.ts';
 
 /** More than log subscriptions of the same connection leave untaken: a busy log must not starve the counters. */
 const MAX_BUFFERED = 5 * 1024 * 1024;
+/** Subscriptions of all connections together. */
+const MAX_STREAMS = 256;
+/** Milliseconds that choosing counters takes in one turn. */
+const SLICE_MS = 5;
 
 export class CounterStreams {
   private readonly reader: CountersReader;
   private readonly refresh: () => void;
   private readonly open_ = new Set<CounterStream>();
+  /** The reading of this turn of the event loop. */
+  private latest: { info: CounterInfo[]; values: bigint[] } | null = null;
 
   /** `refresh` is called before each reading: the manager brings `mgt` (its uptime) up to date there. */
   constructor(dir: string, mgt: MgtCounters, refresh: () => void = () => {}) {
@@ -27,10 +37,12 @@ export class CounterStreams {
   open(id: number, sub: CounterSubscription, sink: StreamSink): Stream | StreamError {
     if (!(sub.interval >= 0))
       return { error: { code: 'bad-filter', message: 'interval must not be negative' } };
-    const stream = new CounterStream(id, sub, sink, () => {
-      this.refresh();
-      return this.reader.read();
-    });
+    if (this.open_.size >= MAX_STREAMS) {
+      return {
+        error: { code: 'too-many', message: `${MAX_STREAMS} counter subscriptions are open: end one` },
+      };
+    }
+    const stream = new CounterStream(id, sub, sink, () => this.read());
     this.open_.add(stream);
     stream.onClose = () => this.open_.delete(stream);
     return stream;
@@ -38,8 +50,14 @@ export class CounterStreams {
 
   /** One reading of everything: for /metrics and the like. */
   read(): { info: CounterInfo[]; values: bigint[] } {
-    this.refresh();
-    return this.reader.read();
+    if (this.latest === null) {
+      this.refresh();
+      this.latest = this.reader.read();
+      setImmediate(() => {
+        this.latest = null;
+      });
+    }
+    return this.latest;
   }
 
   close(): void {
@@ -55,9 +73,12 @@ class CounterStream implements Stream {
   private readonly read: () => { info: CounterInfo[]; values: bigint[] };
   private info: CounterInfo[] | null = null;
   private pick: number[] = [];
-  // Two fields, not one: clearImmediate() given a timer spoils the runtime's count of immediates, and then a lone
-  // setImmediate() of the whole process never runs.
+  /** Under way while the counters that pass are being chosen. */
+  private choice: CounterChoice | null = null;
+  // Immediates apart from the timer: clearImmediate() given a timer spoils the runtime's count of immediates, and then
+  // a lone setImmediate() of the whole process never runs.
   private readonly begin: NodeJS.Immediate;
+  private again: NodeJS.Immediate | null = null;
   private timer: NodeJS.Timeout | null = null;
   private closed = false;
 
@@ -71,78 +92,91 @@ class CounterStream implements Stream {
     this.sub = sub;
     this.sink = sink;
     this.read = read;
-    this.begin = setImmediate(() => this.first());
+    this.begin = setImmediate(() => sink.run(() => this.first()));
   }
 
   close(): void {
     if (this.closed) return;
     this.closed = true;
     clearImmediate(this.begin);
+    if (this.again !== null) clearImmediate(this.again);
     if (this.timer !== null) clearInterval(this.timer);
     this.onClose();
   }
 
   private first(): void {
-    if (this.closed) return;
-    this.tell();
     if (this.sub.interval > 0) {
-      this.timer = setInterval(() => this.tell(), Math.max(50, this.sub.interval * 1000));
+      const ms = Math.max(50, this.sub.interval * 1000);
+      this.timer = setInterval(() => this.sink.run(() => this.step()), ms);
+    }
+    this.step();
+  }
+
+  /** One message, as soon as it is known which counters pass. */
+  private step(): void {
+    if (this.closed || this.again !== null) return;
+    if (!this.tell()) {
+      this.again = setImmediate(() => {
+        this.again = null;
+        this.sink.run(() => this.step());
+      });
       return;
     }
+    if (this.sub.interval > 0) return;
     this.sink.json({ t: 'end', id: this.id });
     this.close();
   }
 
-  private tell(): void {
-    if (this.sink.buffered() > MAX_BUFFERED) return;
+  /** Sends the values; false when the counters that pass are not chosen yet. */
+  private tell(): boolean {
+    if (this.sink.buffered() > MAX_BUFFERED) return true;
     const { info, values } = this.read();
     if (info !== this.info) {
+      if (this.choice?.info !== info) this.choice = new CounterChoice(info, this.sub.filters ?? []);
+      if (!this.choice.go(performance.now() + SLICE_MS)) return false;
       this.info = info;
-      this.pick = selectCounters(info, this.sub.filters ?? []);
+      this.pick = this.choice.picked;
+      this.choice = null;
       this.sink.json({ t: 'counters', id: this.id, info: this.pick.map((i) => info[i] as CounterInfo) });
     }
     const at = Date.now() / 1000;
     this.sink.json({ t: 'values', id: this.id, at, values: this.pick.map((i) => String(values[i])) });
+    return true;
   }
 }
 
-/** Indexes of the counters that pass: the first filter that matches a name decides; a name that none matches
- * is in when the first filter excludes (or there is none). */
-export function selectCounters(
-  info: readonly CounterInfo[],
-  filters: readonly { kind: 'include' | 'exclude'; glob: string }[],
-): number[] {
-  const rules = filters.map((f) => ({ include: f.kind === 'include', re: globToRegExp(f.glob) }));
-  const rest = rules.length === 0 || rules.every((r) => !r.include);
-  const out: number[] = [];
-  for (const [i, { name }] of info.entries()) {
-    const rule = rules.find((r) => r.re.test(name));
-    if (rule === undefined ? rest : rule.include) out.push(i);
-  }
-  return out;
-}
+/** Which counters pass: the first filter that matches a name decides; a name that none matches is in when all filters
+ * exclude (or there is none). */
+export class CounterChoice {
+  readonly info: readonly CounterInfo[];
+  /** Indexes of those that pass. */
+  readonly picked: number[] = [];
+  private readonly filters: NonNullable<CounterSubscription['filters']>;
+  private readonly rest: boolean;
+  private counter = 0;
+  private filter = 0;
 
-/** A shell glob (* ? [set]) over a whole name. */
-export function globToRegExp(glob: string): RegExp {
-  let out = '';
-  for (let i = 0; i < glob.length; i++) {
-    const c = glob[i] as string;
-    const close = c === '[' ? glob.indexOf(']', i + 2) : -1;
-    if (c === '*') out += '.*';
-    else if (c === '?') out += '.';
-    else if (close > 0) {
-      const set = glob
-        .slice(i + 1, close)
-        .replace(/[\\\]]/g, '\\$&')
-        .replace(/^!/, '^');
-      out += `[${set}]`;
-      i = close;
-    } else if (c === '\\' && i + 1 < glob.length) out += literal(glob[++i] as string);
-    else out += literal(c);
+  constructor(info: readonly CounterInfo[], filters: NonNullable<CounterSubscription['filters']>) {
+    this.info = info;
+    this.filters = filters;
+    this.rest = filters.every((f) => f.kind === 'exclude');
   }
-  return new RegExp(`^${out}$`, 's');
-}
 
-function literal(c: string): string {
-  return /[\w]/.test(c) ? c : `\\${c}`;
+  /** Goes on until it is done (true) or the time is up. */
+  go(deadline: number): boolean {
+    for (; this.counter < this.info.length; this.counter++) {
+      const { name } = this.info[this.counter] as CounterInfo;
+      let passes = this.rest;
+      for (; this.filter < this.filters.length; this.filter++) {
+        if (performance.now() > deadline) return false;
+        const { kind, glob } = this.filters[this.filter] as { kind: string; glob: string };
+        if (!matchesGlob(glob, name)) continue;
+        passes = kind === 'include';
+        break;
+      }
+      this.filter = 0;
+      if (passes) this.picked.push(this.counter);
+    }
+    return true;
+  }
 }

@@ -2,35 +2,50 @@
 // while there are any; a subscriber from the head has a reader of its own until it has caught up or ended.
 // Nothing is rendered here: groups that pass a subscriber's selection go out as binary frames.
 //
-// Awkward: a subscriber that stops reading. Its frames pile up in its connection, never here: past a bound its
-// groups are dropped and counted, and the count is told once there is room again.
+// Awkward: subscribers that ask for more than there is time for, or do not read. All of them together get a slice of
+// each turn of the event loop, one after the other; a follower that falls behind for good loses blocks and is told how
+// many records they held, and neither commands nor other subscribers wait for it.
 
 import { join } from 'node:path';
-import { encodeLogFrame, transactionSize } from '../../../protocol/log-frame.ts';
-import { RECORD_HEAD, recordSize } from '../../../protocol/log-record.ts';
-import type { LogSubscription, LogTransaction } from '../../../protocol/messages.ts';
-import { Grouper } from '../../../queries/group.ts';
+import type { LogSubscription } from '../../../protocol/messages.ts';
 import { LogSelection } from '../../../queries/log-selection.ts';
+import { Effort } from '../../../queries/text-pattern.ts';
 import { RING_FILE } from '../../log/ring-format.ts';
-import { type RingRead, RingReader } from '../../log/ring-reader.ts';
+import { type RingBlock, RingReader } from '../../log/ring-reader.ts';
+import { LogSubscriber } from './log-subscriber.ts';
 import type { Stream, StreamError, StreamSink } from './sink.ts';
 
 /** Milliseconds between looks at the ring. */
 const POLL = 10;
-/** Bytes a subscriber may have untaken before its groups are dropped. */
-const MAX_BUFFERED = 4 * 1024 * 1024;
-/** Bytes gathered into one frame. */
-const FRAME_BYTES = 64 * 1024;
-/** Megabytes of ring read in one turn, so that the manager stays responsive. */
+/** Milliseconds of work in one turn, and of one subscriber in it. */
+const TURN_MS = 20;
+const SLICE_MS = 5;
+/** Megabytes of ring read in one turn for the followers. */
 const READS_A_TURN = 4;
+/** Subscriptions of all connections together. */
+const MAX_SUBSCRIBERS = 256;
+/** Bytes of blocks kept for subscribers that are behind, those that they share counted for each. */
+const MAX_KEPT = 64 << 20;
+/** Bytes of incomplete transactions, shared among the subscribers. */
+const MAX_OPEN = 64 << 20;
 
 export class LogStreams {
   private readonly path: string;
-  private readonly live = new Set<LogStream>();
-  private readonly all = new Set<LogStream>();
+  private readonly buffer = RingReader.buffer();
+  private readonly all = new Set<LogSubscriber>();
+  /** Those at the tail. */
+  private readonly live = new Set<LogSubscriber>();
+  /** Those still on their way there. */
+  private readonly readers = new Map<LogSubscriber, RingReader>();
+  /** Those with something to work through, in turn. */
+  private readonly busy = new Set<LogSubscriber>();
   private shared: RingReader | null = null;
   private timer: NodeJS.Timeout | null = null;
+  private next: NodeJS.Immediate | null = null;
   private lastExpiry = 0;
+  /** Copies of the blocks of the latest read, and the bytes that more of them may take. */
+  private copies = new Map<RingBlock, RingBlock>();
+  private space = 0;
 
   /** `dir` is the worker's directory. */
   constructor(dir: string) {
@@ -39,211 +54,164 @@ export class LogStreams {
 
   /** Starts a subscription. Nothing is sent before this returns: send `ok` right after. */
   open(id: number, sub: LogSubscription, sink: StreamSink): Stream | StreamError {
-    const selection = LogSelection.create(sub);
+    if (this.all.size >= MAX_SUBSCRIBERS) {
+      return {
+        error: { code: 'too-many', message: `${MAX_SUBSCRIBERS} log subscriptions are open: end one` },
+      };
+    }
+    const selection = LogSelection.create(sub, Effort.shared());
     if (!(selection instanceof LogSelection)) return { error: selection };
-    const stream = new LogStream(id, sub, selection, sink, () => {
-      this.all.delete(stream);
-      this.live.delete(stream);
-      if (this.live.size === 0) this.rest();
+    const subscriber = new LogSubscriber(id, sub, selection, sink, {
+      keep: (block) => this.keep(block),
+      wake: (s) => this.wake(s),
+      gone: (s) => this.gone(s),
     });
-    this.all.add(stream);
-    if (sub.from === 'tail' && sub.once !== true) this.join(stream);
-    else this.catchUp(stream);
-    return stream;
+    this.all.add(subscriber);
+    this.share();
+    if (sub.from === 'tail' && sub.once !== true) this.join(subscriber);
+    else {
+      const reader = RingReader.open(this.path, sub.from, this.buffer);
+      if (reader !== null) this.readers.set(subscriber, reader);
+      this.wake(subscriber);
+    }
+    this.timer ??= setInterval(() => this.turn(), POLL);
+    return subscriber;
   }
 
   /** Ends all subscriptions without a word. */
   close(): void {
-    for (const stream of [...this.all]) stream.close();
-    this.rest();
+    for (const subscriber of [...this.all]) subscriber.close();
   }
 
-  private join(stream: LogStream): void {
-    this.live.add(stream);
+  private join(subscriber: LogSubscriber): void {
+    this.live.add(subscriber);
     // The position is fixed now: what is written after `ok` will be seen.
-    this.shared ??= RingReader.open(this.path, 'tail');
-    this.timer ??= setInterval(() => this.poll(), POLL);
+    this.shared ??= RingReader.open(this.path, 'tail', this.buffer);
   }
 
-  private rest(): void {
+  private gone(subscriber: LogSubscriber): void {
+    this.all.delete(subscriber);
+    this.live.delete(subscriber);
+    this.busy.delete(subscriber);
+    this.readers.get(subscriber)?.close();
+    this.readers.delete(subscriber);
+    if (this.live.size === 0) {
+      this.shared?.close();
+      this.shared = null;
+    }
+    if (this.all.size > 0) {
+      this.share();
+      return;
+    }
     if (this.timer !== null) clearInterval(this.timer);
     this.timer = null;
-    this.shared?.close();
-    this.shared = null;
+    if (this.next !== null) clearImmediate(this.next);
+    this.next = null;
   }
 
-  private poll(): void {
-    this.shared ??= RingReader.open(this.path, 'head');
+  private share(): void {
+    for (const subscriber of this.all) subscriber.room = MAX_OPEN / this.all.size;
+  }
+
+  private wake(subscriber: LogSubscriber): void {
+    if (subscriber.closed) return;
+    this.busy.add(subscriber);
+    this.next ??= setImmediate(() => {
+      this.next = null;
+      this.turn();
+    });
+  }
+
+  private turn(): void {
+    const end = performance.now() + TURN_MS;
     const now = Date.now() / 1000;
-    for (let i = 0; this.shared !== null && i < READS_A_TURN; i++) {
-      const read = this.shared.read();
-      if (read === null) break;
-      for (const stream of [...this.live]) stream.take(read, now);
+    this.follow(end, now);
+    // Everybody once at the most, those who did not come to it first the next time.
+    for (const subscriber of [...this.busy]) {
+      if (performance.now() > end) break;
+      this.busy.delete(subscriber);
+      subscriber.sink.run(() => this.advance(subscriber, end, now));
     }
     const expire = now - this.lastExpiry >= 0.1;
     if (expire) this.lastExpiry = now;
-    for (const stream of [...this.live]) {
-      if (expire) stream.expire(now);
-      stream.send();
+    for (const subscriber of [...this.all]) {
+      subscriber.sink.run(() => {
+        if (expire) subscriber.expire(now);
+        subscriber.send();
+      });
+    }
+    const [waiting] = this.busy;
+    if (waiting !== undefined) this.wake(waiting);
+  }
+
+  /** What is new in the log, for all who follow it. */
+  private follow(end: number, now: number): void {
+    if (this.live.size === 0) return;
+    this.shared ??= RingReader.open(this.path, 'head', this.buffer);
+    for (let i = 0; this.shared !== null && i < READS_A_TURN; i++) {
+      const read = this.shared.read();
+      if (read === null) return;
+      this.beginKeeping();
+      for (const subscriber of [...this.live]) {
+        subscriber.sink.run(() => {
+          subscriber.offer(read);
+          if (!this.busy.has(subscriber) && subscriber.work(slice(end), now)) return;
+          subscriber.keep();
+          this.wake(subscriber);
+        });
+      }
     }
   }
 
-  /** Reads from the oldest record on, a piece a turn; then ends, or goes on from there. */
-  private catchUp(stream: LogStream): void {
-    const reader = RingReader.open(this.path, stream.sub.from);
-    const step = (): void => {
-      if (stream.closed) {
-        reader?.close();
-        return;
-      }
-      if (stream.full()) {
-        setTimeout(step, POLL);
-        return;
-      }
-      const now = Date.now() / 1000;
-      const read = reader?.read() ?? null;
-      if (read !== null) {
-        stream.take(read, now);
-        stream.send();
-        setImmediate(step);
-        return;
-      }
-      if (stream.sub.once === true || reader === null) {
-        reader?.close();
-        if (stream.sub.once === true) stream.finish();
-        else this.join(stream);
-        return;
-      }
-      stream.expire(now);
-      stream.send();
-      setTimeout(step, POLL);
-    };
-    setImmediate(step);
-  }
-}
-
-class LogStream implements Stream {
-  closed = false;
-  readonly sub: LogSubscription;
-  private readonly id: number;
-  private readonly selection: LogSelection;
-  private readonly sink: StreamSink;
-  private readonly onClose: () => void;
-  private readonly grouper: Grouper;
-  private generation = -1;
-  private batch: LogTransaction[] = [];
-  private batchBytes = 0;
-  private dropped = 0;
-  private now = 0;
-
-  constructor(
-    id: number,
-    sub: LogSubscription,
-    selection: LogSelection,
-    sink: StreamSink,
-    onClose: () => void,
-  ) {
-    this.id = id;
-    this.sub = sub;
-    this.selection = selection;
-    this.sink = sink;
-    this.onClose = onClose;
-    this.grouper = new Grouper(sub, (group) => this.group(group));
-  }
-
-  close(): void {
-    if (this.closed) return;
-    this.closed = true;
-    this.grouper.clear();
-    this.batch = [];
-    this.onClose();
-  }
-
-  /** Shows what is incomplete as it is, and goes on. */
-  flush(): void {
-    this.grouper.flush();
-    this.send();
-  }
-
-  /** Whether the peer should be given time to read. */
-  full(): boolean {
-    return this.sink.buffered() > MAX_BUFFERED / 2;
-  }
-
-  take(read: RingRead, now: number): void {
-    this.now = now;
-    if (read.lost > 0) this.sink.json({ t: 'lost', id: this.id, records: read.lost, reason: 'overrun' });
-    for (const block of read.blocks) {
-      if (this.closed) return;
-      if (block.generation !== this.generation) {
-        // Another worker counts its ids anew: what its predecessor left open will not end.
-        if (this.generation >= 0) this.grouper.flush();
-        this.generation = block.generation;
-      }
-      this.grouper.push(block.records, now);
-    }
-  }
-
-  expire(now: number): void {
-    this.now = now;
-    this.grouper.expire(now);
-  }
-
-  /** Sends what has gathered. */
-  send(): void {
-    if (this.closed) return;
-    const { suppressed } = this.selection;
-    if (suppressed > 0) {
-      this.selection.suppressed = 0;
-      this.sink.json({ t: 'lost', id: this.id, records: suppressed, reason: 'rate' });
-    }
-    if (this.dropped > 0 && !this.full()) {
-      this.sink.json({ t: 'lost', id: this.id, records: this.dropped, reason: 'backpressure' });
-      this.dropped = 0;
-    }
-    this.flushBatch();
-    if (this.selection.done) this.end();
-  }
-
-  /** The end of a log that is not followed: what is open comes out, then `end`. */
-  finish(): void {
-    this.grouper.flush();
-    this.send();
-    this.end();
-  }
-
-  private end(): void {
-    if (this.closed) return;
-    this.sink.json({ t: 'end', id: this.id });
-    this.close();
-  }
-
-  private group(group: LogTransaction[]): void {
-    if (this.closed) return;
-    const shown = this.selection.take(group, this.now);
-    if (shown === null) return;
-    if (this.sink.buffered() + this.batchBytes > MAX_BUFFERED) {
-      for (const tx of shown) this.dropped += countRecords(tx.records);
+  /** One slice of a subscriber that has something to work through, or reads for itself. */
+  private advance(subscriber: LogSubscriber, end: number, now: number): void {
+    if (!subscriber.work(slice(end), now)) {
+      this.wake(subscriber);
       return;
     }
-    for (const tx of shown) {
-      // Raw records are views of the reader's buffer, copied here; grouped ones belong to their transaction.
-      this.batch.push(tx.level === 0 ? { ...tx, records: new Uint8Array(tx.records) } : tx);
-      this.batchBytes += transactionSize(tx);
+    if (subscriber.closed || this.live.has(subscriber)) return;
+    if (subscriber.full) {
+      setTimeout(() => this.wake(subscriber), POLL);
+      return;
     }
-    if (this.batchBytes >= FRAME_BYTES) this.flushBatch();
+    const reader = this.readers.get(subscriber);
+    const read = reader?.read() ?? null;
+    if (read !== null) {
+      this.beginKeeping();
+      subscriber.offer(read);
+      if (!subscriber.work(slice(end), now)) subscriber.keep();
+      this.wake(subscriber);
+    } else if (subscriber.sub.once === true) {
+      reader?.close();
+      this.readers.delete(subscriber);
+      subscriber.finish();
+    } else if (reader === undefined) {
+      this.join(subscriber);
+    } else {
+      subscriber.expire(now);
+      setTimeout(() => this.wake(subscriber), POLL);
+    }
   }
 
-  private flushBatch(): void {
-    if (this.batch.length === 0) return;
-    this.sink.send(encodeLogFrame(this.id, this.batch));
-    this.batch = [];
-    this.batchBytes = 0;
+  private beginKeeping(): void {
+    this.copies = new Map();
+    this.space = MAX_KEPT;
+    for (const subscriber of this.all) this.space -= subscriber.waiting;
+  }
+
+  private keep(block: RingBlock): RingBlock | null {
+    const known = this.copies.get(block);
+    if (known !== undefined) return known;
+    // A block of an earlier read is a copy already.
+    if (block.records.buffer !== this.buffer.buffer) return block;
+    this.space -= block.records.length;
+    if (this.space < 0) return null;
+    const copy = { ...block, records: new Uint8Array(block.records) };
+    this.copies.set(block, copy);
+    return copy;
   }
 }
 
-function countRecords(records: Uint8Array): number {
-  let n = 0;
-  for (let at = 0; at + RECORD_HEAD <= records.length; at += recordSize(records, at)) n++;
-  return n;
+function slice(end: number): number {
+  return Math.min(end, performance.now() + SLICE_MS);
 }

@@ -10,6 +10,8 @@ export interface StreamSink {
   json(message: ServerMessage): void;
   /** Bytes handed over that the peer has not taken yet. */
   buffered(): number;
+  /** Runs a step of the stream outside of any message: what it throws ends the connection, not the daemon. */
+  run(step: () => void): void;
 }
 
 /** A running subscription. close() is final: nothing is sent after it, an `end` message neither. */

@@ -1,9 +1,9 @@
 // Turns checked values into the type their place needs: strings from anything, truth from some, REAL from INT,
 // a regular expression from a literal. A mismatch is reported with what would help.
 
+import { checkRegex, RegexError } from '../../../queries/regex/bounded-regex.ts';
 import type { Expr } from '../ast.ts';
 import type { Span } from '../errors.ts';
-import { checkRegex, RegexError } from '../regex.ts';
 import { type ProgramModel, quote, type SubInfo } from './program.ts';
 import { isString, NULLABLE_STRING, TO_STRING, type Type, type Typed } from './types.ts';
 

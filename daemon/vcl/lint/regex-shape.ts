@@ -1,9 +1,9 @@
 // Questions about regular expressions for the rules: can it match at all, what must a match begin with, which
 // alternatives are plain words. Works on the regex compiler's own tree, so it reads what will run.
 
-import { firstBytes } from '../regex/analyse.ts';
-import { canBeEmpty, type Node } from '../regex/ast.ts';
-import { parseRegex } from '../regex/parse.ts';
+import { firstBytes } from '../../../queries/regex/analyse.ts';
+import { canBeEmpty, type Node } from '../../../queries/regex/ast.ts';
+import { parseRegex } from '../../../queries/regex/parse.ts';
 
 /** The tree of a pattern, null when it does not compile (which the compiler tells). */
 export function shapeOf(pattern: string): Node | null {

@@ -3,12 +3,18 @@
 // call cost no more than one.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
+import {
+  BoundedRegex,
+  DEFAULT_MATCH_LIMIT,
+  type Fuel,
+  fuelFor,
+  type RegexMatch,
+} from '../../../queries/regex/bounded-regex.ts';
 import type { VclContext } from '../context.ts';
-import { DEFAULT_MATCH_LIMIT, type Fuel, fuelFor, type RegexMatch, VclRegex } from '../regex.ts';
 
 /** The compiler has checked it; it is made ready when it is first used. */
-export function regex(pattern: string): VclRegex {
-  return new VclRegex(pattern);
+export function regex(pattern: string): BoundedRegex {
+  return new BoundedRegex(pattern);
 }
 
 /** What the parameter gives, for subjects that JavaScript's engine does not take. */
@@ -17,7 +23,7 @@ function budget(ctx: VclContext): Fuel {
   return fuelFor(limit > 0 ? limit : DEFAULT_MATCH_LIMIT);
 }
 
-export function matches(ctx: VclContext, s: string | null, re: VclRegex): boolean {
+export function matches(ctx: VclContext, s: string | null, re: BoundedRegex): boolean {
   const text = s === null ? '' : s;
   const m = re.isQuick(text) ? re.match(text) : re.match(text, budget(ctx));
   if (m < 0) ctx.log.put(Tag.VCL_Error, 'Regexp matching failed: match limit exceeded');
@@ -46,7 +52,7 @@ function expand(template: string, m: RegexMatch): string {
   return out;
 }
 
-export function regsub(ctx: VclContext, s: string | null, re: VclRegex, template: string | null): string {
+export function regsub(ctx: VclContext, s: string | null, re: BoundedRegex, template: string | null): string {
   const text = s ?? '';
   const m = re.isQuick(text) ? re.exec(text) : re.exec(text, 0, false, budget(ctx));
   if (m === 'limit') substitutionFailed(ctx);
@@ -55,7 +61,12 @@ export function regsub(ctx: VclContext, s: string | null, re: VclRegex, template
 }
 
 /** All matches; after the first an empty match does not count, as in the field. */
-export function regsuball(ctx: VclContext, s: string | null, re: VclRegex, template: string | null): string {
+export function regsuball(
+  ctx: VclContext,
+  s: string | null,
+  re: BoundedRegex,
+  template: string | null,
+): string {
   const text = s ?? '';
   const fuel = budget(ctx);
   let out = '';

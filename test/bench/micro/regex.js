@@ -1,7 +1,7 @@
 // Expressions: nanoseconds of CPU a match on subjects as programs meet them, and milliseconds for hostile ones
 // of 50,000 bytes (first and third search). Run after `npm run build`:
 //   node test/bench/micro/regex.js
-const { VclRegex } = await import('../../../dist/daemon/vcl/regex.js');
+const { BoundedRegex } = await import('../../../dist/queries/regex/bounded-regex.js');
 
 const AGENT =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/119.0.0.0 Safari/537.36';
@@ -31,7 +31,7 @@ function cpu() {
 }
 
 for (const [pattern, subject] of USUAL) {
-  const re = new VclRegex(pattern);
+  const re = new BoundedRegex(pattern);
   for (let i = 0; i < 20_000; i++) re.match(subject);
   const n = 200_000;
   const start = cpu();
@@ -39,7 +39,7 @@ for (const [pattern, subject] of USUAL) {
   console.log(`${pattern.padEnd(48)} ${((cpu() - start) / n).toFixed(0).padStart(7)} ns`);
 }
 for (const [pattern, subject] of HOSTILE) {
-  const re = new VclRegex(pattern);
+  const re = new BoundedRegex(pattern);
   const times = [];
   let answer = 0;
   for (let i = 0; i < 3; i++) {

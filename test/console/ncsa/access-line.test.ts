@@ -57,6 +57,23 @@ describe('access lines', () => {
     expect(line('"%m" %s', true)).toBe('"" 0\n');
   });
 
+  it('are JSON whatever the bytes', () => {
+    const value = (bytes: string): string => {
+      const tx = around([Tag.ReqMethod, bytes], [Tag.ReqHeader, `X-A: ${bytes}`], [Tag.RespStatus, bytes]);
+      const text = line('{"m":"%m","a":"%{X-A}i","s":%s,"l":"%{VSL:ReqMethod}x"}', true, tx);
+      const parsed = JSON.parse(Buffer.from(text, 'latin1').toString('utf8'));
+      // Nothing had to be replaced, which would be the mark of bytes that are no text.
+      expect(Buffer.from(text, 'latin1').toString('utf8')).not.toContain('\ufffd');
+      expect(parsed).toEqual({ m: parsed.m, a: parsed.m, s: parsed.s, l: parsed.m });
+      return parsed.m;
+    };
+    expect(value(Buffer.from('Grüße').toString('latin1'))).toBe('Grüße');
+    expect(value('\xff"\\\x01\x7f')).toBe('\xff"\\\x01\x7f');
+    expect(value('\xc3(')).toBe('\xc3(');
+    expect(value('007')).toBe('007');
+    for (let c = 1; c < 256; c++) value(`a${String.fromCharCode(c)}b`);
+  });
+
   it('take a value from the key that is asked for alone', () => {
     expect(line('%{VCL_Log:key}x', false, around([Tag.VCL_Log, 'keyed:no'], [Tag.VCL_Log, 'ke:no']))).toBe(
       '\\"v\\"\n',

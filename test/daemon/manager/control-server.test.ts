@@ -1,16 +1,18 @@
 import { createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { connect as netConnect } from 'node:net';
+import { connect as netConnect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
 import { Client, type ConnectError, connect } from '../../../console/client/client.ts';
 import { ReconnectingClient } from '../../../console/client/reconnecting-client.ts';
-import { type ControlHost, ControlServer } from '../../../daemon/manager/control-server.ts';
+import type { ControlHost } from '../../../daemon/manager/control-connection.ts';
+import { ControlServer } from '../../../daemon/manager/control-server.ts';
 import { Secret } from '../../../daemon/manager/secret.ts';
 import type { StreamSink } from '../../../daemon/manager/streams/sink.ts';
 import type { ServerMessage } from '../../../protocol/messages.ts';
+import { proofText } from '../../../protocol/proof.ts';
 import { COMMANDS, type CommandRow } from '../../../protocol/tables/commands.ts';
 
 const SECRET = Buffer.from('very secret\n');
@@ -19,6 +21,7 @@ let server: ControlServer;
 let sinks: StreamSink[];
 let closedStreams: number[];
 let commands: string[];
+let faults: unknown[];
 
 const host: ControlHost = {
   identity: () => 'me',
@@ -27,6 +30,7 @@ const host: ControlHost = {
   command: async (line) => {
     commands.push(line);
     if (line === 'quit') return { status: 500, body: 'Closing CLI connection' };
+    if (line.startsWith('long')) return { status: 200, body: 'x'.repeat(1 << 20) };
     if (line.startsWith('slow')) await new Promise((resolve) => setTimeout(resolve, 50));
     return { status: line === 'bad' ? 106 : 200, body: `did ${line}` };
   },
@@ -43,6 +47,7 @@ const host: ControlHost = {
     if (sub.interval === 0) sink.json({ t: 'end', id });
     return { close: () => closedStreams.push(id) };
   },
+  fault: (cause) => faults.push(cause),
 };
 
 beforeEach(async () => {
@@ -50,11 +55,13 @@ beforeEach(async () => {
   sinks = [];
   closedStreams = [];
   commands = [];
-  server = new ControlServer(host, new Secret(SECRET), ['https://ok.example'], {
-    clients: 4,
-    failures: 3,
-    greeting: 2000,
-  });
+  faults = [];
+  server = new ControlServer(
+    host,
+    new Secret(SECRET),
+    { origins: ['https://ok.example'], hosts: ['tunnel.example:7000'] },
+    { unknown: 6, known: 4, greeting: 1500 },
+  );
   await server.listenPath(join(dir, 'console.sock'));
 });
 afterEach(async () => {
@@ -218,6 +225,7 @@ describe('messages', () => {
     const other = await connect({ dir });
     const { ws, closed, opened } = raw();
     await opened;
+    ws.send('{"t":"hello","v":1,"client":"x"}');
     ws.send('x'.repeat(2 << 20));
     expect(await closed).toBe(1009);
     expect((await other.command('still here')).status).toBe(200);
@@ -313,32 +321,78 @@ describe('TCP', () => {
     client.close();
   });
 
-  it('refuses who does not, and after a few tries everybody', async () => {
+  /** The end of a connection that answers its challenge with this text as the key, for this address. */
+  async function answering(port: number, secret: Buffer, to: string, from = '') {
+    const peer = raw({ port });
+    await expect.poll(() => peer.received.length).toBe(1);
+    const own = (peer.received[0] as { challenge: string }).challenge;
+    const mac = createHmac('sha256', secret)
+      .update(proofText(from || own, to))
+      .digest('hex');
+    peer.ws.send('{"t":"hello","v":1,"client":"x"}');
+    peer.ws.send(JSON.stringify({ t: 'auth', mac, to }));
+    await expect.poll(() => peer.received.length).toBe(2);
+    const said = peer.received[1] as ServerMessage;
+    peer.ws.terminate();
+    return { challenge: own, said };
+  }
+
+  it('refuses who does not', async () => {
     const port = await server.listenTcp('127.0.0.1', 0);
     const address = `127.0.0.1:${port}`;
     await expect(connect({ address })).rejects.toMatchObject({ kind: 'auth' });
     const secretFile = join(dir, 's');
     writeFileSync(secretFile, 'wrong', { mode: 0o600 });
-    const tries = await Promise.allSettled([1, 2, 3].map(() => connect({ address, secretFile })));
-    for (const t of tries) expect(t).toMatchObject({ status: 'rejected', reason: { kind: 'auth' } });
-    writeFileSync(secretFile, SECRET, { mode: 0o600 });
-    await expect(connect({ address, secretFile })).rejects.toThrow('429');
+    await expect(connect({ address, secretFile })).rejects.toMatchObject({ kind: 'auth' });
     expect(commands).toEqual([]);
+  });
+
+  it('looks at the answers of one address ever slower, at no other and not on the Unix socket', async () => {
+    const port = await server.listenTcp('0.0.0.0', 0);
+    const wrong = join(dir, 'wrong');
+    writeFileSync(wrong, 'wrong', { mode: 0o600 });
+    const right = join(dir, 'right');
+    writeFileSync(right, SECRET, { mode: 0o600 });
+    const guess = () => connect({ address: `127.0.0.1:${port}`, secretFile: wrong });
+    for (let i = 0; i < 2; i++) await Promise.allSettled([guess(), guess(), guess()]);
+    const began = performance.now();
+    const both = await Promise.all(
+      [1, 2].map(() => connect({ address: `127.0.0.1:${port}`, secretFile: right })),
+    );
+    // The second waits a second for its turn.
+    expect(performance.now() - began).toBeGreaterThan(900);
+    const local = await connect({ dir });
+    expect((await local.command('x')).status).toBe(200);
+    for (const c of [...both, local]) c.close();
   });
 
   it('does not take an answer to another challenge', async () => {
     const port = await server.listenTcp('127.0.0.1', 0);
-    const first = raw({ port });
-    await expect.poll(() => first.received.length).toBe(1);
-    const { challenge = '' } = first.received[0] as { challenge?: string };
-    const second = raw({ port });
-    await second.opened;
-    second.ws.send('{"t":"hello","v":1,"client":"x"}');
-    second.ws.send(
-      JSON.stringify({ t: 'auth', mac: createHmac('sha256', SECRET).update(challenge).digest('hex') }),
-    );
-    expect(await second.closed).toBe(1008);
-    first.ws.terminate();
+    const to = `127.0.0.1:${port}`;
+    const first = await answering(port, SECRET, to);
+    expect(first.said).toMatchObject({ t: 'welcome' });
+    const second = await answering(port, SECRET, to, first.challenge);
+    expect(second.said).toMatchObject({ t: 'error', code: 'auth-failed' });
+  });
+
+  it('does not take an answer that was meant for another listener, but for a tunnel that is allowed', async () => {
+    const [port, other] = [await server.listenTcp('127.0.0.1', 0), await server.listenTcp('127.0.0.1', 0)];
+    const { said } = await answering(port, SECRET, `127.0.0.1:${other}`);
+    expect(said).toMatchObject({ t: 'error', code: 'auth-failed' });
+    expect((said as { message: string }).message).toContain(`--allow-host 127.0.0.1:${other}`);
+    expect((await answering(port, SECRET, 'tunnel.example:7000')).said).toMatchObject({ t: 'welcome' });
+    expect((await answering(port, SECRET, 'tunnel.example:7001')).said).toMatchObject({ t: 'error' });
+  });
+
+  it('does not take the bare HMAC of a challenge: no other protocol has this text', async () => {
+    const port = await server.listenTcp('127.0.0.1', 0);
+    const peer = raw({ port });
+    await expect.poll(() => peer.received.length).toBe(1);
+    const { challenge } = peer.received[0] as { challenge: string };
+    peer.ws.send('{"t":"hello","v":1,"client":"x"}');
+    const mac = createHmac('sha256', SECRET).update(challenge).digest('hex');
+    peer.ws.send(JSON.stringify({ t: 'auth', mac, to: `127.0.0.1:${port}` }));
+    expect(await peer.closed).toBe(1008);
   });
 
   it('refuses an Origin, unless it is allowed', async () => {
@@ -354,6 +408,125 @@ describe('TCP', () => {
     const res = await fetch(`http://127.0.0.1:${port}/`);
     expect(res.status).toBe(426);
   });
+});
+
+describe('places', () => {
+  const opened = (port: number): Promise<Socket> =>
+    new Promise((resolve) => {
+      const socket = netConnect(port, '127.0.0.1', () => resolve(socket));
+      socket.on('error', () => {});
+      socket.resume();
+    });
+  const ends = (socket: Socket): Promise<void> =>
+    new Promise((resolve) => socket.once('close', () => resolve()));
+
+  it('silent connections make way for others, and leave in time', async () => {
+    const port = await server.listenTcp('127.0.0.1', 0);
+    const silent = await Promise.all(Array.from({ length: 12 }, () => opened(port)));
+    const all = Promise.all(silent.map(ends));
+    const secretFile = join(dir, 's');
+    writeFileSync(secretFile, SECRET, { mode: 0o600 });
+    const client = await connect({ address: `127.0.0.1:${port}`, secretFile });
+    expect((await client.command('x')).status).toBe(200);
+    await all;
+    // Admitted ones stay.
+    expect((await client.command('x')).status).toBe(200);
+    client.close();
+  });
+
+  it('those of one listener are no other’s', async () => {
+    const port = await server.listenTcp('127.0.0.1', 0);
+    const secretFile = join(dir, 's');
+    writeFileSync(secretFile, SECRET, { mode: 0o600 });
+    const address = `127.0.0.1:${port}`;
+    const four = await Promise.all([1, 2, 3, 4].map(() => connect({ address, secretFile })));
+    await expect(connect({ address, secretFile })).rejects.toThrow('503');
+    const local = await connect({ dir });
+    expect((await local.command('x')).status).toBe(200);
+    for (const c of [...four, local]) c.close();
+  });
+
+  it('a refused upgrade is closed, also when the peer does not close', async () => {
+    const port = await server.listenTcp('127.0.0.1', 0);
+    const socket = netConnect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => {});
+    socket.resume();
+    socket.write(
+      'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nOrigin: http://evil\r\n\r\n',
+    );
+    const trickle = setInterval(() => socket.write('x'), 20);
+    await ends(socket);
+    clearInterval(trickle);
+  });
+
+  it('nobody may send much before the welcome', async () => {
+    const port = await server.listenTcp('127.0.0.1', 0);
+    const { ws, closed, opened } = raw({ port });
+    await opened;
+    ws.send('x'.repeat(30_000), { fin: false });
+    expect(await closed).toBe(1006);
+  });
+});
+
+describe('a peer that does not read', () => {
+  it('has its next command wait until the answer to the last is taken', async () => {
+    const { ws, opened } = raw();
+    await opened;
+    ws.send('{"t":"hello","v":1,"client":"x"}');
+    ws.pause();
+    for (let id = 0; id < 60; id++) ws.send(`{"t":"cmd","id":${id},"line":"long ${id}"}`);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(commands.length).toBeLessThan(20);
+    ws.resume();
+    await expect.poll(() => commands.length, { timeout: 20_000 }).toBe(60);
+    ws.terminate();
+  });
+
+  it('may not let many long commands wait', async () => {
+    const { ws, received, opened } = raw();
+    await opened;
+    ws.send('{"t":"hello","v":1,"client":"x"}');
+    const line = `slow ${'x'.repeat(300_000)}`;
+    for (let id = 0; id < 6; id++) ws.send(JSON.stringify({ t: 'cmd', id, line }));
+    await expect.poll(() => received.filter((m) => m.t === 'error' && m.code === 'too-many').length).toBe(3);
+    await expect.poll(() => received.filter((m) => m.t === 'reply').length).toBe(3);
+    ws.terminate();
+  });
+
+  it('gets no answers to its pings', async () => {
+    const { ws, opened } = raw();
+    let pongs = 0;
+    ws.on('pong', () => pongs++);
+    await opened;
+    ws.send('{"t":"hello","v":1,"client":"x"}');
+    ws.ping('x');
+    await expect.poll(() => pongs).toBe(1);
+    ws.pause();
+    for (let i = 0; i < 200_000; i++) ws.ping('x'.repeat(100));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    ws.resume();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(pongs).toBeLessThan(190_000);
+    ws.terminate();
+  });
+});
+
+it('a fault in what a connection asked for ends that connection, and no other', async () => {
+  const [bad, good] = [await connect({ dir }), await connect({ dir })];
+  const lost = new Promise((resolve) => {
+    bad.onClose = resolve;
+  });
+  await new Promise<void>((resolve) => {
+    bad.log({ grouping: 'raw', from: 'tail' }, { frame: () => {}, ready: resolve });
+  });
+  sinks[0]?.run(() => {
+    throw new Error('a fault');
+  });
+  expect(await lost).toMatchObject({ kind: 'closed' });
+  expect(faults).toEqual([new Error('a fault')]);
+  expect(closedStreams).toHaveLength(1);
+  expect((await good.command('x')).status).toBe(200);
+  good.close();
 });
 
 describe('the reconnecting client', () => {

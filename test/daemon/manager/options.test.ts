@@ -22,6 +22,8 @@ describe('forms', () => {
     expect(options('-dnfoo').dir).toBe('foo');
     expect(options('-d', '-n', 'foo').dir).toBe('foo');
     expect(options('-Ffx.vcl')).toMatchObject({ mode: 'foreground', programs: ['x.vcl'] });
+    expect(options('-d', '--allow-host', 'Web1', '--allow-host=[::1]:7').hosts).toEqual(['web1', '[::1]:7']);
+    expect(() => options('-d', '--allow-host', 'a b')).toThrow('is not host or host:port');
     expect(options('-d', '--console=:1', '--console', '[::1]:2').consoles).toEqual([
       { text: ':1', host: '0.0.0.0', port: 1 },
       { text: '[::1]:2', host: '::1', port: 2 },

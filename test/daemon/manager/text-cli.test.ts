@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, connect as netConnect } from 'node:net';
+import { createServer, connect as netConnect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -146,6 +146,118 @@ it('lets go of those who never answer the challenge, the oldest first', async ()
   expect(talked.statuses()).toEqual(['107', '200']);
   talked.end();
   for (const socket of others) socket.destroy();
+});
+
+/** A CLI whose answers are long and whose limits are short. */
+function strict(greeting = 300) {
+  const ran: string[] = [];
+  const answers = async (line: string) => {
+    ran.push(line);
+    return { status: 200, body: 'x'.repeat(1 << 16) };
+  };
+  const limits = { unknown: 8, known: 4, greeting };
+  const strictCli = new TextCli(answers, new Secret(Buffer.from('secret\n')), 'Welcome\n', limits);
+  return { cli: strictCli, ran };
+}
+
+/** Resolves when the other side has closed: one that does not end its own side learns it by sending on. */
+const closed = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => {
+    const trickle = setInterval(() => socket.write('x'), 20);
+    socket.on('error', () => {});
+    socket.once('close', () => {
+      clearInterval(trickle);
+      resolve();
+    });
+  });
+
+it('ends a connection that does not answer the challenge in time, whoever opened it', async () => {
+  const { cli: short } = strict();
+  const port = await short.listen('127.0.0.1', 0);
+  const silent = netConnect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  silent.resume();
+  await closed(silent);
+  // A peer of -M that says nothing is left, and asked again later.
+  const ended = await new Promise<string>((resolve) => {
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      let said = '';
+      socket.on('data', (text) => {
+        said += String(text);
+      });
+      void closed(socket).then(() => {
+        resolve(said);
+        server.close();
+      });
+    });
+    server.listen(0, '127.0.0.1', () => {
+      short.connectOut('127.0.0.1', (server.address() as { port: number }).port);
+    });
+  });
+  expect(ended).toMatch(/^107 /);
+  short.close();
+});
+
+it('runs no command before the answer to the last is taken', async () => {
+  const { cli: short, ran } = strict(5000);
+  const port = await short.listen('127.0.0.1', 0);
+  const socket = netConnect(port, '127.0.0.1');
+  const hello = await new Promise<string>((resolve) => socket.once('data', (d) => resolve(d.toString())));
+  socket.pause();
+  socket.write(`${AUTH(hello)}`);
+  for (let i = 0; i < 100; i++) socket.write('help\n'.repeat(500));
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  // What the system's buffers take of answers of 64 kB.
+  expect(ran.length).toBeLessThan(200);
+  socket.destroy();
+  short.close();
+});
+
+it('runs few commands before the answer to the challenge', async () => {
+  const { cli: short, ran } = strict(5000);
+  const port = await short.listen('127.0.0.1', 0);
+  const socket = netConnect(port, '127.0.0.1');
+  socket.resume();
+  socket.write('help\n'.repeat(1000));
+  await closed(socket);
+  expect(ran.length).toBe(32);
+  short.close();
+});
+
+it('a connection that is over ends, though its peer neither reads nor ends', async () => {
+  const { cli: short } = strict(60_000);
+  const port = await short.listen('127.0.0.1', 0);
+  const socket = netConnect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  await new Promise<void>((resolve) => socket.once('data', () => resolve()));
+  socket.write('status\n');
+  socket.resume();
+  await closed(socket);
+  short.close();
+});
+
+it('looks at the answers of an address ever slower', async () => {
+  const port = await cli.listen('127.0.0.1', 0);
+  for (let i = 0; i < 5; i++) await talk(port, `auth ${'0'.repeat(64)}\n`);
+  const [first, second] = await Promise.all([talk(port), talk(port)]);
+  first.end();
+  second.end();
+  const began = performance.now();
+  const both = await Promise.all([talk(port, AUTH), talk(port, AUTH)]);
+  expect(both.map((t) => t.statuses())).toEqual([
+    ['107', '200'],
+    ['107', '200'],
+  ]);
+  expect(performance.now() - began).toBeGreaterThan(900);
+  for (const t of both) t.end();
+});
+
+it('the places of one listener are no other’s', async () => {
+  const [crowded, quiet] = [await cli.listen('127.0.0.1', 0), await cli.listen('127.0.0.1', 0)];
+  const talked = await talk(quiet);
+  const crowd = Array.from({ length: 200 }, () => netConnect(crowded, '127.0.0.1').on('error', () => {}));
+  await talk(crowded, AUTH).then((t) => t.end());
+  expect(talked.ended()).toBe(false);
+  for (const socket of crowd) socket.destroy();
+  talked.end();
 });
 
 it('connects out to a client that waits', async () => {

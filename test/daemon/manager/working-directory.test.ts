@@ -14,7 +14,6 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { globToRegExp } from '../../../daemon/manager/name-pattern.ts';
 import { readProgramFile } from '../../../daemon/manager/program-file.ts';
 import { WorkerDirectory } from '../../../daemon/manager/worker-directory.ts';
 import { lockDirectory, makeDirectory } from '../../../daemon/manager/working-directory.ts';
@@ -142,18 +141,4 @@ it('finds programs along vcl_path, absolute and ./ ones as they are', () => {
   expect(readProgramFile(join(dir, 'x.vcl'), '')).toEqual({ name: join(dir, 'x.vcl'), text: 'X' });
   expect(readProgramFile('./x.vcl', dir)).toBe('No such file or directory');
   expect(readProgramFile(dir, '')).toBe('Is a directory');
-});
-
-it.each([
-  ['b*', 'boot', true],
-  ['b?ot', 'boot', true],
-  ['[a-c]oot', 'boot', true],
-  ['[!a-c]oot', 'boot', false],
-  ['b.ot', 'boot', false],
-  ['boot', 'boot2', false],
-  ['\\*', '*', true],
-  ['[', '[', true],
-  ['[z-a]', '[z-a]', true],
-])('%s matches %s: %s', (pattern, name, matches) => {
-  expect(globToRegExp(pattern).test(name)).toBe(matches);
 });

@@ -9,9 +9,9 @@ import { std } from '../../../../daemon/extensions/std/std.ts';
 import { str } from '../../../../daemon/extensions/str/str.ts';
 import { variablesExtension } from '../../../../daemon/extensions/var/var.ts';
 import { parseSignature } from '../../../../daemon/vcl/check/signature.ts';
-import { VclRegex } from '../../../../daemon/vcl/regex.ts';
 import { VclFailure } from '../../../../daemon/vcl/runtime/failure.ts';
 import { VclIp } from '../../../../daemon/vcl/runtime/ip.ts';
+import { BoundedRegex } from '../../../../queries/regex/bounded-regex.ts';
 import { fakeDirector, type Task, task } from '../../vcl/fake-task.ts';
 
 const ROUNDS = 150;
@@ -115,7 +115,7 @@ function value(type: string, t: Task): unknown {
   }
 }
 
-const REGEXES = ['a', '^', '(.)', '[^=]+', '(?i)X-', '(a+)+$', ''].map((p) => new VclRegex(p));
+const REGEXES = ['a', '^', '(.)', '[^=]+', '(?i)X-', '(a+)+$', ''].map((p) => new BoundedRegex(p));
 
 const RETURNS: Record<string, (v: unknown) => boolean> = {
   VOID: () => true,

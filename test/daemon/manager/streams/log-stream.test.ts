@@ -67,6 +67,9 @@ class Sink {
   buffered(): number {
     return this.untaken;
   }
+  run(step: () => void): void {
+    step();
+  }
   get all(): LogTransaction[] {
     return this.frames.flat();
   }

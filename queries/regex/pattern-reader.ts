@@ -56,8 +56,9 @@ export class PatternReader {
     this.text = text;
   }
 
-  fail(message: string, at = this.at): never {
-    throw new RegexError(message, at);
+  /** `offset`: where PCRE2 stands when it says so; behind what was read unless it is told. */
+  fail(message: string, at = this.at, offset = this.at): never {
+    throw new RegexError(message, at, offset);
   }
 
   get ended(): boolean {

@@ -50,12 +50,14 @@ export interface ParsedRegex {
   sharedNumbers: boolean;
 }
 
-/** An expression that cannot be compiled: why, and where in it (from 0). */
+/** An expression that cannot be compiled: why, where in it (from 0), and how far PCRE2 says it has read. */
 export class RegexError extends Error {
   readonly position: number;
+  readonly offset: number;
 
-  constructor(message: string, position: number) {
+  constructor(message: string, position: number, offset = position) {
     super(message);
+    this.offset = offset;
     this.name = 'RegexError';
     this.position = position;
   }

@@ -1,16 +1,16 @@
-// Regular expressions of the config language: PCRE2 syntax over byte strings, and no expression can stall the
-// worker. Each is parsed here, then run by JavaScript's engine as long as the subject is short enough for the
-// worst case to stay within about two milliseconds, and by our own bounded matcher otherwise (bounded.ts:
-// linear time, or an error when its fuel is used up).
+// Regular expressions of programs, bans, queries and filters: PCRE2 syntax over byte strings, and no expression can
+// stall the process that runs it. Each is parsed here, then run by JavaScript's engine as long as the subject is short
+// enough for the worst case to stay within about two milliseconds, and by our own bounded matcher otherwise
+// (bounded.ts: linear time, or an error when its fuel is used up).
 
-import { safeLength } from './regex/analyse.ts';
-import { type ParsedRegex, RegexError } from './regex/ast.ts';
-import { BoundedMatcher } from './regex/bounded.ts';
-import { makeProgram } from './regex/build-program.ts';
-import { parseRegex } from './regex/parse.ts';
-import { checkSize } from './regex/program-facts.ts';
-import { type Fuel, fuelFor } from './regex/search.ts';
-import { capturesDiffer, translate } from './regex/translate.ts';
+import { type Growth, growth, safeLength } from './analyse.ts';
+import { type ParsedRegex, RegexError } from './ast.ts';
+import { BoundedMatcher } from './bounded.ts';
+import { makeProgram } from './build-program.ts';
+import { parseRegex } from './parse.ts';
+import { checkSize } from './program-facts.ts';
+import { type Fuel, fuelFor } from './search.ts';
+import { capturesDiffer, translate } from './translate.ts';
 
 export { type Fuel, fuelFor, RegexError };
 
@@ -33,18 +33,22 @@ interface Prepared {
   jsGroups: readonly number[];
   jsCaptures: boolean;
   parsed: ParsedRegex;
+  growth: Growth | null;
 }
 
-/** JavaScript takes no expression of any size: its own limits are found by trying. */
+/** JavaScript takes no expression of any size: its own limits are found by trying. Some it finds only when it searches,
+ * and its first search is interpreted, twenty times as slow: let that be one of nothing. */
 function compiled(source: string, flags: string): RegExp | null {
   try {
-    return new RegExp(source, flags);
+    const regex = new RegExp(source, flags);
+    regex.test('');
+    return regex;
   } catch {
     return null;
   }
 }
 
-export class VclRegex {
+export class BoundedRegex {
   readonly pattern: string;
   /** Longest subject for JavaScript's engine; -1 before the first use and for never. */
   #jsLimit = -1;
@@ -66,8 +70,6 @@ export class VclRegex {
     const parsed = parseRegex(this.pattern);
     const translation = translate(parsed);
     const js = translation === null ? null : compiled(translation.fromStart, '');
-    // Its first search is interpreted, twenty times as slow; let that be one of nothing.
-    js?.test('');
     this.#js = js;
     this.#jsLimit = js === null ? -1 : safeLength(parsed.root) || -1;
     this.#prepared = {
@@ -76,6 +78,7 @@ export class VclRegex {
       jsGroups: translation?.groups ?? [],
       jsCaptures: !capturesDiffer(parsed.root),
       parsed,
+      growth: growth(parsed.root),
     };
     return this.#prepared;
   }
@@ -84,6 +87,12 @@ export class VclRegex {
   isQuick(s: string): boolean {
     if (this.#prepared === null) this.prepare();
     return s.length <= this.#jsLimit;
+  }
+
+  /** Steps that JavaScript's engine may take for a subject of this length, at the most. */
+  quickSteps(length: number): number {
+    const g = this.prepare().growth;
+    return g === null ? Number.POSITIVE_INFINITY : length + (g.factor * length ** g.degree) / g.ways;
   }
 
   /** 1 for a match, 0 for none, -1 when the fuel was used up. */
@@ -143,14 +152,15 @@ export class VclRegex {
 
 /** Checks an expression and makes it ready; `flags` may hold "i" for ban expressions and tools. Throws
  * RegexError. */
-export function compileRegex(pattern: string, flags = ''): VclRegex {
+export function compileRegex(pattern: string, flags = ''): BoundedRegex {
   checkRegex(pattern);
-  const re = new VclRegex(flags.includes('i') ? `(?i)${pattern}` : pattern);
+  const re = new BoundedRegex(flags.includes('i') ? `(?i)${pattern}` : pattern);
   re.prepare();
   return re;
 }
 
-/** Throws RegexError when an expression cannot be used. Cheaper than making it. */
-export function checkRegex(pattern: string): void {
-  checkSize(parseRegex(pattern).root);
+/** Throws RegexError when an expression cannot be used. Cheaper than making it. Returns how many numbers its program may
+ * take. */
+export function checkRegex(pattern: string): number {
+  return checkSize(parseRegex(pattern).root);
 }

@@ -119,7 +119,7 @@ class RegexParser {
       const braces = c === '{' ? p.take(BRACES) : null;
       if (braces !== null || c === '*' || c === '+' || c === '?') {
         if (braces === null) p.at++;
-        if (!repeatable) p.fail('quantifier does not follow a repeatable item', at);
+        if (!repeatable) p.fail('quantifier does not follow a repeatable item', at, p.at - 1);
         items.push(this.#repeat(items.pop() as Node, c, braces, flags, at));
         repeatable = false;
         continue;
@@ -146,7 +146,7 @@ class RegexParser {
     if (flags.extended > 0 && p.take(/[ \t-\r]+|#[^\n]*\n?/y) !== null) return true;
     if (p.eat('\\E')) return true;
     if (!p.eat('(?#')) return false;
-    if (p.take(/[^)]*\)/y) === null) p.fail('missing ) after (?# comment', at);
+    if (p.take(/[^)]*\)/y) === null) p.fail('missing ) after (?# comment', at, p.text.length);
     return true;
   }
 
@@ -158,9 +158,10 @@ class RegexParser {
       min = Number(braces[1]);
       max = braces[2] === '' ? min : braces[3] === '' ? Number.POSITIVE_INFINITY : Number(braces[3]);
       if (min > MAX_REPEAT || (max > MAX_REPEAT && max !== Number.POSITIVE_INFINITY)) {
-        p.fail('number too big in {} quantifier', at);
+        const first = braces[1] as string;
+        p.fail('number too big in {} quantifier', at, min > MAX_REPEAT ? at + 1 + first.length : p.at - 1);
       }
-      if (max < min) p.fail('numbers out of order in {} quantifier', at);
+      if (max < min) p.fail('numbers out of order in {} quantifier', at, p.at - 1);
     }
     const mark = p.take(/[?+]/y)?.[0];
     const mode = mark === '+' ? 'possessive' : (mark === '?') !== flags.ungreedy ? 'lazy' : 'greedy';

@@ -41,7 +41,7 @@ export function charClass(p: PatternReader, flags: Flags, at: number): Node {
       while (p.eat('\\E') || p.eat('\\Q'));
       const high = member(p, set, flags);
       if (high < 0) p.fail('invalid range in character class', dash);
-      if (high < low) p.fail('range out of order in character class', dash);
+      if (high < low) p.fail('range out of order in character class', dash, p.at - 1);
       for (let b = low; b <= high; b++) addByte(set, b, flags.caseless);
       low = -1;
       continue;
@@ -100,10 +100,10 @@ function member(p: PatternReader, set: ByteSet, flags: Flags): number {
 }
 
 function addPosix(p: PatternReader, set: ByteSet, flags: Flags, m: RegExpExecArray, at: number): void {
-  if (m[1] !== ':') p.fail('POSIX collating elements are not supported', at);
+  if (m[1] !== ':') p.fail('POSIX collating elements are not supported', at, at + 2);
   const cased = m[3] === 'upper' || m[3] === 'lower';
   const test = POSIX_CLASSES[flags.caseless && cased ? 'alpha' : (m[3] as string)];
-  if (test === undefined) p.fail('unknown POSIX class name', at);
+  if (test === undefined) p.fail('unknown POSIX class name', at, at + 2);
   const negate = m[2] === '^';
   for (let b = 0; b < 256; b++) if (test(b) !== negate) set[b] = 1;
 }
@@ -121,7 +121,7 @@ export function property(p: PatternReader, negative: boolean, at: number): ByteS
   if (m === null) p.fail('malformed \\P or \\p sequence', at);
   const name = (m[2] ?? m[3]) as string;
   const set = unicodeSet(name);
-  if (set === null) p.fail(`unknown property '${name}' after \\P or \\p`, at);
+  if (set === null) p.fail('unknown property after \\P or \\p', at);
   return negative !== (m[1] === '^') ? invert(set) : set;
 }
 

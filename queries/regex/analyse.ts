@@ -18,22 +18,35 @@ interface Cost {
   factor: number;
 }
 
-/** Longest subject for which JavaScript's engine stays within the budget; 0 is never. `fromStart`: the search
- * begins at the start of the subject, where a leading .* makes later starts pointless. */
-export function safeLength(root: Node, fromStart = true): number {
+/** How the steps of JavaScript's engine grow with the length n of a subject: factor * n^degree / ways at the most. */
+export interface Growth {
+  degree: number;
+  /** Loops that share a text of n bytes have n over `degree` ways to do so. */
+  ways: number;
+  factor: number;
+}
+
+/** Null when they may grow exponentially. `fromStart`: the search begins at the start of the subject, where a leading .*
+ * makes later starts pointless. */
+export function growth(root: Node, fromStart = true): Growth | null {
   const c = cost(root, null, true);
-  if (c.exponential || c.factor > 10_000) return 0;
+  if (c.exponential || c.factor > 10_000) return null;
   const inner = c.loose + (c.strict > 0 ? 1 : 0);
   const oneStart = startsAnchored(root) || (fromStart && leadingDots(root) !== null);
   // Loops that cannot pass over a byte a match begins with do their work once for all starts.
   const first = firstBytes(root);
   const apart = first !== null && loopSets(root, []).every((set) => disjoint(set, first));
   const degree = oneStart || apart ? Math.max(inner, oneStart ? 0 : 1) : inner + 1;
-  if (degree === 0) return BUDGET;
-  // d loops that share a text of n bytes have n over d ways to do so.
   let ways = 1;
   for (let d = 2; d <= degree; d++) ways *= d;
-  return Math.floor(((BUDGET * ways) / c.factor) ** (1 / degree));
+  return { degree, ways, factor: c.factor };
+}
+
+/** Longest subject for which JavaScript's engine stays within the budget; 0 is never. */
+export function safeLength(root: Node, fromStart = true): number {
+  const g = growth(root, fromStart);
+  if (g === null) return 0;
+  return g.degree === 0 ? BUDGET : Math.floor(((BUDGET * g.ways) / g.factor) ** (1 / g.degree));
 }
 
 /** The set of a .* with which every match begins, newline in it or not; null when there is none. */
@@ -107,12 +120,16 @@ function add(a: Cost, b: Cost): Cost {
 function cost(n: Node, follow: ByteSet | null, last: boolean): Cost {
   switch (n.t) {
     case 'cat': {
+      // From the end: what follows an item is known then, and a long text costs no more than its length.
       let sum = NOTHING;
-      n.items.forEach((item, i) => {
-        const rest = n.items.slice(i + 1);
-        const free = last && rest.every((r) => r.t === 'empty' || (r.t === 'repeat' && r.min === 0));
-        sum = add(sum, cost(item, rest.length === 0 ? follow : firstOf(rest, follow), free));
-      });
+      let after = follow;
+      let free = last;
+      for (let i = n.items.length - 1; i >= 0; i--) {
+        const item = n.items[i] as Node;
+        sum = add(sum, cost(item, after, free));
+        after = firstOf(item, after);
+        free &&= item.t === 'empty' || (item.t === 'repeat' && item.min === 0);
+      }
       return sum;
     }
     case 'alt': {
@@ -162,7 +179,7 @@ function repeatCost(n: Extract<Node, { t: 'repeat' }>, follow: ByteSet | null, l
   }
   // A longer body is safe only when a text can be cut into turns in one way: every loop in it must end where
   // what follows it begins, be that the next turn.
-  const again = firstOf([n.item], null);
+  const again = firstOf(n.item, null);
   const next = again === null || follow === null ? null : union([again, follow]);
   const inner = cost(n.item, next, false);
   const single = inner.loose === 0 && inner.factor === 1 && plain(n.item);
@@ -193,7 +210,7 @@ function isSetLoop(n: Node): boolean {
 function disjointFirsts(items: readonly Node[]): boolean {
   const seen = new Uint8Array(256);
   for (const item of items) {
-    const set = firstOf([item], null);
+    const set = firstOf(item, null);
     if (set === null || !disjoint(set, seen)) return false;
     for (let c = 0; c < 256; c++) if (set[c] === 1) seen[c] = 1;
   }
@@ -205,36 +222,31 @@ function disjoint(a: ByteSet, b: ByteSet): boolean {
   return true;
 }
 
-/** Bytes a sequence can begin with, `follow` being those behind it; null when it may be empty at the end or
- * cannot be told. What consumes nothing narrows the set, so that leaving it out is on the safe side. */
-function firstOf(items: readonly Node[], follow: ByteSet | null): ByteSet | null {
-  const first = items[0];
-  if (first === undefined) return follow;
-  const rest = items.slice(1);
-  switch (first.t) {
+/** Bytes a node and what stands behind it can begin with, `follow` being those behind it; null when it may be empty at
+ * the end or cannot be told. What consumes nothing narrows the set, so that leaving it out is on the safe side. */
+function firstOf(n: Node, follow: ByteSet | null): ByteSet | null {
+  switch (n.t) {
     case 'set':
-      return first.set;
+      return n.set;
     case 'cat':
-      return firstOf([...first.items, ...rest], follow);
+      return n.items.reduceRight((after, item) => firstOf(item, after), follow);
     case 'group':
     case 'atomic':
-      return firstOf([first.item, ...rest], follow);
+      return firstOf(n.item, follow);
     case 'repeat': {
-      const own = firstOf([first.item], null);
-      if (own === null || first.min > 0) return own;
-      return union([own, firstOf(rest, follow)]);
+      const own = firstOf(n.item, null);
+      return own === null || n.min > 0 ? own : union([own, follow]);
     }
     case 'alt':
-      return union(first.items.map((i) => firstOf([i, ...rest], follow)));
+      return union(n.items.map((i) => firstOf(i, follow)));
     case 'assert': {
-      const after = firstOf(rest, follow);
-      const ending = first.kind === 'end' || first.kind === 'end-newline' || first.kind === 'line-end';
-      return after === null && ending ? newlineOnly() : after;
+      const ending = n.kind === 'end' || n.kind === 'end-newline' || n.kind === 'line-end';
+      return follow === null && ending ? newlineOnly() : follow;
     }
     case 'empty':
     case 'look':
     case 'keep':
-      return firstOf(rest, follow);
+      return follow;
     default:
       return null;
   }
@@ -258,5 +270,5 @@ function newlineOnly(): ByteSet {
 
 /** Bytes one of which begins every match; null when there may be none or they cannot be told. */
 export function firstBytes(root: Node): ByteSet | null {
-  return canBeEmpty(root) ? null : firstOf([root], null);
+  return canBeEmpty(root) ? null : firstOf(root, null);
 }

@@ -99,10 +99,12 @@ function capture(p: PatternReader, flags: Flags, body: Body, name: string | null
 }
 
 function checkName(p: PatternReader, name: string, quote: string, end: string, at: number): void {
-  if (name === '') p.fail('subpattern name expected', at);
-  if (/^\d/.test(name)) p.fail('subpattern name must start with a non-digit', at);
+  const start = p.at - end.length - name.length;
+  if (name === '') p.fail('subpattern name expected', at, start);
+  if (/^\d/.test(name)) p.fail('subpattern name must start with a non-digit', at, start);
   if (!/^\w+$/.test(name) || end !== quote) {
-    p.fail('syntax error in subpattern name (missing terminator?)', at);
+    const word = /^\w*/.exec(name)?.[0] ?? '';
+    p.fail('syntax error in subpattern name (missing terminator?)', at, start + word.length);
   }
 }
 
@@ -173,13 +175,15 @@ function starGroup(p: PatternReader, flags: Flags, body: Body, at: number): Node
   if (p.take(/(?:FAIL|F)(?=\))/y) !== null) return { t: 'set', set: new Uint8Array(256) };
   const verb = p.take(/ACCEPT|COMMIT|PRUNE|SKIP|THEN|MARK|(?=:)/y);
   if (verb !== null) p.fail(`the verb (*${verb[0] === '' ? 'MARK' : verb[0]}) is not supported`, at);
+  p.take(/\w*/y);
   return p.fail('(*VERB) not recognized or malformed', at);
 }
 
 function refuse(p: PatternReader, at: number): never {
   const next = p.peek();
   if (next === 'C') p.fail('callouts (?C) are not supported', at);
-  if (next === '') p.fail('unrecognized character after (? or (?-', at);
+  if (/^(?:P|[imnsxJU^-]*)$/.test(p.text.slice(p.at)))
+    p.fail('missing closing parenthesis', at, p.text.length);
   if (next === 'P') p.fail('unrecognized character after (?P', at);
   if (next === '<') p.fail('unrecognized character after (?<', at);
   if (next === 'R') p.fail('(?R (recursive pattern call) must be followed by a closing parenthesis', at);

@@ -1,0 +1,101 @@
+// Regular expressions as queries and filters use them: whether a record's text matches, within the effort that its
+// group may cost. The text comes from anybody, the expression from an operator, and both together may take no more.
+//
+// A text that takes too much, and all that come after the effort of its group is used up, match nothing; who evaluates
+// the group sees that the effort is gone and does not take the outcome for an answer.
+
+import { RegexError } from './regex/ast.ts';
+import { type BoundedRegex, checkRegex, compileRegex, type Fuel, fuelFor } from './regex/bounded-regex.ts';
+
+export interface TextPattern {
+  test(text: string): boolean;
+}
+
+/** What is wrong with an expression: PCRE2's words, and its column from 0. */
+export interface PatternError {
+  message: string;
+  offset: number;
+}
+
+/** Steps of JavaScript's engine that take as long as one of the bounded matcher. */
+const QUICK = 6;
+
+/** What a query may be as large as, and evaluating one group after the other may cost, in steps of the bounded matcher: some 80 million a second. */
+export class Effort implements Fuel {
+  left: number;
+  private readonly text: number;
+  private readonly group: number;
+
+  /** Words that a query may have, and numbers that the programs of all expressions may take together. */
+  readonly words: number;
+  private room: number;
+
+  private constructor(text: number, group: number, words: number, room: number) {
+    this.words = words;
+    this.room = room;
+    this.text = text;
+    this.group = group;
+    this.left = group;
+  }
+
+  /** Of a process that does other things too: some 50 ms a group. */
+  static shared(): Effort {
+    return new Effort(fuelFor(10_000).left, 4_000_000, 2000, 500_000);
+  }
+
+  /** Of a tool that does nothing else, which may take a second for a text and any time for a group. */
+  static alone(): Effort {
+    const any = Number.POSITIVE_INFINITY;
+    return new Effort(80_000_000, any, any, any);
+  }
+
+  /** Whether there is room for one more expression of this size. */
+  takes(size: number): boolean {
+    this.room -= size;
+    return this.room >= 0;
+  }
+
+  /** Another group. */
+  renew(): void {
+    this.left = this.group;
+  }
+
+  /** Whether it is used up: nothing is known of the group. */
+  get spent(): boolean {
+    return this.left <= 0;
+  }
+
+  /** Whether `regex` matches; the effort is gone when that took too much. */
+  test(regex: BoundedRegex, text: string): boolean {
+    if (this.left <= 0) return false;
+    if (regex.isQuick(text)) {
+      this.left -= 1 + regex.quickSteps(text.length) / QUICK;
+      return regex.test(text);
+    }
+    const fuel: Fuel = { left: Math.min(this.text, this.left) };
+    const given = fuel.left;
+    const found = regex.match(text, fuel);
+    this.left = found < 0 ? 0 : this.left - (given - fuel.left);
+    return found === 1;
+  }
+}
+
+/** The expression, or what is wrong with it. `pattern` is one character a byte. */
+export function compilePattern(
+  pattern: string,
+  caseless: boolean,
+  effort: Effort,
+): TextPattern | PatternError {
+  let regex: BoundedRegex;
+  try {
+    // Errors have their places in what was written.
+    if (!effort.takes(checkRegex(pattern))) {
+      return { message: 'the expressions of this query are too large together', offset: 0 };
+    }
+    regex = compileRegex(pattern, caseless ? 'i' : '');
+  } catch (cause) {
+    if (!(cause instanceof RegexError)) throw cause;
+    return { message: cause.message, offset: cause.offset };
+  }
+  return { test: (text) => effort.test(regex, text) };
+}
