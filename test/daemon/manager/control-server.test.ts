@@ -183,6 +183,8 @@ describe('the socket of those who may read', () => {
       const path = join(dir, 'read.sock');
       const all = [raw({ path }), raw({ path })];
       await Promise.all(all.map((c) => c.opened));
+      for (const { ws } of all) ws.send(JSON.stringify({ t: 'hello', v: 1, client: 'x' }));
+      await expect.poll(() => all.every((c) => c.received.some((m) => m.t === 'welcome'))).toBe(true);
       expect(await raw({ path }).refused).toContain('503');
       const client = await connect({ dir });
       client.close();
