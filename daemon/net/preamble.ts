@@ -7,6 +7,8 @@
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { TxLog } from '../log/tx-log.ts';
+import { noteRefusal } from '../request/refuse.ts';
+import type { MainCounters } from '../stats/counters.ts';
 import { type ProxyAddress, type ProxyPreamble, parseProxyPreamble } from './proxy-protocol.ts';
 
 /** What a preamble may change of a session. */
@@ -32,13 +34,17 @@ export function receivePreamble(
   session: PreambleTarget,
   bytes: Uint8Array,
   workspace: number,
+  stats: MainCounters,
 ): number | null | CloseReason {
   const found = parseProxyPreamble(bytes, 0, bytes.length);
   if (found === null) return null;
   const { log } = session;
   if (found.told !== null) log.put(Tag.Proxy, found.told);
   if (found.garbage !== null) log.put(Tag.ProxyGarbage, found.garbage);
-  if (found.state === 'refused') return found.reason;
+  if (found.state === 'refused') {
+    noteRefusal(log, stats, 'connection', 'preamble', '');
+    return found.reason;
+  }
   const overflow = workspaceError(found, workspace);
   if (overflow !== null) {
     log.put(Tag.Error, overflow);

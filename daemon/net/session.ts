@@ -14,7 +14,6 @@ import { HEAD_COMPLETE, HEAD_INCOMPLETE } from '../http1/head-parser.ts';
 import { flat } from '../http1/latin1.ts';
 import { constantRecord, type PreparedRecords, type TxLog } from '../log/tx-log.ts';
 import type { Core } from '../request/core.ts';
-import { noteRefusal } from '../request/refuse.ts';
 import { Request } from '../request/request.ts';
 import { type Step, TRANSPORT } from '../request/steps.ts';
 import type { PeerCredentials, VclSession } from '../vcl/context.ts';
@@ -478,10 +477,9 @@ export class Session implements VclSession, BodyCarrier, PreambleTarget {
   /** Reads the preamble as far as it is there; then the first request. */
   private takePreamble(): void {
     const bytes = this.rest as Buffer;
-    const outcome = receivePreamble(this, bytes, this.core.params.workspace_session);
+    const outcome = receivePreamble(this, bytes, this.core.params.workspace_session, this.core.stats);
     if (outcome === null) return;
     if (typeof outcome === 'string') {
-      noteRefusal(this.log, this.core.stats, 'connection', 'preamble', '');
       this.close(outcome);
       return;
     }

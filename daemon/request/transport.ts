@@ -34,7 +34,8 @@ export function transport(req: Request): Step {
   http.join('connection');
   const expect = http.getAll('expect');
   if (expect !== null) {
-    if (!expect.split(', ').every((line) => line.toLowerCase() === '100-continue'))
+    // On two lines it is a list of two, whatever the second one is.
+    if (expect.toLowerCase() !== '100-continue')
       return refuse(req, 'expectation', lineOf(http, 'expect'), 'RX_JUNK', 417);
     req.expectContinue = !req.isHttp10;
     http.unset('expect');

@@ -17,6 +17,13 @@ const ONE_HOST = 'a Host that is no host is no key, and origins disagree about w
 const TARGET = 'a target that is no path has no place in the cache, and origins disagree about what it names';
 const BODY = 'chunks that are read in two ways are the way requests are smuggled (RFC 9112 section 7.1)';
 
+const TWICE: Refused = [
+  'an expectation on two lines',
+  `GET @ HTTP/1.1\r\n${HOST}Expect: 100-continue\r\nExpect: 100-continue\r\n\r\n`,
+  'an expectation other than 100-continue cannot be met, "Expect: 100-continue" and "Expect: 100-continue"',
+  'a list of two expectations is none that is known (RFC 9110 section 10.1.1)',
+];
+
 const REQUESTS: readonly Refused[] = [
   [
     'LF for all line ends',
@@ -248,7 +255,7 @@ const chunkedAnswers = CHUNKED_ANSWERS.map(
 );
 
 export const STRICT_CASES: readonly Case[] = [
-  ...REQUESTS.map(refusedRequest),
+  ...[...REQUESTS, TWICE].map(refusedRequest),
   ...UPLOADS.map(refusedUpload),
   ...[...ANSWERS, ...chunkedAnswers, ...LENIENT, ...LENGTHS].map(answered),
 ];
@@ -281,6 +288,7 @@ function replaced(lines: readonly string[], other: Lenient[3] = []): string[] {
 
 export const STRICT_DIFFERENCES: Readonly<Record<string, Difference>> = Object.fromEntries([
   ...REQUESTS.map(refused('request', '400 Bad Request')),
+  refused('request', '417 Expectation Failed')(TWICE),
   ...UPLOADS.map(refused('request body', '503 Backend fetch failed')),
   ...ANSWERS.map(refused('response', '503 Backend fetch failed')),
   ...chunkedAnswers.map(refused('response', '503 Backend fetch failed')),
