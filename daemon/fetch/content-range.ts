@@ -10,11 +10,17 @@ const OTHER_UNIT = /^(?!bytes )[\w!#$%&'*+.^`|~-]+ /i;
 /**
  * What is wrong with the Content-Range of a response as the program leaves it, or null.
  * @param asked the Range of the request when it was made: none where the whole was asked for, whatever a program adds
+ * @param byStatus a Content-Range means something with status 206 alone (RFC 9110 section 14.4); in Varnish with any
  */
-export function contentRangeFault(asked: string | null, beresp: HttpMessage): string | null {
+export function contentRangeFault(
+  asked: string | null,
+  beresp: HttpMessage,
+  byStatus = false,
+): string | null {
   const value = beresp.get('content-range');
   // Parts in units that nobody here knows are between the origin and the client (RFC 9110 section 14.4).
   if (value === null || OTHER_UNIT.test(value)) return null;
+  if (byStatus && beresp.status !== 206) return null;
   if (asked === null) return 'Unexpected content-range header';
   const wanted = requestedRange(asked);
   if (wanted === null) return `Invalid range header (${rangeFault(asked)})`;

@@ -215,7 +215,7 @@ function respond(bo: BusyObj): FetchStep {
     }
   }
   // The program might have mended it.
-  const misfit = bo.was304 ? null : contentRangeFault(bo.askedRange, bo.beresp);
+  const misfit = bo.was304 ? null : contentRangeFault(bo.askedRange, bo.beresp, isStrict(core.params));
   if (misfit !== null) {
     log.put(Tag.Error, misfit);
     exchange.end('RX_BODY');

@@ -604,14 +604,5 @@ export const CASES: Case[] = [
     name: 'unknown expectation',
     play: (p) => p.bad('GET / HTTP/1.1\r\nHost: a.test\r\nExpect: tea\r\n\r\n'),
   },
-  {
-    name: 'expectation on two lines',
-    script: (o) => o.on('/expect-twice', ok()),
-    play: (p) =>
-      p.raw(
-        'POST /expect-twice HTTP/1.1\r\nHost: a.test\r\nExpect: 100-continue\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\nx',
-        'POST',
-      ),
-  },
   ...STRICT_CASES,
 ];

@@ -86,7 +86,8 @@ function failed(program: VclProgram, ctx: VclContext, e: unknown): ReturnCode {
   const place = programPlace(program, error);
   const text = known ? error.message : `Internal error: ${error.message}`;
   const shown = known && !error.located ? text : `${text}${place === null ? '' : ` at ${place}`}`;
-  ctx.log.put(Tag.VCL_Error, shown);
-  ctx.failure = shown;
+  // A task fails once: what comes of that in the same statement is no news, unless it is a defect.
+  if (ctx.failure === null || !known) ctx.log.put(Tag.VCL_Error, shown);
+  ctx.failure ??= shown;
   return RETURN.fail;
 }

@@ -49,6 +49,19 @@ test('a range that cannot be satisfied comes with a page', () => {
   expect(fault(null, 'bytes */35', 20, 416)).toBe('Unexpected content-range header');
 });
 
+test('where the status decides, a whole is a whole', () => {
+  const beresp = new HttpMessage(0);
+  beresp.add('Content-Range', PART);
+  for (const [status, wrong] of [
+    [200, null],
+    [416, null],
+    [206, 'Unexpected content-range header'],
+  ] as const) {
+    beresp.status = status;
+    expect(contentRangeFault(null, beresp, true)).toBe(wrong);
+  }
+});
+
 test('a 304 has no body to fit', () => {
   expect(fault('bytes=5-24', PART, 7, 304)).toBeNull();
 });
