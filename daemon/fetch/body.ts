@@ -56,7 +56,7 @@ export function fetchBody(bo: BusyObj, framing: BodyFraming): FetchStep {
   bo.pump = pump;
   pump.run(framing);
   // A body that came with its head needs no streaming: it leaves with its head, too, in one write.
-  if (bo.doStream && !pump.isWhole) cache.unbusy(oc, bo.uncacheable);
+  if (bo.doStream && !pump.isWhole && !pump.isAlmostWhole) cache.unbusy(oc, bo.uncacheable);
   return pump.park();
 }
 
@@ -122,6 +122,14 @@ export class BodyPump implements OriginBodySink {
   /** Whether the body has come to its end. */
   get isWhole(): boolean {
     return this.settled && this.failure === null;
+  }
+
+  /**
+   * All of it is here and only the filter has not said so yet: worth the wait of a moment, since a corrupt one can
+   * still become an error that the client sees. Unpacking is left out: what comes of it may be very much.
+   */
+  get isAlmostWhole(): boolean {
+    return this.ended && !this.settled && this.bo.filter !== 'gunzip';
   }
 
   run(framing: BodyFraming): void {

@@ -737,6 +737,23 @@ describe('answers that are refused or cut', () => {
     conn.close();
   });
 
+  it.each([
+    ['that is none', 'gzip no more'],
+    ['cut short', packed.subarray(0, packed.length - 12)],
+  ])(
+    'gzip %s that came with its head is an error to the client, also where it is streamed',
+    async (_, body) => {
+      for (const kind of ['/r', '/pass']) {
+        const url = path(kind);
+        origin.on(url, respond('200 OK', { ...FRESH, 'Content-Encoding': 'gzip' }, body));
+        const { conn, got } = await talk(`GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`);
+        expect(got?.status).toBe(503);
+        expect(got?.complete).toBe(true);
+        conn.close();
+      }
+    },
+  );
+
   it('corrupt gzip is no whole body for a client that does not take gzip', async () => {
     for (const kind of ['/unzip', '/plain']) {
       const url = path(kind);
