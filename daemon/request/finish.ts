@@ -62,6 +62,7 @@ export function finish(req: Request, resume: (step: Step) => void): Step {
 function close(req: Request): void {
   const { core, log, body } = req;
   const bodyIn = body === null ? 0 : body.received;
+  const headOut = req.headBytesOut + req.interimBytesOut;
   const { stats } = core;
   if (!req.pipe) {
     log.acct(
@@ -69,13 +70,13 @@ function close(req: Request): void {
       req.headBytesIn,
       bodyIn,
       req.headBytesIn + bodyIn,
-      req.headBytesOut,
+      headOut,
       req.bodyBytesOut,
-      req.headBytesOut + req.bodyBytesOut,
+      headOut + req.bodyBytesOut,
     );
     stats.s_req_hdrbytes += req.headBytesIn;
     stats.s_req_bodybytes += bodyIn;
-    stats.s_resp_hdrbytes += req.headBytesOut;
+    stats.s_resp_hdrbytes += headOut;
     stats.s_resp_bodybytes += req.bodyBytesOut;
   }
   // Extensions may still have something to log when the task ends.

@@ -112,6 +112,8 @@ export class Request implements VclRequest {
   body: RequestBody | null = null;
   headBytesIn = 0;
   headBytesOut = 0;
+  /** 100 Continue, also from before a restart: accounted with the head of the response. */
+  interimBytesOut = 0;
   bodyBytesOut = 0;
   /** Pieces in which the body was written, when there was more than one. */
   bodyWrites = 1;
@@ -185,6 +187,7 @@ export class Request implements VclRequest {
     this.onAbort = null;
     this.body = null;
     this.headBytesIn = 0;
+    this.interimBytesOut = 0;
     this.wokenByFailure = false;
     this.pipe = false;
     this.unanswered = false;
@@ -271,6 +274,7 @@ export class Request implements VclRequest {
     this.log.put(Tag.RespStatus, '100');
     this.log.put(Tag.RespReason, 'Continue');
     this.session.write(CONTINUE);
+    this.interimBytesOut += CONTINUE.length;
   }
 
   usualRespFilters(): string {

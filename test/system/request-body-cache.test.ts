@@ -148,6 +148,27 @@ describe('request bodies', () => {
       conn.close();
     });
 
+    it('is accounted with the head of the response, also after a restart', async () => {
+      const sent = (await proxy.counters())['MAIN.s_resp_hdrbytes'] ?? 0;
+      let size = 0;
+      for (const url of ['/synth-acct', '/cache-restart-acct']) {
+        const conn = await open();
+        conn.send(head(url, expecting));
+        await until('100 Continue', () => conn.pending > 0);
+        conn.send('hello');
+        const got = await conn.response();
+        size += 'HTTP/1.1 100 Continue\r\n\r\n'.length + got.head.length;
+        // A request without such a wait, on the same connection: nothing of the former one is left.
+        conn.send('GET /synth-acct HTTP/1.1\r\nHost: a\r\n\r\n');
+        size += (await conn.response()).head.length;
+        conn.close();
+      }
+      await until(
+        'the counter',
+        async () => (await proxy.counters())['MAIN.s_resp_hdrbytes'] === sent + size,
+      );
+    });
+
     it('is left out for a late answer that does not need the body', async () => {
       const conn = await open();
       conn.send(head('/late-synth', expecting));
