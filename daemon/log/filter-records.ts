@@ -40,7 +40,12 @@ export function logFetchFilters(
   const reader = READERS[framing];
   if (reader === undefined) return;
   if (filter !== 'none') log.put(Tag.VfpAcct, `${filter} ${calls.filtered} ${calls.filteredBytes}`);
-  log.put(Tag.VfpAcct, `${reader} ${calls.read} ${calls.readBytes}`);
+  log.put(Tag.VfpAcct, `${reader} ${calls.read + callsForEnd(framing)} ${calls.readBytes}`);
+}
+
+/** The end of chunks, or what is in its place, is a call of its own that brings nothing. */
+function callsForEnd(framing: string): number {
+  return framing === 'chunked' ? 1 : 0;
 }
 
 /** What a request's body passed; of length -1 when it came in chunks. */
@@ -48,8 +53,8 @@ export function logRequestBody(
   log: TxLog,
   body: { readonly length: number; readonly received: number; readonly pieces: number },
 ): void {
-  const reader = body.length >= 0 ? 'V1F_STRAIGHT' : 'V1F_CHUNKED';
-  log.put(Tag.VfpAcct, `${reader} ${body.pieces} ${body.received}`);
+  const framing = body.length >= 0 ? 'length' : 'chunked';
+  log.put(Tag.VfpAcct, `${READERS[framing]} ${body.pieces + callsForEnd(framing)} ${body.received}`);
 }
 
 /** What a delivered body passed: the cut to a range, then the writer to the connection. */
