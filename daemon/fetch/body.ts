@@ -125,11 +125,11 @@ export class BodyPump implements OriginBodySink {
   }
 
   /**
-   * All of it is here and only the filter has not said so yet: worth the wait of a moment, since a corrupt one can
-   * still become an error that the client sees. Unpacking is left out: what comes of it may be very much.
+   * All of it is here and only its check is not over: worth the wait of a moment, since a corrupt one can still become
+   * an error that the client sees. Packing cannot fail, and what comes of unpacking may be very much.
    */
   get isAlmostWhole(): boolean {
-    return this.ended && !this.settled && this.bo.filter !== 'gunzip';
+    return this.ended && !this.settled && this.bo.filter === 'testgunzip';
   }
 
   run(framing: BodyFraming): void {
