@@ -13,7 +13,7 @@ export const CORPUS_DIFFERENCES: Readonly<Record<string, readonly CorpusDifferen
     {
       reason:
         'a restart from vcl_deliver leaves a passed answer that is still coming: the field may break it off or not, as it happens; here it is read to its end',
-      lines: /^-+ (BackendClose FD primary|Length |BereqAcct )/,
+      lines: /^-+ (BackendClose FD (primary|archive)|Length |BereqAcct )/,
     },
   ],
 };
