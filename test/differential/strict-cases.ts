@@ -41,6 +41,13 @@ const REQUESTS: readonly Refused[] = [
   ['an empty line of LF before', `\nGET @ HTTP/1.1\r\n${HOST}\r\n`, 'the first line is none', SMUGGLING],
   ['a blank before the method', ` GET @ HTTP/1.1\r\n${HOST}\r\n`, 'the first line is none', TOKEN],
   ['a bracket in the method', `G(T @ HTTP/1.1\r\n${HOST}\r\n`, 'the method holds a character', TOKEN],
+  ['a colon in the method', `G:T @ HTTP/1.1\r\n${HOST}\r\n`, 'the method holds a character', TOKEN],
+  [
+    'a byte above ASCII in the method',
+    `G\xe9T @ HTTP/1.1\r\n${HOST}\r\n`,
+    'the method holds a character',
+    TOKEN,
+  ],
   ['two blanks behind the method', `GET  @ HTTP/1.1\r\n${HOST}\r\n`, 'the target holds a blank', TOKEN],
   ['two blanks before the version', `GET @  HTTP/1.1\r\n${HOST}\r\n`, 'the version is neither', TOKEN],
   ['a tab behind the method', `GET\t@ HTTP/1.1\r\n${HOST}\r\n`, 'the method holds a character', TOKEN],
