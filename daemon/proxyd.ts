@@ -4,10 +4,9 @@
 // Loads only what the chosen path needs, because a first request is to be served within half a second.
 // Exit codes: 0 a clean end, 2 a mistake in the command line or the program, 1 anything else.
 
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { inPackage, packageVersion } from '../protocol/files/package.ts';
 import { resolveWorkdir, surroundings } from '../protocol/workdir.ts';
-import { forkWorker } from './manager/fork-worker.ts';
+import { forkWorker, workerCode } from './manager/fork-worker.ts';
 import { isShared, makeAccess } from './manager/jail.ts';
 import { OptionError } from './manager/option-error.ts';
 import { type Options, parseOptions, startsWorkerAtOnce } from './manager/options.ts';
@@ -15,19 +14,6 @@ import { type Options, parseOptions, startsWorkerAtOnce } from './manager/option
 const HINT = '(-? gives usage)\n';
 /** After this long a stop that was asked for is no longer waited for. */
 const LAST_RESORT_MS = 9000;
-
-function version(): string {
-  // From dist/daemon the package is two levels up, from the sources one.
-  for (const place of ['../../package.json', '../package.json']) {
-    try {
-      const { name, version } = JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8'));
-      if (name === 'proxyd') return String(version);
-    } catch {
-      // The other place.
-    }
-  }
-  return '0.0.0';
-}
 
 function failText(cause: unknown): { text: string; code: number } {
   if (cause instanceof OptionError) {
@@ -80,7 +66,8 @@ async function compileOnly(o: Options): Promise<number> {
 async function serve(o: Options): Promise<number> {
   const access = makeAccess(o);
   // Its process takes longest to come up, so it starts before this one loads the rest of itself.
-  const early = startsWorkerAtOnce(o) ? forkWorker() : null;
+  const code = workerCode();
+  const early = startsWorkerAtOnce(o) ? forkWorker(code) : null;
   process.on('exit', () => early?.kill('SIGKILL'));
   const [{ Manager }, { isMemoryBacked, makeDirectory }, { detachedSelf }] = await Promise.all([
     import('./manager/manager.ts'),
@@ -103,7 +90,7 @@ async function serve(o: Options): Promise<number> {
       `working directory ${dir} is not on a memory-backed file system: the log will cost disk writes`,
     );
   }
-  const manager = await Manager.create(o, dir, version(), log, { early, access });
+  const manager = await Manager.create(o, dir, packageVersion(), log, { early, code, access });
   const ended = new Promise<void>((resolve) => {
     const stop = (): void => {
       setTimeout(() => {
@@ -152,7 +139,7 @@ async function main(): Promise<number> {
   const request = parseOptions(argv);
   if (request.kind !== 'run') {
     const { documentText, USAGE, versionText } = await import('./manager/documents.ts');
-    if (request.kind === 'version') process.stderr.write(versionText(version()));
+    if (request.kind === 'version') process.stderr.write(versionText(packageVersion()));
     else if (request.kind === 'usage') process.stdout.write(USAGE);
     else process.stdout.write(await documentText(request.what));
     // As the field has it, -? is what one gets for a mistake too.
@@ -162,7 +149,7 @@ async function main(): Promise<number> {
   if (options.compileOnly) return compileOnly(options);
   if (options.mode === 'daemon') {
     const { isDetached, runDetached } = await import('./manager/detach.ts');
-    if (!isDetached()) return runDetached(fileURLToPath(import.meta.url), argv);
+    if (!isDetached()) return runDetached(inPackage('dist/daemon/proxyd.js'), argv);
   }
   return serve(options);
 }

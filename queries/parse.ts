@@ -2,17 +2,14 @@
 // words and at the place the field's log tools use. Awkward: what is meant (tag names, numbers) is judged
 // before a later syntax error, so at a syntax error the part before it is completed with filler and checked.
 
-import { createRequire } from 'node:module';
-import type nearley from 'nearley';
+import nearley from 'nearley';
 import type { Expression } from './ast.ts';
 import { type CheckedQuery, check } from './check.ts';
 import { Effort } from './text-pattern.ts';
 import { type QueryError, type Token, type TokenType, tokenize } from './tokens.ts';
 import grammar from './vsl-query.grammar.ts';
 
-// Required, not imported: Node parses CommonJS for its exports before it imports it, which is slow.
-const { Grammar, Parser } = createRequire(import.meta.url)('nearley') as typeof nearley;
-const GRAMMAR = Grammar.fromCompiled(grammar);
+const GRAMMAR = nearley.Grammar.fromCompiled(grammar);
 
 export interface QueryOptions {
   /** Regular expressions and string comparison ignore case (-C). */
@@ -98,7 +95,7 @@ class Table {
       formatError: () => 'unexpected token',
       has: () => true,
     };
-    this.parser = new Parser(GRAMMAR, {
+    this.parser = new nearley.Parser(GRAMMAR, {
       lexer: lexer as unknown as nearley.Lexer,
     });
   }

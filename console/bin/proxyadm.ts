@@ -116,7 +116,6 @@ async function main(): Promise<number> {
     return 0;
   }
   if (a.words.length === 0 && process.stdin.isTTY && process.stdout.isTTY && !a.pass) {
-    process.env.NODE_ENV ??= 'production';
     const { runConsole } = await import('../tui/main.tsx');
     const { dir, address, secretFile, readonly, replay, reader } = a;
     return (

@@ -106,7 +106,6 @@ async function live(a: Arguments): Promise<number> {
     process.stderr.write('proxystat: the live view needs a terminal; use -1, -j, -x or -l\n');
     return 1;
   }
-  process.env.NODE_ENV = 'production';
   const { runConsole } = await import('../tui/main.tsx');
   return runConsole({ ...(a.dir === undefined ? {} : { dir: a.dir }), view: 'stats' });
 }

@@ -6,9 +6,8 @@
 
 import { createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { connect as netConnect, type Socket } from 'node:net';
-import type WebSocket from 'ws';
+import WebSocket from 'ws';
 import { decodeServerMessage } from '../../protocol/codec.ts';
 import { ProtocolError } from '../../protocol/errors.ts';
 import {
@@ -22,10 +21,6 @@ import {
 import { addressText, proofText } from '../../protocol/proof.ts';
 import { findDaemon } from './find-daemon.ts';
 import { readSecret } from './secret.ts';
-
-// Required, not imported: before it imports CommonJS, Node parses all of it for its exports, and that takes a third
-// of the time a one-shot has.
-const { WebSocket: Connection } = createRequire(import.meta.url)('ws') as typeof import('ws');
 
 export interface ConnectOptions {
   /** Working directory of the daemon, as -n gives it; the default one when neither it nor address is given. */
@@ -299,7 +294,7 @@ export function connect(o: ConnectOptions = {}): Promise<Client> {
       (o.timeout ?? 5) * 1000,
     );
     try {
-      ws = new Connection('ws://localhost/', {
+      ws = new WebSocket('ws://localhost/', {
         createConnection: () => {
           socket = openSocket(o);
           return socket;

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants, lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { inPackage } from '../../protocol/files/package.ts';
 import { ownUid } from '../../protocol/files/trust.ts';
 import { type Client, connect } from '../client/client.ts';
 
@@ -27,7 +27,7 @@ export interface DaemonChild {
 /** Starts proxyd (its compiled `entry`) with a program; rejects with its own words when it does not come up. */
 export async function startDaemon(
   program: string,
-  entry: URL = new URL('../../daemon/proxyd.js', import.meta.url),
+  entry: string = inPackage('dist/daemon/proxyd.js'),
 ): Promise<DaemonChild> {
   const parent = memoryBacked();
   sweep(parent);
@@ -36,7 +36,7 @@ export async function startDaemon(
   const file = join(home, 'demo.vcl');
   writeFileSync(file, program);
   const args = ['-d', '-n', dir, '-i', 'demo', '-a', 'http=127.0.0.1:0', '-f', file, '-s', 'malloc,64m'];
-  const child = spawn(process.execPath, [fileURLToPath(entry), ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [entry, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
   const said: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8');

@@ -2,21 +2,12 @@
 // screen or a program, which would install signal handlers. Only its dots are taken; labels and axes are
 // drawn here, because the widget's cannot be aligned. Without braille, a column chart in plain characters.
 
-import { createRequire } from 'node:module';
 import { drawnCells } from './braille-cells.ts';
 import { padStart } from './cells.ts';
+import { canvas, lineWidget } from './chart-widgets.ts';
 import { DonutPainter, type Segment } from './donut.ts';
 import { type Row, type Span, span } from './spans.ts';
 import type { StyleName, Theme } from './theme.ts';
-
-interface LineWidget {
-  options: Record<string, unknown>;
-  canvasSize: { width: number; height: number };
-  _canvas: unknown;
-  ctx: { _canvas: { frame(): string } };
-  calcSize(): void;
-  setData(data: { x: string[]; y: number[]; style: { line: number } }[]): void;
-}
 
 export interface ChartSeries {
   /** Values from the oldest to the newest; NaN is a hole. */
@@ -40,20 +31,12 @@ export interface ChartOptions {
 const MARK = 100;
 
 export class ChartPainter {
-  private readonly Line: { prototype: object };
-  private readonly Canvas: new (
-    width: number,
-    height: number,
-  ) => { getContext(): LineWidget['ctx'] };
   private readonly theme: Theme;
   private readonly donuts: DonutPainter;
 
   constructor(theme: Theme) {
     this.theme = theme;
     this.donuts = new DonutPainter(theme);
-    const require = createRequire(import.meta.url);
-    this.Line = require('blessed-contrib/lib/widget/charts/line.js');
-    this.Canvas = require('drawille-canvas-blessed-contrib').Canvas;
   }
 
   /** `height` rows: the plot, an axis row, a row of labels. */
@@ -111,7 +94,7 @@ export class ChartPainter {
   private drawRun(grid: Span[][], run: Run, one: ChartSeries, index: number, max: number): void {
     const height = grid.length;
     const width = grid[0]?.length ?? 0;
-    const widget = Object.create(this.Line.prototype) as LineWidget;
+    const widget = lineWidget();
     // The widget reserves 12 dots to its right and 3 rows below; two cells at its left carry the axis.
     Object.defineProperties(widget, { width: { value: width + 8 }, height: { value: height + 5 } });
     widget.options = {
@@ -128,9 +111,9 @@ export class ChartPainter {
     const drawable = widget.canvasSize.height - 11;
     // Its highest value lands two dots above the canvas: stretch the scale so that `max` is on the top dot.
     widget.options.maxY = (9 * drawable) / (drawable - 2.5);
-    const canvas = new this.Canvas(widget.canvasSize.width, widget.canvasSize.height);
-    widget._canvas = canvas;
-    widget.ctx = canvas.getContext();
+    const dots = canvas(widget.canvasSize.width, widget.canvasSize.height);
+    widget._canvas = dots;
+    widget.ctx = dots.getContext();
     const y = one.values.map((v, i) =>
       i < run.from ? at(one.values, run.from) : i >= run.to ? at(one.values, run.to - 1) : v,
     );

@@ -2,18 +2,11 @@
 // several segments is drawn as sums of shares, one over the other, the largest first. Without colour segments cannot be
 // told apart: then only the first is drawn, and the figures beside it say the rest.
 
-import { createRequire } from 'node:module';
 import { drawnCells } from './braille-cells.ts';
 import { widthOf } from './cells.ts';
+import { canvas, donutWidget } from './chart-widgets.ts';
 import { type Row, type Span, span } from './spans.ts';
 import type { StyleName, Theme } from './theme.ts';
-
-interface DonutWidget {
-  options: Record<string, unknown>;
-  canvasSize: { width: number; height: number };
-  ctx: { _canvas: { frame(): string } };
-  setData(data: { percent: number; label: string; color: number }[]): void;
-}
 
 export interface Segment {
   /** 0..1; all of a ring make at most 1. */
@@ -33,19 +26,11 @@ const KEPT = 8;
 const THICKNESS = 0.32;
 
 export class DonutPainter {
-  private readonly Donut: { prototype: object };
-  private readonly Canvas: new (
-    width: number,
-    height: number,
-  ) => { getContext(): DonutWidget['ctx'] };
   private readonly theme: Theme;
   private readonly kept = new Map<string, Row[]>();
 
   constructor(theme: Theme) {
     this.theme = theme;
-    const require = createRequire(import.meta.url);
-    this.Donut = require('blessed-contrib/lib/widget/donut.js');
-    this.Canvas = require('drawille-canvas-blessed-contrib').Canvas;
   }
 
   /** `height` rows of `width` cells, the ring as large as fits, `middle` in its centre. */
@@ -82,7 +67,7 @@ export class DonutPainter {
   private ring(grid: Span[][], share: number, mark: number, style: StyleName): void {
     const height = grid.length;
     const width = grid[0]?.length ?? 0;
-    const widget = Object.create(this.Donut.prototype) as DonutWidget;
+    const widget = donutWidget();
     const radius = Math.floor(Math.min(width * ACROSS, height * DOWN) / 2) - 1;
     widget.options = {
       radius,
@@ -93,7 +78,7 @@ export class DonutPainter {
       fill: 'black',
     };
     widget.canvasSize = { width: width * ACROSS, height: height * DOWN };
-    widget.ctx = new this.Canvas(widget.canvasSize.width, widget.canvasSize.height).getContext();
+    widget.ctx = canvas(widget.canvasSize.width, widget.canvasSize.height).getContext();
     widget.setData([{ percent: share, label: '', color: mark }]);
     for (const [y, line] of drawnCells(widget.ctx._canvas.frame()).entries()) {
       for (const [x, cell] of line.entries()) {

@@ -28,8 +28,6 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     stderr.write('The console needs a terminal; give a command, or use proxystat and proxylog.\n');
     return 2;
   }
-  // The development build of React's reconciler keeps a record of every render.
-  process.env.NODE_ENV = 'production';
   const [{ startConsole }] = await Promise.all([import('./start.tsx')]);
   return startConsole(options, stdin, stdout as WriteStream);
 }

@@ -6,8 +6,8 @@ import { readdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { writeOwn } from '../../protocol/files/own-file.ts';
+import { inPackage } from '../../protocol/files/package.ts';
 import { systemText } from '../bin/attach.ts';
 import type { HostFiles, LintFinding } from '../model/host-files.ts';
 
@@ -18,8 +18,8 @@ export class NodeFiles implements HostFiles {
   private readonly daemon: string;
 
   /** `daemon` is the compiled proxyd, which checks programs. */
-  constructor(daemon: URL = new URL('../../daemon/proxyd.js', import.meta.url)) {
-    this.daemon = fileURLToPath(daemon);
+  constructor(daemon: string = inPackage('dist/daemon/proxyd.js')) {
+    this.daemon = daemon;
   }
 
   async read(path: string): Promise<string> {

@@ -49,9 +49,12 @@ export function makeCompiler(
   addresses: (name: string) => Promise<string[]> = addressesOf,
 ): (source: { name: string; text: string }) => Promise<CompileResult> {
   let describer: ModuleDescriber | null = null;
+  let { child } = cache;
   const describe = async (wish: ImportWish): Promise<DescribedModule> => {
-    describer ??= new (await import('../extensions/load/describe.ts')).ModuleDescriber();
-    return describer.describe(wish, { path: params.text('vmod_path').split(':'), cache });
+    const { describerCode, ModuleDescriber } = await import('../extensions/load/describe.ts');
+    describer ??= new ModuleDescriber();
+    child ??= describerCode();
+    return describer.describe(wish, { path: params.text('vmod_path').split(':'), cache, child });
   };
   return async (source) => {
     const { compile } = await import('../vcl/compile.ts');

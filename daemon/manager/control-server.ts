@@ -7,9 +7,8 @@
 
 import { chmodSync, lchownSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { createRequire } from 'node:module';
 import type { ListenOptions, Socket } from 'node:net';
-import type { WebSocketServer } from 'ws';
+import { WebSocketServer } from 'ws';
 import { LIMITS } from '../../protocol/codec.ts';
 import type { ServerMessage } from '../../protocol/messages.ts';
 import { addressText } from '../../protocol/proof.ts';
@@ -19,9 +18,6 @@ import { Door, type DoorLimits, type Guest } from './door.ts';
 import { listen } from './listen.ts';
 import { newChallenge, type Secret } from './secret.ts';
 import { removeFile } from './working-directory.ts';
-
-// Required, not imported: Node parses CommonJS for its exports before it imports it, which is slow.
-const { WebSocketServer: Sockets } = createRequire(import.meta.url)('ws') as typeof import('ws');
 
 /** What else is let in: web pages by their Origin, and names or addresses that lead here through a tunnel. */
 export interface Allowed {
@@ -84,7 +80,7 @@ export class ControlServer {
     this.origins = new Set(allowed.origins);
     this.hosts = new Set(allowed.hosts);
     this.limits = limits;
-    this.sockets = new Sockets({
+    this.sockets = new WebSocketServer({
       noServer: true,
       maxPayload: LIMITS.frame,
       perMessageDeflate: false,

@@ -3,11 +3,9 @@
 // The flags keep what the runtime holds beside the store small and change the cost of no hit that could be
 // measured. Without them 50,000 misses leave 30 MB of young and promoted garbage and 20 MB of holes in the C heap.
 
-import { type ChildProcess, fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-
-/** The worker's compiled entry, seen from here. */
-export const WORKER_ENTRY = fileURLToPath(new URL('../worker/main.js', import.meta.url));
+import type { ChildProcess } from 'node:child_process';
+import { inPackage } from '../../protocol/files/package.ts';
+import { ProcessCode } from '../own-process.ts';
 
 /** Of V8, in MB and percent. The objects live outside its heap: what is there lives for a request. */
 const HEAP_FLAGS = [
@@ -28,10 +26,14 @@ const MALLOC_SETTINGS = {
   GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1',
 };
 
-export function forkWorker(entry: string = WORKER_ENTRY): ChildProcess {
-  return fork(entry, [], {
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    serialization: 'json',
+/** Reads the worker's code. */
+export function workerCode(): ProcessCode {
+  return new ProcessCode(inPackage('dist/daemon/worker/main.js'));
+}
+
+export function forkWorker(code: ProcessCode): ChildProcess {
+  return code.start([], {
+    stdio: ['pipe', 'pipe', 'ipc'],
     env: { ...MALLOC_SETTINGS, ...process.env },
     // Later flags win: those that the manager was started with.
     execArgv: [...HEAP_FLAGS, ...process.execArgv.filter((arg) => !arg.startsWith('--inspect'))],

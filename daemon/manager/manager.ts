@@ -12,15 +12,18 @@ import { writeOwn } from '../../protocol/files/own-file.ts';
 import type { ServerMessage } from '../../protocol/messages.ts';
 import type { ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
+import { describerCode } from '../extensions/load/describe.ts';
 import type { StorageSpec } from '../link.ts';
+import type { ProcessCode } from '../own-process.ts';
 import { Params } from '../params/params.ts';
 import { MgtCounters } from '../stats/counters.ts';
+import { ownPrograms } from '../vcl/own-programs.ts';
 import { addressReason, unresolved } from './address-errors.ts';
 import { backendProgram, makeCompile } from './compiler.ts';
 import type { ControlServer } from './control-server.ts';
 import type { ManagerCore } from './core.ts';
 import { dispatch } from './dispatch.ts';
-import { WORKER_ENTRY } from './fork-worker.ts';
+import { workerCode } from './fork-worker.ts';
 import { type Access, makeAccess } from './jail.ts';
 import { ListenerSet, resolveListeners } from './listeners.ts';
 import type { MetricsServer } from './metrics-server.ts';
@@ -45,7 +48,8 @@ export type Log = (level: 'debug' | 'info' | 'warning' | 'error', text: string) 
 /** What a caller may bring along: a worker that it started already; in tests other programs. */
 export interface ManagerParts {
   early?: ChildProcess | null;
-  entry?: string;
+  /** What workers run. */
+  code?: ProcessCode;
   compile?: Compile;
   /** What -j and --read-group come to, where that is known already. */
   access?: Access;
@@ -128,7 +132,7 @@ export class Manager implements ManagerCore {
       throw cause;
     }
     this.supervisor = new Supervisor(
-      parts.entry ?? WORKER_ENTRY,
+      parts.code ?? workerCode(),
       listeners,
       {
         prepare: async (generation) => {
@@ -171,12 +175,14 @@ export class Manager implements ManagerCore {
       this.mgt,
       parts.early ?? null,
     );
+    ownPrograms();
     const compile =
       parts.compile ??
       makeCompile(this.params, this.storages, () => this.programs.labelNames(), {
         directory: join(dir, WORKDIR_FILES.modules),
         inUse: () => this.programs.moduleCopies(),
         account: jail?.describer ?? null,
+        child: describerCode(),
       });
     this.readyCompiler = () => warmUp(compile);
     this.programs = new Programs(

@@ -8,6 +8,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { CLI } from '../../protocol/errors.ts';
 import type { FromWorker, InitMessage, ToWorker, WorkerCall } from '../link.ts';
+import type { ProcessCode } from '../own-process.ts';
 import type { MgtCounters } from '../stats/counters.ts';
 import { forkWorker } from './fork-worker.ts';
 import type { ListenerSet } from './listeners.ts';
@@ -54,7 +55,7 @@ export class Supervisor {
   pid = 0;
   /** Listeners as the worker reported them. */
   bound: (FromWorker & { t: 'ready' })['listeners'] = [];
-  private readonly entry: string;
+  private readonly code: ProcessCode;
   private readonly host: SupervisorHost;
   private readonly listeners: ListenerSet;
   private child: ChildProcess | null = null;
@@ -76,13 +77,13 @@ export class Supervisor {
   private late: NodeJS.Timeout | null = null;
 
   constructor(
-    entry: string,
+    code: ProcessCode,
     listeners: ListenerSet,
     host: SupervisorHost,
     counters: MgtCounters,
     early: ChildProcess | null = null,
   ) {
-    this.entry = entry;
+    this.code = code;
     this.listeners = listeners;
     this.host = host;
     this.counters = counters;
@@ -176,7 +177,7 @@ export class Supervisor {
     this.panic = '';
     let child: ChildProcess;
     try {
-      child = this.early ?? forkWorker(this.entry);
+      child = this.early ?? forkWorker(this.code);
     } catch (cause) {
       this.noProcess(cause as Error);
       return;

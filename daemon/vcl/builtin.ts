@@ -1,6 +1,6 @@
-// Finds the builtin program beside this module: in the source tree, and in dist/ where the build copies it.
+// The text of the builtin program, by profile.
 
-import { readFileSync } from 'node:fs';
+import { builtinSource } from './own-programs.ts';
 
 /** The choices of the parameter http_profile. */
 export type Profile = 'classic' | 'rfc9111';
@@ -10,9 +10,9 @@ const SUB = /^sub (\w+) \{\n(?:.*\n)*?\}\n/gm;
 
 /** Text of the builtin program; a profile replaces the subs that its own file has. */
 export function builtinText(profile: Profile = 'classic'): string {
-  const text = readFileSync(new URL('./builtin.vcl', import.meta.url), 'utf8');
+  const text = builtinSource('builtin.vcl');
   if (profile === 'classic') return text;
-  const other = readFileSync(new URL(`./builtin-${profile}.vcl`, import.meta.url), 'utf8');
+  const other = builtinSource(`builtin-${profile}.vcl`);
   const subs = new Map([...other.matchAll(SUB)].map(([sub, name]) => [name as string, sub]));
   return text.replace(SUB, (sub, name: string) => subs.get(name) ?? sub);
 }

@@ -3,8 +3,8 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { fnmatch } from '../../queries/fnmatch.ts';
+import { ownPrograms, recipePath } from './own-programs.ts';
 import { sourceText } from './source-text.ts';
 
 export interface FoundFile {
@@ -30,9 +30,6 @@ export interface ReaderOptions {
   readDir?: ((path: string) => string[]) | undefined;
 }
 
-/** Programs to include that come with the product: looked for behind all others, in the source tree and in dist/. */
-const RECIPES = fileURLToPath(new URL('./recipes/', import.meta.url));
-
 const REASONS: Record<string, string> = {
   ENOENT: 'No such file or directory',
   EACCES: 'Permission denied',
@@ -49,7 +46,7 @@ export function fileReader(options: ReaderOptions): PathReader {
       let candidates: string[];
       if (isAbsolute(name)) candidates = [name];
       else if (name.startsWith('./')) candidates = [join(dirname(from), name)];
-      else candidates = [...(path.length > 0 ? path.map((p) => join(p, name)) : [name]), join(RECIPES, name)];
+      else candidates = path.length > 0 ? path.map((p) => join(p, name)) : [name];
       let reason = 'No such file or directory';
       for (const full of candidates) {
         try {
@@ -57,10 +54,13 @@ export function fileReader(options: ReaderOptions): PathReader {
         } catch (e) {
           const code = (e as { code?: string }).code ?? '';
           reason = REASONS[code] ?? (code || 'cannot be read');
-          if (code !== 'ENOENT') break;
+          if (code !== 'ENOENT') return reason;
         }
       }
-      return reason;
+      if (isAbsolute(name) || name.startsWith('./')) return reason;
+      const recipe = recipePath(name);
+      const text = ownPrograms().get(recipe);
+      return text === undefined ? reason : { name: recipe, text };
     },
     list(directory) {
       try {

@@ -10,6 +10,9 @@ function send(message: FromWorker): void {
   if (process.connected) process.send?.(message);
 }
 
+// As ps and top show it; its code came through standard input, so that there is no name of a file.
+process.title = 'proxyd worker';
+
 let worker: Worker | null = null;
 
 async function receive(message: ToWorker, handle: unknown): Promise<void> {

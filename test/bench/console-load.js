@@ -9,7 +9,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { WORKDIR_FILES } from '../../dist/protocol/workdir.js';
+import { WORKDIR_FILES } from '../../dist/modules/protocol/workdir.js';
 import { startInstance } from './servers/log-instance.js';
 import { makeGroups } from './servers/log-pool.js';
 import { find, sleep } from './servers/start.js';

@@ -1,6 +1,6 @@
 // The records of one cache hit, as the worker writes them, for benches that need a log without a worker.
-import { PreparedRecords } from '../../dist/daemon/log/tx-log.js';
-import { Tag } from '../../dist/protocol/tables/tags.js';
+import { PreparedRecords } from '../../dist/modules/daemon/log/tx-log.js';
+import { Tag } from '../../dist/modules/protocol/tables/tags.js';
 
 /** Status of one request in so many. */
 export const RARE = 503;

@@ -10,11 +10,11 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { LogMask } from '../../dist/daemon/log/log-mask.js';
-import { RingWriter } from '../../dist/daemon/log/ring-writer.js';
-import { LogShared, TxLog } from '../../dist/daemon/log/tx-log.js';
-import { LogStreams } from '../../dist/daemon/manager/streams/log-stream.js';
-import { decodeLogFrame } from '../../dist/protocol/log-frame.js';
+import { LogMask } from '../../dist/modules/daemon/log/log-mask.js';
+import { RingWriter } from '../../dist/modules/daemon/log/ring-writer.js';
+import { LogShared, TxLog } from '../../dist/modules/daemon/log/tx-log.js';
+import { LogStreams } from '../../dist/modules/daemon/manager/streams/log-stream.js';
+import { decodeLogFrame } from '../../dist/modules/protocol/log-frame.js';
 import { logHit, RARE } from './hit-records.js';
 
 const MAX_MEMORY = 200;

@@ -10,7 +10,7 @@ import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { connect } from '../../dist/console/client/client.js';
+import { connect } from '../../dist/modules/console/client/client.js';
 import { tree } from './processes.js';
 import { find, sleep, startProxyd, startScript } from './servers/start.js';
 

@@ -246,10 +246,7 @@ it.skipIf(!root)('the demo removes what it left itself, and no other user’s', 
   plant(`mkdir ${theirs}; ln -s ${box.dir} ${theirs}/link`, parent);
   mkdirSync(ours);
   try {
-    const demo = await startDaemon(
-      'vcl 4.1; backend default none;',
-      new URL('../../dist/daemon/proxyd.js', import.meta.url),
-    );
+    const demo = await startDaemon('vcl 4.1; backend default none;');
     await demo.stop();
     expect([existsSync(theirs), existsSync(ours), existsSync(victim)]).toEqual([true, false, true]);
   } finally {

@@ -3,7 +3,6 @@
 //
 // The same content under the same path is described once; a reload starts no process.
 
-import { spawn } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
@@ -18,9 +17,10 @@ import {
   utimesSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { createOwn, stranger, writeAll } from '../../../protocol/files/own-file.ts';
+import { inPackage } from '../../../protocol/files/package.ts';
 import { ownUid } from '../../../protocol/files/trust.ts';
+import { ProcessCode } from '../../own-process.ts';
 import type { Account } from '../../privileges.ts';
 import type { OutsideModule } from '../../vcl/program.ts';
 import { checkManifest, describedExtension } from './manifest.ts';
@@ -35,10 +35,15 @@ const MEMORY_PAGES = (512 * 1024 * 1024) / 4096;
 const HEAP_MB = 128;
 const WATCH_MS = 20;
 
-const CHILD = fileURLToPath(new URL('./describe-child.js', import.meta.url));
+/** Reads the code of the process that describes an extension. */
+export function describerCode(): ProcessCode {
+  return new ProcessCode(inPackage('dist/daemon/extensions/load/describe-child.js'));
+}
 
 /** Where copies of the files are kept for workers to come. */
 export interface ModuleCache {
+  /** What describes an extension; absent where it is read once a program asks for it. */
+  child?: ProcessCode;
   /** Null to keep no copies. */
   directory: string | null;
   /** Copies that loaded programs need. */
@@ -51,8 +56,7 @@ export interface DescribeOptions {
   /** Directories of vmod_path. */
   path: readonly string[];
   cache: ModuleCache;
-  /** Entry of the child process; for tests. */
-  child?: string;
+  child: ProcessCode;
   timeoutMs?: number;
 }
 
@@ -165,9 +169,9 @@ type ChildAnswer =
   | { problem: string; malformed: boolean };
 
 async function runChild(args: readonly string[], options: DescribeOptions): Promise<ChildAnswer> {
-  const entry = options.child ?? CHILD;
-  const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, entry, ...args], {
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+  const child = options.child.start(args, {
+    execArgv: [`--max-old-space-size=${HEAP_MB}`],
+    stdio: ['ignore', 'pipe', 'pipe'],
     cwd: '/',
     env: { PATH: process.env.PATH ?? '' },
   });

@@ -7,6 +7,7 @@
 
 import { readFileSync } from 'node:fs';
 import type { OutsideModule } from '../../vcl/program.ts';
+import { ExtensionError } from '../../vcl/runtime/failure.ts';
 import type { Extension, ExtensionLookup } from '../extension.ts';
 import { findExtension } from '../registry.ts';
 import { adaptExtension } from './adapt.ts';
@@ -14,13 +15,12 @@ import type { OutsideExtension } from './interface.ts';
 import { exported, readManifest } from './manifest.ts';
 import { digestOf } from './module-file.ts';
 import { openModule } from './open-module.ts';
+import { LateUse } from './outside-context.ts';
 
 const TIMEOUT_MS = 5000;
 
-/** The folder of the daemon, as stack traces name it. */
-const OUR_CODE = new URL('../../', import.meta.url).href;
-/** This folder: what an extension was handed throws from here when it is used too late. */
-const THEIR_SIDE = new URL('./', import.meta.url).href;
+/** Where stack traces place our code: in the file of this module, which is all of the worker once it is bundled. */
+const OUR_CODE = /(?:\(|at )((?:\w+:\/\/)?\/[^)]*):\d+:\d+\)?$/m.exec(new Error().stack ?? '')?.[1] ?? '';
 
 export class ModuleShelf {
   readonly #open = new Map<string, Promise<Extension>>();
@@ -39,7 +39,9 @@ export class ModuleShelf {
   isOutsideFault(error: unknown): boolean {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
     const isTheirs = (line: string): boolean => [...this.#files].some((file) => line.includes(file));
-    const isOurs = (line: string): boolean => line.includes(OUR_CODE) && !line.includes(THEIR_SIDE);
+    // What an extension was handed throws these from our code, when it is used too late or wrongly.
+    const handed = error instanceof LateUse || error instanceof ExtensionError;
+    const isOurs = (line: string): boolean => !handed && line.includes(OUR_CODE);
     const origin = stack.split('\n').find((line) => isTheirs(line) || isOurs(line));
     return origin !== undefined && isTheirs(origin);
   }

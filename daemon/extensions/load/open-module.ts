@@ -18,7 +18,8 @@ export async function openModule(path: string, kind: ModuleKind, version: string
     process.dlopen(module, path, constants.dlopen.RTLD_NOW);
     return { exports: module.exports, kind };
   }
-  const require = createRequire(import.meta.url);
+  // Paths are absolute, so that it does not matter where it is required from.
+  const require = createRequire('/');
   if (kind === 'cjs') {
     delete require.cache[path];
     return { exports: require(path), kind };

@@ -9,12 +9,19 @@ import { ExtensionError } from '../../vcl/runtime/failure.ts';
 import { setHeader } from '../../vcl/runtime/headers.ts';
 import { ABI, type OutsideContext, type OutsideHead } from './interface.ts';
 
+/** Something of a call was used after its end. */
+export class LateUse extends Error {
+  constructor() {
+    super('used after the call it belongs to');
+  }
+}
+
 /** A call that has ended or not. */
 export class CallLife {
   over = false;
 
   check(): void {
-    if (this.over) throw new Error('used after the call it belongs to');
+    if (this.over) throw new LateUse();
   }
 }
 

@@ -5,9 +5,9 @@
 // Memory is resident size before and after the fill, index, keys and expiry included.
 
 import { readFileSync } from 'node:fs';
-import { Cache, LookupQuery, LookupResult } from '../../../dist/daemon/cache/cache.js';
-import { newCacheCounters } from '../../../dist/daemon/cache/counters.js';
-import { HttpMessage } from '../../../dist/daemon/http1/message.js';
+import { Cache, LookupQuery, LookupResult } from '../../../dist/modules/daemon/cache/cache.js';
+import { newCacheCounters } from '../../../dist/modules/daemon/cache/counters.js';
+import { HttpMessage } from '../../../dist/modules/daemon/http1/message.js';
 
 const objects = Number(process.argv[2] ?? 200_000);
 const ROUNDS = 400_000;

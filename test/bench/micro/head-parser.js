@@ -1,8 +1,8 @@
 // Nanoseconds a request head costs to parse, against the compiled build: a browser-like head of eight fields
 // and the smallest one a load generator sends. Prints one line each; run it on a quiet core.
 
-import { HeadResult, parseRequestHead } from '../../../dist/daemon/http1/head-parser.js';
-import { HttpMessage } from '../../../dist/daemon/http1/message.js';
+import { HeadResult, parseRequestHead } from '../../../dist/modules/daemon/http1/head-parser.js';
+import { HttpMessage } from '../../../dist/modules/daemon/http1/message.js';
 
 const limits = { maxLine: 8192, maxFields: 58, maxSize: 32768 };
 

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const { Worker } = await import('../../../dist/daemon/worker/worker.js');
-const { Session } = await import('../../../dist/daemon/net/session.js');
-const { run } = await import('../../../dist/daemon/request/loop.js');
-const { compile } = await import('../../../dist/daemon/vcl/compile.js');
+const { Worker } = await import('../../../dist/modules/daemon/worker/worker.js');
+const { Session } = await import('../../../dist/modules/daemon/net/session.js');
+const { run } = await import('../../../dist/modules/daemon/request/loop.js');
+const { compile } = await import('../../../dist/modules/daemon/vcl/compile.js');
 
 /** A worker that serves under this program; `close` removes what it left. */
 export async function startWorker(text) {

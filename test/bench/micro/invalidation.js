@@ -6,10 +6,10 @@
 // where that says less: it has the compiler's and the collector's threads in it.
 
 import { closeSync, openSync, readSync } from 'node:fs';
-import { Cache, LookupQuery, LookupResult } from '../../../dist/daemon/cache/cache.js';
-import { newCacheCounters } from '../../../dist/daemon/cache/counters.js';
-import { HttpMessage } from '../../../dist/daemon/http1/message.js';
-import { compileBanRegex } from '../../../dist/daemon/worker/ban-regex.js';
+import { Cache, LookupQuery, LookupResult } from '../../../dist/modules/daemon/cache/cache.js';
+import { newCacheCounters } from '../../../dist/modules/daemon/cache/counters.js';
+import { HttpMessage } from '../../../dist/modules/daemon/http1/message.js';
+import { compileBanRegex } from '../../../dist/modules/daemon/worker/ban-regex.js';
 
 const objects = Number(process.argv[2] ?? 1_000_000);
 const now = 1_700_000_000;

@@ -2,9 +2,9 @@
 // of the write to the ring (32 requests a turn, as under load). Runs dist/; prints CPU microseconds a request.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { LogMask } from '../../../dist/daemon/log/log-mask.js';
-import { RingWriter } from '../../../dist/daemon/log/ring-writer.js';
-import { LogShared, TxLog } from '../../../dist/daemon/log/tx-log.js';
+import { LogMask } from '../../../dist/modules/daemon/log/log-mask.js';
+import { RingWriter } from '../../../dist/modules/daemon/log/ring-writer.js';
+import { LogShared, TxLog } from '../../../dist/modules/daemon/log/tx-log.js';
 import { logHit } from '../hit-records.js';
 
 const dir = mkdtempSync('/dev/shm/log-bench-');

@@ -1,7 +1,7 @@
 // Expressions: nanoseconds of CPU a match on subjects as programs meet them, and milliseconds for hostile ones
 // of 50,000 bytes (first and third search). Run after `npm run build`:
 //   node test/bench/micro/regex.js
-const { BoundedRegex } = await import('../../../dist/queries/regex/bounded-regex.js');
+const { BoundedRegex } = await import('../../../dist/modules/queries/regex/bounded-regex.js');
 
 const AGENT =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/119.0.0.0 Safari/537.36';

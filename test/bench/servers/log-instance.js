@@ -3,11 +3,11 @@
 // slow reader would have had to buffer is left out and told as lost, as a daemon does.
 import { createServer } from 'node:http';
 import { WebSocketServer } from 'ws';
-import { encodeLogFrame, transactionSize } from '../../../dist/protocol/log-frame.js';
-import { RECORD_HEAD, recordSize } from '../../../dist/protocol/log-record.js';
-import { PROTOCOL_VERSION } from '../../../dist/protocol/messages.js';
-import { MAIN_COUNTERS } from '../../../dist/protocol/tables/counters.js';
-import { LogSelection } from '../../../dist/queries/log-selection.js';
+import { encodeLogFrame, transactionSize } from '../../../dist/modules/protocol/log-frame.js';
+import { RECORD_HEAD, recordSize } from '../../../dist/modules/protocol/log-record.js';
+import { PROTOCOL_VERSION } from '../../../dist/modules/protocol/messages.js';
+import { MAIN_COUNTERS } from '../../../dist/modules/protocol/tables/counters.js';
+import { LogSelection } from '../../../dist/modules/queries/log-selection.js';
 
 const TICK = 20;
 const FRAME_BYTES = 64 << 10;

@@ -1,7 +1,7 @@
 // Made-up log groups of the kind a busy site gives: visitors' headers, hits and misses with their backend request,
 // a few errors. Some 60 records and 2 KB a group, no two alike, the same in every run.
-import { encodeRecord } from '../../../dist/protocol/log-record.js';
-import { Tag } from '../../../dist/protocol/tables/tags.js';
+import { encodeRecord } from '../../../dist/modules/protocol/log-record.js';
+import { Tag } from '../../../dist/modules/protocol/tables/tags.js';
 
 const AGENTS = [
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36',

@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { ModuleDescriber } from '../../../daemon/extensions/load/describe.ts';
 import { findModule } from '../../../daemon/extensions/load/module-file.ts';
+import { ProcessCode } from '../../../daemon/own-process.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'proxyd-describe-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -47,7 +48,7 @@ function run(code: string, describer = new ModuleDescriber(), inUse: string[] = 
     {
       path: [dir],
       cache: { directory: join(dir, 'cache'), inUse: () => inUse, account: null },
-      child,
+      child: new ProcessCode(child),
       timeoutMs: 3000,
     },
   );

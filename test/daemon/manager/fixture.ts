@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Manager } from '../../../daemon/manager/manager.ts';
 import { type Options, parseOptions } from '../../../daemon/manager/options.ts';
 import type { Compile } from '../../../daemon/manager/program-host.ts';
+import { ProcessCode } from '../../../daemon/own-process.ts';
 
 export const FAKE_WORKER = fileURLToPath(new URL('./fake-worker.js', import.meta.url));
 
@@ -41,7 +42,7 @@ export async function startManager(argv: string[], options: Partial<Options> = {
     dir,
     '1.2.3',
     (level, text) => log.push(`${level}: ${text}`),
-    { entry: FAKE_WORKER, compile: fakeCompile },
+    { code: new ProcessCode(FAKE_WORKER), compile: fakeCompile },
   );
   const close = async (): Promise<void> => {
     await manager.close();

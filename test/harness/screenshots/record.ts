@@ -44,8 +44,7 @@ export const RECORDING = new URL('./recording.json.gz', import.meta.url);
 export async function record(): Promise<void> {
   const random = seeded(7);
   const origin = await startOrigin(random);
-  const entry = new URL('../../../dist/daemon/proxyd.js', import.meta.url);
-  const daemon = await startDaemon(demoProgram(origin.port), entry);
+  const daemon = await startDaemon(demoProgram(origin.port));
   const traffic = startTraffic({ host: '127.0.0.1', port: daemon.port, random, perSecond: 140 });
   const steps: RecordedStep[] = [];
   const start = Date.now() / 1000;

@@ -30,8 +30,7 @@ export async function recordWhy(): Promise<void> {
   });
   await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve));
   const { port } = origin.address() as AddressInfo;
-  const entry = new URL('../../../dist/daemon/proxyd.js', import.meta.url);
-  const daemon = await startDaemon(whyProgram(port), entry);
+  const daemon = await startDaemon(whyProgram(port));
   const source = new ClientSource({ dir: daemon.dir, name: 'recorder' });
   source.start({ connection: () => {}, counters: () => {}, values: () => {}, event: () => {} });
   const groups: LogTransaction[][] = [];

@@ -1,0 +1,40 @@
+// Processes that run code of this package. The code is read once, when the daemon starts, and handed to each process on
+// its standard input: a worker comes back after the package was replaced or removed, and it is the same worker.
+//
+// Awkward: the executable may be gone, too. The kernel keeps the one that runs, under a name in /proc.
+
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+
+/** The running Node, whatever became of its file. Resolved in the child, which at that time is a copy of this process. */
+const SELF = '/proc/self/exe';
+
+export interface ProcessOptions {
+  /** Options of Node. */
+  execArgv: readonly string[];
+  /** Of the streams after standard input. */
+  stdio: readonly ('ignore' | 'pipe' | 'ipc')[];
+  env: NodeJS.ProcessEnv;
+  cwd?: string;
+}
+
+export class ProcessCode {
+  readonly #text: string;
+
+  /** Reads a module that imports nothing but what Node brings. Throws what reading a file throws. */
+  constructor(file: string) {
+    // Stack traces name the file, and place the lines as they are in it.
+    this.#text = `${readFileSync(file, 'utf8')}\n//# sourceURL=${file}\n`;
+  }
+
+  /** Starts a process; a failure is its event `error`, as with `spawn`. */
+  start(args: readonly string[], { execArgv, stdio, env, cwd }: ProcessOptions): ChildProcess {
+    const options: SpawnOptions = { stdio: ['pipe', ...stdio], env, argv0: process.execPath };
+    if (cwd !== undefined) options.cwd = cwd;
+    const program = existsSync(SELF) ? SELF : process.execPath;
+    const child = spawn(program, [...execArgv, '--input-type=module', '-', ...args], options);
+    // A process that ends early leaves its code unread.
+    child.stdin?.on('error', () => undefined).end(this.#text);
+    return child;
+  }
+}
