@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { fnmatch } from '../../queries/fnmatch.ts';
-import { ownPrograms, recipePath } from './own-programs.ts';
+import { ownPrograms } from './own-programs.ts';
 import { sourceText } from './source-text.ts';
 
 export interface FoundFile {
@@ -58,9 +58,7 @@ export function fileReader(options: ReaderOptions): PathReader {
         }
       }
       if (isAbsolute(name) || name.startsWith('./')) return reason;
-      const recipe = recipePath(name);
-      const text = ownPrograms().get(recipe);
-      return text === undefined ? reason : { name: recipe, text };
+      return ownPrograms().recipes.get(name) ?? reason;
     },
     list(directory) {
       try {

@@ -5,28 +5,33 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inPackage } from '../../protocol/files/package.ts';
 
-const RECIPES = 'daemon/vcl/recipes';
-const BUILTIN = ['builtin.vcl', 'builtin-rfc9111.vcl'];
+export interface OwnProgram {
+  /** Full name of its file. */
+  name: string;
+  text: string;
+}
 
-let kept: ReadonlyMap<string, string> | null = null;
+export interface OwnPrograms {
+  /** By the name of the file. */
+  builtin: ReadonlyMap<string, OwnProgram>;
+  /** By the name that includes it. */
+  recipes: ReadonlyMap<string, OwnProgram>;
+}
 
-/** Texts by full name. Throws what reading a file throws. */
-export function ownPrograms(): ReadonlyMap<string, string> {
-  kept ??= new Map(
-    [
-      ...BUILTIN.map((name) => inPackage(join('daemon/vcl', name))),
-      ...readdirSync(inPackage(RECIPES)).map(recipePath),
-    ].map((file) => [file, readFileSync(file, 'utf8')]),
-  );
+let kept: OwnPrograms | null = null;
+
+/** Throws what reading a file throws. */
+export function ownPrograms(): OwnPrograms {
+  kept ??= { builtin: read('daemon/vcl'), recipes: read('daemon/vcl/recipes') };
   return kept;
 }
 
-/** Text of a builtin program. */
-export function builtinSource(name: string): string {
-  return ownPrograms().get(inPackage(join('daemon/vcl', name))) as string;
-}
-
-/** The full name under which a program to include would come with the package. */
-export function recipePath(name: string): string {
-  return inPackage(join(RECIPES, name));
+function read(folder: string): Map<string, OwnProgram> {
+  const files = readdirSync(inPackage(folder)).filter((file) => file.endsWith('.vcl'));
+  return new Map(
+    files.map((file) => {
+      const name = inPackage(join(folder, file));
+      return [file, { name, text: readFileSync(name, 'utf8') }];
+    }),
+  );
 }

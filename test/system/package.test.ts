@@ -1,0 +1,210 @@
+// The package as npm makes and installs it: what is in it, that it needs nothing else, that every command runs from it,
+// and that a daemon goes on when it is replaced or removed, or the Node that runs it. Black box: the tarball alone.
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { field } from '../harness/http-client.ts';
+import { processTree, run, Sandbox, until } from '../harness/processes.ts';
+import { ROOT, RunningProxy } from '../harness/proxy.ts';
+
+const box = new Sandbox('proxyd-package');
+const at = (name: string): string => join(box.dir, name);
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  bin: Record<string, string>;
+  man: string[];
+};
+/** Nothing but Node and what a shell needs: as on a machine without a compiler and without this checkout. */
+const env = { PATH: '', HOME: at('home') };
+let tarball = '';
+let files: { path: string; size: number }[] = [];
+
+beforeAll(async () => {
+  mkdirSync(env.HOME, { recursive: true });
+  const bin = at('bin');
+  mkdirSync(bin);
+  env.PATH = `${bin}:/usr/bin:/bin`;
+  writeFileSync(join(bin, 'node'), `#!/bin/sh\nexec '${process.execPath}' "$@"\n`, { mode: 0o755 });
+  // What is tested is built already.
+  const packed = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', box.dir], {
+    cwd: ROOT,
+  });
+  expect(packed.code).toBe(0);
+  const [made] = JSON.parse(packed.stdout) as { filename: string; files: typeof files }[];
+  tarball = join(box.dir, made?.filename ?? '');
+  files = made?.files ?? [];
+});
+afterAll(() => box.dispose());
+
+/** Installs the tarball as `npm i -g` does; the registry cannot be asked. */
+async function install(name: string): Promise<{ bin: string; folder: string; prefix: string }> {
+  const prefix = at(name);
+  const done = await run(
+    'npm',
+    ['i', '-g', '--offline', '--no-audit', '--no-fund', '--prefix', prefix, tarball],
+    {
+      cwd: box.dir,
+    },
+  );
+  expect(done).toMatchObject({ code: 0 });
+  // Nobody is asked to allow a script of ours.
+  expect(done.stderr).not.toContain('install-scripts');
+  return { prefix, bin: join(prefix, 'bin'), folder: join(prefix, 'lib/node_modules/proxyd') };
+}
+
+describe('what is packed', () => {
+  it('is what users need: no sources, no source maps, nothing of the build', () => {
+    const odd = files.filter(({ path }) =>
+      /\.(map|ts|tsx|tsbuildinfo|ne)$|^(test|dist\/modules)\//.test(path),
+    );
+    expect(odd).toEqual([]);
+    for (const path of [...Object.values(manifest.bin), ...manifest.man]) {
+      expect(files.map((f) => f.path)).toContain(path);
+    }
+  });
+
+  it('needs no other package', () => {
+    const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(
+      readFileSync(join(ROOT, 'package.json'), 'utf8'),
+    ) as Record<string, unknown>;
+    expect([dependencies, optionalDependencies, peerDependencies]).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('names each library it holds, with the version of the lockfile and its licence', () => {
+    const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { version: string }>;
+    };
+    const locked = new Set(
+      Object.entries(packages).map(
+        ([path, { version }]) => `${path.replace(/^.*node_modules\//, '')} ${version}`,
+      ),
+    );
+    const text = readFileSync(join(ROOT, 'dist/THIRD-PARTY.md'), 'utf8');
+    const named = [...text.matchAll(/^## (\S+ \d\S*)\n\nLicence: (.*)$/gm)];
+    expect(named.length).toBeGreaterThan(10);
+    for (const [, library, licence] of named) {
+      expect(locked).toContain(library);
+      expect(licence).toMatch(/^(MIT|ISC|BSD-\d-Clause|Apache-2\.0|\(MIT OR .*\)|MIT\/X11)$/);
+    }
+    for (const name of ['ws', 'nearley', 'moo', 'ink', 'react', 'blessed-contrib']) {
+      expect(text).toMatch(new RegExp(`^## ${name} \\d`, 'm'));
+    }
+  });
+});
+
+describe('installed from the tarball', () => {
+  it('is one package, and every command of it runs', async () => {
+    const { bin, folder, prefix } = await install('every');
+    expect(existsSync(join(folder, 'node_modules'))).toBe(false);
+    expect(readdirSync(join(prefix, 'lib/node_modules'))).toEqual(['proxyd']);
+    for (const name of Object.keys(manifest.bin)) {
+      const version = await run(join(bin, name), ['-V'], { env });
+      expect([name, version.code, version.stdout + version.stderr]).toEqual([
+        name,
+        0,
+        expect.stringContaining('proxyd'),
+      ]);
+    }
+    for (const page of manifest.man) {
+      const section = page.at(-1);
+      expect(existsSync(join(prefix, `share/man/man${section}`, page.split('/').at(-1) as string))).toBe(
+        true,
+      );
+    }
+  });
+
+  it('shows its demo', async () => {
+    const { folder } = await install('demo');
+    const demo = await run('npm', ['run', '-s', 'demo', '--', '--for', '3'], {
+      cwd: folder,
+      env: { ...env, PATH: `${env.PATH}:${process.env.PATH}` },
+    });
+    expect(demo.code).toBe(0);
+    expect(demo.stdout.split('\n').length).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe('a daemon', () => {
+  const EXTENSION = `export default { abi: 1, functions: { twice: { signature: 'STRING twice(STRING)', call: (ctx, s) => s + s } } };`;
+  const program = (more: string) => `vcl 4.1;
+import twin from "${at('twin.mjs')}";
+${more}
+backend default none;
+sub vcl_recv { return (synth(200)); }
+sub vcl_synth { set resp.http.x = twin.twice("a"); return (deliver); }`;
+  const withRecipe = 'acl invalidators { "127.0.0.1"; }\ninclude "invalidate.vcl";';
+
+  async function start(name: string, node: string, folder: string): Promise<RunningProxy> {
+    writeFileSync(at('twin.mjs'), EXTENSION);
+    const file = at(`${name}.vcl`);
+    writeFileSync(file, program(''));
+    const dir = at(`${name}-n`);
+    const args = [join(folder, 'dist/daemon/proxyd.js'), '-F', '-n', dir, '-a', '127.0.0.1:0', '-f', file];
+    const proxy = new RunningProxy('proxyd', dir, box.start(name, node, args));
+    await proxy.serving();
+    return proxy;
+  }
+
+  /** A worker dies and is back, and programs can be loaded: what the daemon needs is in its memory. */
+  async function goesOn(proxy: RunningProxy): Promise<void> {
+    const workers = () => processTree(proxy.pid).filter((pid) => pid !== proxy.pid);
+    const [before = 0] = workers();
+    process.kill(before, 'SIGKILL');
+    await until('another worker', () => workers().some((pid) => pid !== before), 10_000);
+    const served = async () => (await proxy.get('/')).status === 200;
+    await until('an answer', () => served().catch(() => false), 10_000);
+    expect(field(await proxy.get('/'), 'x')).toBe('aa');
+    const file = at('again.vcl');
+    writeFileSync(file, program(withRecipe));
+    writeFileSync(at('twin.mjs'), `${EXTENSION}\n// another content is described anew`);
+    for (const words of [
+      ['vcl.load', 'again', file],
+      ['vcl.use', 'again'],
+      ['param.set', 'http_profile', 'rfc9111'],
+      ['vcl.load', 'third', file],
+      ['vcl.use', 'third'],
+      ['stop'],
+      ['start'],
+    ]) {
+      const done = await proxy.adm(...words);
+      expect([words, done.code, done.code === 0 ? '' : done.stdout + done.stderr]).toEqual([words, 0, '']);
+    }
+    expect(field(await proxy.get('/'), 'x')).toBe('aa');
+    expect(await proxy.log('-g', 'raw')).toContain('RespHeader');
+    expect(await proxy.stop()).toMatchObject({ code: 0 });
+  }
+
+  it('goes on when its package is removed', async () => {
+    const { folder, prefix } = await install('removed');
+    const proxy = await start('removed', process.execPath, folder);
+    rmSync(prefix, { recursive: true });
+    await goesOn(proxy);
+  });
+
+  it('goes on when its package is replaced by another', async () => {
+    const { folder } = await install('replaced');
+    const proxy = await start('replaced', process.execPath, folder);
+    for (const { path } of files) {
+      if (/\.(js|vcl|json)$/.test(path)) writeFileSync(join(folder, path), 'this is another version');
+    }
+    await goesOn(proxy);
+  });
+
+  it('goes on when the Node that runs it is removed', async () => {
+    const { folder } = await install('runtime');
+    const node = at('node');
+    copyFileSync(process.execPath, node);
+    chmodSync(node, 0o755);
+    const proxy = await start('node', node, folder);
+    rmSync(node);
+    await goesOn(proxy);
+  });
+});
