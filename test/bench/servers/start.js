@@ -49,7 +49,7 @@ export async function startScript(cpu, name, file, ...args) {
   return { name, port, pid: child.pid, stop: () => end(child) };
 }
 
-function freePort() {
+export function freePort() {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);
