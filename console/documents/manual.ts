@@ -15,7 +15,8 @@ import { REFUSALS } from '../../protocol/tables/refusals.ts';
 import { RETURNS } from '../../protocol/tables/returns.ts';
 import { TAGS } from '../../protocol/tables/tags.ts';
 import { VARIABLES } from '../../protocol/tables/variables.ts';
-import { heading, item, paragraphs, roff, title, verbatim } from './roff.ts';
+import { markdown } from './markdown.ts';
+import { filled, heading, item, paragraphs, roff, title } from './roff.ts';
 import { TOOLS } from './tools.ts';
 import { parseUsage } from './usage.ts';
 
@@ -30,7 +31,7 @@ export function manualPages(
   for (const { name, summary, text } of TOOLS) {
     const usage = parseUsage(usages.get(name) ?? '');
     const page = [title({ name, section: 1, summary, version, date }), heading('synopsis')];
-    page.push(usage.synopsis.map((line) => `${roff(line)}\n`).join('.br\n'));
+    page.push(usage.synopsis.map((line) => `${filled(line)}\n`).join('.br\n'));
     page.push(heading('description'), paragraphs(`${text}\n\n${usage.prose}`), heading('options'));
     for (const o of usage.options) page.push(item(o.flag, o.argument, o.help));
     page.push(heading('working directory'), paragraphs(WORKDIR_TEXT));
@@ -131,7 +132,7 @@ function languageText(differences: string): string {
     item(r.name, r.states.map((s) => `vcl_${s}`).join(' '), r.help),
   );
   return (
-    `${heading('description')}${paragraphs(intro)}${heading('differences')}${verbatim(differences)}` +
+    `${heading('description')}${paragraphs(intro)}${heading('differences')}${markdown(differences)}` +
     `${heading('variables')}${variables.join('')}${heading('actions of return')}${returns.join('')}`
   );
 }

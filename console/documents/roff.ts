@@ -1,5 +1,6 @@
 // Manual pages in the man macros: a few building blocks that quote their text, so that nothing in it is taken for a
-// request or an escape.
+// request or an escape. Running text may hold the inline marks of Markdown that our tables and README use: `code`,
+// **bold** and links; they become bold letters and plain words.
 
 export interface ManPage {
   name: string;
@@ -12,7 +13,11 @@ export interface ManPage {
 }
 
 /** Source lines are kept this short. */
-const WIDTH = 72;
+const WIDTH = 78;
+
+/** Where bold letters begin and end, until the text is quoted: characters that no text of ours has. */
+const BOLD = '\u{e000}';
+const ROMAN = '\u{e001}';
 
 /** Text within a line; lists without blanks may break behind a comma. */
 export function roff(text: string): string {
@@ -22,28 +27,59 @@ export function roff(text: string): string {
     .replaceAll('~', '\\(ti')
     .replaceAll('^', '\\(ha')
     .replaceAll('`', '\\(ga')
-    .replaceAll(/,(?=\S)/g, ',\\:');
+    .replaceAll("'", '\\(aq')
+    .replaceAll(/,(?=\S)/g, ',\\:')
+    .replaceAll(BOLD, '\\fB')
+    .replaceAll(ROMAN, '\\fR')
+    .replaceAll(/[^\0-\x7f]/gu, byNumber);
 }
 
-/** Whole lines: none may begin like a request. */
-function lines(text: string): string {
+/** A letter beyond ASCII in a form that needs no guess about the file's encoding. */
+function byNumber(letter: string): string {
+  return `\\[u${letter.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}]`;
+}
+
+/** The inline marks of Markdown as letters; a mark without its partner stands for itself. */
+export function inline(text: string): string {
+  // What stands between backticks is no Markdown: cut there first.
   return text
-    .split('\n')
-    .map((line) => roff(line).replace(/^[.']/, '\\&$&'))
-    .join('\n');
+    .split(/(`[^`]+`)/)
+    .map((part, i) => (i % 2 === 1 ? `${BOLD}${part.slice(1, -1)}${ROMAN}` : plain(part)))
+    .join('');
+}
+
+function plain(text: string): string {
+  return text
+    .replaceAll(/!?\[([^\]]*)\]\(([^)\s]*)\)/g, (_, label: string, target: string) =>
+      /^\w+:/.test(target) && target !== label ? `${label} <${target}>` : label,
+    )
+    .replaceAll(/\*\*(\S(?:[^*]*\S)?)\*\*/g, `${BOLD}$1${ROMAN}`);
 }
 
 /** Running text, in short lines. */
-function filled(text: string): string {
+export function filled(text: string): string {
   const out: string[] = [];
   let line = '';
-  for (const word of text.trim().split(/\s+/)) {
+  for (const word of inline(text).trim().split(/\s+/).map(roff)) {
     if (line !== '' && line.length + 1 + word.length > WIDTH) {
       out.push(line);
       line = word;
     } else line = line === '' ? word : `${line} ${word}`;
   }
-  return lines([...out, line].join('\n'));
+  return [...out, line].map(noRequest).join('\n');
+}
+
+/** Lines as they are. */
+function lines(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => noRequest(roff(line)))
+    .join('\n');
+}
+
+/** A line that begins with a dot is a request to the formatter; so would an apostrophe be, which roff() has quoted. */
+function noRequest(line: string): string {
+  return line.replace(/^\./, '\\&.');
 }
 
 export function title({ name, section, summary, version, date }: ManPage): string {
@@ -63,17 +99,17 @@ export function paragraphs(text: string): string {
     .join('.PP\n');
 }
 
-/** A term in bold, what belongs to it in italics, and the text below them. */
+/** A term in bold, what belongs to it in italics, and the text below them: paragraphs. */
 export function item(term: string, argument: string, text: string): string {
   const tail = argument === '' ? '' : ` \\fI${roff(argument)}\\fR`;
-  return `.TP\n\\fB${roff(term)}\\fR${tail}\n${text
+  return `.TP\n\\fB${roff(term.replaceAll('`', ''))}\\fR${tail}\n${text
     .trim()
     .split(/\n{2,}/)
     .map(filled)
     .join('\n.sp\n')}\n`;
 }
 
-/** Lines as they are, behind a heading. */
+/** Lines as they are, a little to the right. */
 export function verbatim(text: string): string {
-  return `.nf\n${lines(text.trimEnd())}\n.fi\n`;
+  return `.PP\n.RS 4\n.nf\n${lines(text.trimEnd())}\n.fi\n.RE\n`;
 }

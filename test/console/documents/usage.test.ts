@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { item, paragraphs, roff } from '../../../console/documents/roff.ts';
 import { parseUsage } from '../../../console/documents/usage.ts';
 
 it('reads options in brackets', () => {
@@ -33,11 +32,4 @@ it('reads options without, alternatives, lines that go on, and what stands befor
     { flag: '-Q', argument: '', help: 'That' },
     { flag: '--long', argument: 'file [-j]', help: 'Check' },
   ]);
-});
-
-it('lets no text become a request or an escape', () => {
-  expect(roff('a\\b -x ~^`')).toBe('a\\eb \\-x \\(ti\\(ha\\(ga');
-  expect(item('-x', 'y', '.so /etc/passwd')).toBe('.TP\n\\fB\\-x\\fR \\fIy\\fR\n\\&.so /etc/passwd\n');
-  const long = paragraphs(`${'word '.repeat(14)}.dot 'quote`);
-  for (const line of long.split('\n')) expect(line).not.toMatch(/^[.']/);
 });
