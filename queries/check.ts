@@ -3,11 +3,10 @@
 
 import type { Comparison, Expression } from './ast.ts';
 import { leadingInteger, parseDecimalOperand, parseIntegerOperand } from './number.ts';
+import { LEVELS, type LevelMode, type NumberOp } from './query-words.ts';
 import { markTags } from './tag-list.ts';
 import { compilePattern, type Effort, type TextPattern } from './text-pattern.ts';
 import type { QueryError, Token } from './tokens.ts';
-
-export type NumberOp = '==' | '!=' | '<' | '<=' | '>' | '>=';
 
 export type Test =
   | { kind: 'any' }
@@ -18,7 +17,7 @@ export type Test =
 
 export interface LevelLimit {
   level: number;
-  mode: 'exact' | 'at-least' | 'at-most';
+  mode: LevelMode;
 }
 
 export interface RecordMatch {
@@ -68,10 +67,11 @@ function checkComparison(
   let level: LevelLimit | null = null;
   if (c.level !== null) {
     const { value, end } = leadingInteger(c.level.value);
-    const sign = c.level.value.slice(end);
-    if (!/^[+-]?$/.test(sign)) return wrong(c.level, 'Syntax error in level limit');
+    const suffix = c.level.value.slice(end);
+    const row = LEVELS.find((l) => l.suffix === suffix);
+    if (row === undefined) return wrong(c.level, 'Syntax error in level limit');
     if (value < 0) return wrong(c.level, 'Expected positive integer');
-    level = { level: value, mode: sign === '+' ? 'at-least' : sign === '-' ? 'at-most' : 'exact' };
+    level = { level: value, mode: row.mode };
   }
   const tags = new Uint8Array(256);
   let vxid = false;

@@ -3,9 +3,10 @@
 // caseless comparison needs it.
 
 import { payloadLength, RECORD_HEAD, recordSize } from '../protocol/log-record.ts';
-import type { CheckedQuery, LevelLimit, NumberOp, RecordMatch, Test } from './check.ts';
+import type { CheckedQuery, LevelLimit, RecordMatch, Test } from './check.ts';
 import { FieldCut } from './field-cut.ts';
 import { isBlank, parseRecordNumber } from './number.ts';
+import type { NumberOp } from './query-words.ts';
 
 /** What a query looks at of a transaction; LogTransaction fits. */
 export interface Queried {

@@ -20,6 +20,9 @@ export interface PatternError {
 /** Steps of JavaScript's engine that take as long as one of the bounded matcher. */
 const QUICK = 6;
 
+/** Words that a query may have whose groups the daemon looks at. */
+export const SHARED_WORDS = 2000;
+
 /** What a query may be as large as, and evaluating one group after the other may cost, in steps of the bounded matcher: some 80 million a second. */
 export class Effort implements Fuel {
   left: number;
@@ -40,7 +43,7 @@ export class Effort implements Fuel {
 
   /** Of a process that does other things too: some 50 ms a group. */
   static shared(): Effort {
-    return new Effort(fuelFor(10_000).left, 4_000_000, 2000, 500_000);
+    return new Effort(fuelFor(10_000).left, 4_000_000, SHARED_WORDS, 500_000);
   }
 
   /** Of a tool that does nothing else, which may take a second for a text and any time for a group. */

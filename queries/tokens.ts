@@ -5,6 +5,7 @@
 // Awkward: in a quoted string every backslash only protects the next character, so `"\d"` is `d`.
 
 import moo from 'moo';
+import { CONNECTIVES, OPERATORS, operatorTexts } from './query-words.ts';
 
 export type TokenType =
   | 'word'
@@ -53,7 +54,12 @@ export interface QueryError {
   empty?: boolean;
 }
 
-const KEYWORDS = { vxid: 'vxid', and: 'and', or: 'or', not: 'not', eq: 'eq', ne: 'ne' };
+/** Words that are not taken for a tag or an operand; each is a kind of token of its own. */
+const KEYWORDS = Object.fromEntries(
+  ['vxid', ...[...CONNECTIVES, ...OPERATORS].map((row) => row.text).filter((text) => /^\w/.test(text))].map(
+    (word) => [word, word],
+  ),
+);
 
 /** moo's types leave this method out. */
 type Cloneable = moo.Lexer & { clone(): moo.Lexer };
@@ -66,8 +72,8 @@ const LEXER = moo.compile({
   word: { match: /[A-Za-z0-9+\-_.*]+/, type: moo.keywords(KEYWORDS) },
   string: [/"(?:\\[^\n]|[^"\\\n])*"/, /'(?:\\[^\n]|[^'\\\n])*'/],
   open: [/"(?:\\[^\n]|[^"\\\n])*\\?/, /'(?:\\[^\n]|[^'\\\n])*\\?/],
-  cmp: ['==', '!=', '<=', '>=', '<', '>'],
-  re: ['!~', '~'],
+  cmp: operatorTexts('cmp'),
+  re: operatorTexts('re'),
   lp: '(',
   rp: ')',
   lb: '[',

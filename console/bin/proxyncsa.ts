@@ -102,8 +102,11 @@ async function check(a: LogArguments): Promise<ArgumentError | null> {
 }
 
 async function readTemplate(): Promise<Template | string> {
-  const { DEFAULT_TEMPLATE, parseTemplate } = await import('../ncsa/template.ts');
-  return parseTemplate(own.format ?? DEFAULT_TEMPLATE, own.json);
+  const [{ DEFAULT_FORMAT }, { parseTemplate }] = await Promise.all([
+    import('../ncsa/specifiers.ts'),
+    import('../ncsa/template.ts'),
+  ]);
+  return parseTemplate(own.format ?? DEFAULT_FORMAT, own.json);
 }
 
 async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {

@@ -16,7 +16,9 @@ import { RETURNS } from '../../protocol/tables/returns.ts';
 import { TAGS } from '../../protocol/tables/tags.ts';
 import { VARIABLES } from '../../protocol/tables/variables.ts';
 import { markdown } from './markdown.ts';
-import { filled, heading, item, paragraphs, roff, title } from './roff.ts';
+import { ncsaPage } from './ncsa-page.ts';
+import { queryPage } from './query-page.ts';
+import { filled, heading, item, joined, paragraphs, roff, title } from './roff.ts';
 import { TOOLS } from './tools.ts';
 import { parseUsage } from './usage.ts';
 
@@ -45,6 +47,8 @@ export function manualPages(
   add('proxy-counters', 'counters of proxyd', countersText());
   add('proxy-params', 'parameters of proxyd', paramsText());
   add('proxy-log', 'tags of the log of proxyd', tagsText());
+  add('proxy-ncsa', 'formats of the access logs of proxyd', ncsaPage());
+  add('proxy-query', 'groups of log records of proxyd, and queries over them', queryPage());
   add('proxy-vcl', 'the configuration language of proxyd, and where it differs', languageText(differences));
   return pages;
 }
@@ -57,7 +61,15 @@ const WORKDIR_TEXT =
   'of /run they take none that another user owns. Members of the group of --read-group find read.sock there, through ' +
   'which the tools show everything and change nothing.';
 
-const TOPICS = ['proxy-cli', 'proxy-counters', 'proxy-log', 'proxy-params', 'proxy-vcl'];
+const TOPICS = [
+  'proxy-cli',
+  'proxy-counters',
+  'proxy-log',
+  'proxy-ncsa',
+  'proxy-params',
+  'proxy-query',
+  'proxy-vcl',
+];
 
 function seeAlso(self: string): string {
   const names = [...TOOLS.map((t) => [t.name, 1] as const), ...TOPICS.map((t) => [t, 7] as const)];
@@ -132,7 +144,7 @@ function languageText(differences: string): string {
     item(r.name, r.states.map((s) => `vcl_${s}`).join(' '), r.help),
   );
   return (
-    `${heading('description')}${paragraphs(intro)}${heading('differences')}${markdown(differences)}` +
+    joined([heading('description'), paragraphs(intro), heading('differences'), markdown(differences)]) +
     `${heading('variables')}${variables.join('')}${heading('actions of return')}${returns.join('')}`
   );
 }

@@ -90,6 +90,11 @@ export function heading(text: string): string {
   return `.SH ${roff(text.toUpperCase())}\n`;
 }
 
+/** The parts of a page as its text; right after a heading a paragraph begins by itself. */
+export function joined(parts: readonly string[]): string {
+  return parts.join('').replaceAll(/^(\.S[HS] .*\n)\.PP\n/gm, '$1');
+}
+
 /** To stand behind a heading. */
 export function paragraphs(text: string): string {
   return text

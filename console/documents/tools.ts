@@ -20,12 +20,12 @@ export const TOOLS: readonly ToolRow[] = [
   {
     name: 'proxylog',
     summary: 'show the log of proxyd',
-    text: 'Follows the log, or prints what it holds (-d), grouped and filtered; see proxy-log(7) for the tags. Queries are those of vsl-query(7). A file of -w is made for its user alone (mode 0600).',
+    text: 'Follows the log, or prints what it holds (-d), grouped and filtered; proxy-log(7) has the tags, proxy-query(7) groups and queries. A file of -w is made for its user alone (mode 0600).',
   },
   {
     name: 'proxyncsa',
     summary: 'access log of proxyd in NCSA formats',
-    text: 'One line a request, in the combined format unless -F says otherwise. With -D it goes to the background; SIGHUP opens the file anew.',
+    text: 'One line a request, in the combined format unless -F says otherwise: proxy-ncsa(7) has the formats, proxy-query(7) the queries of -q. With -D it goes to the background, and SIGHUP has it open its file again after the old one was moved away; in the foreground SIGHUP ends it.',
   },
   {
     name: 'proxystat',
@@ -35,12 +35,12 @@ export const TOOLS: readonly ToolRow[] = [
   {
     name: 'proxytop',
     summary: 'most frequent log records of proxyd',
-    text: 'Ranks the records of the log by how often they come.',
+    text: 'Ranks the records of the log by how often they come: all (proxy-log(7) has their tags), or of the groups that a query of -q finds (proxy-query(7)).',
   },
   {
     name: 'proxyhist',
     summary: 'distributions of times and sizes in the log of proxyd',
-    text: 'Draws a histogram of response times or of another number in the log; hits are |, misses #.',
+    text: 'Draws a histogram of response times or of another number in the log; hits are |, misses #. proxy-query(7) has the queries of -q.',
   },
   {
     name: 'proxy-gather',

@@ -13,7 +13,8 @@ import {
 } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { TAGS, Tag } from '../../protocol/tables/tags.ts';
-import type { FactName, Template } from './template.ts';
+import type { FactName } from './specifiers.ts';
+import type { Template } from './template.ts';
 
 export interface Facts {
   side: 'c' | 'b';

@@ -3,8 +3,9 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { Facts } from './facts.ts';
+import { DURATION_UNITS, type DurationUnit, type Piece, TIME_WORDS, whole } from './specifiers.ts';
 import { strftime } from './strftime.ts';
-import type { DurationUnit, Piece, Template } from './template.ts';
+import type { Template } from './template.ts';
 
 /** The line, latin1, with its newline; nothing when it asks for a time that the log does not tell. */
 export function accessLine(template: Template, facts: Facts, json: boolean): string {
@@ -83,35 +84,19 @@ function userOf(credentials: string | undefined): string {
   return colon < 0 ? text : text.slice(0, colon);
 }
 
+const TIME_TEXTS = new Map(TIME_WORDS.map((row) => [row.word, row.text]));
+const PER_SECOND = new Map<DurationUnit, number>(DURATION_UNITS.map((row) => [row.unit, row.perSecond]));
+
 function timeText(format: string, f: Facts): string | null {
   const t = seconds(f.start);
   if (t === null) return null;
-  const fraction = t - Math.trunc(t);
-  switch (format) {
-    case 'sec':
-      return whole(t);
-    case 'msec':
-      return whole(t * 1e3);
-    case 'usec':
-      return whole(t * 1e6);
-    case 'msec_frac':
-      return whole(fraction * 1e3).padStart(3, '0');
-    case 'usec_frac':
-      return whole(fraction * 1e6).padStart(6, '0');
-    default:
-      return strftime(format, t);
-  }
+  return TIME_TEXTS.get(format)?.(t) ?? strftime(format, t);
 }
 
 function durationText(unit: DurationUnit, f: Facts): string | null {
   const start = seconds(f.start);
   if (start === null) return null;
-  const t = (seconds(f.end) ?? start) - start;
-  return whole(unit === 's' ? t : unit === 'ms' ? t * 1e3 : t * 1e6);
-}
-
-function whole(n: number): string {
-  return String(Math.trunc(n) + 0);
+  return whole(((seconds(f.end) ?? start) - start) * (PER_SECOND.get(unit) as number));
 }
 
 function seconds(text: string | undefined): number | null {

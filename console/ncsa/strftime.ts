@@ -17,18 +17,72 @@ const MONTHS = [
   'December',
 ];
 
-const COMPOSED: Readonly<Record<string, string>> = {
-  c: '%a %b %e %H:%M:%S %Y',
-  D: '%m/%d/%y',
-  F: '%Y-%m-%d',
-  r: '%I:%M:%S %p',
-  R: '%H:%M',
-  T: '%H:%M:%S',
-  x: '%m/%d/%y',
-  X: '%H:%M:%S',
-  h: '%b',
-  '+': '%a %b %e %H:%M:%S %Z %Y',
-};
+export interface ConversionRow {
+  letter: string;
+  help: string;
+  /** A format that it is short for, or its text. */
+  as: string | ((t: Date) => string);
+}
+
+/** Each letter behind a percent sign. */
+export const CONVERSIONS: readonly ConversionRow[] = [
+  { letter: 'a', help: 'Day of the week, three letters', as: (t) => dayName(t).slice(0, 3) },
+  { letter: 'A', help: 'Day of the week', as: (t) => dayName(t) },
+  { letter: 'b', help: 'Month, three letters', as: (t) => monthName(t).slice(0, 3) },
+  { letter: 'B', help: 'Month', as: (t) => monthName(t) },
+  { letter: 'c', help: 'Date and time', as: '%a %b %e %H:%M:%S %Y' },
+  { letter: 'C', help: 'Century, two digits', as: (t) => two(Math.floor(t.getFullYear() / 100)) },
+  { letter: 'd', help: 'Day of the month, two digits', as: (t) => two(t.getDate()) },
+  { letter: 'D', help: 'Date as in the United States', as: '%m/%d/%y' },
+  { letter: 'e', help: 'Day of the month, with a blank for a zero', as: (t) => blank(t.getDate()) },
+  { letter: 'F', help: 'Date, the year first', as: '%Y-%m-%d' },
+  { letter: 'g', help: 'Year of the week in ISO 8601, two digits', as: (t) => two(isoWeek(t).year % 100) },
+  { letter: 'G', help: 'Year of the week in ISO 8601', as: (t) => String(isoWeek(t).year) },
+  { letter: 'h', help: 'Month, three letters', as: '%b' },
+  { letter: 'H', help: 'Hour, 00 to 23', as: (t) => two(t.getHours()) },
+  { letter: 'I', help: 'Hour, 01 to 12', as: (t) => two(hour12(t)) },
+  {
+    letter: 'j',
+    help: 'Day of the year, three digits',
+    as: (t) => String(dayOfYear(t) + 1).padStart(3, '0'),
+  },
+  { letter: 'k', help: 'Hour, 0 to 23, with a blank for a zero', as: (t) => blank(t.getHours()) },
+  { letter: 'l', help: 'Hour, 1 to 12, with a blank for a zero', as: (t) => blank(hour12(t)) },
+  { letter: 'm', help: 'Month, two digits', as: (t) => two(t.getMonth() + 1) },
+  { letter: 'M', help: 'Minute', as: (t) => two(t.getMinutes()) },
+  { letter: 'n', help: 'The end of a line', as: () => '\n' },
+  { letter: 'p', help: 'AM or PM', as: (t) => (t.getHours() < 12 ? 'AM' : 'PM') },
+  { letter: 'P', help: 'am or pm', as: (t) => (t.getHours() < 12 ? 'am' : 'pm') },
+  { letter: 'r', help: 'Time with AM or PM', as: '%I:%M:%S %p' },
+  { letter: 'R', help: 'Hour and minute', as: '%H:%M' },
+  { letter: 's', help: 'Seconds since the epoch', as: (t) => String(t.getTime() / 1000) },
+  { letter: 'S', help: 'Second', as: (t) => two(t.getSeconds()) },
+  { letter: 't', help: 'A tab', as: () => '\t' },
+  { letter: 'T', help: 'Time', as: '%H:%M:%S' },
+  { letter: 'u', help: 'Day of the week, 1 is Monday', as: (t) => String(t.getDay() || 7) },
+  {
+    letter: 'U',
+    help: 'Week of the year, from the first Sunday on',
+    as: (t) => two(weekFrom(t, t.getDay())),
+  },
+  { letter: 'V', help: 'Week in ISO 8601', as: (t) => two(isoWeek(t).week) },
+  { letter: 'w', help: 'Day of the week, 0 is Sunday', as: (t) => String(t.getDay()) },
+  {
+    letter: 'W',
+    help: 'Week of the year, from the first Monday on',
+    as: (t) => two(weekFrom(t, (t.getDay() + 6) % 7)),
+  },
+  { letter: 'x', help: 'Date', as: '%m/%d/%y' },
+  { letter: 'X', help: 'Time', as: '%H:%M:%S' },
+  { letter: 'y', help: 'Year, two digits', as: (t) => two(t.getFullYear() % 100) },
+  { letter: 'Y', help: 'Year', as: (t) => String(t.getFullYear()) },
+  { letter: 'z', help: 'Difference to UTC, as +0130', as: (t) => offsetText(t) },
+  { letter: 'Z', help: 'Name of the time zone', as: (t) => zoneName(t) },
+  { letter: '+', help: 'Date and time as date(1) has them', as: '%a %b %e %H:%M:%S %Z %Y' },
+  { letter: '%', help: 'A percent sign', as: () => '%' },
+];
+
+const BY_LETTER = new Map(CONVERSIONS.map((row) => [row.letter, row.as]));
 
 /** `seconds` since the epoch. */
 export function strftime(format: string, seconds: number): string {
@@ -55,81 +109,39 @@ function pad(text: string, flag: string, width: number | undefined): string {
 }
 
 function convert(letter: string, t: Date): string | undefined {
-  const composed = Object.hasOwn(COMPOSED, letter) ? COMPOSED[letter] : undefined;
-  if (composed !== undefined) return expand(composed, t);
-  const two = (n: number): string => String(n).padStart(2, '0');
-  const hour12 = t.getHours() % 12 || 12;
-  switch (letter) {
-    case 'a':
-      return (DAYS[t.getDay()] as string).slice(0, 3);
-    case 'A':
-      return DAYS[t.getDay()];
-    case 'b':
-      return (MONTHS[t.getMonth()] as string).slice(0, 3);
-    case 'B':
-      return MONTHS[t.getMonth()];
-    case 'C':
-      return two(Math.floor(t.getFullYear() / 100));
-    case 'd':
-      return two(t.getDate());
-    case 'e':
-      return String(t.getDate()).padStart(2);
-    case 'g':
-      return two(isoWeek(t).year % 100);
-    case 'G':
-      return String(isoWeek(t).year);
-    case 'H':
-      return two(t.getHours());
-    case 'I':
-      return two(hour12);
-    case 'j':
-      return String(dayOfYear(t) + 1).padStart(3, '0');
-    case 'k':
-      return String(t.getHours()).padStart(2);
-    case 'l':
-      return String(hour12).padStart(2);
-    case 'm':
-      return two(t.getMonth() + 1);
-    case 'M':
-      return two(t.getMinutes());
-    case 'n':
-      return '\n';
-    case 'p':
-      return t.getHours() < 12 ? 'AM' : 'PM';
-    case 'P':
-      return t.getHours() < 12 ? 'am' : 'pm';
-    case 's':
-      return String(t.getTime() / 1000);
-    case 'S':
-      return two(t.getSeconds());
-    case 't':
-      return '\t';
-    case 'u':
-      return String(t.getDay() || 7);
-    case 'U':
-      return two(Math.floor((dayOfYear(t) + 7 - t.getDay()) / 7));
-    case 'V':
-      return two(isoWeek(t).week);
-    case 'w':
-      return String(t.getDay());
-    case 'W':
-      return two(Math.floor((dayOfYear(t) + 7 - ((t.getDay() + 6) % 7)) / 7));
-    case 'y':
-      return two(t.getFullYear() % 100);
-    case 'Y':
-      return String(t.getFullYear());
-    case 'z': {
-      const east = -t.getTimezoneOffset();
-      const ahead = Math.abs(east);
-      return `${east < 0 ? '-' : '+'}${two(Math.floor(ahead / 60))}${two(ahead % 60)}`;
-    }
-    case 'Z':
-      return zoneName(t);
-    case '%':
-      return '%';
-    default:
-      return undefined;
-  }
+  const as = BY_LETTER.get(letter);
+  return typeof as === 'string' ? expand(as, t) : as?.(t);
+}
+
+function dayName(t: Date): string {
+  return DAYS[t.getDay()] as string;
+}
+
+function monthName(t: Date): string {
+  return MONTHS[t.getMonth()] as string;
+}
+
+function hour12(t: Date): number {
+  return t.getHours() % 12 || 12;
+}
+
+function two(n: number): string {
+  return String(n).padStart(2, '0');
+}
+
+function blank(n: number): string {
+  return String(n).padStart(2);
+}
+
+/** Weeks that have begun; `day` counts from the day on which they begin. */
+function weekFrom(t: Date, day: number): number {
+  return Math.floor((dayOfYear(t) + 7 - day) / 7);
+}
+
+function offsetText(t: Date): string {
+  const east = -t.getTimezoneOffset();
+  const ahead = Math.abs(east);
+  return `${east < 0 ? '-' : '+'}${two(Math.floor(ahead / 60))}${two(ahead % 60)}`;
 }
 
 function dayOfYear(t: Date): number {

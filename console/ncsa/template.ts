@@ -6,20 +6,7 @@
 // must be turned into that first. The field's name `Varnish:` and the neutral `Proxy:` are the same family.
 
 import { TAGS } from '../../protocol/tables/tags.ts';
-
-/** What of a transaction a specifier prints. `integer` pieces are null in JSON when there is nothing. */
-export type Piece =
-  | { kind: 'text'; text: string }
-  | { kind: 'fact'; fact: FactName; integer: boolean; otherwise: string }
-  | { kind: 'request-line' | 'user' | 'side' | 'vxid' | 'hitmiss' | 'handling' }
-  | { kind: 'time'; format: string }
-  | { kind: 'duration'; unit: DurationUnit }
-  | { kind: 'request-header' | 'response-header'; watch: number }
-  | { kind: 'std-log'; watch: number }
-  | { kind: 'record'; watch: number };
-
-export type FactName = 'b' | 'H' | 'h' | 'I' | 'm' | 'O' | 'q' | 's' | 'U' | 'firstByte';
-export type DurationUnit = 's' | 'ms' | 'us';
+import { BRACKETED, DURATION_UNITS, ESCAPES, FAMILIES, type Piece, SIMPLE, VARIABLES } from './specifiers.ts';
 
 /** A log record looked for: its tag, the prefix of its text, one of its fields (from 1; 0 is all). */
 export interface RecordWatch {
@@ -37,36 +24,9 @@ export interface Template {
   records: RecordWatch[];
 }
 
-export const DEFAULT_TEMPLATE = '%h %l %u %t "%r" %s %b "%{Referer}i" "%{User-agent}i"';
-const TIME_FORMAT = '[%d/%b/%Y:%T %z]';
-
-const SIMPLE: Readonly<Record<string, Piece>> = {
-  b: { kind: 'fact', fact: 'b', integer: true, otherwise: '-' },
-  D: { kind: 'duration', unit: 'us' },
-  H: { kind: 'fact', fact: 'H', integer: false, otherwise: 'HTTP/1.0' },
-  h: { kind: 'fact', fact: 'h', integer: false, otherwise: '-' },
-  I: { kind: 'fact', fact: 'I', integer: true, otherwise: '-' },
-  l: { kind: 'text', text: '-' },
-  m: { kind: 'fact', fact: 'm', integer: false, otherwise: '-' },
-  O: { kind: 'fact', fact: 'O', integer: true, otherwise: '-' },
-  q: { kind: 'fact', fact: 'q', integer: false, otherwise: '' },
-  r: { kind: 'request-line' },
-  s: { kind: 'fact', fact: 's', integer: true, otherwise: '-' },
-  t: { kind: 'time', format: TIME_FORMAT },
-  T: { kind: 'duration', unit: 's' },
-  U: { kind: 'fact', fact: 'U', integer: false, otherwise: '-' },
-  u: { kind: 'user' },
-};
-
-const VARIABLES: Readonly<Record<string, Piece>> = {
-  time_firstbyte: { kind: 'fact', fact: 'firstByte', integer: true, otherwise: '-' },
-  hitmiss: { kind: 'hitmiss' },
-  handling: { kind: 'handling' },
-  side: { kind: 'side' },
-  vxid: { kind: 'vxid' },
-};
-
-const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t' };
+const SIMPLE_PIECES = new Map(SIMPLE.map((row) => [row.letter, row.piece]));
+const VARIABLE_PIECES = new Map(VARIABLES.map((row) => [row.name, row.piece]));
+const ESCAPED = new Map(ESCAPES.map((row) => [row.letter, row.text]));
 
 /** The template, or what is wrong with it in the words of the field's tool. */
 export function parseTemplate(source: string, json: boolean): Template | string {
@@ -81,11 +41,11 @@ export function parseTemplate(source: string, json: boolean): Template | string 
     const c = source[i] as string;
     if (c === '\\' && i + 1 < source.length) {
       const escaped = source[++i] as string;
-      literal += ESCAPES[escaped] ?? escaped;
+      literal += ESCAPED.get(escaped) ?? escaped;
     } else if (c !== '%') {
       literal += c;
     } else if (source[i + 1] !== '{') {
-      const piece = SIMPLE[source[i + 1] ?? ''];
+      const piece = SIMPLE_PIECES.get(source[i + 1] ?? '');
       if (piece === undefined) return `Unknown format specifier at: ${source.slice(i)}`;
       add(piece);
       i++;
@@ -118,33 +78,39 @@ function watch<T>(list: T[], item: T): number {
 }
 
 function bracketed(name: string, letter: string, out: Template, json: boolean): Piece | string | undefined {
-  switch (letter) {
+  const row = BRACKETED.find((r) => r.letter === letter);
+  if (row === undefined) return undefined;
+  switch (row.letter) {
     case 'i':
       return { kind: 'request-header', watch: watch(out.requestHeaders, name.toLowerCase()) };
     case 'o':
       return { kind: 'response-header', watch: watch(out.responseHeaders, name.toLowerCase()) };
     case 't':
       return { kind: 'time', format: name };
-    case 'T':
-      if (name !== 's' && name !== 'ms' && name !== 'us') return `Unknown specifier: %{${name}}T`;
-      return { kind: 'duration', unit: name };
+    case 'T': {
+      const unit = DURATION_UNITS.find((u) => u.unit === name)?.unit;
+      return unit === undefined ? `Unknown specifier: %{${name}}T` : { kind: 'duration', unit };
+    }
     case 'x':
       return extended(name, out, json);
-    default:
-      return undefined;
   }
 }
 
 function extended(name: string, out: Template, json: boolean): Piece | string {
-  const [, family = '', rest = ''] = /^(\w+):(.*)$/s.exec(name) ?? [];
-  if (family === 'Varnish' || family === 'Proxy') {
-    const piece = Object.hasOwn(VARIABLES, rest) ? VARIABLES[rest] : undefined;
-    if (piece !== undefined) return piece;
+  const [, before = '', rest = ''] = /^(\w+):(.*)$/s.exec(name) ?? [];
+  const family = FAMILIES.find((f) => (f.names as readonly string[]).includes(before))?.names[0];
+  switch (family) {
+    case 'Proxy':
+      return VARIABLE_PIECES.get(rest) ?? `Unknown formatting extension: ${name}`;
+    case 'VCL_Log':
+      return { kind: 'std-log', watch: watch(out.logKeys, rest) };
+    case 'VSL': {
+      const found = recordWatch(rest, json);
+      return typeof found === 'string' ? found : { kind: 'record', watch: watch(out.records, found) };
+    }
+    case undefined:
+      return `Unknown formatting extension: ${name}`;
   }
-  if (family === 'VCL_Log') return { kind: 'std-log', watch: watch(out.logKeys, rest) };
-  if (family !== 'VSL') return `Unknown formatting extension: ${name}`;
-  const found = recordWatch(rest, json);
-  return typeof found === 'string' ? found : { kind: 'record', watch: watch(out.records, found) };
 }
 
 /** tag[:prefix][[field]] */

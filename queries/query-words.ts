@@ -1,0 +1,48 @@
+// The words and signs of the query language, a row each: the tokens, the checks and proxy-query(7) are made of them.
+
+export interface OperatorRow {
+  text: string;
+  /** What kind of token it is, and with that what its operand is: a number, a text or an expression. */
+  token: 'cmp' | 'eq' | 'ne' | 're';
+  help: string;
+}
+
+export const OPERATORS = [
+  { text: '==', token: 'cmp', help: 'The number is this one.' },
+  { text: '!=', token: 'cmp', help: 'The number is another one; what is no number does not count.' },
+  { text: '<', token: 'cmp', help: 'The number is smaller.' },
+  { text: '<=', token: 'cmp', help: 'The number is smaller, or this one.' },
+  { text: '>', token: 'cmp', help: 'The number is larger.' },
+  { text: '>=', token: 'cmp', help: 'The number is larger, or this one.' },
+  { text: 'eq', token: 'eq', help: 'The whole text is this one, in the same case unless `-C` is given.' },
+  { text: 'ne', token: 'ne', help: 'The text is another one.' },
+  { text: '~', token: 're', help: 'The regular expression matches somewhere in the text.' },
+  { text: '!~', token: 're', help: 'The regular expression matches nowhere in the text.' },
+] as const satisfies readonly OperatorRow[];
+
+/** Those that compare numbers. */
+export type NumberOp = Extract<(typeof OPERATORS)[number], { token: 'cmp' }>['text'];
+
+/** What ties comparisons together, the tightest first. */
+export const CONNECTIVES = [
+  {
+    text: 'not',
+    help: 'True where the comparison or the bracket after it is false. It does not stand twice in a row.',
+  },
+  { text: 'and', help: 'True where both sides are, each for some record: not of necessity the same one.' },
+  { text: 'or', help: 'True where one of the sides is.' },
+] as const satisfies readonly { text: string; help: string }[];
+
+/** How a level in curly brackets counts, by what follows its number. */
+export const LEVELS = [
+  { suffix: '', mode: 'exact', help: 'Transactions of level N.' },
+  { suffix: '+', mode: 'at-least', help: 'Transactions of level N and of those below it in the tree.' },
+  { suffix: '-', mode: 'at-most', help: 'Transactions of level N and of those above it in the tree.' },
+] as const satisfies readonly { suffix: string; mode: string; help: string }[];
+
+export type LevelMode = (typeof LEVELS)[number]['mode'];
+
+/** Texts of the operators of one kind. */
+export function operatorTexts(token: OperatorRow['token']): string[] {
+  return OPERATORS.filter((row) => row.token === token).map((row) => row.text);
+}
