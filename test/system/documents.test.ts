@@ -1,9 +1,8 @@
-// What the build writes for operators: manual pages that `man` shows without a warning, completion scripts that their
-// shells take, and the unit for systemd.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+// What the build writes for operators: manual pages that `man` shows without a warning, and completion scripts that their
+// shells take.
+import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parseOptions } from '../../daemon/manager/options.ts';
 import { COMMANDS } from '../../protocol/tables/commands.ts';
 import { MAIN_COUNTERS } from '../../protocol/tables/counters.ts';
 import { PARAMS } from '../../protocol/tables/params.ts';
@@ -13,7 +12,6 @@ import { ROOT } from '../harness/proxy.ts';
 const pkg = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   bin: Record<string, string>;
   man: string[];
-  files: string[];
 };
 const page = (name: string) => readFileSync(join(ROOT, 'dist/man', name), 'utf8');
 const completion = (name: string) => join(ROOT, 'dist/completion', name);
@@ -100,30 +98,5 @@ describe('completion', () => {
     expect(readFileSync(completion(file), 'utf8')).toContain('proxy-gather');
     if (!installed(shell)) return;
     expect(await run(shell, ['-n', completion(file)])).toMatchObject({ code: 0, stderr: '' });
-  });
-});
-
-describe('the unit for systemd', () => {
-  const file = join(ROOT, 'daemon/proxyd.service');
-  const unit = readFileSync(file, 'utf8');
-
-  it('starts the daemon with flags it takes, in the foreground', () => {
-    expect(pkg.files).toContain('daemon/proxyd.service');
-    expect(existsSync(file)).toBe(true);
-    const options = /^Environment="PROXYD_OPTIONS=(.*)"$/m.exec(unit)?.[1] ?? '';
-    const start = /^ExecStart=\/usr\/bin\/env proxyd (.*)$/m.exec(unit)?.[1] ?? '';
-    const request = parseOptions(start.replace('$PROXYD_OPTIONS', options).split(' '));
-    expect(request).toMatchObject({ kind: 'run', options: { mode: 'foreground', dir: '/run/proxyd' } });
-    expect(unit).toMatch(/^Type=exec$/m);
-    // Whatever ended it and however often: back within a second.
-    expect(unit).toMatch(/^Restart=always$/m);
-    expect(unit).toMatch(/^RestartSec=100ms$/m);
-    expect(unit).toMatch(/^\[Unit\][^[]*^StartLimitIntervalSec=0$/m);
-    expect(unit).toMatch(/^ExecReload=.*vcl\.load .*vcl\.use /m);
-  });
-
-  it.skipIf(!installed('systemd-analyze'))('is one that systemd takes', async () => {
-    const end = await run('systemd-analyze', ['verify', '--man=no', file]);
-    expect(end).toMatchObject({ code: 0, stderr: '' });
   });
 });
