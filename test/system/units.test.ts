@@ -55,6 +55,8 @@ describe('the units', () => {
     expect(setting(PROXYD, 'SupplementaryGroups')).toBe(group);
     expect(setting(PROXYD, 'ExecStart')).toContain(` --read-group ${group} `);
     expect(text(ROTATION)).toContain(`su ${setting(PROXYNCSA, 'User')} ${group}`);
+    // Files for a group are given to it by chown(2), which @privileged has taken away.
+    expect(text(PROXYD).slice(text(PROXYD).indexOf('~@privileged'))).toMatch(/^SystemCallFilter=@chown$/m);
     // A user that comes and goes would have its directory where only root can look.
     expect(setting(PROXYD, 'RuntimeDirectoryPreserve')).toBe('restart');
     expect(text(PROXYD)).not.toMatch(/^DynamicUser=/m);
