@@ -1,5 +1,5 @@
 // Parses a query: tokens, nearley's table, check. Says the first thing that is wrong in reading order, in the
-// words and at the place the field's log tools use. Awkward: what is meant (tag names, numbers) is judged
+// words and at the place that Varnish's log tools use. Awkward: what is meant (tag names, numbers) is judged
 // before a later syntax error, so at a syntax error the part before it is completed with filler and checked.
 
 import nearley from 'nearley';
@@ -171,7 +171,7 @@ function misplaced(token: Token, before: Token | undefined, expected: ReadonlySe
   return { message, at: token.from, from: token.from, to: token.to, caret: false };
 }
 
-/** The error as the field's tools print it: message and place, the query on one line, a line of marks. */
+/** The error as Varnish's tools print it: message and place, the query on one line, a line of marks. */
 export function formatQueryError(text: string, error: QueryError): string {
   if (error.empty === true) return '';
   let marks = '';

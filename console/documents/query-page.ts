@@ -95,7 +95,7 @@ const COST = `
 A query has at most ${LIMITS.query} characters and ${SHARED_WORDS} words, where a daemon answers it. It is read there, so that only
 what it finds crosses to the tool. Reading must not slow down the traffic: a group whose comparisons take too much
 effort (some 50 ms) is left out and counted as lost, and the tool says so, as it does when it falls behind the log. A tool
-that reads a recording (\`-r\`) has no such limits.
+that reads a recording (\`-r\`) takes what time it needs, of a second for each text at the most.
 `;
 
 const DIFFERENT = `

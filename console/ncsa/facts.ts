@@ -139,7 +139,7 @@ function take(facts: Facts, template: Template, tag: number, b: Uint8Array, at: 
       break;
     }
     case Tag.HttpGarbage:
-      // Reached with JSON only: the field's tool writes no such line, where others have one without a request.
+      // Reached with JSON only: varnishncsa writes no such line, where others have one without a request.
       return false;
     case Tag.VCL_Log:
       logKey(facts.logKeys, template.logKeys, recordText(b, at));

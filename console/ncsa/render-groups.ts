@@ -1,6 +1,6 @@
 // Access log lines for groups of transactions: which transactions have a line at all, and their lines.
 //
-// Awkward, as with the field's tool: grouped by request, all transactions of a group have lines, whatever sides
+// Awkward, as with varnishncsa: grouped by request, all transactions of a group have lines, whatever sides
 // were asked for.
 
 import { recordSide } from '../../protocol/log-record.ts';

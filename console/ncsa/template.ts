@@ -3,7 +3,7 @@
 // that a line costs one walk over its records.
 //
 // Awkward: texts are latin1, one character a byte, as the log's are; what comes from a command line or a file
-// must be turned into that first. The field's name `Varnish:` and the neutral `Proxy:` are the same family.
+// must be turned into that first. Varnish's name `Varnish:` and the neutral `Proxy:` are the same family.
 
 import { TAGS } from '../../protocol/tables/tags.ts';
 import { BRACKETED, DURATION_UNITS, ESCAPES, FAMILIES, type Piece, SIMPLE, VARIABLES } from './specifiers.ts';
@@ -28,7 +28,7 @@ const SIMPLE_PIECES = new Map(SIMPLE.map((row) => [row.letter, row.piece]));
 const VARIABLE_PIECES = new Map(VARIABLES.map((row) => [row.name, row.piece]));
 const ESCAPED = new Map(ESCAPES.map((row) => [row.letter, row.text]));
 
-/** The template, or what is wrong with it in the words of the field's tool. */
+/** The template, or what is wrong with it in the words of varnishncsa. */
 export function parseTemplate(source: string, json: boolean): Template | string {
   const out: Template = { pieces: [], requestHeaders: [], responseHeaders: [], logKeys: [], records: [] };
   let literal = '';
