@@ -9,8 +9,7 @@ import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Oc } from '../cache/cache.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
-import { interimForwarder } from '../request/interim.ts';
-import type { Request } from '../request/request.ts';
+import type { Request } from '../transaction/request.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { bodyOver, fetchBody, readNoBody } from './body.ts';
@@ -20,6 +19,7 @@ import { contentRangeFault } from './content-range.ts';
 import { countKind } from './count-kind.ts';
 import { fetchError } from './error.ts';
 import { answered, connect, connected, sent } from './exchange.ts';
+import { interimForwarder } from './interim.ts';
 import { invalidateAfter } from './invalidate.ts';
 import { makeBereq } from './make-bereq.ts';
 import { prepareObject, unknownFilter } from './prepare.ts';
@@ -43,7 +43,7 @@ export function startFetch(
   bodyDone: (() => void) | null = null,
 ): void {
   const { core } = req;
-  const bo = core.spareFetches.pop() ?? new BusyObj(core, run);
+  const bo = (core.spareFetches.pop() as BusyObj | undefined) ?? new BusyObj(core, run);
   bo.begin(req, oc, staleOc, mode);
   bo.onBodyDone = bodyDone;
   req.log.open().text('bereq ').int(bo.vxid).text(' ').text(mode).close(Tag.Link);

@@ -3,7 +3,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { copyOnward, HOP_FETCH, HOP_PASS } from '../http1/hop-by-hop.ts';
-import type { Request } from '../request/request.ts';
+import type { Request } from '../transaction/request.ts';
 import type { BusyObj } from './busyobj.ts';
 import { addCondition } from './condition.ts';
 

@@ -8,7 +8,7 @@ import { parseDate } from '../http1/date.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { type Directives, targetedDirectives } from '../http1/targeted.ts';
 import { whole } from '../log/whole.ts';
-import type { HotParams } from '../request/core.ts';
+import type { HotParams } from '../transaction/core.ts';
 import type { Lifetime } from './ttl.ts';
 
 /** Whether http_profile asks for the rules of this module: it is the second of its choices. */

@@ -4,7 +4,7 @@
 import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { OriginConnection } from '../backend/connection.ts';
 import { Deadline } from '../backend/deadline.ts';
-import type { BodySource } from '../net/request-body.ts';
+import type { BodySource } from '../transaction/request-body.ts';
 
 /**
  * Resolves to null when all of it was handed over, or the origin stopped to take it; else to what went wrong.

@@ -7,7 +7,7 @@ import { classicDelta, classicSeconds } from '../http1/cache-control.ts';
 import { parseDate } from '../http1/date.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { whole } from '../log/whole.ts';
-import type { HotParams } from '../request/core.ts';
+import type { HotParams } from '../transaction/core.ts';
 
 export interface Lifetime {
   ttl: number;

@@ -6,8 +6,8 @@
 // and a stream event a read); where the handle is not to be had, the plain 'data' event serves.
 
 import { createServer, type Server, Socket, type SocketConstructorOpts } from 'node:net';
-import type { Core } from '../request/core.ts';
 import { run } from '../request/loop.ts';
+import type { Core } from '../transaction/core.ts';
 import type { Endpoint } from './endpoint.ts';
 import { PeerReader, wantsPeers } from './peer-credentials.ts';
 import { Session, type SessionOwner } from './session.ts';

@@ -5,7 +5,7 @@
 // cannot tell whether everything has left.
 
 import type { Socket } from 'node:net';
-import type { Core } from '../request/core.ts';
+import type { Core } from '../transaction/core.ts';
 import { queueSize } from './socket-handle.ts';
 
 /** The session's limits in seconds, which a program may change. */

@@ -8,7 +8,7 @@
 
 import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
-import type { Core } from '../request/core.ts';
+import type { Core } from '../transaction/core.ts';
 import type { PeerCredentials } from '../vcl/context.ts';
 import { fileDescriptor } from './socket-handle.ts';
 

@@ -7,8 +7,8 @@
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { TxLog } from '../log/tx-log.ts';
-import { noteRefusal } from '../request/refuse.ts';
 import type { MainCounters } from '../stats/counters.ts';
+import { noteRefusal } from '../transaction/refuse.ts';
 import { type ProxyAddress, type ProxyPreamble, parseProxyPreamble } from './proxy-protocol.ts';
 
 /** What a preamble may change of a session. */

@@ -13,17 +13,17 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { HEAD_COMPLETE, HEAD_INCOMPLETE } from '../http1/head-parser.ts';
 import { flat } from '../http1/latin1.ts';
 import { constantRecord, type PreparedRecords, type TxLog } from '../log/tx-log.ts';
-import type { Core } from '../request/core.ts';
-import { Request } from '../request/request.ts';
-import { type Step, TRANSPORT } from '../request/steps.ts';
-import type { PeerCredentials, VclSession } from '../vcl/context.ts';
+import type { ClientSession, PipeTap } from '../transaction/client-session.ts';
+import type { Core } from '../transaction/core.ts';
+import { Request } from '../transaction/request.ts';
+import type { RequestBody } from '../transaction/request-body.ts';
+import { type Step, TRANSPORT } from '../transaction/steps.ts';
+import type { PeerCredentials } from '../vcl/context.ts';
 import { ClientOutput } from './client-output.ts';
 import { countClose } from './close-count.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { PipeTap } from './pipe-tap.ts';
 import { type PreambleTarget, receivePreamble } from './preamble.ts';
 import type { ProxyAddress } from './proxy-protocol.ts';
-import type { BodyCarrier, RequestBody } from './request-body.ts';
 import { RequestHeadReader } from './request-head.ts';
 import { fileDescriptor } from './socket-handle.ts';
 
@@ -47,7 +47,7 @@ function plainAddress(address: string | undefined): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
 
-export class Session implements VclSession, BodyCarrier, PreambleTarget {
+export class Session implements ClientSession, PreambleTarget {
   readonly core: Core;
   readonly socket: Socket;
   readonly endpoint: Endpoint;

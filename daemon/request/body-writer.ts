@@ -8,8 +8,8 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import type { ProgressReader, ProgressSource } from '../cache/live.ts';
 import { PackedPieces } from '../filters/deflate-places.ts';
 import { CHUNK_END, CHUNK_HEAD_MAX, chunkHead, LAST_CHUNK } from '../http1/chunked.ts';
-import type { Sender } from '../net/send-turns.ts';
-import type { Request } from './request.ts';
+import type { Request } from '../transaction/request.ts';
+import type { Sender } from '../transaction/send-turns.ts';
 
 export interface BodyPlan {
   /** First byte to send and the one after the last (Infinity: to the end), of the body as the client sees it. */

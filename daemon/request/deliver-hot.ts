@@ -8,9 +8,9 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { lineCount, lineLength, wireStart } from '../cache/head-codec.ts';
 import { BODY_ALIGN } from '../cache/object-store.ts';
 import { PreparedRecords } from '../log/tx-log.ts';
-import { type HotHead, ONE_WRITE } from './hot-heads.ts';
-import type { Request } from './request.ts';
-import { FINISH, type Step } from './steps.ts';
+import { type HotHead, ONE_WRITE } from '../transaction/hot-heads.ts';
+import type { Request } from '../transaction/request.ts';
+import { FINISH, type Step } from '../transaction/steps.ts';
 
 /** Bytes of `HTTP/1.1 200 OK` and its CRLF. */
 const STATUS_LINE = 17;

@@ -6,13 +6,13 @@ import { isStrict } from '../fetch/rfc9111.ts';
 import { notModified, weakenEtag } from '../http1/conditional.ts';
 import { parseDate } from '../http1/date.ts';
 import { constantRecord, PreparedRecords } from '../log/tx-log.ts';
+import { ACCEPT_RANGES } from '../transaction/hot-heads.ts';
+import type { Request } from '../transaction/request.ts';
+import { FAIL, FINISH, RESTART, type Step, SYNTH, TRANSMIT } from '../transaction/steps.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
-import { ACCEPT_RANGES } from './added-fields.ts';
 import { deliverHot, plainHit } from './deliver-hot.ts';
 import { askForUnwanted, drainAtOnce } from './drain.ts';
-import type { Request } from './request.ts';
-import { FAIL, FINISH, RESTART, type Step, SYNTH, TRANSMIT } from './steps.ts';
 
 const ACCEPT_RANGES_RECORD = constantRecord(Tag.RespHeader, ACCEPT_RANGES);
 /** What is just fetched, as a rule. */

@@ -2,9 +2,9 @@
 // field does. A body that is still on its way is left to finish(): a client that waits for its answer first, as it
 // may, must get it.
 
-import type { RequestBody } from '../net/request-body.ts';
+import type { Request } from '../transaction/request.ts';
+import type { RequestBody } from '../transaction/request-body.ts';
 import { DRAIN_MAX, willDrain } from './finish.ts';
-import type { Request } from './request.ts';
 
 const NOTHING = { data: () => undefined, end: () => undefined, error: () => undefined };
 

@@ -1,8 +1,8 @@
 // The end of a transaction whose program failed: a 503 through vcl_synth, then the connection closes.
 
 import { endPrivs } from '../extensions/priv.ts';
-import type { Request } from './request.ts';
-import { type Step, SYNTH } from './steps.ts';
+import type { Request } from '../transaction/request.ts';
+import { type Step, SYNTH } from '../transaction/steps.ts';
 
 export function fail(req: Request): Step {
   req.dropObject();

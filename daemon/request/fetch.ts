@@ -2,8 +2,8 @@
 // streamed, its body too. A client that leaves meanwhile releases its reference; the fetch goes its own way.
 
 import type { ProgressReader, ProgressSource } from '../cache/live.ts';
-import type { Request } from './request.ts';
-import { DELIVER, FINISH, PARKED, type Step, SYNTH } from './steps.ts';
+import type { Request } from '../transaction/request.ts';
+import { DELIVER, FINISH, PARKED, type Step, SYNTH } from '../transaction/steps.ts';
 
 export function fetch(req: Request): Step {
   const { core, oc } = req;

@@ -4,9 +4,9 @@
 import { Tag } from '../../protocol/tables/tags.ts';
 import { logDelivery } from '../log/filter-records.ts';
 import { constantRecord } from '../log/tx-log.ts';
-import type { RequestBody } from '../net/request-body.ts';
-import type { Request } from './request.ts';
-import { DONE, PARKED, type Step } from './steps.ts';
+import type { Request } from '../transaction/request.ts';
+import type { RequestBody } from '../transaction/request-body.ts';
+import { DONE, PARKED, type Step } from '../transaction/steps.ts';
 
 const END = constantRecord(Tag.End, '');
 /** A declared length above this is not worth reading: the connection closes instead. */

@@ -5,11 +5,11 @@ import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { startFetch } from '../fetch/fetch.ts';
 import { PreparedRecords } from '../log/tx-log.ts';
+import type { Request } from '../transaction/request.ts';
+import { DELIVER, PARKED, type Step } from '../transaction/steps.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { otherReturn } from './other-return.ts';
-import type { Request } from './request.ts';
-import { DELIVER, PARKED, type Step } from './steps.ts';
 
 /** What a vcl_hit that is the builtin one logs. */
 const PLAIN = new PreparedRecords([

@@ -3,8 +3,8 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { Lookup } from '../cache/cache.ts';
-import type { Request } from './request.ts';
-import { FINISH, HIT, LOOKUP, MISS, PARKED, PASS, type Step } from './steps.ts';
+import type { Request } from '../transaction/request.ts';
+import { FINISH, HIT, LOOKUP, MISS, PARKED, PASS, type Step } from '../transaction/steps.ts';
 
 export function lookup(req: Request, resume: (step: Step) => void): Step {
   const { core, log, lookup: out } = req;

@@ -3,6 +3,8 @@
 // ends this transaction with a closed connection and a record, never the worker.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { Request } from '../transaction/request.ts';
+import { DONE, PARKED, type Step } from '../transaction/steps.ts';
 import { deliver } from './deliver.ts';
 import { fail } from './fail.ts';
 import { fetch } from './fetch.ts';
@@ -14,9 +16,7 @@ import { pass } from './pass.ts';
 import { pipe } from './pipe.ts';
 import { purge } from './purge.ts';
 import { received, recv } from './recv.ts';
-import type { Request } from './request.ts';
 import { restart } from './restart.ts';
-import { DONE, PARKED, type Step } from './steps.ts';
 import { synth } from './synth.ts';
 import { transmit } from './transmit.ts';
 import { transport } from './transport.ts';

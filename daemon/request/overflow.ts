@@ -2,7 +2,7 @@
 // fields: the response would lack what was lost, so the client gets a status line and nothing of it (as the field).
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { Request } from './request.ts';
+import type { Request } from '../transaction/request.ts';
 
 const TEXT = Buffer.from(
   'HTTP/1.1 500 Internal Server Error\r\nServer: proxyd\r\nConnection: close\r\n\r\n',

@@ -2,11 +2,11 @@
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { startFetch } from '../fetch/fetch.ts';
+import type { Request } from '../transaction/request.ts';
+import { FETCH, type Step } from '../transaction/steps.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { otherReturn } from './other-return.ts';
-import type { Request } from './request.ts';
-import { FETCH, type Step } from './steps.ts';
 
 export function pass(req: Request): Step {
   const { core, ctx } = req;

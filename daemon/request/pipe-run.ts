@@ -3,8 +3,7 @@
 
 import type { OriginConnection } from '../backend/connection.ts';
 import { endedByReset } from '../backend/peer-end.ts';
-import type { PipeTap } from '../net/pipe-tap.ts';
-import type { Session } from '../net/session.ts';
+import type { ClientSession, PipeTap } from '../transaction/client-session.ts';
 
 export interface PipeBytes {
   fromClient: number;
@@ -12,7 +11,7 @@ export interface PipeBytes {
 }
 
 export class Pipe implements PipeTap {
-  private readonly session: Session;
+  private readonly session: ClientSession;
   private readonly conn: OriginConnection;
   private readonly done: (bytes: PipeBytes, unheard: boolean) => void;
   private readonly timeout: number;
@@ -25,7 +24,7 @@ export class Pipe implements PipeTap {
    * @param done told the bytes that passed, and whether it was the origin that left without having said anything
    */
   constructor(
-    session: Session,
+    session: ClientSession,
     conn: OriginConnection,
     timeout: number,
     done: (bytes: PipeBytes, unheard: boolean) => void,

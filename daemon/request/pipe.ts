@@ -9,12 +9,12 @@ import { addHost, closeText, resolve } from '../fetch/exchange.ts';
 import { headSize, writeRequestHead } from '../http1/head-writer.ts';
 import { copyOnward, HOP_PIPE } from '../http1/hop-by-hop.ts';
 import { isRequestLine } from '../http1/start-line.ts';
+import { noteRefusal } from '../transaction/refuse.ts';
+import type { Request } from '../transaction/request.ts';
+import { FAIL, FINISH, PARKED, type Step, SYNTH } from '../transaction/steps.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { Pipe } from './pipe-run.ts';
-import { noteRefusal } from './refuse.ts';
-import type { Request } from './request.ts';
-import { FAIL, FINISH, PARKED, type Step, SYNTH } from './steps.ts';
 
 export function pipe(req: Request, resume: (step: Step) => void): Step {
   const { core, log, ctx } = req;

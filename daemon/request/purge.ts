@@ -1,10 +1,10 @@
 // return (purge): every variant under the request's key goes, then vcl_purge says what the client hears.
 
 import { RETURN } from '../../protocol/tables/returns.ts';
+import type { Request } from '../transaction/request.ts';
+import { FAIL, RESTART, type Step, SYNTH } from '../transaction/steps.ts';
 import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
-import type { Request } from './request.ts';
-import { FAIL, RESTART, type Step, SYNTH } from './steps.ts';
 
 export function purge(req: Request): Step {
   const { core, ctx } = req;

@@ -4,8 +4,9 @@
 import { Tag } from '../../protocol/tables/tags.ts';
 import { answerRange, rangeFault } from '../http1/range.ts';
 import { constantRecord } from '../log/tx-log.ts';
+import { asksForRange } from '../transaction/delivery-filters.ts';
+import type { Request } from '../transaction/request.ts';
 import { logStatus } from './deliver.ts';
-import type { Request } from './request.ts';
 
 const NO_FILTERS = constantRecord(Tag.Filters, '');
 const RANGE = constantRecord(Tag.Filters, ' range');
@@ -14,13 +15,6 @@ const RANGE = constantRecord(Tag.Filters, ' range');
 export interface Part {
   readonly from: number;
   readonly to: number;
-}
-
-/** Whether the request asks for a range of this response at all. */
-export function asksForRange(req: Request): boolean {
-  const { http, resp, core } = req;
-  if (resp.status !== 200 || http.method !== 'GET' || core.params.http_range_support === 0) return false;
-  return http.has('range');
 }
 
 /** Makes the head of a page of ours what its Range field asks for; null sends all of it. Logs Filters. */

@@ -3,12 +3,9 @@
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { acceptsGzip } from '../http1/accept-encoding.ts';
-import { type ReturnCode, State } from '../vcl/program.ts';
-import { runState, runWaitingState } from '../vcl/runtime/run-state.ts';
-import type { StateSteps } from '../vcl/runtime/waiting.ts';
-import type { ProgramRef } from './core.ts';
-import { noteRefusal } from './refuse.ts';
-import type { Request } from './request.ts';
+import type { ProgramRef } from '../transaction/core.ts';
+import { noteRefusal } from '../transaction/refuse.ts';
+import type { Request } from '../transaction/request.ts';
 import {
   FAIL,
   FINISH,
@@ -21,7 +18,10 @@ import {
   RESTART,
   type Step,
   SYNTH,
-} from './steps.ts';
+} from '../transaction/steps.ts';
+import { type ReturnCode, State } from '../vcl/program.ts';
+import { runState, runWaitingState } from '../vcl/runtime/run-state.ts';
+import type { StateSteps } from '../vcl/runtime/waiting.ts';
 import { forwardedFor } from './transport.ts';
 
 export function recv(req: Request, resume: (step: Step) => void): Step {

@@ -2,8 +2,8 @@
 // made of it, up to max_restarts times; after that a 503 answers, and vcl_synth may not restart it either.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { Request } from './request.ts';
-import { RECV, type Step, SYNTH } from './steps.ts';
+import type { Request } from '../transaction/request.ts';
+import { RECV, type Step, SYNTH } from '../transaction/steps.ts';
 import { logRequest } from './transport.ts';
 
 export function restart(req: Request): Step {

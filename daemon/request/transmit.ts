@@ -7,15 +7,14 @@ import { parseLength } from '../http1/framing.ts';
 import { responseHeadLength, writeResponseHead } from '../http1/head-writer.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
 import { constantRecord } from '../log/tx-log.ts';
-import { KEEP_ALIVE } from './added-fields.ts';
+import { deliveryFilters } from '../transaction/delivery-filters.ts';
+import { KEEP_ALIVE, ONE_WRITE } from '../transaction/hot-heads.ts';
+import type { Request } from '../transaction/request.ts';
+import { FINISH, PARKED, type Step } from '../transaction/steps.ts';
 import { BodyWriter } from './body-writer.ts';
-import { deliveryFilters } from './delivery-filters.ts';
 import { willDrain } from './finish.ts';
-import { ONE_WRITE } from './hot-heads.ts';
 import { answerOverflow } from './overflow.ts';
 import { makePartial } from './ranged.ts';
-import type { Request } from './request.ts';
-import { FINISH, PARKED, type Step } from './steps.ts';
 
 const KEEP_ALIVE_RECORD = constantRecord(Tag.RespHeader, KEEP_ALIVE);
 

@@ -9,10 +9,10 @@ import { markNamed } from '../http1/hop-by-hop.ts';
 import { HOST_ERROR_TEXT, type HostError, normaliseTarget } from '../http1/host.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { constantRecord } from '../log/tx-log.ts';
+import { noteRefusal, refuseForNow, refuseRequest } from '../transaction/refuse.ts';
+import type { Request } from '../transaction/request.ts';
+import { PARKED, RECV, type Step } from '../transaction/steps.ts';
 import { overflow } from '../vcl/runtime/limits.ts';
-import { noteRefusal, refuseForNow, refuseRequest } from './refuse.ts';
-import type { Request } from './request.ts';
-import { PARKED, RECV, type Step } from './steps.ts';
 
 const SLASH = 47;
 const HTTP_11 = constantRecord(Tag.ReqProtocol, 'HTTP/1.1');

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { BusyObj } from '../../../daemon/fetch/busyobj.ts';
 import type { HttpMessage } from '../../../daemon/http1/message.ts';
-import type { Core } from '../../../daemon/request/core.ts';
-import type { Request } from '../../../daemon/request/request.ts';
+import type { Core } from '../../../daemon/transaction/core.ts';
+import type { Request } from '../../../daemon/transaction/request.ts';
 
 const FIXED = new Set(['core', 'log', 'resume', 'exchange', 'stored']);
 const MESSAGES = ['bereq', 'beresp', 'bereq0'] as const;
@@ -78,7 +78,7 @@ describe('BusyObj', () => {
       bo.begin(request(shared), 1, 0, 'pass');
       bo.recycle();
     }
-    expect(shared.spareFetches[0]?.session).toBeNull();
+    expect((shared.spareFetches[0] as BusyObj).session).toBeNull();
     expect(shared.spareFetches.length).toBeLessThan(1000);
   });
 });

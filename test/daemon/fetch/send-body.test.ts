@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { OriginConnection } from '../../../daemon/backend/connection.ts';
 import { sendBody } from '../../../daemon/fetch/send-body.ts';
-import { RequestBody } from '../../../daemon/net/request-body.ts';
+import { RequestBody } from '../../../daemon/transaction/request-body.ts';
 
 class Upload {
   isOpen = true;

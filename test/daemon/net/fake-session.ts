@@ -3,9 +3,9 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { Session } from '../../../daemon/net/session.ts';
-import type { Core } from '../../../daemon/request/core.ts';
-import type { Request } from '../../../daemon/request/request.ts';
 import { MainCounters } from '../../../daemon/stats/counters.ts';
+import type { Core } from '../../../daemon/transaction/core.ts';
+import type { Request } from '../../../daemon/transaction/request.ts';
 import { TAGS } from '../../../protocol/tables/tags.ts';
 
 /** Takes every call and keeps texts alone; numbers where a request reads them. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PeerReader, wantsPeers } from '../../../daemon/net/peer-credentials.ts';
-import type { Core } from '../../../daemon/request/core.ts';
+import type { Core } from '../../../daemon/transaction/core.ts';
 import { installed } from '../../harness/processes.ts';
 
 /** Runs `use` with the server's end of a connection. */

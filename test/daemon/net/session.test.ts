@@ -1,6 +1,6 @@
 // One client connection without a network: order, backpressure, half-closed clients and time limits.
 import { describe, expect, it } from 'vitest';
-import type { Request } from '../../../daemon/request/request.ts';
+import type { Request } from '../../../daemon/transaction/request.ts';
 import { FakeSession, get } from './fake-session.ts';
 
 /** Answers with so many bytes and ends the request. */

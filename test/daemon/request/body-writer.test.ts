@@ -2,9 +2,9 @@
 // is never ended.
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { SendTurns } from '../../../daemon/net/send-turns.ts';
 import { type BodyPlan, BodyWriter } from '../../../daemon/request/body-writer.ts';
-import type { Request } from '../../../daemon/request/request.ts';
+import type { Request } from '../../../daemon/transaction/request.ts';
+import { SendTurns } from '../../../daemon/transaction/send-turns.ts';
 
 /** A stored body, a client that takes what was written only when told, and what it got. */
 class Sending {

@@ -8,7 +8,10 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import type { Cache, Oc } from '../cache/cache.ts';
 import { HttpMessage } from '../http1/message.ts';
 import { PreparedRecords, type TxLog } from '../log/tx-log.ts';
-import { ACCEPT_RANGES, KEEP_ALIVE } from './added-fields.ts';
+
+/** Lines that responses get from the proxy itself. */
+export const ACCEPT_RANGES = 'Accept-Ranges: bytes';
+export const KEEP_ALIVE = 'Connection: keep-alive';
 
 const MAX = 1024;
 /** An object with fewer hits is not worth it. */

@@ -8,7 +8,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { headSize, writeResponseHead } from '../http1/head-writer.ts';
 import { copyOnward, HOP_RESPONSE, markNamed } from '../http1/hop-by-hop.ts';
 import { HttpMessage } from '../http1/message.ts';
-import type { Request } from './request.ts';
+import type { Request } from '../transaction/request.ts';
 
 /** More than this many in one exchange are nothing that a client waits for. */
 const MOST = 32;

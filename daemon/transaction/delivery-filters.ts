@@ -4,7 +4,6 @@
 import { Tag } from '../../protocol/tables/tags.ts';
 import { fieldIn } from '../cache/head-codec.ts';
 import { constantRecord, type PreparedRecords } from '../log/tx-log.ts';
-import { asksForRange } from './ranged.ts';
 import type { Request } from './request.ts';
 
 export interface DeliveryFilters {
@@ -63,4 +62,11 @@ function usual(req: Request): DeliveryFilters {
   const gunzip = oc !== 0 && core.cache.isGzipped(oc) && core.params.http_gzip_support !== 0 && !req.canGzip;
   if (asksForRange(req)) return gunzip ? BOTH : RANGE;
   return gunzip ? GUNZIP : NONE;
+}
+
+/** Whether the request asks for a range of this response at all. */
+export function asksForRange(req: Request): boolean {
+  const { http, resp, core } = req;
+  if (resp.status !== 200 || http.method !== 'GET' || core.params.http_range_support === 0) return false;
+  return http.has('range');
 }

@@ -1,7 +1,7 @@
 // A cached request body by itself: it gives all bytes in order, as often as it is asked, and never more than its
 // reader can take.
 import { describe, expect, it } from 'vitest';
-import { CachedBody } from '../../../daemon/net/cached-body.ts';
+import { CachedBody } from '../../../daemon/transaction/cached-body.ts';
 
 const BYTES = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251));
 

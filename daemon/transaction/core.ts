@@ -3,15 +3,14 @@
 
 import type { Cache } from '../cache/cache.ts';
 import type { Clock } from '../clock.ts';
-import type { BusyObj } from '../fetch/busyobj.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
-import type { SendTurns } from '../net/send-turns.ts';
 import type { Params } from '../params/params.ts';
 import type { MainCounters } from '../stats/counters.ts';
 import type { VclHost } from '../vcl/context.ts';
 import type { VclProgram } from '../vcl/program.ts';
 import type { HotHeads } from './hot-heads.ts';
+import type { SendTurns } from './send-turns.ts';
 
 /** Parameters as numbers: seconds, bytes, counts; 0 or 1 for switches. */
 export type HotParams = Params['hot'];
@@ -51,8 +50,8 @@ export interface Core {
   /** The Via line when the response has none yet. */
   readonly viaLine: string;
   readonly viaRecord: PreparedRecords;
-  /** Ended fetches, to be used again. */
-  readonly spareFetches: BusyObj[];
+  /** Ended fetches, to be used again: BusyObj of fetch/, which nobody else looks into. */
+  readonly spareFetches: object[];
   /** Background fetches under way. */
   bgFetches: number;
   /** The program new requests begin with, or null before the first vcl.use. */

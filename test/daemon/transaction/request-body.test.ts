@@ -1,7 +1,7 @@
 // The request body by itself: what the consumer and the carrier are told, in which order, and that a body that
 // was given up never becomes whole.
 import { describe, expect, it } from 'vitest';
-import { type BodyError, RequestBody } from '../../../daemon/net/request-body.ts';
+import { type BodyError, RequestBody } from '../../../daemon/transaction/request-body.ts';
 
 class Both {
   readonly told: string[] = [];

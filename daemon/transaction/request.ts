@@ -16,19 +16,18 @@ import type { Leniencies } from '../http1/leniency.ts';
 import { HttpMessage } from '../http1/message.ts';
 import { logRequestBody } from '../log/filter-records.ts';
 import type { TxLog } from '../log/tx-log.ts';
-import { RequestBody } from '../net/request-body.ts';
-import type { Session } from '../net/session.ts';
 import type { Director, VclObject, VclRequest } from '../vcl/context.ts';
 import { VclContext } from '../vcl/context.ts';
 import type { VclProgram } from '../vcl/program.ts';
 import type { Waiting } from '../vcl/runtime/waiting.ts';
 import { cacheBody } from './cache-body.ts';
+import type { ClientSession } from './client-session.ts';
 import type { Core, ProgramRef } from './core.ts';
 import { usualDeliveryFilters } from './delivery-filters.ts';
-import type { FetchWait } from './fetch.ts';
 import { ObjectView } from './object-view.ts';
 import { purgeObjects } from './purge-objects.ts';
 import { noteRefusal, refuseHead } from './refuse.ts';
+import { RequestBody } from './request-body.ts';
 import type { Step } from './steps.ts';
 
 const NO_STRANDS: readonly string[] = [];
@@ -37,7 +36,7 @@ const NO_PROGRAM = null as unknown as VclProgram;
 
 export class Request implements VclRequest {
   readonly core: Core;
-  readonly session: Session;
+  readonly session: ClientSession;
   readonly http = new HttpMessage(Tag.ReqMethod);
   readonly resp = new HttpMessage(Tag.RespMethod);
   readonly log: TxLog;
@@ -106,7 +105,7 @@ export class Request implements VclRequest {
   /** No wait and no restart has come between the head and now. */
   fresh = false;
   /** How it waits for what it fetches; null until it has had to. */
-  fetchWait: FetchWait | null = null;
+  fetchWait: { begin(): void } | null = null;
   /** Set while parked: called by abort(). */
   onAbort: (() => void) | null = null;
   body: RequestBody | null = null;
@@ -130,7 +129,7 @@ export class Request implements VclRequest {
   /** The pipe replaces the ordinary end of the transaction. */
   pipe = false;
 
-  constructor(core: Core, session: Session, run: (req: Request, step: Step) => void) {
+  constructor(core: Core, session: ClientSession, run: (req: Request, step: Step) => void) {
     this.core = core;
     this.session = session;
     this.log = core.newLog();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HotHeads } from '../../../daemon/request/hot-heads.ts';
+import { HotHeads } from '../../../daemon/transaction/hot-heads.ts';
 import { Bench } from '../cache/cache-setup.ts';
 
 /** Hits an object once; whether its head was ready. */

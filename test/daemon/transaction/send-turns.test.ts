@@ -1,7 +1,7 @@
 // How much of the bodies that are being sent goes to the kernel in one turn, and whose.
 
 import { describe, expect, it } from 'vitest';
-import { type Sender, SendTurns } from '../../../daemon/net/send-turns.ts';
+import { type Sender, SendTurns } from '../../../daemon/transaction/send-turns.ts';
 
 const SLICE = 64 * 1024;
 
