@@ -138,9 +138,9 @@ async function main(): Promise<number> {
   }
   const request = parseOptions(argv);
   if (request.kind !== 'run') {
-    const { documentText, USAGE, versionText } = await import('./manager/documents.ts');
+    const { documentText, usageText, versionText } = await import('./manager/documents.ts');
     if (request.kind === 'version') process.stderr.write(versionText(packageVersion()));
-    else if (request.kind === 'usage') process.stdout.write(USAGE);
+    else if (request.kind === 'usage') process.stdout.write(usageText());
     else process.stdout.write(await documentText(request.what));
     // As the field has it, -? is what one gets for a mistake too.
     return request.kind === 'usage' && !argv.includes('--help') ? 2 : 0;

@@ -1,9 +1,8 @@
-// Connects a one-shot to its daemon, trying again for a while as -t says, and the manners one-shots share:
-// quiet on a closed pipe, process id file.
+// Connects a one-shot to its daemon, trying again for a while as -t says; and what one-shots share besides: the process
+// id file, the system's words for what fails.
 
 import { writeOwn } from '../../protocol/files/own-file.ts';
 import type { Client } from '../client/client.ts';
-import { HUNG_UP, leave } from '../tui/leave.ts';
 
 const RETRY = 500;
 /** Milliseconds between the dots that say that a tool still tries. */
@@ -38,23 +37,10 @@ export async function attach(o: AttachOptions): Promise<Client> {
   }
 }
 
-/** Why there is no daemon to attach to; where it was looked for, unless a directory was named. */
-export function nobodyText(dir: string | undefined, error: Error): string {
-  const text = 'Could not get hold of proxyd, is it running?';
-  return dir === undefined ? `${text}\n(${error.message})` : text;
-}
-
 /** -t: seconds, or off. NaN when it is neither. */
 export function parsePatience(text: string): number {
   if (text.toLowerCase() === 'off') return Number.POSITIVE_INFINITY;
   return /^\s*\+?(\d*\.?\d*([eE][+-]?\d+)?|0[xX][0-9a-fA-F]+)$/.test(text) ? Number(text.trim()) : Number.NaN;
-}
-
-/** A reader that has gone away is no error; a terminal that has gone is a hangup. */
-export function quietOnClosedPipe(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    leave(error.code === 'EPIPE' ? 0 : error.code === 'EIO' ? HUNG_UP : 1);
-  });
 }
 
 /** Writes the process id and removes the file at the end. What is wrong with the path, or null. */
@@ -63,7 +49,7 @@ export function writePidFile(path: string): string | null {
   try {
     remove = writeOwn(path, `${process.pid}\n`, 0o644);
   } catch (error) {
-    return `${path}: ${systemText(error)}`;
+    return `-P: cannot write ${path}: ${systemText(error)}`;
   }
   process.on('exit', () => {
     try {

@@ -1,13 +1,14 @@
-// proxylog's command line: the options of the field's log tool, turned into a subscription and where the
-// output goes. Queries and filters are tried here, so that a mistake is told before anything is connected.
+// The command line of the tools that read the log, turned into a subscription and where the output goes. Queries and
+// filters are tried here, so that a mistake is reported before anything is connected.
 //
-// Awkward: what is wrong with one option is told where it stands, what is wrong between options after all of
-// them, the query last; scripts compare the one message they get.
+// Awkward: a mistake in one option is reported where it stands, one between options after all of them, the query last;
+// scripts compare the one message they get. A tool's own options are handed to it in their place among the others.
 
 import { readFileSync, statSync } from 'node:fs';
+import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
 import type { LogSubscription } from '../../protocol/messages.ts';
+import type { ToolRow } from '../../protocol/tables/tool-row.ts';
 import { parsePatience, systemText } from './attach.ts';
-import { getopt } from './getopt.ts';
 import {
   parseCount,
   parseGrouping,
@@ -16,6 +17,7 @@ import {
   parseTimeout,
   splitRegexFilter,
 } from './log-values.ts';
+import { packageVersion } from './version.ts';
 
 export interface LogArguments {
   sub: LogSubscription;
@@ -31,24 +33,30 @@ export interface LogArguments {
   pidFile: string | undefined;
 }
 
-/** What went wrong, and whether the usage text belongs to it. */
+/** What is wrong, as it is printed. */
 export class ArgumentError {
   readonly message: string;
-  readonly usage: boolean;
-  constructor(message: string, usage = false) {
+  constructor(message: string) {
     this.message = message;
-    this.usage = usage;
   }
 }
 
-/** What getopt takes; `proxylog --optstring` prints it for wrapper scripts. */
-export const OPTSTRING = 'aAbcCdDEg:hi:I:k:L:n:P:Q:q:r:R:t:T:uvVw:x:X:';
+/** What a tool other than proxylog brings. */
+export interface OwnOptions {
+  /** Letters that are not proxylog's, or mean something else here. */
+  letters: string;
+  /** Looks at one of them; what is wrong with it, or undefined. */
+  take(flag: string, value: string): ArgumentError | undefined;
+  /** What is wrong between the options. */
+  check(a: LogArguments): Promise<ArgumentError | null>;
+}
 
 export async function parseLogArguments(
+  tool: ToolRow,
   argv: readonly string[],
-): Promise<LogArguments | ArgumentError | 'help' | 'version' | 'optstring'> {
-  const parsed = getopt(argv, OPTSTRING, ['json', 'optstring']);
-  if (typeof parsed === 'string') return new ArgumentError(`proxylog: ${parsed}`, true);
+  own?: OwnOptions,
+): Promise<LogArguments | ArgumentError | Ending> {
+  const line = readCommandLine(tool, argv, packageVersion());
   const sub: LogSubscription = { grouping: 'vxid', from: 'tail' };
   const out: LogArguments = {
     sub,
@@ -65,9 +73,11 @@ export async function parseLogArguments(
   };
   const queries: string[] = [];
   const filters: NonNullable<LogSubscription['filters']> = [];
-  for (const [flag, value] of parsed.options) {
-    const problem = take(flag, value, out, queries, filters);
+  for (const [flag, value] of line.options) {
+    const isOwn = own?.letters.includes(flag) === true;
+    const problem = isOwn ? own.take(flag, value) : take(flag, value, out, queries, filters);
     if (problem !== undefined) return problem;
+    if (isOwn) continue;
     if (flag === 'C') keepCase(filters);
     if (!'iIxX'.includes(flag)) continue;
     const [{ compileRecordFilters }, { Effort }] = await Promise.all([
@@ -77,7 +87,9 @@ export async function parseLogArguments(
     const tried = compileRecordFilters(filters.slice(-1), sub.caseless === true, Effort.alone());
     if ('error' in tried) return new ArgumentError(tried.error);
   }
-  if (parsed.rest.length > 0) return new ArgumentError('', true);
+  if (line.end !== null) return line.end;
+  const [word] = line.words;
+  if (word !== undefined) return { kind: 'mistake', message: `unexpected argument '${word}'` };
   if (queries.length > 0) sub.query = queries.join('');
   if (filters.length > 0) sub.filters = filters;
   if (out.output !== undefined && !out.ascii && !out.json) sub.recording = true;
@@ -89,6 +101,8 @@ export async function parseLogArguments(
     return new ArgumentError('Only one of -n and -r options may be used');
   }
   if (out.daemonize && out.input === '-') return new ArgumentError('Daemon cannot read from stdin');
+  const problem = (await own?.check(out)) ?? null;
+  if (problem !== null) return problem;
   // The query language is worth loading only where there is something to check: a one-shot should be quick.
   if (sub.query === undefined) return out;
   const { LogSelection } = await import('../../queries/log-selection.ts');
@@ -120,7 +134,7 @@ function take(
   out: LogArguments,
   queries: string[],
   filters: NonNullable<LogSubscription['filters']>,
-): ArgumentError | 'help' | 'version' | 'optstring' | undefined {
+): ArgumentError | undefined {
   const { sub } = out;
   switch (flag) {
     case 'a':
@@ -158,12 +172,6 @@ function take(
       sub.grouping = grouping;
       return;
     }
-    case 'optstring':
-      return 'optstring';
-    case 'h':
-      return 'help';
-    case 'V':
-      return 'version';
     case 'i':
       filters.push({ kind: 'include-tags', tags: value });
       return;

@@ -1,10 +1,12 @@
 // Where a log tool writes: standard output, or a file that can be moved away and opened anew. A file is written at
-// once and whole; standard output may be a slow pipe, and whoever writes is then asked to wait.
+// once and whole; standard output may be a slow pipe, and whoever writes is then asked to wait. A file that cannot be
+// written to ends the tool, as it ends Varnish's: after a record cut short a recording cannot be read on.
 
-import { closeSync, fstatSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { openOutput } from '../../protocol/files/own-file.ts';
+import { openOutput, writeAll } from '../../protocol/files/own-file.ts';
 import { Untrusted } from '../../protocol/files/trust.ts';
+import { flushOut, outputFailed, writeOut } from './standard-output.ts';
 
 export class OutputFile {
   private readonly path: string | undefined;
@@ -23,7 +25,7 @@ export class OutputFile {
     this.mode = mode;
     this.head = head;
     this.reopen(append);
-    if (this.path === undefined && head !== null) process.stdout.write(head);
+    if (this.path === undefined && head !== null) writeOut(head);
   }
 
   /** Goes over to a new file of the same name, after the old one was moved away. */
@@ -32,7 +34,7 @@ export class OutputFile {
     const fd = this.open(this.path, append);
     if (this.fd >= 0) closeSync(this.fd);
     this.fd = fd;
-    if (this.head !== null && fstatSync(fd).size === 0) writeSync(fd, this.head);
+    if (this.head !== null && fstatSync(fd).size === 0) this.append(this.head);
   }
 
   private open(path: string, append: boolean): number {
@@ -46,9 +48,17 @@ export class OutputFile {
   /** False when the caller should wait for drain(). */
   write(data: Buffer): boolean {
     if (data.length === 0) return true;
-    if (this.fd < 0) return process.stdout.write(data);
-    for (let at = 0; at < data.length; ) at += writeSync(this.fd, data, at);
+    if (this.fd < 0) return writeOut(data);
+    this.append(data);
     return true;
+  }
+
+  private append(data: Uint8Array): void {
+    try {
+      writeAll(this.fd, data);
+    } catch (cause) {
+      outputFailed(this.path as string, cause);
+    }
   }
 
   drain(then: () => void): void {
@@ -58,7 +68,6 @@ export class OutputFile {
   /** Resolves when everything is out. */
   finish(): Promise<void> {
     if (this.fd >= 0) closeSync(this.fd);
-    if (this.path !== undefined) return Promise.resolve();
-    return new Promise((done) => process.stdout.write('', () => done()));
+    return this.path === undefined ? flushOut() : Promise.resolve();
   }
 }

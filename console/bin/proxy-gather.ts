@@ -4,29 +4,18 @@
 
 import { hostname } from 'node:os';
 import { gzipSync } from 'node:zlib';
+import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
 import { writeOwn } from '../../protocol/files/own-file.ts';
+import { PROXY_GATHER } from '../../protocol/tables/tools.ts';
 import { findDaemon } from '../client/find-daemon.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
 import { gather } from '../gather/gather.ts';
 import { Subject } from '../gather/subject.ts';
 import { tarArchive } from '../gather/tar.ts';
 import { systemText } from './attach.ts';
-import { getopt } from './getopt.ts';
+import { sayEnd } from './command-end.ts';
+import { flushOut, keepOutputManners, writeOut } from './standard-output.ts';
 import { packageVersion } from './version.ts';
-
-const USAGE = `Usage: proxy-gather <options>
-
-Collects what it takes to find out what ails a daemon: versions, flags, parameters, programs, counters,
-a sample of the log, backends, bans, panics, limits of the system. Secrets are masked; look through it
-before you give it away all the same.
-
-Options:
- [-h]                      This text
- [-n <dir>]                Working directory of the daemon; else its default places
- [-o <file>]               The archive; a name with host and time in this directory unless given
- [-t <seconds>]            How long to watch counters and log, 10 unless given
- [-V]                      Version
-`;
 
 interface Arguments {
   dir: string | undefined;
@@ -34,21 +23,22 @@ interface Arguments {
   seconds: number;
 }
 
-function parseArguments(argv: readonly string[]): Arguments | 'help' | 'version' | { message: string } {
-  const parsed = getopt(argv, 'hn:o:t:V');
-  if (typeof parsed === 'string') return { message: `${parsed}\n${USAGE}` };
+function parseArguments(argv: readonly string[]): Arguments | Ending | { wrongValue: string } {
+  const line = readCommandLine(PROXY_GATHER, argv, packageVersion());
   const out: Arguments = { dir: undefined, file: undefined, seconds: 10 };
-  for (const [flag, value] of parsed.options) {
-    if (flag === 'h') return 'help';
-    if (flag === 'V') return 'version';
+  for (const [flag, value] of line.options) {
     if (flag === 'n') out.dir = value;
     else if (flag === 'o') out.file = value;
     else if (flag === 't') {
       out.seconds = Number(value);
-      if (!(out.seconds >= 0 && out.seconds <= 3600)) return { message: `-t: Invalid argument: ${value}\n` };
+      if (!(out.seconds >= 0 && out.seconds <= 3600)) {
+        return { wrongValue: `-t: Invalid argument: ${value}: give seconds, from 0 to 3600` };
+      }
     }
   }
-  return parsed.rest.length > 0 ? { message: USAGE } : out;
+  if (line.end !== null) return line.end;
+  const [word] = line.words;
+  return word === undefined ? out : { kind: 'mistake', message: `unexpected argument '${word}'` };
 }
 
 async function reach(a: Arguments): Promise<Subject> {
@@ -62,18 +52,12 @@ async function reach(a: Arguments): Promise<Subject> {
 }
 
 async function main(): Promise<number> {
+  keepOutputManners('proxy-gather');
   guardTerminal([process.stdout, process.stderr]);
   const a = parseArguments(process.argv.slice(2));
-  if (a === 'help') {
-    process.stdout.write(USAGE);
-    return 0;
-  }
-  if (a === 'version') {
-    process.stdout.write(`proxy-gather (proxyd ${packageVersion()})\n`);
-    return 0;
-  }
-  if ('message' in a) {
-    process.stderr.write(`proxy-gather: ${a.message}`);
+  if ('kind' in a) return sayEnd(PROXY_GATHER, a);
+  if ('wrongValue' in a) {
+    process.stderr.write(`proxy-gather: ${a.wrongValue}\n`);
     return 1;
   }
   const subject = await reach(a);
@@ -99,10 +83,11 @@ async function main(): Promise<number> {
     // It may hold more than its maker knows: for its owner alone.
     writeOwn(file, gzipSync(tarArchive(entries, Math.floor(now.getTime() / 1000))), 0o600);
   } catch (cause) {
-    process.stderr.write(`proxy-gather: ${file}: ${systemText(cause)}\n`);
+    process.stderr.write(`proxy-gather: cannot write ${file}: ${systemText(cause)}\n`);
     return 1;
   }
-  process.stdout.write(`${contents}\n${file}\n`);
+  writeOut(`${contents}\n${file}\n`);
+  await flushOut();
   return 0;
 }
 

@@ -1,15 +1,18 @@
 #!/usr/bin/env node
 // proxyadm: one admin command, a script of them on standard input, or the console on a terminal.
 //
-// Exit codes: 0, 1 the command failed, 2 no connection. The answer goes to standard output whatever its
+// Exit codes: 0, 1 the command failed or the options are wrong, 2 no connection or a wrong value. The answer goes to standard output whatever its
 // status. Awkward: options end at the first word, so that `vcl.list -j` keeps its -j; several words are joined
 // by blanks and not quoted again, because scripts bring their own quotes.
 
 import { CommandLines } from '../../protocol/cli-quoting.ts';
+import { PROXYADM } from '../../protocol/tables/tools.ts';
 import type { CommandReply } from '../client/client.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
 import { HUNG_UP, leave } from '../tui/leave.ts';
-import { type Arguments, parseArguments, USAGE, UsageError } from './proxyadm-arguments.ts';
+import { sayEnd } from './command-end.ts';
+import { type Arguments, parseArguments, ValueError } from './proxyadm-arguments.ts';
+import { keepOutputManners, writeOut } from './standard-output.ts';
 
 /** A connection by either protocol. */
 interface Connection {
@@ -66,8 +69,8 @@ function succeeded(status: number): boolean {
 function print(a: Arguments, { status, body }: CommandReply): void {
   if (a.pass) {
     const head = `${String(status).padEnd(3)} ${String(Buffer.byteLength(body)).padEnd(8)}\n`;
-    process.stdout.write(`${head}${body}`);
-  } else process.stdout.write(`${body}\n${status === TRUNCATED ? '[response was truncated]\n' : ''}`);
+    writeOut(`${head}${body}`);
+  } else writeOut(`${body}\n${status === TRUNCATED ? '[response was truncated]\n' : ''}`);
 }
 
 function complain(a: Arguments, { status }: CommandReply): void {
@@ -75,10 +78,14 @@ function complain(a: Arguments, { status }: CommandReply): void {
 }
 
 /** Why there is no connection. */
-function whyNot({ address }: Arguments, cause: Error): string {
-  return address === undefined
-    ? `Could not get hold of proxyd, is it running?\n(${cause.message})`
-    : `Connection failed: ${cause.message}`;
+async function whyNot({ dir, address }: Arguments, cause: Error): Promise<string> {
+  if (address !== undefined) return `Connection failed: ${cause.message}`;
+  const [{ ConnectError }, { whyUnreachable }] = await Promise.all([
+    import('../client/client.ts'),
+    import('../client/unreachable.ts'),
+  ]);
+  const nobody = cause instanceof ConnectError && cause.kind === 'unreachable';
+  return nobody ? whyUnreachable(dir, cause) : cause.message;
 }
 
 async function runScript(a: Arguments, connection: Connection): Promise<number> {
@@ -106,15 +113,7 @@ async function runScript(a: Arguments, connection: Connection): Promise<number> 
 
 async function main(): Promise<number> {
   const a = parseArguments(process.argv.slice(2));
-  if (a === 'help') {
-    process.stdout.write(USAGE);
-    return 0;
-  }
-  if (a === 'version') {
-    const { packageVersion } = await import('./version.ts');
-    process.stdout.write(`proxyadm (proxyd-${packageVersion()})\n`);
-    return 0;
-  }
+  if ('kind' in a) return sayEnd(PROXYADM, a);
   if (a.words.length === 0 && process.stdin.isTTY && process.stdout.isTTY && !a.pass) {
     const { runConsole } = await import('../tui/main.tsx');
     const { dir, address, secretFile, readonly, replay, reader } = a;
@@ -134,7 +133,7 @@ async function main(): Promise<number> {
   try {
     connection = await open(a);
   } catch (cause) {
-    process.stderr.write(`${whyNot(a, cause as Error)}\n`);
+    process.stderr.write(`${await whyNot(a, cause as Error)}\n`);
     return 2;
   }
   try {
@@ -157,15 +156,11 @@ function exit(code: number): void {
   else process.stdout.once('drain', () => process.exit(code));
 }
 
-// A terminal that has gone is the console's to notice: it ends by the hangup.
-process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  if (code !== 'EIO') process.exit(code === 'EPIPE' ? 0 : 1);
-});
+keepOutputManners('proxyadm');
 process.on('SIGINT', () => process.exit(130));
 main().then(exit, (cause: unknown) => {
-  if (!(cause instanceof UsageError)) throw cause;
+  if (!(cause instanceof ValueError)) throw cause;
   // A wrong value needs no reminder of all the flags.
-  const wrongValue = cause.exitCode === 2;
-  process.stderr.write(wrongValue ? `${cause.message}\n` : `proxyadm: ${cause.message}\n${USAGE}`);
-  process.exit(cause.exitCode);
+  process.stderr.write(`${cause.message}\n`);
+  process.exit(2);
 });

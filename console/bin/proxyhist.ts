@@ -5,39 +5,12 @@
 // Exit codes: 0; 1 for every failure; 130 after SIGINT. -B paces a recording by its own clock.
 
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { PROXYHIST } from '../../protocol/tables/log-tools.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
 import type { Profile } from '../histogram/profile.ts';
 import { ArgumentError, type LogArguments } from './log-arguments.ts';
 import { runLogTool, type ToolSink } from './log-tool.ts';
-
-const USAGE = `Usage: proxyhist <options>
-
-Options:
- [-1]                      Once, as text
- [-B <factor>]             How fast a recording passes: 1 as it happened, 2 twice as fast
- [-C]                      Regular expressions ignore case
- [-d]                      What the log holds now, then exit
- [-g <request|vxid>]       Grouping (default: vxid)
- [-h]                      This text
- [-L <limit>]              Incomplete transactions to keep
- [-n <dir>]                Working directory of the daemon; else its default places
- [-p <period>]             Seconds between refreshes (1)
- [-P responsetime]         Client: until the response is ready (default)
- [-P reqbodytime]          Client: reading the request body
- [-P size]                 Client: size of the response body
- [-P Bereqtime]            Backend: until the request is sent
- [-P Beresptime]           Backend: until the response head is there
- [-P BerespBodytime]       Backend: until the response body is there
- [-P Besize]               Backend: size of the response body
- [-P <[cbE:]tag:[prefix]:field_num[:min:max]>] Any other number of the log
- [-Q <file>]               Query from a file
- [-q <query>]              Query
- [-r <filename>]           Read a binary file, - for standard input
- [-t <seconds|off>]        How long to try to attach
- [-T <seconds>]            How long a transaction may stay incomplete
- [-V]                      Version
- [--optstring]             What getopt(3) takes, for wrapper scripts
-`;
+import { flushOut, writeOut } from './standard-output.ts';
 
 const own = { once: false, factor: 0, period: 1, profile: 'responsetime' };
 
@@ -98,7 +71,8 @@ async function open(a: LogArguments): Promise<ToolSink> {
       drain: (then) => then(),
       finish() {
         const lines = histogramLines(histogram, title, 24, process.stdout.columns ?? 80);
-        return new Promise((done) => process.stdout.write(`${lines.join('\n')}\n`, () => done()));
+        writeOut(`${lines.join('\n')}\n`);
+        return flushOut();
       },
     };
   }
@@ -137,16 +111,5 @@ async function open(a: LogArguments): Promise<ToolSink> {
 }
 
 process.exit(
-  await runLogTool(
-    {
-      name: 'proxyhist',
-      usage: USAGE,
-      optstring: '1B:Cdg:hL:n:p:P:Q:q:r:t:T:V',
-      own: '1BpP',
-      take,
-      check,
-      open,
-    },
-    process.argv.slice(2),
-  ),
+  await runLogTool({ row: PROXYHIST, own: { letters: '1BpP', take, check }, open }, process.argv.slice(2)),
 );

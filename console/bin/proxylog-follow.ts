@@ -10,7 +10,8 @@ import { decodeLogFrame } from '../../protocol/log-frame.ts';
 import type { LogSubscription, LogTransaction } from '../../protocol/messages.ts';
 import { type Client, ConnectError, type Subscription } from '../client/client.ts';
 import { findDaemon } from '../client/find-daemon.ts';
-import { attach, nobodyText, writePidFile } from './attach.ts';
+import { whyUnreachable } from '../client/unreachable.ts';
+import { attach, writePidFile } from './attach.ts';
 import type { LogArguments } from './log-arguments.ts';
 import type { LogSink, LogSource } from './log-source.ts';
 import { tellReady } from './proxylog-background.ts';
@@ -82,7 +83,7 @@ class Follower {
 
   private unattached(error: Error): number {
     const nobody = error instanceof ConnectError && error.kind === 'unreachable';
-    const why = nobody ? nobodyText(this.a.dir, error) : error.message;
+    const why = nobody ? whyUnreachable(this.a.dir, error) : error.message;
     process.stderr.write(`VSM: ${why}\n`);
     return 1;
   }

@@ -6,39 +6,12 @@
 
 import { readFileSync } from 'node:fs';
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { PROXYNCSA } from '../../protocol/tables/log-tools.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
 import type { Template } from '../ncsa/template.ts';
 import { systemText } from './attach.ts';
 import { ArgumentError, type LogArguments } from './log-arguments.ts';
 import { runLogTool, type ToolSink } from './log-tool.ts';
-
-const USAGE = `Usage: proxyncsa <options>
-
-Options:
- [-a]                      Append to the file of -w
- [-b]                      Backend requests
- [-c]                      Client requests (default)
- [-C]                      Regular expressions ignore case
- [-d]                      What the log holds now, then exit
- [-D]                      Go to the background
- [-E]                      Client requests and ESI subrequests
- [-F <format>]             Format of the lines
- [-f <formatfile>]         Format from the first line of a file
- [-g <request|vxid>]       Grouping (default: vxid)
- [-h]                      This text
- [-j]                      JSON-compatible values
- [-L <limit>]              Incomplete transactions to keep
- [-n <dir>]                Working directory of the daemon; else its default places
- [-P <file>]               Write the process id, once attached
- [-Q <file>]               Query from a file
- [-q <query>]              Query
- [-r <filename>]           Read a binary file, - for standard input
- [-R <limit[/duration]>]   Limit the rate of output
- [-t <seconds|off>]        How long to try to attach
- [-V]                      Version
- [-w <filename>]           Write to a file
- [--optstring]             What getopt(3) takes, for wrapper scripts
-`;
 
 interface Own {
   /** latin1. */
@@ -150,16 +123,5 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
 }
 
 process.exit(
-  await runLogTool(
-    {
-      name: 'proxyncsa',
-      usage: USAGE,
-      optstring: 'abcCdDEF:f:g:hjL:n:P:Q:q:r:R:t:Vw:',
-      own: 'bcEFfj',
-      take,
-      check,
-      open,
-    },
-    process.argv.slice(2),
-  ),
+  await runLogTool({ row: PROXYNCSA, own: { letters: 'bcEFfj', take, check }, open }, process.argv.slice(2)),
 );

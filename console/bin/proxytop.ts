@@ -5,37 +5,11 @@
 // numbers are what was seen over the period of -p.
 
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { PROXYTOP } from '../../protocol/tables/log-tools.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
 import { ArgumentError, type LogArguments } from './log-arguments.ts';
 import { runLogTool, type ToolSink } from './log-tool.ts';
-
-const USAGE = `Usage: proxytop <options>
-
-Options:
- [-1]                      What the log holds now, once, as text
- [-b]                      Backend side only
- [-c]                      Client side only
- [-C]                      Regular expressions ignore case
- [-d]                      Begin with what the log holds now
- [-E]                      Client side with ESI subrequests
- [-f]                      Only the first field of each record
- [-g <session|request|vxid|raw>] Grouping (default: vxid)
- [-h]                      This text
- [-i <taglist>]            Include tags
- [-I <[taglist:]regex>]    Include by regex
- [-L <limit>]              Incomplete transactions to keep
- [-n <dir>]                Working directory of the daemon; else its default places
- [-p <period>]             Seconds to measure over (60)
- [-Q <file>]               Query from a file
- [-q <query>]              Query
- [-r <filename>]           Read a binary file, - for standard input
- [-t <seconds|off>]        How long to try to attach
- [-T <seconds>]            How long a transaction may stay incomplete
- [-x <taglist>]            Exclude tags
- [-X <[taglist:]regex>]    Exclude by regex
- [-V]                      Version
- [--optstring]             What getopt(3) takes, for wrapper scripts
-`;
+import { flushOut, writeOut } from './standard-output.ts';
 
 const own = { once: false, firstField: false, period: 60, head: false };
 
@@ -72,10 +46,10 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
     return {
       write,
       drain: (then) => then(),
-      finish: () =>
-        new Promise((done) =>
-          process.stdout.write(Buffer.from(rankingText(ranking.sorted()), 'latin1'), () => done()),
-        ),
+      finish() {
+        writeOut(Buffer.from(rankingText(ranking.sorted()), 'latin1'));
+        return flushOut();
+      },
     };
   }
   const { PlainScreen } = await import('./plain-screen.ts');
@@ -110,16 +84,5 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
 }
 
 process.exit(
-  await runLogTool(
-    {
-      name: 'proxytop',
-      usage: USAGE,
-      optstring: '1bcCdEfg:hi:I:L:n:p:Q:q:r:t:T:x:X:V',
-      own: '1fdp',
-      take,
-      check,
-      open,
-    },
-    process.argv.slice(2),
-  ),
+  await runLogTool({ row: PROXYTOP, own: { letters: '1fdp', take, check }, open }, process.argv.slice(2)),
 );

@@ -1,12 +1,10 @@
-// Completion for bash, zsh and fish, made of the tools' usage texts and of the tables of commands, parameters, counters
-// and tags. The scripts are static: they start no program while somebody types.
+// Completion for bash, zsh and fish, made of the tables of tools, commands, parameters, counters and tags. The scripts are static: they start no program while somebody types.
 
 import { COMMANDS } from '../../protocol/tables/commands.ts';
 import { MAIN_COUNTERS, MGT_COUNTERS } from '../../protocol/tables/counters.ts';
 import { PARAMS } from '../../protocol/tables/params.ts';
 import { TAGS } from '../../protocol/tables/tags.ts';
-import { TOOLS } from './tools.ts';
-import { parseUsage, type UsageOption } from './usage.ts';
+import { TOOLS } from '../../protocol/tables/tools.ts';
 
 /** What may stand behind an option: files, folders, one of these words, or anything. */
 type Values = 'file' | 'dir' | readonly string[] | 'any';
@@ -19,7 +17,15 @@ const COUNTER_NAMES = [
   ...MAIN_COUNTERS.map((c) => `MAIN.${c.name}`),
 ];
 
-function valuesOf(tool: string, o: UsageOption): Values {
+/** An option under one of its names. */
+interface Flag {
+  flag: string;
+  /** '' for nothing. */
+  argument: string;
+  help: string;
+}
+
+function valuesOf(tool: string, o: Flag): Values {
   if (tool === 'proxystat' && 'fIX'.includes(o.flag[1] ?? '')) return COUNTER_NAMES;
   if (/^(taglist|\[taglist:\]regex)$/.test(o.argument)) return TAG_NAMES;
   if (/^dir/.test(o.argument)) return 'dir';
@@ -31,31 +37,25 @@ function valuesOf(tool: string, o: UsageOption): Values {
 
 interface Tool {
   name: string;
-  /** One a flag: help texts may name one more than once. */
-  options: UsageOption[];
+  options: Flag[];
 }
 
-function tools(usages: ReadonlyMap<string, string>): Tool[] {
-  return TOOLS.map(({ name }) => {
-    const seen = new Map<string, UsageOption>();
-    for (const o of withInline(parseUsage(usages.get(name) ?? '').options)) {
-      if (!seen.has(o.flag)) seen.set(o.flag, o);
-    }
-    return { name, options: [...seen.values()] };
-  });
-}
+const ALL: readonly Tool[] = TOOLS.map(({ name, options }) => ({
+  name,
+  options: options
+    .filter((row) => row.hidden !== true)
+    .flatMap((row) =>
+      row.flags
+        .split(', ')
+        .map((flag) => ({ flag, argument: row.argument ?? '', help: row.help.split('\n')[0] ?? '' })),
+    ),
+}));
 
-/** proxyd's documents stand as `-x a|b`. */
-function withInline(options: readonly UsageOption[]): UsageOption[] {
-  return options.filter((o) => /^--?[\w?-]+$/.test(o.flag));
-}
-
-export function completionScripts(usages: ReadonlyMap<string, string>): Map<string, string> {
-  const all = tools(usages);
+export function completionScripts(): Map<string, string> {
   return new Map([
-    ['proxyd.bash', bash(all)],
-    ['_proxyd', zsh(all)],
-    ['proxyd.fish', fish(all)],
+    ['proxyd.bash', bash(ALL)],
+    ['_proxyd', zsh(ALL)],
+    ['proxyd.fish', fish(ALL)],
   ]);
 }
 

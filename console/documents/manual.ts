@@ -1,4 +1,4 @@
-// The manual pages: one a tool, made of its usage text, and those about commands, counters, parameters, log tags and the
+// The manual pages: one a tool, and those about commands, counters, parameters, log tags and the
 // language, made of the tables that the programs themselves read.
 
 import { COMMANDS } from '../../protocol/tables/commands.ts';
@@ -14,28 +14,24 @@ import { ABSENT_PARAMS, PARAMS, type ParamRow } from '../../protocol/tables/para
 import { REFUSALS } from '../../protocol/tables/refusals.ts';
 import { RETURNS } from '../../protocol/tables/returns.ts';
 import { TAGS } from '../../protocol/tables/tags.ts';
+import { TOOLS } from '../../protocol/tables/tools.ts';
 import { VARIABLES } from '../../protocol/tables/variables.ts';
 import { markdown } from './markdown.ts';
 import { ncsaPage } from './ncsa-page.ts';
 import { queryPage } from './query-page.ts';
 import { filled, heading, item, joined, paragraphs, roff, title } from './roff.ts';
-import { TOOLS } from './tools.ts';
-import { parseUsage } from './usage.ts';
 
-/** Text of a page by its file name. @param usages by the name of the tool @param differences the README's section */
-export function manualPages(
-  version: string,
-  date: string,
-  usages: ReadonlyMap<string, string>,
-  differences: string,
-): Map<string, string> {
+/** Text of a page by its file name. @param differences the README's section */
+export function manualPages(version: string, date: string, differences: string): Map<string, string> {
   const pages = new Map<string, string>();
-  for (const { name, summary, text } of TOOLS) {
-    const usage = parseUsage(usages.get(name) ?? '');
+  for (const { name, summary, text, usage, prose = '', options } of TOOLS) {
     const page = [title({ name, section: 1, summary, version, date }), heading('synopsis')];
-    page.push(usage.synopsis.map((line) => `${filled(line)}\n`).join('.br\n'));
-    page.push(heading('description'), paragraphs(`${text}\n\n${usage.prose}`), heading('options'));
-    for (const o of usage.options) page.push(item(o.flag, o.argument, o.help));
+    const synopsis = `${name} ${usage}`.split('\n').map((line) => `${filled(line.trim())}\n`);
+    page.push(synopsis.join('.br\n'));
+    page.push(heading('description'), paragraphs(`${text}\n\n${prose}`), heading('options'));
+    for (const { flags, argument = '', help, hidden } of options) {
+      if (hidden !== true) page.push(item(flags, argument, help.replaceAll('\n', '\n\n')));
+    }
     page.push(heading('working directory'), paragraphs(WORKDIR_TEXT));
     page.push(seeAlso(name));
     pages.set(`${name}.1`, page.join(''));

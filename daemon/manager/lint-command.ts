@@ -4,6 +4,8 @@
 //
 // Looks up no host name and opens no socket: what only the running proxy can know is taken as good.
 
+import { readCommandLine } from '../../protocol/command-line.ts';
+import { PROXYD_LINT } from '../../protocol/tables/proxyd-options.ts';
 import { Params } from '../params/params.ts';
 import { ParamError } from '../params/value.ts';
 import type { Diagnostic } from '../vcl/errors.ts';
@@ -25,22 +27,14 @@ interface LintOptions {
 
 function parse(argv: readonly string[]): LintOptions {
   const out: LintOptions = { files: [], json: false, params: new Params() };
-  for (let i = 0; i < argv.length; i++) {
-    const arg = argv[i] as string;
-    const value = (): string => {
-      const next = argv[++i];
-      if (next === undefined) throw new OptionError(`option requires an argument -- '${arg}'`);
-      return next;
-    };
-    if (arg === '--lint') continue;
-    else if (arg.startsWith('--lint=')) out.files.push(arg.slice('--lint='.length));
-    else if (arg === '-j' || arg === '--json') out.json = true;
-    else if (arg === '-f') out.files.push(value());
-    else if (arg === '-p' || arg.startsWith('-p'))
-      setParam(out.params, arg === '-p' ? value() : arg.slice(2));
-    else if (arg.startsWith('-') && arg !== '-') throw new OptionError(`--lint takes no ${arg}`);
-    else out.files.push(arg);
+  const { options, words, end } = readCommandLine(PROXYD_LINT, argv, '');
+  for (const [name, value] of options) {
+    if (name === 'json') out.json = true;
+    else if (name === 'p') setParam(out.params, value);
+    else if (value !== '') out.files.push(value);
   }
+  if (end?.kind === 'mistake') throw new OptionError(`--lint: ${end.message}`);
+  out.files.push(...words);
   if (out.files.length === 0) throw new OptionError('--lint needs a file');
   return out;
 }

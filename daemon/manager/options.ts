@@ -3,6 +3,8 @@
 // Pure: looks at no file and no socket. Flags that other VCL proxies take and that mean nothing here (-h, -W) are
 // checked for their shape and otherwise ignored.
 
+import { readCommandLine } from '../../protocol/command-line.ts';
+import { PROXYD } from '../../protocol/tables/proxyd-options.ts';
 import type { ListenerSpec, StorageSpec } from '../link.ts';
 import { type JailOption, parseJail } from './jail.ts';
 import { parseListeners } from './listener-option.ts';
@@ -55,50 +57,7 @@ export type Request =
   | { kind: 'usage' }
   | { kind: 'document'; what: string };
 
-const WITH_VALUE = 'abfhiIjlMnPprSsTtWx';
-const WITHOUT_VALUE = '?CdFV';
-const LONG_WITH_VALUE = ['console', 'allow-origin', 'allow-host', 'metrics', 'read-group'];
 export const DOCUMENTS = ['builtin', 'cli', 'lint', 'optstring', 'parameter', 'vsl'];
-export const OPTSTRING = `?a:b:Cdf:Fh:i:I:j:l:M:n:P:p:r:S:s:T:t:VW:x:`;
-
-interface Flag {
-  name: string;
-  value: string;
-}
-
-function* readFlags(argv: readonly string[]): Generator<Flag> {
-  for (let i = 0; i < argv.length; i++) {
-    const arg = argv[i] as string;
-    if (arg === '--' || !arg.startsWith('-') || arg === '-') {
-      const rest = arg === '--' ? argv[i + 1] : arg;
-      if (rest !== undefined) throw new OptionError(`Too many arguments (${rest}...)`);
-      return;
-    }
-    if (arg.startsWith('--')) {
-      const [name = '', inline] = splitOnce(arg.slice(2), '=');
-      if (name === 'help') yield { name: '?', value: '' };
-      else if (name === 'version') yield { name: 'V', value: '' };
-      else if (LONG_WITH_VALUE.includes(name)) {
-        const value = inline ?? argv[++i];
-        if (value === undefined) throw new OptionError(`option --${name} requires an argument`);
-        yield { name, value };
-      } else throw new OptionError(`unknown option --${name}`);
-      continue;
-    }
-    for (let j = 1; j < arg.length; j++) {
-      const name = arg[j] as string;
-      if (WITHOUT_VALUE.includes(name)) {
-        yield { name, value: '' };
-        continue;
-      }
-      if (!WITH_VALUE.includes(name)) throw new OptionError(`invalid option -- '${name}'`);
-      const value = j + 1 < arg.length ? arg.slice(j + 1) : argv[++i];
-      if (value === undefined) throw new OptionError(`option requires an argument -- '${name}'`);
-      yield { name, value };
-      break;
-    }
-  }
-}
 
 function splitOnce(text: string, separator: string): [string, string | undefined] {
   const at = text.indexOf(separator);
@@ -132,16 +91,17 @@ export function parseOptions(argv: readonly string[]): Request {
   };
   const listeners: string[] = [];
   const storages: string[] = [];
-  const flags = [...readFlags(argv)];
-  for (const { name, value } of flags) {
+  const { options, words, end } = readCommandLine(PROXYD, argv, '');
+  for (const [name, value] of options) {
     switch (name) {
-      case '?':
+      case 'help':
         return { kind: 'usage' };
-      case 'V':
+      case 'version':
       case 'x':
         if (name === 'x' && !DOCUMENTS.includes(value)) throw new OptionError('Invalid -x argument');
-        if (flags.length > 1) throw new OptionError(`Too many arguments for -${name}`);
-        return name === 'V' ? { kind: 'version' } : { kind: 'document', what: value };
+        if (options.length + words.length > 1 || end !== null)
+          throw new OptionError(`Too many arguments for -${name === 'x' ? 'x' : 'V'}`);
+        return name === 'x' ? { kind: 'document', what: value } : { kind: 'version' };
       case 'a':
         listeners.push(value);
         break;
@@ -152,6 +112,8 @@ export function parseOptions(argv: readonly string[]): Request {
         setOption(o, name, value);
     }
   }
+  if (end?.kind === 'mistake') throw new OptionError(end.message);
+  if (words.length > 0) throw new OptionError(`Too many arguments (${words[0]}...)`);
   checkTogether(o);
   o.listeners = parseListeners(listeners.length === 0 ? [':80'] : listeners);
   o.storages = withDefaults(storages.map(parseStorage));

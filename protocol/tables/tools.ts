@@ -1,0 +1,114 @@
+// The commands that a package brings: what each is, and what it takes. Those of the log are beside this.
+
+import {
+  DIRECTORY,
+  HELP,
+  OPTSTRING,
+  PATIENCE,
+  PID_FILE,
+  PROXYHIST,
+  PROXYLOG,
+  PROXYNCSA,
+  PROXYTOP,
+  VERSION,
+} from './log-tools.ts';
+import { PROXYD } from './proxyd-options.ts';
+import type { ToolRow } from './tool-row.ts';
+
+export const PROXYADM: ToolRow = {
+  name: 'proxyadm',
+  summary: 'admin commands for proxyd, and its console',
+  text: 'Sends one command (see proxy-cli(7)) and prints the answer; reads commands from standard input when there is none and that is no terminal; opens the console on a terminal. Exit status: 0, 1 when the command failed or its answer could not be written, 2 when there was no connection.',
+  usage:
+    '[-n <dir>] [-t <timeout>] [-p] [command [...]]\n       proxyadm -T <address:port> [-S <secretfile>] [-t <timeout>] [-p] [command [...]]',
+  prose: 'Without a command: the console on a terminal, else commands on standard input, one a line.',
+  answersOn: 'stdout',
+  wordsEndOptions: true,
+  options: [
+    { flags: '-n', argument: 'dir', help: DIRECTORY.help },
+    { flags: '-T', argument: 'address:port', help: 'Address of --console or -T of the daemon' },
+    { flags: '-S', argument: 'file', help: 'Secret for -T' },
+    {
+      flags: '-t',
+      argument: 'seconds',
+      help: 'Wait no longer for the connection (else 5), and for each answer (else for ever)',
+    },
+    { flags: '-p', help: 'Print status and length before each answer, and nothing behind it' },
+    { flags: '--strict', help: 'Commands on standard input: stop at the first that fails' },
+    {
+      flags: '--readonly',
+      help: 'The console cannot change anything; so for members of --read-group',
+    },
+    {
+      flags: '--replay',
+      argument: 'file',
+      help: 'The console shows a recording: of its own :record, or of proxylog -w or --json',
+    },
+    { flags: '--reader', help: 'The console speaks in lines, for screen readers' },
+    HELP,
+    { flags: '-?', help: HELP.help, answer: 'help', hidden: true },
+    VERSION,
+  ],
+};
+
+export const PROXYSTAT: ToolRow = {
+  name: 'proxystat',
+  summary: 'counters of proxyd',
+  text: 'Shows the counters (see proxy-counters(7)) live on a terminal, or once with -1, -j or -x; where there is no terminal and no form is asked for, once as -1 does. It works while the worker is stopped. The first filter that matches a name decides about it.',
+  usage: '<options>',
+  answersOn: 'stderr',
+  bracketed: true,
+  options: [
+    { flags: '-1', help: 'All counters once, as text; so without a terminal' },
+    { flags: '-f', argument: 'glob', help: 'Include by glob, exclude with a leading ^' },
+    HELP,
+    { flags: '-I', argument: 'glob', help: 'Include by glob' },
+    { flags: '-j', help: 'All counters once, as JSON' },
+    { flags: '-l', help: 'Names and descriptions' },
+    DIRECTORY,
+    PID_FILE,
+    { flags: '-r', help: 'Start the live view with raw gauges' },
+    PATIENCE,
+    VERSION,
+    { flags: '-X', argument: 'glob', help: 'Exclude by glob' },
+    { flags: '-x', help: 'All counters once, as XML' },
+    OPTSTRING,
+  ],
+};
+
+export const PROXY_GATHER: ToolRow = {
+  name: 'proxy-gather',
+  summary: 'diagnostic archive of proxyd',
+  text: 'Writes one tar.gz and says what is in it. What cannot be had, since the worker or the daemon is down, is said in its place.',
+  usage: '<options>',
+  prose:
+    'Collects what it takes to find out what ails a daemon: versions, flags, parameters, programs, counters, a sample of the log, backends, bans, panics, limits of the system. Secrets are masked; look through it before you give it away all the same.',
+  answersOn: 'stdout',
+  bracketed: true,
+  options: [
+    HELP,
+    DIRECTORY,
+    {
+      flags: '-o',
+      argument: 'file',
+      help: 'The archive; a name with host and time in this directory unless given',
+    },
+    {
+      flags: '-t',
+      argument: 'seconds',
+      help: 'How long to watch counters and log, 10 unless given',
+    },
+    VERSION,
+  ],
+};
+
+export const TOOLS: readonly ToolRow[] = [
+  PROXYD,
+  PROXYADM,
+  PROXYLOG,
+  PROXYNCSA,
+  PROXYSTAT,
+  PROXYTOP,
+  PROXYHIST,
+  PROXY_GATHER,
+];
