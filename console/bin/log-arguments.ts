@@ -1,7 +1,7 @@
 // The command line of the tools that read the log, turned into a subscription and where the output goes. Queries and
 // filters are tried here, so that a mistake is reported before anything is connected.
 //
-// Awkward: a mistake in one option is reported where it stands, one between options after all of them, the query last;
+// Awkward: a mistake in one option is reported where it stands, one between options after all of them, the query then, the time of -t last;
 // scripts compare the one message they get. A tool's own options are handed to it in their place among the others.
 
 import { readFileSync, statSync } from 'node:fs';
@@ -48,7 +48,7 @@ export interface OwnOptions {
   /** Looks at one of them; what is wrong with it, or undefined. */
   take(flag: string, value: string): ArgumentError | undefined;
   /** What is wrong between the options. */
-  check(a: LogArguments): Promise<ArgumentError | null>;
+  check?(a: LogArguments): Promise<ArgumentError | null>;
 }
 
 export async function parseLogArguments(
@@ -101,13 +101,22 @@ export async function parseLogArguments(
     return new ArgumentError('Only one of -n and -r options may be used');
   }
   if (out.daemonize && out.input === '-') return new ArgumentError('Daemon cannot read from stdin');
-  const problem = (await own?.check(out)) ?? null;
+  const problem = (await own?.check?.(out)) ?? null;
   if (problem !== null) return problem;
-  // The query language is worth loading only where there is something to check: a one-shot should be quick.
-  if (sub.query === undefined) return out;
+  const wrong = await queryMistake(sub);
+  if (wrong !== null) return wrong;
+  // A recording is not attached to.
+  if (out.input !== undefined || !Number.isNaN(out.patience)) return out;
+  const [, text] = line.options.findLast(([flag]) => flag === 't') ?? [];
+  return new ArgumentError(`-t: Invalid argument: ${text}`);
+}
+
+/** The query language is worth loading only where there is something to check: a one-shot should be quick. */
+async function queryMistake(sub: LogSubscription): Promise<ArgumentError | null> {
+  if (sub.query === undefined) return null;
   const { LogSelection } = await import('../../queries/log-selection.ts');
   const selection = LogSelection.create(sub);
-  if (selection instanceof LogSelection) return out;
+  if (selection instanceof LogSelection) return null;
   return new ArgumentError(
     `Query expression error:\n${selection.detail}${selection.detail === '' ? '' : '\n'}`,
   );
@@ -210,7 +219,7 @@ function take(
     }
     case 't':
       out.patience = parsePatience(value);
-      return Number.isNaN(out.patience) ? new ArgumentError(`-t: Invalid argument: ${value}`) : undefined;
+      return;
     case 'q':
       addQuery(queries, value, false);
       return;

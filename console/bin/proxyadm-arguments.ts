@@ -25,6 +25,7 @@ export class ValueError extends Error {}
 export function parseArguments(argv: readonly string[]): Arguments | Ending {
   const read = readCommandLine(PROXYADM, argv, packageVersion());
   const out: Arguments = { pass: false, strict: false, readonly: false, reader: false, words: read.words };
+  let time: string | undefined;
   for (const [name, value] of read.options) {
     switch (name) {
       case 'n':
@@ -37,7 +38,7 @@ export function parseArguments(argv: readonly string[]): Arguments | Ending {
         out.secretFile = value;
         break;
       case 't':
-        out.timeout = seconds(value);
+        time = value;
         break;
       case 'p':
         out.pass = true;
@@ -57,6 +58,7 @@ export function parseArguments(argv: readonly string[]): Arguments | Ending {
     }
   }
   if (read.end !== null) return read.end;
+  if (time !== undefined) out.timeout = seconds(time);
   if (out.dir !== undefined && (out.address !== undefined || out.secretFile !== undefined)) {
     return { kind: 'mistake', message: '-n is mutually exclusive with -S and -T' };
   }

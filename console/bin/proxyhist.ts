@@ -41,9 +41,7 @@ async function check(a: LogArguments): Promise<ArgumentError | null> {
     return new ArgumentError(`Invalid grouping mode: ${grouping} (only vxid and request are supported)`);
   }
   const profile = await readProfile();
-  if (typeof profile === 'string') return new ArgumentError(profile);
-  if (own.once || process.stdout.isTTY === true) return null;
-  return new ArgumentError('proxyhist: the live view needs a terminal; use -1');
+  return typeof profile === 'string' ? new ArgumentError(profile) : null;
 }
 
 async function readProfile(): Promise<Profile | string> {
@@ -51,7 +49,7 @@ async function readProfile(): Promise<Profile | string> {
   return parseProfile(own.profile);
 }
 
-async function open(a: LogArguments): Promise<ToolSink> {
+async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
   const profile = await readProfile();
   if (typeof profile === 'string') throw new Error(`the profile was checked, yet: ${profile}`);
   select(a, profile);
@@ -76,6 +74,8 @@ async function open(a: LogArguments): Promise<ToolSink> {
       },
     };
   }
+  if (process.stdout.isTTY !== true)
+    return new ArgumentError('proxyhist: the live view needs a terminal; use -1');
   const { PlainScreen } = await import('./plain-screen.ts');
   const screen = new PlainScreen();
   const draw = (): void => screen.draw(histogramLines(histogram, title, screen.rows, screen.columns));

@@ -26,11 +26,6 @@ function take(flag: string, value: string): ArgumentError | undefined {
   return;
 }
 
-async function check(): Promise<ArgumentError | null> {
-  if (own.once || process.stdout.isTTY === true) return null;
-  return new ArgumentError('proxytop: the live view needs a terminal; use -1');
-}
-
 async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
   const { Ranking } = await import('../ranking/ranking.ts');
   const { rankingScreen, rankingText } = await import('../ranking/ranking-text.ts');
@@ -52,6 +47,8 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
       },
     };
   }
+  if (process.stdout.isTTY !== true)
+    return new ArgumentError('proxytop: the live view needs a terminal; use -1');
   const { PlainScreen } = await import('./plain-screen.ts');
   const screen = new PlainScreen();
   let title = a.dir ?? a.input ?? '';
@@ -84,5 +81,5 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
 }
 
 process.exit(
-  await runLogTool({ row: PROXYTOP, own: { letters: '1fdp', take, check }, open }, process.argv.slice(2)),
+  await runLogTool({ row: PROXYTOP, own: { letters: '1fdp', take }, open }, process.argv.slice(2)),
 );

@@ -104,10 +104,14 @@ export function paragraphs(text: string): string {
     .join('.PP\n');
 }
 
-/** A term in bold, what belongs to it in italics, and the text below them: paragraphs. */
+/** Names in bold with a comma and a blank between them, what belongs to them in italics, and the text below: paragraphs. */
 export function item(term: string, argument: string, text: string): string {
+  const names = term
+    .replaceAll('`', '')
+    .split(', ')
+    .map((name) => `\\fB${roff(name)}\\fR`);
   const tail = argument === '' ? '' : ` \\fI${roff(argument)}\\fR`;
-  return `.TP\n\\fB${roff(term.replaceAll('`', ''))}\\fR${tail}\n${text
+  return `.TP\n${names.join(', ')}${tail}\n${text
     .trim()
     .split(/\n{2,}/)
     .map(filled)

@@ -59,6 +59,8 @@ export type Request =
 
 export const DOCUMENTS = ['builtin', 'cli', 'lint', 'optstring', 'parameter', 'vsl'];
 
+const ALONE = ['help', 'version', 'x'];
+
 function splitOnce(text: string, separator: string): [string, string | undefined] {
   const at = text.indexOf(separator);
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
@@ -92,6 +94,11 @@ export function parseOptions(argv: readonly string[]): Request {
   const listeners: string[] = [];
   const storages: string[] = [];
   const { options, words, end } = readCommandLine(PROXYD, argv, '');
+  // What must stand alone says so itself.
+  if (!options.some(([name]) => ALONE.includes(name))) {
+    if (end?.kind === 'mistake') throw new OptionError(end.message);
+    if (words.length > 0) throw new OptionError(`Too many arguments (${words[0]}...)`);
+  }
   for (const [name, value] of options) {
     switch (name) {
       case 'help':
@@ -112,8 +119,6 @@ export function parseOptions(argv: readonly string[]): Request {
         setOption(o, name, value);
     }
   }
-  if (end?.kind === 'mistake') throw new OptionError(end.message);
-  if (words.length > 0) throw new OptionError(`Too many arguments (${words[0]}...)`);
   checkTogether(o);
   o.listeners = parseListeners(listeners.length === 0 ? [':80'] : listeners);
   o.storages = withDefaults(storages.map(parseStorage));

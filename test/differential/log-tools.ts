@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { parseLogArguments } from '../../console/bin/log-arguments.ts';
 import { groupText } from '../../console/format/log-text.ts';
+import { PROXYLOG } from '../../protocol/tables/log-tools.ts';
 import { Grouper } from '../../queries/group.ts';
 import { LogFileDecoder } from '../../queries/log-file.ts';
 import { LogSelection } from '../../queries/log-selection.ts';
@@ -36,8 +37,8 @@ export function field(file: string, args: readonly string[]): Promise<Printed> {
 }
 
 export async function ours(file: string, args: readonly string[]): Promise<Printed> {
-  const a = await parseLogArguments(['-r', file, ...args]);
-  if (typeof a === 'string') throw new Error(`${args.join(' ')} asks for ${a}`);
+  const a = await parseLogArguments(PROXYLOG, ['-r', file, ...args]);
+  if ('kind' in a) throw new Error(`${args.join(' ')} asks for ${JSON.stringify(a)}`);
   // The field's bytes were read as latin1.
   if (!('sub' in a)) return { out: '', err: Buffer.from(`${a.message}\n`, 'utf8').toString('latin1') };
   const selection = LogSelection.create(a.sub);

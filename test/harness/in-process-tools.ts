@@ -6,6 +6,7 @@ import type { LogSink } from '../../console/bin/log-source.ts';
 import { followDaemon } from '../../console/bin/proxylog-follow.ts';
 import { type Client, ConnectError, connect } from '../../console/client/client.ts';
 import { groupText } from '../../console/format/log-text.ts';
+import { PROXYLOG } from '../../protocol/tables/log-tools.ts';
 import { delay, type Finished } from './processes.ts';
 
 const AGAIN_MS = 20;
@@ -79,8 +80,8 @@ export function readCounters(dir: string): Promise<Record<string, number>> {
 
 /** What the log holds now, as proxylog prints it with these arguments. Rejects where that would fail. */
 export async function readLog(dir: string, args: readonly string[]): Promise<string> {
-  const a = await parseLogArguments(['-n', dir, '-d', ...args]);
-  if (typeof a === 'string' || !('sub' in a) || a.json || a.output !== undefined)
+  const a = await parseLogArguments(PROXYLOG, ['-n', dir, '-d', ...args]);
+  if (!('sub' in a) || a.json || a.output !== undefined)
     throw new Error(`not to be read here: ${args.join(' ')}`);
   let text = '';
   const sink: LogSink = {

@@ -54,10 +54,11 @@ describe('proxylog', () => {
   });
 
   it('in the background tells why it cannot start', async () => {
-    const args = ['-n', box.path('nowhere'), '-t', '0', '-D', '-w', box.path('log')];
+    const dir = box.path('nowhere');
+    const args = ['-n', dir, '-t', '0', '-D', '-w', box.path('log')];
     expect(await tool('proxyd', 'log', args)).toMatchObject({
       code: 1,
-      stderr: 'VSM: Could not get hold of proxyd, is it running?\n',
+      stderr: `VSM: Could not get hold of proxyd, is it running?\n(there is no directory ${dir}: name the daemon's with -n)\n`,
     });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseArguments, UsageError } from '../../../console/bin/proxyadm-arguments.ts';
+import { parseArguments, ValueError } from '../../../console/bin/proxyadm-arguments.ts';
 
 describe('proxyadm', () => {
   it.each([
@@ -13,26 +13,28 @@ describe('proxyadm', () => {
     ],
     [['-pt0', '-n', 'x', 'a'], { dir: 'x', timeout: Number.POSITIVE_INFINITY, pass: true, words: ['a'] }],
     [['--strict', '--readonly'], { strict: true, readonly: true, words: [] }],
+    [['param.set', 'x', '-5', '-n', 'y'], { words: ['param.set', 'x', '-5', '-n', 'y'] }],
   ])('%j', (argv, expected) => {
     expect(parseArguments(argv)).toMatchObject(expected);
   });
 
-  it('helps and tells its version', () => {
-    expect(parseArguments(['-h'])).toBe('help');
-    expect(parseArguments(['-V', 'x'])).toBe('version');
+  it.each([[['-h']], [['-?']], [['--help']], [['-V', 'x']], [['--version']]])('answers %j', (argv) => {
+    expect(parseArguments(argv)).toMatchObject({ kind: 'answer', stream: 'stdout' });
   });
 
   it.each([
-    [['-q'], 1],
-    [['-n'], 1],
-    [['-t', 'x'], 2],
-    [['-t', '1.5s'], 2],
-    [['-t', '-1'], 2],
-    [['-n', 'x', '-T', 'y'], 1],
-    [['-n', 'x', '-S', 'y'], 1],
-    [['--nosuch'], 1],
-  ])('refuses %j', (argv, exitCode) => {
-    expect(() => parseArguments(argv)).toThrow(UsageError);
-    expect(() => parseArguments(argv)).toThrow(expect.objectContaining({ exitCode }));
+    [['-q'], "invalid option -- 'q'"],
+    [['-5'], "invalid option -- '5'"],
+    [['-n'], "option requires an argument -- 'n'"],
+    [['-n', 'x', '-T', 'y'], '-n is mutually exclusive with -S and -T'],
+    [['-n', 'x', '-S', 'y'], '-n is mutually exclusive with -S and -T'],
+    [['--nosuch'], "unknown option '--nosuch'"],
+    [['--stric'], "unknown option '--stric'\n(Did you mean --strict?)"],
+  ])('refuses %j', (argv, message) => {
+    expect(parseArguments(argv)).toEqual({ kind: 'mistake', message });
+  });
+
+  it.each([['x'], ['1.5s'], ['-1']])('refuses the time %s', (text) => {
+    expect(() => parseArguments(['-t', text])).toThrow(ValueError);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { optionLetters } from '../../../daemon/manager/documents.ts';
 import { OptionError } from '../../../daemon/manager/option-error.ts';
-import { OPTSTRING, type Options, parseOptions } from '../../../daemon/manager/options.ts';
+import { type Options, parseOptions } from '../../../daemon/manager/options.ts';
 
 function options(...argv: string[]): Options {
   const request = parseOptions(argv);
@@ -65,7 +66,7 @@ describe('forms', () => {
   });
 
   it('knows each letter of its own list', () => {
-    for (const letter of OPTSTRING.replaceAll(':', '')) {
+    for (const letter of optionLetters().replaceAll(':', '')) {
       let message = '';
       try {
         parseOptions([`-${letter}`]);
@@ -79,6 +80,10 @@ describe('forms', () => {
   it.each([
     [['-V', '-F'], 'Too many arguments for -V'],
     [['-x', 'vsl', '-d'], 'Too many arguments for -x'],
+    [['-V', 'x'], 'Too many arguments for -V'],
+    [['x', '-V'], 'Too many arguments for -V'],
+    [['-V', '-Z'], 'Too many arguments for -V'],
+    [['-Z', '-V'], "invalid option -- 'Z'"],
     [['-C', '-F', '-b', 'x'], '-F makes no sense with -C'],
     [['-d', '-I', 'a', '-I', 'b'], '\tOnly one -I allowed'],
     [['-d', '-W', 'foo'], 'Unknown waiter method "foo"'],
@@ -188,7 +193,10 @@ describe('mistakes', () => {
     [['-d', '-p', 'x'], "\t-p lacks '='"],
     [['-x', 'foo'], 'Invalid -x argument'],
     [['-Q'], "invalid option -- 'Q'"],
-    [['--nosuch'], 'unknown option --nosuch'],
+    [['--nosuch'], "unknown option '--nosuch'"],
+    [['--metric', ':1'], "unknown option '--metric'\n(Did you mean --metrics?)"],
+    [['-d', '-5'], "invalid option -- '5'"],
+    [['-d', '--console'], "option requires an argument -- 'console'"],
     [['-n'], "option requires an argument -- 'n'"],
     [['-d', 'foo', 'bar'], 'Too many arguments (foo...)'],
     [['-d', '-i', 'a b'], 'Identity (-i) must be visible ASCII'],

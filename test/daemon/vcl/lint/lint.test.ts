@@ -174,5 +174,5 @@ it('a file that cannot be read, or none, is told with exit 2', async () => {
       () => {},
       () => {},
     ),
-  ).rejects.toThrow('--lint takes no -F');
+  ).rejects.toThrow("--lint: invalid option -- 'F'");
 });
