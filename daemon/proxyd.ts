@@ -28,6 +28,18 @@ function failText(cause: unknown): { text: string; code: number } {
   };
 }
 
+/** What was asked for, on standard output. */
+async function say(text: string): Promise<void> {
+  const { writeOutput } = await import('../protocol/files/standard-output.ts');
+  try {
+    await writeOutput(text);
+  } catch (cause) {
+    const { reason } = await import('./manager/working-directory.ts');
+    process.stderr.write(`Error: Cannot write to standard output: ${reason(cause)}\n`);
+    process.exit(1);
+  }
+}
+
 async function compileOnly(o: Options): Promise<number> {
   const [{ backendProgram, makeCompile }, { readProgramFile }, { setParams }, { Params }, { renderProgram }] =
     await Promise.all([
@@ -58,7 +70,7 @@ async function compileOnly(o: Options): Promise<number> {
       return 2;
     }
     process.stderr.write('notes' in result ? result.notes : '');
-    process.stdout.write(renderProgram('program' in result ? result.program : result));
+    await say(renderProgram('program' in result ? result.program : result));
   }
   return 0;
 }
@@ -130,18 +142,23 @@ async function main(): Promise<number> {
   const argv = process.argv.slice(2);
   if (argv.some((a) => a === '--lint' || a.startsWith('--lint='))) {
     const { lintCommand } = await import('./manager/lint-command.ts');
-    return lintCommand(
+    let found = '';
+    const code = await lintCommand(
       argv,
-      (text) => process.stdout.write(text),
+      (text) => {
+        found += text;
+      },
       (text) => process.stderr.write(text),
     );
+    await say(found);
+    return code;
   }
   const request = parseOptions(argv);
   if (request.kind !== 'run') {
     const { documentText, usageText, versionText } = await import('./manager/documents.ts');
     if (request.kind === 'version') process.stderr.write(versionText(packageVersion()));
-    else if (request.kind === 'usage') process.stdout.write(usageText());
-    else process.stdout.write(await documentText(request.what));
+    else if (request.kind === 'usage') await say(usageText());
+    else await say(await documentText(request.what));
     // As the field has it, -? is what one gets for a mistake too.
     return request.kind === 'usage' && !argv.includes('--help') ? 2 : 0;
   }

@@ -32,6 +32,7 @@ export async function runLogTool(tool: LogTool, argv: readonly string[]): Promis
   const a = await parseLogArguments(tool.row, argv, tool.own);
   if ('kind' in a) return sayEnd(tool.row, a);
   if (a instanceof ArgumentError) return refuse(a);
+  if (!inBackground()) await nameUnwritten(tool.row.name, a);
   if (a.daemonize && !inBackground()) return toBackground();
   guardTerminal([process.stderr]);
   const sink = await tool.open(a);
@@ -50,6 +51,14 @@ export async function runLogTool(tool: LogTool, argv: readonly string[]): Promis
   const status = await source.done;
   await sink.finish();
   return status;
+}
+
+/** A query for records that cannot come is no mistake, and goes on; but it is said once. */
+async function nameUnwritten(name: string, a: LogArguments): Promise<void> {
+  if (a.input !== undefined || (a.sub.query === undefined && a.sub.filters === undefined)) return;
+  const { unwrittenTags, unwrittenText } = await import('../../queries/unwritten.ts');
+  const text = unwrittenText(unwrittenTags(a.sub));
+  if (text !== null) process.stderr.write(`${name}: ${text}\n`);
 }
 
 function refuse(error: ArgumentError, status = 1): number {

@@ -1,11 +1,8 @@
 // The manners of the tools' outputs: a reader that has gone away is no error, a terminal that has gone is a hangup, and
 // whatever else keeps output from being written ends the tool with status 1, the place and the reason.
-//
-// Awkward: Node writes to a file that is standard output without looking at how much was taken, so that a disk that
-// fills up would cut the output without a word. Such output is written here.
 
-import { fstatSync } from 'node:fs';
 import { writeAll } from '../../protocol/files/own-file.ts';
+import { isOutputFile } from '../../protocol/files/standard-output.ts';
 import { HUNG_UP, leave } from '../tui/leave.ts';
 import { systemText } from './attach.ts';
 
@@ -31,7 +28,7 @@ export function outputFailed(where: string, cause: unknown): never {
 
 /** Writes it; false when the caller should wait for `drain`. */
 export function writeOut(data: string | Uint8Array): boolean {
-  if (!isPlainFile()) return process.stdout.write(data);
+  if (!isOutputFile()) return process.stdout.write(data);
   try {
     writeAll(1, typeof data === 'string' ? Buffer.from(data) : data);
   } catch (cause) {
@@ -44,14 +41,4 @@ export function writeOut(data: string | Uint8Array): boolean {
 export function flushOut(): Promise<void> {
   if (process.stdout.writableLength === 0) return Promise.resolve();
   return new Promise((done) => process.stdout.write('', () => done()));
-}
-
-let plain: boolean | undefined;
-
-function isPlainFile(): boolean {
-  if (plain === undefined) {
-    const stat = fstatSync(1);
-    plain = stat.isFile() || (stat.isCharacterDevice() && !process.stdout.isTTY);
-  }
-  return plain;
 }

@@ -34,8 +34,13 @@ export function whyUnreachable(name: string | undefined, error: ConnectError): s
 
 function denied(what: string, owned: string): string {
   const owner = lstatSync(owned, { throwIfNoEntry: false })?.uid;
-  const as = owner === undefined ? 'the user of the daemon' : userText(owner);
-  return `${what}: permission denied: run this as ${as} or root, or be a member of the group of the daemon's --read-group`;
+  const as =
+    owner === undefined
+      ? 'the user of the daemon, as root'
+      : owner === 0
+        ? 'root'
+        : `${userText(owner)}, as root`;
+  return `${what}: permission denied: run this as ${as}, or be a member of the group of the daemon's --read-group`;
 }
 
 function codeOf(error: ConnectError): string {

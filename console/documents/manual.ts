@@ -13,7 +13,7 @@ import {
 import { ABSENT_PARAMS, PARAMS, type ParamRow } from '../../protocol/tables/params.ts';
 import { REFUSALS } from '../../protocol/tables/refusals.ts';
 import { RETURNS } from '../../protocol/tables/returns.ts';
-import { TAGS } from '../../protocol/tables/tags.ts';
+import { isWritten, TAGS } from '../../protocol/tables/tags.ts';
 import { TOOLS } from '../../protocol/tables/tools.ts';
 import { VARIABLES } from '../../protocol/tables/variables.ts';
 import { markdown } from './markdown.ts';
@@ -119,7 +119,8 @@ function paramsText(): string {
 function tagsText(): string {
   const rows = TAGS.filter((t) => !(t.flags as readonly string[]).includes('unused'));
   const intro = 'Tags of the records that proxylog(1) shows and that its queries name.';
-  const tags = rows.map((t) => item(t.name, '', `${t.help}.`));
+  const never = 'proxyd never writes it: it is there for recordings of Varnish’s.';
+  const tags = rows.map((t) => item(t.name, '', isWritten(t) ? `${t.help}.` : `${t.help}. ${never}`));
   const refusals = REFUSALS.map((r) => item(r.text, '', r.advice));
   const told =
     'An Error record says why a request, its body or the response of a backend was refused, and where; a counter ' +

@@ -56,6 +56,8 @@ export class Controller {
   readonly programs: ProgramFlow;
   readonly fields: FieldKeeper;
   private readonly listeners = new Set<() => void>();
+  /** Queries about which something was said. */
+  private readonly noted = new Set<string>();
   size: Size = { columns: 80, rows: 24 };
   state: UiState;
 
@@ -254,6 +256,18 @@ export class Controller {
     this.session.follow(query, this.session.grouping);
     this.log({ type: 'end' });
     this.set({ field: null, panel: null, queries: this.fields.remembered(query) });
+    this.nameOddity(query);
+  }
+
+  /** A query for records that cannot come goes on; but it is said, once for each. */
+  private nameOddity(query: string): void {
+    // A recording may be of another daemon.
+    if (this.options.instances.replay !== undefined) return;
+    const check = query === '' ? null : this.options.checkQuery(query);
+    const note = check?.ok === true ? check.note : undefined;
+    if (note === undefined || this.noted.has(query)) return;
+    this.noted.add(query);
+    this.notify('warn', note);
   }
 
   /** Shows the log with only what a query lets through. */

@@ -4,7 +4,8 @@
 import type { Candidate } from './completion.ts';
 
 export type QueryCheck =
-  | { ok: true }
+  /** `note`: what is odd about it all the same. */
+  | { ok: true; note?: string }
   | {
       ok: false;
       /** Columns of the query from 0; `to` is exclusive. */

@@ -4,6 +4,7 @@
 import { TAGS } from '../../protocol/tables/tags.ts';
 import { expectedAfter, parseQuery } from '../../queries/parse.ts';
 import type { TokenType } from '../../queries/tokens.ts';
+import { unwrittenTags, unwrittenText } from '../../queries/unwritten.ts';
 import type { Candidate } from './completion.ts';
 import type { QueryCheck } from './query-check.ts';
 
@@ -35,7 +36,10 @@ const FIRST: readonly string[] = ['ne', 'eq', '~ !~', '== != < <= > >=', 'a tag'
 
 export function checkQuery(text: string): QueryCheck {
   const parsed = parseQuery(text);
-  if (parsed.ok) return { ok: true };
+  if (parsed.ok) {
+    const note = unwrittenText(unwrittenTags({ query: text }));
+    return note === null ? { ok: true } : { ok: true, note };
+  }
   const { error } = parsed;
   const tag = parsed.expected.includes('vxid');
   const expected = parsed.expected

@@ -345,13 +345,23 @@ export class Manager implements ManagerCore {
     }
     if (this.options.cli.length > 0 || this.options.reverseCli.length > 0) await this.openTextCli();
     if (this.options.metrics !== null) await this.openMetrics(this.options.metrics);
-    writeOwn(`${this.dir}/${WORKDIR_FILES.pid}`, `${process.pid}\n`, 0o644);
+    try {
+      writeOwn(`${this.dir}/${WORKDIR_FILES.pid}`, `${process.pid}\n`, 0o644);
+    } catch (cause) {
+      throw new OptionError(
+        `Cannot write ${WORKDIR_FILES.pid} in the working directory ${this.dir}: ${reason(cause)}`,
+        false,
+      );
+    }
     const { pidFile } = this.options;
     if (pidFile === null) return;
     try {
       this.removePidFile = writeOwn(pidFile, `${process.pid}\n`, 0o644);
     } catch (cause) {
-      throw new OptionError(`Could not open pid-file (${pidFile}): ${reason(cause)}`, false);
+      throw new OptionError(
+        `Could not open pid-file (${pidFile}): ${reason(cause)} (give another one with -P)`,
+        false,
+      );
     }
   }
 

@@ -47,11 +47,13 @@ export function makeDirectory(dir: string, shared = false): void {
   const mode = shared ? SEARCHABLE : PRIVATE;
   try {
     checkWay(dir);
-    mkdirSync(dirname(dir), { recursive: true, mode });
     try {
+      mkdirSync(dirname(dir), { recursive: true, mode });
       mkdirSync(dir, { mode });
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
+      if (lstatSync(dir, { throwIfNoEntry: false }) === undefined) {
+        throw new Error(`It cannot be made (${reason(cause)})`, { cause });
+      }
     }
     // A link that only root or we can have put there is the operator's way to name it.
     const stat = isTrustedLink(dir) ? statSync(dir) : lstatSync(dir);
@@ -118,12 +120,21 @@ export function lockDirectory(dir: string): () => void {
   for (let attempt = 0; attempt < 3; attempt++) {
     try {
       const fd = openSync(path, 'wx', 0o600);
-      writeSync(fd, `${process.pid} ${startOf(process.pid)}\n`);
-      closeSync(fd);
+      try {
+        writeSync(fd, `${process.pid} ${startOf(process.pid)}\n`);
+      } catch (cause) {
+        removeFile(path);
+        throw cause;
+      } finally {
+        closeSync(fd);
+      }
       return () => removeFile(path);
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') {
-        throw new OptionError(`Cannot lock working directory '${dir}': ${reason(cause)}`, false);
+        throw new OptionError(
+          `Cannot lock working directory '${dir}': ${reason(cause)} (make room there, or give another one with -n)`,
+          false,
+        );
       }
     }
     const owner = readOwner(path);

@@ -83,6 +83,12 @@ export function writeOwn(path: string, data: string | Uint8Array, mode: number):
   try {
     writeAll(fd, typeof data === 'string' ? Buffer.from(data) : data);
     made = fstatSync(fd);
+  } catch (cause) {
+    // Half a file is worse than none. Where a name cannot be removed it stays, and the first error counts.
+    try {
+      removeName(path);
+    } catch {}
+    throw cause;
   } finally {
     closeSync(fd);
   }

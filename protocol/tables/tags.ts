@@ -12,6 +12,8 @@ export interface TagRow {
   readonly name: string;
   readonly flags: readonly TagFlag[];
   readonly help: string;
+  /** False where proxyd never logs it: it is there for recordings of Varnish's. Those `unused` need not say so. */
+  readonly written?: false;
 }
 
 export const TAGS = [
@@ -67,7 +69,7 @@ export const TAGS = [
   { name: 'ObjStatus', flags: [], help: 'Status kept with the object' },
   { name: 'ObjReason', flags: [], help: 'Reason phrase kept with the object' },
   { name: 'ObjHeader', flags: [], help: 'Field kept with the object' },
-  { name: 'ObjUnset', flags: [], help: 'Object field removed' },
+  { name: 'ObjUnset', flags: [], help: 'Object field removed', written: false },
   { name: 'ObjLost', flags: ['unused'], help: 'Unused: see LostHeader' },
   { name: 'BogoHeader', flags: ['unsafe'], help: 'The start of a header line that made no sense' },
   { name: 'LostHeader', flags: [], help: 'A field that found no room' },
@@ -82,8 +84,8 @@ export const TAGS = [
   { name: 'HitPass', flags: [], help: 'A hit-for-pass mark was found' },
   { name: 'ExpBan', flags: [], help: 'An object was removed by a ban' },
   { name: 'ExpKill', flags: [], help: 'Expiry and eviction of objects' },
-  { name: 'WorkThread', flags: [], help: 'A worker thread began or ended' },
-  { name: 'ESI_xmlerror', flags: [], help: 'An error or warning of the ESI parser' },
+  { name: 'WorkThread', flags: [], help: 'A worker thread began or ended', written: false },
+  { name: 'ESI_xmlerror', flags: [], help: 'An error or warning of the ESI parser', written: false },
   { name: 'Hash', flags: ['binary'], help: 'A part of the lookup key' },
   { name: 'Backend_health', flags: [], help: 'Result of a health probe' },
   { name: 'VCL_Log', flags: [], help: 'A log line of the config program' },
@@ -99,15 +101,15 @@ export const TAGS = [
   { name: 'PipeAcct', flags: [], help: 'Bytes through a pipe' },
   { name: 'BereqAcct', flags: [], help: 'Bytes of a backend request and its response' },
   { name: 'VfpAcct', flags: [], help: 'Calls and bytes of a fetch filter' },
-  { name: 'Witness', flags: [], help: 'Lock order diagnosis' },
+  { name: 'Witness', flags: [], help: 'Lock order diagnosis', written: false },
   { name: 'BackendStart', flags: ['unused'], help: 'Formerly: address of the backend' },
-  { name: 'H2RxHdr', flags: ['binary', 'hex'], help: 'HTTP/2 frame header received' },
-  { name: 'H2RxBody', flags: ['binary', 'hex'], help: 'HTTP/2 frame payload received' },
-  { name: 'H2TxHdr', flags: ['binary', 'hex'], help: 'HTTP/2 frame header sent' },
-  { name: 'H2TxBody', flags: ['binary', 'hex'], help: 'HTTP/2 frame payload sent' },
+  { name: 'H2RxHdr', flags: ['binary', 'hex'], help: 'HTTP/2 frame header received', written: false },
+  { name: 'H2RxBody', flags: ['binary', 'hex'], help: 'HTTP/2 frame payload received', written: false },
+  { name: 'H2TxHdr', flags: ['binary', 'hex'], help: 'HTTP/2 frame header sent', written: false },
+  { name: 'H2TxBody', flags: ['binary', 'hex'], help: 'HTTP/2 frame payload sent', written: false },
   { name: 'HitMiss', flags: [], help: 'A hit-for-miss mark was found: its id and remaining ttl' },
   { name: 'Filters', flags: [], help: 'Body filters in use' },
-  { name: 'SessError', flags: [], help: 'Accepting a connection failed' },
+  { name: 'SessError', flags: [], help: 'Accepting a connection failed', written: false },
   { name: 'VCL_use', flags: [], help: 'The config program a task runs' },
   { name: 'Notice', flags: [], help: 'An unusual but handled situation' },
   { name: 'VdpAcct', flags: [], help: 'Calls and bytes of a delivery filter' },
@@ -122,6 +124,10 @@ export const Tag = Object.freeze(
 
 /** One past the highest tag number; tables indexed by tag have this length. */
 export const TAG_COUNT = TAGS.length + 1;
+
+export function isWritten(row: TagRow): boolean {
+  return row.written !== false && !row.flags.includes('unused');
+}
 
 /** Row of a tag number, undefined for a number this version does not know. */
 export function tagRow(tag: number): TagRow | undefined {
