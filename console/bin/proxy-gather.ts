@@ -11,7 +11,6 @@ import { findDaemon } from '../client/find-daemon.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
 import { gather } from '../gather/gather.ts';
 import { Subject } from '../gather/subject.ts';
-import { tarArchive } from '../gather/tar.ts';
 import { systemText } from './attach.ts';
 import { sayEnd } from './command-end.ts';
 import { flushOut, keepOutputManners, writeOut } from './standard-output.ts';
@@ -78,10 +77,11 @@ async function main(): Promise<number> {
     name: `${top}/${file}`,
     data: Buffer.from(text, 'utf8'),
   }));
+  const { tarArchive } = await import('../gather/tar.ts');
   const file = a.file ?? `${top}.tar.gz`;
   try {
     // It may hold more than its maker knows: for its owner alone.
-    writeOwn(file, gzipSync(tarArchive(entries, Math.floor(now.getTime() / 1000))), 0o600);
+    writeOwn(file, gzipSync(await tarArchive(entries, now)), 0o600);
   } catch (cause) {
     process.stderr.write(`proxy-gather: cannot write ${file}: ${systemText(cause)}\n`);
     return 1;

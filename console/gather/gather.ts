@@ -135,7 +135,7 @@ function programNames(list: string): string[] {
 }
 
 function safeName(name: string): string {
-  return name.replaceAll(/[^\w.-]/g, '_').slice(0, 30);
+  return name.replaceAll(/[^\w.-]/g, '_').slice(0, 200);
 }
 
 function changes(before: CounterValue[] | null, after: CounterValue[] | null, seconds: number): string {

@@ -1,6 +1,7 @@
-// The changes from one text to another, line by line, with a few lines around them. Pure; for programs of some
-// thousand lines. Beyond that the middle is shown as replaced as a whole, which is true if not short.
+// The changes from one text to another, line by line, with a few lines around them. Pure. Texts that differ so much that
+// finding what they share takes too long are shown as replaced as a whole, which is true if not short.
 
+import { diffArrays } from 'diff';
 import type { ToneLine } from './list-view.ts';
 
 export interface DiffLine {
@@ -10,58 +11,33 @@ export interface DiffLine {
   line: number;
 }
 
-const CELLS = 4_000_000;
+/** Milliseconds that a person does not notice. */
+const PATIENCE = 200;
 
 /** [] when the texts are the same. `context` lines are kept around each change. */
 export function lineDiff(before: string, after: string, context = 3): DiffLine[] {
   const a = before.replace(/\n$/, '').split('\n');
   const b = after.replace(/\n$/, '').split('\n');
-  let head = 0;
-  while (head < a.length && head < b.length && a[head] === b[head]) head++;
-  let tail = 0;
-  while (tail < a.length - head && tail < b.length - head && a.at(-1 - tail) === b.at(-1 - tail)) tail++;
-  if (head === a.length && head === b.length) return [];
-  const all: DiffLine[] = [
-    ...b.slice(0, head).map((text, i): DiffLine => ({ kind: 'same', text, line: i + 1 })),
-    ...middle(a.slice(head, a.length - tail), b.slice(head, b.length - tail), head),
-    ...b
-      .slice(b.length - tail)
-      .map((text, i): DiffLine => ({ kind: 'same', text, line: b.length - tail + i + 1 })),
+  const parts = diffArrays(a, b, { timeout: PATIENCE }) ?? [
+    { value: a, removed: true, added: false },
+    { value: b, removed: false, added: true },
   ];
-  return around(all, context);
-}
-
-function middle(a: readonly string[], b: readonly string[], offset: number): DiffLine[] {
-  const out: DiffLine[] = [];
-  const gone = (i: number): DiffLine => ({ kind: 'gone', text: a[i] as string, line: offset + i + 1 });
-  const added = (j: number): DiffLine => ({ kind: 'new', text: b[j] as string, line: offset + j + 1 });
-  if (a.length * b.length > CELLS) return [...a.map((_l, i) => gone(i)), ...b.map((_l, j) => added(j))];
-  // Longest common run from each place to the end, row by row of a table.
-  const width = b.length + 1;
-  const length = new Uint32Array((a.length + 1) * width);
-  for (let i = a.length - 1; i >= 0; i--) {
-    for (let j = b.length - 1; j >= 0; j--) {
-      length[i * width + j] =
-        a[i] === b[j]
-          ? (length[(i + 1) * width + j + 1] as number) + 1
-          : Math.max(length[(i + 1) * width + j] as number, length[i * width + j + 1] as number);
+  if (parts.every((part) => !part.added && !part.removed)) return [];
+  const all: DiffLine[] = [];
+  let old = 0;
+  let now = 0;
+  for (const { value, removed, added } of parts) {
+    for (const text of value) {
+      if (!added) old++;
+      if (!removed) now++;
+      all.push({
+        kind: added ? 'new' : removed ? 'gone' : 'same',
+        text,
+        line: removed ? old : now,
+      });
     }
   }
-  let i = 0;
-  let j = 0;
-  while (i < a.length || j < b.length) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      out.push({ kind: 'same', text: b[j] as string, line: offset + j + 1 });
-      i++;
-      j++;
-    } else if (
-      j >= b.length ||
-      (i < a.length && (length[(i + 1) * width + j] as number) >= (length[i * width + j + 1] as number))
-    )
-      out.push(gone(i++));
-    else out.push(added(j++));
-  }
-  return out;
+  return around(all, context);
 }
 
 function around(all: readonly DiffLine[], context: number): DiffLine[] {

@@ -1,6 +1,8 @@
-// How many terminal cells a text takes, and cutting it to a width. Text is printable already (no control
-// bytes). A cluster is a base character with what combines with it; the tables are coarse on purpose:
-// East Asian wide and emoji blocks take two cells, combining marks none, all else one.
+// How many terminal cells a text takes, and cutting it to a width. Text is printable already (no control bytes). Widths
+// are those of single characters, as terminals and tmux count them, and not of whole clusters: one that is drawn as one
+// picture by some terminals takes its parts' cells in the others.
+
+import { eastAsianWidth } from 'get-east-asian-width';
 
 const ASCII = /^[\x20-\x7e]*$/;
 
@@ -11,40 +13,12 @@ export function widthOf(text: string): number {
   return width;
 }
 
+/** What combines with the character before it, or is not shown. */
+const ZERO = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
+
 export function charWidth(code: number): 0 | 1 | 2 {
   if (code < 0x300) return 1;
-  if (
-    (code >= 0x300 && code <= 0x36f) ||
-    (code >= 0x483 && code <= 0x489) ||
-    (code >= 0x591 && code <= 0x5bd) ||
-    (code >= 0x610 && code <= 0x61a) ||
-    (code >= 0x64b && code <= 0x65f) ||
-    (code >= 0x1ab0 && code <= 0x1aff) ||
-    (code >= 0x1dc0 && code <= 0x1dff) ||
-    (code >= 0x200b && code <= 0x200f) ||
-    (code >= 0x20d0 && code <= 0x20ff) ||
-    (code >= 0xfe00 && code <= 0xfe0f) ||
-    (code >= 0xfe20 && code <= 0xfe2f) ||
-    (code >= 0xe0100 && code <= 0xe01ef)
-  )
-    return 0;
-  if (
-    (code >= 0x1100 && code <= 0x115f) ||
-    (code >= 0x2e80 && code <= 0x303e) ||
-    (code >= 0x3041 && code <= 0xa4cf) ||
-    (code >= 0xac00 && code <= 0xd7a3) ||
-    (code >= 0xf900 && code <= 0xfaff) ||
-    (code >= 0xfe30 && code <= 0xfe6f) ||
-    (code >= 0xff00 && code <= 0xff60) ||
-    (code >= 0xffe0 && code <= 0xffe6) ||
-    (code >= 0x1f300 && code <= 0x1f64f) ||
-    (code >= 0x1f680 && code <= 0x1f6ff) ||
-    (code >= 0x1f900 && code <= 0x1f9ff) ||
-    (code >= 0x1fa70 && code <= 0x1faff) ||
-    (code >= 0x20000 && code <= 0x3fffd)
-  )
-    return 2;
-  return 1;
+  return ZERO.test(String.fromCodePoint(code)) ? 0 : eastAsianWidth(code);
 }
 
 /** The longest beginning of `text` that fits in `width` cells. */

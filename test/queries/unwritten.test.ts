@@ -39,8 +39,7 @@ it('the table says of each tag whether the daemon writes it', () => {
   for (const row of TAGS as readonly TagRow[]) {
     // The log's readers note by themselves what they left out.
     if (row.name === 'VSL' || (FAMILY.test(row.name) && isWritten(row))) continue;
-    const named =
-      new RegExp(`Tag\\.${row.name}\\b`).test(sources) || sources.includes(`'${row.name}'`);
+    const named = new RegExp(`Tag\\.${row.name}\\b`).test(sources) || sources.includes(`'${row.name}'`);
     expect([row.name, isWritten(row)]).toEqual([row.name, named && !row.flags.includes('unused')]);
   }
 });
