@@ -117,6 +117,11 @@ describe('the published Prometheus exporter', () => {
   it('finds a version in -V', () => {
     expect(outputs.V).toMatch(/\d+\.\d+\.\d+/);
   });
+
+  // netdata goes on only with the whole release, the agent of Datadog takes the first number of it.
+  it.each([[/varnish-(\d+)\.(\d+)\.(\d+)/], [/varnish-(\d+)/]])('finds the release by %s', (pattern) => {
+    expect(pattern.exec(outputs.V.split('\n')[0] ?? '')?.[1]).toBe('7');
+  });
 });
 
 /** What the exporter makes of a counter's name: lower case, the middle as a label, two families folded into labels. */

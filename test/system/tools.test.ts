@@ -301,6 +301,15 @@ describe('proxylog', () => {
 });
 
 describe('proxystat', () => {
+  it('prints a snapshot where there is no terminal and nothing is asked for', async () => {
+    const names = (text: string): string[] => text.split('\n').map((line) => line.split(' ')[0] as string);
+    const [plain, once, raw] = await Promise.all([stat(), stat('-1'), stat('-r', '-I', 'MGT.uptime')]);
+    expect(plain).toMatchObject({ code: 0, stderr: '' });
+    expect(names(plain.stdout)).toEqual(names(once.stdout));
+    expect(names(plain.stdout)).toContain('MAIN.cache_hit');
+    expect(names(raw.stdout)).toEqual(['MGT.uptime', '']);
+  });
+
   it('-1 prints one line a counter', async () => {
     const text = await until('the counters', async () => {
       const end = await stat('-1');

@@ -8,6 +8,13 @@ describe('checkQuery', () => {
     }
   });
 
+  it('remarks on what is right and yet can match nothing', () => {
+    expect(checkQuery('SessError ~ x')).toMatchObject({
+      ok: true,
+      note: expect.stringMatching(/^SessError: /),
+    });
+  });
+
   it('names the place, and what could stand there, the likeliest first', () => {
     const verdict = checkQuery('RespStatus >= 500 and ReqURL "/x"');
     expect(verdict).toMatchObject({ ok: false, from: 29, to: 33 });

@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { checkQuery } from '../../../console/model/query-parser.ts';
 import type { Recording } from '../../../console/model/recording.ts';
 import { makeTheme } from '../../../console/tui/theme.ts';
 import { fakeRecording } from '../fake-recording.ts';
@@ -170,6 +171,20 @@ describe('operation', () => {
     await s.type('RespStatus == 503');
     await s.keys('enter');
     expect(s.session.query).toBe('RespStatus == 503');
+  });
+
+  it('says once that a tag is never written, and goes on', async () => {
+    const s = await open(120, 24, { checkQuery });
+    await s.play(2);
+    await s.keys('2', '/');
+    await s.type('Witness');
+    await s.keys('enter');
+    expect(s.session.query).toBe('Witness');
+    expect(await s.screen()).toContain('Witness: proxyd never writes this tag');
+    s.controller.set({ notice: null });
+    s.controller.applyQuery('Witness');
+    await s.settle();
+    expect(await s.screen()).not.toContain('never writes');
   });
 
   it('filters statistics as one types', async () => {
