@@ -6,6 +6,7 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
+import { packageVersion } from '../../protocol/files/package.ts';
 import type { LogSubscription } from '../../protocol/messages.ts';
 import type { ToolRow } from '../../protocol/tables/tool-row.ts';
 import { parsePatience, systemText } from './attach.ts';
@@ -17,7 +18,6 @@ import {
   parseTimeout,
   splitRegexFilter,
 } from './log-values.ts';
-import { packageVersion } from './version.ts';
 
 export interface LogArguments {
   sub: LogSubscription;

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+
 // proxy-gather: a diagnostic archive of a daemon and its surroundings as one tar.gz, and what it contains on stdout.
 // Exit codes: 0, 1 when the archive could not be written or an argument is wrong. A daemon that is down is no failure.
 
@@ -6,6 +7,7 @@ import { hostname } from 'node:os';
 import { gzipSync } from 'node:zlib';
 import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
 import { writeOwn } from '../../protocol/files/own-file.ts';
+import { packageVersion } from '../../protocol/files/package.ts';
 import { PROXY_GATHER } from '../../protocol/tables/tools.ts';
 import { findDaemon } from '../client/find-daemon.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
@@ -14,7 +16,6 @@ import { Subject } from '../gather/subject.ts';
 import { systemText } from './attach.ts';
 import { sayEnd } from './command-end.ts';
 import { flushOut, keepOutputManners, writeOut } from './standard-output.ts';
-import { packageVersion } from './version.ts';
 
 interface Arguments {
   dir: string | undefined;

@@ -1,8 +1,8 @@
 // The command line of proxyadm. Options end at the first word, which begins the command.
 
 import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
+import { packageVersion } from '../../protocol/files/package.ts';
 import { PROXYADM } from '../../protocol/tables/tools.ts';
-import { packageVersion } from './version.ts';
 
 export interface Arguments {
   dir?: string;

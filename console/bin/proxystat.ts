@@ -1,9 +1,11 @@
 #!/usr/bin/env node
+
 // proxystat: counters once as text, JSON or XML, their list, or the console's live view on a terminal; where there is
 // none, once as text.
 // Exit codes: 0, 1 for every failure. Works while the worker is stopped: the daemon then has the last values.
 
 import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
+import { packageVersion } from '../../protocol/files/package.ts';
 import type { CounterInfo, CounterSubscription } from '../../protocol/messages.ts';
 import { PROXYSTAT } from '../../protocol/tables/tools.ts';
 import type { CounterValue } from '../format/stat-text.ts';
@@ -12,7 +14,6 @@ import { leave } from '../tui/leave.ts';
 import { attach, parsePatience, writePidFile } from './attach.ts';
 import { sayEnd } from './command-end.ts';
 import { flushOut, keepOutputManners, writeOut } from './standard-output.ts';
-import { packageVersion } from './version.ts';
 
 /** When several forms are asked for the first of these counts, as with the field's tool. */
 const FORMS = ['x', 'j', '1', 'l'] as const;
