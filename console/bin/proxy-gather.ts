@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-
 // proxy-gather: a diagnostic archive of a daemon and its surroundings as one tar.gz, and what it contains on stdout.
 // Exit codes: 0, 1 when the archive could not be written or an argument is wrong. A daemon that is down is no failure.
 

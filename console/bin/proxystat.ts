@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-
 // proxystat: counters once as text, JSON or XML, their list, or the console's live view on a terminal; where there is
 // none, once as text.
 // Exit codes: 0, 1 for every failure. Works while the worker is stopped: the daemon then has the last values.

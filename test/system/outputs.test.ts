@@ -134,7 +134,7 @@ describe.skipIf(!mounted)('a full disk', () => {
     });
   });
 
-  it('ends proxyncsa when it goes over to a new file there', async () => {
+  it('ends proxyncsa in the foreground, with the reason', async () => {
     fill();
     const file = join(disk, 'access');
     const child = run(process.execPath, [join(BINS, 'proxyncsa.js'), '-n', proxy.dir, '-w', file]);
