@@ -81,19 +81,19 @@ async function serve(o: Options): Promise<number> {
   const code = workerCode();
   const early = startsWorkerAtOnce(o) ? forkWorker(code) : null;
   process.on('exit', () => early?.kill('SIGKILL'));
-  const [{ Manager }, { isMemoryBacked, makeDirectory }, { detachedSelf }] = await Promise.all([
-    import('./manager/manager.ts'),
-    import('./manager/working-directory.ts'),
-    import('./manager/detach.ts'),
-  ]);
+  const [{ Manager }, { isMemoryBacked, makeDirectory }, { detachedSelf }, { openDaemonLog }] =
+    await Promise.all([
+      import('./manager/manager.ts'),
+      import('./manager/working-directory.ts'),
+      import('./manager/detach.ts'),
+      import('./manager/daemon-log.ts'),
+    ]);
   const background = o.mode === 'daemon';
-  const log = (level: string, text: string): void => {
-    const line = `${level[0]?.toUpperCase()}${level.slice(1)}: ${text}\n`;
-    // In the background nobody reads on; until it serves, its starter shows what matters.
-    if (background && (level === 'debug' || level === 'info')) return;
-    if (background) detachedSelf.log(line);
-    else process.stderr.write(line);
-  };
+  const daemonLog = openDaemonLog(o, {
+    stderr: (text) => process.stderr.write(text),
+    starter: (text) => detachedSelf.log(text),
+  });
+  const log = daemonLog.write;
   const dir = resolveWorkdir(o.dir, surroundings());
   makeDirectory(dir, isShared(access));
   if (isMemoryBacked(dir) === false) {
@@ -104,7 +104,8 @@ async function serve(o: Options): Promise<number> {
   }
   const manager = await Manager.create(o, dir, packageVersion(), log, { early, code, access });
   const ended = new Promise<void>((resolve) => {
-    const stop = (): void => {
+    const stop = (signal: NodeJS.Signals): void => {
+      log('info', `Manager got ${signal}`);
       setTimeout(() => {
         manager.killNow();
         process.exit(1);
@@ -113,9 +114,10 @@ async function serve(o: Options): Promise<number> {
     };
     process.on('SIGTERM', stop);
     process.on('SIGINT', stop);
-    // A terminal that goes away ends what runs in it, and nothing else.
-    process.on('SIGHUP', () => {
-      if (!background) stop();
+    // A terminal that goes away ends what runs in it, and nothing else. Who rotates logs sends the same signal.
+    process.on('SIGHUP', (signal) => {
+      if (background || (o.logFile !== null && !process.stderr.isTTY)) daemonLog.reopen();
+      else stop(signal);
     });
   });
   process.on('exit', () => manager.killNow());
@@ -135,6 +137,7 @@ async function serve(o: Options): Promise<number> {
     ]);
   } else await ended;
   await manager.close();
+  await daemonLog.close();
   return 0;
 }
 

@@ -160,8 +160,9 @@ export class Manager implements ManagerCore {
         autoRestart: () => this.params.bool('auto_restart'),
         timeouts: () => ({ cli: this.params.num('cli_timeout'), ping: this.params.num('ping_interval') }),
         panicked: (text) => {
-          this.panics.record(this.params.feature('short_panic') ? (text.split('\n', 1)[0] ?? '') : text);
-          log('error', `Child panic: ${text.split('\n')[0]}`);
+          const report = this.params.feature('short_panic') ? (text.split('\n', 1)[0] ?? '') : text;
+          this.panics.record(report);
+          log('error', `Child panic: ${report}`);
         },
         changed: (event, text) => {
           if (event === 'started') {

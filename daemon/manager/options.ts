@@ -40,6 +40,8 @@ export interface Options {
   metrics: HostPort | null;
   /** -j; null where it was not given. */
   jail: JailOption | null;
+  /** --log-file: where the daemon's own messages go. */
+  logFile: string | null;
   /** --read-group: a group that may read log and counters. */
   readGroup: string | null;
 }
@@ -89,6 +91,7 @@ export function parseOptions(argv: readonly string[]): Request {
     hosts: [],
     metrics: null,
     jail: null,
+    logFile: null,
     readGroup: null,
   };
   const listeners: string[] = [];
@@ -204,6 +207,10 @@ function setOption(o: Options, name: string, value: string): void {
       return;
     case 'metrics':
       o.metrics = hostPort('--metrics', value);
+      return;
+    case 'log-file':
+      if (value === '') throw new OptionError('--log-file needs the name of a file');
+      o.logFile = value;
       return;
     case 'read-group':
       o.readGroup = value;

@@ -6,12 +6,15 @@
 // has no room for (no descriptor, no memory, too many processes), are followed by tries ever later, for ever.
 
 import type { ChildProcess } from 'node:child_process';
+import { constants } from 'node:os';
 import { CLI } from '../../protocol/errors.ts';
 import type { FromWorker, InitMessage, ToWorker, WorkerCall } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
 import type { MgtCounters } from '../stats/counters.ts';
 import { forkWorker } from './fork-worker.ts';
 import type { ListenerSet } from './listeners.ts';
+import { Retries } from './retries.ts';
+import { Allowance, hear } from './worker-speech.ts';
 
 export interface CliReply {
   status: number;
@@ -33,6 +36,8 @@ export interface SupervisorHost {
   changed(event: 'started' | 'stopped' | 'died' | 'trouble', text: string): void;
 }
 
+type Note = FromWorker & { t: 'note' };
+
 interface Pending {
   resolve(reply: CliReply): void;
   timer: NodeJS.Timeout;
@@ -41,10 +46,9 @@ interface Pending {
 const STOP_GRACE_MS = 5000;
 /** The least time that a worker has for its start, whatever cli_timeout says. */
 const MIN_START_MS = 10_000;
-/** A worker that lived shorter than this after its start counts as failing at start. */
+/** A worker that served shorter than this, or not at all, died quickly. One that served longer is replaced at once however
+ * often: a delay would spare the machine little and take from the traffic what the next one could serve. */
 const YOUNG_MS = 2000;
-const FIRST_RESTART_DELAY_MS = 100;
-const MAX_RESTART_DELAY_MS = 5000;
 /** How long questions that do not change programs wait for a worker that is starting. */
 const PATIENCE_MS = 1000;
 
@@ -64,15 +68,19 @@ export class Supervisor {
   private readonly pending = new Map<number, Pending>();
   private nextCall = 1;
   private generation = 0;
-  private startedAt = 0;
-  private quickDeaths = 0;
+  /** When the worker began to serve, in milliseconds of performance.now(); null before. */
+  private servedAt: number | null = null;
+  private readonly retries = new Retries(() => this.launch());
   private wanted = false;
+  /** The start that is asked for was to be tried anyway: it is tried again when it fails. */
+  private retrying = false;
   private panic = '';
+  /** What workers report in words, extensions and std.syslog without a system log among them. */
+  private readonly notes: Allowance<Pick<Note, 'level' | 'text'>>;
   private settle: { resolve(): void; reject(reason: Error): void } | null = null;
   private stopped: (() => void)[] = [];
   private waiting: (() => void)[] = [];
   private pinger: NodeJS.Timeout | null = null;
-  private restart: NodeJS.Timeout | null = null;
   /** Ends a start that gets nowhere. */
   private late: NodeJS.Timeout | null = null;
 
@@ -88,12 +96,22 @@ export class Supervisor {
     this.host = host;
     this.counters = counters;
     this.early = early;
+    this.notes = new Allowance(
+      ({ level, text }) => host.log(level, text),
+      (count) => ({ level: 'warning', text: `${count} more messages of the worker's are left out` }),
+    );
+  }
+
+  /** Whether a worker that died is about to be replaced, later than at once. */
+  get awaitsRestart(): boolean {
+    return this.retries.pending;
   }
 
   /** Starts the worker; resolves when it serves, rejects with the reason when it does not come up. */
   start(): Promise<void> {
+    this.retrying = this.retries.pending;
     this.wanted = true;
-    this.quickDeaths = 0;
+    this.retries.forget();
     return new Promise((resolve, reject) => {
       this.settle = { resolve, reject };
       this.launch();
@@ -120,11 +138,13 @@ export class Supervisor {
   /** Stops the worker; resolves when it is gone. Never fails: a worker that hangs is killed. */
   stop(): Promise<void> {
     this.wanted = false;
-    if (this.restart !== null) clearTimeout(this.restart);
-    this.restart = null;
+    if (this.retries.pending) this.host.log('info', 'No worker was running; none is started any more');
+    this.retries.cancel();
     const child = this.child;
     if (child === null) {
       this.state = 'stopped';
+      // They stayed open for the worker that was to come.
+      this.listeners.close();
       return Promise.resolve();
     }
     return new Promise((resolve) => {
@@ -165,8 +185,7 @@ export class Supervisor {
   }
 
   private launch(): void {
-    if (this.restart !== null) clearTimeout(this.restart);
-    this.restart = null;
+    this.retries.cancel();
     if (!this.wanted || this.child !== null) return;
     const refused = this.listeners.open();
     if (refused !== null) {
@@ -191,12 +210,10 @@ export class Supervisor {
     });
     if (child.pid === undefined) return;
     this.pid = child.pid ?? 0;
-    this.startedAt = Date.now();
+    this.servedAt = null;
     this.counters.child_start++;
     this.host.log('debug', `Child (${this.pid}) Started`);
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => this.said(text));
-    }
+    hear(this.pid, [child.stdout, child.stderr], (text) => this.host.log('info', text));
     child.on('message', (message) => void this.receive(child, message as FromWorker));
     child.on('exit', (code, signal) => this.exited(child, code, signal));
     this.watchStart(child);
@@ -227,21 +244,13 @@ export class Supervisor {
     this.state = 'stopped';
     const settle = this.settle;
     this.settle = null;
-    const delay = this.nextDelay();
     const why = `Cannot start a worker process: ${cause.message}`;
-    this.host.log('error', `${why}; next try in ${delay / 1000} s`);
+    this.host.log('error', this.wanted ? `${why}; ${this.retries.next()}` : why);
     settle?.reject(
       new Error(`${why}. It is tried again; free what is missing (descriptors, memory, processes)`),
     );
     this.release();
     this.ended();
-    if (this.wanted) this.restart = setTimeout(() => this.launch(), delay);
-  }
-
-  /** Milliseconds until the next try after a failure: none at first, then longer and longer. */
-  private nextDelay(): number {
-    const tries = this.quickDeaths++;
-    return tries < 3 ? 0 : Math.min(FIRST_RESTART_DELAY_MS * 2 ** (tries - 3), MAX_RESTART_DELAY_MS);
   }
 
   /** Calls back those who wait for the end of the worker. */
@@ -280,6 +289,7 @@ export class Supervisor {
         this.bound = m.listeners;
         this.listeners.bound(m.listeners);
         if (this.state === 'starting') this.state = 'running';
+        this.servedAt = performance.now();
         this.startEnded();
         this.release();
         this.watch(child);
@@ -307,7 +317,7 @@ export class Supervisor {
         this.host.changed('trouble', m.text);
         return;
       case 'note':
-        this.host.log(m.level, m.text);
+        this.notes.take(m);
         return;
     }
   }
@@ -338,29 +348,28 @@ export class Supervisor {
     if (asked) this.host.changed('stopped', `Child (${pid}) stopped`);
     this.ended();
     // Its start failed, and nobody asked for its end.
-    if (asked && this.wanted) this.restart = setTimeout(() => this.launch(), this.nextDelay());
+    if (asked && this.wanted) this.host.log('error', `Child (${pid}) did not serve; ${this.retries.next()}`);
   }
 
   private died(pid: number, code: number | null, signal: NodeJS.Signals | null): void {
-    const how = signal === null ? `status=${code}` : `signal=${signal}`;
-    this.host.log('error', `Child (${pid}) died ${how}`);
+    const how = signal === null ? `status=${code}` : `signal=${constants.signals[signal]} (${signal})`;
+    if (this.servedAt !== null && performance.now() - this.servedAt >= YOUNG_MS) this.retries.forget();
+    const asked = this.settle !== null;
+    if (!this.host.autoRestart() || (asked && !this.retrying)) this.wanted = false;
+    const next = this.wanted ? this.retries.next() : 'not restarted';
+    const why = this.wanted || asked ? '' : ' (auto_restart is off: use the command start)';
+    const report = `Child (${pid}) died ${how}; ${next}${why}`;
+    this.host.log('error', report);
     if (signal === null && this.panic === '') this.counters.child_stop++;
     else this.counters.child_died++;
     if (this.panic !== '') {
       this.counters.child_panic++;
       this.host.panicked(this.panic);
     }
-    this.host.changed('died', `Child (${pid}) died ${how}`);
-    if (this.settle !== null) {
-      this.failStart(this.panic === '' ? `Child (${pid}) died ${how} at its start` : this.panic);
-      return;
-    }
-    if (!this.wanted || !this.host.autoRestart()) {
-      this.wanted = false;
-      return;
-    }
-    if (Date.now() - this.startedAt >= YOUNG_MS) this.quickDeaths = 0;
-    this.restart = setTimeout(() => this.launch(), this.nextDelay());
+    this.host.changed('died', report);
+    const { settle } = this;
+    this.settle = null;
+    settle?.reject(new Error(this.panic === '' ? `Child (${pid}) died ${how} at its start` : this.panic));
   }
 
   /** The worker cannot run: whoever asked for the start hears why, and it is not tried again. One that was to replace
@@ -368,12 +377,13 @@ export class Supervisor {
   private failStart(reason: string): void {
     const settle = this.settle;
     this.settle = null;
-    if (settle !== null || !this.host.autoRestart()) this.wanted = false;
-    if (settle === null) this.host.log('error', `Child cannot start: ${reason}`);
+    if ((settle !== null && !this.retrying) || !this.host.autoRestart()) this.wanted = false;
     const child = this.child;
+    const next = child === null && this.wanted ? `; ${this.retries.next()}` : '';
+    if (settle === null || next !== '') this.host.log('error', `Child cannot start: ${reason}${next}`);
     if (child === null) {
       this.state = 'stopped';
-      this.listeners.close();
+      if (!this.wanted) this.listeners.close();
       settle?.reject(new Error(reason));
       return;
     }
@@ -407,12 +417,6 @@ export class Supervisor {
     if (child !== this.child || this.state === 'stopping') return;
     this.host.log('error', `Child (${this.pid}) not responding to CLI, killed it.`);
     child.kill('SIGKILL');
-  }
-
-  private said(text: string): void {
-    for (const line of text.split('\n')) {
-      if (line !== '') this.host.log('info', `Child (${this.pid}) said ${line}`);
-    }
   }
 
   private post(child: ChildProcess, message: ToWorker, handle?: unknown): void {

@@ -46,6 +46,11 @@ export const PROXYD: ToolRow = {
     ...group('Operation', [
       { flags: '-F', help: 'Stay in the foreground, log to standard error' },
       { flags: '-d', help: 'Stay in the foreground, commands on standard input' },
+      {
+        flags: '--log-file',
+        argument: 'file',
+        help: 'Append the daemon’s own messages to a file: in the background instead of to the system’s log, else beside standard error',
+      },
       { flags: '-P', argument: 'file', help: 'Write the process id' },
       { flags: '-i', argument: 'identity', help: 'Name of this instance' },
       { flags: '-I', argument: 'file', help: 'Commands to run at the start' },

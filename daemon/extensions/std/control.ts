@@ -2,18 +2,19 @@
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { HttpMessage } from '../../http1/message.ts';
+import { Syslog } from '../../syslog.ts';
 import type { Director, VclContext } from '../../vcl/context.ts';
 import { State } from '../../vcl/program.ts';
 import { softFail } from '../../vcl/runtime/failure.ts';
 import type { VclIp } from '../../vcl/runtime/ip.ts';
 import type { ExtensionFunction } from '../extension.ts';
 import { endPrivs, taskPriv } from '../priv.ts';
-import { Syslog } from './syslog.ts';
 
 /** Key of the last ban's error among the private data of a task. */
 const BAN_ERROR = Object.freeze({});
 
-const system = new Syslog();
+/** Strings of a program are bytes. */
+const system = new Syslog({ encoding: 'latin1' });
 
 export const controlFunctions: Record<string, ExtensionFunction> = {
   log: {
@@ -23,7 +24,10 @@ export const controlFunctions: Record<string, ExtensionFunction> = {
   syslog: {
     signature: 'VOID syslog(INT priority, STRANDS s)',
     call: (ctx, priority: number, s: string | null) => {
-      if (!system.send(priority, s ?? '')) ctx.host.syslog(priority, s ?? '');
+      // One call is one message.
+      const text = (s ?? '').replace(/[\0\r\n]+/g, ' ');
+      if (system.reachable) system.send(priority, text);
+      else ctx.host.syslog(priority, text);
     },
   },
   timestamp: {

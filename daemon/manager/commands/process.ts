@@ -26,7 +26,8 @@ export const start: Command = async ({ supervisor, programs }) => {
 };
 
 export const stop: Command = async ({ supervisor }) => {
-  if (supervisor.state === 'stopped') return cannot('Child in state stopped');
+  // One that waits for its next try is stopped, too, and stays so from here on.
+  if (supervisor.state === 'stopped' && !supervisor.awaitsRestart) return cannot('Child in state stopped');
   await supervisor.stop();
   return ok();
 };

@@ -1,6 +1,7 @@
 // A stand-in for the worker: speaks daemon/link.ts, accepts on the handles it is lent, and dies on request.
 // Commands of its own: `debug.xid die` exits, `debug.xid panic` reports a panic first, `debug.xid hang` stops
-// answering, `debug.xid init` gives back what it was started with.
+// answering, `debug.xid init` gives back what it was started with,
+// `debug.xid say` writes 500 lines. With a default_ttl of 667 it dies at its start.
 import { createServer } from 'node:net';
 
 const programs = new Map();
@@ -23,6 +24,7 @@ process.on('message', (m, handle) => {
     for (const p of m.programs) programs.set(p.name, p);
     for (const l of m.labels) programs.set(l.name, { name: l.name, label: true });
     expected = m.listeners.length;
+    if (m.params.default_ttl === 667) process.exit(3);
     if (m.params.default_ttl === 666) send({ t: 'failed', reason: 'told to fail' });
     else if (expected === 0) ready();
     return;
@@ -76,6 +78,9 @@ process.on('message', (m, handle) => {
         return;
       }
       if (name === 'debug.xid' && what === 'hang') return;
+      if (name === 'debug.xid' && what === 'say') {
+        for (let i = 0; i < 500; i++) process.stderr.write(`line ${i}\n`);
+      }
       if (name === 'debug.xid' && what === 'init') return reply(200, JSON.stringify(init));
       return reply(200, `${call.argv.join('|')} by the worker`);
     }

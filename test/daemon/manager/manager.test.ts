@@ -86,7 +86,9 @@ describe('a worker on its own', () => {
     expect(init.params.default_ttl).toBe(42);
     expect(init.programs.map((p: { name: string }) => p.name)).toEqual(['boot', 'second']);
     expect(init).toMatchObject({ active: 'boot', generation: 1 });
-    expect(f.log.some((l) => /^error: Child \(\d+\) died signal=SIGKILL$/.test(l))).toBe(true);
+    expect(
+      f.log.some((l) => /^error: Child \(\d+\) died signal=9 \(SIGKILL\); restarted at once$/.test(l)),
+    ).toBe(true);
   });
 
   it('stays dead with auto_restart=off, and says so', async () => {

@@ -1,0 +1,120 @@
+// A worker that dies at each start: when it is tried again, what is said of it, and what start and stop do meanwhile.
+
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Fixture, startManager, until } from './fixture.ts';
+
+let fixture: Fixture;
+afterEach(() => fixture.close());
+
+const command = (line: string) => fixture.manager.command(line);
+const logged = (pattern: RegExp) => fixture.log.filter((line) => pattern.test(line));
+const connects = () =>
+  new Promise<string>((resolve) => {
+    const socket = connect(fixture.manager.listeners.list()[0]?.port ?? 0, '127.0.0.1');
+    socket.on('data', () => {
+      resolve('served');
+      socket.destroy();
+    });
+    socket.on('error', (cause: NodeJS.ErrnoException) => resolve(cause.code ?? ''));
+    setTimeout(() => {
+      resolve('waits');
+      socket.destroy();
+    }, 150).unref();
+  });
+
+/** A worker that dies at every start from now on, and has done so often enough to be tried with pauses. */
+async function crashLoop(...argv: string[]): Promise<void> {
+  fixture = await startManager(['-F', '-b', 'none', ...argv]);
+  expect((await command('param.set default_ttl 667')).status).toBe(200);
+  await command('debug.xid die');
+  await until(() => logged(/next try in 0\.4 s/).length > 0, 'a pause before a try');
+}
+
+describe('a worker that dies at every start', () => {
+  it('is tried again with pauses that are logged, and serves once it can', async () => {
+    await crashLoop();
+    const deaths = logged(/^error: Child \(\d+\) died/).map((line) => line.replace(/\d+(?=\))/, 'PID'));
+    expect(deaths.slice(0, 6)).toEqual([
+      'error: Child (PID) died signal=9 (SIGKILL); restarted at once',
+      'error: Child (PID) died status=3; restarted at once',
+      'error: Child (PID) died status=3; restarted at once',
+      'error: Child (PID) died status=3; next try in 0.1 s, after 4 quick failures',
+      'error: Child (PID) died status=3; next try in 0.2 s, after 5 quick failures',
+      'error: Child (PID) died status=3; next try in 0.4 s, after 6 quick failures',
+    ]);
+    expect((await command('status')).body).toBe('Child in state stopped');
+    expect(await connects()).toBe('waits');
+    await command('param.set default_ttl 42');
+    await until(() => fixture.manager.supervisor.state === 'running', 'a worker that serves');
+    expect(await connects()).toBe('served');
+  });
+
+  it('is tried at once when it is asked for, and goes on being tried when that fails, too', async () => {
+    await crashLoop();
+    const reply = await command('start');
+    expect(reply.status).toBe(300);
+    expect(reply.body).toMatch(/^Child \(\d+\) died status=3 at its start$/);
+    expect(fixture.manager.supervisor.awaitsRestart).toBe(true);
+    await command('param.set default_ttl 42');
+    await until(() => fixture.manager.supervisor.state === 'running', 'a worker that serves');
+  });
+
+  it('serves at once when it is asked for and can', async () => {
+    await crashLoop();
+    await until(() => logged(/next try in 0\.8 s/).length > 0, 'a longer pause');
+    await command('param.set default_ttl 42');
+    const before = performance.now();
+    expect(await command('start')).toEqual({ status: 200, body: '' });
+    expect(performance.now() - before).toBeLessThan(700);
+  });
+
+  it('is left alone after a stop, and clients are turned away', async () => {
+    await crashLoop();
+    expect((await command('stop')).status).toBe(200);
+    expect((await command('stop')).status).toBe(300);
+    expect(await connects()).toBe('ECONNREFUSED');
+    const tries = logged(/Started/).length;
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(logged(/Started/)).toHaveLength(tries);
+    await command('param.set default_ttl 42');
+    expect((await command('start')).status).toBe(200);
+    expect(await connects()).toBe('served');
+  });
+});
+
+it('a start that was asked for and fails is not tried again', async () => {
+  fixture = await startManager(['-F', '-b', 'none']);
+  await command('stop');
+  await command('param.set default_ttl 667');
+  expect((await command('start')).status).toBe(300);
+  expect(fixture.manager.supervisor.awaitsRestart).toBe(false);
+  expect(logged(/died status=3; not restarted$/)).toHaveLength(1);
+  expect(await connects()).toBe('ECONNREFUSED');
+});
+
+it('a death without auto_restart says what to do', async () => {
+  fixture = await startManager(['-F', '-b', 'none', '-p', 'auto_restart=off']);
+  await command('debug.xid die');
+  await until(() => logged(/died/).length > 0, 'its death');
+  expect(
+    logged(/died signal=9 \(SIGKILL\); not restarted \(auto_restart is off: use the command start\)$/),
+  ).toHaveLength(1);
+});
+
+it('a panic is logged whole', async () => {
+  fixture = await startManager(['-F', '-b', 'none']);
+  await command('debug.xid panic');
+  await until(() => logged(/panic/).length > 0, 'its report');
+  expect(logged(/panic/)).toEqual(['error: Child panic: Assert error in fake()\n at line 1']);
+});
+
+it('a worker that talks without end does not fill the log', async () => {
+  fixture = await startManager(['-F', '-b', 'none']);
+  const { pid } = fixture.manager.supervisor;
+  await command('debug.xid say');
+  await command('debug.xid die');
+  await until(() => logged(/left out/).length > 0, 'the count of lines');
+  expect(logged(/said line/)).toHaveLength(100);
+  expect(logged(/left out/)).toEqual([`info: Child (${pid}) said 400 more lines, which are left out`]);
+});
