@@ -47,6 +47,8 @@ function problem(row: ParamRow, value: string): string {
       return value === '' || /^(default|none|all|[+-]\w+)([\s,]+(default|none|all|[+-]\w+))*$/.test(value)
         ? ''
         : '+name and -name, apart by commas';
+    case 'header':
+      return /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,126}$/.test(value) ? '' : 'the name of a header';
     default:
       return '';
   }

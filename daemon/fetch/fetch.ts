@@ -309,7 +309,7 @@ function retry(bo: BusyObj, fromError = false): FetchStep {
   bo.pump = null;
   bo.doStream = true;
   bo.beresp.reset();
-  bo.bereq.set('X-Proxy-Id', String(bo.vxid));
+  bo.bereq.set(core.idHeader.name, String(bo.vxid));
   soon(bo);
   return PARKED;
 }

@@ -34,6 +34,6 @@ export function makeBereq(bo: BusyObj, req: Request): void {
   if (bo.staleOc !== 0) addCondition(bo);
   if (bo.programRef.rollsBack) bo.bereq0.copyFrom(bereq);
   // Built in the log and read back from there: that costs less than joining strings.
-  log.open().text('X-Proxy-Id: ').int(bo.vxid);
-  bereq.push('x-proxy-id', log.closeText(Tag.BereqHeader));
+  log.open().text(core.idHeader.start).int(bo.vxid);
+  bereq.push(core.idHeader.key, log.closeText(Tag.BereqHeader));
 }

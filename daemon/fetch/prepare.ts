@@ -12,15 +12,7 @@ import type { BodyFilter, BusyObj } from './busyobj.ts';
 
 const TRANSIENT = 'Transient';
 /** Fields that a delivery sets or that change how the body is sent; gzip by another name, too. */
-const OURS = [
-  'x-proxy-id',
-  'age',
-  'via',
-  'accept-ranges',
-  'connection',
-  'transfer-encoding',
-  'content-encoding',
-];
+const OURS = ['age', 'via', 'accept-ranges', 'connection', 'transfer-encoding', 'content-encoding'];
 const KNOWN_FILTERS: ReadonlySet<string> = new Set(['gzip', 'gunzip', 'testgunzip', 'esi', 'esi_gzip']);
 
 /** False when the head found no room. Logs Filters and the fields it changes. */
@@ -154,6 +146,7 @@ function isPlain(bo: BusyObj, stored: HttpMessage): boolean {
     !bo.doEsi &&
     !bo.uncacheable &&
     stored.has('content-length') &&
+    !stored.has(bo.core.idHeader.key) &&
     !OURS.some((key) => stored.has(key))
   );
 }

@@ -93,6 +93,7 @@ const NAMES = [
   'x-real-ip',
   'x-requested-with',
   'x-request-id',
+  'x-varnish',
   'x-xss-protection',
   'xkey',
   'surrogate-key',

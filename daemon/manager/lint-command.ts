@@ -52,7 +52,7 @@ export async function lintProgram(
   params: Params,
 ): Promise<Finding[]> {
   const vclPath = params.text('vcl_path').split(':');
-  const { view, labels } = parseForLint(source, { vclPath });
+  const { view, labels } = parseForLint(source, { vclPath, idHeader: params.text('id_header') });
   const compile = makeCompiler(
     params,
     [],

@@ -10,11 +10,14 @@ import {
   PARAMS,
   type ParamName,
   type ParamRow,
+  type ParamType,
 } from '../../protocol/tables/params.ts';
 import type { ParamValue } from '../link.ts';
 import { absentParam, NoEffect, noEffect, setAbsent, withoutAbsentBits } from './absent.ts';
 import { bitsOf, formatValue, maskedTags, ParamError, parseValue } from './value.ts';
 
+/** Types whose values are texts. */
+const TEXTS: ReadonlySet<ParamType> = new Set(['bits', 'mask', 'string', 'header', 'storage']);
 const ROWS: ReadonlyMap<string, ParamRow> = new Map(PARAMS.map((row) => [row.name, row as ParamRow]));
 
 export class Params {
@@ -161,9 +164,7 @@ function protectedError(name: string): ParamError {
 }
 
 function defaultOf(row: ParamRow): ParamValue {
-  if (row.type === 'bits' || row.type === 'mask' || row.type === 'string' || row.type === 'storage') {
-    return row.default;
-  }
+  if (TEXTS.has(row.type)) return row.default;
   const value = parseValue(row, row.default, 0);
   if (value instanceof ParamError) throw new Error(`default of parameter ${row.name}: ${value.text}`);
   return value;

@@ -8,6 +8,7 @@
 import type { ParamRow, ParamType } from '../../protocol/tables/params.ts';
 import { MASKED_BY_DEFAULT, TAGS } from '../../protocol/tables/tags.ts';
 import type { ParamValue } from '../link.ts';
+import { headerNameProblem } from './header-name.ts';
 
 /** Why a value was refused; `text` ends the way it is shown, line ends included. */
 export class ParamError {
@@ -207,10 +208,17 @@ export function parseValue(row: ParamRow, text: string, old: ParamValue): ParamV
       const n = choices.indexOf(text.toLowerCase());
       return n >= 0 ? n : new ParamError(`Must be one of: ${choices.join(', ')}\n`);
     }
+    case 'header':
+      return parseHeaderName(text);
     case 'string':
     case 'storage':
       return text;
   }
+}
+
+function parseHeaderName(text: string): string | ParamError {
+  const problem = headerNameProblem(text);
+  return problem === null ? text : new ParamError(`${problem}\n`);
 }
 
 function parseReal(text: string): number | ParamError {

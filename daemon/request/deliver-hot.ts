@@ -42,7 +42,12 @@ export function plainHit(req: Request): HotHead | typeof COLD | null {
   const hot = core.hotHeads.find(oc);
   if (hot !== null) return hot.plain ? hot : null;
   const { cache } = core;
-  return cache.isPlain(oc) && cache.isFinished(oc) && cache.bodyLength(oc) <= ONE_WRITE ? COLD : null;
+  return cache.isPlain(oc) &&
+    cache.isFinished(oc) &&
+    cache.bodyLength(oc) <= ONE_WRITE &&
+    cache.tOriginOf(oc) > core.idHeader.since
+    ? COLD
+    : null;
 }
 
 /** Sends the whole response of a plain hit. */
@@ -73,7 +78,7 @@ function send(req: Request, wire: Uint8Array, length: number): Step {
   const { core, log, oc } = req;
   const { cache, hotHeads } = core;
   const { scratch } = hotHeads;
-  log.open().text('X-Proxy-Id: ').int(req.vxid).text(' ').int(req.hitVxid);
+  log.open().text(core.idHeader.start).int(req.vxid).text(' ').int(req.hitVxid);
   let n = log.closeInto(Tag.RespHeader, scratch, 0);
   const age = Math.max(0, Math.floor(req.turnTime() - cache.tOriginOf(oc)));
   log.open().text('Age: ').int(age);

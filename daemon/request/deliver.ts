@@ -104,11 +104,12 @@ export function logStatus(req: Request): void {
 /** The line is built in the log and read back from there: that costs less than joining strings. */
 function putProxyId(req: Request): void {
   const { resp, log } = req;
-  if (resp.has('x-proxy-id')) resp.unset('x-proxy-id');
-  log.open().text('X-Proxy-Id: ').int(req.vxid);
+  const { key, start } = req.core.idHeader;
+  if (resp.has(key)) resp.unset(key);
+  log.open().text(start).int(req.vxid);
   // A hit that was passed after all shows what it got instead.
   if (req.hitVxid !== 0) log.text(' ').int(req.isPass ? req.core.cache.vxidOf(req.oc) : req.hitVxid);
-  resp.push('x-proxy-id', log.closeText(Tag.RespHeader));
+  resp.push(key, log.closeText(Tag.RespHeader));
 }
 
 function logResponse(req: Request): void {

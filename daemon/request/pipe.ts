@@ -65,12 +65,13 @@ export function pipe(req: Request, resume: (step: Step) => void): Step {
 function makePipeBereq(bo: BusyObj, req: Request): void {
   const { bereq, log } = bo;
   const { http } = req;
+  const { idHeader } = req.core;
   log.timestamp('Start', bo.tStart);
   copyOnward(http, bereq, HOP_PIPE);
   bereq.method = http.method;
   bereq.url = http.url;
   bereq.proto = http.proto === 'HTTP/1.0' ? 'HTTP/1.0' : 'HTTP/1.1';
-  bereq.push('x-proxy-id', `X-Proxy-Id: ${req.vxid}`);
+  bereq.push(idHeader.key, `${idHeader.start}${req.vxid}`);
   log.put(Tag.BereqMethod, bereq.method);
   log.put(Tag.BereqURL, bereq.url);
   log.put(Tag.BereqProtocol, bereq.proto);

@@ -34,7 +34,7 @@ export function synth(req: Request): Step {
   logStatus(req);
   resp.add('Date', httpDate(now), 'date');
   resp.add('Server', 'proxyd', 'server');
-  resp.add('X-Proxy-Id', String(req.vxid), 'x-proxy-id');
+  resp.add(core.idHeader.name, String(req.vxid), core.idHeader.key);
   if (req.expectContinue && req.late100Continue && req.body !== null) {
     // The client has its answer and may or may not send the body now: nothing can be read after it. A program that
     // takes this back has the body asked for, and read.

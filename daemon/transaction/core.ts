@@ -10,6 +10,7 @@ import type { MainCounters } from '../stats/counters.ts';
 import type { VclHost } from '../vcl/context.ts';
 import type { VclProgram } from '../vcl/program.ts';
 import type { HotHeads } from './hot-heads.ts';
+import type { IdHeader } from './id-header.ts';
 import type { SendTurns } from './send-turns.ts';
 
 /** Parameters as numbers: seconds, bytes, counts; 0 or 1 for switches. */
@@ -45,6 +46,8 @@ export interface Core {
   readonly hotHeads: HotHeads;
   readonly host: VclHost;
   readonly identity: string;
+  /** The parameter id_header; replaced when it changes. */
+  readonly idHeader: IdHeader;
   /** The Via member this proxy adds. */
   readonly via: string;
   /** The Via line when the response has none yet. */

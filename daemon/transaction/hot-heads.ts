@@ -21,7 +21,7 @@ const NOTED = 1024;
 /** A body up to this size is copied behind its head and sent at once. */
 export const ONE_WRITE = 64 * 1024;
 /** Fields that the proxy adds or that change how the body is sent. */
-const OURS = ['x-proxy-id', 'age', 'via', 'accept-ranges', 'connection', 'transfer-encoding'];
+const OURS = ['age', 'via', 'accept-ranges', 'connection', 'transfer-encoding'];
 
 export class HotHead {
   readonly vxid: number;
@@ -41,8 +41,11 @@ export class HotHead {
   private readonly names: number;
   private readonly bytes: Uint8Array;
 
-  /** @param decoded the object's head */
-  constructor(cache: Cache, oc: Oc, decoded: HttpMessage) {
+  /**
+   * @param decoded the object's head
+   * @param idKey the header of transaction ids
+   */
+  constructor(cache: Cache, oc: Oc, decoded: HttpMessage, idKey: string) {
     this.vxid = cache.vxidOf(oc);
     this.length = cache.bodyLength(oc);
     this.status = decoded.status;
@@ -60,6 +63,7 @@ export class HotHead {
       this.length <= ONE_WRITE &&
       !cache.isGzipped(oc) &&
       decoded.getAll('content-length') === String(this.length) &&
+      !decoded.has(idKey) &&
       !OURS.some((key) => decoded.has(key));
     this.records = new PreparedRecords([
       [Tag.RespProtocol, this.proto],
@@ -87,8 +91,8 @@ export class HotHead {
 }
 
 export class HotHeads {
-  /** Room for the two fields of a plain hit that are its own. */
-  readonly scratch = new Uint8Array(128);
+  /** Room for the two fields of a plain hit that are its own: the name of one may have 126 characters. */
+  readonly scratch = new Uint8Array(256);
   /** The fields after Age as they are sent, with the blank line. */
   readonly tail: Uint8Array;
   /** Their records, and those of a vcl_deliver that is the builtin one. */
@@ -100,10 +104,15 @@ export class HotHeads {
   private readonly heads = new Map<Oc, HotHead>();
   /** Pairs of an object and its number of hits when it was noted. */
   private readonly noted = new Int32Array(NOTED * 2);
+  private idKey: string;
 
-  /** @param viaLine the Via field this proxy adds */
-  constructor(cache: Cache, viaLine: string) {
+  /**
+   * @param viaLine the Via field this proxy adds
+   * @param idKey the header of transaction ids, in lower case
+   */
+  constructor(cache: Cache, viaLine: string, idKey: string) {
     this.cache = cache;
+    this.idKey = idKey;
     this.tail = Buffer.from(`${viaLine}\r\n${ACCEPT_RANGES}\r\n${KEEP_ALIVE}\r\n\r\n`, 'latin1');
     this.delivered = new PreparedRecords([
       [Tag.RespHeader, viaLine],
@@ -117,6 +126,12 @@ export class HotHeads {
     ]);
   }
 
+  /** The header of transaction ids has another name: what is plain is decided again. */
+  renameId(idKey: string): void {
+    this.idKey = idKey;
+    this.heads.clear();
+  }
+
   /** The head of an object that is hot and finished, or null. */
   find(oc: Oc): HotHead | null {
     const { cache, heads, decoded } = this;
@@ -128,7 +143,7 @@ export class HotHeads {
     cache.head(oc, decoded);
     if (decoded.n === 0) return null;
     if (heads.size >= MAX) heads.clear();
-    const made = new HotHead(cache, oc, decoded);
+    const made = new HotHead(cache, oc, decoded, this.idKey);
     heads.set(oc, made);
     return made;
   }

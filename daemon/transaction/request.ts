@@ -97,7 +97,7 @@ export class Request implements VclRequest {
   /** That object is stale. */
   isGrace = false;
   isPass = false;
-  /** The object's transaction id for X-Proxy-Id on a hit. */
+  /** The object's transaction id, which the header of ids names on a hit. */
   hitVxid = 0;
   synthStatus = 0;
   synthReason = '';

@@ -31,6 +31,7 @@ import { COUNTERS_FILE } from '../stats/counters-format.ts';
 import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
 import type { Core, HotParams, ProgramRef } from '../transaction/core.ts';
 import { HotHeads } from '../transaction/hot-heads.ts';
+import { IdHeader } from '../transaction/id-header.ts';
 import { SendTurns } from '../transaction/send-turns.ts';
 import type { VclHost } from '../vcl/context.ts';
 import { makeBackendEnvironment } from './backend-environment.ts';
@@ -66,6 +67,7 @@ export class Worker implements Core, AcceptorHost {
   bgFetches = 0;
   readonly host: VclHost;
   readonly identity: string;
+  idHeader: IdHeader;
   readonly via: string;
   readonly viaLine: string;
   readonly viaRecord: PreparedRecords;
@@ -119,6 +121,7 @@ export class Worker implements Core, AcceptorHost {
     this.viaRecord = constantRecord(Tag.RespHeader, this.viaLine);
     this.allParams = new Params(init.params);
     this.params = this.allParams.hot;
+    this.idHeader = new IdHeader(this.allParams.text('id_header'), 0);
     this.requestLimits = { maxLine: 0, maxFields: 1, maxSize: 0 };
     this.responseLimits = { maxLine: 0, maxFields: 1, maxSize: 0 };
     // A daemon begins a log of its own; a worker that replaces a dead one goes on with it.
@@ -141,7 +144,7 @@ export class Worker implements Core, AcceptorHost {
       seed: [randomInt(2 ** 32), randomInt(2 ** 32)],
       events: this.objectLog,
     });
-    this.hotHeads = new HotHeads(this.cache, this.viaLine);
+    this.hotHeads = new HotHeads(this.cache, this.viaLine, this.idHeader.key);
     for (const name of this.cache.storageNames()) this.storages.set(name, new SmaCounters());
     this.pool = new ConnectionPool(this.params.backend_idle_timeout);
     this.backendEnvironment = makeBackendEnvironment(this);
@@ -394,6 +397,11 @@ export class Worker implements Core, AcceptorHost {
       maxFields: fieldLimit(p.http_max_hdr),
       maxSize: p.http_req_size,
     };
+    const idName = this.allParams.text('id_header');
+    if (idName !== this.idHeader.name) {
+      this.idHeader = new IdHeader(idName, this.clock.now());
+      this.hotHeads.renameId(this.idHeader.key);
+    }
     this.lenientDates = this.allParams.feature('http_date_postel');
     this.lenientLf = this.allParams.feature('lenient_lf');
     this.responseLimits = {

@@ -21,6 +21,8 @@ export type ParamType =
   | 'string'
   /** One of `choices`. */
   | 'choice'
+  /** The name of a header that the proxy has for itself. */
+  | 'header'
   /** The name of a storage. */
   | 'storage';
 
@@ -410,6 +412,12 @@ export const PARAMS = [
     min: '0.25k',
     unit: 'bytes',
     help: 'The longest head of a response from a backend, up to and with the empty line that ends it.',
+  },
+  {
+    name: 'id_header',
+    type: 'header',
+    default: 'X-Proxy-Id',
+    help: 'The header that tells the ids of transactions to clients and backends: the id of the request, and on a hit also that of the fetch that brought the object. X-Varnish keeps programs, logs and monitors in order that know it by the name that it has in Varnish. A header that the proxy itself writes or obeys, such as Age, is refused.',
   },
   {
     name: 'idle_send_timeout',

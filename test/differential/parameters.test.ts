@@ -13,7 +13,14 @@ const there = installed('varnishd');
 if (!there) console.warn('differential tests skipped: varnishd is not installed');
 
 /** Ours alone. */
-const OWN = new Set(['heuristic_ttl_max', 'http_profile', 'validator_keep', 'xkey_fields', 'xkey_space']);
+const OWN = new Set([
+  'heuristic_ttl_max',
+  'http_profile',
+  'id_header',
+  'validator_keep',
+  'xkey_fields',
+  'xkey_space',
+]);
 const OWN_BITS = new Set(['lenient_lf']);
 /** Their defaults are the products' own directories. */
 const OWN_DEFAULT = new Set(['vcl_path', 'vmod_path']);
@@ -152,6 +159,7 @@ const VALUES: Readonly<Record<ParamType, readonly string[]>> = {
     'Hash',
   ].concat(['default,+Hash', '+Nosuch', '-VCL_call,-Nosuch']),
   string: ['""', '/tmp', '"/a b"', '/a:/b', 'default'],
+  header: [],
   choice: [],
   storage: [],
 };

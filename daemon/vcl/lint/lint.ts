@@ -18,6 +18,11 @@ export interface Finding extends Omit<Diagnostic, 'severity'> {
   explanation: string | null;
 }
 
+export interface LintOptions extends ReaderOptions {
+  /** Parameter id_header. Default X-Proxy-Id. */
+  idHeader?: string;
+}
+
 export interface ParsedProgram {
   view: ProgramView;
   /** Labels that the program switches to: offline all of them are taken to exist. */
@@ -25,7 +30,7 @@ export interface ParsedProgram {
 }
 
 /** Reads a program and its includes; mistakes are left for the compiler to tell. */
-export function parseForLint(source: { name: string; text: string }, options: ReaderOptions): ParsedProgram {
+export function parseForLint(source: { name: string; text: string }, options: LintOptions): ParsedProgram {
   const stream = new TokenStream(new Reporter(), fileReader(options));
   const parser = new Parser(stream);
   stream.open(source.name, source.text);
@@ -39,7 +44,8 @@ export function parseForLint(source: { name: string; text: string }, options: Re
       if (value?.k === 'path' && value.parts.length === 1) labels.add(value.parts[0]?.text ?? '');
     }
   }
-  return { view: new ProgramView(stream.files, parser.declarations), labels: [...labels] };
+  const view = new ProgramView(stream.files, parser.declarations, options.idHeader ?? 'X-Proxy-Id');
+  return { view, labels: [...labels] };
 }
 
 /** What the rules find, without what comments silence, in the order of the text. */

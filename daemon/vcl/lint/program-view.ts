@@ -30,12 +30,15 @@ export interface Match {
 export class ProgramView {
   readonly files: readonly SourceFile[];
   readonly declarations: readonly Declaration[];
+  /** Parameter id_header. */
+  readonly idHeader: string;
   readonly subs = new Map<string, Sub>();
   /** What endsTask found. */
   private readonly endings = new Map<string, boolean>();
 
-  constructor(files: readonly SourceFile[], declarations: readonly Declaration[]) {
+  constructor(files: readonly SourceFile[], declarations: readonly Declaration[], idHeader: string) {
     this.files = files;
+    this.idHeader = idHeader;
     this.declarations = declarations;
     for (const d of declarations) {
       if (d.k !== 'sub') continue;

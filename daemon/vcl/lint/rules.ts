@@ -18,6 +18,7 @@ import { graceUnused } from './rules/grace-never-used.ts';
 import { hashBeforeHost } from './rules/hash-before-host.ts';
 import { hashWithoutUrl } from './rules/hash-incomplete.ts';
 import { hashFallsThrough } from './rules/hash-missing-return.ts';
+import { idHeaderName } from './rules/id-header-name.ts';
 import { keyChangedLate } from './rules/key-changed-late.ts';
 import { openPurge } from './rules/open-purge.ts';
 import { overwrittenSet } from './rules/overwritten-set.ts';
@@ -53,6 +54,7 @@ export const RULES: readonly LintRule[] = [
   hashBeforeHost,
   hashWithoutUrl,
   hashFallsThrough,
+  idHeaderName,
   keyChangedLate,
   openPurge,
   overwrittenSet,

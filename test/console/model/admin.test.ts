@@ -69,6 +69,8 @@ describe('values of parameters', () => {
     ['auto_restart', 'maybe', 'on or off'],
     ['feature', '+short_panic,-https_scheme', ''],
     ['feature', 'short_panic', '+name and -name, apart by commas'],
+    ['id_header', 'X-Varnish', ''],
+    ['id_header', 'X Varnish', 'the name of a header'],
     ['unheard_of', 'x', ''],
   ])('%s = %s: %s', (name, value, problem) => {
     const check = checkParameter(name, value);

@@ -75,6 +75,8 @@ describe('values', () => {
     ['debug', '+vclrel,+syncvsl', '+syncvsl,+vclrel'],
     ['feature', '+esi_disable_xml_check', '+esi_disable_xml_check,+validate_headers'],
     ['feature', 'none', 'none'],
+    ['id_header', 'X-Varnish', 'X-Varnish'],
+    ['id_header', 'x_id', 'x_id'],
     ['feature', 'default', '+validate_headers'],
     ['feature', '+esi_remove_bom -validate_headers', '+esi_remove_bom'],
     ['feature', '', '+validate_headers'],
@@ -138,6 +140,16 @@ describe('values', () => {
     ['debug', 'default', "Missing '+' or '-' (default)\n"],
     ['vsl_mask', '+Nosuch', 'Unknown VSL tag (+Nosuch)\n'],
     ['feature', '+http2,-nosuch', 'Unknown feature bit (-nosuch)\n'],
+    ...['X Id', '', 'Id:', 'X-Ìd', `X-${'n'.repeat(125)}`].map((text): [string, string, string] => [
+      'id_header',
+      text,
+      `Not the name of a header (${text}): letters, digits, "-" and "_" make one, 126 at most\n`,
+    ]),
+    ...['Content-Length', 'AGE', 'via', 'Connection', 'Date'].map((text): [string, string, string] => [
+      'id_header',
+      text,
+      `${text} has a meaning of its own in HTTP: choose another name, such as X-Proxy-Id or X-Varnish\n`,
+    ]),
   ])('refuses %s=%s', (name, text, message) => {
     expect(refusal(name, text)).toBe(message + attempt(name, text));
   });

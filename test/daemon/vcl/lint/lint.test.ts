@@ -56,6 +56,25 @@ sub vcl_deliver {
 }
 `;
 
+describe('the name of the header of ids', () => {
+  const text = `vcl 4.1;\nbackend b none;\nsub vcl_deliver { unset resp.http.X-Varnish; }\n`;
+
+  it('is told where a program has another one', async () => {
+    const { code, out } = await lint({ 'id.vcl': text });
+    expect(code).toBe(1);
+    expect(out).toContain('The header of transaction ids is called X-Proxy-Id here, not X-Varnish.');
+    expect(out).toContain('Write X-Proxy-Id, or set the parameter id_header to X-Varnish.');
+  });
+
+  it('is that of the parameter', async () => {
+    expect(await lint({ 'id.vcl': text }, '-p', 'id_header=X-Varnish')).toMatchObject({ code: 0, out: '' });
+    const ours = text.replace('X-Varnish', 'X-Proxy-Id');
+    expect((await lint({ 'id.vcl': ours }, '-p', 'id_header=x-varnish')).out).toContain(
+      'called x-varnish here, not X-Proxy-Id.',
+    );
+  });
+});
+
 describe('what it says', () => {
   it('nothing of a sound program, and exits 0', async () => {
     expect(await lint({ 'good.vcl': GOOD })).toEqual({ code: 0, out: '', err: '' });

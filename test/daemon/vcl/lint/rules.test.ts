@@ -343,6 +343,19 @@ const CASES: Record<string, Cases> = {
       'sub vcl_backend_response { set beresp.ttl = 0s; set beresp.uncacheable = true; return (deliver); }',
     ],
   },
+  'id-header-name': {
+    bad: [
+      'sub vcl_deliver { unset §resp.http.X-Varnish; }',
+      'sub vcl_deliver { if (§resp.http.x-varnish ~ " ") { set resp.http.X-Cache = "HIT"; } }',
+      'sub vcl_deliver { set resp.http.X-Id = "id " + §resp.http.X-VARNISH; }',
+      'sub vcl_backend_fetch { unset §bereq.http.X-Varnish; }',
+      'sub vcl_recv { if (std.integer(§req.http.X-Varnish, 3) > 3) { return (pass); } }',
+    ],
+    good: [
+      'sub vcl_deliver { unset resp.http.X-Proxy-Id; }',
+      'sub vcl_deliver { set resp.http.X-Varnish-Like = "X-Varnish"; }',
+    ],
+  },
   'state-in-parts': {
     bad: ['sub vcl_recv { set req.http.a = "1"; } sub §vcl_recv { unset req.http.b; }'],
     good: ['sub vcl_recv { set req.http.a = "1"; } sub vcl_hit { unset req.http.b; }'],
