@@ -20,7 +20,8 @@ import { checkReach, stateFacts } from './check/reach.ts';
 import { checkBlock } from './check/statements.ts';
 import { isReserved } from './check/symbols.ts';
 import { generate } from './codegen.ts';
-import { CompileStop, type Diagnostic, Reporter, type Span } from './errors.ts';
+import { CompileStop, type Diagnostic, nearest, Reporter, type Span } from './errors.ts';
+import { subHint } from './hints.ts';
 import { fileReader, type ReaderOptions } from './include-path.ts';
 import { Parser } from './parser.ts';
 import type { CompiledProgram } from './program.ts';
@@ -235,7 +236,9 @@ function checkSub(model: ProgramModel, d: Extract<Declaration, { k: 'sub' }>, us
   const known = model.subs.get(name);
   const joinable = model.builtinSubs.has(name) || ALL_VCL_SUBS.has(name);
   if (user && name.startsWith('vcl_') && !joinable) {
-    reporter.fail('reserved', "The names 'vcl_*' are reserved for subroutines.", d.name.span);
+    const near = nearest(name, [...ALL_VCL_SUBS]);
+    const hint = subHint(name) ?? (near === null ? undefined : `Did you mean '${near}'?`);
+    reporter.fail('reserved', "The names 'vcl_*' are reserved for subroutines.", d.name.span, hint);
   }
   if (isReserved(name) || name.toLowerCase() === 'default') {
     reporter.fail('reserved', `Name '${name}' is taken by the language.`, d.name.span);

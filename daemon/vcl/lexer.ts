@@ -38,6 +38,7 @@ const NUMBER = /\d+(?:\.\d*)?/y;
 const HIDDEN: Readonly<Record<string, string>> = {
   '\ufeff': 'A byte order mark: save the file as UTF-8 without one.',
   '\u00a0': 'A no-break space: write an ordinary one.',
+  '?': 'There is no a ? b : c: write an if with an else.',
   ...{
     '\u201c': 'Strings stand in straight double quotes.',
     '\u201d': 'Strings stand in straight double quotes.',

@@ -4,6 +4,7 @@
 import type { Arg, BinaryOp, Expr, PathExpr, PathPart } from './ast.ts';
 import { nearest, type Span } from './errors.ts';
 import { spanOf, type Token, type TokenKind } from './lexer.ts';
+import { type Place, tokenHint } from './token-hints.ts';
 import type { TokenStream } from './token-stream.ts';
 
 const COMPARE = new Set(['==', '!=', '<', '>', '<=', '>=', '~', '!~']);
@@ -29,14 +30,16 @@ export class ExprParser {
     return t.kind === kind && t.text === text;
   }
 
-  protected expected(what: string, got: Token): never {
+  protected expected(what: string, got: Token, place: Place = 'other'): never {
     const text = got.kind === 'eof' ? 'the end of the file' : `'${got.text}'`;
-    this.ts.reporter.fail('syntax', `Expected ${what} got ${text}`, spanOf(got));
+    const hint = tokenHint(what, this.ts.last(), got, place);
+    this.ts.reporter.fail('syntax', `Expected ${what} got ${text}`, spanOf(got), hint);
   }
 
-  protected op(text: string): Token {
+  /** @param place `value` behind an expression */
+  protected op(text: string, place: Place = 'other'): Token {
     const t = this.ts.peek();
-    if (t.kind !== 'op' || t.text !== text) this.expected(`'${text}'`, t);
+    if (t.kind !== 'op' || t.text !== text) this.expected(`'${text}'`, t, place);
     return this.ts.next();
   }
 
@@ -86,7 +89,7 @@ export class ExprParser {
       if (trailingComma || !this.at('op', ')')) continue;
       this.ts.reporter.fail('syntax', 'Expected an argument after the comma', spanOf(comma));
     }
-    this.op(')');
+    this.op(')', 'value');
     return out;
   }
 
@@ -222,7 +225,7 @@ export class ExprParser {
         if (t.text === '(') {
           this.ts.next();
           const value = this.expr();
-          const close = this.op(')');
+          const close = this.op(')', 'value');
           return { k: 'paren', value, span: spanOf(t, close) };
         }
         if (t.text === '-') {

@@ -5,6 +5,7 @@
 
 import type { AssignOp, Block, Expr, Statement } from './ast.ts';
 import { CompileStop } from './errors.ts';
+import { isLoop, wordHint } from './hints.ts';
 import { spanOf, type Token } from './lexer.ts';
 import { ExprParser } from './parse-expr.ts';
 import { TracePoints } from './trace-points.ts';
@@ -12,17 +13,6 @@ import { TracePoints } from './trace-points.ts';
 const ASSIGN = new Set(['=', '+=', '-=', '*=', '/=']);
 /** The words that a statement may begin with. */
 export const STATEMENTS = ['set', 'unset', 'call', 'return', 'if', 'new'];
-/** What to write instead of words that are none of these. */
-const OTHER_WORDS: Readonly<Record<string, string>> = {
-  ...{ else: 'It follows the block of an if.', elseif: 'It follows the block of an if.' },
-  ...{ elsif: 'It follows the block of an if.', elif: 'It follows the block of an if.' },
-  error: 'Write: return (synth(404, "Not Found"));',
-  remove: 'Write: unset',
-  purge: 'Write: return (purge); or import purge; and purge.hard();',
-  esi: 'Write: set beresp.do_esi = true;',
-  synthetic: 'Its text stands in parentheses: synthetic("text");',
-  sub: 'Subs stand side by side: a "}" is missing before this one.',
-};
 const ELSE_IF = new Set(['elseif', 'elsif', 'elif']);
 
 export class StatementParser extends ExprParser {
@@ -60,7 +50,8 @@ export class StatementParser extends ExprParser {
       return { k: 'block', body: this.block(depth + 1), span: spanOf(t) };
     }
     if (t.kind !== 'id') {
-      this.ts.reporter.fail('syntax', "Expected an action, 'if', '{' or '}'", spanOf(t));
+      const hint = t.text === ';' ? "One ';' is enough." : undefined;
+      this.ts.reporter.fail('syntax', "Expected an action, 'if', '{' or '}'", spanOf(t), hint);
     }
     // Keywords of statements do not tell capitals from small letters, as no symbol does; `else` does.
     switch (t.text.toLowerCase()) {
@@ -84,15 +75,43 @@ export class StatementParser extends ExprParser {
         return this.ifStatement(depth);
       case 'new':
         return this.newStatement();
-      default: {
-        const call = this.suffixed();
-        if (call.k !== 'call') {
-          const hint = OTHER_WORDS[t.text] ?? this.suggestion(t.text, STATEMENTS);
-          this.ts.reporter.fail('syntax', `Symbol cannot be used here: '${t.text}'`, call.span, hint);
-        }
-        return { k: 'action', call, span: spanOf(t, this.op(';')) };
-      }
+      default:
+        return this.action(t);
     }
+  }
+
+  /** A call; all else that begins with a name is no statement. */
+  private action(t: Token): Statement {
+    const hint = wordHint(t.text);
+    const message = `Symbol cannot be used here: '${t.text}'`;
+    const follows = this.ts.peek(1);
+    if (isLoop(t.text) && follows.kind === 'op' && (follows.text === '(' || follows.text === '{')) {
+      this.ts.reporter.error('syntax', message, spanOf(t), hint);
+      this.ts.next();
+      this.skipParentheses();
+      throw new CompileStop();
+    }
+    const call = this.suffixed();
+    if (call.k !== 'call') {
+      const { text } = this.ts.peek();
+      const assigns = call.k === 'path' && call.parts.length > 1 && ASSIGN.has(text);
+      const other = assigns ? 'Write "set" before it.' : (hint ?? this.suggestion(t.text, STATEMENTS));
+      this.ts.reporter.fail('syntax', message, call.span, other);
+    }
+    if (hint !== undefined && this.at('op', '{')) this.ts.reporter.fail('syntax', message, spanOf(t), hint);
+    return { k: 'action', call, span: spanOf(t, this.op(';')) };
+  }
+
+  /** Over what a loop's head holds, whatever it is. */
+  private skipParentheses(): void {
+    let depth = 0;
+    do {
+      const t = this.ts.peek();
+      if (t.kind === 'eof' || t.text === '{' || t.text === '}') return;
+      if (t.kind === 'op' && t.text === '(') depth++;
+      if (t.kind === 'op' && t.text === ')') depth--;
+      this.ts.next();
+    } while (depth > 0);
   }
 
   private setStatement(): Statement {
@@ -102,7 +121,7 @@ export class StatementParser extends ExprParser {
     if (op.kind !== 'op' || !ASSIGN.has(op.text)) this.expected("'=' or another assignment", op);
     this.ts.next();
     const value = this.expr();
-    const end = this.op(';');
+    const end = this.op(';', 'value');
     return {
       k: 'set',
       target,
@@ -141,7 +160,7 @@ export class StatementParser extends ExprParser {
     const branch = (): void => {
       this.op('(');
       const cond = this.expr();
-      this.op(')');
+      this.op(')', 'value');
       branches.push({ cond, body: this.block(depth + 1) });
     };
     branch();

@@ -5,6 +5,7 @@
 
 import type { AclEntry, Declaration, Field, PathPart } from './ast.ts';
 import { CompileStop, type Span } from './errors.ts';
+import { declarationHint } from './hints.ts';
 import { spanOf, type Token } from './lexer.ts';
 import { StatementParser } from './parse-statement.ts';
 
@@ -57,7 +58,7 @@ export class Parser extends StatementParser {
         this.importModule();
         return;
       default: {
-        const near = this.suggestion(word, DECLARATIONS);
+        const near = declarationHint(word) ?? this.suggestion(word, DECLARATIONS);
         this.ts.reporter.fail(
           'syntax',
           `Expected one of 'acl', 'sub', 'backend', 'probe', 'import', 'include' or 'vcl', found: '${t.text}'`,

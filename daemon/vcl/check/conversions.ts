@@ -20,6 +20,22 @@ export function check(scope: Scope, e: Expr, want: Type): Typed {
   return convert(scope, scope.infer(scope, e, want), want);
 }
 
+/** What to write where a text stands and something else is needed. */
+const TEXT_INSTEAD: Partial<Record<Type, string>> = {
+  REGEX: 'A regular expression must be a literal string, so that it can be checked at load time.',
+  ACL: 'Addresses are matched by an acl: acl name { "192.0.2.0"/24; }, and here its name without quotes.',
+  BACKEND: 'It is the name of a backend, without quotes.',
+  SUB: 'It is the name of a sub, without quotes.',
+  PROBE: 'It is the name of a probe, without quotes.',
+  STEVEDORE: 'It is a storage by its name, without quotes: storage.s0',
+  DURATION: 'A duration is written without quotes: 120s; std.duration() reads one from text.',
+  INT: 'A number is written without quotes; std.integer() reads one from text.',
+  REAL: 'A number is written without quotes; std.real() reads one from text.',
+  BYTES: 'A size is written without quotes: 10MB; std.bytes() reads one from text.',
+  TIME: 'std.time() reads a time from text.',
+  IP: 'std.ip() reads an address from text.',
+};
+
 /** Converts a value to the type its place needs, or reports the mismatch. */
 export function convert(scope: Scope, v: Typed, want: Type): Typed {
   const { model } = scope;
@@ -34,8 +50,8 @@ export function convert(scope: Scope, v: Typed, want: Type): Typed {
   const hint =
     want === 'DURATION' && (v.type === 'INT' || v.type === 'REAL')
       ? 'A duration needs a unit: ms, s, m, h, d, w or y.'
-      : want === 'REGEX' && isString(v.type)
-        ? 'A regular expression must be a literal string, so that it can be checked at load time.'
+      : isString(v.type)
+        ? TEXT_INSTEAD[want]
         : undefined;
   return model.reporter.fail('type', `Expression has type ${shown}, expected ${want}`, v.span, hint);
 }

@@ -22,6 +22,7 @@ import {
   type Type,
   type Typed,
 } from './types.ts';
+import { noVariableHint } from './variables.ts';
 
 export function infer(scope: Scope, e: Expr, want: Type): Typed {
   switch (e.k) {
@@ -70,12 +71,19 @@ function path(scope: Scope, e: PathExpr, want: Type): Typed {
   const r = resolvePath(scope, e, want);
   if (r.k === 'value') return r.value;
   const full = e.parts.map((p) => p.text).join('.');
-  if (r.k === 'property') return property(scope, r.object, r.name, e.span, r.span);
+  if (r.k === 'property') return property(scope, r.object, r.name, e.span, r.span, e);
   return scope.model.reporter.fail('syntax', `Function '${full}' must be called with (...)`, e.span);
 }
 
 /** A property without parentheses; methods are calls. */
-function property(scope: Scope, object: Typed, name: string, span: Span, nameSpan: Span): Typed {
+function property(
+  scope: Scope,
+  object: Typed,
+  name: string,
+  span: Span,
+  nameSpan: Span,
+  whole: PathExpr | null = null,
+): Typed {
   if (object.type === 'STEVEDORE') {
     const types: Record<string, Type> = { free_space: 'BYTES', used_space: 'BYTES', happy: 'BOOL' };
     const type = Object.hasOwn(types, name) ? types[name] : undefined;
@@ -90,8 +98,15 @@ function property(scope: Scope, object: Typed, name: string, span: Span, nameSpa
     'property',
     `Unknown property '${name}' for type ${shown}`,
     nameSpan,
-    method ? `Write .${name}() to call it.` : undefined,
+    method ? `Write .${name}() to call it.` : propertyHint(object.type, whole),
   );
+}
+
+/** The hint for a path whose end is no property of what it begins with. */
+function propertyHint(type: Type, whole: PathExpr | null): string | undefined {
+  if (whole === null) return undefined;
+  if (whole.parts.some((p) => p.quoted)) return 'Strings are joined with "+".';
+  return type === 'HTTP' ? noVariableHint(whole.parts.map((p) => p.text).join('.')) : undefined;
 }
 
 function stringLiteral(scope: Scope, value: string, span: Span, want: Type): Typed {

@@ -26,7 +26,7 @@ export interface Restriction {
   code: string;
   message: (sub: string) => string;
   span: Span;
-  hint?: string | (() => string);
+  hint?: string | ((sub: string) => string);
 }
 
 export interface SubInfo {

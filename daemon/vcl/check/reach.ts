@@ -22,7 +22,7 @@ export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
       sub.used = true;
       for (const r of sub.restrictions) {
         if ((r.mask & (1 << id)) === 0) {
-          const hint = typeof r.hint === 'function' ? r.hint() : r.hint;
+          const hint = typeof r.hint === 'function' ? r.hint(name) : r.hint;
           model.reporter.error(r.code, r.message(name), r.span, hint, chain);
         }
       }

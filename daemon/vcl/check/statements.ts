@@ -4,6 +4,7 @@
 import { RETURNS } from '../../../protocol/tables/returns.ts';
 import type { Block, Expr, Statement } from '../ast.ts';
 import { CompileStop, nearest, type Reporter, type Span } from '../errors.ts';
+import { actionHint } from '../hints.ts';
 import { bindArgs, bindCall } from './calls.ts';
 import { asString, check, joined, type Scope, stringJs } from './conversions.ts';
 import { quote, type SubInfo, stateMask } from './program.ts';
@@ -216,7 +217,7 @@ function returnStatement(scope: Scope, s: Extract<Statement, { k: 'return' }>, i
       'return',
       `Expected return action name, not '${name}'`,
       s.action.span,
-      near === null ? undefined : `Did you mean '${near}'?`,
+      actionHint(name) ?? (near === null ? undefined : `Did you mean '${near}'?`),
     );
   }
   sub.restrictions.push({
@@ -224,7 +225,11 @@ function returnStatement(scope: Scope, s: Extract<Statement, { k: 'return' }>, i
     code: 'return',
     message: (state) => `Invalid return "${name}" in '${state}'`,
     span: s.action.span,
-    hint: () => `return (${name}) is legal in: ${row.states.map((n) => `vcl_${n}`).join(', ')}.`,
+    hint: (state) => {
+      const meant = actionHint(name, state.slice('vcl_'.length));
+      const legal = `return (${name}) is legal in: ${row.states.map((n) => `vcl_${n}`).join(', ')}.`;
+      return meant === undefined ? legal : `${legal} ${meant}`;
+    },
   });
   const open = s.action.span;
   const takes = (js: string, signature: string): void => {

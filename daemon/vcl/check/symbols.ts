@@ -3,6 +3,7 @@
 
 import type { PathExpr } from '../ast.ts';
 import { CompileStop, nearest, type Reporter, type Span } from '../errors.ts';
+import { valueHint, variableHint, wordHint } from '../hints.ts';
 import { STATEMENTS } from '../parse-statement.ts';
 import type { Joining, Scope } from './conversions.ts';
 import { type ProgramModel, quote, type Sym } from './program.ts';
@@ -216,11 +217,20 @@ function forward(scope: Scope, path: PathExpr, want: Type): Typed {
       );
     }
   }
-  return notFound(scope, path);
+  return notFound(scope, path, [], 'value');
 }
 
-/** Reports an unknown name with the nearest known one. */
-export function notFound(scope: Scope, path: PathExpr, more: readonly string[] = []): never {
+/**
+ * Reports an unknown name with what is written instead, or with the nearest known one.
+ * @param more words that may have been meant, besides all symbols
+ * @param place whether it stands for a value
+ */
+export function notFound(
+  scope: Scope,
+  path: PathExpr,
+  more: readonly string[] = [],
+  place: 'value' | 'name' = 'name',
+): never {
   const { model } = scope;
   // An import or a new has said already why there is nothing of this name.
   if (model.brokenNames.has(path.parts[0]?.text ?? '')) throw new CompileStop();
@@ -237,12 +247,21 @@ export function notFound(scope: Scope, path: PathExpr, more: readonly string[] =
   }
   names.push(...LANGUAGE_FUNCTIONS.keys(), ...more);
   const first = path.parts[0]?.text ?? '';
-  let hint: string | undefined;
   const near = nearest(full, names);
-  if (near !== null) hint = `Did you mean '${near}'?`;
-  else if (path.parts.length > 1 && !model.symbols.has(first) && model.extensions(first) !== undefined) {
-    hint = `Add "import ${first};" before this line.`;
-  }
+  const isExtension =
+    path.parts.length > 1 && !model.symbols.has(first) && model.extensions(first) !== undefined;
+  const hint =
+    model.declared.get(full) === 'sub'
+      ? `A sub is called without parentheses: call ${full};`
+      : (variableHint(full) ??
+        (place === 'value' ? valueHint(full) : wordHint(full)) ??
+        (near !== null
+          ? `Did you mean '${near}'?`
+          : isExtension
+            ? `Add "import ${first};" before this line.`
+            : place === 'value'
+              ? 'Text stands in double quotes.'
+              : undefined));
   return model.reporter.fail('undefined', `Symbol not found: '${full}'`, path.span, hint);
 }
 

@@ -3,7 +3,8 @@
 
 import { placesToStates, VARIABLES, type VariableRow } from '../../../protocol/tables/variables.ts';
 import type { PathExpr } from '../ast.ts';
-import type { Span } from '../errors.ts';
+import { nearest, type Span } from '../errors.ts';
+import { variableHint } from '../hints.ts';
 import type { Scope } from './conversions.ts';
 import { type ProgramModel, quote, stateMask } from './program.ts';
 import type { Type, Typed } from './types.ts';
@@ -76,10 +77,37 @@ export function findVariable(scope: Scope, path: PathExpr): VariableRef | null {
       'version',
       `Symbol not found: '${name}' (Only available when VCL syntax ${bound})`,
       path.span,
-      name === 'req.esi' ? 'resp.do_esi in vcl_deliver has taken its place.' : undefined,
+      variableHint(name),
     );
   }
   return null;
+}
+
+const DONE = { read: 'read', write: 'set', unset: 'unset' } as const;
+
+/** Owners of which one stands for the other in another state. */
+const COUNTERPARTS: readonly (readonly string[])[] = [
+  ['req', 'bereq'],
+  ['resp', 'beresp', 'obj'],
+];
+
+/** What can be said of the variable that a state has in the place of one it lacks; '' when there is none. */
+function instead(
+  state: string,
+  v: VariableRef,
+  how: keyof typeof DONE,
+  say: (name: string) => string,
+): string {
+  const at = v.row.name.indexOf('.');
+  const owner = v.row.name.slice(0, at);
+  const rest = v.row.name.slice(at);
+  const mask = stateMask([state.replace(/^vcl_/, '')]);
+  for (const other of COUNTERPARTS.find((group) => group.includes(owner)) ?? []) {
+    const row = other === owner ? undefined : BY_NAME.get(`${other}${rest}`)?.at(-1);
+    if (row === undefined || ((MASKS.get(row[how]) ?? 0) & mask) === 0) continue;
+    return say(v.field === null ? row.name : `${other}.http.${v.field}`);
+  }
+  return '';
 }
 
 /** Notes that a sub reads, sets or unsets a variable, for the check of its states. */
@@ -93,7 +121,10 @@ export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'u
       'direction',
       `Variable '${v.name}' cannot be ${what}.`,
       span,
-      how === 'write' ? 'It is read-only.' : undefined,
+      how === 'write'
+        ? (variableHint(v.name) ??
+            `It is read-only${instead(scope.sub.name, v, how, (name) => `; ${name} can be set here`)}.`)
+        : undefined,
     );
   }
   scope.sub.restrictions.push({
@@ -101,7 +132,8 @@ export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'u
     code: 'place',
     message: (sub) => `'${v.name}': ${verb} subroutine '${sub}'.`,
     span,
-    hint: () => `It can be ${how === 'read' ? 'read' : how === 'write' ? 'set' : 'unset'} in: ${v.row[how]}.`,
+    hint: (state) =>
+      `It can be ${DONE[how]} in: ${v.row[how]}.${instead(state, v, how, (name) => ` Here it is ${name}.`)}`,
   });
   if (v.field !== null) {
     const owner = v.row.name.slice(0, -7);
@@ -147,6 +179,12 @@ export function readVariable(scope: Scope, v: VariableRef, span: Span, want: Typ
 /** Whether a variable has just this name. */
 export function isVariable(name: string): boolean {
   return BY_NAME.has(name);
+}
+
+/** The hint for a name that no variable has. */
+export function noVariableHint(name: string): string | undefined {
+  const near = variableHint(name) === undefined ? nearest(name, variableNames()) : null;
+  return near === null ? variableHint(name) : `Did you mean '${near}'?`;
 }
 
 /** Names of all variables that are no families, for suggestions. */

@@ -1,0 +1,164 @@
+// What to write instead of what operators bring along from earlier versions and from other languages: rows, looked up
+// by the parser and the checker when they refuse something. A hint says what to write; it never changes a verdict.
+
+type Rows = ReadonlyMap<string, string>;
+
+const rows = (table: Readonly<Record<string, string>>): Rows => new Map(Object.entries(table));
+
+/** The same hint for several words. */
+function each(words: string, hint: string): Record<string, string> {
+  return Object.fromEntries(words.split(' ').map((word) => [word, hint]));
+}
+
+const NO_LOOPS =
+  'The language has no loops: regsuball() changes every match, and return (restart) or return (retry) begins again.';
+const HEADERS = 'A header is written like req.http.Accept-Language.';
+const CONSTANT_BAN = 'Write: ban("req.url ~ ^/news/"); to remove one page, return (purge) in vcl_recv.';
+
+/** Variables of earlier versions and misremembered ones. */
+const VARIABLES = rows({
+  'req.request': "Did you mean 'req.method'?",
+  'bereq.request': "Did you mean 'bereq.method'?",
+  'req.uri': "Did you mean 'req.url'?",
+  'bereq.uri': "Did you mean 'bereq.url'?",
+  'req.path': "Did you mean 'req.url'? It holds the path and the query.",
+  'req.host': "Did you mean 'req.http.Host'?",
+  'req.backend': "Did you mean 'req.backend_hint'?",
+  'req.backend.healthy': 'Write: std.healthy(req.backend_hint), with "import std;".',
+  'req.hash': 'Write hash_data(…) in vcl_hash: it adds to the key.',
+  'req.body': 'Only an extension reads it: bodyaccess.',
+  ...each('beresp.cacheable obj.cacheable', "Did you mean 'uncacheable'? It has the opposite meaning."),
+  'beresp.storage_hint': 'Write: set beresp.storage = storage.NAME;',
+  'beresp.saintmode': 'Write: return (retry); or return (abandon);',
+  ...each('obj.response resp.response', "Did you mean 'resp.reason'?"),
+  'beresp.response': "Did you mean 'beresp.reason'?",
+  'req.esi': 'resp.do_esi in vcl_deliver has taken its place.',
+  'beresp.pass': 'Write: set beresp.uncacheable = true;',
+  'obj.lastuse': 'No variable holds it: obj.age and obj.hits are there.',
+  'client.port': 'Write: std.port(client.ip), with "import std;".',
+  'server.port': 'Write: std.port(local.ip), with "import std;".',
+  ...each('req.http bereq.http beresp.http resp.http obj.http', HEADERS),
+});
+
+/** Owners of headers by a wrong name, as `req.headers.x`. */
+const HEADER_WORDS: ReadonlySet<string> = new Set(['header', 'headers', 'https', 'htttp', 'htp', 'hhtp']);
+
+/** Words that a statement begins with where it must not. */
+const WORDS = rows({
+  ...each('else elseif elsif elif', 'It follows the block of an if.'),
+  ...each('Else ELSE', "It is written in small letters: 'else'."),
+  ...each(
+    'elseIf elseIF ElseIf Elseif ELSEIF elsIf Elsif ELSIF',
+    "It is written in small letters: 'elseif'.",
+  ),
+  ...each('while for foreach do until loop', NO_LOOPS),
+  ...each('switch case', 'Write: if (…) { } elseif (…) { }'),
+  ...each('goto', 'Write: call name; for a sub, or return (…) for the next state.'),
+  error: 'Write: return (synth(404, "Not Found"));',
+  ...each('remove delete del', 'Write: unset'),
+  ...each('let var declare const string', 'A value is kept in a header, or in a variable of "import var;".'),
+  purge: 'Write: return (purge); or import purge; and purge.hard();',
+  ...each('purge_url purge_hash ban_url ban_hash', CONSTANT_BAN),
+  esi: 'Write: set beresp.do_esi = true;',
+  synthetic: 'Its text stands in parentheses: synthetic("text");',
+  ...each('log print echo', 'Write: std.log("text"); with "import std;".'),
+  syslog: 'Write: std.syslog(9, "text"); with "import std;".',
+  panic: 'Write: return (fail("text"));',
+  ...each(
+    'deliver fetch hash lookup pass pipe restart retry abandon fail',
+    'An action is returned: return (WORD);',
+  ),
+  synth: 'An action is returned: return (synth(404));',
+  sub: 'Subs stand side by side: a "}" is missing before this one.',
+});
+
+/** Words where a value is expected. */
+const VALUES = rows({
+  ...each('yes on True TRUE', "Did you mean 'true'?"),
+  ...each('no off False FALSE', "Did you mean 'false'?"),
+  ...each(
+    'null NULL nil none undefined',
+    'What is not there is false: if (!req.http.Cookie); to take it away, unset it.',
+  ),
+});
+
+/** Words that declare nothing here. */
+const DECLARATIONS = rows({
+  director: 'Directors are objects: import directors; and in vcl_init: new name = directors.round_robin();',
+  ...each('function def func', "Did you mean 'sub'?"),
+  ...each('set unset if call return new synthetic', 'Statements stand inside a sub: sub vcl_recv { … }'),
+  table: 'Keep such values in a sub of its own, with if and elseif.',
+  ban: 'Bans are made at run time: by the command ban, or in a sub.',
+});
+
+/** States of earlier versions. */
+const SUBS = rows({
+  vcl_fetch: "Did you mean 'vcl_backend_response'?",
+  vcl_error: "Did you mean 'vcl_synth', or 'vcl_backend_error' for failed fetches?",
+  vcl_prefetch: "Did you mean 'vcl_backend_fetch'?",
+  ...each('vcl_timeout vcl_discard', 'There is no such state any more: objects go without a word.'),
+});
+
+/** Actions of earlier versions. */
+const ACTIONS = rows({
+  hit_for_pass: 'Write: return (pass(120s)); in vcl_backend_response.',
+  hit_for_miss: 'Write: set beresp.uncacheable = true; in vcl_backend_response.',
+  ...each('discard keep', 'Objects go without a word: there is nothing to return for it.'),
+  esi: 'Write: set beresp.do_esi = true;',
+  ...each('refresh', 'Write: set req.hash_always_miss = true;'),
+});
+
+/** Actions in states that do not have them: the action and the state, or its side. */
+const ACTIONS_IN = rows({
+  'lookup recv': 'Did you mean: return (hash)?',
+  'fetch recv': 'Did you mean: return (pass)?',
+  'deliver recv': 'Did you mean: return (hash), or return (synth(200)) to answer at once?',
+  'deliver miss': 'Did you mean: return (fetch)?',
+  'hash miss': 'Did you mean: return (fetch)?',
+  'fetch hit': 'Did you mean: return (restart), with req.hash_always_miss?',
+  'miss hit': 'Did you mean: return (restart), with req.hash_always_miss?',
+  'error client': 'Did you mean: return (synth(503))?',
+  'synth backend': 'Did you mean: return (error(503))?',
+  'restart backend': 'Did you mean: return (retry)?',
+  'retry client': 'Did you mean: return (restart)?',
+  'pass backend_fetch': 'It is decided in vcl_recv: return (pass) there.',
+});
+
+/** The hint for a variable that there is none of, without regard to capital letters. */
+export function variableHint(name: string): string | undefined {
+  const folded = name.toLowerCase();
+  const [owner = '', second = '', third] = folded.split('.');
+  if (third !== undefined && HEADER_WORDS.has(second)) {
+    return `Did you mean '${owner}.http.${name.split('.').slice(2).join('.')}'?`;
+  }
+  return VARIABLES.get(folded);
+}
+
+/** The hint for a word, or a function, that begins no statement; `WORD` in a row stands for it. */
+export function wordHint(word: string): string | undefined {
+  return WORDS.get(word)?.replace('WORD', word);
+}
+
+/** Whether a word is a loop in other languages: what follows it is not read. */
+export function isLoop(word: string): boolean {
+  return WORDS.get(word) === NO_LOOPS;
+}
+
+export function valueHint(word: string): string | undefined {
+  return VALUES.get(word);
+}
+
+export function declarationHint(word: string): string | undefined {
+  return DECLARATIONS.get(word);
+}
+
+export function subHint(name: string): string | undefined {
+  return SUBS.get(name);
+}
+
+/** @param state without `vcl_` */
+export function actionHint(action: string, state?: string): string | undefined {
+  if (state === undefined) return ACTIONS.get(action);
+  const side = state.startsWith('backend_') ? 'backend' : 'client';
+  return ACTIONS_IN.get(`${action} ${state}`) ?? ACTIONS_IN.get(`${action} ${side}`);
+}
