@@ -26,6 +26,8 @@ export interface ExtensionFunction {
   places?: string;
   /** The call may give a Waiting (vcl/runtime/waiting.ts), which only vcl_recv can wait for. */
   waits?: boolean;
+  /** The call brings a head back to what it was; the HTTP argument says which. */
+  restores?: boolean;
   call: ExtensionCall;
 }
 

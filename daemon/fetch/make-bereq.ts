@@ -32,7 +32,7 @@ export function makeBereq(bo: BusyObj, req: Request): void {
   }
   if (bereq.proto !== 'HTTP/1.1') bereq.setProto('HTTP/1.1');
   if (bo.staleOc !== 0) addCondition(bo);
-  if (bo.programRef.rollsBack) bo.bereq0.copyFrom(bereq);
+  if (bo.programRef.keepsFetch) bo.bereq0.copyFrom(bereq);
   // Built in the log and read back from there: that costs less than joining strings.
   log.open().text(core.idHeader.start).int(bo.vxid);
   bereq.push(core.idHeader.key, log.closeText(Tag.BereqHeader));

@@ -141,7 +141,7 @@ function hasToken(list: string, token: string): boolean {
 
 /** Keeps what the client sent for rollback; only programs that can roll back pay for it. */
 function saveOriginal(req: Request): void {
-  if (req.programRef?.rollsBack === true) req.keepOriginal();
+  if (req.programRef?.keepsRequest === true) req.keepOriginal();
 }
 
 /** Adds the client's address. A rollback goes back behind this, as in the field. */

@@ -21,8 +21,9 @@ export interface ProgramRef {
   readonly name: string;
   readonly program: VclProgram;
   refs: number;
-  /** Whether it may roll back a request, so that the original head must be kept. */
-  readonly rollsBack: boolean;
+  /** Whether it may want the head of a request back as it came, and that to the origin as it was first made. */
+  readonly keepsRequest: boolean;
+  readonly keepsFetch: boolean;
   /** Whether vcl_hit and vcl_deliver are the builtin program's, which change nothing. */
   readonly plainHit: boolean;
   readonly plainDeliver: boolean;

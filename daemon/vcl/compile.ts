@@ -15,11 +15,12 @@ import { checkBackend, checkProbe } from './check/backends.ts';
 import type { Scope } from './check/conversions.ts';
 import { infer } from './check/expressions.ts';
 import { importExtension } from './check/imports.ts';
-import { ProgramModel, type Sym } from './check/program.ts';
+import { keptHeads } from './check/kept-heads.ts';
+import { emptySub, generatedName, ProgramModel, type Sym } from './check/program.ts';
 import { checkReach, stateFacts } from './check/reach.ts';
 import { checkBlock } from './check/statements.ts';
 import { isReserved } from './check/symbols.ts';
-import { generate } from './codegen.ts';
+import { generate } from './codegen/program.ts';
 import { CompileStop, type Diagnostic, nearest, Reporter, type Span } from './errors.ts';
 import { subHint } from './hints.ts';
 import { fileReader, type ReaderOptions } from './include-path.ts';
@@ -109,6 +110,7 @@ export function compile(source: { name: string; text: string }, options: Compile
     backends: model.backends,
     defaultBackend: model.defaultBackend,
     facts: stateFacts(model),
+    keeps: keptHeads(model),
     syntax: stream.topSyntax,
     imports: model.imports,
     labels: [...model.labelsUsed],
@@ -173,9 +175,9 @@ function checkDeclaration(model: ProgramModel, d: Declaration, user: boolean): v
     }
     case 'acl': {
       claim(model, d.name.text, d.name.span, 'acl');
-      const js = model.jsName('acl', d.name.text);
-      model.declare(`const ${js} = ${checkAcl(model, d)};`);
-      define(model, { kind: 'acl', name: d.name.text, span: d.name.span, used: false, js });
+      const name = generatedName('acl', d.name.text);
+      model.declare({ k: 'constant', name, code: checkAcl(model, d) });
+      define(model, { kind: 'acl', name: d.name.text, span: d.name.span, used: false });
       return;
     }
   }
@@ -211,23 +213,7 @@ function claim(model: ProgramModel, name: string, span: Span, kind: 'backend' | 
 }
 
 function declarationScope(model: ProgramModel, span: Span): Scope {
-  return {
-    model,
-    infer,
-    sub: {
-      name: '',
-      js: '',
-      span,
-      lines: [],
-      restrictions: [],
-      calls: [],
-      reads: new Set(),
-      writes: new Set(),
-      user: true,
-      builtin: false,
-      used: true,
-    },
-  };
+  return { model, infer, sub: { ...emptySub('', span), user: true, used: true } };
 }
 
 function checkSub(model: ProgramModel, d: Extract<Declaration, { k: 'sub' }>, user: boolean): void {
@@ -261,9 +247,7 @@ function checkSub(model: ProgramModel, d: Extract<Declaration, { k: 'sub' }>, us
   const sub = model.sub(name, d.name.span);
   if (user) sub.user = true;
   else sub.builtin = true;
-  sub.lines.push({ text: '  {', span: d.name.span });
-  checkBlock({ model, sub, infer }, d.body, '    ');
-  sub.lines.push({ text: '  }', span: null });
+  sub.parts.push({ span: d.name.span, body: checkBlock({ model, sub, infer }, d.body) });
 }
 
 /** The generated program as `proxyd -C` prints it. */

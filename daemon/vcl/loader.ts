@@ -8,7 +8,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import type { Extension, ExtensionEvent, ExtensionLookup, ExtensionObject } from '../extensions/extension.ts';
 import { endPrivs, type Priv, type PrivMap, privCell, programPriv } from '../extensions/priv.ts';
 import { findExtension } from '../extensions/registry.ts';
-import { PARAMETERS } from './codegen.ts';
+import { PARAMETERS } from './codegen/program.ts';
 import type { Director, VclContext } from './context.ts';
 import {
   type CompiledProgram,

@@ -52,6 +52,13 @@ export interface StateFacts {
   writes: string[];
 }
 
+export interface KeptHeads {
+  /** The client's request. */
+  request: boolean;
+  /** The request to the origin. */
+  fetch: boolean;
+}
+
 /** A file that an extension is loaded from, as the manager had it described. */
 export interface OutsideModule {
   name: string;
@@ -75,6 +82,8 @@ export interface CompiledProgram {
   defaultBackend: string | null;
   /** By state name (vcl_recv ...). */
   facts: Record<string, StateFacts>;
+  /** Heads that have to be kept as they were, because the program may want them back. */
+  keeps: KeptHeads;
   /** VCL syntax version, 40 or 41. */
   syntax: number;
   /** Extensions imported. */

@@ -22,7 +22,8 @@ export interface LabelEntry {
 export class ProgramEntry implements ProgramRef {
   readonly name: string;
   readonly program: VclProgram;
-  readonly rollsBack: boolean;
+  readonly keepsRequest: boolean;
+  readonly keepsFetch: boolean;
   readonly plainHit: boolean;
   readonly plainDeliver: boolean;
   readonly plainHash: boolean;
@@ -41,16 +42,16 @@ export class ProgramEntry implements ProgramRef {
     backends: ReadonlyMap<string, Backend>,
     labels: ReadonlyMap<string, LabelEntry>,
   ) {
-    const { facts, source } = load.program;
+    const { facts, keeps } = load.program;
     this.worker = worker;
     this.name = load.name;
     this.state = load.state;
     this.program = program;
     this.backends = backends;
     this.labels = labels;
-    // Another program begins with the request as it came, and so does the vcl_synth that a failure leads to: nearly
-    // every statement can fail, but the builtin vcl_synth does not look at the request.
-    this.rollsBack = labels.size > 0 || facts.vcl_synth?.builtinOnly !== true || /rollback/.test(source);
+    // Another program begins with the request as it came.
+    this.keepsRequest = labels.size > 0 || keeps.request;
+    this.keepsFetch = keeps.fetch;
     this.plainHit = facts.vcl_hit?.builtinOnly === true;
     this.plainHash = facts.vcl_hash?.builtinOnly === true;
     this.plainDeliver = facts.vcl_deliver?.builtinOnly === true;

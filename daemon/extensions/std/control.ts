@@ -66,6 +66,7 @@ export const controlFunctions: Record<string, ExtensionFunction> = {
   set_ip_tos: { signature: 'VOID set_ip_tos(INT tos)', call: () => undefined },
   rollback: {
     signature: 'VOID rollback(HTTP h)',
+    restores: true,
     call: (ctx, h: HttpMessage) => {
       if (h === ctx.req?.http) ctx.req.rollback();
       else if (h === ctx.bo?.bereq) ctx.bo.rollback();

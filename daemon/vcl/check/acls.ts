@@ -5,14 +5,14 @@ import { isIP } from 'node:net';
 import type { Declaration } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
 import { familyBytes, formatAddress } from '../runtime/ip.ts';
+import { type Code, constant, helper, list } from '../typed-program.ts';
 import { type AclNotation, readAclEntry } from './acl-notation.ts';
 import type { ProgramModel } from './program.ts';
-import { quote } from './program.ts';
 
 const FLAGS = ['pedantic', 'log', 'table'];
 
-/** JavaScript that makes the acl. */
-export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl' }>): string {
+/** What makes the acl. */
+export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl' }>): Code {
   const { reporter } = model;
   let pedantic = true;
   let log = false;
@@ -29,7 +29,7 @@ export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl'
       );
     }
   }
-  const networks: string[] = [];
+  const networks: Code[] = [];
   const seen = new Map<string, { negate: boolean; span: Span }>();
   for (const e of d.entries) {
     const n = readAclEntry(e);
@@ -66,10 +66,10 @@ export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl'
         ]);
       }
       seen.set(key, { negate: e.negate, span: e.span });
-      networks.push(`[${quote(net.address)}, ${net.bits}, ${e.negate}, ${quote(net.shown)}]`);
+      networks.push(list([net.address, net.bits, e.negate, net.shown].map(constant)));
     }
   }
-  return `${model.helper('aclFrom')}(${quote(d.name.text)}, ${log}, [${networks.join(', ')}])`;
+  return helper('aclFrom', constant(d.name.text), constant(log), list(networks));
 }
 
 interface Network {

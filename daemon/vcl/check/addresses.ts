@@ -5,7 +5,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { Span } from '../errors.ts';
-import { type ProgramModel, quote } from './program.ts';
+import { type Code, constant, helper } from '../typed-program.ts';
+import type { ProgramModel } from './program.ts';
 
 /** Addresses of a host name, empty when it has none. */
 export type HostResolver = (name: string) => string[];
@@ -55,14 +56,14 @@ export function splitHostPort(text: string): { host: string; port: string | null
   return { host: text, port: null };
 }
 
-/** JavaScript of an IP constant. */
-export function resolveIpLiteral(model: ProgramModel, text: string, span: Span): string {
+/** An IP constant. */
+export function resolveIpLiteral(model: ProgramModel, text: string, span: Span): Code {
   const { host, port } = splitHostPort(text);
   const address = isIP(host) > 0 ? host : model.resolveHost(host)[0];
   if (address === undefined) {
     model.reporter.fail('address', `'${text}' could not be resolved to an IP address`, span);
   }
-  return model.hoist('ip', `${model.helper('ipFrom')}(${quote(address)}, ${Number(port ?? 80) || 80})`);
+  return model.hoist('ip', helper('ipFrom', constant(address), constant(Number(port ?? 80) || 80)));
 }
 
 /** Whether a port name is known to this system. */

@@ -6,6 +6,7 @@ import { isIP } from 'node:net';
 import type { Declaration, Expr, Field } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
 import type { BackendDecl, ProbeDecl } from '../program.ts';
+import { constantNumber } from '../typed-program.ts';
 import { knownService, splitHostPort } from './addresses.ts';
 import { checkBlob } from './blob-literal.ts';
 import { check, type Scope } from './conversions.ts';
@@ -283,7 +284,7 @@ function fieldValue(scope: Scope, f: Field, type: Type): unknown {
     reporter.error('type', `Field '${f.name}' takes a ${type}`, first.span);
     return undefined;
   }
-  const v = Number(check(scope, first, type).js.replace(/^\((.*)\)$/, '$1'));
+  const v = constantNumber(check(scope, first, type).code) ?? Number.NaN;
   if (v < 0) reporter.error('field', `Field '${f.name}' cannot be negative`, first.span);
   return v;
 }

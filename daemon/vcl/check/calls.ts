@@ -5,9 +5,9 @@
 import { placesToStates } from '../../../protocol/tables/variables.ts';
 import type { Arg, Expr } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
-import { YIELD } from '../waiting-subs.ts';
-import { asString, check, type Joining, joined, type Scope, stringJs } from './conversions.ts';
-import { ALL_STATES, quote, stateMask } from './program.ts';
+import { ABSENT, CONTEXT, type Code, constant, helper, lookup } from '../typed-program.ts';
+import { asString, check, type Joining, joined, type Scope, strandsOf, stringCode } from './conversions.ts';
+import { ALL_STATES, stateMask } from './program.ts';
 import type { Param, PrivScope, Signature } from './signature.ts';
 import { type Callable, resolveCallable } from './symbols.ts';
 import { isString, type Typed } from './types.ts';
@@ -44,18 +44,18 @@ function method(scope: Scope, object: Typed, name: string, nameSpan: Span, e: Ca
   if (isString(object.type) && (name === 'lower' || name === 'upper')) {
     if (e.args.length > 0)
       scope.model.reporter.fail('argument', "Expected ')'", (e.args[0] as Arg).value.span);
-    const helper = scope.model.helper(name === 'lower' ? 'lowerCase' : 'upperCase');
     const s = asString(scope, object);
     const single = s.type === 'STRING' && s.nullable === true;
-    const v: Typed = { type: 'STRING', js: `${helper}(${single ? s.js : joined(scope, s)})`, span: e.span };
+    const text = single ? s.code : joined(scope, s);
+    const code = helper(name === 'lower' ? 'lowerCase' : 'upperCase', text);
+    const v: Typed = { type: 'STRING', code, span: e.span };
     if (single) v.nullable = true;
     return v;
   }
   if (object.type === 'BACKEND' && name === 'resolve') {
     if (e.args.length > 0)
       scope.model.reporter.fail('argument', "Expected ')'", (e.args[0] as Arg).value.span);
-    const js = `${scope.model.helper('resolveBackend')}(ctx, ${object.js})`;
-    return { type: 'BACKEND', js, span: e.span };
+    return { type: 'BACKEND', code: helper('resolveBackend', CONTEXT, object.code), span: e.span };
   }
   const shown = isString(object.type) ? 'STRING' : object.type;
   const near = isString(object.type) ? nearest(name, ['lower', 'upper']) : null;
@@ -82,28 +82,31 @@ function callFunction(scope: Scope, target: Extract<Callable, { k: 'function' }>
     scope.sub.reads.add('*');
     scope.sub.writes.add('*');
   }
-  const js = `${target.js}(${[...target.before, ...args].join(', ')})`;
-  const v: Typed = {
-    type: sig.returns,
-    js: target.waits === true ? `(${YIELD} ${js})` : js,
-    span: e.span,
-  };
+  if (target.restores === true) {
+    for (const arg of args) {
+      if (arg.k !== 'helper') continue;
+      if (arg.helper === 'get_req') scope.sub.restores.add('req');
+      if (arg.helper === 'get_bereq') scope.sub.restores.add('bereq');
+    }
+  }
+  const v: Typed = { type: sig.returns, code: target.call(args), span: e.span };
   if (sig.returns === 'STRING') v.nullable = true;
   return v;
 }
 
 const CLIENT_STATES = stateMask(placesToStates('client'));
 
-/** JavaScript of the cell that a PRIV parameter gets. */
-function privJs(scope: Scope, priv: PrivScope, extension: string, span: Span): string {
+/** The cell that a PRIV parameter gets. */
+function privCode(scope: Scope, priv: PrivScope, extension: string, span: Span): Code {
   const { model } = scope;
+  const ofExtension = (): Code => model.hoist('ext', lookup('X', extension));
   switch (priv) {
     case 'PRIV_CALL':
-      return model.hoist('call', `P(null, ${model.callPlaces++})`);
+      return model.hoist('call', lookup('P', null, model.callPlaces++));
     case 'PRIV_VCL':
-      return model.hoist('own', `P(${quote(extension)})`);
+      return model.hoist('own', lookup('P', extension));
     case 'PRIV_TASK':
-      return `${model.helper('taskPriv')}(ctx, ${model.hoist('ext', `X(${quote(extension)})`)})`;
+      return helper('taskPriv', CONTEXT, ofExtension());
     case 'PRIV_TOP':
       scope.sub.restrictions.push({
         mask: CLIENT_STATES,
@@ -112,7 +115,7 @@ function privJs(scope: Scope, priv: PrivScope, extension: string, span: Span): s
         span,
         hint: 'Its data belongs to the request of a client.',
       });
-      return `${model.helper('topPriv')}(ctx, ${model.hoist('ext', `X(${quote(extension)})`)})`;
+      return helper('topPriv', CONTEXT, ofExtension());
   }
 }
 
@@ -122,7 +125,7 @@ function touchesAnyHeader(scope: Scope, sig: Signature, extension: string | unde
   return sig.returns === 'SUB' || sig.params.some((p) => p.type === 'HTTP' || p.type === 'SUB');
 }
 
-/** JavaScript of the arguments, in the order of the signature; `undefined` for what is left out. `extension`
+/** The arguments, in the order of the signature; ABSENT for what is left out. `extension`
  * is whose private data the PRIV parameters mean, `place` what a restriction to states points at, `joining` what
  * becomes of the strands of a text. */
 export function bindArgs(
@@ -133,10 +136,10 @@ export function bindArgs(
   extension = '',
   place: Span = open,
   joining?: Joining,
-): string[] {
+): Code[] {
   const { reporter } = scope.model;
   const sig = { name: signature.name, params: signature.params.filter((p) => p.priv === null) };
-  const bound: (string | null)[] = sig.params.map(() => null);
+  const bound: (readonly Code[] | null)[] = sig.params.map(() => null);
   let position = 0;
   let named = false;
   for (const arg of args) {
@@ -173,20 +176,21 @@ export function bindArgs(
     bound[index] = argument(scope, sig.params[index] as Param, arg.value, joining);
   }
   let next = 0;
-  const out = signature.params.map((p) => {
-    if (p.priv !== null) return privJs(scope, p.priv, extension, place);
+  const out = signature.params.flatMap((p): Code | readonly Code[] => {
+    if (p.priv !== null) return privCode(scope, p.priv, extension, place);
     const i = next++;
-    const js = bound[i] ?? null;
-    if (js !== null) return js;
-    if (p.defaultJs !== null) return p.defaultJs;
-    if (p.optional) return 'undefined';
+    const given = bound[i] ?? null;
+    if (given !== null) return given;
+    if (p.fallback !== undefined) return constant(p.fallback);
+    if (p.optional) return ABSENT;
     return reporter.fail('argument', `Argument '${p.name || i + 1}' missing`, open);
   });
-  while (out.at(-1) === 'undefined') out.pop();
+  while (out.at(-1)?.k === 'absent') out.pop();
   return out;
 }
 
-function argument(scope: Scope, p: Param, value: Expr, joining?: Joining): string {
+/** One argument; several where the strands of a text stay apart. */
+function argument(scope: Scope, p: Param, value: Expr, joining?: Joining): Code[] {
   if (p.type === 'ENUM') {
     const word = value.k === 'path' && value.parts.length === 1 ? value.parts[0]?.text : undefined;
     const values = p.values ?? [];
@@ -199,16 +203,15 @@ function argument(scope: Scope, p: Param, value: Expr, joining?: Joining): strin
         near === null ? undefined : `Did you mean '${near}'?`,
       );
     }
-    return quote(word);
+    return [constant(word)];
   }
   const v = check(scope, value, p.type);
-  if (p.type === 'STRING') return joining === undefined ? stringJs(scope, v) : joined(scope, v, joining);
-  if (p.type === 'HEADER') {
-    const h = v.header;
-    if (h === undefined && v.js !== '') return v.js;
-    if (h === undefined) return scope.model.reporter.fail('type', 'Expected a header field', value.span);
-    scope.sub.writes.add(`${h.http.slice('http_'.length, h.http.indexOf('('))}.${h.name.toLowerCase()}`);
-    return `${scope.model.helper('headerRef')}(${h.http}, ${quote(h.name)})`;
+  if (p.type === 'STRING') {
+    if (joining === undefined) return [stringCode(scope, v)];
+    return joining.apart ? strandsOf(scope, v, joining.absent) : [joined(scope, v, joining.absent)];
   }
-  return v.js;
+  if (p.type === 'HEADER' && v.header !== undefined) {
+    scope.sub.writes.add(`${v.header.message}.${v.header.name.toLowerCase()}`);
+  }
+  return [v.code];
 }

@@ -4,7 +4,8 @@
 import { checkRegex, RegexError } from '../../../queries/regex/bounded-regex.ts';
 import type { Expr } from '../ast.ts';
 import type { Span } from '../errors.ts';
-import { type ProgramModel, quote, type SubInfo } from './program.ts';
+import { binary, CONTEXT, type Code, constant, helper, join, otherwise, wrap } from '../typed-program.ts';
+import type { ProgramModel, SubInfo } from './program.ts';
 import { isString, NULLABLE_STRING, TO_STRING, type Type, type Typed } from './types.ts';
 
 /** Where an expression stands. Declarations use a sub of their own. */
@@ -42,8 +43,8 @@ export function convert(scope: Scope, v: Typed, want: Type): Typed {
   if (v.type === want) return v;
   if (want === 'STRING' || want === 'STRINGS') return asString(scope, v);
   if (want === 'BOOL') {
-    const js = asBool(scope, v);
-    if (js !== null) return { type: 'BOOL', js, span: v.span };
+    const code = asBool(v);
+    if (code !== null) return { type: 'BOOL', code, span: v.span };
   }
   if (want === 'REGEX' && v.literal !== undefined) return regexLiteral(scope, v.literal, v.span);
   const shown = v.type === 'STRINGS' ? 'STRING' : v.type;
@@ -56,44 +57,42 @@ export function convert(scope: Scope, v: Typed, want: Type): Typed {
   return model.reporter.fail('type', `Expression has type ${shown}, expected ${want}`, v.span, hint);
 }
 
-function asBool(scope: Scope, v: Typed): string | null {
+function asBool(v: Typed): Code | null {
   switch (v.type) {
     case 'HEADER':
-      return `(${headerJs(scope, v)} !== null)`;
+      return binary(headerCode(v), '!==', constant(null));
     case 'STRING':
-      return v.nullable === true ? `(${v.js} !== null)` : `(${v.js}, true)`;
-    case 'STRINGS': {
-      const parts = (v.strands ?? []).map((s) => asBool(scope, s));
-      return `(${parts.join(' || ')})`;
-    }
+      return v.nullable === true ? binary(v.code, '!==', constant(null)) : wrap('always', v.code);
+    case 'STRINGS':
+      return (v.strands ?? []).map((s) => asBool(s) as Code).reduce((a, b) => binary(a, '||', b));
     case 'INT':
-      return `(${v.js} !== 0)`;
+      return binary(v.code, '!==', constant(0));
     case 'DURATION':
-      return `(${v.js} > 0)`;
+      return binary(v.code, '>', constant(0));
     case 'BACKEND':
-      return `${scope.model.helper('hasBackend')}(${v.js})`;
+      return helper('hasBackend', v.code);
     default:
       return null;
   }
 }
 
 /** Value of the field that a function named; a field named in the program is a STRING from the start. */
-function headerJs(scope: Scope, v: Typed): string {
-  return `${scope.model.helper('headerValue')}(${v.js})`;
+function headerCode(v: Typed): Code {
+  return helper('headerValue', v.code);
 }
 
 /** A STRING (one strand, possibly unset) or a STRINGS. */
 export function asString(scope: Scope, v: Typed): Typed {
   if (v.type === 'STRING') return v;
   if (v.type === 'STRINGS') return v;
-  if (v.type === 'HEADER') return { type: 'STRING', js: headerJs(scope, v), span: v.span, nullable: true };
-  const helper = TO_STRING[v.type];
-  if (helper === null) {
+  if (v.type === 'HEADER') return { type: 'STRING', code: headerCode(v), span: v.span, nullable: true };
+  const row = TO_STRING[v.type];
+  if (row === null) {
     return scope.model.reporter.fail('type', `Cannot convert ${v.type} to STRING.`, v.span);
   }
-  if (helper === '') return { type: 'STRING', js: v.js, span: v.span };
-  const ctx = helper === 'realString' || helper === 'intString' ? 'ctx, ' : '';
-  const out: Typed = { type: 'STRING', js: `${scope.model.helper(helper)}(${ctx}${v.js})`, span: v.span };
+  if (row === 'itself') return { type: 'STRING', code: v.code, span: v.span };
+  const code = row.takesContext === true ? helper(row.helper, CONTEXT, v.code) : helper(row.helper, v.code);
+  const out: Typed = { type: 'STRING', code, span: v.span };
   if (NULLABLE_STRING.has(v.type)) out.nullable = true;
   return out;
 }
@@ -102,39 +101,37 @@ export function asString(scope: Scope, v: Typed): Typed {
 export interface Joining {
   /** Stands for a strand that is not there. */
   absent: string;
-  /** A comma leaves each strand an argument of its own. */
-  between: ' + ' | ', ';
+  /** Whether each strand is an argument of its own. */
+  apart: boolean;
 }
 
-const PLAIN: Joining = { absent: '', between: ' + ' };
-
-/** JavaScript of one string that is never null, its strands joined; or of several, if the strands stay apart. */
-export function joined(scope: Scope, v: Typed, { absent, between }: Joining = PLAIN): string {
+/** The strands of a text, each a string that is never null; `absent` stands for one that is not there. */
+export function strandsOf(scope: Scope, v: Typed, absent = ''): Code[] {
   const s = asString(scope, v);
   const parts = s.type === 'STRINGS' ? (s.strands ?? []) : [s];
-  const js = parts.map((p) =>
-    p.literal !== undefined
-      ? quote(p.literal)
-      : p.nullable === true && absent !== ''
-        ? `(${p.js} ?? ${quote(absent)})`
-        : p.nullable === true
-          ? `${scope.model.helper('str')}(${p.js})`
-          : p.js,
-  );
-  if (js.length === 0) return '""';
-  if (js.length === 1) return js[0] as string;
-  return between === ', ' ? js.join(between) : `(${js.join(between)})`;
+  if (parts.length === 0) return [constant('')];
+  return parts.map((p) => {
+    if (p.literal !== undefined) return constant(p.literal);
+    if (p.nullable !== true) return p.code;
+    return absent === '' ? helper('str', p.code) : otherwise(p.code, absent);
+  });
 }
 
-/** JavaScript of one string that is null only for a single unset strand. */
-export function stringJs(scope: Scope, v: Typed): string {
+/** One string that is never null, its strands joined. */
+export function joined(scope: Scope, v: Typed, absent = ''): Code {
+  const strands = strandsOf(scope, v, absent);
+  return strands.length === 1 ? (strands[0] as Code) : join(strands);
+}
+
+/** One string that is null only for a single unset strand. */
+export function stringCode(scope: Scope, v: Typed): Code {
   const s = asString(scope, v);
-  return s.type === 'STRINGS' ? joined(scope, s) : s.js;
+  return s.type === 'STRINGS' ? joined(scope, s) : s.code;
 }
 
 export function regexLiteral(scope: Scope, pattern: string, span: Span): Typed {
   const known = scope.model.regexes.get(pattern);
-  if (known !== undefined) return { type: 'REGEX', js: known, span };
+  if (known !== undefined) return { type: 'REGEX', code: known, span };
   try {
     checkRegex(pattern);
   } catch (err) {
@@ -146,7 +143,7 @@ export function regexLiteral(scope: Scope, pattern: string, span: Span): Typed {
       `At position ${err.position + 1} of the expression.`,
     );
   }
-  const js = scope.model.hoist('re', `${scope.model.helper('regex')}(${quote(pattern)})`);
-  scope.model.regexes.set(pattern, js);
-  return { type: 'REGEX', js, span };
+  const code = scope.model.hoist('re', helper('regex', constant(pattern)));
+  scope.model.regexes.set(pattern, code);
+  return { type: 'REGEX', code, span };
 }

@@ -4,15 +4,16 @@
 // Strings joined by + stay a list of strands until they are needed as one, so that a list can be tested for
 // "all unset" and converted part by part, as in the field.
 
-import type { Expr, PathExpr } from '../ast.ts';
+import type { BinaryOp, Expr, PathExpr } from '../ast.ts';
 import type { Span } from '../errors.ts';
+import { type BinaryOperator, binary, CONTEXT, type Code, constant, helper, wrap } from '../typed-program.ts';
 import { resolveIpLiteral } from './addresses.ts';
 import { checkBlob } from './blob-literal.ts';
 import { bindCall } from './calls.ts';
-import { asString, check, convert, joined, regexLiteral, type Scope, stringJs } from './conversions.ts';
-import { quote } from './program.ts';
+import { asString, check, convert, joined, regexLiteral, type Scope, stringCode } from './conversions.ts';
 import { resolvePath } from './symbols.ts';
 import {
+  type ArithmeticOperator,
   arithmetic,
   BYTE_UNITS,
   COMPARABLE,
@@ -31,10 +32,10 @@ export function infer(scope: Scope, e: Expr, want: Type): Typed {
     case 'string':
       return stringLiteral(scope, e.value, e.span, want);
     case 'blob':
-      return { type: 'BLOB', js: blobConstant(scope, e.value, e.span), span: e.span };
+      return { type: 'BLOB', code: blobConstant(scope, e.value, e.span), span: e.span };
     case 'paren': {
       const v = infer(scope, e.value, want);
-      return { ...v, span: e.span, js: v.type === 'STRINGS' ? v.js : `(${v.js})` };
+      return { ...v, span: e.span, code: v.type === 'STRINGS' ? v.code : wrap('group', v.code) };
     }
     case 'negate': {
       if (!SIGNED.has(want)) {
@@ -45,14 +46,14 @@ export function infer(scope: Scope, e: Expr, want: Type): Typed {
       if (v.type !== 'INT' && v.type !== 'REAL' && v.type !== 'DURATION') {
         return scope.model.reporter.fail('type', `Operator - not possible on ${v.type}`, e.span);
       }
-      return { type: v.type, js: `(-${v.js})`, span: e.span };
+      return { type: v.type, code: wrap('negate', v.code), span: e.span };
     }
     case 'not': {
       const v = convert(scope, infer(scope, e.value, truthOf(want)), 'BOOL');
-      return { type: 'BOOL', js: `!${v.js}`, span: e.span };
+      return { type: 'BOOL', code: wrap('not', v.code), span: e.span };
     }
     case 'binary':
-      return binary(scope, e, want);
+      return operation(scope, e, want);
     case 'path':
       return path(scope, e, want);
     case 'call':
@@ -88,8 +89,7 @@ function property(
     const types: Record<string, Type> = { free_space: 'BYTES', used_space: 'BYTES', happy: 'BOOL' };
     const type = Object.hasOwn(types, name) ? types[name] : undefined;
     if (type !== undefined) {
-      const js = `${scope.model.helper('storageFigure')}(ctx, ${object.js}, ${quote(name)})`;
-      return { type, js, span };
+      return { type, code: helper('storageFigure', CONTEXT, object.code, constant(name)), span };
     }
   }
   const shown = isString(object.type) ? 'STRING' : object.type;
@@ -110,32 +110,28 @@ function propertyHint(type: Type, whole: PathExpr | null): string | undefined {
 }
 
 function stringLiteral(scope: Scope, value: string, span: Span, want: Type): Typed {
-  if (want === 'IP') return { type: 'IP', js: resolveIpLiteral(scope.model, value, span), span };
+  if (want === 'IP') return { type: 'IP', code: resolveIpLiteral(scope.model, value, span), span };
   if (want === 'REGEX') return regexLiteral(scope, value, span);
-  return { type: 'STRING', js: quote(value), literal: value, span };
+  return { type: 'STRING', code: constant(value), literal: value, span };
 }
 
-function blobConstant(scope: Scope, text: string, span: Span): string {
+function blobConstant(scope: Scope, text: string, span: Span): Code {
   checkBlob(scope.model.reporter, text, span);
-  return scope.model.hoist('blob', `${scope.model.helper('blobFrom')}(${quote(text)})`);
+  return scope.model.hoist('blob', helper('blobFrom', constant(text)));
 }
 
 /** Digits as the field limits them: 15 for an INT, 12 before the point and 3 behind it for a REAL. */
-export function numberValue(
-  scope: Scope,
-  e: { real: boolean; text: string; span: Span },
-): { value: number; js: string } {
+function numberValue(scope: Scope, e: { real: boolean; text: string; span: Span }): number {
   const [whole = '', fraction = ''] = e.text.split('.');
   if (whole.length > (e.real ? 12 : 15)) {
     scope.model.reporter.fail('number', `Too many digits for ${e.real ? 'real' : 'integer'}.`, e.span);
   }
   if (fraction.length > 3) scope.model.reporter.fail('number', 'Too many digits for real.', e.span);
-  const value = Number(e.text);
-  return { value, js: String(value) };
+  return Number(e.text);
 }
 
 function number(scope: Scope, e: Extract<Expr, { k: 'number' }>, want: Type): Typed {
-  const n = numberValue(scope, e);
+  const value = numberValue(scope, e);
   if (e.unit !== null && e.unitSpan !== null) {
     if (want === 'BYTES') {
       const factor = BYTE_UNITS.get(e.unit.toLowerCase());
@@ -147,10 +143,10 @@ function number(scope: Scope, e: Extract<Expr, { k: 'number' }>, want: Type): Ty
           "Legal are 'B', 'KB', 'MB', 'GB', 'TB' and 'PB'.",
         );
       }
-      if (!Number.isInteger(n.value) && factor === 1) {
+      if (!Number.isInteger(value) && factor === 1) {
         return scope.model.reporter.fail('unit', 'A part of a byte does not exist', e.span);
       }
-      return { type: 'BYTES', js: String(Math.floor(n.value * factor)), span: e.span };
+      return { type: 'BYTES', code: constant(Math.floor(value * factor)), span: e.span };
     }
     const factor = DURATION_UNITS.get(e.unit);
     if (factor === undefined) {
@@ -161,22 +157,22 @@ function number(scope: Scope, e: Extract<Expr, { k: 'number' }>, want: Type): Ty
         "Legal duration units are 'ms', 's', 'm', 'h', 'd', 'w' and 'y'.",
       );
     }
-    return { type: 'DURATION', js: String(n.value * factor), span: e.span };
+    return { type: 'DURATION', code: constant(value * factor), span: e.span };
   }
   if (want === 'BYTES') {
     const hint = "Legal are 'B', 'KB', 'MB', 'GB', 'TB' and 'PB'.";
     return scope.model.reporter.fail('unit', 'A number of BYTES needs a unit', e.span, hint);
   }
-  return { type: e.real || want === 'REAL' ? 'REAL' : 'INT', js: n.js, span: e.span };
+  return { type: e.real || want === 'REAL' ? 'REAL' : 'INT', code: constant(value), span: e.span };
 }
 
-function binary(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed {
+function operation(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed {
   switch (e.op) {
     case '&&':
     case '||': {
       const left = convert(scope, infer(scope, e.left, truthOf(want)), 'BOOL');
       const right = convert(scope, infer(scope, e.right, truthOf(want)), 'BOOL');
-      return { type: 'BOOL', js: `(${left.js} ${e.op} ${right.js})`, span: e.span };
+      return { type: 'BOOL', code: binary(left.code, e.op, right.code), span: e.span };
     }
     case '~':
     case '!~':
@@ -186,28 +182,26 @@ function binary(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Ty
     case '*':
     case '/':
     case '%':
-      return sum(scope, e, want);
+      return sum(scope, e, e.op, want);
     default:
       return comparison(scope, e, want);
   }
 }
 
-function sum(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed {
+function sum(scope: Scope, e: Extract<Expr, { k: 'binary' }>, op: ArithmeticOperator, want: Type): Typed {
   const { model } = scope;
   const regexParts = want === 'REGEX';
   const left = infer(scope, e.left, regexParts ? 'STRING' : want);
   const right = infer(scope, e.right, rightOf(e.op, left.type));
   const row = arithmetic(left.type, e.op, right.type);
   if (row !== null) {
-    if ((e.op === '/' || e.op === '%') && Number(right.js) === 0) {
+    if ((e.op === '/' || e.op === '%') && right.code.k === 'constant' && right.code.value === 0) {
       if (row.type === 'INT') return model.reporter.fail('division', 'Division by zero', e.opSpan);
       model.reporter.warn('division', 'Division by zero fails at run time', e.opSpan);
     }
-    const js =
-      row.helper === null
-        ? `(${left.js} ${e.op} ${right.js})`
-        : `${model.helper(row.helper)}(${left.js}, ${right.js})`;
-    return { type: row.type, js, span: e.span };
+    const code =
+      row.helper === null ? binary(left.code, op, right.code) : helper(row.helper, left.code, right.code);
+    return { type: row.type, code, span: e.span };
   }
   const wantsString = want === 'STRING' || want === 'STRINGS' || want === 'HEADER';
   if (e.op === '+' && (isString(left.type) || wantsString)) {
@@ -217,9 +211,8 @@ function sum(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed
     });
     const folded = foldLiterals(strands);
     if (folded.length === 1 && folded[0] !== undefined) return { ...folded[0], span: e.span };
-    const out: Typed = { type: 'STRINGS', js: '', span: e.span, strands: folded };
-    out.js = joined(scope, out);
-    return out;
+    const out: Typed = { type: 'STRINGS', code: constant(''), span: e.span, strands: folded };
+    return { ...out, code: joined(scope, out) };
   }
   if (e.op === '%') return model.reporter.fail('type', 'Operator % only possible on INT.', e.opSpan);
   const l = left.type === 'STRINGS' ? 'STRING' : left.type;
@@ -239,7 +232,7 @@ function foldLiterals(strands: Typed[]): Typed[] {
     const prev = out.at(-1);
     if (prev?.literal !== undefined && s.literal !== undefined) {
       const literal = prev.literal + s.literal;
-      out[out.length - 1] = { type: 'STRING', js: quote(literal), literal, span: prev.span };
+      out[out.length - 1] = { type: 'STRING', code: constant(literal), literal, span: prev.span };
     } else {
       out.push(s);
     }
@@ -250,22 +243,14 @@ function foldLiterals(strands: Typed[]): Typed[] {
 function matching(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed {
   const { model } = scope;
   const left = infer(scope, e.left, want);
-  const not = e.op === '!~' ? '!' : '';
+  const answer = (code: Code): Typed => truth(code, e.op === '!~', e.span);
   if (left.type === 'IP') {
     const acl = check(scope, e.right, 'ACL');
-    return {
-      type: 'BOOL',
-      js: `${not}${model.helper('aclMatch')}(ctx, ${acl.js}, ${left.js})`,
-      span: e.span,
-    };
+    return answer(helper('aclMatch', CONTEXT, acl.code, left.code));
   }
   if (isString(left.type)) {
     const re = check(scope, e.right, 'REGEX');
-    return {
-      type: 'BOOL',
-      js: `${not}${model.helper('matches')}(ctx, ${stringJs(scope, left)}, ${re.js})`,
-      span: e.span,
-    };
+    return answer(helper('matches', CONTEXT, stringCode(scope, left), re.code));
   }
   return model.reporter.fail(
     'type',
@@ -275,26 +260,41 @@ function matching(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): 
   );
 }
 
+/** The answer of a helper, or its opposite. */
+function truth(code: Code, opposite: boolean, span: Span): Typed {
+  return { type: 'BOOL', code: opposite ? wrap('not', code) : code, span };
+}
+
+/** Operators that compare, as JavaScript has them. */
+const COMPARISONS: Partial<Record<BinaryOp, BinaryOperator>> = {
+  '==': '===',
+  '!=': '!==',
+  '<': '<',
+  '>': '>',
+  '<=': '<=',
+  '>=': '>=',
+};
+
 function comparison(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): Typed {
   const { model } = scope;
   const left = infer(scope, e.left, want);
   const right = infer(scope, e.right, isString(left.type) ? 'STRING' : left.type);
+  const operator = COMPARISONS[e.op] as BinaryOperator;
   const shown = (t: Typed): string => (t.type === 'STRINGS' || t.type === 'HEADER' ? 'STRING' : t.type);
   if (isString(left.type) && isString(right.type)) {
     const plain = left.type !== 'STRINGS' && right.type !== 'STRINGS';
     const equal = e.op === '==' || e.op === '!=';
     if (equal) {
       // Two single strings: unset equals nothing but unset. Longer lists compare as their text.
-      const l = plain ? stringJs(scope, left) : joined(scope, left);
-      const r = plain ? stringJs(scope, right) : joined(scope, right);
+      const l = plain ? stringCode(scope, left) : joined(scope, left);
+      const r = plain ? stringCode(scope, right) : joined(scope, right);
       if (plain && left.literal === undefined && right.literal === undefined) {
-        const not = e.op === '!=' ? '!' : '';
-        return { type: 'BOOL', js: `${not}${model.helper('sameString')}(${l}, ${r})`, span: e.span };
+        return truth(helper('sameString', l, r), e.op === '!=', e.span);
       }
-      return { type: 'BOOL', js: `(${l} ${e.op}= ${r})`, span: e.span };
+      return { type: 'BOOL', code: binary(l, operator, r), span: e.span };
     }
-    const call = `${model.helper('compareStrings')}(${stringJs(scope, left)}, ${stringJs(scope, right)})`;
-    return { type: 'BOOL', js: `(${call} ${e.op} 0)`, span: e.span };
+    const order = helper('compareStrings', stringCode(scope, left), stringCode(scope, right));
+    return { type: 'BOOL', code: binary(order, operator, constant(0)), span: e.span };
   }
   if (left.type !== right.type) {
     return model.reporter.fail(
@@ -312,8 +312,7 @@ function comparison(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type)
     return model.reporter.fail('type', `Operator '${e.op}' not possible on ${left.type}`, e.opSpan);
   }
   if (left.type === 'IP') {
-    const not = e.op === '!=' ? '!' : '';
-    return { type: 'BOOL', js: `${not}${model.helper('sameIp')}(${left.js}, ${right.js})`, span: e.span };
+    return truth(helper('sameIp', left.code, right.code), e.op === '!=', e.span);
   }
-  return { type: 'BOOL', js: `(${left.js} ${equality ? `${e.op}=` : e.op} ${right.js})`, span: e.span };
+  return { type: 'BOOL', code: binary(left.code, operator, right.code), span: e.span };
 }

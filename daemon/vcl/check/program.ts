@@ -6,6 +6,7 @@ import type { DescribedModule, ImportWish, OutsideLookup } from '../../extension
 import type { Reporter, Span } from '../errors.ts';
 import { type BackendDecl, type ProbeDecl, STATES } from '../program.ts';
 import type { TracePoints } from '../trace-points.ts';
+import { type Code, named, type Steps } from '../typed-program.ts';
 import { FoldedMap } from './folded-map.ts';
 import { parseSignature, type Signature } from './signature.ts';
 
@@ -31,30 +32,57 @@ export interface Restriction {
 
 export interface SubInfo {
   name: string;
-  /** JavaScript name of its function. */
-  js: string;
   /** Where it was first defined; null for a state the program lacks. */
   span: Span;
-  lines: GeneratedLine[];
+  /** Its definitions, in the order in which they run. */
+  parts: { span: Span; body: Steps }[];
   restrictions: Restriction[];
   calls: { name: string; span: Span }[];
+  /** Header fields, as "owner.field" in lower case; '*' where it cannot be known. */
   reads: Set<string>;
   writes: Set<string>;
+  /** Variables that are no header fields. */
+  readsVariables: Set<string>;
+  writesVariables: Set<string>;
+  /** Actions that it returns. */
+  returns: Set<string>;
+  /** Messages that it brings back to what they were. */
+  restores: Set<'req' | 'bereq'>;
   /** Whether the user's files define a part of it. */
   user: boolean;
   builtin: boolean;
   used: boolean;
 }
 
-/** One line of generated code and the place in the program it came from. */
-export interface GeneratedLine {
-  text: string;
-  span: Span | null;
+/** What the generated program declares ahead of its subs. */
+export type Declared =
+  | { k: 'constant'; name: string; code: Code }
+  /** An object that vcl_init makes. */
+  | { k: 'object'; name: string };
+
+/** A sub before anything of it is checked. */
+export function emptySub(name: string, span: Span): SubInfo {
+  return {
+    name,
+    span,
+    parts: [],
+    restrictions: [],
+    calls: [],
+    reads: new Set(),
+    writes: new Set(),
+    readsVariables: new Set(),
+    writesVariables: new Set(),
+    returns: new Set(),
+    restores: new Set(),
+    user: false,
+    builtin: false,
+    used: false,
+  };
 }
 
 export type Sym =
   | { kind: 'backend'; name: string; span: Span; used: boolean; decl: BackendDecl }
-  | { kind: 'acl'; name: string; span: Span; used: boolean; js: string }
+  | { kind: 'acl'; name: string; span: Span; used: boolean }
   | { kind: 'probe'; name: string; span: Span; used: boolean; decl: ProbeDecl }
   | { kind: 'sub'; name: string; span: Span; used: boolean }
   | { kind: 'vmod'; name: string; span: Span; used: boolean; extension: Extension }
@@ -63,7 +91,6 @@ export type Sym =
       name: string;
       span: Span;
       used: boolean;
-      js: string;
       extension: string;
       type: string;
       object: ExtensionObject;
@@ -108,13 +135,12 @@ export class ProgramModel {
   extensionNames: readonly string[] = [];
   /** Names that were used ahead of their declaration. */
   readonly forwardUses = new Set<string>();
-  readonly helpers = new Set<string>();
-  readonly #hoisted = new Map<string, string>();
-  /** JavaScript of each regular expression that was found good. */
-  readonly regexes = new Map<string, string>();
+  readonly #hoisted = new Map<string, Code>();
+  /** Each regular expression that was found good. */
+  readonly regexes = new Map<string, Code>();
   /** Signatures by their text, read once. */
   readonly signatures = new Map<string, Signature>();
-  readonly #prologue: string[] = [];
+  readonly #prologue: Declared[] = [];
   #serial = 0;
 
   constructor(
@@ -136,19 +162,14 @@ export class ProgramModel {
     return name.startsWith('vcl_') && (STATES as readonly string[]).includes(name.slice(4));
   }
 
-  /** Text of a call of a runtime helper; the prologue binds its name. */
-  helper(name: string): string {
-    this.helpers.add(name);
-    return name;
-  }
-
-  /** A constant of the whole program; the same expression gets the same name. */
-  hoist(prefix: string, js: string): string {
-    const known = this.#hoisted.get(js);
-    if (known !== undefined) return known;
-    const name = `${prefix}_${this.#serial++}`;
-    this.#hoisted.set(js, name);
-    this.#prologue.push(`const ${name} = ${js};`);
+  /** A constant of the whole program by the name that it gets; the same code gets the same one. */
+  hoist(prefix: string, code: Code): Code & { k: 'name' } {
+    const key = JSON.stringify(code);
+    const known = this.#hoisted.get(key);
+    if (known?.k === 'name') return known;
+    const name = named(`${prefix}_${this.#serial++}`);
+    this.#hoisted.set(key, name);
+    this.#prologue.push({ k: 'constant', name: name.name, code });
     return name;
   }
 
@@ -161,16 +182,12 @@ export class ProgramModel {
     return known;
   }
 
-  declare(line: string): void {
-    this.#prologue.push(line);
+  declare(declared: Declared): void {
+    this.#prologue.push(declared);
   }
 
-  prologue(): readonly string[] {
+  prologue(): readonly Declared[] {
     return this.#prologue;
-  }
-
-  jsName(prefix: string, name: string): string {
-    return `${prefix}_${name.toLowerCase().replace(/[^A-Za-z0-9_]/g, (c) => `$${c.charCodeAt(0).toString(16)}`)}`;
   }
 
   /** A sub's name as it was first written; those of states and of the builtin program in small letters. */
@@ -181,26 +198,14 @@ export class ProgramModel {
   sub(name: string, span: Span): SubInfo {
     let info = this.subs.get(name);
     if (info === undefined) {
-      info = {
-        name,
-        js: this.jsName('sub', name),
-        span,
-        lines: [],
-        restrictions: [],
-        calls: [],
-        reads: new Set(),
-        writes: new Set(),
-        user: false,
-        builtin: false,
-        used: false,
-      };
+      info = emptySub(name, span);
       this.subs.set(name, info);
     }
     return info;
   }
 }
 
-/** A JavaScript string literal that is safe in generated source. */
-export function quote(text: string): string {
-  return JSON.stringify(text);
+/** The name in generated code of something that the program names itself. */
+export function generatedName(kind: 'sub' | 'acl' | 'obj' | 'value', name: string): string {
+  return `${kind}_${name.toLowerCase().replace(/[^A-Za-z0-9_]/g, (c) => `$${c.charCodeAt(0).toString(16)}`)}`;
 }

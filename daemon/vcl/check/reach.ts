@@ -3,6 +3,7 @@
 
 import type { Note, Span } from '../errors.ts';
 import { STATES, type StateFacts } from '../program.ts';
+import { countSteps } from '../typed-program.ts';
 import { ALL_STATES, type ProgramModel, type SubInfo } from './program.ts';
 
 /** Checks every state and marks what is used; `unusedIsError` is the parameter vcc_err_unref. */
@@ -61,8 +62,8 @@ export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
   }
 }
 
-/** Lines that one run of a state may execute at most, every call counted: some milliseconds of work. */
-const MOST_LINES = 2_000_000;
+/** Statements that one run of a state may execute at most, every call counted: some milliseconds of work. */
+const MOST_STEPS = 1_000_000;
 
 /** Without loops and recursion, calls can still double at each level: refuses what would run for hours. */
 function boundWork(model: ProgramModel): void {
@@ -71,22 +72,22 @@ function boundWork(model: ProgramModel): void {
   const cost = (sub: SubInfo): number => {
     const before = known.get(sub.name);
     if (before !== undefined) return before;
-    let lines = sub.lines.length;
+    let steps = 1 + sub.parts.reduce((n, part) => n + countSteps(part.body), 0);
     for (const c of sub.calls) {
       const next = model.subs.get(c.name);
-      if (next !== undefined) lines += cost(next);
-      if (lines <= MOST_LINES || refused) continue;
+      if (next !== undefined) steps += cost(next);
+      if (steps <= MOST_STEPS || refused) continue;
       // Once is enough: what calls this sub is as bad.
       refused = true;
       model.reporter.error(
         'work',
-        `Calls of '${c.name}' add up to more than ${MOST_LINES} lines in one run of '${sub.name}'`,
+        `Calls of '${c.name}' add up to more than ${MOST_STEPS} statements in one run of '${sub.name}'`,
         c.span,
         'Each level of subs that call another one twice doubles the work: call it once, or keep its result.',
       );
     }
-    known.set(sub.name, lines);
-    return lines;
+    known.set(sub.name, steps);
+    return steps;
   };
   for (const sub of model.subs.values()) cost(sub);
 }

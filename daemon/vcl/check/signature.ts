@@ -4,6 +4,7 @@
 // A signature that cannot be read throws SignatureError: a bug of a built-in extension, a compile error of an
 // outside one. Every default is checked against its type here, so that nothing of it can become code.
 
+import type { Constant } from '../typed-program.ts';
 import { BYTE_UNITS, DURATION_UNITS, type Type } from './types.ts';
 
 /** Cells for data of the extension, passed by the compiler and never written in a program. */
@@ -16,8 +17,8 @@ export interface Param {
   /** Empty when the signature gives none; such an argument is positional only. */
   name: string;
   optional: boolean;
-  /** JavaScript of the default value. */
-  defaultJs: string | null;
+  /** The default value; undefined when there is none. */
+  fallback: Constant | undefined;
   values: readonly string[] | null;
 }
 
@@ -90,44 +91,44 @@ function split(text: string, list: string): string[] {
 
 const NUMBER = /^(-?\d+(?:\.\d+)?)\s*([A-Za-z]*)$/;
 
-function numberDefault(type: Type, text: string): string | null {
+function numberDefault(type: Type, text: string): number | undefined {
   const m = NUMBER.exec(text);
-  if (m === null) return null;
+  if (m === null) return undefined;
   const n = Number(m[1]);
   const unit = m[2] ?? '';
   if (type === 'DURATION') {
     const factor = unit === '' ? 1 : DURATION_UNITS.get(unit);
-    return factor === undefined ? null : String(n * factor);
+    return factor === undefined ? undefined : n * factor;
   }
   if (type === 'BYTES') {
     const factor = unit === '' ? 1 : BYTE_UNITS.get(unit.toLowerCase());
-    return factor === undefined || n < 0 ? null : String(Math.floor(n * factor));
+    return factor === undefined || n < 0 ? undefined : Math.floor(n * factor);
   }
-  if (unit !== '' || (type === 'INT' && !Number.isSafeInteger(n))) return null;
-  return String(n);
+  if (unit !== '' || (type === 'INT' && !Number.isSafeInteger(n))) return undefined;
+  return n;
 }
 
-function stringDefault(text: string): string | null {
+function stringDefault(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'string' ? JSON.stringify(value) : null;
+    return typeof value === 'string' ? value : undefined;
   } catch {
-    return null;
+    return undefined;
   }
 }
 
-/** JavaScript of a default, or null when the type has no such value. */
-function defaultJs(type: Type, text: string, values: readonly string[] | null): string | null {
+/** A default value, or undefined when the type has no such value. */
+function defaultValue(type: Type, text: string, values: readonly string[] | null): Constant | undefined {
   switch (type) {
     case 'STRING':
-      return text === 'NULL' ? 'null' : stringDefault(text);
+      return text === 'NULL' ? null : stringDefault(text);
     case 'ENUM': {
-      const word = text.startsWith('"') ? stringDefault(text) : JSON.stringify(text);
-      return word !== null && values?.includes(JSON.parse(word) as string) === true ? word : null;
+      const word = text.startsWith('"') ? stringDefault(text) : text;
+      return word !== undefined && values?.includes(word) === true ? word : undefined;
     }
     case 'BOOL':
-      if (text === '1' || text === 'true') return 'true';
-      return text === '0' || text === 'false' ? 'false' : null;
+      if (text === '1' || text === 'true') return true;
+      return text === '0' || text === 'false' ? false : undefined;
     case 'INT':
     case 'REAL':
     case 'BYTES':
@@ -141,9 +142,9 @@ function defaultJs(type: Type, text: string, values: readonly string[] | null): 
     case 'REGEX':
     case 'STEVEDORE':
     case 'SUB':
-      return text === '0' || text === 'NULL' || text === 'none' ? 'null' : null;
+      return text === '0' || text === 'NULL' || text === 'none' ? null : undefined;
     default:
-      return null;
+      return undefined;
   }
 }
 
@@ -157,7 +158,14 @@ function parseParam(text: string, p: string): Param {
     if (optional || m[2] !== undefined || m[4] !== undefined) {
       throw new SignatureError(text, `${word} is always passed`);
     }
-    return { type: 'VOID', priv: word as PrivScope, name, optional: false, defaultJs: null, values: null };
+    return {
+      type: 'VOID',
+      priv: word as PrivScope,
+      name,
+      optional: false,
+      fallback: undefined,
+      values: null,
+    };
   }
   const type = WORDS.get(word);
   if (type === undefined || type === 'VOID') throw new SignatureError(text, `Unknown type '${word}'`);
@@ -167,12 +175,12 @@ function parseParam(text: string, p: string): Param {
   }
   const odd = values?.find((v) => !WORD.test(v));
   if (odd !== undefined) throw new SignatureError(text, `'${odd}' is no word for an ENUM`);
-  let js: string | null = null;
+  let fallback: Constant | undefined;
   if (m[4] !== undefined) {
-    js = defaultJs(type, m[4].trim(), values);
-    if (js === null) throw new SignatureError(text, `'${m[4].trim()}' is no default for ${word}`);
+    fallback = defaultValue(type, m[4].trim(), values);
+    if (fallback === undefined) throw new SignatureError(text, `'${m[4].trim()}' is no default for ${word}`);
   }
-  return { type, priv: null, name, optional, defaultJs: js, values };
+  return { type, priv: null, name, optional, fallback, values };
 }
 
 /** Throws SignatureError. */

@@ -1,115 +1,100 @@
-// Checks the statements of a sub and writes their JavaScript, one generated line a statement, each with its
-// place in the program. A generated function returns a code of tables/returns.ts; 0 goes on.
+// Checks the statements of a sub and gives what is to be done, step by step, each with its place in the program. A sub
+// gives back a code of tables/returns.ts; 0 goes on in its caller.
 
 import { RETURNS } from '../../../protocol/tables/returns.ts';
-import type { Block, Expr, Statement } from '../ast.ts';
+import type { VariableRow } from '../../../protocol/tables/variables.ts';
+import type { AssignOp, Block, Expr, Statement } from '../ast.ts';
 import { CompileStop, nearest, type Reporter, type Span } from '../errors.ts';
 import { actionHint } from '../hints.ts';
+import type { HelperName } from '../runtime/table.ts';
+import {
+  binary,
+  CONTEXT,
+  type Code,
+  constant,
+  extensionCall,
+  helper,
+  join,
+  lookup,
+  type Step,
+  type Steps,
+} from '../typed-program.ts';
 import { bindArgs, bindCall } from './calls.ts';
-import { asString, check, joined, type Scope, stringJs } from './conversions.ts';
-import { quote, type SubInfo, stateMask } from './program.ts';
+import { asString, check, joined, type Scope, stringCode } from './conversions.ts';
+import { generatedName, stateMask } from './program.ts';
 import { isReserved, notFound } from './symbols.ts';
-import { assignable } from './types.ts';
-import { fieldName, findVariable, helperName, messageJs, noteUse, readVariable } from './variables.ts';
+import { assignable, type Typed } from './types.ts';
+import { messageCode, messageOf, variableHelper } from './variable-helpers.ts';
+import { fieldName, findVariable, noteUse, readVariable } from './variables.ts';
 
 /** States that may return each row of RETURNS. */
 const RETURN_MASKS = RETURNS.map((r) => stateMask(r.states));
 
 const INIT_ONLY = stateMask(['init']);
 
-/** Checks a block and appends its code to the sub. */
-export function checkBlock(scope: Scope, block: Block, indent: string): void {
-  emitTrace(scope, block, indent);
+/** Checks a block; what is broken is reported and left out. */
+export function checkBlock(scope: Scope, block: Block): Steps {
+  const list: Step[] = [];
   for (const s of block) {
     try {
-      statement(scope, s, indent);
+      list.push(statement(scope, s));
     } catch (e) {
       if (!(e instanceof CompileStop)) throw e;
     }
   }
+  return { point: scope.model.trace?.of(block), list };
 }
 
-/** Helpers that may fail the task and still give a value; so may every extension. */
-const MAY_FAIL = /\b(?:fn_\d+|make_\d+|set_\w+_status|[gs]et_\w+_do_\w+)\(/;
-const FAIL = RETURNS.findIndex((r) => r.name === 'fail');
-
-function emit(sub: SubInfo, indent: string, text: string, span: Span | null): void {
-  sub.lines.push({ text: indent + text, span });
-}
-
-/** The record that the program came by, while such records are wanted. */
-function emitTrace(scope: Scope, where: Block | Statement, indent: string): void {
-  const point = scope.model.trace?.of(where);
-  if (point === undefined) return;
-  emit(scope.sub, indent, `if (ctx.tracing) ${scope.model.helper('trace')}(ctx, ${quote(point)});`, null);
-}
-
-/** A statement, and the way out when it failed. */
-function emitChecked(sub: SubInfo, indent: string, text: string, span: Span): void {
-  emit(sub, indent, text, span);
-  if (MAY_FAIL.test(text)) emit(sub, indent, `if (ctx.failure !== null) return ${FAIL};`, span);
-}
-
-function statement(scope: Scope, s: Statement, indent: string): void {
-  const { sub, model } = scope;
+function statement(scope: Scope, s: Statement): Step {
   switch (s.k) {
     case 'block':
-      emit(sub, indent, '{', s.span);
-      checkBlock(scope, s.body, `${indent}  `);
-      emit(sub, indent, '}', null);
-      return;
+      return { k: 'block', body: checkBlock(scope, s.body), span: s.span };
     case 'set':
-      setStatement(scope, s, indent);
-      return;
+      return { k: 'do', code: assignment(scope, s), span: s.span };
     case 'unset': {
       const v = findVariable(scope, s.target) ?? notFound(scope, s.target);
       noteUse(scope, v, 'unset', s.target.span);
-      const js =
+      const code =
         v.field === null
-          ? `${model.helper(helperName('unset', v.row))}(ctx)`
-          : `${model.helper('unsetHeader')}(${messageJs(model, v.row)}, ${quote(v.field.toLowerCase())})`;
-      emit(sub, indent, `${js};`, s.span);
-      return;
+          ? helper(variableHelper('unset', v.row), CONTEXT)
+          : helper('unsetHeader', messageCode(messageOf(v.row)), constant(v.field.toLowerCase()));
+      return { k: 'do', code, span: s.span };
     }
     case 'call':
-      callStatement(scope, s, indent);
-      return;
+      return callStatement(scope, s);
     case 'return':
-      returnStatement(scope, s, indent);
-      return;
+      return { k: 'return', code: returned(scope, s), span: s.span };
     case 'if':
-      ifStatement(scope, s, indent);
-      return;
+      return ifStatement(scope, s);
     case 'new':
       try {
-        newStatement(scope, s, indent);
+        return newStatement(scope, s);
       } catch (e) {
         // Said once: what the program does with the object gives no errors of its own.
-        if (!model.symbols.has(s.name.text)) model.brokenNames.add(s.name.text);
+        if (!scope.model.symbols.has(s.name.text)) scope.model.brokenNames.add(s.name.text);
         throw e;
       }
-      return;
-    case 'action': {
-      if (s.call.k !== 'call') return;
-      const { callee } = s.call;
-      const value = callee.k === 'path' ? model.symbols.get(callee.parts[0]?.text ?? '') : undefined;
-      const ofValue = value !== undefined && value.kind !== 'vmod' && value.kind !== 'object';
-      if (callee.k !== 'path' || ofValue || findVariable(scope, callee) !== null) {
-        const reporter: Reporter = model.reporter;
-        reporter.fail('syntax', 'Symbol cannot be used here: its result is not used', s.call.span);
-      }
-      const v = bindCall(scope, s.call, true);
-      if (v.type !== 'VOID' && s.call.callee.k === 'path' && s.call.callee.parts.length === 1) {
-        model.reporter.fail('syntax', 'Symbol cannot be used here: its result is not used', s.call.span);
-      }
-      emitChecked(sub, indent, `${v.js};`, s.span);
-      return;
-    }
+    case 'action':
+      return { k: 'do', code: action(scope, s.call), span: s.span };
   }
 }
 
-function setStatement(scope: Scope, s: Extract<Statement, { k: 'set' }>, indent: string): void {
-  const { model, sub } = scope;
+function action(scope: Scope, call: Expr): Code {
+  const { model } = scope;
+  const unused = (): never =>
+    model.reporter.fail('syntax', 'Symbol cannot be used here: its result is not used', call.span);
+  if (call.k !== 'call') return unused();
+  const { callee } = call;
+  const value = callee.k === 'path' ? model.symbols.get(callee.parts[0]?.text ?? '') : undefined;
+  const ofValue = value !== undefined && value.kind !== 'vmod' && value.kind !== 'object';
+  if (callee.k !== 'path' || ofValue || findVariable(scope, callee) !== null) return unused();
+  const v = bindCall(scope, call, true);
+  if (v.type !== 'VOID' && callee.parts.length === 1) return unused();
+  return v.code;
+}
+
+function assignment(scope: Scope, s: Extract<Statement, { k: 'set' }>): Code {
+  const { model } = scope;
   const v = findVariable(scope, s.target);
   if (v === null || v.taken < s.target.parts.length) notFound(scope, s.target);
   noteUse(scope, v, 'write', s.target.span);
@@ -121,49 +106,35 @@ function setStatement(scope: Scope, s: Extract<Statement, { k: 'set' }>, indent:
     reporter.fail('assign', `Operator ${s.op} not possible on ${text}`, s.opSpan);
   }
   if (type === 'HEADER') {
-    const value = stringJs(scope, check(scope, s.value, 'STRING'));
-    const helper = model.helper(s.op === '=' ? 'setField' : 'addField');
-    const name = fieldName(model, v);
-    emitChecked(sub, indent, `${helper}(ctx, ${messageJs(model, v.row)}, ${quote(name)}, ${value});`, s.span);
-    return;
+    const value = stringCode(scope, check(scope, s.value, 'STRING'));
+    const name = constant(fieldName(model, v));
+    const set = s.op === '=' ? 'setField' : 'addField';
+    return helper(set, CONTEXT, messageCode(messageOf(v.row)), name, value);
   }
   if (type === 'BODY') {
-    bodyStatement(scope, s, helperName(s.op === '=' ? 'set' : 'add', v.row), indent);
-    return;
+    const raw = scope.infer(scope, s.value, 'BODY');
+    const text = raw.type === 'BLOB' ? helper('blobText', raw.code) : joined(scope, asString(scope, raw));
+    return helper(variableHelper(s.op === '=' ? 'set' : 'add', v.row), CONTEXT, text);
   }
   const value = check(scope, s.value, want);
-  let js = want === 'STRING' ? stringJs(scope, value) : value.js;
-  if (s.op !== '=') {
-    const old = `${model.helper(helperName('get', v.row))}(ctx)`;
-    if (type === 'STRING') js = `${model.helper('str')}(${old}) + ${joined(scope, asString(scope, value))}`;
-    else if (s.op === '/=') {
-      js = `${model.helper(type === 'INT' ? 'intDivide' : 'realDivide')}(${old}, ${js})`;
-    } else js = `${old} ${s.op.charAt(0)} ${js}`;
-  }
-  emitChecked(sub, indent, `${model.helper(helperName('set', v.row))}(ctx, ${js});`, s.span);
+  return helper(variableHelper('set', v.row), CONTEXT, assigned(scope, v.row, s.op, value));
 }
 
-function bodyStatement(
-  scope: Scope,
-  s: Extract<Statement, { k: 'set' }>,
-  helper: string,
-  indent: string,
-): void {
-  const raw = scope.infer(scope, s.value, 'BODY');
-  const js =
-    raw.type === 'BLOB'
-      ? `${scope.model.helper('blobText')}(${raw.js})`
-      : joined(scope, asString(scope, raw));
-  emitChecked(scope.sub, indent, `${scope.model.helper(helper)}(ctx, ${js});`, s.span);
+/** What a variable that is no header field is set to. */
+function assigned(scope: Scope, row: VariableRow, op: AssignOp, value: Typed): Code {
+  const isText = row.type === 'STRING';
+  if (op === '=') return isText ? stringCode(scope, value) : value.code;
+  const old = helper(variableHelper('get', row), CONTEXT);
+  if (isText) return join([helper('str', old), joined(scope, asString(scope, value))]);
+  if (op === '/=') return helper(row.type === 'INT' ? 'intDivide' : 'realDivide', old, value.code);
+  return binary(old, op === '+=' ? '+' : op === '-=' ? '-' : '*', value.code);
 }
 
-function callStatement(scope: Scope, s: Extract<Statement, { k: 'call' }>, indent: string): void {
+function callStatement(scope: Scope, s: Extract<Statement, { k: 'call' }>): Step {
   const { model, sub } = scope;
   if (s.value !== null) {
     const value = check(scope, s.value, 'SUB');
-    emitChecked(sub, indent, `r = ${model.helper('callSub')}(ctx, ${value.js});`, s.span);
-    emit(sub, indent, 'if (r !== 0) return r;', s.span);
-    return;
+    return { k: 'callValue', code: helper('callSub', CONTEXT, value.code), span: s.span };
   }
   const name = model.subName(s.target.parts.map((p) => p.text).join('.'));
   const variable =
@@ -187,10 +158,11 @@ function callStatement(scope: Scope, s: Extract<Statement, { k: 'call' }>, inden
     model.reporter.fail('type', `Symbol '${name}' has wrong type (${kind}), expected sub`, s.target.span);
   }
   sub.calls.push({ name, span: s.target.span });
-  emit(sub, indent, `if ((r = ${model.jsName('sub', name)}(ctx)) !== 0) return r;`, s.span);
+  return { k: 'call', sub: name, span: s.span };
 }
 
-function returnStatement(scope: Scope, s: Extract<Statement, { k: 'return' }>, indent: string): void {
+/** What a sub gives back: a code of tables/returns.ts, or 0 to go on in its caller. */
+function returned(scope: Scope, s: Extract<Statement, { k: 'return' }>): Code {
   const { model, sub } = scope;
   const reporter: Reporter = model.reporter;
   if (s.action === null) {
@@ -202,8 +174,7 @@ function returnStatement(scope: Scope, s: Extract<Statement, { k: 'return' }>, i
         'A bare return only leaves subs that are called.',
       );
     }
-    emit(sub, indent, 'return 0;', s.span);
-    return;
+    return constant(0);
   }
   const name = s.action.text;
   const code = RETURNS.findIndex((r) => r.name === name && name !== '');
@@ -220,6 +191,7 @@ function returnStatement(scope: Scope, s: Extract<Statement, { k: 'return' }>, i
       actionHint(name) ?? (near === null ? undefined : `Did you mean '${near}'?`),
     );
   }
+  sub.returns.add(name);
   sub.restrictions.push({
     mask: RETURN_MASKS[code] ?? 0,
     code: 'return',
@@ -232,57 +204,32 @@ function returnStatement(scope: Scope, s: Extract<Statement, { k: 'return' }>, i
     },
   });
   const open = s.action.span;
-  const takes = (js: string, signature: string): void => {
-    const args = bindArgs(scope, model.signature(signature), s.args ?? [], open);
-    emit(sub, indent, `return ${model.helper(js)}(${['ctx', ...args].join(', ')});`, s.span);
-  };
+  const takes = (name: HelperName, signature: string): Code =>
+    helper(name, CONTEXT, ...bindArgs(scope, model.signature(signature), s.args ?? [], open));
   if (s.args === null && row.args !== 'none' && row.args !== 'status' && row.args !== 'label') {
-    if (row.args === 'optional-status') {
-      takes('returnError', 'VOID error([INT], [STRING])');
-      return;
-    }
-    if (row.args === 'optional-duration') {
-      takes('returnPass', 'VOID pass([DURATION])');
-      return;
-    }
-    if (name === 'fail') {
-      takes('returnFail', 'VOID fail([STRING])');
-      return;
-    }
-    emit(sub, indent, `return ${code};`, s.span);
-    return;
+    if (row.args === 'optional-status') return takes('returnError', 'VOID error([INT], [STRING])');
+    if (row.args === 'optional-duration') return takes('returnPass', 'VOID pass([DURATION])');
+    return takes('returnFail', 'VOID fail([STRING])');
   }
   switch (row.args) {
     case 'none':
       if (s.args !== null) reporter.fail('return', `Arguments not allowed: return (${name})`, open);
-      emit(sub, indent, `return ${code};`, s.span);
-      return;
+      return constant(code);
     case 'status':
-      takes('returnSynth', 'VOID synth(INT, [STRING])');
-      return;
+      return takes('returnSynth', 'VOID synth(INT, [STRING])');
     case 'optional-status':
-      takes('returnError', 'VOID error(INT, [STRING])');
-      return;
+      return takes('returnError', 'VOID error(INT, [STRING])');
     case 'optional-duration':
-      takes('returnPass', 'VOID pass(DURATION)');
-      return;
+      return takes('returnPass', 'VOID pass(DURATION)');
     case 'optional-message':
-      takes('returnFail', 'VOID fail(STRING)');
-      return;
+      return takes('returnFail', 'VOID fail(STRING)');
     case 'label':
-      labelReturn(scope, s.args, open, indent, s.span);
-      return;
+      return labelReturn(scope, s.args, open);
   }
 }
 
-function labelReturn(
-  scope: Scope,
-  args: Extract<Statement, { k: 'return' }>['args'],
-  open: Span,
-  indent: string,
-  span: Span,
-): void {
-  const { model, sub } = scope;
+function labelReturn(scope: Scope, args: Extract<Statement, { k: 'return' }>['args'], open: Span): Code {
+  const { model } = scope;
   const value = args?.length === 1 ? args[0]?.value : undefined;
   if (value?.k !== 'path' || value.parts.length !== 1) {
     const reporter: Reporter = model.reporter;
@@ -299,55 +246,29 @@ function labelReturn(
     );
   }
   model.labelsUsed.add(label);
-  emit(sub, indent, `return ${model.helper('returnVcl')}(ctx, ${quote(label)});`, span);
+  return helper('returnVcl', CONTEXT, constant(label));
 }
 
-/** Else-ifs up to this number are nested in the generated code. */
-const FEW_BRANCHES = 8;
-
-function ifStatement(scope: Scope, s: Extract<Statement, { k: 'if' }>, indent: string): void {
-  const { sub } = scope;
-  // A condition of its own line keeps its place in the program: so else-ifs are blocks inside each other, or, when
-  // there are too many for that, ifs in a row which one leaves by the label.
-  const flat = s.branches.length > FEW_BRANCHES;
-  const label = `if${sub.lines.length}`;
-  if (flat) emit(sub, indent, `${label}: {`, s.span);
-  let depth = flat ? 1 : 0;
-  s.branches.forEach((b, i) => {
+function ifStatement(scope: Scope, s: Extract<Statement, { k: 'if' }>): Step {
+  const branches = s.branches.map((b) => {
     const cond = condition(scope, b.cond);
-    if (i > 0 && !flat) emit(sub, indent + '  '.repeat(depth++), '} else {', null);
-    const inner = indent + '  '.repeat(depth);
-    if (MAY_FAIL.test(cond)) {
-      const name = `c${sub.lines.length}`;
-      emit(sub, inner, `const ${name} = ${cond};`, b.cond.span);
-      emit(sub, inner, `if (ctx.failure !== null) return ${FAIL};`, b.cond.span);
-      emit(sub, inner, `if (${name}) {`, b.cond.span);
-    } else emit(sub, inner, `if (${cond}) {`, b.cond.span);
-    checkBlock(scope, b.body, `${inner}  `);
-    if (flat) emit(sub, inner, `  break ${label}; }`, null);
+    return { cond, span: b.cond.span, body: checkBlock(scope, b.body) };
   });
-  if (s.otherwise !== null) {
-    const inner = indent + '  '.repeat(depth);
-    emit(sub, inner, flat ? '{' : '} else {', null);
-    checkBlock(scope, s.otherwise, `${inner}  `);
-    if (flat) emit(sub, inner, '}', null);
-  }
-  if (flat) depth = 0;
-  for (; depth >= 0; depth--) emit(sub, indent + '  '.repeat(depth), '}', null);
-  emitTrace(scope, s, indent);
+  const otherwise = s.otherwise === null ? null : checkBlock(scope, s.otherwise);
+  return { k: 'if', branches, otherwise, point: scope.model.trace?.of(s), span: s.span };
 }
 
 /** A broken condition is reported and its block still checked. */
-function condition(scope: Scope, e: Expr): string {
+function condition(scope: Scope, e: Expr): Code {
   try {
-    return check(scope, e, 'BOOL').js;
+    return check(scope, e, 'BOOL').code;
   } catch (err) {
     if (!(err instanceof CompileStop)) throw err;
-    return 'false';
+    return constant(false);
   }
 }
 
-function newStatement(scope: Scope, s: Extract<Statement, { k: 'new' }>, indent: string): void {
+function newStatement(scope: Scope, s: Extract<Statement, { k: 'new' }>): Step {
   const { model, sub } = scope;
   const { reporter } = model;
   sub.restrictions.push({
@@ -358,7 +279,9 @@ function newStatement(scope: Scope, s: Extract<Statement, { k: 'new' }>, indent:
     hint: 'Objects are made in vcl_init.',
   });
   const call = s.value;
-  if (call.k !== 'call' || call.callee.k !== 'path') return;
+  if (call.k !== 'call' || call.callee.k !== 'path') {
+    return reporter.fail('syntax', 'Expected the constructor of an object', call.span);
+  }
   const [module, type] = call.callee.parts;
   const sym = module === undefined ? undefined : model.symbols.get(module.text);
   const objects = sym?.kind === 'vmod' ? (sym.extension.objects ?? {}) : {};
@@ -378,7 +301,6 @@ function newStatement(scope: Scope, s: Extract<Statement, { k: 'new' }>, indent:
   }
   if (name.startsWith('vcl_')) reporter.fail('reserved', "Symbols named 'vcl_*' are reserved.", s.name.span);
   if (isReserved(name)) reporter.fail('reserved', `Name '${name}' is taken by the language.`, s.name.span);
-  const js = model.jsName('obj', name);
   const signature = model.signature(object.signature);
   const args = bindArgs(scope, signature, call.args, call.open, sym.extension.name, call.callee.span);
   model.symbols.set(name, {
@@ -386,12 +308,13 @@ function newStatement(scope: Scope, s: Extract<Statement, { k: 'new' }>, indent:
     name,
     span: s.name.span,
     used: false,
-    js,
     extension: sym.extension.name,
     type: type.text,
     object,
   });
-  model.declare(`let ${js} = null;`);
-  const make = model.hoist('make', `N(${quote(sym.extension.name)}, ${quote(type.text)})`);
-  emitChecked(sub, indent, `${js} = ${make}(${['ctx', quote(name), ...args].join(', ')});`, s.span);
+  const made = generatedName('obj', name);
+  model.declare({ k: 'object', name: made });
+  const make = model.hoist('make', lookup('N', sym.extension.name, type.text));
+  const code = extensionCall(make.name, [CONTEXT, constant(name), ...args]);
+  return { k: 'make', name: made, code, span: s.span };
 }

@@ -5,15 +5,26 @@ import type { PathExpr } from '../ast.ts';
 import { CompileStop, nearest, type Reporter, type Span } from '../errors.ts';
 import { valueHint, variableHint, wordHint } from '../hints.ts';
 import { STATEMENTS } from '../parse-statement.ts';
+import type { HelperName } from '../runtime/table.ts';
+import {
+  CONTEXT,
+  type Code,
+  constant,
+  data,
+  extensionCall,
+  helper,
+  lookup,
+  named,
+} from '../typed-program.ts';
 import type { Joining, Scope } from './conversions.ts';
-import { type ProgramModel, quote, type Sym } from './program.ts';
+import { generatedName, type ProgramModel, type Sym } from './program.ts';
 import { isString, type Type, type Typed } from './types.ts';
 import { findVariable, isVariable, readVariable, variableNames } from './variables.ts';
 
 interface LanguageFunction {
   signature: string;
   places?: string;
-  helper: string;
+  helper: HelperName;
   /** What becomes of the strands of its text, unless they are joined and those that are not there left out. */
   joining?: Joining;
   /** Not of the field's language, so that its programs may use the name. */
@@ -22,21 +33,21 @@ interface LanguageFunction {
 
 /** Functions of the language itself, by name; `ctx` is their first argument. */
 const LANGUAGE_FUNCTIONS: ReadonlyMap<string, LanguageFunction> = new Map(
-  Object.entries({
+  Object.entries<LanguageFunction>({
     regsub: { signature: 'STRING regsub(STRING, REGEX, STRING)', helper: 'regsub', ours: false },
     regsuball: { signature: 'STRING regsuball(STRING, REGEX, STRING)', helper: 'regsuball', ours: false },
     hash_data: {
       signature: 'VOID hash_data(STRING)',
       places: 'hash',
       helper: 'hashData',
-      joining: { absent: '\0', between: ', ' },
+      joining: { absent: '\0', apart: true },
       ours: false,
     },
     synthetic: {
       signature: 'VOID synthetic(STRING)',
       places: 'synth backend_error',
       helper: 'synthetic',
-      joining: { absent: '(null)', between: ' + ' },
+      joining: { absent: '(null)', apart: false },
       ours: false,
     },
     ban: { signature: 'VOID ban(STRING)', helper: 'banString', ours: false },
@@ -74,7 +85,7 @@ export function resolvePath(scope: Scope, path: PathExpr, want: Type): Resolved 
   const single = path.parts.length === 1;
   const word = first.text.toLowerCase();
   if (single && (word === 'true' || word === 'false')) {
-    return { k: 'value', value: { type: 'BOOL', js: word, span: path.span } };
+    return { k: 'value', value: { type: 'BOOL', code: constant(word === 'true'), span: path.span } };
   }
   const variable = findVariable(scope, path);
   if (variable !== null) {
@@ -123,8 +134,8 @@ function defaultValue(scope: Scope, path: PathExpr, want: Type): Typed {
   }
   const declared = model.declared.get('default') === 'backend';
   if (declared) model.forwardUses.add('default');
-  const js = declared ? backendJs(model, 'default') : `${model.helper('defaultBackend')}(ctx)`;
-  return { type: 'BACKEND', js, span: path.span };
+  const code = declared ? backendCode(model, 'default') : helper('defaultBackend', CONTEXT);
+  return { type: 'BACKEND', code, span: path.span };
 }
 
 function storageValue(scope: Scope, path: PathExpr): Typed | null {
@@ -142,20 +153,20 @@ function storageValue(scope: Scope, path: PathExpr): Typed | null {
       near === null ? `Storages: ${scope.model.storages.join(', ')}.` : `Did you mean 'storage.${near}'?`,
     );
   }
-  return { type: 'STEVEDORE', js: quote(found), span: path.span };
+  return { type: 'STEVEDORE', code: constant(found), span: path.span };
 }
 
 function symbolValue(scope: Scope, sym: Sym, span: Span, want: Type): Typed {
   sym.used = true;
   switch (sym.kind) {
     case 'backend':
-      return { type: 'BACKEND', js: backendJs(scope.model, sym.name), span };
+      return { type: 'BACKEND', code: backendCode(scope.model, sym.name), span };
     case 'acl':
-      return { type: 'ACL', js: sym.js, span };
+      return { type: 'ACL', code: named(generatedName('acl', sym.name)), span };
     case 'probe':
       // Where a string is wanted, a probe is its name; nowhere else is it one.
-      if (isString(want)) return { type: 'STRING', js: quote(sym.name), span };
-      return { type: 'PROBE', js: scope.model.hoist('probe', JSON.stringify(sym.decl)), span };
+      if (isString(want)) return { type: 'STRING', code: constant(sym.name), span };
+      return { type: 'PROBE', code: scope.model.hoist('probe', data(sym.decl)), span };
     case 'sub':
       if (want === 'SUB') return subValue(scope, sym.name, span);
       break;
@@ -166,11 +177,11 @@ function symbolValue(scope: Scope, sym: Sym, span: Span, want: Type): Typed {
 /** The sub as a value: from where it may be called is known only when it is. */
 function subValue(scope: Scope, name: string, span: Span): Typed {
   scope.model.subValues.add(name);
-  return { type: 'SUB', js: scope.model.jsName('value', name), span };
+  return { type: 'SUB', code: named(generatedName('value', name)), span };
 }
 
-export function backendJs(model: ProgramModel, name: string): string {
-  return model.hoist('be', `B(${quote(name)})`);
+function backendCode(model: ProgramModel, name: string): Code {
+  return model.hoist('be', lookup('B', name));
 }
 
 const DECLARED_TYPES: Partial<Record<Type, 'backend' | 'acl' | 'sub'>> = {
@@ -189,8 +200,8 @@ function forward(scope: Scope, path: PathExpr, want: Type): Typed {
     if (later !== undefined && later === kind) {
       const known = model.declared.nameOf(name);
       model.forwardUses.add(known);
-      if (kind === 'backend') return { type: 'BACKEND', js: backendJs(model, known), span: path.span };
-      if (kind === 'acl') return { type: 'ACL', js: model.jsName('acl', known), span: path.span };
+      if (kind === 'backend') return { type: 'BACKEND', code: backendCode(model, known), span: path.span };
+      if (kind === 'acl') return { type: 'ACL', code: named(generatedName('acl', known)), span: path.span };
       return subValue(scope, known, path.span);
     }
     if (later === 'sub') {
@@ -269,14 +280,14 @@ export type Callable =
   | {
       k: 'function';
       name: string;
-      js: string;
-      before: string[];
+      /** The call with its arguments. */
+      call: (args: readonly Code[]) => Code;
       signature: string;
       places?: string;
       /** Whose private data its PRIV parameters mean. */
       extension?: string;
-      /** Its answer may have to be waited for. */
-      waits?: boolean;
+      /** Brings the message that it is given back to what it was. */
+      restores?: boolean;
       /** What becomes of the strands of its text. */
       joining?: Joining;
     }
@@ -296,8 +307,7 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
     const out: Callable = {
       k: 'function',
       name: first.text.toLowerCase(),
-      js: model.helper(language.helper),
-      before: ['ctx'],
+      call: (args) => helper(language.helper, CONTEXT, ...args),
       signature: language.signature,
     };
     if (language.places !== undefined) out.places = language.places;
@@ -311,17 +321,16 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
     if (f === undefined) return notFound(scope, path);
     sym.used = true;
     const ext = sym.extension.name;
-    const js = model.hoist('fn', `E(${quote(ext)}, ${quote(name)})`);
+    const fn = model.hoist('fn', lookup('E', ext, name));
     const out: Callable = {
       k: 'function',
       name: full,
-      js,
-      before: ['ctx'],
+      call: (args) => extensionCall(fn.name, [CONTEXT, ...args], f.waits === true),
       signature: f.signature,
       extension: ext,
     };
     if (f.places !== undefined) out.places = f.places;
-    if (f.waits === true) out.waits = true;
+    if (f.restores === true) out.restores = true;
     return out;
   }
   if (sym?.kind === 'object' && second !== undefined && path.parts.length === 2) {
@@ -329,14 +338,13 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
     const m = own(sym.object.methods, name);
     if (m === undefined) return notFound(scope, path);
     sym.used = true;
-    const js = model.hoist('fn', `M(${quote(sym.extension)}, ${quote(sym.type)}, ${quote(name)})`);
-    const optional = sym.object.mayBeAbsent === true;
-    const self = optional ? sym.js : `${model.helper('object')}(${sym.js}, ${quote(sym.name)})`;
+    const fn = model.hoist('fn', lookup('M', sym.extension, sym.type, name));
+    const object = named(generatedName('obj', sym.name));
+    const self = sym.object.mayBeAbsent === true ? object : helper('object', object, constant(sym.name));
     const out: Callable = {
       k: 'function',
       name: full,
-      js,
-      before: ['ctx', self],
+      call: (args) => extensionCall(fn.name, [CONTEXT, self, ...args]),
       signature: m.signature,
       extension: sym.extension,
     };

@@ -2,6 +2,9 @@
 // becomes a STRING. Rows, not code: a new type or operator is a new row.
 
 import type { Span } from '../errors.ts';
+import type { HelperName } from '../runtime/table.ts';
+import type { Code } from '../typed-program.ts';
+import type { MessageName } from './variable-helpers.ts';
 
 export type Type =
   | 'STRING'
@@ -27,10 +30,10 @@ export type Type =
   | 'VCL'
   | 'VOID';
 
-/** A checked expression: JavaScript text and what is known of its value. */
+/** A checked expression: what is to be run, and what is known of its value. */
 export interface Typed {
   type: Type;
-  js: string;
+  code: Code;
   span: Span;
   /** A STRING that may be unset (null). */
   nullable?: boolean;
@@ -38,27 +41,29 @@ export interface Typed {
   literal?: string;
   /** The parts of a STRINGS, each a STRING. */
   strands?: Typed[];
-  /** A header field: JavaScript of its message, and its name. */
-  header?: { http: string; name: string };
+  /** A header field: its message, and its name. */
+  header?: { message: MessageName; name: string };
 }
 
-/** Helper of the runtime that makes a string; null: not convertible; '' : it is one already. */
-export const TO_STRING: Readonly<Record<Type, string | null>> = {
-  STRING: '',
-  STRINGS: '',
-  HEADER: '',
-  ENUM: '',
-  STEVEDORE: 'stevedoreString',
-  BOOL: 'boolString',
-  INT: 'intString',
-  BYTES: 'intString',
-  REAL: 'realString',
-  DURATION: 'realString',
-  TIME: 'timeString',
-  IP: 'ipString',
-  ACL: 'aclString',
-  BACKEND: 'backendString',
-  BLOB: 'blobString',
+/** Helper of the runtime that makes a string; null: not convertible; `itself`: it is one already. */
+export const TO_STRING: Readonly<
+  Record<Type, { readonly helper: HelperName; readonly takesContext?: true } | 'itself' | null>
+> = {
+  STRING: 'itself',
+  STRINGS: 'itself',
+  HEADER: 'itself',
+  ENUM: 'itself',
+  STEVEDORE: { helper: 'stevedoreString' },
+  BOOL: { helper: 'boolString' },
+  INT: { helper: 'intString', takesContext: true },
+  BYTES: { helper: 'intString', takesContext: true },
+  REAL: { helper: 'realString', takesContext: true },
+  DURATION: { helper: 'realString', takesContext: true },
+  TIME: { helper: 'timeString' },
+  IP: { helper: 'ipString' },
+  ACL: { helper: 'aclString' },
+  BACKEND: { helper: 'backendString' },
+  BLOB: { helper: 'blobString' },
   PROBE: null,
   HTTP: null,
   BODY: null,
@@ -75,8 +80,10 @@ export function isString(t: Type): boolean {
   return t === 'STRING' || t === 'STRINGS' || t === 'HEADER';
 }
 
+export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%';
+
 /** `left op right` gives `result`; `helper` computes it, otherwise the plain JavaScript operator does. */
-const ARITHMETIC: readonly (readonly [Type, string, Type, Type, string?])[] = [
+const ARITHMETIC: readonly (readonly [Type, ArithmeticOperator, Type, Type, HelperName?])[] = [
   ['INT', '+', 'INT', 'INT'],
   ['INT', '-', 'INT', 'INT'],
   ['INT', '*', 'INT', 'INT'],
@@ -115,7 +122,7 @@ export function arithmetic(
   left: Type,
   op: string,
   right: Type,
-): { type: Type; helper: string | null } | null {
+): { type: Type; helper: HelperName | null } | null {
   const row = ARITHMETIC_INDEX.get(`${left} ${op} ${right}`);
   return row === undefined ? null : { type: row[3], helper: row[4] ?? null };
 }

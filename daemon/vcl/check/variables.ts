@@ -1,13 +1,15 @@
-// Variables: which row of the table a dotted name means, where it may be read, set and unset, and the JavaScript
-// that does it. Header fields are a family of variables each, whose names may be written in quotes.
+// Variables: which row of the table a dotted name means, where it may be read, set and unset, and what
+// reads it. Header fields are a family of variables each, whose names may be written in quotes.
 
 import { placesToStates, VARIABLES, type VariableRow } from '../../../protocol/tables/variables.ts';
 import type { PathExpr } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
 import { variableHint } from '../hints.ts';
+import { CONTEXT, constant, helper } from '../typed-program.ts';
 import type { Scope } from './conversions.ts';
-import { type ProgramModel, quote, stateMask } from './program.ts';
+import { type ProgramModel, stateMask } from './program.ts';
 import type { Type, Typed } from './types.ts';
+import { messageCode, messageOf, variableHelper } from './variable-helpers.ts';
 
 const BY_NAME = new Map<string, readonly VariableRow[]>();
 for (const row of VARIABLES as readonly VariableRow[]) {
@@ -136,14 +138,9 @@ export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'u
       `It can be ${DONE[how]} in: ${v.row[how]}.${instead(state, v, how, (name) => ` Here it is ${name}.`)}`,
   });
   if (v.field !== null) {
-    const owner = v.row.name.slice(0, -7);
-    (how === 'read' ? scope.sub.reads : scope.sub.writes).add(`${owner}.${v.field.toLowerCase()}`);
-  }
-}
-
-/** JavaScript of the message that holds a header family. */
-export function messageJs(model: ProgramModel, row: VariableRow): string {
-  return `${model.helper(`http_${row.name.slice(0, -7)}`)}(ctx)`;
+    const field = `${messageOf(v.row)}.${v.field.toLowerCase()}`;
+    (how === 'read' ? scope.sub.reads : scope.sub.writes).add(field);
+  } else (how === 'read' ? scope.sub.readsVariables : scope.sub.writesVariables).add(v.row.name);
 }
 
 /** The field's name in the spelling that the program used first. */
@@ -156,22 +153,22 @@ export function fieldName(model: ProgramModel, v: VariableRef): string {
   return field;
 }
 
-export function helperName(kind: 'get' | 'set' | 'add' | 'unset', row: VariableRow): string {
-  return `${kind}_${row.name.replaceAll('.', '_')}`;
-}
-
 /** Reads a variable. */
 export function readVariable(scope: Scope, v: VariableRef, span: Span, want: Type): Typed {
   const { model } = scope;
   noteUse(scope, v, 'read', span);
   if (v.field !== null) {
-    const http = messageJs(model, v.row);
+    const message = messageOf(v.row);
     const name = fieldName(model, v);
-    if (want === 'HEADER') return { type: 'HEADER', js: '', span, header: { http, name } };
-    const js = `${model.helper('getHeader')}(${http}, ${quote(name.toLowerCase())})`;
-    return { type: 'STRING', js, span, nullable: true, header: { http, name } };
+    const header = { message, name };
+    if (want === 'HEADER') {
+      const code = helper('headerRef', messageCode(message), constant(name));
+      return { type: 'HEADER', code, span, header };
+    }
+    const code = helper('getHeader', messageCode(message), constant(name.toLowerCase()));
+    return { type: 'STRING', code, span, nullable: true, header };
   }
-  const out: Typed = { type: v.row.type as Type, js: `${model.helper(helperName('get', v.row))}(ctx)`, span };
+  const out: Typed = { type: v.row.type as Type, code: helper(variableHelper('get', v.row), CONTEXT), span };
   if (v.row.type === 'STRING') out.nullable = true;
   return out;
 }

@@ -15,7 +15,7 @@ import * as strings from './strings.ts';
 import { callSub, subValue } from './sub-value.ts';
 import { waiting } from './waiting.ts';
 
-export const RUNTIME: Readonly<Record<string, unknown>> = Object.freeze({
+export const RUNTIME = Object.freeze({
   ...actions,
   ...bodies,
   ...headers,
@@ -37,3 +37,6 @@ export const RUNTIME: Readonly<Record<string, unknown>> = Object.freeze({
   sameIp: (a: VclIp, b: VclIp) =>
     a.bytes.length === b.bytes.length && a.bytes.every((x, i) => x === b.bytes[i]),
 });
+
+/** A name that generated code may call: no other one compiles. */
+export type HelperName = keyof typeof RUNTIME;

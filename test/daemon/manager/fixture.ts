@@ -21,6 +21,7 @@ export const fakeCompile: Compile = async ({ name, text }) =>
         backends: [],
         defaultBackend: null,
         facts: {},
+        keeps: { request: false, fetch: false },
         syntax: 41,
         imports: [],
       };

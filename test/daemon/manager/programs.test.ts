@@ -20,6 +20,7 @@ const compile: Compile = async ({ name, text }) => ({
     backends: [],
     defaultBackend: null,
     facts: {},
+    keeps: { request: false, fetch: false },
     syntax: 41,
     imports: [],
     labels: text === '' ? [] : text.split(' '),

@@ -152,7 +152,9 @@ describe.each([std, cookie, header, str, variablesExtension].map((e): [string, E
         t.ctx.priv = null;
         t.ctx.failure = null;
         const args = signature.params.map((p) =>
-          (p.optional || p.defaultJs !== null) && random() < 0.3 && p.optional ? undefined : value(p.type, t),
+          (p.optional || p.fallback !== undefined) && random() < 0.3 && p.optional
+            ? undefined
+            : value(p.type, t),
         );
         let result: unknown;
         try {

@@ -1,0 +1,56 @@
+// Prints code as JavaScript. Every operation stands in parentheses, so that no order of precedence is needed.
+
+import type { HelperName } from '../runtime/table.ts';
+import type { Code } from '../typed-program.ts';
+
+/** Prints code and notes the helpers that it calls. */
+export class ExpressionPrinter {
+  readonly helpers = new Set<HelperName>();
+
+  print(code: Code): string {
+    switch (code.k) {
+      case 'constant':
+        return typeof code.value === 'string' ? JSON.stringify(code.value) : String(code.value);
+      case 'absent':
+        return 'undefined';
+      case 'context':
+        return 'ctx';
+      case 'name':
+        return code.name;
+      case 'data':
+        return JSON.stringify(code.value);
+      case 'list':
+        return `[${this.all(code.items)}]`;
+      case 'helper':
+        this.helpers.add(code.helper);
+        return `${code.helper}(${this.all(code.args)})`;
+      case 'lookup':
+        return `${code.table}(${code.keys.map((key) => JSON.stringify(key)).join(', ')})`;
+      case 'call':
+        return this.called(`${code.name}(${this.all(code.args)})`, code.answersLater);
+      case 'group':
+        return `(${this.print(code.value)})`;
+      case 'not':
+        return `!${this.print(code.value)}`;
+      case 'negate':
+        return `(-${this.print(code.value)})`;
+      case 'always':
+        return `(${this.print(code.value)}, true)`;
+      case 'otherwise':
+        return `(${this.print(code.value)} ?? ${JSON.stringify(code.absent)})`;
+      case 'binary':
+        return `(${this.print(code.left)} ${code.op} ${this.print(code.right)})`;
+      case 'join':
+        return `(${code.parts.map((part) => this.print(part)).join(' + ')})`;
+    }
+  }
+
+  /** A call whose answer may come later yields what it gave, and goes on with the answer. */
+  private called(text: string, answersLater: boolean): string {
+    return answersLater ? `(yield ${text})` : text;
+  }
+
+  private all(codes: readonly Code[]): string {
+    return codes.map((code) => this.print(code)).join(', ');
+  }
+}
