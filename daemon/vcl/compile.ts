@@ -24,6 +24,7 @@ import { generate } from './codegen/program.ts';
 import { CompileStop, type Diagnostic, nearest, Reporter, type Span } from './errors.ts';
 import { subHint } from './hints.ts';
 import { fileReader, type ReaderOptions } from './include-path.ts';
+import { MESSAGES } from './messages.ts';
 import { Parser } from './parser.ts';
 import type { CompiledProgram } from './program.ts';
 import { TokenStream } from './token-stream.ts';
@@ -92,8 +93,7 @@ export function compile(source: { name: string; text: string }, options: Compile
   if (reporter.errors.length === 0 && model.backends.length === 0) {
     const file = stream.files[0] as (typeof stream.files)[number];
     reporter.error(
-      'no-backend',
-      'No backends or directors found in VCL program, at least one is necessary.',
+      MESSAGES.noBackend(),
       { file, start: 0, end: 0 },
       'If all backends are made in vcl_init, write: backend default none;',
     );
@@ -190,25 +190,18 @@ function define(model: ProgramModel, sym: Sym): void {
 /** Reports a name that is taken, reserved or a variable's. */
 function claim(model: ProgramModel, name: string, span: Span, kind: 'backend' | 'acl' | 'probe'): void {
   const { reporter } = model;
-  if (/^vcl_/i.test(name)) reporter.fail('reserved', "Symbols named 'vcl_*' are reserved.", span);
-  if (isReserved(name)) reporter.fail('reserved', `Name '${name}' is taken by the language.`, span);
+  if (/^vcl_/i.test(name)) reporter.fail(MESSAGES.reservedNames(), span);
+  if (isReserved(name)) reporter.fail(MESSAGES.taken(name), span);
   if (name.toLowerCase() === 'default' && (kind !== 'backend' || name !== 'default')) {
-    reporter.fail(
-      'reserved',
-      `Name '${name}' is taken by the language.`,
-      span,
-      'It names the default backend.',
-    );
+    reporter.fail(MESSAGES.taken(name), span, 'It names the default backend.');
   }
   const before = model.symbols.get(name);
   if (before !== undefined) {
     const message =
       before.kind === kind
-        ? `${KIND_NAMES[kind]} '${name}' redefined.`
-        : `Symbol '${name}' has wrong type (${before.kind}), expected ${kind}`;
-    reporter.fail('redefined', message, span, undefined, [
-      { message: 'First definition:', span: before.span },
-    ]);
+        ? MESSAGES.declaredTwice(KIND_NAMES[kind], name)
+        : MESSAGES.otherKind(name, before.kind, kind);
+    reporter.fail(message, span, undefined, [{ message: 'First definition:', span: before.span }]);
   }
 }
 
@@ -224,23 +217,19 @@ function checkSub(model: ProgramModel, d: Extract<Declaration, { k: 'sub' }>, us
   if (user && name.startsWith('vcl_') && !joinable) {
     const near = nearest(name, [...ALL_VCL_SUBS]);
     const hint = subHint(name) ?? (near === null ? undefined : `Did you mean '${near}'?`);
-    reporter.fail('reserved', "The names 'vcl_*' are reserved for subroutines.", d.name.span, hint);
+    reporter.fail(MESSAGES.reservedSubs(), d.name.span, hint);
   }
   if (isReserved(name) || name.toLowerCase() === 'default') {
-    reporter.fail('reserved', `Name '${name}' is taken by the language.`, d.name.span);
+    reporter.fail(MESSAGES.taken(name), d.name.span);
   }
   const other = model.symbols.get(name);
   if (other !== undefined) {
-    reporter.fail(
-      'redefined',
-      `Symbol '${name}' has wrong type (${other.kind}), expected sub`,
-      d.name.span,
-      undefined,
-      [{ message: 'First definition:', span: other.span }],
-    );
+    reporter.fail(MESSAGES.otherKind(name, other.kind, 'sub'), d.name.span, undefined, [
+      { message: 'First definition:', span: other.span },
+    ]);
   }
   if (known !== undefined && !joinable) {
-    reporter.fail('redefined', `Subroutine '${name}' redefined`, d.name.span, undefined, [
+    reporter.fail(MESSAGES.subTwice(name), d.name.span, undefined, [
       { message: 'First definition:', span: known.span },
     ]);
   }

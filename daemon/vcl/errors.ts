@@ -4,6 +4,8 @@
 // with a caret under the span, as the field's compiler does. The compiler reports several in one run and
 // throws nothing else: CompileStop is internal and ends one declaration or statement.
 
+import type { Message } from './messages.ts';
+
 /** One text of the program. `parent` is the include that brought it in. */
 export class SourceFile {
   readonly name: string;
@@ -147,20 +149,20 @@ export class Reporter {
   readonly errors: Diagnostic[] = [];
   readonly warnings: Diagnostic[] = [];
 
-  error(code: string, message: string, span: Span, hint?: string, notes?: Note[]): void {
+  error({ code, text }: Message, span: Span, hint?: string, notes?: Note[]): void {
     if (this.errors.length >= MAX_REPORTED) return;
-    const d = makeDiagnostic('error', code, message, span, hint, notes);
+    const d = makeDiagnostic('error', code, text, span, hint, notes);
     const twice = this.errors.some((e) => e.file === d.file && e.line === d.line && e.column === d.column);
     if (!twice) this.errors.push(d);
   }
 
-  warn(code: string, message: string, span: Span, hint?: string, notes?: Note[]): void {
-    this.warnings.push(makeDiagnostic('warning', code, message, span, hint, notes));
+  warn({ code, text }: Message, span: Span, hint?: string, notes?: Note[]): void {
+    this.warnings.push(makeDiagnostic('warning', code, text, span, hint, notes));
   }
 
   /** Reports and abandons the current construct. */
-  fail(code: string, message: string, span: Span, hint?: string, notes?: Note[]): never {
-    this.error(code, message, span, hint, notes);
+  fail(message: Message, span: Span, hint?: string, notes?: Note[]): never {
+    this.error(message, span, hint, notes);
     throw new CompileStop();
   }
 }

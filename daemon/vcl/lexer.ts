@@ -5,6 +5,7 @@
 // letters, digits, "_" and "-"; so `a-b` is one name and `a - b` is a subtraction, as in the field.
 
 import type { Reporter, SourceFile, Span } from './errors.ts';
+import { MESSAGES, type Message } from './messages.ts';
 import { byteString } from './source-text.ts';
 
 export type TokenKind = 'id' | 'int' | 'real' | 'string' | 'blob' | 'op' | 'eof';
@@ -59,8 +60,8 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
   const push = (kind: TokenKind, start: number, end: number, value = ''): void => {
     out.push({ kind, text: text.slice(start, end), value, file, start, end });
   };
-  const bad = (code: string, message: string, start: number, end: number, hint?: string): void => {
-    reporter.error(code, message, { file, start, end }, hint);
+  const bad = (message: Message, start: number, end: number, hint?: string): void => {
+    reporter.error(message, { file, start, end }, hint);
   };
   let i = 0;
   while (i < text.length) {
@@ -87,18 +88,18 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
       const nested = text.indexOf('/*', i + 2);
       const close = text.indexOf('*/', i + 2);
       if (close < 0) {
-        bad('unterminated-comment', 'Unterminated /* ... */ comment, starting at', i, i + 2);
+        bad(MESSAGES.unterminatedComment(), i, i + 2);
         break;
       }
       if (nested >= 0 && nested < close) {
-        bad('nested-comment', '/* ... */ comments cannot be nested', nested, nested + 2);
+        bad(MESSAGES.nestedComment(), nested, nested + 2);
       }
       i = close + 2;
       continue;
     }
     if (two === 'C{') {
       const close = text.indexOf('}C', i + 2);
-      bad('inline-c', 'Inline-C not allowed', i, i + 2);
+      bad(MESSAGES.inlineC(), i, i + 2);
       i = close < 0 ? text.length : close + 2;
       continue;
     }
@@ -107,12 +108,12 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
       const open = long === '"}' ? 2 : 3;
       const close = text.indexOf(long, i + open);
       if (close < 0) {
-        bad('unterminated-string', 'Unterminated long-string, starting at', i, i + open);
+        bad(MESSAGES.unterminatedLongString(), i, i + open);
         break;
       }
       const content = text.slice(i + open, close);
       const nul = content.indexOf('\0');
-      if (nul >= 0) bad('nul', 'A string cannot hold the NUL character', i + open + nul, i + open + nul + 1);
+      if (nul >= 0) bad(MESSAGES.nulInString(), i + open + nul, i + open + nul + 1);
       push('string', i, close + long.length, byteString(content));
       i = close + long.length;
       continue;
@@ -121,14 +122,14 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
       let j = i + 1;
       while (j < text.length && text[j] !== '"' && text[j] !== '\n') j++;
       if (text[j] !== '"') {
-        bad('unterminated-string', 'Unterminated string, starting at', i, i + 1);
+        bad(MESSAGES.unterminatedString(), i, i + 1);
         push('string', i, j, byteString(text.slice(i + 1, j)));
         i = j;
         continue;
       }
       const content = text.slice(i + 1, j);
       const nul = content.indexOf('\0');
-      if (nul >= 0) bad('nul', 'A string cannot hold the NUL character', i + 1 + nul, i + 2 + nul);
+      if (nul >= 0) bad(MESSAGES.nulInString(), i + 1 + nul, i + 2 + nul);
       push('string', i, j + 1, byteString(content));
       i = j + 1;
       continue;
@@ -141,7 +142,7 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
     }
     if (c === ':') {
       const blob = match(BLOB, text, i) as RegExpExecArray;
-      if (blob[2] !== ':') bad('blob', 'Missing colon at end of BLOB:', i, i + 1);
+      if (blob[2] !== ':') bad(MESSAGES.blobColon(), i, i + 1);
       push('blob', i, i + blob[0].length, blob[1] as string);
       i += blob[0].length;
       continue;
@@ -156,7 +157,7 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
     const quoted = c === "'" ? match(SINGLE_QUOTED, text, i) : null;
     if (quoted !== null) {
       const hint = 'Strings stand in double quotes.';
-      bad('bad-character', `Syntax error at character "'"`, i, i + quoted[0].length, hint);
+      bad(MESSAGES.badCharacter('"\'"'), i, i + quoted[0].length, hint);
       push('string', i, i + quoted[0].length, byteString(quoted[0].slice(1, -1)));
       i += quoted[0].length;
       continue;
@@ -165,7 +166,7 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
     const width = point > 0xffff ? 2 : 1;
     const shown = JSON.stringify(String.fromCodePoint(point));
     const hint = HIDDEN[String.fromCodePoint(point)];
-    bad('bad-character', `Syntax error at character ${shown}`, i, i + width, hint);
+    bad(MESSAGES.badCharacter(shown), i, i + width, hint);
     i += width;
   }
   push('eof', text.length, text.length);

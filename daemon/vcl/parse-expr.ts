@@ -4,6 +4,7 @@
 import type { Arg, BinaryOp, Expr, PathExpr, PathPart } from './ast.ts';
 import { nearest, type Span } from './errors.ts';
 import { spanOf, type Token, type TokenKind } from './lexer.ts';
+import { MESSAGES } from './messages.ts';
 import { type Place, tokenHint } from './token-hints.ts';
 import type { TokenStream } from './token-stream.ts';
 
@@ -33,7 +34,7 @@ export class ExprParser {
   protected expected(what: string, got: Token, place: Place = 'other'): never {
     const text = got.kind === 'eof' ? 'the end of the file' : `'${got.text}'`;
     const hint = tokenHint(what, this.ts.last(), got, place);
-    this.ts.reporter.fail('syntax', `Expected ${what} got ${text}`, spanOf(got), hint);
+    this.ts.reporter.fail(MESSAGES.expected(what, text), spanOf(got), hint);
   }
 
   /** @param place `value` behind an expression */
@@ -87,7 +88,7 @@ export class ExprParser {
       if (!this.at('op', ',')) break;
       const comma = this.ts.next();
       if (trailingComma || !this.at('op', ')')) continue;
-      this.ts.reporter.fail('syntax', 'Expected an argument after the comma', spanOf(comma));
+      this.ts.reporter.fail(MESSAGES.argumentAfterComma(), spanOf(comma));
     }
     this.op(')', 'value');
     return out;
@@ -104,7 +105,7 @@ export class ExprParser {
   private deeper(): void {
     if (++this.#depth <= MAX_DEPTH) return;
     this.#depth = 0;
-    this.ts.reporter.fail('nesting', 'Expression nested too deeply', spanOf(this.ts.peek()));
+    this.ts.reporter.fail(MESSAGES.deepExpression(), spanOf(this.ts.peek()));
   }
 
   /** `a || b || c …`: its tree is as deep as the logarithm of its length, because such lists can be long. */
@@ -131,7 +132,7 @@ export class ExprParser {
     const op = this.ts.next();
     if (counts && ++this.#operators > MAX_OPERATORS) {
       this.#operators = 0;
-      this.ts.reporter.fail('nesting', 'Expression too long', spanOf(op), 'Take it apart with a variable.');
+      this.ts.reporter.fail(MESSAGES.longExpression(), spanOf(op), 'Take it apart with a variable.');
     }
     const r = right();
     return {

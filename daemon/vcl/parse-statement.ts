@@ -7,6 +7,7 @@ import type { AssignOp, Block, Expr, Statement } from './ast.ts';
 import { CompileStop } from './errors.ts';
 import { isLoop, wordHint } from './hints.ts';
 import { spanOf, type Token } from './lexer.ts';
+import { MESSAGES } from './messages.ts';
 import { ExprParser } from './parse-expr.ts';
 import { TracePoints } from './trace-points.ts';
 
@@ -20,19 +21,14 @@ export class StatementParser extends ExprParser {
 
   protected block(depth: number): Block {
     const open = this.op('{');
-    if (depth > 100) this.ts.reporter.fail('nesting', 'Blocks nested too deeply', spanOf(open));
+    if (depth > 100) this.ts.reporter.fail(MESSAGES.deepBlocks(), spanOf(open));
     const out: Block = [];
     this.trace.note(out, this.trace.next(this.ts.peek()));
     for (;;) {
       const t = this.ts.peek();
       if (t.kind === 'op' && t.text === '}') break;
       if (t.kind === 'eof') {
-        this.ts.reporter.fail(
-          'syntax',
-          "End of input while looking for '}'",
-          spanOf(open),
-          'This block never ends.',
-        );
+        this.ts.reporter.fail(MESSAGES.endInBlock(), spanOf(open), 'This block never ends.');
       }
       try {
         out.push(this.statement(t, depth));
@@ -51,7 +47,7 @@ export class StatementParser extends ExprParser {
     }
     if (t.kind !== 'id') {
       const hint = t.text === ';' ? "One ';' is enough." : undefined;
-      this.ts.reporter.fail('syntax', "Expected an action, 'if', '{' or '}'", spanOf(t), hint);
+      this.ts.reporter.fail(MESSAGES.noStatement(), spanOf(t), hint);
     }
     // Keywords of statements do not tell capitals from small letters, as no symbol does; `else` does.
     switch (t.text.toLowerCase()) {
@@ -83,10 +79,10 @@ export class StatementParser extends ExprParser {
   /** A call; all else that begins with a name is no statement. */
   private action(t: Token): Statement {
     const hint = wordHint(t.text);
-    const message = `Symbol cannot be used here: '${t.text}'`;
+    const message = MESSAGES.notHere(t.text);
     const follows = this.ts.peek(1);
     if (isLoop(t.text) && follows.kind === 'op' && (follows.text === '(' || follows.text === '{')) {
-      this.ts.reporter.error('syntax', message, spanOf(t), hint);
+      this.ts.reporter.error(message, spanOf(t), hint);
       this.ts.next();
       this.skipParentheses();
       throw new CompileStop();
@@ -96,9 +92,9 @@ export class StatementParser extends ExprParser {
       const { text } = this.ts.peek();
       const assigns = call.k === 'path' && call.parts.length > 1 && ASSIGN.has(text);
       const other = assigns ? 'Write "set" before it.' : (hint ?? this.suggestion(t.text, STATEMENTS));
-      this.ts.reporter.fail('syntax', message, call.span, other);
+      this.ts.reporter.fail(message, call.span, other);
     }
-    if (hint !== undefined && this.at('op', '{')) this.ts.reporter.fail('syntax', message, spanOf(t), hint);
+    if (hint !== undefined && this.at('op', '{')) this.ts.reporter.fail(message, spanOf(t), hint);
     return { k: 'action', call, span: spanOf(t, this.op(';')) };
   }
 
@@ -137,8 +133,7 @@ export class StatementParser extends ExprParser {
     const name = this.name('a name for the object');
     this.op('=');
     const value = this.suffixed();
-    if (value.k !== 'call')
-      this.ts.reporter.fail('syntax', 'Expected the constructor of an object', value.span);
+    if (value.k !== 'call') this.ts.reporter.fail(MESSAGES.noConstructor(), value.span);
     return { k: 'new', name, value, span: spanOf(start, this.op(';')) };
   }
 

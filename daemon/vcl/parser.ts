@@ -7,6 +7,7 @@ import type { AclEntry, Declaration, Field, PathPart } from './ast.ts';
 import { CompileStop, type Span } from './errors.ts';
 import { declarationHint } from './hints.ts';
 import { spanOf, type Token } from './lexer.ts';
+import { MESSAGES } from './messages.ts';
 import { StatementParser } from './parse-statement.ts';
 
 const DECLARATIONS = ['acl', 'sub', 'backend', 'probe', 'import', 'include', 'vcl'];
@@ -18,8 +19,7 @@ export class Parser extends StatementParser {
   program(needVersion: boolean): void {
     if (needVersion && !this.at('id', 'vcl')) {
       this.ts.reporter.error(
-        'no-version',
-        'VCL version declaration missing',
+        MESSAGES.noVersion(),
         spanOf(this.ts.peek()),
         'Add "vcl 4.1;" as the first line of the file.',
       );
@@ -59,12 +59,7 @@ export class Parser extends StatementParser {
         return;
       default: {
         const near = declarationHint(word) ?? this.suggestion(word, DECLARATIONS);
-        this.ts.reporter.fail(
-          'syntax',
-          `Expected one of 'acl', 'sub', 'backend', 'probe', 'import', 'include' or 'vcl', found: '${t.text}'`,
-          spanOf(t),
-          near,
-        );
+        this.ts.reporter.fail(MESSAGES.noDeclaration(t.text), spanOf(t), near);
       }
     }
   }
@@ -77,22 +72,13 @@ export class Parser extends StatementParser {
     this.ts.next();
     const span = spanOf(start, v);
     if (v.text !== '4.0' && v.text !== '4.1') {
-      this.ts.reporter.fail(
-        'version',
-        `VCL version ${v.text} not supported.`,
-        span,
-        'Versions 4.0 and 4.1 are.',
-      );
+      this.ts.reporter.fail(MESSAGES.unknownVersion(v.text), span, 'Versions 4.0 and 4.1 are.');
     }
     const syntax = v.text === '4.0' ? 40 : 41;
     if (this.ts.topSyntax === 0) {
       this.ts.topSyntax = syntax;
     } else if (syntax > this.ts.topSyntax) {
-      this.ts.reporter.fail(
-        'version',
-        `VCL version ${v.text} higher than the top level version 4.${this.ts.topSyntax - 40}`,
-        span,
-      );
+      this.ts.reporter.fail(MESSAGES.higherVersion(v.text, this.ts.topSyntax - 40), span);
     }
     this.op(';');
   }
@@ -165,7 +151,7 @@ export class Parser extends StatementParser {
     while (this.at('op', '+') || this.at('op', '-')) {
       const sign = this.ts.next();
       if (this.ts.peek().start !== sign.end) {
-        this.ts.reporter.fail('acl', 'Expected a flag at:', spanOf(sign), 'Flags are written like +log.');
+        this.ts.reporter.fail(MESSAGES.aclFlag(), spanOf(sign), 'Flags are written like +log.');
       }
       const flag = this.name('an acl flag');
       flags.push({ on: sign.text === '+', name: flag.text, span: flag.span });
@@ -215,11 +201,7 @@ export class Parser extends StatementParser {
     const first = name.parts[0] as PathPart;
     if (name.parts.length > 1) {
       const full = name.parts.map((p) => p.text).join('.');
-      this.ts.reporter.fail(
-        'name',
-        `Name of subroutine, '${full}', contains illegal character '.'`,
-        name.span,
-      );
+      this.ts.reporter.fail(MESSAGES.dotInName(full), name.span);
     }
     const body = this.block(0);
     const end = spanOf(this.ts.last());

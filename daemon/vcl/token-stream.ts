@@ -8,6 +8,7 @@
 import { CompileStop, type Reporter, SourceFile } from './errors.ts';
 import { globSync, type PathReader } from './include-path.ts';
 import { spanOf, type Token, tokenize } from './lexer.ts';
+import { MESSAGES } from './messages.ts';
 
 const MAX_FILES = 1000;
 
@@ -83,26 +84,26 @@ export class TokenStream {
     for (let sign = token(i); sign.text === '+' || sign.text === '-'; sign = token(i)) {
       const flag = token(i + 1);
       if (flag.kind !== 'id' || flag.start !== sign.end) {
-        this.reporter.fail('include', 'Expected a flag at:', spanOf(sign));
+        this.reporter.fail(MESSAGES.includeFlag(), spanOf(sign));
       }
       if (flag.text !== 'glob') {
         const hint = "Only '+glob' exists.";
-        this.reporter.fail('include', `Unknown include flag: '${flag.text}'`, spanOf(flag), hint);
+        this.reporter.fail(MESSAGES.unknownIncludeFlag(flag.text), spanOf(flag), hint);
       }
       glob = sign.text === '+';
       i += 2;
     }
     const path = token(i++);
     if (path.kind !== 'string') {
-      this.reporter.fail('include', 'include not followed by string constant.', spanOf(path));
+      this.reporter.fail(MESSAGES.includeWithoutPath(), spanOf(path));
     }
     const semi = token(i++);
     if (semi.text !== ';') {
-      this.reporter.fail('include', 'include <string> not followed by semicolon.', spanOf(semi));
+      this.reporter.fail(MESSAGES.includeWithoutSemicolon(), spanOf(semi));
     }
     const names = glob ? globSync(path.value, start.file.name, this.#reader) : [path.value];
     if (names.length === 0) {
-      this.reporter.fail('include', 'glob pattern matched no files.', spanOf(path));
+      this.reporter.fail(MESSAGES.emptyGlob(), spanOf(path));
     }
     for (const name of names) this.#file(name, start, path, out);
     return i;
@@ -114,18 +115,18 @@ export class TokenStream {
       const full = name.startsWith('./') ? `${this.#reader.base(start.file.name)}${name.slice(1)}` : name;
       const hint =
         'The parameter vcc_unsafe_path allows a "/" in the name; without one vcl_path is searched.';
-      this.reporter.fail('unsafe', `VCL filename '${full}' is unsafe.`, span, hint);
+      this.reporter.fail(MESSAGES.unsafeFile(full), span, hint);
     }
     const found = this.#reader.resolve(name, start.file.name);
     if (typeof found !== 'object') {
-      this.reporter.fail('include', `Cannot read file '${name}' (${found})`, span);
+      this.reporter.fail(MESSAGES.unreadable(name, found), span);
     }
     for (let p: SourceFile | undefined = start.file; p !== undefined; p = p.parent?.file) {
       if (p.name === found.name) {
-        this.reporter.fail('include-loop', `File '${found.name}' includes itself`, span);
+        this.reporter.fail(MESSAGES.includeLoop(found.name), span);
       }
     }
-    if (this.files.length >= MAX_FILES) this.reporter.fail('include', 'Too many files included', span);
+    if (this.files.length >= MAX_FILES) this.reporter.fail(MESSAGES.tooManyFiles(), span);
     const file = new SourceFile(found.name, found.text, this.files.length, span);
     this.files.push(file);
     this.#expand(tokenize(file, this.reporter), out);

@@ -4,6 +4,7 @@
 import { isIP } from 'node:net';
 import type { Declaration } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
+import { MESSAGES } from '../messages.ts';
 import { familyBytes, formatAddress } from '../runtime/ip.ts';
 import { type Code, constant, helper, list } from '../typed-program.ts';
 import { type AclNotation, readAclEntry } from './acl-notation.ts';
@@ -22,8 +23,7 @@ export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl'
     else if (f.name !== 'table') {
       const near = nearest(f.name, FLAGS);
       reporter.error(
-        'acl',
-        `Unknown ACL flag: '${f.name}'`,
+        MESSAGES.unknownAclFlag(f.name),
         f.span,
         near === null ? undefined : `Did you mean '${near}'?`,
       );
@@ -34,25 +34,16 @@ export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl'
   for (const e of d.entries) {
     const n = readAclEntry(e);
     if ('fault' in n) {
-      reporter.error('acl', n.fault, n.span, n.hint);
+      reporter.error(MESSAGES.aclEntry(n.fault), n.span, n.hint);
       continue;
     }
     const addresses = isIP(n.host) > 0 ? [n.host] : model.resolveHost(n.host);
     if (addresses.length === 0 && !e.optional) {
-      reporter.error(
-        'acl',
-        `DNS lookup(${n.host}): name not known`,
-        e.span,
-        'Put the entry in parentheses to ignore it then.',
-      );
+      reporter.error(MESSAGES.aclHost(n.host), e.span, 'Put the entry in parentheses to ignore it then.');
     }
     const kinds = new Set(addresses.map((a) => isIP(a)));
     if (n.bits !== null && kinds.size > 1) {
-      reporter.error(
-        'acl',
-        `'${n.host}' has IPv4 and IPv6 addresses: a mask fits only one of them`,
-        n.maskSpan,
-      );
+      reporter.error(MESSAGES.aclFamilies(n.host), n.maskSpan);
       continue;
     }
     for (const address of addresses) {
@@ -61,9 +52,7 @@ export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl'
       const key = `${net.address}/${net.bits}`;
       const before = seen.get(key);
       if (before !== undefined && before.negate !== e.negate) {
-        reporter.error('acl', 'Conflicting ACL entries:', e.span, undefined, [
-          { message: 'vs:', span: before.span },
-        ]);
+        reporter.error(MESSAGES.aclConflict(), e.span, undefined, [{ message: 'vs:', span: before.span }]);
       }
       seen.set(key, { negate: e.negate, span: e.span });
       networks.push(list([net.address, net.bits, e.negate, net.shown].map(constant)));
@@ -91,14 +80,14 @@ function network(
   const bits = n.bits ?? width;
   if (bits > width) {
     const family = width === 32 ? 'IPv4' : 'IPv6';
-    model.reporter.error('acl', `Too wide mask (/${bits}) for ${family} address`, n.maskSpan);
+    model.reporter.error(MESSAGES.aclMask(bits, family), n.maskSpan);
     return null;
   }
   const masked = bytes.map((b, i) => b & (0xff00 >> Math.min(8, Math.max(0, bits - i * 8))) & 0xff);
   const proper = formatAddress(masked);
   if (masked.every((b, i) => b === bytes[i])) return { address: proper, bits, shown: n.shown };
   if (pedantic) {
-    model.reporter.error('acl', `Non-zero bits in masked part, (maybe use ${proper}/${bits} ?)`, span);
+    model.reporter.error(MESSAGES.aclBits(proper, bits), span);
     return null;
   }
   return { address: proper, bits, shown: `${n.shown} fixed: ${proper}/${bits}` };

@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { Span } from '../errors.ts';
+import { MESSAGES } from '../messages.ts';
 import { type Code, constant, helper } from '../typed-program.ts';
 import type { ProgramModel } from './program.ts';
 
@@ -61,7 +62,7 @@ export function resolveIpLiteral(model: ProgramModel, text: string, span: Span):
   const { host, port } = splitHostPort(text);
   const address = isIP(host) > 0 ? host : model.resolveHost(host)[0];
   if (address === undefined) {
-    model.reporter.fail('address', `'${text}' could not be resolved to an IP address`, span);
+    model.reporter.fail(MESSAGES.noAddress(text), span);
   }
   return model.hoist('ip', helper('ipFrom', constant(address), constant(Number(port ?? 80) || 80)));
 }

@@ -5,6 +5,7 @@ import { statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { Declaration, Expr, Field } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
+import { MESSAGES } from '../messages.ts';
 import type { BackendDecl, ProbeDecl } from '../program.ts';
 import { constantNumber } from '../typed-program.ts';
 import { knownService, splitHostPort } from './addresses.ts';
@@ -80,9 +81,9 @@ export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend
   const host = valueSpan(d.fields, 'host');
   const path = valueSpan(d.fields, 'path');
   if (host !== undefined && path !== undefined) {
-    reporter.error('backend', 'Address redefinition: .host and .path exclude each other', path);
+    reporter.error(MESSAGES.hostAndPath(), path);
   } else if (host === undefined && path === undefined) {
-    reporter.error('backend', `Expected .host or .path in backend '${decl.name}'.`, d.name.span);
+    reporter.error(MESSAGES.noHost(decl.name), d.name.span);
   }
   if (decl.host !== undefined && host !== undefined) checkHost(scope, decl, host);
   if (decl.path !== undefined && path !== undefined) checkPath(scope, decl.path, path);
@@ -98,11 +99,7 @@ function valueSpan(fields: readonly Field[], name: string): Span | undefined {
 function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
   const { host, port } = splitHostPort(decl.host as string);
   if (port !== null && decl.port !== undefined) {
-    scope.model.reporter.error(
-      'backend',
-      `Backend host '${decl.host}' names a port, and .port another`,
-      span,
-    );
+    scope.model.reporter.error(MESSAGES.twoPorts(decl.host as string), span);
     return;
   }
   decl.host = host;
@@ -112,10 +109,10 @@ function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
     decl.hostHeader ??= `${host.includes(':') ? `[${host}]` : host}:${port}`;
   }
   if (decl.port !== undefined && !/^\d+$/.test(decl.port) && !knownService(decl.port)) {
-    scope.model.reporter.error('backend', `Backend port '${decl.port}' could not be resolved`, span);
+    scope.model.reporter.error(MESSAGES.unknownPort(decl.port), span);
   }
   if (/^\d+$/.test(decl.port ?? '80') && Number(decl.port ?? 80) > 65535) {
-    scope.model.reporter.error('backend', `Backend port '${decl.port}' is out of range`, span);
+    scope.model.reporter.error(MESSAGES.portRange(decl.port), span);
   }
   if (isIP(host) !== 0) return;
   if (host === '' && decl.port !== undefined) {
@@ -127,8 +124,7 @@ function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
   const found = host === '' ? [] : [...new Set(scope.model.resolveHost(host))];
   if (found.length === 0) {
     scope.model.reporter.error(
-      'backend',
-      `Backend host '${host}' could not be resolved to an IP address`,
+      MESSAGES.unknownHost(host),
       span,
       'Names are resolved when the program is loaded.',
     );
@@ -138,8 +134,7 @@ function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
   const crowded = [4, 6].some((family) => found.filter((a) => isIP(a) === family).length > 1);
   if (decl.resolve !== undefined || !crowded) return;
   scope.model.reporter.error(
-    'backend',
-    `Backend host '${host}' has more than one address of a kind: ${found.join(', ')}`,
+    MESSAGES.manyAddresses(host, found),
     span,
     'Name one address, or let .resolve = 30s; use them all and look for new ones.',
   );
@@ -149,15 +144,15 @@ function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
 function checkPath(scope: Scope, path: string, span: Span): void {
   const { reporter, syntax } = scope.model;
   if (syntax < 41) {
-    reporter.error('backend', 'Backends with a .path need VCL 4.1 or higher', span);
+    reporter.error(MESSAGES.pathVersion(), span);
     return;
   }
   try {
-    if (!statSync(path).isSocket()) reporter.error('backend', 'Backend path: Not a socket:', span);
+    if (!statSync(path).isSocket()) reporter.error(MESSAGES.noSocket(), span);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const why = code === 'EACCES' ? 'Permission denied' : 'No such file or directory';
-    reporter.warn('backend', `Backend path: Cannot stat: ${why}`, span);
+    reporter.warn(MESSAGES.unknownPath(why), span);
   }
 }
 
@@ -168,20 +163,19 @@ export function checkProbe(scope: Scope, name: string | null, fields: readonly F
   const spans = readFields(scope, fields, PROBE_FIELDS, decl);
   const request = spans.get('request');
   if (request !== undefined && spans.has('url')) {
-    reporter.error('probe', 'Probe request redefinition: .url and .request exclude each other', request);
+    reporter.error(MESSAGES.urlAndRequest(), request);
   }
   const threshold = decl.threshold ?? 3;
   const window = decl.window ?? threshold + 1;
   if (decl.window !== undefined && decl.threshold === undefined) {
-    reporter.error('probe', 'Must specify .threshold with .window', spans.get('window') ?? at);
+    reporter.error(MESSAGES.windowAlone(), spans.get('window') ?? at);
   }
   const place = (field: string): Span => spans.get(field) ?? at;
-  if (decl.window !== undefined && window > 64)
-    reporter.error('probe', 'Window must be 64 or less.', place('window'));
-  if (window < 1) reporter.error('probe', 'Window must be 1 or more.', place('window'));
-  if (threshold > 64) reporter.error('probe', 'Threshold must be 64 or less.', place('threshold'));
+  if (decl.window !== undefined && window > 64) reporter.error(MESSAGES.windowTooLarge(), place('window'));
+  if (window < 1) reporter.error(MESSAGES.windowTooSmall(), place('window'));
+  if (threshold > 64) reporter.error(MESSAGES.thresholdTooLarge(), place('threshold'));
   else if (threshold > window) {
-    reporter.error('probe', 'Threshold can not be greater than window.', place('threshold'));
+    reporter.error(MESSAGES.thresholdBeyondWindow(), place('threshold'));
   }
   return decl;
 }
@@ -200,12 +194,12 @@ function readFields(
       const near = nearest(f.name, Object.keys(rows));
       const hint =
         near === null ? `Known fields: ${Object.keys(rows).join(', ')}.` : `Did you mean '.${near}'?`;
-      reporter.error('field', `Unknown field: '${f.name}'`, f.nameSpan, hint);
+      reporter.error(MESSAGES.unknownField(f.name), f.nameSpan, hint);
       continue;
     }
     const first = seen.get(f.name);
     if (first !== undefined) {
-      reporter.error('redefined', `Field '${f.name}' redefined`, f.nameSpan, undefined, [
+      reporter.error(MESSAGES.fieldTwice(f.name), f.nameSpan, undefined, [
         { message: 'First definition:', span: first },
       ]);
       continue;
@@ -214,7 +208,7 @@ function readFields(
     const value = fieldValue(scope, f, row.type);
     if (value === undefined) continue;
     const problem = row.bad?.(value as never) ?? null;
-    if (problem !== null) reporter.error('field', problem, f.nameSpan);
+    if (problem !== null) reporter.error(MESSAGES.fieldProblem(problem), f.nameSpan);
     else Object.assign(decl, { [row.to]: value });
   }
   return seen;
@@ -230,7 +224,7 @@ function fieldValue(scope: Scope, f: Field, type: Type): unknown {
     if (name.toLowerCase() === 'default') {
       if (scope.model.defaultProbe !== null) return scope.model.defaultProbe;
       const hint = 'Declare `probe default { … }` ahead of it, or leave the field out.';
-      reporter.error('undefined', 'No default probe defined', first?.span ?? f.nameSpan, hint);
+      reporter.error(MESSAGES.noDefaultProbe(), first?.span ?? f.nameSpan, hint);
       return undefined;
     }
     const sym = symbols.get(name);
@@ -240,51 +234,46 @@ function fieldValue(scope: Scope, f: Field, type: Type): unknown {
     }
     const probes = [...symbols.values()].flatMap((s) => (s.kind === 'probe' ? [s.name] : []));
     const near = nearest(name, probes);
-    const message = name === '' ? "Expected '{' or name of probe" : `Symbol not found: '${name}'`;
-    reporter.error(
-      'undefined',
-      message,
-      first?.span ?? f.nameSpan,
-      near === null ? undefined : `Did you mean '${near}'?`,
-    );
+    const message = name === '' ? MESSAGES.noProbeName() : MESSAGES.notFound(name);
+    reporter.error(message, first?.span ?? f.nameSpan, near === null ? undefined : `Did you mean '${near}'?`);
     return undefined;
   }
   if (first === undefined) {
-    reporter.error('field', `Field '${f.name}' takes a value, not a block`, f.nameSpan);
+    reporter.error(MESSAGES.fieldWithoutBlock(f.name), f.nameSpan);
     return undefined;
   }
   if (f.name === 'request') {
     const lines: string[] = [];
     for (const v of f.values) {
       if (v.k === 'string') lines.push(v.value);
-      else reporter.error('type', 'Expected a string', v.span);
+      else reporter.error(MESSAGES.fieldText(), v.span);
     }
     return lines;
   }
-  if (f.values.length > 1) reporter.error('syntax', "Expected ';'", (f.values[1] as Expr).span);
+  if (f.values.length > 1) reporter.error(MESSAGES.semicolonAfterField(), (f.values[1] as Expr).span);
   if (type === 'STRING') {
     if (first.k === 'string') return first.value;
     const hint = f.name === 'port' ? 'Ports are written in quotes: .port = "80";' : undefined;
-    reporter.error('type', `Field '${f.name}' takes a string in quotes`, first.span, hint);
+    reporter.error(MESSAGES.fieldTakes(f.name, 'a string in quotes'), first.span, hint);
     return undefined;
   }
   if (type === 'BLOB') {
     if (first.k === 'blob') return checkBlob(reporter, first.value, first.span) ? first.value : undefined;
-    reporter.error('type', `Field '${f.name}' takes a BLOB`, first.span);
+    reporter.error(MESSAGES.fieldTakes(f.name, 'a BLOB'), first.span);
     return undefined;
   }
   if (type === 'BOOL') {
     const word =
       first.k === 'path' && first.parts.length === 1 ? first.parts[0]?.text.toLowerCase() : undefined;
     if (word === 'true' || word === 'false') return word === 'true';
-    reporter.error('type', `Field '${f.name}' takes true or false`, first.span);
+    reporter.error(MESSAGES.fieldTakes(f.name, 'true or false'), first.span);
     return undefined;
   }
   if (first.k !== 'number' && first.k !== 'negate') {
-    reporter.error('type', `Field '${f.name}' takes a ${type}`, first.span);
+    reporter.error(MESSAGES.fieldTakes(f.name, `a ${type}`), first.span);
     return undefined;
   }
   const v = constantNumber(check(scope, first, type).code) ?? Number.NaN;
-  if (v < 0) reporter.error('field', `Field '${f.name}' cannot be negative`, first.span);
+  if (v < 0) reporter.error(MESSAGES.negativeField(f.name), first.span);
   return v;
 }

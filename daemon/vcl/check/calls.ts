@@ -5,6 +5,7 @@
 import { placesToStates } from '../../../protocol/tables/variables.ts';
 import type { Arg, Expr } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
+import { MESSAGES } from '../messages.ts';
 import { ABSENT, CONTEXT, type Code, constant, helper, lookup } from '../typed-program.ts';
 import { asString, check, type Joining, joined, type Scope, strandsOf, stringCode } from './conversions.ts';
 import { ALL_STATES, stateMask } from './program.ts';
@@ -18,7 +19,7 @@ type CallExpr = Extract<Expr, { k: 'call' }>;
 export function bindCall(scope: Scope, e: CallExpr, statement = false): Typed {
   const v = bind(scope, e);
   if (v.type === 'VOID' && !statement) {
-    return scope.model.reporter.fail('type', 'Function returns VOID:', e.span);
+    return scope.model.reporter.fail(MESSAGES.voidValue(), e.span);
   }
   return v;
 }
@@ -33,8 +34,7 @@ function bind(scope: Scope, e: CallExpr): Typed {
       e,
     );
   }
-  if (e.callee.k !== 'path')
-    return scope.model.reporter.fail('syntax', 'This cannot be called', e.callee.span);
+  if (e.callee.k !== 'path') return scope.model.reporter.fail(MESSAGES.notCallable(), e.callee.span);
   const target = resolveCallable(scope, e.callee);
   if (target.k === 'method') return method(scope, target.object, target.name, target.span, e);
   return callFunction(scope, target, e);
@@ -42,8 +42,7 @@ function bind(scope: Scope, e: CallExpr): Typed {
 
 function method(scope: Scope, object: Typed, name: string, nameSpan: Span, e: CallExpr): Typed {
   if (isString(object.type) && (name === 'lower' || name === 'upper')) {
-    if (e.args.length > 0)
-      scope.model.reporter.fail('argument', "Expected ')'", (e.args[0] as Arg).value.span);
+    if (e.args.length > 0) scope.model.reporter.fail(MESSAGES.noArguments(), (e.args[0] as Arg).value.span);
     const s = asString(scope, object);
     const single = s.type === 'STRING' && s.nullable === true;
     const text = single ? s.code : joined(scope, s);
@@ -53,15 +52,13 @@ function method(scope: Scope, object: Typed, name: string, nameSpan: Span, e: Ca
     return v;
   }
   if (object.type === 'BACKEND' && name === 'resolve') {
-    if (e.args.length > 0)
-      scope.model.reporter.fail('argument', "Expected ')'", (e.args[0] as Arg).value.span);
+    if (e.args.length > 0) scope.model.reporter.fail(MESSAGES.noArguments(), (e.args[0] as Arg).value.span);
     return { type: 'BACKEND', code: helper('resolveBackend', CONTEXT, object.code), span: e.span };
   }
   const shown = isString(object.type) ? 'STRING' : object.type;
   const near = isString(object.type) ? nearest(name, ['lower', 'upper']) : null;
   return scope.model.reporter.fail(
-    'property',
-    `Unknown property '${name}' for type ${shown}`,
+    MESSAGES.noProperty(name, shown),
     nameSpan,
     near === null ? undefined : `Did you mean '.${near}()'?`,
   );
@@ -72,8 +69,7 @@ function callFunction(scope: Scope, target: Extract<Callable, { k: 'function' }>
   if (target.places !== undefined) {
     scope.sub.restrictions.push({
       mask: stateMask(placesToStates(target.places)) & ALL_STATES,
-      code: 'place',
-      message: (sub) => `'${target.name}': Not available in subroutine '${sub}'.`,
+      message: (sub) => MESSAGES.notInState(target.name, 'Not available in', sub),
       span: e.callee.span,
     });
   }
@@ -110,8 +106,7 @@ function privCode(scope: Scope, priv: PrivScope, extension: string, span: Span):
     case 'PRIV_TOP':
       scope.sub.restrictions.push({
         mask: CLIENT_STATES,
-        code: 'place',
-        message: (sub) => `Not available in subroutine '${sub}'.`,
+        message: (sub) => MESSAGES.notOfState(sub),
         span,
         hint: 'Its data belongs to the request of a client.',
       });
@@ -145,14 +140,10 @@ export function bindArgs(
   for (const arg of args) {
     let index: number;
     if (arg.name === null) {
-      if (named) reporter.fail('argument', 'Argument without a name after one with a name', arg.value.span);
+      if (named) reporter.fail(MESSAGES.positionalAfterNamed(), arg.value.span);
       index = position++;
       if (index >= sig.params.length) {
-        reporter.fail(
-          'argument',
-          `Too many arguments: '${sig.name}' takes ${sig.params.length}`,
-          arg.value.span,
-        );
+        reporter.fail(MESSAGES.tooManyArguments(sig.name, sig.params.length), arg.value.span);
       }
     } else {
       named = true;
@@ -163,14 +154,13 @@ export function bindArgs(
           sig.params.map((p) => p.name),
         );
         reporter.fail(
-          'argument',
-          `Unknown argument '${arg.name}'`,
+          MESSAGES.unknownArgument(arg.name),
           arg.nameSpan ?? arg.value.span,
           near === null ? undefined : `Did you mean '${near}'?`,
         );
       }
       if (bound[index] !== null) {
-        reporter.fail('argument', `Argument '${arg.name}' already used`, arg.nameSpan ?? arg.value.span);
+        reporter.fail(MESSAGES.argumentTwice(arg.name), arg.nameSpan ?? arg.value.span);
       }
     }
     bound[index] = argument(scope, sig.params[index] as Param, arg.value, joining);
@@ -183,7 +173,7 @@ export function bindArgs(
     if (given !== null) return given;
     if (p.fallback !== undefined) return constant(p.fallback);
     if (p.optional) return ABSENT;
-    return reporter.fail('argument', `Argument '${p.name || i + 1}' missing`, open);
+    return reporter.fail(MESSAGES.missingArgument(p.name || i + 1), open);
   });
   while (out.at(-1)?.k === 'absent') out.pop();
   return out;
@@ -197,8 +187,7 @@ function argument(scope: Scope, p: Param, value: Expr, joining?: Joining): Code[
     if (word === undefined || !values.includes(word)) {
       const near = word === undefined ? null : nearest(word, values);
       return scope.model.reporter.fail(
-        'enum',
-        `Wrong enum value. Expected one of: ${values.join(', ')}`,
+        MESSAGES.wrongEnum(values),
         value.span,
         near === null ? undefined : `Did you mean '${near}'?`,
       );

@@ -4,6 +4,7 @@
 import { checkRegex, RegexError } from '../../../queries/regex/bounded-regex.ts';
 import type { Expr } from '../ast.ts';
 import type { Span } from '../errors.ts';
+import { MESSAGES } from '../messages.ts';
 import { binary, CONTEXT, type Code, constant, helper, join, otherwise, wrap } from '../typed-program.ts';
 import type { ProgramModel, SubInfo } from './program.ts';
 import { isString, NULLABLE_STRING, TO_STRING, type Type, type Typed } from './types.ts';
@@ -54,7 +55,7 @@ export function convert(scope: Scope, v: Typed, want: Type): Typed {
       : isString(v.type)
         ? TEXT_INSTEAD[want]
         : undefined;
-  return model.reporter.fail('type', `Expression has type ${shown}, expected ${want}`, v.span, hint);
+  return model.reporter.fail(MESSAGES.wrongType(shown, want), v.span, hint);
 }
 
 function asBool(v: Typed): Code | null {
@@ -88,7 +89,7 @@ export function asString(scope: Scope, v: Typed): Typed {
   if (v.type === 'HEADER') return { type: 'STRING', code: headerCode(v), span: v.span, nullable: true };
   const row = TO_STRING[v.type];
   if (row === null) {
-    return scope.model.reporter.fail('type', `Cannot convert ${v.type} to STRING.`, v.span);
+    return scope.model.reporter.fail(MESSAGES.noText(v.type), v.span);
   }
   if (row === 'itself') return { type: 'STRING', code: v.code, span: v.span };
   const code = row.takesContext === true ? helper(row.helper, CONTEXT, v.code) : helper(row.helper, v.code);
@@ -137,8 +138,7 @@ export function regexLiteral(scope: Scope, pattern: string, span: Span): Typed {
   } catch (err) {
     if (!(err instanceof RegexError)) throw err;
     return scope.model.reporter.fail(
-      'regex',
-      `Regexp compilation error: ${err.message}`,
+      MESSAGES.regex(err.message),
       span,
       `At position ${err.position + 1} of the expression.`,
     );

@@ -6,6 +6,7 @@
 
 import type { BinaryOp, Expr, PathExpr } from '../ast.ts';
 import type { Span } from '../errors.ts';
+import { MESSAGES } from '../messages.ts';
 import { type BinaryOperator, binary, CONTEXT, type Code, constant, helper, wrap } from '../typed-program.ts';
 import { resolveIpLiteral } from './addresses.ts';
 import { checkBlob } from './blob-literal.ts';
@@ -39,12 +40,11 @@ export function infer(scope: Scope, e: Expr, want: Type): Typed {
     }
     case 'negate': {
       if (!SIGNED.has(want)) {
-        const text = want === 'VOID' ? 'Unknown token' : `A ${want} cannot begin with`;
-        return scope.model.reporter.fail('type', `${text} '-'`, e.span);
+        return scope.model.reporter.fail(MESSAGES.noSign(want), e.span);
       }
       const v = infer(scope, e.value, want);
       if (v.type !== 'INT' && v.type !== 'REAL' && v.type !== 'DURATION') {
-        return scope.model.reporter.fail('type', `Operator - not possible on ${v.type}`, e.span);
+        return scope.model.reporter.fail(MESSAGES.noNegative(v.type), e.span);
       }
       return { type: v.type, code: wrap('negate', v.code), span: e.span };
     }
@@ -73,7 +73,7 @@ function path(scope: Scope, e: PathExpr, want: Type): Typed {
   if (r.k === 'value') return r.value;
   const full = e.parts.map((p) => p.text).join('.');
   if (r.k === 'property') return property(scope, r.object, r.name, e.span, r.span, e);
-  return scope.model.reporter.fail('syntax', `Function '${full}' must be called with (...)`, e.span);
+  return scope.model.reporter.fail(MESSAGES.functionWithoutCall(full), e.span);
 }
 
 /** A property without parentheses; methods are calls. */
@@ -95,8 +95,7 @@ function property(
   const shown = isString(object.type) ? 'STRING' : object.type;
   const method = isString(object.type) && (name === 'lower' || name === 'upper');
   return scope.model.reporter.fail(
-    'property',
-    `Unknown property '${name}' for type ${shown}`,
+    MESSAGES.noProperty(name, shown),
     nameSpan,
     method ? `Write .${name}() to call it.` : propertyHint(object.type, whole),
   );
@@ -124,9 +123,9 @@ function blobConstant(scope: Scope, text: string, span: Span): Code {
 function numberValue(scope: Scope, e: { real: boolean; text: string; span: Span }): number {
   const [whole = '', fraction = ''] = e.text.split('.');
   if (whole.length > (e.real ? 12 : 15)) {
-    scope.model.reporter.fail('number', `Too many digits for ${e.real ? 'real' : 'integer'}.`, e.span);
+    scope.model.reporter.fail(MESSAGES.tooManyDigits(e.real ? 'real' : 'integer'), e.span);
   }
-  if (fraction.length > 3) scope.model.reporter.fail('number', 'Too many digits for real.', e.span);
+  if (fraction.length > 3) scope.model.reporter.fail(MESSAGES.tooManyDigits('real'), e.span);
   return Number(e.text);
 }
 
@@ -137,22 +136,20 @@ function number(scope: Scope, e: Extract<Expr, { k: 'number' }>, want: Type): Ty
       const factor = BYTE_UNITS.get(e.unit.toLowerCase());
       if (factor === undefined) {
         return scope.model.reporter.fail(
-          'unit',
-          `Unknown BYTES unit '${e.unit}'`,
+          MESSAGES.bytesUnit(e.unit),
           e.unitSpan,
           "Legal are 'B', 'KB', 'MB', 'GB', 'TB' and 'PB'.",
         );
       }
       if (!Number.isInteger(value) && factor === 1) {
-        return scope.model.reporter.fail('unit', 'A part of a byte does not exist', e.span);
+        return scope.model.reporter.fail(MESSAGES.partOfByte(), e.span);
       }
       return { type: 'BYTES', code: constant(Math.floor(value * factor)), span: e.span };
     }
     const factor = DURATION_UNITS.get(e.unit);
     if (factor === undefined) {
       return scope.model.reporter.fail(
-        'unit',
-        `Unknown duration unit '${e.unit}'`,
+        MESSAGES.durationUnit(e.unit),
         e.unitSpan,
         "Legal duration units are 'ms', 's', 'm', 'h', 'd', 'w' and 'y'.",
       );
@@ -161,7 +158,7 @@ function number(scope: Scope, e: Extract<Expr, { k: 'number' }>, want: Type): Ty
   }
   if (want === 'BYTES') {
     const hint = "Legal are 'B', 'KB', 'MB', 'GB', 'TB' and 'PB'.";
-    return scope.model.reporter.fail('unit', 'A number of BYTES needs a unit', e.span, hint);
+    return scope.model.reporter.fail(MESSAGES.bytesWithoutUnit(), e.span, hint);
   }
   return { type: e.real || want === 'REAL' ? 'REAL' : 'INT', code: constant(value), span: e.span };
 }
@@ -196,8 +193,8 @@ function sum(scope: Scope, e: Extract<Expr, { k: 'binary' }>, op: ArithmeticOper
   const row = arithmetic(left.type, e.op, right.type);
   if (row !== null) {
     if ((e.op === '/' || e.op === '%') && right.code.k === 'constant' && right.code.value === 0) {
-      if (row.type === 'INT') return model.reporter.fail('division', 'Division by zero', e.opSpan);
-      model.reporter.warn('division', 'Division by zero fails at run time', e.opSpan);
+      if (row.type === 'INT') return model.reporter.fail(MESSAGES.divisionByZero(), e.opSpan);
+      model.reporter.warn(MESSAGES.divisionFails(), e.opSpan);
     }
     const code =
       row.helper === null ? binary(left.code, op, right.code) : helper(row.helper, left.code, right.code);
@@ -214,10 +211,10 @@ function sum(scope: Scope, e: Extract<Expr, { k: 'binary' }>, op: ArithmeticOper
     const out: Typed = { type: 'STRINGS', code: constant(''), span: e.span, strands: folded };
     return { ...out, code: joined(scope, out) };
   }
-  if (e.op === '%') return model.reporter.fail('type', 'Operator % only possible on INT.', e.opSpan);
+  if (e.op === '%') return model.reporter.fail(MESSAGES.moduloOfInt(), e.opSpan);
   const l = left.type === 'STRINGS' ? 'STRING' : left.type;
   const r = right.type === 'STRINGS' ? 'STRING' : right.type;
-  return model.reporter.fail('type', `${l} ${e.op} ${r} not possible.`, e.opSpan);
+  return model.reporter.fail(MESSAGES.noArithmetic(l, e.op, r), e.opSpan);
 }
 
 /** What the right side of an arithmetic operator is read as. */
@@ -253,8 +250,7 @@ function matching(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): 
     return answer(helper('matches', CONTEXT, stringCode(scope, left), re.code));
   }
   return model.reporter.fail(
-    'type',
-    `Operator '${e.op}' not possible on ${left.type}`,
+    MESSAGES.noOperator(e.op, left.type),
     e.opSpan,
     'It takes a STRING and a regular expression, or an IP and an acl.',
   );
@@ -298,8 +294,7 @@ function comparison(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type)
   }
   if (left.type !== right.type) {
     return model.reporter.fail(
-      'type',
-      `Comparison of different types: ${shown(left)} '${e.op}' ${shown(right)}`,
+      MESSAGES.differentTypes(shown(left), e.op, shown(right)),
       e.opSpan,
       isString(left.type) !== isString(right.type)
         ? 'std has conversions: std.integer(), std.real() and others.'
@@ -309,7 +304,7 @@ function comparison(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type)
   const kind = COMPARABLE[left.type];
   const equality = e.op === '==' || e.op === '!=';
   if (kind === undefined || (kind === 'equal' && !equality)) {
-    return model.reporter.fail('type', `Operator '${e.op}' not possible on ${left.type}`, e.opSpan);
+    return model.reporter.fail(MESSAGES.noOperator(e.op, left.type), e.opSpan);
   }
   if (left.type === 'IP') {
     return truth(helper('sameIp', left.code, right.code), e.op === '!=', e.span);

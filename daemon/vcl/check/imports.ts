@@ -6,6 +6,7 @@ import type { Extension } from '../../extensions/extension.ts';
 import type { DescribedModule, ImportWish } from '../../extensions/load/wish.ts';
 import type { Declaration } from '../ast.ts';
 import { nearest, type Reporter, type Span } from '../errors.ts';
+import { MESSAGES } from '../messages.ts';
 import type { ProgramModel } from './program.ts';
 import { isReserved } from './symbols.ts';
 
@@ -33,27 +34,26 @@ function declareImport(model: ProgramModel, d: Import): void {
   const span = (d.as ?? d.module).span;
   if (d.from?.includes('/') === true && !model.unsafePath) {
     reporter.fail(
-      'unsafe',
-      "'import ... from path ...' is unsafe.",
+      MESSAGES.unsafeImport(),
       d.span,
       'The parameter vcc_unsafe_path allows a "/" in the name; without one the file is looked for in vmod_path.',
     );
   }
   const before = model.symbols.get(name);
   if (before !== undefined && before.kind !== 'vmod') {
-    reporter.fail('redefined', `Module ${d.module.text} conflicts with other symbol.`, span, undefined, [
+    reporter.fail(MESSAGES.moduleConflict(d.module.text), span, undefined, [
       { message: 'First definition:', span: before.span },
     ]);
   }
   const other = model.declared.get(name);
   if (other !== undefined) {
-    reporter.fail('redefined', `Symbol '${name}' has wrong type (${other}), expected vmod`, span);
+    reporter.fail(MESSAGES.otherKind(name, other, 'vmod'), span);
   }
-  if (isReserved(name)) reporter.fail('reserved', `Name '${name}' is taken by the language.`, span);
+  if (isReserved(name)) reporter.fail(MESSAGES.taken(name), span);
   const extension = find(model, d);
   if (before?.kind === 'vmod') {
     if (before.extension.name === extension.name) return;
-    reporter.fail('redefined', `Another module already imported as ${name}.`, d.span, undefined, [
+    reporter.fail(MESSAGES.otherModule(name), d.span, undefined, [
       { message: 'First import:', span: before.span },
     ]);
   }
@@ -74,18 +74,14 @@ function find(model: ProgramModel, d: Import): Extension {
   if (found === undefined) return notFound(model, d.module.span, name);
   if (found.problem !== undefined) {
     if (found.at === 'name') return notFound(model, d.module.span, name);
-    return reporter.fail('import', found.problem, d.span);
+    return reporter.fail(MESSAGES.importProblem(found.problem), d.span);
   }
   if (outside !== undefined) {
     if (outside.module.digest === found.module.digest) return outside.extension;
-    return reporter.fail('redefined', `Module ${name} was imported from another file before.`, d.span);
+    return reporter.fail(MESSAGES.otherModuleFile(name), d.span);
   }
   if (builtIn !== undefined && model.imports.includes(name)) {
-    return reporter.fail(
-      'redefined',
-      `Module ${name} was imported before, the one that is built in.`,
-      d.span,
-    );
+    return reporter.fail(MESSAGES.builtInModule(name), d.span);
   }
   model.modules.push(found);
   return found.extension;
@@ -101,8 +97,7 @@ function lookUp(model: ProgramModel, wish: ImportWish): DescribedModule | undefi
 function notFound(model: ProgramModel, span: Span, name: string): never {
   const near = nearest(name, model.extensionNames);
   return model.reporter.fail(
-    'import',
-    `Could not find VMOD ${name}`,
+    MESSAGES.noExtension(name),
     span,
     near === null ? 'The parameter vmod_path says where files are looked for.' : `Did you mean '${near}'?`,
   );

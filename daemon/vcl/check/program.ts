@@ -4,6 +4,7 @@
 import type { Extension, ExtensionLookup, ExtensionObject } from '../../extensions/extension.ts';
 import type { DescribedModule, ImportWish, OutsideLookup } from '../../extensions/load/wish.ts';
 import type { Reporter, Span } from '../errors.ts';
+import type { Message } from '../messages.ts';
 import { type BackendDecl, type ProbeDecl, STATES } from '../program.ts';
 import type { TracePoints } from '../trace-points.ts';
 import { type Code, named, type Steps } from '../typed-program.ts';
@@ -21,11 +22,10 @@ export function stateMask(states: readonly string[]): number {
   return mask;
 }
 
-/** Something in a sub that is legal in some states only. `why` completes "'x': …". */
+/** Something in a sub that is legal in some states only. */
 export interface Restriction {
   mask: number;
-  code: string;
-  message: (sub: string) => string;
+  message: (sub: string) => Message;
   span: Span;
   hint?: string | ((sub: string) => string);
 }

@@ -2,6 +2,7 @@
 // and the header fields a state touches.
 
 import type { Note, Span } from '../errors.ts';
+import { MESSAGES } from '../messages.ts';
 import { STATES, type StateFacts } from '../program.ts';
 import { countSteps } from '../typed-program.ts';
 import { ALL_STATES, type ProgramModel, type SubInfo } from './program.ts';
@@ -24,7 +25,7 @@ export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
       for (const r of sub.restrictions) {
         if ((r.mask & (1 << id)) === 0) {
           const hint = typeof r.hint === 'function' ? r.hint(name) : r.hint;
-          model.reporter.error(r.code, r.message(name), r.span, hint, chain);
+          model.reporter.error(r.message(name), r.span, hint, chain);
         }
       }
       for (const c of sub.calls) {
@@ -44,10 +45,10 @@ export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
   };
   for (const name of model.subValues) markUsed(name);
   const unused = (kind: string, name: string, span: Span): void => {
-    const message = `Unused ${kind} ${name}, defined:`;
+    const message = MESSAGES.unused(kind, name);
     if (unusedIsError) {
-      model.reporter.error('unused', message, span, 'The parameter vcc_err_unref turns this into a warning.');
-    } else model.reporter.warn('unused', message, span);
+      model.reporter.error(message, span, 'The parameter vcc_err_unref turns this into a warning.');
+    } else model.reporter.warn(message, span);
   };
   for (const sub of model.subs.values()) {
     if (!sub.used && sub.user && !sub.builtin) unused('sub', sub.name, sub.span);
@@ -80,8 +81,7 @@ function boundWork(model: ProgramModel): void {
       // Once is enough: what calls this sub is as bad.
       refused = true;
       model.reporter.error(
-        'work',
-        `Calls of '${c.name}' add up to more than ${MOST_STEPS} statements in one run of '${sub.name}'`,
+        MESSAGES.tooMuchWork(c.name, MOST_STEPS, sub.name),
         c.span,
         'Each level of subs that call another one twice doubles the work: call it once, or keep its result.',
       );
@@ -109,14 +109,13 @@ function findRecursion(model: ProgramModel): void {
         const notes = open
           .slice(at + 1)
           .map((o) => ({ message: `...called from '${o.name}'`, span: o.span }));
-        model.reporter.error('recursion', `Subroutine '${c.name}' recurses`, c.span, undefined, notes);
+        model.reporter.error(MESSAGES.recursion(c.name), c.span, undefined, notes);
         continue;
       }
       const next = model.subs.get(c.name);
       if (next === undefined) continue;
       if (open.length > MOST_LEVELS) {
-        const text = `Calls go deeper than ${MOST_LEVELS} levels in '${sub.name}'`;
-        model.reporter.error('nesting', text, c.span);
+        model.reporter.error(MESSAGES.deepCalls(MOST_LEVELS, sub.name), c.span);
         throw new TooDeep();
       }
       open.push({ name: c.name, span: c.span });

@@ -6,6 +6,7 @@ import type { VariableRow } from '../../../protocol/tables/variables.ts';
 import type { AssignOp, Block, Expr, Statement } from '../ast.ts';
 import { CompileStop, nearest, type Reporter, type Span } from '../errors.ts';
 import { actionHint } from '../hints.ts';
+import { MESSAGES } from '../messages.ts';
 import type { HelperName } from '../runtime/table.ts';
 import {
   binary,
@@ -81,8 +82,7 @@ function statement(scope: Scope, s: Statement): Step {
 
 function action(scope: Scope, call: Expr): Code {
   const { model } = scope;
-  const unused = (): never =>
-    model.reporter.fail('syntax', 'Symbol cannot be used here: its result is not used', call.span);
+  const unused = (): never => model.reporter.fail(MESSAGES.unusedResult(), call.span);
   if (call.k !== 'call') return unused();
   const { callee } = call;
   const value = callee.k === 'path' ? model.symbols.get(callee.parts[0]?.text ?? '') : undefined;
@@ -103,7 +103,7 @@ function assignment(scope: Scope, s: Extract<Statement, { k: 'set' }>): Code {
   if (want === null) {
     const text = type === 'HEADER' ? 'STRING' : type;
     const reporter: Reporter = model.reporter;
-    reporter.fail('assign', `Operator ${s.op} not possible on ${text}`, s.opSpan);
+    reporter.fail(MESSAGES.noAssignment(s.op, text), s.opSpan);
   }
   if (type === 'HEADER') {
     const value = stringCode(scope, check(scope, s.value, 'STRING'));
@@ -141,21 +141,21 @@ function callStatement(scope: Scope, s: Extract<Statement, { k: 'call' }>): Step
     s.target.parts.length > 1 || !model.declared.has(name) ? findVariable(scope, s.target) : null;
   if (variable !== null) {
     const v = readVariable(scope, variable, s.target.span, 'SUB');
-    model.reporter.fail('type', `Expression has type ${v.type}, expected SUB`, s.target.span);
+    model.reporter.fail(MESSAGES.wrongType(v.type, 'SUB'), s.target.span);
   }
+  const reporter: Reporter = model.reporter;
   const kind = model.declared.get(name);
   if (kind === undefined) {
     const subs = [...model.declared].flatMap(([n, k]) => (k === 'sub' ? [n] : []));
     const near = nearest(name, subs);
-    model.reporter.fail(
-      'undefined',
-      `Undefined sub '${name}'`,
+    reporter.fail(
+      MESSAGES.undefinedKind('sub', name),
       s.target.span,
       near === null ? undefined : `Did you mean '${near}'?`,
     );
   }
   if (kind !== 'sub') {
-    model.reporter.fail('type', `Symbol '${name}' has wrong type (${kind}), expected sub`, s.target.span);
+    reporter.fail(MESSAGES.noSub(name, kind), s.target.span);
   }
   sub.calls.push({ name, span: s.target.span });
   return { k: 'call', sub: name, span: s.span };
@@ -167,12 +167,7 @@ function returned(scope: Scope, s: Extract<Statement, { k: 'return' }>): Code {
   const reporter: Reporter = model.reporter;
   if (s.action === null) {
     if (/^vcl_/.test(sub.name) && model.isState(sub.name)) {
-      reporter.fail(
-        'return',
-        `Subroutine '${sub.name}' must return an action`,
-        s.span,
-        'A bare return only leaves subs that are called.',
-      );
+      reporter.fail(MESSAGES.bareReturn(sub.name), s.span, 'A bare return only leaves subs that are called.');
     }
     return constant(0);
   }
@@ -185,8 +180,7 @@ function returned(scope: Scope, s: Extract<Statement, { k: 'return' }>): Code {
       RETURNS.map((r) => r.name),
     );
     reporter.fail(
-      'return',
-      `Expected return action name, not '${name}'`,
+      MESSAGES.noAction(name),
       s.action.span,
       actionHint(name) ?? (near === null ? undefined : `Did you mean '${near}'?`),
     );
@@ -194,8 +188,7 @@ function returned(scope: Scope, s: Extract<Statement, { k: 'return' }>): Code {
   sub.returns.add(name);
   sub.restrictions.push({
     mask: RETURN_MASKS[code] ?? 0,
-    code: 'return',
-    message: (state) => `Invalid return "${name}" in '${state}'`,
+    message: (state) => MESSAGES.invalidReturn(name, state),
     span: s.action.span,
     hint: (state) => {
       const meant = actionHint(name, state.slice('vcl_'.length));
@@ -213,7 +206,7 @@ function returned(scope: Scope, s: Extract<Statement, { k: 'return' }>): Code {
   }
   switch (row.args) {
     case 'none':
-      if (s.args !== null) reporter.fail('return', `Arguments not allowed: return (${name})`, open);
+      if (s.args !== null) reporter.fail(MESSAGES.actionTakesNothing(name), open);
       return constant(code);
     case 'status':
       return takes('returnSynth', 'VOID synth(INT, [STRING])');
@@ -233,14 +226,13 @@ function labelReturn(scope: Scope, args: Extract<Statement, { k: 'return' }>['ar
   const value = args?.length === 1 ? args[0]?.value : undefined;
   if (value?.k !== 'path' || value.parts.length !== 1) {
     const reporter: Reporter = model.reporter;
-    reporter.fail('return', 'Missing argument: return (vcl(label))', open);
+    reporter.fail(MESSAGES.noLabel(), open);
   }
   const label = value.parts[0]?.text ?? '';
   if (!model.labels.includes(label)) {
     const near = nearest(label, model.labels);
     model.reporter.fail(
-      'undefined',
-      `Symbol not found: '${label}'`,
+      MESSAGES.notFound(label),
       value.span,
       near === null ? 'Labels are made with vcl.label.' : `Did you mean '${near}'?`,
     );
@@ -273,14 +265,13 @@ function newStatement(scope: Scope, s: Extract<Statement, { k: 'new' }>): Step {
   const { reporter } = model;
   sub.restrictions.push({
     mask: INIT_ONLY,
-    code: 'place',
-    message: (state) => `'new': Not available in subroutine '${state}'.`,
+    message: (state) => MESSAGES.notInState('new', 'Not available in', state),
     span: s.span,
     hint: 'Objects are made in vcl_init.',
   });
   const call = s.value;
   if (call.k !== 'call' || call.callee.k !== 'path') {
-    return reporter.fail('syntax', 'Expected the constructor of an object', call.span);
+    return reporter.fail(MESSAGES.noConstructor(), call.span);
   }
   const [module, type] = call.callee.parts;
   const sym = module === undefined ? undefined : model.symbols.get(module.text);
@@ -292,15 +283,14 @@ function newStatement(scope: Scope, s: Extract<Statement, { k: 'new' }>): Step {
   if (model.symbols.has(name) || model.declared.has(name)) {
     const first = model.symbols.get(name)?.span;
     reporter.fail(
-      'redefined',
-      `Object name '${name}' already used.`,
+      MESSAGES.objectTwice(name),
       s.name.span,
       undefined,
       first === undefined ? [] : [{ message: 'First definition:', span: first }],
     );
   }
-  if (name.startsWith('vcl_')) reporter.fail('reserved', "Symbols named 'vcl_*' are reserved.", s.name.span);
-  if (isReserved(name)) reporter.fail('reserved', `Name '${name}' is taken by the language.`, s.name.span);
+  if (name.startsWith('vcl_')) reporter.fail(MESSAGES.reservedNames(), s.name.span);
+  if (isReserved(name)) reporter.fail(MESSAGES.taken(name), s.name.span);
   const signature = model.signature(object.signature);
   const args = bindArgs(scope, signature, call.args, call.open, sym.extension.name, call.callee.span);
   model.symbols.set(name, {

@@ -4,6 +4,7 @@
 import type { PathExpr } from '../ast.ts';
 import { CompileStop, nearest, type Reporter, type Span } from '../errors.ts';
 import { valueHint, variableHint, wordHint } from '../hints.ts';
+import { MESSAGES } from '../messages.ts';
 import { STATEMENTS } from '../parse-statement.ts';
 import type { HelperName } from '../runtime/table.ts';
 import {
@@ -130,7 +131,7 @@ function defaultValue(scope: Scope, path: PathExpr, want: Type): Typed {
   const { model } = scope;
   if (want !== 'BACKEND' || path.parts.length > 1) {
     const reporter: Reporter = model.reporter;
-    reporter.fail('reserved', "Symbol 'default' is a reserved word.", path.span, 'It names a BACKEND.');
+    reporter.fail(MESSAGES.reservedDefault(), path.span, 'It names a BACKEND.');
   }
   const declared = model.declared.get('default') === 'backend';
   if (declared) model.forwardUses.add('default');
@@ -147,8 +148,7 @@ function storageValue(scope: Scope, path: PathExpr): Typed | null {
     const near = nearest(b.text, scope.model.storages);
     const name = `storage.${b.text}`;
     return scope.model.reporter.fail(
-      'undefined',
-      `Symbol not found: '${name}'`,
+      MESSAGES.notFound(name),
       path.span,
       near === null ? `Storages: ${scope.model.storages.join(', ')}.` : `Did you mean 'storage.${near}'?`,
     );
@@ -171,7 +171,7 @@ function symbolValue(scope: Scope, sym: Sym, span: Span, want: Type): Typed {
       if (want === 'SUB') return subValue(scope, sym.name, span);
       break;
   }
-  return scope.model.reporter.fail('type', `Symbol '${sym.name}' has wrong type (${sym.kind}) here`, span);
+  return scope.model.reporter.fail(MESSAGES.wrongKindHere(sym.name, sym.kind), span);
 }
 
 /** The sub as a value: from where it may be called is known only when it is. */
@@ -205,12 +205,11 @@ function forward(scope: Scope, path: PathExpr, want: Type): Typed {
       return subValue(scope, known, path.span);
     }
     if (later === 'sub') {
-      return model.reporter.fail('type', `Symbol '${name}' can only be used as a SUB expression`, path.span);
+      return model.reporter.fail(MESSAGES.onlyAsSub(name), path.span);
     }
     if (later !== undefined && (kind === undefined || want === 'STRING')) {
       return model.reporter.fail(
-        'undefined',
-        `Symbol not found: '${name}'`,
+        MESSAGES.notFound(name),
         path.span,
         `The ${later} of this name is declared further down: move it up.`,
       );
@@ -221,8 +220,7 @@ function forward(scope: Scope, path: PathExpr, want: Type): Typed {
         [...model.declared].flatMap(([n, k]) => (k === kind ? [n] : [])),
       );
       return model.reporter.fail(
-        'undefined',
-        `Undefined ${kind} '${name}'`,
+        MESSAGES.undefinedKind(kind, name),
         path.span,
         near === null ? undefined : `Did you mean '${near}'?`,
       );
@@ -273,7 +271,7 @@ export function notFound(
             : place === 'value'
               ? 'Text stands in double quotes.'
               : undefined));
-  return model.reporter.fail('undefined', `Symbol not found: '${full}'`, path.span, hint);
+  return model.reporter.fail(MESSAGES.notFound(full), path.span, hint);
 }
 
 export type Callable =

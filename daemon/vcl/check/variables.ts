@@ -5,6 +5,7 @@ import { placesToStates, VARIABLES, type VariableRow } from '../../../protocol/t
 import type { PathExpr } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
 import { variableHint } from '../hints.ts';
+import { MESSAGES } from '../messages.ts';
 import { CONTEXT, constant, helper } from '../typed-program.ts';
 import type { Scope } from './conversions.ts';
 import { type ProgramModel, stateMask } from './program.ts';
@@ -48,18 +49,14 @@ export function findVariable(scope: Scope, path: PathExpr): VariableRef | null {
   if (second === 'http' && HEADER_OWNERS.has(owner) && parts.length >= 3 && path.parts[1]?.quoted === false) {
     const field = path.parts[2] as PathExpr['parts'][number];
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(field.text)) {
-      return scope.model.reporter.fail('header', `'${field.text}' is no name of a header field`, field.span);
+      return scope.model.reporter.fail(MESSAGES.noFieldName(field.text), field.span);
     }
     if (field.quoted && scope.model.syntax < 41) {
-      return scope.model.reporter.fail(
-        'version',
-        'Names of header fields in quotes need VCL 4.1.',
-        field.span,
-      );
+      return scope.model.reporter.fail(MESSAGES.quotedField(), field.span);
     }
     if (field.text.length > MAX_FIELD_NAME) {
       const start = field.text.slice(0, 20);
-      return scope.model.reporter.fail('header', `HTTP header (${start}..) is too long.`, field.span);
+      return scope.model.reporter.fail(MESSAGES.longFieldName(start), field.span);
     }
     const row = (BY_NAME.get(`${owner}.http.*`) as readonly VariableRow[])[0] as VariableRow;
     return { row, name: `${owner}.http.${field.text}`, field: field.text, taken: 3 };
@@ -75,12 +72,7 @@ export function findVariable(scope: Scope, path: PathExpr): VariableRef | null {
     if (n < parts.length) continue;
     const first = rows[0] as VariableRow;
     const bound = first.until !== undefined ? `<= 4.${first.until - 40}` : `>= 4.${(first.since ?? 40) - 40}`;
-    scope.model.reporter.fail(
-      'version',
-      `Symbol not found: '${name}' (Only available when VCL syntax ${bound})`,
-      path.span,
-      variableHint(name),
-    );
+    scope.model.reporter.fail(MESSAGES.otherVersion(name, bound), path.span, variableHint(name));
   }
   return null;
 }
@@ -120,8 +112,7 @@ export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'u
   if (places === '') {
     const what = how === 'read' ? 'read' : how === 'write' ? 'set' : 'unset';
     scope.model.reporter.fail(
-      'direction',
-      `Variable '${v.name}' cannot be ${what}.`,
+      MESSAGES.noDirection(v.name, what),
       span,
       how === 'write'
         ? (variableHint(v.name) ??
@@ -131,8 +122,7 @@ export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'u
   }
   scope.sub.restrictions.push({
     mask: MASKS.get(places) ?? 0,
-    code: 'place',
-    message: (sub) => `'${v.name}': ${verb} subroutine '${sub}'.`,
+    message: (sub) => MESSAGES.notInState(v.name, verb, sub),
     span,
     hint: (state) =>
       `It can be ${DONE[how]} in: ${v.row[how]}.${instead(state, v, how, (name) => ` Here it is ${name}.`)}`,
