@@ -5,6 +5,12 @@
 import type { KeptHeads } from '../program.ts';
 import type { ProgramModel, SubInfo } from './program.ts';
 
+/** Variables of the head that is brought back. */
+const OF_HEAD: ReadonlySet<string> = new Set(['req.method', 'req.url', 'req.proto']);
+/** What decides besides vcl_synth how its page is sent, when it makes a 200 of it. */
+const RANGES: readonly string[] = ['req.range', 'req.if-range'];
+const RANGED_METHOD = 'req.method';
+
 export function keptHeads(model: ProgramModel): KeptHeads {
   const subs = [...model.subs.values()];
   return {
@@ -15,22 +21,18 @@ export function keptHeads(model: ProgramModel): KeptHeads {
 
 function synthLooksBack(model: ProgramModel, subs: readonly SubInfo[]): boolean {
   const synth = reached(model, 'vcl_synth');
+  if (!synth.some((sub) => sub.user)) return false;
   if (synth.some((sub) => sub.returns.has('restart'))) return true;
-  const written = new Set(subs.flatMap((sub) => [...sub.writes]));
-  const variables = new Set(subs.flatMap((sub) => [...sub.writesVariables]));
-  const looksAt = (field: string): boolean => {
-    if (field === '*') return written.size > 0;
-    return field.startsWith('req.') && (written.has(field) || written.has('*'));
-  };
-  return synth.some(
-    (sub) =>
-      [...sub.reads].some(looksAt) ||
-      [...sub.readsVariables].some((name) => OF_HEAD.has(name) && variables.has(name)),
+  const fields = [...RANGES, ...synth.flatMap((sub) => [...sub.reads])];
+  const variables = [RANGED_METHOD, ...synth.flatMap((sub) => [...sub.readsVariables])];
+  const changed = new Set(subs.flatMap((sub) => [...sub.writes]));
+  const set = new Set(subs.flatMap((sub) => [...sub.writesVariables]));
+  if (fields.includes('*') || changed.has('*')) return true;
+  return (
+    fields.some((field) => field.startsWith('req.') && changed.has(field)) ||
+    variables.some((name) => OF_HEAD.has(name) && set.has(name))
   );
 }
-
-/** Variables of the head that is brought back. */
-const OF_HEAD: ReadonlySet<string> = new Set(['req.method', 'req.url', 'req.proto']);
 
 /** A sub and all that it calls. */
 function reached(model: ProgramModel, name: string): SubInfo[] {

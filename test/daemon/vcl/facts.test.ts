@@ -156,6 +156,13 @@ describe('which heads are kept', () => {
     }
   });
 
+  it('is the request where the page may be a part by what the program changes', () => {
+    const page = 'sub vcl_synth { set resp.status = 200; }';
+    expect(keeps(`sub vcl_recv { unset req.http.Range; } ${page}`).request).toBe(true);
+    expect(keeps(`sub vcl_recv { set req.method = "GET"; } ${page}`).request).toBe(true);
+    expect(keeps(`sub vcl_recv { unset req.http.Range; set req.method = "GET"; }`)).toEqual(NOTHING);
+  });
+
   it('is the request where it cannot be known what is read or changed', () => {
     const head = `${HEAD}import header;\n`;
     const any = 'sub vcl_synth { set resp.http.x = req.http.a; }';
