@@ -99,6 +99,23 @@ export function calledName(e: Expr): string | null {
   return e.k === 'call' && e.callee.k === 'path' ? nameOf(e.callee) : null;
 }
 
+/** Whether an expression is nought or false as it is written. */
+export function isNought(e: Expr): boolean {
+  if (e.k === 'paren' || e.k === 'negate') return isNought(e.value);
+  if (e.k === 'number') return Number(e.text) === 0;
+  return variable(e) === 'false';
+}
+
+/** Whether an expression asks for a variable, or calls a method of it; names of headers in lower case. */
+export function asksFor(e: Expr, name: string): boolean {
+  for (const x of expressions(e)) {
+    if (x.k !== 'path') continue;
+    const asked = nameOf(x).toLowerCase();
+    if (asked === name || asked.startsWith(`${name}.`)) return true;
+  }
+  return false;
+}
+
 /** A text that is known before anything runs, or null. */
 export function constantText(e: Expr): string | null {
   if (e.k === 'string') return e.value;

@@ -3,6 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { compile } from '../../../daemon/vcl/compile.ts';
 import type { CompiledProgram } from '../../../daemon/vcl/program.ts';
+import { SOFT_FAILING } from '../../../daemon/vcl/runtime/soft-failing.ts';
+import { RUNTIME } from '../../../daemon/vcl/runtime/table.ts';
 import { load, task } from './fake-task.ts';
 
 const HEAD = 'vcl 4.1;\nimport std;\nbackend d none;\n';
@@ -191,5 +193,28 @@ describe('numbers', () => {
       ).map((e) => e.message);
     expect(of('.connect_timeout = 1.5s; .max_connections = 5;')).toEqual([]);
     expect(of('.connect_timeout = -1s;')).toEqual(["Field 'connect_timeout' cannot be negative"]);
+  });
+});
+
+describe('helpers that may fail softly', () => {
+  it('are those of the list', () => {
+    const found = new Set<string>();
+    for (const [name, call] of Object.entries(RUNTIME)) {
+      if (!/^[gs]et_/.test(name)) continue;
+      for (const value of [-1, 0, 1, 99_999, 'x', '\n', true, null]) {
+        const t = task('sub vcl_recv { }');
+        t.ctx.req = t.req;
+        t.ctx.bo = t.bo;
+        t.req.respFilters = 'x';
+        t.bo.filters = 'x';
+        try {
+          (call as (ctx: unknown, value: unknown) => unknown)(t.ctx, value);
+        } catch {
+          // What throws needs no question afterwards.
+        }
+        if (t.ctx.failure !== null) found.add(name);
+      }
+    }
+    expect([...found].sort()).toEqual([...SOFT_FAILING].sort());
   });
 });

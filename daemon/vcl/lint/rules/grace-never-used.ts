@@ -2,11 +2,7 @@
 
 import type { Block } from '../../ast.ts';
 import type { LintRule } from '../rule.ts';
-import { nameOf, variable } from '../walk.ts';
-
-function text(span: { file: { text: string }; start: number; end: number }): string {
-  return span.file.text.slice(span.start, span.end);
-}
+import { isNought, nameOf, variable } from '../walk.ts';
 
 /** Whether a block makes its response uncacheable. */
 function forgets(block: Block): boolean {
@@ -32,7 +28,7 @@ export const graceUnused: LintRule = {
       if (statement.k !== 'set') continue;
       const name = nameOf(statement.target);
       if (name !== 'beresp.grace' && name !== 'beresp.keep') continue;
-      if (!/[1-9]/.test(text(statement.value.span))) continue;
+      if (isNought(statement.value)) continue;
       if (forgets(block)) report(statement.span, `${name} has no effect on a response that is not cached.`);
       else if (name === 'beresp.keep' && unconditional) {
         report(statement.span, 'beresp.keep has no effect: no request to the backend is ever conditional.');

@@ -1,7 +1,7 @@
 // vcl_hash without its return: the builtin program adds URL and Host once more, or against the intention.
 
 import type { LintRule } from '../rule.ts';
-import { calledName } from '../walk.ts';
+import { asksFor, calledName } from '../walk.ts';
 
 export const hashFallsThrough: LintRule = {
   slug: 'hash-missing-return',
@@ -13,8 +13,7 @@ export const hashFallsThrough: LintRule = {
     if (sub === undefined || !view.fallsThrough('hash')) return;
     for (const e of view.expressions('hash')) {
       if (e.k !== 'call' || calledName(e) !== 'hash_data') continue;
-      const text = e.span.file.text.slice(e.span.start, e.span.end).toLowerCase();
-      if (!/req\.(?:url|http\.host)\b/.test(text)) continue;
+      if (!asksFor(e, 'req.url') && !asksFor(e, 'req.http.host')) continue;
       report(
         sub.at.span,
         'vcl_hash adds URL or Host itself, has no return (lookup), and so gets both once more.',

@@ -1,7 +1,7 @@
 // return (restart) and return (retry) that nothing ends but the limit.
 
 import type { LintRule } from '../rule.ts';
-import { nameOf } from '../walk.ts';
+import { asksFor, nameOf } from '../walk.ts';
 
 const COUNTERS: Readonly<Record<string, string>> = { restart: 'req.restarts', retry: 'bereq.retries' };
 const STATES = ['recv', 'miss', 'hit', 'pass', 'deliver', 'synth', 'backend_response', 'backend_error'];
@@ -14,7 +14,8 @@ export const restartUnguarded: LintRule = {
   check(view, report) {
     const changed = new Set<string>();
     for (const { statement } of view.statements()) {
-      if (statement.k === 'set' || statement.k === 'unset') changed.add(nameOf(statement.target));
+      if (statement.k === 'set' || statement.k === 'unset')
+        changed.add(nameOf(statement.target).toLowerCase());
     }
     const told = new Set<unknown>();
     for (const state of STATES) {
@@ -29,8 +30,7 @@ export const restartUnguarded: LintRule = {
             .some((s) => s.k === 'set' || s.k === 'unset' || s.k === 'action' || s.k === 'call')
         )
           continue;
-        const text = guards.map((g) => g.span.file.text.slice(g.span.start, g.span.end)).join(' ');
-        if ([...changed].some((name) => text.toLowerCase().includes(name.toLowerCase()))) continue;
+        if ([...changed].some((name) => guards.some((guard) => asksFor(guard, name)))) continue;
         told.add(statement);
         report(statement.span, `return (${action}) without a look at ${counter}.`);
       }

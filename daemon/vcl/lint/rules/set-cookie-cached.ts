@@ -1,7 +1,15 @@
 // return (deliver) past the builtin check for Set-Cookie.
 
+import type { Statement } from '../../ast.ts';
 import type { LintRule } from '../rule.ts';
-import { nameOf } from '../walk.ts';
+import { isNought, nameOf } from '../walk.ts';
+
+/** Whether a statement sees to it that nothing is cached. */
+function forgets(s: Statement): boolean {
+  if (s.k !== 'set') return false;
+  const name = nameOf(s.target);
+  return name === 'beresp.ttl' ? isNought(s.value) : name === 'beresp.uncacheable' && !isNought(s.value);
+}
 
 export const setCookieCached: LintRule = {
   slug: 'set-cookie-cached',
@@ -17,21 +25,10 @@ export const setCookieCached: LintRule = {
       )
         return;
       if (statement.k !== 'return' || statement.action?.text !== 'deliver') continue;
-      const uncacheable = block
-        .slice(0, index)
-        .some(
-          (s) =>
-            s.k === 'set' &&
-            /^beresp\.(?:uncacheable|ttl)$/.test(nameOf(s.target)) &&
-            !/[1-9]/.test(textOf(s.value.span)),
-        );
+      const uncacheable = block.slice(0, index).some(forgets);
       if (uncacheable) continue;
       report(statement.span, 'Responses with Set-Cookie can come here, and are cached with it.');
       return;
     }
   },
 };
-
-function textOf(span: { file: { text: string }; start: number; end: number }): string {
-  return span.file.text.slice(span.start, span.end);
-}

@@ -145,6 +145,7 @@ const CASES: Record<string, Cases> = {
     bad: [
       'sub vcl_backend_response { set beresp.ttl = 1h; §return (deliver); }',
       'sub vcl_backend_response { if (bereq.url ~ "x") { §return (deliver); } }',
+      'sub vcl_backend_response { set beresp.uncacheable = false; §return (deliver); }',
     ],
     good: [
       'sub vcl_backend_response { unset beresp.http.Set-Cookie; return (deliver); }',
@@ -176,10 +177,12 @@ const CASES: Record<string, Cases> = {
   'grace-never-used': {
     bad: [
       'sub vcl_backend_response { set beresp.uncacheable = true; §set beresp.grace = 1h; }',
+      'sub vcl_backend_response { set beresp.uncacheable = true; §set beresp.grace = beresp.ttl; }',
       'sub vcl_backend_fetch { unset bereq.http.If-None-Match; unset bereq.http.If-Modified-Since; } sub vcl_backend_response { §set beresp.keep = 1d; }',
     ],
     good: [
       'sub vcl_backend_response { set beresp.grace = 1h; set beresp.keep = 1d; }',
+      'sub vcl_backend_response { set beresp.uncacheable = true; set beresp.grace = 0.0s; }',
       'sub vcl_backend_response { if (beresp.status == 500) { set beresp.uncacheable = true; } set beresp.grace = 1h; }',
     ],
   },
@@ -307,6 +310,8 @@ const CASES: Record<string, Cases> = {
     bad: [
       'sub vcl_deliver { if (resp.status == 503) { §return (restart); } }',
       'sub vcl_backend_response { if (beresp.status == 500) { §return (retry); } }',
+      'sub vcl_recv { unset req.http.a; } sub vcl_deliver { if (req.http.a-b) { §return (restart); } }',
+      'sub vcl_recv { unset req.http.a; } sub vcl_deliver { if (resp.http.x == "req.http.a") { §return (restart); } }',
     ],
     good: [
       'sub vcl_deliver { if (resp.status == 503 && req.restarts == 0) { return (restart); } }',
