@@ -7,10 +7,10 @@ import type { Arg, Expr } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
 import { MESSAGES } from '../messages.ts';
 import { ABSENT, CONTEXT, type Code, constant, helper, lookup } from '../typed-program.ts';
+import { type Callable, resolveCallable } from './callables.ts';
 import { asString, check, type Joining, joined, type Scope, strandsOf, stringCode } from './conversions.ts';
 import { ALL_STATES, stateMask } from './program.ts';
 import type { Param, PrivScope, Signature } from './signature.ts';
-import { type Callable, resolveCallable } from './symbols.ts';
 import { isString, type Typed } from './types.ts';
 
 type CallExpr = Extract<Expr, { k: 'call' }>;

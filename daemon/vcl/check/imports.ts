@@ -7,8 +7,8 @@ import type { DescribedModule, ImportWish } from '../../extensions/load/wish.ts'
 import type { Declaration } from '../ast.ts';
 import { nearest, type Reporter, type Span } from '../errors.ts';
 import { MESSAGES } from '../messages.ts';
+import { isReserved } from './language-functions.ts';
 import type { ProgramModel } from './program.ts';
-import { isReserved } from './symbols.ts';
 
 type Import = Extract<Declaration, { k: 'import' }>;
 

@@ -5,74 +5,12 @@ import type { PathExpr } from '../ast.ts';
 import { CompileStop, nearest, type Reporter, type Span } from '../errors.ts';
 import { valueHint, variableHint, wordHint } from '../hints.ts';
 import { MESSAGES } from '../messages.ts';
-import { STATEMENTS } from '../parse-statement.ts';
-import type { HelperName } from '../runtime/table.ts';
-import {
-  CONTEXT,
-  type Code,
-  constant,
-  data,
-  extensionCall,
-  helper,
-  lookup,
-  named,
-} from '../typed-program.ts';
-import type { Joining, Scope } from './conversions.ts';
+import { CONTEXT, type Code, constant, data, helper, lookup, named } from '../typed-program.ts';
+import type { Scope } from './conversions.ts';
+import { LANGUAGE_FUNCTIONS, languageFunction } from './language-functions.ts';
 import { generatedName, type ProgramModel, type Sym } from './program.ts';
 import { isString, type Type, type Typed } from './types.ts';
-import { findVariable, isVariable, readVariable, variableNames } from './variables.ts';
-
-interface LanguageFunction {
-  signature: string;
-  places?: string;
-  helper: HelperName;
-  /** What becomes of the strands of its text, unless they are joined and those that are not there left out. */
-  joining?: Joining;
-  /** Not of the field's language, so that its programs may use the name. */
-  ours: boolean;
-}
-
-/** Functions of the language itself, by name; `ctx` is their first argument. */
-const LANGUAGE_FUNCTIONS: ReadonlyMap<string, LanguageFunction> = new Map(
-  Object.entries<LanguageFunction>({
-    regsub: { signature: 'STRING regsub(STRING, REGEX, STRING)', helper: 'regsub', ours: false },
-    regsuball: { signature: 'STRING regsuball(STRING, REGEX, STRING)', helper: 'regsuball', ours: false },
-    hash_data: {
-      signature: 'VOID hash_data(STRING)',
-      places: 'hash',
-      helper: 'hashData',
-      joining: { absent: '\0', apart: true },
-      ours: false,
-    },
-    synthetic: {
-      signature: 'VOID synthetic(STRING)',
-      places: 'synth backend_error',
-      helper: 'synthetic',
-      joining: { absent: '(null)', apart: false },
-      ours: false,
-    },
-    ban: { signature: 'VOID ban(STRING)', helper: 'banString', ours: false },
-    querysort: { signature: 'STRING querysort(STRING)', helper: 'querysort', ours: true },
-  }),
-);
-
-const KEYWORDS = new Set([
-  ...['acl', 'backend', 'call', 'false', 'if', 'import', 'include', 'new'],
-  ...['probe', 'return', 'set', 'sub', 'true', 'unset', 'vcl'],
-]);
-
-/** Whether a name is a variable, a function or a word of the language, so that nothing may be called so. */
-export function isReserved(name: string): boolean {
-  const folded = name.toLowerCase();
-  if (isVariable(folded) || KEYWORDS.has(folded)) return true;
-  return LANGUAGE_FUNCTIONS.get(folded)?.ours === false;
-}
-
-/** A function of the language; one of ours gives way to a symbol of the program with its name. */
-function languageFunction(model: ProgramModel, name: string): LanguageFunction | undefined {
-  const found = LANGUAGE_FUNCTIONS.get(name.toLowerCase());
-  return found?.ours === true && model.declared.has(name) ? undefined : found;
-}
+import { findVariable, readVariable, variableNames } from './variables.ts';
 
 export type Resolved =
   | { k: 'value'; value: Typed }
@@ -272,92 +210,4 @@ export function notFound(
               ? 'Text stands in double quotes.'
               : undefined));
   return model.reporter.fail(MESSAGES.notFound(full), path.span, hint);
-}
-
-export type Callable =
-  | {
-      k: 'function';
-      name: string;
-      /** The call with its arguments. */
-      call: (args: readonly Code[]) => Code;
-      signature: string;
-      places?: string;
-      /** Whose private data its PRIV parameters mean. */
-      extension?: string;
-      /** Brings the message that it is given back to what it was. */
-      restores?: boolean;
-      /** What becomes of the strands of its text. */
-      joining?: Joining;
-    }
-  | { k: 'method'; object: Typed; name: string; span: Span };
-
-function own<T>(rows: Readonly<Record<string, T>>, name: string): T | undefined {
-  return Object.hasOwn(rows, name) ? rows[name] : undefined;
-}
-
-/** What a path means when it is called. */
-export function resolveCallable(scope: Scope, path: PathExpr): Callable {
-  const { model } = scope;
-  const [first, second] = path.parts as [PathExpr['parts'][number], PathExpr['parts'][number] | undefined];
-  const full = path.parts.map((p) => p.text).join('.');
-  const language = path.parts.length === 1 ? languageFunction(model, first.text) : undefined;
-  if (language !== undefined) {
-    const out: Callable = {
-      k: 'function',
-      name: first.text.toLowerCase(),
-      call: (args) => helper(language.helper, CONTEXT, ...args),
-      signature: language.signature,
-    };
-    if (language.places !== undefined) out.places = language.places;
-    if (language.joining !== undefined) out.joining = language.joining;
-    return out;
-  }
-  const sym = model.symbols.get(first.text);
-  if (sym?.kind === 'vmod' && second !== undefined && path.parts.length === 2) {
-    const name = second.text.toLowerCase();
-    const f = own(sym.extension.functions, name);
-    if (f === undefined) return notFound(scope, path);
-    sym.used = true;
-    const ext = sym.extension.name;
-    const fn = model.hoist('fn', lookup('E', ext, name));
-    const out: Callable = {
-      k: 'function',
-      name: full,
-      call: (args) => extensionCall(fn.name, [CONTEXT, ...args], f.waits === true),
-      signature: f.signature,
-      extension: ext,
-    };
-    if (f.places !== undefined) out.places = f.places;
-    if (f.restores === true) out.restores = true;
-    return out;
-  }
-  if (sym?.kind === 'object' && second !== undefined && path.parts.length === 2) {
-    const name = second.text.toLowerCase();
-    const m = own(sym.object.methods, name);
-    if (m === undefined) return notFound(scope, path);
-    sym.used = true;
-    const fn = model.hoist('fn', lookup('M', sym.extension, sym.type, name));
-    const object = named(generatedName('obj', sym.name));
-    const self = sym.object.mayBeAbsent === true ? object : helper('object', object, constant(sym.name));
-    const out: Callable = {
-      k: 'function',
-      name: full,
-      call: (args) => extensionCall(fn.name, [CONTEXT, self, ...args]),
-      signature: m.signature,
-      extension: sym.extension,
-    };
-    if (m.places !== undefined) out.places = m.places;
-    return out;
-  }
-  if (path.parts.length > 1) {
-    const word = first.text.toLowerCase();
-    const known = sym !== undefined || model.declared.has(word) || word === 'storage' || word === 'default';
-    if (!known && findVariable(scope, path) === null) return notFound(scope, path, STATEMENTS);
-    const want = path.parts.length === 2 && word === 'default' ? 'BACKEND' : 'STRING';
-    const r = resolvePath(scope, { ...path, parts: path.parts.slice(0, -1) }, want);
-    const last = path.parts.at(-1) as PathExpr['parts'][number];
-    if (r.k === 'value')
-      return { k: 'method', object: r.value, name: last.text.toLowerCase(), span: last.span };
-  }
-  return notFound(scope, path, STATEMENTS);
 }
