@@ -5,7 +5,7 @@ import type { Arg, BinaryOp, Expr, PathExpr, PathPart } from './ast.ts';
 import { nearest, type Span } from './errors.ts';
 import { spanOf, type Token, type TokenKind } from './lexer.ts';
 import { MESSAGES } from './messages.ts';
-import { type Place, tokenHint } from './token-hints.ts';
+import { NEEDED, operator, type Place, tokenHint } from './token-hints.ts';
 import type { TokenStream } from './token-stream.ts';
 
 const COMPARE = new Set(['==', '!=', '<', '>', '<=', '>=', '~', '!~']);
@@ -40,7 +40,7 @@ export class ExprParser {
   /** @param place `value` behind an expression */
   protected op(text: string, place: Place = 'other'): Token {
     const t = this.ts.peek();
-    if (t.kind !== 'op' || t.text !== text) this.expected(`'${text}'`, t, place);
+    if (t.kind !== 'op' || t.text !== text) this.expected(operator(text), t, place);
     return this.ts.next();
   }
 
@@ -65,7 +65,7 @@ export class ExprParser {
         this.ts.next();
         parts.push({ text: t.value, quoted: true, span: spanOf(t) });
       } else {
-        parts.push(this.name('a name after the dot'));
+        parts.push(this.name(NEEDED.afterDot));
       }
     }
     const first = parts[0] as PathPart;
@@ -189,7 +189,7 @@ export class ExprParser {
         e = { k: 'call', callee: e, args, open, span: join(e.span, spanOf(this.ts.last())) };
       } else if (this.at('op', '.') && e.k !== 'path') {
         this.ts.next();
-        const name = this.name('the name of a method');
+        const name = this.name(NEEDED.method);
         e = { k: 'member', object: e, name, span: join(e.span, name.span) };
       } else {
         return e;
@@ -238,6 +238,6 @@ export class ExprParser {
           return { k: 'negate', value, span: join(spanOf(t), value.span) };
         }
     }
-    return this.expected('a value', t);
+    return this.expected(NEEDED.value, t);
   }
 }

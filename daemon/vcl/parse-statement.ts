@@ -9,6 +9,7 @@ import { isLoop, wordHint } from './hints.ts';
 import { spanOf, type Token } from './lexer.ts';
 import { MESSAGES } from './messages.ts';
 import { ExprParser } from './parse-expr.ts';
+import { NEEDED } from './token-hints.ts';
 import { TracePoints } from './trace-points.ts';
 
 const ASSIGN = new Set(['=', '+=', '-=', '*=', '/=']);
@@ -114,7 +115,7 @@ export class StatementParser extends ExprParser {
     const start = this.ts.next();
     const target = this.path();
     const op = this.ts.peek();
-    if (op.kind !== 'op' || !ASSIGN.has(op.text)) this.expected("'=' or another assignment", op);
+    if (op.kind !== 'op' || !ASSIGN.has(op.text)) this.expected(NEEDED.assignment, op);
     this.ts.next();
     const value = this.expr();
     const end = this.op(';', 'value');
