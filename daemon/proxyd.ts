@@ -1,10 +1,12 @@
 #!/usr/bin/env node
+
 // The daemon's entry: arguments, signals, exit codes, and the choice between background, foreground and -d.
 //
 // Loads only what the chosen path needs, because a first request is to be served within half a second.
 // Exit codes: 0 a clean end, 2 a mistake in the command line or the program, 1 anything else.
 
 import { inPackage, packageVersion } from '../protocol/files/package.ts';
+import { systemText } from '../protocol/system-text.ts';
 import { resolveWorkdir, surroundings } from '../protocol/workdir.ts';
 import { forkWorker, workerCode } from './manager/fork-worker.ts';
 import { isShared, makeAccess } from './manager/jail.ts';
@@ -34,8 +36,7 @@ async function say(text: string): Promise<void> {
   try {
     await writeOutput(text);
   } catch (cause) {
-    const { reason } = await import('./manager/working-directory.ts');
-    process.stderr.write(`Error: Cannot write to standard output: ${reason(cause)}\n`);
+    process.stderr.write(`Error: Cannot write to standard output: ${systemText(cause)}\n`);
     process.exit(1);
   }
 }

@@ -1,7 +1,8 @@
-// Connects a one-shot to its daemon, trying again for a while as -t says; and what one-shots share besides: the process
-// id file, the system's words for what fails.
+// Connects a one-shot to its daemon, trying again for a while as -t says; and the process id
+// file of one-shots.
 
 import { writeOwn } from '../../protocol/files/own-file.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import type { Client } from '../client/client.ts';
 
 const RETRY = 500;
@@ -59,20 +60,4 @@ export function writePidFile(path: string): string | null {
     }
   });
   return null;
-}
-
-/** The system's words for a failed file operation. */
-export function systemText(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const words: Readonly<Record<string, string>> = {
-    ENOENT: 'No such file or directory',
-    EACCES: 'Permission denied',
-    EPERM: 'Operation not permitted',
-    EISDIR: 'Is a directory',
-    ENOSPC: 'No space left on device',
-    ENOTDIR: 'Not a directory',
-    EROFS: 'Read-only file system',
-    ENAMETOOLONG: 'File name too long',
-  };
-  return words[code ?? ''] ?? message;
 }

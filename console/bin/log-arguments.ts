@@ -8,8 +8,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
 import { packageVersion } from '../../protocol/files/package.ts';
 import type { LogSubscription } from '../../protocol/messages.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import type { ToolRow } from '../../protocol/tables/tool-row.ts';
-import { parsePatience, systemText } from './attach.ts';
+import { parsePatience } from './attach.ts';
 import {
   parseCount,
   parseGrouping,

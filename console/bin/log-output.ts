@@ -2,9 +2,9 @@
 
 import { LOG_FILE_MAGIC } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import { groupJson } from '../format/log-json.ts';
 import { groupText } from '../format/log-text.ts';
-import { systemText } from './attach.ts';
 import { ArgumentError, type LogArguments } from './log-arguments.ts';
 import { OutputFile } from './output-file.ts';
 

@@ -4,10 +4,11 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import { Grouper } from '../../queries/group.ts';
 import { LogFileDecoder } from '../../queries/log-file.ts';
 import { LogSelection } from '../../queries/log-selection.ts';
-import { systemText, writePidFile } from './attach.ts';
+import { writePidFile } from './attach.ts';
 import type { LogArguments } from './log-arguments.ts';
 import type { LogSink, LogSource } from './log-source.ts';
 import { tellReady } from './proxylog-background.ts';

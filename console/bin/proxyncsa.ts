@@ -6,10 +6,10 @@
 
 import { readFileSync } from 'node:fs';
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import { PROXYNCSA } from '../../protocol/tables/log-tools.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
 import type { Template } from '../ncsa/template.ts';
-import { systemText } from './attach.ts';
 import { ArgumentError, type LogArguments } from './log-arguments.ts';
 import { runLogTool, type ToolSink } from './log-tool.ts';
 

@@ -3,8 +3,8 @@
 
 import { writeAll } from '../../protocol/files/own-file.ts';
 import { isOutputFile } from '../../protocol/files/standard-output.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import { HUNG_UP, leave } from '../tui/leave.ts';
-import { systemText } from './attach.ts';
 
 let name = 'proxyd';
 

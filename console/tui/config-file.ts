@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { writeOwn } from '../../protocol/files/own-file.ts';
-import { systemText } from '../bin/attach.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import { type CheckedConfig, DEFAULT_CONFIG, parseConfig } from '../model/config.ts';
 import { checkQuery } from '../model/query-parser.ts';
 import type { SavedQueries } from '../model/saved-queries.ts';

@@ -8,7 +8,7 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { writeOwn } from '../../protocol/files/own-file.ts';
 import { inPackage } from '../../protocol/files/package.ts';
-import { systemText } from '../bin/attach.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import type { HostFiles, LintFinding } from '../model/host-files.ts';
 
 const MOST_PATHS = 200;

@@ -1,21 +1,14 @@
 // Tells of files that cannot be written, of a full disk above all: at once, then once a minute for as long as it lasts,
 // and when it is over. Every failed write is counted. Never throws: neither log nor counters may stop traffic.
 
+import { systemText } from '../../protocol/system-text.ts';
+
 /** Milliseconds between two words about the same trouble. */
 const PAUSE = 60_000;
 
 export interface TroubleCounters {
   write_errors: number;
 }
-
-const WORDS: Readonly<Record<string, string>> = {
-  ENOSPC: 'No space left on device',
-  EDQUOT: 'Disk quota exceeded',
-  EIO: 'Input/output error',
-  EROFS: 'Read-only file system',
-  ENOENT: 'No such file or directory',
-  EACCES: 'Permission denied',
-};
 
 export class WriteTrouble {
   /** Whether the last write failed. */
@@ -49,9 +42,8 @@ export class WriteTrouble {
     if (now - this.toldAt < PAUSE) return;
     this.told = true;
     this.toldAt = now;
-    const { code = '', message } = cause as NodeJS.ErrnoException;
     this.tell(
-      `${this.what} cannot be written (${WORDS[code] ?? message}), ${this.failures} times so far: make room in the working directory`,
+      `${this.what} cannot be written (${systemText(cause)}), ${this.failures} times so far: make room in the working directory`,
     );
   }
 

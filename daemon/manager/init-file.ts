@@ -6,9 +6,9 @@
 import { readFileSync } from 'node:fs';
 import { CommandLines } from '../../protocol/cli-quoting.ts';
 import { CLI } from '../../protocol/errors.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import { OptionError } from './option-error.ts';
 import type { CliReply } from './supervisor.ts';
-import { reason } from './working-directory.ts';
 
 /** Runs the file's commands; `note` hears each with its status. Throws OptionError. */
 export async function runInitFile(
@@ -20,7 +20,7 @@ export async function runInitFile(
   try {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
-    throw new OptionError(`Can't open -I file ${file}: ${reason(cause)}`);
+    throw new OptionError(`Can't open -I file ${file}: ${systemText(cause)}`);
   }
   const lines = new CommandLines();
   for (const line of [...lines.push(text), ...lines.end()]) {

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { CLI } from '../../protocol/errors.ts';
 import { writeOwn } from '../../protocol/files/own-file.ts';
 import type { ServerMessage } from '../../protocol/messages.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import type { ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { describerCode } from '../extensions/load/describe.ts';
@@ -41,7 +42,7 @@ import { type CliReply, Supervisor } from './supervisor.ts';
 import type { TextCli } from './text-cli.ts';
 import { warmUp } from './warm-up.ts';
 import { WorkerDirectory } from './worker-directory.ts';
-import { lockDirectory, reason, removeFile } from './working-directory.ts';
+import { lockDirectory, removeFile } from './working-directory.ts';
 
 export type Log = (level: 'debug' | 'info' | 'warning' | 'error', text: string) => void;
 
@@ -350,7 +351,7 @@ export class Manager implements ManagerCore {
       writeOwn(`${this.dir}/${WORKDIR_FILES.pid}`, `${process.pid}\n`, 0o644);
     } catch (cause) {
       throw new OptionError(
-        `Cannot write ${WORKDIR_FILES.pid} in the working directory ${this.dir}: ${reason(cause)}`,
+        `Cannot write ${WORKDIR_FILES.pid} in the working directory ${this.dir}: ${systemText(cause)}`,
         false,
       );
     }
@@ -360,7 +361,7 @@ export class Manager implements ManagerCore {
       this.removePidFile = writeOwn(pidFile, `${process.pid}\n`, 0o644);
     } catch (cause) {
       throw new OptionError(
-        `Could not open pid-file (${pidFile}): ${reason(cause)} (give another one with -P)`,
+        `Could not open pid-file (${pidFile}): ${systemText(cause)} (give another one with -P)`,
         false,
       );
     }
@@ -440,7 +441,7 @@ export class Manager implements ManagerCore {
 
 function cannotListen(path: string): (cause: unknown) => never {
   return (cause) => {
-    throw new OptionError(`Cannot listen on ${path}: ${reason(cause)}`, false);
+    throw new OptionError(`Cannot listen on ${path}: ${systemText(cause)}`, false);
   };
 }
 

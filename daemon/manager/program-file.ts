@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { systemText } from '../../protocol/system-text.ts';
 import { sourceText } from '../vcl/source-text.ts';
-import { reason } from './working-directory.ts';
 
 /** The file with its full name, or the reason why there is none. `here`: also look in the current directory. */
 export function readProgramFile(
@@ -19,7 +19,7 @@ export function readProgramFile(
     try {
       return { name, text: sourceText(readFileSync(name)) };
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') why = reason(cause);
+      if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') why = systemText(cause);
     }
   }
   return why;

@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { writeOwn } from '../../protocol/files/own-file.ts';
 import { readSecretFile } from '../../protocol/files/secret-file.ts';
 import { proofText } from '../../protocol/proof.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { OptionError } from './option-error.ts';
-import { reason } from './working-directory.ts';
 
 export class Secret {
   private readonly bytes: Buffer | null;
@@ -63,7 +63,7 @@ export function loadSecret(file: string | null, dir: string, warn: (text: string
       if (warning !== '') warn(`-S file (${file}): ${warning}`);
       return new Secret(bytes);
     } catch (cause) {
-      throw new OptionError(`Cannot open -S file (${file}): ${reason(cause)}`);
+      throw new OptionError(`Cannot open -S file (${file}): ${systemText(cause)}`);
     }
   }
   const bytes = Buffer.from(`${randomBytes(64).toString('hex')}\n`);
@@ -71,7 +71,7 @@ export function loadSecret(file: string | null, dir: string, warn: (text: string
   try {
     writeOwn(path, bytes, 0o600);
   } catch (cause) {
-    throw new OptionError(`Cannot write the secret ${path}: ${reason(cause)}`, false);
+    throw new OptionError(`Cannot write the secret ${path}: ${systemText(cause)}`, false);
   }
   return new Secret(bytes);
 }

@@ -8,12 +8,12 @@ import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, rmdirSync, un
 import { join } from 'node:path';
 import type { FileAccess } from '../../protocol/files/own-file.ts';
 import { isTrustedOwner, Untrusted, userText } from '../../protocol/files/trust.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { RING_FILE } from '../log/ring-format.ts';
 import type { Account } from '../privileges.ts';
 import { COUNTERS_FILE } from '../stats/counters-format.ts';
 import { OptionError } from './option-error.ts';
-import { reason } from './working-directory.ts';
 
 export class WorkerDirectory {
   readonly path: string;
@@ -41,7 +41,7 @@ export class WorkerDirectory {
       // A worker that becomes another user is not in the group: what it makes gets it from the directory.
       if (readers !== null) chmodSync(path, worker === null ? 0o750 : 0o2750);
     } catch (cause) {
-      throw new OptionError(`Cannot make the worker's directory '${path}': ${reason(cause)}`, false);
+      throw new OptionError(`Cannot make the worker's directory '${path}': ${systemText(cause)}`, false);
     }
   }
 
@@ -69,8 +69,10 @@ function removeLeftOver(path: string, worker: Account | null): void {
   const ours = [RING_FILE, COUNTERS_FILE].map(
     (name) => new RegExp(`^${name.replace('.', '\\.')}(\\.\\d+\\.new)?$`),
   );
-  for (const name of readdirSync(path)) {
-    if (ours.some((pattern) => pattern.test(name))) unlinkSync(join(path, name));
+  const names = readdirSync(path);
+  if (!names.every((name) => ours.some((pattern) => pattern.test(name)))) {
+    throw new Untrusted('It holds files that are not the daemon’s: remove it');
   }
+  for (const name of names) unlinkSync(join(path, name));
   rmdirSync(path);
 }

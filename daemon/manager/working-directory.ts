@@ -29,6 +29,7 @@ import {
   Untrusted,
   userText,
 } from '../../protocol/files/trust.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { OptionError } from './option-error.ts';
 
@@ -52,7 +53,7 @@ export function makeDirectory(dir: string, shared = false): void {
       mkdirSync(dir, { mode });
     } catch (cause) {
       if (lstatSync(dir, { throwIfNoEntry: false }) === undefined) {
-        throw new Error(`It cannot be made (${reason(cause)})`, { cause });
+        throw new Error(`It cannot be made (${systemText(cause)})`, { cause });
       }
     }
     // A link that only root or we can have put there is the operator's way to name it.
@@ -70,7 +71,7 @@ export function makeDirectory(dir: string, shared = false): void {
     if ((stat.mode & mode) !== mode) chmodSync(dir, (stat.mode & 0o777) | mode);
   } catch (cause) {
     throw new OptionError(
-      `Cannot use working directory '${dir}': ${reason(cause)} (or give another one with -n)`,
+      `Cannot use working directory '${dir}': ${systemText(cause)} (or give another one with -n)`,
       false,
     );
   }
@@ -132,7 +133,7 @@ export function lockDirectory(dir: string): () => void {
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') {
         throw new OptionError(
-          `Cannot lock working directory '${dir}': ${reason(cause)} (make room there, or give another one with -n)`,
+          `Cannot lock working directory '${dir}': ${systemText(cause)} (make room there, or give another one with -n)`,
           false,
         );
       }
@@ -194,21 +195,4 @@ export function removeFile(path: string): void {
   } catch {
     // Gone already.
   }
-}
-
-/** Error text as operators read it elsewhere. */
-export function reason(cause: unknown): string {
-  const e = cause as NodeJS.ErrnoException;
-  const known: Record<string, string> = {
-    ENOENT: 'No such file or directory',
-    EACCES: 'Permission denied',
-    EPERM: 'Operation not permitted',
-    EEXIST: 'File exists',
-    ENOTDIR: 'Not a directory',
-    EISDIR: 'Is a directory',
-    EROFS: 'Read-only file system',
-    ENOSPC: 'No space left on device',
-    ENOTEMPTY: 'It holds files that are not the daemon’s: remove it',
-  };
-  return known[e.code ?? ''] ?? e.message;
 }

@@ -3,6 +3,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
+import { SYSTEM_TEXTS } from '../../protocol/system-text.ts';
 import { fnmatch } from '../../queries/fnmatch.ts';
 import { ownPrograms } from './own-programs.ts';
 import { sourceText } from './source-text.ts';
@@ -30,13 +31,6 @@ export interface ReaderOptions {
   readDir?: ((path: string) => string[]) | undefined;
 }
 
-const REASONS: Record<string, string> = {
-  ENOENT: 'No such file or directory',
-  EACCES: 'Permission denied',
-  EISDIR: 'Is a directory',
-  ENOTDIR: 'Not a directory',
-};
-
 export function fileReader(options: ReaderOptions): PathReader {
   const read = options.readFile ?? ((path: string) => sourceText(readFileSync(path)));
   const dir = options.readDir ?? ((path: string) => readdirSync(path));
@@ -53,7 +47,7 @@ export function fileReader(options: ReaderOptions): PathReader {
           return { name: full, text: read(full) };
         } catch (e) {
           const code = (e as { code?: string }).code ?? '';
-          reason = REASONS[code] ?? (code || 'cannot be read');
+          reason = SYSTEM_TEXTS[code] ?? (code || 'cannot be read');
           if (code !== 'ENOENT') return reason;
         }
       }
