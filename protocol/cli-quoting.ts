@@ -97,7 +97,7 @@ function splitWords(line: string): string[] | QuotingError {
 }
 
 /** The token that ends the here-document which this first line opens, or null. */
-export function hereToken(firstLine: string): string | null {
+function hereToken(firstLine: string): string | null {
   // Most lines open none, and long ones are not taken apart for nothing. The marks may be escapes, too.
   if (!firstLine.includes('<') && !firstLine.includes('\\')) return null;
   const words = splitWords(firstLine);

@@ -8,7 +8,7 @@
 
 import type { LogTransaction } from './messages.ts';
 
-export const FRAME_HEAD = 8;
+const FRAME_HEAD = 8;
 const TRANSACTION_HEAD = 16;
 const FIRST = 0x80;
 /** Type numbers on the wire. */

@@ -4,8 +4,8 @@
 //
 // Readers walk records by offset and make no objects until someone asks for text.
 
-export const CLIENT_MARK = 0x4000_0000;
-export const BACKEND_MARK = 0x8000_0000;
+const CLIENT_MARK = 0x4000_0000;
+const BACKEND_MARK = 0x8000_0000;
 export const VXID_MASK = 0x3fff_ffff;
 export const RECORD_HEAD = 8;
 /** What a binary log file starts with. */
@@ -24,7 +24,7 @@ export function recordTag(bytes: Uint8Array, at: number): number {
 }
 
 /** The id word: vxid and markers. */
-export function recordId(bytes: Uint8Array, at: number): number {
+function recordId(bytes: Uint8Array, at: number): number {
   return (
     ((bytes[at + 4] as number) |
       ((bytes[at + 5] as number) << 8) |

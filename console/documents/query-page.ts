@@ -21,7 +21,7 @@ which. \`-g\` says how much of that tree is a group. The first transaction of a 
 level 2, and so on; a request that is restarted stays on its level.
 `;
 
-export const GROUPINGS: Readonly<Record<Grouping, string>> = {
+const GROUPINGS: Readonly<Record<Grouping, string>> = {
   vxid: 'Each transaction alone. The default of proxylog and proxyncsa.',
   request: 'A request of a client with its fetches, restarts and included requests (ESI).',
   session:

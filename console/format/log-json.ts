@@ -8,7 +8,7 @@ import { tagRow } from '../../protocol/tables/tags.ts';
 import { payloadText } from './log-text.ts';
 
 /** The version that every line names. */
-export const LOG_LINE_VERSION = 1;
+const LOG_LINE_VERSION = 1;
 
 /** The lines of one group. */
 export function groupJson(group: readonly LogTransaction[]): string {
@@ -17,7 +17,7 @@ export function groupJson(group: readonly LogTransaction[]): string {
 }
 
 /** One line; `group` is the id of the group's first transaction. */
-export function transactionJson(tx: LogTransaction, group: number): string {
+function transactionJson(tx: LogTransaction, group: number): string {
   const bytes = Buffer.from(tx.records.buffer, tx.records.byteOffset, tx.records.byteLength);
   const records: { tag: string; side: string; data: string; vxid?: number }[] = [];
   for (let at = 0; at + RECORD_HEAD <= bytes.length; at += recordSize(bytes, at)) {

@@ -38,7 +38,7 @@ export function groupText(group: readonly LogTransaction[], verbose: boolean): s
 }
 
 /** `*   << Request  >> 1001` and the like. */
-export function headerLine(tx: LogTransaction, verbose: boolean): string {
+function headerLine(tx: LogTransaction, verbose: boolean): string {
   const name = TYPE_NAMES[tx.type].padEnd(8);
   const id = String(tx.vxid).padEnd(10);
   return verbose
@@ -52,7 +52,7 @@ function marks(level: number, c: string): string {
 }
 
 /** Lines of all records; `prefix` before each. */
-export function recordLines(records: Uint8Array, prefix: string, verbose: boolean): string {
+function recordLines(records: Uint8Array, prefix: string, verbose: boolean): string {
   const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
   let out = '';
   for (let at = 0; at + RECORD_HEAD <= bytes.length; at += recordSize(bytes, at)) {

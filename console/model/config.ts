@@ -4,7 +4,7 @@
 import { type CommandName, KEY_ROWS, type KeyBindings } from './keymap.ts';
 import { VIEW_NAMES, type ViewName } from './views.ts';
 
-export const THEME_NAMES = ['default', 'high-contrast', 'none'] as const;
+const THEME_NAMES = ['default', 'high-contrast', 'none'] as const;
 export type ThemeName = (typeof THEME_NAMES)[number];
 
 export interface ConfiguredInstance {

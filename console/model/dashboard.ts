@@ -45,7 +45,7 @@ const BEHIND: Readonly<Record<PanelName, (c: Controller) => void>> = {
 };
 
 /** The panel under the cursor; null before one was chosen. */
-export function panelAt(c: Controller): PanelName | null {
+function panelAt(c: Controller): PanelName | null {
   const name = c.state.options.dashboard;
   return PANELS.find((p) => p === name) ?? null;
 }

@@ -125,7 +125,7 @@ function kindOf(type: string): string {
 }
 
 /** Lines of at most `width` characters, broken at blanks; a longer word is broken where it must. */
-export function wrap(text: string, width: number): string[] {
+function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
   for (let word of text.split(' ')) {

@@ -41,7 +41,7 @@ export function rate(value: number): string {
 }
 
 /** Digits with a comma every three. */
-export function group(digits: string): string {
+function group(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, ',');
 }
 

@@ -195,7 +195,7 @@ export function deedLines(deeds: readonly Deed[], clockOf: (at: number) => strin
   ]);
 }
 
-export function firstLine(text: string): string {
+function firstLine(text: string): string {
   return text.trim().split('\n', 1)[0] ?? '';
 }
 

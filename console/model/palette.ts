@@ -9,7 +9,7 @@ export interface PaletteRow {
   help: string;
 }
 
-export const PALETTE = [
+const PALETTE = [
   { name: 'ctx', syntax: 'ctx [<name>]', help: 'Change to another instance, or choose one.' },
   { name: 'merge', syntax: 'merge <name> <name>', help: 'Show two instances as one.' },
   { name: 'query', syntax: 'query <query>', help: 'Set the query of the log view.' },

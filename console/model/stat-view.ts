@@ -4,7 +4,7 @@
 import type { Counter } from './counter-history.ts';
 
 /** In the order of the table, or the greatest first. */
-export const STAT_SORTS = ['table', 'name', 'current', 'change'] as const;
+const STAT_SORTS = ['table', 'name', 'current', 'change'] as const;
 export type StatSort = (typeof STAT_SORTS)[number];
 
 export type Level = 'info' | 'diag' | 'debug';

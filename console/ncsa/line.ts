@@ -2,6 +2,7 @@
 // JSON style with -j, where what is missing is "" or 0 and bytes that are no UTF-8 are characters of their own.
 
 import { isUtf8 } from 'node:buffer';
+import { unreachable } from '../../protocol/units.ts';
 import type { Facts } from './facts.ts';
 import { DURATION_UNITS, type DurationUnit, type Piece, TIME_WORDS, whole } from './specifiers.ts';
 import { strftime } from './strftime.ts';
@@ -62,10 +63,6 @@ function render(piece: Piece, f: Facts, json: boolean): string | null {
     default:
       return unreachable(piece);
   }
-}
-
-function unreachable(piece: never): never {
-  throw new Error(`no such piece: ${JSON.stringify(piece)}`);
 }
 
 function nothing(json: boolean): string {

@@ -178,8 +178,6 @@ export const BRACKETED = [
   { letter: 'x', argument: 'FAMILY:NAME', help: 'Anything else, by the families below.' },
 ] as const satisfies readonly { letter: string; argument: string; help: string }[];
 
-export type BracketLetter = (typeof BRACKETED)[number]['letter'];
-
 /** Families of `%{…}x`. */
 export const FAMILIES = [
   {
@@ -198,5 +196,3 @@ export const FAMILIES = [
     help: 'The first log record of this tag (see proxy-log(7)), or of those the first that begins with PREFIX and a colon: what follows that, or of it the field of this number, counted from 1 to 255 and cut at blanks. Tags whose text is no text need `-j`.',
   },
 ] as const satisfies readonly { names: readonly string[]; argument: string; help: string }[];
-
-export type Family = (typeof FAMILIES)[number]['names'][number];

@@ -16,7 +16,7 @@ export function widthOf(text: string): number {
 /** What combines with the character before it, or is not shown. */
 const ZERO = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 
-export function charWidth(code: number): 0 | 1 | 2 {
+function charWidth(code: number): 0 | 1 | 2 {
   if (code < 0x300) return 1;
   return ZERO.test(String.fromCodePoint(code)) ? 0 : eastAsianWidth(code);
 }

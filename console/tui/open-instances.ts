@@ -85,7 +85,7 @@ export function replayInstances(
 }
 
 /** The real query language over recorded groups. */
-export const matcher: GroupMatcher = (query) => {
+const matcher: GroupMatcher = (query) => {
   const effort = Effort.shared();
   const parsed = parseQuery(query, { effort });
   if (!parsed.ok) return () => false;

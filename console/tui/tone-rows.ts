@@ -10,7 +10,7 @@ export function toneRow(line: ToneLine, theme: Theme): Row {
   return line.flatMap((piece) => toneSpans(piece, theme));
 }
 
-export function toneSpans(piece: ToneText, theme: Theme): Span[] {
+function toneSpans(piece: ToneText, theme: Theme): Span[] {
   const out: Span[] = [];
   if (piece.text !== '') {
     const text = printable(piece.text.replaceAll('\t', '   '));

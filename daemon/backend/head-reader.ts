@@ -19,7 +19,7 @@ import { OriginFailure } from './origin-failure.ts';
 /** Interim responses before the final one, at most: they are skipped, but not for ever. */
 const MAX_INTERIM = 20_000;
 const BLANK_LINE = Buffer.from('\r\n\r\n', 'latin1');
-export const EMPTY = Buffer.alloc(0);
+const EMPTY = Buffer.alloc(0);
 
 export class ResponseHeadReader {
   /** Bytes that were read and not used: of an unfinished head, or behind a finished one. */

@@ -14,7 +14,7 @@ const NATIVE_FROM = 24;
 const START_LINE_REST = 24;
 
 /** Writes `text` at `at`; returns the offset past it. The caller has checked the room. */
-export function writeText(buf: Buffer, at: number, text: string): number {
+function writeText(buf: Buffer, at: number, text: string): number {
   const n = text.length;
   if (n >= NATIVE_FROM) return at + latin1Put(buf, at, text);
   for (let i = 0; i < n; i++) buf[at + i] = text.charCodeAt(i);
@@ -56,7 +56,7 @@ function statusLine(status: number): Buffer {
 }
 
 /** Writes "HTTP/1.1 status reason CRLF"; returns the offset past it. */
-export function writeStatusLine(buf: Buffer, at: number, status: number, reason: string): number {
+function writeStatusLine(buf: Buffer, at: number, status: number, reason: string): number {
   if (status < 1000 && reason === reasonOf(status)) {
     const line = statusLine(status);
     buf.set(line, at);
@@ -72,7 +72,7 @@ export function writeStatusLine(buf: Buffer, at: number, status: number, reason:
 }
 
 /** Writes all fields, each with its CRLF, without the blank line; returns the offset past them. */
-export function writeFields(buf: Buffer, at: number, msg: HttpMessage): number {
+function writeFields(buf: Buffer, at: number, msg: HttpMessage): number {
   let p = at;
   let i = 0;
   if (msg.raw !== null) {

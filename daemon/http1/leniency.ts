@@ -5,7 +5,7 @@
 // What is not a row is an error: SAFETY rule 9 lists what may be read.
 
 /** How each form is told: `first` stands for where it was met first. */
-export const LENIENCIES = {
+const LENIENCIES = {
   'bare-lf': 'LF without CR ends',
   fold: 'continuation line joined to',
   'length-repeated': 'Content-Length repeated as',

@@ -19,14 +19,13 @@ export interface ConstantRecord {
 }
 
 /** Offsets of the records of one message kind from its Method tag (tables/tags.ts keeps them in a row). */
-export const MSG_METHOD = 0;
-export const MSG_URL = 1;
+const MSG_METHOD = 0;
+const MSG_URL = 1;
 export const MSG_PROTOCOL = 2;
 export const MSG_STATUS = 3;
 export const MSG_REASON = 4;
 export const MSG_HEADER = 5;
 export const MSG_UNSET = 6;
-export const MSG_LOST = 7;
 
 /** One of 32 bits for a lower-case field name: names that share one cost a search in vain, no more. */
 export function nameBit(key: string): number {

@@ -10,12 +10,11 @@
 export const RING_MAGIC = 0x3152_4c50; // "PLR1"
 export const BLOCK_MAGIC = 0x4b4c_4250; // "PBLK"
 export const HEADER_SIZE = 4096;
-export const SEGMENTS = 16;
+const SEGMENTS = 16;
 export const BLOCK_HEAD = 32;
 export const BLOCK_TAIL = 8;
 /** Name of the ring in the working directory. */
 export const RING_FILE = 'log.ring';
-export const DEFAULT_RING_SIZE = 80 * 1024 * 1024;
 
 /** Offsets in the header page. */
 export const H_MAGIC = 0;

@@ -47,10 +47,7 @@ function setParam(params: Params, text: string): void {
 }
 
 /** Checks one program; the compiler's findings come first. */
-export async function lintProgram(
-  source: { name: string; text: string },
-  params: Params,
-): Promise<Finding[]> {
+async function lintProgram(source: { name: string; text: string }, params: Params): Promise<Finding[]> {
   const vclPath = params.text('vcl_path').split(':');
   const { view, labels } = parseForLint(source, { vclPath, idHeader: params.text('id_header') });
   const compile = makeCompiler(

@@ -30,7 +30,7 @@ function placeOf({ path, host, port }: ListenerSpec): string {
 }
 
 /** One -a argument; `index` gives the default name. Throws OptionError. */
-export function parseListener(text: string, index: number): ListenerSpec {
+function parseListener(text: string, index: number): ListenerSpec {
   const [place = '', ...options] = text.trim().split(/\s*,\s*|\s+/);
   const [name, address] = splitName(text, place);
   const spec: ListenerSpec = { name: name ?? `a${index}`, text, proto: 'HTTP' };

@@ -52,7 +52,7 @@ export function metricsText(input: MetricsInput): string {
 }
 
 /** Counters end in _total, as the format's naming rules ask; times say their unit. */
-export function metricName(part: string, row: CounterRow): string {
+function metricName(part: string, row: CounterRow): string {
   const stem = `proxyd_${part}_${row.name}`;
   if (row.format === 'd') return `${stem}_seconds`;
   return row.flag === 'c' ? `${stem}_total` : stem;

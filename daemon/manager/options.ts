@@ -59,7 +59,7 @@ export type Request =
   | { kind: 'usage' }
   | { kind: 'document'; what: string };
 
-export const DOCUMENTS = ['builtin', 'cli', 'lint', 'optstring', 'parameter', 'vsl'];
+const DOCUMENTS = ['builtin', 'cli', 'lint', 'optstring', 'parameter', 'vsl'];
 
 const ALONE = ['help', 'version', 'x'];
 

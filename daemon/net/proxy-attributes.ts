@@ -7,7 +7,7 @@
 import { crc32c } from './crc32c.ts';
 
 /** Types of attributes, by the PROXY protocol's specification. */
-export const ProxyAttribute = {
+const ProxyAttribute = {
   alpn: 0x01,
   authority: 0x02,
   crc32c: 0x03,

@@ -26,7 +26,7 @@ export function fetch(req: Request): Step {
 }
 
 /** The wait of a request for what it fetches: one at a time, so a request has one and uses it again. */
-export class FetchWait implements ProgressReader {
+class FetchWait implements ProgressReader {
   private readonly req: Request;
   private source: ProgressSource | null = null;
   private readonly leave: () => void;

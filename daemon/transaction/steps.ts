@@ -25,24 +25,3 @@ export const FAIL: Step = 15;
 export const FINISH: Step = 16;
 /** vcl_recv is over, after it had to wait. */
 export const RECEIVED: Step = 17;
-
-export const STEP_NAMES = [
-  'done',
-  'parked',
-  'transport',
-  'recv',
-  'lookup',
-  'hit',
-  'miss',
-  'pass',
-  'pipe',
-  'purge',
-  'synth',
-  'fetch',
-  'deliver',
-  'transmit',
-  'restart',
-  'fail',
-  'finish',
-  'received',
-] as const;

@@ -48,7 +48,7 @@ export function openRegular(path: string): number {
 }
 
 /** Throws Untrusted when there is something at `path` that is no file of ours. */
-export function checkOwnFile(path: string): void {
+function checkOwnFile(path: string): void {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   const problem = stat === undefined ? null : stranger(stat);
   if (problem !== null) throw new Untrusted(problem);

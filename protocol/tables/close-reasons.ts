@@ -42,7 +42,7 @@ export interface FetchFailureRow {
   readonly help: string;
 }
 
-export const FETCH_FAILURES = [
+const FETCH_FAILURES = [
   {
     name: 'refused',
     text: 'fail errno 111 (Connection refused)',

@@ -122,9 +122,6 @@ export const Tag = Object.freeze(
   Object.fromEntries(TAGS.map((row, i) => [row.name, i + 1])) as { [N in TagName]: number },
 );
 
-/** One past the highest tag number; tables indexed by tag have this length. */
-export const TAG_COUNT = TAGS.length + 1;
-
 export function isWritten(row: TagRow): boolean {
   return row.written !== false && !row.flags.includes('unused');
 }

@@ -16,7 +16,7 @@ export function backref(p: PatternReader, index: number, flags: Flags, at: numbe
 }
 
 /** A back-reference by name. Of several groups with the name the first that took part counts. */
-export function namedBackref(p: PatternReader, name: string, flags: Flags, at: number): Node {
+function namedBackref(p: PatternReader, name: string, flags: Flags, at: number): Node {
   p.captureDependent = true;
   const caseless = flags.caseless;
   const node: Node = { t: 'cat', items: [] };

@@ -4,7 +4,7 @@
 import type { Program } from './program.ts';
 
 /** Instructions a search may execute for each unit of the match limit. */
-export const FUEL_PER_UNIT = 64;
+const FUEL_PER_UNIT = 64;
 /** Bits of the memory of failed choices; without memory above it. */
 const MAX_MEMORY = 64_000_000;
 /** A subject for which it is made at once. */

@@ -2,7 +2,6 @@
 
 import { answerItems, textField } from '../admin-store.ts';
 import type { ListRow, ToneLine } from '../list-view.ts';
-import type { Session } from '../session.ts';
 import type { ListDefinition } from './list-definition.ts';
 
 const LINE = 'param.show -j';
@@ -123,9 +122,4 @@ function details(
   ];
   for (const flag of notes) lines.push([{ text: `Note: ${FLAGS[flag] ?? flag}.`, tone: 'warn' }]);
   return lines;
-}
-
-/** The rows as the daemon last told them, by name. */
-export function parameterRow(session: Session, name: string): ListRow | undefined {
-  return PARAMETERS_LIST.rows(session, '').find((r) => r.key === name);
 }

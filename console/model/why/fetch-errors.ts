@@ -6,7 +6,7 @@ export interface FetchErrorRow {
   hint: string;
 }
 
-export const FETCH_ERRORS: readonly FetchErrorRow[] = [
+const FETCH_ERRORS: readonly FetchErrorRow[] = [
   {
     pattern: /unhealthy/i,
     sentence: 'the backend is sick',

@@ -12,7 +12,7 @@ const some = (...evidence: (Evidence | undefined)[]): Evidence[] =>
   evidence.filter((e): e is Evidence => e !== undefined);
 
 /** The fetch that made an object, among what the log still has. */
-export function fetchOf(c: Case, vxid: number): Facts | null {
+function fetchOf(c: Case, vxid: number): Facts | null {
   if (c.fetch?.vxid === vxid) return c.fetch;
   return c.former.find((f) => f.fetch?.vxid === vxid)?.fetch ?? null;
 }

@@ -17,7 +17,7 @@ export function Footer({ ui, keymap, width }: { ui: UiState; keymap: Keymap; wid
   return <Rows rows={[footerRow(ui, keymap, width, theme)]} width={width} height={1} fill="bar" />;
 }
 
-export function footerRow(ui: UiState, keymap: Keymap, width: number, theme: Theme): Row {
+function footerRow(ui: UiState, keymap: Keymap, width: number, theme: Theme): Row {
   const { field } = ui;
   if (ui.confirm !== null) {
     const answers: Span[] = [span(' '), span('y', 'key'), span('/'), span('n', 'key'), span(' ')];

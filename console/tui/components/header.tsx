@@ -88,7 +88,7 @@ function connectionSpan(session: Session, theme: Theme): Span {
 }
 
 /** The banner's text while the connection is down, null otherwise. */
-export function bannerText(session: Session): string | null {
+function bannerText(session: Session): string | null {
   if (!session.cutOff) return null;
   const { connection } = session;
   const stale = session.staleFor();

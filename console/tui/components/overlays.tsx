@@ -57,7 +57,7 @@ export function CandidateOverlay({ field, size }: { field: Field; size: Size }):
   return placed === null ? null : <Over {...placed} />;
 }
 
-export function helpPanel(
+function helpPanel(
   panel: Extract<Panel, { kind: 'help' }>,
   keymap: Keymap,
   view: ViewName,
@@ -84,19 +84,14 @@ export function helpPanel(
   );
 }
 
-export function textPanel(
-  panel: Extract<Panel, { kind: 'text' }>,
-  size: Size,
-  top: number,
-  theme: Theme,
-): Placed {
+function textPanel(panel: Extract<Panel, { kind: 'text' }>, size: Size, top: number, theme: Theme): Placed {
   const lines = panel.lines.map((line) => toneRow(line, theme));
   const title = { title: panel.title, hint: 'y copy  Esc close' };
   return scrolled(lines, panel.scroll, title, size.columns - 4, size, top, theme);
 }
 
 /** Of choices `scroll` is the one selected. */
-export function choicePanel(
+function choicePanel(
   panel: Extract<Panel, { kind: 'choices' }>,
   size: Size,
   top: number,
@@ -163,7 +158,7 @@ function scrolled(
 
 const SHOWN_CANDIDATES = 8;
 
-export function candidatePanel(field: Field, size: Size, theme: Theme): Placed | null {
+function candidatePanel(field: Field, size: Size, theme: Theme): Placed | null {
   const candidates = field.completion?.candidates ?? [];
   const exact = candidates.length === 1 && field.line.text.endsWith(candidates[0]?.text ?? ' ');
   if (candidates.length === 0 || exact) return null;

@@ -8,7 +8,7 @@ import { type Row, type Span, span } from '../spans.ts';
 const PERIODS = [60, 120, 300, 600] as const;
 
 /** Seconds that a chart covers: what there is, in round steps, so that it neither starts empty nor jumps. */
-export function chartSpan(samples: number): number {
+function chartSpan(samples: number): number {
   return PERIODS.find((p) => samples <= p) ?? 900;
 }
 
@@ -75,7 +75,7 @@ export function hitRateRemark(session: Session, width: number): Row {
 }
 
 /** The next short multiple of a power of ten: a scale that people read. */
-export function niceCeiling(value: number): number {
+function niceCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   for (const step of [1, 1.5, 2, 3, 4, 5, 6, 8, 10]) if (value <= step * power) return step * power;
   return 10 * power;

@@ -35,7 +35,7 @@ export interface DashboardLayout {
 }
 
 /** Sizes of the dashboard's panels for a body of `width` by `height`. */
-export function dashboardLayout(width: number, height: number): DashboardLayout {
+function dashboardLayout(width: number, height: number): DashboardLayout {
   const left = Math.floor(width / 2);
   const middle = height >= 26 ? 9 : height >= 21 ? 8 : 7;
   const least = height >= 24 ? 6 : 4;

@@ -143,7 +143,7 @@ function detailRows(
 }
 
 /** A row of one span that is too long becomes several, broken at blanks. */
-export function folded(row: Row, width: number): Row[] {
+function folded(row: Row, width: number): Row[] {
   if (rowWidth(row) <= width || row.length !== 1) return [row];
   const { text, style } = row[0] as Span;
   const indent = /^ */.exec(text)?.[0] ?? '';

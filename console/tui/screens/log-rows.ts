@@ -213,7 +213,7 @@ export function handlingStyle(handling: Handling): StyleName {
   }
 }
 
-export function statusStyle(status: number): StyleName {
+function statusStyle(status: number): StyleName {
   if (status >= 500) return 'bad';
   if (status >= 400) return 'warn';
   if (status >= 300) return 'accent';

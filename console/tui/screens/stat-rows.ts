@@ -132,7 +132,7 @@ function counterRow(counter: Counter, session: Session, view: StatView, nameWidt
 }
 
 /** Between the least and the greatest of them; a line that does not move is flat. */
-export function sparkline(values: readonly number[], theme: Theme): string {
+function sparkline(values: readonly number[], theme: Theme): string {
   const marks = theme.glyphs.braille ? '▁▂▃▄▅▆▇█' : '_.-=^';
   const low = Math.min(...values);
   const span = Math.max(...values) - low;

@@ -10,7 +10,7 @@ import type { Rows } from '../rows.ts';
 import type { ChunkBytes, Slab } from './slab.ts';
 
 /** Bytes of an extent before its data: next reference and length, 32-bit each. */
-export const EXTENT_HEADER = 8;
+const EXTENT_HEADER = 8;
 /** Smallest extent made for a body whose length nobody knows. */
 const FIRST_GUESS = 4096;
 /** Smallest leftover block worth an extent in a full store. */
@@ -22,7 +22,7 @@ const WORTH_ALIGNING = 256;
 export type Room = (wanted: number, least: number) => number;
 
 /** Body bytes that lie behind the head. */
-export function inlineCapacity(rows: Rows, slab: Slab, oc: Oc): number {
+function inlineCapacity(rows: Rows, slab: Slab, oc: Oc): number {
   const at = rows.get(oc, INLINE_AT);
   return at === 0 ? 0 : slab.sizeOf(rows.get(oc, HEAD_BLOCK) >>> 0) - at;
 }

@@ -20,7 +20,7 @@ const COUNTED = 16_384;
 /** Purged keys remembered for fetches under way. */
 const REMEMBERED = 4096;
 /** Keys an object may have; one with more is not kept, since it could not be purged. */
-export const MOST_KEYS = 4096;
+const MOST_KEYS = 4096;
 
 interface Job {
   tag: Tag;
