@@ -13,7 +13,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/{protocol,queries,console,daemon,fuzz}/**/*.test.{ts,tsx}'] },
+        test: { name: 'unit', include: ['test/{protocol,queries,console,daemon,fuzz,structure}/**/*.test.{ts,tsx}'] },
       },
       {
         extends: true,
