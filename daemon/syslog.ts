@@ -25,8 +25,8 @@ const FAREWELL_MS = 1000;
 const PIECE = 2600;
 /** LOG_USER | LOG_NOTICE, for what is no priority. */
 const DEFAULT_PRIORITY = 13;
-/** LOG_DAEMON | LOG_WARNING. */
-const LOSS_PRIORITY = 28;
+/** LOG_LOCAL0 | LOG_WARNING. */
+const LOSS_PRIORITY = 132;
 
 /** One logger, and the lines that it was given. */
 interface Turn {

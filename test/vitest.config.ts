@@ -13,7 +13,10 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/{protocol,queries,console,daemon,fuzz,structure}/**/*.test.{ts,tsx}'] },
+        test: {
+          name: 'unit',
+          include: ['test/{protocol,queries,console,daemon,fuzz,structure}/**/*.test.{ts,tsx}'],
+        },
       },
       {
         extends: true,

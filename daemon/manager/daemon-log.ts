@@ -7,18 +7,19 @@
 import { fstatSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Untrusted } from '../../protocol/files/trust.ts';
+import { systemText } from '../../protocol/system-text.ts';
 import { Syslog, type SyslogSettings } from '../syslog.ts';
 import { LogFile } from './log-file.ts';
 import type { Log } from './manager.ts';
 import { OptionError } from './option-error.ts';
 import type { Options } from './options.ts';
-import { reason } from './working-directory.ts';
 
 type Level = Parameters<Log>[0];
 
 /** Severities of syslog(3). */
 const SEVERITY: Readonly<Record<Level, number>> = { error: 3, warning: 4, info: 6, debug: 7 };
-const LOG_DAEMON = 3 << 3;
+/** The facility that Varnish uses. */
+const LOG_LOCAL0 = 16 << 3;
 
 export interface DaemonLogParts {
   /** Standard error of the process. */
@@ -41,7 +42,7 @@ export interface DaemonLog {
 export function openDaemonLog(o: Pick<Options, 'mode' | 'logFile'>, parts: DaemonLogParts): DaemonLog {
   const background = o.mode === 'daemon';
   const syslog = background ? new Syslog(parts.syslog) : null;
-  const toSyslog: Log = (level, text) => syslog?.send(LOG_DAEMON | SEVERITY[level], text);
+  const toSyslog: Log = (level, text) => syslog?.send(LOG_LOCAL0 | SEVERITY[level], text);
   const journal = isJournal(process.env.JOURNAL_STREAM);
   const toStderr: Log = (level, text) => {
     const line = labelled(level, text);
@@ -56,7 +57,7 @@ export function openDaemonLog(o: Pick<Options, 'mode' | 'logFile'>, parts: Daemo
     } catch (cause) {
       const remedy =
         cause instanceof Untrusted ? '' : ' (name a file in a directory that is there and may be written to)';
-      throw new OptionError(`--log-file: Cannot open '${path}': ${reason(cause)}${remedy}`, false);
+      throw new OptionError(`--log-file: Cannot open '${path}': ${systemText(cause)}${remedy}`, false);
     }
   }
   const write: Log = (level, given) => {

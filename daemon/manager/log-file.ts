@@ -8,7 +8,7 @@
 import { closeSync, fstatSync, statSync, writeSync } from 'node:fs';
 import { openOutput } from '../../protocol/files/own-file.ts';
 import { kindOf, Untrusted } from '../../protocol/files/trust.ts';
-import { reason } from './working-directory.ts';
+import { systemText } from '../../protocol/system-text.ts';
 
 const MODE = 0o640;
 
@@ -53,7 +53,7 @@ export class LogFile {
     } catch (cause) {
       if (this.#lost++ === 0) {
         this.#trouble(
-          `Cannot write to the log file ${this.#path}: ${reason(cause)}; lines are lost and counted until it can be written to again: make room`,
+          `Cannot write to the log file ${this.#path}: ${systemText(cause)}; lines are lost and counted until it can be written to again: make room`,
         );
       }
     }
@@ -68,7 +68,7 @@ export class LogFile {
       this.#cut = false;
       this.#reported = '';
     } catch (cause) {
-      const why = reason(cause);
+      const why = systemText(cause);
       if (why === this.#reported) return;
       this.#reported = why;
       this.#trouble(

@@ -90,7 +90,7 @@ describe('the system log', () => {
     const lines = got().trimEnd().split('\n');
     expect(lines[0]).toMatch(/^<27>0 y/);
     expect(lines.at(-1)).toBe(
-      `<28>${1000 - lines.length + 1} messages found no room while the system's log took none`,
+      `<132>${1000 - lines.length + 1} messages found no room while the system's log took none`,
     );
     expect(got().length).toBeLessThan(66_000);
     expect(got().length).toBeGreaterThan(60_000);

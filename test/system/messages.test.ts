@@ -102,9 +102,9 @@ kill $manager; gone $manager; kill $listener`;
         /^Warning: nothing can be logged in the background: there is no \/dev\/log .*--log-file.*\nstarted with\n/,
       );
       const messages = read(got).replace(/^(<\d+>)\w{3} [ \d]\d [\d:]{8} proxyd\[\d+\]: /gm, '$1');
-      expect(messages).toMatch(/^<27>Child \(\d+\) died signal=9 \(SIGKILL\); restarted at once$/m);
-      expect(messages.match(/^<30>Child launched OK$/gm)).toHaveLength(2);
-      expect(messages).toMatch(/<30>manager dies\n$/);
+      expect(messages).toMatch(/^<131>Child \(\d+\) died signal=9 \(SIGKILL\); restarted at once$/m);
+      expect(messages.match(/^<134>Child launched OK$/gm)).toHaveLength(2);
+      expect(messages).toMatch(/<134>manager dies\n$/);
     },
     60_000,
   );
