@@ -2,8 +2,8 @@
 // The worker exits when the channel closes. Every `call` is answered by exactly one `reply`.
 
 import type { FileAccess } from '../protocol/files/own-file.ts';
+import type { CompiledProgram } from './contract/program.ts';
 import type { Account } from './privileges.ts';
-import type { CompiledProgram } from './vcl/program.ts';
 
 export type ParamValue = number | string | boolean;
 

@@ -5,10 +5,10 @@
 
 import type { Socket } from 'node:net';
 import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
+import type { Director, DirectorListing } from '../contract/context.ts';
+import type { BackendDecl } from '../contract/program.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { MainCounters, VbeCounters } from '../stats/counters.ts';
-import type { Director, DirectorListing } from '../vcl/context.ts';
-import type { BackendDecl } from '../vcl/program.ts';
 import { addressFamily, addressKey, type OriginAddress } from './address.ts';
 import { connectOrigin, connectReading } from './connect.ts';
 import type { OriginConnection } from './connection.ts';

@@ -1,7 +1,7 @@
 // Whether a backend is to be used: what its probe measures, and the operator's word above that. It is the backend's row
 // of backend.list. Without a probe a backend is taken for healthy.
 
-import type { AdminHealth, DirectorListing } from '../vcl/context.ts';
+import type { AdminHealth, DirectorListing } from '../contract/context.ts';
 import type { Probe, ProbeOwner } from './probe.ts';
 
 export class BackendHealth implements DirectorListing, ProbeOwner {

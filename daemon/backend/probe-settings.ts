@@ -2,7 +2,7 @@
 // its window. The defaults are those of vcl-probe(7), with the field's odd corner: a threshold without a window makes
 // a window one larger than itself.
 
-import type { BackendDecl, ProbeDecl } from '../vcl/program.ts';
+import type { BackendDecl, ProbeDecl } from '../contract/program.ts';
 
 /** Times in seconds. */
 export interface ProbeSettings {

@@ -3,7 +3,7 @@
 // changes and of the first failure in a row.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { BackendDecl } from '../vcl/program.ts';
+import type { BackendDecl } from '../contract/program.ts';
 import type { OriginAddress } from './address.ts';
 import { Deadline } from './deadline.ts';
 import { isNamed, type NameLookup, resolveBackend, systemLookup } from './resolve.ts';

@@ -4,7 +4,7 @@
 import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import type { BackendDecl } from '../vcl/program.ts';
+import type { BackendDecl } from '../contract/program.ts';
 import type { OriginAddress } from './address.ts';
 
 /** Gives the addresses of a name, or throws. */

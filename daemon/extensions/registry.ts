@@ -1,10 +1,10 @@
 // The extensions that are built in, by name.
 
+import type { Extension, ExtensionLookup } from '../contract/extension.ts';
 import { blob } from './blob/blob.ts';
 import { bodyaccess } from './bodyaccess/bodyaccess.ts';
 import { cookie } from './cookie/cookie.ts';
 import { directors } from './directors/directors.ts';
-import type { Extension, ExtensionLookup } from './extension.ts';
 import { header } from './header/header.ts';
 import { proxy } from './proxy/proxy.ts';
 import { purge } from './purge/purge.ts';

@@ -6,9 +6,9 @@
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import { State } from '../contract/program.ts';
 import { httpDate } from '../http1/date.ts';
 import { reasonOf } from '../http1/status-reasons.ts';
-import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import type { BusyObj } from './busyobj.ts';
 import { storeObject } from './prepare.ts';

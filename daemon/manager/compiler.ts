@@ -5,8 +5,8 @@
 // treated alike: asked for between two rounds, so that nothing here waits for a name server.
 
 import { lookup } from 'node:dns/promises';
+import type { DescribedModule, ImportWish } from '../contract/wish.ts';
 import type { ModuleCache, ModuleDescriber } from '../extensions/load/describe.ts';
-import type { DescribedModule, ImportWish } from '../extensions/load/wish.ts';
 import type { StorageSpec } from '../link.ts';
 import type { Params } from '../params/params.ts';
 import type { CompileOptions, CompileResult } from '../vcl/compile.ts';
@@ -57,7 +57,7 @@ export function makeCompiler(
     return describer.describe(wish, { path: params.text('vmod_path').split(':'), cache, child });
   };
   return async (source) => {
-    const { compile } = await import('../vcl/compile.ts');
+    const { compile } = await import('../extensions/compile.ts');
     const described = new Map<string, DescribedModule>();
     const names = new Map<string, string[]>();
     const unknown = new Set<string>();

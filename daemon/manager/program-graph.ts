@@ -3,8 +3,8 @@
 //
 // The graph has no loops: whatever would make one is refused here, with the way round it.
 
+import type { CompiledProgram } from '../contract/program.ts';
 import type { ProgramState } from '../link.ts';
-import type { CompiledProgram } from '../vcl/program.ts';
 
 export interface Program {
   kind: 'program';

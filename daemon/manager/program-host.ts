@@ -1,8 +1,8 @@
 // What the loaded programs need of the rest of the manager: a compiler, the worker that runs them, their limits; and
 // what they tell of themselves.
 
+import type { CompiledProgram } from '../contract/program.ts';
 import type { ProgramState, ProgramStatus, WorkerCall } from '../link.ts';
-import type { CompiledProgram } from '../vcl/program.ts';
 import type { CliReply } from './supervisor.ts';
 
 /** A program that compiled; `notes` holds the compiler's warnings as text, '' when there are none. */

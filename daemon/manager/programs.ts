@@ -7,8 +7,8 @@
 
 import { CLI } from '../../protocol/errors.ts';
 import { matchesGlob } from '../../queries/fnmatch.ts';
+import type { CompiledProgram } from '../contract/program.ts';
 import type { LoadedProgram, ProgramLabel, ProgramState, ProgramStatus } from '../link.ts';
-import type { CompiledProgram } from '../vcl/program.ts';
 import {
   type Entry,
   labelsOf,

@@ -8,8 +8,8 @@
 
 import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
+import type { PeerCredentials } from '../contract/context.ts';
 import type { Core } from '../transaction/core.ts';
-import type { PeerCredentials } from '../vcl/context.ts';
 import { fileDescriptor } from './socket-handle.ts';
 
 /** SOL_SOCKET and SO_PEERCRED of Linux; the answer is pid, uid and gid. */

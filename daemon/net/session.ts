@@ -10,6 +10,7 @@
 import type { Socket } from 'node:net';
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { PeerCredentials } from '../contract/context.ts';
 import { HEAD_COMPLETE, HEAD_INCOMPLETE } from '../http1/head-parser.ts';
 import { flat } from '../http1/latin1.ts';
 import { constantRecord, type PreparedRecords, type TxLog } from '../log/tx-log.ts';
@@ -18,7 +19,6 @@ import type { Core } from '../transaction/core.ts';
 import { Request } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
 import { type Step, TRANSPORT } from '../transaction/steps.ts';
-import type { PeerCredentials } from '../vcl/context.ts';
 import { ClientOutput } from './client-output.ts';
 import { countClose } from './close-count.ts';
 import type { Endpoint } from './endpoint.ts';

@@ -2,6 +2,7 @@
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import { State } from '../contract/program.ts';
 import { isStrict } from '../fetch/rfc9111.ts';
 import { notModified, weakenEtag } from '../http1/conditional.ts';
 import { parseDate } from '../http1/date.ts';
@@ -9,7 +10,6 @@ import { constantRecord, PreparedRecords } from '../log/tx-log.ts';
 import { ACCEPT_RANGES } from '../transaction/hot-heads.ts';
 import type { Request } from '../transaction/request.ts';
 import { FAIL, FINISH, RESTART, type Step, SYNTH, TRANSMIT } from '../transaction/steps.ts';
-import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { deliverHot, plainHit } from './deliver-hot.ts';
 import { askForUnwanted, drainAtOnce } from './drain.ts';

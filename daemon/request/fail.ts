@@ -1,6 +1,6 @@
 // The end of a transaction whose program failed: a 503 through vcl_synth, then the connection closes.
 
-import { endPrivs } from '../extensions/priv.ts';
+import { endPrivs } from '../contract/priv.ts';
 import type { Request } from '../transaction/request.ts';
 import { type Step, SYNTH } from '../transaction/steps.ts';
 

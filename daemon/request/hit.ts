@@ -3,11 +3,11 @@
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import { State } from '../contract/program.ts';
 import { startFetch } from '../fetch/fetch.ts';
 import { PreparedRecords } from '../log/tx-log.ts';
 import type { Request } from '../transaction/request.ts';
 import { DELIVER, PARKED, type Step } from '../transaction/steps.ts';
-import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { otherReturn } from './other-return.ts';
 

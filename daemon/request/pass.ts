@@ -1,10 +1,10 @@
 // vcl_pass: the request goes to a backend on its own; its answer is nobody else's.
 
 import { RETURN } from '../../protocol/tables/returns.ts';
+import { State } from '../contract/program.ts';
 import { startFetch } from '../fetch/fetch.ts';
 import type { Request } from '../transaction/request.ts';
 import { FETCH, type Step } from '../transaction/steps.ts';
-import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { otherReturn } from './other-return.ts';
 

@@ -4,6 +4,7 @@
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { OriginFailure } from '../backend/origin-failure.ts';
+import { State } from '../contract/program.ts';
 import { BusyObj } from '../fetch/busyobj.ts';
 import { addHost, closeText, resolve } from '../fetch/exchange.ts';
 import { headSize, writeRequestHead } from '../http1/head-writer.ts';
@@ -12,7 +13,6 @@ import { isRequestLine } from '../http1/start-line.ts';
 import { noteRefusal } from '../transaction/refuse.ts';
 import type { Request } from '../transaction/request.ts';
 import { FAIL, FINISH, PARKED, type Step, SYNTH } from '../transaction/steps.ts';
-import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { Pipe } from './pipe-run.ts';
 

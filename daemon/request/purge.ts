@@ -1,9 +1,9 @@
 // return (purge): every variant under the request's key goes, then vcl_purge says what the client hears.
 
 import { RETURN } from '../../protocol/tables/returns.ts';
+import { State } from '../contract/program.ts';
 import type { Request } from '../transaction/request.ts';
 import { FAIL, RESTART, type Step, SYNTH } from '../transaction/steps.ts';
-import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 
 export function purge(req: Request): Step {

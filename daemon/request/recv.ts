@@ -2,6 +2,8 @@
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import { type ReturnCode, State } from '../contract/program.ts';
+import type { StateSteps } from '../contract/waiting.ts';
 import { acceptsGzip } from '../http1/accept-encoding.ts';
 import type { ProgramRef } from '../transaction/core.ts';
 import { noteRefusal } from '../transaction/refuse.ts';
@@ -19,9 +21,7 @@ import {
   type Step,
   SYNTH,
 } from '../transaction/steps.ts';
-import { type ReturnCode, State } from '../vcl/program.ts';
 import { runState, runWaitingState } from '../vcl/runtime/run-state.ts';
-import type { StateSteps } from '../vcl/runtime/waiting.ts';
 import { forwardedFor } from './transport.ts';
 
 export function recv(req: Request, resume: (step: Step) => void): Step {

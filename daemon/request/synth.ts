@@ -3,12 +3,12 @@
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import { State } from '../contract/program.ts';
 import { httpDate } from '../http1/date.ts';
 import { headSize, writeResponseHead } from '../http1/head-writer.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
 import type { Request } from '../transaction/request.ts';
 import { FINISH, RESTART, type Step } from '../transaction/steps.ts';
-import { State } from '../vcl/program.ts';
 import { runState } from '../vcl/runtime/run-state.ts';
 import { logStatus } from './deliver.ts';
 import { askForUnwanted, drainAtOnce } from './drain.ts';

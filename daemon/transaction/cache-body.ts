@@ -3,7 +3,7 @@
 // of it cannot be put back, and half a body must not be taken for a whole one (SAFETY rule 3).
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import { Waiting } from '../vcl/runtime/waiting.ts';
+import { Waiting } from '../contract/waiting.ts';
 import type { Request } from './request.ts';
 
 /** @param limit largest body in bytes; false when there is no whole body within it */

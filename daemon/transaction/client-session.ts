@@ -3,8 +3,8 @@
 
 import type { Socket } from 'node:net';
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
+import type { VclSession } from '../contract/context.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
-import type { VclSession } from '../vcl/context.ts';
 import type { BodyCarrier, RequestBody } from './request-body.ts';
 
 /** The other end of a pipe, which a session feeds. */

@@ -3,12 +3,12 @@
 
 import type { Cache } from '../cache/cache.ts';
 import type { Clock } from '../clock.ts';
+import type { VclHost } from '../contract/context.ts';
+import type { VclProgram } from '../contract/program.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
 import type { Params } from '../params/params.ts';
 import type { MainCounters } from '../stats/counters.ts';
-import type { VclHost } from '../vcl/context.ts';
-import type { VclProgram } from '../vcl/program.ts';
 import type { HotHeads } from './hot-heads.ts';
 import type { IdHeader } from './id-header.ts';
 import type { SendTurns } from './send-turns.ts';

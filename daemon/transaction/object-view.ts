@@ -2,8 +2,8 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Oc } from '../cache/cache.ts';
+import type { VclObject } from '../contract/context.ts';
 import { HttpMessage } from '../http1/message.ts';
-import type { VclObject } from '../vcl/context.ts';
 import type { Core } from './core.ts';
 
 export class ObjectView implements VclObject {

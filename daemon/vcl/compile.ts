@@ -4,9 +4,9 @@
 // source order, so the user's code runs first and the builtin's follows if it did not return.
 
 import { STATE_GROUPS } from '../../protocol/tables/variables.ts';
-import type { ExtensionLookup } from '../extensions/extension.ts';
-import type { ImportWish, OutsideLookup } from '../extensions/load/wish.ts';
-import { extensionNames, findExtension } from '../extensions/registry.ts';
+import type { ExtensionLookup } from '../contract/extension.ts';
+import type { CompiledProgram } from '../contract/program.ts';
+import type { ImportWish, OutsideLookup } from '../contract/wish.ts';
 import type { Declaration } from './ast.ts';
 import { builtinText, type Profile } from './builtin.ts';
 import { checkAcl } from './check/acls.ts';
@@ -26,7 +26,6 @@ import { subHint } from './hints.ts';
 import { fileReader, type ReaderOptions } from './include-path.ts';
 import { MESSAGES } from './messages.ts';
 import { Parser } from './parser.ts';
-import type { CompiledProgram } from './program.ts';
 import { TokenStream } from './token-stream.ts';
 
 export interface CompileOptions extends ReaderOptions {
@@ -37,7 +36,9 @@ export interface CompileOptions extends ReaderOptions {
   /** Labels that `return (vcl(…))` may name. */
   labels?: readonly string[];
   resolveHost?: HostResolver;
+  /** Extensions by name, and what there is, for who has misspelt one. None when absent. */
   extensions?: ExtensionLookup;
+  extensionNames?: readonly string[];
   /** What is known of extensions that are not built in. Without it there are none. */
   outside?: OutsideLookup;
   /** Parameter vcc_unsafe_path: names of files may hold a "/". Default true. */
@@ -70,7 +71,7 @@ export function compile(source: { name: string; text: string }, options: Compile
   const storages = ['Transient', ...(options.storages ?? ['s0'])];
   const model = new ProgramModel(
     reporter,
-    options.extensions ?? findExtension,
+    options.extensions ?? (() => undefined),
     storages,
     options.labels ?? [],
     options.resolveHost ?? systemResolver(),
@@ -78,7 +79,7 @@ export function compile(source: { name: string; text: string }, options: Compile
   model.outside = options.outside ?? null;
   model.trace = parser.trace;
   model.unsafePath = options.unsafePath ?? true;
-  model.extensionNames = extensionNames();
+  model.extensionNames = options.extensionNames ?? [];
   if (stream.topSyntax !== 0) model.syntax = stream.topSyntax;
   declareAll(model, parser.declarations);
   for (const d of parser.declarations.slice(userCount)) if (d.k === 'sub') model.builtinSubs.add(d.name.text);

@@ -5,22 +5,21 @@
 import { compileFunction } from 'node:vm';
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { Extension, ExtensionEvent, ExtensionLookup, ExtensionObject } from '../extensions/extension.ts';
-import { endPrivs, type Priv, type PrivMap, privCell, programPriv } from '../extensions/priv.ts';
-import { findExtension } from '../extensions/registry.ts';
-import { PARAMETERS } from './codegen/program.ts';
-import type { Director, VclContext } from './context.ts';
+import type { Director, VclContext } from '../contract/context.ts';
+import type { Extension, ExtensionEvent, ExtensionLookup, ExtensionObject } from '../contract/extension.ts';
+import { endPrivs, type Priv, type PrivMap, privCell, programPriv } from '../contract/priv.ts';
 import {
   type CompiledProgram,
   type ProgramObject,
   type ReturnCode,
   State,
   type VclProgram,
-} from './program.ts';
+} from '../contract/program.ts';
+import type { WaitingState } from '../contract/waiting.ts';
+import { PARAMETERS } from './codegen/program.ts';
 import { scriptName } from './runtime/place.ts';
 import { runState } from './runtime/run-state.ts';
 import { RUNTIME } from './runtime/table.ts';
-import type { WaitingState } from './runtime/waiting.ts';
 
 type States = ((ctx: VclContext) => ReturnCode)[];
 
@@ -30,7 +29,7 @@ export function loadProgram(
   name: string,
   compiled: CompiledProgram,
   directors: Map<string, Director>,
-  extensions: ExtensionLookup = findExtension,
+  extensions: ExtensionLookup,
 ): VclProgram {
   const missing = (what: string): never => {
     throw new Error(`Program ${name} needs ${what}, which is not there`);
@@ -106,7 +105,7 @@ export function initProgram(program: VclProgram, ctx: VclContext): string | null
 }
 
 /** Lets go of what a program holds that never finished vcl_init. */
-export function abandonProgram(program: VclProgram, ctx: VclContext): void {
+function abandonProgram(program: VclProgram, ctx: VclContext): void {
   endPrivs(ctx.priv);
   for (const o of program.objects.reverse()) guarded(ctx, () => o.destroy(o.self));
   program.objects.length = 0;

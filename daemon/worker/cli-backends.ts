@@ -2,8 +2,8 @@
 // and JSON. A pattern without a program means the active one.
 
 import { fnmatch } from '../../queries/fnmatch.ts';
+import type { AdminHealth, DirectorListing } from '../contract/context.ts';
 import { httpDate } from '../http1/date.ts';
-import type { AdminHealth, DirectorListing } from '../vcl/context.ts';
 import { jsonReply } from './cli-json.ts';
 import type { Reply, Worker } from './worker.ts';
 

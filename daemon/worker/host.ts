@@ -2,7 +2,7 @@
 
 import { hostname } from 'node:os';
 import type { ParamName } from '../../protocol/tables/params.ts';
-import type { VclHost } from '../vcl/context.ts';
+import type { VclHost } from '../contract/context.ts';
 import type { Worker } from './worker.ts';
 
 /** What the field calls the free space of a storage without a size. */

@@ -4,13 +4,13 @@
 
 import type { Backend } from '../backend/backend.ts';
 import { buildBackends } from '../backend/directory.ts';
+import { type Director, VclContext, type VclLog } from '../contract/context.ts';
+import type { VclProgram } from '../contract/program.ts';
 import type { ModuleShelf } from '../extensions/load/module-shelf.ts';
 import type { LoadedProgram, ProgramState, ProgramStatus } from '../link.ts';
 import { VbeCounters } from '../stats/counters.ts';
 import type { ProgramRef } from '../transaction/core.ts';
-import { type Director, VclContext, type VclLog } from '../vcl/context.ts';
 import { finiProgram, initProgram, loadProgram, programEvent } from '../vcl/loader.ts';
-import type { VclProgram } from '../vcl/program.ts';
 import type { Worker } from './worker.ts';
 
 /** A name for a program, which may come to mean another one. */

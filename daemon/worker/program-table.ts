@@ -4,10 +4,10 @@
 // Awkward: a discarded program goes when its last transaction has ended, never before, and a program of the same
 // name may be loaded meanwhile. Labels are shared objects, so that all programs see at once where one points.
 
-import type { Extension } from '../extensions/extension.ts';
+import type { Director } from '../contract/context.ts';
+import type { Extension } from '../contract/extension.ts';
 import { ModuleShelf } from '../extensions/load/module-shelf.ts';
 import type { InitMessage, LoadedProgram, ProgramState, ProgramStatus } from '../link.ts';
-import type { Director } from '../vcl/context.ts';
 import { type LabelEntry, ProgramEntry } from './program-entry.ts';
 import type { Worker } from './worker.ts';
 

@@ -13,9 +13,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Extension, ExtensionFunction, ExtensionObject } from '../../daemon/extensions/extension.ts';
+import type { Extension, ExtensionFunction, ExtensionObject } from '../../daemon/contract/extension.ts';
+import { compile } from '../../daemon/extensions/compile.ts';
 import { findExtension } from '../../daemon/extensions/registry.ts';
-import { compile } from '../../daemon/vcl/compile.ts';
 
 const HEAD = 'vcl 4.1; import debug; import std; import directors; backend b none; acl ac { "1.2.3.4"; }\n';
 

@@ -6,7 +6,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { compile } from '../../daemon/vcl/compile.ts';
+import { compile } from '../../daemon/extensions/compile.ts';
 import { mutate } from '../fuzz/mutate.ts';
 import { ProgramGrammar } from '../fuzz/program-grammar.ts';
 import { Random } from '../fuzz/random.ts';

@@ -1,7 +1,7 @@
 // Makes config programs from the language's own tables: most of what it writes is legal where it stands, so that
 // many programs compile and can be run, and some of it is not.
 
-import { STATES, type StateName } from '../../daemon/vcl/program.ts';
+import { STATES, type StateName } from '../../daemon/contract/program.ts';
 import { RETURNS, type ReturnRow } from '../../protocol/tables/returns.ts';
 import { placesToStates, VARIABLES, type VariableRow } from '../../protocol/tables/variables.ts';
 import type { Random } from './random.ts';

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { STATES } from '../../daemon/contract/program.ts';
+import { compile } from '../../daemon/extensions/compile.ts';
+import { findExtension } from '../../daemon/extensions/registry.ts';
 import { builtinText } from '../../daemon/vcl/builtin.ts';
-import { compile } from '../../daemon/vcl/compile.ts';
 import { formatDiagnostics } from '../../daemon/vcl/errors.ts';
 import { loadProgram } from '../../daemon/vcl/loader.ts';
-import { STATES } from '../../daemon/vcl/program.ts';
 import { RegexError } from '../../queries/regex/bounded-regex.ts';
 import { parseRegex } from '../../queries/regex/parse.ts';
 import { fakeDirector, task } from '../daemon/vcl/fake-task.ts';
@@ -59,7 +60,7 @@ function attempt(text: string): void {
     return;
   }
   const directors = new Map(r.program.backends.map((b) => [b.name, fakeDirector(b.name)]));
-  loadProgram('fuzz', r.program, directors);
+  loadProgram('fuzz', r.program, directors, findExtension);
 }
 
 describe('the compiler', () => {

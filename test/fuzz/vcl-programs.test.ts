@@ -4,10 +4,11 @@
 // where to begin; a failure names its seed.
 
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../daemon/vcl/compile.ts';
+import { STATES, type VclProgram } from '../../daemon/contract/program.ts';
+import { compile } from '../../daemon/extensions/compile.ts';
+import { findExtension } from '../../daemon/extensions/registry.ts';
 import { formatDiagnostics } from '../../daemon/vcl/errors.ts';
 import { loadProgram } from '../../daemon/vcl/loader.ts';
-import { STATES, type VclProgram } from '../../daemon/vcl/program.ts';
 import { fakeDirector, taskOf } from '../daemon/vcl/fake-task.ts';
 import { mutate } from './mutate.ts';
 import { ProgramGrammar } from './program-grammar.ts';
@@ -76,7 +77,7 @@ function attempt(text: string, random: Random): boolean {
     return false;
   }
   const directors = new Map(result.program.backends.map((b) => [b.name, fakeDirector(b.name)]));
-  runRequests(loadProgram('fuzz', result.program, directors), random);
+  runRequests(loadProgram('fuzz', result.program, directors, findExtension), random);
   return true;
 }
 

@@ -3,9 +3,9 @@
 //
 // A failure is logged and the statement goes on with nothing, as in the field; the state then fails.
 
-import type { VclContext } from '../../vcl/context.ts';
-import { softFail } from '../../vcl/runtime/failure.ts';
-import type { Extension } from '../extension.ts';
+import type { VclContext } from '../../contract/context.ts';
+import type { Extension } from '../../contract/extension.ts';
+import { softFail } from '../../contract/failure.ts';
 import { decode, ENCODINGS, type Encoding, encode, hasCase } from './encodings.ts';
 
 type Case = 'LOWER' | 'UPPER' | 'DEFAULT';

@@ -5,9 +5,9 @@
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
-import type { VclContext } from '../../vcl/context.ts';
-import { State } from '../../vcl/program.ts';
-import type { Extension } from '../extension.ts';
+import type { VclContext } from '../../contract/context.ts';
+import type { Extension } from '../../contract/extension.ts';
+import { State } from '../../contract/program.ts';
 
 function body(ctx: VclContext, name: string, state: 'recv' | 'hash'): Buffer | null {
   const bytes = ctx.req?.cachedBody ?? null;

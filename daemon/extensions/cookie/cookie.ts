@@ -6,11 +6,11 @@
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
+import type { VclContext } from '../../contract/context.ts';
+import type { Extension, ExtensionFunction } from '../../contract/extension.ts';
+import { taskPriv } from '../../contract/priv.ts';
 import { httpDate } from '../../http1/date.ts';
-import type { VclContext } from '../../vcl/context.ts';
 import { matches } from '../../vcl/runtime/regexes.ts';
-import type { Extension, ExtensionFunction } from '../extension.ts';
-import { taskPriv } from '../priv.ts';
 import { CookieJar, namesIn } from './jar.ts';
 
 const JAR = Object.freeze({});

@@ -1,9 +1,9 @@
 // The directors extension: backends that stand for several others, by vmod_directors(3) of 7.1, and least_conn() of
 // our own. Each object is a director of its program: it can be looked up by name and is in backend.list.
 
-import type { Director, VclContext } from '../../vcl/context.ts';
-import { ExtensionError } from '../../vcl/runtime/failure.ts';
-import type { Extension, ExtensionObject } from '../extension.ts';
+import type { Director, VclContext } from '../../contract/context.ts';
+import type { Extension, ExtensionObject } from '../../contract/extension.ts';
+import { ExtensionError } from '../../contract/failure.ts';
 import { fallback } from './fallback.ts';
 import { leastConn } from './least-conn.ts';
 import { roundRobin } from './round-robin.ts';

@@ -1,8 +1,8 @@
 // directors.fallback(): the first healthy member in the order in which they were added. A sticky one stays with
 // the member it has come to for as long as that is healthy.
 
-import type { Director, VclContext } from '../../vcl/context.ts';
-import type { ExtensionObject } from '../extension.ts';
+import type { Director, VclContext } from '../../contract/context.ts';
+import type { ExtensionObject } from '../../contract/extension.ts';
 import { MemberDirector } from './member-director.ts';
 import { memberMethods } from './member-methods.ts';
 

@@ -2,9 +2,9 @@
 // among equals, in turn. A member that is a director counts the connections of all that are below it. The count
 // is this worker's own: connections that are kept idle are not in use.
 
-import type { Director, VclContext } from '../../vcl/context.ts';
-import { ExtensionError } from '../../vcl/runtime/failure.ts';
-import type { ExtensionObject } from '../extension.ts';
+import type { Director, VclContext } from '../../contract/context.ts';
+import type { ExtensionObject } from '../../contract/extension.ts';
+import { ExtensionError } from '../../contract/failure.ts';
 import { MemberDirector } from './member-director.ts';
 import { lazyBackend, removeBackend } from './member-methods.ts';
 

@@ -4,8 +4,8 @@
 // Awkward: the same backend may be a member several times; removing takes the first one out. Nothing stops a
 // program from adding a director to itself, so every question that goes down the tree stops where it began.
 
-import type { Director, DirectorListing, VclContext } from '../../vcl/context.ts';
-import { ExtensionError } from '../../vcl/runtime/failure.ts';
+import type { Director, DirectorListing, VclContext } from '../../contract/context.ts';
+import { ExtensionError } from '../../contract/failure.ts';
 import { DirectorRow, healthWord, type MemberRow, type RowSource } from './row.ts';
 
 export interface Member {

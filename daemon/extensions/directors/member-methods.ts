@@ -1,7 +1,7 @@
 // The methods of directors whose members have no weight and which choose when the fetch begins.
 
-import type { Director } from '../../vcl/context.ts';
-import type { ExtensionMethod } from '../extension.ts';
+import type { Director } from '../../contract/context.ts';
+import type { ExtensionMethod } from '../../contract/extension.ts';
 import type { MemberDirector } from './member-director.ts';
 
 export const removeBackend: ExtensionMethod = {

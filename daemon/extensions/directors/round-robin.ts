@@ -1,7 +1,7 @@
 // directors.round_robin(): each fetch goes to the next healthy member.
 
-import type { Director, VclContext } from '../../vcl/context.ts';
-import type { ExtensionObject } from '../extension.ts';
+import type { Director, VclContext } from '../../contract/context.ts';
+import type { ExtensionObject } from '../../contract/extension.ts';
 import { MemberDirector } from './member-director.ts';
 import { memberMethods } from './member-methods.ts';
 

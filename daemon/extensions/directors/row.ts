@@ -1,7 +1,7 @@
 // The row of a director in backend.list, and the table of its members that -p puts below it. Cells of the text
 // form are parted by tabs; whoever prints the list aligns them.
 
-import type { AdminHealth, Director, DirectorListing } from '../../vcl/context.ts';
+import type { AdminHealth, Director, DirectorListing } from '../../contract/context.ts';
 
 /** One member of a director as backend.list -p shows it. */
 export interface MemberRow {

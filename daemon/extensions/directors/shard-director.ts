@@ -4,8 +4,8 @@
 // As a backend of a request it resolves when the fetch begins, with the parameters which that fetch gave it last.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { Director, DirectorListing, VclContext } from '../../vcl/context.ts';
-import { taskPriv } from '../priv.ts';
+import type { Director, DirectorListing, VclContext } from '../../contract/context.ts';
+import { taskPriv } from '../../contract/priv.ts';
 import { DirectorRow, healthWord, type MemberRow, type RowSource } from './row.ts';
 import { type ShardChange, type ShardHost, ShardHosts } from './shard-hosts.ts';
 import { DEFAULTS, keyBy, type ParamValues, type ShardParam } from './shard-param.ts';

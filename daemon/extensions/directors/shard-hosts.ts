@@ -4,7 +4,7 @@
 // As in the field, a host keeps the number of points it was added with: a later reconfigure with another number of
 // replicas concerns new hosts only. New hosts take the places of those removed, then the last fill the gaps.
 
-import type { Director } from '../../vcl/context.ts';
+import type { Director } from '../../contract/context.ts';
 import { MAX_POINTS, type RingHost, ShardRing } from './shard-ring.ts';
 
 /** A host as add_backend() names it. */

@@ -4,11 +4,11 @@
 // use() hands the object through the program as a BLOB, which only a shard director can make something of.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { VclContext } from '../../vcl/context.ts';
-import { State } from '../../vcl/program.ts';
-import { ExtensionError } from '../../vcl/runtime/failure.ts';
-import type { ExtensionObject } from '../extension.ts';
-import { taskPriv } from '../priv.ts';
+import type { VclContext } from '../../contract/context.ts';
+import type { ExtensionObject } from '../../contract/extension.ts';
+import { ExtensionError } from '../../contract/failure.ts';
+import { taskPriv } from '../../contract/priv.ts';
+import { State } from '../../contract/program.ts';
 import { blobKey, KEYS, lookupKey, stringKey } from './key.ts';
 import type { Healthy } from './shard-pick.ts';
 

@@ -1,9 +1,9 @@
 // directors.shard(): the methods of the shard director and what each refuses, with the field's messages.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { Director, VclContext } from '../../vcl/context.ts';
-import { ExtensionError } from '../../vcl/runtime/failure.ts';
-import type { ExtensionMethod, ExtensionObject } from '../extension.ts';
+import type { Director, VclContext } from '../../contract/context.ts';
+import type { ExtensionMethod, ExtensionObject } from '../../contract/extension.ts';
+import { ExtensionError } from '../../contract/failure.ts';
 import { stringKey } from './key.ts';
 import { DEFAULT_REPLICAS, ShardDirector } from './shard-director.ts';
 import { type By, inBackend, inInit, ParamBlob, paramValues, type ShardParam } from './shard-param.ts';

@@ -4,8 +4,8 @@
 // A hash director picks when the program asks, a random one when the fetch begins. The field takes any weight, so
 // this does too; a member without weight is picked only where rounding leaves nobody else.
 
-import type { Director, VclContext } from '../../vcl/context.ts';
-import type { ExtensionObject } from '../extension.ts';
+import type { Director, VclContext } from '../../contract/context.ts';
+import type { ExtensionObject } from '../../contract/extension.ts';
 import { KEYS, stringKey } from './key.ts';
 import { MemberDirector } from './member-director.ts';
 import { lazyBackend, removeBackend } from './member-methods.ts';

@@ -5,12 +5,12 @@
 // task instead of leaving the proxy (SAFETY rule 6).
 
 import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
+import type { VclContext } from '../../contract/context.ts';
+import type { Extension } from '../../contract/extension.ts';
+import { VclFailure } from '../../contract/failure.ts';
 import { type HttpMessage, MSG_HEADER, MSG_UNSET } from '../../http1/message.ts';
-import type { VclContext } from '../../vcl/context.ts';
-import { VclFailure } from '../../vcl/runtime/failure.ts';
 import type { HeaderRef } from '../../vcl/runtime/headers.ts';
 import { matches, regsub, regsuball } from '../../vcl/runtime/regexes.ts';
-import type { Extension } from '../extension.ts';
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const BAD_VALUE = /[\0-\x08\n-\x1f\x7f]/;

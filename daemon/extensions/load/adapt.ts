@@ -1,12 +1,17 @@
 // Puts an outside extension behind the interface of the built-in ones: each call gets a context of its own, values
 // are converted by the signature, and whatever is thrown becomes a failure of the transaction that names its origin.
 
+import type { VclContext } from '../../contract/context.ts';
+import type {
+  Extension,
+  ExtensionFunction,
+  ExtensionMethod,
+  ExtensionObject,
+} from '../../contract/extension.ts';
+import { ExtensionError, VclFailure } from '../../contract/failure.ts';
 import { parseSignature, type Signature } from '../../vcl/check/signature.ts';
 import type { Type } from '../../vcl/check/types.ts';
-import type { VclContext } from '../../vcl/context.ts';
-import { ExtensionError, VclFailure } from '../../vcl/runtime/failure.ts';
 import { SubReturned } from '../../vcl/runtime/sub-value.ts';
-import type { Extension, ExtensionFunction, ExtensionMethod, ExtensionObject } from '../extension.ts';
 import type { OutsideExtension, OutsideFunction, OutsideMethod, OutsideObject } from './interface.ts';
 import type { FunctionManifest, Manifest } from './manifest.ts';
 import { CallLife, Context } from './outside-context.ts';

@@ -20,12 +20,12 @@ import { join } from 'node:path';
 import { createOwn, stranger, writeAll } from '../../../protocol/files/own-file.ts';
 import { inPackage } from '../../../protocol/files/package.ts';
 import { ownUid } from '../../../protocol/files/trust.ts';
+import type { OutsideModule } from '../../contract/program.ts';
+import type { DescribedModule, ImportWish } from '../../contract/wish.ts';
 import { ProcessCode } from '../../own-process.ts';
 import type { Account } from '../../privileges.ts';
-import type { OutsideModule } from '../../vcl/program.ts';
 import { checkManifest, describedExtension } from './manifest.ts';
 import { findModule, type ModuleFile, readModule } from './module-file.ts';
-import type { DescribedModule, ImportWish } from './wish.ts';
 
 /** What one description may cost. */
 const TIMEOUT_MS = 5000;

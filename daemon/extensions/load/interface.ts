@@ -3,8 +3,8 @@
 //
 // Everything the proxy hands out here lives for one call only: using it later throws, and harms nothing.
 
-import type { ExtensionEvent } from '../extension.ts';
-import type { Priv } from '../priv.ts';
+import type { ExtensionEvent } from '../../contract/extension.ts';
+import type { Priv } from '../../contract/priv.ts';
 
 /** The version of this interface. An extension names the one it was written for. */
 export const ABI = 1;

@@ -2,8 +2,13 @@
 // in the process that opened the module, sent as JSON, and checked again by the compiler, which trusts neither.
 
 import { STATE_GROUPS } from '../../../protocol/tables/variables.ts';
+import type {
+  Extension,
+  ExtensionFunction,
+  ExtensionMethod,
+  ExtensionObject,
+} from '../../contract/extension.ts';
 import { parseSignature, SignatureError } from '../../vcl/check/signature.ts';
-import type { Extension, ExtensionFunction, ExtensionMethod, ExtensionObject } from '../extension.ts';
 import { ABI } from './interface.ts';
 
 export interface FunctionManifest {
@@ -24,7 +29,7 @@ export interface Manifest {
 }
 
 /** Why an extension cannot be used; the message is for the operator. */
-export class ManifestError extends Error {
+class ManifestError extends Error {
   constructor(message: string) {
     super(message);
     this.name = 'ManifestError';

@@ -6,9 +6,9 @@
 // kept, so that a restart runs what was loaded; a module that imports files beside it cannot do that.
 
 import { readFileSync } from 'node:fs';
-import type { OutsideModule } from '../../vcl/program.ts';
-import { ExtensionError } from '../../vcl/runtime/failure.ts';
-import type { Extension, ExtensionLookup } from '../extension.ts';
+import type { Extension, ExtensionLookup } from '../../contract/extension.ts';
+import { ExtensionError } from '../../contract/failure.ts';
+import type { OutsideModule } from '../../contract/program.ts';
 import { findExtension } from '../registry.ts';
 import { adaptExtension } from './adapt.ts';
 import type { OutsideExtension } from './interface.ts';

@@ -2,10 +2,10 @@
 // timer or a promise, throws in the extension's own code and reaches nothing of a transaction that has gone on.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
+import type { VclContext } from '../../contract/context.ts';
+import { ExtensionError } from '../../contract/failure.ts';
+import { STATES } from '../../contract/program.ts';
 import type { HttpMessage } from '../../http1/message.ts';
-import type { VclContext } from '../../vcl/context.ts';
-import { STATES } from '../../vcl/program.ts';
-import { ExtensionError } from '../../vcl/runtime/failure.ts';
 import { setHeader } from '../../vcl/runtime/headers.ts';
 import { ABI, type OutsideContext, type OutsideHead } from './interface.ts';
 

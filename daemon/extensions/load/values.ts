@@ -3,21 +3,16 @@
 
 import { isIP } from 'node:net';
 import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
+import type { Director, VclContext } from '../../contract/context.ts';
+import { ExtensionError } from '../../contract/failure.ts';
 import type { HttpMessage } from '../../http1/message.ts';
 import type { PrivScope } from '../../vcl/check/signature.ts';
 import type { Type } from '../../vcl/check/types.ts';
-import type { Director, VclContext } from '../../vcl/context.ts';
 import { VclAcl } from '../../vcl/runtime/acl.ts';
-import { ExtensionError } from '../../vcl/runtime/failure.ts';
 import { type HeaderRef, setHeader } from '../../vcl/runtime/headers.ts';
 import { VclIp } from '../../vcl/runtime/ip.ts';
 import type { SubValue } from '../../vcl/runtime/sub-value.ts';
 import { byteText, type CallLife, Head, writable } from './outside-context.ts';
-
-export interface OutsideParam {
-  type: Type;
-  priv: PrivScope | null;
-}
 
 /** What an object that was handed out stands for. */
 const STANDS_FOR = new WeakMap<object, unknown>();

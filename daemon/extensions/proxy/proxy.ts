@@ -1,9 +1,9 @@
 // The extension proxy: what a PROXY v2 preamble told beside the addresses, from TLS mostly. Follows vmod_proxy(3) of
 // 7.1. It reads what the session kept and knows nothing of the wire beyond single values.
 
-import type { VclContext } from '../../vcl/context.ts';
-import { softFail } from '../../vcl/runtime/failure.ts';
-import type { Extension, ExtensionFunction } from '../extension.ts';
+import type { VclContext } from '../../contract/context.ts';
+import type { Extension, ExtensionFunction } from '../../contract/extension.ts';
+import { softFail } from '../../contract/failure.ts';
 
 /** Attribute types of the PROXY protocol. */
 const ALPN = 0x01;

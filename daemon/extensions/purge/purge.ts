@@ -1,10 +1,10 @@
 // The extension purge: purges from vcl_hit and vcl_miss with their own lifetimes, and their counts. Follows
 // vmod_purge(3); the two functions for one variant are additions.
 
-import type { SoftLives, VclContext } from '../../vcl/context.ts';
-import { State } from '../../vcl/program.ts';
-import { softFail } from '../../vcl/runtime/failure.ts';
-import type { Extension } from '../extension.ts';
+import type { SoftLives, VclContext } from '../../contract/context.ts';
+import type { Extension } from '../../contract/extension.ts';
+import { softFail } from '../../contract/failure.ts';
+import { State } from '../../contract/program.ts';
 
 const LIVES = 'DURATION ttl=0, DURATION grace=-1, DURATION keep=-1';
 

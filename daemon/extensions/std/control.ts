@@ -1,14 +1,14 @@
 // std functions that log, and that look at or steer the task.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
+import type { Director, VclContext } from '../../contract/context.ts';
+import type { ExtensionFunction } from '../../contract/extension.ts';
+import { softFail } from '../../contract/failure.ts';
+import { endPrivs, taskPriv } from '../../contract/priv.ts';
+import { State } from '../../contract/program.ts';
 import type { HttpMessage } from '../../http1/message.ts';
 import { Syslog } from '../../syslog.ts';
-import type { Director, VclContext } from '../../vcl/context.ts';
-import { State } from '../../vcl/program.ts';
-import { softFail } from '../../vcl/runtime/failure.ts';
 import type { VclIp } from '../../vcl/runtime/ip.ts';
-import type { ExtensionFunction } from '../extension.ts';
-import { endPrivs, taskPriv } from '../priv.ts';
 
 /** Key of the last ban's error among the private data of a task. */
 const BAN_ERROR = Object.freeze({});

@@ -1,11 +1,11 @@
 // std conversions between types. Exactly one argument must be given beside the fallback; what cannot be converted
 // is the fallback, or fails the task when there is none. The texts are those of the field's daemon.
 
-import type { VclContext } from '../../vcl/context.ts';
-import { softFail } from '../../vcl/runtime/failure.ts';
+import type { VclContext } from '../../contract/context.ts';
+import type { ExtensionFunction } from '../../contract/extension.ts';
+import { softFail } from '../../contract/failure.ts';
 import { VclIp } from '../../vcl/runtime/ip.ts';
 import { hasFeature } from '../../vcl/runtime/limits.ts';
-import type { ExtensionFunction } from '../extension.ts';
 import { ipOf, NO_NAMES } from './ip-text.ts';
 import { NameLookup } from './name-lookup.ts';
 import {

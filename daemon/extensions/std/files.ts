@@ -3,9 +3,9 @@
 // be read, and what is no regular file, is unset.
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import type { VclContext, VclHost } from '../../vcl/context.ts';
-import type { ExtensionFunction } from '../extension.ts';
-import { programPriv } from '../priv.ts';
+import type { VclContext, VclHost } from '../../contract/context.ts';
+import type { ExtensionFunction } from '../../contract/extension.ts';
+import { programPriv } from '../../contract/priv.ts';
 
 /** A file's bytes, the string they are (it ends at a zero byte), and how many programs hold it. */
 interface Content {

@@ -1,6 +1,6 @@
 // The standard extension: every function of vmod_std(3) in 7.1, put together from its files by subject.
 
-import type { Extension } from '../extension.ts';
+import type { Extension } from '../../contract/extension.ts';
 import { controlFunctions } from './control.ts';
 import { conversionFunctions } from './conversions.ts';
 import { fileFunctions } from './files.ts';

@@ -1,12 +1,12 @@
 // std functions on strings and header fields. A string is one of bytes here.
 
 import { fnmatch } from '../../../queries/fnmatch.ts';
-import type { VclContext } from '../../vcl/context.ts';
-import { softFail } from '../../vcl/runtime/failure.ts';
+import type { VclContext } from '../../contract/context.ts';
+import type { ExtensionFunction } from '../../contract/extension.ts';
+import { softFail } from '../../contract/failure.ts';
 import type { HeaderRef } from '../../vcl/runtime/headers.ts';
 import { querysort } from '../../vcl/runtime/querysort.ts';
 import { lowerCase, upperCase } from '../../vcl/runtime/strings.ts';
-import type { ExtensionFunction } from '../extension.ts';
 import { strftime } from './strftime.ts';
 
 /** Makes one line of several, in the place of the first, without records. */

@@ -1,7 +1,7 @@
 // The str extension: looking at and cutting strings. It counts bytes, and an unset string is neither equal to
 // nor contained in anything. Positions may be negative: they count from the end.
 
-import type { Extension } from '../extension.ts';
+import type { Extension } from '../../contract/extension.ts';
 import { split, take } from './cutting.ts';
 
 type Text = string | null;

@@ -5,9 +5,9 @@
 
 import { readFileSync } from 'node:fs';
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { PeerCredentials, VclContext } from '../../vcl/context.ts';
-import { softFail } from '../../vcl/runtime/failure.ts';
-import type { Extension, ExtensionFunction } from '../extension.ts';
+import type { PeerCredentials, VclContext } from '../../contract/context.ts';
+import type { Extension, ExtensionFunction } from '../../contract/extension.ts';
+import { softFail } from '../../contract/failure.ts';
 
 function problem(ctx: VclContext, what: string): null {
   ctx.log.put(Tag.VCL_Error, `vmod unix error: ${what}`);

@@ -1,8 +1,8 @@
 // The global variables of the var extension: texts by name that outlive tasks and programs. They belong to the
 // worker, so they end when it does. Their total size is bounded: names may come from requests.
 
-import type { VclHost } from '../../vcl/context.ts';
-import { VclFailure } from '../../vcl/runtime/failure.ts';
+import type { VclHost } from '../../contract/context.ts';
+import { VclFailure } from '../../contract/failure.ts';
 
 /** Characters of all names and values together. */
 const LIMIT = 16 * 1024 * 1024;

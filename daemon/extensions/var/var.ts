@@ -2,10 +2,10 @@
 // by all programs of a worker, for as long as it runs. A variable has the type of its last set: asking for
 // another type gives that type's empty value.
 
-import type { Director, VclContext } from '../../vcl/context.ts';
+import type { Director, VclContext } from '../../contract/context.ts';
+import type { Extension, ExtensionFunction } from '../../contract/extension.ts';
+import { taskPriv } from '../../contract/priv.ts';
 import { VclIp } from '../../vcl/runtime/ip.ts';
-import type { Extension, ExtensionFunction } from '../extension.ts';
-import { taskPriv } from '../priv.ts';
 import { GlobalVariablesByHost } from './global-variables.ts';
 
 interface Variable {

@@ -7,7 +7,7 @@
 
 import { createHash } from 'node:crypto';
 
-export const MAX_BUCKETS = 250_000;
+const MAX_BUCKETS = 250_000;
 /** Longer keys are replaced by a digest (characters). */
 const LONG_KEY = 64;
 /** Buckets looked at for forgetting whenever one is made. */

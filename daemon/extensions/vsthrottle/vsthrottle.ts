@@ -3,8 +3,8 @@
 //
 // Unlike the field's, asking how much remains never changes what remains.
 
-import type { VclContext, VclHost } from '../../vcl/context.ts';
-import type { Extension } from '../extension.ts';
+import type { VclContext, VclHost } from '../../contract/context.ts';
+import type { Extension } from '../../contract/extension.ts';
 import { Buckets } from './buckets.ts';
 
 const BUCKETS = new WeakMap<VclHost, Buckets>();

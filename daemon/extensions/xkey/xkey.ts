@@ -5,8 +5,8 @@
 // or not a program imports this, so that a program that is loaded later finds the older objects too.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { VclContext } from '../../vcl/context.ts';
-import type { Extension } from '../extension.ts';
+import type { VclContext } from '../../contract/context.ts';
+import type { Extension } from '../../contract/extension.ts';
 
 const SHOWN = 200;
 

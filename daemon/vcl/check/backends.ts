@@ -3,10 +3,10 @@
 
 import { statSync } from 'node:fs';
 import { isIP } from 'node:net';
+import type { BackendDecl, ProbeDecl } from '../../contract/program.ts';
 import type { Declaration, Expr, Field } from '../ast.ts';
 import { nearest, type Span } from '../errors.ts';
 import { MESSAGES } from '../messages.ts';
-import type { BackendDecl, ProbeDecl } from '../program.ts';
 import { constantNumber } from '../typed-program.ts';
 import { knownService, splitHostPort } from './addresses.ts';
 import { checkBlob } from './blob-literal.ts';

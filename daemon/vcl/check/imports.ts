@@ -2,8 +2,8 @@
 // no foreign code and waits for nothing: an extension it knows nothing of yet is noted as a wish, and the program is
 // compiled again when the wishes have been looked into.
 
-import type { Extension } from '../../extensions/extension.ts';
-import type { DescribedModule, ImportWish } from '../../extensions/load/wish.ts';
+import type { Extension } from '../../contract/extension.ts';
+import type { DescribedModule, ImportWish } from '../../contract/wish.ts';
 import type { Declaration } from '../ast.ts';
 import { nearest, type Reporter, type Span } from '../errors.ts';
 import { MESSAGES } from '../messages.ts';

@@ -2,7 +2,7 @@
 // failure leads to. Nearly every statement can fail; but where vcl_synth looks at nothing of the request that the
 // program changes, and does not begin it again, nobody can tell whether it was brought back.
 
-import type { KeptHeads } from '../program.ts';
+import type { KeptHeads } from '../../contract/program.ts';
 import type { ProgramModel, SubInfo } from './program.ts';
 
 /** Variables of the head that is brought back. */

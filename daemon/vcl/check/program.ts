@@ -1,11 +1,11 @@
 // What one compilation knows: symbols, hoisted constants, subs with what they use and call. Filled by the
 // checks, read by codegen. One object a compilation; nothing survives it.
 
-import type { Extension, ExtensionLookup, ExtensionObject } from '../../extensions/extension.ts';
-import type { DescribedModule, ImportWish, OutsideLookup } from '../../extensions/load/wish.ts';
+import type { Extension, ExtensionLookup, ExtensionObject } from '../../contract/extension.ts';
+import { type BackendDecl, type ProbeDecl, STATES } from '../../contract/program.ts';
+import type { DescribedModule, ImportWish, OutsideLookup } from '../../contract/wish.ts';
 import type { Reporter, Span } from '../errors.ts';
 import type { Message } from '../messages.ts';
-import { type BackendDecl, type ProbeDecl, STATES } from '../program.ts';
 import type { TracePoints } from '../trace-points.ts';
 import { type Code, named, type Steps } from '../typed-program.ts';
 import { FoldedMap } from './folded-map.ts';

@@ -1,9 +1,9 @@
 // What each state can reach through its calls: illegal variables and returns, recursion, subs nobody calls,
 // and the header fields a state touches.
 
+import { STATES, type StateFacts } from '../../contract/program.ts';
 import type { Note, Span } from '../errors.ts';
 import { MESSAGES } from '../messages.ts';
-import { STATES, type StateFacts } from '../program.ts';
 import { countSteps } from '../typed-program.ts';
 import { ALL_STATES, type ProgramModel, type SubInfo } from './program.ts';
 

@@ -27,10 +27,13 @@ type Needed =
 
 /** Does not compile as long as the runtime lacks one of them: the message names it. */
 type Complete<Missing extends never> = Missing;
-export type MissingHelpers = Complete<Exclude<Needed, HelperName>>;
+type MissingHelpers = Complete<Exclude<Needed, HelperName>>;
 
 /** `Needed` holds all that can come of this. */
-export function variableHelper(kind: 'get' | 'set' | 'add' | 'unset', row: VariableRow): HelperName {
+export function variableHelper(
+  kind: 'get' | 'set' | 'add' | 'unset',
+  row: VariableRow,
+): HelperName | MissingHelpers {
   return `${kind}_${row.name.replaceAll('.', '_')}` as HelperName;
 }
 

@@ -5,10 +5,10 @@
 //
 // It prints what the checker has found out and finds out nothing itself.
 
+import { STATES } from '../../contract/program.ts';
 import { generatedName, type ProgramModel, type SubInfo } from '../check/program.ts';
 import { legalStates } from '../check/reach.ts';
 import { shownColumn } from '../errors.ts';
-import { STATES } from '../program.ts';
 import type { HelperName } from '../runtime/table.ts';
 import type { Table } from '../typed-program.ts';
 import { ExpressionPrinter } from './expressions.ts';

@@ -2,7 +2,7 @@
 // recorded as the field does.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { VclContext } from '../context.ts';
+import type { VclContext } from '../../contract/context.ts';
 import { familyBytes, type VclIp } from './ip.ts';
 
 interface Network {

@@ -2,9 +2,9 @@
 
 import { RETURN } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { Director, VclContext, VclRequest } from '../context.ts';
+import type { Director, VclContext, VclRequest } from '../../contract/context.ts';
+import { VclFailure } from '../../contract/failure.ts';
 import { add_beresp_body, add_resp_body } from './bodies.ts';
-import { VclFailure } from './failure.ts';
 
 export { querysort } from './querysort.ts';
 

@@ -2,9 +2,9 @@
 
 import { createHash } from 'node:crypto';
 import { Tag } from '../../../protocol/tables/tags.ts';
+import type { Director, VclBusyobj, VclContext } from '../../contract/context.ts';
+import { softFail } from '../../contract/failure.ts';
 import { whole } from '../../log/whole.ts';
-import type { Director, VclBusyobj, VclContext } from '../context.ts';
-import { softFail } from './failure.ts';
 import { VclIp } from './ip.ts';
 import { setMessageStatus, wireText } from './message-line.ts';
 import { stevedoreString } from './strings.ts';

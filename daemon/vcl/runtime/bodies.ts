@@ -1,7 +1,7 @@
 // Bodies a program makes, in vcl_synth and vcl_backend_error. They are byte strings, as all strings of programs: a
 // blob or a text of any encoding is sent as it is.
 
-import type { VclBusyobj, VclContext, VclRequest } from '../context.ts';
+import type { VclBusyobj, VclContext, VclRequest } from '../../contract/context.ts';
 
 export function set_resp_body(ctx: VclContext, value: string): void {
   (ctx.req as VclRequest).synthBody = value;

@@ -2,8 +2,8 @@
 // follow tables/variables.ts (`req.url` is get_req_url). The checker has made sure that the state has them.
 
 import { createHash } from 'node:crypto';
-import type { Director, VclContext, VclObject, VclRequest, VclSession } from '../context.ts';
-import { softFail } from './failure.ts';
+import type { Director, VclContext, VclObject, VclRequest, VclSession } from '../../contract/context.ts';
+import { softFail } from '../../contract/failure.ts';
 import { VclIp } from './ip.ts';
 import { setMessageStatus, wireText } from './message-line.ts';
 

@@ -1,9 +1,9 @@
 // Header fields of the five messages a program sees. Values are checked before they are set: a control
 // character in one would let a program's input write header lines of its own.
 
+import type { VclBusyobj, VclContext, VclObject, VclRequest } from '../../contract/context.ts';
+import { VclFailure } from '../../contract/failure.ts';
 import type { HttpMessage } from '../../http1/message.ts';
-import type { VclBusyobj, VclContext, VclObject, VclRequest } from '../context.ts';
-import { VclFailure } from './failure.ts';
 import { hasFeature, takesField } from './limits.ts';
 
 const BAD_VALUE = /[\0-\x08\n-\x1f\x7f]/;

@@ -1,7 +1,7 @@
 // IP values of the config language: an address with a port, as text and, when an acl asks, as bytes.
 
 import { isIP } from 'node:net';
-import { VclFailure } from './failure.ts';
+import { VclFailure } from '../../contract/failure.ts';
 
 /** An empty text is no address: what extensions give where there is none. */
 export class VclIp {

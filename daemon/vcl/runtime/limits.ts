@@ -7,10 +7,10 @@
 
 import type { FeatureName } from '../../../protocol/tables/params.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
+import type { VclContext } from '../../contract/context.ts';
+import { VclFailure } from '../../contract/failure.ts';
 import { fieldLimit } from '../../http1/head-parser.ts';
 import type { HttpMessage } from '../../http1/message.ts';
-import type { VclContext } from '../context.ts';
-import { VclFailure } from './failure.ts';
 
 /** No parameter allows less than this. */
 const SURELY_FITS = 1000;

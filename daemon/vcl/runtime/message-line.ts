@@ -1,9 +1,9 @@
 // Start lines set by a program: status with its usual reason, and texts that must stay on one line.
 
+import type { VclContext } from '../../contract/context.ts';
+import { softFail, VclFailure } from '../../contract/failure.ts';
 import { type HttpMessage, MSG_STATUS } from '../../http1/message.ts';
 import { reasonOf } from '../../http1/status-reasons.ts';
-import type { VclContext } from '../context.ts';
-import { softFail, VclFailure } from './failure.ts';
 import { checkRoom } from './limits.ts';
 
 /** What would end a line early, or be taken for its end by some. */

@@ -1,7 +1,7 @@
 // Arithmetic that plain JavaScript operators would get wrong: INT division truncates, and dividing by zero
 // fails the task instead of giving infinity.
 
-import { VclFailure } from './failure.ts';
+import { VclFailure } from '../../contract/failure.ts';
 
 export function intDivide(a: number, b: number): number {
   if (b === 0) throw new VclFailure('Division by zero', true);

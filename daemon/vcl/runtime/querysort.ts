@@ -5,7 +5,7 @@
 // that begins with another is therefore its equal, so that the order depends on how the sort merges. The keys of a
 // cache depend on it in turn, hence the field's own way: halves, the left one first among equals.
 
-import type { VclContext } from '../context.ts';
+import type { VclContext } from '../../contract/context.ts';
 
 export function querysort(_ctx: VclContext, url: string | null): string | null {
   if (url === null) return null;

@@ -10,7 +10,7 @@ import {
   fuelFor,
   type RegexMatch,
 } from '../../../queries/regex/bounded-regex.ts';
-import type { VclContext } from '../context.ts';
+import type { VclContext } from '../../contract/context.ts';
 
 /** The compiler has checked it; it is made ready when it is first used. */
 export function regex(pattern: string): BoundedRegex {

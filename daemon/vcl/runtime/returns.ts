@@ -2,10 +2,10 @@
 
 import { RETURN } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
+import type { VclContext } from '../../contract/context.ts';
+import { softFail } from '../../contract/failure.ts';
 import { reasonOf } from '../../http1/status-reasons.ts';
 import { whole } from '../../log/whole.ts';
-import type { VclContext } from '../context.ts';
-import { softFail } from './failure.ts';
 import { CONTROL } from './message-line.ts';
 
 function setStatus(

@@ -3,13 +3,13 @@
 
 import { RETURN, RETURNS } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
+import type { VclContext } from '../../contract/context.ts';
+import { VclFailure } from '../../contract/failure.ts';
+import { type ReturnCode, STATES, type VclProgram } from '../../contract/program.ts';
+import { type StateSteps, Waiting } from '../../contract/waiting.ts';
 import { PreparedRecords } from '../../log/tx-log.ts';
-import type { VclContext } from '../context.ts';
-import { type ReturnCode, STATES, type VclProgram } from '../program.ts';
-import { VclFailure } from './failure.ts';
 import { programPlace } from './place.ts';
 import { SubReturned } from './sub-value.ts';
-import { type StateSteps, Waiting } from './waiting.ts';
 
 const CALLS = STATES.map((s) => new PreparedRecords([[Tag.VCL_call, s.toUpperCase()]]));
 const RETURNED = RETURNS.map((r) => new PreparedRecords([[Tag.VCL_return, r.name]]));

@@ -1,10 +1,10 @@
 // Strings of the config language: how each type becomes one, comparison, case. An unset string is null.
 
+import type { Director, VclContext } from '../../contract/context.ts';
+import { VclFailure } from '../../contract/failure.ts';
 import { httpDate } from '../../http1/date.ts';
-import type { Director, VclContext } from '../context.ts';
 import type { VclAcl } from './acl.ts';
 import { calendarDate, shownYear } from './calendar.ts';
-import { VclFailure } from './failure.ts';
 import type { VclIp } from './ip.ts';
 
 /** Bounds of an INT or REAL in a string: 15 digits. */

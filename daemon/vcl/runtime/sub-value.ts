@@ -1,9 +1,9 @@
 // SUB values: subs that a program hands to extensions, or calls by an expression. The compiler cannot know from
 // where such a sub will be called, so each carries the states in which its content is legal.
 
-import type { VclContext } from '../context.ts';
-import type { ReturnCode } from '../program.ts';
-import { VclFailure } from './failure.ts';
+import type { VclContext } from '../../contract/context.ts';
+import { VclFailure } from '../../contract/failure.ts';
+import type { ReturnCode } from '../../contract/program.ts';
 
 /** Thrown through an extension when the sub it called returned an action: the state ends with it. */
 export class SubReturned extends Error {

@@ -1,6 +1,7 @@
 // The helpers that generated code may call, by name. Codegen binds the ones a program needs.
 
-import { taskPriv, topPriv } from '../../extensions/priv.ts';
+import { taskPriv, topPriv } from '../../contract/priv.ts';
+import { waiting } from '../../contract/waiting.ts';
 import { aclMatch, VclAcl } from './acl.ts';
 import * as actions from './actions.ts';
 import { backendVariables } from './backend-variables.ts';
@@ -13,7 +14,6 @@ import * as regexes from './regexes.ts';
 import * as returns from './returns.ts';
 import * as strings from './strings.ts';
 import { callSub, subValue } from './sub-value.ts';
-import { waiting } from './waiting.ts';
 
 export const RUNTIME = Object.freeze({
   ...actions,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 const { Worker } = await import('../../../dist/modules/daemon/worker/worker.js');
 const { Session } = await import('../../../dist/modules/daemon/net/session.js');
 const { run } = await import('../../../dist/modules/daemon/request/loop.js');
-const { compile } = await import('../../../dist/modules/daemon/vcl/compile.js');
+const { compile } = await import('../../../dist/modules/daemon/extensions/compile.js');
 
 /** A worker that serves under this program; `close` removes what it left. */
 export async function startWorker(text) {

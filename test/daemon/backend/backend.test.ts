@@ -12,6 +12,7 @@ import { HoldDown } from '../../../daemon/backend/hold-down.ts';
 import { OriginFailure } from '../../../daemon/backend/origin-failure.ts';
 import { ConnectionPool } from '../../../daemon/backend/pool.ts';
 import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
+import type { BackendDecl } from '../../../daemon/contract/program.ts';
 import {
   type BodyFraming,
   CHUNKED,
@@ -22,7 +23,6 @@ import {
 import { Leniencies } from '../../../daemon/http1/leniency.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { MainCounters, VbeCounters } from '../../../daemon/stats/counters.ts';
-import type { BackendDecl } from '../../../daemon/vcl/program.ts';
 import { ScriptedOrigin } from './scripted-origin.ts';
 
 const GET = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');

@@ -8,8 +8,8 @@ import { probeProxyHeader, proxyHeader } from '../../../daemon/backend/proxy-hea
 import { renewal } from '../../../daemon/backend/renewal.ts';
 import { loadAddresses, type NameLookup, resolveBackend } from '../../../daemon/backend/resolve.ts';
 import { NOT_TRIED } from '../../../daemon/backend/system-error.ts';
+import type { BackendDecl } from '../../../daemon/contract/program.ts';
 import { VbeCounters } from '../../../daemon/stats/counters.ts';
-import type { BackendDecl } from '../../../daemon/vcl/program.ts';
 
 describe('the PROXY preamble', () => {
   const v4 = { clientIp: '192.0.2.7', clientPort: 43210, serverIp: '198.51.100.1', serverPort: 80 };

@@ -8,7 +8,7 @@ import { type PollResult, type PollWay, ProbePoll } from '../../../daemon/backen
 import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
 import { type ProbeSettings, probeSettings } from '../../../daemon/backend/probe-settings.ts';
 import { ProbeWindow } from '../../../daemon/backend/probe-window.ts';
-import type { ProbeDecl } from '../../../daemon/vcl/program.ts';
+import type { ProbeDecl } from '../../../daemon/contract/program.ts';
 import { ScriptedOrigin } from './scripted-origin.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';

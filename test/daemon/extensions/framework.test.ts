@@ -1,12 +1,12 @@
 // What the compiler and the loader do for extensions, with one that is made for it: arguments, private data,
 // objects, subs as values, events and failures. Which programs are refused was compared with the field's.
 import { describe, expect, it } from 'vitest';
-import type { Extension, ExtensionCall, ExtensionEvent } from '../../../daemon/extensions/extension.ts';
-import { endPrivs, type Priv } from '../../../daemon/extensions/priv.ts';
-import { compile } from '../../../daemon/vcl/compile.ts';
-import { type Director, VclContext } from '../../../daemon/vcl/context.ts';
+import { type Director, VclContext } from '../../../daemon/contract/context.ts';
+import type { Extension, ExtensionCall, ExtensionEvent } from '../../../daemon/contract/extension.ts';
+import { ExtensionError } from '../../../daemon/contract/failure.ts';
+import { endPrivs, type Priv } from '../../../daemon/contract/priv.ts';
+import { compile } from '../../../daemon/extensions/compile.ts';
 import { finiProgram, initProgram, programEvent } from '../../../daemon/vcl/loader.ts';
-import { ExtensionError } from '../../../daemon/vcl/runtime/failure.ts';
 import type { SubValue } from '../../../daemon/vcl/runtime/sub-value.ts';
 import { FakeLog, host, load, type Task, task } from '../vcl/fake-task.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compile, renderProgram } from '../../../daemon/vcl/compile.ts';
+import { compile } from '../../../daemon/extensions/compile.ts';
+import { renderProgram } from '../../../daemon/vcl/compile.ts';
 import { type Diagnostic, formatDiagnostics } from '../../../daemon/vcl/errors.ts';
 
 const HEAD = 'vcl 4.1;\nimport std;\nbackend d none;\n';

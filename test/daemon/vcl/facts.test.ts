@@ -1,8 +1,8 @@
 // What the compiler finds out about a program comes from what the program does, never from what its strings, names or
 // generated lines look like.
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../../daemon/vcl/compile.ts';
-import type { CompiledProgram } from '../../../daemon/vcl/program.ts';
+import type { CompiledProgram } from '../../../daemon/contract/program.ts';
+import { compile } from '../../../daemon/extensions/compile.ts';
 import { SOFT_FAILING } from '../../../daemon/vcl/runtime/soft-failing.ts';
 import { RUNTIME } from '../../../daemon/vcl/runtime/table.ts';
 import { load, task } from './fake-task.ts';

@@ -1,8 +1,6 @@
 // A task for tests of config programs: plain objects behind the interfaces of context.ts, and a log that keeps
 // what is written as "Tag text" lines.
 
-import { type ConstantRecord, HttpMessage } from '../../../daemon/http1/message.ts';
-import { type CompileOptions, compile } from '../../../daemon/vcl/compile.ts';
 import {
   type Director,
   type VclBusyobj,
@@ -11,10 +9,14 @@ import {
   type VclObject,
   type VclRequest,
   type VclSession,
-} from '../../../daemon/vcl/context.ts';
+} from '../../../daemon/contract/context.ts';
+import { State, type StateName, type VclProgram } from '../../../daemon/contract/program.ts';
+import { compile } from '../../../daemon/extensions/compile.ts';
+import { findExtension } from '../../../daemon/extensions/registry.ts';
+import { type ConstantRecord, HttpMessage } from '../../../daemon/http1/message.ts';
+import type { CompileOptions } from '../../../daemon/vcl/compile.ts';
 import { formatDiagnostics } from '../../../daemon/vcl/errors.ts';
 import { loadProgram } from '../../../daemon/vcl/loader.ts';
-import { State, type StateName, type VclProgram } from '../../../daemon/vcl/program.ts';
 import { runState } from '../../../daemon/vcl/runtime/run-state.ts';
 import { RETURNS } from '../../../protocol/tables/returns.ts';
 import { TAGS, Tag } from '../../../protocol/tables/tags.ts';
@@ -98,7 +100,7 @@ export function load(text: string, options: CompileOptions = {}): VclProgram {
   const r = compile({ name: 'test.vcl', text: whole }, options);
   if (r.program === undefined) throw new Error(formatDiagnostics(r.errors));
   const directors = new Map(r.program.backends.map((b) => [b.name, fakeDirector(b.name)]));
-  return loadProgram('test', r.program, directors, options.extensions);
+  return loadProgram('test', r.program, directors, options.extensions ?? findExtension);
 }
 
 export function task(text: string, headers: Record<string, string> = {}, options: CompileOptions = {}): Task {

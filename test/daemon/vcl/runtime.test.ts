@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../../daemon/vcl/compile.ts';
+import { compile } from '../../../daemon/extensions/compile.ts';
+import { findExtension } from '../../../daemon/extensions/registry.ts';
 import { loadProgram } from '../../../daemon/vcl/loader.ts';
 import { VclAcl } from '../../../daemon/vcl/runtime/acl.ts';
 import { VclIp } from '../../../daemon/vcl/runtime/ip.ts';
@@ -387,7 +388,7 @@ describe('loading', () => {
       text: 'vcl 4.1; import std; backend d none; sub vcl_recv { std.log("a"); }',
     });
     if (program === undefined) throw new Error('did not compile');
-    expect(() => loadProgram('m', program, new Map())).toThrow('backend d');
+    expect(() => loadProgram('m', program, new Map(), findExtension)).toThrow('backend d');
     const directors = new Map([['d', fakeDirector('d')]]);
     expect(() => loadProgram('m', program, directors, () => undefined)).toThrow('extension std');
   });
@@ -398,6 +399,7 @@ describe('loading', () => {
       'again',
       JSON.parse(JSON.stringify(program.compiled)),
       new Map([['d', fakeDirector('d')]]),
+      findExtension,
     );
     expect(again.states).toHaveLength(14);
   });

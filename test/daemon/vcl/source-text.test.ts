@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../../daemon/vcl/compile.ts';
+import { compile } from '../../../daemon/extensions/compile.ts';
 import { formatDiagnostics } from '../../../daemon/vcl/errors.ts';
 import { byteString, sourceText } from '../../../daemon/vcl/source-text.ts';
 

@@ -1,6 +1,6 @@
 // Backends without an origin, for tests of directors: their health, load and last change are what the test says.
 
-import type { Director, VclContext } from '../../../../daemon/vcl/context.ts';
+import type { Director, VclContext } from '../../../../daemon/contract/context.ts';
 import { NOW } from '../../vcl/fake-task.ts';
 
 export class FakeBackend implements Director {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Director, VclContext } from '../../../../daemon/contract/context.ts';
 import { directors } from '../../../../daemon/extensions/directors/directors.ts';
-import type { Director, VclContext } from '../../../../daemon/vcl/context.ts';
 import { NOW, task } from '../../vcl/fake-task.ts';
 import { backends, type FakeBackend, served } from './fake-backends.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { endPrivs } from '../../../../daemon/contract/priv.ts';
 import { ShardDirector } from '../../../../daemon/extensions/directors/shard-director.ts';
-import { endPrivs } from '../../../../daemon/extensions/priv.ts';
 import { NOW, type Task, task } from '../../vcl/fake-task.ts';
 import { backends, FakeBackend } from './fake-backends.ts';
 

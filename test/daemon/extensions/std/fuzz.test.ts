@@ -2,14 +2,14 @@
 // or fails the task; nothing else leaves it. The seed is fixed.
 
 import { describe, expect, it } from 'vitest';
+import type { Extension } from '../../../../daemon/contract/extension.ts';
+import { VclFailure } from '../../../../daemon/contract/failure.ts';
 import { cookie } from '../../../../daemon/extensions/cookie/cookie.ts';
-import type { Extension } from '../../../../daemon/extensions/extension.ts';
 import { header } from '../../../../daemon/extensions/header/header.ts';
 import { std } from '../../../../daemon/extensions/std/std.ts';
 import { str } from '../../../../daemon/extensions/str/str.ts';
 import { variablesExtension } from '../../../../daemon/extensions/var/var.ts';
 import { parseSignature } from '../../../../daemon/vcl/check/signature.ts';
-import { VclFailure } from '../../../../daemon/vcl/runtime/failure.ts';
 import { VclIp } from '../../../../daemon/vcl/runtime/ip.ts';
 import { BoundedRegex } from '../../../../queries/regex/bounded-regex.ts';
 import { fakeDirector, type Task, task } from '../../vcl/fake-task.ts';

@@ -1,6 +1,6 @@
 // Names and numbers of the process at the other end; the numbers are the session's.
 import { describe, expect, it } from 'vitest';
-import type { VclSession } from '../../../../daemon/vcl/context.ts';
+import type { VclSession } from '../../../../daemon/contract/context.ts';
 import { type Task, task } from '../../vcl/fake-task.ts';
 
 const PROGRAM = `import unix; sub vcl_recv {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { VclContext } from '../../../../daemon/vcl/context.ts';
+import type { VclContext } from '../../../../daemon/contract/context.ts';
 import { matches, regex, regsub, regsuball } from '../../../../daemon/vcl/runtime/regexes.ts';
 
 /** A context that knows one parameter and keeps what is logged. */

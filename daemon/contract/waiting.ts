@@ -4,9 +4,9 @@
 //
 // Only vcl_recv can wait. In every other state the functions must give their answer at once.
 
-import type { VclContext } from '../context.ts';
-import type { ReturnCode } from '../program.ts';
+import type { VclContext } from './context.ts';
 import { VclFailure } from './failure.ts';
+import type { ReturnCode } from './program.ts';
 
 /** An answer that is still to come. */
 export class Waiting {

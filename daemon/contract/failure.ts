@@ -2,8 +2,8 @@
 // record, and neither leaves the runtime: `softFail` records the failure and lets the statement finish with a
 // default value, as the field's conversions do; VclFailure is thrown where there is no value to go on with.
 
-import { Tag } from '../../../protocol/tables/tags.ts';
-import type { VclContext } from '../context.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { VclContext } from './context.ts';
 
 export class VclFailure extends Error {
   /** Whether the log names the VCL line: for failures whose text the field does not prescribe. */
@@ -22,10 +22,6 @@ export class ExtensionError extends VclFailure {
     super(message);
     this.name = 'ExtensionError';
   }
-}
-
-export function vclFail(message: string): never {
-  throw new VclFailure(message);
 }
 
 /** Logs a failure and marks the task; generated code returns `fail` after the statement. */

@@ -2,10 +2,10 @@
 // the worker's request and fetch state machines. The worker implements these; the runtime only uses them.
 // Units: times in seconds (epoch for points in time), sizes in bytes.
 
-import type { PrivMap } from '../extensions/priv.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
+import type { PrivMap } from './priv.ts';
 import type { VclProgram } from './program.ts';
-import type { Waiting } from './runtime/waiting.ts';
+import type { Waiting } from './waiting.ts';
 
 /** A BACKEND value: anything that can answer a fetch. Null is the program's `none`. */
 export interface Director {

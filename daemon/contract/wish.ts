@@ -1,7 +1,7 @@
 // What the compiler asks for when a program imports an extension that is not built in, and what it is told.
 
-import type { OutsideModule } from '../../vcl/program.ts';
-import type { Extension } from '../extension.ts';
+import type { Extension } from './extension.ts';
+import type { OutsideModule } from './program.ts';
 
 export interface ImportWish {
   name: string;

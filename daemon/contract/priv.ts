@@ -4,7 +4,7 @@
 // Keys are objects that the extension holds (its own definition, or an object it made), so that two extensions
 // never meet. Whoever ends the task calls endPrivs.
 
-import type { VclContext } from '../vcl/context.ts';
+import type { VclContext } from './context.ts';
 
 export interface Priv {
   value: unknown;

@@ -1,10 +1,10 @@
 // The result of compiling a config program, in two forms: CompiledProgram is plain data, made by the manager
 // and sent to the worker; VclProgram is the loaded thing whose states can be run.
 
-import type { Extension } from '../extensions/extension.ts';
-import type { PrivMap } from '../extensions/priv.ts';
 import type { Director, VclContext } from './context.ts';
-import type { StateSteps } from './runtime/waiting.ts';
+import type { Extension } from './extension.ts';
+import type { PrivMap } from './priv.ts';
+import type { StateSteps } from './waiting.ts';
 
 /** A `backend` declaration. Undefined fields take the parameter's default. Times in seconds. */
 export interface BackendDecl {

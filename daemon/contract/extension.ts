@@ -14,7 +14,7 @@
 // A call that cannot go on throws ExtensionError with the text for the log: the transaction fails, in vcl_init
 // the load of the program.
 
-import type { VclContext } from '../vcl/context.ts';
+import type { VclContext } from './context.ts';
 import type { Priv } from './priv.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the signature says what the arguments are; the checker enforces it
