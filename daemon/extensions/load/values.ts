@@ -6,7 +6,6 @@ import type { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
 import type { Director, VclContext } from '../../contract/context.ts';
 import { ExtensionError } from '../../contract/failure.ts';
 import type { HttpMessage } from '../../http1/message.ts';
-import type { PrivScope } from '../../vcl/check/signature.ts';
 import type { Type } from '../../vcl/check/types.ts';
 import { VclAcl } from '../../vcl/runtime/acl.ts';
 import { type HeaderRef, setHeader } from '../../vcl/runtime/headers.ts';
