@@ -1,13 +1,16 @@
 // Packs what tsc has compiled, and the libraries it uses, into the files that the package holds: the daemon, its worker
-// and the process that describes extensions one file each, because the daemon keeps the last two in memory; the commands
-// a file each beside what they share. So what is installed is what was tested, whatever the registry offers that day,
-// and a command starts in half the time. Nothing is minified beyond dead code: stack traces stay readable.
+// and the process that describes extensions one file each, because the daemon keeps the last two in memory; a file for
+// each command, since every further one costs a start a millisecond or two; and one for the screens of the console. So
+// what is installed is what was tested, whatever the registry offers that day. Nothing is minified beyond dead code: stack
+// traces stay readable.
 
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
 /** Processes of the daemon, by their modules. */
 const DAEMON = ['daemon/proxyd', 'daemon/worker/main', 'daemon/extensions/load/describe-child'];
+/** What commands load when they have a terminal: a file of its own beside them. */
+const SCREENS = 'console/tui/main';
 
 /**
  * @param root folder of package.json
@@ -39,17 +42,14 @@ export async function bundle(root, commands) {
       js: "import { createRequire as $createRequire } from 'node:module'; const require = $createRequire('/');",
     },
     external: ['react-devtools-core'],
-    plugins: [leftOut],
+    plugins: [leftOut, later],
   };
   const entry = (name) => join(modules, `${name}.js`);
   const results = await Promise.all([
-    ...DAEMON.map((name) => build({ ...options, entryPoints: [entry(name)] })),
-    build({
-      ...options,
-      entryPoints: commands.map(entry),
-      splitting: true,
-      chunkNames: 'console/shared/[name]-[hash]',
-    }),
+    ...[...DAEMON, SCREENS].map((name) => build({ ...options, entryPoints: [entry(name)] })),
+    ...commands.map((name) =>
+      build({ ...options, entryPoints: [entry(name)], plugins: [...options.plugins, screensApart] }),
+    ),
   ]);
   const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
   return [...new Set(inputs.map(libraryOf).filter((name) => name !== null))].sort();
@@ -71,6 +71,30 @@ const leftOut = {
     build.onResolve({ filter: /^blessed$/ }, ({ path }) => ({ path, namespace: 'left-out' }));
     build.onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({
       contents: 'exports.Node = class {}; exports.Box = class {};',
+    }));
+  },
+};
+
+const screensApart = {
+  name: 'screens-apart',
+  setup(build) {
+    build.onResolve({ filter: /\/tui\/main\.js$/ }, ({ path }) => ({ path, external: true }));
+  },
+};
+
+/** Parts of Node that a library asks for as it is loaded, and uses for what commands and daemon seldom or never do. They
+ * take as long to load as all the rest of a command. */
+const LATER = { ws: ['https', 'tls', 'zlib'], commander: ['node:child_process'] };
+
+const later = {
+  name: 'later',
+  setup(build) {
+    build.onResolve({ filter: /^(node:)?\w+$/ }, ({ path, importer }) => {
+      const library = libraryOf(importer)?.split('/').at(-1);
+      return LATER[library]?.includes(path) ? { path, namespace: 'later' } : undefined;
+    });
+    build.onLoad({ filter: /.*/, namespace: 'later' }, ({ path }) => ({
+      contents: `module.exports = new Proxy({}, { get: (_, name) => require('${path}')[name] });`,
     }));
   },
 };
