@@ -168,6 +168,7 @@ export class Request implements VclRequest {
     this.vxid = 0;
     this.parentVxid = 0;
     this.restarts = 0;
+    this.esiLevel = 0;
     this.resetForRestart();
     this.backendHint = undefined;
     this.clientIdentity = null;
