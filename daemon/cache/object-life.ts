@@ -232,10 +232,11 @@ export class ObjectLife {
     return true;
   }
 
-  /** Files an object under its surrogate keys. One that must not be found becomes its holder's alone. */
+  /** Files an object under its surrogate keys. Markers have keys, too. One that must not be found becomes
+   * its holder's alone. */
   private file(oc: Oc): void {
     const keys = this.store.live.get(oc)?.tags ?? null;
-    if (keys === null || (this.rows.get(oc, row.META) & (row.OF_PRIVATE | row.OF_MARKER)) !== 0) return;
+    if (keys === null || (this.rows.get(oc, row.META) & row.OF_PRIVATE) !== 0) return;
     const filed = this.tags.admit(oc, keys);
     if (filed === 'filed') return;
     if (filed === 'full') this.counters.xkey_refused++;

@@ -11,7 +11,8 @@ import type { Waiting } from './waiting.ts';
 export interface Director {
   /** Name as the program knows it, for logs and string conversion. */
   readonly vclName: string;
-  healthy(now: number): boolean;
+  /** A task may ask about its own object (saintmode); without one it is about any. */
+  healthy(now: number, ctx?: VclContext | null): boolean;
   /** Finds the backend that will serve this fetch; null when none is usable. */
   resolve(ctx: VclContext): Director | null;
   /** Connections in use, of all backends below it; absent when it does not know. */

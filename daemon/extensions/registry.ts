@@ -1,6 +1,7 @@
 // The extensions that are built in, by name.
 
 import type { Extension, ExtensionLookup } from '../contract/extension.ts';
+import { accept } from './accept/accept.ts';
 import { blob } from './blob/blob.ts';
 import { bodyaccess } from './bodyaccess/bodyaccess.ts';
 import { cookie } from './cookie/cookie.ts';
@@ -8,8 +9,10 @@ import { directors } from './directors/directors.ts';
 import { header } from './header/header.ts';
 import { proxy } from './proxy/proxy.ts';
 import { purge } from './purge/purge.ts';
+import { saintmode } from './saintmode/saintmode.ts';
 import { std } from './std/std.ts';
 import { str } from './str/str.ts';
+import { tcp } from './tcp/tcp.ts';
 import { unix } from './unix/unix.ts';
 import { variablesExtension } from './var/var.ts';
 import { vsthrottle } from './vsthrottle/vsthrottle.ts';
@@ -29,6 +32,9 @@ const ALL: readonly Extension[] = [
   vsthrottle,
   purge,
   xkey,
+  accept,
+  saintmode,
+  tcp,
 ];
 
 const BUILT_IN: ReadonlyMap<string, Extension> = new Map(ALL.map((e) => [e.name, e]));

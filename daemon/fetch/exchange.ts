@@ -133,7 +133,6 @@ export function closeText(reason: CloseReason | null): string {
 /** Finds out where bereq goes, and begins to connect. */
 export function connect(bo: BusyObj): FetchStep {
   const { log, bereq } = bo;
-  bo.respBackend = null;
   bo.respEnds = null;
   const backend = resolve(bo);
   if (backend === null) return UNANSWERED;

@@ -739,8 +739,8 @@ export const PARAMS = [
   {
     name: 'xkey_fields',
     type: 'string',
-    default: 'xkey',
-    help: 'Response fields that hold the surrogate keys of an object, separated by blanks: "xkey Surrogate-Key Cache-Tag" takes those of three conventions, and a field of the origin\'s choice, as "xkey X-Version", lets all objects with one value go together. Objects that are in the cache already keep the keys that they came with.',
+    default: 'xkey X-HashTwo',
+    help: 'Response fields that hold the surrogate keys of an object, separated by blanks. The default is that of the Varnish module. "xkey Surrogate-Key Cache-Tag" takes those of three conventions, and a field of the origin\'s choice, as "xkey X-Version", lets all objects with one value go together. Objects that are in the cache already keep the keys that they came with.',
   },
   {
     name: 'xkey_space',

@@ -5,7 +5,7 @@
 import type { HttpMessage } from '../../http1/message.ts';
 
 /** Fields that hold keys when no parameter says otherwise; lower case. */
-export const DEFAULT_TAG_FIELDS: readonly string[] = ['xkey'];
+export const DEFAULT_TAG_FIELDS: readonly string[] = ['xkey', 'x-hashtwo'];
 
 /** The keys of a text, each once, in the order in which they come. */
 export function keysIn(text: string): string[] {

@@ -20,7 +20,7 @@ class Fallback extends MemberDirector {
   }
 
   protected pick(ctx: VclContext): Director | null {
-    const at = this.healthyFrom(this.sticky ? this.current : 0, ctx.now);
+    const at = this.healthyFrom(this.sticky ? this.current : 0, ctx);
     if (at >= 0) this.current = at;
     else if (!this.sticky) this.current = 0;
     return this.members[at]?.director ?? null;

@@ -27,7 +27,7 @@ class LeastConn extends MemberDirector {
     for (let i = 0; i < members.length; i++) {
       const at = (this.next + i) % members.length;
       const m = members[at];
-      if (m === undefined || !m.director.healthy(ctx.now)) continue;
+      if (m === undefined || !m.director.healthy(ctx.now, ctx)) continue;
       const load = (m.director.inUse ?? 0) / m.weight;
       if (load < least) {
         least = load;

@@ -34,12 +34,12 @@ export abstract class MemberDirector implements Director, RowSource {
     this.listed = new DirectorRow(this, now);
   }
 
-  healthy(now: number): boolean {
+  healthy(now: number, ctx: VclContext | null = null): boolean {
     const { admin } = this.listed;
     if (admin !== 'auto') return admin === 'healthy';
     if (this.asked) return false;
     this.asked = true;
-    const found = this.measured(now);
+    const found = this.measured(now, ctx);
     this.asked = false;
     return found;
   }
@@ -98,8 +98,8 @@ export abstract class MemberDirector implements Director, RowSource {
   protected abstract pick(ctx: VclContext): Director | null;
 
   /** Health without the operator's word. */
-  protected measured(now: number): boolean {
-    return this.members.some((m) => m.director.healthy(now));
+  protected measured(now: number, ctx: VclContext | null): boolean {
+    return this.members.some((m) => m.director.healthy(now, ctx));
   }
 
   protected memberCell(_at: number, _now: number): string {
@@ -114,11 +114,11 @@ export abstract class MemberDirector implements Director, RowSource {
   protected removed(_at: number): void {}
 
   /** The first healthy member from `start` on, going round; -1 when there is none. */
-  protected healthyFrom(start: number, now: number): number {
+  protected healthyFrom(start: number, ctx: VclContext): number {
     const { members } = this;
     for (let i = 0; i < members.length; i++) {
       const at = (start + i) % members.length;
-      if (members[at]?.director.healthy(now) === true) return at;
+      if (members[at]?.director.healthy(ctx.now, ctx) === true) return at;
     }
     return -1;
   }

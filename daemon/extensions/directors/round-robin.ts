@@ -9,7 +9,7 @@ class RoundRobin extends MemberDirector {
   private next = 0;
 
   protected pick(ctx: VclContext): Director | null {
-    const at = this.healthyFrom(this.next, ctx.now);
+    const at = this.healthyFrom(this.next, ctx);
     if (at < 0) return null;
     this.next = (at + 1) % this.members.length;
     return this.members[at]?.director ?? null;

@@ -48,12 +48,12 @@ export class ShardDirector implements Director, RowSource {
     return `vmod_directors: shard ${this.vclName}:`;
   }
 
-  healthy(now: number): boolean {
+  healthy(now: number, ctx: VclContext | null = null): boolean {
     const { admin } = this.listed;
     if (admin !== 'auto') return admin === 'healthy';
     if (this.asked) return false;
     this.asked = true;
-    const any = this.directors().some((d) => d.healthy(now));
+    const any = this.directors().some((d) => d.healthy(now, ctx));
     this.asked = false;
     return any;
   }
@@ -125,7 +125,7 @@ export class ShardDirector implements Director, RowSource {
       alt,
       healthy: p.healthy,
       warmup: p.warmup < 0 ? this.warmup : p.warmup,
-      isHealthy: (host) => (hosts[host] as ShardHost).director.healthy(ctx.now),
+      isHealthy: (host) => (hosts[host] as ShardHost).director.healthy(ctx.now, ctx),
       rampup: p.rampup,
       ramped: (host) => this.ramped(hosts[host] as ShardHost, ctx.now).share,
       chance: Math.random,

@@ -12,8 +12,8 @@ import { lazyBackend, removeBackend } from './member-methods.ts';
 
 abstract class Weighted extends MemberDirector {
   /** @param share from 0 up to, not including, 1 */
-  protected pickShare(share: number, now: number): Director | null {
-    const healthy = this.members.filter((m) => m.director.healthy(now));
+  protected pickShare(share: number, ctx: VclContext): Director | null {
+    const healthy = this.members.filter((m) => m.director.healthy(ctx.now, ctx));
     let rest = share * healthy.reduce((sum, m) => sum + m.weight, 0);
     for (const m of healthy) {
       if (rest < m.weight) return m.director;
@@ -33,7 +33,7 @@ class RandomDirector extends Weighted {
   }
 
   protected pick(ctx: VclContext): Director | null {
-    return this.pickShare(Math.random(), ctx.now);
+    return this.pickShare(Math.random(), ctx);
   }
 
   protected override memberCell(at: number, now: number): string {
@@ -57,8 +57,8 @@ class HashDirector extends Weighted {
     super('hash', name, null, now);
   }
 
-  choose(key: string | null, now: number): Director | null {
-    return this.pickShare(stringKey(key) / KEYS, now);
+  choose(ctx: VclContext, key: string | null): Director | null {
+    return this.pickShare(stringKey(key) / KEYS, ctx);
   }
 
   /** Without a string there is nothing to choose by. */
@@ -96,7 +96,7 @@ export const hash: ExtensionObject = {
     remove_backend: removeBackend,
     backend: {
       signature: 'BACKEND backend(STRING)',
-      call: (ctx, self: HashDirector, key: string | null) => self.choose(key, ctx.now),
+      call: (ctx, self: HashDirector, key: string | null) => self.choose(ctx, key),
     },
   },
 };

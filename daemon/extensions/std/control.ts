@@ -42,7 +42,7 @@ export const controlFunctions: Record<string, ExtensionFunction> = {
   },
   healthy: {
     signature: 'BOOL healthy(BACKEND be)',
-    call: (ctx, be: Director | null) => be?.healthy(ctx.now) ?? false,
+    call: (ctx, be: Director | null) => be?.healthy(ctx.now, ctx) ?? false,
   },
   port: { signature: 'INT port(IP ip)', call: (_c, ip: VclIp) => ip.port },
   cache_req_body: {

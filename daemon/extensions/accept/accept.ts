@@ -1,0 +1,82 @@
+// The extension accept: of what a client accepts, the one choice that the program offers. Follows vmod_accept(3) of the
+// module collection; how weights, malformed lists and letters' case are taken is what Varnish was seen to do.
+//
+// Choices belong to the program's object and may change while it runs. A list that is not well-formed to its end gives
+// the fallback, as one without a choice does. There are no wildcards: `*/*` is a choice like any other.
+
+import type { Extension, ExtensionObject } from '../extension.ts';
+
+/** One element of a list with what ends it: a name, and parameters. Matches from where the last one ended. */
+const ELEMENT =
+  /[ \t\r\n]*([^ \t\r\n,;=]+)((?:[ \t\r\n]*;[ \t\r\n]*[^ \t\r\n,;=]+=[^ \t\r\n,;=]+)*)[ \t\r\n]*(?:,[ \t\r\n]*|$)/y;
+/** A weight is one only as the first parameter; the name of others says nothing. */
+const WEIGHT = /^[ \t\r\n]*;[ \t\r\n]*q=([^ \t\r\n;]+)/;
+const NUMBER = /^[01]\d*(?:\.\d*)?(?:[eE][+-]?\d+)?$/;
+/** A weight that is written above zero and too small for a number is refused with the malformed ones. */
+const SOME = /^[^eE]*[1-9]/;
+
+/** Null is none. */
+function weightOf(parameters: string): number | null {
+  const text = WEIGHT.exec(parameters)?.[1];
+  if (text === undefined) return 1;
+  const weight = NUMBER.test(text) ? Number(text) : 2;
+  return weight > 1 || (weight === 0 && SOME.test(text)) ? null : weight;
+}
+
+export class AcceptRule {
+  readonly #fallback: string;
+  /** As they were added, by their lower-case names. */
+  readonly #choices = new Map<string, string>();
+
+  constructor(fallback: string) {
+    this.#fallback = fallback;
+  }
+
+  add(choice: string): void {
+    const key = choice.toLowerCase();
+    if (!this.#choices.has(key)) this.#choices.set(key, choice);
+  }
+
+  remove(choice: string): void {
+    this.#choices.delete(choice.toLowerCase());
+  }
+
+  /** The choice with the greatest weight in a list, the first of equal ones, or the fallback. */
+  filter(list: string): string {
+    let best = this.#fallback;
+    let most = 0;
+    for (ELEMENT.lastIndex = 0; ELEMENT.lastIndex < list.length; ) {
+      const element = ELEMENT.exec(list);
+      const weight = weightOf(element?.[2] ?? '');
+      if (element === null || weight === null) return this.#fallback;
+      const choice = this.#choices.get((element[1] as string).toLowerCase());
+      if (choice === undefined || weight <= most) continue;
+      best = choice;
+      most = weight;
+    }
+    return best;
+  }
+}
+
+type Text = string | null;
+
+const rule: ExtensionObject = {
+  signature: 'rule(STRING string)',
+  create: (_ctx, _name, fallback: Text) => new AcceptRule(fallback ?? ''),
+  methods: {
+    add: {
+      signature: 'VOID add(STRING string)',
+      call: (_ctx, self: AcceptRule, choice: Text) => self.add(choice ?? ''),
+    },
+    remove: {
+      signature: 'VOID remove(STRING string)',
+      call: (_ctx, self: AcceptRule, choice: Text) => self.remove(choice ?? ''),
+    },
+    filter: {
+      signature: 'STRING filter(STRING string)',
+      call: (_ctx, self: AcceptRule, list: Text) => self.filter(list ?? ''),
+    },
+  },
+};
+
+export const accept: Extension = { name: 'accept', functions: {}, objects: { rule } };

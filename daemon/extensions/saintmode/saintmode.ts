@@ -1,0 +1,77 @@
+// The extension saintmode: backends that are sick for single objects. Follows vmod_saintmode(3) of the module collection.
+//
+// Each program has its own objects and lists; they go with it, and with the worker. Where Varnish itself ends on a
+// call (status() of a program without objects, a backend that is none), this answers or refuses.
+
+import { Tag } from '../../../protocol/tables/tags.ts';
+import type { Director, VclContext } from '../../vcl/context.ts';
+import { State } from '../../vcl/program.ts';
+import { ExtensionError } from '../../vcl/runtime/failure.ts';
+import type { Extension, ExtensionObject } from '../extension.ts';
+import { programPriv } from '../priv.ts';
+import { Saint } from './saint.ts';
+
+/** Key of the cell that has the objects of a program. */
+const OBJECTS = {};
+
+function saintsOf(ctx: VclContext): Saint[] {
+  const cell = programPriv(ctx, OBJECTS);
+  cell.value ??= [];
+  return cell.value as Saint[];
+}
+
+function blacklist(ctx: VclContext, seconds: number): void {
+  const { bo } = ctx;
+  if (bo === null || ctx.state !== State.backend_response) {
+    ctx.log.put(Tag.VCL_Error, 'saintmode.blacklist() called outside of vcl_backend_response');
+    return;
+  }
+  const saint = saintsOf(ctx).find((s) => s.backend === bo.respBackend);
+  if (saint === undefined) {
+    const text = 'Error: saintmode.blacklist(): Saintmode not configured for this backend.';
+    ctx.log.put(Tag.VCL_Error, text);
+    return;
+  }
+  ctx.log.put(
+    Tag.VCL_Log,
+    `saintmode: object put on blacklist for backend ${saint.backend.vclName} for ${seconds.toFixed(2)} seconds`,
+  );
+  saint.blacklist(bo.hashKey ?? '', seconds, ctx.now);
+}
+
+function status(ctx: VclContext): string {
+  const rows = saintsOf(ctx).map(
+    (s) =>
+      `\t\t{ "name": "${s.vclName}", "backend": "${s.backend.vclName}", "count": "${s.count}", "threshold": "${s.threshold}" }`,
+  );
+  return `{\n\t"saintmode": [\n${rows.join(',\n')}\n\t]\n}\n`;
+}
+
+const saint: ExtensionObject = {
+  signature: 'saintmode(BACKEND backend, INT threshold)',
+  create: (ctx, name, backend: Director | null, threshold: number) => {
+    if (backend === null || backend.listed === undefined) {
+      throw new ExtensionError(
+        `${name}: None backend cannot have a list of objects: give saintmode.saintmode() a backend or a director`,
+      );
+    }
+    const made = new Saint(name, backend, threshold, ctx.now);
+    saintsOf(ctx).push(made);
+    ctx.vcl.directors.set(name, made);
+    return made;
+  },
+  methods: {
+    backend: { signature: 'BACKEND backend()', call: (_ctx, self: Saint) => self },
+    blacklist_count: { signature: 'INT blacklist_count()', call: (_ctx, self: Saint) => self.count },
+    is_healthy: { signature: 'BOOL is_healthy()', call: (ctx, self: Saint) => self.isHealthy(ctx) },
+  },
+};
+
+export const saintmode: Extension = {
+  name: 'saintmode',
+  functions: {
+    blacklist: { signature: 'VOID blacklist(DURATION expires)', call: blacklist },
+    status: { signature: 'STRING status()', call: status },
+  },
+  objects: { saintmode: saint },
+};
