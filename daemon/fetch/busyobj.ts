@@ -226,7 +226,10 @@ export class BusyObj implements VclBusyobj {
 
   rollback(): void {
     this.bereq.copyFrom(this.bereq0);
-    this.rolledBack = this.ctx.state === State.backend_response;
+    if (this.ctx.state !== State.backend_response) return;
+    // For a retry: there is nothing left to deliver.
+    this.rolledBack = true;
+    this.exchange.giveUp();
   }
 
   /** The client's body has been sent, or will not be. */

@@ -71,6 +71,13 @@ export class Exchange {
     stored.raw = null;
   };
 
+  /** Ends what the program has no use for. Only an answer without a body to throw away leaves the connection usable. */
+  giveUp(): void {
+    const keeps = !this.bo.hasBody;
+    if (keeps) this.connection?.readBody(NO_BODY, 0, NO_SINK);
+    this.end(keeps ? null : 'RESP_CLOSE');
+  }
+
   /** Gives the connection back or closes it, and logs which; `reason` forces a close. */
   end(reason: CloseReason | null): void {
     const { bo, connection } = this;
@@ -97,6 +104,7 @@ export class Exchange {
   }
 }
 
+const NO_SINK = { data: () => {}, end: () => {}, error: () => {} };
 /** Stands for a head that nothing has been heard of. */
 const UNKNOWN = new OriginFailure('aborted');
 

@@ -29,8 +29,6 @@ import { isOriginFailure, serveStale } from './stale-if-error.ts';
 import { ATTEMPT, DONE, type FetchStep, PARKED } from './steps.ts';
 import { awaitTemplate, copyBody, takeOver } from './take-over.ts';
 
-const NO_SINK = { data: () => {}, end: () => {}, error: () => {} };
-
 /**
  * Starts to fill `oc` for this request. `staleOc` may be 0. Returns at once.
  * @param bodyDone told once when the request's body has been sent, or will not be: at the latest with the fetch's end
@@ -198,10 +196,8 @@ function respond(bo: BusyObj): FetchStep {
     bo.hitForPass = bo.mode !== 'pass';
   }
   if (ret !== RETURN.deliver) {
-    // As in the field: only what is retried, and had no body to throw away, keeps its connection.
-    const keeps = ret === RETURN.retry && !bo.hasBody;
-    if (keeps) exchange.connection?.readBody(framing, 0, NO_SINK);
-    exchange.end(keeps ? null : 'RESP_CLOSE');
+    if (ret === RETURN.retry) exchange.giveUp();
+    else exchange.end('RESP_CLOSE');
     switch (ret) {
       case RETURN.retry:
         return retry(bo);
@@ -224,8 +220,6 @@ function respond(bo: BusyObj): FetchStep {
   log.timestamp('Process', core.clock.now());
   if (connectionHas(bo.beresp, 'close')) exchange.connection?.closeBecause('RESP_CLOSE');
   if (bo.rolledBack) {
-    // The field's daemon has given up the connection by then: rollback in this state is for a retry.
-    exchange.end('RESP_CLOSE');
     log.put(Tag.FetchError, 'No backend connection (rollback?)');
     return failed(bo);
   }

@@ -1,11 +1,11 @@
 // The extensions blob, bodyaccess and vsthrottle through the field's daemon and through ours: values, failures and
 // records. Those of the field's module collection are compared where it is installed.
-import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { delay, findProgram, Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { exchange } from '../harness/raw-exchange.ts';
+import { varnishKnows } from './varnish-modules.ts';
 
 const box = new Sandbox('proxyd-data-ext');
 afterAll(() => box.dispose());
@@ -13,15 +13,7 @@ afterAll(() => box.dispose());
 const varnishd = findProgram('varnishd');
 if (varnishd === null) console.warn('differential tests skipped: varnishd is not installed');
 
-/** Whether the field's compiler knows the modules. */
-function knows(imports: string): boolean {
-  if (varnishd === null) return false;
-  const file = `${box.path('imports')}.vcl`;
-  writeFileSync(file, `vcl 4.1; ${imports} backend d none;`);
-  const args = ['-j', 'none', '-C', '-n', box.path('compile'), '-f', file];
-  return spawnSync(varnishd, args, { stdio: 'ignore' }).status === 0;
-}
-const collection = knows('import bodyaccess; import vsthrottle;');
+const collection = varnishKnows('bodyaccess', 'vsthrottle');
 
 interface Sent {
   /** Part of the URL after the number of the exchange. */

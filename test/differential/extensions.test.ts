@@ -1,32 +1,15 @@
-// The built-in extensions through the field's daemon and through ours: the same calls give the same strings, fail
-// where those fail, and log the same. extension-cases.txt has the calls; what needs an origin or several states is
-// in extension-tasks.vcl. The header, str and var extensions are compared where the field's collection of modules
-// is installed.
-
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, type Response } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { delay, findProgram, Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
-
-/** Whether the field's collection of modules is there: its compiler knows. */
-function hasCollection(program: string): boolean {
-  const dir = mkdtempSync(join(tmpdir(), 'proxyd-ext-'));
-  const file = join(dir, 'imports.vcl');
-  writeFileSync(file, 'vcl 4.1; import str; import var; import header; backend d none;');
-  const { status } = spawnSync(program, ['-j', 'none', '-C', '-n', dir, '-f', file], { stdio: 'ignore' });
-  rmSync(dir, { recursive: true, force: true });
-  return status === 0;
-}
+import { varnishKnows } from './varnish-modules.ts';
 
 const varnishd = findProgram('varnishd');
 if (varnishd === null)
   console.warn('differential tests of the extensions skipped: varnishd is not installed');
-const collection = varnishd !== null && hasCollection(varnishd);
+const collection = varnishKnows('str', 'var', 'header');
 if (varnishd !== null && !collection) console.warn('header, str and var are not compared: not installed');
 
 const here = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');

@@ -4,15 +4,19 @@
 //   GET /url | Field: value | =body     a request on the scenario's connection, and its response; each scenario has
 //                                       a host of its own, and so finds nothing of another one in the cache
 //   new                                 the next request comes on a connection of its own
+//   begin GET /url                      a request on a connection of its own, whose response is not waited for
+//   end                                 the response of the request that was begun last
 //   sleep 100                           milliseconds
-//   adm param.show ttl                  an admin command and its answer
+//   adm param.show ttl                  an admin command and its answer; @PROGRAM@ is the program's name there, and
+//                                       @FILE@ its file
+//   only here Notice xkey.purge a: 1    no step: a documented record that the proxy's log has once, and Varnish's not
 //
 // @ORIGIN@ is the origin's port. The origin answers /a to /z alike, and a few other URLs as ORIGIN_REPLIES says.
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { ClientConnection, type Response } from '../harness/http-client.ts';
 import { IdNames, normaliseGroup, normaliseText } from '../harness/log-text.ts';
-import { Origin, type Reply, respond } from '../harness/origin.ts';
+import { Origin, type Reply, type ReplyMaker, respond } from '../harness/origin.ts';
 import { delay, type Sandbox } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { completeLog, hidePages } from './runner.ts';
@@ -22,10 +26,13 @@ export interface Scenario {
   name: string;
   program: string;
   steps: string[];
+  /** Records of ours alone. */
+  onlyHere: string[];
 }
 
 const FOLDER = new URL('scenarios/', import.meta.url).pathname;
 const FRESH = { 'Cache-Control': 'max-age=100' };
+const ONLY_HERE = 'only here ';
 const ORIGIN_REPLIES: Readonly<Record<string, Reply>> = {
   ...Object.fromEntries(
     [...'abcdefghijklmnopqrstuvwxyz'].map((c) => [`/${c}`, respond('200 OK', FRESH, `this is ${c}`)]),
@@ -35,8 +42,22 @@ const ORIGIN_REPLIES: Readonly<Record<string, Reply>> = {
   '/500': respond('500 Broken', {}, 'broken'),
   '/cookie': respond('200 OK', { 'Set-Cookie': 'a=b' }, 'cookie'),
   '/reset': [{ reset: true }],
+  '/empty': respond('200 OK', FRESH),
+  '/nothing': respond('204 No Content', FRESH),
+  '/chunks': respond('200 OK', { ...FRESH, 'Transfer-Encoding': 'chunked' }, '2\r\nab\r\n0\r\n\r\n'),
+  '/slow-end': [
+    {
+      send: 'HTTP/1.1 200 OK\r\nxkey: slow\r\nCache-Control: max-age=100\r\nContent-Length: 10\r\n\r\nfirst',
+    },
+    { wait: 300 },
+    { send: '-last' },
+  ],
   '/slow': [{ wait: 300 }, ...respond('200 OK', FRESH, 'slow')],
 };
+const revalidated: ReplyMaker = (request) =>
+  /^if-none-match:/im.test(request.head)
+    ? respond('304 Not Modified', { ...FRESH, ETag: '"r"' })
+    : respond('200 OK', { ...FRESH, ETag: '"r"' }, 'revalidated');
 const HEAD = `vcl 4.1;
 import std;
 backend default { .host = "127.0.0.1"; .port = "@ORIGIN@"; }
@@ -53,11 +74,13 @@ export function scenarios(): Scenario[] {
       const [name = '', ...lines] = part.split('\n');
       const at = lines.indexOf('--');
       const program = lines.slice(0, at).join('\n');
+      const steps = lines.slice(at + 1).filter((l) => l.trim() !== '');
       all.push({
         file: basename(file, '.txt'),
         name,
         program: /^\s*vcl 4/m.test(program) ? program : HEAD + program,
-        steps: lines.slice(at + 1).filter((l) => l.trim() !== ''),
+        steps: steps.filter((l) => !l.startsWith(ONLY_HERE)),
+        onlyHere: steps.filter((l) => l.startsWith(ONLY_HERE)).map((l) => l.slice(ONLY_HERE.length)),
       });
     }
   }
@@ -72,6 +95,7 @@ export async function playScenarios(
 ): Promise<string[][]> {
   const origin = await Origin.start();
   for (const [url, reply] of Object.entries(ORIGIN_REPLIES)) origin.on(url, reply);
+  origin.on('/revalidated', revalidated);
   const dir = mkdtempSync(`${box.dir}/${product}-`);
   const program = 'vcl 4.1; backend b none;';
   // A scenario may declare more than it uses. Varnish takes its time to notice that lenient dates are switched on.
@@ -90,18 +114,33 @@ export async function playScenarios(
       proxy,
       played.flatMap((p) => p.ports),
     );
-    return played.map((p) => {
+    return played.map((p, i) => {
       const log = p.ports.flatMap((port) => normaliseGroup(groups.get(port)?.shift() ?? [], p.ids));
       const shown = hidePages(log, p.pages).map((l) =>
         l.replace(/(BackendOpen .*) (?:connect|reuse)$/, '$1'),
       );
-      // Purges by surrogate key are noted here, and leave nothing in Varnish's log.
-      return [...p.lines, ...shown.filter((l) => !/^-+ Notice xkey\./.test(l))];
+      return [...p.lines, ...(product === 'proxyd' ? without(shown, list[i]?.onlyHere ?? []) : shown)];
     });
   } finally {
     if (proxy.daemon.running) await proxy.stop().catch(() => {});
     await origin.close();
   }
+}
+
+/** The log without one line of each of these records; what is not there is said. */
+function without(log: readonly string[], records: readonly string[]): string[] {
+  const left = [...log];
+  for (const record of records) {
+    const at = left.findIndex((l) => l.replace(/^-+ /, '') === record);
+    if (at < 0) left.push(`no record here: ${record}`);
+    else left.splice(at, 1);
+  }
+  return left;
+}
+
+interface Begun {
+  connection: ClientConnection;
+  method: string;
 }
 
 class Played {
@@ -111,19 +150,21 @@ class Played {
   readonly ids = new IdNames();
   readonly #proxy: RunningProxy;
   readonly #program: string;
+  readonly #file: string;
   readonly #origin: number;
   #connection: ClientConnection | null = null;
+  #begun: Begun | null = null;
 
   constructor(proxy: RunningProxy, program: string, origin: number) {
     this.#proxy = proxy;
     this.#program = program;
+    this.#file = `${proxy.dir}-${program}.vcl`;
     this.#origin = origin;
   }
 
   async play(scenario: Scenario): Promise<void> {
-    const file = `${this.#proxy.dir}-${this.#program}.vcl`;
-    writeFileSync(file, scenario.program.replaceAll('@ORIGIN@', String(this.#origin)));
-    const loaded = await this.#proxy.adm('vcl.load', this.#program, file);
+    writeFileSync(this.#file, scenario.program.replaceAll('@ORIGIN@', String(this.#origin)));
+    const loaded = await this.#proxy.adm('vcl.load', this.#program, this.#file);
     if (loaded.code !== 0) {
       this.lines.push(NOT_LOADED, loaded.stdout, loaded.stderr);
       return;
@@ -134,6 +175,7 @@ class Played {
       await this.#step(step).catch((error: unknown) => this.lines.push(String(error)));
     }
     this.#connection?.close();
+    this.#begun?.connection.close();
     await delay(20);
   }
 
@@ -144,6 +186,11 @@ class Played {
         this.#connection?.close();
         this.#connection = null;
         return;
+      case 'begin':
+        this.#begun = this.#begin(rest, await this.#connect());
+        return;
+      case 'end':
+        return this.#end();
       case 'sleep':
         return delay(Number(rest));
       case 'adm':
@@ -154,30 +201,50 @@ class Played {
   }
 
   async #admin(line: string): Promise<void> {
-    const end = await this.#proxy.adm('--', line.replaceAll('@PROGRAM@', this.#program));
+    const end = await this.#proxy.adm(
+      '--',
+      line.replaceAll('@PROGRAM@', this.#program).replaceAll('@FILE@', this.#file),
+    );
     const text = `${end.stdout}${end.stderr}`.trimEnd().replaceAll(this.#proxy.dir, 'DIR');
     this.lines.push(`exit ${end.code}`, ...normaliseText(text, this.ids).split('\n'));
   }
 
   async #request(step: string): Promise<void> {
-    const [line = '', ...fields] = step.split(' | ');
-    const [method = '', url = ''] = line.split(' ');
-    const body = fields.find((f) => f.startsWith('='))?.slice(1) ?? '';
-    const head = fields.filter((f) => !f.startsWith('='));
-    if (!head.some((f) => /^host:/i.test(f))) head.unshift(`Host: ${this.#program}.example.test`);
-    if (body !== '') head.push(`Content-Length: ${body.length}`);
-    if (this.#connection === null || this.#connection.ended) {
-      this.#connection = await ClientConnection.open(this.#proxy.port, 6000);
-      this.ports.push(this.#connection.localPort);
-    }
-    this.#connection.send(`${method} ${url} HTTP/1.1\r\n${head.map((f) => `${f}\r\n`).join('')}\r\n${body}`);
-    const response = await this.#connection.response(method);
+    if (this.#connection === null || this.#connection.ended) this.#connection = await this.#connect();
+    const { connection, method } = this.#begin(step, this.#connection);
+    const response = await connection.response(method);
     this.#note(response);
     if (response.fields.some(([n, v]) => n === 'Connection' && v === 'close')) {
       this.#connection.close();
       this.#connection = null;
     }
     // The next request is to meet a whole object.
+    await delay(10);
+  }
+
+  async #connect(): Promise<ClientConnection> {
+    const connection = await ClientConnection.open(this.#proxy.port, 6000);
+    this.ports.push(connection.localPort);
+    return connection;
+  }
+
+  #begin(step: string, connection: ClientConnection): Begun {
+    const [line = '', ...fields] = step.split(' | ');
+    const [method = '', url = ''] = line.split(' ');
+    const body = fields.find((f) => f.startsWith('='))?.slice(1) ?? '';
+    const head = fields.filter((f) => !f.startsWith('='));
+    if (!head.some((f) => /^host:/i.test(f))) head.unshift(`Host: ${this.#program}.example.test`);
+    if (body !== '') head.push(`Content-Length: ${body.length}`);
+    connection.send(`${method} ${url} HTTP/1.1\r\n${head.map((f) => `${f}\r\n`).join('')}\r\n${body}`);
+    return { connection, method };
+  }
+
+  async #end(): Promise<void> {
+    if (this.#begun === null) return;
+    const { connection, method } = this.#begun;
+    this.#note(await connection.response(method));
+    connection.close();
+    this.#begun = null;
     await delay(10);
   }
 

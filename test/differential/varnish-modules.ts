@@ -1,0 +1,29 @@
+// Whether the installed Varnish has an extension: those of its collection of modules are a package of their own.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findProgram } from '../harness/processes.ts';
+
+const asked = new Map<string, boolean>();
+
+/** Its compiler knows. */
+export function varnishKnows(...extensions: string[]): boolean {
+  return extensions.every((name) => {
+    const known = asked.get(name) ?? compiles(`import ${name};`);
+    asked.set(name, known);
+    return known;
+  });
+}
+
+function compiles(imports: string): boolean {
+  const varnishd = findProgram('varnishd');
+  if (varnishd === null) return false;
+  const dir = mkdtempSync(join(tmpdir(), 'proxyd-imports-'));
+  const file = join(dir, 'imports.vcl');
+  writeFileSync(file, `vcl 4.1; ${imports} backend d none;`);
+  const args = ['-j', 'none', '-C', '-n', join(dir, 'compile'), '-f', file];
+  const { status } = spawnSync(varnishd, args, { stdio: 'ignore' });
+  rmSync(dir, { recursive: true, force: true });
+  return status === 0;
+}
