@@ -1,3 +1,8 @@
+// The built-in extensions through Varnish and through ours: the same calls give the same strings, fail where those fail,
+// and log the same. extension-cases.txt has the calls; what needs an origin or several states is in
+// extension-tasks.vcl. The header, str and var extensions are compared where Varnish's collection of modules is
+// installed.
+
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, type Response } from '../harness/http-client.ts';
