@@ -50,7 +50,7 @@ function status(ctx: VclContext): string {
 const saint: ExtensionObject = {
   signature: 'saintmode(BACKEND backend, INT threshold)',
   create: (ctx, name, backend: Director | null, threshold: number) => {
-    if (backend === null || backend.listed === undefined) {
+    if (backend === null) {
       throw new ExtensionError(
         `${name}: None backend cannot have a list of objects: give saintmode.saintmode() a backend or a director`,
       );

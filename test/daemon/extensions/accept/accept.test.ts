@@ -41,7 +41,7 @@ describe('accept.rule()', () => {
     'b;q=x',
     'b;q=-1',
     'b, a=1',
-    'b;q=1e-400',
+    'a, b;q=1e-400',
   ])('falls back where a list is malformed to its end: %j', (list) => {
     expect(ab.filter(list)).toBe('none');
   });

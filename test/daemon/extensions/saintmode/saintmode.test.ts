@@ -102,6 +102,7 @@ backend b1 { .host = "127.0.0.1"; } backend b2 { .host = "127.0.0.1"; }
 sub vcl_init { new s1 = saintmode.saintmode(b1, 2); new s2 = saintmode.saintmode(b2, 5);
   new d = directors.fallback(); d.add_backend(s1.backend()); d.add_backend(s2.backend()); }
 sub vcl_recv { saintmode.blacklist(1s); return (synth(200)); }
+sub vcl_backend_error { saintmode.blacklist(1s); }
 sub vcl_synth { synthetic(saintmode.status()); return (deliver); }
 sub vcl_backend_response { saintmode.blacklist(std.duration(bereq.http.bl, 20s)); set beresp.http.n = "" + s1.blacklist_count() + s2.blacklist_count() + s1.is_healthy(); }`;
 
@@ -151,15 +152,20 @@ sub vcl_backend_response { saintmode.blacklist(std.duration(bereq.http.bl, 20s))
     expect(t.run('recv')).toBe('synth');
     Object.assign(t.bo, { respBackend: new FakeBackend('other') });
     t.run('backend_response');
+    t.run('backend_error');
     expect(t.log.of('VCL_Error')).toEqual([
       'saintmode.blacklist() called outside of vcl_backend_response',
       'Error: saintmode.blacklist(): Saintmode not configured for this backend.',
+      'saintmode.blacklist() called outside of vcl_backend_response',
     ]);
   });
 
-  it('refuses a backend that is none', () => {
+  it.each([
+    ['declared so', 'saintmode.saintmode(n, 2)'],
+    ['a director without one', 'saintmode.saintmode(d.backend("x"), 2)'],
+  ])('refuses a backend that is none: %s', (_how, call) => {
     const loaded = load(
-      'vcl 4.1; import saintmode; backend n none; sub vcl_init { new s = saintmode.saintmode(n, 2); }',
+      `vcl 4.1; import saintmode; import directors; backend n none; sub vcl_init { new d = directors.hash(); new s = ${call}; }`,
     );
     const refusal = initProgram(loaded, new VclContext(host, loaded, new FakeLog()));
     expect(refusal).toContain('s: None backend cannot have a list of objects');
