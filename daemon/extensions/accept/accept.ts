@@ -4,7 +4,7 @@
 // Choices belong to the program's object and may change while it runs. A list that is not well-formed to its end gives
 // the fallback, as one without a choice does. There are no wildcards: `*/*` is a choice like any other.
 
-import type { Extension, ExtensionObject } from '../extension.ts';
+import type { Extension, ExtensionObject } from '../../contract/extension.ts';
 
 /** One element of a list with what ends it: a name, and parameters. Matches from where the last one ended. */
 const ELEMENT =

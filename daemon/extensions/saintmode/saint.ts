@@ -6,8 +6,8 @@
 // Awkward: in client states is_healthy() asks for the list alone, and nothing of the backend itself.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { Director, DirectorListing, VclContext } from '../../vcl/context.ts';
-import { State } from '../../vcl/program.ts';
+import type { Director, DirectorListing, VclContext } from '../../contract/context.ts';
+import { State } from '../../contract/program.ts';
 
 /** The list is rid of old entries at the latest when it has so many, or twice those that were left the last time. */
 const SWEPT_AT = 1024;

@@ -4,11 +4,11 @@
 // call (status() of a program without objects, a backend that is none), this answers or refuses.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { Director, VclContext } from '../../vcl/context.ts';
-import { State } from '../../vcl/program.ts';
-import { ExtensionError } from '../../vcl/runtime/failure.ts';
-import type { Extension, ExtensionObject } from '../extension.ts';
-import { programPriv } from '../priv.ts';
+import type { Director, VclContext } from '../../contract/context.ts';
+import type { Extension, ExtensionObject } from '../../contract/extension.ts';
+import { ExtensionError } from '../../contract/failure.ts';
+import { programPriv } from '../../contract/priv.ts';
+import { State } from '../../contract/program.ts';
 import { Saint } from './saint.ts';
 
 /** Key of the cell that has the objects of a program. */

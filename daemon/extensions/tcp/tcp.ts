@@ -3,8 +3,8 @@
 // the log has as for a socket that the kernel refuses. Programs load and run unchanged; nothing is paced.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { VclContext } from '../../vcl/context.ts';
-import type { Extension } from '../extension.ts';
+import type { VclContext } from '../../contract/context.ts';
+import type { Extension } from '../../contract/extension.ts';
 
 /** Without a client's connection there is nothing to say, as in Varnish. */
 function failed(ctx: VclContext, what: string): void {

@@ -1,11 +1,12 @@
 // Backends that are sick for single objects, without an origin. What is logged and when was seen in Varnish; see also
 // the scenarios "saintmode" and "saintmode-directors".
 import { describe, expect, it } from 'vitest';
+import { VclContext } from '../../../../daemon/contract/context.ts';
+import { State } from '../../../../daemon/contract/program.ts';
+import { compile } from '../../../../daemon/extensions/compile.ts';
+import { findExtension } from '../../../../daemon/extensions/registry.ts';
 import { Saint } from '../../../../daemon/extensions/saintmode/saint.ts';
-import { compile } from '../../../../daemon/vcl/compile.ts';
-import { VclContext } from '../../../../daemon/vcl/context.ts';
 import { initProgram, loadProgram } from '../../../../daemon/vcl/loader.ts';
-import { State } from '../../../../daemon/vcl/program.ts';
 import { FakeLog, host, load, NOW, type Task, task, taskOf } from '../../vcl/fake-task.ts';
 import { backends, FakeBackend, served } from '../directors/fake-backends.ts';
 
@@ -109,7 +110,8 @@ sub vcl_backend_response { saintmode.blacklist(std.duration(bereq.http.bl, 20s))
   function program() {
     const { program: compiled } = compile({ name: 'test.vcl', text: PROGRAM });
     if (compiled === undefined) throw new Error('refused');
-    const loaded = loadProgram('test', compiled, new Map(backends(2).map((b) => [b.vclName, b])));
+    const members = backends(2).map((b) => [b.vclName, b] as const);
+    const loaded = loadProgram('test', compiled, new Map(members), findExtension);
     expect(initProgram(loaded, new VclContext(host, loaded, new FakeLog()))).toBeNull();
     return loaded;
   }
