@@ -163,7 +163,7 @@ async function main(): Promise<number> {
     if (request.kind === 'version') process.stderr.write(versionText(packageVersion()));
     else if (request.kind === 'usage') await say(usageText());
     else await say(await documentText(request.what));
-    // As the field has it, -? is what one gets for a mistake too.
+    // As Varnish has it, -? is what one gets for a mistake too.
     return request.kind === 'usage' && !argv.includes('--help') ? 2 : 0;
   }
   const { options } = request;

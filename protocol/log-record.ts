@@ -1,4 +1,4 @@
-// The field's binary log record: two 32-bit little-endian words, then the payload padded to 4 bytes. The first
+// Varnish's binary log record: two 32-bit little-endian words, then the payload padded to 4 bytes. The first
 // word is the tag in its top byte and the payload's length in its low 16 bits, the second the transaction id
 // with the client marker in bit 30 and the backend marker in bit 31. Text payloads count their final NUL.
 //

@@ -1,4 +1,4 @@
-// A binary log file as the field's -w writes it: a magic, then records back to back. Reads it piece by piece,
+// A binary log file as Varnish's -w writes it: a magic, then records back to back. Reads it piece by piece,
 // so that its size does not matter; a record cut off at the end is left out and counted.
 //
 // Awkward: releases since 7.3 have a third header word, ids of 62 bits with the side's marks in the top two,

@@ -2,7 +2,7 @@
 // sides, then records. The manager runs it for its subscribers, the log tool for files. Where it takes more effort
 // than a group may cost, the group is left out and counted.
 //
-// Awkward, as with the field's tool: a group counts against the limits even when sides and record filters
+// Awkward, as with Varnish's tool: a group counts against the limits even when sides and record filters
 // then leave nothing of it to show; and with both sides asked for a record would have to be on both, so
 // headers come alone.
 

@@ -17,7 +17,7 @@ const LETTER = {
   'exclude-regex': 'X',
 } as const;
 
-/** The predicate, null when everything is shown; or a message as the field's tools print it. */
+/** The predicate, null when everything is shown; or a message as Varnish's tools print it. */
 export function compileRecordFilters(
   filters: readonly RecordFilter[],
   caseless: boolean,

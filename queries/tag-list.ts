@@ -36,7 +36,7 @@ export function markTags(glob: string, set: Uint8Array, value = 1): TagProblem |
   return null;
 }
 
-/** A comma-separated list as -i and -x take it; or the message the field's tools give, without the option. */
+/** A comma-separated list as -i and -x take it; or the message Varnish's tools give, without the option. */
 export function markTagList(list: string, set: Uint8Array, value = 1): string | null {
   // Commas too many do no harm, as long as some name is there.
   const names = list.split(',').filter((name) => name !== '');

@@ -226,7 +226,7 @@ function take(
       return;
     case 'Q':
       try {
-        // What is no file has no text; the field's tool then names an error that is none.
+        // What is no file has no text; Varnish's tool then names an error that is none.
         if (!statSync(value).isFile()) return new ArgumentError(`-Q ${value}: Success`);
         addQuery(queries, readFileSync(value, 'utf8'), true);
         return;

@@ -1,4 +1,4 @@
-// How proxylog's groups are written: text, NDJSON or the field's binary file.
+// How proxylog's groups are written: text, NDJSON or Varnish's binary file.
 
 import { LOG_FILE_MAGIC } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';

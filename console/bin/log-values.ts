@@ -1,4 +1,4 @@
-// The values of proxylog's options: numbers, durations, groupings, filters. Each reads what the field's tool
+// The values of proxylog's options: numbers, durations, groupings, filters. Each reads what Varnish's tool
 // reads (blanks before a number, octal and hexadecimal where it takes them) and refuses what it refuses, with
 // its words.
 

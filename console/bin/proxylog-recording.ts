@@ -1,5 +1,5 @@
 // proxylog -r: prints a recording, or what comes on standard input in that format, as it would be printed live.
-// Groups come out as their last transaction ends; what never ends is not shown, as with the field's tool.
+// Groups come out as their last transaction ends; what never ends is not shown, as with Varnish's tool.
 
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
@@ -53,7 +53,7 @@ export function readRecording(a: LogArguments, output: LogSink): LogSource {
       );
     }
     if (!decoder.valid) return fail('VSL file read error: EOF');
-    // The field's tool ends without a word here; a recording cut off by a full disk deserves one.
+    // Varnish's tool ends without a word here; a recording cut off by a full disk deserves one.
     if (decoder.left > 0) {
       process.stderr.write(`VSL file read error: ${decoder.left} bytes of a cut record at the end\n`);
     }

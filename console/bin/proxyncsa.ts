@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // proxyncsa: the log as access log lines, by default in the combined format; of a running daemon or of a
-// recording. Options, formats and error texts are those of the field's tool.
+// recording. Options, formats and error texts are those of Varnish's tool.
 //
 // Exit codes: 0; 1 for every failure; 130 after SIGINT.
 
@@ -94,7 +94,7 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
   guardTerminal([process.stdout]);
   const whole = a.sub.grouping === 'request';
   const options = { ...own, client: own.client || !own.backend, whole };
-  // From a daemon only what can have a line; a recording is judged by the lines alone, as the field's tool does.
+  // From a daemon only what can have a line; a recording is judged by the lines alone, as Varnish's tool does.
   if (a.input === undefined && !whole && options.client !== options.backend) {
     if (options.client) a.sub.client = true;
     else a.sub.backend = true;

@@ -14,7 +14,7 @@ import { attach, parsePatience, writePidFile } from './attach.ts';
 import { sayEnd } from './command-end.ts';
 import { flushOut, keepOutputManners, writeOut } from './standard-output.ts';
 
-/** When several forms are asked for the first of these counts, as with the field's tool. */
+/** When several forms are asked for the first of these counts, as with Varnish's tool. */
 const FORMS = ['x', 'j', '1', 'l'] as const;
 
 interface Arguments {

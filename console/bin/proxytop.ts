@@ -19,7 +19,7 @@ function take(flag: string, value: string): ArgumentError | undefined {
   else if (flag === 'd') own.head = true;
   else if (/^\s*[+-]?\d+$/.test(value)) own.period = Number(value);
   else {
-    // As the field's tool: without a newline.
+    // As Varnish's tool: without a newline.
     process.stderr.write(`Syntax error, ${value} is not a number`);
     process.exit(1);
   }

@@ -1,4 +1,4 @@
-// Log transactions as text, byte for byte as the field's log tools print them. Payloads go out as the bytes
+// Log transactions as text, byte for byte as Varnish's log tools print them. Payloads go out as the bytes
 // they are; those of binary tags are quoted with %xx. One group is headers and records of its transactions
 // and an empty line; raw records are lines by themselves.
 

@@ -1,4 +1,4 @@
-// Counters as text, in the layouts of the field's stat tool: -1, -j, -x and -l. Values are decimal texts all
+// Counters as text, in the layouts of Varnish's stat tool: -1, -j, -x and -l. Values are decimal texts all
 // the way through, so that 64 bits survive.
 
 import type { CounterInfo } from '../../protocol/messages.ts';

@@ -66,7 +66,7 @@ export function parseProfile(argument: string): Profile | string {
   const [field, min = -6, max = 3] = rest.map(leadingNumber);
   if (field === undefined || field < 0 || rest.length === 2) return invalid(cut);
   if (Number.isNaN(field) || Number.isNaN(min) || Number.isNaN(max)) return invalid(cut);
-  // What cannot be drawn is drawn as little as possible, as the field's tool takes any numbers.
+  // What cannot be drawn is drawn as little as possible, as Varnish's tool takes any numbers.
   const top = Math.min(Math.max(max, min + 1), min + 29);
   return { side, tag, prefix, field: Math.max(field, 1), min, max: top };
 }

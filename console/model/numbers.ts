@@ -51,7 +51,7 @@ export function percent(value: number | null): string {
   return value === 1 ? '100%' : `${(value * 100).toFixed(1)}%`;
 }
 
-/** D+HH:MM:SS, as the field shows uptimes. */
+/** D+HH:MM:SS, as Varnish shows uptimes. */
 export function uptime(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));
   const p = (n: number): string => String(n).padStart(2, '0');

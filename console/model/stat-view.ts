@@ -1,5 +1,5 @@
 // The statistics screen's state, pure: level, unseen counters, scaling, raw gauges, filter, cursor, and
-// the choice of rows and columns. Semantics and keys are the field's stat tool's.
+// the choice of rows and columns. Semantics and keys are Varnish's stat tool's.
 
 import type { Counter } from './counter-history.ts';
 
@@ -133,7 +133,7 @@ export function reduceStat(
     case 'filter':
       return keep({ ...view, filter: action.text.toLowerCase() }, counters, height);
     case 'interval': {
-      // By tenths of a second, as the field's tool.
+      // By tenths of a second, as Varnish's tool.
       const next = Math.round((view.interval + action.step * 0.1) * 10) / 10;
       return { ...view, interval: Math.max(0.1, Math.min(1000, next)) };
     }

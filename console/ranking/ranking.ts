@@ -1,7 +1,7 @@
 // Counts how often each log record occurs, tag and text together, and ranks them. Counts can fade, so that in
 // a live view an entry stands for what was seen over a period.
 //
-// Awkward: entries of one count stand in the order of the field's tool, which compares sums of bytes, tags, lengths, bytes.
+// Awkward: entries of one count stand in the order of Varnish's tool, which compares sums of bytes, tags, lengths, bytes.
 
 import { recordOffsets, recordTag, recordText } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';

@@ -1,5 +1,5 @@
 // A backend's way to new connections: its addresses in order, passing over those that are held down, and the counters
-// of failures. Which failure holds an address down for how long is the field's rule: what the other side refused for
+// of failures. Which failure holds an address down for how long is Varnish's rule: what the other side refused for
 // a moment, what this side lacks for longer. It knows nothing of exchanges, health or limits.
 
 import type { VbeCounters } from '../stats/counters.ts';

@@ -36,7 +36,7 @@ export class OriginFailure {
 }
 
 /**
- * The failure of a body that broke off, in the words the field's FetchError has for its framing.
+ * The failure of a body that broke off, in the words Varnish's FetchError has for its framing.
  * @param fault what is wrong with the chunks, if it came in chunks
  */
 export function bodyFailure(
@@ -47,7 +47,7 @@ export function bodyFailure(
   return new OriginFailure(reason, '', bodyText(reason, framing, fault), '', systemText(reason));
 }
 
-/** What the field's FetchError says of a body that broke off, by its framing; '' for the reason's own text. */
+/** What Varnish's FetchError says of a body that broke off, by its framing; '' for the reason's own text. */
 function bodyText(reason: FetchFailure, framing: BodyFraming['kind'], fault: string): string {
   if (reason === 'bad-chunk') return fault;
   if (reason !== 'short-body' && reason !== 'reset' && reason !== 'between-bytes-timeout') return '';

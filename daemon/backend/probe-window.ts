@@ -42,7 +42,7 @@ export class ProbeWindow {
 
   /**
    * Forgets all polls and fills in the initial good ones, which took no time. Without any the last count of good
-   * polls stands until the next poll, as in the field.
+   * polls stands until the next poll, as in Varnish.
    */
   reset(): void {
     this.bits = new Map();

@@ -44,7 +44,7 @@ export async function resolveBackend(
   if (isIP(host) !== 0) return [{ kind: 'tcp', address: host, port }];
   try {
     const found = await names(host);
-    // One of each kind, as the field; a name that is asked for again may stand for many.
+    // One of each kind, as Varnish; a name that is asked for again may stand for many.
     const most = decl.resolve === undefined ? 1 : found.length;
     const kinds = preferIpv6 ? [6, 4] : [4, 6];
     const picked = kinds.flatMap((kind) => found.filter((a) => a.family === kind).slice(0, most));

@@ -1,4 +1,4 @@
-// The system's errors as the field's records show them: number and message of the C library. Connecting and
+// The system's errors as Varnish's records show them: number and message of the C library. Connecting and
 // probing meet these; anything else keeps the number that Node gives it and its name for a message.
 
 import { SYSTEM_TEXTS } from '../../protocol/system-text.ts';

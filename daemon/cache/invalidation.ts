@@ -89,7 +89,7 @@ export class Invalidation {
     // Nothing left is stale, less than nothing is not found any more.
     if (soft.ttl < 0) rows.setDouble(oc, row.TTL, now + soft.ttl - rows.getDouble(oc, row.T_ORIGIN));
     else this.endTtl(oc, now + soft.ttl);
-    // As in the field: an object goes at its old end all the same.
+    // As in Varnish: an object goes at its old end all the same.
     if (this.life.endOf(oc) >= end) return;
     this.life.reschedule(oc);
     this.counters.exp_mailed++;

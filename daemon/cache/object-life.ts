@@ -144,13 +144,13 @@ export class ObjectLife {
     this.events.expired(oc, 0);
     this.counters.exp_mailed++;
     this.counters.exp_received++;
-    // As the field: a purge ends an object's time.
+    // As Varnish: a purge ends an object's time.
     this.counters.n_expired++;
     this.kill(oc, false);
   }
 
   /** Takes an object out of the cache; those who hold references go on. `mailed`: the expiry learns it from
-   * outside, which the field counts. */
+   * outside, which Varnish counts. */
   kill(oc: Oc, mailed = true): void {
     const { rows } = this;
     let meta = rows.get(oc, row.META);

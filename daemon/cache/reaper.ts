@@ -68,7 +68,7 @@ export class Reaper {
     }
     counters.exp_mailed += count;
     counters.exp_received += count;
-    // As the field: a purge ends an object's time.
+    // As Varnish: a purge ends an object's time.
     counters.n_expired += count;
     this.takeOut(ocs, count);
   }

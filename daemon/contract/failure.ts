@@ -1,12 +1,12 @@
 // A failure of the config program at run time. Two kinds, both end in the return code `fail` and a VCL_Error
 // record, and neither leaves the runtime: `softFail` records the failure and lets the statement finish with a
-// default value, as the field's conversions do; VclFailure is thrown where there is no value to go on with.
+// default value, as Varnish's conversions do; VclFailure is thrown where there is no value to go on with.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { VclContext } from './context.ts';
 
 export class VclFailure extends Error {
-  /** Whether the log names the VCL line: for failures whose text the field does not prescribe. */
+  /** Whether the log names the VCL line: for failures whose text Varnish does not prescribe. */
   readonly located: boolean;
 
   constructor(message: string, located = false) {

@@ -23,7 +23,7 @@ export interface BackendDecl {
   probe?: ProbeDecl;
   /** Bytes sent on every new connection, in base64. */
   preamble?: string;
-  /** Beyond the field: seconds between re-resolutions of the name. */
+  /** Beyond Varnish: seconds between re-resolutions of the name. */
   resolve?: number;
   /** What the name meant when the program was compiled, in the resolver's order; absent for numbers and paths. A worker
    * that starts anew needs no name server. */

@@ -257,7 +257,7 @@ export class BodyPump implements OriginBodySink {
     return zip;
   }
 
-  /** Says what is wrong with a packed body in the words of the field. */
+  /** Says what is wrong with a packed body in the words of Varnish. */
   private spoilt(error: Error & { errno?: number; code?: string }): void {
     if (this.settled) return;
     const { log } = this.bo;

@@ -215,7 +215,7 @@ export class BusyObj implements VclBusyobj {
     return Math.max(0, this.ctx.now - this.tOrigin);
   }
 
-  /** A body that the program had cached goes with a GET that is passed, as in the field: nothing of it is kept here. */
+  /** A body that the program had cached goes with a GET that is passed, as in Varnish: nothing of it is kept here. */
   unsetBody(): void {
     if (this.body === null) return;
     if (this.uncacheable && this.body instanceof CachedBody && this.bereq.method === 'GET') return;

@@ -14,7 +14,7 @@ import type { BusyObj } from './busyobj.ts';
 import { storeObject } from './prepare.ts';
 import { logBeresp } from './response.ts';
 
-/** The life of an answer that waiters share, in seconds: what the field gives it. */
+/** The life of an answer that waiters share, in seconds: what Varnish gives it. */
 const SHARED = { ttl: 1, grace: 5, keep: 5 } as const;
 const NONE = { ttl: 0, grace: 0, keep: 0 } as const;
 

@@ -1,7 +1,7 @@
-// The life of a response as the origin and the parameters have it (RFC 9111 section 4.2, with the field's
+// The life of a response as the origin and the parameters have it (RFC 9111 section 4.2, with Varnish's
 // arithmetic): s-maxage before max-age, Expires against Date, Age counted as time already lived, and
 // stale-while-revalidate as grace. The program may change all of it afterwards. Times are single-precision numbers
-// in the field, which shows in what is written of very long ones.
+// in Varnish, which shows in what is written of very long ones.
 
 import { classicDelta, classicSeconds } from '../http1/cache-control.ts';
 import { parseDate } from '../http1/date.ts';

@@ -56,19 +56,19 @@ export function parseDelta(value: string): number {
   return n;
 }
 
-/** Longest time that the field believes. */
+/** Longest time that Varnish believes. */
 const CLASSIC_MAX = 4294967295;
 const CLASSIC = /^[ \t]*\+?(\d+)(?:[.,].*|[ \t]*)$/;
 
 /**
- * Seconds as the field reads them: a fraction and what follows a comma are cut off, all else that is no number is 0.
+ * Seconds as Varnish reads them: a fraction and what follows a comma are cut off, all else that is no number is 0.
  */
 export function classicSeconds(text: string): number {
   const digits = CLASSIC.exec(text)?.[1];
   return digits === undefined ? 0 : Math.min(Number(digits), CLASSIC_MAX);
 }
 
-/** deltaSeconds() as the field reads it: a directive without a value counts as not there, a quoted one as 0. */
+/** deltaSeconds() as Varnish reads it: a directive without a value counts as not there, a quoted one as 0. */
 export function classicDelta(msg: HttpMessage, key: string, name: string): number {
   const value = find(msg, key, name);
   return value === null || value === undefined ? -1 : classicSeconds(value);

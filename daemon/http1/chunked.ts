@@ -83,7 +83,7 @@ export class ChunkedDecoder {
     return `byte 0x${this.offender.toString(16).padStart(2, '0')} after ${this.total} bytes of data`;
   }
 
-  /** Why the body does not go on, or cannot end here, in the words of the field's log. */
+  /** Why the body does not go on, or cannot end here, in the words of Varnish's log. */
   get fault(): string {
     switch (this.error) {
       case null:

@@ -122,7 +122,7 @@ function isNameByte(c: number): boolean {
 }
 
 /**
- * How many bytes of a broken head in [start, end) an HttpGarbage record shows, a NUL following: as in the field, its
+ * How many bytes of a broken head in [start, end) an HttpGarbage record shows, a NUL following: as in Varnish, its
  * first word, or all of it up to a NUL when a control character comes before the first blank.
  */
 export function garbageLength(buf: Buffer, start: number, end: number): number {

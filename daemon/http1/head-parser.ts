@@ -42,7 +42,7 @@ export const HEAD_INCOMPLETE = 1;
 export const HEAD_ERROR = 2;
 export type ParseStatus = typeof HEAD_COMPLETE | typeof HEAD_INCOMPLETE | typeof HEAD_ERROR;
 
-/** The start line takes places of the field's http_max_hdr. */
+/** The start line takes places of Varnish's http_max_hdr. */
 const START_LINE_SLOTS = 5;
 
 /** Fields a head may have under http_max_hdr. */

@@ -7,7 +7,7 @@ import type { HttpMessage } from './message.ts';
 
 export type HostError = Extract<Refusal, 'host_missing' | 'host_many' | 'host_invalid' | 'target_invalid'>;
 
-/** Text of the BogoHeader record for each error; '' where the field logs none. */
+/** Text of the BogoHeader record for each error; '' where Varnish logs none. */
 export const HOST_ERROR_TEXT: { readonly [error in HostError]: string } = {
   host_missing: '',
   host_many: 'Multiple Host: headers',

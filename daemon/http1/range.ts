@@ -1,5 +1,5 @@
 // A Range request against a body of known length (RFC 9110 section 14). One range only: several ranges, and what is no
-// range at all, are refused with 416 as the field does, which section 14.2 allows; unknown units are ignored.
+// range at all, are refused with 416 as Varnish does, which section 14.2 allows; unknown units are ignored.
 
 export type RangeAnswer =
   | { readonly kind: 'whole' }

@@ -1,5 +1,5 @@
 // Whole numbers as C's printf has them with %.0f: halves go to the even neighbour. Records that scripts compare
-// with the field's are written with it.
+// with Varnish's are written with it.
 
 export function whole(value: number): string {
   const rounded = Math.round(value);

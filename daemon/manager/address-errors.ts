@@ -1,4 +1,4 @@
-// What is said when an address of the command line cannot be had: the field's words for what the system reports.
+// What is said when an address of the command line cannot be had: Varnish's words for what the system reports.
 
 import { OptionError } from './option-error.ts';
 

@@ -318,7 +318,7 @@ export class Programs {
     return null;
   }
 
-  /** Out of use: neither active nor labelled, and switching to no label (as the field has it). */
+  /** Out of use: neither active nor labelled, and switching to no label (as Varnish has it). */
   private setCooldown(program: Program): void {
     const idle =
       program !== this.active &&

@@ -7,7 +7,7 @@ const IS_ERROR = new Map<string, boolean>(CLOSE_REASONS.map((row) => [row.name, 
 
 type CloseCounter = Extract<keyof MainCounters, `sc_${string}`>;
 
-/** Ends of a session that waits for a request: nothing is left to close in an orderly way, and the field does not count
+/** Ends of a session that waits for a request: nothing is left to close in an orderly way, and Varnish does not count
  * them as closed. */
 const ENDS_WAITING: ReadonlySet<CloseReason> = new Set(['RX_TIMEOUT', 'RX_CLOSE_IDLE', 'RX_OVERFLOW']);
 

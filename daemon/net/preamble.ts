@@ -1,7 +1,7 @@
 // What a connection on a PROXY listener goes through before its first request: the preamble is read, logged and
 // applied to the session. It never touches the socket; the session reads, waits and closes.
 //
-// Awkward: the field keeps the attributes in the session's workspace and refuses a preamble that does not fit there,
+// Awkward: Varnish keeps the attributes in the session's workspace and refuses a preamble that does not fit there,
 // so workspace_session bounds them here too.
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';

@@ -3,7 +3,7 @@
 // when more has come; it holds no state and decides nothing about time.
 //
 // Awkward: what cannot be used is not always wrong. Version 2 carries families that mean nothing here and the LOCAL
-// command; the connection then stays what it is. Version 1 has no such way out: `UNKNOWN` is refused, as the field
+// command; the connection then stays what it is. Version 1 has no such way out: `UNKNOWN` is refused, as Varnish
 // refuses it.
 
 import { isIPv4, isIPv6 } from 'node:net';

@@ -223,7 +223,7 @@ export class Session implements ClientSession, PreambleTarget {
   lost(): void {
     if (this.phase === 'closed') return;
     const busy = this.phase === 'request' || this.phase === 'body';
-    // The field learns it when it writes.
+    // Varnish learns it when it writes.
     if (this.phase === 'request' || this.phase === 'unsent') this.lossReason = 'TX_ERROR';
     this.pipeTap?.clientLost();
     this.pipeTap = null;

@@ -1,7 +1,7 @@
 // Texts of parameter values to values and back, by type, with the error texts that operators know.
 //
 // A parsed value is a number (seconds, bytes, counts, the place of a choice), a boolean or a text in canonical form. Parsing never
-// throws: a refusal is a ParamError. Beyond the field: a duration may carry a unit (500ms, 5m, 1d), which the
+// throws: a refusal is a ParamError. Beyond Varnish: a duration may carry a unit (500ms, 5m, 1d), which the
 // field silently drops; anything else after the number is refused, not dropped, and a whole number beyond 32 bits is
 // unlimited, not what is left of it in 32 bits.
 
@@ -41,7 +41,7 @@ const TRUE_WORDS = ['on', 'yes', 'true', 'enable'];
 const FALSE_WORDS = ['off', 'no', 'false', 'disable'];
 const BYTE_UNITS = 'kmgtp';
 
-/** Size texts: 80k, 1.5M, 128b. Returns bytes or the reason as the field words it. */
+/** Size texts: 80k, 1.5M, 128b. Returns bytes or the reason as Varnish words it. */
 export function parseBytes(text: string): number | ParamError {
   const m = /^\s*(\d+)(?:\.(\d+))?\s*([a-z]*)\s*$/i.exec(text);
   if (m === null)
@@ -153,7 +153,7 @@ function parseMask(text: string, old: string): string | ParamError {
   return names.length === 0 ? 'none' : names.join(',');
 }
 
-/** Checks a number against the row's bounds; the texts differ by type as the field's do. */
+/** Checks a number against the row's bounds; the texts differ by type as Varnish's do. */
 function checkBounds(row: ParamRow, value: number): ParamError | null {
   const continuous = row.type === 'timeout' || row.type === 'real';
   const end = row.type === 'bytes' ? '\n\n' : '\n';

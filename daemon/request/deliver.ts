@@ -49,7 +49,7 @@ export function deliver(req: Request): Step {
   const age = Math.max(0, Math.floor(now - cache.tOriginOf(oc)));
   if (age === 0) resp.put('age', NO_AGE, NO_AGE_RECORD);
   else resp.put('age', `Age: ${age}`);
-  // A line of its own, as the field adds it.
+  // A line of its own, as Varnish adds it.
   if (resp.has('via')) resp.add('Via', core.via, 'via');
   else resp.put('via', core.viaLine, core.viaRecord);
   if (core.params.http_gzip_support !== 0 && cache.isGzipped(oc) && !req.canGzip) weakenEtag(resp);

@@ -64,7 +64,7 @@ export function lookup(req: Request, resume: (step: Step) => void): Step {
           req.onAbort = null;
           req.wokenByFailure = failed;
           stats.busy_wakeup++;
-          // As in the field: it comes in again.
+          // As in Varnish: it comes in again.
           stats.client_req++;
           resume(req.aborted ? FINISH : LOOKUP);
         },

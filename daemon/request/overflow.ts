@@ -1,5 +1,5 @@
 // The end of a request whose program had more to say than the workspace holds, or a head that may have no more
-// fields: the response would lack what was lost, so the client gets a status line and nothing of it (as the field).
+// fields: the response would lack what was lost, so the client gets a status line and nothing of it (as Varnish).
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Request } from '../transaction/request.ts';

@@ -95,7 +95,7 @@ async function connectAndRun(
   const { core, session, log } = req;
   const backend = resolve(bo);
   if (backend === null) {
-    // As the field: there is nobody to pipe to, and no answer.
+    // As Varnish: there is nobody to pipe to, and no answer.
     bo.log.put(Tag.VCL_Error, 'Backend does not support pipe');
     endBereq(bo);
     req.unanswered = true;
@@ -117,7 +117,7 @@ async function connectAndRun(
       resume(FINISH);
       return;
     }
-    // As the field: bytes of who knows what protocol get no answer in HTTP.
+    // As Varnish: bytes of who knows what protocol get no answer in HTTP.
     log.put(Tag.PipeAcct, `${req.headBytesIn} 0 0 0`);
     core.stats.s_pipe_hdrbytes += req.headBytesIn;
     req.pipe = true;

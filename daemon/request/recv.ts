@@ -53,7 +53,7 @@ export function received(req: Request, resume: (step: Step) => void): Step {
 /** What vcl_recv decided, and vcl_hash. */
 function judge(req: Request, ret: ReturnCode, resume: (step: Step) => void): Step {
   const { core, http, ctx } = req;
-  // The failure of a program that was switched to is told after vcl_hash, as the field does.
+  // The failure of a program that was switched to is told after vcl_hash, as Varnish does.
   if (ret === RETURN.fail && (req.entryRef === null || req.restarts > 0)) return FAIL;
   if (req.body !== null && req.body.failed !== null) {
     // It could not be cached, and nothing else can be done with what is left of it.

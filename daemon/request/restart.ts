@@ -15,7 +15,7 @@ export function restart(req: Request): Step {
   if (req.restarts > core.params.max_restarts) {
     log.put(Tag.VCL_Error, 'Too many restarts');
     req.synthStatus = 503;
-    // As in the field: the reason of a page that was to be restarted stays.
+    // As in Varnish: the reason of a page that was to be restarted stays.
     if (req.synthReason === '') req.synthReason = 'Service Unavailable';
     return SYNTH;
   }

@@ -32,7 +32,7 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
   const bodiless = req.isHead || status < 200 || status === 204 || status === 304;
   const filters = deliveryFilters(req);
   if (filters === null) {
-    // As in the field: the head is made, and there is no way left to say what is wrong.
+    // As in Varnish: the head is made, and there is no way left to say what is wrong.
     req.session.cut('OVERLOAD');
     return FINISH;
   }

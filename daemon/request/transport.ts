@@ -144,7 +144,7 @@ function saveOriginal(req: Request): void {
   if (req.programRef?.keepsRequest === true) req.keepOriginal();
 }
 
-/** Adds the client's address. A rollback goes back behind this, as in the field. */
+/** Adds the client's address. A rollback goes back behind this, as in Varnish. */
 export function forwardedFor(req: Request): void {
   const { http } = req;
   if (http.has('x-forwarded-for')) {

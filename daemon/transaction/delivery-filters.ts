@@ -24,7 +24,7 @@ const BOTH = set(true, true, ' gunzip range');
 
 const KNOWN: ReadonlySet<string> = new Set(['gunzip', 'range', 'esi']);
 
-/** As the field writes them: each with a blank ahead of it. */
+/** As Varnish writes them: each with a blank ahead of it. */
 export function usualDeliveryFilters(req: Request): string {
   const { gunzip, range } = usual(req);
   return `${gunzip ? ' gunzip' : ''}${range ? ' range' : ''}`;

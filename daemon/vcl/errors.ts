@@ -1,7 +1,7 @@
 // Diagnostics of the config compiler: where, what, and how to fix it, for a person.
 //
 // A span points into a SourceFile, which knows the file that included it; formatting prints the source line
-// with a caret under the span, as the field's compiler does. The compiler reports several in one run and
+// with a caret under the span, as Varnish's compiler does. The compiler reports several in one run and
 // throws nothing else: CompileStop is internal and ends one declaration or statement.
 
 import type { Message } from './messages.ts';
@@ -56,7 +56,7 @@ function expandTabs(line: string): string {
   return out;
 }
 
-/** Where a column is seen, as the field's compiler and most terminals count: tabs go on to multiples of 8. */
+/** Where a column is seen, as Varnish's compiler and most terminals count: tabs go on to multiples of 8. */
 export function shownColumn(source: string, column: number): number {
   return expandTabs(source.slice(0, column - 1)).length + 1;
 }

@@ -2,7 +2,7 @@
 //
 // Never throws on bytes: a bad character or an unterminated string is reported and skipped. String contents
 // become byte strings (one character a byte, UTF-8), because header values are bytes. Words are names with
-// letters, digits, "_" and "-"; so `a-b` is one name and `a - b` is a subtraction, as in the field.
+// letters, digits, "_" and "-"; so `a-b` is one name and `a - b` is a subtraction, as in Varnish.
 
 import type { Reporter, SourceFile, Span } from './errors.ts';
 import { MESSAGES, type Message } from './messages.ts';

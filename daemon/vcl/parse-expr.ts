@@ -1,4 +1,4 @@
-// Expression half of the parser, in the field's precedence: || under && under ! under one comparison under
+// Expression half of the parser, in Varnish's precedence: || under && under ! under one comparison under
 // + - under * / %. A comparison does not chain (`a > 0 == true` is an error), and `!` takes a whole one.
 
 import type { Arg, BinaryOp, Expr, PathExpr, PathPart } from './ast.ts';

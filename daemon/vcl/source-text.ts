@@ -1,4 +1,4 @@
-// The bytes of a program file as text. Programs are bytes to the field: most are UTF-8, older ones hold Latin-1 in
+// The bytes of a program file as text. Programs are bytes to Varnish: most are UTF-8, older ones hold Latin-1 in
 // comments and strings. A file that is no UTF-8 keeps each byte above ASCII as a lone surrogate (U+DC80 to U+DCFF),
 // which the lexer turns back into the byte, so that a header gets exactly what the file has.
 

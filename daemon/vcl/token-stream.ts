@@ -1,6 +1,6 @@
 // The tokens of a program as the parser reads them, with includes spliced in where they stand.
 //
-// `include` is no statement but works on tokens, as in the field: it may stand anywhere, also within an
+// `include` is no statement but works on tokens, as in Varnish: it may stand anywhere, also within an
 // expression. It cannot recurse: a file that is already open on the include chain is an error. Names: absolute
 // as they are, "./x" beside the including file, anything else along vcl_path. `include +glob` takes all
 // matches in name order.

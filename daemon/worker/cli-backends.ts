@@ -1,4 +1,4 @@
-// backend.list and backend.set_health, over backends and over the directors that programs make, in the field's text
+// backend.list and backend.set_health, over backends and over the directors that programs make, in Varnish's text
 // and JSON. A pattern without a program means the active one.
 
 import { fnmatch } from '../../queries/fnmatch.ts';

@@ -1,4 +1,4 @@
-// The admin commands on bans: ban, ban.soft, ban.list, ban.count. Formats and errors are the field's where it has
+// The admin commands on bans: ban, ban.soft, ban.list, ban.count. Formats and errors are Varnish's where it has
 // the command.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-// What the log says of a call from the manager: the command as the field's child process would have read it, and
+// What the log says of a call from the manager: the command as Varnish's child process would have read it, and
 // the answer to it. The manager's own questions are left out.
 
 import { Tag } from '../../protocol/tables/tags.ts';
@@ -32,7 +32,7 @@ export function cliText(call: WorkerCall): string | null {
       return `vcl.label ${call.name} ${call.target}`;
     case 'ping':
       return 'ping';
-    // The field's child process finds new values in memory that it shares.
+    // Varnish's child process finds new values in memory that it shares.
     case 'param.set':
     case 'vcl.list':
     case 'stop':

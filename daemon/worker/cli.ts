@@ -1,4 +1,4 @@
-// The admin commands whose state lives in the worker, in the field's formats (varnish-cli(7)). The manager has
+// The admin commands whose state lives in the worker, in Varnish's formats (varnish-cli(7)). The manager has
 // checked the number of arguments; each handler answers with a status and a body.
 
 import { listBackends, setHealth } from './cli-backends.ts';

@@ -5,7 +5,7 @@ import type { ParamName } from '../../protocol/tables/params.ts';
 import type { VclHost } from '../contract/context.ts';
 import type { Worker } from './worker.ts';
 
-/** What the field calls the free space of a storage without a size. */
+/** What Varnish calls the free space of a storage without a size. */
 const UNLIMITED = 999_999_999_999_999;
 
 export function makeHost(worker: Worker): VclHost {
@@ -42,7 +42,7 @@ export function makeHost(worker: Worker): VclHost {
   };
 }
 
-/** Bans of programs are told outside of the transaction, whose records are the field's. */
+/** Bans of programs are told outside of the transaction, whose records are Varnish's. */
 function ban(worker: Worker, expression: string, soft: boolean): string | null {
   const problem = worker.cache.banText(expression, worker.clock.now(), soft);
   if (problem === null) worker.logNotice(`${soft ? 'softban' : 'ban'} ${expression}`);

@@ -79,7 +79,7 @@ export class ObjectLog implements ObjectEvents {
   }
 }
 
-/** A name for the object that looks like the one the field has: scripts join records by it. */
+/** A name for the object that looks like the one Varnish has: scripts join records by it. */
 function pointer(oc: Oc): string {
   return `0x${(0x7f00_0000_0000 + oc * 192).toString(16)}`;
 }

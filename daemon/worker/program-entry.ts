@@ -139,7 +139,7 @@ export class ProgramEntry implements ProgramRef {
     const { worker } = this;
     const log = worker.newLog();
     log.begin(0, '-');
-    // As the field: what such a state says is logged, that it was called is not.
+    // As Varnish: what such a state says is logged, that it was called is not.
     const quiet: VclLog = {
       put: (tag, text) => log.put(tag, text),
       putBytes: (tag, src, start, end) => log.putBytes(tag, src, start, end),

@@ -188,7 +188,7 @@ export class ProgramTable {
   }
 }
 
-/** A failure and its message, laid out as the field's. */
+/** A failure and its message, laid out as Varnish's. */
 function failed(what: string, message: string): string {
   return `${what}\nMessage:\n\t${message}\n`;
 }

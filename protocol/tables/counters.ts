@@ -1,4 +1,4 @@
-// Every counter: one row each, with the names, kinds and levels that exporters for the field's proxies know.
+// Every counter: one row each, with the names, kinds and levels that exporters for Varnish know.
 // A row says nothing about where the value lives; daemon/stats keeps one numeric field a row. SMA rows exist
 // once a storage, VBE rows once a backend of each loaded program. Order is the order of output.
 
@@ -721,7 +721,7 @@ export const VBE_COUNTERS = [
 ] as const satisfies readonly CounterRow[];
 export type VbeCounterName = (typeof VBE_COUNTERS)[number]['name'];
 
-/** The worker process as the runtime sees it; not known to the field. */
+/** The worker process as the runtime sees it; not known to Varnish. */
 export const WRK_COUNTERS = [
   {
     name: 'loop_busy',

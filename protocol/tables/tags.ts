@@ -1,4 +1,4 @@
-// Every log tag: one row each, in the numbering of the field's 7.1 log, so that a recording made by either
+// Every log tag: one row each, in the numbering of Varnish 7.1 log, so that a recording made by either
 // side is readable by the other. The row's place is its number (the first row is 1): append only.
 //
 // Awkward: each message family keeps Method URL Protocol Status Reason Header Unset Lost in a row, also where

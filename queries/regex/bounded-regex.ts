@@ -14,7 +14,7 @@ import { capturesDiffer, translate } from './translate.ts';
 
 export { type Fuel, fuelFor, RegexError };
 
-/** The field's default of the parameter pcre2_match_limit. */
+/** Varnish's default of the parameter pcre2_match_limit. */
 export const DEFAULT_MATCH_LIMIT = 10_000;
 
 /** A match: whole text's place, and the groups' texts from index 0 (the whole); undefined took no part. */

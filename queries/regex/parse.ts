@@ -12,7 +12,7 @@ const MAX_REPEAT = 65535;
 const MAX_DEPTH = 250;
 const BRACES = /\{(\d+)(,?)(\d*)\}/y;
 const SETTING = /\(\*([A-Z_0-9]+)(?:=(\d+))?\)/y;
-/** Settings at the start that change nothing here: how the field's library compiles and what it may spend. */
+/** Settings at the start that change nothing here: how Varnish's library compiles and what it may spend. */
 const IDLE_SETTINGS: readonly string[] = [
   'NO_JIT',
   'NO_START_OPT',

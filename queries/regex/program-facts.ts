@@ -3,7 +3,7 @@
 
 import { type ByteSet, type Node, RegexError } from './ast.ts';
 
-/** Instructions an expression may expand to; the field's library has a limit of the same order. */
+/** Instructions an expression may expand to; Varnish's library has a limit of the same order. */
 const MAX_SIZE = 200_000;
 
 /** Numbers a node expands to. Throws RegexError when they are too many. */

@@ -29,7 +29,7 @@ export interface Fuel {
   left: number;
 }
 
-/** Fuel for a limit of the field's measure (its parameter pcre2_match_limit). */
+/** Fuel for a limit of Varnish's measure (its parameter pcre2_match_limit). */
 export function fuelFor(matchLimit: number): Fuel {
   return { left: Math.min(matchLimit * FUEL_PER_UNIT, 1e9) };
 }

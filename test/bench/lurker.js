@@ -1,7 +1,7 @@
-// How fast the ban lurker works, the field's daemon and proxyd one after the other: the same objects (made by the
+// How fast the ban lurker works, Varnish's daemon and proxyd one after the other: the same objects (made by the
 // program, there is no origin), ten bans that match none of them, and the time until the list is short again.
 // Arguments: number of objects (50000), then parameters for both as name=value.
-// Runs the compiled code: `npm run build` first. Skips the field's daemon when it is not installed.
+// Runs the compiled code: `npm run build` first. Skips Varnish's daemon when it is not installed.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -1,4 +1,4 @@
-// A million resident objects of 1 KiB, in this daemon and in the field's one beside it: bytes of memory an object,
+// A million resident objects of 1 KiB, in this daemon and in Varnish's one beside it: bytes of memory an object,
 // CPU a hit on one object and on random ones, and how long this daemon's event loop was held up meanwhile. Usage:
 //   node test/bench/million.js [--objects 1000000] [--seconds 4] [--rounds 3] [--only proxyd,varnish]
 // Needs Linux, taskset and wrk; varnishd is left out when it is missing. Figures are medians of rounds in which the

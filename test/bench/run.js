@@ -90,7 +90,7 @@ if (find('wrk') === null || find('taskset') === null) {
 }
 if (availableParallelism() < 2) say('warning: one core only; the load generator disturbs what is measured');
 
-// Working directories belong on a memory-backed filesystem: the field's daemon and ours both write logs there.
+// Working directories belong on a memory-backed filesystem: Varnish's daemon and ours both write logs there.
 const dir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'proxyd-bench-'));
 process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));

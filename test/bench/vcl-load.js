@@ -1,4 +1,4 @@
-// How long `vcl.load` and `vcl.use` of a 1,000-line program take, in proxyd and in the field's daemon in the same
+// How long `vcl.load` and `vcl.use` of a 1,000-line program take, in proxyd and in Varnish's daemon in the same
 // run, over one open connection of the text CLI. The first load of a fresh daemon counts as cold, the median of the
 // later ones, each of a text that was never seen before, as warm. Run after `npm run build`:
 //   node test/bench/vcl-load.js [loads]
@@ -147,7 +147,7 @@ if (process.argv[1] === new URL(import.meta.url).pathname) {
     const ours = await measure('ours', [process.execPath, proxyd], join(top, 'ours'));
     console.log(`proxyd     cold ${ms(ours.cold)}   warm ${ms(ours.warm)}`);
     const theirs = await measure('theirs', ['varnishd'], join(top, 'theirs')).catch((e) => e);
-    if (theirs instanceof Error) console.log(`the field's daemon did not run: ${theirs.message}`);
+    if (theirs instanceof Error) console.log(`Varnish's daemon did not run: ${theirs.message}`);
     else {
       console.log(`varnishd   cold ${ms(theirs.cold)}   warm ${ms(theirs.warm)}`);
       const factor = (what) => (theirs[what] / ours[what]).toFixed(1);

@@ -2,7 +2,7 @@
 // and where the answers are meant to differ.
 //
 // FILE is a good program, BAD one with an error. A line that is not in DIFFERENT must be answered with the same text
-// and status. Left out: what brings the field's manager down (an empty name for vcl.load).
+// and status. Left out: what brings Varnish's manager down (an empty name for vcl.load).
 
 /** In order: later lines see what earlier ones did. */
 export const ADMIN_LINES: readonly string[] = [

@@ -1,4 +1,4 @@
-// The field's own varnishadm, with a secret, against its daemon and against ours: every command must be answered with
+// Varnish's own varnishadm, with a secret, against its daemon and against ours: every command must be answered with
 // the same text and exit code. Then the protocol below it, byte by byte: what is said to a client before it has proved
 // itself, to many commands at once, to garbage.
 import { createHash } from 'node:crypto';
@@ -42,7 +42,7 @@ function normalise(text: string, { proxy, port }: Side): string {
     .replace(/^200 \d+ +\n(?=BANNER)/gm, '200 \n');
 }
 
-/** One run of the field's tool, by -T and -S. */
+/** One run of Varnish's tool, by -T and -S. */
 async function adm(
   side: Side,
   line: string,
@@ -96,7 +96,7 @@ function exchange(side: Side, test: ProtocolCase): Promise<string> {
   });
 }
 
-describe.skipIf(!there)('the field’s varnishadm', () => {
+describe.skipIf(!there)('Varnish’s varnishadm', () => {
   const box = new Sandbox('proxyd-adm');
   let field: Side;
   let ours: Side;

@@ -1,4 +1,4 @@
-// Backends and probes beside the field's daemon: the same program before origins that answer oddly, not at all, or
+// Backends and probes beside Varnish's daemon: the same program before origins that answer oddly, not at all, or
 // only behind a PROXY preamble. What clients get, what origins are sent, the log of fetches and polls, backend.list
 // and the counters must be the same, after ports, descriptors, times and the products' names are replaced.
 import { createServer, type Server, type Socket } from 'node:net';
@@ -284,11 +284,11 @@ async function counters(proxy: RunningProxy): Promise<Record<string, number>> {
   const all = Object.entries(await proxy.counters());
   const main = /^MAIN\.(backend_(unhealthy|busy|fail|reuse|recycle|retry|conn|req)|n_backend|s_pipe)$/;
   const wanted = all.filter(([name]) => name.startsWith('VBE.') || main.test(name));
-  // The field counts the bytes of a first try again with those of the second.
+  // Varnish counts the bytes of a first try again with those of the second.
   return Object.fromEntries(wanted.filter(([name]) => name !== 'VBE.boot.once.bereq_hdrbytes').sort());
 }
 
-describe.skipIf(!there)('backends beside the field’s daemon', () => {
+describe.skipIf(!there)('backends beside Varnish’s daemon', () => {
   const box = new Sandbox('proxyd-diff-backends');
   let reference: Seen;
   let ours: Seen;

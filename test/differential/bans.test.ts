@@ -1,4 +1,4 @@
-// The same objects, bans and purges on the field's daemon and on proxyd: lists, errors, counters and what remains
+// The same objects, bans and purges on Varnish's daemon and on proxyd: lists, errors, counters and what remains
 // must be the same. Times and the forms of our own additions are not compared.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field } from '../harness/http-client.ts';
@@ -168,7 +168,7 @@ async function script(proxy: RunningProxy, seen: Seen): Promise<void> {
   seen.lists.push((await proxy.adm('ban.list')).stdout.replace(/^\d+\.\d+/gm, 'TIME'));
 }
 
-describe.skipIf(!there)('bans and purges beside the field’s daemon', () => {
+describe.skipIf(!there)('bans and purges beside Varnish’s daemon', () => {
   const box = new Sandbox('proxyd-bans');
   let theirs: Seen;
   let ours: Seen;

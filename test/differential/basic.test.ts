@@ -1,5 +1,5 @@
-// The same program and the same exchanges through the field's own daemon and through proxyd: responses,
-// what the origin was asked, and the log must be the same. The field's daemon is run twice, to show that
+// The same program and the same exchanges through Varnish's own daemon and through proxyd: responses,
+// what the origin was asked, and the log must be the same. Varnish's daemon is run twice, to show that
 // what the normaliser leaves is the same from run to run. KNOWN_DIFFERENCES holds what is meant to differ.
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { isTriedAgain, playCases, type Seen } from './runner.ts';
 const there = installed('varnishd');
 if (!there) console.warn('differential tests skipped: varnishd is not installed');
 
-describe.skipIf(!there)('proxyd beside the field’s daemon', () => {
+describe.skipIf(!there)('proxyd beside Varnish’s daemon', () => {
   const box = new Sandbox('proxyd-diff');
   let reference = new Map<string, Seen>();
   let again = new Map<string, Seen>();

@@ -1,4 +1,4 @@
-// The admin commands through the field's own tools and daemon and through ours: what is printed and the
+// The admin commands through Varnish's own tools and daemon and through ours: what is printed and the
 // exit code must be the same, after ids, times, paths and the products' names are replaced.
 import { writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
@@ -82,7 +82,7 @@ async function ask(box: Sandbox, product: Product): Promise<Answer[]> {
   writeFileSync(file, 'vcl 4.1;\nbackend default { .host = "127.0.0.1"; .port = "2"; }\n');
   const answers: Answer[] = [];
   for (const line of LINES) {
-    // The field's compiler may take longer than its tool waits by itself.
+    // Varnish's compiler may take longer than its tool waits by itself.
     const words = ['-n', proxy.dir, '-t', '60', line.replace('FILE', file)];
     const end = await tool(product, 'adm', words, { timeout: 60_000 });
     answers.push({
@@ -110,7 +110,7 @@ const OPEN: Record<string, string> = {
   'vcl.load none /no/such/file': 'the line about the compiler process is missing',
 };
 
-describe.skipIf(!there)('admin commands beside the field’s', () => {
+describe.skipIf(!there)('admin commands beside Varnish’s', () => {
   const box = new Sandbox('proxyd-cmd');
   let reference: Answer[] = [];
   let ours: Answer[] = [];

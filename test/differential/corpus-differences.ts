@@ -1,4 +1,4 @@
-// Where proxyd is meant to differ from the field's daemon in a corpus program: the program, the lines that
+// Where proxyd is meant to differ from Varnish's daemon in a corpus program: the program, the lines that
 // differ, and why. A line is dropped on both sides before they are compared, so a pattern names as little as
 // it can.
 
@@ -12,7 +12,7 @@ export const CORPUS_DIFFERENCES: Readonly<Record<string, readonly CorpusDifferen
   'restart-404': [
     {
       reason:
-        'a restart from vcl_deliver leaves a passed answer that is still coming: the field may break it off or not, as it happens; here it is read to its end',
+        'a restart from vcl_deliver leaves a passed answer that is still coming: Varnish may break it off or not, as it happens; here it is read to its end',
       lines: /^-+ (BackendClose FD (primary|archive)|Length |BereqAcct )/,
     },
   ],

@@ -1,4 +1,4 @@
-// Programs as operators publish them, each with the requests written for it, through the field's own daemon and
+// Programs as operators publish them, each with the requests written for it, through Varnish's own daemon and
 // through proxyd: what clients get, what the origin is asked and the log must be the same. What is meant to
 // differ stands in corpus-differences.ts with its reason.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ function without(name: string, lines: readonly string[]): string[] {
   return lines.filter((line) => !known.some((d) => d.lines.test(line)));
 }
 
-describe.skipIf(!there)('programs of the corpus beside the field’s daemon', () => {
+describe.skipIf(!there)('programs of the corpus beside Varnish’s daemon', () => {
   const box = new Sandbox('proxyd-corpus');
   let reference = new Map<string, Seen>();
   let ours = new Map<string, Seen>();

@@ -1,6 +1,6 @@
 // The traffic whose counters are compared, in groups: a case plays requests (and commands) and judges nothing; its
 // connections are closed when it ends. After a group both products have counted the same, but for what `differs`
-// says: by how much ours are more than the field's (or 'any'), and why that is meant.
+// says: by how much ours are more than Varnish's (or 'any'), and why that is meant.
 import { gzipSync } from 'node:zlib';
 import { type Action, type Origin, type Reply, respond, respondChunked } from '../harness/origin.ts';
 import type { RunningProxy } from '../harness/proxy.ts';
@@ -63,9 +63,9 @@ function ending(name: string, play: CounterCase['play']): CounterCase {
 
 const GET = (url: string, more = ''): string => `GET ${url} HTTP/1.1\r\nHost: example.test\r\n${more}\r\n`;
 
-const NO_CLOSE_FIELD = 'a refusal says Connection: close, which the field leaves out';
+const NO_CLOSE_FIELD = 'a refusal says Connection: close, which Varnish leaves out';
 const TOLD_APART = 'soft purges are counted apart, too';
-const RETRIES_TWICE = 'the field counts the bytes of the first try again with the second';
+const RETRIES_TWICE = 'Varnish counts the bytes of the first try again with the second';
 
 export const COUNTER_GROUPS: readonly CounterGroup[] = [
   {
@@ -83,7 +83,7 @@ export const COUNTER_GROUPS: readonly CounterGroup[] = [
     differs: {
       '*': {
         more: 'any',
-        reason: 'interim responses are passed over; the field takes them for the response',
+        reason: 'interim responses are passed over; Varnish takes them for the response',
       },
     },
     cases: [page('interim', [{ send: 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n' }, ...ok()], {})],
@@ -236,7 +236,7 @@ export const COUNTER_GROUPS: readonly CounterGroup[] = [
   {
     name: 'methods and request bodies',
     differs: {
-      'VBE.default.bereq_bodybytes': { more: -2, reason: 'the field writes chunk sizes with leading zeros' },
+      'VBE.default.bereq_bodybytes': { more: -2, reason: 'Varnish writes chunk sizes with leading zeros' },
     },
     cases: [
       page('no stream', ok({ 'X-Bedo': 'nostream' }, LONG), {}, {}),
@@ -316,7 +316,7 @@ export const COUNTER_GROUPS: readonly CounterGroup[] = [
     differs: {
       'MAIN.s_pipe_out': {
         more: 'any',
-        reason: 'the field tells what a pipe moved only when its thread works again',
+        reason: 'Varnish tells what a pipe moved only when its thread works again',
       },
       'MAIN.s_pipe_in': { more: 'any', reason: 'the same' },
       'MAIN.s_pipe_hdrbytes': { more: 'any', reason: 'the same' },
@@ -544,7 +544,7 @@ export const COUNTER_GROUPS: readonly CounterGroup[] = [
     differs: {
       'VBE.default.bereq_bodybytes': {
         more: -5,
-        reason: 'the field ends a broken body with a last chunk, as if it were whole',
+        reason: 'Varnish ends a broken body with a last chunk, as if it were whole',
       },
       'MAIN.s_synth': { more: 1, reason: 'PRI is answered' },
       'MAIN.client_req': { more: 1, reason: 'PRI is answered' },

@@ -1,4 +1,4 @@
-// The same traffic through the field's own daemon and through proxyd: every counter that both have moves by the same
+// The same traffic through Varnish's own daemon and through proxyd: every counter that both have moves by the same
 // amount. Groups of cases are played on one pair of daemons; what is meant to differ stands beside the group.
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -106,7 +106,7 @@ function added(before: Counters, after: Counters, other: Counters): Counters {
   return out;
 }
 
-/** What ours should be: the field's, and what is meant to differ. */
+/** What ours should be: Varnish's, and what is meant to differ. */
 function expected(field: Counters, ours: Counters, differs: CounterGroup['differs']): Counters {
   if (differs?.['*'] !== undefined) return ours;
   const out = { ...field };
@@ -118,7 +118,7 @@ function expected(field: Counters, ours: Counters, differs: CounterGroup['differ
   return out;
 }
 
-describe.skipIf(!there)('counters beside the field’s', () => {
+describe.skipIf(!there)('counters beside Varnish’s', () => {
   const box = new Sandbox('proxyd-counters');
   let field = null as unknown as Side;
   let ours = null as unknown as Side;

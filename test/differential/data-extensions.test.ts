@@ -1,5 +1,5 @@
-// The extensions blob, bodyaccess and vsthrottle through the field's daemon and through ours: values, failures and
-// records. Those of the field's module collection are compared where it is installed.
+// The extensions blob, bodyaccess and vsthrottle through Varnish's daemon and through ours: values, failures and
+// records. Those of Varnish's module collection are compared where it is installed.
 import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { delay, findProgram, Sandbox, until } from '../harness/processes.ts';
@@ -56,7 +56,7 @@ async function records(proxy: RunningProxy): Promise<Map<number, string[]>> {
 /** Status line, fields r and s, and records of each exchange. */
 async function play(product: Product, program: string, all: readonly Sent[]): Promise<string[]> {
   const params = { vsl_mask: '+Hash,+Debug', vsl_space: '40M' };
-  // The field's compiler may take longer than a start is waited for.
+  // Varnish's compiler may take longer than a start is waited for.
   const proxy = await startProxy(box, { product, program, params, mode: 'd' });
   try {
     await until('the program compiled', async () => (await proxy.adm('ping')).code === 0, 60_000);
@@ -88,7 +88,7 @@ async function differences(program: string, all: readonly Sent[]): Promise<unkno
 const SYNTH =
   'sub vcl_synth { set resp.http.r = req.http.r; set resp.http.s = req.http.s; set resp.body = ""; return (deliver); }';
 
-describe.skipIf(varnishd === null)('beside the field', () => {
+describe.skipIf(varnishd === null)('beside Varnish', () => {
   it('blob gives, fails and logs the same', async () => {
     const cases = readFileSync(new URL('blob-cases.txt', import.meta.url), 'utf8')
       .split('\n')
@@ -140,7 +140,7 @@ ${SYNTH.replace('set resp.http.s', 'if (req.url ~ "synth") { set req.http.s = bo
       for (const url of ['len', 'match', 'log1', 'log2', 'log3', 'hash', 'hash-in-recv', 'synth-len']) {
         all.push({ url, fields: '' }, { url, body: 'foo bar' });
         for (const body of bodies) {
-          // The field hashes a large body piece by piece, as it happened to arrive.
+          // Varnish hashes a large body piece by piece, as it happened to arrive.
           if (url.startsWith('hash') && body.length > 1000) continue;
           // Seventy thousand bytes are hundreds of records.
           if (url.startsWith('log') && body.length > 1000) continue;

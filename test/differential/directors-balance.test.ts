@@ -1,4 +1,4 @@
-// How requests spread: round robin and random beside the field's, and least_conn, which only proxyd has.
+// How requests spread: round robin and random beside Varnish's, and least_conn, which only proxyd has.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, field } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';

@@ -1,6 +1,6 @@
 // What directors do beside the mapping of keys: every method in client and backend states with what it refuses and
 // logs, lazy resolution with parameters that the fetch sets, retries on alternatives, nesting, pipes, members that
-// get sick and come back. The same requests go through the field's daemon and through proxyd.
+// get sick and come back. The same requests go through Varnish's daemon and through proxyd.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
@@ -282,7 +282,7 @@ function byUrl(log: readonly string[]): string[] {
   return groups.toSorted();
 }
 
-describe.skipIf(!there)('directors beside the field’s', () => {
+describe.skipIf(!there)('directors beside Varnish’s', () => {
   const box = new Sandbox('proxyd-directors');
   const origins: Origin[] = [];
   let reference: Seen;

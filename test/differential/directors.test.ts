@@ -1,4 +1,4 @@
-// Which backend serves which key: the same program in the field's daemon and in proxyd, ten thousand keys, with all
+// Which backend serves which key: the same program in Varnish's daemon and in proxyd, ten thousand keys, with all
 // backends healthy and with some sick. A mixed fleet must keep its distribution, so every answer has to be equal.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

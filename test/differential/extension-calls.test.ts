@@ -1,5 +1,5 @@
-// Imports, calls, objects and subs as values through the field's compiler and ours: both take a program or both
-// refuse it. The extension is the field's own one for tests; ours reads the same signatures from its file.
+// Imports, calls, objects and subs as values through Varnish's compiler and ours: both take a program or both
+// refuse it. The extension is Varnish's own one for tests; ours reads the same signatures from its file.
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -165,7 +165,7 @@ function signature(name: string, described: unknown[]): string {
   return `${returns} ${name}(${params.join(', ')})`;
 }
 
-/** The extension that the JSON in the field's file describes. */
+/** The extension that the JSON in Varnish's file describes. */
 function described(file: string): Extension {
   const text = readFileSync(file, 'latin1');
   const from = text.lastIndexOf('[', text.lastIndexOf('[', text.indexOf('"$VMOD"')) - 1);
@@ -208,10 +208,10 @@ function findFile(): string | null {
 const file = spawnSync('varnishd', ['-V']).status === 0 ? findFile() : null;
 if (file === null) console.warn('varnishd or its extension for tests is not here: calls are not compared');
 
-/** What the field takes is known before its C compiler would run; that there is no outcome of that is another error. */
+/** What Varnish takes is known before its C compiler would run; that there is no outcome of that is another error. */
 const CHECK_ONLY = ['-C', '-p', 'cc_command=/bin/true'];
 
-describe.skipIf(file === null)('calls of extensions, as the field takes them', () => {
+describe.skipIf(file === null)('calls of extensions, as Varnish takes them', () => {
   const dir = mkdtempSync(join(tmpdir(), 'proxyd-calls-'));
   chmodSync(dir, 0o755);
   afterAll(() => rmSync(dir, { recursive: true, force: true }));

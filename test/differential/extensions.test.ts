@@ -29,7 +29,7 @@ const CASES = here('extension-cases.txt')
     return compared ? lines.filter((l) => l !== '') : [];
   });
 
-/** Calls that one program has: the field's compiler takes its time. */
+/** Calls that one program has: Varnish's compiler takes its time. */
 const PART = 200;
 
 function callsProgram(cases: readonly string[]): string {
@@ -71,7 +71,7 @@ async function recordsByUrl(proxy: RunningProxy): Promise<Map<string, string[]>>
 
 /** What each call gave: status, the two fields, and the program's records. */
 async function playCalls(box: Sandbox, product: Product, cases: readonly string[]): Promise<string[]> {
-  // The field's compiler may take longer than a start is waited for.
+  // Varnish's compiler may take longer than a start is waited for.
   const proxy = await startProxy(box, { product, program: callsProgram(cases), mode: 'd' });
   await until('the program compiled', async () => (await proxy.adm('ping')).code === 0, 90_000);
   await proxy.adm('start');
@@ -159,7 +159,7 @@ async function playTasks(box: Sandbox, product: Product): Promise<string[]> {
   return seen;
 }
 
-describe.skipIf(varnishd === null)('the extensions beside the field’s', () => {
+describe.skipIf(varnishd === null)('the extensions beside Varnish’s', () => {
   const box = new Sandbox('proxyd-ext');
   afterAll(() => box.dispose());
 

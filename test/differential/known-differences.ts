@@ -1,4 +1,4 @@
-// Where proxyd differs from the field's daemon, case by case. KNOWN_DIFFERENCES are meant: each has its
+// Where proxyd differs from Varnish's daemon, case by case. KNOWN_DIFFERENCES are meant: each has its
 // reason and what proxyd does instead. OPEN_DIFFERENCES are not meant, only not yet gone: their tests are
 // skipped with the note while they last, and pass once they are gone. Every other case must be the same.
 
@@ -72,8 +72,7 @@ export const KNOWN_DIFFERENCES: Record<string, Difference> = {
     log: 'any',
   },
   'interim response first': {
-    reason:
-      '1xx responses before the final one are skipped (RFC 9110 section 15.2); the field fails the fetch',
+    reason: '1xx responses before the final one are skipped (RFC 9110 section 15.2); Varnish fails the fetch',
     client: 'any',
     origin: (reference) => reference.slice(0, 1),
     log: 'any',
@@ -84,7 +83,7 @@ export const KNOWN_DIFFERENCES: Record<string, Difference> = {
     log: 'any',
   },
   'range of odd units': {
-    reason: 'a range in unknown units is ignored (RFC 9110 section 14.2); the field answers 416',
+    reason: 'a range in unknown units is ignored (RFC 9110 section 14.2); Varnish answers 416',
     client: 'any',
     log: 'any',
   },

@@ -1,5 +1,5 @@
-// The corpus of queries, right and wrong, over recordings of varied traffic, one of the field's daemon and one of
-// proxyd, read as one: the same transactions found and the same words about mistakes, from the field's log tool
+// The corpus of queries, right and wrong, over recordings of varied traffic, one of Varnish's daemon and one of
+// proxyd, read as one: the same transactions found and the same words about mistakes, from Varnish's log tool
 // and from ours.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

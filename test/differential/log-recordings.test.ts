@@ -1,5 +1,5 @@
-// Recordings go both ways: what proxylog -w writes of proxyd's log the field's tool prints as proxylog does, and
-// what the field's tool writes of its own daemon's log proxylog prints as that tool does. The programs
+// Recordings go both ways: what proxylog -w writes of proxyd's log Varnish's tool prints as proxylog does, and
+// what Varnish's tool writes of its own daemon's log proxylog prints as that tool does. The programs
 // themselves run here, on the same varied traffic.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

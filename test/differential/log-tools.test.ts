@@ -1,4 +1,4 @@
-// proxyncsa, proxytop and proxyhist beside the field's tools: the same recordings and arguments give the same
+// proxyncsa, proxytop and proxyhist beside Varnish's tools: the same recordings and arguments give the same
 // bytes on standard output and the same error text; and of live traffic through either daemon the tool of that
 // daemon says the same. proxyhist's pictures are its own; only what it refuses is compared.
 
@@ -78,7 +78,7 @@ const FACTS = [
 const TIMES =
   '%t|%D|%T|%{s}T|%{ms}T|%{us}T|%{sec}t|%{msec}t|%{usec}t|%{msec_frac}t|%{usec_frac}t|%{%Y-%m-%dT%H:%M:%S%z %j %e %a %U %V %s %%}t';
 
-describe.skipIf(missing.length > 0)('beside the field log tools', () => {
+describe.skipIf(missing.length > 0)('beside Varnish log tools', () => {
   let dir = '';
   const files: string[] = [new URL('../queries/fixtures/mixed.vsl', import.meta.url).pathname];
 

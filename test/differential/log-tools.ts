@@ -1,4 +1,4 @@
-// The field's log tool and ours on one recording: what each prints for the same arguments. Ours runs in this
+// Varnish's log tool and ours on one recording: what each prints for the same arguments. Ours runs in this
 // process, from the same parts as proxylog; log-recordings.test.ts runs the program itself.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ export function fixture(name: string): string {
   return new URL(`../queries/fixtures/${name}`, import.meta.url).pathname;
 }
 
-/** At a stray first character the field's tool prints a position that it never set. */
+/** At a stray first character Varnish's tool prints a position that it never set. */
 const NOWHERE = /\(Pos \d{6,}\)/;
 
 export const fieldTool = findProgram('varnishlog');
@@ -39,7 +39,7 @@ export function field(file: string, args: readonly string[]): Promise<Printed> {
 export async function ours(file: string, args: readonly string[]): Promise<Printed> {
   const a = await parseLogArguments(PROXYLOG, ['-r', file, ...args]);
   if ('kind' in a) throw new Error(`${args.join(' ')} asks for ${JSON.stringify(a)}`);
-  // The field's bytes were read as latin1.
+  // Varnish's bytes were read as latin1.
   if (!('sub' in a)) return { out: '', err: Buffer.from(`${a.message}\n`, 'utf8').toString('latin1') };
   const selection = LogSelection.create(a.sub);
   if (!(selection instanceof LogSelection))

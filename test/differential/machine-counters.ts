@@ -1,4 +1,4 @@
-// Counters that differ from the field's after the cases of machine.test.ts that differ in nothing else, and why.
+// Counters that differ from Varnish's after the cases of machine.test.ts that differ in nothing else, and why.
 // All others of its MAIN section must be the same.
 
 const OWN = 'names and pages of our own have other lengths';

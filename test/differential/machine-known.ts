@@ -1,4 +1,4 @@
-// Where proxyd differs from the field's daemon in machine-cases.ts, and why. A part that is not named must be the same.
+// Where proxyd differs from Varnish's daemon in machine-cases.ts, and why. A part that is not named must be the same.
 
 import type { Known, Part } from './compare.ts';
 

@@ -8,7 +8,7 @@ import { isTriedAgain } from './runner.ts';
 const there = installed('varnishd');
 if (!there) console.warn('differential matrix skipped: varnishd is not installed');
 
-describe.skipIf(!there)('the matrix beside the field’s daemon', () => {
+describe.skipIf(!there)('the matrix beside Varnish’s daemon', () => {
   const box = new Sandbox('proxyd-matrix');
   let reference = new Map<string, string[]>();
   let ours = new Map<string, string[]>();

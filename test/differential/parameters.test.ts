@@ -198,7 +198,7 @@ async function ask(side: Side, line: string): Promise<string> {
   return `${status} ${body.split('\n\n')[0]}`.replace(/\b1\d{9}\.\d+/, 'TIME');
 }
 
-describe.skipIf(!there)('parameters beside the field’s', () => {
+describe.skipIf(!there)('parameters beside Varnish’s', () => {
   const box = new Sandbox('proxyd-params');
   let field: Side;
   let ours: Side;
@@ -207,7 +207,7 @@ describe.skipIf(!there)('parameters beside the field’s', () => {
   }, 60_000);
   afterAll(() => box.dispose());
 
-  it('are the field’s, or absent for a reason', () => {
+  it('are Varnish’s, or absent for a reason', () => {
     const known = (name: string): boolean => [...PARAMS, ...ABSENT_PARAMS].some((row) => row.name === name);
     expect([...field.listed.keys()].filter((name) => !known(name))).toEqual([]);
     expect(PARAMS.map((row) => row.name).filter((name) => !field.listed.has(name))).toEqual([...OWN].sort());
@@ -256,7 +256,7 @@ describe.skipIf(!there)('parameters beside the field’s', () => {
     expect(await ask(ours, line)).toBe(await ask(field, line));
   });
 
-  it('name those that only contain a text, which the field does not', async () => {
+  it('name those that only contain a text, which Varnish does not', async () => {
     expect(await ask(ours, 'param.show esi')).toBe(
       '200 max_esi_depth                 5 [levels] (default)\n',
     );
@@ -264,7 +264,7 @@ describe.skipIf(!there)('parameters beside the field’s', () => {
     expect(await ask(field, 'param.show esi')).toBe('106 Unknown parameter "esi".');
   });
 
-  it('take lengths of time with units, which the field reads without, and refuse what it drops', async () => {
+  it('take lengths of time with units, which Varnish reads without, and refuse what it drops', async () => {
     expect(await ask(ours, 'param.set default_ttl 2m')).toBe('200 ');
     expect(await ask(ours, 'param.show default_ttl')).toContain('Value is: 120.000 [seconds] (default)');
     expect(await ask(ours, 'param.set default_ttl 1e2')).toMatch(/^106 Invalid number/);
@@ -303,7 +303,7 @@ describe.skipIf(!there)('parameters beside the field’s', () => {
     it(`${row.name}: takes and refuses the same`, async () => {
       const { name } = row;
       const values = [...VALUES[row.type], ...around(row)].filter((value) => value !== '4294967296');
-      // The field applies what stands before an error in a list, and its param.reset, none and default leave bits
+      // Varnish applies what stands before an error in a list, and its param.reset, none and default leave bits
       // of `feature` as they are.
       const isList = row.type === 'bits' || row.type === 'mask';
       const shared = (row.bits ?? []).filter((bit) => !OWN_BITS.has(bit.name));

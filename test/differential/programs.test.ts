@@ -1,6 +1,6 @@
-// Programs and labels at run time, beside the field's daemon: every command in good and in odd order, before and
+// Programs and labels at run time, beside Varnish's daemon: every command in good and in odd order, before and
 // after `start`, with traffic between; answers, exit codes and the log's records about programs must be the same.
-// Counts of busy transactions are not compared: the field counts what its threads remember, too.
+// Counts of busy transactions are not compared: Varnish counts what its threads remember, too.
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field } from '../harness/http-client.ts';
@@ -217,12 +217,12 @@ async function walk(box: Sandbox, product: Product): Promise<Answer[]> {
 
 /** Where the answers are meant to differ; the exit code must be the same nevertheless. */
 const MEANT: Record<string, string> = {
-  'vcl.show': 'also shows without a worker; the field asks its child',
+  'vcl.show': 'also shows without a worker; Varnish asks its child',
 };
 /** Answers whose words are ours: the compiler's messages, and why a worker cannot start. */
 const OURS = /^Message from VCC-compiler:\n(?!Cannot read file)/;
 
-describe.skipIf(!there)('program commands beside the field’s', () => {
+describe.skipIf(!there)('program commands beside Varnish’s', () => {
   const box = new Sandbox('proxyd-prog');
   let reference: Answer[] = [];
   let ours: Answer[] = [];
@@ -327,7 +327,7 @@ async function travel(box: Sandbox, product: Product): Promise<string[]> {
   return seen;
 }
 
-describe.skipIf(!there)('requests through labels beside the field’s', () => {
+describe.skipIf(!there)('requests through labels beside Varnish’s', () => {
   const box = new Sandbox('proxyd-lab');
   afterAll(() => box.dispose());
 
@@ -379,7 +379,7 @@ async function cool(box: Sandbox, product: Product): Promise<string[]> {
   return seen;
 }
 
-describe.skipIf(!there)('temperatures beside the field’s', () => {
+describe.skipIf(!there)('temperatures beside Varnish’s', () => {
   const box = new Sandbox('proxyd-cool');
   afterAll(() => box.dispose());
 

@@ -1,4 +1,4 @@
-// The same recording and the same arguments through the field's log tool and through our query, filter,
+// The same recording and the same arguments through Varnish's log tool and through our query, filter,
 // grouping and text code: the same bytes out, the same error text.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ async function same(args: readonly string[]): Promise<void> {
   expect(await ours(FILE, args), args.join(' ')).toEqual(await real(FILE, args));
 }
 
-describe.skipIf(tool === null)('beside the field log tool', () => {
+describe.skipIf(tool === null)('beside Varnish log tool', () => {
   it.each(['vxid', 'request', 'session', 'raw'])('%s grouping prints the same bytes', async (g) => {
     await same(['-g', g]);
     await same(['-g', g, '-v']);

@@ -1,5 +1,5 @@
 // Expressions for both daemons: pattern, replacement, subjects. A subject with a line break stands in the
-// program; the others travel as a header. What needs more than the field's default limits is not here.
+// program; the others travel as a header. What needs more than Varnish's default limits is not here.
 
 export type RegexCase = readonly [pattern: string, replacement: string, ...subjects: string[]];
 

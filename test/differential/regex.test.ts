@@ -1,5 +1,5 @@
 // Expressions through both daemons: whether they match, what regsub makes of them and what regsuball does.
-// Patterns that the field refuses are refused here, in its words as far as they go.
+// Patterns that Varnish refuses are refused here, in its words as far as they go.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -85,7 +85,7 @@ async function answers(box: Sandbox, product: Product): Promise<string[]> {
   }
 }
 
-describe.skipIf(!there)('expressions beside the field’s daemon', () => {
+describe.skipIf(!there)('expressions beside Varnish’s daemon', () => {
   const box = new Sandbox('proxyd-diff-regex');
   let reference: string[] = [];
   let ours: string[] = [];

@@ -310,7 +310,7 @@ async function countersAtRest(proxy: RunningProxy): Promise<Record<string, numbe
   await until(
     'counters at rest',
     async () => {
-      // Threads of the field tell theirs when they have nothing else to do; ours lag by as much.
+      // Threads of Varnish tell theirs when they have nothing else to do; ours lag by as much.
       await delay(1100);
       counters = await proxy.counters();
       const now = ['client_req', 'backend_recycle', 'sess_closed', 's_fetch']

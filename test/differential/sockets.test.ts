@@ -180,7 +180,7 @@ async function closeCounters(proxy: RunningProxy): Promise<Record<string, number
   return Object.fromEntries(wanted.sort(([a], [b]) => a.localeCompare(b)));
 }
 
-describe.skipIf(!there)('sockets beside the field’s daemon', () => {
+describe.skipIf(!there)('sockets beside Varnish’s daemon', () => {
   const box = new Sandbox('proxyd-sockets');
   let reference: Awaited<ReturnType<typeof play>>;
   let ours: Awaited<ReturnType<typeof play>>;
@@ -199,7 +199,7 @@ describe.skipIf(!there)('sockets beside the field’s daemon', () => {
     const wanted = reference.seen.get(name) as Seen;
     expect(wanted.log.length).toBeGreaterThan(1);
     const seen = ours.seen.get(name) as Seen;
-    // A refusal says that the connection ends with it; the field just closes.
+    // A refusal says that the connection ends with it; Varnish just closes.
     const refused = / 400 /.test(wanted.response);
     expect(refused ? seen.response.split('\r\n')[0] : seen.response).toBe(
       refused ? wanted.response.split('\r\n')[0] : wanted.response,

@@ -57,7 +57,7 @@ const REQUESTS = [
   '/one/400000/a',
   '/e',
 ];
-/** Larger than their storage, and not streamed. The field pushes everything out before it gives up; here what can
+/** Larger than their storage, and not streamed. Varnish pushes everything out before it gives up; here what can
  * never fit pushes out nothing, so the counters are read before. */
 const TOO_LARGE = ['/one/whole/2000000', '/pass/whole/2000000'];
 
@@ -105,7 +105,7 @@ async function play(box: Sandbox, product: Product): Promise<Seen> {
   }
 }
 
-describe.skipIf(!there)('storages beside the field’s daemon', () => {
+describe.skipIf(!there)('storages beside Varnish’s daemon', () => {
   const box = new Sandbox('proxyd-storage');
   let reference: Seen;
   let ours: Seen;
@@ -115,12 +115,12 @@ describe.skipIf(!there)('storages beside the field’s daemon', () => {
   }, 120_000);
   afterAll(() => box.dispose());
 
-  it('puts every object where the field puts it', () => {
+  it('puts every object where Varnish puts it', () => {
     expect(ours.answers).toEqual(reference.answers);
     expect(ours.answers.join()).toContain('Stored=storage.two');
   });
 
-  it('lets by what is larger than its storage, where the field cuts it off', async () => {
+  it('lets by what is larger than its storage, where Varnish cuts it off', async () => {
     const origin = await Origin.start();
     origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=600' }, 'x'.repeat(3_000_000)));
     const proxy = await startProxy(box, {
@@ -137,7 +137,7 @@ describe.skipIf(!there)('storages beside the field’s daemon', () => {
     await origin.close();
   });
 
-  it('lists and counts as the field does', () => {
+  it('lists and counts as Varnish does', () => {
     expect(ours.list).toBe(reference.list);
     expect(ours.counters).toEqual(reference.counters);
   });

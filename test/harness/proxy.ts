@@ -1,4 +1,4 @@
-// proxyd and the field's varnishd under one interface: the same program, parameters and storage, the same
+// proxyd and Varnish's varnishd under one interface: the same program, parameters and storage, the same
 // commands, log and counters, so that a test can be run against either. Only what the two products are
 // called differs. The listening port is the kernel's choice, asked for once the worker runs.
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -71,7 +71,7 @@ export interface ProxyOptions {
   mode?: 'F' | 'd';
   /** Listening port; default 0. */
   port?: number;
-  /** The field's daemon without a parameter of the harness, for what shows those that differ from their defaults. */
+  /** Varnish's daemon without a parameter of the harness, for what shows those that differ from their defaults. */
   asInstalled?: boolean;
   /** Working directory; default a new one in the sandbox. */
   dir?: string;
@@ -140,7 +140,7 @@ export class RunningProxy {
     });
   }
 
-  /** Process id of the worker (the field's child), or null while there is none. */
+  /** Process id of the worker (Varnish's child), or null while there is none. */
   workerPid(): number | null {
     return processTree(this.pid).find((pid) => pid !== this.pid && readStat(pid)?.ppid === this.pid) ?? null;
   }
@@ -174,7 +174,7 @@ export class RunningProxy {
   }
 }
 
-/** The field's compiler as installed optimises every program: three times the work for programs that run once. */
+/** Varnish's compiler as installed optimises every program: three times the work for programs that run once. */
 const FAST_COMPILER = ['-p', 'cc_command=exec gcc -std=gnu11 -O0 -pthread -fpic -shared -Wl,-x -o %o %s'];
 
 /** Arguments of a daemon start, without the mode flag. */

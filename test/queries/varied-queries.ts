@@ -1,5 +1,5 @@
 // More queries, right and wrong, for the recording of varied traffic: what operators type, and every corner of
-// the language that the lists in queries.ts leave out. Nothing here says which are wrong: the field's tool does.
+// the language that the lists in queries.ts leave out. Nothing here says which are wrong: Varnish's tool does.
 export const VARIED: readonly string[] = [
   // Numbers, written and compared in all ways.
   'RespStatus == 404',

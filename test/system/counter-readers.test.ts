@@ -1,4 +1,4 @@
-// Programs that read the counters of the field's daemon, against a live proxyd: what they expect, written down from
+// Programs that read the counters of Varnish's daemon, against a live proxyd: what they expect, written down from
 // their documents and sources as rules. And the daemon's own page for Prometheus, read by a strict parser.
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -185,7 +185,7 @@ describe.skipIf(native.missing !== undefined)('the sample in C', () => {
     expect(refused.text).toContain('sample_c: not this program');
   });
 
-  it('is found by the name that the field gives such files', async () => {
+  it('is found by the name that Varnish gives such files', async () => {
     copyFileSync(native.file as string, join(folder, 'libvmod_sample_c.so'));
     await loadAndUse(proxy, 'c_so', program('import sample_c;', 'set req.http.x = sample_c.add(1);'));
     expect(await x(proxy)).toBe('200 2');

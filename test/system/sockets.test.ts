@@ -38,7 +38,7 @@ function header(response: string, name: string): string | undefined {
 }
 
 describe('a Unix socket listener', () => {
-  it('has the addresses that the field shows, and its name and path', async () => {
+  it('has the addresses that Varnish shows, and its name and path', async () => {
     const path = `${box.path('named')}.sock`;
     const proxy = await start({ program: ECHO, args: ['-a', `inside=${path}`] });
     const response = await exchange({ path }, GET);

@@ -1,4 +1,4 @@
-// Keys of single views. Those of the statistics view are the field's stat tool's, verbatim.
+// Keys of single views. Those of the statistics view are Varnish's stat tool's, verbatim.
 
 import type { KeyShape } from './key-row.ts';
 

@@ -9,7 +9,7 @@ import type { ListDefinition } from './list-definition.ts';
 const LINE = 'backend.list -j -p';
 const BITS = 16;
 
-/** The field's names of the probe's bitmaps, oldest step first. */
+/** Varnish's names of the probe's bitmaps, oldest step first. */
 const PROBE_BITS: readonly [string, string][] = [
   ['bits_4', 'connected by IPv4'],
   ['bits_6', 'connected by IPv6'],

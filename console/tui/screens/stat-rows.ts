@@ -152,7 +152,7 @@ function scaled(value: number): string {
   return Math.abs(value) < 1024 ? value.toFixed(2) : scaledBytes(value);
 }
 
-/** A bitmap's newest 40 bits, as the field shows them. */
+/** A bitmap's newest 40 bits, as Varnish shows them. */
 function hex(value: bigint): string {
   return (value & 0xffffffffffn).toString(16).padStart(10, '0');
 }

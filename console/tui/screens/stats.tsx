@@ -1,4 +1,4 @@
-// The statistics view: the field's stat tool, column for column.
+// The statistics view: Varnish's stat tool, column for column.
 
 import { type ReactNode, useContext } from 'react';
 import type { UiState } from '../../model/ui-state.ts';

@@ -1,6 +1,6 @@
 // A ban's expression: `field operator argument` joined by &&, parsed and tested against one object.
 //
-// Errors are the field's own sentences, since scripts match on them; nothing is ever half-parsed. The regular
+// Errors are Varnish's own sentences, since scripts match on them; nothing is ever half-parsed. The regular
 // expression compiler comes from outside. Awkward: a header that is absent matches != and nothing else, as in the
 // field.
 

@@ -2,7 +2,7 @@
 //
 // Every object names the newest ban it was tested against and counts as a reference to it; only newer ones
 // are tested. Bans at the old end that nobody names can be dropped, since no object can ever be tested against them;
-// that is done where the field does it (after a lookup's tests, after ban.list and by the lurker), so that the list
+// that is done where Varnish does it (after a lookup's tests, after ban.list and by the lurker), so that the list
 // shows the same. The list never touches objects: it says whether one matches. There is always at least one ban.
 
 import type { HttpMessage } from '../../http1/message.ts';
@@ -202,7 +202,7 @@ export class BanList {
   }
 }
 
-/** What a ban would take in a file, of which there is none: the field counts it all the same, and what was dropped
+/** What a ban would take in a file, of which there is none: Varnish counts it all the same, and what was dropped
  * as waste. */
 function bytesOf(ban: Ban): number {
   return 16 + ban.expression.text.length;

@@ -34,7 +34,7 @@ function pointer(number: number): string {
   return `0x${number.toString(16).padStart(12, '0')}`;
 }
 
-/** The elements of the JSON answer after its head, each as the field lays it out. */
+/** The elements of the JSON answer after its head, each as Varnish lays it out. */
 export function banListJson(bans: Iterable<Ban>, objectsOf: ObjectsOf = null): string {
   const items: string[] = [];
   for (const ban of bans) {

@@ -1,5 +1,5 @@
 // Durations as ban expressions write them: "1.5h". Parsed strictly; shown in the largest unit of which they
-// are a whole number, as the field lists them.
+// are a whole number, as Varnish lists them.
 
 const UNITS: ReadonlyMap<string, number> = new Map([
   ['ms', 0.001],

@@ -110,7 +110,7 @@ export class Lurker {
     return Math.min(limits.sleep, Math.max(0, this.due - at) / 1000);
   }
 
-  /** As in the field: a new ban for the lurker is when it looks whether old ones can go, turned off or not. */
+  /** As in Varnish: a new ban for the lurker is when it looks whether old ones can go, turned off or not. */
   private tidy(): void {
     const { bans } = this;
     if (!bans.hasUntested || bans.current === this.tidied) return;

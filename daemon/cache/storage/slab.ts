@@ -20,7 +20,7 @@ export interface ChunkBytes extends Buffer {
   latin1Write(text: string, at: number, length: number): number;
 }
 
-/** The SMA counters of the field, by their names. */
+/** The SMA counters of Varnish, by their names. */
 export interface SlabStats {
   c_req: number;
   c_fail: number;

@@ -1,7 +1,7 @@
 // The extension blob: encodes and decodes BLOB values, compares and cuts them, and keeps some by name. Follows
 // vmod_blob(3) of 7.1.
 //
-// A failure is logged and the statement goes on with nothing, as in the field; the state then fails.
+// A failure is logged and the statement goes on with nothing, as in Varnish; the state then fails.
 
 import type { VclContext } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';

@@ -1,5 +1,5 @@
 // The extension bodyaccess: looks at a request body that std.cache_req_body() has read. Follows vmod_bodyaccess(3) of
-// the field's module collection.
+// Varnish's module collection.
 //
 // What is asked in the wrong state, or of a body that is not there, is logged and gives -1; the program goes on.
 

@@ -21,7 +21,7 @@ function jarOf(ctx: VclContext): CookieJar {
   return priv.value as CookieJar;
 }
 
-/** What the field's daemon says about each step, under the tag that is masked unless asked for. */
+/** What Varnish's daemon says about each step, under the tag that is masked unless asked for. */
 function debug(ctx: VclContext, text: string): void {
   ctx.log.put(Tag.Debug, `${text}\0`);
 }
@@ -108,7 +108,7 @@ export const cookie: Extension = {
     get_string: { signature: 'STRING get_string()', call: (ctx) => jarOf(ctx).text() },
     format_date: formatDate,
     format_rfc1123: { ...formatDate, signature: 'STRING format_rfc1123(TIME now, DURATION timedelta)' },
-    // Beyond the field: the same cookies in any order become the same text, and so the same cache key.
+    // Beyond Varnish: the same cookies in any order become the same text, and so the same cache key.
     sort: { signature: 'VOID sort()', call: (ctx) => jarOf(ctx).sort() },
   },
 };

@@ -10,7 +10,7 @@ export class CookieJar {
   /**
    * Adds what a Cookie header holds; returns how many pairs it saw. A pair is everything up to "=", then
    * everything up to ";". What has no "=" before the end is dropped; what has none before ";" becomes a part of
-   * the next name, as in the field.
+   * the next name, as in Varnish.
    */
   parse(text: string): number {
     let pairs = 0;

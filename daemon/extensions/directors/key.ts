@@ -1,4 +1,4 @@
-// The number a string stands for in a hash or shard director: the last four bytes of its SHA-256, read as the field
+// The number a string stands for in a hash or shard director: the last four bytes of its SHA-256, read as Varnish
 // reads them (little-endian), so that a mixed fleet sends a key to the same backend.
 
 import { createHash } from 'node:crypto';

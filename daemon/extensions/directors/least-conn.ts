@@ -1,4 +1,4 @@
-// directors.least_conn(): beyond the field. The healthy member with the fewest connections in use for its weight;
+// directors.least_conn(): beyond Varnish. The healthy member with the fewest connections in use for its weight;
 // among equals, in turn. A member that is a director counts the connections of all that are below it. The count
 // is this worker's own: connections that are kept idle are not in use.
 

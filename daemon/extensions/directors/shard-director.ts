@@ -18,7 +18,7 @@ export const DEFAULT_REPLICAS = 67;
 export interface ShardArguments {
   readonly own: ParamValues;
   readonly param: ShardParam | null;
-  /** The call named the set. As in the field, what the fetch has set there does not count then. */
+  /** The call named the set. As in Varnish, what the fetch has set there does not count then. */
   readonly named: boolean;
 }
 

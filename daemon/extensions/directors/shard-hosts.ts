@@ -1,7 +1,7 @@
 // The hosts of a shard director and the changes that a task has asked for: nothing changes until the task
 // reconfigures, so that a request never meets half a ring. A host is known by its ident, or its backend's name.
 //
-// As in the field, a host keeps the number of points it was added with: a later reconfigure with another number of
+// As in Varnish, a host keeps the number of points it was added with: a later reconfigure with another number of
 // replicas concerns new hosts only. New hosts take the places of those removed, then the last fill the gaps.
 
 import type { Director } from '../../contract/context.ts';

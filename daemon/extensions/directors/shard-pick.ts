@@ -55,7 +55,7 @@ function healthyAfter(q: PickQuestion): number {
 
 /**
  * Skips `alt` hosts and gives the next healthy one. When there is none: the last healthy one of those skipped, though
- * never the very last of them (so the field; with alt=1 there is none left to give).
+ * never the very last of them (so Varnish; with alt=1 there is none left to give).
  */
 function alternative(q: PickQuestion, skipOne: (q: PickQuestion) => number): number {
   let last = -1;

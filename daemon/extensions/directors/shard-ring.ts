@@ -1,6 +1,6 @@
 // The ring of consistent hashing: every host stands at many points of a circle of 2^32 numbers, and a key belongs
 // to the host at the next point. The points of a host depend on its ident alone, so that hosts which come or go
-// move only their own share of the keys, and so that this ring is the field's.
+// move only their own share of the keys, and so that this ring is Varnish's.
 //
 // Never more than MAX_POINTS: building is synchronous, and a program may ask for billions.
 
@@ -42,7 +42,7 @@ export class ShardRing {
   }
 
   /**
-   * Position of the point that a key belongs to: the first that is not below it. As in the field, a key above all
+   * Position of the point that a key belongs to: the first that is not below it. As in Varnish, a key above all
    * points belongs to the last and not to the first, and of two points the second takes every key.
    */
   find(key: number): number {

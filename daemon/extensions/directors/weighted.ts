@@ -1,7 +1,7 @@
 // directors.random() and directors.hash(): members with weights, one of which is picked by a number from 0 to 1.
 // The weights of healthy members, in the order of the list, share out that range.
 //
-// A hash director picks when the program asks, a random one when the fetch begins. The field takes any weight, so
+// A hash director picks when the program asks, a random one when the fetch begins. Varnish takes any weight, so
 // this does too; a member without weight is picked only where rounding leaves nobody else.
 
 import type { Director, VclContext } from '../../contract/context.ts';

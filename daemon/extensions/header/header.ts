@@ -1,6 +1,6 @@
 // The header extension: fields that occur more than once, and fields whose name is made at run time.
 //
-// It changes messages in place, and logs what it adds or replaces but not what it removes, as the field's does. Awkward: a
+// It changes messages in place, and logs what it adds or replaces but not what it removes, as Varnish's does. Awkward: a
 // name from header.dyn or a line from header.regsub may be anything. What would not be a field of HTTP fails the
 // task instead of leaving the proxy (SAFETY rule 6).
 
@@ -58,7 +58,7 @@ export const header: Extension = {
         writable(ctx, to.http, 'copy');
         const values = valuesOf(from);
         if (values.length > 0 && from.http === to.http && from.name.toLowerCase() === to.name.toLowerCase()) {
-          // The field's own copies what it has just copied until its workspace is full.
+          // Varnish's own copies what it has just copied until its workspace is full.
           throw new VclFailure('vmod_header: workspace allocation failure');
         }
         for (const value of values) add(to.http, to.name, value);

@@ -1,5 +1,5 @@
 // std conversions between types. Exactly one argument must be given beside the fallback; what cannot be converted
-// is the fallback, or fails the task when there is none. The texts are those of the field's daemon.
+// is the fallback, or fails the task when there is none. The texts are those of Varnish's daemon.
 
 import type { VclContext } from '../../contract/context.ts';
 import type { ExtensionFunction } from '../../contract/extension.ts';

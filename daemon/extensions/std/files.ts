@@ -1,5 +1,5 @@
 // std functions that look at files and the environment. A file is read once and then kept for as long as any
-// program lives that has asked for it, as in the field: a change shows after the last of them is gone. What cannot
+// program lives that has asked for it, as in Varnish: a change shows after the last of them is gone. What cannot
 // be read, and what is no regular file, is unset.
 
 import { existsSync, readFileSync, statSync } from 'node:fs';

@@ -1,5 +1,5 @@
 // Numbers in strings as std reads them: blanks around, a sign, at most 15 digits, zeros ahead included, of which 12
-// may count before a point and three behind it. Nothing here throws; what is wrong is said as the field's daemon says it, or not at all.
+// may count before a point and three behind it. Nothing here throws; what is wrong is said as Varnish's daemon says it, or not at all.
 
 /** Largest INT, and the whole part of the largest REAL that has decimals. */
 export const LARGEST_INT = 999_999_999_999_999;
@@ -18,7 +18,7 @@ const UNITS: ReadonlyMap<string, number> = new Map([
   ['y', 31_536_000],
 ]);
 
-/** Why a text is no number; empty when the field gives no reason. */
+/** Why a text is no number; empty when Varnish gives no reason. */
 export type NumberError = 'Invalid number' | 'Too many digits' | '';
 
 interface Leading {

@@ -12,7 +12,7 @@ export function take(s: string, n: number, offset: number): string {
 
 /**
  * The n-th token, from 1, or from the end when negative; null when there is none. Runs of separators count as
- * one, and those in front as none, but one at the end leaves an empty token behind it, as in the field. Counted
+ * one, and those in front as none, but one at the end leaves an empty token behind it, as in Varnish. Counted
  * from the end, tokens are never empty.
  */
 export function split(s: string, n: number, separators: string): string | null {

@@ -1,7 +1,7 @@
 // The extension vsthrottle: denies what comes more often than a rule allows, by key. Follows vmod_vsthrottle(3) of the
 // field's module collection, and its later remove_bucket(). Keys are shared by all programs of a worker.
 //
-// Unlike the field's, asking how much remains never changes what remains.
+// Unlike Varnish's, asking how much remains never changes what remains.
 
 import type { VclContext, VclHost } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';

@@ -1,4 +1,4 @@
-// The extension xkey: purges by surrogate key, whatever the objects' URLs are. Follows vmod_xkey(3) of the field's
+// The extension xkey: purges by surrogate key, whatever the objects' URLs are. Follows vmod_xkey(3) of Varnish's
 // module collection.
 //
 // Which fields of a response hold its keys is the parameter xkey_fields. Objects are filed under their keys whether

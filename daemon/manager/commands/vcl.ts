@@ -114,7 +114,7 @@ function jsonProgram(p: ProgramInfo): string {
   if (p.labels > 0) fields.push(`"labels": ${p.labels}`);
   if (p.target !== null) {
     const refs = p.users === 0 ? '' : `,\n"refs": ${p.users}`;
-    // As in the field, which lays it out in two ways: one while the worker runs and one while it does not.
+    // As in Varnish, which lays it out in two ways: one while the worker runs and one while it does not.
     const end = p.busy === null ? '    }' : '      }';
     fields.push(`"label": {\n      "name": ${JSON.stringify(p.target)}${refs}\n${end}`);
   }

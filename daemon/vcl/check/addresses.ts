@@ -1,5 +1,5 @@
 // Addresses in program text: IP literals, acl entries and backend hosts. A name is resolved when the program
-// is compiled, as in the field; the resolver is a parameter so that tests and offline checks need no network.
+// is compiled, as in Varnish; the resolver is a parameter so that tests and offline checks need no network.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 // Checks `backend` and `probe` declarations field by field; each becomes plain data in the compiled program.
-// A host name must resolve when the program is compiled, as in the field, but is kept as a name.
+// A host name must resolve when the program is compiled, as in Varnish, but is kept as a name.
 
 import { statSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -105,7 +105,7 @@ function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
   decl.host = host;
   if (port !== null) {
     decl.port = port;
-    // Who gets no Host from the client is told what the declaration says, as by the field.
+    // Who gets no Host from the client is told what the declaration says, as by Varnish.
     decl.hostHeader ??= `${host.includes(':') ? `[${host}]` : host}:${port}`;
   }
   if (decl.port !== undefined && !/^\d+$/.test(decl.port) && !knownService(decl.port)) {

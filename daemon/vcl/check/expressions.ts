@@ -103,7 +103,7 @@ function blobConstant(scope: Scope, text: string, span: Span): Code {
   return scope.model.hoist('blob', helper('blobFrom', constant(text)));
 }
 
-/** Digits as the field limits them: 15 for an INT, 12 before the point and 3 behind it for a REAL. */
+/** Digits as Varnish limits them: 15 for an INT, 12 before the point and 3 behind it for a REAL. */
 function numberValue(scope: Scope, e: { real: boolean; text: string; span: Span }): number {
   const [whole = '', fraction = ''] = e.text.split('.');
   if (whole.length > (e.real ? 12 : 15)) {

@@ -12,7 +12,7 @@ import type { ProgramModel } from './program.ts';
 
 type Import = Extract<Declaration, { k: 'import' }>;
 
-/** The file name by which the field's own build of a built-in extension is imported. */
+/** The file name by which Varnish's own build of a built-in extension is imported. */
 function isFieldsFile(name: string, from: string): boolean {
   return from.slice(from.lastIndexOf('/') + 1) === `libvmod_${name}.so`;
 }

@@ -11,7 +11,7 @@ interface LanguageFunction {
   helper: HelperName;
   /** What becomes of the strands of its text, unless they are joined and those that are not there left out. */
   joining?: Joining;
-  /** Not of the field's language, so that its programs may use the name. */
+  /** Not of Varnish's language, so that its programs may use the name. */
   ours: boolean;
 }
 

@@ -1,7 +1,7 @@
 // Operations on two values: logic, arithmetic, matching and comparing, by the types of both sides.
 //
 // Strings joined by + stay a list of strands until they are needed as one, so that a list can be tested for
-// "all unset" and converted part by part, as in the field.
+// "all unset" and converted part by part, as in Varnish.
 
 import type { BinaryOp, Expr } from '../ast.ts';
 import type { Span } from '../errors.ts';

@@ -29,14 +29,14 @@ const MASKS: ReadonlyMap<string, number> = new Map(
     .map((places) => [places, stateMask(placesToStates(places))]),
 );
 
-/** Characters of a header field's name, as the field has it. */
+/** Characters of a header field's name, as Varnish has it. */
 const MAX_FIELD_NAME = 126;
 
 export interface VariableRef {
   row: VariableRow;
   /** Whole name as written, for messages. */
   name: string;
-  /** Header families: the field's name, and JavaScript of its message. */
+  /** Header families: the header's name, and JavaScript of its message. */
   field: string | null;
   /** How many parts of the path the variable took. */
   taken: number;
@@ -133,7 +133,7 @@ export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'u
   } else (how === 'read' ? scope.sub.readsVariables : scope.sub.writesVariables).add(v.row.name);
 }
 
-/** The field's name in the spelling that the program used first. */
+/** The header's name in the spelling that the program used first. */
 export function fieldName(model: ProgramModel, v: VariableRef): string {
   const field = v.field as string;
   const key = `${v.row.name} ${field.toLowerCase()}`;

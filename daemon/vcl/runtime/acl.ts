@@ -1,5 +1,5 @@
 // Access control lists: the most specific network that holds the address decides. With +log the outcome is
-// recorded as the field does.
+// recorded as Varnish does.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext } from '../../contract/context.ts';

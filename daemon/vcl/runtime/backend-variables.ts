@@ -1,4 +1,4 @@
-// Getters and setters of bereq.* and beresp.*. Setting a lifetime logs a TTL record, as the field does.
+// Getters and setters of bereq.* and beresp.*. Setting a lifetime logs a TTL record, as Varnish does.
 
 import { createHash } from 'node:crypto';
 import { Tag } from '../../../protocol/tables/tags.ts';

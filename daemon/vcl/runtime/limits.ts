@@ -1,8 +1,8 @@
-// What a program's strings may take, as the field bounds it by the workspace of a task and by http_max_hdr. A
+// What a program's strings may take, as Varnish bounds it by the workspace of a task and by http_max_hdr. A
 // program has no loops, but a field that is doubled line by line would still grow beyond any memory. Short values
 // are not looked at twice; only what is unusually long or many asks for the parameters.
 //
-// As in the field, a header field that finds no room is lost, and the program goes on: what the task then answers
+// As in Varnish, a header field that finds no room is lost, and the program goes on: what the task then answers
 // with is decided where it ends (request/overflow.ts). A start line has no such way out: the program fails.
 
 import type { FeatureName } from '../../../protocol/tables/params.ts';
@@ -15,7 +15,7 @@ import type { HttpMessage } from '../../http1/message.ts';
 /** No parameter allows less than this. */
 const SURELY_FITS = 1000;
 const SURELY_FEW = 20;
-/** What the field keeps in a workspace besides texts, in bytes: the heads' tables and the task itself. */
+/** What Varnish keeps in a workspace besides texts, in bytes: the heads' tables and the task itself. */
 const TABLES = 5000;
 
 /** Fails the task when a text is longer than what is left of its workspace; `name` is what it was meant for. */

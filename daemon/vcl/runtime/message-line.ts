@@ -9,7 +9,7 @@ import { checkRoom } from './limits.ts';
 /** What would end a line early, or be taken for its end by some. */
 export const CONTROL: RegExp = /[\0-\x08\n-\x1f\x7f]/;
 
-/** Text for a start line. A control character would end the line early; the field lets it through. */
+/** Text for a start line. A control character would end the line early; Varnish lets it through. */
 export function wireText(ctx: VclContext, name: string, v: string | null): string {
   if (v === null || v === '') throw new VclFailure(`Setting ${name} to empty string`);
   checkRoom(ctx, name, v);

@@ -3,7 +3,7 @@
 //
 // Awkward: two parameters are compared only as far as the shorter one goes, and bytes above 127 come first. One
 // that begins with another is therefore its equal, so that the order depends on how the sort merges. The keys of a
-// cache depend on it in turn, hence the field's own way: halves, the left one first among equals.
+// cache depend on it in turn, hence Varnish's own way: halves, the left one first among equals.
 
 import type { VclContext } from '../../contract/context.ts';
 

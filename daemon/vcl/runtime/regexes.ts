@@ -31,7 +31,7 @@ export function matches(ctx: VclContext, s: string | null, re: BoundedRegex): bo
 }
 
 function substitutionFailed(ctx: VclContext): void {
-  // The field writes the library's number of this error.
+  // Varnish writes the library's number of this error.
   ctx.log.put(Tag.VCL_Error, 'regsub: Regexp matching returned -47');
 }
 
@@ -60,7 +60,7 @@ export function regsub(ctx: VclContext, s: string | null, re: BoundedRegex, temp
   return text.slice(0, m.start) + expand(template ?? '', m) + text.slice(m.end);
 }
 
-/** All matches; after the first an empty match does not count, as in the field. */
+/** All matches; after the first an empty match does not count, as in Varnish. */
 export function regsuball(
   ctx: VclContext,
   s: string | null,

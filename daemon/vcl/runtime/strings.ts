@@ -68,7 +68,7 @@ export function stevedoreString(name: string | null): string | null {
   return name === null ? null : `storage.${name}`;
 }
 
-/** Base64 as the field writes it: with r before q, unlike what its own compiler reads. */
+/** Base64 as Varnish writes it: with r before q, unlike what its own compiler reads. */
 export function blobString(b: Uint8Array | null): string | null {
   if (b === null) return null;
   const base64 = Buffer.from(b.buffer, b.byteOffset, b.byteLength).toString('base64');
@@ -88,7 +88,7 @@ export function sameString(a: string | null, b: string | null): boolean {
   return a !== null && a === b;
 }
 
-/** Order by bytes; an unset string comes after everything, as in the field. */
+/** Order by bytes; an unset string comes after everything, as in Varnish. */
 export function compareStrings(a: string | null, b: string | null): number {
   if (a === null || b === null) return 1;
   return a < b ? -1 : a > b ? 1 : 0;

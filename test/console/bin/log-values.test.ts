@@ -1,4 +1,4 @@
-// What proxylog takes and refuses as values of its options: results measured with the field's tool.
+// What proxylog takes and refuses as values of its options: results measured with Varnish's tool.
 import { describe, expect, it } from 'vitest';
 import {
   parseCount,

@@ -105,7 +105,7 @@ describe('completion', () => {
 });
 
 describe('keymap', () => {
-  it("has the field's keys in the statistics view", () => {
+  it("has Varnish's keys in the statistics view", () => {
     for (const key of [
       'h',
       'up',
@@ -157,7 +157,7 @@ describe('keymap', () => {
 });
 
 describe('numbers', () => {
-  it('reads like the field where the field has a form', () => {
+  it('reads like Varnish where Varnish has a form', () => {
     expect([scaledBytes(1023), scaledBytes(1659), scaledBytes(100 << 20)]).toEqual([
       '1023',
       '1.62K',

@@ -37,7 +37,7 @@ function around(...extra: readonly (readonly [number, string])[]): LogTransactio
 }
 
 describe('access lines', () => {
-  it('know the neutral names and the field names', () => {
+  it('know the neutral names and those of Varnish', () => {
     expect(line('%{Proxy:handling}x %{Varnish:handling}x %{Proxy:side}x %{Proxy:vxid}x')).toBe(
       'hit hit c 2\n',
     );

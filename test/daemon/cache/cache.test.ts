@@ -34,7 +34,7 @@ describe('lookup', () => {
     expect(last.busy).not.toBe(0);
   });
 
-  it('lets req.grace and req.ttl only shorten, as the field does', () => {
+  it('lets req.grace and req.ttl only shorten, as Varnish does', () => {
     const b = new Bench();
     b.put('/a', 7, '', { ttl: 10, grace: 5 });
     b.now += 3;

@@ -1,5 +1,5 @@
 // What the compiler and the loader do for extensions, with one that is made for it: arguments, private data,
-// objects, subs as values, events and failures. Which programs are refused was compared with the field's.
+// objects, subs as values, events and failures. Which programs are refused was compared with Varnish's.
 import { describe, expect, it } from 'vitest';
 import { type Director, VclContext } from '../../../daemon/contract/context.ts';
 import type { Extension, ExtensionCall, ExtensionEvent } from '../../../daemon/contract/extension.ts';

@@ -15,7 +15,7 @@ const BLOCKS = Buffer.from([
 
 describe('the places of deflate blocks', () => {
   it.each([
-    // As the field's daemon logs for these.
+    // As Varnish's daemon logs for these.
     [`${'plain '.repeat(4)}plain`, { start: 80, last: 80, stop: 161 }],
     ['', { start: 80, last: 80, stop: 90 }],
   ])('of %j', (text, places) => {

@@ -65,7 +65,7 @@ describe('deltaSeconds', () => {
   });
 });
 
-describe('the field’s reading', () => {
+describe('Varnish’s reading', () => {
   it.each([
     ['5', 5],
     [' +5 ', 5],

@@ -286,7 +286,7 @@ function hasTool(name: string): boolean {
   }
 }
 
-it.skipIf(!hasTool('varnishadm'))('speaks to the field’s own varnishadm', async () => {
+it.skipIf(!hasTool('varnishadm'))('speaks to Varnish’s own varnishadm', async () => {
   const port = await cli.listen('127.0.0.1', 0);
   const { execFile } = await import('node:child_process');
   const out = await new Promise<string>((resolve, reject) => {

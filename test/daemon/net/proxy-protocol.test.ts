@@ -43,7 +43,7 @@ const CASES: [name: string, preamble: Buffer, outcome: string][] = [
     '1 2001:0db8:0:0:0:0:0:1 1 ::ffff:1.2.3.4 2 | 2001:db8::1 1 | 1.2.3.4 2',
   ],
   ['ports zero', v1('PROXY TCP4 1.2.3.4 5.6.7.8 0 0'), '1 1.2.3.4 0 5.6.7.8 0 | 1.2.3.4 0 | 5.6.7.8 0'],
-  ['unknown, as the field has it', v1('PROXY UNKNOWN'), FEW],
+  ['unknown, as Varnish has it', v1('PROXY UNKNOWN'), FEW],
   ['unknown with fields', v1('PROXY UNKNOWN a b c d'), FAMILY],
   ['nothing told', v1('PROXY'), FEW],
   ['no ports', v1('PROXY TCP4 1.2.3.4 5.6.7.8'), FEW],

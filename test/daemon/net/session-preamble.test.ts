@@ -68,7 +68,7 @@ describe('a session behind a PROXY listener', () => {
     expect(none.session.proxyAttributes).toBeNull();
   });
 
-  it('closes after a broken preamble, with the field’s counters', () => {
+  it('closes after a broken preamble, with Varnish’s counters', () => {
     const t = opened();
     t.receive('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     expect(t.ran).toEqual([]);

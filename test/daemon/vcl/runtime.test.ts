@@ -165,7 +165,7 @@ describe('failures', () => {
     expect(t.log.of('VCL_Error')[0]).toMatch(/^Workspace overflow \(req\.url\) at 'test\.vcl' Line 1\d/);
   });
 
-  it('names the VCL line where the field has no words of its own', () => {
+  it('names the VCL line where Varnish has no words of its own', () => {
     const t = task('sub helper {\n  set req.http.x = 5 / req.restarts;\n}\nsub vcl_recv { call helper; }');
     expect(t.run('recv')).toBe('fail');
     expect(t.log.of('VCL_Error')).toEqual(["Division by zero at 'test.vcl' Line 3 Pos 3"]);
@@ -239,7 +239,7 @@ describe('states', () => {
     expect(upper.req.http.get('host')).toBe('example.com');
   });
 
-  it('marks responses that must not be shared, with the TTL records of the field', () => {
+  it('marks responses that must not be shared, with the TTL records of Varnish', () => {
     const t = task('');
     t.bo.beresp.push('set-cookie', 'Set-Cookie: a');
     expect(t.run('backend_response')).toBe('deliver');

@@ -1,4 +1,4 @@
-// VCL_trace: where the points of a program are and what their records say. The field's daemon writes the same
+// VCL_trace: where the points of a program are and what their records say. Varnish's daemon writes the same
 // for such programs; its own builtin program has other lines.
 import { describe, expect, it } from 'vitest';
 import { Tag } from '../../../protocol/tables/tags.ts';

@@ -103,7 +103,7 @@ describe('ban expressions', () => {
     expect(banMatches(parsed(text), SUBJECT, REQUEST)).toBe(holds);
   });
 
-  it('shows durations as the field does', () => {
+  it('shows durations as Varnish does', () => {
     const shown = [1.25, 0.5, 3600, 90, 1000, 0, 0.0001, 31536000, 1209600, 691200, 3660, 0.1].map(
       durationText,
     );

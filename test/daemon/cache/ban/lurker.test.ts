@@ -125,7 +125,7 @@ describe('the ban lurker', () => {
     for (let i = 0; i < 5; i++) ban(bench, `req.url == /${i}`);
     bench.put('/new', 2, 'x');
     work(bench, { ...EAGER, cutoff: 3 });
-    // As in the field, the lurker looks at objects only when there is a ban for it.
+    // As in Varnish, the lurker looks at objects only when there is a ban for it.
     expect(bench.counters.bans_lurker_obj_killed_cutoff).toBe(0);
     ban(bench, 'obj.status == 404');
     work(bench, { ...EAGER, cutoff: 4 });

@@ -100,7 +100,7 @@ describe('a purge by key', () => {
     purge(bench, 'all');
     expect(purge(bench, 'odd')).toBe(0);
     bench.settle();
-    // As the field's module counts it: each was told the expiry when it came, and its time ended with the purge.
+    // As Varnish's module counts it: each was told the expiry when it came, and its time ended with the purge.
     expect(bench.counters).toMatchObject({ n_object: 0, n_expired: 200, exp_mailed: 400 });
   });
 

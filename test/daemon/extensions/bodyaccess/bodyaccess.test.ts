@@ -1,4 +1,4 @@
-// What a program sees of a cached request body; wordings and values as the field's module has them.
+// What a program sees of a cached request body; wordings and values as Varnish's module has them.
 import { describe, expect, it } from 'vitest';
 import { type Task, task } from '../../vcl/fake-task.ts';
 

@@ -17,7 +17,7 @@ const lastPoint = (idents: readonly string[], points: number): number =>
   Math.max(...idents.flatMap((i) => Array.from({ length: points }, (_, n) => stringKey(`${i}${n}`))));
 
 describe('keys', () => {
-  it('are what the field makes of strings', () => {
+  it('are what Varnish makes of strings', () => {
     // Seen in 7.1.1 with shard.key().
     expect(stringKey('/abc')).toBe(2709043216);
     expect(stringKey('x')).toBe(2168986258);
@@ -38,7 +38,7 @@ describe('the ring', () => {
     expect(seen).toEqual([first, first, second, second, third, third, third, third]);
   });
 
-  it('gives every key to the second of two points, as the field does', () => {
+  it('gives every key to the second of two points, as Varnish does', () => {
     const ring = new ShardRing(hosts(['b1', 'b2'], 1));
     expect([0, 32168084, 40000000, 2 ** 32 - 1].map((key) => ring.owner(ring.find(key)))).toEqual([
       1, 1, 1, 1,

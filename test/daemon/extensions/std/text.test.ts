@@ -1,4 +1,4 @@
-// Texts as std reads and writes them. What is compared with the field's daemon is in test/differential; here is
+// Texts as std reads and writes them. What is compared with Varnish's daemon is in test/differential; here is
 // what holds without it.
 
 import { describe, expect, it } from 'vitest';
