@@ -107,10 +107,9 @@ if (typeof args === 'string') {
   process.stderr.write(args === '' ? USAGE : `demo: ${args}\n${USAGE}`);
   process.exit(args === '' ? 0 : 2);
 }
-let status = 1;
-try {
-  status = await main(args);
-} catch (error) {
-  process.stderr.write(`demo: ${(error as Error).message}\n`);
-}
-leave(status);
+main(args)
+  .catch((error: unknown) => {
+    process.stderr.write(`demo: ${(error as Error).message}\n`);
+    return 1;
+  })
+  .then(leave);

@@ -91,4 +91,4 @@ async function main(): Promise<number> {
   return 0;
 }
 
-process.exit(await main());
+main().then(process.exit);

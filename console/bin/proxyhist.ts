@@ -110,6 +110,6 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
   };
 }
 
-process.exit(
-  await runLogTool({ row: PROXYHIST, own: { letters: '1BpP', take, check }, open }, process.argv.slice(2)),
+runLogTool({ row: PROXYHIST, own: { letters: '1BpP', take, check }, open }, process.argv.slice(2)).then(
+  process.exit,
 );

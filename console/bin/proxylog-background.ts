@@ -1,8 +1,6 @@
 // proxylog -D: the same command again without a terminal, in a session of its own. The foreground stays until
 // the background one has attached and written its process id, or passes on what that one says and its status.
 
-import { spawn } from 'node:child_process';
-
 const MARK = 'PROXYLOG_BACKGROUND';
 
 /** Whether this process is the one in the background. */
@@ -11,7 +9,9 @@ export function inBackground(): boolean {
 }
 
 /** Starts the background process; resolves with the exit status for the foreground. */
-export function toBackground(): Promise<number> {
+export async function toBackground(): Promise<number> {
+  // Loaded here: it takes longer to load than all the rest of a tool, which seldom needs it.
+  const { spawn } = await import('node:child_process');
   return new Promise((resolve) => {
     const child = spawn(process.execPath, process.argv.slice(1), {
       detached: true,

@@ -10,16 +10,14 @@ import { guardTerminal } from '../format/terminal-text.ts';
 import { LogOutput } from './log-output.ts';
 import { runLogTool } from './log-tool.ts';
 
-process.exit(
-  await runLogTool(
-    {
-      row: PROXYLOG,
-      async open(a) {
-        guardTerminal([process.stdout]);
-        return LogOutput.open(a);
-      },
-      unopened: 2,
+runLogTool(
+  {
+    row: PROXYLOG,
+    async open(a) {
+      guardTerminal([process.stdout]);
+      return LogOutput.open(a);
     },
-    process.argv.slice(2),
-  ),
-);
+    unopened: 2,
+  },
+  process.argv.slice(2),
+).then(process.exit);

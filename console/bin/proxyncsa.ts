@@ -122,6 +122,6 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
   }
 }
 
-process.exit(
-  await runLogTool({ row: PROXYNCSA, own: { letters: 'bcEFfj', take, check }, open }, process.argv.slice(2)),
+runLogTool({ row: PROXYNCSA, own: { letters: 'bcEFfj', take, check }, open }, process.argv.slice(2)).then(
+  process.exit,
 );

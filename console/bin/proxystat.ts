@@ -132,4 +132,4 @@ async function main(): Promise<number> {
   return 0;
 }
 
-leave(await main());
+main().then(leave);

@@ -80,6 +80,4 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
   };
 }
 
-process.exit(
-  await runLogTool({ row: PROXYTOP, own: { letters: '1fdp', take }, open }, process.argv.slice(2)),
-);
+runLogTool({ row: PROXYTOP, own: { letters: '1fdp', take }, open }, process.argv.slice(2)).then(process.exit);

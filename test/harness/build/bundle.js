@@ -1,16 +1,31 @@
 // Packs what tsc has compiled, and the libraries it uses, into the files that the package holds: the daemon, its worker
 // and the process that describes extensions one file each, because the daemon keeps the last two in memory; a file for
 // each command, since every further one costs a start a millisecond or two; and one for the screens of the console. So
-// what is installed is what was tested, whatever the registry offers that day. Nothing is minified beyond dead code: stack
-// traces stay readable.
+// what is installed is what was tested, whatever the registry offers that day. Our own code is not minified beyond dead
+// code: stack traces stay readable.
 
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { build, transform } from 'esbuild';
 
 /** Processes of the daemon, by their modules. */
 const DAEMON = ['daemon/proxyd', 'daemon/worker/main', 'daemon/extensions/load/describe-child'];
 /** What commands load when they have a terminal: a file of its own beside them. */
 const SCREENS = 'console/tui/main';
+const DEFINE = {
+  // The production reconciler and no developer tools; no native helpers that happen to be installed nearby.
+  'process.env.NODE_ENV': '"production"',
+  'process.env.DEV': '"false"',
+  'process.env.WS_NO_BUFFER_UTIL': '"1"',
+  'process.env.WS_NO_UTF_8_VALIDATE': '"1"',
+};
+
+/** Commands are CommonJS, in a folder that says so: Node takes 15 ms less to start one. */
+const COMMON = {
+  format: 'cjs',
+  define: { ...DEFINE, 'import.meta.url': '$url' },
+  banner: { js: "const $url = require('node:url').pathToFileURL(__filename).href;" },
+};
 
 /**
  * @param root folder of package.json
@@ -31,24 +46,23 @@ export async function bundle(root, commands) {
     legalComments: 'none',
     metafile: true,
     logLevel: 'warning',
-    define: {
-      // The production reconciler and no developer tools; no native helpers that happen to be installed nearby.
-      'process.env.NODE_ENV': '"production"',
-      'process.env.DEV': '"false"',
-      'process.env.WS_NO_BUFFER_UTIL': '"1"',
-      'process.env.WS_NO_UTF_8_VALIDATE': '"1"',
-    },
+    define: DEFINE,
     banner: {
       js: "import { createRequire as $createRequire } from 'node:module'; const require = $createRequire('/');",
     },
     external: ['react-devtools-core'],
-    plugins: [leftOut, later],
+    plugins: [leftOut, later, dense],
   };
   const entry = (name) => join(modules, `${name}.js`);
   const results = await Promise.all([
     ...[...DAEMON, SCREENS].map((name) => build({ ...options, entryPoints: [entry(name)] })),
     ...commands.map((name) =>
-      build({ ...options, entryPoints: [entry(name)], plugins: [...options.plugins, screensApart] }),
+      build({
+        ...options,
+        ...COMMON,
+        entryPoints: [entry(name)],
+        plugins: [...options.plugins, screensApart],
+      }),
     ),
   ]);
   const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
@@ -96,5 +110,19 @@ const later = {
     build.onLoad({ filter: /.*/, namespace: 'later' }, ({ path }) => ({
       contents: `module.exports = new Proxy({}, { get: (_, name) => require('${path}')[name] });`,
     }));
+  },
+};
+
+/** Libraries without blanks and comments, which a start would read. */
+const dense = {
+  name: 'dense',
+  setup(build) {
+    build.onLoad({ filter: /\/node_modules\/.*\.[cm]?js$/, namespace: 'file' }, async ({ path }) => {
+      const { code } = await transform(await readFile(path, 'utf8'), {
+        minifyWhitespace: true,
+        legalComments: 'none',
+      });
+      return { contents: code };
+    });
   },
 };

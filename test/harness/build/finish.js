@@ -17,6 +17,7 @@ const commands = [...Object.values(bin), 'dist/console/bin/demo.js']
   .filter((target) => target.startsWith('dist/console/'))
   .map((target) => target.replace(/^dist\/(.*)\.js$/, '$1'));
 const libraries = await bundle(fileURLToPath(root), commands);
+writeFileSync(new URL('dist/console/bin/package.json', root), '{ "type": "commonjs" }\n');
 writeFileSync(new URL('dist/THIRD-PARTY.md', root), notices(fileURLToPath(root), libraries));
 
 const links = new URL('node_modules/.bin/', root);
