@@ -4,7 +4,7 @@
 import { performance } from 'node:perf_hooks';
 import type { EpochSeconds } from '../protocol/units.ts';
 
-/** A larger difference than this (seconds) to the system's clock is taken over. */
+/** Seconds; a larger difference from the system's clock is adopted (chosen). */
 const TOLERANCE = 0.01;
 
 export class Clock {
@@ -14,7 +14,7 @@ export class Clock {
     return this.base + performance.now() / 1000;
   }
 
-  /** Call about once a second. Seconds that the system's clock has been set forward, negative for back. */
+  /** Call about once a second. Returns the seconds by which the system's clock was set forward, negative for back. */
   correct(): number {
     const drift = Date.now() / 1000 - this.now();
     if (Math.abs(drift) <= TOLERANCE) return 0;

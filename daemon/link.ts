@@ -2,6 +2,8 @@
 // The worker exits when the channel closes. Every `call` is answered by exactly one `reply`.
 
 import type { FileAccess } from '../protocol/files/own-file.ts';
+import type { CommandReply } from '../protocol/messages.ts';
+import type { CommandName } from '../protocol/tables/commands.ts';
 import type { CompiledProgram } from './contract/program.ts';
 import type { Account } from './privileges.ts';
 
@@ -29,13 +31,36 @@ export interface StorageSpec {
   size: number;
 }
 
+/** A listener as it is bound; the port is -1 where there is a path. */
+export interface ListenerAddress {
+  name: string;
+  address: string;
+  port: number;
+  path?: string;
+}
+
+export type WorkerState = 'stopped' | 'starting' | 'running' | 'stopping';
+
+/** An admin command whose words are read. */
+export interface CommandCall {
+  name: CommandName;
+  /** All its words with the name, for the head of a JSON reply and for the log. */
+  words: readonly string[];
+  /** Letters of the options that were given. */
+  options: string;
+  /** Whether j is one of them. */
+  json: boolean;
+  /** Words after the options. */
+  args: readonly string[];
+}
+
 export type ProgramState = 'auto' | 'warm' | 'cold';
 
 export interface LoadedProgram {
   name: string;
   program: CompiledProgram;
   state: ProgramState;
-  /** False: it is loaded without its probes and events, to be warmed when it is wanted. Absent is true. */
+  /** False: it is loaded without its probes and events, to be warmed when it is needed. Absent is true. */
   warm?: boolean;
 }
 
@@ -61,9 +86,9 @@ export interface InitMessage {
   t: 'init';
   /** The worker's own directory: log and counters. */
   dir: string;
-  /** Whom the worker becomes before it does anything else; null to stay as it is. */
+  /** The user that the worker becomes before anything else; null for no change. */
   account: Account | null;
-  /** Who may read its files. */
+  /** The group that may read its files. */
   files: FileAccess;
   identity: string;
   params: Record<string, ParamValue>;
@@ -79,10 +104,10 @@ export interface InitMessage {
   generation: number;
 }
 
-/** A call the worker answers. `cli` covers the commands whose state lives in the worker: ban, ban.list,
- * backend.list, backend.set_health, storage.list, listen.list, debug.xid. */
+/** A call that the worker answers. */
 export type WorkerCall =
-  | { op: 'cli'; argv: string[] }
+  /** A command whose row says that the worker carries it out. */
+  | { op: 'cli'; command: CommandCall }
   | { op: 'vcl.load'; load: LoadedProgram }
   | { op: 'vcl.use'; name: string }
   | { op: 'vcl.discard'; name: string }
@@ -90,7 +115,7 @@ export type WorkerCall =
   | ({ op: 'vcl.label' } & ProgramLabel)
   /** Answered with ProgramStatus[] as JSON. */
   | { op: 'vcl.list' }
-  /** A sign of life. */
+  /** A liveness check. */
   | { op: 'ping' }
   | { op: 'param.set'; name: string; value: ParamValue }
   | { op: 'stop' };
@@ -100,15 +125,14 @@ export type ToWorker =
   | { t: 'listener'; index: number }
   | { t: 'call'; id: number; call: WorkerCall };
 
-/** `status` and `body` as varnish-cli(7); a JSON body for `cli` with -j is the whole answer. */
 export type FromWorker =
   | { t: 'hello'; pid: number }
   /** All programs loaded, listening: ports as bound. */
-  | { t: 'ready'; listeners: { name: string; address: string; port: number; path?: string }[] }
+  | { t: 'ready'; listeners: ListenerAddress[] }
   | { t: 'failed'; reason: string }
-  | { t: 'reply'; id: number; status: number; body: string }
+  | ({ t: 'reply'; id: number } & CommandReply)
   /** An uncaught exception; the worker exits after sending it. */
   | { t: 'panic'; text: string }
-  /** Something that operators should see wherever they look, told once a minute at the most. */
+  /** Something that operators should see wherever they look, sent once a minute at the most. */
   | { t: 'trouble'; text: string }
   | { t: 'note'; level: 'info' | 'warning' | 'error'; text: string };

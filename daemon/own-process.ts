@@ -1,12 +1,12 @@
-// Processes that run code of this package. The code is read once, when the daemon starts, and handed to each process on
+// Processes that run code of this package. The code is read once, when the daemon starts, and passed to each process on
 // its standard input: a worker comes back after the package was replaced or removed, and it is the same worker.
 //
-// Awkward: the executable may be gone, too. The kernel keeps the one that runs, under a name in /proc.
+// The executable may be gone, too: the kernel keeps the running one under a name in /proc.
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
-/** The running Node, whatever became of its file. Resolved in the child, which at that time is a copy of this process. */
+/** The running Node, even if its file is gone. Resolved in the child, which at that time is a copy of this process. */
 const SELF = '/proc/self/exe';
 
 export interface ProcessOptions {
@@ -21,7 +21,7 @@ export interface ProcessOptions {
 export class ProcessCode {
   readonly #text: string;
 
-  /** Reads a module that imports nothing but what Node brings. Throws what reading a file throws. */
+  /** Reads a module that imports only Node's own modules. Throws the errors of reading a file. */
   constructor(file: string) {
     // Stack traces name the file, and place the lines as they are in it.
     this.#text = `${readFileSync(file, 'utf8')}\n//# sourceURL=${file}\n`;

@@ -1,12 +1,12 @@
-// Becoming another user for good: what a process of root's does before it runs what came from outside.
+// Becomes another user for good, in a process of root before it handles input or code from outside.
 //
-// Afterwards it looks whether the system did as it was told, because a process that only believes to have given up
-// its rights is worse than one that says it could not. Never called by the manager, which binds ports for as long as
+// Afterwards it checks that the system did so, because a process that wrongly believes to have given up
+// its rights is worse than one that fails. Never called by the manager, which binds ports for as long as
 // it lives.
 
 import { readFileSync } from 'node:fs';
 
-/** Whom a process becomes: names and numbers as the system's files of accounts have them. */
+/** The user that a process becomes: names and numbers from the system's account files. */
 export interface Account {
   user: string;
   uid: number;
@@ -33,7 +33,7 @@ export function becomeUser({ user, uid, gid, extraGroup }: Account): void {
   if (left !== '') throw new Error(`Still has ${left} as user ${user}: start without it, or with -j none`);
 }
 
-/** What a process that should be a plain user still has, '' for nothing. */
+/** The rights left in a process that should be a plain user, '' for none. */
 function rightsLeft(uid: number, gid: number): string {
   if (process.getuid?.() !== uid || process.geteuid?.() !== uid) return "another user's rights";
   if (process.getgid?.() !== gid || process.getegid?.() !== gid) return "another group's rights";
@@ -41,10 +41,10 @@ function rightsLeft(uid: number, gid: number): string {
   try {
     status = readFileSync('/proc/self/status', 'latin1');
   } catch {
-    // No such file system: there is nothing more to be known.
+    // Without /proc nothing more can be known.
     return '';
   }
-  // Inheritable ones give nothing to a process that has no others and starts no marked program.
+  // Inheritable capabilities give nothing to a process that has no others and starts no marked program.
   const kept = ['CapPrm', 'CapEff', 'CapAmb'].filter((name) =>
     new RegExp(`^${name}:\\s*0*[1-9a-f]`, 'm').test(status),
   );

@@ -5,7 +5,7 @@
 // Loads only what the chosen path needs, because a first request is to be served within half a second.
 // Exit codes: 0 a clean end, 2 a mistake in the command line or the program, 1 anything else.
 
-import { inPackage, packageVersion } from '../protocol/files/package.ts';
+import { inPackage, packageVersion } from '../protocol/files/package-files.ts';
 import { systemText } from '../protocol/system-text.ts';
 import { resolveWorkdir, surroundings } from '../protocol/workdir.ts';
 import { forkWorker, workerCode } from './manager/fork-worker.ts';
@@ -14,7 +14,7 @@ import { OptionError } from './manager/option-error.ts';
 import { type Options, parseOptions, startsWorkerAtOnce } from './manager/options.ts';
 
 const HINT = '(-? gives usage)\n';
-/** After this long a stop that was asked for is no longer waited for. */
+/** Longest wait for a requested stop (chosen). */
 const LAST_RESORT_MS = 9000;
 
 function failText(cause: unknown): { text: string; code: number } {
@@ -30,9 +30,9 @@ function failText(cause: unknown): { text: string; code: number } {
   };
 }
 
-/** What was asked for, on standard output. */
+/** Prints requested output on standard output. */
 async function say(text: string): Promise<void> {
-  const { writeOutput } = await import('../protocol/files/standard-output.ts');
+  const { writeOutput } = await import('../protocol/files/stdout-writer.ts');
   try {
     await writeOutput(text);
   } catch (cause) {
@@ -47,7 +47,7 @@ async function compileOnly(o: Options): Promise<number> {
       import('./manager/compiler.ts'),
       import('./manager/program-file.ts'),
       import('./manager/start-params.ts'),
-      import('./params/params.ts'),
+      import('./params/parameter-set.ts'),
       import('./vcl/compile.ts'),
     ]);
   const params = new Params();
@@ -115,15 +115,15 @@ async function serve(o: Options): Promise<number> {
     };
     process.on('SIGTERM', stop);
     process.on('SIGINT', stop);
-    // A terminal that goes away ends what runs in it, and nothing else. Who rotates logs sends the same signal.
+    // A terminal that closes sends SIGHUP to its foreground processes; log rotation sends it, too.
     process.on('SIGHUP', (signal) => {
       if (background || (o.logFile !== null && !process.stderr.isTTY)) daemonLog.reopen();
       else stop(signal);
     });
   });
   process.on('exit', () => manager.killNow());
-  // The last resort: what nobody has caught ends neither traffic nor the other ways in. Standard error may be a pipe
-  // that nobody holds any more.
+  // The last resort: an uncaught error ends neither traffic nor control connections. Standard error may be a pipe
+  // without a reader.
   process.stderr.on('error', () => undefined);
   process.stdout.on('error', () => undefined);
   process.on('uncaughtException', (cause) => manager.strayError(cause));
@@ -157,13 +157,17 @@ async function main(): Promise<number> {
     await say(found);
     return code;
   }
+  if (argv.some((a) => a === '--test-extension' || a.startsWith('--test-extension='))) {
+    const { testExtensionCommand } = await import('./manager/test-extension-command.ts');
+    return testExtensionCommand(argv, (text) => process.stderr.write(text));
+  }
   const request = parseOptions(argv);
   if (request.kind !== 'run') {
     const { documentText, usageText, versionText } = await import('./manager/documents.ts');
     if (request.kind === 'version') process.stderr.write(versionText(packageVersion()));
     else if (request.kind === 'usage') await say(usageText());
     else await say(await documentText(request.what));
-    // As Varnish has it, -? is what one gets for a mistake too.
+    // As in Varnish, a mistake prints the same as -?.
     return request.kind === 'usage' && !argv.includes('--help') ? 2 : 0;
   }
   const { options } = request;

@@ -1,9 +1,9 @@
-// The way to the system's log, for the manager and for std.syslog. Node has no datagram sockets of the Unix kind, so
-// logger(1) is kept for as long as there is something to say: it takes a line per message with its priority in front.
+// Sends messages to syslog, for the manager and for std.syslog. Node has no Unix datagram sockets, so
+// logger(1) runs while there are messages: it takes a line per message with its priority in front.
 //
 // Nothing here waits. A logger is asked to end after a quiet moment, and only its clean end says that the system has
-// its lines: what another one was given goes to the next, so that a message may come twice and is not lost while a
-// log is replaced. What finds no room is counted, and the count is logged.
+// its lines: the lines of any other are given to the next, so that a message may come twice but is not lost while a
+// log is replaced. Messages without room are counted, and the count is logged.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -11,19 +11,20 @@ import { delimiter, isAbsolute, join } from 'node:path';
 
 /** Where the system takes messages. */
 const SOCKET = '/dev/log';
-/** Bytes that may wait for the system, those that a logger has not vouched for included. */
+/** Bytes that may wait for the system, unconfirmed ones included (chosen). */
 const MAX_HELD = 64 * 1024;
-/** Bytes after which a logger is to vouch for what it was given. */
+/** Bytes after which a logger has to confirm its lines (chosen). */
 const MAX_TURN = 16 * 1024;
-/** Milliseconds without a message after which a logger is asked to end. */
+/** Milliseconds without a message after which a logger is asked to end (chosen). */
 const QUIET_MS = 1000;
-/** Milliseconds before the next try where a logger has failed or there is no socket. */
+/** Milliseconds before the next try after a logger failed or without a socket (chosen). */
 const PAUSE_MS = 10_000;
-/** Milliseconds that the last messages of a process have. */
+/** Milliseconds for the last messages of a process (chosen). */
 const FAREWELL_MS = 1000;
-/** Characters of a message; rsyslog takes 8 KiB, and a character may take three bytes. What is longer is cut in pieces. */
+/** Characters of a message; rsyslog takes 8 KiB, and a character may take three bytes. What is longer is cut in
+ * pieces. */
 const PIECE = 2600;
-/** LOG_USER | LOG_NOTICE, for what is no priority. */
+/** LOG_USER | LOG_NOTICE, for a number that is not a priority. */
 const DEFAULT_PRIORITY = 13;
 /** LOG_LOCAL0 | LOG_WARNING. */
 const LOSS_PRIORITY = 132;
@@ -35,7 +36,7 @@ interface Turn {
   bytes: number;
   /** Its input has ended. */
   ending: boolean;
-  /** It complained: a logger that could not send ends with 0 all the same. */
+  /** It wrote an error: a logger that could not send still exits with 0. */
   complained: boolean;
 }
 
@@ -56,7 +57,7 @@ export class Syslog {
   readonly #pause: number;
   #turn: Turn | null = null;
   #waiting: Buffer[] = [];
-  /** Bytes that wait or are in the hands of a logger. */
+  /** Bytes that wait or were given to a logger. */
   #held = 0;
   #lost = 0;
   #notBefore = 0;
@@ -73,13 +74,13 @@ export class Syslog {
     this.#args = ['-u', this.#socket, '--socket-errors=on', '--prio-prefix', '-S', '8192', ...named];
   }
 
-  /** Whether a message would be on its way now, as far as can be told. */
+  /** Whether a message would be sent now, as far as is known. */
   get reachable(): boolean {
     if (this.#turn !== null) return true;
     return Date.now() >= this.#notBefore && existsSync(this.#socket);
   }
 
-  /** Why there is no way to the system's log, and what to do; null where there is one. */
+  /** Why syslog cannot be reached, and what to do; null if it can. */
   get missing(): string | null {
     if (!existsSync(this.#socket)) return `there is no ${this.#socket} (start a system log)`;
     const places = (process.env.PATH ?? '').split(delimiter).map((place) => join(place, this.#program));
@@ -97,7 +98,7 @@ export class Syslog {
     this.#pump();
   }
 
-  /** Ends the logger; resolves when it has vouched for its lines, or after a moment. */
+  /** Ends the logger; resolves when it has confirmed its lines, or after a time limit. */
   close(): Promise<void> {
     this.#notBefore = 0;
     this.#pump();
@@ -164,7 +165,7 @@ export class Syslog {
       turn.complained = true;
       this.#endTurn(turn);
     });
-    // The process does not stay for its sake; the logger ends with the pipe.
+    // It does not keep the process alive; the logger ends with the pipe.
     child.unref();
     for (const pipe of [child.stdin, child.stderr]) (pipe as unknown as { unref?(): void } | null)?.unref?.();
     return turn;

@@ -1,7 +1,7 @@
 // The lexical rules of admin commands, as varnish-cli(7) has them: words, double quotes, backslashes and
 // here-documents; both directions, so that what a tool quotes the daemon reads back.
 //
-// Strings only, no I/O. Awkward: a here-document needs more than one line, so a stream of lines goes through
+// Strings only, no I/O. Special case: a here-document needs more than one line, so a stream of lines goes through
 // CommandLines, which holds back a command until its here-document is complete. A word ends at a NUL, and escapes
 // are bytes, several of which may make one character.
 
@@ -105,7 +105,7 @@ function hereToken(firstLine: string): string | null {
   return words.at(-2) === '<<' && words.at(-1) !== '' ? (words.at(-1) as string) : null;
 }
 
-/** Whether a line of a here-document is its end: blanks before the token and a carriage return behind it count not. */
+/** Whether a line of a here-document is its end: blanks before the token and a carriage return after it count not. */
 function isToken(line: string, token: string): boolean {
   return line.trimStart().replace(/\r$/, '') === token;
 }
@@ -152,12 +152,12 @@ export const MAX_COMMAND = 4 << 20;
 /** Cuts a stream of text into commands, blank lines left out; here-documents are held back until they are complete. */
 export class CommandLines {
   private rest = '';
-  /** Pieces of a line behind `rest`, put together when its end comes, and their characters. */
+  /** Pieces of a line after `rest`, put together when its end comes, and their characters. */
   private pieces: string[] = [];
   private pending = 0;
   private held = '';
   private token: string | null = null;
-  /** The line before ended with a carriage return: a newline right behind it belongs to it. */
+  /** The line before ended with a carriage return: a newline right after it belongs to it. */
   private returned = false;
   /** The rest of a line that was too long is dropped. */
   private skipping = false;

@@ -13,7 +13,7 @@ import type {
   ServerMessage,
 } from './messages.ts';
 
-/** Limits of a client's messages; the server's own frames are bounded by what it was asked for. */
+/** Limits of a client's messages; the server's own frames are bounded by the requests. */
 export const LIMITS = {
   /** Bytes of one frame from a client. */
   frame: 1 << 20,
@@ -144,7 +144,7 @@ export function decodeClientMessage(frame: string): ClientMessage | ProtocolErro
   const check =
     typeof type === 'string' && Object.hasOwn(CLIENT_SHAPES, type) ? CLIENT_SHAPES[type] : undefined;
   if (check === undefined) {
-    // Only a text is shown: what else stands there may be nested deeper than anything here could print.
+    // Only a string is shown: other values may be nested too deeply to print.
     const shown = typeof type === 'string' ? JSON.stringify(type.slice(0, 80)) : 'that is no text';
     return new ProtocolError('bad-message', `unknown message type ${shown}`);
   }

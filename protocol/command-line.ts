@@ -1,14 +1,14 @@
-// The command line of a tool, from its rows: commander reads it and makes the help text and the errors. What scripts see
-// is what Varnish's tools do with getopt(3): options are taken in order up to the first mistake, -nNAME is -n NAME, a value
-// may begin with a dash, and `--` ends the options. Nothing is printed and nothing ends here.
+// The command line of a tool, from its rows: commander reads it and makes the help text and the errors. What scripts
+// see is what Varnish's tools do with getopt(3): options are taken in order up to the first mistake, -nNAME is -n NAME,
+// a value may begin with a dash, and `--` ends the options. Nothing is printed and nothing ends here.
 //
-// Awkward: commander looks at everything before it names a mistake, and takes -5 for a word. It is therefore let to stop at
-// the first word; where words do not end the options, reading goes on behind it.
+// Special case: commander reads everything before it reports a mistake, and takes -5 for a word. Therefore it stops at
+// the first word; if words do not end the options, reading continues after it.
 
 import { Command, CommanderError, type Help, Option } from 'commander';
 import type { OptionRow, ToolRow } from './tables/tool-row.ts';
 
-/** Help, version and the like, which are the whole answer; or a mistake. */
+/** Help, version and the like, which are the complete output; or a mistake. */
 export type Ending =
   | { kind: 'answer'; text: string; stream: 'stdout' | 'stderr' }
   | { kind: 'mistake'; message: string };
@@ -17,7 +17,7 @@ export interface CommandLine {
   /** [letter or long name, argument or ''], in order. */
   options: [string, string][];
   words: string[];
-  /** What reading ended at: everything in `options` came before it. */
+  /** The end of the reading: everything in `options` came before it. */
   end: Ending | null;
 }
 
@@ -25,7 +25,7 @@ export interface CommandLine {
 const COMPATIBLE = 'varnish-7.1.1';
 
 /**
- * What -V prints. Programs that read Varnish's tools, netdata and the agent of Datadog among them, look for the release
+ * The output of -V. Programs that read Varnish's tools, netdata and the agent of Datadog among them, look for the release
  * as varnish-N.N.N to know which flags and counters there are: those of that release are.
  */
 export function versionLine(name: string, version: string): string {
@@ -72,7 +72,7 @@ export function readCommandLine(tool: ToolRow, argv: readonly string[], version:
 
 const UNKNOWN = 'commander.unknownOption';
 
-/** In Varnish's words for letters, in commander's, with its suggestion, for long names. */
+/** Varnish's text for short options; commander's, with its suggestion, for long names. */
 function mistake(cause: CommanderError, unknown: string | undefined, last: string): string {
   const missing = cause.code === 'commander.optionMissingArgument';
   const arg = (missing ? last : unknown) ?? '';
@@ -90,7 +90,7 @@ export function helpText(tool: ToolRow): string {
   return makeCommand(tool, '', () => {}).helpInformation();
 }
 
-/** What getopt(3) takes, for wrapper scripts. */
+/** The option string of getopt(3), for wrapper scripts. */
 export function optstring(options: readonly OptionRow[]): string {
   const short = options.filter((o) => /^-[^-]/.test(o.flags));
   return short.map((o) => o.flags[1] + (o.argument === undefined ? '' : ':')).join('');
@@ -106,7 +106,7 @@ function makeCommand(tool: ToolRow, version: string, take: (name: string, value:
     .exitOverride()
     .configureHelp(layout(tool));
   for (const row of tool.options) {
-    // Commander need only know whether there is an argument; what it is called is for the reader.
+    // Commander only needs to know whether there is an argument; its name is for the reader.
     const argument = row.argument === undefined ? '' : row.optional === true ? ' [value]' : ' <value>';
     const option = new Option(row.flags + argument, row.help).hideHelp(row.hidden === true);
     if (row.group !== undefined) option.helpGroup(`${row.group}:`);
@@ -127,7 +127,7 @@ function makeCommand(tool: ToolRow, version: string, take: (name: string, value:
 
 const COLUMNS = 110;
 
-/** Varnish's tools stand options in brackets, and what scripts read of that is the same here. */
+/** Varnish's tools put options in brackets, which scripts read. */
 function layout(tool: ToolRow): Partial<Help> {
   const { bracketed = false } = tool;
   const indent = bracketed ? 1 : 2;

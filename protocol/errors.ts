@@ -1,7 +1,7 @@
-// The coded errors of the console protocol: what each means and how the connection ends, if it ends.
+// The error codes of the console protocol, with the close code of those that end the connection.
 //
 // `close` is the WebSocket close code that follows the error message; null means that only the message or
-// subscription it names has failed and the connection goes on.
+// subscription it names has failed and the connection continues.
 
 import type { ErrorCode } from './messages.ts';
 

@@ -4,7 +4,7 @@
 //   the reason in UTF-8 padded to 4, the records (log-record.ts; always a multiple of 4).
 // A group is the run of transactions from one with that bit to before the next.
 //
-// Decoding trusts nothing: a length that leaves the frame is an error. Decoded records are views of the frame.
+// Decoding checks everything: a length beyond the frame is an error. Decoded records are views of the frame.
 
 import type { LogTransaction } from './messages.ts';
 

@@ -2,13 +2,13 @@
 // word is the tag in its top byte and the payload's length in its low 16 bits, the second the transaction id
 // with the client marker in bit 30 and the backend marker in bit 31. Text payloads count their final NUL.
 //
-// Readers walk records by offset and make no objects until someone asks for text.
+// Readers walk records by offset and make no objects until text is needed.
 
 const CLIENT_MARK = 0x4000_0000;
 const BACKEND_MARK = 0x8000_0000;
 export const VXID_MASK = 0x3fff_ffff;
 export const RECORD_HEAD = 8;
-/** What a binary log file starts with. */
+/** The magic bytes of a binary log file. */
 export const LOG_FILE_MAGIC = new Uint8Array([0x56, 0x53, 0x4c, 0]);
 
 /** 'c' client side, 'b' backend side, '-' neither. */
@@ -56,10 +56,75 @@ export function recordText(bytes: Uint8Array, at: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1', from, to);
 }
 
+/**
+ * Walks records that stand back to back, from the first that begins at `from`; a record that is cut off ends the walk.
+ *
+ *     const cursor = new RecordCursor(records);
+ *     while (cursor.next()) if (cursor.tag === Tag.Hit) …
+ *
+ * One cursor may walk many buffers (`over`). It makes no objects, and its fields hold until the next call of next().
+ */
+export class RecordCursor {
+  bytes: Uint8Array;
+  /** Where the record begins, and where the next one does. */
+  at = 0;
+  end: number;
+  tag = 0;
+
+  constructor(bytes: Uint8Array, from = 0) {
+    this.bytes = bytes;
+    this.end = from;
+  }
+
+  /** Begins again, with other records. */
+  over(bytes: Uint8Array, from = 0): this {
+    this.bytes = bytes;
+    this.end = from;
+    return this;
+  }
+
+  /** Goes to the next record; false when there is none. */
+  next(): boolean {
+    const { bytes, end } = this;
+    if (end + RECORD_HEAD > bytes.length) return false;
+    const next = end + recordSize(bytes, end);
+    if (next > bytes.length) return false;
+    this.at = end;
+    this.end = next;
+    this.tag = recordTag(bytes, end);
+    return true;
+  }
+
+  get vxid(): number {
+    return recordVxid(this.bytes, this.at);
+  }
+
+  get side(): RecordSide {
+    return recordSide(this.bytes, this.at);
+  }
+
+  /** Where the payload begins. */
+  get from(): number {
+    return this.at + RECORD_HEAD;
+  }
+
+  /** Where it ends, a text's final NUL left out. */
+  get to(): number {
+    const to = this.at + RECORD_HEAD + payloadLength(this.bytes, this.at);
+    return to > this.at + RECORD_HEAD && this.bytes[to - 1] === 0 ? to - 1 : to;
+  }
+
+  /** Payload as text, one byte a character. */
+  get text(): string {
+    return recordText(this.bytes, this.at);
+  }
+}
+
 /** How many records stand back to back. */
 export function countRecords(records: Uint8Array): number {
+  const cursor = new RecordCursor(records);
   let n = 0;
-  for (let at = 0; at + RECORD_HEAD <= records.length; at += recordSize(records, at)) n++;
+  while (cursor.next()) n++;
   return n;
 }
 
@@ -76,14 +141,4 @@ export function encodeRecord(
   out.writeUInt32LE((vxid | (side === 'c' ? CLIENT_MARK : side === 'b' ? BACKEND_MARK : 0)) >>> 0, 4);
   out.set(bytes, RECORD_HEAD);
   return out;
-}
-
-/** Offsets of the records in `bytes`; stops before one that is cut off. */
-export function* recordOffsets(bytes: Uint8Array): Generator<number, void> {
-  for (let at = 0; at + RECORD_HEAD <= bytes.length; ) {
-    const size = recordSize(bytes, at);
-    if (at + size > bytes.length) return;
-    yield at;
-    at += size;
-  }
 }

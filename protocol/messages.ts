@@ -1,4 +1,4 @@
-// The console protocol: what travels over the WebSocket between the manager and its consoles.
+// The console protocol: the messages on the WebSocket between the manager and its consoles.
 // Control messages are JSON text frames, one object a frame; log records travel as binary frames
 // (log-frame.ts). protocol/README.md is the specification; codec.ts validates.
 
@@ -58,7 +58,7 @@ export type ClientMessage =
   | { t: 'log'; id: number; log: LogSubscription }
   | { t: 'stat'; id: number; stat: CounterSubscription }
   | { t: 'end'; id: number }
-  /** A log subscription: show what is incomplete as it is, and go on. */
+  /** Sends a log subscription's incomplete transactions now; it continues. */
   | { t: 'flush'; id: number };
 
 /** A counter's description; `flag` c counter, g gauge, b bitmap; `format` i integer, B bytes, d duration, b bitmap. */
@@ -68,6 +68,12 @@ export interface CounterInfo {
   format: 'i' | 'B' | 'd' | 'b';
   level: 'info' | 'diag' | 'debug';
   description: string;
+}
+
+/** Reply to an admin command, as in varnish-cli(7): its status is one of CLI (errors.ts). */
+export interface CommandReply {
+  status: number;
+  body: string;
 }
 
 export type ServerMessage =
@@ -82,8 +88,7 @@ export type ServerMessage =
       challenge?: string;
     }
   | { t: 'welcome'; state: 'running' | 'stopped' }
-  /** status and body as varnish-cli(7). */
-  | { t: 'reply'; id: number; status: number; body: string }
+  | ({ t: 'reply'; id: number } & CommandReply)
   /** The subscription is in place. */
   | { t: 'ok'; id: number }
   /** Records this subscriber will not see, since the last such message. */

@@ -1,6 +1,6 @@
-// The text whose HMAC proves that a client of the console protocol knows the secret, the same for both sides. It names
-// the protocol and the address that the client has connected to, so that an answer which somebody in between passes on
-// is worth nothing at any other listener, and nothing in any other protocol that uses the same secret.
+// The text whose HMAC proves that a client of the console protocol knows the secret. It names
+// the protocol and the address that the client has connected to, so that an answer that is relayed
+// is worthless at any other listener, and in any other protocol that uses the same secret.
 
 /** @param to address and port as addressText() writes them */
 export function proofText(challenge: string, to: string): string {

@@ -1,4 +1,4 @@
-// The system's errors in the words of the C library, which operators know and scripts match; Node has words of its own.
+// The system's errors with the C library's texts, which scripts match; Node's texts are different.
 
 export const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
   EACCES: 'Permission denied',
@@ -27,7 +27,7 @@ export const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'Connection timed out',
 };
 
-/** What an error says: the system's words where it is one of the system's, else its message. */
+/** The text of an error: the C library's for an error of the system, else its message. */
 export function systemText(error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException;
   return SYSTEM_TEXTS[code] ?? message;

@@ -1,4 +1,4 @@
-// Branded numbers for what gets confused most often: durations, points in time, transaction ids.
+// Units: branded numbers against confusion (durations, points in time, transaction ids), and the table of units of time.
 
 declare const unit: unique symbol;
 type Branded<B extends string> = number & { readonly [unit]?: B };
@@ -9,6 +9,25 @@ export type Seconds = Branded<'Seconds'>;
 export type EpochSeconds = Branded<'EpochSeconds'>;
 /** A transaction id as vsl(7) numbers them; 0 is "no transaction". */
 export type Vxid = Branded<'Vxid'>;
+
+/** Seconds. */
+export const MINUTE = 60;
+export const HOUR = 3600;
+export const DAY = 86_400;
+
+/** Seconds of each unit of a duration, wherever one is written: programs, parameters, bans, options (vcl(7)). */
+export const TIME_UNITS: ReadonlyMap<string, number> = new Map([
+  ['ms', 0.001],
+  ['s', 1],
+  ['m', MINUTE],
+  ['h', HOUR],
+  ['d', DAY],
+  ['w', 7 * DAY],
+  ['y', 365 * DAY],
+]);
+
+/** Their names as alternatives of a regular expression. */
+export const TIME_UNIT_NAMES = [...TIME_UNITS.keys()].join('|');
 
 /** Exhaustiveness check for switches over discriminated unions. */
 export function unreachable(x: never): never {

@@ -1,15 +1,16 @@
-// Where a daemon keeps its files, and where every tool looks for them: the meaning of -n.
+// The working directory, where a daemon keeps its files and every tool looks for them: the meaning of -n.
 //
-// Places that nobody else can take first: /run belongs to root, $XDG_RUNTIME_DIR and the state directory to their
-// user. Pure functions of the name given and of who asks, so that all programs agree; they never look at the file
-// system. Whether a place is safe and memory-backed is the daemon's business, where a daemon is the tools'.
+// The default places are such that nobody else can create them first: /run belongs to root, $XDG_RUNTIME_DIR and the
+// state directory to their user. Pure functions of the name and of the user, so that all programs agree; they never
+// look at the file system. The daemon checks whether a place is safe and memory-backed; the tools check where a daemon
+// is.
 
 import { homedir } from 'node:os';
 
 /** Names of the files in a working directory that more than one program knows. */
 export const WORKDIR_FILES = {
   socket: 'console.sock',
-  /** For those who may read and nothing else (--read-group). */
+  /** For readers that may not change anything (--read-group). */
   readSocket: 'read.sock',
   secret: 'secret',
   pid: 'pid',
@@ -21,7 +22,7 @@ export const WORKDIR_FILES = {
   modules: 'vmod_cache',
 } as const;
 
-/** What the meaning of a name depends on. */
+/** The environment that the meaning of a name depends on. */
 export interface Surroundings {
   env: Readonly<Record<string, string | undefined>>;
   uid: number;

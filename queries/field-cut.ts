@@ -1,6 +1,6 @@
-// Cuts one field out of a record: what stands between blanks, or between double quotes that begin a field. As in
-// Varnish, nothing escapes a quote; without a closing one there is no field, and behind one that no blank follows
-// there are no more. Awkward: quotes around nothing are an empty field here, where varnishlog ends.
+// Cuts one field out of a record: the text between blanks, or between double quotes that begin a field. As in
+// Varnish, nothing escapes a quote; without a closing one there is no field, and after one that no blank follows
+// there are no more. Special case: quotes around nothing are an empty field here, where varnishlog ends.
 
 import { isBlank } from './number.ts';
 

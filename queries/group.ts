@@ -2,11 +2,11 @@
 // transaction begins with Begin and ends with End; Link and Begin records tie children to parents. A group
 // is complete when its root and all descendants are, and comes out root first, level by level.
 //
-// Awkward: children may end before their parent's Begin arrives (a parent is then kept empty until it comes),
-// restarts stay on their parent's level, and what never ends is closed by force: after `timeout` seconds, when
-// more than `limit` transactions are open, or by flush(). A VSL record then says why.
+// Special case: children may end before their parent's Begin arrives (a parent is then kept empty until it comes),
+// restarts stay on their parent's level, and transactions that never end are closed by force: after `timeout` seconds,
+// when more than `limit` transactions are open, or by flush(). A VSL record then says why.
 
-import { encodeRecord, RECORD_HEAD, recordSize, recordText, VXID_MASK } from '../protocol/log-record.ts';
+import { encodeRecord, RecordCursor, recordText, VXID_MASK } from '../protocol/log-record.ts';
 import type { Grouping, LogTransaction } from '../protocol/messages.ts';
 import { Tag } from '../protocol/tables/tags.ts';
 
@@ -16,7 +16,7 @@ export interface GrouperOptions {
   timeout?: number;
   /** Transactions that may be open at a time; 1000 when absent. */
   limit?: number;
-  /** Whether push() is to stop after a record: what is complete should be looked at first. */
+  /** Whether push() should stop after a record, so that complete groups are handled first. */
   paused?: () => boolean;
 }
 
@@ -61,7 +61,7 @@ class Open {
   }
 }
 
-/** Bytes that a transaction takes before its first record, roughly. */
+/** Bytes that a transaction takes before its first record (estimated). */
 const OVERHEAD = 1400;
 
 const never = (): boolean => false;
@@ -72,6 +72,7 @@ export class Grouper {
   private readonly limit: number;
   private readonly sink: GroupSink;
   private now = 0;
+  private readonly cursor = new RecordCursor(new Uint8Array());
   private readonly open = new Map<number, Open>();
   /** Those not complete, oldest first. */
   private readonly waiting = new Set<Open>();
@@ -94,19 +95,16 @@ export class Grouper {
     return this.open.size;
   }
 
-  /** Takes records back to back, from the index `from` on; `now` in seconds, only compared with itself. Returns the index
-   * of the next record: the length, unless it was paused. */
+  /** Takes records back to back, from the index `from` on; `now` in seconds, only compared with itself. Returns the
+   * index of the next record: the length, unless it was paused. */
   push(b: Uint8Array, now: number, from = 0): number {
     this.now = now;
-    let at = from;
-    while (at + RECORD_HEAD <= b.length) {
-      const size = recordSize(b, at);
-      if (at + size > b.length) break;
-      const vxid = idAt(b, at) & VXID_MASK;
-      if (this.grouping === 'raw') this.raw(b, at, at + size, vxid);
-      else if (vxid !== 0) this.record(b, at, at + size, vxid);
-      at += size;
-      if (this.paused()) return at;
+    const cursor = this.cursor.over(b, from);
+    while (cursor.next()) {
+      const { at, end, vxid } = cursor;
+      if (this.grouping === 'raw') this.raw(b, at, end, vxid);
+      else if (vxid !== 0) this.record(b, at, end, vxid);
+      if (this.paused()) return end;
     }
     return b.length;
   }
@@ -286,15 +284,6 @@ function whole(tx: Open): boolean {
   return tx.complete && tx.children.every(whole);
 }
 
-function idAt(b: Uint8Array, at: number): number {
-  return (
-    (b[at + 4] as number) |
-    ((b[at + 5] as number) << 8) |
-    ((b[at + 6] as number) << 16) |
-    ((b[at + 7] as number) << 24)
-  );
-}
-
 /** A Begin or Link text: type, id, reason. Or what is wrong with it. */
 function parseRelation(text: string): { kind: Kind; vxid: number; reason: string } | string {
   const m = /^(\S+) (\d+) (\S+)/.exec(text);
@@ -305,7 +294,7 @@ function parseRelation(text: string): { kind: Kind; vxid: number; reason: string
     : { kind, vxid: idOf(m[2] as string), reason: m[3] as string };
 }
 
-/** Newer releases count on beyond 30 bits; records keep the low 30 of them (log-file.ts), so do texts. */
+/** Newer releases count on beyond 30 bits; records keep the low 30 of them (binary-log.ts), so do texts. */
 function idOf(digits: string): number {
   return digits.length < 10 ? Number(digits) : Number(BigInt(digits) & BigInt(VXID_MASK));
 }

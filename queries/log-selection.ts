@@ -1,16 +1,16 @@
-// What a log subscription lets through: query over whole groups, then the limits on rate and number, then
-// sides, then records. The manager runs it for its subscribers, the log tool for files. Where it takes more effort
+// The selection of a log subscription: the query over complete groups, then the limits on rate and number, then
+// sides, then records. The manager runs it for its subscribers, the log tool for files. If a query takes more effort
 // than a group may cost, the group is left out and counted.
 //
-// Awkward, as with Varnish's tool: a group counts against the limits even when sides and record filters
+// As with Varnish's tool: a group counts against the limits even when sides and record filters
 // then leave nothing of it to show; and with both sides asked for a record would have to be on both, so
 // headers come alone.
 
 import { countRecords, recordSide, recordTag } from '../protocol/log-record.ts';
 import type { LogSubscription, LogTransaction } from '../protocol/messages.ts';
 import { Tag } from '../protocol/tables/tags.ts';
-import { compileQuery, type Matcher } from './compile.ts';
-import { formatQueryError, parseQuery } from './parse.ts';
+import { compileQuery, type Matcher } from './compile-query.ts';
+import { formatQueryError, parseQuery } from './parse-query.ts';
 import { compileRecordFilters, filterRecords, type RecordPredicate } from './record-filter.ts';
 import { Effort } from './text-pattern.ts';
 
@@ -78,10 +78,10 @@ export class LogSelection {
     return this.sub.max !== undefined && this.passed >= this.sub.max;
   }
 
-  /** What is to be shown of this group, null for nothing. `now` in seconds. */
+  /** The part of this group that is shown, null for nothing. `now` in seconds. */
   take(group: LogTransaction[], now: number): LogTransaction[] | null {
     if (this.done) return null;
-    // Alone in its group, a transaction of the other side does not count at all.
+    // A transaction of the other side that is alone in its group does not count.
     if (this.sides && this.sub.grouping === 'vxid' && !this.onSide(group[0] as LogTransaction)) return null;
     this.effort.renew();
     const matches = this.match === null || this.match(group);
@@ -130,7 +130,7 @@ export class LogSelection {
   }
 }
 
-/** What a recording needs to be read back is let through whatever its tag. */
+/** Records that are needed to read a recording back are selected whatever their tag. */
 function orFrame(show: RecordPredicate): RecordPredicate {
   return (records, at) => {
     const tag = recordTag(records, at);

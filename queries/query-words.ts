@@ -1,8 +1,8 @@
-// The words and signs of the query language, a row each: the tokens, the checks and proxy-query(7) are made of them.
+// The words and signs of the query language, a row each: the tokens, the checks and proxy-query(7) are made from them.
 
 export interface OperatorRow {
   text: string;
-  /** What kind of token it is, and with that what its operand is: a number, a text or an expression. */
+  /** The kind of token, which decides its operand: a number, a text or an expression. */
   token: 'cmp' | 'eq' | 'ne' | 're';
   help: string;
 }
@@ -23,7 +23,7 @@ export const OPERATORS = [
 /** Those that compare numbers. */
 export type NumberOp = Extract<(typeof OPERATORS)[number], { token: 'cmp' }>['text'];
 
-/** What ties comparisons together, the tightest first. */
+/** The operators between comparisons, the tightest first. */
 export const CONNECTIVES = [
   {
     text: 'not',

@@ -2,7 +2,7 @@
 // holds for records that none names: after an include nothing is shown, else everything. An including
 // expression that matches wins over an excluding one wherever they stand; the tag options decide the rest.
 
-import { RECORD_HEAD, recordSize, recordTag, recordText } from '../protocol/log-record.ts';
+import { RecordCursor, recordTag, recordText } from '../protocol/log-record.ts';
 import type { RecordFilter } from '../protocol/messages.ts';
 import { markTagList } from './tag-list.ts';
 import { compilePattern, type Effort, type TextPattern } from './text-pattern.ts';
@@ -68,8 +68,9 @@ export function filterRecords(records: Uint8Array, show: RecordPredicate): Uint8
   const runs: Uint8Array[] = [];
   let from = -1;
   let kept = 0;
-  let at = 0;
-  for (; at + RECORD_HEAD <= records.length; ) {
+  const cursor = new RecordCursor(records);
+  while (cursor.next()) {
+    const { at } = cursor;
     if (show(records, at)) {
       if (from < 0) from = at;
     } else if (from >= 0) {
@@ -77,12 +78,11 @@ export function filterRecords(records: Uint8Array, show: RecordPredicate): Uint8
       kept += at - from;
       from = -1;
     }
-    at += recordSize(records, at);
   }
   if (from === 0) return records;
   if (from > 0) {
-    runs.push(records.subarray(from, at));
-    kept += at - from;
+    runs.push(records.subarray(from, cursor.end));
+    kept += cursor.end - from;
   }
   const out = new Uint8Array(kept);
   let to = 0;

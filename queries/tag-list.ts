@@ -38,7 +38,7 @@ export function markTags(glob: string, set: Uint8Array, value = 1): TagProblem |
 
 /** A comma-separated list as -i and -x take it; or the message Varnish's tools give, without the option. */
 export function markTagList(list: string, set: Uint8Array, value = 1): string | null {
-  // Commas too many do no harm, as long as some name is there.
+  // Extra commas are allowed as long as there is a name.
   const names = list.split(',').filter((name) => name !== '');
   for (const glob of names.length === 0 ? [''] : names) {
     const problem = markTags(glob, set, value);

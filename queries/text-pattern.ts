@@ -1,17 +1,17 @@
 // Regular expressions as queries and filters use them: whether a record's text matches, within the effort that its
 // group may cost. The text comes from anybody, the expression from an operator, and both together may take no more.
 //
-// A text that takes too much, and all that come after the effort of its group is used up, match nothing; who evaluates
-// the group sees that the effort is gone and does not take the outcome for an answer.
+// A text that takes too much effort, and all texts after the effort of its group is used up, match nothing; the
+// evaluation of the group then checks the effort and discards the result.
 
-import { RegexError } from './regex/ast.ts';
 import { type BoundedRegex, checkRegex, compileRegex, type Fuel, fuelFor } from './regex/bounded-regex.ts';
+import { RegexError } from './regex/pattern-ast.ts';
 
 export interface TextPattern {
   test(text: string): boolean;
 }
 
-/** What is wrong with an expression: PCRE2's words, and its column from 0. */
+/** The error of an expression: PCRE2's text, and the column from 0. */
 export interface PatternError {
   message: string;
   offset: number;
@@ -20,10 +20,11 @@ export interface PatternError {
 /** Steps of JavaScript's engine that take as long as one of the bounded matcher. */
 const QUICK = 6;
 
-/** Words that a query may have whose groups the daemon looks at. */
+/** Most words of a query that the daemon evaluates (chosen). */
 export const SHARED_WORDS = 2000;
 
-/** What a query may be as large as, and evaluating one group after the other may cost, in steps of the bounded matcher: some 80 million a second. */
+/** The limits on the size of a query and on the effort for each group, in steps of the bounded matcher: some 80
+ * million a second (measured). */
 export class Effort implements Fuel {
   left: number;
   private readonly text: number;
@@ -41,12 +42,12 @@ export class Effort implements Fuel {
     this.left = group;
   }
 
-  /** Of a process that does other things too: some 50 ms a group. */
+  /** For the manager, which has other work: some 50 ms a group. */
   static shared(): Effort {
     return new Effort(fuelFor(10_000).left, 4_000_000, SHARED_WORDS, 500_000);
   }
 
-  /** Of a tool that does nothing else, which may take a second for a text and any time for a group. */
+  /** For a tool, which has no other work: a second for a text, and any time for a group. */
   static alone(): Effort {
     const any = Number.POSITIVE_INFINITY;
     return new Effort(80_000_000, any, any, any);
@@ -58,17 +59,17 @@ export class Effort implements Fuel {
     return this.room >= 0;
   }
 
-  /** Another group. */
+  /** Begins another group. */
   renew(): void {
     this.left = this.group;
   }
 
-  /** Whether it is used up: nothing is known of the group. */
+  /** Whether the effort is used up, so that the result for the group is unknown. */
   get spent(): boolean {
     return this.left <= 0;
   }
 
-  /** Whether `regex` matches; the effort is gone when that took too much. */
+  /** Whether `regex` matches; a match that is too expensive uses up the effort. */
   test(regex: BoundedRegex, text: string): boolean {
     if (this.left <= 0) return false;
     if (regex.isQuick(text)) {
@@ -83,7 +84,7 @@ export class Effort implements Fuel {
   }
 }
 
-/** The expression, or what is wrong with it. `pattern` is one character a byte. */
+/** The expression, or its error. `pattern` is one character a byte. */
 export function compilePattern(
   pattern: string,
   caseless: boolean,

@@ -2,7 +2,7 @@
 // become one `nl`, and none stands at the start or end. The first bad place is returned as an error: it wins
 // over everything that later passes could say, because the whole text is cut before any of it is read.
 //
-// Awkward: in a quoted string every backslash only protects the next character, so `"\d"` is `d`.
+// Special case: in a quoted string every backslash only protects the next character, so `"\d"` is `d`.
 
 import moo from 'moo';
 import { CONNECTIVES, OPERATORS, operatorTexts } from './query-words.ts';
@@ -33,7 +33,7 @@ export interface Token {
   type: TokenType;
   /** As written, quotes included. */
   text: string;
-  /** What it means: quotes and escapes removed. */
+  /** Its value: quotes and escapes removed. */
   value: string;
   from: number;
   /** Exclusive. */
@@ -42,7 +42,7 @@ export interface Token {
   index: number;
 }
 
-/** A place in the query and what is wrong there. `caret`: the marker is a ^ at `at`, over the token's #. */
+/** A place in the query and its error. `caret`: the marker is a ^ at `at`, over the token's #. */
 export interface QueryError {
   message: string;
   /** Column from 0 that the message names. */
@@ -85,7 +85,7 @@ const LEXER = moo.compile({
   bad: moo.error,
 });
 
-/** The tokens, the last of them `eoi`; or what is wrong. */
+/** The tokens, the last of them `eoi`; or the error. */
 export function tokenize(text: string): Token[] | QueryError {
   const lexer = (LEXER as Cloneable).clone().reset(text);
   const tokens: Token[] = [];
@@ -115,7 +115,7 @@ export function tokenize(text: string): Token[] | QueryError {
   return tokens;
 }
 
-/** A stray character right behind a token is marked differently from one that stands alone. */
+/** A stray character right after a token is marked differently from one that stands alone. */
 function syntaxError(from: number, attached: boolean): QueryError {
   return { message: 'Syntax error', at: from, from, to: attached ? from : from + 1, caret: attached };
 }

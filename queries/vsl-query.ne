@@ -1,10 +1,10 @@
 # The query language of vsl-query(7) over the tokens of tokens.ts. Lines are joined by "or"; "and" binds
-# tighter, "not" tightest and never twice. The grammar knows no tag names and no number formats: check.ts does.
+# tighter, "not" tightest and never twice. The grammar knows no tag names and no number formats: check-query.ts does.
 
 @preprocessor typescript
 
 @{%
-import { binary, comparison, negation, selection } from './ast.ts';
+import { binary, comparison, negation, selection } from './query-ast.ts';
 import type { Token, TokenType } from './tokens.ts';
 
 const is = (type: TokenType) => ({ type, test: (t: Token) => t.type === type });

@@ -5,11 +5,11 @@
 import { parseArgs } from 'node:util';
 import { connect } from '../client/client.ts';
 import { startDaemon } from '../demo/daemon-child.ts';
+import { demoProgram } from '../demo/demo-program.ts';
 import { startOrigin } from '../demo/origin.ts';
-import { demoProgram } from '../demo/program.ts';
 import { printSummaries } from '../demo/summary.ts';
 import { seeded, startTraffic } from '../demo/traffic.ts';
-import { HUNG_UP, leave } from '../tui/leave.ts';
+import { HUNG_UP, leave } from '../process/leave.ts';
 import { runConsole } from '../tui/main.tsx';
 
 const USAGE = `usage: npm run demo -- [--for SECONDS] [--rate REQUESTS] [--plain]

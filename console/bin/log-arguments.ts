@@ -1,16 +1,17 @@
 // The command line of the tools that read the log, turned into a subscription and where the output goes. Queries and
 // filters are tried here, so that a mistake is reported before anything is connected.
 //
-// Awkward: a mistake in one option is reported where it stands, one between options after all of them, the query then, the time of -t last;
-// scripts compare the one message they get. A tool's own options are handed to it in their place among the others.
+// Caution: a mistake in one option is reported where it stands, one between options after all of them, the query then,
+// the time of -t last; scripts compare the one message they get. A tool's own options are handed to it in their place
+// among the others.
 
 import { readFileSync, statSync } from 'node:fs';
 import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
-import { packageVersion } from '../../protocol/files/package.ts';
+import { packageVersion } from '../../protocol/files/package-files.ts';
 import type { LogSubscription } from '../../protocol/messages.ts';
 import { systemText } from '../../protocol/system-text.ts';
 import type { ToolRow } from '../../protocol/tables/tool-row.ts';
-import { parsePatience } from './attach.ts';
+import { parsePatience } from '../process/attach.ts';
 import {
   parseCount,
   parseGrouping,

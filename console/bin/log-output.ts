@@ -5,8 +5,8 @@ import type { LogTransaction } from '../../protocol/messages.ts';
 import { systemText } from '../../protocol/system-text.ts';
 import { groupJson } from '../format/log-json.ts';
 import { groupText } from '../format/log-text.ts';
+import { OutputFile } from '../process/output-file.ts';
 import { ArgumentError, type LogArguments } from './log-arguments.ts';
-import { OutputFile } from './output-file.ts';
 
 export class LogOutput {
   private readonly verbose: boolean;

@@ -3,11 +3,11 @@
 
 import type { ToolRow } from '../../protocol/tables/tool-row.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
-import { sayEnd } from './command-end.ts';
+import { sayEnd } from '../process/command-end.ts';
+import { keepOutputManners } from '../process/standard-output.ts';
 import { ArgumentError, type LogArguments, type OwnOptions, parseLogArguments } from './log-arguments.ts';
 import type { LogSink, LogSource } from './log-source.ts';
 import { inBackground, toBackground } from './proxylog-background.ts';
-import { keepOutputManners } from './standard-output.ts';
 
 export interface ToolSink extends LogSink {
   /** Goes over to a new output file; or what is wrong. */
@@ -56,7 +56,7 @@ export async function runLogTool(tool: LogTool, argv: readonly string[]): Promis
 /** A query for records that cannot come is no mistake, and goes on; but it is said once. */
 async function nameUnwritten(name: string, a: LogArguments): Promise<void> {
   if (a.input !== undefined || (a.sub.query === undefined && a.sub.filters === undefined)) return;
-  const { unwrittenTags, unwrittenText } = await import('../../queries/unwritten.ts');
+  const { unwrittenTags, unwrittenText } = await import('../../queries/unwritten-tags.ts');
   const text = unwrittenText(unwrittenTags(a.sub));
   if (text !== null) process.stderr.write(`${name}: ${text}\n`);
 }

@@ -3,19 +3,12 @@
 // its words.
 
 import type { Grouping } from '../../protocol/messages.ts';
+import { TIME_UNIT_NAMES, TIME_UNITS } from '../../protocol/units.ts';
 
 const INT_MAX = 0x7fff_ffff;
 const GROUPINGS: readonly Grouping[] = ['raw', 'vxid', 'request', 'session'];
 
-const UNITS: Readonly<Record<string, number>> = {
-  ms: 0.001,
-  s: 1,
-  m: 60,
-  h: 3600,
-  d: 86_400,
-  w: 604_800,
-  y: 31_536_000,
-};
+const DURATION = new RegExp(`^\\s*(\\d*\\.?\\d*)\\s*(${TIME_UNIT_NAMES})\\s*$`);
 
 /** A grouping by its name or a beginning of it, in any case. */
 export function parseGrouping(text: string): Grouping | 'ambiguous' | 'unknown' {
@@ -66,9 +59,9 @@ export function parseRate(text: string): { count: number; period: number } | str
   const rest = text.slice(end);
   if (rest === '') return { count: value, period: 1 };
   if (!rest.startsWith('/') || rest === '/') return 'Syntax error';
-  const m = /^\s*(\d*\.?\d*)\s*(ms|s|m|h|d|w|y)\s*$/.exec(rest.slice(1));
+  const m = DURATION.exec(rest.slice(1));
   const [, number = '', unit = 's'] = m ?? [];
-  const period = (/\d/.test(number) ? Number(number) : 1) * (UNITS[unit] as number);
+  const period = (/\d/.test(number) ? Number(number) : 1) * (TIME_UNITS.get(unit) as number);
   return m === null || !(period > 0) ? 'Syntax error: Invalid duration' : { count: value, period };
 }
 

@@ -1,8 +1,8 @@
-// A screen of plain lines that is drawn anew as a whole, for the tools whose live view is no more than that.
+// A screen of plain lines that is drawn again as a whole, for the tools whose live view is no more than that.
 // It takes the terminal over when made and gives it back at the end of the process, whichever way that comes.
 
 import { writeSync } from 'node:fs';
-import { HUNG_UP, leave } from '../tui/leave.ts';
+import { HUNG_UP, leave } from '../process/leave.ts';
 
 const ENTER = '\x1b[?1049h\x1b[?25l';
 const LEAVE = '\x1b[?25h\x1b[?1049l';

@@ -6,15 +6,15 @@ import { hostname } from 'node:os';
 import { gzipSync } from 'node:zlib';
 import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
 import { writeOwn } from '../../protocol/files/own-file.ts';
-import { packageVersion } from '../../protocol/files/package.ts';
+import { packageVersion } from '../../protocol/files/package-files.ts';
 import { systemText } from '../../protocol/system-text.ts';
 import { PROXY_GATHER } from '../../protocol/tables/tools.ts';
 import { findDaemon } from '../client/find-daemon.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
 import { gather } from '../gather/gather.ts';
 import { Subject } from '../gather/subject.ts';
-import { sayEnd } from './command-end.ts';
-import { flushOut, keepOutputManners, writeOut } from './standard-output.ts';
+import { sayEnd } from '../process/command-end.ts';
+import { flushOut, keepOutputManners, writeOut } from '../process/standard-output.ts';
 
 interface Arguments {
   dir: string | undefined;

@@ -1,7 +1,7 @@
 // The command line of proxyadm. Options end at the first word, which begins the command.
 
 import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
-import { packageVersion } from '../../protocol/files/package.ts';
+import { packageVersion } from '../../protocol/files/package-files.ts';
 import { PROXYADM } from '../../protocol/tables/tools.ts';
 
 export interface Arguments {

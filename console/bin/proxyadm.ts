@@ -1,18 +1,18 @@
 #!/usr/bin/env node
 // proxyadm: one admin command, a script of them on standard input, or the console on a terminal.
 //
-// Exit codes: 0, 1 the command failed or the options are wrong, 2 no connection or a wrong value. The answer goes to standard output whatever its
-// status. Awkward: options end at the first word, so that `vcl.list -j` keeps its -j; several words are joined
-// by blanks and not quoted again, because scripts bring their own quotes.
+// Exit codes: 0, 1 the command failed or the options are wrong, 2 no connection or a wrong value. The answer goes to
+// standard output whatever its status. Caution: options end at the first word, so that `vcl.list -j` keeps its -j;
+// several words are joined by blanks and not quoted again, because scripts bring their own quotes.
 
 import { CommandLines } from '../../protocol/cli-quoting.ts';
+import type { CommandReply } from '../../protocol/messages.ts';
 import { PROXYADM } from '../../protocol/tables/tools.ts';
-import type { CommandReply } from '../client/client.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
-import { HUNG_UP, leave } from '../tui/leave.ts';
-import { sayEnd } from './command-end.ts';
+import { sayEnd } from '../process/command-end.ts';
+import { HUNG_UP, leave } from '../process/leave.ts';
+import { keepOutputManners, writeOut } from '../process/standard-output.ts';
 import { type Arguments, parseArguments, ValueError } from './proxyadm-arguments.ts';
-import { keepOutputManners, writeOut } from './standard-output.ts';
 
 /** A connection by either protocol. */
 interface Connection {

@@ -8,9 +8,9 @@ import type { LogTransaction } from '../../protocol/messages.ts';
 import { PROXYHIST } from '../../protocol/tables/log-tools.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
 import type { Profile } from '../histogram/profile.ts';
+import { flushOut, writeOut } from '../process/standard-output.ts';
 import { ArgumentError, type LogArguments } from './log-arguments.ts';
 import { runLogTool, type ToolSink } from './log-tool.ts';
-import { flushOut, writeOut } from './standard-output.ts';
 
 const own = { once: false, factor: 0, period: 1, profile: 'responsetime' };
 

@@ -1,17 +1,17 @@
 // proxylog at a running daemon: subscribes, writes what comes, and when the daemon or its worker goes away says
 // so, waits and goes on. It never gives up once it was attached, except with -d.
 //
-// Awkward: -P is written only once the subscription is in place. After a daemon's restart the new one's log is
+// Caution: -P is written only once the subscription is in place. After a daemon's restart the new one's log is
 // read from its start, so that nothing said while this tool was away is missed; a connection lost to the same
 // daemon goes on at the end of the log, so that nothing comes twice.
 
 import { statSync } from 'node:fs';
 import { decodeLogFrame } from '../../protocol/log-frame.ts';
 import type { LogSubscription, LogTransaction } from '../../protocol/messages.ts';
-import { type Client, ConnectError, type Subscription } from '../client/client.ts';
+import { type Client, type ClientSubscription, ConnectError } from '../client/client.ts';
 import { findDaemon } from '../client/find-daemon.ts';
 import { whyUnreachable } from '../client/unreachable.ts';
-import { attach, writePidFile } from './attach.ts';
+import { attach, writePidFile } from '../process/attach.ts';
 import type { LogArguments } from './log-arguments.ts';
 import type { LogSink, LogSource } from './log-source.ts';
 import { tellReady } from './proxylog-background.ts';
@@ -24,7 +24,7 @@ export function followDaemon(a: LogArguments, output: LogSink): LogSource {
 class Follower {
   private readonly a: LogArguments;
   private readonly output: LogSink;
-  private subscription: Subscription | null = null;
+  private subscription: ClientSubscription | null = null;
   /** Which daemon this is: its socket's place and time. */
   private daemon = '';
   /** There was a log, and it has gone. */

@@ -86,7 +86,7 @@ async function open(a: LogArguments): Promise<ToolSink | ArgumentError> {
   const [template, { groupLines }, { OutputFile }] = await Promise.all([
     readTemplate(),
     import('../ncsa/render-groups.ts'),
-    import('./output-file.ts'),
+    import('../process/output-file.ts'),
   ]);
   if (typeof template === 'string') throw new Error(`the format was checked, yet: ${template}`);
   const cannotOpen = (error: unknown): ArgumentError =>

@@ -4,15 +4,15 @@
 // Exit codes: 0, 1 for every failure. Works while the worker is stopped: the daemon then has the last values.
 
 import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
-import { packageVersion } from '../../protocol/files/package.ts';
+import { packageVersion } from '../../protocol/files/package-files.ts';
 import type { CounterInfo, CounterSubscription } from '../../protocol/messages.ts';
 import { PROXYSTAT } from '../../protocol/tables/tools.ts';
 import type { CounterValue } from '../format/stat-text.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
-import { leave } from '../tui/leave.ts';
-import { attach, parsePatience, writePidFile } from './attach.ts';
-import { sayEnd } from './command-end.ts';
-import { flushOut, keepOutputManners, writeOut } from './standard-output.ts';
+import { attach, parsePatience, writePidFile } from '../process/attach.ts';
+import { sayEnd } from '../process/command-end.ts';
+import { leave } from '../process/leave.ts';
+import { flushOut, keepOutputManners, writeOut } from '../process/standard-output.ts';
 
 /** When several forms are asked for the first of these counts, as with Varnish's tool. */
 const FORMS = ['x', 'j', '1', 'l'] as const;

@@ -7,9 +7,9 @@
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { PROXYTOP } from '../../protocol/tables/log-tools.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
+import { flushOut, writeOut } from '../process/standard-output.ts';
 import { ArgumentError, type LogArguments } from './log-arguments.ts';
 import { runLogTool, type ToolSink } from './log-tool.ts';
-import { flushOut, writeOut } from './standard-output.ts';
 
 const own = { once: false, firstField: false, period: 60, head: false };
 

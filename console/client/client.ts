@@ -1,6 +1,6 @@
 // A connection to a daemon's manager: hello, challenge, commands, log and counter subscriptions.
 //
-// One Client is one connection; it never reconnects (reconnecting-client.ts does). Awkward: a Unix socket is
+// One Client is one connection; it never reconnects (live-source.ts does). Caution: a Unix socket is
 // reached through its directory's descriptor when its path is longer than the kernel takes, and the loss of
 // the connection fails every command in flight and ends every subscription exactly once.
 
@@ -11,6 +11,7 @@ import WebSocket from 'ws';
 import { decodeServerMessage } from '../../protocol/codec.ts';
 import { ProtocolError } from '../../protocol/errors.ts';
 import {
+  type CommandReply,
   type CounterInfo,
   type CounterSubscription,
   type ErrorCode,
@@ -19,8 +20,9 @@ import {
   type ServerMessage,
 } from '../../protocol/messages.ts';
 import { addressText, proofText } from '../../protocol/proof.ts';
+import { readSecret } from './client-secret.ts';
 import { findDaemon } from './find-daemon.ts';
-import { readSecret } from './secret.ts';
+import type { Subscription } from './source.ts';
 
 export interface ConnectOptions {
   /** Working directory of the daemon, as -n gives it; the default one when neither it nor address is given. */
@@ -35,19 +37,13 @@ export interface ConnectOptions {
   name?: string | undefined;
 }
 
-export interface CommandReply {
-  /** Status of varnish-cli(7): 200 is success. */
-  status: number;
-  body: string;
-}
-
 export interface SubscriptionError {
   code: ErrorCode;
   message: string;
   detail?: string | undefined;
 }
 
-export interface LogHandlers {
+export interface FrameHandlers {
   /** A binary frame of transactions, for protocol/log-frame.ts. */
   frame(data: Uint8Array): void;
   /** The subscription is in place. */
@@ -67,10 +63,9 @@ export interface StatHandlers {
   end?(error: SubscriptionError | null): void;
 }
 
-export interface Subscription {
+/** After close(), `end` of its handlers follows once. */
+export interface ClientSubscription extends Subscription {
   readonly id: number;
-  /** Ends it; `end` of its handlers follows once. */
-  end(): void;
   /** Of a log: has what is incomplete sent as it is. */
   flush(): void;
 }
@@ -106,7 +101,7 @@ export class Client {
     number,
     { resolve: (reply: CommandReply) => void; reject: (error: Error) => void }
   >();
-  private readonly logs = new Map<number, LogHandlers>();
+  private readonly logs = new Map<number, FrameHandlers>();
   private readonly stats = new Map<number, StatHandlers>();
   private nextId = 1;
   private closing = false;
@@ -133,7 +128,7 @@ export class Client {
   }
 
   /** Subscribes to the log; transactions come as binary frames. */
-  log(sub: LogSubscription, handlers: LogHandlers): Subscription {
+  log(sub: LogSubscription, handlers: FrameHandlers): ClientSubscription {
     const id = this.nextId++;
     this.logs.set(id, handlers);
     this.send({ t: 'log', id, log: sub });
@@ -141,7 +136,7 @@ export class Client {
   }
 
   /** Subscribes to counters. */
-  stat(sub: CounterSubscription, handlers: StatHandlers): Subscription {
+  stat(sub: CounterSubscription, handlers: StatHandlers): ClientSubscription {
     const id = this.nextId++;
     this.stats.set(id, handlers);
     this.send({ t: 'stat', id, stat: sub });
@@ -165,10 +160,10 @@ export class Client {
     setTimeout(() => this.ws.terminate(), 500).unref();
   }
 
-  private subscription(id: number): Subscription {
+  private subscription(id: number): ClientSubscription {
     return {
       id,
-      end: () => this.endSubscription(id),
+      close: () => this.endSubscription(id),
       flush: () => {
         if (this.logs.has(id)) this.send({ t: 'flush', id });
       },

@@ -3,8 +3,9 @@
 
 import { createHash } from 'node:crypto';
 import { connect as netConnect, type Socket } from 'node:net';
-import { type CommandReply, ConnectError, parseAddress } from './client.ts';
-import { readSecret } from './secret.ts';
+import type { CommandReply } from '../../protocol/messages.ts';
+import { ConnectError, parseAddress } from './client.ts';
+import { readSecret } from './client-secret.ts';
 
 /** Status 107: the other side asks for an answer to its challenge. */
 const AUTH = 107;

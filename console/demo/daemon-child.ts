@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants, lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inPackage } from '../../protocol/files/package.ts';
+import { inPackage } from '../../protocol/files/package-files.ts';
 import { ownUid } from '../../protocol/files/trust.ts';
 import { type Client, connect } from '../client/client.ts';
 

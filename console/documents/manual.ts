@@ -16,13 +16,23 @@ import { RETURNS } from '../../protocol/tables/returns.ts';
 import { isWritten, TAGS } from '../../protocol/tables/tags.ts';
 import { TOOLS } from '../../protocol/tables/tools.ts';
 import { VARIABLES } from '../../protocol/tables/variables.ts';
+import { type DocumentedExtension, extensionPage } from './extension-page.ts';
 import { markdown } from './markdown.ts';
 import { ncsaPage } from './ncsa-page.ts';
 import { queryPage } from './query-page.ts';
 import { filled, heading, item, joined, paragraphs, roff, title } from './roff.ts';
 
-/** Text of a page by its file name. @param differences the README's section */
-export function manualPages(version: string, date: string, differences: string): Map<string, string> {
+/**
+ * Text of a page by its file name.
+ * @param differences the README's section
+ * @param extensions the built-in ones
+ */
+export function manualPages(
+  version: string,
+  date: string,
+  differences: string,
+  extensions: readonly DocumentedExtension[],
+): Map<string, string> {
   const pages = new Map<string, string>();
   for (const { name, summary, text, usage, prose = '', options } of TOOLS) {
     const page = [title({ name, section: 1, summary, version, date }), heading('synopsis')];
@@ -46,6 +56,13 @@ export function manualPages(version: string, date: string, differences: string):
   add('proxy-ncsa', 'formats of the access logs of proxyd', ncsaPage());
   add('proxy-query', 'groups of log records of proxyd, and queries over them', queryPage());
   add('proxy-vcl', 'the configuration language of proxyd, and where it differs', languageText(differences));
+  for (const extension of extensions) {
+    pages.set(
+      `vmod_${extension.name}.3`,
+      extensionPage(extension, version, date) +
+        `${heading('see also')}${roff('proxyd')}(1),\n${roff('proxy-vcl')}(7)\n`,
+    );
+  }
   return pages;
 }
 

@@ -1,7 +1,9 @@
-// Markdown as a manual page shows it: the subset that README sections and our own pages are written in. Paragraphs, lists
-// of one depth, headings of a section, and code between fences or four blanks to the right; inline marks are roff.ts's.
+// Markdown as a manual page shows it: the subset that README sections and our own pages are written in. Paragraphs,
+// lists of one depth, headings of a section, and code between fences or four blanks to the right; inline marks are
+// roff.ts's.
 //
-// Anything else (tables, numbered and nested lists, quotations, HTML) is refused: the build fails, and no page shows it raw.
+// Anything else (tables, numbered and nested lists, quotations, HTML) is refused: the build fails, and no page shows it
+// raw.
 
 import { filled, roff, verbatim } from './roff.ts';
 

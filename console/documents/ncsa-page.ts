@@ -1,6 +1,7 @@
 // proxy-ncsa(7): the formats of access logs, of the rows that the parser of formats reads, and of examples that a test
 // gives to it.
 
+import { CONVERSIONS } from '../../protocol/strftime.ts';
 import {
   BRACKETED,
   DEFAULT_FORMAT,
@@ -11,7 +12,6 @@ import {
   TIME_WORDS,
   VARIABLES,
 } from '../ncsa/specifiers.ts';
-import { CONVERSIONS } from '../ncsa/strftime.ts';
 import { markdown } from './markdown.ts';
 import { heading, item, joined, paragraphs, verbatim } from './roff.ts';
 

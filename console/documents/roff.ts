@@ -104,7 +104,8 @@ export function paragraphs(text: string): string {
     .join('.PP\n');
 }
 
-/** Names in bold with a comma and a blank between them, what belongs to them in italics, and the text below: paragraphs. */
+/** Names in bold with a comma and a blank between them, what belongs to them in italics, and the text below:
+ * paragraphs. */
 export function item(term: string, argument: string, text: string): string {
   const names = term
     .replaceAll('`', '')

@@ -1,11 +1,15 @@
 // Writes manual pages and completion scripts below a built package: dist/man and dist/completion. Run by the build.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { completionScripts } from './completion.ts';
+import { completionScripts } from './completion-scripts.ts';
+import type { DocumentedExtension } from './extension-page.ts';
 import { manualPages } from './manual.ts';
 
-/** @param root folder of package.json, as a URL that ends in a slash */
-export function writeDocuments(root: URL): void {
+/**
+ * @param root folder of package.json, as a URL that ends in a slash
+ * @param extensions the built-in ones, each of which gets a page
+ */
+export function writeDocuments(root: URL, extensions: readonly DocumentedExtension[]): void {
   const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
     version: string;
   };
@@ -14,7 +18,7 @@ export function writeDocuments(root: URL): void {
   );
   write(
     new URL('dist/man/', root),
-    manualPages(version, new Date().toISOString().slice(0, 10), differences?.[1] ?? ''),
+    manualPages(version, new Date().toISOString().slice(0, 10), differences?.[1] ?? '', extensions),
   );
   write(new URL('dist/completion/', root), completionScripts());
 }

@@ -2,7 +2,7 @@
 // has it. Payloads are text: UTF-8 where they are valid UTF-8, else one character a byte; those of binary tags
 // are quoted as in the text output. Within a version lines only gain members.
 
-import { RECORD_HEAD, recordSide, recordSize, recordTag, recordVxid } from '../../protocol/log-record.ts';
+import { RecordCursor } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { tagRow } from '../../protocol/tables/tags.ts';
 import { payloadText } from './log-text.ts';
@@ -20,14 +20,15 @@ export function groupJson(group: readonly LogTransaction[]): string {
 function transactionJson(tx: LogTransaction, group: number): string {
   const bytes = Buffer.from(tx.records.buffer, tx.records.byteOffset, tx.records.byteLength);
   const records: { tag: string; side: string; data: string; vxid?: number }[] = [];
-  for (let at = 0; at + RECORD_HEAD <= bytes.length; at += recordSize(bytes, at)) {
-    const tag = recordTag(bytes, at);
+  const cursor = new RecordCursor(bytes);
+  while (cursor.next()) {
+    const { at, tag, side, vxid } = cursor;
     const record = {
       tag: tagRow(tag)?.name ?? String(tag),
-      side: recordSide(bytes, at),
+      side,
       data: decode(payloadText(bytes, at)),
     };
-    records.push(tx.level === 0 ? { ...record, vxid: recordVxid(bytes, at) } : record);
+    records.push(tx.level === 0 ? { ...record, vxid } : record);
   }
   const { level, type, reason, vxid, parent } = tx;
   return `${JSON.stringify({ version: LOG_LINE_VERSION, group, type, vxid, parent, level, reason, records })}\n`;

@@ -2,14 +2,7 @@
 // they are; those of binary tags are quoted with %xx. One group is headers and records of its transactions
 // and an empty line; raw records are lines by themselves.
 
-import {
-  payloadLength,
-  RECORD_HEAD,
-  recordSide,
-  recordSize,
-  recordTag,
-  recordVxid,
-} from '../../protocol/log-record.ts';
+import { payloadLength, RECORD_HEAD, RecordCursor, recordTag } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { TAGS, tagRow } from '../../protocol/tables/tags.ts';
 
@@ -55,12 +48,11 @@ function marks(level: number, c: string): string {
 function recordLines(records: Uint8Array, prefix: string, verbose: boolean): string {
   const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
   let out = '';
-  for (let at = 0; at + RECORD_HEAD <= bytes.length; at += recordSize(bytes, at)) {
-    const tag = recordTag(bytes, at);
+  const cursor = new RecordCursor(bytes);
+  while (cursor.next()) {
+    const { at, tag, vxid, side } = cursor;
     const name = NAMES[tag - 1] ?? '(null)        ';
-    out += verbose
-      ? `${prefix}${String(recordVxid(bytes, at)).padStart(10)} ${name} ${recordSide(bytes, at)} `
-      : `${prefix}${name} `;
+    out += verbose ? `${prefix}${String(vxid).padStart(10)} ${name} ${side} ` : `${prefix}${name} `;
     out += `${payloadText(bytes, at)}\n`;
   }
   return out;

@@ -24,8 +24,8 @@ function escaped(bytes: string): string {
   return bytes.replace(/[\s\S]/g, (c) => `%${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
-/** From here on a terminal gets harmless text only; files and pipes get every byte as it is. For tools that draw nothing:
- * what a screen is drawn with are control characters too. */
+/** From here on a terminal gets harmless text only; files and pipes get every byte as it is. For tools that draw
+ * nothing: what a screen is drawn with are control characters too. */
 export function guardTerminal(streams: readonly NodeJS.WriteStream[]): void {
   for (const stream of streams) {
     if (!stream.isTTY) continue;

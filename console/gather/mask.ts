@@ -20,8 +20,8 @@ const HARMLESS =
 const SCHEME = /\b(basic|bearer|digest|negotiate|ntlm|hawk|aws4-hmac-sha256)(\s+|%20)[^\s"',;{}]+/gi;
 /** user:password@ in a URL. */
 const USERINFO = /(\/\/)[^/\s"'@]+@/g;
-/** name=value in a query, a form, a header or a log line, `name: value` and "name":"value", escaped or not. The first part
- * is the end of an escaped byte, which belongs to no name. */
+/** name=value in a query, a form, a header or a log line, `name: value` and "name":"value", escaped or not. The
+ * first part is the end of an escaped byte, which belongs to no name. */
 const PAIR =
   /((?:%(?:25)*[0-9a-f]{2})*)([\w.-]+)((?:"|%22)?\s*(?:=|:|%(?:25)*3[ad])\s*)("(?:[^"\\]|\\.)*"?|'[^']*'?|[^&;,\s"'<>]+)/gi;
 /** Letters and digits without a blank, too long for a word: a key or a hash. */

@@ -73,7 +73,7 @@ export class Subject {
     const lines: string[] = [];
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
-        subscription.end();
+        subscription.close();
         resolve();
       }, ms);
       const subscription = client.log(sub, {

@@ -1,6 +1,6 @@
 // The distribution of one number over the last transactions, on a logarithmic scale, hits apart from misses.
 
-import { recordOffsets, recordTag, recordText } from '../../protocol/log-record.ts';
+import { RecordCursor } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Profile } from './profile.ts';
@@ -39,11 +39,11 @@ export class Histogram {
     const { tag, prefix, field } = this.profile;
     let value = Number.NaN;
     let hit = false;
-    for (const at of recordOffsets(tx.records)) {
-      const found = recordTag(tx.records, at);
-      if (found === Tag.Hit) hit = true;
-      if (found !== tag) continue;
-      const text = recordText(tx.records, at);
+    const cursor = new RecordCursor(tx.records);
+    while (cursor.next()) {
+      if (cursor.tag === Tag.Hit) hit = true;
+      if (cursor.tag !== tag) continue;
+      const { text } = cursor;
       if (prefix !== '' && !text.toLowerCase().startsWith(`${prefix.toLowerCase()}:`)) continue;
       // The prefix is a field as any other.
       value = Number.parseFloat(text.trim().split(/\s+/)[field - 1] ?? '');

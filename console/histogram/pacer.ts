@@ -1,7 +1,7 @@
 // Lets the groups of a recording pass at the pace at which they were made, or a multiple of it. Without a
 // factor everything passes at once.
 
-import { recordOffsets, recordTag, recordText } from '../../protocol/log-record.ts';
+import { RecordCursor } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 
@@ -63,13 +63,14 @@ export class Pacer {
   }
 }
 
-/** The last time told in a group, in seconds since the epoch. */
+/** The last time in a group, in seconds since the epoch. */
 function timeOf(group: readonly LogTransaction[]): number {
   let last = Number.NaN;
   for (const tx of group) {
-    for (const at of recordOffsets(tx.records)) {
-      if (recordTag(tx.records, at) !== Tag.Timestamp) continue;
-      const time = Number.parseFloat(recordText(tx.records, at).split(' ')[1] ?? '');
+    const cursor = new RecordCursor(tx.records);
+    while (cursor.next()) {
+      if (cursor.tag !== Tag.Timestamp) continue;
+      const time = Number.parseFloat(cursor.text.split(' ')[1] ?? '');
       if (!Number.isNaN(time) && !(time < last)) last = time;
     }
   }

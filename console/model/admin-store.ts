@@ -1,7 +1,7 @@
 // Answers to admin commands that views are made of, kept fresh while such a view is open. The last answer
 // stays when a newer one fails, so that a view does not go blank with the daemon; every answer has its age.
 
-import type { Source } from './source.ts';
+import type { Source } from '../client/source.ts';
 
 export interface Ask {
   line: string;

@@ -1,4 +1,4 @@
-// The backends as `backend.list -j` tells them. The answer is read with suspicion: a shape that is not the
+// The backends as `backend.list -j` reports them. The answer is read with suspicion: a shape that is not the
 // expected one gives an empty list, never an exception in the middle of a frame.
 
 export interface BackendRow {

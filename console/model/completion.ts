@@ -1,12 +1,15 @@
 // Completion of the command line from tables and from what is known of the daemon, pure. It proposes,
 // never decides: an unknown word stays as typed and the daemon says what is wrong with it.
 
+import type { WordRow } from '../../protocol/tables/command-row.ts';
+
 /** What completion reads: the admin commands, the parameters, and names known right now. */
 export interface CompletionTables {
   commands: readonly {
     name: string;
     syntax: string;
     help: string;
+    words?: readonly WordRow[];
     destructive?: boolean;
     hidden?: boolean;
   }[];
@@ -62,52 +65,50 @@ export function commonPrefix(candidates: readonly Candidate[]): string {
 function pool(words: readonly string[], tables: CompletionTables): Candidate[] {
   if (words.length <= 1)
     return tables.commands.filter((c) => c.hidden !== true).map((c) => ({ text: c.name, help: c.help }));
+  const [command = ''] = words;
   const nth = words.length - 1;
-  switch (words[0]) {
-    case 'param.show':
-    case 'param.set':
-    case 'param.reset':
-      if (nth > 1) return [];
-      return [
-        ...tables.params.map((p) => ({ text: p.name, help: p.help })),
-        ...(words[0] === 'param.show'
-          ? [{ text: 'changed', help: 'Only parameters that differ from their default' }]
-          : []),
-      ];
-    case 'vcl.use':
-    case 'vcl.discard':
-    case 'vcl.show':
-    case 'vcl.state':
-    case 'vcl.deps':
-      if (nth === 2 && words[0] === 'vcl.state')
-        return ['auto', 'cold', 'warm'].map((text) => ({ text, help: '' }));
-      return nth === 1 ? tables.programs.map((text) => ({ text, help: '' })) : [];
-    case 'vcl.label':
-      return nth === 2 ? tables.programs.map((text) => ({ text, help: '' })) : [];
-    case 'backend.list':
-      return nth === 1 ? tables.backends.map((text) => ({ text, help: '' })) : [];
-    case 'backend.set_health':
-      if (nth === 1) return tables.backends.map((text) => ({ text, help: '' }));
-      return nth === 2 ? ['auto', 'healthy', 'sick'].map((text) => ({ text, help: '' })) : [];
-    case 'ban':
-    case 'ban.count':
-    case 'ban.soft':
-      if (nth === 1) return BAN_FIELDS.map((text) => ({ text, help: '' }));
-      return nth === 2 ? ['==', '!=', '~', '!~', '>', '<'].map((text) => ({ text, help: '' })) : [];
+  const row = tables.commands.find((c) => c.name === command);
+  const word = row?.words?.[nth - 1];
+  if (word !== undefined)
+    return [...namesOf(word.of, tables), ...(word.also ?? []), ...named(word.oneOf ?? [])];
+  switch (command) {
     case 'ctx':
     case 'merge':
-      return (tables.instances ?? []).map((text) => ({ text, help: '' }));
+      return named(tables.instances ?? []);
     case 'query.use':
     case 'query.drop':
     case 'query.save':
-      return nth === 1 ? (tables.queries ?? []).map((text) => ({ text, help: '' })) : [];
-    case 'help':
-      return nth === 1 ? tables.commands.map((c) => ({ text: c.name, help: c.help })) : [];
+      return nth === 1 ? named(tables.queries ?? []) : [];
     default:
       return [];
   }
 }
 
+function named(names: readonly string[]): Candidate[] {
+  return names.map((text) => ({ text, help: '' }));
+}
+
+/** Names of what a word of a command stands for. */
+function namesOf(of: WordRow['of'], tables: CompletionTables): Candidate[] {
+  switch (of) {
+    case 'parameter':
+      return tables.params.map((p) => ({ text: p.name, help: p.help }));
+    case 'program':
+      return named(tables.programs);
+    case 'backend':
+      return named(tables.backends);
+    case 'command':
+      return tables.commands.map((c) => ({ text: c.name, help: c.help }));
+    case 'field':
+      return named(BAN_FIELDS);
+    case 'operator':
+      return named(BAN_OPERATORS);
+    case undefined:
+      return [];
+  }
+}
+
+const BAN_OPERATORS = ['==', '!=', '~', '!~', '>', '<'];
 const BAN_FIELDS = [
   'req.url',
   'req.http.',

@@ -1,8 +1,8 @@
-// The operator's file: theme, keys, saved queries, instances. JSON, checked field by field: what is wrong is told with
+// The operator's file: theme, keys, saved queries, instances. JSON, checked field by field: a mistake is reported with
 // its place and left out, and the rest holds. A console never fails to start for its configuration.
 
-import { type CommandName, KEY_ROWS, type KeyBindings } from './keymap.ts';
-import { VIEW_NAMES, type ViewName } from './views.ts';
+import type { KeyGroup } from './key-row.ts';
+import type { KeyBindings } from './keymap.ts';
 
 const THEME_NAMES = ['default', 'high-contrast', 'none'] as const;
 export type ThemeName = (typeof THEME_NAMES)[number];
@@ -21,7 +21,8 @@ export interface ConsoleConfig {
   reader: boolean;
   /** Clock times in UTC. */
   utc: boolean;
-  view: ViewName;
+  /** Name of the view to begin with; '' is the first of the table. */
+  view: string;
   keys: KeyBindings;
   queries: Readonly<Record<string, string>>;
   instances: readonly ConfiguredInstance[];
@@ -32,7 +33,7 @@ export const DEFAULT_CONFIG: ConsoleConfig = {
   ascii: null,
   reader: false,
   utc: false,
-  view: 'dashboard',
+  view: '',
   keys: {},
   queries: {},
   instances: [],
@@ -44,8 +45,16 @@ export interface CheckedConfig {
   problems: readonly string[];
 }
 
-/** `checkQuery` says what is wrong with a query, or null. */
-export function parseConfig(text: string, checkQuery: (query: string) => string | null): CheckedConfig {
+/** What a file may speak of. */
+export interface ConfigTables {
+  /** Names of the views. */
+  views: readonly string[];
+  keys: readonly KeyGroup[];
+  /** What is wrong with a query, or null. */
+  checkQuery(query: string): string | null;
+}
+
+export function parseConfig(text: string, tables: ConfigTables): CheckedConfig {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -61,7 +70,7 @@ export function parseConfig(text: string, checkQuery: (query: string) => string 
         out.theme = oneOf(field, THEME_NAMES, name, problems) ?? out.theme;
         break;
       case 'view':
-        out.view = oneOf(field, VIEW_NAMES, name, problems) ?? out.view;
+        out.view = oneOf(field, tables.views, name, problems) ?? out.view;
         break;
       case 'ascii':
       case 'reader':
@@ -70,10 +79,10 @@ export function parseConfig(text: string, checkQuery: (query: string) => string 
         else problems.push(`${name}: true or false`);
         break;
       case 'keys':
-        out.keys = keys(field, problems);
+        out.keys = keys(field, tables.keys, problems);
         break;
       case 'queries':
-        out.queries = queries(field, checkQuery, problems);
+        out.queries = queries(field, tables.checkQuery, problems);
         break;
       case 'instances':
         out.instances = instances(field, problems);
@@ -100,22 +109,23 @@ function oneOf<T extends string>(
   return null;
 }
 
-function keys(value: unknown, problems: string[]): KeyBindings {
+function keys(value: unknown, groups: readonly KeyGroup[], problems: string[]): KeyBindings {
   if (!isObject(value)) {
     problems.push('keys: an object of command to list of keys');
     return {};
   }
+  const known = groups.flatMap(({ scope, rows }) => rows.map((row) => ({ ...row, scope })));
   const out: Record<string, readonly string[]> = {};
   for (const [name, list] of Object.entries(value)) {
-    const command = name.slice(name.indexOf('/') + 1) as CommandName;
+    const command = name.slice(name.indexOf('/') + 1);
     const scope = name.includes('/') ? name.slice(0, name.indexOf('/')) : null;
-    const rows = KEY_ROWS.filter((r) => r.command === command && (scope === null || r.scope === scope));
+    const rows = known.filter((r) => r.command === command && (scope === null || r.scope === scope));
     if (rows.length === 0) problems.push(`keys.${name}: no such command`);
     else if (!Array.isArray(list) || !list.every((k) => typeof k === 'string' && k !== ''))
       problems.push(`keys.${name}: a list of keys, as ["w", "ctrl+w"]`);
     else {
       const taken = (list as string[]).flatMap((key) => {
-        const other = KEY_ROWS.find(
+        const other = known.find(
           (r) => rows.some((o) => o.scope === r.scope) && r.command !== command && r.keys.includes(key),
         );
         return other === undefined || Object.hasOwn(value, other.command)

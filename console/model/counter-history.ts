@@ -104,7 +104,7 @@ export class CounterHistory {
 
   /**
    * `values` in the order of the last describe. Returns the seconds since the sample before, 0 at first. `steady`: no
-   * counter has begun anew, whatever the uptimes say.
+   * counter has started again, whatever the uptimes say.
    */
   update(at: number, values: readonly bigint[], steady = false): number {
     const seconds = this.samples === 0 || at <= this.at ? 0 : at - this.at;

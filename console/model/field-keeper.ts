@@ -1,35 +1,44 @@
-// The field being edited: keys to text, completion and verdict after every change, recall, and what Enter does with
-// each kind of field.
+// Fields while they are edited: keys to text, completion and verdict after every change, recall, and the palette's
+// lines. What a kind of field does is in the table of who opens it.
 
-import { PALETTE_COMMANDS } from './actions/palette-actions.ts';
 import { answerItems, textField } from './admin-store.ts';
-import { type Completion, type CompletionTables, commandWord, commonPrefix, complete } from './completion.ts';
+import { type CompletionTables, commandWord, commonPrefix, complete } from './completion.ts';
 import type { Controller, KeyPress } from './controller.ts';
+import type { Field, FieldKind } from './field.ts';
 import { editKey, insert, type Line, lineOf } from './line-editor.ts';
-import { PALETTE_ROWS } from './palette.ts';
-import type { PromptName } from './prompt-names.ts';
-import { fileCompletion, PROMPTS } from './prompts.ts';
-import { completeFromLog } from './query-values.ts';
-import { type Recall, remember, walk } from './recall.ts';
-import type { Field, FieldKind } from './ui-state.ts';
+import { type PaletteRow, paletteRows } from './palette.ts';
+import { remember, walk } from './recall.ts';
+
+const COMMAND_LINE: FieldKind = {
+  kind: 'command',
+  recall: 'commands',
+  complete: (c, line) => complete(line.text, line.cursor, c.fields.tables()),
+  accept: (c, text) => c.submit(text),
+};
 
 export class FieldKeeper {
   private readonly c: Controller;
+  private readonly palette: readonly PaletteRow[];
   private programs: string[] = [];
 
   constructor(controller: Controller) {
     this.c = controller;
+    this.palette = paletteRows(controller.options.views);
   }
 
   open(kind: FieldKind, line: Line, prompt: Field['prompt'] = null): void {
-    if (kind === 'command') this.learnNames();
-    this.edit({ kind, line, completion: null, choice: -1, check: null, prompt }, line);
+    this.edit({ ...kind, line, completion: null, choice: -1, check: null, prompt }, line);
   }
 
-  prompt(name: PromptName, label: string, subject = '', text = '') {
-    if (this.c.state.readonly && name !== 'lint' && name !== 'export')
+  openCommand(line: Line): void {
+    this.learnNames();
+    this.open(COMMAND_LINE, line);
+  }
+
+  prompt(kind: FieldKind, label: string, subject = '', text = '') {
+    if (this.c.state.readonly && kind.changes === true)
       return this.c.notify('warn', 'read-only: nothing can be changed from here');
-    this.open('prompt', lineOf(text), { name, label, subject });
+    this.open(kind, lineOf(text), { label, subject });
   }
 
   /** Escape and a key typed in quick succession look like Alt and that key. No Alt binding exists outside
@@ -46,8 +55,7 @@ export class FieldKeeper {
     const { c } = this;
     const { name } = press;
     if (name === 'escape' || name === 'ctrl+c' || name === 'ctrl+g') {
-      if (field.kind === 'filter') this.filter('');
-      if (field.kind === 'search') this.search('');
+      field.follow?.(c, '');
       return c.set({ field: null });
     }
     if (name === 'enter') return this.accept(field);
@@ -62,92 +70,35 @@ export class FieldKeeper {
 
   /** Every change of a field's text comes through here: completion, verdict and live filters follow it. */
   edit(field: Field, line: Line): void {
-    const { options } = this.c;
-    const next: Field = { ...field, line, choice: -1 };
-    switch (field.kind) {
-      case 'command':
-        next.completion = complete(line.text, line.cursor, this.tables());
-        break;
-      case 'query':
-        next.check = line.text.trim() === '' ? { ok: true } : options.checkQuery(line.text);
-        next.completion = {
-          ...(completeFromLog(line.text, line.cursor, this.c.session.log) ??
-            options.completeQuery(line.text, line.cursor)),
-          usage: '',
-        };
-        break;
-      case 'filter':
-        this.filter(line.text);
-        break;
-      case 'search':
-        this.search(line.text);
-        break;
-      case 'prompt': {
-        const row = PROMPTS[field.prompt?.name ?? 'export'];
-        next.check = row.check?.(line.text, field.prompt?.subject ?? '') ?? null;
-        next.completion = this.promptCompletion(row.completes, line);
-      }
-    }
-    this.c.set({ field: next, notice: null });
+    const { c } = this;
+    const completion = field.complete?.(c, line) ?? null;
+    const check = field.verdict?.(c, line.text, field.prompt?.subject ?? '') ?? null;
+    field.follow?.(c, line.text);
+    c.set({ field: { ...field, line, choice: -1, completion, check }, notice: null });
   }
 
-  /** A line of the palette. */
+  /** A line of the palette: a command of the console or an admin command. */
   submit(line: string) {
     const { c } = this;
     const text = line.trim();
     if (text === '') return c.set({ field: null });
     c.set({ field: null, commands: remember(c.state.commands, text) });
     const word = commandWord(text);
-    const own = PALETTE_COMMANDS[word];
-    if (own !== undefined) return own(c, text.slice(word.length).trim());
+    const own = this.palette.find((row) => row.name === word);
+    if (own !== undefined) return own.run(c, text.slice(word.length).trim());
     c.operator.submit(text);
   }
 
-  remembered(query: string): Recall {
-    return remember(this.c.state.queries, query);
-  }
-
-  private filter(text: string): void {
-    if (this.c.state.view === 'stats') this.c.stat({ type: 'filter', text });
-    else this.c.list({ type: 'filter', text });
-  }
-
-  private search(text: string): void {
-    const { panel } = this.c.state;
-    if (panel?.kind === 'help') this.c.set({ panel: { ...panel, filter: text, scroll: 0 } });
-    else this.c.log({ type: 'search', text });
-  }
-
   private accept(field: Field) {
-    const { c } = this;
-    const { text } = field.line;
-    switch (field.kind) {
-      case 'command':
-        return this.submit(text);
-      case 'query':
-        if (field.check !== null && !field.check.ok) return;
-        return c.applyQuery(text.trim());
-      case 'prompt': {
-        if (field.check !== null && !field.check.ok) return;
-        const { prompt } = field;
-        c.set({ field: null });
-        if (prompt !== null) PROMPTS[prompt.name].accept(c, text, prompt.subject);
-        return;
-      }
-      case 'search':
-        c.set({ field: null });
-        if (c.state.panel === null && text !== '') c.run('log.next-match');
-        return;
-      default:
-        return c.set({ field: null });
-    }
+    if (field.check !== null && !field.check.ok) return;
+    this.c.set({ field: null });
+    field.accept?.(this.c, field.line.text, field.prompt?.subject ?? '');
   }
 
   private recall(field: Field, step: 1 | -1): void {
-    if (field.kind !== 'command' && field.kind !== 'query') return;
-    const which = field.kind === 'command' ? 'commands' : 'queries';
-    const walked = walk(this.c.state[which], field.line, step);
-    this.c.set({ [which]: walked.recall });
+    if (field.recall === undefined) return;
+    const walked = walk(this.c.state[field.recall], field.line, step);
+    this.c.set({ [field.recall]: walked.recall });
     this.edit(field, walked.line);
   }
 
@@ -171,21 +122,11 @@ export class FieldKeeper {
     this.c.set({ field: { ...field, line: put(text), choice } });
   }
 
-  private promptCompletion(completes: 'file' | 'ban' | undefined, line: Line): Completion | null {
-    if (completes === 'file') {
-      const head = line.text.slice(0, line.cursor);
-      return fileCompletion(this.c.options.files.complete(head), head);
-    }
-    if (completes !== 'ban') return null;
-    const offset = 'ban '.length;
-    const found = complete(`ban ${line.text}`, line.cursor + offset, this.tables());
-    return { ...found, from: found.from - offset };
-  }
-
-  private tables(): CompletionTables {
+  /** What command lines are completed from. */
+  tables(): CompletionTables {
     const { options, session } = this.c;
     return {
-      commands: [...options.tables.commands, ...PALETTE_ROWS],
+      commands: [...options.tables.commands, ...this.palette],
       params: options.tables.params,
       programs: this.programs,
       backends: session.backends.map((b) => b.name),

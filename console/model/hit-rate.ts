@@ -14,7 +14,7 @@ export interface WindowRate {
 const WRAP = 1n << 64n;
 
 /**
- * The increase between two readings of a counter, 64 bits wide. `restarted`: it began anew in between. One that goes
+ * The increase between two readings of a counter, 64 bits wide. `restarted`: it started again in between. One that goes
  * backwards from the upper half of its range has wrapped; any other has been restarted without a word.
  */
 export function increase(before: bigint, after: bigint, restarted = false): bigint {

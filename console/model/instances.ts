@@ -1,8 +1,8 @@
 // The instances an operator can look at: each with a name and a way to open its source. Those that were opened go on
 // in the background, so that coming back finds their history; one is shown.
 
-import type { Session } from './session.ts';
-import type { Source } from './source.ts';
+import type { Source } from '../client/source.ts';
+import type { DaemonSession } from './daemon-session.ts';
 
 export interface Instance {
   name: string;
@@ -23,17 +23,17 @@ export interface ReplayControl {
 export class Instances {
   /** Set while a recording is shown. */
   replay?: ReplayControl;
-  /** Begins a recording of the instance shown, or ends it when the path is ''; resolves with what to tell. */
+  /** Begins a recording of the instance shown, or ends it when the path is ''; resolves with a sentence to show. */
   record?: (path: string) => Promise<string>;
   private readonly known: Instance[];
-  private readonly sessions = new Map<string, Session>();
-  private readonly makeSession: (source: Source) => Session;
+  private readonly sessions = new Map<string, DaemonSession>();
+  private readonly makeSession: (source: Source) => DaemonSession;
   /** Name of the one shown. */
   name: string;
-  current: Session;
+  current: DaemonSession;
 
   /** `first` is shown; its session is made but not started. */
-  constructor(first: Instance, more: readonly Instance[], makeSession: (source: Source) => Session) {
+  constructor(first: Instance, more: readonly Instance[], makeSession: (source: Source) => DaemonSession) {
     this.known = [first, ...more.filter((i) => i.name !== first.name)];
     this.makeSession = makeSession;
     this.name = first.name;
@@ -72,7 +72,7 @@ export class Instances {
   }
 
   /** The session shown gives way to another of the same name: a recording that was wound back. */
-  replace(session: Session): void {
+  replace(session: DaemonSession): void {
     this.current.close();
     this.sessions.set(this.name, session);
     this.current = session;

@@ -1,35 +1,10 @@
-// Every key of the console from one table: read by the dispatcher, the help screen, the footer and the generated
+// Every key of the console from its tables: read by the dispatcher, the help screen, the footer and the generated
 // documentation. The operator's file may bind commands to other keys; a key of a narrower scope hides the same
-// key of a wider one. Rows say what a key does, never how.
+// key of a wider one.
 
-import { GLOBAL_KEYS, LIST_KEYS, PANEL_KEYS, VIEW_KEYS } from './keys/global-keys.ts';
-import type { KeyScope, KeyShape } from './keys/key-row.ts';
-import { ADMIN_KEYS, LOG_KEYS, STATS_KEYS } from './keys/view-keys.ts';
-import { isListView, VIEWS, type ViewName } from './views.ts';
-
-type Literal =
-  | (typeof GLOBAL_KEYS)[number]
-  | (typeof LIST_KEYS)[number]
-  | (typeof PANEL_KEYS)[number]
-  | (typeof LOG_KEYS)[number]
-  | (typeof STATS_KEYS)[number]
-  | (typeof ADMIN_KEYS)[number];
-
-export type CommandName = `view.${ViewName}` | Literal['command'];
-
-export interface KeyRow extends KeyShape {
-  command: CommandName;
-}
-
-export const KEY_ROWS: readonly KeyRow[] = [
-  ...VIEW_KEYS,
-  ...GLOBAL_KEYS,
-  ...ADMIN_KEYS,
-  ...LOG_KEYS,
-  ...STATS_KEYS,
-  ...LIST_KEYS,
-  ...PANEL_KEYS,
-];
+import { GLOBAL_KEYS, PANEL_KEYS } from './global-keys.ts';
+import type { KeyGroup, KeyRow } from './key-row.ts';
+import type { View } from './view.ts';
 
 /** Other keys for a command of a scope: `log.why` or, where one command stands in several scopes, `list/move.up`. */
 export type KeyBindings = Readonly<Record<string, readonly string[]>>;
@@ -42,74 +17,113 @@ export interface HelpSection {
 /** Of a panel only these come through to the view below. */
 const THROUGH_PANELS: readonly string[] = ['ctrl+c', 'ctrl+l', 'ctrl+z'];
 
-export class Keymap {
-  readonly rows: readonly KeyRow[];
+function globalGroup(views: readonly View[]): KeyGroup {
+  const shows = views.map(
+    (view): KeyRow => ({
+      keys: [view.key],
+      command: `view.${view.name}`,
+      help: view.title,
+      run: (c) => c.show(view),
+    }),
+  );
+  return { scope: 'global', title: 'Everywhere', rows: [...shows, ...GLOBAL_KEYS] };
+}
 
-  constructor(bindings: KeyBindings = {}) {
-    this.rows = KEY_ROWS.map((row) => {
-      const keys = bindings[`${row.scope}/${row.command}`] ?? bindings[row.command];
-      return keys === undefined ? row : { ...row, keys };
+const PANEL_GROUP: KeyGroup = { scope: 'panel', title: 'Panels over a view', rows: PANEL_KEYS };
+
+/** A view's own keys, then those it shares. */
+function groupsOf(view: View): KeyGroup[] {
+  const own: KeyGroup = { scope: view.name, title: `${view.title} view`, rows: view.keys };
+  return view.shared === null ? [own] : [own, view.shared];
+}
+
+/** Each group once, in the order of the documentation. */
+export function keyGroups(views: readonly View[]): KeyGroup[] {
+  return [
+    globalGroup(views),
+    ...views.map((v) => groupsOf(v)[0] as KeyGroup),
+    ...sharedGroups(views),
+    PANEL_GROUP,
+  ];
+}
+
+function sharedGroups(views: readonly View[]): KeyGroup[] {
+  const byScope = new Map<string, KeyGroup>();
+  for (const { shared } of views)
+    if (shared !== null && !byScope.has(shared.scope)) byScope.set(shared.scope, shared);
+  return [...byScope.values()];
+}
+
+export class Keymap {
+  private readonly views: readonly View[];
+  private readonly global: KeyGroup;
+  private readonly panel: KeyGroup;
+  private readonly own: ReadonlyMap<View, readonly KeyGroup[]>;
+
+  constructor(views: readonly View[], bindings: KeyBindings = {}) {
+    const bound = (group: KeyGroup): KeyGroup => ({
+      ...group,
+      rows: group.rows.map((row) => {
+        const keys = bindings[`${group.scope}/${row.command}`] ?? bindings[row.command];
+        return keys === undefined ? row : { ...row, keys };
+      }),
     });
+    this.views = views;
+    this.global = bound(globalGroup(views));
+    this.panel = bound(PANEL_GROUP);
+    this.own = new Map(views.map((v) => [v, groupsOf(v).map(bound)]));
   }
 
-  /** What a key does in a scope; wider scopes are asked when the scope has no such key, except from a panel. */
-  lookup(scope: ViewName | 'panel', key: string): CommandName | undefined {
-    for (const each of scopesOf(scope)) {
-      const row = this.rows.find((r) => r.scope === each && r.keys.includes(key));
-      if (row !== undefined) return row.command;
+  /** What a key does in a view; the widest scope is asked last. */
+  inView(view: View, key: string): KeyRow | undefined {
+    for (const group of this.scopesOf(view)) {
+      const row = rowOf(group, key);
+      if (row !== undefined) return row;
     }
-    if (scope === 'panel' && THROUGH_PANELS.includes(key)) return this.lookupGlobal(key);
     return undefined;
   }
 
-  private lookupGlobal(key: string): CommandName | undefined {
-    return this.rows.find((r) => r.scope === 'global' && r.keys.includes(key))?.command;
+  /** What a key does in a panel over a view. */
+  inPanel(key: string): KeyRow | undefined {
+    return rowOf(this.panel, key) ?? (THROUGH_PANELS.includes(key) ? rowOf(this.global, key) : undefined);
   }
 
   /** The footer's hints of a view: its own first, then wider ones. */
-  hints(view: ViewName): { key: string; hint: string }[] {
-    return scopesOf(view).flatMap((scope) =>
-      this.rows.flatMap((r) =>
-        r.scope === scope && r.hint !== undefined && r.keys[0] !== undefined
-          ? [{ key: keyLabel(r.keys[0]), hint: r.hint }]
-          : [],
+  hints(view: View): { key: string; hint: string }[] {
+    return this.scopesOf(view).flatMap((group) =>
+      group.rows.flatMap((r) =>
+        r.hint !== undefined && r.keys[0] !== undefined ? [{ key: keyLabel(r.keys[0]), hint: r.hint }] : [],
       ),
     );
   }
 
-  /** The help screen's content, of the table alone; `filter` keeps rows that contain it in any case. */
-  help(view: ViewName, filter: string): HelpSection[] {
-    const others = VIEWS.map((v) => v.name).filter((v) => v !== view);
-    const order: readonly KeyScope[] = [...scopesOf(view), ...(isListView(view) ? [] : ['list' as const])];
+  /** The help screen's content, of the tables alone; `filter` keeps rows that contain it in any case. */
+  help(view: View, filter: string): HelpSection[] {
+    const first = this.scopesOf(view);
+    const others = this.views.filter((v) => v !== view).map((v) => this.own.get(v) ?? []);
+    // Of the groups that views share each stands once.
+    const scopes = new Set(first.map((g) => g.scope));
+    const shared = others.flatMap((groups) =>
+      groups.slice(1).filter((g) => !scopes.has(g.scope) && scopes.add(g.scope)),
+    );
     const needle = filter.toLowerCase();
-    return [...order, ...others]
-      .map((scope) => ({
-        title: scopeTitle(scope),
-        rows: this.rows
-          .filter((r) => r.scope === scope)
-          .map((r) => ({
-            keys: r.keys
-              .filter((k) => !k.startsWith('wheel'))
-              .map(keyLabel)
-              .join(' '),
-            help: r.help,
-          }))
+    return [...first, ...shared, ...others.flatMap((groups) => groups.slice(0, 1))]
+      .map(({ title, rows }) => ({
+        title,
+        rows: rows
+          .map((r) => ({ keys: keyLabels(r.keys).join(' '), help: r.help }))
           .filter((r) => needle === '' || `${r.keys} ${r.help}`.toLowerCase().includes(needle)),
       }))
       .filter((s) => s.rows.length > 0);
   }
+
+  private scopesOf(view: View): readonly KeyGroup[] {
+    return [...(this.own.get(view) ?? []), this.global];
+  }
 }
 
-function scopesOf(scope: ViewName | 'panel'): readonly KeyScope[] {
-  if (scope === 'panel') return ['panel'];
-  return isListView(scope) ? [scope, 'list', 'global'] : [scope, 'global'];
-}
-
-export function scopeTitle(scope: KeyScope): string {
-  if (scope === 'global') return 'Everywhere';
-  if (scope === 'list') return 'Every list';
-  if (scope === 'panel') return 'Panels over a view';
-  return `${VIEWS.find((v) => v.name === scope)?.title ?? scope} view`;
+function rowOf(group: KeyGroup, key: string): KeyRow | undefined {
+  return group.rows.find((r) => r.keys.includes(key));
 }
 
 const LABELS: Readonly<Record<string, string>> = {
@@ -128,8 +142,12 @@ const LABELS: Readonly<Record<string, string>> = {
   space: 'Space',
 };
 
-/** As the help writes a key: ^B, PgUp, Space, q. */
-export function keyLabel(key: string): string {
+/** As the help writes keys: ^B, PgUp, Space, q; the wheel is no key. */
+export function keyLabels(keys: readonly string[]): string[] {
+  return keys.filter((k) => !k.startsWith('wheel')).map(keyLabel);
+}
+
+function keyLabel(key: string): string {
   if (key.startsWith('ctrl+')) return `^${key.slice(5).toUpperCase()}`;
   return LABELS[key] ?? key;
 }

@@ -1,7 +1,7 @@
 // One group of the kept log, unpacked for somebody who looks at it. Its summary is read from its records when it is
 // asked for, and kept then: of twenty thousand groups a second a screen shows thirty.
 
-import { payloadLength, RECORD_HEAD, recordSize, recordTag } from '../../protocol/log-record.ts';
+import { RecordCursor } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { EMPTY_SUMMARY, type Summary, summarise } from './transaction.ts';
@@ -53,15 +53,10 @@ export class LogEntry {
   /** The bytes of the first URL of the main request; empty when it has none. */
   get url(): Uint8Array {
     const records = this.main?.records ?? new Uint8Array();
-    for (let at = 0; at + RECORD_HEAD <= records.length; at += recordSize(records, at)) {
-      const tag = recordTag(records, at);
-      if (tag !== Tag.ReqURL && tag !== Tag.BereqURL) continue;
-      // A text counts its final NUL.
-      return records.subarray(
-        at + RECORD_HEAD,
-        at + RECORD_HEAD + Math.max(0, payloadLength(records, at) - 1),
-      );
-    }
+    const cursor = new RecordCursor(records);
+    while (cursor.next())
+      if (cursor.tag === Tag.ReqURL || cursor.tag === Tag.BereqURL)
+        return records.subarray(cursor.from, cursor.to);
     return new Uint8Array();
   }
 }

@@ -1,7 +1,7 @@
 // Writes groups into blocks (log-block.ts): looks every record up among those the open block holds already, by a hash
 // over its words. Twenty thousand groups a second come through here, so it makes no objects for a record.
 //
-// Awkward: the hash is seeded, because clients choose what they send; a group that does not fit leaves the block as
+// Caution: the hash is seeded, because clients choose what they send; a group that does not fit leaves the block as
 // it was but for records nobody refers to, and the block is closed then.
 
 import type { LogTransaction } from '../../protocol/messages.ts';

@@ -1,9 +1,9 @@
 // A recorded log as a session that can be played: each group at its time, and the counters that can be counted from
 // what the log holds, so that charts and rates live. What was left out of the recording is not counted.
 //
-// Awkward: a recording made with tag filters may hold no clock at all; its groups then follow each other evenly.
+// Caution: a recording made with tag filters may hold no clock at all; its groups then follow each other evenly.
 
-import { payloadLength, RECORD_HEAD, recordSize, recordTag, recordText } from '../../protocol/log-record.ts';
+import { RecordCursor } from '../../protocol/log-record.ts';
 import type { CounterInfo, LogTransaction } from '../../protocol/messages.ts';
 import { MAIN_COUNTERS } from '../../protocol/tables/counters.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
@@ -30,7 +30,7 @@ type CountedName = (typeof COUNTED)[number];
 
 /** Groups that come together, in seconds. */
 const TOGETHER = 0.1;
-/** Groups a second where nothing tells the time. */
+/** Groups a second where no record has a time. */
 const EVEN_PACE = 100;
 /** Samples in a stretch without traffic, at most. */
 const IDLE_SAMPLES = 120;
@@ -132,15 +132,16 @@ function timesOf(groups: readonly (readonly LogTransaction[])[], end: number): n
   });
 }
 
-/** The latest time that a transaction's records tell; 0 when none does. */
+/** The latest time in a transaction's records; 0 without any. */
 function clockOf({ records }: LogTransaction): number {
   let latest = 0;
-  for (let at = 0; at + RECORD_HEAD <= records.length; at += recordSize(records, at)) {
-    const tag = recordTag(records, at);
-    // A timestamp has its time behind its name, a lifetime says when it was counted from.
+  const cursor = new RecordCursor(records);
+  while (cursor.next()) {
+    const { tag } = cursor;
+    // A timestamp has its time after its name, a lifetime says when it was counted from.
     const field = tag === Tag.Timestamp ? 1 : tag === Tag.TTL ? 4 : 0;
-    if (field === 0 || payloadLength(records, at) === 0) continue;
-    const time = Number(recordText(records, at).split(' ')[field]);
+    if (field === 0) continue;
+    const time = Number(cursor.text.split(' ')[field]);
     if (time > latest) latest = time;
   }
   return latest;

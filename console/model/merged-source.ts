@@ -3,18 +3,11 @@
 // other questions go to both. The view is stale when one of the two is. It never decides where a change is made: that
 // is the operator's (operator.ts).
 
-import type { CounterInfo, LogSubscription } from '../../protocol/messages.ts';
+import type { CommandReply, CounterInfo, LogSubscription } from '../../protocol/messages.ts';
+import type { ConnectionState, LogHandlers, Source, SourceEvents, Subscription } from '../client/source.ts';
 import { commandWord } from './completion.ts';
 import { increase } from './hit-rate.ts';
 import { addressOf, placed } from './instance-address.ts';
-import type {
-  CommandReply,
-  ConnectionState,
-  LogHandlers,
-  Source,
-  SourceEvents,
-  Subscription,
-} from './source.ts';
 
 export interface NamedSource {
   name: string;
@@ -27,7 +20,7 @@ interface Part extends NamedSource {
   /** Of each counter its last reading, and what it has counted in all its workers while this view was open. */
   last: Map<string, bigint>;
   totals: Map<string, bigint>;
-  /** Has it told its values in this round? */
+  /** Have its values of this round come? */
   fresh: boolean;
   state: ConnectionState;
 }
@@ -66,7 +59,7 @@ export class MergedSource implements Source {
         values: (at, values) => {
           take(part, values);
           part.fresh = true;
-          // One sample a round: when the last of the two has told its values.
+          // One sample a round: when the values of both have come.
           if (!this.open.every((p) => p.fresh)) return;
           for (const each of this.open) each.fresh = false;
           events.values(
@@ -176,7 +169,7 @@ function take(part: Part, values: bigint[]): void {
   part.values = values;
 }
 
-/** The items of two `-j` answers behind one head, their names with those of the instances. */
+/** The items of two `-j` answers after one head, their names with those of the instances. */
 function joinJson(word: string, parts: readonly string[], replies: readonly CommandReply[]): string {
   try {
     const lists = replies.map((r) => JSON.parse(quoteWide(r.body)) as unknown[]);

@@ -1,6 +1,8 @@
 // Numbers as operators read them: durations, binary and decimal scales, rates that keep their width.
 // Never rounds a counter below 10^6 to a scale: small exact numbers are what people compare.
 
+import { DAY, HOUR, MINUTE } from '../../protocol/units.ts';
+
 const BINARY = ['', 'K', 'M', 'G', 'T', 'P', 'E'] as const;
 
 /** Bytes with two decimals from 1024 on: 1.62K, 100.00M. */
@@ -55,7 +57,7 @@ export function percent(value: number | null): string {
 export function uptime(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));
   const p = (n: number): string => String(n).padStart(2, '0');
-  return `${Math.floor(s / 86400)}+${p(Math.floor(s / 3600) % 24)}:${p(Math.floor(s / 60) % 60)}:${p(s % 60)}`;
+  return `${Math.floor(s / DAY)}+${p(Math.floor(s / HOUR) % 24)}:${p(Math.floor(s / MINUTE) % 60)}:${p(s % 60)}`;
 }
 
 /** 850µs, 12.3ms, 1.25s, 2m05s, 3h12m, 5d04h. */
@@ -63,11 +65,11 @@ export function duration(seconds: number): string {
   if (seconds < 0.001) return `${Math.round(seconds * 1e6)}µs`;
   if (seconds < 1) return `${(seconds * 1e3).toFixed(seconds < 0.1 ? 1 : 0)}ms`;
   if (seconds < 59.5) return `${seconds.toFixed(seconds < 9.995 ? 2 : 0)}s`;
-  if (seconds < 60) return '1m00s';
+  if (seconds < MINUTE) return '1m00s';
   const p = (n: number): string => String(Math.floor(n)).padStart(2, '0');
-  if (seconds < 3600) return `${Math.floor(seconds / 60)}m${p(seconds % 60)}s`;
-  if (seconds < 86400) return `${Math.floor(seconds / 3600)}h${p((seconds / 60) % 60)}m`;
-  return `${Math.floor(seconds / 86400)}d${p((seconds / 3600) % 24)}h`;
+  if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)}m${p(seconds % 60)}s`;
+  if (seconds < DAY) return `${Math.floor(seconds / HOUR)}h${p((seconds / MINUTE) % 60)}m`;
+  return `${Math.floor(seconds / DAY)}d${p((seconds / HOUR) % 24)}h`;
 }
 
 /** HH:MM:SS in UTC or local time. */

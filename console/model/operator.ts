@@ -3,19 +3,19 @@
 // key, the palette or a flow, goes through run(); nothing else sends a command that changes something. Where two
 // instances are shown as one, it finds out which is meant: from the names in the line, or by asking.
 
+import type { CommandReply } from '../../protocol/messages.ts';
 import type { CompletionTables } from './completion.ts';
 import { commandWord, isChanging, isDestructive } from './completion.ts';
+import type { DaemonSession } from './daemon-session.ts';
 import { addressOf, addressTo } from './instance-address.ts';
-import type { ToneLine } from './list-view.ts';
-import type { Session } from './session.ts';
-import type { CommandReply } from './source.ts';
-import type { Choice, Deed, Notice, Panel, UiState } from './ui-state.ts';
+import type { Choice, Panel, ToneLine } from './panel.ts';
+import type { Deed, Notice, UiState } from './ui-state.ts';
 import { DRY_RUNS, UNDO } from './undo.ts';
 
 const KEPT_DEEDS = 200;
 
 export interface OperatorHost {
-  readonly session: Session;
+  readonly session: DaemonSession;
   /** Name of the instance shown. */
   readonly instance: string;
   readonly state: UiState;
@@ -40,7 +40,10 @@ export class Operator {
     if (host.state.readonly && isChanging(addressOf(line, this.parts)?.line ?? line))
       return host.notify('warn', `read-only: ${commandWord(line)} is disabled`);
     const to = this.place(line, part);
-    if (to === null) return this.askWhere({ kind: 'line', line });
+    if (to === null) {
+      const both: Choice = { label: 'both', note: '', take: () => this.submit(line, null, '') };
+      return this.askWhere(firstLine(line), (where) => this.submit(line, null, where), [both]);
+    }
     const word = commandWord(to.line);
     const dryRun = DRY_RUNS[word];
     if (dryRun !== undefined) return void this.count(to.line, dryRun, to.part);
@@ -57,12 +60,10 @@ export class Operator {
   }
 
   /** Which of the instances shown as one? The answer goes on with what was wanted. */
-  askWhere(then: (Choice & { take: 'part' })['then']): void {
-    const choice = (part: string, label: string): Choice => ({ take: 'part', part, then, label, note: '' });
-    const what = then.kind === 'line' ? firstLine(then.line) : `load ${then.path}`;
-    const choices = this.parts.map((part) => choice(part, part));
-    if (then.kind === 'line') choices.push(choice('', 'both'));
-    this.host.set({ panel: { kind: 'choices', scroll: 0, title: `${what}: on which?`, choices } });
+  askWhere(what: string, take: (part: string) => void, more: readonly Choice[] = []): void {
+    const choices = this.parts.map((part): Choice => ({ label: part, note: '', take: () => take(part) }));
+    const panel = { scroll: 0, title: `${what}: on which?`, choices: [...choices, ...more] };
+    this.host.set({ panel: { kind: 'choices', ...panel } });
   }
 
   /** y or n to the question. */

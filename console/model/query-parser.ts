@@ -2,9 +2,9 @@
 // completion of tag names. Words for token kinds are the operator's, not the grammar's.
 
 import { TAGS } from '../../protocol/tables/tags.ts';
-import { expectedAfter, parseQuery } from '../../queries/parse.ts';
+import { expectedAfter, parseQuery } from '../../queries/parse-query.ts';
 import type { TokenType } from '../../queries/tokens.ts';
-import { unwrittenTags, unwrittenText } from '../../queries/unwritten.ts';
+import { unwrittenTags, unwrittenText } from '../../queries/unwritten-tags.ts';
 import type { Candidate } from './completion.ts';
 import type { QueryCheck } from './query-check.ts';
 

@@ -1,22 +1,15 @@
 // Reads a log that was written to a file, as request groups: the binary file of proxylog -w, or the lines of
 // proxylog --json. Everything that can be read is shown: what belongs to no request in the file is a group of its own.
 //
-// Awkward: a recording made with filters may lack what ties transactions together. One of the backend side has no
+// Caution: a recording made with filters may lack what ties transactions together. One of the backend side has no
 // request; one without Begin records, as some writers leave behind that are given tag filters, is read by the ids of
 // its records.
 
-import {
-  encodeRecord,
-  RECORD_HEAD,
-  recordSide,
-  recordSize,
-  recordTag,
-  recordVxid,
-} from '../../protocol/log-record.ts';
+import { encodeRecord, RecordCursor } from '../../protocol/log-record.ts';
 import type { Grouping, LogTransaction } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import { LogFileDecoder } from '../../queries/binary-log.ts';
 import { Grouper } from '../../queries/group.ts';
-import { LogFileDecoder } from '../../queries/log-file.ts';
 
 /** Transactions that may be open at a time: raw recordings mix many. */
 const OPEN = 100_000;
@@ -42,8 +35,8 @@ function groupsOf(records: Uint8Array): LogTransaction[][] {
 /** Requests of either side that begin in these records. */
 function begun(records: Uint8Array): number {
   let count = 0;
-  for (let at = 0; at + RECORD_HEAD <= records.length; at += recordSize(records, at))
-    if (recordTag(records, at) === Tag.Begin && records[at + RECORD_HEAD] !== SESSION) count++;
+  const cursor = new RecordCursor(records);
+  while (cursor.next()) if (cursor.tag === Tag.Begin && records[cursor.from] !== SESSION) count++;
   return count;
 }
 
@@ -66,20 +59,16 @@ function grouped(
 /** Records of one id in a row are a transaction: all there is to go by without Begin records. */
 function byId(records: Uint8Array): LogTransaction[][] {
   const groups: LogTransaction[][] = [];
-  let from = 0;
-  for (let at = 0; at + RECORD_HEAD <= records.length; ) {
-    const vxid = recordVxid(records, at);
-    const side = recordSide(records, at);
-    const next = at + recordSize(records, at);
-    const goesOn = next + RECORD_HEAD <= records.length && recordVxid(records, next) === vxid;
-    if (!goesOn) {
-      const type = side === 'c' ? 'request' : side === 'b' ? 'bereq' : 'unknown';
-      // No id: what the daemon itself says.
-      if (vxid !== 0 && recordTag(records, from) !== 0)
-        groups.push([{ level: 1, type, reason: '', vxid, parent: 0, records: records.slice(from, next) }]);
-      from = next;
-    }
-    at = next;
+  const cursor = new RecordCursor(records);
+  let more = cursor.next();
+  while (more) {
+    const { at, tag, vxid, side } = cursor;
+    let { end } = cursor;
+    for (more = cursor.next(); more && cursor.vxid === vxid; more = cursor.next()) end = cursor.end;
+    // No id: what the daemon itself says.
+    if (vxid === 0 || tag === 0) continue;
+    const type = side === 'c' ? 'request' : side === 'b' ? 'bereq' : 'unknown';
+    groups.push([{ level: 1, type, reason: '', vxid, parent: 0, records: records.slice(at, end) }]);
   }
   return groups;
 }

@@ -1,9 +1,9 @@
 // Keeps what a source delivers as a recording: the source goes on as it was, and every step is noted. Bounded: a
 // recording that has grown too long ends by itself and says so.
 
-import type { LogSubscription } from '../../protocol/messages.ts';
+import type { CommandReply, LogSubscription } from '../../protocol/messages.ts';
+import type { LogHandlers, Source, SourceEvents, Subscription } from '../client/source.ts';
 import { encodeTransaction, type RecordedStep, type Recording } from './recording.ts';
-import type { CommandReply, LogHandlers, Source, SourceEvents, Subscription } from './source.ts';
 
 /** Bytes of log that a recording holds at the most. */
 const MOST_BYTES = 256 << 20;

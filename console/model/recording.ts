@@ -2,7 +2,7 @@
 // in seconds from its beginning. Counter samples are kept as changes, log records in base64.
 
 import type { CounterInfo, LogTransaction } from '../../protocol/messages.ts';
-import type { EventKind } from './source.ts';
+import type { EventKind } from '../client/source.ts';
 
 export interface RecordedTransaction extends Omit<LogTransaction, 'records'> {
   /** The records in base64. */

@@ -1,17 +1,17 @@
 // Plays a recording in time, stops, and winds to any second of it. Winding back plays from the beginning into a new
 // session: a recording has no way back but that.
 
+import type { Source } from '../client/source.ts';
+import type { DaemonSession } from './daemon-session.ts';
 import type { Instances, ReplayControl } from './instances.ts';
 import type { Recording } from './recording.ts';
 import { type GroupMatcher, ReplaySource } from './replay-source.ts';
-import type { Session } from './session.ts';
-import type { Source } from './source.ts';
 
 export interface PlayerOptions {
   recording: Recording;
   matcher: GroupMatcher;
   label: string;
-  makeSession(source: Source): Session;
+  makeSession(source: Source): DaemonSession;
 }
 
 export class ReplayPlayer implements ReplayControl {

@@ -1,9 +1,9 @@
 // A source that plays a recording on somebody else's clock: nothing happens until advance() is called, and
 // then exactly what was recorded, in order. For screenshots, tests, and recordings opened without a daemon.
 
-import type { Grouping, LogSubscription, LogTransaction } from '../../protocol/messages.ts';
+import type { CommandReply, Grouping, LogSubscription, LogTransaction } from '../../protocol/messages.ts';
+import type { LogHandlers, Source, SourceEvents, Subscription } from '../client/source.ts';
 import { decodeTransaction, type Recording } from './recording.ts';
-import type { CommandReply, LogHandlers, Source, SourceEvents, Subscription } from './source.ts';
 
 /** Decides whether a group matches a query. */
 export type GroupMatcher = (query: string) => (group: readonly LogTransaction[]) => boolean;

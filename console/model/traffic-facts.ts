@@ -1,6 +1,6 @@
 // What rankings need of one transaction, in one walk over its records; text is made for what is counted only.
 
-import { payloadLength, RECORD_HEAD, recordSize, recordTag } from '../../protocol/log-record.ts';
+import { RecordCursor } from '../../protocol/log-record.ts';
 import type { LogTransaction, RecordFilter } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { type Handling, handlingOf, printable } from './transaction.ts';
@@ -55,31 +55,28 @@ export function readTraffic({ records }: LogTransaction): TrafficFacts {
     tagHeader: '',
   };
   const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
-  for (let at = 0; at + RECORD_HEAD <= records.length; at += recordSize(records, at)) {
-    const from = at + RECORD_HEAD;
-    let to = Math.min(records.length, from + payloadLength(records, at));
-    if (to > from && records[to - 1] === 0) to--;
-    const text = (): string => bytes.toString('latin1', from, to);
-    switch (recordTag(records, at)) {
+  const cursor = new RecordCursor(bytes);
+  while (cursor.next()) {
+    switch (cursor.tag) {
       case Tag.ReqMethod:
-        out.method = printable(text());
+        out.method = printable(cursor.text);
         break;
       case Tag.ReqURL:
       case Tag.BereqURL:
-        if (out.url === '') out.url = printable(bytes.toString('utf8', from, to));
+        if (out.url === '') out.url = printable(bytes.toString('utf8', cursor.from, cursor.to));
         break;
       case Tag.ReqStart:
-        out.client = text().split(' ', 1)[0] ?? '';
+        out.client = cursor.text.split(' ', 1)[0] ?? '';
         break;
       case Tag.ReqHeader:
-        header(out, text());
+        header(out, cursor.text);
         break;
       case Tag.RespStatus:
       case Tag.BerespStatus:
-        out.status = Number.parseInt(text(), 10) || 0;
+        out.status = Number.parseInt(cursor.text, 10) || 0;
         break;
       case Tag.VCL_call:
-        out.handling = handlingOf(text()) ?? out.handling;
+        out.handling = handlingOf(cursor.text) ?? out.handling;
         break;
       case Tag.HitMiss:
         out.handling = 'hitmiss';
@@ -88,23 +85,23 @@ export function readTraffic({ records }: LogTransaction): TrafficFacts {
         out.handling = 'hitpass';
         break;
       case Tag.Timestamp: {
-        const [event, , total] = text().split(' ');
+        const [event, , total] = cursor.text.split(' ');
         // Until the first byte goes out: the rest depends on the client's line.
         if (event === 'Process:' || event === 'Beresp:') out.seconds = Number(total);
         break;
       }
       case Tag.ReqAcct:
       case Tag.BereqAcct:
-        out.bytes = Number(text().split(' ')[4]) || 0;
+        out.bytes = Number(cursor.text.split(' ')[4]) || 0;
         break;
       case Tag.BackendOpen:
-        out.backend = text().split(' ')[1] ?? '';
+        out.backend = cursor.text.split(' ')[1] ?? '';
         break;
       case Tag.FetchError:
         out.failed = true;
         break;
       case Tag.BerespHeader: {
-        const found = TAG_HEADERS.exec(text());
+        const found = TAG_HEADERS.exec(cursor.text);
         if (found === null) break;
         out.tagHeader = found[1] as string;
         out.tags = (found[2] as string)

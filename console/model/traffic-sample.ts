@@ -1,4 +1,4 @@
-// What a bounded sample of the traffic tells: rankings, latencies, tags. The daemon sends at most a few hundred
+// Facts from a bounded sample of the traffic: rankings, latencies, tags. The daemon sends at most a few hundred
 // requests a second with the records that matter, however busy it is; every map here is pruned, so that a console
 // left open for a month holds no more than after an hour.
 

@@ -1,15 +1,7 @@
 // One transaction of the log as the screens need it: a summary taken from its records in one walk, and the
 // records as text on demand. Nothing here keeps decoded text: a hundred thousand transactions stay bytes.
 
-import {
-  payloadLength,
-  RECORD_HEAD,
-  type RecordSide,
-  recordSide,
-  recordSize,
-  recordTag,
-  recordVxid,
-} from '../../protocol/log-record.ts';
+import { RecordCursor, type RecordSide } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { Tag, tagRow } from '../../protocol/tables/tags.ts';
 
@@ -40,35 +32,20 @@ export interface Summary {
   error: string;
 }
 
-export function countRecords(records: Uint8Array): number {
-  let n = 0;
-  for (let at = 0; at + RECORD_HEAD <= records.length; n++) at += recordSize(records, at);
-  return n;
-}
-
-/** Calls `visit` with the record's offset and its payload's bounds, the final NUL left out. */
-function eachRecord(records: Uint8Array, visit: (at: number, from: number, to: number) => void): void {
-  for (let at = 0; at + RECORD_HEAD <= records.length; at += recordSize(records, at)) {
-    const from = at + RECORD_HEAD;
-    let to = Math.min(records.length, from + payloadLength(records, at));
-    if (to > from && records[to - 1] === 0) to--;
-    visit(at, from, to);
-  }
-}
-
 export function decodeRecords(records: Uint8Array): LogRecord[] {
   const out: LogRecord[] = [];
   const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
-  eachRecord(records, (at, from, to) => {
-    const tag = recordTag(records, at);
+  const cursor = new RecordCursor(bytes);
+  while (cursor.next()) {
+    const { tag, vxid, side, from, to } = cursor;
     out.push({
       tag,
       name: tagRow(tag)?.name ?? `#${tag}`,
-      vxid: recordVxid(records, at),
-      side: recordSide(records, at),
+      vxid,
+      side,
       text: printable(bytes.toString('utf8', from, to)),
     });
-  });
+  }
   return out;
 }
 
@@ -97,22 +74,23 @@ export function summarise(tx: LogTransaction): Summary {
   const out: Summary = { ...EMPTY_SUMMARY };
   const { records } = tx;
   const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
-  eachRecord(records, (at, from, to) => {
-    switch (recordTag(records, at)) {
+  const cursor = new RecordCursor(bytes);
+  while (cursor.next()) {
+    switch (cursor.tag) {
       case Tag.ReqMethod:
       case Tag.BereqMethod:
-        out.method = printable(bytes.toString('utf8', from, to));
+        out.method = printable(bytes.toString('utf8', cursor.from, cursor.to));
         break;
       case Tag.ReqURL:
       case Tag.BereqURL:
-        out.url = printable(bytes.toString('utf8', from, to));
+        out.url = printable(bytes.toString('utf8', cursor.from, cursor.to));
         break;
       case Tag.RespStatus:
       case Tag.BerespStatus:
-        out.status = Number.parseInt(bytes.toString('latin1', from, to), 10) || 0;
+        out.status = Number.parseInt(cursor.text, 10) || 0;
         break;
       case Tag.VCL_call:
-        out.handling = handlingOf(bytes.toString('latin1', from, to)) ?? out.handling;
+        out.handling = handlingOf(cursor.text) ?? out.handling;
         break;
       case Tag.HitMiss:
         out.handling = 'hitmiss';
@@ -123,23 +101,23 @@ export function summarise(tx: LogTransaction): Summary {
       case Tag.FetchError:
       case Tag.Error:
       case Tag.VCL_Error:
-        if (out.error === '') out.error = printable(bytes.toString('utf8', from, to));
+        if (out.error === '') out.error = printable(bytes.toString('utf8', cursor.from, cursor.to));
         break;
       case Tag.Timestamp: {
-        const [event, at, total] = bytes.toString('latin1', from, to).split(' ');
+        const [event, at, total] = cursor.text.split(' ');
         if (event === 'Start:') out.at = Number(at);
         out.seconds = Number(total);
         break;
       }
       case Tag.ReqAcct:
       case Tag.BereqAcct: {
-        const fields = bytes.toString('latin1', from, to).split(' ');
+        const fields = cursor.text.split(' ');
         out.body = Number(fields[4]) || 0;
         break;
       }
       default:
     }
-  });
+  }
   return out;
 }
 

@@ -1,9 +1,9 @@
-// How changes are taken back: one row a command, with the question that tells the state before it and the command
+// Undoing changes: one row a command, with the question for the state before it and the command
 // that brings that state back. Commands without a row cannot be undone, and the action log says so.
 
 import { quoteWord } from '../../protocol/cli-quoting.ts';
 import { answerItems, textField } from './admin-store.ts';
-import { parameterText, sameValue } from './lists/parameters-list.ts';
+import { parameterText, sameValue } from './parameter-value.ts';
 
 export interface UndoRow {
   command: string;
@@ -94,5 +94,5 @@ export function inlineCommand(name: string, source: string): string {
   return `vcl.inline ${name} << ${mark}\n${source.replace(/\n?$/, '\n')}${mark}`;
 }
 
-/** Commands that tell what another would hit, without doing it. */
+/** Commands that count what another would hit, without doing it. */
 export const DRY_RUNS: Readonly<Record<string, string>> = { ban: 'ban.count', 'ban.soft': 'ban.count' };

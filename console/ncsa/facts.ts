@@ -1,16 +1,10 @@
 // What an access log line can say about one transaction, gathered in one walk over its records. It judges
 // nothing: a record that does not look as it should leaves its fact unset.
 //
-// Awkward: of some records the first counts and of others the last, and a request that was restarted has no
+// Caution: of some records the first counts and of others the last, and a request that was restarted has no
 // line of its own, only its last round has.
 
-import {
-  payloadLength,
-  RECORD_HEAD,
-  recordOffsets,
-  recordTag,
-  recordText,
-} from '../../protocol/log-record.ts';
+import { payloadLength, RECORD_HEAD, RecordCursor, recordText } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { TAGS, Tag } from '../../protocol/tables/tags.ts';
 import type { FactName } from './specifiers.ts';
@@ -58,8 +52,9 @@ export function gatherFacts(tx: LogTransaction, template: Template, json: boolea
     records: template.records.map(() => undefined),
   };
   const b = tx.records;
-  for (const at of recordOffsets(b)) {
-    const tag = recordTag(b, at);
+  const cursor = new RecordCursor(b);
+  while (cursor.next()) {
+    const { at, tag } = cursor;
     if (!json && SKIPPED.has(tag)) continue;
     if (!take(facts, template, tag, b, at)) return null;
     for (const [i, w] of template.records.entries()) {

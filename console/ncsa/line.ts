@@ -2,10 +2,10 @@
 // JSON style with -j, where what is missing is "" or 0 and bytes that are no UTF-8 are characters of their own.
 
 import { isUtf8 } from 'node:buffer';
+import { localTime, strftime } from '../../protocol/strftime.ts';
 import { unreachable } from '../../protocol/units.ts';
 import type { Facts } from './facts.ts';
 import { DURATION_UNITS, type DurationUnit, type Piece, TIME_WORDS, whole } from './specifiers.ts';
-import { strftime } from './strftime.ts';
 import type { Template } from './template.ts';
 
 /** The line, latin1, with its newline; nothing when it asks for a time that the log does not tell. */
@@ -87,7 +87,7 @@ const PER_SECOND = new Map<DurationUnit, number>(DURATION_UNITS.map((row) => [ro
 function timeText(format: string, f: Facts): string | null {
   const t = seconds(f.start);
   if (t === null) return null;
-  return TIME_TEXTS.get(format)?.(t) ?? strftime(format, t);
+  return TIME_TEXTS.get(format)?.(t) ?? strftime(format, localTime(t));
 }
 
 function durationText(unit: DurationUnit, f: Facts): string | null {

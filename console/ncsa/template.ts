@@ -2,7 +2,7 @@
 // What the transaction must be searched for (headers, std.log keys, log records) is collected on the way, so
 // that a line costs one walk over its records.
 //
-// Awkward: texts are latin1, one character a byte, as the log's are; what comes from a command line or a file
+// Caution: texts are latin1, one character a byte, as the log's are; what comes from a command line or a file
 // must be turned into that first. Varnish's name `Varnish:` and the neutral `Proxy:` are the same family.
 
 import { TAGS } from '../../protocol/tables/tags.ts';

@@ -1,9 +1,10 @@
 // Counts how often each log record occurs, tag and text together, and ranks them. Counts can fade, so that in
 // a live view an entry stands for what was seen over a period.
 //
-// Awkward: entries of one count stand in the order of Varnish's tool, which compares sums of bytes, tags, lengths, bytes.
+// Caution: entries of one count stand in the order of Varnish's tool, which compares sums of bytes, tags, lengths,
+// bytes.
 
-import { recordOffsets, recordTag, recordText } from '../../protocol/log-record.ts';
+import { RecordCursor } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { TAGS } from '../../protocol/tables/tags.ts';
 
@@ -58,12 +59,13 @@ export class Ranking {
   }
 
   private addTransaction(tx: LogTransaction): void {
-    for (const at of recordOffsets(tx.records)) {
-      const tag = recordTag(tx.records, at);
+    const cursor = new RecordCursor(tx.records);
+    while (cursor.next()) {
+      const { tag } = cursor;
       if (BINARY.has(tag)) continue;
       const name = TAGS[tag - 1]?.name;
       if (name === undefined) continue;
-      let text = recordText(tx.records, at).replace(/\0.*$/s, '');
+      let text = cursor.text.replace(/\0.*$/s, '');
       if (this.firstField) text = text.replace(/[\s:].*$/s, '');
       if (text === '') continue;
       const key = `${name} ${text}`;

@@ -1,10 +1,10 @@
-// The stdout that Ink writes to. In Ink's debug mode each write is one whole frame of placeholders; the sink
-// puts the panes' rows in their place (pane-table.ts), lays overlays over them, compares the result with
-// what is on the screen row by row, and paints only the rows that differ, inside synchronized output. It
-// never lets the terminal scroll or wrap, and after close() it swallows everything.
+// The stdout that Ink writes to. In Ink's debug mode each write is one whole frame; the sink puts the rows of panes in
+// place of their placeholders (pane-table.ts), compares the result with what is on the screen row by row, and paints
+// only the rows that differ, inside synchronized output. It never lets the terminal scroll or wrap, and after close() it
+// swallows everything.
 
-import { widthOf } from './cells.ts';
-import { type Overlay, PaneTable } from './pane-table.ts';
+import { widthOf } from '../draw/cells.ts';
+import { type Corner, PaneTable, PLACEHOLDERS } from '../draw/pane-table.ts';
 
 const SYNC_BEGIN = '\x1b[?2026h';
 const SYNC_END = '\x1b[?2026l';
@@ -26,7 +26,8 @@ export class FrameSink {
   readonly panes = new PaneTable();
   private readonly output: SinkOutput;
   private shown: string[] = [];
-  private latest = '';
+  /** The lines of the latest frame. */
+  private latest: readonly Piece[][] = [];
   private closed = false;
 
   constructor(output: SinkOutput, columns: number, rows: number) {
@@ -37,22 +38,25 @@ export class FrameSink {
 
   /** One whole frame from Ink. */
   write(frame: string): boolean {
-    if (frame !== '') this.latest = frame;
+    if (frame !== '') this.latest = frame.split('\n').map(piecesOf);
     this.paint();
     return true;
   }
 
   /** Paints what is new in the panes, in the layout of the latest frame. */
   paint(): void {
-    if (this.closed || this.latest === '') return;
-    const lines = this.latest.split('\n');
-    const overlays = this.panes.overlays();
-    const used = new Map<string, number>();
+    if (this.closed || this.latest.length === 0) return;
+    const corners = new Map<string, Corner>();
+    for (const { placeholder } of this.latest.flat()) {
+      if (placeholder === '' || corners.has(placeholder)) continue;
+      const corner = this.panes.get(placeholder)?.corner() ?? null;
+      // A pane of this very frame: Ink attaches its box after the write, and the paint after the render has it.
+      if (corner === null) return;
+      corners.set(placeholder, corner);
+    }
     let out = '';
     for (let i = 0; i < this.rows; i++) {
-      const runs = runsOf(lines[i] ?? '', used);
-      const over = overlays.filter((o) => i >= o.top && i < o.top + o.content.rows.length);
-      const line = over.length === 0 ? this.cells(runs, 0, this.columns) : this.covered(runs, i, over);
+      const line = (this.latest[i] ?? []).map((piece) => this.painted(piece, i, corners)).join('');
       if (line === this.shown[i]) continue;
       this.shown[i] = line;
       // A full row leaves the cursor on its last cell: erasing from there would eat it.
@@ -66,32 +70,11 @@ export class FrameSink {
     this.output.write(text);
   }
 
-  /** Cells [from, to) of a line of placeholders, with the panes in their place. */
-  private cells(runs: readonly Run[], from: number, to: number): string {
-    let out = '';
-    for (const run of runs) {
-      const start = Math.max(from, run.at);
-      const end = Math.min(to, run.at + run.text.length);
-      if (start >= end) continue;
-      const pane = this.panes.get(run.letter);
-      // A run that is no pane's (Ink's own words about a crash) is shown as it is.
-      out +=
-        pane === undefined || pane.width !== run.text.length
-          ? run.text.slice(start - run.at, end - run.at)
-          : pane.cells(run.row, start - run.at, end - run.at);
-    }
-    return out;
-  }
-
-  private covered(runs: readonly Run[], y: number, overlays: readonly Overlay[]): string {
-    let out = '';
-    let x = 0;
-    for (const { left, top, content } of overlays) {
-      if (left > x) out += this.cells(runs, x, left);
-      out += content.cells(y - top, Math.max(0, x - left), content.width);
-      x = Math.max(x, left + content.width);
-    }
-    return out + this.cells(runs, x, this.columns);
+  private painted({ text, placeholder, x, width }: Piece, y: number, corners: Map<string, Corner>): string {
+    const pane = this.panes.get(placeholder);
+    const corner = corners.get(placeholder);
+    if (pane === undefined || corner === undefined) return text;
+    return pane.content.cells(y - corner.top, x - corner.left, x - corner.left + width);
   }
 
   resize(columns: number, rows: number): void {
@@ -130,25 +113,30 @@ export class FrameSink {
   }
 }
 
-/** A stretch of one letter in a line of a frame: the n-th row of that letter's pane. */
-interface Run {
-  at: number;
-  letter: string;
+/** A stretch of a line: Ink's text, or `width` cells from column `x` on of a placeholder's pane. */
+interface Piece {
   text: string;
-  row: number;
+  /** '' is Ink's text. */
+  placeholder: string;
+  x: number;
+  width: number;
 }
 
-/** `used` counts the rows that each letter has had so far in this frame. */
-function runsOf(line: string, used: Map<string, number>): Run[] {
-  const runs: Run[] = [];
-  for (let at = 0; at < line.length; ) {
-    const letter = line[at] as string;
-    let end = at + 1;
-    while (end < line.length && line[end] === letter) end++;
-    const row = used.get(letter) ?? 0;
-    used.set(letter, row + 1);
-    runs.push({ at, letter, text: line.slice(at, end), row });
-    at = end;
+function piecesOf(line: string): Piece[] {
+  const pieces: Piece[] = [];
+  let x = 0;
+  let at = 0;
+  const add = (text: string, placeholder: string): void => {
+    if (text === '') return;
+    const width = widthOf(text.replace(SGR, ''));
+    pieces.push({ text: placeholder === '' ? text : '', placeholder, x, width });
+    x += width;
+    at += text.length;
+  };
+  for (const { 0: run, 1: placeholder = '', index } of line.matchAll(PLACEHOLDERS)) {
+    add(line.slice(at, index), '');
+    add(run, placeholder);
   }
-  return runs;
+  add(line.slice(at), '');
+  return pieces;
 }

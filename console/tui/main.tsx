@@ -2,19 +2,15 @@
 // terminal as it found it on every way out: quitting, signals, a lost terminal, an exception.
 
 import type { WriteStream } from 'node:tty';
-import type { ViewName } from '../model/views.ts';
+import type { ConsoleTarget } from '../process/open-instances.ts';
 
-export interface ConsoleOptions {
-  /** Working directory of the daemon, as -n; or `address` (host:port) with `secretFile`. */
-  dir?: string | undefined;
-  address?: string | undefined;
-  secretFile?: string | undefined;
+export interface ConsoleOptions extends ConsoleTarget {
   /** Commands that change something are refused here. */
   readonly?: boolean | undefined;
   /** Ends the console when it aborts. */
   signal?: AbortSignal | undefined;
-  /** The view to begin with. */
-  view?: ViewName | undefined;
+  /** Name of the view to begin with. */
+  view?: string | undefined;
   /** A recording to show instead of a daemon. */
   replay?: string | undefined;
   /** Lines for a screen reader instead of a screen. */

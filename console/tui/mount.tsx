@@ -1,13 +1,13 @@
 // Puts the App on a frame sink through Ink. Everything that owns a process (terminal, signals, sockets) is
 // elsewhere, so that tests and screenshots mount the same screens on a sink of their own.
 
+import { ChartPainter } from '../draw/chart.ts';
+import { ChartContext, PanesContext, ThemeContext, UtcContext } from '../draw/contexts.ts';
+import { render } from '../draw/ink.ts';
+import type { Theme } from '../draw/theme.ts';
 import type { Controller } from '../model/controller.ts';
 import { App } from './app.tsx';
-import { ChartPainter } from './chart.ts';
 import type { FrameSink } from './frame-sink.ts';
-import { ChartContext, PanesContext, ThemeContext, UtcContext } from './hooks/contexts.ts';
-import { render } from './ink.ts';
-import type { Theme } from './theme.ts';
 
 export interface Mounted {
   unmount(): void;

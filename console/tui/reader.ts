@@ -1,14 +1,10 @@
-// The console for a screen reader: no screen, but lines that are spoken once. What changes is told when it changes:
+// The console for a screen reader: no screen, but lines that are spoken once. What changes is spoken when it changes:
 // the view, the selected row, what is typed, questions, answers, errors, the connection. Keys are the same.
 
 import type { Controller } from '../model/controller.ts';
-import { selectedEntry, selectedPlace } from '../model/log-view.ts';
-import { clock, percent, rate } from '../model/numbers.ts';
-import { cursorIndex, visibleCounters } from '../model/stat-view.ts';
-import { decodeRecords } from '../model/transaction.ts';
-import { viewRow } from '../model/views.ts';
+import { clock } from '../model/numbers.ts';
 
-/** Seconds between two summaries of the dashboard. */
+/** Seconds between two summaries of a view. */
 const SUMMARY_SECONDS = 15;
 
 export class Reader {
@@ -30,8 +26,8 @@ export class Reader {
       `${session.connection.state === 'up' ? 'Connected' : session.connection.state === 'waiting' ? `No connection: ${session.connection.reason}` : 'Connecting'}.`,
       true,
     );
-    this.tell('view', `${viewRow(state.view).title} view. ${this.remark()}`);
-    this.tell('row', this.row());
+    this.tell('view', `${state.view.title} view. ${state.view.spokenRemark(this.c)}`);
+    this.tell('row', state.view.spokenRow(this.c));
     this.tell(
       'field',
       state.field === null
@@ -61,61 +57,11 @@ export class Reader {
 
   private summary(): void {
     const { session, state } = this.c;
-    if (
-      state.view !== 'dashboard' ||
-      session.now() - this.summaryAt < SUMMARY_SECONDS ||
-      session.requests.length === 0
-    )
-      return;
+    if (session.now() - this.summaryAt < SUMMARY_SECONDS) return;
+    const text = state.view.spokenSummary(this.c);
+    if (text === '') return;
     this.summaryAt = session.now();
-    const sick = session.backends.filter((b) => b.health === 'sick').map((b) => b.name);
-    this.write(
-      `${rate(session.requests.last() ?? 0)} requests a second, hit rate ${percent(session.hitRate.window(10).rate)}, ${session.backends.length} backends, ${sick.length === 0 ? 'none sick' : `sick: ${sick.join(', ')}`}.\r\n`,
-    );
-  }
-
-  private remark(): string {
-    const { c } = this;
-    if (c.listView === null)
-      return c.state.view === 'log'
-        ? c.session.query === ''
-          ? 'All transactions.'
-          : `Query ${c.session.query}.`
-        : '';
-    const rows = c.listRows(c.listView).length;
-    return rows === 1 ? '1 row.' : `${rows} rows.`;
-  }
-
-  private row(): string {
-    const { c } = this;
-    const { view } = c.state;
-    if (c.listView !== null)
-      return (
-        c
-          .selected(c.listView)
-          ?.cells.map((cell) => cell.text)
-          .filter(Boolean)
-          .join(', ') ?? ''
-      );
-    if (view === 'stats') {
-      const visible = visibleCounters(c.state.stat, c.session.counters.all());
-      const name = visible[cursorIndex(c.state.stat, visible)];
-      return name === undefined || c.state.stat.selected === ''
-        ? ''
-        : `${name.info.name}, ${name.info.description}`;
-    }
-    if (view !== 'log' || c.state.log.follow) return '';
-    const entry = selectedEntry(c.state.log, c.session.log);
-    if (entry === undefined) return '';
-    if (entry.gap !== '') return entry.gap;
-    const place = selectedPlace(c.state.log, c.session.log);
-    const tx = entry.transactions[place.tx];
-    if (tx !== undefined && place.record >= 0) {
-      const record = decodeRecords(tx.records)[place.record];
-      return record === undefined ? '' : `${record.name} ${record.text}`;
-    }
-    const s = entry.summary;
-    return tx === undefined ? `${s.handling} ${s.status} ${s.method} ${s.url}` : `${tx.type} ${tx.vxid}`;
+    this.write(`${text}\r\n`);
   }
 
   private panel(): string {

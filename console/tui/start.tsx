@@ -4,21 +4,22 @@ import type { ReadStream, WriteStream } from 'node:tty';
 import { COMMANDS } from '../../protocol/tables/commands.ts';
 import { PARAMS } from '../../protocol/tables/params.ts';
 import { findDaemon } from '../client/find-daemon.ts';
+import { themeFromEnv } from '../draw/theme.ts';
 import { Controller } from '../model/controller.ts';
-import { Keymap } from '../model/keymap.ts';
+import { Keymap, keyGroups } from '../model/keymap.ts';
 import { checkQuery, completeQuery } from '../model/query-parser.ts';
+import { configPath, QueryFile, readConfig } from '../process/config-file.ts';
+import { HUNG_UP } from '../process/leave.ts';
+import { NodeFiles } from '../process/node-files.ts';
+import { liveInstances, replayInstances } from '../process/open-instances.ts';
+import { Terminal } from '../process/terminal.ts';
+import { VIEWS } from '../views/views.ts';
 import { click } from './click.ts';
-import { configPath, QueryFile, readConfig } from './config-file.ts';
 import { FrameSink } from './frame-sink.ts';
 import { KeyParser } from './keys.ts';
-import { HUNG_UP } from './leave.ts';
 import type { ConsoleOptions } from './main.tsx';
 import { type Mounted, mount } from './mount.tsx';
-import { NodeFiles } from './node-files.ts';
-import { liveInstances, replayInstances } from './open-instances.ts';
 import { Reader } from './reader.ts';
-import { Terminal } from './terminal.ts';
-import { themeFromEnv } from './theme.ts';
 
 /** How long a lone ESC waits for the rest of a sequence. */
 const ESCAPE_MS = 50;
@@ -41,7 +42,10 @@ export function startConsole(
     const terminal = new Terminal(stdin, stdout);
     const sink = new FrameSink(stdout, stdout.columns || 80, stdout.rows || 24);
     const path = configPath(process.env);
-    const { config, problems } = readConfig(path);
+    const { config, problems } = readConfig(path, {
+      views: VIEWS.map((v) => v.name),
+      keys: keyGroups(VIEWS),
+    });
     let replay: ReturnType<typeof replayInstances> | null = null;
     try {
       if (options.replay !== undefined) replay = replayInstances(options.replay, config);
@@ -78,6 +82,7 @@ export function startConsole(
     };
 
     const controller = new Controller({
+      views: VIEWS,
       instances,
       readonly: options.readonly === true || replay !== null || mayOnlyRead(options),
       tables: { commands: COMMANDS, params: PARAMS },
@@ -90,7 +95,7 @@ export function startConsole(
       onMouse: (on) => terminal.mouse(on),
       files: new NodeFiles(),
       queries: new QueryFile(path, config.queries),
-      keymap: new Keymap(config.keys),
+      keymap: new Keymap(VIEWS, config.keys),
     });
     controller.resize({ columns: sink.columns, rows: sink.rows });
 
@@ -156,7 +161,8 @@ export function startConsole(
     stdin.on('data', onData);
     stdout.on('resize', onResize);
     instances.current.start();
-    controller.run(`view.${options.view ?? config.view}`);
+    const wanted = options.view ?? config.view;
+    controller.show(VIEWS.find((view) => view.name === wanted) ?? controller.state.view);
     const first = problems[0];
     if (first !== undefined)
       controller.notify(

@@ -1,4 +1,4 @@
-// Where a backend listens, and how addresses are told: as a key of pools, and as the log shows a connection's ends.
+// Where a backend listens, and how addresses are written: as a key of pools, and as the ends of a connection in the log.
 
 import type { Socket } from 'node:net';
 import { Tag } from '../../protocol/tables/tags.ts';

@@ -1,16 +1,17 @@
-// A backend: one origin server as a program declares it, with its health, its counters and its way to a
-// connection. It is the simplest director: it resolves to itself. What a probe measures comes from probe.ts, and an
-// operator's word stands above it. Awkward: a connection that got a PROXY preamble speaks for one client only and is
-// never kept, and one that got a .preamble is kept apart from others to the same address.
+// A backend: one origin server as a program declares it, with its health, its counters and its
+// connections. It is the simplest director: it resolves to itself. Its health comes from probe.ts, unless the
+// operator has set it. Special case: a connection with a PROXY preamble belongs to one client and is
+// never kept, and one with a .preamble is kept separately from others to the same address.
 
 import type { Socket } from 'node:net';
 import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { Director, DirectorListing } from '../contract/context.ts';
 import type { BackendDecl } from '../contract/program.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
-import type { MainCounters, VbeCounters } from '../stats/counters.ts';
+import type { MainCounters, VbeCounters } from '../stats/counter-fields.ts';
 import { addressFamily, addressKey, type OriginAddress } from './address.ts';
-import { connectOrigin, connectReading } from './connect.ts';
+import { type AddressRefresh, addressRefresh } from './address-refresh.ts';
+import { connectOrigin, connectReading, type ReadBuffer } from './connect.ts';
 import type { OriginConnection } from './connection.ts';
 import { Dialer, type DialerParams } from './dialer.ts';
 import type { ConnectionOwner, SocketReader } from './exchange-roles.ts';
@@ -23,16 +24,15 @@ import type { PollWay } from './probe-poll.ts';
 import type { ProbeSchedule } from './probe-schedule.ts';
 import { probeSettings } from './probe-settings.ts';
 import { type ProxyEnds, probeProxyHeader, proxyHeader } from './proxy-header.ts';
-import { type Renewal, renewal } from './renewal.ts';
 import type { NameLookup } from './resolve.ts';
 import { type ConnectError, errorText } from './system-error.ts';
 
-/** What all backends of a worker share. */
+/** The environment that all backends of a worker share. */
 export interface BackendEnvironment {
   readonly pool: ConnectionPool;
   readonly holdDown: HoldDown;
   readonly probes: ProbeSchedule;
-  readonly readBuffer: Buffer;
+  readonly readBuffer: ReadBuffer;
   readonly stats: Pick<
     MainCounters,
     | 'backend_conn'
@@ -48,21 +48,21 @@ export interface BackendEnvironment {
     readonly connect_timeout: number;
     readonly first_byte_timeout: number;
     readonly between_bytes_timeout: number;
-    /** Not 0: IPv6 first. */
+    /** Other than 0: IPv6 first. */
     readonly prefer_ipv6: number;
   };
   /** Epoch seconds. */
   now(): number;
   /** Writes a Backend_health record. */
   healthLog(text: string): void;
-  /** Tells the operator. */
+  /** Reports to the operator. */
   note(text: string): void;
   /** The system's resolver when absent. */
   readonly names?: NameLookup;
 }
 
 export interface AcquireOptions {
-  /** Seconds; negative takes the backend's or the parameter's. */
+  /** Seconds; a negative value means the backend's or the parameter's. */
   connectTimeout: number;
   /** Epoch seconds. */
   now: number;
@@ -85,7 +85,7 @@ export class Backend implements Director, ConnectionOwner {
   private readonly poolSuffix: string;
   /** Keys of the addresses in the pool, in their order. */
   private poolKeys: readonly string[];
-  private readonly renewal: Renewal | null;
+  private readonly addressRefresh: AddressRefresh | null;
 
   constructor(
     decl: BackendDecl,
@@ -104,7 +104,7 @@ export class Backend implements Director, ConnectionOwner {
     this.preamble = decl.preamble === undefined ? null : Buffer.from(decl.preamble, 'base64');
     this.poolSuffix = decl.preamble === undefined ? '' : `|${decl.preamble}`;
     this.poolKeys = addresses.map((at) => this.poolKey(at));
-    this.renewal = renewal(this, env);
+    this.addressRefresh = addressRefresh(this, env);
     this.health = new BackendHealth(
       decl.name,
       now,
@@ -134,19 +134,19 @@ export class Backend implements Director, ConnectionOwner {
     return this.decl.none === true ? null : this;
   }
 
-  /** `none` is nobody, in backend.list too. */
-  get listed(): DirectorListing | undefined {
-    return this.decl.none === true ? undefined : this.health;
+  /** A backend declared `none`, which backend.list leaves out too. */
+  get listed(): DirectorListing | null {
+    return this.decl.none === true ? null : this.health;
   }
 
-  /** Backends of a warm program are probed, and their names resolved again where they ask for it. */
+  /** Backends of a warm program are probed, and names with `.resolve` are resolved again. */
   setWarm(warm: boolean): void {
     this.health.setWarm(warm);
-    if (warm) this.renewal?.start();
-    else this.renewal?.stop();
+    if (warm) this.addressRefresh?.start();
+    else this.addressRefresh?.stop();
   }
 
-  /** Times of this backend in seconds, the parameter's where it declares none. */
+  /** Timeouts of this backend in seconds; the parameter's value if it declares none. */
   get firstByteTimeout(): number {
     return this.decl.firstByteTimeout ?? this.env.params.first_byte_timeout;
   }
@@ -155,7 +155,7 @@ export class Backend implements Director, ConnectionOwner {
     return this.decl.betweenBytesTimeout ?? this.env.params.between_bytes_timeout;
   }
 
-  /** What goes ahead of a request of this client; null when the program declares nothing. */
+  /** The preamble of a request of this client; null when the program declares none. */
   requestLead(client: ProxyEnds | null): Buffer | null {
     const version = this.decl.proxyHeader;
     return version === undefined || client === null ? null : proxyHeader(version, client);
@@ -221,7 +221,7 @@ export class Backend implements Director, ConnectionOwner {
     return addressKey(at) + this.poolSuffix;
   }
 
-  /** Takes a place under max_connections, or says why not. */
+  /** Takes a place under max_connections, or returns the reason why not. */
   private admit(now: number): OriginFailure | null {
     const { env, counters } = this;
     if (this.decl.none === true) return new OriginFailure('no-backend');

@@ -1,5 +1,5 @@
-// The framing of the bodies of one exchange, in both directions, without sockets: what a request body becomes on the
-// wire, and where a response body ends. Counts against what the heads announced; never buffers.
+// The framing of the bodies of one exchange, in both directions, without sockets: the form of a request body on the
+// wire, and where a response body ends. Compares the bytes with the heads' announcement; never buffers.
 
 import { refusalText } from '../../protocol/tables/refusals.ts';
 import {
@@ -12,12 +12,13 @@ import {
 } from '../http1/chunked.ts';
 import { type BodyFraming, NO_BODY } from '../http1/framing.ts';
 import type { Leniencies } from '../http1/leniency.ts';
+import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 
 type Kind = BodyFraming['kind'];
 
 /** A request body on its way out. */
 export class OutgoingBody {
-  /** All of it was handed over; true from the start when there is none. */
+  /** All of it was passed on; true from the start when there is none. */
   complete = true;
   private kind: Kind = 'none';
   private left = 0;
@@ -29,7 +30,7 @@ export class OutgoingBody {
   }
 
   /** A copy of buf[start, end) as it goes on the wire; at least one byte. */
-  frame(buf: Uint8Array, start: number, end: number): Buffer {
+  frame(buf: LentBytes, start: number, end: number): Buffer {
     const n = end - start;
     if (this.kind === 'chunked') {
       const out = Buffer.allocUnsafe(n + CHUNK_HEAD_MAX + 2);
@@ -44,7 +45,7 @@ export class OutgoingBody {
     if (this.kind !== 'length' || this.left < 0) {
       throw new Error('more body bytes sent to an origin than its request head announced');
     }
-    return Buffer.from(buf.subarray(start, end));
+    return keep(buf, start, end);
   }
 
   /** The last bytes of the body, or null when it is shorter than announced. */
@@ -75,7 +76,7 @@ export class IncomingBody {
     this.decoder.reset();
   }
 
-  /** What broke the chunks, if anything did. */
+  /** The error in the chunks, if there is one. */
   get error(): ChunkError | null {
     return this.decoder.error;
   }
@@ -86,13 +87,13 @@ export class IncomingBody {
     return error === null ? '' : refusalText('response', error, place);
   }
 
-  /** The log's words for chunks that broke or broke off. */
+  /** The log's text for chunks that are malformed or incomplete. */
   get fault(): string {
     return this.decoder.fault;
   }
 
-  /** Hands the data in buf[start, end) to `sink`; returns the bytes that belonged to this body. */
-  take(buf: Uint8Array, start: number, end: number, sink: ChunkSink): number {
+  /** Passes the data in buf[start, end) to `sink`; returns the bytes that belonged to this body. */
+  take(buf: LentBytes, start: number, end: number, sink: ChunkSink): number {
     if (this.kind === 'chunked') {
       const used = this.decoder.decode(buf, start, end, sink);
       this.done = this.decoder.done;

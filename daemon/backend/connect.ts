@@ -1,4 +1,5 @@
-// Opens one TCP or Unix connection within a time limit: as an OriginConnection, or with a reader of its own. Failures are values; which address to try and what a failure means is the backend's business.
+// Opens one TCP or Unix connection within a time limit: as an OriginConnection, or with a reader of its own. Failures
+// are values; the backend chooses the address and judges failures.
 
 import { connect as netConnect, type Socket, type SocketConnectOpts } from 'node:net';
 import type { HeadLimits } from '../http1/head-parser.ts';
@@ -8,9 +9,11 @@ import { Deadline } from './deadline.ts';
 import type { ConnectionOwner, SocketReader } from './exchange-roles.ts';
 import { type ConnectError, connectError, TIMED_OUT } from './system-error.ts';
 
-/** The read buffer that all connections of a worker share: bytes in it are used before the read returns. */
-export function makeReadBuffer(): Buffer {
-  return Buffer.allocUnsafeSlow(64 * 1024);
+/** The read buffer that all connections of a worker share: its bytes are lent for the turn of a read. */
+export interface ReadBuffer {
+  readonly bytes: Buffer;
+  /** The turn of a read of `length` bytes is over: a debug mode overwrites them. */
+  turnOver(length: number): void;
 }
 
 /**
@@ -21,7 +24,7 @@ export function makeReadBuffer(): Buffer {
 export function connectOrigin(
   at: OriginAddress,
   timeout: number,
-  readBuffer: Buffer,
+  readBuffer: ReadBuffer,
   owner: ConnectionOwner,
   limits: HeadLimits,
   key: string,
@@ -42,14 +45,20 @@ export function connectOrigin(
 export function connectReading(
   at: OriginAddress,
   timeout: number,
-  readBuffer: Buffer,
+  readBuffer: ReadBuffer,
   read: SocketReader,
 ): Promise<Socket | ConnectError> {
   return open(at, timeout, reading(readBuffer, read), (socket) => socket);
 }
 
-function reading(buffer: Buffer, read: SocketReader): Partial<SocketConnectOpts> {
-  return { onread: { buffer, callback: (n: number, buf: Uint8Array) => read(buf as Buffer, 0, n) } };
+function reading(readBuffer: ReadBuffer, read: SocketReader): Partial<SocketConnectOpts> {
+  const { bytes } = readBuffer;
+  const callback = (length: number): boolean => {
+    const goesOn = read(bytes, 0, length);
+    readBuffer.turnOver(length);
+    return goesOn;
+  };
+  return { onread: { buffer: bytes, callback } };
 }
 
 function open<T>(

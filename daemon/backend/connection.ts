@@ -1,8 +1,8 @@
 // One connection to an origin, doing one exchange at a time: send a head and a body, read a head (past 1xx) and a
-// body, then go back to the pool or away; or become a side of a pipe. It knows nothing of caching or logging.
+// body, then return to the pool or close; or become a side of a pipe. It knows nothing of caching or logging.
 //
-// Reads land in one buffer that all connections of a worker share, so bytes are handed on before receive()
-// returns or copied into `carry`. Awkward: a response that comes before it is asked for (an early answer to an
+// Reads land in one buffer that all connections of a worker share, so bytes are passed on before receive()
+// returns or copied into `carry`. Special case: a response that comes before it is wanted (an early answer to an
 // upload) is kept and reading stops; bytes after the end of a response make the connection unusable (SAFETY rule 5).
 
 import type { Socket } from 'node:net';
@@ -11,6 +11,7 @@ import type { BodyFraming } from '../http1/framing.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import { connectionHas, markNamed } from '../http1/hop-by-hop.ts';
 import { Leniencies } from '../http1/leniency.ts';
+import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { ConnectionEnds } from './address.ts';
 import { IncomingBody } from './body-frame.ts';
@@ -19,8 +20,8 @@ import { ExchangeAccount } from './exchange-account.ts';
 import type {
   ConnectionOwner,
   ExchangeCounters,
-  HeadTold,
-  InterimTold,
+  HeadCallback,
+  InterimCallback,
   OriginBodySink,
   SocketReader,
 } from './exchange-roles.ts';
@@ -30,10 +31,10 @@ import { bodyFailure, OriginFailure } from './origin-failure.ts';
 import { OriginWriter } from './origin-writer.ts';
 import { endedByReset } from './peer-end.ts';
 
-/** Bytes kept of a response that nobody has asked for yet; no more is read then. */
+/** Bytes kept of a response that nobody has asked for yet; reading stops there. Chosen: room for a usual head. */
 const MAX_CARRY = 64 * 1024;
 
-/** Milliseconds for which `Keep-Alive: timeout=5` may be relied on: what is sent in the last second may be too late. */
+/** Milliseconds for which `Keep-Alive: timeout=5` may be relied on: a request in the last second may be too late. */
 function keptFor(hint: string): number {
   const seconds = /(?:^|[\s,])timeout=(\d{1,6})(?![^\s,])/i.exec(hint)?.[1];
   return seconds === undefined ? Number.POSITIVE_INFINITY : Math.max(0, Number(seconds) - 1) * 1000;
@@ -50,22 +51,22 @@ export class OriginConnection {
   readonly bytes = new ExchangeAccount();
   /**
    * Called when bytes that write() refused have gone out, and when waiting for that has become pointless: the
-   * connection broke, or the answer came before the body was sent (see `answered`).
+   * connection broke, or the response came before the body was sent (see `answered`).
    */
   onDrain: (() => void) | null = null;
   /** Set to close the connection after this exchange; closeReason then says why. */
   closeAfter = false;
-  /** What BackendClose says when release() closes a connection that did not break; null for no reason of the peers. */
+  /** The reason in BackendClose when release() closes a connection that did not break; null without a peer's reason. */
   closeReason: CloseReason | null = 'RESP_CLOSE';
   failure: OriginFailure | null = null;
-  /** What of this exchange's response was read although its form is old. */
+  /** The old forms that were accepted in this exchange's response. */
   readonly leniencies = new Leniencies();
   /** Whether it waits in the pool, and since when (milliseconds of performance.now). */
   pooled = false;
   idleSince = 0;
-  /** Milliseconds of idleness after which the origin may be about to close, by its own words. */
+  /** Milliseconds of idleness after which the origin may close, from its Keep-Alive. */
   keepFor = Number.POSITIVE_INFINITY;
-  /** The words: an origin says the same each time. */
+  /** The text of the last Keep-Alive: an origin sends the same each time. */
   private keepHint = '';
 
   private state: ExchangeState = AT.SENDING;
@@ -75,15 +76,15 @@ export class OriginConnection {
   private readonly heads = new ResponseHeadReader(this.leniencies);
   private readonly incoming = new IncomingBody(this.leniencies);
   private readonly deadline: Deadline;
-  /** How the origin has ended its side, if it has. */
+  /** How the origin ended its side; unset while it has not. */
   private ended: 'orderly' | 'by reset' | null = null;
   private message: HttpMessage | null = null;
-  private headTold: HeadTold | null = null;
+  private onHead: HeadCallback | null = null;
   private sink: OriginBodySink | null = null;
   private pipe: SocketReader | null = null;
   private between = 0;
   private paused = false;
-  /** Reading has stopped: a read told so, or pause(). Starting it again costs two calls into the kernel. */
+  /** Reading has stopped, by a read callback or pause(). Starting it again costs two system calls. */
   private stopped = false;
 
   constructor(socket: Socket, poolKey: string, owner: ConnectionOwner, limits: HeadLimits) {
@@ -100,7 +101,7 @@ export class OriginConnection {
     socket.on('close', () => this.onGone('reset'));
   }
 
-  /** Begins an exchange: counters at zero, `owner` answers for it from now on. */
+  /** Begins an exchange with counters at zero, on behalf of `owner`. */
   open(owner: ConnectionOwner, counters: ExchangeCounters, limits: HeadLimits, reused: boolean): void {
     this.owner = owner;
     this.bytes.begin(counters);
@@ -125,7 +126,7 @@ export class OriginConnection {
     return this.state !== AT.CLOSED;
   }
 
-  /** Whether the peer just closed an idle connection: a kept one ended before anything of a response came. */
+  /** Whether the peer merely closed an idle connection: a kept one ended before any byte of a response. */
   get wasStale(): boolean {
     if (!this.reused || this.heads.bytes > 0 || this.heads.carry.length > 0) return false;
     return this.failure?.reason === 'closed-before-head';
@@ -134,29 +135,29 @@ export class OriginConnection {
   /**
    * Sends the request head.
    * @param body how the body that follows is framed; the head must say the same
-   * @returns whether it has left; else the bytes belong to the connection from now on
+   * @returns whether it was sent; if not, the bytes belong to the connection from now on
    */
   sendHead(bytes: Buffer, body: BodyFraming): boolean {
     this.writer.announce(bytes.length, body);
     return this.state === AT.CLOSED || this.writer.head(bytes);
   }
 
-  /** Whether the origin has begun to answer although nobody asked yet: the rest of an upload may be moot. */
+  /** Whether the origin has begun to respond early: the rest of an upload may be pointless. */
   get answered(): boolean {
     return this.state === AT.SENDING && this.heads.carry.length > 0;
   }
 
   /**
-   * Sends body bytes, copied and framed as sendHead() was told.
+   * Sends body bytes, copied and framed as given to sendHead().
    * @returns false when the caller should wait for onDrain
    */
-  write(buf: Uint8Array, start: number, end: number): boolean {
+  write(buf: LentBytes, start: number, end: number): boolean {
     if (end === start || this.state === AT.CLOSED) return true;
     return this.writer.write(buf, start, end);
   }
 
   /**
-   * The request body is complete; not to be called for one that was given up. A body short of its length cuts the
+   * Ends the request body; not for one that was abandoned. A body shorter than its length cuts the
    * connection instead (SAFETY rule 3).
    */
   endBody(): void {
@@ -167,19 +168,24 @@ export class OriginConnection {
   /**
    * Reads the final response head into `into`.
    * @param timeout seconds until it must be complete, interim responses included
-   * @param told gets null when it is there, else what went wrong; perhaps before this returns
-   * @param onInterim is shown interim responses; the message is `into`, which the next head overwrites
+   * @param onHead gets null when the head is complete, else the failure; perhaps before this returns
+   * @param onInterim gets interim responses; the message is `into`, which the next head overwrites
    */
-  readHead(into: HttpMessage, timeout: number, told: HeadTold, onInterim: InterimTold | null = null): void {
+  readHead(
+    into: HttpMessage,
+    timeout: number,
+    onHead: HeadCallback,
+    onInterim: InterimCallback | null = null,
+  ): void {
     this.heads.onInterim = onInterim;
     if (this.failure !== null) {
-      told(this.failure);
+      onHead(this.failure);
       return;
     }
     if (this.state !== AT.SENDING) throw new Error('a response head was asked for twice');
     this.state = AT.HEAD;
     this.message = into;
-    this.headTold = told;
+    this.onHead = onHead;
     this.deadline.start(timeout);
     const early = this.heads.take();
     if (early.length > 0) this.parse(early, 0, early.length);
@@ -226,14 +232,15 @@ export class OriginConnection {
   }
 
   /**
-   * No more exchanges: whatever comes goes to `read` from now on, and the socket is the caller's until destroy().
-   * @returns what has come already; null when the connection is gone
+   * Ends exchanges: all bytes go to `read` from now on, and the socket belongs to the caller until destroy().
+   * @returns the bytes that have come already; null when the connection is gone
    */
   handOver(read: SocketReader): Buffer | null {
     if (this.state === AT.CLOSED || this.ended !== null) return null;
     this.state = AT.PIPE;
     this.pipe = read;
-    return this.heads.take();
+    const early = this.heads.take();
+    return keep(early, 0, early.length);
   }
 
   /** Stops the body after the bytes of the current read, which still come. */
@@ -254,7 +261,7 @@ export class OriginConnection {
 
   /**
    * Ends the exchange: back to the pool after a clean end, else the connection closes.
-   * @returns whether it was fit to be kept, though the origin may have ended it in good order since its answer
+   * @returns whether it could be kept, even if the origin has closed it properly since its response
    */
   release(): boolean {
     this.onDrain = null;
@@ -280,14 +287,14 @@ export class OriginConnection {
     if (this.state !== AT.CLOSED) this.fail('aborted');
   }
 
-  /** Bytes from the socket; the buffer is only borrowed. Returns false to stop reading. */
-  receive(buf: Buffer, start: number, end: number): boolean {
+  /** Bytes from the socket; they are lent. Returns false to stop reading. */
+  receive(buf: LentBytes, start: number, end: number): boolean {
     const more = this.received(buf, start, end);
     if (!more) this.stopped = true;
     return more;
   }
 
-  private received(buf: Buffer, start: number, end: number): boolean {
+  private received(buf: LentBytes, start: number, end: number): boolean {
     switch (this.state) {
       case AT.HEAD:
         this.parse(buf, start, end);
@@ -322,7 +329,7 @@ export class OriginConnection {
     this.socket.resume();
   }
 
-  private parse(buf: Buffer, start: number, end: number): void {
+  private parse(buf: LentBytes, start: number, end: number): void {
     const got = this.heads.read(buf, start, end, this.limits, this.message as HttpMessage);
     if (got === true) this.headDone();
     else if (got !== false) this.failWith(got);
@@ -332,11 +339,11 @@ export class OriginConnection {
     const message = this.message as HttpMessage;
     this.bytes.gotHead(this.heads.bytes);
     if (message.proto === 'HTTP/1.0') {
-      // Chunks are not of HTTP/1.0: that their end was read right is no ground for a next answer (RFC 9112 section 6.1).
+      // HTTP/1.0 has no chunks: a correct end of chunks is no reason to expect another response (RFC 9112 section 6.1).
       if (!connectionHas(message, 'keep-alive') || message.has('transfer-encoding'))
         this.closeBecause('REQ_HTTP10');
     } else if (connectionHas(message, 'close')) this.closeBecause('RESP_CLOSE');
-    // What it must not name stays, and such an origin is not asked again over this connection, as in Varnish.
+    // A header that Connection must not name is kept, and the connection is not reused, as in Varnish.
     if (markNamed(message) !== null) this.closeBecause('RX_BAD');
     const hint = message.get('keep-alive');
     if (hint !== null && hint !== this.keepHint) {
@@ -345,13 +352,13 @@ export class OriginConnection {
     }
     this.deadline.rest();
     this.state = AT.HELD;
-    const told = this.headTold;
-    this.headTold = null;
-    told?.(null);
+    const onHead = this.onHead;
+    this.onHead = null;
+    onHead?.(null);
     this.heads.ownCarry();
   }
 
-  private body(buf: Buffer, start: number, end: number): void {
+  private body(buf: LentBytes, start: number, end: number): void {
     const { incoming } = this;
     const used = incoming.take(buf, start, end, this.deliver);
     if (this.state !== AT.BODY) return;
@@ -360,15 +367,15 @@ export class OriginConnection {
       return;
     }
     if (!incoming.done) return;
-    // Bytes behind the end: nobody can say which request they answer.
+    // Bytes after the end: it is unknown which request they answer.
     if (start + used < end) this.closeBecause('RX_JUNK');
     this.complete();
   }
 
-  private readonly deliver = (buf: Uint8Array, start: number, end: number): void => {
+  private readonly deliver = (buf: LentBytes, start: number, end: number): void => {
     if (this.state !== AT.BODY) return;
     this.bytes.gotBody(end - start);
-    (this.sink as OriginBodySink).data(buf as Buffer, start, end);
+    (this.sink as OriginBodySink).data(buf, start, end);
   };
 
   private complete(): void {
@@ -394,14 +401,14 @@ export class OriginConnection {
 
   private onGone(reason: FetchFailure): void {
     if (this.state === AT.CLOSED) return;
-    // A reset that follows a complete response takes nothing from it.
+    // A reset after a complete response does not damage it.
     if (this.state === AT.HELD && this.ended !== null) return;
     this.fail(this.state === AT.HEAD || this.state === AT.SENDING ? 'closed-before-head' : reason);
   }
 
   private timedOut(): void {
     if (this.state !== AT.HEAD) this.fail('between-bytes-timeout');
-    // Where a part of a head came, the first byte is not what was late.
+    // If a part of the head has come, the first byte was not late.
     else if (this.heads.carry.length > 0)
       this.failWith(new OriginFailure('first-byte-timeout', '', 'timeout'));
     else this.fail('first-byte-timeout');
@@ -425,13 +432,13 @@ export class OriginConnection {
     this.state = AT.CLOSED;
     this.deadline.stop();
     this.socket.destroy();
-    const { headTold, sink, onDrain } = this;
-    this.headTold = null;
+    const { onHead, sink, onDrain } = this;
+    this.onHead = null;
     this.sink = null;
     this.onDrain = null;
     this.pipe = null;
     this.owner.gone(this);
-    headTold?.(failure);
+    onHead?.(failure);
     sink?.error(failure.reason);
     onDrain?.();
   }

@@ -1,7 +1,7 @@
 // One restartable time limit. Restarting is cheap (a linked-list move in the timer queue), so it can happen on
 // every read, and so is a pause between two exchanges: the timer runs on and finds nothing to do. A limit of Infinity,
-// or below 0, never fires. Awkward: a timer is late when the process was busy, and what it waits for may have come
-// meanwhile: it is looked for before the limit counts as over.
+// or below 0, never fires. Special case: a timer is late if the process was busy, and the event may have come
+// meanwhile: pending reads are handled before the limit counts as exceeded.
 
 const MAX_MS = 0x7fffffff;
 
@@ -32,13 +32,13 @@ export class Deadline {
     this.timer = setTimeout(this.fired, ms);
   }
 
-  /** Gives a running limit its whole time again. */
+  /** Restarts a running limit from its full time. */
   restart(): void {
     if (this.timer !== null) this.timer.refresh();
     else if (this.active) this.timer = setTimeout(this.fired, this.ms);
   }
 
-  /** No limit for now; another of the same length is likely to follow. Only for what is sure to call stop() once. */
+  /** Suspends the limit; one of the same length is likely to follow. The caller must call stop() at the end. */
   rest(): void {
     this.active = false;
   }

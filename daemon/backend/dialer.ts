@@ -1,8 +1,8 @@
-// A backend's way to new connections: its addresses in order, passing over those that are held down, and the counters
-// of failures. Which failure holds an address down for how long is Varnish's rule: what the other side refused for
-// a moment, what this side lacks for longer. It knows nothing of exchanges, health or limits.
+// Opens a backend's new connections: tries its addresses in order, skips those that are held down, and counts
+// failures. Varnish's rule decides how long a failure holds an address down: a refusal by the other side
+// briefly, a lack of resources on this side longer. It knows nothing of exchanges, health or limits.
 
-import type { VbeCounters } from '../stats/counters.ts';
+import type { VbeCounters } from '../stats/counter-fields.ts';
 import { addressKey, type OriginAddress } from './address.ts';
 import type { HoldDown } from './hold-down.ts';
 import { type ConnectError, NOT_TRIED } from './system-error.ts';
@@ -13,7 +13,7 @@ export interface DialerParams {
 }
 
 export class Dialer {
-  /** Tried in order; replaced as a whole when the name is resolved again. */
+  /** Tried in order; the array is replaced when the name is resolved again. */
   addresses: readonly OriginAddress[];
   private readonly holdDown: HoldDown;
   private readonly params: DialerParams;

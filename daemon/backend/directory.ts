@@ -1,8 +1,8 @@
 // The backends of one loaded program: declarations to Backend objects, host names to addresses, once, at load.
-// A name without an address is an error for the caller to judge; its backend exists and fails every fetch.
+// The caller decides what a name without an address means; its backend exists and fails every fetch.
 
 import type { BackendDecl } from '../contract/program.ts';
-import type { VbeCounters } from '../stats/counters.ts';
+import type { VbeCounters } from '../stats/counter-fields.ts';
 import type { OriginAddress } from './address.ts';
 import { Backend, type BackendEnvironment } from './backend.ts';
 import { loadAddresses } from './resolve.ts';

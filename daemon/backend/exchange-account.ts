@@ -1,5 +1,5 @@
 // The bytes of one exchange with an origin, added to the backend's counters as they move. Heads count with their blank
-// line, bodies as they are sent, and without their framing as they are received: as Varnish counts. Knows nothing of what moves them.
+// line, bodies as they are sent, and without their framing as they are received: as Varnish counts.
 
 import type { ExchangeCounters } from './exchange-roles.ts';
 

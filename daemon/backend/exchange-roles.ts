@@ -1,38 +1,39 @@
-// Who takes part in an exchange with an origin, as its connection sees them: the one that takes the body, the one that
-// owns the connection, and the counters that move.
+// The parties to an exchange with an origin, as its connection sees them: the sink of the body, the owner of the
+// connection, and the counters.
 
 import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
+import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import type { OriginConnection } from './connection.ts';
 import type { OriginFailure } from './origin-failure.ts';
 
-/** Takes a response body. Bytes are valid only until data() returns; nothing is called after end() or error(). */
+/** Takes a response body. Bytes are lent until data() returns; nothing is called after end() or error(). */
 export interface OriginBodySink {
-  data(buf: Buffer, start: number, end: number): void;
+  readonly data: (buf: LentBytes, start: number, end: number) => void;
   end(): void;
   error(reason: FetchFailure): void;
 }
 
-/** Told null when the head of a response is there, else what went wrong. */
-export type HeadTold = (failure: OriginFailure | null) => void;
+/** Called with null when the head of a response is complete, else with the failure. */
+export type HeadCallback = (failure: OriginFailure | null) => void;
 
-/** Shown an interim response, which the next head overwrites. */
-export type InterimTold = (head: HttpMessage) => void;
+/** Called with an interim response, which the next head overwrites. */
+export type InterimCallback = (head: HttpMessage) => void;
 
-/** Takes the bytes of a socket as they come; false stops reading. The buffer is only borrowed. */
-export type SocketReader = (buf: Buffer, start: number, end: number) => boolean;
+/** Takes the bytes of a socket as they come; false stops reading. They are lent. */
+export type SocketReader = (buf: LentBytes, start: number, end: number) => boolean;
 
-/** Who owns the connection while it is idle or when it goes. */
+/** The owner of a connection while it is idle and when it closes. */
 export interface ConnectionOwner {
   /** Takes a connection back for the next exchange. */
   keep(conn: OriginConnection): void;
-  /** A connection that was to be taken back had been closed by then. */
+  /** A connection that was being returned had already closed. */
   tooLate(): void;
   /** The connection is gone; called once. */
   gone(conn: OriginConnection): void;
 }
 
-/** Counters of one backend and of the worker that exchanges move. */
+/** The counters of one backend and of the worker that exchanges change. */
 export interface ExchangeCounters {
   bereq_hdrbytes: number;
   bereq_bodybytes: number;

@@ -1,9 +1,9 @@
 // Where a connection to an origin is in its exchange.
 
 export const AT = {
-  /** Kept; whatever the origin says now answers nobody. */
+  /** Kept; bytes from the origin now belong to no request. */
   IDLE: 0,
-  /** The request goes out; what comes already is kept until somebody asks. */
+  /** The request is being sent; early bytes are kept until somebody asks. */
   SENDING: 1,
   /** Somebody waits for the head. */
   HEAD: 2,
@@ -14,7 +14,7 @@ export const AT = {
   /** All of the response was received. */
   DONE: 5,
   CLOSED: 6,
-  /** Handed over: no exchange any more. */
+  /** Used for a pipe: no further exchange. */
   PIPE: 7,
 } as const;
 

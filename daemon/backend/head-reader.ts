@@ -1,6 +1,6 @@
-// Reads the head of a final response out of whatever pieces it comes in: skips 1xx responses, after showing them to
-// whom it concerns, keeps an unfinished piece, and says what is wrong with a head that is none. It counts bytes and
-// knows no sockets and no timeouts. A head in an old form is rewritten once it is whole, and then read as any other.
+// Reads the head of a final response from pieces of any size: skips 1xx responses after passing them to the callback,
+// keeps an unfinished piece, and names the error of a malformed head. It counts bytes and knows no sockets and no
+// timeouts. A head in an old form is rewritten once it is complete, and then read like any other.
 
 import { refusalText } from '../../protocol/tables/refusals.ts';
 import { errorPlace, errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
@@ -12,25 +12,26 @@ import {
   parseResponseHead,
 } from '../http1/head-parser.ts';
 import type { Leniencies } from '../http1/leniency.ts';
+import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { endOfHead, failedAtOldForm, modernHead } from '../http1/modern-head.ts';
 import { OriginFailure } from './origin-failure.ts';
 
-/** Interim responses before the final one, at most: they are skipped, but not for ever. */
+/** Most interim responses before the final one (chosen): they are skipped, but not without end. */
 const MAX_INTERIM = 20_000;
 const BLANK_LINE = Buffer.from('\r\n\r\n', 'latin1');
 const EMPTY = Buffer.alloc(0);
 
 export class ResponseHeadReader {
-  /** Bytes that were read and not used: of an unfinished head, or behind a finished one. */
-  carry: Buffer = EMPTY;
-  /** What is carried lies in the read buffer: whoever is told of the head may use it before anything is copied. */
-  private borrowed = false;
+  /** Bytes that were read and not used: of an unfinished head, or after a finished one. */
+  carry: LentBytes = EMPTY;
+  /** The carried bytes are in the read buffer: the callback may use them before they are copied. */
+  private lent = false;
   /** Bytes of heads so far, interim ones included. */
   bytes = 0;
   /** 1xx responses skipped. */
   interim = 0;
-  /** Told of each of them; the message is used again for the next head. */
+  /** Called for each of them; the message is reused for the next head. */
   onInterim: ((head: HttpMessage) => void) | null = null;
   private readonly result = new HeadResult();
   private readonly leniencies: Leniencies;
@@ -42,39 +43,39 @@ export class ResponseHeadReader {
   /** Ready for another exchange. */
   reset(): void {
     this.carry = EMPTY;
-    this.borrowed = false;
+    this.lent = false;
     this.bytes = 0;
     this.interim = 0;
     this.onInterim = null;
     this.result.reset();
   }
 
-  /** Adds bytes that come before anybody asked for them. */
-  keep(buf: Buffer, start: number, end: number): void {
+  /** Adds bytes that came before anybody asked for them. */
+  keep(buf: LentBytes, start: number, end: number): void {
     const out = Buffer.allocUnsafe(this.carry.length + end - start);
-    this.carry.copy(out, 0);
-    buf.copy(out, this.carry.length, start, end);
+    out.set(this.carry);
+    out.set(buf.subarray(start, end), this.carry.length);
     this.carry = out;
   }
 
-  /** What was carried; nothing is afterwards. */
-  take(): Buffer {
+  /** Returns the carried bytes and drops them. */
+  take(): LentBytes {
     const { carry } = this;
     this.carry = EMPTY;
-    this.borrowed = false;
+    this.lent = false;
     return carry;
   }
 
-  /** Copies what is still borrowed: the read is over. */
+  /** Copies what is still lent: the read is over. */
   ownCarry(): void {
-    if (!this.borrowed) return;
-    this.borrowed = false;
-    this.carry = Buffer.from(this.carry);
+    if (!this.lent) return;
+    this.lent = false;
+    this.carry = keep(this.carry, 0, this.carry.length);
   }
 
-  /** @returns true when `into` holds the final head, false when more is needed, else what went wrong */
+  /** @returns true when `into` holds the final head, false when more is needed, else the failure */
   read(
-    buf: Buffer,
+    buf: LentBytes,
     start: number,
     end: number,
     limits: HeadLimits,
@@ -89,7 +90,7 @@ export class ResponseHeadReader {
   }
 
   private parse(
-    buf: Buffer,
+    buf: LentBytes,
     start: number,
     end: number,
     limits: HeadLimits,
@@ -114,11 +115,11 @@ export class ResponseHeadReader {
       this.bytes += past - p;
       p = past;
       if (into.status >= 200) {
-        // For as long as the read lasts: whoever asked for the head takes it back.
+        // Valid only during the read: the caller takes it back.
         if (into.n > 0 && !result.trimmed) into.lend(parsed, result.lineStart[1] as number);
         if (p < end) {
           this.carry = buf.subarray(p, end);
-          this.borrowed = true;
+          this.lent = true;
         }
         return true;
       }
@@ -126,7 +127,7 @@ export class ResponseHeadReader {
       if (++this.interim > MAX_INTERIM) return new OriginFailure('interim-flood');
       this.onInterim?.(into);
     }
-    this.carry = p < end ? Buffer.from(buf.subarray(p, end)) : EMPTY;
+    this.carry = p < end ? keep(buf, p, end) : EMPTY;
     return false;
   }
 
@@ -137,16 +138,16 @@ export class ResponseHeadReader {
     return failure;
   }
 
-  private fault(buf: Buffer, start: number, end: number, limits: HeadLimits): OriginFailure {
+  private fault(buf: LentBytes, start: number, end: number, limits: HeadLimits): OriginFailure {
     const row = HEAD_ERRORS[this.result.error] as (typeof HEAD_ERRORS)[number];
-    const blank = buf.indexOf(BLANK_LINE, start);
+    const blank = (buf as Buffer).indexOf(BLANK_LINE, start);
     const length = (blank < 0 || blank + 4 > end ? end : blank + 4) - start;
-    // A head that is too long is that and nothing else, whatever its lines look like.
+    // Too long comes first, whatever the lines look like.
     if (row.close === 'RX_OVERFLOW' || length > limits.maxSize) return this.overflow(length, limits);
     const bogus = row.record === 'BogoHeader' ? errorText(this.result, buf, end) : '';
     this.bytes += length;
     const failure = new OriginFailure('bad-head', '', '', bogus);
-    failure.garbage = Buffer.from(buf.subarray(start, start + garbageLength(buf, start, end)));
+    failure.garbage = keep(buf, start, start + garbageLength(buf, start, end));
     failure.refusal = refusalText('response', row.refusal, errorPlace(this.result, buf, start, end));
     return failure;
   }

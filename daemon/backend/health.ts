@@ -1,4 +1,4 @@
-// Whether a backend is to be used: what its probe measures, and the operator's word above that. It is the backend's row
+// Whether a backend may be used: by its probe, unless the operator has set its health. It is the backend's row
 // of backend.list. Without a probe a backend is taken for healthy.
 
 import type { AdminHealth, DirectorListing } from '../contract/context.ts';
@@ -17,7 +17,7 @@ export class BackendHealth implements DirectorListing, ProbeOwner {
   /**
    * @param since epoch seconds
    * @param now epoch seconds, when a probe changes it
-   * @param happy told the good polls as bits after each poll
+   * @param happy called with the good polls as bits after each poll
    * @param probe makes the probe of this backend, or null
    */
   constructor(

@@ -1,5 +1,5 @@
-// Addresses that just refused or could not be reached: for a moment nobody tries them again, whatever program
-// and backend asks. It knows keys and times only. Bounded: what is over is dropped as new ones come.
+// Addresses that just refused or could not be reached: for a while nobody tries them again, whatever program
+// and backend asks. It knows keys and times only. Bounded: expired entries are dropped as new ones come.
 
 const SWEEP_FROM = 256;
 
@@ -7,7 +7,7 @@ export class HoldDown {
   /** Key to epoch seconds. */
   private readonly until = new Map<string, number>();
 
-  /** Whether nobody may try `key` yet. */
+  /** Whether `key` is still held down. */
   holds(key: string, now: number): boolean {
     if (this.until.size === 0) return false;
     const end = this.until.get(key);

@@ -1,5 +1,5 @@
 // Why an exchange with an origin failed: a value that carries one reason of the closed list, never a thrown error,
-// because what an origin does is input. Made by backend.ts and connection.ts, read by the fetch.
+// because the behaviour of an origin is input. Made by backend.ts and connection.ts, read by the fetch.
 
 import type { CloseReason, FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { fetchFailure } from '../../protocol/tables/close-reasons.ts';
@@ -9,7 +9,7 @@ export class OriginFailure {
   readonly reason: FetchFailure;
   /** Text of the FetchError record. */
   readonly text: string;
-  /** Text of another FetchError record that goes before it: the system's word for what happened, or ''. */
+  /** Text of another FetchError record that goes before it: the system's error text, or ''. */
   readonly detail: string;
   /** Text of a BogoHeader record that goes before both, or ''. */
   readonly bogus: string;
@@ -36,8 +36,8 @@ export class OriginFailure {
 }
 
 /**
- * The failure of a body that broke off, in the words Varnish's FetchError has for its framing.
- * @param fault what is wrong with the chunks, if it came in chunks
+ * The failure of an incomplete body, with Varnish's FetchError text for its framing.
+ * @param fault the error in the chunks, if it came in chunks
  */
 export function bodyFailure(
   reason: FetchFailure,
@@ -47,7 +47,7 @@ export function bodyFailure(
   return new OriginFailure(reason, '', bodyText(reason, framing, fault), '', systemText(reason));
 }
 
-/** What Varnish's FetchError says of a body that broke off, by its framing; '' for the reason's own text. */
+/** Varnish's FetchError text for an incomplete body, by its framing; '' for the reason's own text. */
 function bodyText(reason: FetchFailure, framing: BodyFraming['kind'], fault: string): string {
   if (reason === 'bad-chunk') return fault;
   if (reason !== 'short-body' && reason !== 'reset' && reason !== 'between-bytes-timeout') return '';

@@ -1,8 +1,9 @@
-// What one exchange sends to an origin: the head, then the body in its framing. It knows the socket and the account,
-// nothing of states: the connection decides whether anything may be sent.
+// Sends the request of one exchange to an origin: the head, then the body in its framing. It knows the socket and the
+// account, but no states: the connection decides whether anything may be sent.
 
 import type { Socket } from 'node:net';
 import type { BodyFraming } from '../http1/framing.ts';
+import type { LentBytes } from '../http1/lent-bytes.ts';
 import { OutgoingBody } from './body-frame.ts';
 import type { ExchangeAccount } from './exchange-account.ts';
 
@@ -12,11 +13,11 @@ export class OriginWriter {
   private readonly socket: Socket;
   private readonly account: ExchangeAccount;
   private readonly body = new OutgoingBody();
-  /** The last head has left. */
+  /** The last head has been sent. */
   private gone = false;
   private readonly written: (error?: Error | null) => void;
 
-  /** @param broken told when a head could not be written */
+  /** @param broken called when a head could not be written */
   constructor(socket: Socket, account: ExchangeAccount, broken: () => void) {
     this.socket = socket;
     this.account = account;
@@ -26,7 +27,7 @@ export class OriginWriter {
     };
   }
 
-  /** Notes a head that follows, and the framing of the body behind it. */
+  /** Announces a head and the framing of the body after it. */
   announce(length: number, body: BodyFraming): void {
     this.body.start(body);
     this.account.sentHead(length);
@@ -39,7 +40,7 @@ export class OriginWriter {
   head(bytes: Buffer): boolean {
     const { socket } = this;
     // Straight to the socket's own write: the queue in front of it, empty here, costs a tick a request. A body goes
-    // through the queue, which tells when the origin is behind.
+    // through the queue, which reports when the origin is slow.
     this.gone = false;
     if (this.body.complete && socket.writableLength === 0) socket._write(bytes, BYTES, this.written);
     else socket.write(bytes);
@@ -47,11 +48,11 @@ export class OriginWriter {
   }
 
   /** Sends buf[start, end) of the body; false when the caller should wait for 'drain'. */
-  write(buf: Uint8Array, start: number, end: number): boolean {
+  write(buf: LentBytes, start: number, end: number): boolean {
     return this.send(this.body.frame(buf, start, end));
   }
 
-  /** The body is over; false when that is too early. */
+  /** Ends the body; false when that is too early. */
   finish(): boolean {
     const last = this.body.finish();
     if (last === null) return false;
@@ -64,7 +65,7 @@ export class OriginWriter {
     return this.socket.write(framed);
   }
 
-  /** All of the body was handed over. */
+  /** All of the body was passed on. */
   get complete(): boolean {
     return this.body.complete;
   }

@@ -1,6 +1,6 @@
 // How a connection to an origin ended. The runtime reports a reset that comes together with the last bytes as an
-// orderly end, which would make a broken body whole where the end is all that ends it (SAFETY rule 3); only the
-// kernel, which has no peer any more by then, still knows.
+// orderly end. A truncated body that ends with its connection would then look complete (SAFETY rule 3); only the
+// kernel, which then has no peer for the socket, still knows.
 
 import type { Socket } from 'node:net';
 
@@ -9,8 +9,8 @@ interface SocketHandle {
 }
 
 /**
- * Whether what looks like the end of the peer's bytes is a reset. To be asked when the end is reported, and only
- * where this side has not ended. A Unix socket knows no resets: false.
+ * Whether what looks like the end of the peer's bytes is a reset. Call it when the end is reported, and only
+ * if this side has not ended. Always false for a Unix socket, which has no resets.
  */
 export function endedByReset(socket: Socket): boolean {
   const handle = (socket as unknown as { _handle?: SocketHandle | null })._handle;

@@ -1,6 +1,6 @@
 // Kept connections by address: the last one used is the first one taken, since it is the least likely to have been
 // closed by the origin. Backends of all programs share it, so a reload keeps its connections. An idle connection
-// that becomes readable or ends is closed at once: whatever it says answers nobody's request (SAFETY rule 5).
+// that becomes readable or ends is closed at once: its bytes belong to no request (SAFETY rule 5).
 // One timer serves all: each list has its longest idle connection first.
 
 import type { OriginConnection } from './connection.ts';
@@ -24,7 +24,7 @@ export class ConnectionPool {
     this.expire();
   }
 
-  /** The most recently used idle connection to this address, or null; none that its origin gives up about now. */
+  /** The most recently used idle connection to this address, or null; none that its origin is about to close. */
   take(key: string): OriginConnection | null {
     const list = this.kept.get(key);
     for (;;) {
@@ -80,7 +80,7 @@ export class ConnectionPool {
     for (const list of [...this.kept.values()]) for (const conn of [...list]) conn.destroy();
   }
 
-  /** Closes what was idle for too long, and comes back for the next. */
+  /** Closes connections that were idle for too long, and sets the timer for the next. */
   private expire(): void {
     const now = performance.now();
     const limit = now - this.idleTimeout * 1000;

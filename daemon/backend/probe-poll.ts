@@ -2,6 +2,7 @@
 // time limit whatever the origin does, keeps 127 bytes of the answer, and never throws.
 
 import type { Socket } from 'node:net';
+import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import { endOfHead } from '../http1/modern-head.ts';
 import { Deadline } from './deadline.ts';
 import type { SocketReader } from './exchange-roles.ts';
@@ -23,11 +24,11 @@ export interface PollWay {
     timeout: number,
     read: SocketReader,
   ): Promise<{ socket: Socket; family: '4' | '6' | 'U' } | ConnectError>;
-  /** What goes ahead of the request on this connection. */
+  /** The preamble of the request on this connection. */
   lead(socket: Socket): Buffer | null;
 }
 
-/** Bytes kept of an answer. */
+/** Bytes kept of a response, as in Varnish. */
 const KEPT = 127;
 
 export class ProbePoll {
@@ -51,7 +52,7 @@ export class ProbePoll {
     void this.run(way);
   }
 
-  /** Gives up without a result. */
+  /** Stops without a result. */
   cancel(): void {
     this.settle = null;
     this.deadline.stop();
@@ -87,11 +88,14 @@ export class ProbePoll {
     else this.broke(`Poll error ${text}`);
   }
 
-  private received(buf: Buffer, start: number, end: number): boolean {
+  private received(buf: LentBytes, start: number, end: number): boolean {
     const room = Math.min(KEPT - this.length, end - start);
-    if (room > 0) this.length += buf.copy(this.kept, this.length, start, start + room);
+    if (room > 0) {
+      this.kept.set(buf.subarray(start, start + room), this.length);
+      this.length += room;
+    }
     if (!this.settings.expectClose) {
-      const text = Buffer.concat([this.tail, buf.subarray(start, end)]);
+      const text = Buffer.concat([this.tail, keep(buf, start, end)]);
       if (endOfHead(text, 0, text.length) >= 0) this.answered();
       else this.tail = text.subarray(-2);
     }
@@ -119,7 +123,7 @@ export class ProbePoll {
     this.finish(0, text);
   }
 
-  /** The answer is there: its first line decides. */
+  /** The response has come: its first line decides. */
   private answered(): void {
     const line = (/^[^\r\n]*/.exec(this.kept.toString('latin1', 0, this.length)) as RegExpExecArray)[0];
     const status = /^HTTP\/\d+(?:\.\d*)?\s+\+?(\d+)/.exec(line)?.[1];

@@ -1,14 +1,14 @@
 // When probes make their first poll: at once as long as there are few, spread over time when many begin together.
-// Those that had to wait come a second time early, each by a share of its interval: from there on a thousand probes of
-// one program lie spread over all of it, and each keeps its own beat.
+// Probes that had to wait make their second poll early, each by a share of its interval: from then on a thousand probes
+// of one program are spread over the whole interval, and each keeps its own rhythm.
 
-/** First polls that may happen at the same moment. */
+/** First polls that may happen at the same moment (chosen). */
 const AT_ONCE = 16;
-/** Seconds between the others. */
+/** Seconds between the others (chosen). */
 const APART = 0.002;
-/** The most of an interval by which a second poll comes early. */
+/** Largest share of an interval by which a second poll comes early (chosen). */
 const EARLY = 0.9;
-/** Multiples of it, modulo 1, lie evenly however many there are. */
+/** The golden ratio: its multiples modulo 1 are evenly spread, however many there are. */
 const GOLDEN = 0.618033988749895;
 
 export class ProbeSchedule {
@@ -22,7 +22,7 @@ export class ProbeSchedule {
     return Math.max(0, this.slot - now - AT_ONCE * APART);
   }
 
-  /** Seconds from the first poll of a probe to its second; `waited` is what first() said. */
+  /** Seconds from the first poll of a probe to its second; `waited` is the result of first(). */
   second(interval: number, waited: number): number {
     if (waited <= 0) return interval;
     this.share = (this.share + GOLDEN) % 1;

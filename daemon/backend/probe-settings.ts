@@ -1,6 +1,6 @@
-// What a probe does, from its declaration and its backend's: the bytes it sends, what it expects, and the shape of
-// its window. The defaults are those of vcl-probe(7), with Varnish's odd corner: a threshold without a window makes
-// a window one larger than itself.
+// The settings of a probe, from its declaration and its backend's: the bytes it sends, the status it expects, and the
+// shape of its window. The defaults are those of vcl-probe(7), with Varnish's special case: a threshold without a
+// window makes a window one larger than itself.
 
 import type { BackendDecl, ProbeDecl } from '../contract/program.ts';
 

@@ -1,6 +1,6 @@
-// What a probe remembers: a shift register of 64 polls for each thing that can be known of a poll, how many of the
+// The history of a probe: a shift register of 64 polls for each property of a poll, how many of the
 // last ones were good, and the average time of good ones. It renders itself for the log and for backend.list.
-// It judges nothing: who compares `good` with the threshold decides on health.
+// It judges nothing: the probe compares `good` with the threshold.
 
 import type { ProbeSettings } from './probe-settings.ts';
 
@@ -15,11 +15,11 @@ const ROWS = [
   ['H', 'Happy'],
 ] as const;
 
-/** One thing known of a poll, by its letter in the log. */
+/** One property of a poll, by its letter in the log. */
 export type ProbeBit = (typeof ROWS)[number][0];
 
 const POLLS = 64;
-/** Polls that the average remembers. */
+/** Polls that the average covers, as in Varnish. */
 const MEMORY = 4;
 
 export class ProbeWindow {
@@ -51,7 +51,7 @@ export class ProbeWindow {
     for (let i = 0; i < this.settings.initial; i++) this.add(['H'], 0);
   }
 
-  /** Takes in one poll: what is known of it and its time in seconds. */
+  /** Adds one poll: its properties and its time in seconds. */
   add(known: readonly ProbeBit[], seconds: number): void {
     for (const [bit] of ROWS) {
       const next = (this.of(bit) << 1n) | (known.includes(bit) ? 1n : 0n);
@@ -70,7 +70,7 @@ export class ProbeWindow {
     return this.of('H');
   }
 
-  /** The last poll as the log has it: a letter for what is known, else a dash. */
+  /** The last poll as the log has it: a letter for each property that holds, else a dash. */
   lastBits(): string {
     return ROWS.map(([bit]) => ((this.of(bit) & 1n) === 1n ? bit : '-')).join('');
   }
@@ -94,7 +94,7 @@ export class ProbeWindow {
     return lines.map((line) => `${line}\n`).join('');
   }
 
-  /** The value of probe_details, lines after the first indented as they lie in the file. */
+  /** The value of probe_details, lines after the first indented as in the file. */
   json(): string {
     const { threshold, window } = this.settings;
     const rows = ROWS.map(([bit]) => `        "bits_${bit}": ${this.of(bit)}`);

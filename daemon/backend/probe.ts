@@ -1,4 +1,4 @@
-// The probe of one backend: polls at its interval while its program is warm, and tells the backend when the window
+// The probe of one backend: polls at its interval while its program is warm, and notifies the backend when the window
 // says that its health has changed. Polls never overlap: the interval begins when one has ended. Every poll is a
 // Backend_health record, as are the resets when the program warms or cools.
 
@@ -8,7 +8,7 @@ import type { ProbeSchedule } from './probe-schedule.ts';
 import type { ProbeSettings } from './probe-settings.ts';
 import { ProbeWindow } from './probe-window.ts';
 
-/** Who is probed. */
+/** The backend that is probed. */
 export interface ProbeOwner {
   readonly vclName: string;
   /** Called after each change of the window. */
@@ -18,7 +18,7 @@ export interface ProbeOwner {
 export class Probe {
   readonly settings: ProbeSettings;
   readonly window: ProbeWindow;
-  /** What the window says. */
+  /** The health by the window. */
   healthy = true;
   private readonly owner: ProbeOwner;
   private readonly way: PollWay;
@@ -29,7 +29,7 @@ export class Probe {
   private running = false;
   /** Seconds until the poll after this one. */
   private next = 0;
-  /** What the last poll said. */
+  /** The text of the last poll. */
   private text = '';
 
   /** @param log writes a Backend_health record */

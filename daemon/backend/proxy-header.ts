@@ -1,5 +1,5 @@
 // The PROXY protocol's preamble (versions 1 and 2) that a backend with .proxy_header gets before each request: whose
-// request it is. A probe has no client: version 1 tells the connection's own address twice, version 2 says LOCAL.
+// request it is. A probe has no client: version 1 names the connection's own address twice, version 2 says LOCAL.
 
 import { addressBytes } from '../vcl/runtime/ip.ts';
 
@@ -38,7 +38,7 @@ export function proxyHeader(version: number, ends: ProxyEnds): Buffer {
   return out;
 }
 
-/** The preamble of a connection that serves nobody: `local` is its own end, null on a Unix socket. */
+/** The preamble of a connection without a client: `local` is its own end, null on a Unix socket. */
 export function probeProxyHeader(version: number, local: { address: string; port: number } | null): Buffer {
   if (version !== 1) return Buffer.concat([SIGNATURE, Buffer.from([LOCAL, 0, 0, 0])]);
   if (local === null) return Buffer.from('PROXY UNKNOWN\r\n', 'latin1');

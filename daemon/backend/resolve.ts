@@ -1,10 +1,10 @@
-// From the words of a backend declaration to addresses. Names are asked of the system's resolver in another thread,
+// From a backend declaration to addresses. The system's resolver looks up names in another thread,
 // so nothing waits for a name server. The preferred family comes first.
 
 import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import type { BackendDecl } from '../contract/program.ts';
+import type { BackendDecl, RunTimeDecl } from '../contract/program.ts';
 import type { OriginAddress } from './address.ts';
 
 /** Gives the addresses of a name, or throws. */
@@ -28,7 +28,7 @@ export function loadAddresses(
 }
 
 /**
- * The addresses of a backend as its name has them now; a text says why there are none.
+ * The addresses of a backend as its name has them now; or a text with the reason why there are none.
  * @param preferIpv6 puts the IPv6 address first
  */
 export async function resolveBackend(
@@ -37,14 +37,14 @@ export async function resolveBackend(
   names: NameLookup = systemLookup,
 ): Promise<readonly OriginAddress[] | string> {
   if (decl.none === true) return [];
-  if (decl.path !== undefined) return [{ kind: 'unix', path: decl.path }];
-  const port = decl.port === undefined ? DEFAULT_PORT : portNumber(decl.port);
-  if (port === null) return `Backend ${decl.name}: port "${decl.port}" is none`;
+  const literal = literalAddress(decl);
+  if (typeof literal === 'string') return `Backend ${decl.name}: ${literal}`;
+  if (literal !== null) return [literal];
+  const port = portOf(decl) as number;
   const host = hostName(decl);
-  if (isIP(host) !== 0) return [{ kind: 'tcp', address: host, port }];
   try {
     const found = await names(host);
-    // One of each kind, as Varnish; a name that is asked for again may stand for many.
+    // One of each kind, as in Varnish; a name that is resolved again may have many.
     const most = decl.resolve === undefined ? 1 : found.length;
     const kinds = preferIpv6 ? [6, 4] : [4, 6];
     const picked = kinds.flatMap((kind) => found.filter((a) => a.family === kind).slice(0, most));
@@ -56,12 +56,25 @@ export async function resolveBackend(
   }
 }
 
+/** The address of a declaration where it needs no resolver; null for a name, a text for a port that is none. */
+export function literalAddress(decl: RunTimeDecl): OriginAddress | string | null {
+  if (decl.path !== undefined) return { kind: 'unix', path: decl.path };
+  const port = portOf(decl);
+  if (port === null) return `port "${decl.port}" is none`;
+  const address = hostName(decl);
+  return isIP(address) === 0 ? null : { kind: 'tcp', address, port };
+}
+
 /** Whether there is a name to resolve again. */
 export function isNamed(decl: BackendDecl): boolean {
   return decl.none !== true && decl.path === undefined && isIP(hostName(decl)) === 0;
 }
 
-function hostName(decl: BackendDecl): string {
+function portOf({ port }: RunTimeDecl): number | null {
+  return port === undefined ? DEFAULT_PORT : portNumber(port);
+}
+
+function hostName(decl: RunTimeDecl): string {
   const host = decl.host ?? '';
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
 }
@@ -82,7 +95,7 @@ function service(name: string): number {
       if (known && port?.endsWith('/tcp') === true) return Number(port.slice(0, -4));
     }
   } catch {
-    // No such table: only numbers are known.
+    // Without /etc/services only numbers are known.
   }
   return -1;
 }

@@ -1,202 +1,83 @@
-// When objects die: a 4-ary heap of objcore handles, ordered by the end of ttl + grace + keep.
+// Expiry in steps of bounded time: takes out objects that are past ttl + grace + keep, frees large bodies piece by
+// piece.
 //
-// Ends are kept as 32-bit sixteenths of a second since the cache's epoch, rounded up: an object may stay a
-// sixteenth too long, which nobody sees, because lookups compare the exact times. Never frees an object;
-// ends beyond eight years are brought to eight years and looked at again then.
+// The clock is read after every batch. Decides nothing about freshness, which lookups see by themselves; an object
+// may be removed late.
 
-import { HEAP_POS, type Oc } from './objcore.ts';
-import type { Rows } from './rows.ts';
-import { Regions } from './storage/regions.ts';
-
-const BLOCK_SHIFT = 14;
-const BLOCK = 1 << BLOCK_SHIFT;
-const MASK = BLOCK - 1;
-const TICKS = 16;
-const LAST_TICK = 2 ** 32 - 1;
-/** Fewer gaps are never worth the work. */
-const MOST_GAPS = 1024;
+import type { CacheState } from './cache-state.ts';
+import type { Lifetimes } from './lifetimes.ts';
+import { BATCH } from './objcore.ts';
+import type { ObjectLru } from './object-lru.ts';
+import type { ObjectStore } from './object-store.ts';
+import { Pace } from './pace.ts';
+import type { Reaper } from './reaper.ts';
 
 export class Expiry {
-  private readonly objcores: Rows;
-  private readonly epoch: number;
-  // Pairs of handle and tick, in blocks: growing never copies.
-  private readonly blocks: Uint32Array[] = [];
-  private readonly regions = new Regions(BLOCK * 8);
-  private length = 0;
-  /** Entries without an object. */
-  private gaps = 0;
-  /** Where tidy() is, counted from the beginning: it goes backwards. */
-  private looked = 0;
+  private readonly state: CacheState;
+  private readonly store: ObjectStore;
+  private readonly lru: ObjectLru;
+  private readonly lifetimes: Lifetimes;
+  private readonly reaper: Reaper;
+  private readonly batch = new Int32Array(BATCH);
+  private readonly pace = new Pace(BATCH);
 
-  /** `epoch`: point in time before all ends. */
-  constructor(objcores: Rows, epoch: number) {
-    this.objcores = objcores;
-    this.epoch = epoch;
+  constructor(state: CacheState, store: ObjectStore, lru: ObjectLru, lifetimes: Lifetimes, reaper: Reaper) {
+    this.state = state;
+    this.store = store;
+    this.lru = lru;
+    this.lifetimes = lifetimes;
+    this.reaper = reaper;
   }
 
-  get size(): number {
-    return this.length - this.gaps;
-  }
-
-  /** Adds an object, or moves it when its end has changed. `end` in epoch seconds. */
-  set(oc: Oc, end: number): void {
-    const tick = Math.max(0, Math.min(LAST_TICK, Math.ceil((end - this.epoch) * TICKS)));
-    let at = this.objcores.get(oc, HEAP_POS) - 1;
-    if (at < 0) {
-      at = this.length++;
-      if (at >>> BLOCK_SHIFT >= this.blocks.length) {
-        const { memory, at: from } = this.regions.take();
-        this.blocks.push(new Uint32Array(memory, from, BLOCK * 2));
+  /** Works for about `budgetMs`; returns how many objects it removed. */
+  step(now: number, budgetMs: number): number {
+    const { store, batch, pace } = this;
+    const { expiryHeap, millis } = this.state;
+    let at = millis();
+    const end = at + budgetMs;
+    this.lru.tick(now);
+    let removed = 0;
+    while (at < end && (expiryHeap.firstEnd() <= now || store.hasDiscarded || expiryHeap.untidy)) {
+      let count = 0;
+      // Memory first: an object that needs room would have to do it otherwise.
+      if (store.hasDiscarded) {
+        store.reclaim();
+      } else if (expiryHeap.firstEnd() > now) {
+        expiryHeap.tidy(BATCH);
+      } else if (expiryHeap.firstIsFar) {
+        this.lookAgain(now);
+      } else {
+        count = expiryHeap.takeEnded(now, batch, pace.count);
+        this.reaper.expire(batch, count, now);
       }
+      removed += count;
+      const begun = at;
+      at = millis();
+      if (count > 0) pace.took(count, at - begun);
     }
-    this.settle(at, oc, tick);
+    return removed;
   }
 
-  remove(oc: Oc): void {
-    const at = this.objcores.get(oc, HEAP_POS) - 1;
-    if (at < 0) return;
-    this.objcores.set(oc, HEAP_POS, 0);
-    this.dropAt(at);
+  /** When the next object may go, in epoch seconds; infinity when there is none. */
+  nextEnd(): number {
+    return this.state.expiryHeap.firstEnd();
   }
 
-  /** Removes many. Their entries stay as gaps, since to close each one would cost as much as all else. */
-  removeAll(ocs: Int32Array, count: number): void {
-    const { objcores, blocks } = this;
-    for (let i = 0; i < count; i++) {
-      const at = objcores.get(ocs[i] as Oc, HEAP_POS) - 1;
-      if (at < 0) continue;
-      objcores.set(ocs[i] as Oc, HEAP_POS, 0);
-      (blocks[at >>> BLOCK_SHIFT] as Uint32Array)[(at & MASK) * 2] = 0;
-      this.gaps++;
+  /** The first object's end was too far off to be noted. */
+  private lookAgain(now: number): void {
+    const { batch } = this;
+    const { expiryHeap } = this.state;
+    const oc = expiryHeap.first();
+    if (oc === 0) {
+      expiryHeap.dropFirst();
+      return;
     }
-    if (this.gaps === this.length) this.clear();
-  }
-
-  /** There are only gaps. */
-  private clear(): void {
-    this.length = 0;
-    this.gaps = 0;
-  }
-
-  /** Whether so much of the heap is gaps that they should be closed. */
-  get untidy(): boolean {
-    return this.gaps > MOST_GAPS && this.gaps * 4 > this.length;
-  }
-
-  /** Looks at so many entries, and closes the gaps among them. */
-  tidy(most: number): void {
-    for (let i = 0; i < most && this.gaps > 0; i++) {
-      this.looked = (this.looked === 0 || this.looked > this.length ? this.length : this.looked) - 1;
-      if (this.ocAt(this.looked) === 0) this.dropAt(this.looked);
+    const end = this.lifetimes.endOf(oc);
+    if (end > now) {
+      expiryHeap.set(oc, end);
+      return;
     }
-  }
-
-  /** Takes out objects whose end has come, at most so many, in no order; returns how many. Those whose end was too far
-   * off to be noted are not among them. */
-  takeEnded(now: number, into: Int32Array, most: number): number {
-    const due = Math.min(LAST_TICK - 1, Math.floor((now - this.epoch) * TICKS));
-    let count = 0;
-    let at = 0;
-    for (let i = 0; i < most && this.length > 0 && this.tickAt(0) <= due; i++) {
-      const last = this.length - 1;
-      // Where most objects go, the last one goes too, and nothing has to move.
-      at = this.tickAt(last) <= due ? last : this.lowestEnded(at > last ? 0 : at, due);
-      const oc = this.ocAt(at);
-      if (oc !== 0) into[count++] = oc;
-      this.dropAt(at);
-      // What is above an ended one is ended too.
-      at = at === 0 ? 0 : (at - 1) >>> 2;
-    }
-    for (let i = 0; i < count; i++) this.objcores.set(into[i] as Oc, HEAP_POS, 0);
-    return count;
-  }
-
-  /** Takes an entry out, whose object does not know it any more, or is gone. */
-  private dropAt(at: number): void {
-    const last = --this.length;
-    if (this.ocAt(at) === 0) this.gaps--;
-    if (this.gaps === last) this.clear();
-    else if (at !== last) this.settle(at, this.ocAt(last), this.tickAt(last));
-  }
-
-  /** An ended entry from `start` downwards below which none is: what takes its place does not have far to go. */
-  private lowestEnded(start: number, due: number): number {
-    for (let at = start; ; ) {
-      const end = Math.min(at * 4 + 5, this.length);
-      let child = at * 4 + 1;
-      while (child < end && this.tickAt(child) > due) child++;
-      if (child >= end) return at;
-      at = child;
-    }
-  }
-
-  /** When an object dies, to a sixteenth of a second; null when that is not known yet. */
-  endOf(oc: Oc): number | null {
-    const at = this.objcores.get(oc, HEAP_POS) - 1;
-    return at < 0 ? null : this.epoch + this.tickAt(at) / TICKS;
-  }
-
-  /** The object that dies first; 0 when there is none or a gap in its place. */
-  first(): Oc {
-    return this.length === 0 ? 0 : this.ocAt(0);
-  }
-
-  /** Closes the gap in the first place. */
-  dropFirst(): void {
-    this.dropAt(0);
-  }
-
-  /** Whether the first one's end was too far off to be noted. */
-  get firstIsFar(): boolean {
-    return this.length > 0 && this.tickAt(0) === LAST_TICK;
-  }
-
-  /** When the first object dies, in epoch seconds, or earlier where there is a gap; infinity when there is none. */
-  firstEnd(): number {
-    return this.length === 0 ? Number.POSITIVE_INFINITY : this.epoch + this.tickAt(0) / TICKS;
-  }
-
-  private ocAt(at: number): Oc {
-    return (this.blocks[at >>> BLOCK_SHIFT] as Uint32Array)[(at & MASK) * 2] as number;
-  }
-
-  private tickAt(at: number): number {
-    return (this.blocks[at >>> BLOCK_SHIFT] as Uint32Array)[(at & MASK) * 2 + 1] as number;
-  }
-
-  private put(at: number, oc: Oc, tick: number): void {
-    const block = this.blocks[at >>> BLOCK_SHIFT] as Uint32Array;
-    block[(at & MASK) * 2] = oc;
-    block[(at & MASK) * 2 + 1] = tick;
-    if (oc !== 0) this.objcores.set(oc, HEAP_POS, at + 1);
-  }
-
-  /** Finds the place for an entry, starting from the gap at `at`. */
-  private settle(start: number, oc: Oc, tick: number): void {
-    let at = start;
-    while (at > 0) {
-      const parent = (at - 1) >>> 2;
-      const parentTick = this.tickAt(parent);
-      if (parentTick <= tick) break;
-      this.put(at, this.ocAt(parent), parentTick);
-      at = parent;
-    }
-    for (;;) {
-      const from = at * 4 + 1;
-      if (from >= this.length) break;
-      let least = from;
-      let leastTick = this.tickAt(from);
-      for (let child = from + 1; child < from + 4 && child < this.length; child++) {
-        const childTick = this.tickAt(child);
-        if (childTick < leastTick) {
-          least = child;
-          leastTick = childTick;
-        }
-      }
-      if (leastTick >= tick) break;
-      this.put(at, this.ocAt(least), leastTick);
-      at = least;
-    }
-    this.put(at, oc, tick);
+    batch[0] = oc;
+    this.reaper.expire(batch, 1, now);
   }
 }

@@ -1,15 +1,15 @@
 // How a response head lies in storage: a table of line lengths, the wire bytes, and the variant's key.
 //
-// The wire bytes ("HTTP/1.1 200 OK" CRLF, each field line CRLF, no empty line) can be copied into a response
+// The wire bytes ("HTTP/1.1 200 OK" CRLF, each header line CRLF, no empty line) can be copied into a response
 // as they are; the table lets a head become an HttpMessage again with one string and its slices. Never checks
 // what it stores: heads come from the fetch, validated. Lines of 64 KiB and more do not fit the table.
 
 import { type HttpMessage, nameBit } from '../http1/message.ts';
-import { fieldName, fieldNumber } from './known-fields.ts';
+import { headerName, headerNumber } from './known-headers.ts';
 import type { ChunkBytes } from './storage/slab.ts';
 import { type VaryKey, varyBytes, writeVary } from './vary.ts';
 
-// Fixed part, 16-bit each: fields, status, protocol length, reason length; then the wire bytes' length and
+// Fixed part, 16-bit each: headers, status, protocol length, reason length; then the wire bytes' length and
 // the unpacked length of a gzipped body plus one (32 each).
 const FIXED = 16;
 const ENTRY = 4;
@@ -38,7 +38,7 @@ export function writeHead(msg: HttpMessage, vary: VaryKey | null, to: ChunkBytes
     const key = msg.keys[i] as string;
     to.writeUInt16LE(line.length, table + i * ENTRY);
     to[table + i * ENTRY + 2] = Math.min(key.length, 255);
-    to[table + i * ENTRY + 3] = fieldNumber(key);
+    to[table + i * ENTRY + 3] = headerNumber(key);
     at += to.latin1Write(line, at, line.length);
     to[at++] = 13;
     to[at++] = 10;
@@ -81,7 +81,7 @@ export function readHead(from: ChunkBytes, start: number, into: HttpMessage): vo
     const number = from[entry + 3] as number;
     const line = text.slice(at, at + length);
     lines[i] = line;
-    const key = number !== 0 ? fieldName(number) : unknownKey(line, from[entry + 2] as number);
+    const key = number !== 0 ? headerName(number) : unknownKey(line, from[entry + 2] as number);
     keys[i] = key;
     names |= nameBit(key);
     at += length + 2;
@@ -90,11 +90,11 @@ export function readHead(from: ChunkBytes, start: number, into: HttpMessage): vo
   into.lend(from, wire + protoLength + digits(status) + reasonLength + 4);
 }
 
-/** Value of the first field named `key` (lower case) of the head at `start`, as the decoded message has it, or null. */
+/** Value of the first header named `key` (lower case) of the head at `start`, as the decoded message has it, or null. */
 export function fieldIn(from: ChunkBytes, start: number, key: string): string | null {
   const n = word16(from, start);
   const table = start + FIXED;
-  const number = fieldNumber(key);
+  const number = headerNumber(key);
   const length = Math.min(key.length, 255);
   let at =
     table +
@@ -114,17 +114,48 @@ export function fieldIn(from: ChunkBytes, start: number, key: string): string | 
   return null;
 }
 
-/** Number of field lines of the head at `start`. */
+/**
+ * A stored head to ask for single headers, without decoding the rest: the ban lurker and dry runs go through a million
+ * heads for one header of each, and a million messages would be garbage to collect. Answers as the decoded message
+ * would. Valid until the object's memory may change: within one step.
+ */
+export class StoredHead {
+  status = 0;
+  private from: ChunkBytes | null = null;
+  private start = 0;
+  /** The last header asked for: many bans ask for the same one. */
+  private key = '';
+  private value: string | null = null;
+
+  /** Turns to the head at `start`. */
+  turnTo(from: ChunkBytes, start: number): void {
+    this.from = from;
+    this.start = start;
+    this.status = statusOf(from, start);
+    this.key = '';
+  }
+
+  /** Value of the first header named `key` (lower case), or null. */
+  get(key: string): string | null {
+    if (key !== this.key) {
+      this.value = fieldIn(this.from as ChunkBytes, this.start, key);
+      this.key = key;
+    }
+    return this.value;
+  }
+}
+
+/** Number of header lines of the head at `start`. */
 export function lineCount(from: ChunkBytes, start: number): number {
   return word16(from, start);
 }
 
-/** Bytes of one field line, without its CRLF. */
+/** Bytes of one header line, without its CRLF. */
 export function lineLength(from: ChunkBytes, start: number, line: number): number {
   return word16(from, start + FIXED + line * ENTRY);
 }
 
-/** Where the wire bytes of the head at `start` are. */
+/** The place of the wire bytes of the head at `start`. */
 export function wireStart(from: ChunkBytes, start: number): number {
   return start + FIXED + word16(from, start) * ENTRY;
 }
@@ -133,7 +164,7 @@ export function wireLength(from: ChunkBytes, start: number): number {
   return word32(from, start + 8);
 }
 
-/** Where the variant's key of the head at `start` is; there is one only when the object says so. */
+/** The place of the variant's key of the head at `start`; there is one only when the object says so. */
 export function varyStart(from: ChunkBytes, start: number): number {
   return wireStart(from, start) + wireLength(from, start);
 }
@@ -159,14 +190,14 @@ function digits(status: number): number {
   return status > 99 && status < 1000 ? 3 : String(status).length;
 }
 
-/** What comes in a line from `start` on, without blanks before it. */
+/** The text of a line from `start` on, without blanks before it. */
 function valueIn(line: string, start: number): string {
   let at = start;
   while (line.charCodeAt(at) === 32 || line.charCodeAt(at) === 9) at++;
   return line.slice(at);
 }
 
-/** Key lengths from 255 on are not in the table: the colon tells. */
+/** Key lengths from 255 on are not in the table: the colon is looked for. */
 function unknownKey(line: string, length: number): string {
   return line.slice(0, length < 255 ? length : line.indexOf(':')).toLowerCase();
 }

@@ -2,7 +2,7 @@
 //
 // Segments split one at a time, so that the table grows to millions of keys without one long step. The bytes
 // of every key are kept and compared: two keys never share an objhead. An objhead and its key are one block, so
-// that a lookup among millions waits for memory once instead of twice. Awkward: keys that are no bytes or are
+// that a lookup among millions waits for memory once instead of twice. Caution: keys that are no bytes or are
 // longer than MAX_KEY are first reduced to a digest, and the reduced form counts as the key.
 
 import { createHash } from 'node:crypto';
@@ -20,7 +20,7 @@ const HASH_HI = 1;
 const KEY_LENGTH = 2;
 /** First objcore of the key. */
 const FIRST = 3;
-/** Words of whoever has the index may follow, and then the key. */
+/** Words of the index's user may follow, and then the key. */
 const EXTRA = 4;
 
 const SEGMENT_SHIFT = 11;
@@ -55,13 +55,13 @@ export class KeyIndex {
   /** Segments by the first bits of the high half of the hash. */
   private directory: Uint32Array = new Uint32Array(1);
   private depth = 0;
-  /** What makes a place in the directory of half the high half. */
+  /** Shift from the high half of the hash to a place in the directory. */
   private shift = 31;
   /** Slots of the segment that is being split. */
   private readonly scratch = new Int32Array(SEGMENT_WORDS);
   /** Of removeAll(): where the searches begin. */
   private readonly homes = new Int32Array(2 * BATCH);
-  /** What was read ahead; kept so that the reads count as used. */
+  /** The words that touch() read, folded: without a use of them the compiler would leave the reads out. */
   touched = 0;
 
   /** `extra`: words of the caller's own in each objhead, zero at first. */
@@ -108,7 +108,7 @@ export class KeyIndex {
     this.keys.free(oh);
   }
 
-  /** Reads the first `count` objheads of a list; see Rows.touchAll(). */
+  /** Reads the first `count` objheads of a list; see RowTable.touchAll(). */
   touchAll(ohs: Uint32Array, count: number): void {
     this.keys.touchAll(ohs, count);
   }
@@ -126,7 +126,7 @@ export class KeyIndex {
     for (let i = 0; i < count; i++) homes[i] = this.homeOf(ohs[i] as Oh);
   }
 
-  /** See Rows.touchAll(). */
+  /** See RowTable.touchAll(). */
   private touchHomes(count: number): void {
     const { homes, pieces } = this;
     let sum = 0;
@@ -326,7 +326,7 @@ export class KeyIndex {
   }
 }
 
-/** Where a segment's words begin in its piece. */
+/** The place in its piece where a segment's words begin. */
 function baseOf(segment: Segment): number {
   return (segment & PIECE_MASK) * SEGMENT_WORDS;
 }

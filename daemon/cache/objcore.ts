@@ -39,26 +39,27 @@ export const BAN = 24;
 export const SURROGATE = 25;
 export const OBJCORE_WORDS = 26;
 
-/** Most objects that are taken out together: what belongs to them stays in the processor's caches meanwhile. */
+/** Most objects that are taken out together. Measured: with so many, all that belongs to them stays in the processor's
+ * caches meanwhile. */
 export const BATCH = 128;
 
-/** Flags the fetch sets through setAttributes. */
+/** Flags that the fetch sets through setAttributes. */
 export const OF_HIT_MISS = 1 << 0;
 export const OF_HIT_PASS = 1 << 1;
 export const OF_GZIPPED = 1 << 2;
 /** Its fetch showed it to nobody before it was whole. */
 export const OF_UNSTREAMED = 1 << 3;
 export const OF_ESI = 1 << 4;
-/** An answer to those who wait for it now; whoever comes later does not find it. */
+/** An answer for the requests that wait for it; later ones do not find it. */
 export const OF_FOR_WAITERS = 1 << 5;
 export const OF_UNCACHEABLE = 1 << 6;
-/** The stored fields and bytes are what a plain GET is to get (decided where it is stored). */
+/** The stored head and body are, as they are, the answer to a plain GET (decided where it is stored). */
 export const OF_PLAIN = 1 << 7;
-/** A marker: what the origin answered is not to be shared. */
+/** A marker: the origin's answer is not to be shared. */
 export const OF_MARKER = OF_HIT_MISS | OF_HIT_PASS;
 /** The body was packed or unpacked here: its bytes are not those that the origin's tag stands for. */
 export const OF_RECODED = 1 << 15;
-/** What setAttributes may change. */
+/** Flags that setAttributes may change. */
 export const OF_ATTRIBUTES = ((1 << 8) - 1) | OF_RECODED;
 /** Flags of the cache itself. */
 export const OF_PRIVATE = 1 << 8;

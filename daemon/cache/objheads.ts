@@ -1,16 +1,16 @@
 // Objheads: a key with the chain of its objects, newest first, and the requests that wait for one of them.
 //
 // Links and unlinks, parks and wakes; never looks at what an object is and never frees one. A key is forgotten
-// as soon as it has neither objects nor waiters: whoever takes the last object out must call drop().
+// as soon as it has neither objects nor waiters: drop() is to be called after the last object was taken out.
 
-import type { CacheCounters } from './counters.ts';
+import type { CacheCounters } from './cache-counters.ts';
 import { KeyIndex, type Oh } from './key-index.ts';
 import { BATCH, KEY_NEXT, KEY_PREV, OBJHEAD, type Oc } from './objcore.ts';
-import type { Rows } from './rows.ts';
+import type { RowTable } from './row-table.ts';
 import { type Waiter, WaitingList } from './waiting-list.ts';
 
 export class Objheads {
-  private readonly rows: Rows;
+  private readonly objcores: RowTable;
   private readonly counters: CacheCounters;
   private readonly index: KeyIndex;
   private readonly waiting: WaitingList;
@@ -18,20 +18,20 @@ export class Objheads {
   /** Scratch of dropAll(). */
   private readonly empty = new Uint32Array(BATCH);
 
-  constructor(o: {
-    rows: Rows;
-    counters: CacheCounters;
-    seed: readonly [number, number];
-    defer: (run: () => void) => void;
-    rushExponent: () => number;
-  }) {
-    this.rows = o.rows;
-    this.counters = o.counters;
-    this.index = new KeyIndex(o.seed[0], o.seed[1]);
-    this.defer = o.defer;
+  constructor(
+    objcores: RowTable,
+    counters: CacheCounters,
+    limits: { rushExponent: number },
+    seed: readonly [number, number],
+    defer: (run: () => void) => void,
+  ) {
+    this.objcores = objcores;
+    this.counters = counters;
+    this.index = new KeyIndex(seed[0], seed[1]);
+    this.defer = defer;
     this.waiting = new WaitingList({
-      defer: o.defer,
-      exponent: o.rushExponent,
+      defer,
+      exponent: () => limits.rushExponent,
       onEmpty: (oh) => this.drop(oh),
     });
   }
@@ -43,8 +43,9 @@ export class Objheads {
 
   /** The objhead of `key`, made when there is none; it is to be given an object at once. */
   findOrAdd(key: string): Oh {
+    const before = this.index.count;
     const oh = this.index.findOrAdd(key);
-    this.counters.n_objecthead = this.index.count;
+    this.counters.n_objecthead += this.index.count - before;
     return oh;
   }
 
@@ -60,43 +61,43 @@ export class Objheads {
 
   linkFirst(oh: Oh, oc: Oc): void {
     const first = this.index.first(oh);
-    this.rows.set(oc, KEY_PREV, 0);
-    this.rows.set(oc, KEY_NEXT, first);
-    if (first !== 0) this.rows.set(first, KEY_PREV, oc);
+    this.objcores.set(oc, KEY_PREV, 0);
+    this.objcores.set(oc, KEY_NEXT, first);
+    if (first !== 0) this.objcores.set(first, KEY_PREV, oc);
     this.index.setFirst(oh, oc);
   }
 
   /** Takes an object out of the chain; the key stays until drop(). */
   unlink(oh: Oh, oc: Oc): void {
-    const prev = this.rows.get(oc, KEY_PREV);
-    const next = this.rows.get(oc, KEY_NEXT);
+    const prev = this.objcores.get(oc, KEY_PREV);
+    const next = this.objcores.get(oc, KEY_NEXT);
     if (prev === 0) this.index.setFirst(oh, next);
-    else this.rows.set(prev, KEY_NEXT, next);
-    if (next !== 0) this.rows.set(next, KEY_PREV, prev);
+    else this.objcores.set(prev, KEY_NEXT, next);
+    if (next !== 0) this.objcores.set(next, KEY_PREV, prev);
   }
 
   /** Takes many objects out of their chains, and forgets the keys that have no others and no waiters. */
   dropAll(ocs: Int32Array, count: number): void {
-    const { rows, index, waiting, empty } = this;
-    for (let i = 0; i < count; i++) empty[i] = rows.get(ocs[i] as Oc, OBJHEAD);
+    const { objcores, index, waiting, empty } = this;
+    for (let i = 0; i < count; i++) empty[i] = objcores.get(ocs[i] as Oc, OBJHEAD);
     index.touchAll(empty, count);
     let gone = 0;
     for (let i = 0; i < count; i++) {
       const oc = ocs[i] as Oc;
       const oh = empty[i] as Oh;
-      rows.set(oc, OBJHEAD, 0);
+      objcores.set(oc, OBJHEAD, 0);
       this.unlink(oh, oc);
       if (index.first(oh) === 0 && (waiting.size === 0 || !waiting.has(oh))) empty[gone++] = oh;
     }
     index.removeAll(empty, gone);
-    this.counters.n_objecthead = index.count;
+    this.counters.n_objecthead -= gone;
   }
 
   /** Forgets a key without objects and waiters. */
   drop(oh: Oh): void {
     if (this.index.first(oh) !== 0 || this.waiting.has(oh)) return;
     this.index.remove(oh);
-    this.counters.n_objecthead = this.index.count;
+    this.counters.n_objecthead--;
   }
 
   /** Whether anybody waits for an object of this key. */

@@ -3,83 +3,59 @@
 // Each object has its place in a dozen structures, and among a million objects all of them lie anywhere in memory:
 // one object after the other waits for memory a dozen times. Here each structure lets go of all objects of a batch,
 // and reads ahead what it needs for them. It decides nothing about objects, and never works on more than a batch: the
-// caller looks at the clock in between. Awkward: objects in use go one by one, after the others, since their readers
-// are told and may do anything.
+// caller looks at the clock in between. Caution: objects in use go one by one, after the others, since their readers
+// are called and may do anything.
 
-import type { BanList } from './ban/ban-list.ts';
-import type { ObjectEvents } from './cache-options.ts';
-import type { CacheCounters } from './counters.ts';
-import type { Expiry } from './expiry.ts';
+import type { CacheState } from './cache-state.ts';
+import type { Lifetimes } from './lifetimes.ts';
 import type { Oc } from './objcore.ts';
 import * as row from './objcore.ts';
 import type { ObjectLife } from './object-life.ts';
+import type { ObjectLru } from './object-lru.ts';
 import type { ObjectStore } from './object-store.ts';
-import type { Objheads } from './objheads.ts';
-import type { Rows } from './rows.ts';
-import type { TagIndex } from './tags/tag-index.ts';
-import type { Uses } from './uses.ts';
 
 export class Reaper {
-  private readonly rows: Rows;
+  private readonly state: CacheState;
   private readonly store: ObjectStore;
-  private readonly objheads: Objheads;
-  private readonly expiry: Expiry;
-  private readonly uses: Uses;
-  private readonly bans: BanList;
-  private readonly tags: TagIndex;
+  private readonly lru: ObjectLru;
+  private readonly lifetimes: Lifetimes;
   private readonly life: ObjectLife;
-  private readonly counters: CacheCounters;
-  private readonly events: ObjectEvents;
   private readonly inUse = new Int32Array(row.BATCH);
 
-  constructor(o: {
-    rows: Rows;
-    store: ObjectStore;
-    objheads: Objheads;
-    expiry: Expiry;
-    uses: Uses;
-    bans: BanList;
-    tags: TagIndex;
-    life: ObjectLife;
-    counters: CacheCounters;
-    events: ObjectEvents;
-  }) {
-    this.rows = o.rows;
-    this.store = o.store;
-    this.objheads = o.objheads;
-    this.expiry = o.expiry;
-    this.uses = o.uses;
-    this.bans = o.bans;
-    this.tags = o.tags;
-    this.life = o.life;
-    this.counters = o.counters;
-    this.events = o.events;
+  constructor(state: CacheState, store: ObjectStore, lru: ObjectLru, lifetimes: Lifetimes, life: ObjectLife) {
+    this.state = state;
+    this.store = store;
+    this.lru = lru;
+    this.lifetimes = lifetimes;
+    this.life = life;
   }
 
   /** Purges the first `count` objects of a list, at most a batch of them; all are indexed. Uses the list up. */
   purge(ocs: Int32Array, count: number, now: number): void {
-    const { counters, events, life } = this;
+    const { lifetimes } = this;
+    const { counters, events } = this.state;
     if (events.wanted()) {
       for (let i = 0; i < count; i++) {
         const oc = ocs[i] as Oc;
-        events.rearmed(oc, life.endOf(oc), now);
+        events.rearmed(oc, lifetimes.endOf(oc), now);
         events.expired(oc, 0);
       }
     }
     counters.exp_mailed += count;
     counters.exp_received += count;
-    // As Varnish: a purge ends an object's time.
+    // As in Varnish: a purge ends an object's time.
     counters.n_expired += count;
     this.takeOut(ocs, count);
   }
 
   /** The same for objects that are at their end. */
   expire(ocs: Int32Array, count: number, now: number): void {
-    const { counters, events, life } = this;
+    const { lifetimes } = this;
+    const { counters, events } = this.state;
     if (events.wanted()) {
       for (let i = 0; i < count; i++) {
         const oc = ocs[i] as Oc;
-        events.expired(oc, Math.max(0, now - life.endOf(oc)));
+        events.expired(oc, Math.max(0, now - lifetimes.endOf(oc)));
       }
     }
     counters.n_expired += count;
@@ -87,26 +63,27 @@ export class Reaper {
   }
 
   private takeOut(ocs: Int32Array, count: number): void {
-    const { rows, inUse, counters } = this;
-    // What this needs of a row lies in its second half, in one or two lines of memory.
-    rows.touchAll(ocs, count, row.OBJHEAD);
-    rows.touchAll(ocs, count, row.SURROGATE);
+    const { inUse } = this;
+    const { objcores, tags, expiryHeap, objheads, counters } = this.state;
+    // The words of a row that this needs lie in its second half, in one or two lines of memory.
+    objcores.touchAll(ocs, count, row.OBJHEAD);
+    objcores.touchAll(ocs, count, row.SURROGATE);
     let alone = 0;
     let used = 0;
     for (let i = 0; i < count; i++) {
       const oc = ocs[i] as Oc;
       // The index alone: nobody will notice.
-      if (rows.get(oc, row.REFS) === 1) {
-        rows.set(oc, row.REFS, 0);
+      if (objcores.get(oc, row.REFS) === 1) {
+        objcores.set(oc, row.REFS, 0);
         ocs[alone++] = oc;
       } else {
         inUse[used++] = oc;
       }
     }
-    this.tags.forgetAll(ocs, alone);
-    this.expiry.removeAll(ocs, alone);
-    this.uses.leaveAll(ocs, alone);
-    this.objheads.dropAll(ocs, alone);
+    tags.forgetAll(ocs, alone);
+    expiryHeap.removeAll(ocs, alone);
+    this.lru.leaveAll(ocs, alone);
+    objheads.dropAll(ocs, alone);
     this.unrefBans(ocs, alone);
     this.store.discardAll(ocs, alone);
     counters.n_objectcore -= alone;
@@ -114,11 +91,11 @@ export class Reaper {
   }
 
   private unrefBans(ocs: Int32Array, count: number): void {
-    const { rows, bans } = this;
+    const { objcores, bans } = this.state;
     let last = 0;
     let same = 0;
     for (let i = 0; i < count; i++) {
-      const ban = rows.get(ocs[i] as Oc, row.BAN);
+      const ban = objcores.get(ocs[i] as Oc, row.BAN);
       if (ban !== last) {
         bans.unrefAll(last, same);
         last = ban;

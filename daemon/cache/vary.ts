@@ -1,13 +1,13 @@
-// Variants: which request fields an object's Vary names, and whether a request carries the same values.
+// Variants: which request headers an object's Vary names, and whether a request carries the same values.
 //
-// A field that is absent differs from one that is empty. Accept-Encoding never counts while gzip support is
-// on, because every fetch then asks for gzip and every client is served from it. Awkward: several lines of
+// A header that is absent differs from one that is empty. Accept-Encoding never counts while gzip support is
+// on, because every fetch then asks for gzip and every client is served from it. Caution: several lines of
 // one name count as their joined value, so that a second line cannot smuggle in another variant.
 
 import type { HttpMessage } from '../http1/message.ts';
 import type { ChunkBytes } from './storage/slab.ts';
 
-/** A Vary header resolved against one request: lower-case names and values, null for an absent field. */
+/** A Vary header resolved against one request: lower-case names and values, null for an absent header. */
 export interface VaryKey {
   names: string[];
   values: (string | null)[];
@@ -42,9 +42,11 @@ export function resolveVary(vary: string | null, request: HttpMessage): VaryKey 
   return key.names.length === 0 ? null : key;
 }
 
-/** A key no request matches: for an illegal Vary. */
-export function unmatchable(): VaryKey {
-  return { names: ['*'], values: [null] };
+/** The request values that a response's Vary asks for; null when it varies by nothing. An illegal Vary gives a key that
+ * no request ever matches. */
+export function varyKey(vary: string | null, request: HttpMessage): VaryKey | null {
+  const key = resolveVary(vary, request);
+  return typeof key === 'string' ? { names: ['*'], values: [null] } : key;
 }
 
 /**

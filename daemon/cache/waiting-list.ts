@@ -8,7 +8,7 @@
 import type { Oh } from './key-index.ts';
 
 export interface Waiter {
-  /** Called once. `alone`: what was waited for cannot be shared (it failed or is uncacheable), so the next
+  /** Called once. `alone`: the object waited for cannot be shared (it failed or is uncacheable), so the next
    * lookup should not wait for another fetch. */
   wake(alone: boolean): void;
 }
@@ -22,7 +22,7 @@ export class WaitingList {
   private readonly queues = new Map<Oh, Parked[]>();
   private readonly defer: (run: () => void) => void;
   private readonly exponent: () => number;
-  /** Told when the last waiter left; after a rush the caller knows by itself. */
+  /** Called when the last waiter left; after a rush the caller knows by itself. */
   private readonly onEmpty: (oh: Oh) => void;
 
   constructor(o: {
@@ -57,7 +57,7 @@ export class WaitingList {
     };
   }
 
-  /** Wakes those who wait now, in waves or all at once. */
+  /** Wakes those who wait at this moment, in waves or all at once. */
   rush(oh: Oh, all: boolean): void {
     const queue = this.queues.get(oh);
     if (queue === undefined) return;

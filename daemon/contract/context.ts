@@ -15,12 +15,12 @@ export interface Director {
   healthy(now: number, ctx?: VclContext | null): boolean;
   /** Finds the backend that will serve this fetch; null when none is usable. */
   resolve(ctx: VclContext): Director | null;
-  /** Connections in use, of all backends below it; absent when it does not know. */
-  readonly inUse?: number;
-  /** Its row of backend.list; a director without one is not listed. Listed are those in VclProgram.directors. */
-  readonly listed?: DirectorListing | undefined;
+  /** Connections in use, of all backends below it. */
+  readonly inUse: number;
+  /** Its row of backend.list; null is not listed. Listed are those in VclProgram.directors. */
+  readonly listed: DirectorListing | null;
   /** Its program became warm (probes run) or cold (nothing does). It is made cold, and asked only for a change. */
-  setWarm?(warm: boolean): void;
+  setWarm(warm: boolean): void;
 }
 
 /** What the operator said with backend.set_health; `auto` leaves it to probes. */
@@ -64,9 +64,9 @@ export interface VclSession {
   idleSendTimeout: number;
   sendTimeout: number;
   /** Attributes of a PROXY v2 preamble by their type, those inside SSL (0x20) beside it; null when there were none. */
-  readonly proxyAttributes?: ReadonlyMap<number, Uint8Array> | null;
+  readonly proxyAttributes: ReadonlyMap<number, Uint8Array> | null;
   /** User and group of the process at the other end of a Unix socket; null when they cannot be known. */
-  peerCredentials?(): PeerCredentials | null;
+  peerCredentials(): PeerCredentials | null;
 }
 
 export interface PeerCredentials {
@@ -94,69 +94,89 @@ export interface SoftLives {
   keep: number;
 }
 
+/** What a program sets in req.* and client.*. A restart keeps it; another program that takes over begins without. */
+export class RequestSettings {
+  esi = true;
+  hashAlwaysMiss = false;
+  hashIgnoreBusy = false;
+  hashIgnoreVary = false;
+  /** req.ttl and req.grace in seconds; negative when unset. */
+  ttl = -1;
+  grace = -1;
+  /** Undefined until the program sets it: then the default backend serves. Null is none. */
+  backendHint: Director | null | undefined = undefined;
+  /** Null is the client's address. */
+  clientIdentity: string | null = null;
+  /** Stevedore name or null (req.storage). */
+  storage: string | null = null;
+}
+
+/** What a restart begins again: the key and what answers under it. */
+export interface VclAttempt {
+  readonly vxid: number;
+  readonly isHitMiss: boolean;
+  readonly isHitPass: boolean;
+  /** The lookup key as hash_data() builds it. */
+  readonly hashKey: string;
+  respDoEsi: boolean;
+  respFilters: string | null;
+  /** Synthetic body of vcl_synth, a byte string. */
+  synthBody: string | null;
+}
+
 /** req.*, resp.* and req_top.*. */
 export interface VclRequest {
   readonly http: HttpMessage;
   readonly resp: HttpMessage;
   readonly session: VclSession;
-  readonly vxid: number;
+  readonly attempt: VclAttempt;
+  readonly settings: RequestSettings;
   readonly restarts: number;
   readonly esiLevel: number;
   readonly tReq: number;
   readonly top: VclRequest;
   readonly obj: VclObject | null;
-  readonly isHitMiss: boolean;
-  readonly isHitPass: boolean;
   /** Whether the client takes gzip (req.can_gzip). */
   readonly canGzip: boolean;
-  esi: boolean;
-  hashAlwaysMiss: boolean;
-  hashIgnoreBusy: boolean;
-  hashIgnoreVary: boolean;
-  /** req.ttl and req.grace; negative when unset. */
-  ttl: number;
-  grace: number;
-  /** Undefined until the program sets it: then the default backend serves. Null is none. */
-  backendHint: Director | null | undefined;
-  clientIdentity: string | null;
-  /** Stevedore name or null (req.storage). */
-  storage: string | null;
   /** PRIV_TOP cells; used on the top request only, ended with it. */
   topPrivs: PrivMap | null;
-  /** The lookup key as hash_data() builds it. */
-  hashKey: string;
-  /** hash_data(): appends the strands to the key, and logs each that is not a NUL when the Hash tag is on. */
+  /** hash_data(): appends the strands to the key, and logs each that is not a NUL when the Hash tag is on. `more` is
+   * left out for one strand, so that the usual call makes no array. */
   hashData(text: string, more?: readonly string[]): void;
-  respDoEsi: boolean;
-  respFilters: string | null;
   /** What resp.filters is while the program has not set it. */
-  usualRespFilters?(): string;
+  usualRespFilters(): string;
   readonly respIsStreaming: boolean;
-  /** Synthetic body of vcl_synth, a byte string. */
-  synthBody: string | null;
   /** std.cache_req_body: whether the body is cached, or an answer to wait for; the limit is in bytes. */
-  cacheBody?(limit: number): boolean | Waiting;
+  cacheBody(limit: number): boolean | Waiting;
   /** std.late_100_continue: ask for the body only when it is wanted, not when vcl_recv is over. */
-  late100Continue?: boolean;
-  /** The whole request body once std.cache_req_body has it; null or absent while it is not cached. */
-  readonly cachedBody?: Uint8Array | null;
+  late100Continue: boolean;
+  /** The whole request body once std.cache_req_body has it; null while it is not cached. */
+  readonly cachedBody: Uint8Array | null;
   /** vcl_hit and vcl_miss: purges what is under the request's key (`alone`: only the object found), or makes it stale
    * when `soft` is given; returns how many objects. */
-  purge?(soft: SoftLives | null, alone: boolean): number;
+  purge(soft: SoftLives | null, alone: boolean): number;
   /** return (vcl(label)) is about to be returned. */
-  selectProgram?(label: string): void;
+  selectProgram(label: string): void;
   rollback(): void;
+}
+
+/** What a retry begins again. */
+export interface VclFetchAttempt {
+  readonly vxid: number;
+  /** Whether the answer is a stale object that the origin has confirmed (beresp.was_304). */
+  readonly was304: boolean;
+  doStream: boolean;
+  /** Body set in vcl_backend_error, a byte string. */
+  synthBody: string | null;
 }
 
 /** bereq.* and beresp.*. */
 export interface VclBusyobj {
   readonly bereq: HttpMessage;
   readonly beresp: HttpMessage;
-  readonly vxid: number;
+  readonly attempt: VclFetchAttempt;
   readonly retries: number;
   readonly isBgFetch: boolean;
-  /** Whether the fetch validates a stale object (beresp.was_304 after the fact). */
-  readonly was304: boolean;
   uncacheable: boolean;
   readonly isHitMiss: boolean;
   readonly isHitPass: boolean;
@@ -164,7 +184,7 @@ export interface VclBusyobj {
   /** The backend that answered, after the fetch (beresp.backend). */
   respBackend: Director | null;
   /** Where it answered from (beresp.backend.ip); null before the fetch. */
-  readonly respEnds?: { readonly remoteAddress: string; readonly remotePort: number } | null;
+  readonly respEnds: { readonly remoteAddress: string; readonly remotePort: number } | null;
   /** Seconds; negative is "use the backend's or the parameter's". */
   connectTimeout: number;
   firstByteTimeout: number;
@@ -176,44 +196,44 @@ export interface VclBusyobj {
   doEsi: boolean;
   doGzip: boolean;
   doGunzip: boolean;
-  doStream: boolean;
   storage: string | null;
+  /** What the program has made of beresp.filters; null while it has not. */
   filters: string | null;
+  /** What beresp.filters is until then. */
+  usualFilters(): string;
   hasBody: boolean;
   /** `unset bereq.body`. */
   unsetBody(): void;
-  /** Body set in vcl_backend_error, a byte string. */
-  synthBody: string | null;
   readonly session: VclSession | null;
   /** bereq.time, epoch seconds. */
   readonly tStart: number;
   /** client.identity of the request that caused the fetch; null is the address. */
   readonly clientIdentity: string | null;
   /** Lookup key, as VclRequest.hashKey. */
-  readonly hashKey?: string;
+  readonly hashKey: string;
   rollback(): void;
 }
 
-/** What the runtime asks of the worker beyond the current transaction. */
 /** Counters that the runtime of programs moves. */
 export type RuntimeCounter = 'losthdr' | 'ws_backend_overflow' | 'ws_client_overflow';
 
+/** What the runtime asks of the worker beyond the current transaction. */
 export interface VclHost {
   param(name: string): number | string | boolean;
   /** Epoch seconds of the worker's clock, for timestamps; `now` in a program is ctx.now. */
-  now?(): number;
+  now(): number;
   identity: string;
   hostname: string;
   /** ban(): adds a ban; returns an error text or null. */
   ban(expression: string): string | null;
   /** The same for a soft ban: what matches becomes stale. */
-  softBan?(expression: string): string | null;
+  softBan(expression: string): string | null;
   /** Purges by the surrogate keys in a text, or makes stale; returns how many objects. */
-  purgeTags?(keys: string, soft: boolean): number;
+  purgeTags(keys: string, soft: boolean): number;
   /** std.log and friends beyond the log record. */
   syslog(priority: number, text: string): void;
   /** Counts what only the runtime of programs sees. */
-  count?(counter: RuntimeCounter): void;
+  count(counter: RuntimeCounter): void;
   stevedores(): string[];
   /** Storage figures for storage.<name>.*; null when there is no such stevedore. */
   storage(name: string): { freeSpace: number; usedSpace: number; happy: boolean } | null;
@@ -221,10 +241,10 @@ export interface VclHost {
 
 /** The transaction's log as a program sees it; `timestamp` adds a Timestamp record (epoch seconds). */
 export interface VclLog extends MessageLog {
-  timestamp?(label: string, at: number): void;
+  timestamp(label: string, at: number): void;
 }
 
-/** Passed to every generated function. One object a task, reused across its states. */
+/** Passed to every generated function. One object a task, for all of its states. */
 export class VclContext {
   host: VclHost;
   /** The program this task runs. */
@@ -256,20 +276,5 @@ export class VclContext {
     this.host = host;
     this.vcl = vcl;
     this.log = log;
-  }
-
-  /** Ready for another task. */
-  begin(vcl: VclProgram): void {
-    this.vcl = vcl;
-    this.now = 0;
-    this.synthStatus = 0;
-    this.synthReason = '';
-    this.passTtl = null;
-    this.state = 0;
-    this.failure = null;
-    this.tracing = false;
-    this.priv = null;
-    this.roomTaken = 0;
-    this.overflowed = false;
   }
 }

@@ -11,9 +11,13 @@
 // a Priv, one for each place of the call, program, task or top request (of this extension). Built-in extensions
 // may also ask priv.ts for a cell of their own.
 //
+// A row says what sets it apart: a member that is left out stands for false, for nothing, or for what its docstring
+// says.
+//
 // A call that cannot go on throws ExtensionError with the text for the log: the transaction fails, in vcl_init
 // the load of the program.
 
+import type { ExtensionFilter } from './body-filter.ts';
 import type { VclContext } from './context.ts';
 import type { Priv } from './priv.ts';
 
@@ -22,9 +26,11 @@ export type ExtensionCall = (ctx: VclContext, ...args: any[]) => unknown;
 
 export interface ExtensionFunction {
   signature: string;
+  /** Sentences for the manual page: what the call does or is, its units, and what it is when there is nothing. */
+  help: string;
   /** States (without `vcl_`) or groups it may be called from; absent is everywhere. */
   places?: string;
-  /** The call may give a Waiting (vcl/runtime/waiting.ts), which only vcl_recv can wait for. */
+  /** The call may give a Waiting (waiting.ts). Without `places` it may be called from WAITING_PLACES. */
   waits?: boolean;
   /** The call brings a head back to what it was; the HTTP argument says which. */
   restores?: boolean;
@@ -34,6 +40,7 @@ export interface ExtensionFunction {
 export interface ExtensionObject {
   /** "name(arguments)". */
   signature: string;
+  help: string;
   // biome-ignore lint/suspicious/noExplicitAny: see ExtensionCall
   create: (ctx: VclContext, name: string, ...args: any[]) => object;
   /** Called when the program goes, the youngest object first. Must not throw. */
@@ -46,7 +53,10 @@ export interface ExtensionObject {
 
 export interface ExtensionMethod {
   signature: string;
+  help: string;
   places?: string;
+  /** As that of a function. */
+  waits?: boolean;
   // biome-ignore lint/suspicious/noExplicitAny: see ExtensionCall
   call: (ctx: VclContext, self: any, ...args: any[]) => unknown;
 }
@@ -56,10 +66,14 @@ export type ExtensionEvent = 'load' | 'warm' | 'cold' | 'discard';
 
 export interface Extension {
   name: string;
+  /** What it is for, in a few words: the first line of its manual page. */
+  help: string;
   /** Loaded from a file: what it does to headers is not known. */
   outside?: boolean;
   functions: Readonly<Record<string, ExtensionFunction>>;
   objects?: Readonly<Record<string, ExtensionObject>>;
+  /** Body filters by the names that programs use. */
+  filters?: Readonly<Record<string, ExtensionFilter>>;
   /** Called once an event, with the PRIV_VCL cell: `load` before vcl_init, `discard` after vcl_fini. A text (or an
    * ExtensionError) refuses `load` and `warm`; it is only logged otherwise. */
   event?: (ctx: VclContext, event: ExtensionEvent, priv: Priv) => string | undefined;

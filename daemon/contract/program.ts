@@ -6,7 +6,8 @@ import type { Extension } from './extension.ts';
 import type { PrivMap } from './priv.ts';
 import type { StateSteps } from './waiting.ts';
 
-/** A `backend` declaration. Undefined fields take the parameter's default. Times in seconds. */
+/** A `backend` declaration. A field is absent where the program does not give it: the parameter's default then holds, or
+ * nothing. Times in seconds. */
 export interface BackendDecl {
   name: string;
   /** True for `backend x none;`. */
@@ -26,11 +27,14 @@ export interface BackendDecl {
   /** Beyond Varnish: seconds between re-resolutions of the name. */
   resolve?: number;
   /** What the name meant when the program was compiled, in the resolver's order; absent for numbers and paths. A worker
-   * that starts anew needs no name server. */
+   * that starts again needs no name server. */
   addresses?: string[];
 }
 
-/** A `probe` declaration; vcl-probe(7) gives the defaults. */
+/** A backend that is made while the program runs. `host` is an address. */
+export type RunTimeDecl = Omit<BackendDecl, 'name' | 'none' | 'resolve' | 'addresses'>;
+
+/** A `probe` declaration. A field is absent where the program does not give it; vcl-probe(7) gives the defaults. */
 export interface ProbeDecl {
   name?: string;
   url?: string;
@@ -89,11 +93,11 @@ export interface CompiledProgram {
   /** Extensions imported. */
   imports: string[];
   /** Those of them that are loaded from files. */
-  modules?: OutsideModule[];
+  modules: OutsideModule[];
   /** Labels that `return (vcl(…))` names, for vcl.deps. */
-  labels?: string[];
+  labels: string[];
   /** Where generated lines came from: generated line, file index, line, column, four numbers a line. */
-  positions?: number[];
+  positions: number[];
 }
 
 /** The states in the order of their ids; `runState` takes an index into this list. */
@@ -135,6 +139,12 @@ export interface VclProgram {
   /** Directors by VCL name: declared backends and what vcl_init made. */
   readonly directors: Map<string, Director>;
   readonly defaultDirector: Director | null;
+  /**
+   * Finds or makes a backend while the program runs; null where there are none to be had.
+   * @param lasting as long as the program; others go some minutes after their last use, and are asked for each time
+   * @throws ExtensionError
+   */
+  makeBackend: ((decl: RunTimeDecl, lasting: boolean) => Director) | null;
   /** PRIV_VCL cells of extensions; ended when the program goes. */
   readonly privs: PrivMap;
   /** The extensions it imports, in the order of their imports. */
@@ -143,6 +153,6 @@ export interface VclProgram {
   readonly objects: ProgramObject[];
   /** One function a state id: user code, then the builtin program; returns a ReturnCode. */
   readonly states: readonly ((ctx: VclContext) => ReturnCode)[];
-  /** vcl_recv when it may wait for a request body; null when it cannot. */
-  readonly waitingRecv: StateSteps | null;
+  /** By state id: the state where it makes calls that may wait, null where it makes none. */
+  readonly waiting: readonly (StateSteps | null)[];
 }

@@ -1,21 +1,59 @@
 // Calls of extensions that have to wait: std.cache_req_body is answered when the body is there. A sub that makes
 // such a call is generated as a JavaScript generator, which yields what the call gave; a call that has its answer
-// gives it, one that has not gives a Waiting. Programs without such calls are generated as ever and pay nothing.
+// gives it, one that has not gives a Waiting. Programs without such calls are plain functions and pay nothing.
 //
-// Only vcl_recv can wait. In every other state the functions must give their answer at once.
+// A transaction waits in every state of a client request or a fetch but vcl_hash. vcl_init and vcl_fini run while the
+// worker loads or drops a program, and an extension calls a SUB value in the middle of its own code: there the
+// functions must give their answer at once.
 
 import type { VclContext } from './context.ts';
-import { VclFailure } from './failure.ts';
+import { ExtensionError, VclFailure } from './failure.ts';
 import type { ReturnCode } from './program.ts';
+
+/** States (`places` of a row) in which a call may wait. */
+export const WAITING_PLACES =
+  'recv pipe pass purge miss hit deliver synth backend_fetch backend_response backend_error';
+
+/** How long a function of an extension may take unless its row says otherwise, in seconds. */
+export const CALL_TIMEOUT = 5;
+
+type Answered = (value: unknown) => void;
+type Failed = (error: unknown) => void;
 
 /** An answer that is still to come. */
 export class Waiting {
-  /** Begins to wait; `done` is called once, perhaps before this returns. */
-  readonly start: (done: (value: unknown) => void) => void;
+  /** Begins to wait; one of the two is called once, perhaps before this returns. */
+  readonly start: (answered: Answered, failed: Failed) => void;
 
-  constructor(start: (done: (value: unknown) => void) => void) {
+  constructor(start: (answered: Answered, failed: Failed) => void) {
     this.start = start;
   }
+}
+
+/**
+ * Waits for a promise.
+ * @param label function that gave it, for messages
+ * @param seconds after which the call fails; the promise may then do what it likes
+ */
+export function awaited(label: string, promise: PromiseLike<unknown>, seconds: number): Waiting {
+  const settled = Promise.resolve(promise);
+  // Nobody may come to wait for it, and then its failure must not become the worker's.
+  settled.catch(() => undefined);
+  return new Waiting((answered, failed) => {
+    let open = true;
+    const once = (go: () => void): void => {
+      if (!open) return;
+      open = false;
+      clearTimeout(timer);
+      go();
+    };
+    const late = (): void => failed(new ExtensionError(`${label}() did not answer within ${seconds} s`));
+    const timer = setTimeout(() => once(late), seconds * 1000);
+    settled.then(
+      (value) => once(() => answered(value)),
+      (error) => once(() => failed(error)),
+    );
+  });
 }
 
 export type StateSteps = (ctx: VclContext) => Generator<unknown, ReturnCode, unknown>;

@@ -6,6 +6,7 @@ import { blob } from './blob/blob.ts';
 import { bodyaccess } from './bodyaccess/bodyaccess.ts';
 import { cookie } from './cookie/cookie.ts';
 import { directors } from './directors/directors.ts';
+import { goto } from './goto/goto.ts';
 import { header } from './header/header.ts';
 import { proxy } from './proxy/proxy.ts';
 import { purge } from './purge/purge.ts';
@@ -35,11 +36,16 @@ const ALL: readonly Extension[] = [
   accept,
   saintmode,
   tcp,
+  goto,
 ];
 
 const BUILT_IN: ReadonlyMap<string, Extension> = new Map(ALL.map((e) => [e.name, e]));
 
 export const findExtension: ExtensionLookup = (name) => BUILT_IN.get(name);
+
+export function builtInExtensions(): readonly Extension[] {
+  return ALL;
+}
 
 export function extensionNames(): readonly string[] {
   return [...BUILT_IN.keys()];

@@ -1,22 +1,21 @@
-// The body's way from the origin into the store, through a gzip filter where one is wanted. A gzipped body is
-// unpacked as it passes only to see that it is whole: bytes become visible to clients after that check, so a
-// corrupt one is never delivered as complete (SAFETY rule 3).
+// The body's way from the origin into the store, through its filters where it has any.
 //
 // Backpressure: a private body may be ahead of its reader by so much and no more; a cacheable one is bounded by
 // its storage. When the last client of a private body has left, the fetch ends.
 
-import { createGunzip, createGzip, type Gunzip, type Gzip } from 'node:zlib';
 import { type FetchFailure, fetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Backend } from '../backend/backend.ts';
 import type { OriginConnection } from '../backend/connection.ts';
 import type { OriginBodySink } from '../backend/exchange-roles.ts';
-import { PackedPieces } from '../filters/deflate-places.ts';
+import type { FetchChain } from '../filters/chain.ts';
+import type { Outlet } from '../filters/filter.ts';
 import type { BodyFraming } from '../http1/framing.ts';
-import { logFetchFilters } from '../log/filter-records.ts';
+import { keep, type LentBytes } from '../http1/lent-bytes.ts';
+import { logBodyReader } from '../log/body-records.ts';
+import { PARKED, type Step } from '../transaction/drive.ts';
 import type { BusyObj } from './busyobj.ts';
-import { isPackedAnew } from './prepare.ts';
-import { type FetchStep, PARKED, STORED } from './steps.ts';
+import { STORED } from './fetch-steps.ts';
 
 /** Bytes a private body may be ahead of its reader. */
 const TRANSIT = 256 * 1024;
@@ -30,22 +29,18 @@ const KIND = {
   error: ['1 error -', '1 error -'],
 } as const;
 
-/** First letter of the Gzip record: packing, unpacking, unpacking to test. */
-const GZIP_KIND = { gzip: 'G', gunzip: 'U', testgunzip: 'u', none: '' } as const;
+/** Pieces that may wait for the filters before the origin does. */
+const PIECES = 4;
+const NO_BYTES = Buffer.alloc(0);
 
-function gzipOptions({ core }: BusyObj): { level: number; memLevel: number; chunkSize: number } {
-  const { gzip_level, gzip_memlevel, gzip_buffer } = core.params;
-  return { level: gzip_level, memLevel: gzip_memlevel, chunkSize: gzip_buffer };
-}
-
-const NOTHING = { data: () => undefined, end: () => undefined, error: () => undefined };
+const NO_SINK = { data: () => undefined, end: () => undefined, error: () => undefined };
 
 /** Begins to take the body, as far as it is to be had at once; STORED when nothing is left to wait for. */
-export function fetchBody(bo: BusyObj, framing: BodyFraming): FetchStep {
+export function fetchBody(bo: BusyObj, framing: BodyFraming): Step<BusyObj> {
   const { log, oc } = bo;
   const { cache } = bo.core;
-  bo.framing = framing;
-  log.put(Tag.Fetch_Body, KIND[framing.kind][bo.doStream ? 0 : 1]);
+  bo.attempt.framing = framing;
+  log.put(Tag.Fetch_Body, KIND[framing.kind][bo.attempt.doStream ? 0 : 1]);
   if (framing.kind === 'none') {
     // Nothing to stream: it is shown when the connection is back in the pool, for what its client may do next.
     readNoBody(bo, framing);
@@ -53,42 +48,43 @@ export function fetchBody(bo: BusyObj, framing: BodyFraming): FetchStep {
   }
   const connection = bo.exchange.connection as OriginConnection;
   const pump = new BodyPump(bo, connection);
-  bo.pump = pump;
+  bo.attempt.pump = pump;
   pump.run(framing);
   // A body that came with its head needs no streaming: it leaves with its head, too, in one write.
-  if (bo.doStream && !pump.isWhole && !pump.isAlmostWhole) cache.unbusy(oc, bo.uncacheable);
+  if (bo.attempt.doStream && !pump.isWhole && !pump.isAlmostWhole) cache.filling.unbusy(oc, bo.uncacheable);
   return pump.park();
 }
 
 /** The body is there or has broken off. False when it did not come whole; the object is not finished then. */
 export function bodyOver(bo: BusyObj): boolean {
-  const { core, log, oc, pump, framing, exchange } = bo;
+  const { core, log, oc, exchange } = bo;
+  const { pump, framing } = bo.attempt;
   const { cache } = core;
-  const failure = pump !== null ? pump.failure : bo.copyFailure;
+  const failure = pump !== null ? pump.failure : bo.attempt.copyFailure;
   if (failure !== null) {
     const own = fetchFailure(failure);
     const origin = exchange.connection?.failure ?? null;
     if (origin !== null && origin.detail !== '') log.put(Tag.FetchError, origin.detail);
-    // What is wrong with a packed body was told where it was seen.
+    // What a filter found wrong was logged by it.
     if (origin !== null || failure !== 'bad-gzip') log.put(Tag.FetchError, origin?.text ?? own.text);
-    if (pump !== null) logFetchFilters(log, framing.kind, bo.filter, pump.calls);
+    pump?.report(framing);
     exchange.end('RX_BODY');
     return false;
   }
-  if (pump !== null) logFetchFilters(log, framing.kind, bo.filter, pump.calls);
+  pump?.report(framing);
   exchange.end(framing.kind === 'eof' ? 'RESP_CLOSE' : null);
   log.timestamp('BerespBody', core.clock.now());
-  log.open().int(cache.bodyLength(oc)).close(Tag.Length);
-  cache.finish(oc, bo.uncacheable);
+  log.open().int(cache.reading.bodyLength(oc)).close(Tag.Length);
+  cache.filling.finish(oc, bo.uncacheable);
   // Nobody will be given the old one again: without this, markers would pile up as fast as requests come.
-  if (bo.staleOc !== 0) cache.kill(bo.staleOc);
+  if (bo.staleOc !== 0) cache.invalidation.kill(bo.staleOc);
   return true;
 }
 
 /** The exchange is over with its head: the connection may go back to the pool. */
 export function readNoBody(bo: BusyObj, framing: BodyFraming): void {
-  bo.framing = framing;
-  (bo.exchange.connection as OriginConnection).readBody(framing, 0, NOTHING);
+  bo.attempt.framing = framing;
+  (bo.exchange.connection as OriginConnection).readBody(framing, 0, NO_SINK);
 }
 
 export class BodyPump implements OriginBodySink {
@@ -96,18 +92,24 @@ export class BodyPump implements OriginBodySink {
   failure: FetchFailure | null = null;
   private readonly bo: BusyObj;
   private readonly connection: OriginConnection;
-  private readonly zip: Gunzip | Gzip | null;
-  /** Only where there is a filter. */
-  private readonly places: PackedPieces | null;
-  private pending = 0;
-  /** Bytes given to the filter. */
-  private packed = 0;
+  /** The filters, where any has something to do. */
+  private readonly chain: FetchChain | null;
+  /** Bytes that the origin announced; -1 where it did not. */
+  private readonly length: number;
+  /** Pieces that came and that the filters have not taken yet. */
+  private pieces: Buffer[] = [];
+  /** The filters are not done with what they took last. */
+  private busy = false;
+  /** All that there is has been read for now, and goes to the filters together. */
+  private gathering = false;
+  /** The body's end has come from the origin, and has gone to the filters. */
   private ended = false;
-  /** How often the body's reader and its filter gave something, and how much. */
-  readonly calls = { read: 0, readBytes: 0, filtered: 0, filteredBytes: 0 };
-  /** The last bytes of a body under test: a client that has the length would take them for the end of a whole one. */
-  private held: Buffer | null = null;
-  private unpacked = 0;
+  private given = false;
+  /** What came out of the filters has stopped them. */
+  private stopped = false;
+  /** How often and how many bytes the origin gave. */
+  private calls = 0;
+  private bytes = 0;
   private settled = false;
   /** The fetch waits for the end. */
   private parked = false;
@@ -115,8 +117,10 @@ export class BodyPump implements OriginBodySink {
   constructor(bo: BusyObj, connection: OriginConnection) {
     this.bo = bo;
     this.connection = connection;
-    this.zip = this.openFilter();
-    this.places = this.zip === null ? null : new PackedPieces();
+    const { chain, framing } = bo.attempt;
+    this.length = framing.kind === 'length' ? framing.length : -1;
+    this.chain = chain?.works === true ? chain : null;
+    this.chain?.connect(this.outlet());
   }
 
   /** Whether the body has come to its end. */
@@ -129,7 +133,7 @@ export class BodyPump implements OriginBodySink {
    * an error that the client sees. Packing cannot fail, and what comes of unpacking may be very much.
    */
   get isAlmostWhole(): boolean {
-    return this.ended && !this.settled && this.bo.filter === 'testgunzip';
+    return this.ended && !this.settled && this.chain?.recoded === false;
   }
 
   run(framing: BodyFraming): void {
@@ -138,59 +142,92 @@ export class BodyPump implements OriginBodySink {
       bo.betweenBytesTimeout >= 0
         ? bo.betweenBytesTimeout
         : (bo.exchange.backend as Backend).betweenBytesTimeout;
-    bo.core.cache.onConsume(bo.oc, () => this.pace());
+    bo.core.cache.filling.onConsume(bo.oc, () => this.pace());
+    this.gathering = true;
     connection.readBody(framing, timeout, this);
+    this.gathering = false;
+    this.feed();
   }
 
   /** Waits for the end, unless it has come. */
-  park(): FetchStep {
+  park(): Step<BusyObj> {
     if (this.settled) return STORED;
     this.parked = true;
     return PARKED;
   }
 
-  data(buf: Uint8Array, start: number, end: number): void {
+  data(buf: LentBytes, start: number, end: number): void {
     if (this.settled) return;
-    const { zip, calls } = this;
-    calls.read++;
-    calls.readBytes += end - start;
-    if (this.bo.filter === 'testgunzip') {
-      calls.filtered++;
-      calls.filteredBytes += end - start;
+    this.calls++;
+    this.bytes += end - start;
+    if (this.chain === null) this.store(buf, start, end);
+    else {
+      // The connection's buffer will be gone when the filters come to it.
+      this.pieces.push(keep(buf, start, end));
+      // The filters are to know the last piece as such: end() follows at once.
+      if (this.bytes !== this.length) this.feed();
     }
-    if (zip === null) {
-      this.store(buf, start, end);
-      this.pace();
-      return;
-    }
-    // zlib works in another thread: the connection's buffer will be gone by then.
-    const bytes = Buffer.from(buf.subarray(start, end));
-    this.pending++;
-    this.packed += bytes.length;
-    if (this.bo.filter !== 'gzip') this.places?.add(bytes);
-    if (this.pending > 4) this.connection.pause();
-    zip.write(bytes, () => {
-      this.pending--;
-      if (this.settled) return;
-      if (this.bo.filter === 'testgunzip') {
-        if (this.ended && this.pending === 0) this.held = bytes;
-        else this.store(bytes, 0, bytes.length);
-      }
-      if (this.ended && this.pending === 0) zip.end();
-      else this.pace();
-    });
+    this.pace();
   }
 
   end(): void {
     this.ended = true;
-    if (this.zip === null) this.finish(null);
-    else if (this.pending === 0) this.zip.end();
+    if (this.chain === null) this.finish(null);
+    else this.feed();
   }
 
-  private store(bytes: Uint8Array, start: number, end: number): void {
+  error(reason: FetchFailure): void {
+    this.finish(reason);
+  }
+
+  /** Logs what passed, the filters and then the reader of its framing. */
+  report(framing: BodyFraming): void {
+    const { log, attempt } = this.bo;
+    attempt.chain?.report(this.failure === null);
+    logBodyReader(log, framing.kind, this.calls, this.bytes);
+  }
+
+  /** Gives the filters what they take. */
+  private feed(): void {
+    const { chain, pieces } = this;
+    if (chain === null || this.gathering) return;
+    while (!this.busy && !this.settled && !this.given && (pieces.length > 0 || this.ended)) {
+      const bytes = pieces.shift() ?? NO_BYTES;
+      this.given = this.ended && pieces.length === 0;
+      this.busy = !chain.data(bytes, this.given);
+    }
+  }
+
+  /** What comes out of the filters. */
+  private outlet(): Outlet {
+    return {
+      data: (bytes, last) => {
+        this.store(bytes, 0, bytes.length);
+        if (last) this.allStored();
+        else this.pace();
+        return !this.stopped;
+      },
+      ready: () => {
+        this.busy = false;
+        this.feed();
+        this.pace();
+      },
+      fail: () => this.finish('bad-gzip'),
+    };
+  }
+
+  private allStored(): void {
+    const { bo, chain } = this;
+    // Storing may have been in vain, and the object may be gone with its last reader.
+    if (this.settled || chain === null) return;
+    if (chain.gzipped && chain.unpacked >= 0) bo.core.cache.filling.setGunzippedLength(bo.oc, chain.unpacked);
+    this.finish(null);
+  }
+
+  private store(bytes: LentBytes, start: number, end: number): void {
     const { bo } = this;
     if (this.settled) return;
-    if (!bo.core.cache.append(bo.oc, bytes, start, end)) this.finish('storage');
+    if (!bo.core.cache.filling.append(bo.oc, bytes, start, end)) this.finish('storage');
   }
 
   /** Stops or goes on reading as the reader of a private body keeps up; gives up when there is none left. */
@@ -200,84 +237,25 @@ export class BodyPump implements OriginBodySink {
     const { cache } = bo.core;
     let behind = false;
     if (bo.uncacheable && !bo.isBgFetch) {
-      if (cache.isAbandoned(bo.oc)) {
+      if (cache.filling.isAbandoned(bo.oc)) {
         this.finish('no-reader');
         return;
       }
-      behind = bo.doStream && cache.inTransit(bo.oc) > TRANSIT;
+      behind = bo.attempt.doStream && cache.filling.inTransit(bo.oc) > TRANSIT;
     }
-    // A few packed bytes may become very many: the filter waits as the connection does (SAFETY rule 11).
-    if (this.zip !== null && bo.filter !== 'testgunzip') {
-      if (behind) this.zip.pause();
-      else this.zip.resume();
-    }
-    if (behind || this.pending > 4) connection.pause();
+    if (behind || this.pieces.length > PIECES) connection.pause();
     else connection.resume();
-  }
-
-  private openFilter(): Gunzip | Gzip | null {
-    const { bo } = this;
-    const { stats, cache } = bo.core;
-    if (bo.filter === 'none') return null;
-    const zip = bo.filter === 'gzip' ? createGzip(gzipOptions(bo)) : createGunzip();
-    const anew = isPackedAnew(bo);
-    if (bo.filter === 'gzip' || anew) stats.n_gzip++;
-    if (bo.filter === 'gunzip' || anew) stats.n_gunzip++;
-    else if (bo.filter === 'testgunzip') stats.n_test_gunzip++;
-    // Also a destroyed filter may still say what it was about to say: the object may be gone by then.
-    zip.on('data', (bytes: Buffer) => {
-      if (this.settled) return;
-      this.unpacked += bytes.length;
-      if (bo.filter === 'testgunzip') return;
-      if (bo.filter === 'gzip') this.places?.add(bytes);
-      this.calls.filtered++;
-      this.calls.filteredBytes += bytes.length;
-      this.store(bytes, 0, bytes.length);
-      this.pace();
-    });
-    zip.on('end', () => {
-      if (this.settled) return;
-      // Bytes behind the end of the gzip data: whatever they are, this is not the body the origin meant.
-      if (bo.filter !== 'gzip' && (!this.ended || zip.bytesWritten !== this.packed)) {
-        bo.log.put(Tag.FetchError, fetchFailure('bad-gzip').text);
-        this.finish('bad-gzip');
-        return;
-      }
-      if (this.held !== null) this.store(this.held, 0, this.held.length);
-      // Storing may have been in vain, and the object may be gone with its last reader.
-      if (this.settled) return;
-      const stored = cache.bodyLength(bo.oc);
-      const length = bo.filter === 'gzip' ? this.packed : this.unpacked;
-      if (bo.filter !== 'gunzip') cache.setGunzippedLength(bo.oc, length);
-      const sizes = bo.filter === 'gzip' ? `${this.packed} ${stored}` : `${this.packed} ${this.unpacked}`;
-      bo.log.put(Tag.Gzip, `${GZIP_KIND[bo.filter]} F - ${sizes} ${this.places?.places()}`);
-      this.finish(null);
-    });
-    zip.on('error', (error: Error & { errno?: number; code?: string }) => this.spoilt(error));
-    return zip;
-  }
-
-  /** Says what is wrong with a packed body in the words of Varnish. */
-  private spoilt(error: Error & { errno?: number; code?: string }): void {
-    if (this.settled) return;
-    const { log } = this.bo;
-    if (error.code === 'Z_BUF_ERROR') log.put(Tag.FetchError, 'tGunzip failed');
-    else {
-      log.put(Tag.Gzip, `Gunzip error: ${error.errno ?? 0} (${error.message})`);
-      log.put(Tag.FetchError, `Invalid Gzip data: ${error.message}`);
-    }
-    this.finish('bad-gzip');
-  }
-
-  error(reason: FetchFailure): void {
-    this.finish(reason);
+    // A few packed bytes may become very many: the filters wait as the connection does (SAFETY rule 11).
+    const goesOn = this.stopped && !behind;
+    this.stopped = behind;
+    if (goesOn) this.chain?.resume();
   }
 
   private finish(failure: FetchFailure | null): void {
     if (this.settled) return;
     this.settled = true;
     this.failure = failure;
-    this.zip?.destroy();
+    this.chain?.close();
     if (this.parked) this.bo.resume(STORED);
   }
 }

@@ -2,6 +2,7 @@
 // those of the 304 (RFC 9111 section 4.3.4).
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import { OF_RECODED } from '../cache/objcore.ts';
 import { weakenEtag } from '../http1/conditional.ts';
 import {
   HttpMessage,
@@ -48,7 +49,7 @@ export function isConditional(bo: BusyObj): boolean {
 
 function validators(bo: BusyObj): { modified: string | null; etag: string | null } {
   const stale = new HttpMessage(Tag.ObjMethod);
-  bo.core.cache.head(bo.staleOc, stale);
+  bo.core.cache.reading.head(bo.staleOc, stale);
   if (stale.status !== 200) return { modified: null, etag: null };
   return { modified: stale.get('last-modified'), etag: stale.get('etag') };
 }
@@ -57,7 +58,7 @@ function validators(bo: BusyObj): { modified: string | null; etag: string | null
 export function mergeStale(bo: BusyObj): Merged {
   const { beresp, core } = bo;
   const stale = new HttpMessage(Tag.ObjMethod);
-  core.cache.head(bo.staleOc, stale);
+  core.cache.reading.head(bo.staleOc, stale);
   const log = beresp.log;
   beresp.log = null;
   const kept = (key: string): boolean =>
@@ -72,7 +73,7 @@ export function mergeStale(bo: BusyObj): Merged {
   // The bytes of what was packed or unpacked here are not those that any tag of the origin's stands for.
   const tagged = beresp.find('etag');
   const tag = tagged < 0 ? '' : (beresp.lines[tagged] as string);
-  if (core.cache.isRecoded(bo.staleOc)) weakenEtag(beresp);
+  if (core.cache.facts.has(bo.staleOc, OF_RECODED)) weakenEtag(beresp);
   const strong = tag === '' || beresp.lines.includes(tag) ? null : tag;
   beresp.log = log;
   const fresh = beresp.n;
@@ -87,7 +88,7 @@ export function mergeStale(bo: BusyObj): Merged {
   beresp.setStatus(stale.status);
   beresp.setReason(stale.reason);
   beresp.log = log;
-  bo.was304 = true;
+  bo.attempt.was304 = true;
   return { dropped, strong, fresh };
 }
 

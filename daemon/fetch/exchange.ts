@@ -14,19 +14,20 @@ import type { HttpMessage } from '../http1/message.ts';
 import { isRequestLine } from '../http1/start-line.ts';
 import { reasonOf } from '../http1/status-reasons.ts';
 import type { Core } from '../transaction/core.ts';
+import { PARKED, type Step } from '../transaction/drive.ts';
 import type { BodySource } from '../transaction/request-body.ts';
 import type { BusyObj } from './busyobj.ts';
+import { ANSWERED, CONNECTED, RESPOND, SENT, UNANSWERED } from './fetch-steps.ts';
 import { sendBody } from './send-body.ts';
-import { ANSWERED, CONNECTED, type FetchStep, PARKED, RESPOND, SENT, UNANSWERED } from './steps.ts';
 
 /** Directors that may stand one behind the other. */
 const MAX_DIRECTORS = 100;
 const SAFE_TO_REPEAT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
-/** The connection a fetch uses at the moment, and what has come of its request so far. */
+/** One request to a backend: the connection it uses at the moment, and what has come of it so far. */
 export class Exchange {
   connection: OriginConnection | null = null;
-  backend: Backend | null = null;
+  readonly backend: Backend | null;
   /** What acquire() brought. */
   opened: OriginConnection | OriginFailure | null = null;
   /** What went wrong with the request's body, or with the answer's head. */
@@ -40,18 +41,14 @@ export class Exchange {
   private readonly bo: BusyObj;
   private parked = false;
 
-  constructor(bo: BusyObj) {
+  /** @param backend null before one is chosen */
+  constructor(bo: BusyObj, backend: Backend | null) {
     this.bo = bo;
-  }
-
-  begin(backend: Backend): void {
     this.backend = backend;
-    this.framing = null;
-    this.tries = 0;
   }
 
   /** Waits for what may have come already. */
-  awaitHead(timeout: number): FetchStep {
+  awaitHead(timeout: number): Step<BusyObj> {
     const { connection, bo } = this;
     this.parked = false;
     this.failure = UNKNOWN;
@@ -139,7 +136,7 @@ export function closeText(reason: CloseReason | null): string {
 }
 
 /** Finds out where bereq goes, and begins to connect. */
-export function connect(bo: BusyObj): FetchStep {
+export function connect(bo: BusyObj): Step<BusyObj> {
   const { log, bereq } = bo;
   bo.respEnds = null;
   const backend = resolve(bo);
@@ -155,11 +152,11 @@ export function connect(bo: BusyObj): FetchStep {
   }
   bo.respBackend = backend;
   addHost(bo, backend);
-  bo.exchange.begin(backend);
+  bo.exchange = new Exchange(bo, backend);
   return acquire(bo, backend);
 }
 
-function acquire(bo: BusyObj, backend: Backend): FetchStep {
+function acquire(bo: BusyObj, backend: Backend): Step<BusyObj> {
   const { exchange, core, log } = bo;
   const opened = backend.acquire({
     connectTimeout: bo.connectTimeout,
@@ -191,7 +188,7 @@ function awaitConnection(bo: BusyObj, opened: Promise<OriginConnection | OriginF
 }
 
 /** Sends head and body, then waits for the answer's head. */
-export function connected(bo: BusyObj): FetchStep {
+export function connected(bo: BusyObj): Step<BusyObj> {
   const { exchange, core, bereq, log, body } = bo;
   const backend = exchange.backend as Backend;
   throwDefect(exchange);
@@ -213,7 +210,7 @@ export function connected(bo: BusyObj): FetchStep {
 }
 
 /** The client's body goes out while an early answer may already come in. */
-function upload(bo: BusyObj, connection: OriginConnection, body: BodySource): FetchStep {
+function upload(bo: BusyObj, connection: OriginConnection, body: BodySource): Step<BusyObj> {
   const { exchange } = bo;
   bo.bodySent = !body.replayable;
   sendBody(connection, body, headTimeout(bo, exchange.backend as Backend)).then(
@@ -230,7 +227,7 @@ function upload(bo: BusyObj, connection: OriginConnection, body: BodySource): Fe
 }
 
 /** The client's body is gone, or has broken off. */
-export function sent(bo: BusyObj): FetchStep {
+export function sent(bo: BusyObj): Step<BusyObj> {
   const { exchange, log, core, body } = bo;
   const connection = exchange.connection as OriginConnection;
   bo.bodyDone();
@@ -254,8 +251,8 @@ function uploadFailure(bo: BusyObj, reason: FetchFailure): OriginFailure {
   return new OriginFailure(reason, '', 'backend write error: 0 (Success) (Error transaction');
 }
 
-/** The head is in beresp, or what went wrong is told and perhaps tried again. */
-export function answered(bo: BusyObj): FetchStep {
+/** The head is in beresp, or what went wrong is logged and perhaps tried again. */
+export function answered(bo: BusyObj): Step<BusyObj> {
   const { core, log, beresp, exchange } = bo;
   const { failure } = exchange;
   const connection = exchange.connection as OriginConnection;

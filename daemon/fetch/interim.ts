@@ -2,7 +2,7 @@
 // RFC 8297), under http_profile=rfc9111. Never 100 Continue, which answers our request rather than the client's;
 // never to a client of HTTP/1.0, nor to one that no longer waits for this very fetch.
 //
-// Awkward: they are not held back for a slow client, so what it has not taken yet ends the passing on.
+// Caution: they are not held back for a slow client, so what it has not taken yet ends the passing on.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { headSize, writeResponseHead } from '../http1/head-writer.ts';
@@ -15,11 +15,12 @@ const MOST = 32;
 
 /** What the fetch of this request calls with each interim response. */
 export function interimForwarder(req: Request): (head: HttpMessage) => void {
-  const { vxid, session } = req;
+  const { attempt, session } = req;
   let left = MOST;
   return (head) => {
     if (head.status === 100 || left === 0 || req.isHttp10) return;
-    if (req.vxid !== vxid || req.aborted || !session.isOpen || session.socket.writableLength > 0) return;
+    if (req.attempt !== attempt || req.aborted || !session.isOpen || session.socket.writableLength > 0)
+      return;
     left--;
     const out = new HttpMessage(Tag.RespMethod);
     out.proto = 'HTTP/1.1';

@@ -1,7 +1,7 @@
 // What an unsafe request that succeeded makes invalid (RFC 9111 section 4.4), under http_profile=rfc9111: the
 // objects under its own key, and those under the keys of its Location and Content-Location on the same host.
 //
-// Awkward: the key is the program's. Another URL's key can be told only where vcl_hash hashes URL and host one after
+// Caution: the key is the program's. Another URL's key is known only where vcl_hash hashes URL and host one after
 // the other, as the builtin one does; elsewhere only the request's own key is invalidated.
 
 import { Tag } from '../../protocol/tables/tags.ts';
@@ -25,11 +25,11 @@ export function invalidateAfter(bo: BusyObj): void {
 
 function invalidate(bo: BusyObj, key: string): void {
   const { core, log } = bo;
-  if (core.cache.purge(key, core.clock.now()) > 0)
+  if (core.cache.invalidation.purge(key, core.clock.now()) > 0)
     log.put(Tag.Notice, `invalidated ${key.replace(/\0/g, ' ').trim()}`);
 }
 
-/** The key under which `target`, relative to the request's URL, is kept; null when it cannot be told. */
+/** The key under which `target`, relative to the request's URL, is kept; null when it is not known. */
 function keyOf(own: string, target: string): string | null {
   const [url, host, rest, ...more] = own.split('\0');
   if (url === undefined || host === undefined || rest !== '' || more.length > 0) return null;

@@ -13,7 +13,7 @@ export function makeBereq(bo: BusyObj, req: Request): void {
   const { http } = req;
   copyOnward(http, bereq, cacheable ? HOP_FETCH : HOP_PASS);
   bo.askedRange = bereq.get('range');
-  // The body is framed anew when it is sent.
+  // The body is framed again when it is sent.
   bereq.unset('transfer-encoding');
   bereq.method = http.method;
   bereq.url = http.url;
@@ -34,6 +34,6 @@ export function makeBereq(bo: BusyObj, req: Request): void {
   if (bo.staleOc !== 0) addCondition(bo);
   if (bo.programRef.keepsFetch) bo.bereq0.copyFrom(bereq);
   // Built in the log and read back from there: that costs less than joining strings.
-  log.open().text(core.idHeader.start).int(bo.vxid);
+  log.open().text(core.idHeader.start).int(bo.attempt.vxid);
   bereq.push(core.idHeader.key, log.closeText(Tag.BereqHeader));
 }

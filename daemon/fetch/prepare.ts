@@ -1,77 +1,59 @@
-// From beresp to an object: chooses the body's filter, mends the fields that the filter makes untrue, chooses
-// the storage and writes the head.
+// From beresp to an object: chooses the body's filters, which mend the fields that they make untrue, chooses the
+// storage and writes the head.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import { FLAG } from '../cache/cache.ts';
-import { resolveVary } from '../cache/vary.ts';
-import { weakenEtag } from '../http1/conditional.ts';
+import {
+  OF_FOR_WAITERS,
+  OF_GZIPPED,
+  OF_HIT_MISS,
+  OF_HIT_PASS,
+  OF_PLAIN,
+  OF_RECODED,
+  OF_UNSTREAMED,
+} from '../cache/objcore.ts';
+import { TRANSIENT } from '../cache/storage/stevedores.ts';
+import { resolveVary, varyKey } from '../cache/vary.ts';
+import { FetchChain } from '../filters/chain.ts';
+import { NO_FETCH_FILTERS, namedFetchFilters, usualFetchFilters } from '../filters/filter-table.ts';
 import { copyOnward, HOP_RESPONSE } from '../http1/hop-by-hop.ts';
 import type { HttpMessage } from '../http1/message.ts';
-import { logStoredHead } from '../log/filter-records.ts';
-import type { BodyFilter, BusyObj } from './busyobj.ts';
+import { logStoredHead } from '../log/body-records.ts';
+import type { BusyObj } from './busyobj.ts';
 
-const TRANSIENT = 'Transient';
 /** Fields that a delivery sets or that change how the body is sent; gzip by another name, too. */
 const OURS = ['age', 'via', 'accept-ranges', 'connection', 'transfer-encoding', 'content-encoding'];
-const KNOWN_FILTERS: ReadonlySet<string> = new Set(['gzip', 'gunzip', 'testgunzip', 'esi', 'esi_gzip']);
+
+/** Chooses the filters of the body; false when the program names one that there is none of, which is logged. */
+export function chooseFilters(bo: BusyObj): boolean {
+  const { attempt, beresp, core, log } = bo;
+  if (!bo.hasBody || attempt.was304) return true;
+  const list =
+    bo.filters === null
+      ? usualFetchFilters(beresp, bo, core.params)
+      : namedFetchFilters(bo.filters, bo.ctx.vcl.extensions);
+  if ('unknown' in list) {
+    log.putConstant(list.record);
+    log.put(Tag.FetchError, list.unknown);
+    return false;
+  }
+  attempt.filterList = list;
+  return true;
+}
 
 /** False when the head found no room. Logs Filters and the fields it changes. */
 export function prepareObject(bo: BusyObj): boolean {
-  const { beresp, log } = bo;
-  const wanted = chooseFilter(bo);
-  // A part of packed data is none itself, and packing a part would leave its Content-Range untrue.
-  bo.filter = beresp.status === 206 ? 'none' : wanted;
+  const { beresp, log, core, attempt } = bo;
   // Of nothing there is no coding; a HEAD tells the fields of the GET all the same.
-  if (!bo.hasBody && !bo.was304 && bo.bereq.method !== 'HEAD') beresp.unset('content-encoding');
-  if (!bo.was304) log.put(Tag.Filters, bo.filters ?? (wanted === 'none' ? '' : ` ${wanted}`));
+  if (!bo.hasBody && !attempt.was304 && bo.bereq.method !== 'HEAD') beresp.unset('content-encoding');
+  if (!attempt.was304) log.putConstant(attempt.filterList.record);
   judgeVary(bo);
-  if (bo.filter === 'gunzip') {
-    beresp.unset('content-encoding');
-    beresp.unset('content-length');
-    weakenEtag(beresp);
-  } else if (bo.filter === 'gzip' || isPackedAnew(bo)) {
-    beresp.unset('content-encoding');
-    beresp.unset('content-length');
-    weakenEtag(beresp);
-    beresp.set('Content-Encoding', 'gzip');
-  }
-  if (bo.filter === 'testgunzip' || bo.filter === 'gzip') varyOnEncoding(beresp);
+  // A part of packed data is none itself, and packing a part would leave its Content-Range untrue.
+  attempt.chain =
+    attempt.filterList === NO_FETCH_FILTERS || beresp.status === 206
+      ? null
+      : new FetchChain({ head: beresp, log, stats: core.stats, params: core.params }, attempt.filterList);
   passWhatCannotFit(bo);
   return storeObject(bo);
-}
-
-function chooseFilter(bo: BusyObj): BodyFilter {
-  const { beresp } = bo;
-  if (!bo.hasBody || bo.was304) return 'none';
-  // Without gzip support a packed body is still tested, and told apart by Vary.
-  const converts = bo.core.params.http_gzip_support !== 0;
-  const coding = beresp.get('content-encoding');
-  const gzipped = coding !== null && coding.toLowerCase() === 'gzip';
-  if (bo.filters !== null) return chosen(bo.filters, gzipped, coding);
-  if (gzipped) return converts && bo.doGunzip ? 'gunzip' : 'testgunzip';
-  return converts && bo.doGzip && coding === null ? 'gzip' : 'none';
-}
-
-/** Whether the program unpacks what is packed and packs it again. */
-export function isPackedAnew({ filter, filters }: BusyObj): boolean {
-  return filter === 'testgunzip' && filters?.split(' ').includes('gunzip') === true;
-}
-
-/** What beresp.filters comes to; a filter that finds nothing to do does nothing. */
-function chosen(filters: string, gzipped: boolean, coding: string | null): BodyFilter {
-  const names = filters.split(' ');
-  // Packing anew what was unpacked: the same bytes but for the packer's taste.
-  if (gzipped && names.includes('gunzip')) return names.includes('gzip') ? 'testgunzip' : 'gunzip';
-  if (gzipped) return names.includes('testgunzip') ? 'testgunzip' : 'none';
-  return coding === null && names.includes('gzip') ? 'gzip' : 'none';
-}
-
-/** The first filter of beresp.filters that is none, with all behind it; null when all are known. */
-export function unknownFilter(bo: BusyObj): string | null {
-  if (bo.filters === null) return null;
-  const names = bo.filters.split(' ').filter((name) => name !== '');
-  const at = names.findIndex((name) => !KNOWN_FILTERS.has(name));
-  return at < 0 ? null : names.slice(at).join(' ');
 }
 
 /** A Vary that cannot be followed makes a pass: no request could ever be given such an object. */
@@ -91,20 +73,13 @@ function canFollow(vary: string, bo: BusyObj): boolean {
   return typeof key !== 'string' && key?.names.includes('*') !== true;
 }
 
-function varyOnEncoding(beresp: HttpMessage): void {
-  const vary = beresp.getAll('vary');
-  if (vary === null) beresp.add('Vary', 'Accept-Encoding', 'vary');
-  else if (!/(^|,)\s*(accept-encoding|\*)\s*(,|$)/i.test(vary))
-    beresp.set('Vary', `${vary}, Accept-Encoding`);
-}
-
 /** A body that its storage could never hold is not worth the objects it would push out, and a storage's size must
  * not be the end of what clients can get: it goes by, as what is uncacheable does. Only what is streamed: for the
  * rest there is no place to wait in. */
 function passWhatCannotFit(bo: BusyObj): void {
-  if (bo.uncacheable || bo.was304 || !bo.hasBody || !bo.doStream) return;
+  if (bo.uncacheable || bo.attempt.was304 || !bo.hasBody || !bo.attempt.doStream) return;
   const length = bo.beresp.get('content-length');
-  if (length === null || bo.core.cache.couldHold(chooseStorage(bo), Number(length))) return;
+  if (length === null || bo.core.cache.storages.couldHold(chooseStorage(bo), Number(length))) return;
   bo.log.put(Tag.Error, `Larger than storage ${chooseStorage(bo)}, not cached`);
   bo.uncacheable = true;
 }
@@ -134,15 +109,15 @@ export function storeObject(bo: BusyObj): boolean {
 }
 
 /** Writes head and attributes into the cache; false when there is no room. */
-/** Whether a hit can send what is stored as it is: a 200 whose length is told, and no field that a delivery sets. */
+/** Whether a hit can send what is stored as it is: a 200 whose length is known, and no header that a delivery sets. */
 function isPlain(bo: BusyObj, stored: HttpMessage): boolean {
   return (
     stored.status === 200 &&
     stored.reason === 'OK' &&
     stored.proto === 'HTTP/1.1' &&
-    bo.filter === 'none' &&
+    bo.attempt.chain === null &&
     bo.hasBody &&
-    !bo.was304 &&
+    !bo.attempt.was304 &&
     !bo.doEsi &&
     !bo.uncacheable &&
     stored.has('content-length') &&
@@ -161,42 +136,42 @@ function storeHead(bo: BusyObj, storage: string): boolean {
   stored.reason = beresp.reason;
   copyOnward(beresp, stored, HOP_RESPONSE);
   stored.unset('transfer-encoding');
-  // Told anew at every delivery, from the time the response was made.
+  // Told again at every delivery, from the time the response was made.
   stored.unset('age');
   const pass = bo.mode === 'pass';
   let flags = 0;
-  if (!pass && bo.uncacheable) flags |= bo.hitForPass ? FLAG.HIT_PASS : FLAG.HIT_MISS;
-  const { filter } = bo;
+  if (!pass && bo.uncacheable) flags |= bo.hitForPass ? OF_HIT_PASS : OF_HIT_MISS;
+  const { chain } = bo.attempt;
   // A body that is taken over is what it was.
-  if (bo.was304) {
-    if (cache.isGzipped(bo.staleOc)) flags |= FLAG.GZIPPED;
-    if (cache.isRecoded(bo.staleOc)) flags |= FLAG.RECODED;
+  if (bo.attempt.was304) {
+    if (cache.facts.has(bo.staleOc, OF_GZIPPED)) flags |= OF_GZIPPED;
+    if (cache.facts.has(bo.staleOc, OF_RECODED)) flags |= OF_RECODED;
   } else {
-    if (filter === 'testgunzip' || filter === 'gzip') flags |= FLAG.GZIPPED;
-    if (filter === 'gzip' || filter === 'gunzip' || isPackedAnew(bo)) flags |= FLAG.RECODED;
+    if (chain?.gzipped === true) flags |= OF_GZIPPED;
+    if (chain?.recoded === true) flags |= OF_RECODED;
   }
-  if (!bo.doStream && bo.synthBody === null) flags |= FLAG.UNSTREAMED;
-  if (bo.forWaiters) flags |= FLAG.FOR_WAITERS;
-  if (isPlain(bo, stored)) flags |= FLAG.PLAIN;
-  cache.setAttributes(oc, {
+  if (!bo.attempt.doStream && bo.attempt.synthBody === null) flags |= OF_UNSTREAMED;
+  if (bo.forWaiters) flags |= OF_FOR_WAITERS;
+  if (isPlain(bo, stored)) flags |= OF_PLAIN;
+  cache.filling.setAttributes(oc, {
     tOrigin: bo.tOrigin,
     ttl: bo.ttl,
     grace: bo.grace,
     keep: bo.keep,
-    vxid: bo.vxid,
+    vxid: bo.attempt.vxid,
     flags,
   });
   const vary = beresp.getAll('vary');
   if (
-    !cache.storeHead(
+    !cache.filling.storeHead(
       oc,
       storage,
       stored,
-      vary === null || pass || !canFollow(vary, bo) ? null : cache.varyKey(vary, bo.bereq),
+      vary === null || pass || !canFollow(vary, bo) ? null : varyKey(vary, bo.bereq),
     )
   )
     return false;
-  bo.storedIn = cache.storageNameOf(oc);
+  bo.storedIn = cache.facts.storageOf(oc);
   bo.log.put(Tag.Storage, `malloc ${bo.storedIn}`);
   logStoredHead(bo.log, stored);
   return true;

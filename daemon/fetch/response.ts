@@ -3,6 +3,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { OriginConnection } from '../backend/connection.ts';
+import { TRANSIENT } from '../cache/storage/stevedores.ts';
 import { httpDate } from '../http1/date.ts';
 import { type BodyFraming, responseBody, settleLength } from '../http1/framing.ts';
 import type { HttpMessage } from '../http1/message.ts';
@@ -52,7 +53,7 @@ export function takeResponse(bo: BusyObj): BodyFraming {
   }
   if (framing.kind !== 'error' && !beresp.has('date')) beresp.add('Date', httpDate(now), 'date');
   bo.tOrigin = now;
-  bo.storage = bo.uncacheable ? 'Transient' : core.cache.nextStorage();
+  bo.storage = bo.uncacheable ? TRANSIENT : core.cache.storages.next();
   return framing;
 }
 
@@ -98,4 +99,29 @@ function noLife(bo: BusyObj): void {
 function lengthIsNotNothing(msg: HttpMessage): boolean {
   const length = msg.get('content-length');
   return length !== null && length !== '0';
+}
+
+/** Counts a response by how its body is framed, as soon as its head is there: whatever the program makes of it. */
+export function countKind(bo: BusyObj, framing: BodyFraming): void {
+  const { stats } = bo.core;
+  if (bo.bereq.method === 'HEAD') stats.fetch_head++;
+  else if (bo.beresp.status === 204) stats.fetch_204++;
+  else if (bo.beresp.status === 304) stats.fetch_304++;
+  else
+    switch (framing.kind) {
+      case 'none':
+        stats.fetch_none++;
+        break;
+      case 'length':
+        stats.fetch_length++;
+        break;
+      case 'chunked':
+        stats.fetch_chunked++;
+        break;
+      case 'eof':
+        stats.fetch_eof++;
+        break;
+      default:
+        stats.fetch_bad++;
+    }
 }

@@ -7,7 +7,7 @@ import { deltaSeconds, directive, hasDirective, parseDelta } from '../http1/cach
 import { parseDate } from '../http1/date.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { type Directives, targetedDirectives } from '../http1/targeted.ts';
-import { whole } from '../log/whole.ts';
+import { roundedNumber } from '../log/rounded-number.ts';
 import type { HotParams } from '../transaction/core.ts';
 import type { Lifetime } from './ttl.ts';
 
@@ -119,7 +119,9 @@ export function sharedLife(
   const keep = Math.max(params.default_keep, staleIfError - grace, hasValidator ? params.validator_keep : 0);
 
   const age = currentAge(beresp, date, now);
-  const text = [ttl, grace, keep, now, now - age, date, expires, Math.max(maxAge, 0)].map(whole).join(' ');
+  const text = [ttl, grace, keep, now, now - age, date, expires, Math.max(maxAge, 0)]
+    .map(roundedNumber)
+    .join(' ');
   const store =
     mayStore(status, control) &&
     (explicit || HEURISTIC.has(status) || control.has('public')) &&

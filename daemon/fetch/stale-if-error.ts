@@ -6,9 +6,9 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { HttpMessage } from '../http1/message.ts';
+import type { Step } from '../transaction/drive.ts';
 import type { BusyObj } from './busyobj.ts';
 import { isStrict, sharedLife } from './rfc9111.ts';
-import type { FetchStep } from './steps.ts';
 import { awaitTemplate, hasTemplate } from './take-over.ts';
 
 /** Statuses that count as a failure of the origin. */
@@ -21,26 +21,26 @@ export function isOriginFailure(status: number): boolean {
 }
 
 /** Makes the stale object the answer of this fetch; null when it must not be, and nothing has been done. */
-export function serveStale(bo: BusyObj): FetchStep | null {
+export function serveStale(bo: BusyObj): Step<BusyObj> | null {
   const { core, staleOc, beresp, log } = bo;
-  const { cache } = core;
+  const { facts, reading } = core.cache;
   if (!isStrict(core.params) || bo.mode !== 'fetch' || !hasTemplate(bo)) return null;
   const stale = new HttpMessage(Tag.ObjMethod);
-  cache.head(staleOc, stale);
+  reading.head(staleOc, stale);
   const now = core.clock.now();
-  const tOrigin = cache.tOriginOf(staleOc);
+  const tOrigin = facts.tOriginOf(staleOc);
   const life = sharedLife(stale, false, now, core.params);
   if (life.staleIfError === 0 || now > tOrigin + life.ttl + life.staleIfError) return null;
   log.put(Tag.Error, 'Origin failed, its stale object answers (stale-if-error)');
   beresp.reset();
   beresp.copyFrom(stale);
-  const end = tOrigin + cache.ttlOf(staleOc) + cache.graceOf(staleOc) + cache.keepOf(staleOc);
+  const end = tOrigin + facts.ttlOf(staleOc) + facts.graceOf(staleOc) + facts.keepOf(staleOc);
   bo.tOrigin = tOrigin;
   bo.ttl = now + AGAIN - tOrigin;
   bo.grace = 0;
   bo.keep = Math.max(0, end - now - AGAIN);
   bo.uncacheable = false;
-  bo.was304 = true;
-  bo.standsIn = true;
+  bo.attempt.was304 = true;
+  bo.attempt.standsIn = true;
   return awaitTemplate(bo);
 }

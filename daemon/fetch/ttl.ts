@@ -6,7 +6,7 @@
 import { classicDelta, classicSeconds } from '../http1/cache-control.ts';
 import { parseDate } from '../http1/date.ts';
 import type { HttpMessage } from '../http1/message.ts';
-import { whole } from '../log/whole.ts';
+import { roundedNumber } from '../log/rounded-number.ts';
 import type { HotParams } from '../transaction/core.ts';
 
 export interface Lifetime {
@@ -53,7 +53,9 @@ export function lifetime(beresp: HttpMessage, now: number, params: HotParams, le
     if (stale >= 0) grace = Math.fround(stale);
   }
   const tOrigin = born(beresp, now);
-  const text = [ttl, grace, keep, now, tOrigin, date, expires, Math.max(maxAge, 0)].map(whole).join(' ');
+  const text = [ttl, grace, keep, now, tOrigin, date, expires, Math.max(maxAge, 0)]
+    .map(roundedNumber)
+    .join(' ');
   return { ttl, grace, keep, tOrigin, text };
 }
 

@@ -1,10 +1,10 @@
-// Which bytes may stand where, as lookup tables over all 256 of them. Tables, because a table is one load where a
+// Which bytes are allowed where, as lookup tables over all 256 of them. Tables, because a table is one load where a
 // chain of comparisons is several branches, and because the grammar is then in one place.
 
 /** Byte to its lower-case token character, 0 for bytes that no token may hold (RFC 9110 section 5.6.2). */
 export const TOKEN_FOLD: Uint8Array = tokenTable();
 
-/** 1 for bytes a field value or reason may hold: visible, blank, or above ASCII. */
+/** 1 for bytes a header value or reason may hold: visible, blank, or above ASCII. */
 export const TEXT: Uint8Array = table((c) => (c >= 0x20 && c !== 0x7f) || c === 0x09);
 
 /** 1 for bytes a request target may hold: visible or above ASCII. */

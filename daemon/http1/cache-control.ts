@@ -1,13 +1,13 @@
-// Directives of Cache-Control and like fields: a list over any of several lines, names in any case, values bare or
-// quoted (RFC 9111 section 5.2). Looks at the text in place; the common answer "not there" allocates nothing.
+// Directives of Cache-Control and similar headers: a list on one or several lines, names in any case, values bare or
+// quoted (RFC 9111 section 5.2). Reads the text in place; the common result "not there" allocates nothing.
 
 import type { HttpMessage } from './message.ts';
 
-/** Longest delta-seconds that is believed; more counts as this much (RFC 9111 section 1.2.2). */
+/** Largest delta-seconds; larger values count as this (RFC 9111 section 1.2.2). */
 export const MAX_DELTA = 2147483648;
 
 /**
- * The value of directive `name` (lower case) in the fields named `key`: '' for a bare directive, null when it is
+ * The value of directive `name` (lower case) in the headers named `key`: '' for a bare directive, null when it is
  * not there. The first occurrence counts.
  */
 export function directive(msg: HttpMessage, key: string, name: string): string | null {
@@ -37,8 +37,8 @@ export function hasDirective(msg: HttpMessage, key: string, name: string): boole
 }
 
 /**
- * Seconds of a directive such as max-age: -1 when it is not there; 0 when its value is no number, since freshness
- * that cannot be read is none.
+ * Seconds of a directive such as max-age: -1 when it is not there; 0 when its value is not a number, because freshness
+ * that cannot be read means stale.
  */
 export function deltaSeconds(msg: HttpMessage, key: string, name: string): number {
   const value = directive(msg, key, name);
@@ -56,12 +56,12 @@ export function parseDelta(value: string): number {
   return n;
 }
 
-/** Longest time that Varnish believes. */
+/** Longest time that Varnish accepts. */
 const CLASSIC_MAX = 4294967295;
 const CLASSIC = /^[ \t]*\+?(\d+)(?:[.,].*|[ \t]*)$/;
 
 /**
- * Seconds as Varnish reads them: a fraction and what follows a comma are cut off, all else that is no number is 0.
+ * Seconds as Varnish reads them: a fraction and the text after a comma are cut off, anything else that is not a number is 0.
  */
 export function classicSeconds(text: string): number {
   const digits = CLASSIC.exec(text)?.[1];
@@ -95,7 +95,7 @@ function inList(line: string, from: number, name: string): string | undefined | 
       p++;
     }
     const found = p - start === name.length && sameFolded(line, start, name);
-    // Blanks around "=" are no grammar, but a reader that skips them and one that does not must agree on the safe side.
+    // Blanks around "=" are not in the grammar, but readers that skip them and readers that do not must both be safe.
     while (p < end && isBlank(line.charCodeAt(p))) p++;
     if (p >= end || line.charCodeAt(p) !== 61) {
       if (found) return undefined;

@@ -1,13 +1,14 @@
-// Chunked coding (RFC 9112 section 7.1), incremental and strict: hex digits with an overflow check, no blank where
-// none belongs, CRLF after every chunk. Extensions and trailers are read past within bounds and dropped, never
-// merged into the head. The decoder hands out views of the caller's buffer and keeps no bytes itself.
+// Chunked coding (RFC 9112 section 7.1), incremental and strict: hex digits with an overflow check, no blank
+// out of place, CRLF after every chunk. Extensions and trailers are skipped within bounds and dropped, never
+// merged into the head. The decoder passes on views of the caller's buffer and keeps no bytes.
 //
 // An origin's body may also use old forms that have one reading (leniency.ts): a byte that the strict rules refuse is
-// looked up there before it is an error. A request's body never may.
+// looked up there before it is an error. A request's body may not.
 
 import type { Refusal } from '../../protocol/tables/refusals.ts';
 import { TOKEN_FOLD } from './byte-classes.ts';
 import type { Leniencies, Leniency } from './leniency.ts';
+import type { LentBytes } from './lent-bytes.ts';
 
 const CR = 13;
 const LF = 10;
@@ -28,20 +29,20 @@ const S_TRAILER_LF = 12;
 const S_END_LF = 13;
 const S_DONE = 14;
 const S_ERROR = 15;
-/** After the size of an origin's chunk, where blanks stand. */
+/** Blanks after the size of an origin's chunk. */
 const S_SIZE_BLANK = 16;
 
-/** Most bytes of extensions in a whole body, and of trailers. */
+/** Most bytes of extensions in a body, and of trailers (chosen). */
 const MAX_EXTENSIONS = 4096;
 const MAX_TRAILERS = 8192;
-/** A size of more than 13 hex digits cannot be exact in a double; leading zeros count, so they are bounded too. */
+/** A double holds 13 hex digits exactly; leading zeros count, so that they are bounded too. */
 const MAX_DIGITS = 13;
-/** The least size to which no further digit may come. */
+/** Sizes from here on may not take another digit. */
 const LONGEST = 16 ** (MAX_DIGITS - 1);
-/** Origins that fill the size up with zeros do so to a width of their own. */
+/** Origins pad sizes with zeros to widths of their own. */
 const MAX_DIGITS_OF_ORIGIN = 32;
 
-export type ChunkSink = (buf: Uint8Array, start: number, end: number) => void;
+export type ChunkSink = (buf: LentBytes, start: number, end: number) => void;
 
 export type ChunkError = Extract<Refusal, `chunk_${string}` | 'trailer'>;
 
@@ -58,7 +59,7 @@ export class ChunkedDecoder {
   /** The last chunk and the trailers were read to their end. */
   done = false;
   error: ChunkError | null = null;
-  /** The byte that broke the body; of no meaning without an error. */
+  /** The byte that broke the body; meaningless without an error. */
   offender = 0;
   /** Bytes of data so far. */
   total = 0;
@@ -78,12 +79,12 @@ export class ChunkedDecoder {
     this.mostDigits = leniencies === null ? MAX_DIGITS : MAX_DIGITS_OF_ORIGIN;
   }
 
-  /** Where it broke, in words. */
+  /** The place of the error, in words. */
   get place(): string {
     return `byte 0x${this.offender.toString(16).padStart(2, '0')} after ${this.total} bytes of data`;
   }
 
-  /** Why the body does not go on, or cannot end here, in the words of Varnish's log. */
+  /** Why the body is malformed, or cannot end here, in Varnish's log text. */
   get fault(): string {
     switch (this.error) {
       case null:
@@ -116,7 +117,7 @@ export class ChunkedDecoder {
    * Decodes buf[start, end), calling `sink` for each run of data.
    * @returns bytes consumed: all of them, unless the body ended before or broke
    */
-  decode(buf: Uint8Array, start: number, end: number, sink: ChunkSink): number {
+  decode(buf: LentBytes, start: number, end: number, sink: ChunkSink): number {
     let p = start;
     while (p < end) {
       if (this.state === S_DATA) {
@@ -181,7 +182,7 @@ export class ChunkedDecoder {
     return this.size === 0 ? S_TRAILER_START : S_DATA;
   }
 
-  /** Quoted strings are followed so that a CR or LF inside one is an error and not an end. */
+  /** Quoted strings are tracked so that a CR or LF inside one is an error and not an end. */
   private extension(c: number): number {
     if (++this.extensions > MAX_EXTENSIONS) return this.fail('chunk_too_long');
     if (c === CR && this.state === S_EXT) return S_SIZE_LF;
@@ -237,7 +238,7 @@ export class ChunkedDecoder {
       case S_EXT:
         return this.noted('chunk-lf', "a chunk's size", this.afterSize());
       case S_DATA_CR:
-        // CR LF here may be a line end whose CR a size one too large has counted as data: two readings.
+        // The CR may belong to this line end and have been counted as data by a size one too large: two readings.
         if (this.lastData === CR) return this.fail(reason);
         return this.noted('chunk-lf', "a chunk's data", S_SIZE_FIRST);
       case S_TRAILER_VALUE:

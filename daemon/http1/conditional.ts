@@ -5,8 +5,8 @@ import { parseDate } from './date.ts';
 import type { HttpMessage } from './message.ts';
 
 /**
- * Whether the client's copy is as good as this 200 response, so that a 304 answers.
- * @param made without Last-Modified, since when this is the response (RFC 9110 section 13.1.3): seconds since the epoch
+ * Whether the client's copy is current, so that a 304 answers instead of this 200.
+ * @param made when the response was made, used without Last-Modified (RFC 9110 section 13.1.3): seconds since the epoch
  * @param now seconds since the epoch: a later If-Modified-Since is none, as in Varnish
  * @param lenient of dates (http_date_postel)
  */
@@ -31,7 +31,7 @@ export function notModified(
   return stored !== null && stored <= asked;
 }
 
-/** Makes a strong ETag weak: the bytes are no longer those the origin tagged. */
+/** Makes a strong ETag weak: the bytes are not those that the origin tagged. */
 export function weakenEtag(response: HttpMessage): void {
   const etag = response.get('etag');
   if (etag === null || etag.startsWith('W/')) return;

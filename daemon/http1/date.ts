@@ -1,6 +1,6 @@
-// HTTP dates (RFC 9110 section 5.6.7): IMF-fixdate out, the three historical formats in, in any case. Parsing never
-// guesses: a date that breaks the grammar is null, so that a broken Expires counts as already past. Only the day of
-// the week is not looked at: it says nothing that the rest does not.
+// HTTP dates (RFC 9110 section 5.6.7): writes IMF-fixdate, reads the three historical formats in any case. Parsing never
+// guesses: a malformed date is null, so that a malformed Expires counts as past. Only the day of
+// the week is ignored: it adds nothing to the rest.
 
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
@@ -50,8 +50,8 @@ function fullYear(two: number, now: number): number {
 }
 
 /**
- * Epoch seconds of an HTTP date, or null when it is none.
- * @param now epoch seconds, to place two-digit years
+ * Epoch seconds of an HTTP date, or null if it is malformed.
+ * @param now epoch seconds, for the century of two-digit years
  * @param lenient takes a day of the month of one digit, too
  */
 export function parseDate(text: string, now: number = Date.now() / 1000, lenient = false): number | null {
@@ -75,8 +75,8 @@ export function parseDate(text: string, now: number = Date.now() / 1000, lenient
 
 const MONTH_NAMES = MONTHS.join('');
 
-/** The form that nearly every origin sends, once a response: read without a regular expression. -1 for all others and
- * for the last days of a month, which need a second look. */
+/** The form that nearly every origin sends, read without a regular expression, because each response has one. -1 for
+ * all others and for the last days of a month, which need a second look. */
 function usualDate(text: string): number {
   if (text.length !== 29 || !text.endsWith(' GMT')) return -1;
   for (let i = 0; i < 3; i++) {

@@ -1,7 +1,8 @@
-// Well-known field names, interned: a name seen on the wire in any case maps to one lower-case string without
+// Well-known header names, interned: a name seen on the wire in any case maps to one lower-case string without
 // allocation. Unknown names are never interned (a peer could fill the table); the caller makes their strings.
 
 import { TOKEN_FOLD } from './byte-classes.ts';
+import type { LentBytes } from './lent-bytes.ts';
 
 const NAMES = [
   'accept',
@@ -116,7 +117,7 @@ for (const name of NAMES) {
 }
 
 /** First place to look: from the length and three characters, folded by their low five bits. Names are short. */
-function nameSlot(buf: Uint8Array, start: number, end: number): number {
+function nameSlot(buf: LentBytes, start: number, end: number): number {
   const n = end - start;
   const a = (buf[start] as number) & 31;
   const b = (buf[end - 1] as number) & 31;
@@ -125,7 +126,7 @@ function nameSlot(buf: Uint8Array, start: number, end: number): number {
 }
 
 /** The place of the name [start, end) in the list, or -1 when it is not well known. */
-export function findName(buf: Uint8Array, start: number, end: number): number {
+export function findName(buf: LentBytes, start: number, end: number): number {
   const n = end - start;
   let slot = nameSlot(buf, start, end);
   for (;;) {
@@ -142,12 +143,12 @@ export function nameAt(slot: number): string {
 }
 
 /** Whether the bytes from `start` are the name at `slot`, whatever follows; there are enough bytes. */
-export function beginsWith(slot: number, length: number, buf: Uint8Array, start: number): boolean {
+export function beginsWith(slot: number, length: number, buf: LentBytes, start: number): boolean {
   return sameName(slot * WIDTH, buf, start, length);
 }
 
 // Every byte is compared, not a hash: a peer must not be able to forge a second "host".
-function sameName(at: number, buf: Uint8Array, start: number, n: number): boolean {
+function sameName(at: number, buf: LentBytes, start: number, n: number): boolean {
   for (let i = 0; i < n; i++) {
     if (TOKEN_FOLD[buf[start + i] as number] !== bytes[at + i]) return false;
   }

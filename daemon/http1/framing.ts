@@ -1,14 +1,14 @@
-// How long a message's body is (RFC 9112 section 6.3), with one reading only: whatever two implementations could
-// read differently is an error here, never a guess (SAFETY rules 1 and 9). Looks at fields, never at body bytes.
-// An origin may repeat a length, and send chunks as HTTP/1.0; a client may not.
+// How long a message's body is (RFC 9112 section 6.3), with one reading only: anything that two implementations could
+// read differently is an error (SAFETY rules 1 and 9). Looks at headers, never at body bytes.
+// An origin may repeat a length and send chunks with HTTP/1.0; a client may not.
 
 import type { Refusal } from '../../protocol/tables/refusals.ts';
 import type { Leniencies } from './leniency.ts';
 import type { HttpMessage } from './message.ts';
 
-/** Characters of a header line that the log quotes. */
+/** Characters of a header line that the log quotes, as in Varnish. */
 const QUOTED = 60;
-/** Characters of a Content-Length that repeats itself; whoever merges lines merges a few. */
+/** Longest Content-Length that repeats itself (chosen): intermediaries that merge lines merge a few. */
 const LONGEST_LIST = 256;
 
 export type FramingError = Extract<
@@ -67,7 +67,7 @@ export function quoted(msg: HttpMessage, i: number): string {
   return quote(msg.lines[i] as string);
 }
 
-/** A text of the peer's as the log quotes it: its beginning. */
+/** The beginning of a peer's text, as the log quotes it. */
 export function quote(text: string): string {
   return text.length > QUOTED ? `"${text.slice(0, QUOTED)}..."` : `"${text}"`;
 }
@@ -77,7 +77,7 @@ function pair(msg: HttpMessage, i: number, j: number): string {
 }
 
 /**
- * What the length and coding fields say; null when there are none.
+ * What the length and coding headers say; null when there are none.
  * @param leniencies where old forms of an origin are noted; null for a request, which may not use them
  */
 function declared(msg: HttpMessage, leniencies: Leniencies | null): BodyFraming | null {
@@ -99,7 +99,7 @@ function declared(msg: HttpMessage, leniencies: Leniencies | null): BodyFraming 
       length = own;
       lengthAt = i;
     } else if (key === 'transfer-encoding') {
-      // Exactly one field, exactly `chunked`: any other coding would have to be undone before storage.
+      // Exactly one line with exactly `chunked`: any other coding would have to be decoded before storage.
       if (codingAt >= 0)
         return fail('coding_unknown', 'Unsupported Transfer-Encoding:', pair(msg, codingAt, i));
       codingAt = i;
@@ -136,8 +136,8 @@ function repeatedLength(value: string, leniencies: Leniencies): number {
 }
 
 /**
- * Makes one Content-Length line of a repeated one, by records: the lines are stored and sent on (SAFETY rule 9).
- * @param framing what responseBody() made of them
+ * Makes one Content-Length line of a repeated one, by records: the lines are stored and forwarded (SAFETY rule 9).
+ * @param framing the result of responseBody()
  */
 export function settleLength(msg: HttpMessage, framing: BodyFraming): void {
   const at = msg.find('content-length');
@@ -154,8 +154,8 @@ export function requestBody(msg: HttpMessage): BodyFraming {
 }
 
 /**
- * Whether a request's body would end with its connection, as an upload of HTTP/1.0 without a length does: no such
- * body can be told from one that was cut. A client that keeps its connection says that there is none.
+ * Whether a request's body would end with its connection, like an HTTP/1.0 upload without a length: such a
+ * body cannot be distinguished from a truncated one. A client that keeps its connection has none.
  */
 export function endsWithConnection(msg: HttpMessage): boolean {
   if (msg.proto !== 'HTTP/1.0' || (msg.method !== 'POST' && msg.method !== 'PUT')) return false;
@@ -167,13 +167,13 @@ export function endsWithConnection(msg: HttpMessage): boolean {
 
 /**
  * The framing of a response's body.
- * @param requestMethod method of the request it answers: HEAD has no body whatever the fields say
+ * @param requestMethod method of the request it answers: HEAD has no body, whatever the headers say
  * @param leniencies where old forms that were read are noted
  */
 export function responseBody(msg: HttpMessage, requestMethod: string, leniencies: Leniencies): BodyFraming {
   const status = msg.status;
   const framing = declared(msg, leniencies);
-  // Broken fields are an error even where no body follows: they would be stored and sent on.
+  // Malformed headers are an error even without a body: they would be stored and forwarded.
   if (framing !== null && framing.kind === 'error') return framing;
   if (requestMethod === 'HEAD' || status === 204 || status === 304 || status < 200) return NO_BODY;
   return framing ?? UNTIL_EOF;

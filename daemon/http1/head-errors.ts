@@ -1,15 +1,16 @@
-// The ways a head can be malformed, one row each: what the log says and whether the peer still gets an answer.
-// Ids are positions and append only. This table never decides anything; the parser picks the row.
+// The ways a head can be malformed, one row each: the log's text and whether the peer still gets a response.
+// Ids are positions and append only. The parser chooses the row.
 
 import type { Refusal } from '../../protocol/tables/refusals.ts';
 import { TOKEN_FOLD } from './byte-classes.ts';
 import { latin1Text } from './latin1.ts';
+import type { LentBytes } from './lent-bytes.ts';
 
 /** One way a head can break. */
 export interface HeadErrorRow {
   /** The reason as the log, the counters and the console know it. */
   readonly refusal: Refusal;
-  /** Log record that carries it: the offending field, or the raw head when the start line is unreadable. */
+  /** Log record that carries it: the offending header, or the raw head when the start line is unreadable. */
   readonly record: 'BogoHeader' | 'HttpGarbage';
   /** Text of a BogoHeader record; `%c` is the offending byte in hex, `%l` the first 20 bytes of the line. */
   readonly text: string;
@@ -78,7 +79,7 @@ export const E_OVERFLOW = 17;
 export const E_FOLD_FIRST = 18;
 
 const QUOTED = 20;
-/** Bytes of a header's name that the place of an error shows. */
+/** Bytes of a header's name in the place of an error (chosen). */
 const NAMED = 40;
 
 /** Where the parser stopped: row, start of the line, offset of the offending byte. */
@@ -89,7 +90,7 @@ export interface HeadFault {
 }
 
 /** The BogoHeader text of a broken line; `end` is the end of the bytes received. */
-export function errorText(head: HeadFault, buf: Buffer, end: number): string {
+export function errorText(head: HeadFault, buf: LentBytes, end: number): string {
   const row = HEAD_ERRORS[head.error] as HeadErrorRow;
   const line = head.errorLine;
   const most = Math.min(end, line + QUOTED);
@@ -98,20 +99,20 @@ export function errorText(head: HeadFault, buf: Buffer, end: number): string {
   return row.text.replace('%c', hexByte(head, buf, end)).replace('%l', () => latin1Text(buf, line, stop));
 }
 
-function hexByte(head: HeadFault, buf: Buffer, end: number): string {
+function hexByte(head: HeadFault, buf: LentBytes, end: number): string {
   const byte = head.errorAt < end ? (buf[head.errorAt] as number) : 0;
   return `0x${byte.toString(16).padStart(2, '0')}`;
 }
 
 /** Where a head in [start, end) broke, in words: `byte 0x20 in line 3 (header Host)`. */
-export function errorPlace(head: HeadFault, buf: Buffer, start: number, end: number): string {
+export function errorPlace(head: HeadFault, buf: LentBytes, start: number, end: number): string {
   const line = head.errorLine;
   let number = 1;
   for (let lf = buf.indexOf(10, start); lf >= 0 && lf < line; lf = buf.indexOf(10, lf + 1)) number++;
   let stop = line;
   while (stop < end && stop - line < NAMED && isNameByte(buf[stop] as number)) stop++;
   const name = number > 1 && stop > line ? ` (header ${latin1Text(buf, line, stop)})` : '';
-  // What is too much of something is no matter of a byte.
+  // An exceeded limit has no offending byte.
   const ofByte = head.errorAt < end && head.error !== E_LINE_LONG && head.error !== E_FIELDS;
   const byte = ofByte ? `byte ${hexByte(head, buf, end)} in ` : '';
   return `${byte}line ${number}${name}`;
@@ -125,7 +126,7 @@ function isNameByte(c: number): boolean {
  * How many bytes of a broken head in [start, end) an HttpGarbage record shows, a NUL following: as in Varnish, its
  * first word, or all of it up to a NUL when a control character comes before the first blank.
  */
-export function garbageLength(buf: Buffer, start: number, end: number): number {
+export function garbageLength(buf: LentBytes, start: number, end: number): number {
   let p = start;
   while (p < end && (buf[p] as number) > 32 && buf[p] !== 127) p++;
   if (p < end && (buf[p] === 32 || buf[p] === 9)) return p - start;

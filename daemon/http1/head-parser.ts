@@ -1,8 +1,8 @@
-// Parses one HTTP/1 head from bytes, strictly: every rule of RFC 9112 that decides where a field or a message
+// Parses one HTTP/1 head from bytes, strictly: every rule of RFC 9112 that decides where a header or a message
 // ends is enforced, so that no two readers of the same bytes can differ (SAFETY rules 1, 6, 9). It never throws
-// on input and never looks at what fields mean (framing.ts and host.ts do).
+// on input and never interprets headers (framing.ts and request-host.ts do).
 //
-// The awkward case is a head that arrives slowly: the result object remembers the lines that were complete, and a
+// The special case is a head that arrives slowly: the result object remembers the complete lines, and a
 // call that brings no new line end costs one indexOf. The buffer may move between calls (offsets are shifted).
 
 import { TEXT, TOKEN_FOLD } from './byte-classes.ts';
@@ -24,14 +24,15 @@ import {
   E_VALUE,
 } from './head-errors.ts';
 import { latin1Text } from './latin1.ts';
+import type { LentBytes } from './lent-bytes.ts';
 import { type HttpMessage, nameBit } from './message.ts';
 import { requestLine, statusLine } from './start-line.ts';
 
-/** Bounds of one head, in bytes and fields. */
+/** Bounds of one head, in bytes and headers. */
 export interface HeadLimits {
-  /** Longest field line without its CRLF (http_req_hdr_len, http_resp_hdr_len); the start line may be longer. */
+  /** Longest header line without its CRLF (http_req_hdr_len, http_resp_hdr_len); the start line may be longer. */
   readonly maxLine: number;
-  /** Most fields a head may have, start line not counted (see fieldLimit). */
+  /** Most headers a head may have, start line not counted (see fieldLimit). */
   readonly maxFields: number;
   /** Longest head with its blank line (http_req_size, http_resp_size). */
   readonly maxSize: number;
@@ -45,12 +46,12 @@ export type ParseStatus = typeof HEAD_COMPLETE | typeof HEAD_INCOMPLETE | typeof
 /** The start line takes places of Varnish's http_max_hdr. */
 const START_LINE_SLOTS = 5;
 
-/** Fields a head may have under http_max_hdr. */
+/** Headers a head may have under http_max_hdr. */
 export function fieldLimit(httpMaxHdr: number): number {
   return Math.max(1, httpMaxHdr - START_LINE_SLOTS);
 }
 
-/** What a parse found besides the message. One object a connection, reused; offsets are into the parsed buffer. */
+/** The result of a parse besides the message. One object per connection, reused; offsets are into the parsed buffer. */
 export class HeadResult {
   /** Offset past the blank line. */
   headEnd = 0;
@@ -64,9 +65,9 @@ export class HeadResult {
   errorAt = 0;
   /** The request is the HTTP/2 connection preface; the message says PRI * HTTP/2.0. */
   preface = false;
-  /** Some line had blanks behind its value: the lines are not the bytes between one CRLF and the next. */
+  /** Some line had blanks after its value: the lines are not the bytes between one CRLF and the next. */
   trimmed = false;
-  /** Complete lines; line 0 is the start line, line i is field i - 1. */
+  /** Complete lines; line 0 is the start line, line i is header i - 1. */
   lines = 0;
   lineStart: Int32Array;
   lineEnd: Int32Array;
@@ -78,7 +79,7 @@ export class HeadResult {
   base = 0;
   resume = false;
 
-  /** The parsed buffer's memory as words, to look at four bytes at a time; made anew when the memory changes. */
+  /** The parsed buffer's memory as words, to look at four bytes at a time; made again when the memory changes. */
   wordsOf: ArrayBufferLike | null = null;
   words: Int32Array = new Int32Array(0);
 
@@ -121,10 +122,10 @@ const COLON = 58;
 
 /**
  * Parses a request head in buf[start, end).
- * On HEAD_COMPLETE `msg` holds method, url, proto and fields; before that its content is undefined.
+ * On HEAD_COMPLETE `msg` holds method, url, proto and headers; before that its content is undefined.
  */
 export function parseRequestHead(
-  buf: Buffer,
+  buf: LentBytes,
   start: number,
   end: number,
   limits: HeadLimits,
@@ -147,9 +148,9 @@ export function parseRequestHead(
   return fields(buf, start, p, end, limits, msg, out, true);
 }
 
-/** Parses a response head in buf[start, end); `msg` gets proto, status, reason ('' when absent) and fields. */
+/** Parses a response head in buf[start, end); `msg` gets proto, status, reason ('' when absent) and headers. */
 export function parseResponseHead(
-  buf: Buffer,
+  buf: LentBytes,
   start: number,
   end: number,
   limits: HeadLimits,
@@ -166,8 +167,8 @@ export function parseResponseHead(
   return fields(buf, start, p, end, limits, msg, out, false);
 }
 
-/** Where to go on: the first incomplete line, or -1 when no line end came since the last call. */
-function begin(buf: Buffer, start: number, end: number, limits: HeadLimits, out: HeadResult): number {
+/** Where to continue: the first incomplete line, or -1 when no line end has come since the last call. */
+function begin(buf: LentBytes, start: number, end: number, limits: HeadLimits, out: HeadResult): number {
   if (out.lineStart.length < limits.maxFields + 2) {
     out.lineStart = new Int32Array(limits.maxFields + 2);
     out.lineEnd = new Int32Array(limits.maxFields + 2);
@@ -211,7 +212,7 @@ function incomplete(start: number, end: number, limits: HeadLimits, out: HeadRes
 }
 
 function fields(
-  buf: Buffer,
+  buf: LentBytes,
   start: number,
   from: number,
   end: number,
@@ -223,7 +224,9 @@ function fields(
   const { lineStart, lineEnd, nameEnd, guess } = out;
   const keys = msg.keys;
   const maxLine = limits.maxLine;
-  if (buf.buffer !== out.wordsOf) out.setWords(buf.buffer);
+  // The words are looked at only while `buf` is lent.
+  const { buffer } = buf as Buffer;
+  if (buffer !== out.wordsOf) out.setWords(buffer);
   const words = out.words;
   const offset = buf.byteOffset;
   const lastWord = (end + offset) >> 2;
@@ -306,7 +309,7 @@ function nameError(c: number, first: boolean, lines: number): number {
 }
 
 /** Makes the strings: one copy of the head, then slices of it that share its memory. */
-function finish(buf: Buffer, msg: HttpMessage, out: HeadResult, isRequest: boolean): void {
+function finish(buf: LentBytes, msg: HttpMessage, out: HeadResult, isRequest: boolean): void {
   const { lineStart, lineEnd, nameEnd, lines, headStart } = out;
   const text = latin1Text(buf, headStart, out.headEnd);
   const { keys } = msg;
@@ -318,7 +321,7 @@ function finish(buf: Buffer, msg: HttpMessage, out: HeadResult, isRequest: boole
   for (let i = 1; i < lines; i++) {
     const s = (lineStart[i] as number) - headStart;
     let e = (lineEnd[i] as number) - headStart;
-    // Blanks behind a value belong to nobody (RFC 9110 section 5.5).
+    // Blanks after a value are not part of it (RFC 9110 section 5.5).
     for (let c = text.charCodeAt(e - 1); c === SP || c === HTAB; c = text.charCodeAt(e - 1)) {
       out.trimmed = true;
       e--;

@@ -1,6 +1,6 @@
 // Writes heads as bytes: Latin-1, the inverse of the parser. It never checks what it writes (the parser and the
-// config runtime keep CR, LF and NUL out of fields) except that the head fits the buffer.
-// Short strings go byte by byte: below some 24 characters that is cheaper than the call into the native writer.
+// VCL runtime keep CR, LF and NUL out of headers) except that the head fits the buffer.
+// Short strings are written byte by byte: below some 24 characters (measured) that is cheaper than the native call.
 
 import { latin1Put } from './latin1.ts';
 import type { HttpMessage } from './message.ts';
@@ -71,7 +71,7 @@ function writeStatusLine(buf: Buffer, at: number, status: number, reason: string
   return p;
 }
 
-/** Writes all fields, each with its CRLF, without the blank line; returns the offset past them. */
+/** Writes all headers, each with its CRLF, without the blank line; returns the offset past them. */
 function writeFields(buf: Buffer, at: number, msg: HttpMessage): number {
   let p = at;
   let i = 0;

@@ -1,9 +1,10 @@
-// Which headers end at this hop (RFC 9110 section 7.6.1): rows that say in which direction a header is dropped, and
-// the lines that their sender's Connection named. The latter are marked once, when the message comes: a header that a
-// program sets afterwards goes on whatever the sender named, or a client could take away what a program relies on.
+// Which headers end at this hop (RFC 9110 section 7.6.1): rows that say in which direction a header is dropped, and the
+// lines that the sender's Connection named. The latter are marked once, when the message arrives: a header that a
+// program sets later is forwarded, whatever the sender named; else a client could remove headers that a program relies
+// on.
 //
-// A well-known header is nobody's to name: a request that does is refused, as in Varnish, and a response keeps it.
-// Framing is written anew by whoever sends.
+// Connection must not name a well-known header: such a request is refused, as in Varnish, and a response keeps the
+// header. The sender always writes the framing again.
 
 import type { HttpMessage } from './message.ts';
 
@@ -17,7 +18,7 @@ export type HopMask = number;
 const ALWAYS = HOP_PASS | HOP_FETCH | HOP_RESPONSE;
 
 const ROWS: readonly (readonly [string, HopMask])[] = [
-  // Whoever makes a pipe replaces it.
+  // Replaced in a pipe.
   ['connection', ALWAYS],
   ['keep-alive', ALWAYS],
   ['proxy-connection', ALWAYS | HOP_PIPE],
@@ -27,9 +28,9 @@ const ROWS: readonly (readonly [string, HopMask])[] = [
   ['trailer', ALWAYS],
   ['upgrade', ALWAYS],
   ['http2-settings', ALWAYS | HOP_PIPE],
-  // A response field, of no meaning in a request.
+  // A response header, meaningless in a request.
   ['accept-ranges', HOP_PASS | HOP_FETCH],
-  // Not hop-by-hop, but a cacheable fetch asks for the whole, unconditionally (SAFETY rule 7).
+  // Not hop-by-hop, but a cacheable fetch is for the complete response, unconditionally (SAFETY rule 7).
   ['range', HOP_FETCH],
   ['content-range', HOP_FETCH],
   ['if-match', HOP_FETCH],
@@ -42,8 +43,8 @@ const ROWS: readonly (readonly [string, HopMask])[] = [
 
 const MASKS: ReadonlyMap<string, HopMask> = new Map(ROWS);
 
-/** What Connection must not name: headers with a meaning beyond this hop, Host and those that frame the body among
- * them (SAFETY rule 10). */
+/** The headers that Connection must not name: headers with a meaning beyond this hop, Host and those that frame the
+ * body among them (SAFETY rule 10). */
 const NOT_TO_BE_NAMED: ReadonlySet<string> = new Set([
   'accept',
   'accept-charset',
@@ -92,7 +93,7 @@ const NOT_TO_BE_NAMED: ReadonlySet<string> = new Set([
   'x-forwarded-for',
 ]);
 
-/** What nearly every Connection field is, taken apart. */
+/** The usual values of Connection, split. */
 const USUAL: ReadonlyMap<string, readonly string[]> = new Map([
   ['keep-alive', ['keep-alive']],
   ['Keep-Alive', ['keep-alive']],
@@ -136,14 +137,15 @@ export function markNamed(msg: HttpMessage): string | null {
   return wrong;
 }
 
-/** Whether header `key` ends here in direction `mask`. */
+/** Whether header `key` is dropped in direction `mask`. */
 function endsHere(key: string, mask: HopMask): boolean {
   const row = MASKS.get(key);
   return row !== undefined && (row & mask) !== 0;
 }
 
-/** Copies the headers of `from` that go on in direction `mask` to the end of `to`, without log records. Their bytes, where
- * `from` has them, go with the first ones of an empty message: up to the first field that does not. */
+/** Copies the headers of `from` that are forwarded in direction `mask` to the end of `to`, without log records.
+ * Their bytes, where `from` has them, go with the first ones of an empty message: up to the first header that does
+ * not. */
 export function copyOnward(from: HttpMessage, to: HttpMessage, mask: HopMask): void {
   let alike = to.n === 0 && from.raw !== null ? from.rawLines : 0;
   for (let i = 0; i < from.n; i++) {

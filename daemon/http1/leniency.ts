@@ -1,10 +1,10 @@
-// Old or sloppy forms of a message that have one reading only and are therefore read, not refused: one row each, and
-// what of them was met in one message. Whoever reads a form notes it here; whoever logs asks for the text. Nothing is
-// read differently because of what was noted.
+// Old or sloppy forms of a message that have only one reading and are therefore accepted: one row each, and
+// those found in one message. A reader of a form notes it here, for the log's text. Nothing is
+// read differently because of a note.
 //
-// What is not a row is an error: SAFETY rule 9 lists what may be read.
+// A form without a row is an error: SAFETY rule 9 lists the accepted ones.
 
-/** How each form is told: `first` stands for where it was met first. */
+/** The text for each form: `first` is the place where it was found first. */
 const LENIENCIES = {
   'bare-lf': 'LF without CR ends',
   fold: 'continuation line joined to',
@@ -18,16 +18,16 @@ const LENIENCIES = {
 
 export type Leniency = keyof typeof LENIENCIES;
 
-/** What was read leniently in one message. One object a connection, reused. */
+/** The lenient forms found in one message. One object per connection, reused. */
 export class Leniencies {
-  /** By form: where it was met first, and how often. */
+  /** By form: the first place, and the number of times. */
   private readonly met = new Map<Leniency, { readonly first: string; times: number }>();
 
   get any(): boolean {
     return this.met.size > 0;
   }
 
-  /** @param where what was read so, in words that follow those of the row */
+  /** @param where the place, as a text that completes the row's */
   note(form: Leniency, where: string): void {
     const before = this.met.get(form);
     if (before === undefined) this.met.set(form, { first: where, times: 1 });

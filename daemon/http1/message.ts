@@ -1,13 +1,15 @@
-// HttpMessage: one HTTP head as the state machine and the config program see it.
+// HttpMessage: one HTTP head as the steps and the VCL program see it.
 //
-// A field is kept as its whole line ("Name: value", as it came off the wire) beside its lower-case name,
+// A header is kept as its complete line ("Name: value", as it came off the wire) beside its lower-case name,
 // so that forwarding, logging and lookup need no re-assembly. Changes are logged as vsl(7) has them: a
 // set is a Header record, an unset is an Unset record. The message never parses or validates bytes.
 
-/** What a message needs of the transaction log: records of text or of bytes. */
+import type { LentBytes } from './lent-bytes.ts';
+
+/** The part of the transaction log that a message uses: records of text or of bytes. */
 export interface MessageLog {
   put(tag: number, text: string): void;
-  putBytes(tag: number, src: Uint8Array, start: number, end: number): void;
+  readonly putBytes: (tag: number, src: LentBytes, start: number, end: number) => void;
   putConstant(record: ConstantRecord): void;
   /** Whether records of this tag are written. */
   wants(tag: number): boolean;
@@ -27,7 +29,7 @@ export const MSG_REASON = 4;
 export const MSG_HEADER = 5;
 export const MSG_UNSET = 6;
 
-/** One of 32 bits for a lower-case field name: names that share one cost a search in vain, no more. */
+/** One of 32 bits for a lower-case header name: names that share a bit only cost a futile search. */
 export function nameBit(key: string): number {
   const n = key.length;
   return n === 0 ? 1 : 1 << ((key.charCodeAt(0) + key.charCodeAt(n - 1) * 3 + n * 5) & 31);
@@ -39,20 +41,20 @@ export class HttpMessage {
   proto = '';
   status = 0;
   reason = '';
-  /** Number of header fields in use; `keys` and `lines` may be longer. */
+  /** Number of headers in use; `keys` and `lines` may be longer. */
   n = 0;
-  /** Bits of the names that are or were there: most searches are for fields that a message never had. */
+  /** Bits of the names that are or were there: most searches are for headers that a message never had. */
   names = 0;
-  /** Lower-case field names. */
+  /** Lower-case header names. */
   readonly keys: string[] = [];
-  /** Whole field lines, "Name: value", without line end. */
+  /** Whole header lines, "Name: value", without line end. */
   readonly lines: string[] = [];
   /** Tag id of this kind's Method record (ReqMethod, RespMethod, BereqMethod, BerespMethod, ObjMethod). */
   readonly base: number;
   log: MessageLog | null = null;
-  /** The bytes the first `rawLines` fields came from, one behind the other with CRLF from `rawFrom` on: logging
-   * and forwarding copy them instead of encoding the lines again. Whoever lends the bytes takes them back. */
-  raw: Uint8Array | null = null;
+  /** The bytes the first `rawLines` headers came from, one after the other with CRLF from `rawFrom` on: logging
+   * and forwarding copy them instead of encoding the lines again. The lender takes the bytes back. */
+  raw: LentBytes | null = null;
   rawFrom = 0;
   rawLines = 0;
   /** Lines that `raw` has in all when it holds nothing but them; -1 when it holds more. */
@@ -80,30 +82,30 @@ export class HttpMessage {
     this.ending = null;
   }
 
-  /** Forgets what an earlier head in the same message had named: for parsers that fill the fields themselves. */
+  /** Clears the marks of an earlier head in the same message: for parsers that fill the headers themselves. */
   filled(n: number, names: number): void {
     this.n = n;
     this.names = names;
     this.ending = null;
   }
 
-  /** Lends the bytes of all fields as they stand. */
-  lend(raw: Uint8Array, from: number): void {
+  /** Lends the bytes of all headers as they are. */
+  lend(raw: LentBytes, from: number): void {
     this.raw = raw;
     this.rawFrom = from;
     this.rawLines = this.n;
     this.rawWhole = -1;
   }
 
-  /** Lends bytes that are the fields as they stand and nothing else. */
-  lendWhole(raw: Uint8Array): void {
+  /** Lends bytes that are exactly the headers as they are. */
+  lendWhole(raw: LentBytes): void {
     this.raw = raw;
     this.rawFrom = 0;
     this.rawLines = this.n;
     this.rawWhole = this.n;
   }
 
-  /** Shares the bytes of the first `lines` fields with the message that has the same ones. */
+  /** Shares the bytes of the first `lines` headers with the message that has the same ones. */
   borrow(from: HttpMessage, lines: number): void {
     this.raw = from.raw;
     this.rawFrom = from.rawFrom;
@@ -111,7 +113,7 @@ export class HttpMessage {
     this.rawWhole = -1;
   }
 
-  /** Logs every field. */
+  /** Logs every header. */
   logFields(log: MessageLog): void {
     const tag = this.base + MSG_HEADER;
     let i = 0;
@@ -126,7 +128,7 @@ export class HttpMessage {
     for (; i < this.n; i++) log.put(tag, this.lines[i] as string);
   }
 
-  /** Index of the first field named `key` (lower case) at or after `from`, or -1. */
+  /** Index of the first header named `key` (lower case) at or after `from`, or -1. */
   find(key: string, from = 0): number {
     if ((this.names & nameBit(key)) === 0) return -1;
     for (let i = from; i < this.n; i++) if (this.keys[i] === key) return i;
@@ -137,7 +139,7 @@ export class HttpMessage {
     return this.find(key) >= 0;
   }
 
-  /** Value of field `i` without blanks before it; those behind it are a program's, the parser leaves none. */
+  /** Value of header `i` without blanks before it; those after it come from a program; the parser removes them. */
   valueAt(i: number): string {
     const line = this.lines[i] as string;
     const e = line.length;
@@ -149,13 +151,13 @@ export class HttpMessage {
     return line.slice(s, e);
   }
 
-  /** Value of the first field named `key` (lower case), or null. */
+  /** Value of the first header named `key` (lower case), or null. */
   get(key: string): string | null {
     const i = this.find(key);
     return i < 0 ? null : this.valueAt(i);
   }
 
-  /** Values of all fields named `key`, joined by ", " (RFC 9110 section 5.3), or null. */
+  /** Values of all headers named `key`, joined by ", " (RFC 9110 section 5.3), or null. */
   getAll(key: string): string | null {
     let out: string | null = null;
     if ((this.names & nameBit(key)) === 0) return out;
@@ -166,7 +168,7 @@ export class HttpMessage {
     return out;
   }
 
-  /** Appends a field without logging: for parsers and copies. */
+  /** Appends a header without logging: for parsers and copies. */
   push(key: string, line: string): void {
     this.keys[this.n] = key;
     this.lines[this.n] = line;
@@ -175,7 +177,7 @@ export class HttpMessage {
     this.n++;
   }
 
-  /** Notes that the lines named `key` (lower case), as they stand now, concern this hop only. */
+  /** Marks the present lines named `key` (lower case) as for this hop only. */
   endHere(key: string): void {
     for (let i = this.find(key); i >= 0; i = this.find(key, i + 1)) {
       this.ending ??= new Array<boolean>(this.n).fill(false);
@@ -188,14 +190,14 @@ export class HttpMessage {
     return this.ending !== null && this.ending[i] === true;
   }
 
-  /** Replaces all fields of this name by one at the end, and logs both. */
+  /** Replaces all headers of this name by one at the end, and logs both. */
   set(name: string, value: string): void {
     const key = name.toLowerCase();
     this.unset(key);
     this.add(name, value, key);
   }
 
-  /** Appends a field and logs it. */
+  /** Appends a header and logs it. */
   add(name: string, value: string, key: string = name.toLowerCase()): void {
     const line = `${name}: ${value}`;
     this.push(key, line);
@@ -203,7 +205,7 @@ export class HttpMessage {
   }
 
   /**
-   * Puts a ready line in the place of all fields of its name, and logs it: for fields the proxy adds itself.
+   * Replaces all headers of its name by a complete line, and logs it: for headers that the proxy adds itself.
    * @param record the same line as a Header record of this kind, for lines that never change
    */
   put(key: string, line: string, record: ConstantRecord | null = null): void {
@@ -229,7 +231,7 @@ export class HttpMessage {
     this.n++;
   }
 
-  /** Removes all fields named `key` (lower case), logging each; returns how many there were. */
+  /** Removes all headers named `key` (lower case), logging each; returns how many there were. */
   unset(key: string): number {
     if ((this.names & nameBit(key)) === 0) return 0;
     let kept = 0;
@@ -253,7 +255,7 @@ export class HttpMessage {
     if (this.ending !== null) this.ending[to] = this.ending[from] === true;
   }
 
-  /** Puts another line in the place of line `i`, without a record. */
+  /** Replaces line `i`, without a record. */
   replaceAt(i: number, key: string, line: string): void {
     if (i < this.rawLines) this.rawLines = i;
     this.names |= nameBit(key);
@@ -301,7 +303,14 @@ export class HttpMessage {
     if (this.log !== null) this.log.put(this.base + MSG_REASON, reason);
   }
 
-  /** Makes this message a copy of another (fields and start line; log and kind stay). */
+  /** Logs the status line as it is. */
+  logStatusLine(log: MessageLog): void {
+    log.put(this.base + MSG_PROTOCOL, this.proto);
+    log.put(this.base + MSG_STATUS, String(this.status % 1000).padStart(3, '0'));
+    log.put(this.base + MSG_REASON, this.reason);
+  }
+
+  /** Makes this message a copy of another (headers and start line; log and kind stay). */
   copyFrom(other: HttpMessage): void {
     this.method = other.method;
     this.url = other.url;

@@ -1,11 +1,12 @@
 // Rewrites a head in an old form (lines that end in LF alone, values continued on the next line) as the strict parser
-// wants it, so that there is one parser and one set of rules: everything else that is wrong with the head still is.
+// wants it, so that there is one parser and one set of rules: any other error in the head remains one.
 // Reached only after the strict parser refused a byte, so that a clean head pays nothing.
 
 import { E_BARE_LF, E_FOLD, E_START_END, E_START_LINE, E_STATUS } from './head-errors.ts';
 import type { HeadResult } from './head-parser.ts';
 import { latin1Text } from './latin1.ts';
 import type { Leniencies } from './leniency.ts';
+import type { LentBytes } from './lent-bytes.ts';
 
 const CR = 13;
 const LF = 10;
@@ -15,18 +16,18 @@ const HTAB = 9;
 /** Errors that a line end without CR leads to, where the offending byte is that LF. */
 const BY_LF: ReadonlySet<number> = new Set([E_BARE_LF, E_START_LINE, E_START_END, E_STATUS]);
 
-/** Whether the parser may have failed over nothing but a line end without CR. */
-export function failedAtLf(head: HeadResult, buf: Buffer, end: number): boolean {
+/** Whether a line end without CR may be the only reason why the parser failed. */
+export function failedAtLf(head: HeadResult, buf: LentBytes, end: number): boolean {
   return BY_LF.has(head.error) && head.errorAt < end && buf[head.errorAt] === LF;
 }
 
-/** Whether it may have failed over nothing but an old form. */
-export function failedAtOldForm(head: HeadResult, buf: Buffer, end: number): boolean {
+/** Whether an old form may be the only reason. */
+export function failedAtOldForm(head: HeadResult, buf: LentBytes, end: number): boolean {
   return head.error === E_FOLD || failedAtLf(head, buf, end);
 }
 
 /** Offset past the first empty line of buf[start, end), however its lines end; -1 when there is none yet. */
-export function endOfHead(buf: Buffer, start: number, end: number): number {
+export function endOfHead(buf: LentBytes, start: number, end: number): number {
   for (let lf = buf.indexOf(LF, start); lf >= 0 && lf + 1 < end; lf = buf.indexOf(LF, lf + 1)) {
     if (buf[lf + 1] === LF) return lf + 2;
     if (buf[lf + 1] === CR && lf + 2 < end && buf[lf + 2] === LF) return lf + 3;
@@ -35,12 +36,12 @@ export function endOfHead(buf: Buffer, start: number, end: number): number {
 }
 
 /**
- * The head in buf[start, end), which ends with its empty line, with CRLF behind every line and every continuation
- * joined to its line by one blank. The first header line continues nothing: such a head stays broken.
+ * The head in buf[start, end), which ends with its empty line, with CRLF after every line and every continuation
+ * joined to its line by one blank. The first header line has nothing to continue: such a head stays malformed.
  * @param folds whether continuations are joined
  */
 export function modernHead(
-  buf: Buffer,
+  buf: LentBytes,
   start: number,
   end: number,
   folds: boolean,
@@ -66,11 +67,11 @@ export function modernHead(
 }
 
 /**
- * The request head at the start of buf[start, end) with CRLF behind every line, without the empty lines before it.
- * @returns the head and the offset past it in `buf`; null while it is not there as a whole
+ * The request head at the start of buf[start, end) with CRLF after every line, without the empty lines before it.
+ * @returns the head and the offset past it in `buf`; null while it is incomplete
  */
 export function modernRequest(
-  buf: Buffer,
+  buf: LentBytes,
   start: number,
   end: number,
   leniencies: Leniencies,
@@ -85,7 +86,7 @@ export function modernRequest(
   return past < 0 ? null : { bytes: modernHead(buf, from, past, false, leniencies), past };
 }
 
-/** Where a line stands, for the log: its number from 1 on, and its header. */
+/** The place of a line, for the log: its number, from 1, and its header. */
 function place(index: number, line: string): string {
   if (index === 0) return 'line 1';
   if (line === '') return `line ${index + 1} (the empty one)`;
@@ -98,7 +99,7 @@ function isBlank(text: string, at: number): boolean {
   return c === SP || c === HTAB;
 }
 
-/** Blanks only, unlike String.trim(): a control character must not go unseen. */
+/** Blanks only, unlike String.trim(), so that control characters stay visible. */
 function trimEnd(text: string): string {
   let end = text.length;
   while (end > 0 && isBlank(text, end - 1)) end--;

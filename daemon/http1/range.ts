@@ -1,5 +1,5 @@
-// A Range request against a body of known length (RFC 9110 section 14). One range only: several ranges, and what is no
-// range at all, are refused with 416 as Varnish does, which section 14.2 allows; unknown units are ignored.
+// A Range request against a body of known length (RFC 9110 section 14). One range only: several ranges and a malformed
+// one are refused with 416 as in Varnish, which section 14.2 allows; unknown units are ignored.
 
 export type RangeAnswer =
   | { readonly kind: 'whole' }
@@ -28,21 +28,21 @@ export function answerRange(value: string, length: number): RangeAnswer {
   return { kind: 'part', from, to };
 }
 
-/** First and last byte that a Range of one part asks for; -1 where it leaves one open. Null for any other Range. */
+/** First and last byte of a Range with one part; -1 for one that is left open. Null for any other Range. */
 export function requestedRange(value: string): { low: number; high: number } | null {
   if (rangeFault(value) !== null) return null;
   const [, low = '', high = ''] = /^bytes=(\d*)-(\d*)/i.exec(value) ?? [];
   return { low: low === '' ? -1 : Number(low), high: high === '' ? -1 : Number(high) };
 }
 
-/** A Content-Range: `low` and `high` are the first and last byte, -1 where there is no part; `total` -1 for unknown. */
+/** A Content-Range: `low` and `high` are the first and last byte, -1 without a part; `total` is -1 if unknown. */
 export interface ContentRange {
   readonly low: number;
   readonly high: number;
   readonly total: number;
 }
 
-/** What a Content-Range in bytes says (RFC 9110 section 14.4); null where it contradicts itself or is none. */
+/** Parses a Content-Range in bytes (RFC 9110 section 14.4); null if it contradicts itself or is malformed. */
 export function parseContentRange(value: string): ContentRange | null {
   const match = /^bytes (?:(\d{1,15})-(\d{1,15})|\*)\/(?:(\d{1,15})|\*)$/i.exec(value);
   if (match === null) return null;
@@ -53,7 +53,7 @@ export function parseContentRange(value: string): ContentRange | null {
   return range;
 }
 
-/** Why a Range is refused whatever it is a range of, in the words of Varnish's log; null for one part in bytes. */
+/** Why a Range is refused whatever the body's length, as Varnish's log has it; null for one part in bytes. */
 export function rangeFault(value: string): string | null {
   if (!value.includes('=')) return "Missing '='";
   const [, unit = '', low = '', hyphen = '', high = '', rest = ''] =

@@ -1,11 +1,12 @@
 // The two kinds of start line (RFC 9112 sections 3 and 4), read from bytes into a message: one blank between the parts,
 // a token method, a target of visible bytes, HTTP/1.0 or HTTP/1.1 in capitals, three digits of status. Nothing is
-// trimmed or repaired. The awkward one is the HTTP/2 preface, which is let through so that it can be answered.
+// trimmed or repaired. The special case is the HTTP/2 preface, which is let through so that it can be answered.
 
 import { TARGET, TEXT, TOKEN_FOLD } from './byte-classes.ts';
 import { E_METHOD, E_START_END, E_START_LINE, E_STATUS, E_TARGET, E_VERSION } from './head-errors.ts';
 import type { HeadResult } from './head-parser.ts';
 import { latin1Text } from './latin1.ts';
+import type { LentBytes } from './lent-bytes.ts';
 import type { HttpMessage } from './message.ts';
 
 const CR = 13;
@@ -14,7 +15,7 @@ const SP = 32;
 const HTAB = 9;
 const HTTP1 = 'HTTP/1.';
 
-/** Methods as one shared string each, so that comparing them is comparing pointers. */
+/** Methods as shared strings, so that a comparison compares pointers. */
 const METHODS = [
   'GET',
   'HEAD',
@@ -30,7 +31,7 @@ const METHODS = [
   'PRI',
 ];
 
-/** Whether a request line of these has one reading: what a program has set need not. */
+/** Whether a request line of these parts has one reading, which parts set by a program may not have. */
 export function isRequestLine(method: string, url: string): boolean {
   return isAll(TOKEN_FOLD, method) && isAll(TARGET, url);
 }
@@ -42,7 +43,7 @@ function isAll(table: Uint8Array, text: string): boolean {
 
 /** Reads a request line into `msg`. Returns the offset past it, or -1: broken when out.error is set, else incomplete. */
 export function requestLine(
-  buf: Buffer,
+  buf: LentBytes,
   line: number,
   end: number,
   msg: HttpMessage,
@@ -92,7 +93,7 @@ export function requestLine(
 }
 
 /** 10, 11, 20, or 0 for anything else; eight bytes from p exist. */
-function readVersion(buf: Buffer, p: number): number {
+function readVersion(buf: LentBytes, p: number): number {
   if (buf[p] !== 72 || buf[p + 1] !== 84 || buf[p + 2] !== 84 || buf[p + 3] !== 80 || buf[p + 4] !== 47)
     return 0;
   if (buf[p + 6] !== 46) return 0;
@@ -103,7 +104,7 @@ function readVersion(buf: Buffer, p: number): number {
 }
 
 /** Whether buf[line, end) and more bytes can make a status line. */
-function mayBegin(buf: Buffer, line: number, end: number): boolean {
+function mayBegin(buf: LentBytes, line: number, end: number): boolean {
   for (let i = 0; i < HTTP1.length && line + i < end; i++) {
     if (buf[line + i] !== HTTP1.charCodeAt(i)) return false;
   }
@@ -114,7 +115,7 @@ function isHttp1(version: number): boolean {
   return version === 11 || version === 10;
 }
 
-function internMethod(buf: Buffer, start: number, end: number): string {
+function internMethod(buf: LentBytes, start: number, end: number): string {
   const n = end - start;
   if (n === 3 && buf[start] === 71 && buf[start + 1] === 69 && buf[start + 2] === 84) return 'GET';
   const text = latin1Text(buf, start, end);
@@ -124,16 +125,16 @@ function internMethod(buf: Buffer, start: number, end: number): string {
 
 /** Reads a status line into `msg`; returns as requestLine does. */
 export function statusLine(
-  buf: Buffer,
+  buf: LentBytes,
   line: number,
   end: number,
   msg: HttpMessage,
   out: HeadResult,
 ): number {
-  // "HTTP/1.1 200" and at least one byte behind it.
+  // "HTTP/1.1 200" and at least one byte after it.
   if (end - line < 13) {
     const lf = buf.indexOf(LF, line);
-    // What cannot become a status line is not waited for.
+    // Bytes that cannot become a status line fail at once.
     if (lf < 0 || lf >= end) return mayBegin(buf, line, end) ? -1 : broken(out, E_VERSION, line, line);
     const known = lf - line >= 8 && isHttp1(readVersion(buf, line));
     return broken(out, known ? E_STATUS : E_VERSION, line, lf);
@@ -157,7 +158,7 @@ export function statusLine(
   if (buf[p + 1] !== LF) return broken(out, E_START_END, line, p);
   msg.proto = version === 11 ? 'HTTP/1.1' : 'HTTP/1.0';
   msg.status = status;
-  // Further blanks before the reason are no part of it.
+  // Further blanks before the reason are not part of it.
   let reason = line + 13;
   while (reason < p && (buf[reason] === SP || buf[reason] === HTAB)) reason++;
   msg.reason = p > reason ? latin1Text(buf, reason, p) : '';

@@ -1,5 +1,5 @@
 // Reason phrases of the registered status codes (RFC 9110 section 15 and the IANA registry), for responses that
-// bring none and for those the proxy makes. A code that is not here is "Unknown HTTP Status".
+// have none and for those that the proxy makes. Any other code is "Unknown HTTP Status".
 
 const REASONS: { readonly [status: number]: string } = {
   100: 'Continue',

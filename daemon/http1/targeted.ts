@@ -1,9 +1,9 @@
 // Targeted cache control (RFC 9213): fields such as CDN-Cache-Control, which hold a dictionary structured field
-// (RFC 8941) of the directives of Cache-Control. A field that breaks the grammar counts as not there at all.
+// (RFC 8941) of the directives of Cache-Control. A malformed header counts as absent.
 
 import type { HttpMessage } from './message.ts';
 
-/** A member's value: a bare directive is true, a number is a number, all else is its text. */
+/** A member's value: true for a bare directive, a number for a number, else its text. */
 export type Directives = ReadonlyMap<string, number | boolean | string>;
 
 const KEY = /[a-z*][a-z0-9_\-.*]*/y;
@@ -24,7 +24,7 @@ class Reader {
     return this.at >= this.text.length;
   }
 
-  /** What `re` matches here, or null. */
+  /** The text that `re` matches here, or null. */
   take(re: RegExp): string | null {
     re.lastIndex = this.at;
     const found = re.exec(this.text)?.[0];
@@ -33,20 +33,20 @@ class Reader {
     return found;
   }
 
-  /** Passes over this character; false when another one stands here. */
+  /** Skips this character; false if the next one is another. */
   skip(c: string): boolean {
     if (this.text[this.at] !== c) return false;
     this.at++;
     return true;
   }
 
-  /** Passes over blanks, and tabs when they count as blanks. */
+  /** Skips blanks, and tabs if they count as blanks. */
   blanks(tabs: boolean): void {
     while (this.text[this.at] === ' ' || (tabs && this.text[this.at] === '\t')) this.at++;
   }
 }
 
-/** The members of a targeted field, null when there is none, or none that can be read, or it is empty. */
+/** The members of a targeted header; null if it is absent, malformed or empty. */
 export function targetedDirectives(msg: HttpMessage, key: string): Directives | null {
   const text = msg.getAll(key);
   if (text === null) return null;
@@ -69,7 +69,7 @@ export function targetedDirectives(msg: HttpMessage, key: string): Directives | 
   return out.size === 0 ? null : out;
 }
 
-/** A bare item or an inner list, of which no directive makes use. */
+/** A bare item or an inner list; no directive has an inner list. */
 function item(r: Reader): number | boolean | string | null {
   if (!r.skip('(')) return bareItem(r);
   for (;;) {
@@ -81,7 +81,7 @@ function item(r: Reader): number | boolean | string | null {
 
 function bareItem(r: Reader): number | boolean | string | null {
   const number = r.take(NUMBER);
-  // A decimal is no integer, whatever its digits: no directive takes one.
+  // A decimal is not an integer, whatever its digits: no directive takes one.
   if (number !== null) return number.includes('.') ? number : Number(number);
   const text = r.take(STRING);
   if (text !== null) return text.slice(1, -1).replace(/\\(.)/g, '$1');

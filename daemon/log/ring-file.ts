@@ -1,6 +1,6 @@
-// Makes the file of a log ring and takes all its space at once, by writing zeros: Node has no fallocate(2).
+// Makes the file of a log ring and reserves all its space at once, by writing zeros: Node has no fallocate(2).
 //
-// Awkward: the file system may be smaller than the ring that was asked for. Then the ring is, too.
+// Special case: on a file system smaller than the requested ring, the ring is smaller, too.
 
 import { closeSync, renameSync, statfsSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -16,16 +16,16 @@ import {
   ringShape,
 } from './ring-format.ts';
 
-/** Zeros that reserve the space: large enough to be quick, small enough to be bounded. */
+/** Zeros that reserve the space (chosen): enough for few writes, little memory. */
 const PIECE = 1024 * 1024;
-/** The smallest ring worth having, and the share of free space that one may take where there is too little: counters
- * and what else comes into the directory need room, too. */
+/** The smallest useful ring, and the share of free space that it may take if there is too little (both chosen): counters
+ * and other files of the directory need room, too. */
 const SMALLEST = 1024 * 1024;
 const SHARE = 0.9;
 
 /**
  * Creates an empty ring of about `size` bytes at `path`, replacing what is there in one step, and reserves its space.
- * Where there is not so much room it is smaller: containers give 64 MB to /dev/shm, and a shorter memory is better than
+ * With less room it is smaller: containers give 64 MB to /dev/shm, and a shorter log is better than
  * no start. Throws when there is no room for the smallest one. Returns its size.
  */
 export function createRing(path: string, size: number, access: FileAccess = { mode: 0o600 }): number {

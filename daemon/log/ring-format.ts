@@ -1,10 +1,10 @@
 // The log ring's layout in its file. One header page, then `segments` pieces of equal size. Positions are
 // absolute and only grow: position P lies in segment floor(P / segmentSize), stored at index modulo segments.
 // Within a segment blocks follow each other without gaps; a block is header, records, trailer, and never
-// straddles a segment. What follows the last block of a segment is old or zero and fails the position test.
+// straddles a segment. Bytes after the last block of a segment are old or zero and fail the position test.
 //
-// Awkward: the header's current segment is written BEFORE the first byte of that segment changes, so a reader
-// that looks at it after its read knows whether what it read was being overwritten. All words are
+// Special case: the header's current segment is written BEFORE the first byte of that segment changes, so a reader
+// that checks it after its read knows whether the bytes it read were being overwritten. All words are
 // little-endian; the writer relies on a little-endian machine.
 
 export const RING_MAGIC = 0x3152_4c50; // "PLR1"
@@ -24,7 +24,7 @@ export const H_SEGMENT_SIZE = 8;
 export const H_GENERATION = 16;
 /** Number of the segment being written; u64. */
 export const H_SEGMENT = 24;
-/** Bytes that were asked for, of which there may not have been room for all; u64. */
+/** Requested bytes, for which there may not have been room; u64. */
 export const H_WANTED = 32;
 
 /** Offsets in a block: magic, bytes of records, absolute position, records before, records in it, generation. */
@@ -65,7 +65,7 @@ export function getU64(buf: Buffer, at: number): number {
   return buf.readUInt32LE(at) + buf.readUInt32LE(at + 4) * 0x1_0000_0000;
 }
 
-/** The header, or null when these bytes are none. */
+/** The header, or null if these bytes are not one. */
 export function readRingHeader(buf: Buffer): RingHeader | null {
   if (buf.length < 40 || buf.readUInt32LE(H_MAGIC) !== RING_MAGIC) return null;
   const segments = buf.readUInt32LE(H_SEGMENTS);
@@ -81,7 +81,7 @@ export function readRingHeader(buf: Buffer): RingHeader | null {
 }
 
 /** Whether a whole block with this absolute position stands at `at`, as far as `end` reaches. Returns its
- * length with header and trailer, 0 when there is none, -1 when it is there but not (yet) whole in view. */
+ * length with header and trailer, 0 when there is none, -1 when it is there but not (yet) complete. */
 export function blockAt(buf: Buffer, at: number, end: number, position: number): number {
   if (at + BLOCK_HEAD > end) return -1;
   if (buf.readUInt32LE(at + B_MAGIC) !== BLOCK_MAGIC || getU64(buf, at + B_POSITION) !== position) return 0;

@@ -1,9 +1,9 @@
-// Reads the log ring from another process without the writer's knowledge: plain positioned reads. Gives whole
+// Reads the log ring from another process with plain positioned reads that the writer does not notice. Returns complete
 // blocks in order and the exact number of records that were overwritten before they could be read.
 //
-// Awkward: a block may be read while it is being written or overwritten. A trailer that fits its header says
-// that the write is over, so what was found whole is read once more; and a look at the header's current
-// segment after the read says whether the writer has begun to overwrite what was read.
+// Special case: a block may be read while it is being written or overwritten. A trailer that fits its header says
+// that the write is over, so a complete block is read once more; and the header's current
+// segment after the read shows whether the writer has begun to overwrite it.
 
 import { closeSync, fstatSync, readSync, statSync } from 'node:fs';
 import { openRegular } from '../../protocol/files/own-file.ts';
@@ -23,12 +23,12 @@ import {
 const CHUNK = 1024 * 1024;
 
 export interface RingBlock {
-  /** Number of the writer; another one means that transaction ids begin anew. */
+  /** Number of the writer; another one means that transaction ids start again. */
   generation: number;
   /** Number of records written before this block. */
   before: number;
   count: number;
-  /** Records back to back: a view that holds until the next read. */
+  /** Records back to back: a view that is valid until the next read. */
   records: Uint8Array;
 }
 
@@ -87,7 +87,7 @@ export class RingReader {
         if (this.replaced()) continue;
         return null;
       }
-      // The segment is over, but its last block may have come between the scan and the look.
+      // The segment is complete, but its last block may have come between the scan and this check.
       if (again === 0) {
         again = 1;
         continue;
@@ -127,7 +127,7 @@ export class RingReader {
     return true;
   }
 
-  /** Goes over to a new ring file of the same name; true when there is one. */
+  /** Switches to a new ring file of the same name; true when there is one. */
   private replaced(): boolean {
     try {
       if (statSync(this.path).ino === this.inode) return false;
@@ -145,7 +145,7 @@ export class RingReader {
   }
 
   private toOldest(): void {
-    // The oldest segment is the next to be overwritten: leave it a segment's time.
+    // The oldest segment is overwritten next: skip it, which leaves the time of a segment.
     this.segment = Math.max(0, this.header.segment - this.header.segments + 2);
     this.offset = 0;
   }
@@ -172,7 +172,7 @@ export class RingReader {
   private scan(): number {
     const room = Math.min(this.buffer.length, this.header.segmentSize - this.offset);
     if (room < BLOCK_HEAD) return 0;
-    // Most looks find nothing: ask for one block's head before a megabyte is copied.
+    // Most polls find nothing: read one block's head before a megabyte is copied.
     const peek = Math.min(room, 4096);
     const got = readSync(this.fd, this.buffer, 0, peek, this.place());
     const position = this.segment * this.header.segmentSize + this.offset;

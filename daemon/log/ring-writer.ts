@@ -1,10 +1,10 @@
 // Writes the log ring. Records gather in a staging buffer and go out as one block with one positioned write
-// an event-loop turn, or earlier when the staging buffer is full. It never waits for a reader and never reads
-// what readers do. A write that fails (an I/O error) loses that block: it is counted and told, not thrown. All the
-// space is taken when the ring is made, so that a disk that others fill does not silence the log (ring-file.ts).
+// an event-loop turn, or earlier when the staging buffer is full. It never waits for a reader and never checks
+// on readers. A write that fails (an I/O error) loses that block: the failure is counted and logged, not thrown. All the
+// space is reserved when the ring is made, so that the log still works on a disk that others fill (ring-file.ts).
 //
-// Awkward: a writer that continues an existing ring starts a fresh segment, so a block its predecessor left
-// torn stays behind unread; the running record count goes on, so that readers can count what they lost.
+// Special case: a writer that continues an existing ring starts a fresh segment, so a block its predecessor left
+// incomplete is never read; the running record count continues, so that readers can count their losses.
 
 import { closeSync, existsSync, openSync, readSync, writeSync } from 'node:fs';
 import type { FileAccess } from '../../protocol/files/own-file.ts';
@@ -36,7 +36,7 @@ const PRIVATE: FileAccess = { mode: 0o600 };
 /** A Buffer with the native method that its type leaves out; `write` costs a third more. */
 export type StagingBuffer = Buffer & { latin1Write(text: string, at: number, length: number): number };
 
-/** What the writer counts; MainCounters fits. */
+/** The counters of the writer; MainCounters fits. */
 export interface RingCounters {
   shm_records: number;
   shm_writes: number;
@@ -56,7 +56,7 @@ export class RingWriter {
   /** Records in the staging buffer. */
   count = 0;
   scheduled = false;
-  /** Bytes that were taken where that is fewer than were asked for, when the ring was made; else 0. */
+  /** Bytes reserved when the ring was made, if fewer than requested; else 0. */
   readonly cutTo: number = 0;
   private readonly trouble: WriteTrouble | null;
   private readonly fd: number;
@@ -111,7 +111,7 @@ export class RingWriter {
     this.nextSegment();
   }
 
-  /** Makes sure the staging buffer goes out at the end of this turn. */
+  /** Makes sure that the staging buffer is written at the end of this turn. */
   schedule(): void {
     this.scheduled = true;
     setImmediate(this.onTurn);
@@ -124,7 +124,7 @@ export class RingWriter {
     return this.pos;
   }
 
-  /** Writes what has gathered. */
+  /** Writes the staging buffer. */
   flush(): void {
     this.scheduled = false;
     if (this.count === 0 || this.closed) return;
@@ -148,7 +148,7 @@ export class RingWriter {
     this.count = 0;
     this.pos = BLOCK_HEAD;
     try {
-      // A short write leaves a torn block where the next one is written over it.
+      // A short write leaves an incomplete block, which the next one overwrites.
       if (writeSync(this.fd, this.bytes, 0, total, at) === total) {
         this.offset += total;
         this.trouble?.worked();

@@ -2,12 +2,13 @@
 // the transaction's id and side. It never writes to the file itself and holds no record back, so records of
 // transactions that run at the same time interleave.
 //
-// This is the hot path: about thirty records a request. Short texts go in by a loop over char codes (a call
+// This is the hot path: about thirty records a request. Short texts are written by a loop over char codes (a call
 // into native code costs more than 40 characters do), long ones by latin1Write, constant ones as prepared words.
 // Texts are expected to hold one byte a character (latin1), as heads come off the wire; a short text with
 // larger code points is written as UTF-8.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { MessageLog } from '../http1/message.ts';
 import type { LogMask } from './log-mask.ts';
 import type { RingWriter } from './ring-writer.ts';
@@ -22,8 +23,8 @@ const CLIENT = 1 << 30;
 const BACKEND = (1 << 31) >>> 0;
 const NATIVE_FROM = 48;
 
-/** Digits of 0..999 with leading zeros, as the lower three bytes of a word that is written in one go: what the fourth
- * byte overwrites is yet to be written. */
+/** Digits of 0..999 with leading zeros, as the lower three bytes of a word that is written in one go: the fourth
+ * byte is overwritten by the text that follows. */
 const THREE = new Uint32Array(1000);
 for (let i = 0; i < 1000; i++) {
   THREE[i] = 0x303030 + Math.floor(i / 100) + ((Math.floor(i / 10) % 10) << 8) + ((i % 10) << 16);
@@ -52,7 +53,7 @@ export class PreparedRecords {
     this.items = items;
   }
 
-  /** Encodes anew for the mask as it is now. */
+  /** Encodes the records again for the present mask. */
   encode(mask: LogMask, reclen: number): void {
     this.epoch = mask.epoch;
     this.ids = [];
@@ -78,7 +79,7 @@ export function constantRecord(tag: number, text: string): PreparedRecords {
   return new PreparedRecords([[tag, text]]);
 }
 
-/** What all logs of a worker share: the writer, the mask and vsl_reclen (bytes with the final NUL). */
+/** The part that all logs of a worker share: the writer, the mask and vsl_reclen (bytes with the final NUL). */
 export class LogShared {
   readonly writer: RingWriter;
   readonly mask: LogMask;
@@ -175,7 +176,7 @@ export class TxLog implements MessageLog {
   }
 
   /** One record of raw bytes: src[start..end). The final NUL is added. */
-  putBytes(tag: number, src: Uint8Array, start: number, end: number): void {
+  putBytes(tag: number, src: LentBytes, start: number, end: number): void {
     if (this.on[tag] === 0) return;
     let len = end - start;
     if (len >= this.shared.reclen) len = this.shared.reclen - 1;
@@ -294,7 +295,7 @@ export class TxLog implements MessageLog {
     let p = this.at + digits;
     this.at = p;
     let high = value;
-    // What does not fit 32 bits comes first: the rest is done in integers, which is much faster.
+    // Digits beyond 32 bits come first: the rest is done in integers, which is much faster.
     while (high > 0x7fff_ffff) {
       const next = Math.floor(high / 10);
       bytes[--p] = 48 + high - next * 10;
@@ -329,7 +330,7 @@ export class TxLog implements MessageLog {
     if (!w.scheduled) w.schedule();
   }
 
-  /** Like close(), and gives what was put together as one flat string. */
+  /** Like close(), and returns the text as one flat string. */
   closeText(tag: number): string {
     const { bytes, pos } = this.writer;
     const text = (bytes as unknown as Latin1Buffer).latin1Slice(pos + 8, this.at);
@@ -389,7 +390,7 @@ export class TxLog implements MessageLog {
     } else {
       if (whole >= 1_000_000) p = this.clockSeconds(view, p, whole);
       else {
-        // Lives of objects; the digits that are kept are those of the clock.
+        // Lifetimes of objects; the digits that are kept are those of the clock.
         const thousands = (whole / 1000) | 0;
         if (thousands === 0) p = plainDigits(view, p, whole);
         else {
@@ -406,7 +407,7 @@ export class TxLog implements MessageLog {
     return p + 6;
   }
 
-  /** Whole seconds that are likely to be those of the last time. */
+  /** Whole seconds, usually the same as last time. */
   private clockSeconds(view: DataView, p: number, whole: number): number {
     const s = this.shared;
     const { secondDigits } = s;

@@ -1,9 +1,10 @@
-// Tells of files that cannot be written, of a full disk above all: at once, then once a minute for as long as it lasts,
-// and when it is over. Every failed write is counted. Never throws: neither log nor counters may stop traffic.
+// Reports files that cannot be written, above all because of a full disk: at once, then once a minute while it lasts,
+// and when writing succeeds again. Every failed write is counted. Never throws: neither log nor counters may stop
+// traffic.
 
 import { systemText } from '../../protocol/system-text.ts';
 
-/** Milliseconds between two words about the same trouble. */
+/** Milliseconds between two messages about the same trouble (chosen). */
 const PAUSE = 60_000;
 
 export interface TroubleCounters {

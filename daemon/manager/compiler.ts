@@ -8,7 +8,7 @@ import { lookup } from 'node:dns/promises';
 import type { DescribedModule, ImportWish } from '../contract/wish.ts';
 import type { ModuleCache, ModuleDescriber } from '../extensions/load/describe.ts';
 import type { StorageSpec } from '../link.ts';
-import type { Params } from '../params/params.ts';
+import type { Params } from '../params/parameter-set.ts';
 import type { CompileOptions, CompileResult } from '../vcl/compile.ts';
 import type { Compile } from './program-host.ts';
 
@@ -27,7 +27,10 @@ export function makeCompile(
 ): Compile {
   const compile = makeCompiler(params, storages, labels, cache);
   return async (source) => {
-    const [result, { formatDiagnostics }] = await Promise.all([compile(source), import('../vcl/errors.ts')]);
+    const [result, { formatDiagnostics }] = await Promise.all([
+      compile(source),
+      import('../vcl/diagnostics.ts'),
+    ]);
     if (result.program !== undefined) {
       const { program, warnings } = result;
       const notes = warnings.length === 0 ? '' : `${formatDiagnostics(warnings)}(That was just a warning)\n`;
@@ -57,7 +60,7 @@ export function makeCompiler(
     return describer.describe(wish, { path: params.text('vmod_path').split(':'), cache, child });
   };
   return async (source) => {
-    const { compile } = await import('../extensions/compile.ts');
+    const { compile } = await import('../extensions/compile-with-builtins.ts');
     const described = new Map<string, DescribedModule>();
     const names = new Map<string, string[]>();
     const unknown = new Set<string>();

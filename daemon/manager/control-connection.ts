@@ -1,8 +1,8 @@
 // One connection of the console protocol: the greeting, the challenge, then commands and subscriptions.
 //
 // Validates every frame (protocol/codec.ts) and bounds what the peer has asked for and not taken yet. A fault in what a
-// connection has asked for ends that connection and is told to the host; nothing is thrown into the event loop.
-// Awkward: a peer that sends without reading. Its next command waits until the answer to the last one is taken, its
+// connection has asked for ends that connection and is reported to the host; nothing is thrown into the event loop.
+// Caution: a peer that sends without reading. Its next command waits until the answer to the last one is taken, its
 // pings are answered only while it reads, and past a bound it is dropped.
 
 import type { WebSocket } from 'ws';
@@ -11,6 +11,7 @@ import { decodeClientMessage, LIMITS } from '../../protocol/codec.ts';
 import { CLI, PROTOCOL_ERRORS, ProtocolError } from '../../protocol/errors.ts';
 import {
   type ClientMessage,
+  type CommandReply,
   type CounterSubscription,
   type ErrorCode,
   type LogSubscription,
@@ -20,14 +21,13 @@ import {
 import { commandRow } from '../../protocol/tables/commands.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import type { Stream, StreamError, StreamSink } from './streams/sink.ts';
-import type { CliReply } from './supervisor.ts';
 
 /** What a connection may reach. */
 export interface ControlHost {
   identity(): string;
   version: string;
   state(): 'running' | 'stopped';
-  command(line: string): Promise<CliReply>;
+  command(line: string): Promise<CommandReply>;
   openLog(id: number, sub: LogSubscription, sink: StreamSink): Promise<Stream | StreamError>;
   openCounters(id: number, sub: CounterSubscription, sink: StreamSink): Promise<Stream | StreamError>;
   /** A fault of the daemon's own, met while it did something for a connection, which has been ended. */
@@ -240,7 +240,7 @@ export class ControlConnection {
   }
 
   /** What a reader is told who wants to change something. A line that cannot be read changes nothing either. */
-  private forbidden(line: string): CliReply | null {
+  private forbidden(line: string): CommandReply | null {
     if (!this.door.readonly) return null;
     const words = parseCommand(line);
     if (!Array.isArray(words) || words.length === 0) return null;

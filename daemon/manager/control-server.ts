@@ -1,7 +1,7 @@
 // The console protocol's server: WebSocket on a Unix socket of the working directory, and on TCP if asked.
 //
 // Listens, turns away what is no upgrade or comes from a web page, and gives each listener a door of its own
-// (door.ts); what a connection may say is control-connection.ts. Never speaks to the worker itself. Awkward: on the
+// (door.ts); what a connection may say is control-connection.ts. Never speaks to the worker itself. Caution: on the
 // Unix socket possession is the right, so there is no challenge; over TCP an answer counts only for the address that
 // the client has connected to.
 

@@ -11,7 +11,7 @@ export interface DoorLimits {
 }
 
 export interface Guest {
-  /** Where it comes from; the same for all where that cannot be told. */
+  /** Where it comes from; the same for all where that is not known. */
   readonly address: string;
   /** It has to go. `late`: it was not admitted in time; `room`: its place goes to another. */
   drop(why: 'late' | 'room'): void;

@@ -4,7 +4,7 @@
 // measured. Without them 50,000 misses leave 30 MB of young and promoted garbage and 20 MB of holes in the C heap.
 
 import type { ChildProcess } from 'node:child_process';
-import { inPackage } from '../../protocol/files/package.ts';
+import { inPackage } from '../../protocol/files/package-files.ts';
 import { ProcessCode } from '../own-process.ts';
 
 /** Of V8, in MB and percent. The objects live outside its heap: what is there lives for a request. */

@@ -1,19 +1,19 @@
 // The commands of -I, run before the worker starts. The first that fails ends the start, unless a '-' stands before it.
 //
-// Never starts the worker itself: whoever calls it looks for an active program afterwards. Awkward: `quit` is a
+// Never starts the worker itself: whoever calls it looks for an active program afterwards. Caution: `quit` is a
 // failure like any other, since there is no connection that it could end.
 
 import { readFileSync } from 'node:fs';
 import { CommandLines } from '../../protocol/cli-quoting.ts';
 import { CLI } from '../../protocol/errors.ts';
+import type { CommandReply } from '../../protocol/messages.ts';
 import { systemText } from '../../protocol/system-text.ts';
 import { OptionError } from './option-error.ts';
-import type { CliReply } from './supervisor.ts';
 
 /** Runs the file's commands; `note` hears each with its status. Throws OptionError. */
 export async function runInitFile(
   file: string,
-  run: (line: string) => Promise<CliReply>,
+  run: (line: string) => Promise<CommandReply>,
   note: (text: string) => void,
 ): Promise<void> {
   let text: string;

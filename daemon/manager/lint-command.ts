@@ -6,9 +6,9 @@
 
 import { readCommandLine } from '../../protocol/command-line.ts';
 import { PROXYD_LINT } from '../../protocol/tables/proxyd-options.ts';
-import { Params } from '../params/params.ts';
+import { Params } from '../params/parameter-set.ts';
 import { ParamError } from '../params/value.ts';
-import type { Diagnostic } from '../vcl/errors.ts';
+import type { Diagnostic } from '../vcl/diagnostics.ts';
 import { findingsJson, formatFindings, formatTotals, totals } from '../vcl/lint/format.ts';
 import { compilerFinding, type Finding, parseForLint, runRules } from '../vcl/lint/lint.ts';
 import { makeCompiler } from './compiler.ts';

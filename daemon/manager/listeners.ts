@@ -1,14 +1,14 @@
 // Listening sockets: the handles that the manager binds and keeps.
 //
-// The manager owns the sockets and lends them to each worker, so that connections wait in the kernel while a
-// dead worker is replaced. It never accepts. Awkward: port 0 gets its port at the first bind and keeps it
-// over stop and start; without the runtime's handle factory the worker binds itself (`handles()` is null). A Unix socket's file stays when
-// its listener ends, as operators and their watchdogs know it, and the next bind replaces it.
+// The manager owns the sockets and lends them to each worker, so that connections wait in the kernel while a dead
+// worker is replaced. It never accepts. Caution: port 0 gets its port at the first bind and keeps it over stop and
+// start; without the runtime's handle factory the worker binds itself (`handles()` is null). A Unix socket's file stays
+// when its listener ends, as operators and their watchdogs know it, and the next bind replaces it.
 
 import { lchownSync, linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
 import net from 'node:net';
 import { getSystemErrorMap } from 'node:util';
-import type { FromWorker, ListenerSpec } from '../link.ts';
+import type { ListenerAddress, ListenerSpec } from '../link.ts';
 import { groupId, userId } from './accounts.ts';
 import { OptionError } from './option-error.ts';
 
@@ -111,7 +111,7 @@ export class ListenerSet {
   }
 
   /** What the worker found out about sockets that it bound itself. */
-  bound(listeners: (FromWorker & { t: 'ready' })['listeners']): void {
+  bound(listeners: readonly ListenerAddress[]): void {
     listeners.forEach((l, i) => {
       const spec = this.slots[i]?.spec;
       if (spec !== undefined && spec.path === undefined && spec.port === 0) spec.port = l.port;
@@ -119,7 +119,7 @@ export class ListenerSet {
   }
 
   /** Name, address and port of each, for listen.list. */
-  list(): { name: string; address: string; port: number; path?: string }[] {
+  list(): ListenerAddress[] {
     return this.slots.map(({ spec }) =>
       spec.path === undefined
         ? { name: spec.name, address: spec.host ?? '', port: spec.port ?? 0 }

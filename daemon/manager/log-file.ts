@@ -3,7 +3,7 @@
 // The file is trusted like every other that is written to for long (protocol/files/): ours or root's, out of others'
 // reach, never a device or a pipe, which could make the manager wait. One that was renamed or removed, as logrotate
 // does it, is opened again before the next line. A write that fails (a full disk) is reported once, counted, and tried
-// anew with every line.
+// again with every line.
 
 import { closeSync, fstatSync, statSync, writeSync } from 'node:fs';
 import { openOutput } from '../../protocol/files/own-file.ts';

@@ -7,23 +7,21 @@ import type { ChildProcess } from 'node:child_process';
 import { lookup } from 'node:dns/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { CLI } from '../../protocol/errors.ts';
-import { writeOwn } from '../../protocol/files/own-file.ts';
-import type { ServerMessage } from '../../protocol/messages.ts';
+import type { CommandReply, ServerMessage } from '../../protocol/messages.ts';
 import { systemText } from '../../protocol/system-text.ts';
 import type { ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
+import { dispatch } from '../commands/dispatch.ts';
+import type { ManagerServices } from '../commands/manager-services.ts';
 import { describerCode } from '../extensions/load/describe.ts';
 import type { StorageSpec } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
-import { Params } from '../params/params.ts';
-import { MgtCounters } from '../stats/counters.ts';
+import { Params } from '../params/parameter-set.ts';
+import { newMgtCounters } from '../stats/counter-fields.ts';
 import { ownPrograms } from '../vcl/own-programs.ts';
 import { addressReason, unresolved } from './address-errors.ts';
-import { backendProgram, makeCompile } from './compiler.ts';
+import { makeCompile } from './compiler.ts';
 import type { ControlServer } from './control-server.ts';
-import type { ManagerCore } from './core.ts';
-import { dispatch } from './dispatch.ts';
 import { workerCode } from './fork-worker.ts';
 import { type Access, makeAccess } from './jail.ts';
 import { ListenerSet, resolveListeners } from './listeners.ts';
@@ -31,14 +29,15 @@ import type { MetricsServer } from './metrics-server.ts';
 import { OptionError } from './option-error.ts';
 import { type HostPort, type Options, startsWorkerAtOnce } from './options.ts';
 import { PanicStore } from './panic-store.ts';
-import { readProgramFile } from './program-file.ts';
+import { writePidFiles } from './pid-files.ts';
+import { loadStartPrograms, readProgramFile } from './program-file.ts';
 import type { Compile } from './program-host.ts';
 import { Programs } from './programs.ts';
 import { loadSecret, type Secret } from './secret.ts';
 import { setParams } from './start-params.ts';
 import type { CounterStreams } from './streams/counter-stream.ts';
 import type { LogStreams } from './streams/log-stream.ts';
-import { type CliReply, Supervisor } from './supervisor.ts';
+import { Supervisor } from './supervisor.ts';
 import type { TextCli } from './text-cli.ts';
 import { warmUp } from './warm-up.ts';
 import { WorkerDirectory } from './worker-directory.ts';
@@ -56,7 +55,7 @@ export interface ManagerParts {
   access?: Access;
 }
 
-export class Manager implements ManagerCore {
+export class Manager implements ManagerServices {
   readonly params = new Params();
   readonly programs: Programs;
   readonly supervisor: Supervisor;
@@ -70,7 +69,7 @@ export class Manager implements ManagerCore {
   private readonly log: Log;
   private readonly identity: string;
   private readonly startedAt = Date.now();
-  private readonly mgt = new MgtCounters();
+  private readonly mgt = newMgtCounters();
   private readonly secret: Secret;
   private readonly access: Access;
   /** Gives the working directory back. */
@@ -205,7 +204,7 @@ export class Manager implements ManagerCore {
   async boot(): Promise<void> {
     const { options } = this;
     const wanted = startsWorkerAtOnce(options);
-    // Bound also where the worker starts later: a used port is told now.
+    // Bound also where the worker starts later: a used port is reported at once.
     const refusedSocket = this.listeners.open();
     if (refusedSocket !== null) {
       await this.close();
@@ -213,10 +212,12 @@ export class Manager implements ManagerCore {
     }
     // The worker's process starts before its program is compiled: both take the same tens of milliseconds.
     let refused: Error | null = null;
-    this.booted = this.loadPrograms().catch((cause: Error) => {
-      refused = cause;
-      throw cause;
-    });
+    this.booted = loadStartPrograms(options, this.params.text('vcl_path'), this.programs).catch(
+      (cause: Error) => {
+        refused = cause;
+        throw cause;
+      },
+    );
     this.booted.catch(() => {});
     const serving = wanted ? this.supervisor.start() : Promise.resolve();
     serving.catch(() => {});
@@ -239,7 +240,7 @@ export class Manager implements ManagerCore {
     }
   }
 
-  command(line: string): Promise<CliReply> {
+  command(line: string): Promise<CommandReply> {
     return dispatch(this, line);
   }
 
@@ -263,7 +264,7 @@ export class Manager implements ManagerCore {
     return this.closing;
   }
 
-  /** An error of the manager's own that nobody was there to catch: told and kept like a panic of the worker, which goes
+  /** An error of the manager's own that nobody was there to catch: reported and kept like a panic of the worker, which goes
    * on serving. */
   strayError(cause: unknown): void {
     const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
@@ -292,28 +293,6 @@ export class Manager implements ManagerCore {
     if (secretFile === null) removeFile(`${this.dir}/${WORKDIR_FILES.secret}`);
     this.leave();
     this.log('info', 'manager dies');
-  }
-
-  private async loadPrograms(): Promise<void> {
-    const { backend, programs } = this.options;
-    const sources: { name: string; source: { name: string; text: string } }[] = [];
-    if (backend !== null)
-      sources.push({ name: 'boot', source: { name: '<-b>', text: backendProgram(backend) } });
-    const files = programs.filter((file) => file !== '');
-    files.forEach((file, i) => {
-      const source = readProgramFile(file, this.params.text('vcl_path'), true);
-      if (typeof source === 'string') throw new OptionError(`Cannot read -f file '${file}' (${source})`);
-      sources.push({ name: files.length === 1 ? 'boot' : `boot${i}`, source });
-    });
-    for (const { name, source } of sources) {
-      const reply = await this.programs.load(name, source);
-      if (reply.status !== CLI.OK) throw new OptionError(`\n${reply.body}`, false);
-    }
-    const last = sources.at(-1);
-    if (last !== undefined) {
-      const reply = await this.programs.use(last.name);
-      if (reply.status !== CLI.OK) throw new OptionError(reply.body, false);
-    }
   }
 
   private async openDoors(): Promise<void> {
@@ -347,24 +326,7 @@ export class Manager implements ManagerCore {
     }
     if (this.options.cli.length > 0 || this.options.reverseCli.length > 0) await this.openTextCli();
     if (this.options.metrics !== null) await this.openMetrics(this.options.metrics);
-    try {
-      writeOwn(`${this.dir}/${WORKDIR_FILES.pid}`, `${process.pid}\n`, 0o644);
-    } catch (cause) {
-      throw new OptionError(
-        `Cannot write ${WORKDIR_FILES.pid} in the working directory ${this.dir}: ${systemText(cause)}`,
-        false,
-      );
-    }
-    const { pidFile } = this.options;
-    if (pidFile === null) return;
-    try {
-      this.removePidFile = writeOwn(pidFile, `${process.pid}\n`, 0o644);
-    } catch (cause) {
-      throw new OptionError(
-        `Could not open pid-file (${pidFile}): ${systemText(cause)} (give another one with -P)`,
-        false,
-      );
-    }
+    this.removePidFile = writePidFiles(this.dir, this.options.pidFile);
   }
 
   private async openTextCli(): Promise<void> {

@@ -2,7 +2,7 @@
 //
 // It holds no state and changes nothing. Bounded in everything: connections, heads, the time a request may take; a crowd
 // from one address costs that address its connections. A reading that fails is a 503, so that a gap shows as one.
-// Awkward: nobody proves anything here, so a web page whose name is made to lead here must not read it either: only
+// Caution: nobody proves anything here, so a web page whose name is made to lead here must not read it either: only
 // names that are this listener's own are answered.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

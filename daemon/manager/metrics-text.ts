@@ -1,7 +1,7 @@
 // All counters in the text format of Prometheus (version 0.0.4), from one reading of the counters file.
 //
 // Names and labels stay the same over reloads: backends are those of the active program, without its name, and the
-// bitmap of a probe becomes `proxyd_backend_up`. A counter that begins anew with a worker does what Prometheus
+// bitmap of a probe becomes `proxyd_backend_up`. A counter that begins again with a worker does what Prometheus
 // expects of one. Values are written digit by digit. Pure: it reads nothing itself.
 
 import type { CounterInfo } from '../../protocol/messages.ts';

@@ -1,4 +1,4 @@
-// A mistake in the command line: told to the operator as it is, with exit code 2.
+// A mistake in the command line: printed as it is, with exit code 2.
 
 export class OptionError extends Error {
   /** Whether the hint to the usage text follows. */

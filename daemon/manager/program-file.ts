@@ -2,8 +2,13 @@
 
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { CLI } from '../../protocol/errors.ts';
 import { systemText } from '../../protocol/system-text.ts';
+import type { LoadedPrograms } from '../commands/manager-services.ts';
 import { sourceText } from '../vcl/source-text.ts';
+import { backendProgram } from './compiler.ts';
+import { OptionError } from './option-error.ts';
+import type { Options } from './options.ts';
 
 /** The file with its full name, or the reason why there is none. `here`: also look in the current directory. */
 export function readProgramFile(
@@ -23,4 +28,30 @@ export function readProgramFile(
     }
   }
   return why;
+}
+
+/** Loads what -b and -f name, and uses the last of it. Throws OptionError. */
+export async function loadStartPrograms(
+  { backend, programs: named }: Pick<Options, 'backend' | 'programs'>,
+  vclPath: string,
+  programs: LoadedPrograms,
+): Promise<void> {
+  const sources: { name: string; source: { name: string; text: string } }[] = [];
+  if (backend !== null)
+    sources.push({ name: 'boot', source: { name: '<-b>', text: backendProgram(backend) } });
+  const files = named.filter((file) => file !== '');
+  files.forEach((file, i) => {
+    const source = readProgramFile(file, vclPath, true);
+    if (typeof source === 'string') throw new OptionError(`Cannot read -f file '${file}' (${source})`);
+    sources.push({ name: files.length === 1 ? 'boot' : `boot${i}`, source });
+  });
+  for (const { name, source } of sources) {
+    const reply = await programs.load(name, source, 'auto');
+    if (reply.status !== CLI.OK) throw new OptionError(`\n${reply.body}`, false);
+  }
+  const last = sources.at(-1);
+  if (last !== undefined) {
+    const reply = await programs.use(last.name);
+    if (reply.status !== CLI.OK) throw new OptionError(reply.body, false);
+  }
 }

@@ -28,7 +28,7 @@ export type Entries = ReadonlyMap<string, Entry>;
 
 /** Names of the labels a program switches to. */
 function labelsUsed(program: Program): readonly string[] {
-  return program.compiled.labels ?? [];
+  return program.compiled.labels;
 }
 
 /** Labels that point to a program. */

@@ -1,9 +1,9 @@
 // What the loaded programs need of the rest of the manager: a compiler, the worker that runs them, their limits; and
 // what they tell of themselves.
 
+import type { CommandReply } from '../../protocol/messages.ts';
 import type { CompiledProgram } from '../contract/program.ts';
-import type { ProgramState, ProgramStatus, WorkerCall } from '../link.ts';
-import type { CliReply } from './supervisor.ts';
+import type { WorkerCall } from '../link.ts';
 
 /** A program that compiled; `notes` holds the compiler's warnings as text, '' when there are none. */
 export interface Compiled {
@@ -20,7 +20,7 @@ export type Compile = (source: {
 /** The worker as far as programs need it. */
 export interface ProgramWorker {
   running(): boolean;
-  call(call: WorkerCall): Promise<CliReply>;
+  call(call: WorkerCall): Promise<CommandReply>;
 }
 
 /** The parameters as far as programs need them. */
@@ -30,19 +30,4 @@ export interface ProgramLimits {
   handling(): number;
   /** Seconds until a program in state auto that is out of use becomes cold. */
   cooldown(): number;
-}
-
-/** One line of vcl.list. */
-export interface ProgramInfo {
-  name: string;
-  status: 'active' | 'available' | 'discarded';
-  state: ProgramState | 'label';
-  temperature: ProgramStatus['temperature'];
-  /** Transactions that run it; null while no worker runs. */
-  busy: number | null;
-  /** Labels that point to it. */
-  labels: number;
-  target: string | null;
-  /** Of a label: programs that switch to it. */
-  users: number;
 }

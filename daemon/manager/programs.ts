@@ -2,11 +2,17 @@
 //
 // Compiles in the manager and hands the result to the worker; a program is entered here only after the worker
 // has taken it, so a failure leaves nothing behind. Text in, text out: errors carry their CLI status.
-// Awkward: programs can be loaded and used while no worker runs, and a worker may die at any time; the next one
+// Caution: programs can be loaded and used while no worker runs, and a worker may die at any time; the next one
 // gets all of them at once, as they are here. Changes are made one after another, whoever asks for them.
 
 import { CLI } from '../../protocol/errors.ts';
+import type { CommandReply } from '../../protocol/messages.ts';
+import { STATE } from '../../protocol/tables/commands.ts';
 import { matchesGlob } from '../../queries/fnmatch.ts';
+import type { LoadedPrograms } from '../commands/manager-services.ts';
+import { wordProblem } from '../commands/read-command.ts';
+import { bad, cannot, ok } from '../commands/reply.ts';
+import type { ProgramInfo } from '../commands/vcl/vcl-list.ts';
 import type { CompiledProgram } from '../contract/program.ts';
 import type { LoadedProgram, ProgramLabel, ProgramState, ProgramStatus } from '../link.ts';
 import {
@@ -20,15 +26,10 @@ import {
   stillNeeded,
   usersOf,
 } from './program-graph.ts';
-import type { Compile, ProgramInfo, ProgramLimits, ProgramWorker } from './program-host.ts';
+import type { Compile, ProgramLimits, ProgramWorker } from './program-host.ts';
 import { illegalName } from './program-name.ts';
-import type { CliReply } from './supervisor.ts';
 
-const ok = (body = ''): CliReply => ({ status: CLI.OK, body });
-const bad = (body: string): CliReply => ({ status: CLI.PARAM, body });
-const cannot = (body: string): CliReply => ({ status: CLI.CANT, body });
-
-export class Programs {
+export class Programs implements LoadedPrograms {
   private readonly entries = new Map<string, Entry>();
   private active: Entry | null = null;
   private readonly compile: Compile;
@@ -67,7 +68,7 @@ export class Programs {
   /** Copies of extensions' files that a new worker may need. */
   moduleCopies(): string[] {
     return [...this.entries.values()].flatMap((e) =>
-      e.kind === 'program' ? (e.compiled.modules ?? []).flatMap((m) => m.copy ?? []) : [],
+      e.kind === 'program' ? e.compiled.modules.flatMap((m) => m.copy ?? []) : [],
     );
   }
 
@@ -95,7 +96,11 @@ export class Programs {
   }
 
   /** vcl.load and vcl.inline once the text is at hand. */
-  load(name: string, source: { name: string; text: string } | CliReply, state = 'auto'): Promise<CliReply> {
+  load(
+    name: string,
+    source: { name: string; text: string } | CommandReply,
+    state = 'auto',
+  ): Promise<CommandReply> {
     return this.inTurn(async () => {
       const refused = this.checkName(name) ?? checkState(state);
       if (refused !== null) return refused;
@@ -135,7 +140,7 @@ export class Programs {
     });
   }
 
-  use(name: string): Promise<CliReply> {
+  use(name: string): Promise<CommandReply> {
     return this.inTurn(async () => {
       const entry = this.entries.get(name);
       if (entry === undefined) return unknown(name);
@@ -153,7 +158,7 @@ export class Programs {
     });
   }
 
-  setState(name: string, state: string): Promise<CliReply> {
+  setState(name: string, state: string): Promise<CommandReply> {
     return this.inTurn(async () => {
       const entry = this.entries.get(name);
       if (entry === undefined) return unknown(name);
@@ -173,7 +178,7 @@ export class Programs {
     });
   }
 
-  discard(patterns: readonly string[]): Promise<CliReply> {
+  discard(patterns: readonly string[]): Promise<CommandReply> {
     return this.inTurn(async () => {
       const doomed = new Set<Entry>();
       for (const pattern of patterns) {
@@ -206,7 +211,7 @@ export class Programs {
     });
   }
 
-  label(name: string, target: string): Promise<CliReply> {
+  label(name: string, target: string): Promise<CommandReply> {
     return this.inTurn(async () => {
       const at = this.entries.get(name);
       if (at === undefined) {
@@ -300,7 +305,7 @@ export class Programs {
   }
 
   /** Null when the program is warm now; an auto one is warmed for it. */
-  private async requireWarm(program: Program): Promise<CliReply | null> {
+  private async requireWarm(program: Program): Promise<CommandReply | null> {
     if (program.state === 'cold') {
       return cannot(`VCL '${program.name}' is cold - set to auto or warm first`);
     }
@@ -308,7 +313,7 @@ export class Programs {
   }
 
   /** Gives a program a state and a temperature, in the worker too; null, or why it could not be done. */
-  private async tell(program: Program, state: ProgramState, warm: boolean): Promise<CliReply | null> {
+  private async tell(program: Program, state: ProgramState, warm: boolean): Promise<CommandReply | null> {
     if (this.worker.running()) {
       const reply = await this.worker.call({ op: 'vcl.state', name: program.name, state, warm });
       if (reply.status !== CLI.OK) return reply;
@@ -345,7 +350,7 @@ export class Programs {
   }
 
   private async coolDown(): Promise<void> {
-    // A worker that is starting has been told what is warm; it counts anew when it serves.
+    // A worker that is starting has been told what is warm; it counts again when it serves.
     if (!this.worker.running()) return;
     const now = Date.now();
     for (const e of [...this.entries.values()]) {
@@ -369,19 +374,18 @@ export class Programs {
     return n;
   }
 
-  private checkName(name: string): CliReply | null {
+  private checkName(name: string): CommandReply | null {
     const illegal = illegalName(name);
     if (illegal !== null) return bad(illegal);
     return this.entries.has(name) ? bad(`Already a VCL named ${name}`) : null;
   }
 }
 
-function checkState(state: string): CliReply | null {
-  return state === 'auto' || state === 'warm' || state === 'cold'
-    ? null
-    : bad('State must be one of auto, cold or warm.');
+function checkState(state: string): CommandReply | null {
+  const problem = wordProblem(STATE, state);
+  return problem === null ? null : bad(problem);
 }
 
-function unknown(name: string): CliReply {
+function unknown(name: string): CommandReply {
   return bad(`No VCL named ${name} known\n`);
 }

@@ -1,6 +1,6 @@
 // The shared secret of TCP consoles and of the text CLI, and the two ways to prove that one knows it.
 //
-// The secret never leaves this module; answers are compared in constant time. Awkward: the text CLI hashes
+// The secret never leaves this module; answers are compared in constant time. Caution: the text CLI hashes
 // challenge, secret, challenge (varnish-cli(7)); the console protocol takes an HMAC over the challenge
 // and the address that the client has connected to (protocol/proof.ts).
 
@@ -54,7 +54,7 @@ export function newCliChallenge(): string {
 }
 
 /** The secret of -S (`none` asks for none), or a new one in the working directory. Throws OptionError.
- * @param warn told what the operator should know about the file */
+ * @param warn gets what the operator should know about the file */
 export function loadSecret(file: string | null, dir: string, warn: (text: string) => void): Secret {
   if (file === 'none') return new Secret(null);
   if (file !== null) {

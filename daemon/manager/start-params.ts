@@ -1,12 +1,12 @@
 // What the command line says about parameters: -p, -t, -l and -r.
 
 import { NoEffect } from '../params/absent.ts';
-import type { Params } from '../params/params.ts';
+import type { Params } from '../params/parameter-set.ts';
 import { ParamError } from '../params/value.ts';
 import { OptionError } from './option-error.ts';
 import type { Options } from './options.ts';
 
-/** -p, -t, -l and -r. A parameter of Varnish without meaning here is told and has no effect, so that units and
+/** -p, -t, -l and -r. A parameter of Varnish without meaning here gives a warning and has no effect, so that units and
  * scripts written for it still start this one. */
 export function setParams(
   params: Params,

@@ -4,7 +4,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { CommandLines } from '../../protocol/cli-quoting.ts';
 import { CLI } from '../../protocol/errors.ts';
-import type { CliReply } from './supervisor.ts';
+import type { CommandReply } from '../../protocol/messages.ts';
 import { encodeReply } from './text-cli.ts';
 
 /** Serves until the input ends or `quit`; resolves then, when all commands read so far are answered. */
@@ -12,7 +12,7 @@ export function serveStdin(
   input: Readable,
   output: Writable,
   banner: string,
-  run: (line: string) => Promise<CliReply>,
+  run: (line: string) => Promise<CommandReply>,
 ): Promise<void> {
   const lines = new CommandLines();
   // Nobody may read the answers any more; the commands still count.

@@ -1,27 +1,23 @@
 // The worker's life: start, stop, death, restart, and the calls that it answers.
 //
 // Starts the process at once and sends it what it runs when it says hello, so that programs compile while it
-// boots. Never touches programs or parameters: `prepare` supplies them anew for every start. Awkward: a call
+// boots. Never touches programs or parameters: `prepare` supplies them again for every start. Caution: a call
 // in flight when the worker dies is answered 400; deaths in quick succession, and processes that the system
 // has no room for (no descriptor, no memory, too many processes), are followed by tries ever later, for ever.
 
 import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { CLI } from '../../protocol/errors.ts';
-import type { FromWorker, InitMessage, ToWorker, WorkerCall } from '../link.ts';
+import type { CommandReply } from '../../protocol/messages.ts';
+import type { WorkerProcess } from '../commands/manager-services.ts';
+import type { FromWorker, InitMessage, ListenerAddress, ToWorker, WorkerCall, WorkerState } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
-import type { MgtCounters } from '../stats/counters.ts';
+import type { MgtCounters } from '../stats/counter-fields.ts';
 import { forkWorker } from './fork-worker.ts';
 import type { ListenerSet } from './listeners.ts';
 import { Retries } from './retries.ts';
+import { WorkerCalls } from './worker-calls.ts';
 import { Allowance, hear } from './worker-speech.ts';
-
-export interface CliReply {
-  status: number;
-  body: string;
-}
-
-export type WorkerState = 'stopped' | 'starting' | 'running' | 'stopping';
 
 /** What the supervisor needs of the rest of the manager. */
 export interface SupervisorHost {
@@ -38,35 +34,29 @@ export interface SupervisorHost {
 
 type Note = FromWorker & { t: 'note' };
 
-interface Pending {
-  resolve(reply: CliReply): void;
-  timer: NodeJS.Timeout;
-}
-
 const STOP_GRACE_MS = 5000;
 /** The least time that a worker has for its start, whatever cli_timeout says. */
 const MIN_START_MS = 10_000;
-/** A worker that served shorter than this, or not at all, died quickly. One that served longer is replaced at once however
- * often: a delay would spare the machine little and take from the traffic what the next one could serve. */
+/** A worker that served shorter than this, or not at all, died quickly. One that served longer is replaced at once
+ * however often: a delay would spare the machine little and take from the traffic what the next one could serve. */
 const YOUNG_MS = 2000;
 /** How long questions that do not change programs wait for a worker that is starting. */
 const PATIENCE_MS = 1000;
 
-export class Supervisor {
+export class Supervisor implements WorkerProcess {
   state: WorkerState = 'stopped';
   readonly counters: MgtCounters;
   /** Process id of the worker, 0 when there is none. */
   pid = 0;
   /** Listeners as the worker reported them. */
-  bound: (FromWorker & { t: 'ready' })['listeners'] = [];
+  bound: readonly ListenerAddress[] = [];
   private readonly code: ProcessCode;
   private readonly host: SupervisorHost;
   private readonly listeners: ListenerSet;
   private child: ChildProcess | null = null;
   /** A worker that was started ahead of everything else, for the first launch. */
   private early: ChildProcess | null;
-  private readonly pending = new Map<number, Pending>();
-  private nextCall = 1;
+  private readonly calls = new WorkerCalls();
   private generation = 0;
   /** When the worker began to serve, in milliseconds of performance.now(); null before. */
   private servedAt: number | null = null;
@@ -78,8 +68,8 @@ export class Supervisor {
   /** What workers report in words, extensions and std.syslog without a system log among them. */
   private readonly notes: Allowance<Pick<Note, 'level' | 'text'>>;
   private settle: { resolve(): void; reject(reason: Error): void } | null = null;
-  private stopped: (() => void)[] = [];
-  private waiting: (() => void)[] = [];
+  private readonly stopped: (() => void)[] = [];
+  private readonly waiting: (() => void)[] = [];
   private pinger: NodeJS.Timeout | null = null;
   /** Ends a start that gets nowhere. */
   private late: NodeJS.Timeout | null = null;
@@ -159,22 +149,16 @@ export class Supervisor {
   }
 
   /** Asks the worker; answers 400 when it dies or does not answer in time. */
-  call(call: WorkerCall): Promise<CliReply> {
+  call(call: WorkerCall): Promise<CommandReply> {
     const child = this.child;
     if (child === null || !child.connected) {
       return Promise.resolve({ status: CLI.COMMS, body: 'CLI communication error (no worker)' });
     }
-    const id = this.nextCall++;
-    return new Promise((resolve) => {
-      const ms = Math.max(1, this.host.timeouts().cli * 1000);
-      const timer = setTimeout(() => {
-        this.pending.delete(id);
-        resolve({ status: CLI.COMMS, body: 'CLI communication error (no answer in time)' });
-        this.unresponsive(child);
-      }, ms);
-      this.pending.set(id, { resolve, timer });
-      this.post(child, { t: 'call', id, call });
-    });
+    return this.calls.open(
+      Math.max(1, this.host.timeouts().cli * 1000),
+      (id) => this.post(child, { t: 'call', id, call }),
+      () => this.unresponsive(child),
+    );
   }
 
   /** For the very last moment of the manager: nothing may outlive it. */
@@ -204,7 +188,7 @@ export class Supervisor {
     this.early = null;
     this.child = child;
     child.on('error', (cause) => {
-      // Without a process id there is no process, and no end of one will be told.
+      // Without a process id there is no process, and no end of one will be reported.
       if (child.pid === undefined) this.noProcess(cause, child);
       else this.host.log('error', `Child (${child.pid}): ${cause.message}`);
     });
@@ -255,9 +239,7 @@ export class Supervisor {
 
   /** Calls back those who wait for the end of the worker. */
   private ended(): void {
-    const waiting = this.stopped;
-    this.stopped = [];
-    for (const resolve of waiting) resolve();
+    for (const resolve of this.stopped.splice(0)) resolve();
   }
 
   private async receive(child: ChildProcess, m: FromWorker): Promise<void> {
@@ -301,14 +283,9 @@ export class Supervisor {
       case 'failed':
         this.failStart(m.reason);
         return;
-      case 'reply': {
-        const waiting = this.pending.get(m.id);
-        if (waiting === undefined) return;
-        this.pending.delete(m.id);
-        clearTimeout(waiting.timer);
-        waiting.resolve({ status: m.status, body: m.body });
+      case 'reply':
+        this.calls.replied(m.id, m);
         return;
-      }
       case 'panic':
         this.panic = m.text;
         return;
@@ -332,13 +309,9 @@ export class Supervisor {
     this.startEnded();
     this.release();
     if (this.pinger !== null) clearInterval(this.pinger);
-    for (const { resolve, timer } of this.pending.values()) {
-      clearTimeout(timer);
-      resolve(
-        asked ? { status: CLI.OK, body: '' } : { status: CLI.COMMS, body: 'CLI communication error (hdr)' },
-      );
-    }
-    this.pending.clear();
+    this.calls.endAll(
+      asked ? { status: CLI.OK, body: '' } : { status: CLI.COMMS, body: 'CLI communication error (hdr)' },
+    );
     if (asked) {
       this.counters.child_exit++;
       this.host.log('info', `Child (${pid}) ended`);
@@ -393,9 +366,7 @@ export class Supervisor {
   }
 
   private release(): void {
-    const waiting = this.waiting;
-    this.waiting = [];
-    for (const resolve of waiting) resolve();
+    for (const resolve of this.waiting.splice(0)) resolve();
   }
 
   private watch(child: ChildProcess): void {

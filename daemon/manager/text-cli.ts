@@ -3,16 +3,16 @@
 // A connection is 107 and a challenge, `auth` with the answer, then one command at a time; with no secret (-S none)
 // it begins with the banner. Never buffers more than one command, and runs none before the answer to the last is
 // taken; wrong answers close the connection after a pause. The peer of -M is as unknown as one that comes to -T.
-// Awkward: help, ping and quit need no answer to the challenge, and any failure before it ends the connection.
+// Caution: help, ping and quit need no answer to the challenge, and any failure before it ends the connection.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { CommandLines, MAX_COMMAND, parseCommand, QuotingError } from '../../protocol/cli-quoting.ts';
 import { CLI } from '../../protocol/errors.ts';
+import type { CommandReply } from '../../protocol/messages.ts';
 import { Attempts, WRONG_ANSWER_MS } from './attempts.ts';
 import { Door, type DoorLimits, type Guest } from './door.ts';
 import { listen } from './listen.ts';
 import { newCliChallenge, type Secret } from './secret.ts';
-import type { CliReply } from './supervisor.ts';
 
 const RECONNECT_MS = 1000;
 /** How long a connection that is over may stay: its answers but the last have been taken. */
@@ -24,7 +24,7 @@ const MAX_UNTRUSTED_COMMANDS = 32;
 /** Characters of a command of somebody unknown: more than one read brings, so that the answer to the challenge may
  * come with the first commands. */
 const MAX_UNTRUSTED = 1 << 17;
-/** What everybody may ask; auth with a wrong number of words is told so. */
+/** What everybody may ask; auth with a wrong number of words gets an error. */
 const OPEN_COMMANDS: ReadonlySet<string> = new Set(['auth', 'help', 'ping', 'quit']);
 
 class Client implements Guest {
@@ -46,14 +46,14 @@ class Client implements Guest {
 }
 
 /** An answer as it travels: status, bytes of the body, the body, a newline. */
-export function encodeReply({ status, body }: CliReply): Buffer {
+export function encodeReply({ status, body }: CommandReply): Buffer {
   const bytes = Buffer.from(body, 'utf8');
   const head = `${String(status).padEnd(3)} ${String(bytes.length).padEnd(8)}\n`;
   return Buffer.concat([Buffer.from(head), bytes, Buffer.from('\n')]);
 }
 
 export class TextCli {
-  private readonly run: (line: string) => Promise<CliReply>;
+  private readonly run: (line: string) => Promise<CommandReply>;
   private readonly secret: Secret;
   private readonly banner: string;
   private readonly servers: Server[] = [];
@@ -64,7 +64,7 @@ export class TextCli {
   private closed = false;
 
   constructor(
-    run: (line: string) => Promise<CliReply>,
+    run: (line: string) => Promise<CommandReply>,
     secret: Secret,
     banner: string,
     limits: DoorLimits = DEFAULT_LIMITS,
@@ -132,7 +132,7 @@ export class TextCli {
     socket.setEncoding('utf8');
     const lines = new CommandLines(client.trusted ? MAX_COMMAND : MAX_UNTRUSTED);
     let queue: Promise<void> = Promise.resolve();
-    const answer = (reply: CliReply, last = reply.status === CLI.CLOSE): void => {
+    const answer = (reply: CommandReply, last = reply.status === CLI.CLOSE): void => {
       if (socket.writable) socket.write(encodeReply(reply));
       if (last) endSoon(socket);
     };
@@ -176,7 +176,7 @@ export class TextCli {
   }
 
   /** What a client may say before it has answered the challenge; anything but success ends the connection. */
-  private async greet(client: Client, door: Door, line: string): Promise<CliReply> {
+  private async greet(client: Client, door: Door, line: string): Promise<CommandReply> {
     if (++client.asked > MAX_UNTRUSTED_COMMANDS) return { status: CLI.CLOSE, body: '' };
     const parsed = parseCommand(line);
     const words = parsed instanceof QuotingError ? [] : parsed;

@@ -1,7 +1,7 @@
 // The worker's own directory inside the working directory: its user writes log and counters there and nowhere else,
 // so that the rest stays the manager's. Made new for every daemon and removed at its end.
 //
-// Awkward: it may belong to a user with fewer rights than the manager, who could swap names inside it at any moment.
+// Caution: it may belong to a user with fewer rights than the manager, who could swap names inside it at any moment.
 // The manager removes names in it and reads files of it, and never writes to what it finds there.
 
 import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';

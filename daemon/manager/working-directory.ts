@@ -2,7 +2,7 @@
 // daemon, left clean.
 //
 // The lock names a process and the moment it started, so that a lock left behind by a killed daemon is
-// recognised even when its process id is in use again. Awkward: Node has no flock(2), so two daemons that
+// recognised even when its process id is in use again. Caution: Node has no flock(2), so two daemons that
 // start within the same instant are told apart by the exclusive creation of the file.
 
 import {

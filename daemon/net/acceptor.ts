@@ -6,7 +6,7 @@
 // and a stream event a read); where the handle is not to be had, the plain 'data' event serves.
 
 import { createServer, type Server, Socket, type SocketConstructorOpts } from 'node:net';
-import { run } from '../request/loop.ts';
+import { requestMachine } from '../request/request-machine.ts';
 import type { Core } from '../transaction/core.ts';
 import type { Endpoint } from './endpoint.ts';
 import { PeerReader, wantsPeers } from './peer-credentials.ts';
@@ -57,7 +57,11 @@ export class Acceptor {
       manualStart: this.endpoint.isPath,
       onread: {
         buffer: readBuffer,
-        callback: (length: number): boolean => (session as Session).receive(readBuffer, 0, length),
+        callback: (length: number): boolean => {
+          const goesOn = (session as Session).receive(readBuffer, 0, length);
+          this.core.stepChecks?.turnOver(readBuffer, length);
+          return goesOn;
+        },
       },
     };
     const socket = new Socket(options as unknown as SocketConstructorOpts);
@@ -91,7 +95,7 @@ export class Acceptor {
     if (tcp_keepalive_time < KEEPALIVE_OFF && !this.endpoint.isPath) {
       socket.setKeepAlive(true, tcp_keepalive_time * 1000);
     }
-    const session = new Session(this.core, this.host, socket, this.endpoint, run);
+    const session = new Session(this.core, this.host, socket, this.endpoint, requestMachine);
     socket.on('end', () => session.receivedEnd());
     socket.on('drain', () => session.socketDrained());
     socket.on('error', () => undefined);

@@ -1,7 +1,7 @@
 // What goes out to one client: writes, the wait until a slow client has taken them, and the limits of that wait
 // (idle_send_timeout while nothing moves, send_timeout in all). It knows nothing of requests.
 //
-// Awkward: a write to a socket with nothing queued goes around the stream in front of it, so the stream alone
+// Caution: a write to a socket with nothing queued goes around the stream in front of it, so the stream alone
 // cannot tell whether everything has left.
 
 import type { Socket } from 'node:net';

@@ -3,7 +3,7 @@
 // Where there is none, the answer is that it cannot be known.
 //
 // Only connections of programs that import the extension unix pay for it; each waits for its own answer and nothing
-// else does. Awkward: the child must not get the descriptor as one of its standard ones, since the runtime would then
+// else does. Caution: the child must not get the descriptor as one of its standard ones, since the runtime would then
 // make the socket blocking, for the worker too.
 
 import { spawn } from 'node:child_process';

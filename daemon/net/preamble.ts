@@ -1,13 +1,13 @@
 // What a connection on a PROXY listener goes through before its first request: the preamble is read, logged and
 // applied to the session. It never touches the socket; the session reads, waits and closes.
 //
-// Awkward: Varnish keeps the attributes in the session's workspace and refuses a preamble that does not fit there,
+// Caution: Varnish keeps the attributes in the session's workspace and refuses a preamble that does not fit there,
 // so workspace_session bounds them here too.
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { TxLog } from '../log/tx-log.ts';
-import type { MainCounters } from '../stats/counters.ts';
+import type { MainCounters } from '../stats/counter-fields.ts';
 import { noteRefusal } from '../transaction/refuse.ts';
 import { type ProxyAddress, type ProxyPreamble, parseProxyPreamble } from './proxy-protocol.ts';
 

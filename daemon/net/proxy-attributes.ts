@@ -1,7 +1,7 @@
 // The attributes (TLVs) behind the addresses of a PROXY v2 header: checks that they fill their room exactly,
 // verifies the checksum where there is one, and collects the values by type.
 //
-// Awkward: what the SSL attribute holds is five bytes of its own and then attributes again. They are collected beside
+// Caution: what the SSL attribute holds is five bytes of its own and then attributes again. They are collected beside
 // the outer ones, as their types do not clash; within SSL no type has a meaning of its own, so nothing nests.
 
 import { crc32c } from './crc32c.ts';

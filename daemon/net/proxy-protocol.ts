@@ -2,7 +2,7 @@
 // carries. Looks at a piece of at most MAX_PREAMBLE bytes from the connection's first byte on, and again from there
 // when more has come; it holds no state and decides nothing about time.
 //
-// Awkward: what cannot be used is not always wrong. Version 2 carries families that mean nothing here and the LOCAL
+// Caution: what cannot be used is not always wrong. Version 2 carries families that mean nothing here and the LOCAL
 // command; the connection then stays what it is. Version 1 has no such way out: `UNKNOWN` is refused, as Varnish
 // refuses it.
 

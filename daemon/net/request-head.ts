@@ -12,13 +12,14 @@ import {
   parseRequestHead,
 } from '../http1/head-parser.ts';
 import { Leniencies } from '../http1/leniency.ts';
+import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { failedAtLf, modernRequest } from '../http1/modern-head.ts';
 
 export class RequestHeadReader {
   readonly head = new HeadResult();
   /** What the offsets of `head` count in: the session's bytes, or a copy of the head. */
-  bytes: Buffer = Buffer.alloc(0);
+  bytes: LentBytes = Buffer.alloc(0);
   /** Where in `bytes` the head begins, and what there is of it ends. */
   start = 0;
   end = 0;
@@ -29,7 +30,7 @@ export class RequestHeadReader {
 
   /** Reads the head at the start of buf[start, end) into `msg`; `lenient` allows LF alone. */
   read(
-    buf: Buffer,
+    buf: LentBytes,
     start: number,
     end: number,
     limits: HeadLimits,
@@ -48,7 +49,7 @@ export class RequestHeadReader {
   }
 
   private readModern(
-    buf: Buffer,
+    buf: LentBytes,
     start: number,
     end: number,
     limits: HeadLimits,

@@ -1,31 +1,31 @@
-// One client connection: reads heads, runs one request after another, hands body bytes to whoever wants them
-// and closes with a reason. Pipelined requests wait in `rest` while one is running or while the client has not
-// taken the last answer; the socket is paused when they grow. It never decides anything about a request beyond
-// its framing.
+// What comes in on one client connection: reads heads, runs one request after another, hands body bytes to whoever
+// wants them, and gives up on a client that takes too long. Pipelined requests wait in `rest` while one is running or
+// while the client has not taken the last answer; the socket is paused when they grow. It never decides anything about
+// a request beyond its framing.
 //
-// Awkward: bytes arrive in a buffer shared by all sessions of the worker, so whatever is not used before
+// Caution: bytes arrive in a buffer shared by all sessions of the worker, so whatever is not used before
 // receive() returns is copied. And a client may end its side before its requests are answered: what it sent
 // before that still counts.
 
 import type { Socket } from 'node:net';
-import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
-import { Tag } from '../../protocol/tables/tags.ts';
-import type { PeerCredentials } from '../contract/context.ts';
 import { HEAD_COMPLETE, HEAD_INCOMPLETE } from '../http1/head-parser.ts';
-import { flat } from '../http1/latin1.ts';
-import { constantRecord, type PreparedRecords, type TxLog } from '../log/tx-log.ts';
+import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import type { ClientSession, PipeTap } from '../transaction/client-session.ts';
 import type { Core } from '../transaction/core.ts';
+import type { Step } from '../transaction/drive.ts';
 import { Request } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
-import { type Step, TRANSPORT } from '../transaction/steps.ts';
-import { ClientOutput } from './client-output.ts';
-import { countClose } from './close-count.ts';
+import { RequestBuffers } from '../transaction/request-buffers.ts';
+import { ClientConnection } from './client-connection.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type PreambleTarget, receivePreamble } from './preamble.ts';
-import type { ProxyAddress } from './proxy-protocol.ts';
 import { RequestHeadReader } from './request-head.ts';
-import { fileDescriptor } from './socket-handle.ts';
+
+/** What runs the requests of a session. */
+export interface RequestMachine {
+  start(req: Request): void;
+  run(req: Request, step: Step<Request>): void;
+}
 
 /** Told when a session has ended. */
 export interface SessionOwner {
@@ -34,138 +34,36 @@ export interface SessionOwner {
 
 /** Bytes a client may send ahead of what is being worked on before its socket is paused. */
 const READ_AHEAD = 64 * 1024;
-/** After an answer that closes, unread input is discarded for so long (seconds), so that no reset destroys it. */
-const LINGER = 1;
 
-/** `preamble`: a PROXY listener's connection before its first request. `unsent`: the request is over, but the client
- * has not taken all of the response yet. */
-type Phase = 'preamble' | 'head' | 'request' | 'body' | 'unsent' | 'pipe' | 'closing' | 'closed';
-
-/** An IPv4 client of a listener on `::` has its own address, not the mapped one, so that acls know it. */
-function plainAddress(address: string | undefined): string {
-  if (address === undefined) return '0.0.0.0';
-  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
-}
-
-export class Session implements ClientSession, PreambleTarget {
-  readonly core: Core;
-  readonly socket: Socket;
-  readonly endpoint: Endpoint;
-  readonly vxid: number;
-  readonly log: TxLog;
-  readonly tOpen: number;
-  readonly remoteIp: string;
-  readonly remotePort: number;
-  readonly localIp: string;
-  readonly localPort: number;
-  readonly endpointName: string;
-  readonly endpointSocket: string;
-  clientIp: string;
-  clientPort: number;
-  serverIp: string;
-  serverPort: number;
-  timeoutIdle: number;
-  timeoutLinger: number;
-  idleSendTimeout: number;
-  sendTimeout: number;
-  /** Texts that every request of the session logs or sends. */
-  readonly beginRecord: PreparedRecords;
-  startRecord: PreparedRecords;
-  forwardedLine: string;
-  forwardedRecord: PreparedRecords;
-  proxyAttributes: ReadonlyMap<number, Uint8Array> | null = null;
-  /** The process at the other end of a Unix socket, where a program asks. */
-  peer: PeerCredentials | null = null;
-  /** Set when the connection must end after the current response. */
-  closeAfter: CloseReason | null = null;
-  /** When the connection is given up (clock seconds); Infinity while a fetch or a pipe has its own timers. */
-  deadline: number;
-  /** Until then a client that has sent nothing yet is waited for at no cost (clock seconds). */
-  private lingerEnd: number;
+export class Session extends ClientConnection implements ClientSession, PreambleTarget {
   /** When the first byte of the head being received arrived, 0 when none did. */
   tHead = 0;
   body: RequestBody | null = null;
   private readonly owner: SessionOwner;
-  private readonly run: (req: Request, step: Step) => void;
-  private readonly req: Request;
-  private readonly output: ClientOutput;
+  private readonly requests: RequestMachine;
+  private readonly buffers: RequestBuffers;
+  /** The request under way, or the last one. */
+  private req: Request;
   private readonly reader = new RequestHeadReader();
-  private phase: Phase = 'head';
-  private pipeTap: PipeTap | null = null;
-  private rest: Buffer | null = null;
-  private paused = false;
   private parsing = false;
   /** The client has ended its side. */
   private inputEnded = false;
-  /** What a socket that is suddenly gone means: the client left, unless we made it go. */
-  private lossReason: CloseReason = 'REM_CLOSE';
 
-  /** @param run drives a request from a step on; given, since the steps know sessions. */
-  constructor(
-    core: Core,
-    owner: SessionOwner,
-    socket: Socket,
-    endpoint: Endpoint,
-    run: (req: Request, step: Step) => void,
-  ) {
-    this.run = run;
-    this.core = core;
+  /** @param requests runs requests; given, since the steps know sessions. */
+  constructor(core: Core, owner: SessionOwner, socket: Socket, endpoint: Endpoint, requests: RequestMachine) {
+    super(core, socket, endpoint);
+    this.requests = requests;
     this.owner = owner;
-    this.socket = socket;
-    this.endpoint = endpoint;
-    this.endpointName = endpoint.name;
-    this.endpointSocket = endpoint.socketText;
-    this.vxid = core.newVxid();
-    this.log = core.newLog();
-    this.tOpen = core.clock.now();
-    this.remoteIp = plainAddress(socket.remoteAddress);
-    this.remotePort = socket.remotePort ?? 0;
-    this.localIp = plainAddress(socket.localAddress);
-    this.localPort = socket.localPort ?? 0;
-    this.clientIp = this.remoteIp;
-    this.clientPort = this.remotePort;
-    this.serverIp = this.localIp;
-    this.serverPort = this.localPort;
-    this.beginRecord = constantRecord(Tag.Begin, `req ${this.vxid} rxreq`);
-    this.startRecord = constantRecord(Tag.ReqStart, `${this.clientIp} ${this.clientPort} ${endpoint.name}`);
-    this.forwardedLine = flat(`X-Forwarded-For: ${this.clientIp}`);
-    this.forwardedRecord = constantRecord(Tag.ReqHeader, this.forwardedLine);
-    this.timeoutIdle = core.params.timeout_idle;
-    this.timeoutLinger = core.params.timeout_linger;
-    this.idleSendTimeout = core.params.idle_send_timeout;
-    this.sendTimeout = core.params.send_timeout;
-    this.deadline = this.tOpen + this.timeoutIdle;
-    this.lingerEnd = this.tOpen + this.timeoutLinger;
-    this.req = new Request(core, this, run);
-    this.output = new ClientOutput(core, socket, this);
-    this.log.begin(this.vxid, 'c');
-    this.log.put(Tag.Begin, endpoint.proxy ? 'sess 0 PROXY' : 'sess 0 HTTP/1');
-    if (endpoint.proxy) this.phase = 'preamble';
-    this.log.put(
-      Tag.SessOpen,
-      `${this.remoteIp} ${this.remotePort} ${endpoint.name} ${this.localIp} ${this.localPort} ${this.tOpen.toFixed(6)} ${fileDescriptor(socket)}`,
-    );
-    core.stats.sess_conn++;
-    core.stats.s_sess++;
+    this.buffers = new RequestBuffers(core);
+    this.req = new Request(core, this, this.buffers, requests.run);
   }
 
-  peerCredentials(): PeerCredentials | null {
-    return this.peer;
+  protected ended(): void {
+    this.owner.sessionClosed(this);
   }
 
-  /** Other ends than those of the connection: what the program and the log call client and server. */
-  setAddresses(client: ProxyAddress, server: ProxyAddress): void {
-    this.clientIp = client.ip;
-    this.clientPort = client.port;
-    this.serverIp = server.ip;
-    this.serverPort = server.port;
-    this.startRecord = constantRecord(Tag.ReqStart, `${client.text} ${client.port} ${this.endpoint.name}`);
-    this.forwardedLine = flat(`X-Forwarded-For: ${client.text}`);
-    this.forwardedRecord = constantRecord(Tag.ReqHeader, this.forwardedLine);
-  }
-
-  /** Bytes from the socket; the buffer is only valid until this returns. False asks the caller to stop. */
-  receive(buf: Buffer, start: number, end: number): boolean {
+  /** Bytes from the socket, lent until this returns. False asks the caller to stop. */
+  receive(buf: LentBytes, start: number, end: number): boolean {
     switch (this.phase) {
       case 'head':
         if (this.rest === null) this.parse(buf, start, end);
@@ -183,7 +81,7 @@ export class Session implements ClientSession, PreambleTarget {
         else this.feedBody(buf, start, end);
         break;
       case 'pipe':
-        this.pipeTap?.fromClient(Buffer.from(buf.subarray(start, end)));
+        this.pipeTap?.fromClient(keep(buf, start, end));
         break;
       case 'preamble':
         this.keep(buf, start, end);
@@ -274,43 +172,6 @@ export class Session implements ClientSession, PreambleTarget {
     else this.closeAfter ??= 'OVERLOAD';
   }
 
-  get isIdle(): boolean {
-    return this.phase === 'head' || this.phase === 'preamble';
-  }
-
-  /** The client has sent more than what has been worked on. */
-  get hasInput(): boolean {
-    return this.rest !== null;
-  }
-
-  /** Bytes of it. */
-  get inputLength(): number {
-    return this.rest?.length ?? 0;
-  }
-
-  get isOpen(): boolean {
-    return this.phase !== 'closed' && this.phase !== 'closing';
-  }
-
-  /** Writes buf[start, end) of the worker's shared output buffer. */
-  writeOutput(buf: Buffer, start: number, end: number): void {
-    this.output.writeShared(buf, start, end);
-  }
-
-  /** Writes bytes that stay unchanged until sent. Returns false when the reader is behind: wait for `drained`. */
-  write(buf: Uint8Array): boolean {
-    return this.socket.write(buf);
-  }
-
-  /** Calls back once when everything written has left; never when the connection goes first. */
-  drained(callback: () => void): void {
-    this.output.drained(callback);
-  }
-
-  socketDrained(): void {
-    this.output.socketDrained();
-  }
-
   /** The current request is over and its response has been handed to the socket. */
   requestDone(): void {
     const body = this.body;
@@ -373,18 +234,6 @@ export class Session implements ClientSession, PreambleTarget {
     if (this.phase === 'pipe') this.phase = 'request';
   }
 
-  pauseReading(): void {
-    if (this.paused) return;
-    this.paused = true;
-    this.socket.pause();
-  }
-
-  resumeReading(): void {
-    if (!this.paused) return;
-    this.paused = false;
-    this.socket.resume();
-  }
-
   bodyWanted(): void {
     if (!this.isOpen) {
       this.body?.fail('closed');
@@ -410,70 +259,6 @@ export class Session implements ClientSession, PreambleTarget {
     }
   }
 
-  /** Ends the connection in an orderly way: the response is flushed, unread input discarded for a moment. */
-  close(reason: CloseReason): void {
-    if (this.phase === 'closed' || this.phase === 'closing') return;
-    this.closeAfter = reason;
-    this.logClose(reason);
-    this.phase = 'closing';
-    this.rest = null;
-    this.pipeTap = null;
-    const { clock } = this.core;
-    if (this.output.isSending && !this.socket.destroyed) {
-      // The client takes its time: it has what a client has that reads any other response.
-      this.deadline = Number.POSITIVE_INFINITY;
-      this.drained(() => {
-        this.deadline = clock.now() + LINGER;
-      });
-    } else this.deadline = clock.now() + LINGER;
-    this.socket.end();
-    this.resumeReading();
-  }
-
-  /** Cuts the connection: what was promised cannot be delivered. */
-  cut(reason: CloseReason): void {
-    if (this.phase === 'closed') return;
-    this.closeAfter = reason;
-    // Whatever the log calls it, this side closed.
-    if (reason === 'REM_CLOSE') this.core.stats.sess_closed++;
-    this.socket.destroy();
-  }
-
-  /** Cuts so that the client cannot take it for an orderly end, where the end would mean that all was sent. */
-  reset(reason: CloseReason): void {
-    // A Unix socket has no reset.
-    if (this.phase !== 'closed' && this.localPort > 0) this.socket.resetAndDestroy();
-    this.cut(reason);
-  }
-
-  private destroy(): void {
-    this.socket.destroy();
-    this.finish(this.closeAfter ?? 'REM_CLOSE');
-  }
-
-  private finish(reason: CloseReason): void {
-    if (this.phase !== 'closing') this.logClose(reason);
-    this.phase = 'closed';
-    this.rest = null;
-    this.owner.sessionClosed(this);
-  }
-
-  private logClose(reason: CloseReason): void {
-    const now = this.core.clock.now();
-    if (this.phase === 'head') this.countIdle(now, reason);
-    this.log.put(Tag.SessClose, `${reason} ${(now - this.tOpen).toFixed(3)}`);
-    this.log.put(Tag.End, '');
-    countClose(this.core.stats, reason, this.phase === 'preamble');
-  }
-
-  /** Between two requests: whether the client was waited for longer than it takes to send one at once. */
-  private countIdle(now: number, reason: CloseReason): void {
-    const { stats } = this.core;
-    // An unfinished head was received all the same.
-    if (this.rest !== null) stats.s_req_hdrbytes += this.rest.length;
-    else if (now > this.lingerEnd || reason === 'RX_CLOSE_IDLE') stats.sess_herd++;
-  }
-
   /** Reads the preamble as far as it is there; then the first request. */
   private takePreamble(): void {
     const bytes = this.rest as Buffer;
@@ -487,14 +272,14 @@ export class Session implements ClientSession, PreambleTarget {
     this.awaitHead(this.core.clock.now(), false);
   }
 
-  private keep(buf: Buffer, start: number, end: number): void {
-    const fresh = buf.subarray(start, end);
-    this.rest = this.rest === null ? Buffer.from(fresh) : Buffer.concat([this.rest, fresh]);
+  private keep(buf: LentBytes, start: number, end: number): void {
+    const fresh = keep(buf, start, end);
+    this.rest = this.rest === null ? fresh : Buffer.concat([this.rest, fresh]);
     const limit = this.phase === 'head' ? Number.POSITIVE_INFINITY : READ_AHEAD;
     if (this.rest.length > limit) this.pauseReading();
   }
 
-  private feedBody(buf: Buffer, start: number, end: number): void {
+  private feedBody(buf: LentBytes, start: number, end: number): void {
     const body = this.body as RequestBody;
     this.deadline = this.core.clock.now() + this.timeoutIdle;
     let at = start;
@@ -522,7 +307,7 @@ export class Session implements ClientSession, PreambleTarget {
   }
 
   /** Parses as many requests as are there; stops when one cannot be finished at once. */
-  private parse(buf: Buffer, start: number, end: number): void {
+  private parse(buf: LentBytes, start: number, end: number): void {
     this.parsing = true;
     let at = this.parseSome(buf, start, end);
     // A request with a body has put aside what follows it.
@@ -540,11 +325,11 @@ export class Session implements ClientSession, PreambleTarget {
   }
 
   /** Returns how far it came: short of `end` when a head is incomplete or a request has to wait. */
-  private parseSome(buf: Buffer, start: number, end: number): number {
+  private parseSome(buf: LentBytes, start: number, end: number): number {
     let at = start;
     while (this.phase === 'head' && at < end) {
       const now = this.core.clock.now();
-      const { req, reader } = this;
+      const { reader } = this;
       const { head } = reader;
       if (at > start) this.core.stats.sess_readahead++;
       if (this.tHead === 0) {
@@ -553,8 +338,9 @@ export class Session implements ClientSession, PreambleTarget {
         if (now > this.lingerEnd) this.core.stats.sess_herd++;
         this.deadline = now + this.timeoutIdle;
         head.reset();
-        req.reset();
+        this.req = new Request(this.core, this, this.buffers, this.requests.run);
       }
+      const { req } = this;
       const { requestLimits, lenientLf } = this.core;
       const status = reader.read(buf, at, end, requestLimits, lenientLf, req.http);
       if (status === HEAD_INCOMPLETE) break;
@@ -571,7 +357,7 @@ export class Session implements ClientSession, PreambleTarget {
         this.keep(buf, at, end);
         at = end;
       }
-      this.run(req, TRANSPORT);
+      this.requests.start(req);
     }
     return at;
   }

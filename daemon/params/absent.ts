@@ -1,5 +1,5 @@
-// Parameters of Varnish that mean nothing here, and bits of `feature`: setting them has no effect and is answered with
-// a warning, so that units and scripts carry over. A value that Varnish would refuse is refused with its text, as far
+// Parameters of Varnish that mean nothing here, and bits of `feature`: setting them has no effect and returns
+// a warning, so that units and scripts can be reused. A value that Varnish would refuse is refused with its text, as far
 // as it needs no other parameter. Nothing is kept.
 
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../protocol/tables/params.ts';
 import { ParamError, parseValue } from './value.ts';
 
-/** A setting that was taken although it, or a part of it, has no effect; `text` says which and why. */
+/** A setting that was accepted although it, or a part of it, has no effect; `text` says which and why. */
 export class NoEffect {
   readonly text: string;
   constructor(text: string) {
@@ -25,7 +25,7 @@ export function absentParam(name: string): AbsentParam | null {
   return ROWS.get(name) ?? null;
 }
 
-/** What is said of a setting of this one, or what is wrong with the value. */
+/** The warning for a setting of this one, or the error of the value. */
 export function setAbsent(row: AbsentParam, text: string): NoEffect | ParamError {
   return checkValue(row, text) ?? noEffect(row);
 }
@@ -45,12 +45,12 @@ function checkValue(row: AbsentParam, text: string): ParamError | null {
   return value instanceof ParamError ? value : null;
 }
 
-/** A value of `feature` without the bits that are absent here, and what is said of those. */
+/** A value of `feature` without the bits that are absent here, and the warning about those. */
 export function withoutAbsentBits(text: string): { readonly kept: string; readonly said: readonly string[] } {
   const said: string[] = [];
   const kept = text.split(/[,\s]+/).filter((word) => {
     const reason = /^[+-]/.test(word) ? ABSENT_FEATURES[word.slice(1).toLowerCase()] : undefined;
-    // That it stays off is what is asked for.
+    // Switching an absent bit off needs no warning.
     if (reason !== undefined && word[0] === '+') said.push(`Feature ${word} has no effect here: ${reason}.`);
     return reason === undefined;
   });

@@ -1,5 +1,5 @@
-// Which header the proxy may have for itself (id_header): any name but those that it writes or obeys, or that mean
-// something to every client, because a field of that name is taken away and replaced in each message.
+// Which header the proxy may use for its ids (id_header): any name but those that it writes or obeys, or that mean
+// something to every client, because a header of that name is removed and replaced in each message.
 
 /** Longer names cannot be written in a program. */
 const MAX_LENGTH = 126;
@@ -24,13 +24,13 @@ const TAKEN: ReadonlySet<string> = new Set([
   ],
   ...['date', 'etag', 'expires', 'last-modified', 'pragma', 'vary', 'via', 'warning', 'xkey'],
   ...['if-match', 'if-modified-since', 'if-none-match', 'if-range', 'if-unmodified-since'],
-  // Who asks.
+  // The client.
   ...['authorization', 'cookie', 'forwarded', 'from', 'max-forwards', 'origin', 'proxy-authenticate'],
   ...['proxy-authorization', 'set-cookie', 'www-authenticate', 'x-forwarded-for', 'x-forwarded-host'],
   'x-forwarded-proto',
 ]);
 
-/** Why a name will not do, or null. */
+/** Why a name is not allowed, or null. */
 export function headerNameProblem(name: string): string | null {
   if (!TOKEN.test(name) || name.length > MAX_LENGTH) {
     return `Not the name of a header (${name}): letters, digits, "-" and "_" make one, ${MAX_LENGTH} at most`;

@@ -1,9 +1,9 @@
 // How parameters are shown: the short table, the long description, JSON.
 //
-// Pure text from a row and its value; layout (columns, indents, line widths) as operators' scripts know it.
+// Pure text from a row and its value; layout (columns, indents, line widths) as in Varnish, because scripts read it.
 
 import type { ParamFlag, ParamRow } from '../../protocol/tables/params.ts';
-import type { Params } from './params.ts';
+import type { Params } from './parameter-set.ts';
 import { UNLIMITED } from './value.ts';
 
 const NAME_WIDTH = 30;
@@ -12,7 +12,7 @@ const INDENT = 8;
 
 const NOTES: Readonly<Record<ParamFlag, string>> = {
   obj_sticky:
-    'This is looked at when an object is made. Objects in the cache keep what they have until they are fetched anew.',
+    'This is looked at when an object is made. Objects in the cache keep what they have until they are fetched again.',
   delayed_effect: 'A change may take a while until all of it is seen.',
   must_restart: 'A change takes effect when the worker is started the next time.',
   must_reload: 'A change takes effect for programs that are loaded after it.',

@@ -1,19 +1,20 @@
-// Texts of parameter values to values and back, by type, with the error texts that operators know.
+// Texts of parameter values to values and back, by type, with Varnish's error texts.
 //
-// A parsed value is a number (seconds, bytes, counts, the place of a choice), a boolean or a text in canonical form. Parsing never
-// throws: a refusal is a ParamError. Beyond Varnish: a duration may carry a unit (500ms, 5m, 1d), which the
-// field silently drops; anything else after the number is refused, not dropped, and a whole number beyond 32 bits is
-// unlimited, not what is left of it in 32 bits.
+// A parsed value is a number (seconds, bytes, counts, the place of a choice), a boolean or a text in canonical form.
+// Parsing never throws: a refusal is a ParamError. Unlike in Varnish, a duration may have a unit (500ms, 5m, 1d), which
+// Varnish silently drops; anything else after the number is refused, not dropped, and a whole number beyond 32 bits is
+// unlimited, not its low 32 bits.
 
 import type { ParamRow, ParamType } from '../../protocol/tables/params.ts';
 import { MASKED_BY_DEFAULT, TAGS } from '../../protocol/tables/tags.ts';
+import { TIME_UNITS } from '../../protocol/units.ts';
 import type { ParamValue } from '../link.ts';
 import { headerNameProblem } from './header-name.ts';
 
 /** Why a value was refused; `text` ends the way it is shown, line ends included. */
 export class ParamError {
   readonly text: string;
-  /** It was not the value: nobody may change this parameter. */
+  /** The parameter is read-only; the value is not the reason. */
   readonly isProtected: boolean;
   constructor(text: string, isProtected = false) {
     this.text = text;
@@ -24,17 +25,7 @@ export class ParamError {
 /** The value of `unlimited` for whole numbers: the largest there is. */
 export const UNLIMITED = 2 ** 32 - 1;
 
-const DURATION_UNITS: ReadonlyMap<string, number> = new Map([
-  ['', 1],
-  ['ms', 0.001],
-  ['s', 1],
-  ['m', 60],
-  ['h', 3600],
-  ['d', 86_400],
-  ['w', 604_800],
-  ['y', 31_536_000],
-]);
-/** Digits before and after the point that a number with fractions may have, and those of one without. */
+/** Digits that a number with fractions may have before and after the point, and one without (RFC 8941 section 3.3). */
 const DIGITS = { whole: 12, fraction: 3, integer: 15 } as const;
 const TOO_MANY = 'Too many digits';
 const TRUE_WORDS = ['on', 'yes', 'true', 'enable'];
@@ -66,7 +57,7 @@ export function parseBytes(text: string): number | ParamError {
 }
 const UNKNOWN_UNIT = 'Unknown BYTES unit of measurement ([KMGTP][B])';
 
-/** Shows a size in the largest unit that loses nothing, as 64k, 0.25k, 65537b. */
+/** Shows a size in the largest exact unit, as 64k, 0.25k, 65537b. */
 export function formatBytes(bytes: number): string {
   if (bytes === 0 || bytes % 256 !== 0) return `${bytes}b`;
   let n = bytes;
@@ -81,7 +72,7 @@ export function formatBytes(bytes: number): string {
 /** Seconds with thousandths; further digits are dropped. */
 function parseDuration(text: string): number | ParamError {
   const m = /^\s*(-?)(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*$/.exec(text);
-  const factor = m === null ? undefined : DURATION_UNITS.get(m[3] as string);
+  const factor = m === null ? undefined : TIME_UNITS.get(m[3] || 's');
   if (m === null || factor === undefined) return new ParamError(`Invalid number (${text})\n`);
   const [, sign = '', number = ''] = m;
   const [whole = '', fraction = ''] = number.split('.');
@@ -176,7 +167,7 @@ function limitOf(type: ParamType, text: string): number {
   return typeof n === 'number' ? n : 0;
 }
 
-/** Parses what an operator gave for `row`; `old` is the present value (bit sets start from it). */
+/** Parses an operator's value for `row`; `old` is the present value (bit sets start from it). */
 export function parseValue(row: ParamRow, text: string, old: ParamValue): ParamValue | ParamError {
   switch (row.type) {
     case 'timeout':

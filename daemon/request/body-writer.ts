@@ -1,62 +1,58 @@
-// Sends a body that does not leave in one write: large, still arriving, or unpacked on the way. Slices are taken from
-// the store without a copy, in turn with the other bodies that are being sent, and nothing more is read until the client
-// has taken them: that is the backpressure which reaches the origin through Cache.consume(). A body that fails midway is
-// cut, never ended.
+// Sends a body that does not leave in one write: large, still arriving, or filtered on the way. Slices are taken from
+// the store without a copy, in turn with the other bodies that are being sent, and nothing more is read until the
+// client has taken them: that is the backpressure which reaches the origin through Reading.consume(). A body that fails
+// midway is cut, never ended.
 
-import { createGunzip, type Gunzip } from 'node:zlib';
-import { Tag } from '../../protocol/tables/tags.ts';
-import type { ProgressReader, ProgressSource } from '../cache/live.ts';
-import { PackedPieces } from '../filters/deflate-places.ts';
+import type { ProgressReader, ProgressSource } from '../cache/roles.ts';
+import type { DeliveryChain } from '../filters/chain.ts';
+import type { Outlet } from '../filters/filter.ts';
 import { CHUNK_END, CHUNK_HEAD_MAX, chunkHead, LAST_CHUNK } from '../http1/chunked.ts';
 import type { Request } from '../transaction/request.ts';
 import type { Sender } from '../transaction/send-turns.ts';
 
 export interface BodyPlan {
-  /** First byte to send and the one after the last (Infinity: to the end), of the body as the client sees it. */
+  /** First byte to read and the one after the last (Infinity: to the end), of the stored body. */
   from: number;
   to: number;
-  gunzip: boolean;
   chunked: boolean;
   /** Bytes promised to the client, or -1. */
   length: number;
 }
 
 const SLICE = 64 * 1024;
+const NOTHING = Buffer.alloc(0);
 
-export class BodyWriter implements ProgressReader, Sender {
+export class BodyWriter implements ProgressReader, Sender, Outlet {
   private readonly req: Request;
   private readonly plan: BodyPlan;
+  private readonly chain: DeliveryChain | null;
   private readonly done: (ok: boolean) => void;
   private at: number;
-  private readonly sourceEnd: number;
-  /** Unpacked bytes so far. */
-  private unpacked = 0;
-  private unpackedPieces = 0;
-  private readonly places = new PackedPieces();
   private sent = 0;
   private ended = false;
   private waiting = false;
   /** The end has been put off for a turn. */
   private patient = false;
-  private gunzip: Gunzip | null = null;
-  private unpacking = false;
-  private packedEnd = false;
+  /** The filters are not done with what they took last. */
+  private filtering = false;
+  /** They have been given the end. */
+  private given = false;
   private source: ProgressSource | null = null;
 
-  constructor(req: Request, plan: BodyPlan, done: (ok: boolean) => void) {
+  /** @param chain the filters, when any has something to do */
+  constructor(req: Request, plan: BodyPlan, chain: DeliveryChain | null, done: (ok: boolean) => void) {
     this.req = req;
     this.plan = plan;
+    this.chain = chain;
     this.done = done;
-    // What is unpacked on the way is read from its beginning; the window is cut out of what comes out.
-    this.at = plan.gunzip ? 0 : plan.from;
-    this.sourceEnd = plan.gunzip ? Number.POSITIVE_INFINITY : plan.to;
+    this.at = plan.from;
   }
 
   start(): void {
-    const { req, plan } = this;
+    const { req } = this;
     req.onAbort = () => this.end(false);
-    if (plan.gunzip) this.openGunzip();
-    this.source = req.core.cache.onProgress(req.oc, this);
+    this.chain?.connect(this);
+    this.source = req.core.cache.reading.onProgress(req.attempt.oc, this);
     this.pump();
   }
 
@@ -78,8 +74,8 @@ export class BodyWriter implements ProgressReader, Sender {
     const { req } = this;
     const { cache, sendTurns } = req.core;
     let mayGo = isTurn;
-    while (!this.ended && !this.waiting && !this.unpacking) {
-      const have = Math.min(cache.bodyLength(req.oc), this.sourceEnd);
+    while (!this.ended && !this.waiting && !this.filtering) {
+      const have = Math.min(cache.reading.bodyLength(req.attempt.oc), this.plan.to);
       if (this.at >= have) {
         this.sentAll();
         return;
@@ -89,21 +85,44 @@ export class BodyWriter implements ProgressReader, Sender {
         return;
       }
       mayGo = false;
-      const slice = cache.slice(req.oc, this.at, Math.min(SLICE, have - this.at));
+      const slice = cache.reading.slice(req.attempt.oc, this.at, Math.min(SLICE, have - this.at));
       this.at += slice.length;
-      if (this.gunzip !== null) this.unpack(this.gunzip, slice);
+      if (this.chain !== null) this.filter(this.chain, slice);
       else if (this.send(slice)) this.consumed();
     }
   }
 
-  private unpack(gunzip: Gunzip, slice: Buffer): void {
-    this.unpacking = true;
-    this.places.add(slice);
-    gunzip.write(slice, () => {
-      this.unpacking = false;
-      this.consumed();
-      this.pump();
-    });
+  private filter(chain: DeliveryChain, slice: Buffer): void {
+    this.given = this.isAllRead;
+    this.filtering = !chain.data(slice, this.given);
+    if (!this.filtering) this.consumed();
+  }
+
+  /** Whether nothing is left to be read, now or later. */
+  private get isAllRead(): boolean {
+    const { req, plan, at } = this;
+    const { cache } = req.core;
+    return (
+      at >= plan.to ||
+      (cache.facts.isFinished(req.attempt.oc) && at >= cache.reading.bodyLength(req.attempt.oc))
+    );
+  }
+
+  data(bytes: Buffer, last: boolean): boolean {
+    if (this.ended) return false;
+    const goesOn = bytes.length === 0 || this.send(bytes);
+    if (last) this.complete();
+    return goesOn;
+  }
+
+  ready(): void {
+    this.filtering = false;
+    this.consumed();
+    this.pump();
+  }
+
+  fail(): void {
+    this.end(false);
   }
 
   /** All that was promised is on its way, and the fetch may be about to end: not with it, as the fetch of a body that
@@ -119,18 +138,15 @@ export class BodyWriter implements ProgressReader, Sender {
 
   /** Everything that is stored so far is on its way. */
   private sentAll(): void {
-    const { req, gunzip } = this;
+    const { req, chain } = this;
     const { cache } = req.core;
-    const finished = cache.isFinished(req.oc);
-    if (cache.isFailed(req.oc)) this.end(false);
-    else if (this.at >= this.sourceEnd || finished) {
-      if (gunzip === null && !finished && !this.patient) this.waitOnce();
-      else if (gunzip === null) this.complete();
-      else if (!this.packedEnd) {
-        this.packedEnd = true;
-        gunzip.end();
-      }
-    }
+    if (cache.facts.isFailed(req.attempt.oc)) this.end(false);
+    else if (!this.isAllRead || this.given) return;
+    else if (chain !== null) {
+      this.given = true;
+      chain.data(NOTHING, true);
+    } else if (!cache.facts.isFinished(req.attempt.oc) && !this.patient) this.waitOnce();
+    else this.complete();
   }
 
   /** Writes client bytes; false when the client must take them first (pump goes on then). */
@@ -150,16 +166,16 @@ export class BodyWriter implements ProgressReader, Sender {
       session.write(CHUNK_END);
       session.socket.uncork();
     } else session.write(bytes);
-    if (this.sent > 0) req.bodyWrites++;
+    if (this.sent > 0) req.attempt.bodyWrites++;
     this.sent += bytes.length;
-    req.bodyBytesOut = this.sent;
+    req.attempt.bodyBytesOut = this.sent;
     req.core.sendTurns.spent(bytes.length);
     if (session.socket.writableLength === 0) return true;
     this.waiting = true;
     session.drained(() => {
       this.waiting = false;
       if (this.ended) return;
-      if (this.gunzip !== null) this.gunzip.resume();
+      if (this.chain !== null) this.chain.resume();
       else this.consumed();
       this.pump();
     });
@@ -167,42 +183,17 @@ export class BodyWriter implements ProgressReader, Sender {
   }
 
   private consumed(): void {
-    if (!this.ended) this.req.core.cache.consume(this.req.oc, this.at);
-  }
-
-  private openGunzip(): void {
-    const gunzip = createGunzip();
-    this.gunzip = gunzip;
-    this.req.core.stats.n_gunzip++;
-    gunzip.on('data', (bytes: Buffer) => {
-      if (this.ended) return;
-      const { from, to } = this.plan;
-      const first = Math.max(0, from - this.unpacked);
-      const last = Math.min(bytes.length, to - this.unpacked);
-      this.unpacked += bytes.length;
-      this.unpackedPieces++;
-      if (first < last && !this.send(bytes.subarray(first, last))) gunzip.pause();
-      else if (this.unpacked >= to) this.unpackedAll();
-    });
-    gunzip.on('end', () => this.unpackedAll());
-    gunzip.on('error', () => this.end(false));
-  }
-
-  /** Everything wanted has come out of the filter. */
-  private unpackedAll(): void {
-    if (this.ended) return;
-    this.req.log.put(Tag.VdpAcct, `gunzip ${this.unpackedPieces} ${this.sent}`);
-    this.req.log.put(Tag.Gzip, `U D - ${this.at} ${this.unpacked} ${this.places.places()}`);
-    this.complete();
+    if (!this.ended) this.req.core.cache.reading.consume(this.req.attempt.oc, this.at);
   }
 
   private complete(): void {
     const { plan, req } = this;
+    if (this.ended) return;
     if (plan.length >= 0 && this.sent !== plan.length) {
       this.end(false);
       return;
     }
-    if (plan.chunked && !this.ended) req.session.write(LAST_CHUNK);
+    if (plan.chunked) req.session.write(LAST_CHUNK);
     this.end(true);
   }
 
@@ -211,7 +202,7 @@ export class BodyWriter implements ProgressReader, Sender {
     this.ended = true;
     this.source?.detach(this);
     this.req.onAbort = null;
-    this.gunzip?.destroy();
+    this.chain?.close();
     this.done(ok);
   }
 }

@@ -6,11 +6,13 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { lineCount, lineLength, wireStart } from '../cache/head-codec.ts';
+import { OF_PLAIN } from '../cache/objcore.ts';
 import { BODY_ALIGN } from '../cache/object-store.ts';
 import { PreparedRecords } from '../log/tx-log.ts';
+import type { Step } from '../transaction/drive.ts';
 import { type HotHead, ONE_WRITE } from '../transaction/hot-heads.ts';
 import type { Request } from '../transaction/request.ts';
-import { FINISH, type Step } from '../transaction/steps.ts';
+import { FINISH } from './request-steps.ts';
 
 /** Bytes of `HTTP/1.1 200 OK` and its CRLF. */
 const STATUS_LINE = 17;
@@ -27,7 +29,7 @@ const STATUS_200 = new PreparedRecords([
 /** What to answer with at once, or null when the response needs a second look. */
 export function plainHit(req: Request): HotHead | typeof COLD | null {
   const { core, http, session } = req;
-  if (!req.isHit || req.programRef?.plainDeliver !== true || session.closeAfter !== null) return null;
+  if (!req.attempt.isHit || req.programRef?.plainDeliver !== true || session.closeAfter !== null) return null;
   if (req.ctx.overflowed) return null;
   if (
     http.method !== 'GET' ||
@@ -38,30 +40,31 @@ export function plainHit(req: Request): HotHead | typeof COLD | null {
   )
     return null;
   if (http.has('if-none-match') || http.has('if-modified-since') || http.has('range')) return null;
-  const { oc } = req;
+  const { oc } = req.attempt;
   const hot = core.hotHeads.find(oc);
   if (hot !== null) return hot.plain ? hot : null;
-  const { cache } = core;
-  return cache.isPlain(oc) &&
-    cache.isFinished(oc) &&
-    cache.bodyLength(oc) <= ONE_WRITE &&
-    cache.tOriginOf(oc) > core.idHeader.since
+  const { facts, reading } = core.cache;
+  return facts.has(oc, OF_PLAIN) &&
+    facts.isFinished(oc) &&
+    reading.bodyLength(oc) <= ONE_WRITE &&
+    facts.tOriginOf(oc) > core.idHeader.since
     ? COLD
     : null;
 }
 
 /** Sends the whole response of a plain hit. */
-export function deliverHot(req: Request, hot: HotHead | typeof COLD): Step {
+export function deliverHot(req: Request, hot: HotHead | typeof COLD): Step<Request> {
   if (hot === COLD) return deliverCold(req);
   req.log.putConstant(hot.records);
   return send(req, hot.wire, hot.length);
 }
 
-function deliverCold(req: Request): Step {
-  const { log, oc } = req;
-  const { cache } = req.core;
-  const chunk = cache.headChunk(oc);
-  const head = cache.headAt(oc);
+function deliverCold(req: Request): Step<Request> {
+  const { log } = req;
+  const { oc } = req.attempt;
+  const { reading } = req.core.cache;
+  const chunk = reading.headChunk(oc);
+  const head = reading.headAt(oc);
   const wire = wireStart(chunk, head);
   log.putConstant(STATUS_200);
   let at = wire + STATUS_LINE;
@@ -70,21 +73,23 @@ function deliverCold(req: Request): Step {
     log.putBytes(Tag.RespHeader, chunk, at, at + length);
     at += length + 2;
   }
-  return send(req, chunk.subarray(wire, at), cache.bodyLength(oc));
+  return send(req, chunk.subarray(wire, at), reading.bodyLength(oc));
 }
 
 /** Sends a whole response that begins with `wire`, and logs what is not logged yet. */
-function send(req: Request, wire: Uint8Array, length: number): Step {
-  const { core, log, oc } = req;
-  const { cache, hotHeads } = core;
+function send(req: Request, wire: Uint8Array, length: number): Step<Request> {
+  const { core, log, attempt } = req;
+  const { oc } = attempt;
+  const { hotHeads } = core;
+  const { facts, hits, reading } = core.cache;
   const { scratch } = hotHeads;
-  log.open().text(core.idHeader.start).int(req.vxid).text(' ').int(req.hitVxid);
+  log.open().text(core.idHeader.start).int(req.attempt.vxid).text(' ').int(req.attempt.hitVxid);
   let n = log.closeInto(Tag.RespHeader, scratch, 0);
-  const age = Math.max(0, Math.floor(req.turnTime() - cache.tOriginOf(oc)));
+  const age = Math.max(0, Math.floor(req.turnTime() - facts.tOriginOf(oc)));
   log.open().text('Age: ').int(age);
   n = log.closeInto(Tag.RespHeader, scratch, n);
   log.putConstant(hotHeads.delivered);
-  if (!req.counted) cache.countHit(oc);
+  if (!req.attempt.counted) hits.count(oc);
   log.timestamp('Process', core.clock.now());
   log.putConstant(hotHeads.sent);
 
@@ -98,9 +103,9 @@ function send(req: Request, wire: Uint8Array, length: number): Step {
   for (let i = 0; i < n; i++) out[at++] = scratch[i] as number;
   out.set(tail, at);
   at += tail.length;
-  if (length > 0) cache.copyBody(oc, 0, out, at, length);
-  req.headBytesOut = head;
-  req.bodyBytesOut = length;
+  if (length > 0) reading.copyBody(oc, 0, out, at, length);
+  req.attempt.headBytesOut = head;
+  req.attempt.bodyBytesOut = length;
   req.session.writeOutput(out, start, at + length);
   return FINISH;
 }

@@ -2,17 +2,19 @@
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import { State } from '../contract/program.ts';
+import { OF_GZIPPED } from '../cache/objcore.ts';
+import { type ReturnCode, State } from '../contract/program.ts';
 import { isStrict } from '../fetch/rfc9111.ts';
 import { notModified, weakenEtag } from '../http1/conditional.ts';
 import { parseDate } from '../http1/date.ts';
 import { constantRecord, PreparedRecords } from '../log/tx-log.ts';
+import type { Step } from '../transaction/drive.ts';
 import { ACCEPT_RANGES } from '../transaction/hot-heads.ts';
 import type { Request } from '../transaction/request.ts';
-import { FAIL, FINISH, RESTART, type Step, SYNTH, TRANSMIT } from '../transaction/steps.ts';
-import { runState } from '../vcl/runtime/run-state.ts';
+import { inClientState } from './client-state.ts';
 import { deliverHot, plainHit } from './deliver-hot.ts';
-import { askForUnwanted, drainAtOnce } from './drain.ts';
+import { askForUnwanted, drainAtOnce } from './keep-alive.ts';
+import { FAIL, FINISH, RESTART, SYNTH, TRANSMIT } from './request-steps.ts';
 
 const ACCEPT_RANGES_RECORD = constantRecord(Tag.RespHeader, ACCEPT_RANGES);
 /** What is just fetched, as a rule. */
@@ -24,9 +26,10 @@ const STATUS_200 = new PreparedRecords([
   [Tag.RespReason, 'OK'],
 ]);
 
-export function deliver(req: Request): Step {
-  const { core, resp, log, ctx, oc } = req;
-  const { cache } = core;
+export function deliver(req: Request): Step<Request> {
+  const { core, resp, log, ctx, attempt } = req;
+  const { oc } = attempt;
+  const { facts, hits, reading } = core.cache;
   if (req.aborted) return FINISH;
   if (req.body !== null) {
     askForUnwanted(req, req.body);
@@ -35,30 +38,34 @@ export function deliver(req: Request): Step {
   const plain = plainHit(req);
   if (plain !== null) return deliverHot(req, plain);
   resp.reset();
-  const hot = req.isHit ? core.hotHeads.find(oc) : null;
+  const hot = req.attempt.isHit ? core.hotHeads.find(oc) : null;
   if (hot !== null) hot.show(resp, log);
   else {
-    cache.head(oc, resp);
+    reading.head(oc, resp);
     logResponse(req);
   }
   resp.log = log;
   if (resp.proto !== 'HTTP/1.1') resp.setProto('HTTP/1.1');
   putProxyId(req);
-  // What was fetched is told of in this very moment.
-  const now = req.isHit ? req.turnTime() : log.tPrev;
-  const age = Math.max(0, Math.floor(now - cache.tOriginOf(oc)));
+  // The head of what was just fetched is logged in the same moment.
+  const now = req.attempt.isHit ? req.turnTime() : log.tPrev;
+  const age = Math.max(0, Math.floor(now - facts.tOriginOf(oc)));
   if (age === 0) resp.put('age', NO_AGE, NO_AGE_RECORD);
   else resp.put('age', `Age: ${age}`);
   // A line of its own, as Varnish adds it.
   if (resp.has('via')) resp.add('Via', core.via, 'via');
   else resp.put('via', core.viaLine, core.viaRecord);
-  if (core.params.http_gzip_support !== 0 && cache.isGzipped(oc) && !req.canGzip) weakenEtag(resp);
-  if (core.params.http_range_support !== 0 && resp.status === 200 && !req.isPass) {
+  if (core.params.http_gzip_support !== 0 && facts.has(oc, OF_GZIPPED) && !req.canGzip) weakenEtag(resp);
+  if (core.params.http_range_support !== 0 && resp.status === 200 && !req.attempt.isPass) {
     resp.put('accept-ranges', ACCEPT_RANGES, ACCEPT_RANGES_RECORD);
   }
   ctx.now = now;
-  if (req.isHit && !req.counted) cache.countHit(oc);
-  const ret = runState(ctx.vcl, State.deliver, ctx);
+  if (req.attempt.isHit && !req.attempt.counted) hits.count(oc);
+  return inClientState(req, State.deliver, afterDeliver);
+}
+
+function afterDeliver(req: Request, ret: ReturnCode): Step<Request> {
+  const { core, resp, log, ctx } = req;
   log.timestamp('Process', core.clock.now());
   switch (ret) {
     case RETURN.deliver:
@@ -67,14 +74,14 @@ export function deliver(req: Request): Step {
       return RESTART;
     case RETURN.synth:
       req.dropObject();
-      req.synthStatus = ctx.synthStatus;
-      req.synthReason = ctx.synthReason;
+      req.attempt.synthStatus = ctx.synthStatus;
+      req.attempt.synthReason = ctx.synthReason;
       return SYNTH;
     default:
       return FAIL;
   }
   resp.status %= 1000;
-  if (resp.status === 200 && notModified(req.http, resp, madeAt(req), now, core.lenientDates)) {
+  if (resp.status === 200 && notModified(req.http, resp, madeAt(req), ctx.now, core.lenientDates)) {
     resp.status = 304;
     resp.reason = 'Not Modified';
     logStatus(req);
@@ -83,10 +90,10 @@ export function deliver(req: Request): Step {
 }
 
 /** Since when this is the response, in whole seconds: as its Date says, or classically since it was fetched. */
-function madeAt({ core, resp, oc }: Request): number {
+function madeAt({ core, resp, attempt }: Request): number {
   const date = isStrict(core.params) ? resp.get('date') : null;
   const made = date === null ? null : parseDate(date, undefined, core.lenientDates);
-  return made ?? Math.floor(core.cache.tOriginOf(oc));
+  return made ?? Math.floor(core.cache.facts.tOriginOf(attempt.oc));
 }
 
 /** The response line as it stands now. */
@@ -96,9 +103,7 @@ export function logStatus(req: Request): void {
     log.putConstant(STATUS_200);
     return;
   }
-  log.put(Tag.RespProtocol, resp.proto);
-  log.put(Tag.RespStatus, String(resp.status % 1000).padStart(3, '0'));
-  log.put(Tag.RespReason, resp.reason);
+  resp.logStatusLine(log);
 }
 
 /** The line is built in the log and read back from there: that costs less than joining strings. */
@@ -106,9 +111,10 @@ function putProxyId(req: Request): void {
   const { resp, log } = req;
   const { key, start } = req.core.idHeader;
   if (resp.has(key)) resp.unset(key);
-  log.open().text(start).int(req.vxid);
+  log.open().text(start).int(req.attempt.vxid);
   // A hit that was passed after all shows what it got instead.
-  if (req.hitVxid !== 0) log.text(' ').int(req.isPass ? req.core.cache.vxidOf(req.oc) : req.hitVxid);
+  if (req.attempt.hitVxid !== 0)
+    log.text(' ').int(req.attempt.isPass ? req.core.cache.facts.vxidOf(req.attempt.oc) : req.attempt.hitVxid);
   resp.push(key, log.closeText(Tag.RespHeader));
 }
 

@@ -2,30 +2,19 @@
 // nobody read is read now, within reason, so that the connection can carry the next request.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import { logDelivery } from '../log/filter-records.ts';
+import { logBodyWriter } from '../log/body-records.ts';
 import { constantRecord } from '../log/tx-log.ts';
+import { DONE, PARKED, type Step } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
-import type { RequestBody } from '../transaction/request-body.ts';
-import { DONE, PARKED, type Step } from '../transaction/steps.ts';
+import { DRAIN_MAX, willDrain } from './keep-alive.ts';
 
 const END = constantRecord(Tag.End, '');
-/** A declared length above this is not worth reading: the connection closes instead. */
-export const DRAIN_MAX = 1024 * 1024;
 
-/**
- * Whether what is left of the body will be read after the response. Not one that was begun and given up, nor one
- * that the client holds back until it hears 100 Continue: it may as well send its next request instead.
- */
-export function willDrain(req: Request, body: RequestBody): boolean {
-  return !body.started && !req.expectContinue && body.length <= DRAIN_MAX;
-}
-
-export function finish(req: Request, resume: (step: Step) => void): Step {
+export function finish(req: Request): Step<Request> {
   const { core, log, session, body } = req;
-  if (log.wants(Tag.VdpAcct)) {
-    const isPart = req.resp.status === 206 && req.http.has('range');
-    logDelivery(log, isPart, req.bodyWrites, req.bodyBytesOut);
-  }
+  req.attempt.chain?.report(req.attempt.bodyWrites, req.attempt.bodyBytesOut);
+  if (req.attempt.bodyBytesOut > 0 && log.wants(Tag.VdpAcct))
+    logBodyWriter(log, req.attempt.bodyWrites, req.attempt.bodyBytesOut);
   if (!req.pipe && !req.unanswered) log.timestamp('Resp', core.clock.now());
   req.dropObject();
   req.objectView.clear();
@@ -38,7 +27,7 @@ export function finish(req: Request, resume: (step: Step) => void): Step {
         settled = true;
         if (!sync) {
           close(req);
-          resume(DONE);
+          req.resume(DONE);
         }
       };
       body.start({
@@ -62,7 +51,7 @@ export function finish(req: Request, resume: (step: Step) => void): Step {
 function close(req: Request): void {
   const { core, log, body } = req;
   const bodyIn = body === null ? 0 : body.received;
-  const headOut = req.headBytesOut + req.interimBytesOut;
+  const headOut = req.attempt.headBytesOut + req.interimBytesOut;
   const { stats } = core;
   if (!req.pipe) {
     log.acct(
@@ -71,13 +60,13 @@ function close(req: Request): void {
       bodyIn,
       req.headBytesIn + bodyIn,
       headOut,
-      req.bodyBytesOut,
-      headOut + req.bodyBytesOut,
+      req.attempt.bodyBytesOut,
+      headOut + req.attempt.bodyBytesOut,
     );
     stats.s_req_hdrbytes += req.headBytesIn;
     stats.s_req_bodybytes += bodyIn;
     stats.s_resp_hdrbytes += headOut;
-    stats.s_resp_bodybytes += req.bodyBytesOut;
+    stats.s_resp_bodybytes += req.attempt.bodyBytesOut;
   }
   // Extensions may still have something to log when the task ends.
   req.releaseProgram();

@@ -3,6 +3,7 @@
 
 import type { OriginConnection } from '../backend/connection.ts';
 import { endedByReset } from '../backend/peer-end.ts';
+import { keep } from '../http1/lent-bytes.ts';
 import type { ClientSession, PipeTap } from '../transaction/client-session.ts';
 
 export interface PipeBytes {
@@ -21,7 +22,7 @@ export class Pipe implements PipeTap {
 
   /**
    * @param timeout seconds without any byte
-   * @param done told the bytes that passed, and whether it was the origin that left without having said anything
+   * @param done gets the bytes that passed, and whether it was the origin that left without having said anything
    */
   constructor(
     session: ClientSession,
@@ -45,9 +46,7 @@ export class Pipe implements PipeTap {
     origin.on('close', () => this.finish());
     origin.write(head);
     this.session.startPipe(this);
-    const early = this.conn.handOver((buf, start, end) =>
-      this.fromOrigin(Buffer.from(buf.subarray(start, end))),
-    );
+    const early = this.conn.handOver((buf, start, end) => this.fromOrigin(keep(buf, start, end)));
     if (early === null) this.originEnded(false);
     else if (early.length === 0 || this.fromOrigin(early)) origin.resume();
   }

@@ -4,47 +4,51 @@
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { OriginFailure } from '../backend/origin-failure.ts';
-import { State } from '../contract/program.ts';
+import { type ReturnCode, State } from '../contract/program.ts';
 import { BusyObj } from '../fetch/busyobj.ts';
 import { addHost, closeText, resolve } from '../fetch/exchange.ts';
 import { headSize, writeRequestHead } from '../http1/head-writer.ts';
 import { copyOnward, HOP_PIPE } from '../http1/hop-by-hop.ts';
 import { isRequestLine } from '../http1/start-line.ts';
+import { PARKED, type Step } from '../transaction/drive.ts';
 import { noteRefusal } from '../transaction/refuse.ts';
 import type { Request } from '../transaction/request.ts';
-import { FAIL, FINISH, PARKED, type Step, SYNTH } from '../transaction/steps.ts';
-import { runState } from '../vcl/runtime/run-state.ts';
+import { inClientState } from './client-state.ts';
 import { Pipe } from './pipe-run.ts';
+import { FAIL, FINISH, SYNTH } from './request-steps.ts';
 
-export function pipe(req: Request, resume: (step: Step) => void): Step {
+export function pipe(req: Request): Step<Request> {
   const { core, log, ctx } = req;
   if (req.http.method === 'CONNECT') {
     // The one method that would make a tunnel to wherever the client likes (SAFETY rule 10).
     noteRefusal(log, core.stats, 'request', 'connect', '');
-    req.synthStatus = 405;
-    req.synthReason = 'Method Not Allowed';
+    req.attempt.synthStatus = 405;
+    req.attempt.synthReason = 'Method Not Allowed';
     req.closeAfter('RX_BAD');
     return SYNTH;
   }
   core.stats.s_pipe++;
-  const bo = new BusyObj(core);
-  bo.begin(req, 0, 0, 'pass');
-  bo.log.begin(bo.vxid, 'b');
-  bo.log.put(Tag.Begin, `bereq ${req.vxid} pipe`);
-  log.put(Tag.Link, `bereq ${bo.vxid} pipe`);
+  const bo = new BusyObj(req, 0, 0, 'pass');
+  bo.log.begin(bo.attempt.vxid, 'b');
+  bo.log.put(Tag.Begin, `bereq ${req.attempt.vxid} pipe`);
+  log.put(Tag.Link, `bereq ${bo.attempt.vxid} pipe`);
   makePipeBereq(bo, req);
   ctx.now = core.clock.now();
   ctx.bo = bo;
-  const ret = runState(ctx.vcl, State.pipe, ctx);
+  return inClientState(req, State.pipe, (_req, ret) => afterPipe(req, bo, ret));
+}
+
+function afterPipe(req: Request, bo: BusyObj, ret: ReturnCode): Step<Request> {
+  const { core, log, ctx } = req;
   ctx.bo = null;
-  // Directors resolve in the bereq's context and want what vcl_pipe has told them.
+  // Directors resolve in the bereq's context and want what vcl_pipe has set.
   bo.ctx.priv = ctx.priv;
   bo.ctx.now = ctx.now;
   if (ret !== RETURN.pipe) {
     endBereq(bo);
     if (ret !== RETURN.synth) return FAIL;
-    req.synthStatus = ctx.synthStatus;
-    req.synthReason = ctx.synthReason;
+    req.attempt.synthStatus = ctx.synthStatus;
+    req.attempt.synthReason = ctx.synthReason;
     return SYNTH;
   }
   log.timestamp('Process', core.clock.now());
@@ -53,12 +57,12 @@ export function pipe(req: Request, resume: (step: Step) => void): Step {
   if (most > 0 && core.stats.n_pipe >= most) {
     core.stats.pipe_limited++;
     endBereq(bo);
-    req.synthStatus = 503;
-    req.synthReason = 'VCL failed';
+    req.attempt.synthStatus = 503;
+    req.attempt.synthReason = 'VCL failed';
     req.closeAfter('VCL_FAILURE');
     return SYNTH;
   }
-  connectAndRun(req, bo, resume).catch((error: Error) => broken(req, error, resume));
+  connectAndRun(req, bo).catch((error: Error) => broken(req, error));
   return PARKED;
 }
 
@@ -71,7 +75,7 @@ function makePipeBereq(bo: BusyObj, req: Request): void {
   bereq.method = http.method;
   bereq.url = http.url;
   bereq.proto = http.proto === 'HTTP/1.0' ? 'HTTP/1.0' : 'HTTP/1.1';
-  bereq.push(idHeader.key, `${idHeader.start}${req.vxid}`);
+  bereq.push(idHeader.key, `${idHeader.start}${req.attempt.vxid}`);
   log.put(Tag.BereqMethod, bereq.method);
   log.put(Tag.BereqURL, bereq.url);
   log.put(Tag.BereqProtocol, bereq.proto);
@@ -86,12 +90,7 @@ function makePipeBereq(bo: BusyObj, req: Request): void {
 }
 
 /** @param fresh not on a kept connection */
-async function connectAndRun(
-  req: Request,
-  bo: BusyObj,
-  resume: (step: Step) => void,
-  fresh = false,
-): Promise<void> {
+async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<void> {
   const { core, session, log } = req;
   const backend = resolve(bo);
   if (backend === null) {
@@ -100,7 +99,7 @@ async function connectAndRun(
     endBereq(bo);
     req.unanswered = true;
     session.cut('TX_ERROR');
-    resume(FINISH);
+    req.resume(FINISH);
     return;
   }
   // HTTP/1.0 knows no Host.
@@ -114,7 +113,7 @@ async function connectAndRun(
     if (!refused) conn.destroy();
     endBereq(bo);
     if (!session.isOpen) {
-      resume(FINISH);
+      req.resume(FINISH);
       return;
     }
     // As Varnish: bytes of who knows what protocol get no answer in HTTP.
@@ -122,7 +121,7 @@ async function connectAndRun(
     core.stats.s_pipe_hdrbytes += req.headBytesIn;
     req.pipe = true;
     session.cut('TX_ERROR');
-    resume(FINISH);
+    req.resume(FINISH);
     return;
   }
   bo.log.timestamp('Connected', core.clock.now());
@@ -145,7 +144,7 @@ async function connectAndRun(
     if (unheard && conn.reused && session.isOpen && mayRepeat(req)) {
       // It had closed while it was kept: as for any other request that harms nobody twice (SAFETY rule 14).
       session.pauseReading();
-      connectAndRun(req, bo, resume, true).catch((error: Error) => broken(req, error, resume));
+      connectAndRun(req, bo, true).catch((error: Error) => broken(req, error));
       return;
     }
     log.timestamp('PipeSess', core.clock.now());
@@ -160,7 +159,7 @@ async function connectAndRun(
     endBereq(bo);
     session.closeAfter = null;
     session.pipeEnded();
-    resume(FINISH);
+    req.resume(FINISH);
   });
   // What the origin will want to see comes only after this.
   req.askForBody();
@@ -173,10 +172,10 @@ function mayRepeat(req: Request): boolean {
   return (method === 'GET' || method === 'HEAD') && req.body === null && req.cachedBody === null;
 }
 
-function broken(req: Request, error: Error, resume: (step: Step) => void): void {
+function broken(req: Request, error: Error): void {
   req.log.put(Tag.Error, `Internal error: ${error.stack ?? error.message}`);
   req.session.cut('TX_ERROR');
-  resume(FINISH);
+  req.resume(FINISH);
 }
 
 function endBereq(bo: BusyObj): void {

@@ -3,57 +3,29 @@
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
-import type { StateSteps } from '../contract/waiting.ts';
 import { acceptsGzip } from '../http1/accept-encoding.ts';
 import type { ProgramRef } from '../transaction/core.ts';
+import type { Step } from '../transaction/drive.ts';
 import { noteRefusal } from '../transaction/refuse.ts';
 import type { Request } from '../transaction/request.ts';
-import {
-  FAIL,
-  FINISH,
-  LOOKUP,
-  PARKED,
-  PASS,
-  PIPE,
-  PURGE,
-  RECEIVED,
-  RESTART,
-  type Step,
-  SYNTH,
-} from '../transaction/steps.ts';
-import { runState, runWaitingState } from '../vcl/runtime/run-state.ts';
+import { runState } from '../vcl/runtime/run-state.ts';
+import { inClientState } from './client-state.ts';
+import { FAIL, FINISH, LOOKUP, PASS, PIPE, PURGE, RESTART, SYNTH } from './request-steps.ts';
 import { forwardedFor } from './transport.ts';
 
-export function recv(req: Request, resume: (step: Step) => void): Step {
-  req.ctx.now = req.tStart;
-  return runProgram(req, resume);
+export function recv(req: Request): Step<Request> {
+  req.ctx.now = req.attempt.tStart;
+  return runProgram(req);
 }
 
-/** Runs vcl_recv, which may have to wait for the body of the request. */
-function runProgram(req: Request, resume: (step: Step) => void): Step {
-  const { ctx } = req;
-  const steps = ctx.vcl.waitingRecv;
-  if (steps !== null) return runWaiting(req, steps, resume);
-  return judge(req, runState(ctx.vcl, State.recv, ctx), resume);
-}
-
-function runWaiting(req: Request, steps: StateSteps, resume: (step: Step) => void): Step {
-  const ret = runWaitingState(req.ctx.vcl, State.recv, steps, req.ctx, (code) => {
-    req.recvCode = code;
-    resume(RECEIVED);
-  });
-  return ret === null ? PARKED : judge(req, ret, resume);
-}
-
-/** vcl_recv has waited. */
-export function received(req: Request, resume: (step: Step) => void): Step {
-  return req.aborted ? FINISH : judge(req, req.recvCode, resume);
+function runProgram(req: Request): Step<Request> {
+  return inClientState(req, State.recv, judge);
 }
 
 /** What vcl_recv decided, and vcl_hash. */
-function judge(req: Request, ret: ReturnCode, resume: (step: Step) => void): Step {
+function judge(req: Request, ret: ReturnCode): Step<Request> {
   const { core, http, ctx } = req;
-  // The failure of a program that was switched to is told after vcl_hash, as Varnish does.
+  // The failure of a program that was switched to is logged after vcl_hash, as Varnish does.
   if (ret === RETURN.fail && (req.entryRef === null || req.restarts > 0)) return FAIL;
   if (req.body !== null && req.body.failed !== null) {
     // It could not be cached, and nothing else can be done with what is left of it.
@@ -63,7 +35,7 @@ function judge(req: Request, ret: ReturnCode, resume: (step: Step) => void): Ste
   }
   if (ret === RETURN.vcl && req.nextProgram !== null) {
     switchProgram(req, req.nextProgram);
-    return runProgram(req, resume);
+    return runProgram(req);
   }
   if (req.expectContinue) expectation(req);
   if (core.params.http_gzip_support !== 0 && ret !== RETURN.pipe && ret !== RETURN.pass)
@@ -78,11 +50,11 @@ function judge(req: Request, ret: ReturnCode, resume: (step: Step) => void): Ste
   ) {
     // The builtin program answers 400; one that returns before it must not get further either.
     noteRefusal(req.log, core.stats, 'request', 'host_missing', '');
-    req.synthStatus = 400;
-    req.synthReason = 'Bad Request';
+    req.attempt.synthStatus = 400;
+    req.attempt.synthReason = 'Bad Request';
     return SYNTH;
   }
-  req.hashKey = '';
+  req.attempt.hashKey = '';
   if (runState(ctx.vcl, State.hash, ctx) === RETURN.fail) return FAIL;
   switch (ret) {
     case RETURN.hash:
@@ -96,16 +68,16 @@ function judge(req: Request, ret: ReturnCode, resume: (step: Step) => void): Ste
     case RETURN.restart:
       return RESTART;
     case RETURN.synth:
-      req.synthStatus = ctx.synthStatus;
-      req.synthReason = ctx.synthReason;
+      req.attempt.synthStatus = ctx.synthStatus;
+      req.attempt.synthReason = ctx.synthReason;
       return SYNTH;
     case RETURN.vcl:
       req.log.put(
         Tag.VCL_Error,
         `Illegal return(vcl): ${req.restarts > 0 ? 'Not after restarts' : 'Only from active VCL'}`,
       );
-      req.synthStatus = 503;
-      req.synthReason = 'Service Unavailable';
+      req.attempt.synthStatus = 503;
+      req.attempt.synthReason = 'Service Unavailable';
       return SYNTH;
     case RETURN.fail:
       return FAIL;
@@ -132,7 +104,7 @@ function normaliseEncoding(req: Request): void {
   } else http.unset('accept-encoding');
 }
 
-/** Another program takes over: the request begins anew in it, as it came from the client. */
+/** Another program takes over: the request begins again in it, as it came from the client. */
 function switchProgram(req: Request, to: ProgramRef): void {
   req.switchProgram(to);
   forwardedFor(req);

@@ -3,66 +3,71 @@
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import { State } from '../contract/program.ts';
+import { endPrivs } from '../contract/priv.ts';
+import { type ReturnCode, State } from '../contract/program.ts';
+import { usualDeliveryFilters } from '../filters/filter-table.ts';
 import { httpDate } from '../http1/date.ts';
 import { headSize, writeResponseHead } from '../http1/head-writer.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
+import type { Step } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
-import { FINISH, RESTART, type Step } from '../transaction/steps.ts';
-import { runState } from '../vcl/runtime/run-state.ts';
+import { inClientState } from './client-state.ts';
 import { logStatus } from './deliver.ts';
-import { askForUnwanted, drainAtOnce } from './drain.ts';
-import { answerOverflow } from './overflow.ts';
-import { applyRange } from './ranged.ts';
-import { setConnection } from './transmit.ts';
+import { answerOverflow, askForUnwanted, drainAtOnce, setConnection } from './keep-alive.ts';
+import { FINISH, RESTART, SYNTH } from './request-steps.ts';
+import { openChain } from './transmit.ts';
 
 const LAST_STATUS = 500;
 const LAST_REASON = 'Internal Server Error';
 const LAST_WORDS = Buffer.from(`HTTP/1.1 ${LAST_STATUS} ${LAST_REASON}\r\n\r\n`, 'latin1');
 
-export function synth(req: Request): Step {
+export function synth(req: Request): Step<Request> {
   const { core, resp, log, ctx } = req;
   core.stats.s_synth++;
   const now = core.clock.now();
-  const status = req.synthStatus;
+  const status = req.attempt.synthStatus;
   resp.reset();
   resp.proto = 'HTTP/1.1';
   // The program sees and may set VWXYZ; the client gets XYZ (vcl(7), return (synth)).
   resp.status = status < 100 ? 503 : status;
-  resp.reason = req.synthReason;
+  resp.reason = req.attempt.synthReason;
   resp.log = log;
   logStatus(req);
   resp.add('Date', httpDate(now), 'date');
   resp.add('Server', 'proxyd', 'server');
-  resp.add(core.idHeader.name, String(req.vxid), core.idHeader.key);
+  resp.add(core.idHeader.name, String(req.attempt.vxid), core.idHeader.key);
   if (req.expectContinue && req.late100Continue && req.body !== null) {
     // The client has its answer and may or may not send the body now: nothing can be read after it. A program that
     // takes this back has the body asked for, and read.
     resp.add('Connection', 'close', 'connection');
   }
   ctx.now = now;
-  req.synthBody = null;
-  const ret = runState(ctx.vcl, State.synth, ctx);
+  req.attempt.synthBody = null;
+  return inClientState(req, State.synth, afterSynth);
+}
+
+function afterSynth(req: Request, ret: ReturnCode): Step<Request> {
+  const { core, resp, log } = req;
   if (ret === RETURN.fail) return lastResort(req);
   log.timestamp('Process', core.clock.now());
   // A request that was restarted too often ends here, whatever the program wants.
   if (ret === RETURN.restart && req.restarts <= core.params.max_restarts) return RESTART;
   resp.status %= 1000;
-  const length = String((req.synthBody ?? '').length);
+  const length = String((req.attempt.synthBody ?? '').length);
   resp.set('Content-Length', length);
   return send(req);
 }
 
 /** Sends the page. As with any other response a range counts; conditions do not. */
-function send(req: Request): Step {
+function send(req: Request): Step<Request> {
   if (req.body !== null) {
     if (!connectionHas(req.resp, 'close')) askForUnwanted(req, req.body);
     drainAtOnce(req);
   }
   const { core, resp, log, session } = req;
-  const body = Buffer.from(req.synthBody ?? '', 'latin1');
+  const body = Buffer.from(req.attempt.synthBody ?? '', 'latin1');
   log.put(Tag.Storage, 'malloc Transient');
-  const answer = applyRange(req, body.length);
+  const chain = openChain(req, usualDeliveryFilters(req, core.params), body.length, -1);
   const bodiless = resp.status < 200 || resp.status === 204 || resp.status === 304;
   if (bodiless) resp.unset('content-length');
   setConnection(req);
@@ -70,20 +75,20 @@ function send(req: Request): Step {
     answerOverflow(req);
     return FINISH;
   }
-  const from = answer?.from ?? 0;
-  const to = answer?.to ?? body.length;
+  const from = chain?.from ?? 0;
+  const to = from + (chain?.length ?? body.length);
   const sent = req.isHead || bodiless ? 0 : to - from;
   const out = core.output(headSize(resp) + sent);
   const head = writeResponseHead(out, 0, resp);
   if (sent > 0) body.copy(out, head, from, to);
-  req.headBytesOut = head;
-  req.bodyBytesOut = sent;
+  req.attempt.headBytesOut = head;
+  req.attempt.bodyBytesOut = sent;
   session.writeOutput(out, 0, head + sent);
   return FINISH;
 }
 
 /** What is left to say when vcl_synth itself fails. */
-function lastResort(req: Request): Step {
+function lastResort(req: Request): Step<Request> {
   const { core, log, session } = req;
   core.stats.vcl_fail++;
   log.timestamp('Process', core.clock.now());
@@ -92,7 +97,19 @@ function lastResort(req: Request): Step {
   log.put(Tag.RespReason, LAST_REASON);
   session.closeAfter = 'VCL_FAILURE';
   session.write(LAST_WORDS);
-  req.headBytesOut = LAST_WORDS.length;
-  req.bodyBytesOut = 0;
+  req.attempt.headBytesOut = LAST_WORDS.length;
+  req.attempt.bodyBytesOut = 0;
   return FINISH;
+}
+
+/** The program failed: a 503 through vcl_synth, then the connection closes. */
+export function fail(req: Request): Step<Request> {
+  req.dropObject();
+  req.rollback();
+  endPrivs(req.ctx.priv);
+  req.core.stats.vcl_fail++;
+  req.attempt.synthStatus = 503;
+  req.attempt.synthReason = 'VCL failed';
+  req.session.closeAfter = 'VCL_FAILURE';
+  return SYNTH;
 }

@@ -1,59 +1,58 @@
-// Sends the response. Decides how the body is framed, which filters it passes and whether the connection can
+// Sends the response. Decides how the body is framed and whether the connection can
 // live on; a whole small body leaves in one write with its head, everything else through BodyWriter.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import { fieldIn } from '../cache/head-codec.ts';
+import { OF_GZIPPED } from '../cache/objcore.ts';
 import { BODY_ALIGN } from '../cache/object-store.ts';
+import { DeliveryChain } from '../filters/chain.ts';
+import type { DeliveryFilter, Outlet } from '../filters/filter.ts';
+import { type FilterList, namedDeliveryFilters, usualDeliveryFilters } from '../filters/filter-table.ts';
 import { parseLength } from '../http1/framing.ts';
 import { responseHeadLength, writeResponseHead } from '../http1/head-writer.ts';
-import { connectionHas } from '../http1/hop-by-hop.ts';
-import { constantRecord } from '../log/tx-log.ts';
-import { deliveryFilters } from '../transaction/delivery-filters.ts';
-import { KEEP_ALIVE, ONE_WRITE } from '../transaction/hot-heads.ts';
+import { PARKED, type Step } from '../transaction/drive.ts';
+import { ONE_WRITE } from '../transaction/hot-heads.ts';
 import type { Request } from '../transaction/request.ts';
-import { FINISH, PARKED, type Step } from '../transaction/steps.ts';
 import { BodyWriter } from './body-writer.ts';
-import { willDrain } from './finish.ts';
-import { answerOverflow } from './overflow.ts';
-import { makePartial } from './ranged.ts';
+import { answerOverflow, setConnection } from './keep-alive.ts';
+import { FINISH } from './request-steps.ts';
 
-const KEEP_ALIVE_RECORD = constantRecord(Tag.RespHeader, KEEP_ALIVE);
+/** Takes nothing: filters that a response without a body passes are opened, and given nothing. */
+const NOBODY: Outlet = { data: () => true, ready: () => undefined, fail: () => undefined };
 
 /** Milliseconds between the last bytes and a reset: many clients take one that comes with bytes for an orderly end. */
 const RESET_DELAY = 50;
 
-export function transmit(req: Request, resume: (step: Step) => void): Step {
-  const { core, resp, log, oc } = req;
+export function transmit(req: Request): Step<Request> {
+  const { core, resp } = req;
+  const { oc } = req.attempt;
   const { cache } = core;
-  const finished = cache.isFinished(oc);
+  const finished = cache.facts.isFinished(oc);
   const clText = resp.getAll('content-length');
   const declared = clText === null ? -1 : parseLength(clText);
-  let length = finished ? cache.bodyLength(oc) : declared;
+  let length = finished ? cache.reading.bodyLength(oc) : declared;
   const { status } = resp;
   const bodiless = req.isHead || status < 200 || status === 204 || status === 304;
-  const filters = deliveryFilters(req);
-  if (filters === null) {
+  const list = chooseFilters(req);
+  if (list === null) {
     // As in Varnish: the head is made, and there is no way left to say what is wrong.
     req.session.cut('OVERLOAD');
     return FINISH;
   }
-  const { gunzip } = filters;
   // The unpacked length is known of what was unpacked to be tested.
-  if (gunzip) length = finished && cache.isGzipped(oc) ? cache.gunzippedLength(oc) : -1;
-  let from = 0;
-  let to = Number.POSITIVE_INFINITY;
-  log.putConstant(filters.text);
-  if (gunzip) resp.unset('content-encoding');
-  const part = filters.range && length >= 0 ? makePartial(req, length) : null;
-  if (part !== null) {
-    from = part.from;
-    to = part.to;
-    length = to - from;
+  const unpacked = finished && cache.facts.has(oc, OF_GZIPPED) ? cache.reading.gunzippedLength(oc) : -1;
+  const chain = openChain(req, list, length, unpacked);
+  const works = chain?.works === true;
+  length = chain?.length ?? length;
+  const from = chain?.from ?? 0;
+  if (chain?.isPart === true && length >= 0) {
+    // The head has its length.
   } else if (status === 304 || status === 204) {
     resp.unset('content-length');
-  } else if (gunzip) {
+  } else if (works) {
     if (length < 0 || declared !== length) resp.unset('content-length');
     if (length >= 0 && declared !== length) resp.add('Content-Length', String(length), 'content-length');
-  } else if (!(declared >= 0 && declared === length) && !(req.isHead && req.isPass)) {
+  } else if (!(declared >= 0 && declared === length) && !(req.isHead && req.attempt.isPass)) {
     if (clText !== null) resp.unset('content-length');
     if (length >= 0) resp.add('Content-Length', String(length), 'content-length');
   }
@@ -66,29 +65,78 @@ export function transmit(req: Request, resume: (step: Step) => void): Step {
     return FINISH;
   }
   const sendBody = !bodiless && length !== 0;
-  const whole = sendBody && finished && !gunzip && length <= ONE_WRITE;
+  const whole = sendBody && finished && !works && length <= ONE_WRITE;
   sendHead(req, whole ? from : -1, whole ? length : 0);
-  if (gunzip && !sendBody) {
-    core.stats.n_gunzip++;
-    log.put(Tag.Gzip, 'U D - 0 0 0 0 0');
-  }
+  if (!sendBody && works) chain.connect(NOBODY);
   if (!sendBody || whole) return FINISH;
-  // Never more than was promised: the program may have changed what the origin announced.
-  if (length >= 0) to = from + length;
-  const writer = new BodyWriter(req, { from, to, gunzip, chunked, length }, (ok) => {
+  const plan = {
+    from,
+    // Never more than was promised: the program may have changed what the origin announced.
+    to: works ? chain.to : length >= 0 ? from + length : Number.POSITIVE_INFINITY,
+    chunked,
+    length,
+  };
+  const writer = new BodyWriter(req, plan, works ? chain : null, (ok) => {
     // Where the end of the connection ends the body, an orderly end would say that all was sent.
     if (!ok && length < 0 && !chunked) {
       setTimeout(() => {
         req.session.reset('REM_CLOSE');
-        resume(FINISH);
+        req.resume(FINISH);
       }, RESET_DELAY);
       return;
     }
     if (!ok) req.session.cut('REM_CLOSE');
-    resume(FINISH);
+    req.resume(FINISH);
   });
   writer.start();
   return PARKED;
+}
+
+/** The filters of this response, or null after an unknown name, which is logged. */
+function chooseFilters(req: Request): FilterList<DeliveryFilter> | null {
+  const { log, core } = req;
+  const { respFilters } = req.attempt;
+  const list =
+    respFilters === null
+      ? usualDeliveryFilters(req, core.params)
+      : namedDeliveryFilters(respFilters, req.ctx.vcl.extensions);
+  if (!('unknown' in list)) return list;
+  log.putConstant(list.record);
+  log.put(Tag.Error, list.unknown);
+  log.put(Tag.Error, 'Failure to push processors');
+  return null;
+}
+
+/**
+ * The chain of a body's filters, which mend the head; null where there are none. Logs Filters.
+ * @param length of the body before any filter, and `unpacked` after it was unpacked; -1 where they are not known
+ */
+export function openChain(
+  req: Request,
+  list: FilterList<DeliveryFilter>,
+  length: number,
+  unpacked: number,
+): DeliveryChain | null {
+  const { core, http, resp, log } = req;
+  log.putConstant(list.record);
+  if (list.filters.length === 0) return null;
+  const scope = {
+    ...{ request: http, head: resp, log, stats: core.stats, params: core.params },
+    ...{ gzipped: isGzip(req), unpacked, length },
+  };
+  req.attempt.chain = new DeliveryChain(scope, list);
+  return req.attempt.chain;
+}
+
+/** Whether the stored body says that it is gzip, tested or not. */
+function isGzip({ core, attempt, isStoredGzip }: Request): boolean {
+  const { oc } = attempt;
+  if (isStoredGzip || oc === 0) return isStoredGzip;
+  const { cache } = core;
+  return (
+    fieldIn(cache.reading.headChunk(oc), cache.reading.headAt(oc), 'content-encoding')?.toLowerCase() ===
+    'gzip'
+  );
 }
 
 /** Writes the head and, in the same write, `length` body bytes from `from` on. */
@@ -101,24 +149,10 @@ function sendHead(req: Request, from: number, length: number): void {
   writeResponseHead(out, start, resp);
   // Of a pass these are bytes of the read buffer.
   resp.raw = null;
-  req.headBytesOut = head;
+  req.attempt.headBytesOut = head;
   if (length > 0) {
-    core.cache.copyBody(req.oc, from, out, start + head, length);
-    req.bodyBytesOut = length;
+    core.cache.reading.copyBody(req.attempt.oc, from, out, start + head, length);
+    req.attempt.bodyBytesOut = length;
   }
   session.writeOutput(out, start, start + head + length);
-}
-
-/** Connection tells the client what will happen; a program that set `close` gets its way, one that set a coding not. */
-export function setConnection(req: Request): void {
-  const { resp, body } = req;
-  // How the body is framed is not a program's business (SAFETY rule 2).
-  resp.unset('transfer-encoding');
-  const own = resp.has('connection');
-  const ends = own && connectionHas(resp, 'close');
-  if (ends) req.closeAfter('RESP_CLOSE');
-  if (body !== null && !body.complete && !willDrain(req, body)) req.closeAfter('RX_BODY');
-  if (ends) return;
-  if (req.session.closeAfter !== null) resp.put('connection', 'Connection: close');
-  else if (!own) resp.put('connection', KEEP_ALIVE, KEEP_ALIVE_RECORD);
 }

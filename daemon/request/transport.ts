@@ -6,18 +6,19 @@ import type { Refusal } from '../../protocol/tables/refusals.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { endsWithConnection, quote, quoted, requestBody } from '../http1/framing.ts';
 import { markNamed } from '../http1/hop-by-hop.ts';
-import { HOST_ERROR_TEXT, type HostError, normaliseTarget } from '../http1/host.ts';
 import type { HttpMessage } from '../http1/message.ts';
+import { HOST_ERROR_TEXT, type HostError, normaliseTarget } from '../http1/request-host.ts';
 import { constantRecord } from '../log/tx-log.ts';
+import { PARKED, type Step } from '../transaction/drive.ts';
 import { noteRefusal, refuseForNow, refuseRequest } from '../transaction/refuse.ts';
 import type { Request } from '../transaction/request.ts';
-import { PARKED, RECV, type Step } from '../transaction/steps.ts';
 import { overflow } from '../vcl/runtime/limits.ts';
+import { RECV } from './request-steps.ts';
 
 const SLASH = 47;
 const HTTP_11 = constantRecord(Tag.ReqProtocol, 'HTTP/1.1');
 
-export function transport(req: Request): Step {
+export function transport(req: Request): Step<Request> {
   const { core, http, log } = req;
   if (req.isHttp10 && endsWithConnection(http)) {
     log.put(Tag.HttpGarbage, `${http.method}\0`);
@@ -114,7 +115,7 @@ function refuse(
   place: string,
   close: CloseReason,
   status: 400 | 417 = 400,
-): Step {
+): Step<Request> {
   refuseRequest(req, { name, place, close, status });
   return PARKED;
 }

@@ -1,14 +1,14 @@
 // Publishes the worker's counters into a file that the manager reads: all values with one positioned write,
 // every 100 ms and only when something changed. Instances (storages, backends) come and go; a changed set is
 // written to a new file that replaces the old one. It never reads back and never fails the worker: after a write
-// that could not be made, or when the file was taken away (a cleaner of old files, a worker that ended late), the
-// next beat makes a new file.
+// that failed, or when the file was removed (a cleaner of old files, a worker that ended late), the
+// next publication makes a new file.
 
 import { closeSync, fstatSync, renameSync, statSync, writeSync } from 'node:fs';
 import { createOwn, type FileAccess } from '../../protocol/files/own-file.ts';
 import { MAIN_COUNTERS, SMA_COUNTERS, VBE_COUNTERS, WRK_COUNTERS } from '../../protocol/tables/counters.ts';
 import type { WriteTrouble } from '../log/write-trouble.ts';
-import type { MainCounters, SmaCounters, VbeCounters, WrkCounters } from './counters.ts';
+import type { MainCounters, SmaCounters, VbeCounters, WrkCounters } from './counter-fields.ts';
 import { COUNTERS_HEAD, COUNTERS_MAGIC } from './counters-format.ts';
 
 const BEAT = 100;
@@ -73,7 +73,7 @@ export class CountersFile {
     this.timer.unref();
   }
 
-  /** Publishes a last time; the file stays and is read while no worker runs. */
+  /** Publishes a last time; the file stays, and is read while no worker runs. */
   close(): void {
     if (this.timer !== null) clearInterval(this.timer);
     this.timer = null;
@@ -99,13 +99,13 @@ export class CountersFile {
       this.next = swap;
       this.trouble?.worked();
     } catch (cause) {
-      // No space or no directory any more: the next beat tries again, with a file whose content it knows.
+      // No space or no directory: the next publication tries again, with a new file.
       this.changed = true;
       this.trouble?.failed(cause);
     }
   }
 
-  /** Is the file that is written the one that readers find? */
+  /** Whether the file that is written is the one that readers find. */
   private inPlace(): boolean {
     return statSync(this.path, { throwIfNoEntry: false })?.ino === fstatSync(this.fd).ino;
   }
@@ -158,7 +158,7 @@ function instance(prefix: string, rows: readonly { readonly name: string }[], va
   return { prefix, names: rows.map((r) => r.name), values: values as Record<string, number | bigint> };
 }
 
-/** A write may be cut short by a full disk: half a file must never take the place of a whole one. */
+/** A full disk may cut a write short: half a file must never replace a complete one. */
 function writeAll(fd: number, data: Buffer, at: number): void {
   for (let done = 0; done < data.length; ) {
     done += writeSync(fd, data, done, data.length - done, at + done);

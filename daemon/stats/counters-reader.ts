@@ -1,4 +1,4 @@
-// Reads the counters file and adds the manager's own counters: what a counter subscription shows. It never
+// Reads the counters file and adds the manager's own counters: the content of a counter subscription. It never
 // writes and needs no running worker: the last values stay in the file. No file at all means no worker ever
 // ran in this directory, and only MGT is shown.
 
@@ -6,10 +6,10 @@ import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { openRegular } from '../../protocol/files/own-file.ts';
 import type { CounterInfo } from '../../protocol/messages.ts';
 import { MGT_COUNTERS } from '../../protocol/tables/counters.ts';
-import type { MgtCounters } from './counters.ts';
+import type { MgtCounters } from './counter-fields.ts';
 import { COUNTERS_HEAD, COUNTERS_MAGIC, counterRow } from './counters-format.ts';
 
-/** Bytes beyond which a file is none of counters: its writer may have fewer rights than its reader. */
+/** Largest counters file (chosen): its writer may have fewer rights than its reader. */
 const LARGEST = 64 * 1024 * 1024;
 
 export interface CounterSnapshot {

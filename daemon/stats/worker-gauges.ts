@@ -1,9 +1,9 @@
-// The WRK gauges: what the runtime says about the worker process. Sampled about once a second; nothing here
+// The WRK gauges: Node's figures about the worker process. Sampled about once a second; nothing here
 // runs between samples except the runtime's own delay histogram. The runtime reads its size from a file, which a worker
 // without a free descriptor cannot open: the last size stands then.
 
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import type { WrkCounters } from './counters.ts';
+import type { WrkCounters } from './counter-fields.ts';
 
 /** Returns the function that brings `wrk` up to date. */
 export function sampleWorkerGauges(wrk: WrkCounters): () => void {

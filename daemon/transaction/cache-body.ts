@@ -4,6 +4,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { Waiting } from '../contract/waiting.ts';
+import { keep } from '../http1/lent-bytes.ts';
 import type { Request } from './request.ts';
 
 /** @param limit largest body in bytes; false when there is no whole body within it */
@@ -27,7 +28,7 @@ export function cacheBody(req: Request, limit: number): boolean | Waiting {
         if (body.received > limit) {
           log.put(Tag.FetchError, 'Request body too big to cache');
           body.fail('overflow');
-        } else parts.push(Buffer.from(buf.subarray(start, end)));
+        } else parts.push(keep(buf, start, end));
       },
       end: () => {
         req.cachedBody = Buffer.concat(parts);

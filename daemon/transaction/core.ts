@@ -7,11 +7,12 @@ import type { VclHost } from '../contract/context.ts';
 import type { VclProgram } from '../contract/program.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
-import type { Params } from '../params/params.ts';
-import type { MainCounters } from '../stats/counters.ts';
+import type { Params } from '../params/parameter-set.ts';
+import type { MainCounters } from '../stats/counter-fields.ts';
 import type { HotHeads } from './hot-heads.ts';
 import type { IdHeader } from './id-header.ts';
 import type { SendTurns } from './send-turns.ts';
+import type { StepChecks } from './step-checks.ts';
 
 /** Parameters as numbers: seconds, bytes, counts; 0 or 1 for switches. */
 export type HotParams = Params['hot'];
@@ -54,8 +55,8 @@ export interface Core {
   /** The Via line when the response has none yet. */
   readonly viaLine: string;
   readonly viaRecord: PreparedRecords;
-  /** Ended fetches, to be used again: BusyObj of fetch/, which nobody else looks into. */
-  readonly spareFetches: object[];
+  /** What ended fetches left for the next ones: FetchBuffers of fetch/, which nobody else looks into. */
+  readonly spareFetchBuffers: object[];
   /** Background fetches under way. */
   bgFetches: number;
   /** The program new requests begin with, or null before the first vcl.use. */
@@ -68,6 +69,8 @@ export interface Core {
   outputPart(out: Buffer, start: number, end: number): Buffer;
   /** Tells that a write from the output buffer is still pending, so that it must not be reused. */
   outputTaken(): void;
+  /** The debug mode of steps; null when it is off. */
+  readonly stepChecks: StepChecks | null;
   /** Who may send how much of a body in this turn. */
   readonly sendTurns: SendTurns;
   /** Runs `step` in a later turn of the event loop. */

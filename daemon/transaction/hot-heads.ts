@@ -5,7 +5,9 @@
 // Bounded in number, and dropped as a whole when full: the hottest are back after two hits.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { Cache, Oc } from '../cache/cache.ts';
+import type { Oc } from '../cache/objcore.ts';
+import { OF_GZIPPED } from '../cache/objcore.ts';
+import type { Facts, Reading } from '../cache/roles.ts';
 import { HttpMessage } from '../http1/message.ts';
 import { PreparedRecords, type TxLog } from '../log/tx-log.ts';
 
@@ -45,9 +47,9 @@ export class HotHead {
    * @param decoded the object's head
    * @param idKey the header of transaction ids
    */
-  constructor(cache: Cache, oc: Oc, decoded: HttpMessage, idKey: string) {
-    this.vxid = cache.vxidOf(oc);
-    this.length = cache.bodyLength(oc);
+  constructor(facts: Facts, reading: Reading, oc: Oc, decoded: HttpMessage, idKey: string) {
+    this.vxid = facts.vxidOf(oc);
+    this.length = reading.bodyLength(oc);
     this.status = decoded.status;
     this.reason = decoded.reason;
     this.proto = decoded.proto;
@@ -61,7 +63,7 @@ export class HotHead {
       this.status === 200 &&
       this.proto === 'HTTP/1.1' &&
       this.length <= ONE_WRITE &&
-      !cache.isGzipped(oc) &&
+      !facts.has(oc, OF_GZIPPED) &&
       decoded.getAll('content-length') === String(this.length) &&
       !decoded.has(idKey) &&
       !OURS.some((key) => decoded.has(key));
@@ -99,7 +101,8 @@ export class HotHeads {
   readonly delivered: PreparedRecords;
   /** The records between Process and Resp. */
   readonly sent: PreparedRecords;
-  private readonly cache: Cache;
+  private readonly facts: Facts;
+  private readonly reading: Reading;
   private readonly decoded = new HttpMessage(Tag.ObjMethod);
   private readonly heads = new Map<Oc, HotHead>();
   /** Pairs of an object and its number of hits when it was noted. */
@@ -110,8 +113,9 @@ export class HotHeads {
    * @param viaLine the Via field this proxy adds
    * @param idKey the header of transaction ids, in lower case
    */
-  constructor(cache: Cache, viaLine: string, idKey: string) {
-    this.cache = cache;
+  constructor(facts: Facts, reading: Reading, viaLine: string, idKey: string) {
+    this.facts = facts;
+    this.reading = reading;
     this.idKey = idKey;
     this.tail = Buffer.from(`${viaLine}\r\n${ACCEPT_RANGES}\r\n${KEEP_ALIVE}\r\n\r\n`, 'latin1');
     this.delivered = new PreparedRecords([
@@ -134,16 +138,16 @@ export class HotHeads {
 
   /** The head of an object that is hot and finished, or null. */
   find(oc: Oc): HotHead | null {
-    const { cache, heads, decoded } = this;
+    const { facts, reading, heads, decoded } = this;
     const hot = heads.get(oc);
-    if (hot !== undefined && hot.vxid === cache.vxidOf(oc)) return hot;
-    const hits = cache.hits(oc);
-    if (hits < HITS || !this.isHot(oc, hits) || !cache.isFinished(oc)) return null;
+    if (hot !== undefined && hot.vxid === facts.vxidOf(oc)) return hot;
+    const hits = facts.hitsOf(oc);
+    if (hits < HITS || !this.isHot(oc, hits) || !facts.isFinished(oc)) return null;
     decoded.reset();
-    cache.head(oc, decoded);
+    reading.head(oc, decoded);
     if (decoded.n === 0) return null;
     if (heads.size >= MAX) heads.clear();
-    const made = new HotHead(cache, oc, decoded, this.idKey);
+    const made = new HotHead(facts, reading, oc, decoded, this.idKey);
     heads.set(oc, made);
     return made;
   }

@@ -1,4 +1,4 @@
-// The header of transaction ids (parameter id_header) in the forms that its writers need; made anew when its name
+// The header of transaction ids (parameter id_header) in the forms that its writers need; made again when its name
 // changes, so that a delivery copies what is ready.
 
 /** One name of it. */

@@ -1,7 +1,7 @@
 // obj.* for the config program: a view of one cached object, decoded when first asked for.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { Oc } from '../cache/cache.ts';
+import type { Oc } from '../cache/objcore.ts';
 import type { VclObject } from '../contract/context.ts';
 import { HttpMessage } from '../http1/message.ts';
 import type { Core } from './core.ts';
@@ -33,38 +33,38 @@ export class ObjectView implements VclObject {
   get http(): HttpMessage {
     if (!this.decoded) {
       this.message.reset();
-      this.core.cache.head(this.oc, this.message);
+      this.core.cache.reading.head(this.oc, this.message);
       this.decoded = true;
     }
     return this.message;
   }
 
   get hits(): number {
-    return this.core.cache.hits(this.oc);
+    return this.core.cache.facts.hitsOf(this.oc);
   }
 
   get age(): number {
-    return this.now - this.core.cache.tOriginOf(this.oc);
+    return this.now - this.core.cache.facts.tOriginOf(this.oc);
   }
 
   get ttl(): number {
-    return Math.max(0, this.core.cache.ttlOf(this.oc)) - this.age;
+    return Math.max(0, this.core.cache.facts.ttlOf(this.oc)) - this.age;
   }
 
   get grace(): number {
-    return this.core.cache.graceOf(this.oc);
+    return this.core.cache.facts.graceOf(this.oc);
   }
 
   get keep(): number {
-    return this.core.cache.keepOf(this.oc);
+    return this.core.cache.facts.keepOf(this.oc);
   }
 
   get uncacheable(): boolean {
-    return this.core.cache.isUncacheable(this.oc);
+    return this.core.cache.facts.isUncacheable(this.oc);
   }
 
   get storageName(): string {
-    return this.core.cache.storageNameOf(this.oc);
+    return this.core.cache.facts.storageOf(this.oc);
   }
 
   get canEsi(): boolean {

@@ -4,18 +4,19 @@
 // from the key. What the request holds stays readable until it lets go.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { SoftPurge } from '../cache/cache.ts';
+import type { SoftPurge } from '../cache/lifetimes.ts';
 import type { Request } from './request.ts';
 
 /** Objects purged, or made stale when `soft` is given. `alone`: only the object of the hit, or the stale one that
  * a miss has found. */
 export function purgeObjects(req: Request, soft: SoftPurge | null, alone: boolean): number {
-  const { core, oc, staleOc } = req;
+  const { core } = req;
+  const { oc, staleOc } = req.attempt;
   const now = core.clock.now();
   const one = oc !== 0 ? oc : staleOc;
   let count = 0;
-  if (!alone) count = core.cache.purge(req.hashKey, now, soft, req.busyOc);
-  else if (one !== 0) count = core.cache.purgeOne(one, now, soft);
+  if (!alone) count = core.cache.invalidation.purge(req.attempt.hashKey, now, soft, req.attempt.busyOc);
+  else if (one !== 0) count = core.cache.invalidation.purgeOne(one, now, soft);
   core.stats.n_purges++;
   core.stats.n_obj_purged += count;
   if (soft !== null) {

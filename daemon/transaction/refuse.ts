@@ -11,8 +11,9 @@ import {
 import { Tag } from '../../protocol/tables/tags.ts';
 import { errorPlace, errorText, garbageLength, HEAD_ERRORS } from '../http1/head-errors.ts';
 import type { HeadResult } from '../http1/head-parser.ts';
+import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { TxLog } from '../log/tx-log.ts';
-import type { MainCounters } from '../stats/counters.ts';
+import type { MainCounters } from '../stats/counter-fields.ts';
 import type { Request } from './request.ts';
 
 /** Says in the log why this was refused, and counts it. */
@@ -29,7 +30,7 @@ export function noteRefusal(
 }
 
 /** Refuses the malformed head in buf[start, end). */
-export function refuseHead(req: Request, head: HeadResult, buf: Buffer, start: number, end: number): void {
+export function refuseHead(req: Request, head: HeadResult, buf: LentBytes, start: number, end: number): void {
   const { core, log, session } = req;
   const row = HEAD_ERRORS[head.error] as (typeof HEAD_ERRORS)[number];
   const most = core.requestLimits.maxSize;
@@ -50,9 +51,9 @@ export function refuseHead(req: Request, head: HeadResult, buf: Buffer, start: n
 }
 
 /** Whether a head has come to its end, or still may. */
-function endsWithin(buf: Buffer, start: number, end: number, most: number): boolean {
+function endsWithin(buf: LentBytes, start: number, end: number, most: number): boolean {
   if (end - start < most) return true;
-  const blank = buf.subarray(start, start + most).indexOf('\r\n\r\n');
+  const blank = (buf as Buffer).subarray(start, start + most).indexOf('\r\n\r\n');
   return blank >= 0;
 }
 
@@ -85,12 +86,12 @@ export function refuseForNow(req: Request): void {
 
 function openRefused(req: Request): void {
   const { core, session, log } = req;
-  req.vxid = core.newVxid();
-  log.begin(req.vxid, 'c');
+  req.attempt.vxid = core.newVxid();
+  log.begin(req.attempt.vxid, 'c');
   log.put(Tag.Begin, `req ${session.vxid} rxreq`);
   log.timestamp('Start', session.tHead);
-  log.timestamp('Req', req.tStart);
-  session.log.put(Tag.Link, `req ${req.vxid} rxreq`);
+  log.timestamp('Req', req.attempt.tStart);
+  session.log.put(Tag.Link, `req ${req.attempt.vxid} rxreq`);
 }
 
 function finishRefused(req: Request, close: CloseReason, status: number, reason: string): void {
@@ -110,5 +111,6 @@ function finishRefused(req: Request, close: CloseReason, status: number, reason:
   req.core.stats.s_resp_hdrbytes += sent;
   session.body = null;
   req.releaseProgram();
+  req.ended = true;
   session.close(close);
 }

@@ -3,9 +3,11 @@
 // stays in the session, which stops reading the socket. A body cut short ends in error(), never in end().
 
 import { type ChunkError, ChunkedDecoder } from '../http1/chunked.ts';
+import type { LentBytes } from '../http1/lent-bytes.ts';
 
+/** Takes a request body. Bytes are lent until data() returns. */
 export interface BodySink {
-  data(buf: Uint8Array, start: number, end: number): void;
+  readonly data: (buf: LentBytes, start: number, end: number) => void;
   end(): void;
   error(reason: BodyError): void;
 }
@@ -100,7 +102,7 @@ export class RequestBody implements BodySource {
   }
 
   /** Takes bytes from the session; returns how many were used. */
-  feed(buf: Buffer, start: number, end: number): number {
+  feed(buf: LentBytes, start: number, end: number): number {
     if (this.complete || this.failed !== null) return 0;
     if (this.decoder !== null) return this.feedChunked(this.decoder, buf, start, end);
     const take = Math.min(this.remaining, end - start);
@@ -122,7 +124,7 @@ export class RequestBody implements BodySource {
     sink?.error(reason);
   }
 
-  /** What the log says of a body that broke off; null when it did not, or when that was told already. */
+  /** What the log says of a body that broke off; null when it did not, or when that was logged already. */
   get fault(): string | null {
     if (this.failed === null || this.failed === 'overflow') return null;
     return this.decoder?.fault ?? 'straight insufficient bytes';
@@ -135,7 +137,7 @@ export class RequestBody implements BodySource {
     return { name: decoder.error, place: decoder.place };
   }
 
-  private feedChunked(decoder: ChunkedDecoder, buf: Buffer, start: number, end: number): number {
+  private feedChunked(decoder: ChunkedDecoder, buf: LentBytes, start: number, end: number): number {
     const used = decoder.decode(buf, start, end, (b, s, e) => {
       this.received += e - s;
       this.pieces++;

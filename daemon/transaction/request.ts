@@ -1,84 +1,68 @@
-// One client request as the state machine and the config program see it. A session owns one and reuses it, so
-// a hit allocates little. The steps in this folder work on it; it has no control flow of its own beyond
-// beginning, refusing, aborting and ending.
+// One client request as the state machine and the config program see it, with its restarts. Each request of a
+// connection is a new one, over the buffers that the connection keeps. The steps of request/ work on it; it has no
+// control flow of its own beyond beginning, refusing, aborting and ending.
 //
-// Awkward: the client may vanish while the request is parked. abort() only notes it and wakes the loop; every
+// Caution: the client may vanish while the request is parked. abort() only notes it and wakes the loop; every
 // step that parks must look at `aborted` when it goes on.
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { Oc, SoftPurge } from '../cache/cache.ts';
-import { LookupQuery, LookupResult } from '../cache/cache.ts';
-import type { Director, VclObject, VclRequest } from '../contract/context.ts';
-import { VclContext } from '../contract/context.ts';
+import type { SoftPurge } from '../cache/lifetimes.ts';
+import type { LookupQuery, LookupResult } from '../cache/lookup-query.ts';
+import { OF_GZIPPED, OF_UNSTREAMED } from '../cache/objcore.ts';
+import { RequestSettings, VclContext, type VclObject, type VclRequest } from '../contract/context.ts';
 import { endPrivs, type PrivMap } from '../contract/priv.ts';
 import type { VclProgram } from '../contract/program.ts';
 import type { Waiting } from '../contract/waiting.ts';
+import type { DeliveryFacts } from '../filters/filter.ts';
+import { usualDeliveryFilters } from '../filters/filter-table.ts';
 import { acceptsGzip } from '../http1/accept-encoding.ts';
 import type { HeadResult } from '../http1/head-parser.ts';
 import type { Leniencies } from '../http1/leniency.ts';
-import { HttpMessage } from '../http1/message.ts';
-import { logRequestBody } from '../log/filter-records.ts';
+import type { LentBytes } from '../http1/lent-bytes.ts';
+import type { HttpMessage } from '../http1/message.ts';
+import { logRequestBody } from '../log/body-records.ts';
 import type { TxLog } from '../log/tx-log.ts';
 import { cacheBody } from './cache-body.ts';
 import type { ClientSession } from './client-session.ts';
 import type { Core, ProgramRef } from './core.ts';
-import { usualDeliveryFilters } from './delivery-filters.ts';
-import { ObjectView } from './object-view.ts';
+import type { Step, Transaction } from './drive.ts';
+import type { ObjectView } from './object-view.ts';
 import { purgeObjects } from './purge-objects.ts';
 import { noteRefusal, refuseHead } from './refuse.ts';
+import { RequestAttempt } from './request-attempt.ts';
 import { RequestBody } from './request-body.ts';
-import type { Step } from './steps.ts';
+import type { RequestBuffers } from './request-buffers.ts';
 
 const NO_STRANDS: readonly string[] = [];
 const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
 const NO_PROGRAM = null as unknown as VclProgram;
 
-export class Request implements VclRequest {
+export class Request implements VclRequest, Transaction, DeliveryFacts {
   readonly core: Core;
   readonly session: ClientSession;
-  readonly http = new HttpMessage(Tag.ReqMethod);
-  readonly resp = new HttpMessage(Tag.RespMethod);
+  readonly http: HttpMessage;
+  readonly resp: HttpMessage;
   readonly log: TxLog;
   readonly ctx: VclContext;
   readonly top: VclRequest;
-  readonly lookup = new LookupResult();
+  readonly lookup: LookupResult;
   readonly query: LookupQuery;
-  /** Set by the loop: goes on with a step after a wait. */
-  readonly resume: (step: Step) => void;
   readonly objectView: ObjectView;
-  vxid = 0;
-  /** The request this one is a restart of, or 0; and the id of the top request for Begin records. */
-  parentVxid = 0;
+  /** From the beginning or one restart to the next. */
+  attempt = new RequestAttempt();
+  /** What the program has set; replaced when another program takes over. */
+  settings = new RequestSettings();
   restarts = 0;
   esiLevel = 0;
-  tStart = 0;
-  /** When the request came; restarts and waits do not move it. */
+  /** When the request came; restarts and waits do not move it. Epoch seconds. */
   tReq = 0;
-  esi = true;
-  hashAlwaysMiss = false;
-  hashIgnoreBusy = false;
-  hashIgnoreVary = false;
-  ttl = -1;
-  grace = -1;
-  backendHint: Director | null | undefined = undefined;
-  clientIdentity: string | null = null;
-  storage: string | null = null;
-  hashKey = '';
   topPrivs: PrivMap | null = null;
-  respDoEsi = true;
-  respFilters: string | null = null;
-  synthBody: string | null = null;
   /** The whole body, once the program has had it cached. */
   cachedBody: Buffer | null = null;
-  /** What vcl_recv returned after it had to wait. */
-  recvCode = 0;
   late100Continue = false;
-  isHitMiss = false;
-  isHitPass = false;
-  /** What the client asked, before the program changed it: rollback and HEAD handling need it. */
+  /** What the client asked, before the program changed it: rollback needs it. */
   http0: HttpMessage | null = null;
-  private kept: HttpMessage | null = null;
   isHead = false;
   isHttp10 = false;
   /** The client sent no Host. One that the program takes away is the backend's to replace. */
@@ -88,38 +72,15 @@ export class Request implements VclRequest {
   entryRef: ProgramRef | null = null;
   /** Where return (vcl(label)) goes on, between the return and the switch. */
   nextProgram: ProgramRef | null = null;
-  /** The object being delivered and the busy object this request fetches into; 0 is none. */
-  oc: Oc = 0;
-  busyOc: Oc = 0;
-  staleOc: Oc = 0;
-  /** True when the object came from cache. */
-  isHit = false;
-  /** That object is stale. */
-  isGrace = false;
-  isPass = false;
-  /** The object's transaction id, which the header of ids names on a hit. */
-  hitVxid = 0;
-  synthStatus = 0;
-  synthReason = '';
   aborted = false;
-  /** No wait and no restart has come between the head and now. */
-  fresh = false;
-  /** How it waits for what it fetches; null until it has had to. */
-  fetchWait: { begin(): void } | null = null;
+  /** The transaction is over. */
+  ended = false;
   /** Set while parked: called by abort(). */
   onAbort: (() => void) | null = null;
   body: RequestBody | null = null;
   headBytesIn = 0;
-  headBytesOut = 0;
   /** 100 Continue, also from before a restart: accounted with the head of the response. */
   interimBytesOut = 0;
-  bodyBytesOut = 0;
-  /** Pieces in which the body was written, when there was more than one. */
-  bodyWrites = 1;
-  /** The hit is counted already. */
-  counted = false;
-  /** The lookup has waited for somebody else's fetch. */
-  waited = false;
   /** Set by waits on the waiting list, so that a failed fetch does not make them queue up again. */
   wokenByFailure = false;
   /** The client waits for 100 Continue before it sends its body. */
@@ -128,25 +89,42 @@ export class Request implements VclRequest {
   unanswered = false;
   /** The pipe replaces the ordinary end of the transaction. */
   pipe = false;
+  private readonly buffers: RequestBuffers;
+  private readonly run: (req: Request, step: Step<Request>) => void;
 
-  constructor(core: Core, session: ClientSession, run: (req: Request, step: Step) => void) {
+  /** @param run drives a request from a step on; given, since the steps know this class. */
+  constructor(
+    core: Core,
+    session: ClientSession,
+    buffers: RequestBuffers,
+    run: (req: Request, step: Step<Request>) => void,
+  ) {
     this.core = core;
     this.session = session;
-    this.log = core.newLog();
+    this.buffers = buffers;
+    this.run = run;
+    this.http = buffers.http;
+    this.resp = buffers.resp;
+    this.log = buffers.log;
+    this.lookup = buffers.lookup;
+    this.query = buffers.query;
+    this.objectView = buffers.objectView;
+    this.http.reset();
+    this.resp.reset();
     this.ctx = new VclContext(core.host, NO_PROGRAM, this.log);
     this.ctx.req = this;
     this.top = this;
-    this.query = new LookupQuery(this.http);
-    this.query.onBanned = (vxid) => this.log.put(Tag.ExpBan, `${vxid} banned lookup`);
-    this.resume = (step) => {
-      this.fresh = false;
-      run(this, step);
-    };
-    this.objectView = new ObjectView(core);
+  }
+
+  /** Goes on with a step after a wait. */
+  resume(step: Step<Request>): void {
+    this.attempt.fresh = false;
+    this.run(this, step);
   }
 
   get obj(): VclObject | null {
-    return this.oc === 0 ? null : this.objectView.show(this.oc, this.ctx.now);
+    const { oc } = this.attempt;
+    return oc === 0 ? null : this.objectView.show(oc, this.ctx.now);
   }
 
   /** By what the program has made of the request: a delivery asks again. */
@@ -154,90 +132,36 @@ export class Request implements VclRequest {
     return this.core.params.http_gzip_support !== 0 && acceptsGzip(this.http.getAll('accept-encoding'));
   }
 
+  get isStoredGzip(): boolean {
+    const { oc } = this.attempt;
+    return oc !== 0 && this.core.cache.facts.has(oc, OF_GZIPPED);
+  }
+
   /** Also of a body that came with its head: the fetch is not over while its own request is answered. */
   get respIsStreaming(): boolean {
-    const { oc, core } = this;
+    const { facts } = this.core.cache;
+    const { oc, isHit } = this.attempt;
     if (oc === 0) return false;
-    return !core.cache.isFinished(oc) || !(this.isHit || core.cache.isUnstreamed(oc));
-  }
-
-  /** Forgets the former request. */
-  reset(): void {
-    this.http.reset();
-    this.resp.reset();
-    this.vxid = 0;
-    this.parentVxid = 0;
-    this.restarts = 0;
-    this.esiLevel = 0;
-    this.resetForRestart();
-    this.backendHint = undefined;
-    this.clientIdentity = null;
-    this.esi = true;
-    this.hashAlwaysMiss = false;
-    this.hashIgnoreBusy = false;
-    this.hashIgnoreVary = false;
-    this.ttl = -1;
-    this.grace = -1;
-    this.storage = null;
-    this.http0 = null;
-    this.programRef = null;
-    this.entryRef = null;
-    this.nextProgram = null;
-    this.aborted = false;
-    this.onAbort = null;
-    this.body = null;
-    this.headBytesIn = 0;
-    this.interimBytesOut = 0;
-    this.wokenByFailure = false;
-    this.pipe = false;
-    this.unanswered = false;
-    this.expectContinue = false;
-    this.cachedBody = null;
-    this.late100Continue = false;
-    this.ctx.roomTaken = 0;
-    this.ctx.overflowed = false;
-  }
-
-  /** What a restart does not keep; what the program has set in req.* and client.* it does. */
-  resetForRestart(): void {
-    this.hashKey = '';
-    this.respDoEsi = true;
-    this.respFilters = null;
-    this.synthBody = null;
-    this.isHitMiss = false;
-    this.isHitPass = false;
-    this.oc = 0;
-    this.busyOc = 0;
-    this.staleOc = 0;
-    this.isHit = false;
-    this.isGrace = false;
-    this.counted = false;
-    this.waited = false;
-    this.isPass = false;
-    this.hitVxid = 0;
-    this.synthStatus = 0;
-    this.synthReason = '';
-    this.headBytesOut = 0;
-    this.bodyBytesOut = 0;
-    this.bodyWrites = 1;
+    return !facts.isFinished(oc) || !(isHit || facts.has(oc, OF_UNSTREAMED));
   }
 
   /** Opens the transaction for a head that parsed; TRANSPORT goes on from here. */
-  begin(head: HeadResult, buf: Buffer, now: number): void {
+  begin(head: HeadResult, buf: LentBytes, now: number): void {
     if (this.http.n > 0 && !head.trimmed) this.http.lend(buf, head.lineStart[1] as number);
-    const { core, session, log } = this;
-    this.tStart = now;
+    const { core, session, log, attempt } = this;
+    attempt.tStart = now;
+    attempt.fresh = true;
     this.tReq = now;
     this.headBytesIn = head.headEnd - head.headStart;
     this.isHttp10 = this.http.proto === 'HTTP/1.0';
     this.isHead = this.http.method === 'HEAD';
-    this.vxid = core.newVxid();
-    log.begin(this.vxid, 'c');
-    this.fresh = true;
+    const vxid = core.newVxid();
+    attempt.vxid = vxid;
+    log.begin(vxid, 'c');
     log.putConstant(session.beginRecord);
     log.timestamp('Start', session.tHead);
     log.timestamp('Req', now);
-    session.log.open().text('req ').int(this.vxid).text(' rxreq').close(Tag.Link);
+    session.log.open().text('req ').int(vxid).text(' rxreq').close(Tag.Link);
     this.http.log = log;
     this.resp.log = log;
   }
@@ -250,8 +174,8 @@ export class Request implements VclRequest {
   }
 
   /** Answers a head that broke a rule, and closes. */
-  refuse(head: HeadResult, buf: Buffer, start: number, end: number, now: number): void {
-    this.tStart = now;
+  refuse(head: HeadResult, buf: LentBytes, start: number, end: number, now: number): void {
+    this.attempt.tStart = now;
     refuseHead(this, head, buf, start, end);
   }
 
@@ -278,7 +202,7 @@ export class Request implements VclRequest {
   }
 
   usualRespFilters(): string {
-    return usualDeliveryFilters(this);
+    return usualDeliveryFilters(this, this.core.params).text;
   }
 
   cacheBody(limit: number): boolean | Waiting {
@@ -301,15 +225,15 @@ export class Request implements VclRequest {
   }
 
   hashData(text: string, more: readonly string[] = NO_STRANDS): void {
-    this.hashKey = `${this.hashKey}${text}${more.length === 0 ? '' : more.join('')}\0`;
+    const { attempt } = this;
+    attempt.hashKey = `${attempt.hashKey}${text}${more.length === 0 ? '' : more.join('')}\0`;
     if (text !== '\0') this.log.put(Tag.Hash, text);
     for (const strand of more) if (strand !== '\0') this.log.put(Tag.Hash, strand);
   }
 
-  /** Keeps the head as it is now; the message that holds it serves all requests of this session. */
+  /** Keeps the head as it is now. */
   keepOriginal(): void {
-    this.kept ??= new HttpMessage(this.http.base);
-    this.http0 = this.kept;
+    this.http0 = this.buffers.original;
     this.http0.copyFrom(this.http);
   }
 
@@ -320,7 +244,7 @@ export class Request implements VclRequest {
 
   /** The time for what follows the head in the same turn; a request that has waited asks the clock again. */
   turnTime(): number {
-    return this.fresh ? this.tStart : this.core.clock.now();
+    return this.attempt.fresh ? this.attempt.tStart : this.core.clock.now();
   }
 
   takeProgram(ref: ProgramRef): void {
@@ -352,15 +276,7 @@ export class Request implements VclRequest {
     to.refs++;
     this.programRef = to;
     this.ctx.vcl = to.program;
-    this.backendHint = undefined;
-    this.clientIdentity = null;
-    this.ttl = -1;
-    this.grace = -1;
-    this.esi = true;
-    this.hashAlwaysMiss = false;
-    this.hashIgnoreBusy = false;
-    this.hashIgnoreVary = false;
-    this.storage = null;
+    this.settings = new RequestSettings();
   }
 
   releaseProgram(): void {
@@ -385,8 +301,15 @@ export class Request implements VclRequest {
     wake?.();
   }
 
+  held(): string[] {
+    const { oc, busyOc, staleOc } = this.attempt;
+    const held = { object: oc, 'busy object': busyOc, 'stale object': staleOc, program: this.programRef };
+    return Object.entries(held).flatMap(([name, value]) => (value === 0 || value === null ? [] : [name]));
+  }
+
   dropObject(): void {
-    if (this.oc !== 0) this.core.cache.deref(this.oc);
-    this.oc = 0;
+    const { attempt } = this;
+    if (attempt.oc !== 0) this.core.cache.references.deref(attempt.oc);
+    attempt.oc = 0;
   }
 }

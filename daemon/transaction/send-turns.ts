@@ -24,7 +24,7 @@ export class SendTurns {
     this.next = () => this.serve();
   }
 
-  /** Whether `sender` may send a slice at once; else it is told in a later turn. */
+  /** Whether `sender` may send a slice at once; else its turn is called later. */
   enter(sender: Sender): boolean {
     if (this.left > 0 && this.queue.length === 0) return true;
     this.queue.push(sender);

@@ -1,7 +1,7 @@
-// Syntax tree of a config program. The parser knows no symbols: `req.http.x.lower()` is a call of a path, and
+// Syntax tree of a VCL program. The parser knows no symbols: `req.http.x.lower()` is a call of a path, and
 // the checker finds where the variable ends and the method begins.
 
-import type { Span } from './errors.ts';
+import type { Span } from './diagnostics.ts';
 
 export interface PathPart {
   text: string;

@@ -5,7 +5,7 @@ import { type OwnProgram, ownPrograms } from './own-programs.ts';
 /** The choices of the parameter http_profile. */
 export type Profile = 'classic' | 'rfc9111';
 
-/** A sub of our own files: they end in a brace of their own at the start of a line. */
+/** A sub of the builtin files, which ends with a brace at the start of a line. */
 const SUB = /^sub (\w+) \{\n(?:.*\n)*?\}\n/gm;
 
 /** Text of the builtin program; a profile replaces the subs that its own file has. */

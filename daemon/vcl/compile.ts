@@ -11,20 +11,20 @@ import type { Declaration } from './ast.ts';
 import { builtinText, type Profile } from './builtin.ts';
 import { checkAcl } from './check/acls.ts';
 import { type HostResolver, systemResolver } from './check/addresses.ts';
-import { checkBackend, checkProbe } from './check/backends.ts';
-import type { Scope } from './check/conversions.ts';
+import { checkBackend, checkProbe } from './check/backend-declarations.ts';
 import { infer } from './check/expressions.ts';
 import { importExtension } from './check/imports.ts';
 import { keptHeads } from './check/kept-heads.ts';
 import { isReserved } from './check/language-functions.ts';
-import { emptySub, generatedName, ProgramModel, type Sym } from './check/program.ts';
+import { emptySub, generatedName, ProgramModel, type Sym } from './check/program-model.ts';
 import { checkReach, stateFacts } from './check/reach.ts';
 import { checkBlock } from './check/statements.ts';
-import { generate } from './codegen/program.ts';
-import { CompileStop, type Diagnostic, nearest, Reporter, type Span } from './errors.ts';
+import type { Scope } from './check/type-conversions.ts';
+import { generate } from './codegen/generate.ts';
+import { CompileStop, type Diagnostic, nearest, Reporter, type Span } from './diagnostics.ts';
+import { MESSAGES } from './error-texts.ts';
 import { subHint } from './hints.ts';
 import { fileReader, type ReaderOptions } from './include-path.ts';
-import { MESSAGES } from './messages.ts';
 import { Parser } from './parser.ts';
 import { TokenStream } from './token-stream.ts';
 
@@ -36,10 +36,10 @@ export interface CompileOptions extends ReaderOptions {
   /** Labels that `return (vcl(…))` may name. */
   labels?: readonly string[];
   resolveHost?: HostResolver;
-  /** Extensions by name, and what there is, for who has misspelt one. None when absent. */
+  /** Extensions by name, and the names for suggestions. None when absent. */
   extensions?: ExtensionLookup;
   extensionNames?: readonly string[];
-  /** What is known of extensions that are not built in. Without it there are none. */
+  /** The descriptions of extensions from files. Without it there are none. */
   outside?: OutsideLookup;
   /** Parameter vcc_unsafe_path: names of files may hold a "/". Default true. */
   unsafePath?: boolean;
@@ -51,7 +51,7 @@ export interface CompileOptions extends ReaderOptions {
 
 export type CompileResult =
   | { program: CompiledProgram; warnings: Diagnostic[]; errors?: undefined; wishes?: undefined }
-  /** `wishes`: imports that `outside` knew nothing of. With an answer to them the result is another. */
+  /** `wishes`: imports that `outside` does not describe. Compile again once they are described. */
   | { errors: Diagnostic[]; warnings: Diagnostic[]; wishes: ImportWish[]; program?: undefined };
 
 const KIND_NAMES = { backend: 'Backend', acl: 'Acl', probe: 'Probe', sub: 'Subroutine' } as const;
@@ -114,9 +114,9 @@ export function compile(source: { name: string; text: string }, options: Compile
     keeps: keptHeads(model),
     syntax: stream.topSyntax,
     imports: model.imports,
+    modules: model.modules.map((m) => m.module),
     labels: [...model.labelsUsed],
   };
-  if (model.modules.length > 0) program.modules = model.modules.map((m) => m.module);
   return { program, warnings: reporter.warnings };
 }
 
@@ -130,7 +130,7 @@ function giveDefaultProbe(model: ProgramModel): void {
   }
 }
 
-/** Notes every name ahead of the checks, because references may come before definitions. */
+/** Notes every name before the checks, because references may come before definitions. */
 function declareAll(model: ProgramModel, declarations: readonly Declaration[]): void {
   for (const d of declarations) {
     if (d.k === 'import') continue;

@@ -1,5 +1,5 @@
-// What to write instead of what operators bring along from earlier versions and from other languages: rows, looked up
-// by the parser and the checker when they refuse something. A hint says what to write; it never changes a verdict.
+// Hints for constructs from earlier versions and from other languages: rows, looked up by the parser and the checker
+// when they refuse something. A hint says what to write instead; it never changes the result.
 
 type Rows = ReadonlyMap<string, string>;
 
@@ -43,7 +43,7 @@ const VARIABLES = rows({
 /** Owners of headers by a wrong name, as `req.headers.x`. */
 const HEADER_WORDS: ReadonlySet<string> = new Set(['header', 'headers', 'https', 'htttp', 'htp', 'hhtp']);
 
-/** Words that a statement begins with where it must not. */
+/** Words with which a statement must not begin. */
 const WORDS = rows({
   ...each('else elseif elsif elif', 'It follows the block of an if.'),
   ...each('Else ELSE', "It is written in small letters: 'else'."),
@@ -82,7 +82,7 @@ const VALUES = rows({
   ),
 });
 
-/** Words that declare nothing here. */
+/** Words that are not declarations. */
 const DECLARATIONS = rows({
   director: 'Directors are objects: import directors; and in vcl_init: new name = directors.round_robin();',
   ...each('function def func', "Did you mean 'sub'?"),
@@ -108,7 +108,7 @@ const ACTIONS = rows({
   ...each('refresh', 'Write: set req.hash_always_miss = true;'),
 });
 
-/** Actions in states that do not have them: the action and the state, or its side. */
+/** Actions in states that do not have them: the action, and the state or its side. */
 const ACTIONS_IN = rows({
   'lookup recv': 'Did you mean: return (hash)?',
   'fetch recv': 'Did you mean: return (pass)?',
@@ -124,7 +124,7 @@ const ACTIONS_IN = rows({
   'pass backend_fetch': 'It is decided in vcl_recv: return (pass) there.',
 });
 
-/** The hint for a variable that there is none of, without regard to capital letters. */
+/** The hint for an unknown variable, in any case. */
 export function variableHint(name: string): string | undefined {
   const folded = name.toLowerCase();
   const [owner = '', second = '', third] = folded.split('.');
@@ -134,12 +134,12 @@ export function variableHint(name: string): string | undefined {
   return VARIABLES.get(folded);
 }
 
-/** The hint for a word, or a function, that begins no statement; `WORD` in a row stands for it. */
+/** The hint for a word or a function that cannot begin a statement; `WORD` in a row stands for it. */
 export function wordHint(word: string): string | undefined {
   return WORDS.get(word)?.replace('WORD', word);
 }
 
-/** Whether a word is a loop in other languages: what follows it is not read. */
+/** Whether a word begins a loop in other languages, which is then skipped. */
 export function isLoop(word: string): boolean {
   return WORDS.get(word) === NO_LOOPS;
 }

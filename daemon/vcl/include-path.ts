@@ -1,4 +1,4 @@
-// Where included files come from: vcl_path, then the files that we ship, "./" names and +glob. Reading is behind an
+// Where included files come from: vcl_path, then the files that we ship, "./" names and +glob. Reading is after an
 // interface so that the manager can serve files from its own rules and tests from memory.
 
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,11 +1,11 @@
-// Lexer of the config language: a SourceFile becomes tokens with offsets into it.
+// Lexer of VCL: a SourceFile becomes tokens with offsets into it.
 //
 // Never throws on bytes: a bad character or an unterminated string is reported and skipped. String contents
 // become byte strings (one character a byte, UTF-8), because header values are bytes. Words are names with
 // letters, digits, "_" and "-"; so `a-b` is one name and `a - b` is a subtraction, as in Varnish.
 
-import type { Reporter, SourceFile, Span } from './errors.ts';
-import { MESSAGES, type Message } from './messages.ts';
+import type { Reporter, SourceFile, Span } from './diagnostics.ts';
+import { MESSAGES, type Message } from './error-texts.ts';
 import { byteString } from './source-text.ts';
 
 export type TokenKind = 'id' | 'int' | 'real' | 'string' | 'blob' | 'op' | 'eof';
@@ -35,7 +35,7 @@ export function spanOf(from: Token, to: Token = from): Span {
 
 const WORD = /[A-Za-z][A-Za-z0-9_-]*/y;
 const NUMBER = /\d+(?:\.\d*)?/y;
-/** Characters that are not seen, or taken for others. */
+/** Characters that are invisible, or look like others. */
 const HIDDEN: Readonly<Record<string, string>> = {
   '\ufeff': 'A byte order mark: save the file as UTF-8 without one.',
   '\u00a0': 'A no-break space: write an ordinary one.',
@@ -153,7 +153,7 @@ export function tokenize(file: SourceFile, reporter: Reporter): Token[] {
       i += op.length;
       continue;
     }
-    // What was meant to be a string is skipped whole: its content would give errors of its own.
+    // The presumed string is skipped completely: its content would give errors of its own.
     const quoted = c === "'" ? match(SINGLE_QUOTED, text, i) : null;
     if (quoted !== null) {
       const hint = 'Strings stand in double quotes.';

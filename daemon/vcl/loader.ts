@@ -16,7 +16,7 @@ import {
   type VclProgram,
 } from '../contract/program.ts';
 import type { WaitingState } from '../contract/waiting.ts';
-import { PARAMETERS } from './codegen/program.ts';
+import { PARAMETERS } from './codegen/generate.ts';
 import { scriptName } from './runtime/place.ts';
 import { runState } from './runtime/run-state.ts';
 import { RUNTIME } from './runtime/table.ts';
@@ -67,15 +67,16 @@ export function loadProgram(
     compiled,
     directors,
     defaultDirector: compiled.defaultBackend === null ? null : backend(compiled.defaultBackend),
+    makeBackend: null,
     privs,
     extensions: [...used.values()],
     objects,
     states,
-    waitingRecv: (states[State.recv] as Partial<WaitingState>).steps ?? null,
+    waiting: states.map((state) => (state as Partial<WaitingState>).steps ?? null),
   };
 }
 
-/** Tells the extensions of the program what happens to it; null, or the first text that refuses it. */
+/** Notifies the extensions of a program's event; null, or the first text that refuses it. */
 export function programEvent(program: VclProgram, event: ExtensionEvent, ctx: VclContext): string | null {
   let refusal: string | null = null;
   for (const e of program.extensions) {
@@ -104,7 +105,7 @@ export function initProgram(program: VclProgram, ctx: VclContext): string | null
   return ctx.failure ?? `VCL "${program.name}" failed in vcl_init`;
 }
 
-/** Lets go of what a program holds that never finished vcl_init. */
+/** Releases the resources of a program that never finished vcl_init. */
 function abandonProgram(program: VclProgram, ctx: VclContext): void {
   endPrivs(ctx.priv);
   for (const o of program.objects.reverse()) guarded(ctx, () => o.destroy(o.self));
@@ -113,7 +114,7 @@ function abandonProgram(program: VclProgram, ctx: VclContext): void {
   programEvent(program, 'discard', ctx);
 }
 
-/** Runs vcl_fini. Its failure is only logged: the program goes in any case. */
+/** Runs vcl_fini. Its failure is only logged: the program is discarded in any case. */
 export function finiProgram(program: VclProgram, ctx: VclContext): void {
   runState(program, State.fini, ctx);
   abandonProgram(program, ctx);

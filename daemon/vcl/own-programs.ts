@@ -1,9 +1,9 @@
-// The programs that come with the package: the builtin one in its profiles, and those that may be included. All are
-// read at once and kept, because a daemon compiles programs for longer than its package may be there.
+// The programs of the package: the builtin one in its profiles, and those that may be included. All are
+// read at once and kept, because a daemon may outlive its package.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { inPackage } from '../../protocol/files/package.ts';
+import { inPackage } from '../../protocol/files/package-files.ts';
 
 export interface OwnProgram {
   /** Full name of its file. */
@@ -20,7 +20,7 @@ export interface OwnPrograms {
 
 let kept: OwnPrograms | null = null;
 
-/** Throws what reading a file throws. */
+/** Throws the errors of reading a file. */
 export function ownPrograms(): OwnPrograms {
   kept ??= { builtin: read('daemon/vcl'), recipes: read('daemon/vcl/recipes') };
   return kept;

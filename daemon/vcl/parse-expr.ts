@@ -2,9 +2,9 @@
 // + - under * / %. A comparison does not chain (`a > 0 == true` is an error), and `!` takes a whole one.
 
 import type { Arg, BinaryOp, Expr, PathExpr, PathPart } from './ast.ts';
-import { nearest, type Span } from './errors.ts';
+import { nearest, type Span } from './diagnostics.ts';
+import { MESSAGES } from './error-texts.ts';
 import { spanOf, type Token, type TokenKind } from './lexer.ts';
-import { MESSAGES } from './messages.ts';
 import { NEEDED, operator, type Place, tokenHint } from './token-hints.ts';
 import type { TokenStream } from './token-stream.ts';
 
@@ -37,7 +37,7 @@ export class ExprParser {
     this.ts.reporter.fail(MESSAGES.expected(what, text), spanOf(got), hint);
   }
 
-  /** @param place `value` behind an expression */
+  /** @param place `value` after an expression */
   protected op(text: string, place: Place = 'other'): Token {
     const t = this.ts.peek();
     if (t.kind !== 'op' || t.text !== text) this.expected(operator(text), t, place);

@@ -1,13 +1,13 @@
-// Parser of statements: what stands between the braces of a sub. Expressions are in parse-expr.ts.
+// Parser of statements: the text between the braces of a sub. Expressions are in parse-expr.ts.
 //
-// After an error it skips to the end of the statement and goes on, so that one run reports all of them.
+// After an error it skips to the end of the statement and continues, so that one run reports all errors.
 // Nesting is limited, because a generated function is nested as deeply as its source.
 
 import type { AssignOp, Block, Expr, Statement } from './ast.ts';
-import { CompileStop } from './errors.ts';
+import { CompileStop } from './diagnostics.ts';
+import { MESSAGES } from './error-texts.ts';
 import { isLoop, wordHint } from './hints.ts';
 import { spanOf, type Token } from './lexer.ts';
-import { MESSAGES } from './messages.ts';
 import { ExprParser } from './parse-expr.ts';
 import { NEEDED } from './token-hints.ts';
 import { TracePoints } from './trace-points.ts';
@@ -50,7 +50,7 @@ export class StatementParser extends ExprParser {
       const hint = t.text === ';' ? "One ';' is enough." : undefined;
       this.ts.reporter.fail(MESSAGES.noStatement(), spanOf(t), hint);
     }
-    // Keywords of statements do not tell capitals from small letters, as no symbol does; `else` does.
+    // Keywords of statements are not case-sensitive, like all symbols; `else` is.
     switch (t.text.toLowerCase()) {
       case 'set':
         return this.setStatement();
@@ -77,7 +77,7 @@ export class StatementParser extends ExprParser {
     }
   }
 
-  /** A call; all else that begins with a name is no statement. */
+  /** A call; nothing else that begins with a name is a statement. */
   private action(t: Token): Statement {
     const hint = wordHint(t.text);
     const message = MESSAGES.notHere(t.text);
@@ -99,7 +99,7 @@ export class StatementParser extends ExprParser {
     return { k: 'action', call, span: spanOf(t, this.op(';')) };
   }
 
-  /** Over what a loop's head holds, whatever it is. */
+  /** Skips the head of a loop. */
   private skipParentheses(): void {
     let depth = 0;
     do {
@@ -184,7 +184,7 @@ export class StatementParser extends ExprParser {
     return all;
   }
 
-  /** To the end of a broken statement: past the next `;` of this level, or before the block's `}`. */
+  /** Skips to the end of a statement with an error: past the next `;` of this level, or before the block's `}`. */
   private skipStatement(): void {
     let depth = 0;
     for (;;) {

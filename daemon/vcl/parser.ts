@@ -1,13 +1,13 @@
-// Parser of the config language: declarations. Statements are in parse-statement.ts, the tokens with their
+// Parser of VCL: declarations. Statements are in parse-statement.ts, the tokens with their
 // includes in token-stream.ts.
 //
-// After an error it skips to the next declaration and goes on, so that one run reports all of them.
+// After an error it skips to the next declaration and continues, so that one run reports all errors.
 
 import type { AclEntry, Declaration, Field, PathPart } from './ast.ts';
-import { CompileStop, type Span } from './errors.ts';
+import { CompileStop, type Span } from './diagnostics.ts';
+import { MESSAGES } from './error-texts.ts';
 import { declarationHint } from './hints.ts';
 import { spanOf, type Token } from './lexer.ts';
-import { MESSAGES } from './messages.ts';
 import { StatementParser } from './parse-statement.ts';
 
 const DECLARATIONS = ['acl', 'sub', 'backend', 'probe', 'import', 'include', 'vcl'];
@@ -64,7 +64,7 @@ export class Parser extends StatementParser {
     }
   }
 
-  /** The main file's line counts for all files; the others may only ask for no more. */
+  /** The main file's line applies to all files; the others may not name a higher version. */
   private version(): void {
     const start = this.ts.next();
     const v = this.ts.peek();
@@ -208,7 +208,7 @@ export class Parser extends StatementParser {
     this.declarations.push({ k: 'sub', name: first, body, span: spanOf(start), end });
   }
 
-  /** To the next thing that looks like a declaration, outside all braces. */
+  /** Skips to the next token that looks like a declaration, outside all braces. */
   private skipDeclaration(): void {
     let depth = 0;
     let first = true;

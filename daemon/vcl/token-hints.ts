@@ -1,13 +1,13 @@
-// What was probably meant where the parser finds another token than the one it needs: rows of what was needed, what
-// came, and what to write. Missing semicolons and missing plus signs are told from each other by the line and by what
-// is being read.
+// Hints for the parser when it finds another token than the one it needs: rows of the needed token, the found one, and
+// what to write. A missing semicolon is distinguished from a missing plus sign by the line and by the construct that is
+// being read.
 
 import type { Token } from './lexer.ts';
 
-/** What is being read: an operator can only be missing where a value ends. */
+/** The construct that is being read: an operator can only be missing where a value ends. */
 export type Place = 'value' | 'other';
 
-/** What the parser needs, in the words of its errors; single operators are told by `operator`. */
+/** The needed token, in the words of the errors; `operator` names single operators. */
 export const NEEDED = {
   value: 'a value',
   assignment: "'=' or another assignment",
@@ -21,7 +21,7 @@ export function operator(text: string): string {
 }
 
 interface Row {
-  /** What was needed, in the words of errors; absent is anything. */
+  /** The needed token, in the words of errors; absent is any. */
   readonly needed?: string;
   /** Texts that came instead. */
   readonly got?: readonly string[];
@@ -103,7 +103,7 @@ function isTilde(got: Token): boolean {
   return got.file.text.charAt(got.end) === '~';
 }
 
-/** A plus sign or a semicolon that is not there. */
+/** A missing plus sign or semicolon. */
 function missing(needed: string, before: Token | null, got: Token, place: Place): string | undefined {
   if (needed !== SEMICOLON && !(needed === CLOSE && place === 'value')) return undefined;
   const sameLine = before !== null && before.file === got.file && lineOf(before) === lineOf(got);

@@ -1,14 +1,14 @@
 // The tokens of a program as the parser reads them, with includes spliced in where they stand.
 //
-// `include` is no statement but works on tokens, as in Varnish: it may stand anywhere, also within an
+// `include` is not a statement but works on tokens, as in Varnish: it may stand anywhere, also within an
 // expression. It cannot recurse: a file that is already open on the include chain is an error. Names: absolute
 // as they are, "./x" beside the including file, anything else along vcl_path. `include +glob` takes all
 // matches in name order.
 
-import { CompileStop, type Reporter, SourceFile } from './errors.ts';
+import { CompileStop, type Reporter, SourceFile } from './diagnostics.ts';
+import { MESSAGES } from './error-texts.ts';
 import { globSync, type PathReader } from './include-path.ts';
 import { spanOf, type Token, tokenize } from './lexer.ts';
-import { MESSAGES } from './messages.ts';
 
 const MAX_FILES = 1000;
 
@@ -28,7 +28,7 @@ export class TokenStream {
     this.#reader = reader;
   }
 
-  /** Starts on a file; what remains of the previous one is dropped. */
+  /** Starts on a file; the rest of the previous one is dropped. */
   open(name: string, text: string): SourceFile {
     const file = new SourceFile(name, text, this.files.length, null);
     this.files.push(file);
@@ -75,7 +75,7 @@ export class TokenStream {
     }
   }
 
-  /** Reads the include at `at`; returns the place behind its semicolon. */
+  /** Reads the include at `at`; returns the place after its semicolon. */
   #include(tokens: readonly Token[], at: number, out: Token[]): number {
     const token = (i: number): Token => tokens[Math.min(i, tokens.length - 1)] as Token;
     const start = token(at);

@@ -3,7 +3,7 @@
 // The parser notes them, the generated code names them while tracing is on; nothing here runs with a request.
 
 import type { Block, Statement } from './ast.ts';
-import { shownColumn } from './errors.ts';
+import { shownColumn } from './diagnostics.ts';
 import { spanOf, type Token } from './lexer.ts';
 
 export class TracePoints {
@@ -22,7 +22,7 @@ export class TracePoints {
     this.texts.set(where, point);
   }
 
-  /** What the record says behind the program's name; undefined where there is no point. */
+  /** The text of the record after the program's name; undefined without a point. */
   of(where: Block | Statement): string | undefined {
     return this.texts.get(where);
   }

@@ -1,8 +1,8 @@
-// What the checker makes of a program: a tree of steps and of code, which codegen/ prints and nobody else reads as
-// text. Each node of code carries what is known of it, found out once, where it is made: whether it may fail the task
-// and still give a value, and whether its answer may have to be waited for.
+// The checker's result: a tree of steps and of code, which codegen/ prints and no other module reads as
+// text. Each node of code has the facts about it, determined once, where it is made: whether it may fail the task
+// and still give a value, and whether its result may come later.
 
-import type { Span } from './errors.ts';
+import type { Span } from './diagnostics.ts';
 import { SOFT_FAILING } from './runtime/soft-failing.ts';
 import type { HelperName } from './runtime/table.ts';
 
@@ -37,14 +37,14 @@ export type Code = Facts &
     /** An argument that is left out. */
     | { readonly k: 'absent' }
     | { readonly k: 'context' }
-    /** Something that the prologue declares. */
+    /** A name that the prologue declares. */
     | { readonly k: 'name'; readonly name: string }
     /** Data of a declaration, as JSON. */
     | { readonly k: 'data'; readonly value: object }
     | { readonly k: 'list'; readonly items: readonly Code[] }
     | { readonly k: 'helper'; readonly helper: HelperName; readonly args: readonly Code[] }
     | { readonly k: 'lookup'; readonly table: Table; readonly keys: readonly Constant[] }
-    /** A call of what the prologue has looked up. */
+    /** A call of a function that the prologue has looked up. */
     | {
         readonly k: 'call';
         readonly name: string;
@@ -52,7 +52,7 @@ export type Code = Facts &
         readonly answersLater: boolean;
       }
     | { readonly k: 'group' | 'not' | 'negate'; readonly value: Code }
-    /** True, whatever the value is; it is worked out all the same. */
+    /** True, whatever the value is; it is evaluated nevertheless. */
     | { readonly k: 'always'; readonly value: Code }
     | { readonly k: 'otherwise'; readonly value: Code; readonly absent: string }
     | { readonly k: 'binary'; readonly op: BinaryOperator; readonly left: Code; readonly right: Code }
@@ -144,13 +144,13 @@ export type Step =
       readonly k: 'if';
       readonly branches: readonly { readonly cond: Code; readonly span: Span; readonly body: Steps }[];
       readonly otherwise: Steps | null;
-      /** What a VCL_trace record says behind it. */
+      /** The text of the VCL_trace record after it. */
       readonly point: string | undefined;
       readonly span: Span;
     };
 
 export interface Steps {
-  /** What a VCL_trace record says of the block. */
+  /** The text of the block's VCL_trace record. */
   readonly point: string | undefined;
   readonly list: readonly Step[];
 }

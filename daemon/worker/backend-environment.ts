@@ -13,7 +13,10 @@ export function makeBackendEnvironment(worker: Worker): BackendEnvironment {
     pool: worker.pool,
     holdDown: new HoldDown(),
     probes: new ProbeSchedule(),
-    readBuffer: worker.readBuffer,
+    readBuffer: {
+      bytes: worker.readBuffer,
+      turnOver: (length) => worker.stepChecks?.turnOver(worker.readBuffer, length),
+    },
     stats: worker.stats,
     get limits() {
       return worker.responseLimits;

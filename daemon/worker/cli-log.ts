@@ -18,7 +18,7 @@ export function logSaid(log: TxLog, status: number, text: string): void {
 export function cliText(call: WorkerCall): string | null {
   switch (call.op) {
     case 'cli':
-      return call.argv.join(' ');
+      return call.command.words.join(' ');
     case 'vcl.load': {
       const { name, state, warm } = call.load;
       return `vcl.load ${name} ${scriptName(name)} ${warm === false ? 0 : 1}${state}`;

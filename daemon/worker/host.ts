@@ -17,7 +17,7 @@ export function makeHost(worker: Worker): VclHost {
     ban: (expression) => ban(worker, expression, false),
     softBan: (expression) => ban(worker, expression, true),
     purgeTags: (keys, soft) => {
-      const count = worker.cache.purgeTags(keys, soft, worker.clock.now());
+      const count = worker.cache.invalidation.purgeTags(keys, soft, worker.clock.now());
       if (soft) {
         worker.stats.xkey_soft_purges++;
         worker.stats.xkey_obj_soft_purged += count;
@@ -33,18 +33,18 @@ export function makeHost(worker: Worker): VclHost {
     },
     stevedores: () => [...worker.storages.keys()],
     storage: (name) => {
-      const now = worker.cache.storageStats(name);
+      const now = worker.cache.storages.stats(name);
       if (now === null) return null;
-      const limited = worker.cache.storageSize(name) > 0;
+      const limited = worker.cache.storages.size(name) > 0;
       const free = limited ? now.g_space : UNLIMITED - now.g_bytes;
       return { freeSpace: free, usedSpace: now.g_bytes, happy: true };
     },
   };
 }
 
-/** Bans of programs are told outside of the transaction, whose records are Varnish's. */
+/** Bans of programs are logged outside of the transaction, whose records are Varnish's. */
 function ban(worker: Worker, expression: string, soft: boolean): string | null {
-  const problem = worker.cache.banText(expression, worker.clock.now(), soft);
+  const problem = worker.cache.bans.addText(expression, worker.clock.now(), soft);
   if (problem === null) worker.logNotice(`${soft ? 'softban' : 'ban'} ${expression}`);
   return problem;
 }

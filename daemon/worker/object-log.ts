@@ -1,23 +1,23 @@
 // The records about the end of objects: ExpKill as the expiry, the LRU and purges come by an object, ExpBan for what
-// the ban lurker removes. They belong to no transaction, but for an eviction: that is told by the fetch it makes
+// the ban lurker removes. They belong to no transaction, but for an eviction: that is logged by the fetch it makes
 // room for. ExpKill is masked by default: then nothing is put together.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { Cache, Oc } from '../cache/cache.ts';
-import type { ObjectEvents } from '../cache/cache-options.ts';
-import { OF_HIT_MISS, OF_HIT_PASS } from '../cache/objcore.ts';
+import type { ObjectEvents } from '../cache/cache-state.ts';
+import { type Oc, OF_HIT_MISS, OF_HIT_PASS } from '../cache/objcore.ts';
+import type { Facts } from '../cache/roles.ts';
 import type { TxLog } from '../log/tx-log.ts';
 
 export class ObjectLog implements ObjectEvents {
-  /** Whether the lurker's removals are told. */
+  /** Whether the lurker's removals are logged. */
   lurkerDebug = false;
-  private readonly cache: () => Cache;
+  private readonly facts: () => Facts;
   private readonly log: TxLog;
   private readonly fetchLog: TxLog;
 
   /** @param log of the worker; `fetchLog` is free to be used for any transaction */
-  constructor(cache: () => Cache, log: TxLog, fetchLog: TxLog) {
-    this.cache = cache;
+  constructor(facts: () => Facts, log: TxLog, fetchLog: TxLog) {
+    this.facts = facts;
     this.log = log;
     this.fetchLog = fetchLog;
   }
@@ -49,23 +49,23 @@ export class ObjectLog implements ObjectEvents {
   expired(oc: Oc, late: number): void {
     if (!this.log.wants(Tag.ExpKill)) return;
     this.say(`EXP_expire p=${pointer(oc)} e=${(-late).toFixed(6)} f=${this.flags(oc)}`);
-    this.say(`EXP_Expired x=${this.cache().vxidOf(oc)} t=-${Math.floor(late)}`);
+    this.say(`EXP_Expired x=${this.facts().vxidOf(oc)} t=-${Math.floor(late)}`);
   }
 
   evicted(oc: Oc, by: Oc): void {
     if (!this.fetchLog.wants(Tag.ExpKill)) return;
-    this.fetchLog.begin(this.cache().vxidOf(by), 'b');
+    this.fetchLog.begin(this.facts().vxidOf(by), 'b');
     this.fetchLog.put(Tag.ExpKill, `LRU_Cand p=${pointer(oc)} f=${this.flags(oc)} r=1`);
-    this.fetchLog.put(Tag.ExpKill, `LRU x=${this.cache().vxidOf(oc)}`);
+    this.fetchLog.put(Tag.ExpKill, `LRU x=${this.facts().vxidOf(oc)}`);
   }
 
   noVictim(by: Oc): void {
-    this.fetchLog.begin(this.cache().vxidOf(by), 'b');
+    this.fetchLog.begin(this.facts().vxidOf(by), 'b');
     this.fetchLog.put(Tag.ExpKill, 'LRU_Fail');
   }
 
   banned(oc: Oc): void {
-    if (this.lurkerDebug) this.log.put(Tag.ExpBan, `${this.cache().vxidOf(oc)} banned by lurker`);
+    if (this.lurkerDebug) this.log.put(Tag.ExpBan, `${this.facts().vxidOf(oc)} banned by lurker`);
   }
 
   private say(text: string): void {
@@ -73,9 +73,9 @@ export class ObjectLog implements ObjectEvents {
   }
 
   private flags(oc: Oc): string {
-    const marks = this.cache().flagsOf(oc);
-    if ((marks & OF_HIT_PASS) !== 0) return '0xc';
-    return (marks & OF_HIT_MISS) !== 0 ? '0x4' : '0x0';
+    const facts = this.facts();
+    if (facts.has(oc, OF_HIT_PASS)) return '0xc';
+    return facts.has(oc, OF_HIT_MISS) ? '0x4' : '0x0';
   }
 }
 

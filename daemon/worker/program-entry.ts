@@ -2,16 +2,35 @@
 // and shows their counters, a cold one keeps only what it takes to become warm again. Nothing is taken from a
 // program while a transaction runs it: until then it is `busy`.
 
-import type { Backend } from '../backend/backend.ts';
+import type { CommandReply } from '../../protocol/messages.ts';
+import type { Backend, BackendEnvironment } from '../backend/backend.ts';
 import { buildBackends } from '../backend/directory.ts';
-import { type Director, VclContext, type VclLog } from '../contract/context.ts';
+import { RunTimeBackends } from '../backend/run-time-backends.ts';
+import { type Director, VclContext, type VclHost, type VclLog } from '../contract/context.ts';
 import type { VclProgram } from '../contract/program.ts';
 import type { ModuleShelf } from '../extensions/load/module-shelf.ts';
-import type { LoadedProgram, ProgramState, ProgramStatus } from '../link.ts';
-import { VbeCounters } from '../stats/counters.ts';
+import { filterClash } from '../filters/filter-table.ts';
+import type { LoadedProgram, ProgramState, ProgramStatus, WorkerCall } from '../link.ts';
+import type { TxLog } from '../log/tx-log.ts';
+import { type MainCounters, newVbeCounters, type VbeCounters } from '../stats/counter-fields.ts';
 import type { ProgramRef } from '../transaction/core.ts';
 import { finiProgram, initProgram, loadProgram, programEvent } from '../vcl/loader.ts';
-import type { Worker } from './worker.ts';
+
+/** What programs need of the worker they run in. */
+export interface ProgramServices {
+  readonly clock: { now(): number };
+  readonly host: VclHost;
+  readonly stats: MainCounters;
+  readonly backendEnvironment: BackendEnvironment;
+  /** Where the counters of warm programs' backends can be read. */
+  readonly countersFile: {
+    addBackend(program: string, backend: string, counters: VbeCounters): void;
+    removeBackend(counters: VbeCounters): void;
+  };
+  newLog(): TxLog;
+  /** Does what the manager may ask for, and logs it as that. */
+  call(call: WorkerCall): Promise<CommandReply>;
+}
 
 /** A name for a program, which may come to mean another one. */
 export interface LabelEntry {
@@ -33,17 +52,18 @@ export class ProgramEntry implements ProgramRef {
   state: ProgramState;
   temperature: ProgramStatus['temperature'] = 'cold';
   discarded = false;
-  private readonly worker: Worker;
+  private readonly services: ProgramServices;
+  private readonly runTime: RunTimeBackends;
 
   private constructor(
-    worker: Worker,
+    services: ProgramServices,
     load: LoadedProgram,
     program: VclProgram,
-    backends: ReadonlyMap<string, Backend>,
+    backends: Map<string, Backend>,
     labels: ReadonlyMap<string, LabelEntry>,
   ) {
     const { facts, keeps } = load.program;
-    this.worker = worker;
+    this.services = services;
     this.name = load.name;
     this.state = load.state;
     this.program = program;
@@ -52,6 +72,8 @@ export class ProgramEntry implements ProgramRef {
     // Another program begins with the request as it came.
     this.keepsRequest = labels.size > 0 || keeps.request;
     this.keepsFetch = keeps.fetch;
+    this.runTime = this.runTimeBackends(backends);
+    program.makeBackend = (decl, lasting) => this.runTime.at(decl, lasting);
     this.plainHit = facts.vcl_hit?.builtinOnly === true;
     this.plainHash = facts.vcl_hash?.builtinOnly === true;
     this.plainDeliver = facts.vcl_deliver?.builtinOnly === true;
@@ -59,7 +81,7 @@ export class ProgramEntry implements ProgramRef {
 
   /** Makes a program ready; the text says why it cannot run here, and nothing of it remains then. */
   static async load(
-    worker: Worker,
+    services: ProgramServices,
     load: LoadedProgram,
     labels: ReadonlyMap<string, LabelEntry>,
     shelf: ModuleShelf,
@@ -67,19 +89,21 @@ export class ProgramEntry implements ProgramRef {
     const built = await buildBackends(
       load.name,
       load.program.backends,
-      worker.backendEnvironment,
-      () => new VbeCounters(),
-      worker.clock.now(),
+      services.backendEnvironment,
+      () => newVbeCounters(),
+      services.clock.now(),
     );
     if (built.problems.length > 0) return built.problems.join('\n\t');
     let program: VclProgram;
     try {
-      const extensions = await shelf.lookup(load.program.modules ?? []);
+      const extensions = await shelf.lookup(load.program.modules);
       program = loadProgram(load.name, load.program, new Map<string, Director>(built.backends), extensions);
     } catch (error) {
       return (error as Error).message;
     }
-    const entry = new ProgramEntry(worker, load, program, built.backends, labels);
+    const clash = filterClash(program.extensions);
+    if (clash !== null) return clash;
+    const entry = new ProgramEntry(services, load, program, new Map(built.backends), labels);
     const problem = initProgram(program, entry.context()) ?? (load.warm === false ? null : entry.heat());
     if (problem === null) return entry;
     entry.end();
@@ -107,6 +131,7 @@ export class ProgramEntry implements ProgramRef {
   end(): void {
     if (this.temperature !== 'cold') this.chill();
     finiProgram(this.program, this.context());
+    this.runTime.close();
   }
 
   private heat(): string | null {
@@ -117,37 +142,54 @@ export class ProgramEntry implements ProgramRef {
       return refusal;
     }
     this.temperature = 'warm';
-    for (const director of this.program.directors.values()) director.setWarm?.(true);
+    for (const director of this.program.directors.values()) director.setWarm(true);
     for (const backend of this.backends.values()) {
       if (backend.decl.none === true) continue;
-      this.worker.countersFile.addBackend(this.name, backend.vclName, backend.counters);
+      this.services.countersFile.addBackend(this.name, backend.vclName, backend.counters);
     }
     return null;
   }
 
   private chill(): void {
     this.temperature = 'cold';
-    for (const director of this.program.directors.values()) director.setWarm?.(false);
+    for (const director of this.program.directors.values()) director.setWarm(false);
     for (const backend of this.backends.values()) {
-      this.worker.countersFile.removeBackend(backend.counters);
+      this.services.countersFile.removeBackend(backend.counters);
     }
     programEvent(this.program, 'cold', this.context());
   }
 
+  private runTimeBackends(backends: Map<string, Backend>): RunTimeBackends {
+    const { name, services } = this;
+    const { directors } = this.program;
+    const made = (backend: Backend): void => {
+      services.stats.n_backend++;
+      if (this.temperature === 'cold') return;
+      backend.setWarm(true);
+      services.countersFile.addBackend(name, backend.vclName, backend.counters);
+    };
+    const gone = (backend: Backend): void => {
+      services.stats.n_backend--;
+      services.countersFile.removeBackend(backend.counters);
+    };
+    return new RunTimeBackends({ name, directors, backends, made, gone }, services.backendEnvironment);
+  }
+
   /** For what runs on behalf of no request. */
   private context(): VclContext {
-    const { worker } = this;
-    const log = worker.newLog();
+    const { services } = this;
+    const log = services.newLog();
     log.begin(0, '-');
     // As Varnish: what such a state says is logged, that it was called is not.
     const quiet: VclLog = {
       put: (tag, text) => log.put(tag, text),
       putBytes: (tag, src, start, end) => log.putBytes(tag, src, start, end),
       putConstant: () => undefined,
+      timestamp: () => undefined,
       wants: (tag) => log.wants(tag),
     };
-    const ctx = new VclContext(worker.host, this.program, quiet);
-    ctx.now = worker.clock.now();
+    const ctx = new VclContext(services.host, this.program, quiet);
+    ctx.now = services.clock.now();
     return ctx;
   }
 }

@@ -1,22 +1,21 @@
 // The programs and labels a worker has: which program new requests begin with, and which ones still run although
 // they were discarded. The manager decides what may happen to them; here it happens.
 //
-// Awkward: a discarded program goes when its last transaction has ended, never before, and a program of the same
+// Caution: a discarded program goes when its last transaction has ended, never before, and a program of the same
 // name may be loaded meanwhile. Labels are shared objects, so that all programs see at once where one points.
 
 import type { Director } from '../contract/context.ts';
 import type { Extension } from '../contract/extension.ts';
 import { ModuleShelf } from '../extensions/load/module-shelf.ts';
 import type { InitMessage, LoadedProgram, ProgramState, ProgramStatus } from '../link.ts';
-import { type LabelEntry, ProgramEntry } from './program-entry.ts';
-import type { Worker } from './worker.ts';
+import { type LabelEntry, ProgramEntry, type ProgramServices } from './program-entry.ts';
 
 export type { ProgramEntry } from './program-entry.ts';
 
 export class ProgramTable {
   /** What new requests begin with. */
   active: ProgramEntry | null = null;
-  private readonly worker: Worker;
+  private readonly services: ProgramServices;
   /** All, discarded ones too, in the order of loading. */
   private all: (ProgramEntry | LabelEntry)[] = [];
   private readonly programs = new Map<string, ProgramEntry>();
@@ -26,8 +25,8 @@ export class ProgramTable {
   /** Programs that become cold or go once nobody runs them. */
   private readonly unsettled = new Set<ProgramEntry>();
 
-  constructor(worker: Worker) {
-    this.worker = worker;
+  constructor(services: ProgramServices) {
+    this.services = services;
   }
 
   /** Everything a worker begins with. Throws when a program cannot run: one that could before must not be lost. */
@@ -36,23 +35,23 @@ export class ProgramTable {
     // Each program finds the labels it uses; where they point is known when all are there.
     for (const { name } of labels) this.labels.set(name, { name, target: null as unknown as ProgramEntry });
     for (const load of init.programs) {
-      const { status, body } = await this.worker.call({ op: 'vcl.load', load });
+      const { status, body } = await this.services.call({ op: 'vcl.load', load });
       if (status !== 200) throw new Error(body);
     }
-    for (const label of labels) await this.worker.call({ op: 'vcl.label', ...label });
+    for (const label of labels) await this.services.call({ op: 'vcl.label', ...label });
     const place = new Map(init.order?.map((name, i) => [name, i]));
     this.all.sort((a, b) => (place.get(a.name) ?? 0) - (place.get(b.name) ?? 0));
-    await this.worker.call({ op: 'vcl.use', name: init.active });
+    await this.services.call({ op: 'vcl.use', name: init.active });
   }
 
   /** Null, or why the program cannot run here in the words of the CLI; nothing of it remains then. */
   async load(load: LoadedProgram): Promise<string | null> {
     const labels = new Map<string, LabelEntry>();
-    for (const name of load.program.labels ?? []) {
+    for (const name of load.program.labels) {
       const label = this.labels.get(name);
       if (label !== undefined) labels.set(name, label);
     }
-    const entry = await ProgramEntry.load(this.worker, load, labels, this.shelf);
+    const entry = await ProgramEntry.load(this.services, load, labels, this.shelf);
     if (typeof entry === 'string') return failed(`VCL "${load.name}" Failed initialization`, entry);
     this.programs.set(load.name, entry);
     this.all.push(entry);
@@ -170,7 +169,7 @@ export class ProgramTable {
   }
 
   private count(): void {
-    const { stats } = this.worker;
+    const { stats } = this.services;
     let backends = 0;
     let discarded = 0;
     const extensions = new Set<Extension>();

@@ -4,18 +4,20 @@
 import { randomInt } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CommandReply } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { BackendEnvironment } from '../backend/backend.ts';
 import { ConnectionPool } from '../backend/pool.ts';
-import { Cache, type CacheLimits } from '../cache/cache.ts';
-import { fieldNames } from '../cache/tags/tag-fields.ts';
+import { Cache } from '../cache/cache.ts';
+import type { CacheLimits } from '../cache/cache-state.ts';
+import { headerNames } from '../cache/tags/tag-headers.ts';
 import { Clock } from '../clock.ts';
+import { runCommand } from '../commands/worker-dispatch.ts';
 import type { VclHost } from '../contract/context.ts';
-import type { BusyObj } from '../fetch/busyobj.ts';
 import { isStrict } from '../fetch/rfc9111.ts';
 import { fieldLimit, type HeadLimits } from '../http1/head-parser.ts';
 import { flat } from '../http1/latin1.ts';
-import type { FromWorker, InitMessage, ListenerSpec, WorkerCall } from '../link.ts';
+import type { FromWorker, InitMessage, ListenerAddress, WorkerCall } from '../link.ts';
 import { LogMask } from '../log/log-mask.ts';
 import { RING_FILE } from '../log/ring-format.ts';
 import { RingWriter } from '../log/ring-writer.ts';
@@ -25,8 +27,13 @@ import { Acceptor, type AcceptorHost } from '../net/acceptor.ts';
 import { endpointOf } from '../net/endpoint.ts';
 import { OutputBuffer } from '../net/output-buffer.ts';
 import type { Session } from '../net/session.ts';
-import { Params } from '../params/params.ts';
-import { MainCounters, SmaCounters, WrkCounters } from '../stats/counters.ts';
+import { Params } from '../params/parameter-set.ts';
+import {
+  newMainCounters,
+  newSmaCounters,
+  newWrkCounters,
+  type SmaCounters,
+} from '../stats/counter-fields.ts';
 import { CountersFile } from '../stats/counters-file.ts';
 import { COUNTERS_FILE } from '../stats/counters-format.ts';
 import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
@@ -34,36 +41,29 @@ import type { Core, HotParams, ProgramRef } from '../transaction/core.ts';
 import { HotHeads } from '../transaction/hot-heads.ts';
 import { IdHeader } from '../transaction/id-header.ts';
 import { SendTurns } from '../transaction/send-turns.ts';
+import { StepChecks } from '../transaction/step-checks.ts';
 import { makeBackendEnvironment } from './backend-environment.ts';
 import { compileBanRegex } from './ban-regex.ts';
-import { answerCli } from './cli.ts';
 import { cliText, loadedText, logHeard, logSaid } from './cli-log.ts';
 import { makeHost } from './host.ts';
+import { MaintenanceTimer } from './maintenance-timer.ts';
 import { ObjectLog } from './object-log.ts';
 import { ProgramTable } from './program-table.ts';
-
-export interface Reply {
-  status: number;
-  body: string;
-}
 
 /** How often sessions are checked for timeouts, in milliseconds. */
 const SWEEP = 250;
 const READ_BUFFER = 64 * 1024;
-/** Time for each step of removing expired objects, and between two steps while more are due and while none is, in
- * milliseconds: a million that end at one moment are gone in seconds and leave four fifths of the time to traffic. */
-const EXPIRY_BUDGET = 2;
-const EXPIRY_PAUSE = 8;
-const EXPIRY_REST = 50;
 
 export class Worker implements Core, AcceptorHost {
   readonly clock = new Clock();
   readonly params: HotParams;
   readonly allParams: Params;
-  readonly stats = new MainCounters();
+  readonly stats = newMainCounters();
   readonly cache: Cache;
   readonly hotHeads: HotHeads;
-  readonly spareFetches: BusyObj[] = [];
+  readonly spareFetchBuffers: object[] = [];
+  /** debug=+req_state. */
+  stepChecks: StepChecks | null = null;
   bgFetches = 0;
   readonly host: VclHost;
   readonly identity: string;
@@ -88,29 +88,23 @@ export class Worker implements Core, AcceptorHost {
   private readonly logShared: LogShared;
   private readonly sessions = new Set<Session>();
   private readonly acceptors: Acceptor[] = [];
-  private readonly bound: ((FromWorker & { t: 'ready' })['listeners'][number] | undefined)[] = [];
+  private readonly bound: (ListenerAddress | undefined)[] = [];
   private nextVxid = 1;
   private readonly out = new OutputBuffer();
   readonly sendTurns = new SendTurns((run) => setImmediate(run));
   private started = false;
   private stopping = false;
-  /** Requests so far when the lurker worked last. */
-  private lurkedAt = 0;
+  private readonly maintenance = new MaintenanceTimer(
+    () => this.cache.maintenance,
+    () => this.clock.now(),
+  );
   /** debug=+lurker. */
   readonly objectLog: ObjectLog;
   private readonly tStart: number;
-  private readonly wrk = new WrkCounters();
-  /** For records that belong to no transaction. */
+  private readonly wrk = newWrkCounters();
   /** For what belongs to no transaction. */
   readonly workerLog: TxLog;
-  private readonly cacheLimits: CacheLimits = {
-    nukeLimit: 50,
-    rushExponent: 3,
-    lruInterval: 2,
-    gzipSupport: true,
-    normaliseVary: false,
-    banDups: true,
-  };
+  private readonly cacheLimits: CacheLimits;
 
   constructor(init: InitMessage, send: (message: FromWorker) => void) {
     this.init = init;
@@ -132,9 +126,10 @@ export class Worker implements Core, AcceptorHost {
     if (this.ring.cutTo > 0) this.tellCutLog(this.ring.cutTo, space);
     this.logShared = new LogShared(this.ring, this.mask);
     this.workerLog = new TxLog(this.logShared);
-    this.objectLog = new ObjectLog(() => this.cache, this.workerLog, new TxLog(this.logShared));
+    this.objectLog = new ObjectLog(() => this.cache.facts, this.workerLog, new TxLog(this.logShared));
     this.tStart = this.clock.now();
     this.nextVxid = 1 + (init.generation % 1000) * 1_000_000;
+    this.cacheLimits = this.limitsOfCache();
     this.cache = new Cache({
       storages: init.storages,
       counters: this.stats,
@@ -143,9 +138,10 @@ export class Worker implements Core, AcceptorHost {
       now: this.tStart,
       seed: [randomInt(2 ** 32), randomInt(2 ** 32)],
       events: this.objectLog,
+      wake: () => this.maintenance.wake(),
     });
-    this.hotHeads = new HotHeads(this.cache, this.viaLine, this.idHeader.key);
-    for (const name of this.cache.storageNames()) this.storages.set(name, new SmaCounters());
+    this.hotHeads = new HotHeads(this.cache.facts, this.cache.reading, this.viaLine, this.idHeader.key);
+    for (const name of this.cache.storages.names()) this.storages.set(name, newSmaCounters());
     this.pool = new ConnectionPool(this.params.backend_idle_timeout);
     this.backendEnvironment = makeBackendEnvironment(this);
     this.host = makeHost(this);
@@ -161,8 +157,8 @@ export class Worker implements Core, AcceptorHost {
     const gauges = sampleWorkerGauges(this.wrk);
     this.countersFile.sample = () => {
       this.stats.uptime = Math.floor(this.clock.now() - this.tStart);
-      for (const [name, counters] of this.storages) Object.assign(counters, this.cache.storageStats(name));
-      this.cache.sampleTags();
+      for (const [name, counters] of this.storages) Object.assign(counters, this.cache.storages.stats(name));
+      this.cache.maintenance.sample();
       gauges();
     };
     this.paramsChanged();
@@ -178,9 +174,8 @@ export class Worker implements Core, AcceptorHost {
     this.countersFile.start();
     // Behind what has come in meanwhile: a client that has sent is not idle, however late it is read.
     setInterval(() => setImmediate(() => this.sweep()), SWEEP);
-    this.expire();
     if (this.init.generation > 0) this.tellLoss();
-    this.lurk();
+    this.maintenance.start();
     this.started = true;
     logHeard(this.workerLog, 'start');
     logSaid(this.workerLog, 200, '');
@@ -209,7 +204,7 @@ export class Worker implements Core, AcceptorHost {
     else server.listen({ host: spec.host ?? '', port: spec.port ?? 0, backlog }, done);
   }
 
-  async call(call: WorkerCall): Promise<Reply> {
+  async call(call: WorkerCall): Promise<CommandReply> {
     const text = cliText(call);
     if (text === null) return this.answer(call);
     logHeard(this.workerLog, text);
@@ -219,10 +214,10 @@ export class Worker implements Core, AcceptorHost {
     return reply;
   }
 
-  private async answer(call: WorkerCall): Promise<Reply> {
+  private async answer(call: WorkerCall): Promise<CommandReply> {
     switch (call.op) {
       case 'cli':
-        return answerCli(this, call.argv);
+        return runCommand(this, call.command);
       case 'vcl.load': {
         const problem = await this.programs.load(call.load);
         return problem === null ? OK : { status: 300, body: problem };
@@ -278,36 +273,6 @@ export class Worker implements Core, AcceptorHost {
 
   setNextVxid(next: number): void {
     this.nextVxid = next;
-  }
-
-  listenerList(): readonly ListenerSpec[] {
-    return this.init.listeners;
-  }
-
-  /** Removes some of what is past its end, and the rest later. */
-  private expire(): void {
-    const { cache } = this;
-    cache.expire(this.clock.now(), EXPIRY_BUDGET);
-    const more = cache.nextExpiry() <= this.clock.now();
-    setTimeout(() => this.expire(), more ? EXPIRY_PAUSE : EXPIRY_REST);
-  }
-
-  /** The ban lurker's next piece of work, and the ones after it. */
-  private lurk(): void {
-    const p = this.params;
-    const wait = this.cache.lurk(this.clock.now(), {
-      age: p.ban_lurker_age,
-      batch: p.ban_lurker_batch,
-      sleep: p.ban_lurker_sleep,
-      cutoff: p.ban_cutoff,
-    });
-    // It stopped in the middle of its work. While requests come in, they have the loop first.
-    const { client_req } = this.stats;
-    const pause = wait === 0 && client_req !== this.lurkedAt ? p.ban_lurker_holdoff : wait;
-    if (pause > wait) this.stats.bans_lurker_contention++;
-    this.lurkedAt = client_req;
-    if (pause > 0) setTimeout(() => this.lurk(), pause * 1000);
-    else setImmediate(() => this.lurk());
   }
 
   newVxid(): number {
@@ -409,21 +374,34 @@ export class Worker implements Core, AcceptorHost {
       maxFields: fieldLimit(p.http_max_hdr),
       maxSize: p.http_resp_size,
     };
-    Object.assign(this.cacheLimits, {
+    Object.assign(this.cacheLimits, this.limitsOfCache());
+    this.objectLog.lurkerDebug = this.allParams.debug('lurker');
+    this.stepChecks = this.allParams.debug('req_state') ? (this.stepChecks ?? new StepChecks()) : null;
+    this.mask.leaveOut(this.allParams.masked());
+    this.logShared.reclen = p.vsl_reclen;
+    this.pool.setIdleTimeout(p.backend_idle_timeout);
+  }
+
+  private limitsOfCache(): CacheLimits {
+    const p = this.params;
+    return {
       nukeLimit: p.nuke_limit,
       rushExponent: p.rush_exponent,
       lruInterval: p.lru_interval,
       gzipSupport: p.http_gzip_support !== 0,
       normaliseVary: isStrict(p),
       banDups: p.ban_dups !== 0,
-      tagFields: fieldNames(this.allParams.text('xkey_fields')),
+      tagHeaders: headerNames(this.allParams.text('xkey_fields')),
       tagSpace: p.xkey_space,
-    });
-    this.objectLog.lurkerDebug = this.allParams.text('debug').includes('+lurker');
-    this.mask.leaveOut(this.allParams.masked());
-    this.logShared.reclen = p.vsl_reclen;
-    this.pool.setIdleTimeout(p.backend_idle_timeout);
+      lurker: {
+        age: p.ban_lurker_age,
+        batch: p.ban_lurker_batch,
+        sleep: p.ban_lurker_sleep,
+        cutoff: p.ban_cutoff,
+        holdoff: p.ban_lurker_holdoff,
+      },
+    };
   }
 }
 
-const OK: Reply = { status: 200, body: '' };
+const OK: CommandReply = { status: 200, body: '' };

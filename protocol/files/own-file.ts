@@ -1,8 +1,8 @@
-// Files that daemon and tools write, made so that nobody else can have put something in their place.
+// Creates the files of daemon and tools so that nobody else can have put something in their place.
 //
 // A new file is created exclusively and never through a symbolic link; a file of our own that is there already is
 // replaced or, where its inode matters, opened and looked at before it is changed. Anything else is refused with
-// Untrusted: nothing is followed, nothing that is not ours is written to. Never makes directories.
+// Untrusted: links are not followed, and files of others are not written to. Never makes directories.
 
 import {
   closeSync,
@@ -30,7 +30,7 @@ import {
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 const REMEDY = 'remove it or take another name';
 
-/** Why a file is not one that only this user can have made; null when it is. */
+/** The reason why somebody else may have made a file; null when only this user can have. */
 export function stranger(stat: Stats): string | null {
   if (!stat.isFile()) return `It is ${kindOf(stat)} and no file: ${REMEDY}`;
   if (stat.uid !== ownUid()) return `It belongs to ${userText(stat.uid)}: ${REMEDY}`;
@@ -47,21 +47,21 @@ export function openRegular(path: string): number {
   throw new Untrusted(`It is ${kindOf(stat)} and no file: ${REMEDY}`);
 }
 
-/** Throws Untrusted when there is something at `path` that is no file of ours. */
+/** Throws Untrusted when there is something at `path` that is not this user's file. */
 function checkOwnFile(path: string): void {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   const problem = stat === undefined ? null : stranger(stat);
   if (problem !== null) throw new Untrusted(problem);
 }
 
-/** Who may do what with a file. */
+/** The permissions of a file. */
 export interface FileAccess {
   mode: number;
-  /** A group that this process is in, or that the directory hands down; absent is as the system has it. */
+  /** A group of this process or of the directory; absent is the system's default. */
   group?: number;
 }
 
-/** Opens a new file for reading and writing; one of ours at that path is removed first. */
+/** Opens a new file for reading and writing; this user's own file at that path is removed first. */
 export function createOwn(path: string, { mode, group }: FileAccess): number {
   checkOwnFile(path);
   removeName(path);
@@ -75,7 +75,7 @@ export function createOwn(path: string, { mode, group }: FileAccess): number {
   }
 }
 
-/** Writes a new file in the place of ours; returns what removes it again, unless it is another one by then. */
+/** Writes a new file in place of this user's; returns a function that removes it, unless it has been replaced. */
 export function writeOwn(path: string, data: string | Uint8Array, mode: number): () => void {
   checkOwnFile(path);
   const fd = createOrReuse(path, mode);
@@ -84,7 +84,7 @@ export function writeOwn(path: string, data: string | Uint8Array, mode: number):
     writeAll(fd, typeof data === 'string' ? Buffer.from(data) : data);
     made = fstatSync(fd);
   } catch (cause) {
-    // Half a file is worse than none. Where a name cannot be removed it stays, and the first error counts.
+    // An incomplete file is worse than none. A name that cannot be removed stays, and the first error is thrown.
     try {
       removeName(path);
     } catch {}
@@ -98,12 +98,12 @@ export function writeOwn(path: string, data: string | Uint8Array, mode: number):
   };
 }
 
-/** An inode's number is soon another file's. */
+/** Inode numbers are soon reused. */
 function isSame(a: Stats, b: Stats): boolean {
   return a.ino === b.ino && a.dev === b.dev && a.birthtimeMs === b.birthtimeMs;
 }
 
-/** A write may be cut short by a full disk. */
+/** A full disk may cut a write short. */
 export function writeAll(fd: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
 }
@@ -150,7 +150,7 @@ function openExisting(path: string, append: boolean): number {
   }
   if (!link) checkWritable(there, false);
   checkWay(path);
-  // A pipe waits for its reader; what has taken its place meanwhile must not make us wait.
+  // Opening a pipe waits for its reader; a pipe that has replaced the file must not block here.
   const patience = there.isFIFO() ? 0 : O_NONBLOCK;
   const fd = openSync(path, O_WRONLY | (link ? 0 : O_NOFOLLOW | patience) | (append ? O_APPEND : 0));
   try {

@@ -1,4 +1,4 @@
-// Reading a secret: what is empty, what others may write and what is no file is none; what others may read is told.
+// Reads a secret: refuses one that is empty, writable by others or not a file, and warns of one readable by others.
 //
 // The daemon also refuses a secret that another user owns or could replace; a tool may read that of its daemon's user,
 // because a wrong one only fails to prove anything.
@@ -11,14 +11,14 @@ const LARGEST = 64 * 1024;
 
 export interface SecretFile {
   bytes: Buffer;
-  /** What the operator should know, without the path; '' for nothing. */
+  /** The warning for the operator, without the path; '' for none. */
   warning: string;
 }
 
 /** Throws Untrusted, or the system's error. `own`: it must be this user's or root's, and stay so. */
 export function readSecretFile(path: string, own: boolean): SecretFile {
   if (own) checkWay(path);
-  // Without waiting for the writer of a FIFO.
+  // So that a FIFO does not wait for its writer.
   const fd = openSync(path, O_RDONLY | O_NONBLOCK);
   try {
     const stat = fstatSync(fd);

@@ -1,13 +1,13 @@
-// Who could change what lies at a path: the rules by which daemon and tools trust a directory, a link or a file.
+// Which users could change a path: the rules by which daemon and tools trust a directory, a link or a file.
 //
-// Trusted are this process's user and root. Nobody else may own what is passed on the way, and nobody else may put
+// This process's user and root are trusted. Nobody else may own a component of the path, and nobody else may put
 // another name in its place: a directory that all may write to will do only with the sticky bit, as /tmp and /dev/shm
-// have it. Awkward: a symbolic link on the way is as good as its owner, and what it leads to is looked at as well.
+// have it. Special case: a symbolic link in the path is trusted like its owner, and its target is checked as well.
 
 import { lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
-/** Something that is not as it must be: `message` says what it is and what to do, without the path. */
+/** A path that is not trusted: `message` says why and what to do, without the path. */
 export class Untrusted extends Error {}
 
 const MOST_LINKS = 40;
@@ -55,7 +55,7 @@ function accountLines(file: string): string[][] {
 
 /**
  * Throws Untrusted when another user could put something else in the place of `path`: looks at every directory above
- * it and at every symbolic link that leads there, a last one included. What is not there yet is no fault.
+ * it and at every symbolic link that leads there, a last one included. A missing file is no fault.
  */
 export function checkWay(path: string): void {
   let rest = resolve(path)
@@ -108,7 +108,7 @@ export function isTrustedLink(path: string): boolean {
   }
 }
 
-/** What a file is, for a message. */
+/** The kind of a file, for a message. */
 export function kindOf(stat: Stats): string {
   if (stat.isSymbolicLink()) return 'a symbolic link';
   if (stat.isDirectory()) return 'a directory';

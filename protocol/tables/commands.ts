@@ -1,394 +1,371 @@
-// Every admin command, one row each: syntax, help, argument counts and who carries it out.
+// Every admin command, one row each: what it does, the options and words that it takes, which process carries it out.
 //
-// Read by the dispatcher (counts, -j, 101), by `help`, by completion and by the manual pages. A row with
-// `hidden` is shown by `help -d` only. Counts leave out the command's name and a leading -j.
+// The daemon reads lines by these rows (daemon/commands/read-command.ts), and makes `help` of them; completion and the
+// manual pages are made of them too. Texts of errors are those of Varnish (varnish-cli(7)), with %s for the word.
 
-export interface CommandRow {
-  readonly name: string;
-  readonly syntax: string;
-  readonly help: string;
-  readonly min: number;
-  /** -1 is any number. */
-  readonly max: number;
-  /** Whether a leading -j asks for JSON. */
-  readonly json: boolean;
-  /** `worker`: its state lives in the worker; without one the command is unknown. */
-  readonly where: 'manager' | 'worker';
-  /** Changes nothing: answered also where one may only read. */
-  readonly reads?: true;
-  readonly hidden?: true;
-  /** Answered also before a connection's challenge is. */
-  readonly open?: true;
-  /** Confirm in the console: it stops traffic, drops objects or cannot be undone. */
-  readonly destructive?: true;
-}
+import { CLI } from '../errors.ts';
+import type { CommandRow, WordRow } from './command-row.ts';
 
-export const COMMANDS = [
+const PARAM: WordRow = { name: '<param>', of: 'parameter' };
+const CONFIGNAME: WordRow = { name: '<configname>' };
+const PROGRAM: WordRow = { name: '<configname>', of: 'program' };
+/** State of a program. */
+export const STATE: WordRow = {
+  name: '[auto|cold|warm]',
+  oneOf: ['auto', 'cold', 'warm'],
+  wrong: 'State must be one of auto, cold or warm.',
+  checkedLate: true,
+};
+const CONDITIONS: readonly WordRow[] = [
+  { name: '<field>', of: 'field' },
+  { name: '<operator>', of: 'operator' },
+  { name: '<arg>' },
+  { name: '[&& <field> <oper> <arg> ...]', optional: true, repeated: true },
+];
+
+const ROWS = [
   {
     name: 'auth',
-    syntax: 'auth <response>',
     help: 'Answer the challenge of a new connection.',
-    min: 1,
-    max: 1,
-    json: false,
+    words: [{ name: '<response>' }],
     where: 'manager',
   },
   {
     name: 'backend.list',
-    syntax: 'backend.list [-j] [-p] [<backend_pattern>]',
     help: 'Backends with their health.',
-    min: 0,
-    max: 2,
-    json: true,
+    options: ['j', 'p'],
+    words: [{ name: '<backend_pattern>', optional: true, of: 'backend' }],
+    unknownOption: { status: CLI.PARAM, text: 'Invalid flag %s' },
+    surplus: { status: CLI.PARAM, text: 'Too many arguments' },
     where: 'worker',
     reads: true,
   },
   {
     name: 'backend.set_health',
-    syntax: 'backend.set_health <backend_pattern> [auto|healthy|sick]',
     help: 'Decide the health of the matching backends, or leave it to their probes.',
-    min: 2,
-    max: 2,
-    json: false,
+    words: [
+      { name: '<backend_pattern>', of: 'backend' },
+      {
+        name: '[auto|healthy|sick]',
+        oneOf: ['auto', 'healthy', 'sick'],
+        anyCase: true,
+        wrong: 'Invalid state %s',
+      },
+    ],
     where: 'worker',
     destructive: true,
   },
   {
     name: 'ban',
-    syntax: 'ban <field> <operator> <arg> [&& <field> <oper> <arg> ...]',
     help: 'Make every object that matches all conditions obsolete.',
-    min: 3,
-    max: -1,
-    json: false,
+    words: CONDITIONS,
+    conditions: true,
     where: 'worker',
     destructive: true,
   },
   {
     name: 'ban.count',
-    syntax: 'ban.count [-j] <field> <operator> <arg> [&& <field> <oper> <arg> ...]',
     help: 'How many objects a ban would hit, without banning them.',
-    min: 3,
-    max: -1,
-    json: true,
+    options: ['j'],
+    words: CONDITIONS,
+    conditions: true,
     where: 'worker',
     reads: true,
   },
   {
     name: 'ban.list',
-    syntax: 'ban.list [-j]',
     help: 'Bans in force, newest first.',
-    min: 0,
-    max: 0,
-    json: true,
+    options: ['j'],
     where: 'worker',
     reads: true,
   },
   {
     name: 'ban.soft',
-    syntax: 'ban.soft <field> <operator> <arg> [&& <field> <oper> <arg> ...]',
     help: 'Make every object that matches all conditions stale: it is revalidated in the background while its grace lasts.',
-    min: 3,
-    max: -1,
-    json: false,
+    words: CONDITIONS,
+    conditions: true,
     where: 'worker',
     destructive: true,
   },
   {
     name: 'banner',
-    syntax: 'banner',
     help: 'The text that greets a new connection.',
-    min: 0,
-    max: 0,
-    json: false,
     where: 'manager',
+    waits: 'never',
     reads: true,
   },
   {
     name: 'debug.fragfetch',
-    syntax: 'debug.fragfetch <bytes>',
     help: 'Taken for the sake of scripts; no effect here.',
-    min: 1,
-    max: 1,
-    json: false,
+    words: [{ name: '<bytes>' }],
     where: 'worker',
     hidden: true,
   },
   {
     name: 'debug.listen_address',
-    syntax: 'debug.listen_address',
     help: 'Name, address and port of each listener.',
-    min: 0,
-    max: 0,
-    json: false,
     where: 'manager',
+    waits: 'briefly',
     reads: true,
     hidden: true,
   },
   {
     name: 'debug.panic.worker',
-    syntax: 'debug.panic.worker',
     help: 'Let the worker panic.',
-    min: 0,
-    max: 0,
-    json: false,
     where: 'worker',
     hidden: true,
     destructive: true,
   },
   {
     name: 'debug.srandom',
-    syntax: 'debug.srandom [<seed>]',
     help: 'Taken for the sake of scripts; no effect here.',
-    min: 0,
-    max: 1,
-    json: false,
+    words: [{ name: '<seed>', optional: true }],
     where: 'worker',
     hidden: true,
   },
   {
     name: 'debug.xid',
-    syntax: 'debug.xid [<xid> [<cachesize>]]',
     help: 'The last transaction id, or which id comes next.',
-    min: 0,
-    max: 2,
-    json: false,
+    words: [
+      { name: '<xid>', optional: true, least: 0, most: 2 ** 30 - 1, wrong: 'Not a transaction id' },
+      { name: '<cachesize>', optional: true },
+    ],
     where: 'worker',
     hidden: true,
   },
   {
     name: 'help',
-    syntax: 'help [-j|<command>]',
     help: 'What there is to say here.',
-    min: 0,
-    max: 1,
-    json: true,
+    syntax: 'help [-j|<command>]',
+    options: ['j'],
+    words: [{ name: '<command>', optional: true, of: 'command' }],
     where: 'manager',
+    waits: 'never',
     reads: true,
     open: true,
   },
   {
     name: 'listen.list',
-    syntax: 'listen.list [-j]',
     help: 'Listeners with the addresses and ports that they are bound to.',
-    min: 0,
-    max: 0,
-    json: true,
+    options: ['j'],
     where: 'manager',
+    waits: 'briefly',
     reads: true,
   },
   {
     name: 'panic.clear',
-    syntax: 'panic.clear [-z]',
     help: 'Forget the last panic; -z sets its counter to zero as well.',
-    min: 0,
-    max: 1,
-    json: false,
+    options: ['z'],
+    surplus: { status: CLI.PARAM, text: 'Unknown parameter "%s".' },
     where: 'manager',
+    waits: 'briefly',
     destructive: true,
   },
   {
     name: 'panic.show',
-    syntax: 'panic.show [-j]',
     help: 'The report of the last panic, if there was one.',
-    min: 0,
-    max: 0,
-    json: true,
+    options: ['j'],
     where: 'manager',
+    waits: 'briefly',
     reads: true,
   },
   {
     name: 'param.reset',
-    syntax: 'param.reset <param>',
     help: 'Give a parameter its default value.',
-    min: 1,
-    max: 1,
-    json: false,
+    words: [PARAM],
     where: 'manager',
     destructive: true,
   },
   {
     name: 'param.set',
-    syntax: 'param.set [-j] <param> <value>',
     help: 'Give a parameter a value.',
-    min: 2,
-    max: 2,
-    json: true,
+    options: ['j'],
+    words: [PARAM, { name: '<value>' }],
     where: 'manager',
   },
   {
     name: 'param.show',
-    syntax: 'param.show [-l|-j] [<param>|changed|<text>]',
     help: 'Parameters with their values: one, the changed ones, those whose names contain a text, or all.',
-    min: 0,
-    max: 2,
-    json: true,
+    options: ['lj'],
+    words: [
+      {
+        name: '[<param>|changed|<text>]',
+        optional: true,
+        of: 'parameter',
+        also: [{ text: 'changed', help: 'Only parameters that differ from their default' }],
+      },
+    ],
+    surplus: { status: CLI.TOO_MANY, text: 'Too many parameters', withOption: CLI.PARAM },
     where: 'manager',
+    waits: 'briefly',
     reads: true,
   },
   {
     name: 'pid',
-    syntax: 'pid [-j]',
     help: 'Process ids of the manager and, while it runs, the worker.',
-    min: 0,
-    max: 0,
-    json: true,
+    options: ['j'],
     where: 'manager',
+    waits: 'briefly',
     reads: true,
   },
   {
     name: 'ping',
-    syntax: 'ping [-j] [<timestamp>]',
     help: 'A sign of life, which keeps the connection open.',
-    min: 0,
-    max: 1,
-    json: true,
+    options: ['j'],
+    words: [{ name: '<timestamp>', optional: true }],
     where: 'manager',
+    waits: 'never',
     reads: true,
     open: true,
   },
   {
     name: 'quit',
-    syntax: 'quit',
     help: 'End this connection.',
-    min: 0,
-    max: 0,
-    json: false,
     where: 'manager',
+    waits: 'never',
     reads: true,
   },
   {
     name: 'start',
-    syntax: 'start',
     help: 'Start the worker.',
-    min: 0,
-    max: 0,
-    json: false,
     where: 'manager',
+    waits: 'briefly',
   },
   {
     name: 'status',
-    syntax: 'status [-j]',
     help: 'Whether the worker runs.',
-    min: 0,
-    max: 0,
-    json: true,
+    options: ['j'],
     where: 'manager',
+    waits: 'briefly',
     reads: true,
   },
   {
     name: 'stop',
-    syntax: 'stop',
     help: 'Stop the worker, and with it all traffic.',
-    min: 0,
-    max: 0,
-    json: false,
     where: 'manager',
+    waits: 'briefly',
     destructive: true,
   },
   {
     name: 'storage.list',
-    syntax: 'storage.list [-j]',
     help: 'Storages with their kinds.',
-    min: 0,
-    max: 0,
-    json: true,
+    options: ['j'],
     where: 'manager',
+    waits: 'briefly',
     reads: true,
   },
   {
     name: 'vcl.deps',
-    syntax: 'vcl.deps [-j]',
     help: 'Programs and the programs that they need.',
-    min: 0,
-    max: 0,
-    json: true,
+    options: ['j'],
     where: 'manager',
     reads: true,
   },
   {
     name: 'vcl.discard',
-    syntax: 'vcl.discard <name_pattern>...',
     help: 'Unload the matching programs.',
-    min: 1,
-    max: -1,
-    json: false,
+    words: [{ name: '<name_pattern>...', repeated: true, of: 'program' }],
     where: 'manager',
     destructive: true,
   },
   {
     name: 'vcl.inline',
-    syntax: 'vcl.inline <configname> <quoted_VCLstring> [auto|cold|warm]',
     help: 'Compile a program given as text and load it under a name.',
-    min: 2,
-    max: 3,
-    json: false,
+    words: [CONFIGNAME, { name: '<quoted_VCLstring>' }, { ...STATE, optional: true }],
     where: 'manager',
   },
   {
     name: 'vcl.label',
-    syntax: 'vcl.label <label> <configname>',
     help: 'Let a label stand for a program.',
-    min: 2,
-    max: 2,
-    json: false,
+    words: [{ name: '<label>' }, PROGRAM],
     where: 'manager',
   },
   {
     name: 'vcl.list',
-    syntax: 'vcl.list [-j]',
     help: 'Loaded programs with their states.',
-    min: 0,
-    max: 0,
-    json: true,
+    options: ['j'],
     where: 'manager',
     reads: true,
   },
   {
     name: 'vcl.load',
-    syntax: 'vcl.load <configname> <filename> [auto|cold|warm]',
     help: 'Compile a file and load it under a name.',
-    min: 2,
-    max: 3,
-    json: false,
+    words: [CONFIGNAME, { name: '<filename>' }, { ...STATE, optional: true }],
     where: 'manager',
   },
   {
     name: 'vcl.show',
-    syntax: 'vcl.show [-v] [<configname>]',
     help: 'The source of a program; -v shows the included files and the builtin program too.',
-    min: 0,
-    max: 2,
-    json: false,
+    options: ['v'],
+    words: [{ ...PROGRAM, optional: true }],
+    surplus: { status: CLI.PARAM, text: "Too many parameters: '%s'" },
     where: 'manager',
     reads: true,
   },
   {
     name: 'vcl.state',
-    syntax: 'vcl.state <configname> [auto|cold|warm]',
     help: 'Keep a program warm or cold, or leave that to the daemon.',
-    min: 2,
-    max: 2,
-    json: false,
+    words: [PROGRAM, STATE],
     where: 'manager',
   },
   {
     name: 'vcl.use',
-    syntax: 'vcl.use <configname|label>',
     help: 'New requests run this program from now on.',
-    min: 1,
-    max: 1,
-    json: false,
+    words: [{ name: '<configname|label>', of: 'program' }],
     where: 'manager',
     destructive: true,
   },
 ] as const satisfies readonly CommandRow[];
 
-export type CommandName = (typeof COMMANDS)[number]['name'];
+type Row = (typeof ROWS)[number];
+export type CommandName = Row['name'];
+export type ManagerCommand = Extract<Row, { where: 'manager' }>['name'];
+export type WorkerCommand = Extract<Row, { where: 'worker' }>['name'];
 
-const BY_NAME: ReadonlyMap<string, CommandRow> = new Map(
-  COMMANDS.map((row) => [row.name, row as CommandRow]),
-);
+/** A row with what follows from it. */
+export interface Command extends CommandRow {
+  readonly name: CommandName;
+  readonly syntax: string;
+  readonly options: readonly string[];
+  readonly words: readonly WordRow[];
+  /** Least and largest number of options and words, a leading -j left out; -1 is any number. */
+  readonly min: number;
+  readonly max: number;
+  /** Whether a leading -j asks for JSON. */
+  readonly json: boolean;
+}
 
-export function commandRow(name: string): CommandRow | undefined {
+function complete(row: CommandRow & { name: CommandName }): Command {
+  const { options = [], words = [] } = row;
+  const letters = options.join('').replace('j', '');
+  return {
+    ...row,
+    options,
+    words,
+    syntax:
+      row.syntax ?? [row.name, ...options.map(optionSyntax), wordsSyntax(words)].filter(Boolean).join(' '),
+    min: words.filter((word) => word.optional !== true).length,
+    max: words.at(-1)?.repeated === true ? -1 : letters.length + words.length,
+    json: options.join('').includes('j'),
+  };
+}
+
+function optionSyntax(letters: string): string {
+  return `[${[...letters].map((letter) => `-${letter}`).join('|')}]`;
+}
+
+/** Brackets around what may be left out, with what follows it; names that show their choices have brackets of their
+ * own. */
+function wordsSyntax([word, ...rest]: readonly WordRow[]): string {
+  if (word === undefined) return '';
+  const text = rest.length === 0 ? word.name : `${word.name} ${wordsSyntax(rest)}`;
+  return word.optional === true && !word.name.startsWith('[') ? `[${text}]` : text;
+}
+
+export const COMMANDS: readonly Command[] = ROWS.map(complete);
+
+const BY_NAME: ReadonlyMap<string, Command> = new Map(COMMANDS.map((row) => [row.name, row]));
+
+export function commandRow(name: string): Command | undefined {
   return BY_NAME.get(name);
 }

@@ -1,5 +1,5 @@
 // Every counter: one row each, with the names, kinds and levels that exporters for Varnish know.
-// A row says nothing about where the value lives; daemon/stats keeps one numeric field a row. SMA rows exist
+// A row does not say where the value is kept; daemon/stats has one numeric property per row. SMA rows exist
 // once a storage, VBE rows once a backend of each loaded program. Order is the order of output.
 
 import { REFUSALS, type RefusalCounter } from './refusals.ts';
@@ -721,7 +721,7 @@ export const VBE_COUNTERS = [
 ] as const satisfies readonly CounterRow[];
 export type VbeCounterName = (typeof VBE_COUNTERS)[number]['name'];
 
-/** The worker process as the runtime sees it; not known to Varnish. */
+/** The worker process as Node sees it; not in Varnish. */
 export const WRK_COUNTERS = [
   {
     name: 'loop_busy',

@@ -1,5 +1,5 @@
-// The options of the tools that read the log: letters and arguments are those of varnishlog(1), varnishncsa(1),
-// varnishtop(1) and varnishhist(1), and --optstring gives them in the order that those give them in.
+// The options of the tools that read the log: letters and arguments are as in varnishlog(1), varnishncsa(1),
+// varnishtop(1) and varnishhist(1), and --optstring prints them in the same order.
 
 import type { OptionRow, ToolRow } from './tool-row.ts';
 

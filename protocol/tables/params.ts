@@ -1,6 +1,6 @@
-// Every parameter of the daemon, one row each: what `param.show` prints, what `param.set` accepts.
+// Every parameter of the daemon, one row each: the output of `param.show` and the values that `param.set` accepts.
 //
-// Names, defaults, units and bounds are those that VCL proxies share; a parameter that would mean nothing
+// Names, defaults, units and bounds are Varnish's; a parameter that would mean nothing
 // here is a row of ABSENT_PARAMS with the reason: it can be set, which has no effect, and is not listed.
 // Values are texts in the form in which they are shown ('120.000', '0.25k', 'on'); daemon/params parses them.
 
@@ -21,7 +21,7 @@ export type ParamType =
   | 'string'
   /** One of `choices`. */
   | 'choice'
-  /** The name of a header that the proxy has for itself. */
+  /** The name of a header that the proxy uses for its ids. */
   | 'header'
   /** The name of a storage. */
   | 'storage';
@@ -33,7 +33,7 @@ export type ParamFlag =
   | 'must_reload'
   | 'experimental'
   | 'build_options'
-  /** Made read-only at the start (-r): no row has it from here. */
+  /** Made read-only at the start (-r); no row of this table sets it. */
   | 'protected';
 
 export interface ParamRow {
@@ -97,7 +97,10 @@ const FEATURES = [
 ] as const;
 
 const DEBUG_BITS = [
-  { name: 'req_state', help: 'No effect here.' },
+  {
+    name: 'req_state',
+    help: 'Log each step of a request and of a fetch (Debug), end the worker where one is resumed twice or holds an object after its end, and overwrite what was read from clients and origins once it should have been used.',
+  },
   { name: 'workspace', help: 'No effect here.' },
   { name: 'waitinglist', help: 'No effect here.' },
   { name: 'syncvsl', help: 'No effect here.' },
@@ -759,10 +762,10 @@ export type NumericParam = Extract<(typeof PARAMS)[number], { type: NumericType 
 export type FeatureName = (typeof FEATURES)[number]['name'];
 export type DebugName = (typeof DEBUG_BITS)[number]['name'];
 
-/** A parameter that other VCL proxies have and that means nothing here. */
+/** A parameter of Varnish that means nothing here. */
 export interface AbsentParam {
   readonly name: string;
-  /** What its values are, so that a mistake is one here, too: `pool` is min_pool,max_pool,max_age. */
+  /** The type of its values, so that invalid ones are refused: `pool` is min_pool,max_pool,max_age. */
   readonly type: ParamType | 'pool';
   /** Bounds that no other parameter moves. */
   readonly min?: string;
@@ -776,7 +779,7 @@ const THREADS = 'requests do not run on a pool of threads';
 const HTTP2 = 'HTTP/2 is not spoken';
 const COMPILER = 'programs are compiled without a C compiler';
 const ALLOCATOR = 'there is no such pool of memory';
-/** Bits of `feature` that scripts for other proxies switch on, with the reason why they stay off. */
+/** Bits of `feature` that scripts for Varnish switch on, with the reason why they stay off. */
 export const ABSENT_FEATURES: Readonly<Record<string, string>> = { http2: HTTP2 };
 export const ABSENT_PARAMS: readonly AbsentParam[] = [
   { name: 'accept_filter', type: 'string', reason: 'the platform has no accept filters' },

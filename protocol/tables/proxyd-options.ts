@@ -1,4 +1,4 @@
-// What proxyd takes: the letters are those of varnishd(1), and -x optstring gives them in its order.
+// The options of proxyd: the letters are those of varnishd(1), and -x optstring prints them in its order.
 
 import type { OptionRow, ToolRow } from './tool-row.ts';
 
@@ -41,6 +41,11 @@ export const PROXYD: ToolRow = {
         flags: '--lint',
         argument: 'file',
         help: 'Check a program without loading it; -j prints JSON. Exit 0 clean, 1 warnings, 2 errors',
+      },
+      {
+        flags: '--test-extension',
+        argument: 'file',
+        help: 'Check an extension and run the tests of the .test.mjs beside it. Exit 0 passed, 1 failed, 2 errors',
       },
     ]),
     ...group('Operation', [
@@ -96,7 +101,7 @@ export const PROXYD: ToolRow = {
   ],
 };
 
-/** What follows proxyd where --lint is given: files, and what the check depends on. */
+/** The arguments of proxyd with --lint: files, and the settings that the check depends on. */
 export const PROXYD_LINT: ToolRow = {
   name: 'proxyd',
   summary: PROXYD.summary,
@@ -108,5 +113,18 @@ export const PROXYD_LINT: ToolRow = {
     { flags: '-f', argument: 'file', help: 'Another' },
     { flags: '-j, --json', help: 'Findings as JSON' },
     { flags: '-p', argument: 'param=value', help: 'Parameter that the check depends on' },
+  ],
+};
+
+/** The arguments of proxyd with --test-extension: a file, and as whom it runs. */
+export const PROXYD_TEST_EXTENSION: ToolRow = {
+  name: 'proxyd',
+  summary: PROXYD.summary,
+  text: '',
+  usage: '--test-extension <file> [-j <jail>]',
+  answersOn: 'stdout',
+  options: [
+    { flags: '--test-extension', argument: 'file', help: 'An extension to test' },
+    { flags: '-j', argument: 'jail', help: 'As whom it runs when root starts the tests' },
   ],
 };

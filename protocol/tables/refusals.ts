@@ -1,16 +1,16 @@
-// Why a message of HTTP/1 is refused: one row for each closed reason, with the words that the log, the counters, the
-// manual and the console have for it. The daemon's Error record reads `request refused: TEXT, PLACE` (`response
-// refused: …` for what an origin sent, `request body refused: …` for a body that broke, `connection refused: …` for one
-// without its preamble), so that the console finds the row by its text.
+// The reasons why an HTTP/1 message is refused: one row each, with the texts that the log, the counters, the manual and
+// the console have for it. The daemon's Error record reads `request refused: TEXT, PLACE` (`response refused: …` for a
+// response of an origin, `request body refused: …` for a malformed body, `connection refused: …` for one without its
+// preamble), so that the console finds the row by its text.
 
 export interface RefusalRow {
   /** The counter is MAIN.refused_<name>. */
   readonly name: string;
   /** Follows "refused: " in the log. */
   readonly text: string;
-  /** What whoever sent the message should do instead. */
+  /** What the sender of the message should do instead. */
   readonly advice: string;
-  /** Only an origin's answer can be refused for it: no counter of requests. */
+  /** Only a response can be refused for it: no counter of requests. */
   readonly answersOnly?: true;
 }
 
@@ -208,19 +208,19 @@ export type RefusalCounter = `refused_${RequestRefusal}`;
 
 const BY_NAME: ReadonlyMap<string, RefusalRow> = new Map(REFUSALS.map((row) => [row.name, row]));
 
-/** What was refused, as the Error record names it. */
+/** The refused thing, as the Error record names it. */
 export type RefusedPart = 'connection' | 'request' | 'request body' | 'response';
 
 /**
  * The text of the Error record.
- * @param place where it was met, and what stood there; '' when there is nothing to add
+ * @param place where it was found, and what was there; '' when there is nothing to add
  */
 export function refusalText(part: RefusedPart, name: Refusal, place: string): string {
   const { text } = BY_NAME.get(name) as RefusalRow;
   return `${part} refused: ${text}${place === '' ? '' : `, ${place}`}`;
 }
 
-/** The row that such a text is of; null for another text. */
+/** The row of such a text; null for another text. */
 export function refusalOf(text: string): { part: RefusedPart; row: RefusalRow; place: string } | null {
   const [, part = '', said = ''] =
     /^(connection|request|request body|response) refused: (.*)$/s.exec(text) ?? [];
@@ -231,7 +231,7 @@ export function refusalOf(text: string): { part: RefusedPart; row: RefusalRow; p
   return null;
 }
 
-/** The counter of a refused request; null for a reason that only answers are refused for. */
+/** The counter of a refused request; null for a reason for which only responses are refused. */
 export function refusalCounter(name: Refusal): RefusalCounter | null {
   return BY_NAME.get(name)?.answersOnly === true ? null : (`refused_${name}` as RefusalCounter);
 }

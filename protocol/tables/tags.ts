@@ -1,10 +1,10 @@
-// Every log tag: one row each, in the numbering of Varnish 7.1 log, so that a recording made by either
+// Every log tag: one row each, in the numbering of Varnish 7.1's log, so that a recording made by either
 // side is readable by the other. The row's place is its number (the first row is 1): append only.
 //
-// Awkward: each message family keeps Method URL Protocol Status Reason Header Unset Lost in a row, also where
+// Special case: each message family keeps Method URL Protocol Status Reason Header Unset Lost in a row, also where
 // a member is never logged (`unused`), because HttpMessage computes tags by offset from the Method tag.
 
-/** What a reader must know about a tag's payload. `binary`: may hold any byte, shown quoted with %xx (or in
+/** The facts that a reader needs about a tag's payload. `binary`: may hold any byte, shown quoted with %xx (or in
  * hex where `hex` is set). `unsafe`: text from the peer, may hold control bytes. `unused`: reserved. */
 export type TagFlag = 'binary' | 'hex' | 'unsafe' | 'unused';
 
@@ -12,7 +12,7 @@ export interface TagRow {
   readonly name: string;
   readonly flags: readonly TagFlag[];
   readonly help: string;
-  /** False where proxyd never logs it: it is there for recordings of Varnish's. Those `unused` need not say so. */
+  /** False if proxyd never logs it: it is there for recordings of Varnish. Not needed with `unused`. */
   readonly written?: false;
 }
 

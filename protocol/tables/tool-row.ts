@@ -1,20 +1,20 @@
-// The shape of the tables of commands: one row an option, from which the command line is read, and help, completion and
+// The types of the command tables: one row per option, from which the command line is parsed, and help, completion and
 // manual pages are made.
 
 export interface OptionRow {
   /** A letter, a long name or both: `-n`, `--json`, `-h, --help`. */
   readonly flags: string;
-  /** What it takes, as readers are to see it; absent for nothing. */
+  /** Its argument, as shown to readers; absent for none. */
   readonly argument?: string;
   /** The argument may be left out. */
   readonly optional?: true;
   /** Lines are kept apart. */
   readonly help: string;
-  /** Heading that it stands under; `Options` unless given. */
+  /** Its heading; `Options` by default. */
   readonly group?: string;
-  /** It asks for nothing but this. */
+  /** The option ends the reading, like --help. */
   readonly answer?: 'help' | 'version' | 'optstring';
-  /** Taken, and named nowhere. */
+  /** Accepted, but not documented. */
   readonly hidden?: true;
 }
 
@@ -24,15 +24,15 @@ export interface ToolRow {
   readonly summary: string;
   /** For the manual page. */
   readonly text: string;
-  /** What stands behind `Usage: name`. */
+  /** The text after `Usage: name`. */
   readonly usage: string;
-  /** Said by the help text before the options. */
+  /** The text before the options in the help. */
   readonly prose?: string;
-  /** Where help and version go. */
+  /** The stream for help and version. */
   readonly answersOn: 'stdout' | 'stderr';
-  /** The first word is a command, and what follows is the command's. */
+  /** The first word is a command, and the rest are its arguments. */
   readonly wordsEndOptions?: true;
-  /** The help text stands options in brackets, as those of Varnish's tools do. */
+  /** The help text has options in brackets, as in Varnish's tools. */
   readonly bracketed?: true;
   /** Width of the column of options. */
   readonly column?: number;

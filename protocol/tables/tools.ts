@@ -1,4 +1,4 @@
-// The commands that a package brings: what each is, and what it takes. Those of the log are beside this.
+// The commands of the package, with their options. The log tools are in log-tools.ts.
 
 import {
   DIRECTORY,

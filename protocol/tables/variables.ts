@@ -1,4 +1,4 @@
-// The variables of the config language (vcl-var(7)): type, where each may be read, set and unset, and the
+// The variables of the VCL (vcl-var(7)): type, where each may be read, set and unset, and the
 // language versions that have it. The checker reads these rows, and so do completion and the manual.
 //
 // Places are state names without `vcl_`, or `client`, `backend` and `all` for their groups. A name that ends

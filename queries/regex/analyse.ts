@@ -1,10 +1,10 @@
-// How long a backtracking engine may need: the subject length up to which JavaScript's own engine is surely
-// quick. A loop whose body can match one text in two ways is exponential and gets 0; otherwise the time grows
+// How long a backtracking engine may need: the subject length up to which JavaScript's own engine is certain
+// to be quick. A loop whose body can match one text in two ways is exponential and gets 0; otherwise the time grows
 // as a power of the length, by the number of loops that can trade text with each other.
 
-import { type ByteSet, canBeEmpty, type Node } from './ast.ts';
+import { type ByteSet, canBeEmpty, type Node } from './pattern-ast.ts';
 
-/** Steps that take about two milliseconds at most. */
+/** Steps that take about two milliseconds at most (measured). */
 const BUDGET = 1_000_000;
 /** A counted repeat with a wider span than this counts as a loop. */
 const NARROW = 10;
@@ -222,8 +222,8 @@ function disjoint(a: ByteSet, b: ByteSet): boolean {
   return true;
 }
 
-/** Bytes a node and what stands behind it can begin with, `follow` being those behind it; null when it may be empty at
- * the end or cannot be told. What consumes nothing narrows the set, so that leaving it out is on the safe side. */
+/** Bytes a node and what stands after it can begin with, `follow` being those after it; null when it may be empty at
+ * the end or is unknown. Nodes that consume nothing narrow the set, so that leaving them out is safe. */
 function firstOf(n: Node, follow: ByteSet | null): ByteSet | null {
   switch (n.t) {
     case 'set':
@@ -268,7 +268,7 @@ function newlineOnly(): ByteSet {
   return s;
 }
 
-/** Bytes one of which begins every match; null when there may be none or they cannot be told. */
+/** Bytes one of which begins every match; null when there may be none or they are unknown. */
 export function firstBytes(root: Node): ByteSet | null {
   return canBeEmpty(root) ? null : firstOf(root, null);
 }

@@ -1,6 +1,6 @@
-// What holds at a position of a subject: assertions that consume nothing, and copies of an earlier text.
+// Tests at a position of a subject: assertions that consume nothing, and copies of an earlier text.
 
-import { ASSERT_KINDS } from './program.ts';
+import { ASSERT_KINDS } from './instructions.ts';
 
 const [START, LINE_START, END, END_NEWLINE, LINE_END, WORD, NOT_WORD, SEARCH_START] = ASSERT_KINDS.map(
   (_, i) => i,
@@ -17,7 +17,7 @@ export function holds(kind: number, s: Uint8Array, pos: number, from: number): b
     case START:
       return pos === 0;
     case LINE_START:
-      // Not behind a newline that ends the subject.
+      // Not after a newline that ends the subject.
       return pos === 0 || (s[pos - 1] === 10 && pos < s.length);
     case END:
       return pos === s.length;

@@ -1,9 +1,9 @@
 // Escapes outside classes: assertions (\b \A \z \G), classes (\d \h \N \R \X \p), references, \K and bytes.
 
-import type { Assertion, ByteSet, Node } from './ast.ts';
 import { ANY_BYTE, byteSet, CLASS_ESCAPES, NOT_NEWLINE, setOf } from './byte-sets.ts';
 import { byteNode, property } from './char-class.ts';
 import { charEscape, octalEscape } from './escapes.ts';
+import type { Assertion, ByteSet, Node } from './pattern-ast.ts';
 import type { Flags, PatternReader } from './pattern-reader.ts';
 import { backref, letterReference } from './references.ts';
 
@@ -21,7 +21,7 @@ export function dot(flags: Flags): Node {
   return { t: 'set', set: flags.dotAll ? ANY_BYTE : NOT_NEWLINE };
 }
 
-/** An escape; the cursor is behind the backslash, which stands at `at`. */
+/** An escape; the cursor is after the backslash, which stands at `at`. */
 export function escapeAtom(p: PatternReader, flags: Flags, at: number): Node {
   const c = p.peek();
   const kind = ASSERTIONS[c];

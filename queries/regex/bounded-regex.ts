@@ -1,13 +1,13 @@
 // Regular expressions of programs, bans, queries and filters: PCRE2 syntax over byte strings, and no expression can
 // stall the process that runs it. Each is parsed here, then run by JavaScript's engine as long as the subject is short
 // enough for the worst case to stay within about two milliseconds, and by our own bounded matcher otherwise
-// (bounded.ts: linear time, or an error when its fuel is used up).
+// (bounded-matcher.ts: linear time, or an error when its fuel is used up).
 
 import { type Growth, growth, safeLength } from './analyse.ts';
-import { type ParsedRegex, RegexError } from './ast.ts';
-import { BoundedMatcher } from './bounded.ts';
+import { BoundedMatcher } from './bounded-matcher.ts';
 import { makeProgram } from './build-program.ts';
-import { parseRegex } from './parse.ts';
+import { parseRegex } from './parse-pattern.ts';
+import { type ParsedRegex, RegexError } from './pattern-ast.ts';
 import { checkSize } from './program-facts.ts';
 import { type Fuel, fuelFor } from './search.ts';
 import { capturesDiffer, translate } from './translate.ts';
@@ -24,7 +24,7 @@ export interface RegexMatch {
   groups: (string | undefined)[];
 }
 
-/** What a first use finds out about an expression. */
+/** The facts that the first use of an expression finds. */
 interface Prepared {
   /** For searches from the start. */
   js: RegExp | null;
@@ -36,8 +36,8 @@ interface Prepared {
   growth: Growth | null;
 }
 
-/** JavaScript takes no expression of any size: its own limits are found by trying. Some it finds only when it searches,
- * and its first search is interpreted, twenty times as slow: let that be one of nothing. */
+/** JavaScript limits the size of expressions: trying is the only way to find out. It reports some only when it searches,
+ * and its first search is interpreted, twenty times as slow: therefore one over an empty subject is made first. */
 function compiled(source: string, flags: string): RegExp | null {
   try {
     const regex = new RegExp(source, flags);
@@ -83,7 +83,7 @@ export class BoundedRegex {
     return this.#prepared;
   }
 
-  /** Whether a subject is one for JavaScript's engine, which needs no fuel. */
+  /** Whether a subject is short enough for JavaScript's engine, which needs no fuel. */
   isQuick(s: string): boolean {
     if (this.#prepared === null) this.prepare();
     return s.length <= this.#jsLimit;

@@ -1,8 +1,7 @@
-// Builds the program of a parsed expression. Awkward: a choice has a number in the memory of failed choices only
+// Builds the program of a parsed expression. Special case: a choice has a number in the memory of failed choices only
 // when nothing that can follow it asks what a group holds.
 
 import { firstBytes } from './analyse.ts';
-import { type ByteSet, canBeEmpty, fixedLength, type Node, type ParsedRegex } from './ast.ts';
 import {
   ASSERT,
   ASSERT_KINDS,
@@ -27,7 +26,8 @@ import {
   SPLIT,
   TAKE,
   WIDTH,
-} from './program.ts';
+} from './instructions.ts';
+import { type ByteSet, canBeEmpty, fixedLength, type Node, type ParsedRegex } from './pattern-ast.ts';
 import { beginsAtStart, checkSize, requiredBytes, singleByte } from './program-facts.ts';
 
 /** Slots of an atomic group or lookaround: height of the stack, position, height of the trail. */

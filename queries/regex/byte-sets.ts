@@ -1,7 +1,7 @@
 // Classes of bytes: what \d, \h, [:alpha:] and \p{…} stand for in the C locale, one flag a byte. Letters are
 // ASCII letters only; bytes above 127 belong to no class but the negated ones, \h (0xa0), \v (0x85) and \p.
 
-import type { ByteSet } from './ast.ts';
+import type { ByteSet } from './pattern-ast.ts';
 
 type Test = (c: number) => boolean;
 

@@ -1,9 +1,9 @@
-// Character classes: [a-z], [^…], [[:alpha:]], [\d\x41], \Q…\E inside. The cursor is behind the opening
-// bracket. Awkward: a hyphen beside a class of its own ([\d-z]) is an error in PCRE2, not a literal.
+// Character classes: [a-z], [^…], [[:alpha:]], [\d\x41], \Q…\E inside. The cursor is after the opening
+// bracket. Special case: a hyphen beside a class of its own ([\d-z]) is an error in PCRE2, not a literal.
 
-import type { ByteSet, Node } from './ast.ts';
 import { addByte, byteSet, CLASS_ESCAPES, invert, POSIX_CLASSES, setOf, unicodeSet } from './byte-sets.ts';
 import { charEscape } from './escapes.ts';
+import type { ByteSet, Node } from './pattern-ast.ts';
 import type { Flags, PatternReader } from './pattern-reader.ts';
 
 const POSIX = /\[([:.=])(\^?)([^\]:]*)\1\]/y;

@@ -5,7 +5,7 @@ import type { PatternReader } from './pattern-reader.ts';
 
 const SIMPLE: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9, f: 12, e: 27, a: 7 };
 
-/** The byte of an escape; the cursor is behind the backslash, which stands at `at`. In a class \1 is octal. */
+/** The byte of an escape; the cursor is after the backslash, which stands at `at`. In a class \1 is octal. */
 export function charEscape(p: PatternReader, at: number, inClass: boolean): number {
   const c = p.peek();
   if (c === '') p.fail('\\ at end of pattern', at);

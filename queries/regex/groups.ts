@@ -1,8 +1,8 @@
-// What an opening parenthesis begins: capturing, named, atomic, lookaround, branch reset, conditional groups,
+// The groups that an opening parenthesis begins: capturing, named, atomic, lookaround, branch reset, conditional groups,
 // calls and (*…). Backtracking verbs and callouts are refused by name; the bodies are parsed by the caller.
 
-import type { Condition, Node } from './ast.ts';
-import { fixedLength } from './ast.ts';
+import type { Condition, Node } from './pattern-ast.ts';
+import { fixedLength } from './pattern-ast.ts';
 import type { Flags, PatternReader } from './pattern-reader.ts';
 import { groupCall, numberedCondition } from './references.ts';
 
@@ -61,7 +61,7 @@ function sealed(n: Node): Node {
   return n.t === 'set' || n.t === 'cat' ? n : { t: 'cat', items: [n] };
 }
 
-/** A group, the cursor being behind its parenthesis, which stands at `at`. */
+/** A group, the cursor being after its parenthesis, which stands at `at`. */
 export function group(p: PatternReader, flags: Flags, body: Body, at: number): Node {
   const close = (n: Node): Node => {
     if (!p.eat(')')) p.fail('missing closing parenthesis');
@@ -108,7 +108,7 @@ function checkName(p: PatternReader, name: string, quote: string, end: string, a
   }
 }
 
-/** Atomic groups and lookarounds, by the sign behind the question mark. */
+/** Atomic groups and lookarounds, by the sign after the question mark. */
 function opened(p: PatternReader, sign: string, flags: Flags, body: Body, at: number): Node {
   if (sign === '>') return { t: 'atomic', item: body(flags) };
   p.lookDepth++;

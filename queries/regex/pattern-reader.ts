@@ -1,7 +1,7 @@
-// Reads a pattern from left to right: the cursor, and what all parts of the parser count together (groups,
-// names, references that are resolved at the end). Never looks at what the characters mean.
+// Reads a pattern from left to right: the cursor, and the counts shared by all parts of the parser (groups,
+// names, references that are resolved at the end). It does not interpret characters.
 
-import { type Node, RegexError } from './ast.ts';
+import { type Node, RegexError } from './pattern-ast.ts';
 
 export interface Flags {
   /** i: letters of both cases. */
@@ -56,7 +56,7 @@ export class PatternReader {
     this.text = text;
   }
 
-  /** `offset`: where PCRE2 stands when it says so; behind what was read unless it is told. */
+  /** `offset`: the offset that PCRE2 reports; by default the end of the text read so far. */
   fail(message: string, at = this.at, offset = this.at): never {
     throw new RegexError(message, at, offset);
   }
@@ -69,14 +69,14 @@ export class PatternReader {
     return this.text.charAt(this.at);
   }
 
-  /** Whether this text comes next; it is taken then. */
+  /** Whether this text comes next; if so, it is consumed. */
   eat(text: string): boolean {
     if (!this.text.startsWith(text, this.at)) return false;
     this.at += text.length;
     return true;
   }
 
-  /** Takes what a sticky expression finds here. */
+  /** Consumes the text that a sticky expression matches here. */
   take(sticky: RegExp): RegExpExecArray | null {
     sticky.lastIndex = this.at;
     const m = sticky.exec(this.text);

@@ -1,9 +1,9 @@
-// What is known of an expression before it is run: how large its program gets, which bytes every match holds,
+// Facts about an expression before it runs: the size of its program, the bytes that every match contains,
 // whether a match begins at the start of the subject.
 
-import { type ByteSet, type Node, RegexError } from './ast.ts';
+import { type ByteSet, type Node, RegexError } from './pattern-ast.ts';
 
-/** Instructions an expression may expand to; Varnish's library has a limit of the same order. */
+/** Instructions that an expression may expand to (chosen; PCRE2 has a limit of the same order). */
 const MAX_SIZE = 200_000;
 
 /** Numbers a node expands to. Throws RegexError when they are too many. */

@@ -1,7 +1,7 @@
 // Back-references and subroutine calls in all their spellings: \1 \g{-1} \k<n> (?P=n), (?R) (?1) (?-1) (?&n)
 // (?P>n) \g<n>. Numbers and names may be defined later, so that they are resolved when the pattern has ended.
 
-import type { Node } from './ast.ts';
+import type { Node } from './pattern-ast.ts';
 import type { Flags, PatternReader } from './pattern-reader.ts';
 
 const NAME = '[A-Za-z_]\\w*';
@@ -66,7 +66,7 @@ export function groupCall(p: PatternReader, flags: Flags, at: number): Node | nu
   return callOf(p, m[1] !== undefined ? '0' : ((m[2] ?? m[3]) as string), at);
 }
 
-/** \g and \k; the cursor is behind the letter. */
+/** \g and \k; the cursor is after the letter. */
 export function letterReference(p: PatternReader, letter: string, flags: Flags, at: number): Node {
   if (letter === 'k') {
     const m = p.take(new RegExp(`\\{(${NAME})\\}|<(${NAME})>|'(${NAME})'`, 'y'));
@@ -83,7 +83,7 @@ export function letterReference(p: PatternReader, letter: string, flags: Flags, 
   return backref(p, absolute(p, (m[1] ?? m[2]) as string), flags, at);
 }
 
-/** The condition of (?(…)…), the cursor being behind both parentheses; null when it is a lookaround. */
+/** The condition of (?(…)…), the cursor being after both parentheses; null when it is a lookaround. */
 export function numberedCondition(
   p: PatternReader,
   at: number,

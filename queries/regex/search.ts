@@ -1,16 +1,16 @@
-// What one search by the bounded matcher holds: its fuel, its place in the subject, the groups found so far, and the
-// memory of choices that failed, which is made only when it pays. It decides nothing about matching.
+// The state of one search by the bounded matcher: its fuel, its place in the subject, the groups found so far, and the
+// memory of choices that failed, which is made only when it is worth its cost. It decides nothing about matching.
 
-import type { Program } from './program.ts';
+import type { Program } from './instructions.ts';
 
-/** Instructions a search may execute for each unit of the match limit. */
+/** Instructions that a search may execute for each unit of the match limit (decision 8). */
 const FUEL_PER_UNIT = 64;
 /** Bits of the memory of failed choices; without memory above it. */
 const MAX_MEMORY = 64_000_000;
-/** A subject for which it is made at once. */
+/** Length of a subject for which it is made at once (chosen). */
 const LONG = 4096;
 
-/** A call in progress: who called, which group, where it goes on, and the slots as they were. */
+/** A call in progress: its caller, its group, the place to continue at, and the saved slots. */
 export interface Frame {
   parent: Frame | null;
   group: number;
@@ -18,13 +18,13 @@ export interface Frame {
   slots: Int32Array;
 }
 
-/** What backtracking over a call or a return brings back. */
+/** The state that backtracking over a call or a return restores. */
 export interface Undo {
   frame: Frame | null;
   slots: Int32Array | null;
 }
 
-/** What searches may still execute; several searches may share one. */
+/** The instructions that searches may still execute; several searches may share one. */
 export interface Fuel {
   left: number;
 }

@@ -1,9 +1,9 @@
-// Writes a parsed expression as a JavaScript one, and judges how much time JavaScript's backtracking could take
+// Writes a parsed expression as a JavaScript one, and estimates how much time JavaScript's backtracking could take
 // on it. Classes become explicit byte ranges, so no flag is needed; atomic groups become a lookahead with a
 // back-reference; group numbers are mapped.
 
 import { leadingDots } from './analyse.ts';
-import { type ByteSet, canBeEmpty, type Node, type ParsedRegex } from './ast.ts';
+import { type ByteSet, canBeEmpty, type Node, type ParsedRegex } from './pattern-ast.ts';
 
 export interface Translation {
   source: string;
@@ -37,7 +37,7 @@ function setSource(set: ByteSet): string {
 
 const ASSERTIONS = {
   start: '^',
-  // Not behind a newline that ends the subject.
+  // Not after a newline that ends the subject.
   'line-start': '(?:^|(?<=\\n)(?=[^]))',
   end: '$',
   'end-newline': '(?=\\n?$)',

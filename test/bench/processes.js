@@ -1,4 +1,4 @@
-// What Linux tells of a process tree under a pid: CPU time and memory. Everything is read from /proc.
+// CPU time and memory of the process tree under a pid. Everything is read from /proc.
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Clock ticks a second of utime and stime; Linux reports 100 to user space on every architecture. */
@@ -23,7 +23,7 @@ export function tree(root) {
   return [...found];
 }
 
-/** Fields of /proc/<pid>/stat behind the program's name; null when the process has ended. */
+/** Fields of /proc/<pid>/stat after the program's name; null when the process has ended. */
 function stat(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');

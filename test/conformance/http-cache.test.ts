@@ -48,7 +48,7 @@ describe.skipIf(suite === null)('the public HTTP cache tests', () => {
     if (installed('varnishd')) proxies.push(await startProxy(box, { program, product: 'varnish' }));
   }, 180_000);
 
-  // Once for all tests, and anew for one that is tried again.
+  // Once for all tests, and again for one that is retried.
   let played = false;
   beforeEach(async ({ task }) => {
     if (played && !isTriedAgain(task)) return;

@@ -2,18 +2,19 @@
 // a clock that only the test moves. What would be on the screen comes out as a grid of text.
 
 import xterm from '@xterm/headless';
+import { makeTheme, type Theme } from '../../console/draw/theme.ts';
 import { Controller } from '../../console/model/controller.ts';
+import { DaemonSession } from '../../console/model/daemon-session.ts';
 import type { HostFiles, LintFinding } from '../../console/model/host-files.ts';
 import { Instances } from '../../console/model/instances.ts';
 import type { QueryChecker, QueryCompleter } from '../../console/model/query-check.ts';
 import type { Recording } from '../../console/model/recording.ts';
 import { type GroupMatcher, ReplaySource } from '../../console/model/replay-source.ts';
 import { volatileQueries } from '../../console/model/saved-queries.ts';
-import { Session } from '../../console/model/session.ts';
 import { summarise } from '../../console/model/transaction.ts';
 import { FrameSink } from '../../console/tui/frame-sink.ts';
 import { mount } from '../../console/tui/mount.tsx';
-import { makeTheme, type Theme } from '../../console/tui/theme.ts';
+import { VIEWS } from '../../console/views/views.ts';
 import { COMMANDS } from '../../protocol/tables/commands.ts';
 import { PARAMS } from '../../protocol/tables/params.ts';
 
@@ -59,7 +60,7 @@ export class Stage {
       { name: 'stage', open: () => this.source },
       [],
       (source) =>
-        new Session({
+        new DaemonSession({
           source,
           utc: true,
           ...(o.logBounds === undefined ? {} : { logBounds: o.logBounds }),
@@ -70,6 +71,7 @@ export class Stage {
         }),
     );
     this.controller = new Controller({
+      views: VIEWS,
       instances,
       files: o.files ?? new FakeFiles(),
       queries: volatileQueries(o.queries),
@@ -97,7 +99,7 @@ export class Stage {
     this.session.start();
   }
 
-  get session(): Session {
+  get session(): DaemonSession {
     return this.controller.session;
   }
 

@@ -1,5 +1,5 @@
 // Backends and probes beside Varnish's daemon: the same program before origins that answer oddly, not at all, or
-// only behind a PROXY preamble. What clients get, what origins are sent, the log of fetches and polls, backend.list
+// only after a PROXY preamble. What clients get, what origins are sent, the log of fetches and polls, backend.list
 // and the counters must be the same, after ports, descriptors, times and the products' names are replaced.
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -117,6 +117,10 @@ async function script(proxy: RunningProxy, seen: Seen): Promise<void> {
     seen.lists.push((await proxy.adm('ban.list')).stdout.replace(/^\d+\.\d+/gm, 'TIME'));
     seen.lists.push((await proxy.adm('ban.list', '-j')).stdout.replace(/\d{9,}\.\d+/g, 'TIME'));
   };
+  const ended = async (): Promise<number> => {
+    const fetched = await proxy.log('-g', 'vxid', '-b', '-i', 'BereqURL');
+    return fetched.split('\n').filter((line) => line.includes('BereqURL')).length;
+  };
   const ban = (text: string) => proxy.adm('ban', ...text.split(' '));
 
   for (const url of ['/a', '/b', '/c', '/d']) await ask('GET', url);
@@ -146,7 +150,9 @@ async function script(proxy: RunningProxy, seen: Seen): Promise<void> {
     await ask('GET', '/p');
     await ask('GET', '/vary', { 'X-Variant': '1' });
     await ask('GET', '/vary', { 'X-Variant': '2' });
-    await proxy.counterReaches('MAIN.fetch_length', before + (fetches[method] as number));
+    // A fetch is logged when it has ended and its object is in place; the counter moves before that.
+    const expected = before + (fetches[method] as number);
+    await until(`${expected} fetches have ended`, async () => (await ended()) >= expected);
     await ask(method, '/vary', { 'X-Variant': '3' });
   }
   await ask('GET', '/p', { 'x-refresh': '1' });

@@ -109,7 +109,7 @@ function hideRunOf(lines: string[], ids: IdNames, port: number): string[] {
       .replaceAll(`127.0.0.1:${port}`, '127.0.0.1:PORT')
       // A fetch that follows at once may meet the connection of the one before it, or not yet.
       .replace(/( BackendOpen .*) (connect|reuse)$/, '$1 HOW')
-      // Who was refused a connection may be told why, or just that it was.
+      // A refused connection may give the reason or only the refusal.
       .replace(/: fail errno .*$/, ': fail')
       .replace(/(\bAge:) \d$/, '$1 FEW'),
   );

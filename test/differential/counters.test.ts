@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MgtCounters } from '../../daemon/stats/counters.ts';
+import { newMgtCounters } from '../../daemon/stats/counter-fields.ts';
 import { CountersReader } from '../../daemon/stats/counters-reader.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { IdNames } from '../harness/log-text.ts';
@@ -31,7 +31,7 @@ interface Side {
 
 /** Reads the file itself: a tool a reading would take longer than the traffic. */
 function ownCounters(dir: string): () => Promise<Counters> {
-  const reader = new CountersReader(join(dir, WORKDIR_FILES.counters), new MgtCounters());
+  const reader = new CountersReader(join(dir, WORKDIR_FILES.counters), newMgtCounters());
   return async () => {
     const { info, values } = reader.read();
     return Object.fromEntries(info.map(({ name }, i) => [name, Number(values[i])]));

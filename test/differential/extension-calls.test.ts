@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Extension, ExtensionFunction, ExtensionObject } from '../../daemon/contract/extension.ts';
-import { compile } from '../../daemon/extensions/compile.ts';
+import { compile } from '../../daemon/extensions/compile-with-builtins.ts';
 import { findExtension } from '../../daemon/extensions/registry.ts';
 
 const HEAD = 'vcl 4.1; import debug; import std; import directors; backend b none; acl ac { "1.2.3.4"; }\n';
@@ -174,7 +174,8 @@ function described(file: string): Extension {
   const functions: Record<string, ExtensionFunction> = {};
   const objects: Record<string, ExtensionObject> = {};
   for (const [kind, name, ...rest] of rows as [string, string, ...unknown[]][]) {
-    if (kind === '$FUNC') functions[name] = { signature: signature(name, rest[0] as unknown[]), call };
+    if (kind === '$FUNC')
+      functions[name] = { help: '', signature: signature(name, rest[0] as unknown[]), call };
     if (kind === '$ALIAS') {
       const [object = '', alias = ''] = name.split('.');
       const methods = objects[object]?.methods as Record<string, ExtensionFunction>;
@@ -187,11 +188,17 @@ function described(file: string): Extension {
     for (const [part, a, b] of parts) {
       if (part === '$INIT') made = signature(name, a as unknown[]);
       if (part === '$METHOD')
-        methods[a as string] = { signature: signature(a as string, b as unknown[]), call };
+        methods[a as string] = { help: '', signature: signature(a as string, b as unknown[]), call };
     }
-    objects[name] = { signature: made, create: () => ({}), methods, mayBeAbsent: flags.NULL_OK === true };
+    objects[name] = {
+      help: '',
+      signature: made,
+      create: () => ({}),
+      methods,
+      mayBeAbsent: flags.NULL_OK === true,
+    };
   }
-  return { name: 'debug', functions, objects };
+  return { name: 'debug', help: '', functions, objects };
 }
 
 function findFile(): string | null {

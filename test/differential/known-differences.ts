@@ -35,7 +35,7 @@ const OWN_PAGE = [
 const withClose = (reference: string[]): string[] =>
   reference.flatMap((line) => (line.startsWith('body ') ? ['Connection: close', line] : [line]));
 
-/** A refusal that Varnish makes, too; the reason is a record of its own behind those of Varnish. */
+/** A refusal that Varnish makes, too; the reason is a record of its own after those of Varnish. */
 function closing(words: string, behind = '-- HttpGarbage'): Difference {
   return {
     reason: 'a refusal carries Connection: close, and the log says why',
@@ -47,7 +47,7 @@ function closing(words: string, behind = '-- HttpGarbage'): Difference {
   };
 }
 
-/** Framing errors are told by the rule that was broken, not by the first word of the request. */
+/** Framing errors are logged with the broken rule, not with the first word of the request. */
 function framing(words: string): Difference {
   return {
     reason: 'a refusal carries Connection: close, and the log names the broken framing rule',

@@ -1,4 +1,4 @@
-// Records that the cases of basic.test.ts do not provoke: how broken messages are told, the way through a program,
+// Records that the cases of basic.test.ts do not provoke: how broken messages are logged, the way through a program,
 // what lists of addresses say, the ends of objects, and what belongs to no transaction. Both daemons get the same
 // requests; of each transaction the chosen records must be the same.
 import { writeFileSync } from 'node:fs';

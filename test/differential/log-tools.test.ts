@@ -76,7 +76,7 @@ const FACTS = [
   '%{VSL:Begin}x|%{VSL:End}x|%{VSL:Error}x|%{VSL:VCL_Log:foo[2]}x|%{VSL:ReqU}x|%{VSL:BogoHeader:x}x|%{VSL:lostheader}x',
 ].join('|');
 const TIMES =
-  '%t|%D|%T|%{s}T|%{ms}T|%{us}T|%{sec}t|%{msec}t|%{usec}t|%{msec_frac}t|%{usec_frac}t|%{%Y-%m-%dT%H:%M:%S%z %j %e %a %U %V %s %%}t';
+  '%t|%D|%T|%{s}T|%{ms}T|%{us}T|%{sec}t|%{msec}t|%{usec}t|%{msec_frac}t|%{usec_frac}t|%{%Y-%m-%dT%H:%M:%S%z %j %e %a %U %V %s %%}t|%{%A %b %B %c %C}t|%{%D %F %g %G %h %I %k %l}t|%{%M %p %P %r %R %T %u %w}t|%{%W %x %X %y %Z %+ %Q}t|%{%-d %_H %^a %#Z %#p %010Y}t|%{%12F %-5d %^10b %Ey %Od}t';
 
 describe.skipIf(missing.length > 0)('beside Varnish log tools', () => {
   let dir = '';

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { parseLogArguments } from '../../console/bin/log-arguments.ts';
 import { groupText } from '../../console/format/log-text.ts';
 import { PROXYLOG } from '../../protocol/tables/log-tools.ts';
+import { LogFileDecoder } from '../../queries/binary-log.ts';
 import { Grouper } from '../../queries/group.ts';
-import { LogFileDecoder } from '../../queries/log-file.ts';
 import { LogSelection } from '../../queries/log-selection.ts';
 import { findProgram } from '../harness/processes.ts';
 

@@ -32,7 +32,7 @@ function page(name: string, reply: Reply, requests: Fields[], method = 'GET', bo
   };
 }
 
-/** One URL, a reply made anew each time and a play of its own. */
+/** One URL, a reply made again each time and a play of its own. */
 function play(
   name: string,
   reply: Reply | ((head: string, n: number) => Reply),

@@ -320,7 +320,7 @@ describe.skipIf(!there)('parameters beside Varnish’s', () => {
         };
         for (const value of values) {
           const answer = await note(`param.set ${name} ${value}`);
-          // A cut answer is told apart elsewhere.
+          // Other tests compare truncated responses.
           if (name !== 'cli_limit' && (answer.startsWith('200') || !isList)) await note(`param.show ${name}`);
           await note(back);
         }

@@ -36,7 +36,7 @@ function breaks(c: RegexCase): boolean {
   return /[\r\n]/.test(c.slice(2).join(''));
 }
 
-/** One subroutine for each pattern; the subject comes behind a bracket in the header s. */
+/** One subroutine for each pattern; the subject comes after a bracket in the header s. */
 function program(): string {
   const subs = REGEX_CASES.map((c, i) => {
     const [pattern, replacement] = c;

@@ -230,7 +230,8 @@ export function originRequests(origin: Origin, from: number, ids: IdNames): stri
   });
 }
 
-/** Whether a test is tried a second time: what it compares was played for all cases at once, and is to be played anew. */
+/** Whether a test is tried a second time: what it compares was played for all cases at once, and has to be played
+ * again. */
 export function isTriedAgain(task: { result?: { retryCount?: number } | undefined }): boolean {
   return (task.result?.retryCount ?? 0) > 0;
 }
@@ -343,7 +344,7 @@ function inLinkOrder(group: Transaction[]): Transaction[] {
 
 /** The session groups of these client ports, once all are complete (or the last state after 8 s). */
 export async function completeLog(proxy: RunningProxy, ports: readonly number[]) {
-  // A port may come again: its sessions are told in the order they were opened in.
+  // A port may come again: its sessions are in the order in which they were opened.
   const byPort = new Map<number, Transaction[][]>();
   const end = performance.now() + 8000;
   for (;;) {

@@ -1,5 +1,5 @@
 // Scenarios: a program, and what is done with it, as text. A file of scenarios/ has several, each under `## name`;
-// lines up to `--` are the program (with a head of its own unless it says `vcl 4`), the lines behind it are steps:
+// lines up to `--` are the program (with a head of its own unless it says `vcl 4`), the lines after it are steps:
 //
 //   GET /url | Field: value | =body     a request on the scenario's connection, and its response; each scenario has
 //                                       a host of its own, and so finds nothing of another one in the cache
@@ -14,6 +14,7 @@
 // @ORIGIN@ is the origin's port. The origin answers /a to /z alike, and a few other URLs as ORIGIN_REPLIES says.
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { ClientConnection, type Response } from '../harness/http-client.ts';
 import { IdNames, normaliseGroup, normaliseText } from '../harness/log-text.ts';
 import { Origin, type Reply, type ReplyMaker, respond } from '../harness/origin.ts';
@@ -42,6 +43,11 @@ const ORIGIN_REPLIES: Readonly<Record<string, Reply>> = {
   '/500': respond('500 Broken', {}, 'broken'),
   '/cookie': respond('200 OK', { 'Set-Cookie': 'a=b' }, 'cookie'),
   '/reset': [{ reset: true }],
+  '/gz': respond(
+    '200 OK',
+    { ...FRESH, ETag: '"e"', 'Content-Encoding': 'gzip' },
+    gzipSync('packed '.repeat(40)),
+  ),
   '/empty': respond('200 OK', FRESH),
   '/nothing': respond('204 No Content', FRESH),
   '/chunks': respond('200 OK', { ...FRESH, 'Transfer-Encoding': 'chunked' }, '2\r\nab\r\n0\r\n\r\n'),

@@ -1,12 +1,12 @@
 // The same small programs through the real compiler and ours: both take them or both refuse them. The cases are
 // the lines of vcl-cases.txt and programs made by the fuzzer's grammar. The real one runs without its C compiler
-// behind it, which takes most of its time and would only find what the front end let through.
+// after it, which takes most of its time and would only find what the front end let through.
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { compile } from '../../daemon/extensions/compile.ts';
+import { compile } from '../../daemon/extensions/compile-with-builtins.ts';
 import { mutate } from '../fuzz/mutate.ts';
 import { ProgramGrammar } from '../fuzz/program-grammar.ts';
 import { Random } from '../fuzz/random.ts';
@@ -91,7 +91,7 @@ function theirs(file: string, home: string): Promise<boolean> {
     child.on('error', reject);
     child.on('close', (_code, signal) => {
       if (signal !== null) reject(new Error(`killed by ${signal}`));
-      // The generated C comes on the same channel: only a refusal is told in this way.
+      // The generated C comes on the same channel: only a refusal is reported in this way.
       else resolve(!/^Message from VCC-compiler:$/m.test(text) || !/VCC-compiler failed/.test(text));
     });
   });

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { STATES } from '../../daemon/contract/program.ts';
-import { compile } from '../../daemon/extensions/compile.ts';
+import { compile } from '../../daemon/extensions/compile-with-builtins.ts';
 import { findExtension } from '../../daemon/extensions/registry.ts';
 import { builtinText } from '../../daemon/vcl/builtin.ts';
-import { formatDiagnostics } from '../../daemon/vcl/errors.ts';
+import { formatDiagnostics } from '../../daemon/vcl/diagnostics.ts';
 import { loadProgram } from '../../daemon/vcl/loader.ts';
 import { RegexError } from '../../queries/regex/bounded-regex.ts';
-import { parseRegex } from '../../queries/regex/parse.ts';
+import { parseRegex } from '../../queries/regex/parse-pattern.ts';
 import { fakeDirector, task } from '../daemon/vcl/fake-task.ts';
 
 const SEED = `vcl 4.1; import std; backend d { .host = "127.0.0.1"; .probe = { .url = "/"; } }

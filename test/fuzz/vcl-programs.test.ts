@@ -5,9 +5,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { STATES, type VclProgram } from '../../daemon/contract/program.ts';
-import { compile } from '../../daemon/extensions/compile.ts';
+import { compile } from '../../daemon/extensions/compile-with-builtins.ts';
 import { findExtension } from '../../daemon/extensions/registry.ts';
-import { formatDiagnostics } from '../../daemon/vcl/errors.ts';
+import { formatDiagnostics } from '../../daemon/vcl/diagnostics.ts';
 import { loadProgram } from '../../daemon/vcl/loader.ts';
 import { fakeDirector, taskOf } from '../daemon/vcl/fake-task.ts';
 import { mutate } from './mutate.ts';
@@ -97,7 +97,7 @@ describe('random programs', () => {
         }
       }
       console.log(`${COUNT} programs, ${compiled} compiled and ran ${REQUESTS} requests each`);
-      // A grammar that makes nothing but errors would test nothing behind the checker.
+      // A grammar that makes nothing but errors would test nothing after the checker.
       expect(compiled).toBeGreaterThan(COUNT / 20);
     },
     COUNT * 200 + 60_000,

@@ -1,5 +1,5 @@
 // An origin that comes and goes: it serves every URL a body that follows from the URL, breaks some answers midway and
-// all of them at moments, and never ends in an orderly way what it broke. So whoever is given a body as whole can
+// all of them at moments, and never ends in an orderly way what it broke. So a client that gets a complete body can
 // tell whether it is. The kind of answer is the URL's second part: len, chunks, gzip or end.
 import { createHash } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';

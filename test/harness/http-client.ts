@@ -1,6 +1,6 @@
 // A raw HTTP/1 client: it sends exactly the bytes it is given and reads responses by their own framing.
 // It never repairs anything: an unexpected end is reported as `complete: false`, and surplus bytes stay
-// in the buffer for the next response. The awkward case is HEAD, whose framing the caller must announce.
+// in the buffer for the next response. The special case is HEAD, whose framing the caller must announce.
 import { connect, type Socket } from 'node:net';
 
 export interface Response {

@@ -1,6 +1,6 @@
 // Admin commands, counters and the log asked of a proxyd in this process, over its own protocol: what proxyadm,
 // proxystat -j and proxylog -d would print, without starting a Node for each. It is no test of those tools: tests of
-// them start them. Awkward: a daemon that is only just starting is waited for, as proxyadm does.
+// them start them. Special case: a daemon that is only just starting is waited for, as proxyadm does.
 import { parseLogArguments } from '../../console/bin/log-arguments.ts';
 import type { LogSink } from '../../console/bin/log-source.ts';
 import { followDaemon } from '../../console/bin/proxylog-follow.ts';

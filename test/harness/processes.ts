@@ -1,6 +1,6 @@
 // Child processes of a test: one-shots whose output is collected, long-lived daemons whose output is kept,
 // and what /proc says about a whole process tree. A Sandbox owns a temporary directory and everything
-// started in it; dispose() leaves neither. The awkward case is a test run that dies half-way: the
+// started in it; dispose() leaves neither. The special case is a test run that dies half-way: the
 // sandbox also kills its processes when this process exits.
 import { type ChildProcess, spawn } from 'node:child_process';
 import {

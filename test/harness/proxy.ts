@@ -95,7 +95,7 @@ export class RunningProxy {
     return this.daemon.pid;
   }
 
-  /** One admin command, its words as proxyadm takes them behind its options. Ours is asked without the tool. */
+  /** One admin command, its words as proxyadm takes them after its options. Ours is asked without the tool. */
   adm(...words: string[]): Promise<Finished> {
     if (this.product === 'varnish') return tool('varnish', 'adm', ['-n', this.dir, ...words]);
     return adminCommand(this.dir, (words[0] === '--' ? words.slice(1) : words).join(' '));
@@ -109,7 +109,8 @@ export class RunningProxy {
     return done.stdout;
   }
 
-  /** All counters by name. Ours count what was seen before the call: they are published ten times a second if they change. */
+  /** All counters by name. Ours count what was seen before the call: they are published ten times a second if they
+   * change. */
   async counters(): Promise<Record<string, number>> {
     if (this.product === 'proxyd') {
       const asked = Date.now();

@@ -1,5 +1,5 @@
 // node test/harness/record-why.js: plays the cases of why/cases.ts against a real proxyd and keeps what it logged in
-// test/console/model/why-recorded.json.gz, on which the rules are tested. To be run when rules or cases are added.
+// test/console/views/log/why-recorded.json.gz, on which the rules are tested. To be run when rules or cases are added.
 import { fileURLToPath } from 'node:url';
 import { tsImport } from 'tsx/esm/api';
 

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { decodeLogFrame, encodeLogFrame } from '../../protocol/log-frame.ts';
 import {
   encodeRecord,
-  recordOffsets,
   recordSide,
   recordSize,
   recordTag,
@@ -11,6 +10,7 @@ import {
   recordVxid,
 } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { recordsOf } from '../harness/records.ts';
 
 const transaction: fc.Arbitrary<LogTransaction> = fc.record({
   level: fc.nat(255),
@@ -71,6 +71,6 @@ describe('log record', () => {
       encodeRecord(15, 2, 'c', 'GET'),
       encodeRecord(16, 2, 'c', '/long/url').subarray(0, 14),
     ]);
-    expect([...recordOffsets(b)]).toEqual([0]);
+    expect(recordsOf(b).map((row) => row.at)).toEqual([0]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseQuery } from '../../queries/parse.ts';
+import { parseQuery } from '../../queries/parse-query.ts';
 import { compilePattern, Effort, type PatternError } from '../../queries/text-pattern.ts';
 
 function matches(pattern: string, text: string, caseless = false): boolean {

@@ -135,7 +135,7 @@ describe('the sample in JavaScript', () => {
       'sample.throw_error: thrown on purpose',
       'not /refuse',
       'sample.wrong_type() returned string seven, not INT',
-      'sample.promise() returned a promise: it has to answer at once',
+      "sample.promise() returned a promise: its row has no 'waits'",
     ]);
   });
 
@@ -224,7 +224,7 @@ describe('a file that cannot be used', () => {
     ['no_abi', 'export default { functions: {} };', "(it has no 'abi')"],
     ['new_abi', 'export default { abi: 99 };', '(it was written for version 99 of the interface, this is 1)'],
     ['other', 'export default { abi: 1, name: "x" };', "(it calls itself 'x')"],
-    ['empty', 'export default { abi: 1 };', '(it has neither functions nor objects)'],
+    ['empty', 'export default { abi: 1 };', '(it has neither functions nor objects nor filters)'],
     [
       'type',
       'export default { abi: 1, functions: { f: { signature: "STRIGN f()", call() {} } } };',

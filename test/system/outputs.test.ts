@@ -1,5 +1,5 @@
-// Outputs that cannot be written and daemons that cannot be reached: each a sentence that says what, where and why, and a
-// status that is not 0; never a stack trace. A reader that has gone away is no error.
+// Outputs that cannot be written and daemons that cannot be reached: each a sentence that says what, where and why, and
+// a status that is not 0; never a stack trace. A reader that has gone away is no error.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

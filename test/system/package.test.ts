@@ -65,7 +65,8 @@ describe('what is packed', () => {
     const odd = files.filter(({ path }) =>
       /\.(map|ts|tsx|tsbuildinfo|ne)$|^(test|dist\/modules)\//.test(path),
     );
-    expect(odd).toEqual([]);
+    // The types that authors of extensions import.
+    expect(odd.filter(({ path }) => !/^dist\/author\/.*\.d\.ts$/.test(path))).toEqual([]);
     for (const path of [...Object.values(manifest.bin), ...manifest.man]) {
       expect(files.map((f) => f.path)).toContain(path);
     }
@@ -129,6 +130,72 @@ describe('installed from the tarball', () => {
     });
     expect(demo.code).toBe(0);
     expect(demo.stdout.split('\n').length).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe('an author of an extension', () => {
+  const TYPED = `import { EXTENSION_INTERFACE, type Context, type Extension, type ExtensionTest } from 'proxyd/extension';
+export const extension: Extension = {
+  abi: 1,
+  functions: {
+    own: { signature: 'STRING own(STRING s)', call: (ctx: Context, s: string | null) => s ?? ctx.req?.get('host') ?? null },
+  },
+  objects: {
+    box: {
+      signature: 'box(INT n)',
+      create: (_ctx, _name, n: number) => ({ n }),
+      methods: { n: { signature: 'INT n(PRIV_TASK)', call: (_ctx, self: { n: number }, cell) => (cell.value = self.n) } },
+    },
+  },
+  filters: { upper: { side: 'delivery', open: () => ({ transform: (bytes, last) => (last ? null : bytes) }) } },
+  event: (ctx, event, cell) => (event === 'load' && cell.value === ctx.program ? 'no' : undefined),
+};
+export const tests: ExtensionTest[] = [{ name: 'a', value: '1', expect: String(EXTENSION_INTERFACE) }];
+`;
+  const WRONG = TYPED.replace('abi: 1,', "abi: '1',").replace('ctx.program', 'ctx.programme');
+
+  it('compiles against the package, tests with it and sees its version', async () => {
+    const project = at('author');
+    mkdirSync(project);
+    writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
+    const added = await run('npm', ['i', '--offline', '--no-audit', '--no-fund', tarball], { cwd: project });
+    expect(added).toMatchObject({ code: 0 });
+    const folder = join(project, 'node_modules/proxyd');
+    for (const name of ['greeting.mjs', 'greeting.test.mjs'])
+      copyFileSync(join(folder, 'daemon/extensions/template', name), join(project, name));
+    writeFileSync(join(project, 'typed.ts'), TYPED);
+    const options = [
+      '--strict',
+      '--exactOptionalPropertyTypes',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2023',
+    ];
+    const compile = (...names: string[]) =>
+      run(join(ROOT, 'node_modules/.bin/tsc'), [...options, ...names], { cwd: project });
+    expect(await compile('typed.ts')).toMatchObject({ code: 0, stdout: '' });
+    const checked = await compile(
+      '--noEmit',
+      '--allowJs',
+      '--noImplicitAny',
+      'false',
+      'greeting.mjs',
+      'greeting.test.mjs',
+    );
+    expect(checked).toMatchObject({ code: 0, stdout: '' });
+    writeFileSync(join(project, 'wrong.ts'), WRONG);
+    const { code, stdout } = await compile('--noEmit', 'wrong.ts');
+    expect(code).not.toBe(0);
+    expect(stdout.match(/error TS\d+/g)).toHaveLength(2);
+    const proxyd = join(project, 'node_modules/.bin/proxyd');
+    for (const [file, line] of [
+      ['greeting.mjs', 'ok 6 - counts'],
+      ['typed.js', '# typed.own has no help'],
+    ] as const) {
+      const done = await run(proxyd, ['--test-extension', file], { cwd: project, env });
+      expect([done.code, done.stderr, done.stdout]).toEqual([0, '', expect.stringContaining(line)]);
+    }
   });
 });
 

@@ -1,7 +1,7 @@
 // Chunked bodies with one byte put in, replaced or taken out at every place, sent both ways. A second reading of the
 // grammar (RFC 9112 section 7.1), written as patterns, says of each whether it is a body and which; proxyd must say
 // the same: whole with these bytes, or cut, and never anything in between. An origin may end lines with LF alone and
-// put blanks behind a size; what has a second reading stays broken.
+// put blanks after a size; a form with a second reading stays an error.
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection } from '../harness/http-client.ts';

@@ -1,5 +1,5 @@
-// Some thousand hostile requests, each whole, cut in two, byte by byte and behind a good request on the same
-// connection, with another request behind it that must never be served. What the origin received is read as bytes: no
+// Some thousand hostile requests, each whole, cut in two, byte by byte and after a good request on the same
+// connection, with another request after it that must never be served. What the origin received is read as bytes: no
 // case may reach it, and whatever did reach it has a clean head.
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

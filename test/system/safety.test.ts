@@ -217,7 +217,7 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['a method of 64 KB', `${'M'.repeat(65_536)} @ HTTP/1.1\r\nHost: a\r\n\r\n`],
 ];
 
-/** A request that must never be taken for one, at a URL that tells which row it came from. */
+/** A request that must never be served, at a URL that names its row. */
 function smuggled(url: string): string {
   return `GET /smuggled${url} HTTP/1.1\r\nHost: a\r\n\r\n`;
 }

@@ -14,7 +14,7 @@ const SEED = Number(process.env.PROXYD_SLOW_SEED ?? Date.now() % 1_000_000);
 const URLS = Number(process.env.PROXYD_SLOW_URLS ?? 60);
 const PATIENCE = 20_000;
 
-/** What becomes of an answer is told in its headers. */
+/** The headers of a response say how it was handled. */
 const PROGRAM = `
 import std;
 sub vcl_recv {

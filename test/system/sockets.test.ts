@@ -91,7 +91,7 @@ describe('a Unix socket listener', () => {
     expect(header(response, 'who')).toBe('1.2.3.4 0.0.0.0 0.0.0.0 0');
     expect(await exchange({ path }, GET)).toBe('');
     await until('both are counted', async () => (await proxy.counters())['MAIN.sess_closed_err'] === 1);
-    // The first request behind a preamble comes ahead of no answer.
+    // The first request after a preamble.
     expect((await proxy.counters())['MAIN.sess_readahead']).toBe(0);
   });
 

@@ -1,6 +1,6 @@
 // Programs that others wrote for Varnish, played against a live proxyd through links that have Varnish's names: the
-// exporter for Prometheus, the reload script and the admin tool of Debian's packages. Each is skipped, by name, where it is
-// not installed.
+// exporter for Prometheus, the reload script and the admin tool of Debian's packages. Each is skipped, by name, where
+// it is not installed.
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';

@@ -1,6 +1,6 @@
 // The units for systemd and what stands beside them: that systemd takes them, and that their command lines, run as
 // systemd would run them but in other places, do what they are for.
-import { chownSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { groupId } from '../../daemon/manager/accounts.ts';
@@ -139,7 +139,7 @@ it.skipIf(adm === null || !root)('the lines of the units do what they are for', 
   renameSync(log, `${log}.1`);
   const reload = await run('/bin/sh', ['-c', line(PROXYNCSA, 'ExecReload', { MAINPID: pid })]);
   expect(reload).toMatchObject({ code: 0, stderr: '' });
-  await until('the new file', () => readFileSync(log, 'utf8') === '');
+  await until('the new file', () => existsSync(log) && readFileSync(log, 'utf8') === '');
   await proxy.get('/second');
   await until('a line', () => readFileSync(log, 'utf8').includes('/second '));
   expect(readFileSync(`${log}.1`, 'utf8')).not.toContain('/second');

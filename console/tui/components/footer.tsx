@@ -1,78 +1,96 @@
 // The bottom row: the field being edited, a question, a running command, a notice, or the key hints.
 
 import { type ReactNode, useContext } from 'react';
+import { ellipsis } from '../../draw/cells.ts';
+import { ThemeContext } from '../../draw/contexts.ts';
+import { EditLine } from '../../draw/edit-line.tsx';
+import { Box, Text } from '../../draw/ink.ts';
+import { type Row, rowWidth, type Span, span } from '../../draw/spans.ts';
+import { Bar, Line, Words } from '../../draw/words.tsx';
+import type { Field } from '../../model/field.ts';
 import type { Keymap } from '../../model/keymap.ts';
-import type { Line } from '../../model/line-editor.ts';
-import type { UiState } from '../../model/ui-state.ts';
-import { ellipsis, widthOf } from '../cells.ts';
-import { ThemeContext } from '../hooks/contexts.ts';
-import { type Row, rowWidth, type Span, span, spread } from '../spans.ts';
-import type { Theme } from '../theme.ts';
-import { Rows } from './rows.tsx';
+import type { Notice, UiState } from '../../model/ui-state.ts';
+import type { View } from '../../model/view.ts';
+
+export function Footer({ ui, keymap, width }: { ui: UiState; keymap: Keymap; width: number }): ReactNode {
+  return (
+    <Bar width={width}>
+      <Content ui={ui} keymap={keymap} width={width} />
+    </Bar>
+  );
+}
+
+function Content({ ui, keymap, width }: { ui: UiState; keymap: Keymap; width: number }): ReactNode {
+  const { ellipsis: mark } = useContext(ThemeContext).glyphs;
+  if (ui.confirm !== null) return <YesOrNo text={ui.confirm.text} width={width} />;
+  // The query bar has a place of its own.
+  if (ui.field !== null && ui.field.kind !== 'query') return <Prompt field={ui.field} width={width} />;
+  if (ui.running !== null) return <Words style="muted">{` ${ui.running} ${mark}`}</Words>;
+  if (ui.notice !== null) return <Words style={NOTICES[ui.notice.level]}>{` ${ui.notice.text}`}</Words>;
+  return <Hints keymap={keymap} view={ui.view} width={width} />;
+}
+
+const NOTICES = { info: 'good', warn: 'warn', bad: 'bad' } as const satisfies Record<Notice['level'], string>;
+
+function YesOrNo({ text, width }: { text: string; width: number }): ReactNode {
+  const answers: Row = [span(' '), span('y', 'key'), span('/'), span('n', 'key'), span(' ')];
+  const mark = useContext(ThemeContext).glyphs.ellipsis;
+  return <Line row={[span(` ${ellipsis(text, width - 1 - rowWidth(answers), mark)}`, 'warn'), ...answers]} />;
+}
+
+function Prompt({ field, width }: { field: Field; width: number }): ReactNode {
+  const label = labelOf(field);
+  const problem = field.check !== null && !field.check.ok ? `  ${field.check.message}` : '';
+  const usage = field.completion?.usage ?? '';
+  const remark = field.kind === 'command' ? (usage === '' ? '' : `   ${usage}`) : '';
+  return (
+    <Text wrap="truncate-end">
+      <Words style="key">{label}</Words>
+      <EditLine line={field.line} width={Math.max(8, width - label.length - problem.length - 2)} />
+      <Words style="faint">{remark}</Words>
+      <Words style="bad">{field.kind === 'prompt' ? problem : ''}</Words>
+    </Text>
+  );
+}
+
+function labelOf(field: Field): string {
+  switch (field.kind) {
+    case 'command':
+      return ' :';
+    case 'filter':
+      return ' / ';
+    case 'search':
+      return ' search: ';
+    default:
+      return ` ${field.prompt?.label ?? ''}: `;
+  }
+}
 
 const ALWAYS: ReadonlySet<string> = new Set(['help', 'quit']);
 
-export function Footer({ ui, keymap, width }: { ui: UiState; keymap: Keymap; width: number }): ReactNode {
-  const theme = useContext(ThemeContext);
-  return <Rows rows={[footerRow(ui, keymap, width, theme)]} width={width} height={1} fill="bar" />;
-}
-
-function footerRow(ui: UiState, keymap: Keymap, width: number, theme: Theme): Row {
-  const { field } = ui;
-  if (ui.confirm !== null) {
-    const answers: Span[] = [span(' '), span('y', 'key'), span('/'), span('n', 'key'), span(' ')];
-    const text = ellipsis(ui.confirm.text, width - 1 - rowWidth(answers), theme.glyphs.ellipsis);
-    return [span(` ${text}`, 'warn'), ...answers];
-  }
-  if (field?.kind === 'command') {
-    const usage = field.completion?.usage ?? '';
-    return [
-      span(' :', 'key'),
-      ...editSpans(field.line, width - 4),
-      span(usage === '' ? '' : `   ${usage}`, 'faint'),
-    ];
-  }
-  if (field?.kind === 'filter') return [span(' / ', 'key'), ...editSpans(field.line, width - 5)];
-  if (field?.kind === 'search') return [span(' search: ', 'key'), ...editSpans(field.line, width - 11)];
-  if (field?.kind === 'prompt') {
-    const label = ` ${field.prompt?.label ?? ''}: `;
-    const problem = field.check !== null && !field.check.ok ? `  ${field.check.message}` : '';
-    return [
-      span(label, 'key'),
-      ...editSpans(field.line, Math.max(8, width - label.length - problem.length - 1)),
-      span(problem, 'bad'),
-    ];
-  }
-  if (ui.running !== null) return [span(` ${ui.running} ${theme.glyphs.ellipsis}`, 'muted')];
-  if (ui.notice !== null) {
-    const style = ui.notice.level === 'info' ? 'good' : ui.notice.level === 'warn' ? 'warn' : 'bad';
-    return [span(` ${ui.notice.text}`, style)];
-  }
-  const out: Span[] = [];
+/** What everybody must find stands at the right end, and the rest gives way to it. */
+function Hints({ keymap, view, width }: { keymap: Keymap; view: View; width: number }): ReactNode {
+  const hints = keymap.hints(view);
+  const right = hints.filter((h) => ALWAYS.has(h.hint)).flatMap(hintSpans);
+  const left: Span[] = [];
   const seen = new Set<string>();
-  // What everybody must find stands at the right end, and the rest gives way to it.
-  const right: Span[] = [];
-  const hints = keymap.hints(ui.view);
-  for (const { key, hint } of hints.filter((h) => ALWAYS.has(h.hint))) {
-    right.push(span(` ${key}`, 'key'), span(` ${hint} `, 'muted'));
+  for (const one of hints) {
+    if (ALWAYS.has(one.hint) || seen.has(one.key)) continue;
+    seen.add(one.key);
+    const next = hintSpans(one);
+    if (rowWidth(left) + rowWidth(next) + rowWidth(right) > width) break;
+    left.push(...next);
   }
-  for (const { key, hint } of hints) {
-    if (ALWAYS.has(hint) || seen.has(key)) continue;
-    seen.add(key);
-    const next = [span(` ${key}`, 'key'), span(` ${hint} `, 'muted')];
-    if (rowWidth(out) + rowWidth(next) + rowWidth(right) > width) break;
-    out.push(...next);
-  }
-  return spread(out, right, width);
+  return (
+    <>
+      <Line row={left} />
+      <Box flexShrink={0}>
+        <Line row={right} />
+      </Box>
+    </>
+  );
 }
 
-/** A line with its cursor, scrolled so that the cursor is inside `width` cells. */
-export function editSpans(line: Line, width: number): Span[] {
-  let from = 0;
-  while (widthOf(line.text.slice(from, line.cursor)) >= width && from < line.cursor) {
-    from += (line.text.codePointAt(from) as number) > 0xffff ? 2 : 1;
-  }
-  const under = line.text.slice(line.cursor);
-  const char = under === '' ? ' ' : String.fromCodePoint(under.codePointAt(0) as number);
-  return [span(line.text.slice(from, line.cursor)), span(char, 'cursor'), span(under.slice(char.length))];
+function hintSpans({ key, hint }: { key: string; hint: string }): Span[] {
+  return [span(` ${key}`, 'key'), span(` ${hint} `, 'muted')];
 }

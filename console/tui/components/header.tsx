@@ -1,18 +1,22 @@
 // The top row: product, views, instance, connection. And the banner below it while data is stale.
 
-import { type ReactNode, useContext } from 'react';
+import { isDeepStrictEqual } from 'node:util';
+import { memo, type ReactNode, useContext } from 'react';
+import { ThemeContext, UtcContext } from '../../draw/contexts.ts';
+import { Box } from '../../draw/ink.ts';
+import { Lines, Rows } from '../../draw/rows.tsx';
+import { type Row, rowWidth, type Span, span } from '../../draw/spans.ts';
+import type { Theme } from '../../draw/theme.ts';
+import { Live } from '../../draw/use-console.ts';
+import { Bar, Line } from '../../draw/words.tsx';
 import type { Controller } from '../../model/controller.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
 import { clock } from '../../model/numbers.ts';
-import type { Session } from '../../model/session.ts';
-import { VIEWS, type ViewName } from '../../model/views.ts';
-import { ThemeContext, UtcContext } from '../hooks/contexts.ts';
-import { type Row, rowWidth, type Span, span, spread } from '../spans.ts';
-import type { Theme } from '../theme.ts';
-import { Rows } from './rows.tsx';
+import type { View } from '../../model/view.ts';
 
 export interface HeaderProps {
   controller: Controller;
-  view: ViewName;
+  view: View;
   width: number;
   readonly: boolean;
 }
@@ -20,24 +24,45 @@ export interface HeaderProps {
 export function Header({ controller, view, width, readonly }: HeaderProps): ReactNode {
   const theme = useContext(ThemeContext);
   const utc = useContext(UtcContext);
+  const { session } = controller;
   return (
-    <Rows
-      rows={[headerRow(controller, view, width, readonly, theme, utc)]}
-      width={width}
-      height={1}
-      fill="bar"
-    />
+    <Box width={width} height={1} flexShrink={0}>
+      <Live session={session}>
+        {() => {
+          const { left, right } = headerParts(controller, view, width, readonly, theme, utc);
+          const clock = rowWidth(right);
+          // The right end changes every second: the sink paints it, and Ink has nothing to do.
+          return (
+            <>
+              <Titles row={left} width={width - clock} />
+              <Rows rows={[right]} width={clock} height={1} fill="bar" />
+            </>
+          );
+        }}
+      </Live>
+    </Box>
   );
 }
 
-export function headerRow(
+/** The titles, as long as they stay the same. */
+const Titles = memo(
+  ({ row, width }: { row: Row; width: number }): ReactNode => (
+    <Bar width={width}>
+      <Line row={row} />
+    </Bar>
+  ),
+  isDeepStrictEqual,
+);
+
+/** The titles of the views, and what stands at the right end. */
+export function headerParts(
   controller: Controller,
-  view: ViewName,
+  view: View,
   width: number,
   readonly: boolean,
   theme: Theme,
   utc: boolean,
-): Row {
+): { left: Row; right: Row } {
   const { session } = controller;
   const { instances } = controller.options;
   const several = instances.names.length > 1 && instances.replay === undefined;
@@ -54,17 +79,17 @@ export function headerRow(
   const rights = several ? [[...named, ...time], named] : [[...named, ...time], named, bare];
   for (const titles of ['title', 'short', 'brief', 'key'] as const) {
     for (const head of titles === 'title' ? [brand] : [brand, []]) {
-      const left = [...head, ...tabs(view, titles)];
+      const left = [...head, ...tabs(controller.options.views, view, titles)];
       for (const right of titles === 'key' ? [...rights, bare] : rights)
-        if (rowWidth(left) + rowWidth(right) < width) return spread(left, right, width);
+        if (rowWidth(left) + rowWidth(right) < width) return { left, right };
     }
   }
-  return spread([...brand, ...tabs(view, 'key')], state, width);
+  return { left: [...brand, ...tabs(controller.options.views, view, 'key')], right: state };
 }
 
-function tabs(view: ViewName, titles: 'title' | 'short' | 'brief' | 'key'): Span[] {
-  return VIEWS.flatMap((v) => {
-    const here = v.name === view;
+function tabs(views: readonly View[], view: View, titles: 'title' | 'short' | 'brief' | 'key'): Span[] {
+  return views.flatMap((v) => {
+    const here = v === view;
     if (titles === 'brief' && !here) return [span(v.key, 'key'), span(`${v.brief} `, 'muted')];
     const label = titles === 'key' ? (here ? v.title : '') : titles === 'brief' ? v.short : v[titles];
     return [
@@ -75,7 +100,7 @@ function tabs(view: ViewName, titles: 'title' | 'short' | 'brief' | 'key'): Span
   });
 }
 
-function connectionSpan(session: Session, theme: Theme): Span {
+function connectionSpan(session: DaemonSession, theme: Theme): Span {
   const { bullet, up } = theme.glyphs;
   switch (session.connection.state) {
     case 'up':
@@ -87,9 +112,8 @@ function connectionSpan(session: Session, theme: Theme): Span {
   }
 }
 
-/** The banner's text while the connection is down, null otherwise. */
-function bannerText(session: Session): string | null {
-  if (!session.cutOff) return null;
+/** What the banner says while the connection is down. */
+function bannerText(session: DaemonSession): string {
   const { connection } = session;
   const stale = session.staleFor();
   const age = stale === null ? 'no daemon' : `stale ${Math.floor(stale)} s`;
@@ -98,11 +122,18 @@ function bannerText(session: Session): string | null {
   return `${age}: ${connection.reason}; attempt ${connection.attempt + 1} in ${wait} s`;
 }
 
-export function Banner({ session, width }: { session: Session; width: number }): ReactNode {
+export function Banner({ session, width }: { session: DaemonSession; width: number }): ReactNode {
   const theme = useContext(ThemeContext);
-  const text = bannerText(session);
-  if (text === null) return null;
   return (
-    <Rows rows={[[span(` ${theme.glyphs.up} ${text}`, 'banner')]]} width={width} height={1} fill="banner" />
+    <Live session={session}>
+      {() => (
+        <Lines
+          rows={[[span(` ${theme.glyphs.up} ${bannerText(session)}`, 'banner')]]}
+          width={width}
+          height={1}
+          fill="banner"
+        />
+      )}
+    </Live>
   );
 }

@@ -1,24 +1,20 @@
-// What lies over a view: the help, the output of a command, the candidates of the command line.
+// What lies over a view: the help, the output of a command, choices, the candidates of the line being typed.
 
 import { type ReactNode, useContext } from 'react';
+import { ellipsis } from '../../draw/cells.ts';
+import { ThemeContext } from '../../draw/contexts.ts';
+import { Box } from '../../draw/ink.ts';
+import { PANEL_EDGES, Panel, Remark } from '../../draw/panel.tsx';
+import { span } from '../../draw/spans.ts';
+import { toneRow } from '../../draw/tone-rows.ts';
+import { Line, Words } from '../../draw/words.tsx';
+import type { Field } from '../../model/field.ts';
 import type { Keymap } from '../../model/keymap.ts';
 import { bodyRows, panelTextRows, type Size } from '../../model/layout.ts';
-import type { Field, Panel } from '../../model/ui-state.ts';
-import type { ViewName } from '../../model/views.ts';
-import { ellipsis } from '../cells.ts';
-import { framed } from '../frame.ts';
-import { ThemeContext } from '../hooks/contexts.ts';
-import { cell, type Row, span } from '../spans.ts';
-import type { Theme } from '../theme.ts';
-import { toneRow } from '../tone-rows.ts';
-import { Over } from './rows.tsx';
+import type { Panel as OpenPanel } from '../../model/panel.ts';
+import type { View } from '../../model/view.ts';
 
-interface Placed {
-  rows: Row[];
-  width: number;
-  left: number;
-  top: number;
-}
+type Of<K extends OpenPanel['kind']> = Extract<OpenPanel, { kind: K }>;
 
 export interface OverlayProps {
   size: Size;
@@ -26,139 +22,179 @@ export interface OverlayProps {
   top: number;
 }
 
-export function PanelOverlay(
-  props: OverlayProps & { panel: Panel; view: ViewName; keymap: Keymap },
-): ReactNode {
-  const theme = useContext(ThemeContext);
-  return <Over {...panelRows(props.panel, props.view, props.keymap, props.size, props.top, theme)} />;
-}
-
-function panelRows(
-  panel: Panel,
-  view: ViewName,
-  keymap: Keymap,
-  size: Size,
-  top: number,
-  theme: Theme,
-): Placed {
+export function PanelOverlay({
+  panel,
+  view,
+  keymap,
+  ...place
+}: OverlayProps & { panel: OpenPanel; view: View; keymap: Keymap }): ReactNode {
   switch (panel.kind) {
     case 'help':
-      return helpPanel(panel, keymap, view, size, top, theme);
+      return <HelpPanel {...place} panel={panel} view={view} keymap={keymap} />;
     case 'text':
-      return textPanel(panel, size, top, theme);
+      return <TextPanel {...place} panel={panel} />;
     case 'choices':
-      return choicePanel(panel, size, top, theme);
+      return <ChoicePanel {...place} panel={panel} />;
   }
 }
 
-export function CandidateOverlay({ field, size }: { field: Field; size: Size }): ReactNode {
-  const theme = useContext(ThemeContext);
-  const placed = candidatePanel(field, size, theme);
-  return placed === null ? null : <Over {...placed} />;
-}
-
-function helpPanel(
-  panel: Extract<Panel, { kind: 'help' }>,
-  keymap: Keymap,
-  view: ViewName,
-  size: Size,
-  top: number,
-  theme: Theme,
-): Placed {
-  const width = Math.min(size.columns - 4, 76);
-  const lines: Row[] = [];
-  for (const section of keymap.help(view, panel.filter)) {
-    if (lines.length > 0) lines.push([]);
-    lines.push([span(section.title, 'accent')]);
-    for (const row of section.rows) lines.push([span('  '), cell(row.keys, 18, 'key'), span(row.help)]);
-  }
-  if (lines.length === 0) lines.push([span('No key matches.', 'muted')]);
-  return scrolled(
-    lines,
-    panel.scroll,
-    { title: 'Keys', hint: '/ search  Esc close' },
-    width,
-    size,
-    top,
-    theme,
+function HelpPanel({
+  panel,
+  view,
+  keymap,
+  ...place
+}: OverlayProps & { panel: Of<'help'>; view: View; keymap: Keymap }): ReactNode {
+  const lines = keymap
+    .help(view, panel.filter)
+    .flatMap((section, i) => [...(i > 0 ? [{ title: ' ' }] : []), { title: section.title }, ...section.rows]);
+  if (lines.length === 0) lines.push({ keys: '', help: 'No key matches.' });
+  return (
+    <Scrolled
+      {...place}
+      title="Keys"
+      hint="/ search  Esc close"
+      width={Math.min(place.size.columns - 4, 76)}
+      scroll={panel.scroll}
+      count={lines.length}
+      line={(i) => {
+        const line = lines[i];
+        if (line === undefined) return null;
+        return 'title' in line ? <Words style="accent">{line.title}</Words> : <KeyHelp {...line} />;
+      }}
+    />
   );
 }
 
-function textPanel(panel: Extract<Panel, { kind: 'text' }>, size: Size, top: number, theme: Theme): Placed {
-  const lines = panel.lines.map((line) => toneRow(line, theme));
-  const title = { title: panel.title, hint: 'y copy  Esc close' };
-  return scrolled(lines, panel.scroll, title, size.columns - 4, size, top, theme);
+function KeyHelp({ keys, help }: { keys: string; help: string }): ReactNode {
+  if (keys === '') return <Words style="muted">{help}</Words>;
+  return (
+    <Box>
+      <Box width={18} marginLeft={2} flexShrink={0}>
+        <Words style="key">{keys}</Words>
+      </Box>
+      <Words>{help}</Words>
+    </Box>
+  );
+}
+
+function TextPanel({ panel, ...place }: OverlayProps & { panel: Of<'text'> }): ReactNode {
+  const theme = useContext(ThemeContext);
+  return (
+    <Scrolled
+      {...place}
+      title={panel.title}
+      hint="y copy  Esc close"
+      width={place.size.columns - 4}
+      scroll={panel.scroll}
+      count={panel.lines.length}
+      line={(i) => <Line row={toneRow(panel.lines[i] ?? [], theme)} />}
+    />
+  );
 }
 
 /** Of choices `scroll` is the one selected. */
-function choicePanel(
-  panel: Extract<Panel, { kind: 'choices' }>,
-  size: Size,
-  top: number,
-  theme: Theme,
-): Placed {
+function ChoicePanel({ panel, ...place }: OverlayProps & { panel: Of<'choices'> }): ReactNode {
+  const { size, top } = place;
+  const rows = panelTextRows(size, top > 1, panel.choices.length);
+  const from = Math.max(0, Math.min(panel.scroll - Math.floor(rows / 2), panel.choices.length - rows));
   const width = Math.min(size.columns - 4, 90);
   const note = Math.max(0, ...panel.choices.map((c) => c.note.length));
-  const lines = panel.choices.map((choice, i): Row => {
-    const chosen = i === panel.scroll;
-    return [
-      span(chosen ? `${theme.glyphs.pointer} ` : '  ', 'key'),
-      cell(
-        ellipsis(choice.label, width - 8 - note, theme.glyphs.ellipsis),
-        width - 7 - note,
-        chosen ? 'strong' : 'accent',
-      ),
-      span(choice.note, 'muted'),
-    ];
-  });
-  const rows = panelTextRows(size, top > 1, lines.length);
-  const from = Math.max(0, Math.min(panel.scroll - Math.floor(rows / 2), lines.length - rows));
-  return scrolled(
-    lines,
-    from,
-    { title: panel.title, hint: 'Enter take  Esc close' },
-    width,
-    size,
-    top,
-    theme,
+  return (
+    <Scrolled
+      {...place}
+      title={panel.title}
+      hint="Enter take  Esc close"
+      width={width}
+      scroll={from}
+      count={panel.choices.length}
+      line={(i) => (
+        <Option
+          label={panel.choices[i]?.label ?? ''}
+          note={panel.choices[i]?.note ?? ''}
+          chosen={i === panel.scroll}
+          columns={[width - PANEL_EDGES - 3 - note, note]}
+        />
+      )}
+    />
   );
 }
 
-function scrolled(
-  lines: Row[],
-  scroll: number,
-  text: { title: string; hint: string },
-  width: number,
-  size: Size,
-  top: number,
-  theme: Theme,
-): Placed {
-  const height = panelTextRows(size, top > 1, lines.length);
-  const from = Math.max(0, Math.min(scroll, lines.length - height));
-  const more = lines.length > height ? `${from + 1}-${from + height}/${lines.length}  ` : '';
-  const rows = framed(
-    lines.slice(from, from + height),
-    {
-      title: text.title,
-      remark: [span(more + text.hint, 'muted')],
-      width,
-      height: height + 2,
-      style: 'accent',
-    },
-    theme,
+/** One of several to choose from, with a mark at the chosen one; `columns` are the widths of label and note. */
+function Option({
+  label,
+  note,
+  chosen,
+  columns,
+}: {
+  label: string;
+  note: string;
+  chosen: boolean;
+  columns: readonly [number, number];
+}): ReactNode {
+  const { pointer, ellipsis: mark } = useContext(ThemeContext).glyphs;
+  return (
+    <Box>
+      <Box width={2} flexShrink={0}>
+        <Words style="key">{chosen ? pointer : ' '}</Words>
+      </Box>
+      <Box width={columns[0]} flexShrink={0}>
+        <Words style={chosen ? 'strong' : 'accent'}>{ellipsis(label, columns[0] - 1, mark)}</Words>
+      </Box>
+      <Words style="muted">{ellipsis(note, columns[1], mark)}</Words>
+    </Box>
   );
-  const room = bodyRows(size, top > 1) - rows.length;
-  return {
-    rows,
-    width,
-    left: Math.floor((size.columns - width) / 2),
-    top: top + Math.max(0, Math.floor(room / 2)),
-  };
+}
+
+/** A panel in the middle of the body that shows as many of its lines as have room, from line `scroll` on. */
+function Scrolled({
+  size,
+  top,
+  title,
+  hint,
+  width,
+  scroll,
+  count,
+  line,
+}: OverlayProps & {
+  title: string;
+  hint: string;
+  width: number;
+  scroll: number;
+  count: number;
+  line: (index: number) => ReactNode;
+}): ReactNode {
+  const height = panelTextRows(size, top > 1, count);
+  const from = Math.max(0, Math.min(scroll, count - height));
+  const more = count > height ? `${from + 1}-${from + height}/${count}  ` : '';
+  const room = bodyRows(size, top > 1) - height - 2;
+  return (
+    <Box
+      position="absolute"
+      marginLeft={Math.floor((size.columns - width) / 2)}
+      marginTop={top + Math.max(0, Math.floor(room / 2))}
+    >
+      <Panel
+        title={title}
+        remark={(cells) => <Remark row={[span(more + hint, 'muted')]} room={cells} />}
+        width={width}
+        height={height + 2}
+        style="accent"
+        over
+      >
+        {Array.from({ length: height }, (_, i) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the rows of the screen are the same ones whatever they show
+          <Box key={i} height={1} flexShrink={0}>
+            {line(from + i)}
+          </Box>
+        ))}
+      </Panel>
+    </Box>
+  );
 }
 
 const SHOWN_CANDIDATES = 8;
 
-function candidatePanel(field: Field, size: Size, theme: Theme): Placed | null {
+export function CandidateOverlay({ field, size }: { field: Field; size: Size }): ReactNode {
   const candidates = field.completion?.candidates ?? [];
   const exact = candidates.length === 1 && field.line.text.endsWith(candidates[0]?.text ?? ' ');
   if (candidates.length === 0 || exact) return null;
@@ -167,21 +203,32 @@ function candidatePanel(field: Field, size: Size, theme: Theme): Placed | null {
   const from = Math.max(0, Math.min(choice - Math.floor(height / 2), candidates.length - height));
   const name = Math.min(34, Math.max(...candidates.map((c) => c.text.length)) + 2);
   const width = Math.min(size.columns - 2, 78);
-  // Above the command line, below the query bar: next to where one types.
-  const top = field.kind === 'query' ? 3 : Math.max(0, size.rows - 1 - height - 2);
-  const rows = candidates.slice(from, from + height).map((c, i): Row => {
-    const chosen = field.choice === from + i;
-    return [
-      span(chosen ? `${theme.glyphs.pointer} ` : '  ', 'key'),
-      cell(c.text, name, chosen ? 'strong' : 'accent'),
-      span(ellipsis(c.help, width - 6 - name, theme.glyphs.ellipsis), 'muted'),
-    ];
-  });
   const remark = [span(`${candidates.length} · Tab completes`, 'muted')];
-  return {
-    rows: framed(rows, { title: 'Complete', remark, width, height: height + 2 }, theme),
-    width,
-    left: field.kind === 'query' ? 6 : 0,
-    top,
-  };
+  // Above the command line, below the query bar: next to where one types.
+  const query = field.kind === 'query';
+  return (
+    <Box
+      position="absolute"
+      marginLeft={query ? 6 : 0}
+      marginTop={query ? 3 : Math.max(0, size.rows - 1 - height - 2)}
+    >
+      <Panel
+        title="Complete"
+        remark={(room) => <Remark row={remark} room={room} />}
+        width={width}
+        height={height + 2}
+        over
+      >
+        {candidates.slice(from, from + height).map((c, i) => (
+          <Option
+            key={c.text}
+            label={c.text}
+            note={c.help}
+            chosen={field.choice === from + i}
+            columns={[name, width - PANEL_EDGES - 2 - name]}
+          />
+        ))}
+      </Panel>
+    </Box>
+  );
 }

@@ -1,8 +1,8 @@
 // A ban's expression: `field operator argument` joined by &&, parsed and tested against one object.
 //
 // Errors are Varnish's own sentences, since scripts match on them; nothing is ever half-parsed. The regular
-// expression compiler comes from outside. Awkward: a header that is absent matches != and nothing else, as in the
-// field.
+// expression compiler comes from outside. Caution: a header that is absent matches != and nothing else, as in
+// Varnish.
 
 import type { HttpMessage } from '../../http1/message.ts';
 import { duration, durationText } from './duration.ts';
@@ -25,7 +25,7 @@ type BanTest =
   | {
       kind: 'text';
       field: 'req.url' | 'obj.status' | 'req.http' | 'obj.http';
-      /** Lower-case header name of the http fields. */
+      /** Lower-case header name of req.http and obj.http. */
       header: string;
       operator: BanOperator;
       argument: string;
@@ -51,13 +51,13 @@ export interface BanExpression {
   usesTime: boolean;
 }
 
-/** What a test may ask of an object's head; names in lower case. */
+/** The head of an object as tests may ask about it; names in lower case. */
 export interface BanHead {
   readonly status: number;
   get(name: string): string | null;
 }
 
-/** What a test may look at. Times in seconds; `ttl` is what remains. */
+/** The object as tests may look at it. Times in seconds; `ttl` is the rest of it. */
 export interface BanSubject {
   readonly http: BanHead;
   readonly ttl: number;
@@ -104,14 +104,15 @@ export function parseBanText(text: string, compileRegex: CompileRegex): BanExpre
   for (let i = 0; ; i += 4) {
     const wrong = gapIn(words, i);
     if (wrong === null) continue;
-    // What is wrong with a condition is said before what is wrong behind it.
+    // An error in a condition comes before an error after it.
     const whole = words.slice(0, words[i + 2] === undefined ? Math.max(0, i - 1) : i + 3);
     const parsed = whole.length === 0 ? '' : parseBan(whole, compileRegex);
     return wrong === '' || (typeof parsed === 'string' && parsed !== '') ? parsed : wrong;
   }
 }
 
-/** What is missing in the condition that begins with word `i`, or wrong behind it; '' is the end, null one more. */
+/** The error of a condition that begins with word `i` and is not whole, or that nothing correct follows; '' is the
+ * end of the text, null that another condition follows. */
 function gapIn(words: readonly string[], i: number): string | null {
   if (words[i] === undefined) return 'No ban conditions found.';
   if (words[i + 1] === undefined) return 'Expected comparison operator.';
@@ -135,7 +136,7 @@ export function banMatches(
   return true;
 }
 
-/** What is known of the requests for an object; null is not known. */
+/** URL and host of the requests for an object; null where not known. */
 export interface KnownRequest {
   readonly url: string | null;
   readonly host: string | null;

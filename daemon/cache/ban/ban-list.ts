@@ -29,7 +29,7 @@ export interface Ban {
   /** Epoch seconds. */
   readonly time: number;
   readonly expression: BanExpression;
-  /** What matches becomes stale as of `time` instead of going. */
+  /** Objects that match become stale as of `time` instead of going. */
   readonly soft: boolean;
   refs: number;
   /** Nothing needs to be tested against it any more. */
@@ -38,7 +38,7 @@ export interface Ban {
   older: Ban | null;
 }
 
-/** Bans dropped at a time. */
+/** Bans dropped at a time. A guess: about a millisecond of work. */
 const DROPPED = 1000;
 
 export class BanList {
@@ -60,10 +60,10 @@ export class BanList {
       usesTime: false,
     });
     first.completed = true;
-    counters.bans = 1;
-    counters.bans_completed = 1;
-    counters.bans_added = 1;
-    counters.bans_persisted_bytes = bytesOf(first);
+    counters.bans++;
+    counters.bans_completed++;
+    counters.bans_added++;
+    counters.bans_persisted_bytes += bytesOf(first);
     this.newest = first;
     this.oldest = first;
   }
@@ -202,8 +202,8 @@ export class BanList {
   }
 }
 
-/** What a ban would take in a file, of which there is none: Varnish counts it all the same, and what was dropped
- * as waste. */
+/** Bytes of a ban in a file of bans. There is no such file: Varnish counts them all the same, and those of dropped
+ * bans as waste. */
 function bytesOf(ban: Ban): number {
   return 16 + ban.expression.text.length;
 }

@@ -1,4 +1,4 @@
-// What ban.list answers: one line a ban, or the objects of its JSON form. Only formats.
+// Formats the answer of ban.list: one line a ban, or the objects of its JSON form.
 
 import type { Ban } from './ban-list.ts';
 

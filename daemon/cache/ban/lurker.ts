@@ -2,16 +2,18 @@
 // bans stays short and no lookup has to do it. Works in rounds over the whole table, a bounded piece at a time.
 //
 // A round takes the bans that are old enough when it begins. When it has seen every object, those bans are done
-// with: what came later was made under newer ones. Awkward: an object that is still being fetched cannot be tested,
+// with: what came later was made under newer ones. Caution: an object that is still being fetched cannot be tested,
 // so bans newer than it wait for the next round; and a ban that needs a request stops an object from counting as
 // tested beyond it, though not from being tested.
 
-import type { CacheCounters } from '../counters.ts';
+import type { CacheState } from '../cache-state.ts';
+import type { Lifetimes } from '../lifetimes.ts';
 import * as row from '../objcore.ts';
 import { type Oc, stateIn } from '../objcore.ts';
-import type { Rows } from '../rows.ts';
+import type { ObjectLife } from '../object-life.ts';
 import { type BanSubject, banMatches } from './ban-expression.ts';
-import type { Ban, BanList } from './ban-list.ts';
+import type { Ban } from './ban-list.ts';
+import type { BanTester } from './ban-tester.ts';
 
 /** Parameters, times in seconds. */
 export interface LurkerLimits {
@@ -23,9 +25,11 @@ export interface LurkerLimits {
   sleep: number;
   /** ban_cutoff: objects that were last tested against a ban further down the list go untested; 0 is none. */
   cutoff: number;
+  /** ban_lurker_holdoff: rest in the middle of a batch while requests come in. */
+  holdoff: number;
 }
 
-/** No step is longer than this (milliseconds). */
+/** No step is longer than this (milliseconds): short beside the time of a request. */
 const LONGEST = 2;
 /** Rows looked at between two looks at the clock, and fewer when there are many bans: tests in between. */
 const STRIDE = 64;
@@ -49,44 +53,38 @@ interface Round {
 }
 
 export class Lurker {
-  private readonly rows: Rows;
-  private readonly bans: BanList;
-  private readonly counters: CacheCounters;
-  private readonly subject: (oc: Oc, now: number) => BanSubject;
-  private readonly kill: (oc: Oc) => void;
-  private readonly soften: (oc: Oc, at: number) => boolean;
-  private readonly millis: () => number;
-  private readonly onBanned: (oc: Oc) => void;
+  private readonly state: CacheState;
+  private readonly tester: BanTester;
+  private readonly lifetimes: Lifetimes;
+  private readonly life: ObjectLife;
   private round: Round | null = null;
   /** When the next batch may begin, in milliseconds of the steady clock. */
   private due = 0;
   /** The newest ban when the list was last tidied. */
   private tidied = 0;
 
-  constructor(o: {
-    rows: Rows;
-    bans: BanList;
-    counters: CacheCounters;
-    subject: (oc: Oc, now: number) => BanSubject;
-    kill: (oc: Oc) => void;
-    /** Makes an object stale as of a point in time; false when it was. */
-    soften: (oc: Oc, at: number) => boolean;
-    millis: () => number;
-    /** Told before an object goes. */
-    onBanned: (oc: Oc) => void;
-  }) {
-    this.rows = o.rows;
-    this.bans = o.bans;
-    this.counters = o.counters;
-    this.subject = o.subject;
-    this.kill = o.kill;
-    this.soften = o.soften;
-    this.millis = o.millis;
-    this.onBanned = o.onBanned;
+  /** Requests so far when it worked last. */
+  private requests = 0;
+
+  constructor(state: CacheState, tester: BanTester, lifetimes: Lifetimes, life: ObjectLife) {
+    this.state = state;
+    this.tester = tester;
+    this.lifetimes = lifetimes;
+    this.life = life;
   }
 
   /** Works for a moment; returns the seconds to wait before the next call. */
-  step(now: number, limits: LurkerLimits): number {
+  step(now: number): number {
+    const { counters, limits } = this.state;
+    const wait = this.work(now, limits.lurker);
+    // It stopped in the middle of a batch. While requests come in, they have the loop first.
+    const pause = wait === 0 && counters.client_req !== this.requests ? limits.lurker.holdoff : wait;
+    if (pause > wait) counters.bans_lurker_contention++;
+    this.requests = counters.client_req;
+    return pause;
+  }
+
+  private work(now: number, limits: LurkerLimits): number {
     this.tidy();
     if (limits.sleep <= 0) {
       this.round = null;
@@ -95,31 +93,31 @@ export class Lurker {
     if (this.round === null) {
       this.round = this.begin(now, limits);
       if (this.round === null) return IDLE;
-      this.due = this.millis();
+      this.due = this.state.millis();
     }
     const { round } = this;
-    if (this.work(round, now, limits)) return 0;
+    if (this.batch(round, now, limits)) return 0;
     if (round.next >= round.end) {
       this.finish(round);
-      // What could not be settled now will not be in a moment.
+      // An object that could not be tested in this round cannot be in a moment.
       return Math.max(IDLE, limits.sleep);
     }
     // Batches are begun at an even pace: what the work took and timers are late is no rest besides.
-    const at = this.millis();
+    const at = this.state.millis();
     this.due = Math.max(this.due + limits.sleep * 1000, at - DEBT);
     return Math.min(limits.sleep, Math.max(0, this.due - at) / 1000);
   }
 
   /** As in Varnish: a new ban for the lurker is when it looks whether old ones can go, turned off or not. */
   private tidy(): void {
-    const { bans } = this;
+    const { bans } = this.state;
     if (!bans.hasUntested || bans.current === this.tidied) return;
     this.tidied = bans.current;
     bans.dropTail();
   }
 
   private begin(now: number, limits: LurkerLimits): Round | null {
-    const { bans, rows } = this;
+    const { bans, objcores } = this.state;
     const targets: Ban[] = [];
     const blocking: number[] = [];
     let cutoff = 0;
@@ -136,19 +134,19 @@ export class Lurker {
       blocking: blocking.reverse(),
       cutoff,
       next: 1,
-      end: rows.end,
+      end: objcores.end,
       unfinished: Number.POSITIVE_INFINITY,
     };
   }
 
   /** A batch, or what time allows of it; true when time ran out first. */
-  private work(round: Round, now: number, limits: LurkerLimits): boolean {
-    const until = this.millis() + LONGEST;
+  private batch(round: Round, now: number, limits: LurkerLimits): boolean {
+    const until = this.state.millis() + LONGEST;
     const bans = round.targets.length + round.blocking.length;
     const stride = Math.max(1, Math.min(STRIDE, Math.floor(TESTS / Math.max(1, bans))));
     let left = Math.max(1, limits.batch);
     while (round.next < round.end && left > 0) {
-      if (round.next % stride === 0 && this.millis() >= until) return true;
+      if (round.next % stride === 0 && this.state.millis() >= until) return true;
       if (this.look(round, round.next++, now)) left--;
     }
     return false;
@@ -156,18 +154,18 @@ export class Lurker {
 
   /** Tests one object; false when there was nothing to test. */
   private look(round: Round, oc: Oc, now: number): boolean {
-    const { rows, bans, counters } = this;
-    const from = rows.get(oc, row.BAN);
-    if (rows.get(oc, row.REFS) === 0 || rows.get(oc, row.OBJHEAD) === 0 || from === 0) return false;
+    const { objcores, bans, counters, events } = this.state;
+    const from = objcores.get(oc, row.BAN);
+    if (objcores.get(oc, row.REFS) === 0 || objcores.get(oc, row.OBJHEAD) === 0 || from === 0) return false;
     const newest = round.targets[0]?.number ?? 0;
     if (from >= newest && from >= round.cutoff) return false;
-    if (stateIn(rows.get(oc, row.META)) === row.STATE_BUSY) {
+    if (stateIn(objcores.get(oc, row.META)) === row.STATE_BUSY) {
       round.unfinished = Math.min(round.unfinished, from);
       return false;
     }
     if (from < round.cutoff) {
       counters.bans_lurker_obj_killed_cutoff++;
-      this.kill(oc);
+      this.life.kill(oc);
       return true;
     }
     let what: BanSubject | null = null;
@@ -175,7 +173,7 @@ export class Lurker {
     for (const ban of round.targets) {
       if (ban.number <= from) break;
       if (ban.completed) continue;
-      what ??= this.subject(oc, now);
+      what ??= this.tester.subjectOf(oc, now);
       counters.bans_lurker_tested++;
       counters.bans_lurker_tests_tested += ban.expression.tests.length;
       if (!banMatches(ban.expression, what, null, now - ban.time)) continue;
@@ -184,21 +182,21 @@ export class Lurker {
         continue;
       }
       counters.bans_lurker_obj_killed++;
-      this.onBanned(oc);
-      this.kill(oc);
+      events.banned(oc);
+      this.life.kill(oc);
       return true;
     }
-    if (staleSince < Number.POSITIVE_INFINITY && this.soften(oc, staleSince))
+    if (staleSince < Number.POSITIVE_INFINITY && this.lifetimes.soften(oc, staleSince))
       counters.bans_lurker_obj_softened++;
     const tested = this.testedUpTo(round, from, newest);
     if (tested > from) {
       bans.unref(from);
-      rows.set(oc, row.BAN, bans.refAt(tested));
+      objcores.set(oc, row.BAN, bans.refAt(tested));
     }
     return what !== null;
   }
 
-  /** The newest ban that an object last tested at `from` now counts as tested against. */
+  /** The newest ban that an object last tested at `from` counts as tested against after this round. */
   private testedUpTo(round: Round, from: number, newest: number): number {
     const { blocking, targets } = round;
     const stop = blocking[firstWhere(blocking.length, (i) => (blocking[i] as number) > from)];
@@ -209,8 +207,9 @@ export class Lurker {
 
   private finish(round: Round): void {
     this.round = null;
-    for (const ban of round.targets) if (ban.number <= round.unfinished) this.bans.complete(ban);
-    this.bans.dropTail();
+    const { bans } = this.state;
+    for (const ban of round.targets) if (ban.number <= round.unfinished) bans.complete(ban);
+    bans.dropTail();
   }
 }
 

@@ -2,16 +2,16 @@
 // Never decides what to evict and never follows a reference count; young end first.
 
 import { BATCH, LRU_NEXT, LRU_PREV, LRU_TIME, META, type Oc, OF_IN_LRU } from '../objcore.ts';
-import type { Rows } from '../rows.ts';
+import type { RowTable } from '../row-table.ts';
 
 export class Lru {
-  private readonly objcores: Rows;
+  private readonly objcores: RowTable;
   private young: Oc = 0;
   private old: Oc = 0;
   /** Scratch of removeAll(): neighbours. */
   private readonly near = new Int32Array(2 * BATCH);
 
-  constructor(objcores: Rows) {
+  constructor(objcores: RowTable) {
     this.objcores = objcores;
   }
 

@@ -1,8 +1,9 @@
 // The block sizes of a slab: which sizes exist for a page, and which one serves a request.
 //
-// Small blocks come in steps of at most a sixteenth of their size, so that rounding wastes about 3 % on
-// average (with large pages a thirty-second: a large store can afford a started page for twice as many classes); above an eighth of the page only whole fractions of the page exist, because any other size would
-// leave the rest of its page unused. Never holds memory itself.
+// Small blocks come in steps of at most a sixteenth of their size, so that rounding wastes about 3 % on average (with
+// large pages a thirty-second: a large store can afford a started page for twice as many classes); above an eighth of
+// the page only whole fractions of the page exist, because any other size would leave the rest of its page unused.
+// Never holds memory itself.
 
 /** Every block starts and ends on a multiple of this many bytes; block references count in it. */
 export const GRANULE = 16;

@@ -2,7 +2,7 @@
 //
 // Knows block references (32-bit numbers, 0 is none), never JavaScript objects, and never evicts: when the
 // configured size is used up it says so. A page serves one class until its last block is free and then any
-// class again. Awkward: what is larger than a page takes a run of neighbouring pages of one chunk.
+// class again. Caution: what is larger than a page takes a run of neighbouring pages of one chunk.
 
 import { type Piece, Regions } from './regions.ts';
 import { GRANULE, SizeClasses } from './size-classes.ts';
@@ -66,7 +66,7 @@ export class Slab {
   /** First page with a free block, by class. */
   private readonly partial: Int32Array;
   private readonly perPage: number[];
-  /** What touchAll() read; kept so that the reads count as used. */
+  /** The words that touchAll() read, folded: without a use of them the compiler would leave the reads out. */
   touched = 0;
 
   constructor(size: number) {
@@ -176,7 +176,7 @@ export class Slab {
     return (ref & this.chunkMask) << GRANULE_SHIFT;
   }
 
-  /** Reads the beginnings of many blocks; see Rows.touchAll(). */
+  /** Reads the beginnings of many blocks; see RowTable.touchAll(). */
   touchAll(refs: Uint32Array, count: number): void {
     const { words, chunkShift, chunkMask } = this;
     let sum = 0;

@@ -2,17 +2,17 @@
 //
 // A tag is a row with a chain of links, a link joins one object and one tag and is in two chains: the tag's and the
 // object's (whose first one is in SURROGATE). Objects leave by forget(), which costs a step a key. It decides
-// nothing about objects. Awkward: a doomed tag, one that was purged, is cut off from its key at once, so that new
+// nothing about objects. Caution: a doomed tag, one that was purged, is cut off from its key at once, so that new
 // objects under the same key are not its members; it lives until its last member has left.
 
 import { KeyIndex, type Oh } from '../key-index.ts';
 import { BATCH, META, type Oc, OF_TAGGED, SURROGATE } from '../objcore.ts';
-import { Rows } from '../rows.ts';
+import { RowTable } from '../row-table.ts';
 
 /** Tag handle: where its key and the words below are, 0 is none. */
 export type Tag = Oh;
 
-/** What waits for the members of a tag; the greater one counts. */
+/** The purge that is about to reach the members of a tag; the greater one counts. */
 export const Doom = { NONE: 0, SOFT: 1, HARD: 2 } as const;
 export type Doom = (typeof Doom)[keyof typeof Doom];
 
@@ -34,9 +34,9 @@ const LINK_WORDS = 6;
 const KEY_OVERHEAD = 12;
 
 export class TagIndex {
-  private readonly objcores: Rows;
+  private readonly objcores: RowTable;
   private readonly keys: KeyIndex;
-  private readonly links = new Rows(LINK_WORDS);
+  private readonly links = new RowTable(LINK_WORDS);
   /** Tags cut off from their keys. */
   private doomed = 0;
   /** Scratch of forgetAll(): links, what is near them, and their tags. */
@@ -44,7 +44,7 @@ export class TagIndex {
   private readonly near = new Int32Array(2 * BATCH);
   private readonly tagsOf = new Uint32Array(2 * BATCH);
 
-  constructor(objcores: Rows, seed: readonly [number, number]) {
+  constructor(objcores: RowTable, seed: readonly [number, number]) {
     this.objcores = objcores;
     this.keys = new KeyIndex(seed[0], seed[1], TAG_WORDS);
   }
@@ -123,7 +123,7 @@ export class TagIndex {
     this.leaveAll(found);
   }
 
-  /** What waits for an object that has keys. */
+  /** The purge that is about to reach an object that has keys. */
   doomOf(oc: Oc): Doom {
     const { links, keys } = this;
     let doom: number = Doom.NONE;

@@ -62,21 +62,30 @@ type Text = string | null;
 
 const rule: ExtensionObject = {
   signature: 'rule(STRING string)',
+  help: 'A filter for lists such as Accept-Language; the text is what it gives where nothing fits.',
   create: (_ctx, _name, fallback: Text) => new AcceptRule(fallback ?? ''),
   methods: {
     add: {
       signature: 'VOID add(STRING string)',
+      help: 'Adds a choice.',
       call: (_ctx, self: AcceptRule, choice: Text) => self.add(choice ?? ''),
     },
     remove: {
       signature: 'VOID remove(STRING string)',
+      help: 'Removes a choice.',
       call: (_ctx, self: AcceptRule, choice: Text) => self.remove(choice ?? ''),
     },
     filter: {
       signature: 'STRING filter(STRING string)',
+      help: 'The choice that the list prefers.',
       call: (_ctx, self: AcceptRule, list: Text) => self.filter(list ?? ''),
     },
   },
 };
 
-export const accept: Extension = { name: 'accept', functions: {}, objects: { rule } };
+export const accept: Extension = {
+  name: 'accept',
+  help: 'choosing from lists such as Accept-Language',
+  functions: {},
+  objects: { rule },
+};

@@ -64,18 +64,22 @@ class NamedBlob {
 
 export const blob: Extension = {
   name: 'blob',
+  help: 'bytes and their encodings',
   functions: {
     decode: {
       signature: `BLOB decode(${SCHEMES} decoding=IDENTITY, INT length=0, STRING encoded)`,
+      help: 'The bytes that a text stands for. length other than 0 limits how much of the text is read.',
       call: (ctx, decoding: Encoding, length: number, text: string | null) =>
         decoded(ctx, decoding, length, text ?? ''),
     },
     encode: {
       signature: `STRING encode(${SCHEMES} encoding=IDENTITY, ${CASES}, BLOB blob)`,
+      help: 'The text that stands for the bytes.',
       call: encoded,
     },
     transcode: {
       signature: `STRING transcode(${SCHEMES} decoding=IDENTITY, ${SCHEMES} encoding=IDENTITY, ${CASES}, INT length=0, STRING encoded)`,
+      help: 'The text in another encoding: decode() and encode() in one.',
       call: (
         ctx,
         decoding: Encoding,
@@ -91,6 +95,7 @@ export const blob: Extension = {
     },
     same: {
       signature: 'BOOL same(BLOB, BLOB)',
+      help: 'Whether both are the same piece of memory, or both empty.',
       call: (_ctx, a: Bytes, b: Bytes) => {
         if (a === null || b === null || isEmpty(a) || isEmpty(b)) return isEmpty(a) && isEmpty(b);
         return a.buffer === b.buffer && a.byteOffset === b.byteOffset && a.length === b.length;
@@ -98,11 +103,17 @@ export const blob: Extension = {
     },
     equal: {
       signature: 'BOOL equal(BLOB, BLOB)',
+      help: 'Whether both have the same bytes.',
       call: (_ctx, a: Bytes, b: Bytes) => Buffer.compare(a ?? NOTHING, b ?? NOTHING) === 0,
     },
-    length: { signature: 'INT length(BLOB)', call: (_ctx, a: Bytes) => a?.length ?? 0 },
+    length: {
+      signature: 'INT length(BLOB)',
+      help: 'How many bytes it has.',
+      call: (_ctx, a: Bytes) => a?.length ?? 0,
+    },
     sub: {
       signature: 'BLOB sub(BLOB, BYTES length, BYTES offset=0)',
+      help: 'A part: length bytes from offset on. Fails where it ends beyond the blob.',
       call: (ctx, a: Bytes, length: number, offset: number) => {
         if (a === null || a.length === 0) return fail(ctx, 'blob is empty in blob.sub()');
         if (offset + length > a.length) {
@@ -118,6 +129,7 @@ export const blob: Extension = {
   objects: {
     blob: {
       signature: `blob(${SCHEMES} decoding=IDENTITY, STRING encoded)`,
+      help: 'A blob that is decoded once, when the program is loaded.',
       create: (ctx, name, decoding: Encoding, text: string | null) => {
         const bytes = decode(decoding, text ?? '');
         if (bytes === null) {
@@ -126,9 +138,10 @@ export const blob: Extension = {
         return new NamedBlob(bytes ?? NOTHING);
       },
       methods: {
-        get: { signature: 'BLOB get()', call: (_ctx, self: NamedBlob) => self.bytes },
+        get: { signature: 'BLOB get()', help: 'The bytes.', call: (_ctx, self: NamedBlob) => self.bytes },
         encode: {
           signature: `STRING encode(${SCHEMES} encoding=IDENTITY, ${CASES})`,
+          help: 'The text that stands for the bytes.',
           call: (ctx, self: NamedBlob, encoding: Encoding, letters: Case) =>
             self.encode(ctx, encoding, letters),
         },

@@ -1,7 +1,7 @@
 // Binary-to-text encodings of the extension blob: IDENTITY, the BASE64 family, HEX and URL. Texts hold one byte a
 // character. A text that is no encoding gives null; nothing here fails or logs.
 //
-// Awkward: what a decoder forgives is part of the interface. Missing padding is, and an odd number of hex digits; a
+// Caution: what a decoder forgives is part of the interface. Missing padding is, and an odd number of hex digits; a
 // lonely character after whole groups of four is not, unless it is all there is.
 
 export const ENCODINGS = [

@@ -24,9 +24,11 @@ function body(ctx: VclContext, name: string, state: 'recv' | 'hash'): Buffer | n
 
 export const bodyaccess: Extension = {
   name: 'bodyaccess',
+  help: 'bodies of requests',
   functions: {
     rematch_req_body: {
       signature: 'INT rematch_req_body(REGEX re)',
+      help: 'Whether the body of the request matches: 1 or 0, and -1 when it is not cached (std.cache_req_body).',
       call: (ctx, re: BoundedRegex) => {
         const bytes = body(ctx, 'rematch_req_body', 'recv');
         if (bytes === null) return -1;
@@ -38,6 +40,7 @@ export const bodyaccess: Extension = {
     },
     hash_req_body: {
       signature: 'VOID hash_req_body()',
+      help: 'In vcl_hash: adds the body to the key.',
       call: (ctx) => {
         const bytes = body(ctx, 'hash_req_body', 'hash');
         if (bytes !== null) ctx.req?.hashData(bytes.toString('latin1'));
@@ -45,10 +48,12 @@ export const bodyaccess: Extension = {
     },
     len_req_body: {
       signature: 'INT len_req_body()',
+      help: 'Bytes of the body; -1 when it is not cached.',
       call: (ctx) => body(ctx, 'len_req_body', 'recv')?.length ?? -1,
     },
     log_req_body: {
       signature: 'VOID log_req_body(STRING prefix="", INT length=200)',
+      help: 'Logs the body in pieces of this length, each after the prefix.',
       call: (ctx, prefix: string | null, length: number) => {
         const bytes = body(ctx, 'log_req_body', 'recv');
         if (bytes === null) return;

@@ -1,7 +1,7 @@
 // The cookie extension: a Cookie header is parsed into a list that belongs to the task (a client request with its
 // restarts, or a backend fetch with its retries), changed there, and written back as one string.
 //
-// It never touches a header itself. Awkward: parsing nothing leaves what was parsed before, and a cookie without
+// It never touches a header itself. Caution: parsing nothing leaves what was parsed before, and a cookie without
 // a value does not exist, so that the next name begins where its own began (jar.ts).
 
 import { Tag } from '../../../protocol/tables/tags.ts';
@@ -28,14 +28,17 @@ function debug(ctx: VclContext, text: string): void {
 
 const formatDate: ExtensionFunction = {
   signature: 'STRING format_date(TIME now, DURATION timedelta)',
+  help: 'The time so much later, as Set-Cookie has it in Expires.',
   call: (_c, now: number, delta: number) => httpDate(now + delta),
 };
 
 export const cookie: Extension = {
   name: 'cookie',
+  help: 'reading and changing cookies',
   functions: {
     parse: {
       signature: 'VOID parse(STRING cookieheader)',
+      help: 'Reads a header Cookie; what was set before is forgotten.',
       call: (ctx, text: string | null) => {
         if (text === null || text === '') {
           debug(ctx, 'cookie: nothing to parse');
@@ -46,21 +49,25 @@ export const cookie: Extension = {
         debug(ctx, `cookie: parsed ${jar.parse(text)} cookies.`);
       },
     },
-    clean: { signature: 'VOID clean()', call: (ctx) => jarOf(ctx).clear() },
+    clean: { signature: 'VOID clean()', help: 'Removes all cookies.', call: (ctx) => jarOf(ctx).clear() },
     set: {
       signature: 'VOID set(STRING cookiename, STRING value)',
+      help: 'Sets a cookie.',
       call: (ctx, name: string | null, value: string | null) => jarOf(ctx).set(name ?? '', value ?? ''),
     },
     get: {
       signature: 'STRING get(STRING cookiename)',
+      help: 'The value of a cookie; unset when there is none.',
       call: (ctx, name: string | null) => jarOf(ctx).get(name ?? ''),
     },
     isset: {
       signature: 'BOOL isset(STRING cookiename)',
+      help: 'Whether there is such a cookie.',
       call: (ctx, name: string | null) => jarOf(ctx).get(name ?? '') !== null,
     },
     get_re: {
       signature: 'STRING get_re(REGEX expression)',
+      help: 'The value of the first cookie whose name matches.',
       call: (ctx, re: BoundedRegex) => {
         for (const [name, value] of jarOf(ctx).entries()) {
           debug(ctx, `cookie: checking ${name}`);
@@ -71,10 +78,12 @@ export const cookie: Extension = {
     },
     delete: {
       signature: 'VOID delete(STRING cookiename)',
+      help: 'Removes a cookie.',
       call: (ctx, name: string | null) => jarOf(ctx).retain((n) => n !== name),
     },
     filter: {
       signature: 'VOID filter(STRING filterstring)',
+      help: 'Removes the cookies of a list of names with commas between.',
       call: (ctx, list: string | null) => {
         const names = namesIn(list ?? '');
         jarOf(ctx).retain((n) => !names.has(n));
@@ -82,6 +91,7 @@ export const cookie: Extension = {
     },
     keep: {
       signature: 'VOID keep(STRING filterstring)',
+      help: 'Removes all but those.',
       call: (ctx, list: string | null) => {
         const names = namesIn(list ?? '');
         jarOf(ctx).retain((n) => names.has(n));
@@ -89,6 +99,7 @@ export const cookie: Extension = {
     },
     filter_re: {
       signature: 'VOID filter_re(REGEX expression)',
+      help: 'Removes the cookies whose names match.',
       call: (ctx, re: BoundedRegex) =>
         jarOf(ctx).retain((name, value) => {
           if (!matches(ctx, name, re)) return true;
@@ -98,6 +109,7 @@ export const cookie: Extension = {
     },
     keep_re: {
       signature: 'VOID keep_re(REGEX expression)',
+      help: 'Removes those whose names do not match.',
       call: (ctx, re: BoundedRegex) =>
         jarOf(ctx).retain((name, value) => {
           if (matches(ctx, name, re)) return true;
@@ -105,10 +117,22 @@ export const cookie: Extension = {
           return false;
         }),
     },
-    get_string: { signature: 'STRING get_string()', call: (ctx) => jarOf(ctx).text() },
+    get_string: {
+      signature: 'STRING get_string()',
+      help: 'The cookies as a header Cookie has them.',
+      call: (ctx) => jarOf(ctx).text(),
+    },
     format_date: formatDate,
-    format_rfc1123: { ...formatDate, signature: 'STRING format_rfc1123(TIME now, DURATION timedelta)' },
+    format_rfc1123: {
+      ...formatDate,
+      signature: 'STRING format_rfc1123(TIME now, DURATION timedelta)',
+      help: 'The time so much later, as Set-Cookie has it in Expires.',
+    },
     // Beyond Varnish: the same cookies in any order become the same text, and so the same cache key.
-    sort: { signature: 'VOID sort()', call: (ctx) => jarOf(ctx).sort() },
+    sort: {
+      signature: 'VOID sort()',
+      help: 'Sorts the cookies by their names.',
+      call: (ctx) => jarOf(ctx).sort(),
+    },
   },
 };

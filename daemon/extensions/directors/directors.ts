@@ -25,14 +25,16 @@ function inProgram(object: ExtensionObject): ExtensionObject {
 
 export const directors: Extension = {
   name: 'directors',
+  help: 'choosing among backends',
   functions: {
     lookup: {
       signature: 'BACKEND lookup(STRING)',
+      help: 'The backend or director of this name, in vcl_init and vcl_fini.',
       call: (ctx, name: string | null) => {
         if (!inInit(ctx)) throw new ExtensionError('lookup() may only be called from vcl_init / vcl_fini');
         const found = name === null ? undefined : ctx.vcl.directors.get(name);
         // What backend.list leaves out is a backend declared as `none`.
-        return found?.listed === undefined ? null : found;
+        return (found?.listed ?? null) === null ? null : found;
       },
     },
   },

@@ -42,6 +42,7 @@ class Fallback extends MemberDirector {
 
 export const fallback: ExtensionObject = {
   signature: 'fallback(BOOL sticky=0)',
+  help: 'A director that takes the first healthy member; with sticky it stays with it until that one is sick.',
   create: (ctx, name, sticky: boolean) => new Fallback(name, ctx.now, sticky),
   methods: memberMethods,
 };

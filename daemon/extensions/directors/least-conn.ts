@@ -28,7 +28,7 @@ class LeastConn extends MemberDirector {
       const at = (this.next + i) % members.length;
       const m = members[at];
       if (m === undefined || !m.director.healthy(ctx.now, ctx)) continue;
-      const load = (m.director.inUse ?? 0) / m.weight;
+      const load = m.director.inUse / m.weight;
       if (load < least) {
         least = load;
         best = at;
@@ -50,10 +50,12 @@ class LeastConn extends MemberDirector {
 
 export const leastConn: ExtensionObject = {
   signature: 'least_conn()',
+  help: 'A director that takes the healthy member with the fewest connections for its weight.',
   create: (ctx, name) => new LeastConn(name, ctx.now),
   methods: {
     add_backend: {
       signature: 'VOID add_backend(BACKEND, REAL weight=1.0)',
+      help: 'Adds a member.',
       call: (_ctx, self: LeastConn, be: Director | null, weight: number) => self.add(be, weight),
     },
     remove_backend: removeBackend,

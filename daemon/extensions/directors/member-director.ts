@@ -1,7 +1,7 @@
 // What the directors with a plain list of members have in common: the list with its weights, health (that of any
 // member, unless the operator says otherwise) and the row of backend.list. A member may be a director itself.
 //
-// Awkward: the same backend may be a member several times; removing takes the first one out. Nothing stops a
+// Caution: the same backend may be a member several times; removing takes the first one out. Nothing stops a
 // program from adding a director to itself, so every question that goes down the tree stops where it began.
 
 import type { Director, DirectorListing, VclContext } from '../../contract/context.ts';
@@ -52,11 +52,15 @@ export abstract class MemberDirector implements Director, RowSource {
     return found;
   }
 
+  setWarm(): void {
+    // What is below it is of the program, too, which makes it warm or cold itself.
+  }
+
   /** Connections in use below it. */
   get inUse(): number {
     if (this.asked) return 0;
     this.asked = true;
-    const sum = this.members.reduce((n, m) => n + (m.director.inUse ?? 0), 0);
+    const sum = this.members.reduce((n, m) => n + m.director.inUse, 0);
     this.asked = false;
     return sum;
   }

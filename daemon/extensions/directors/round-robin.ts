@@ -18,6 +18,7 @@ class RoundRobin extends MemberDirector {
 
 export const roundRobin: ExtensionObject = {
   signature: 'round_robin()',
+  help: 'A director that takes one healthy member after another.',
   create: (ctx, name) => new RoundRobin('round-robin', name, 'Weight', ctx.now),
   methods: memberMethods,
 };

@@ -44,7 +44,7 @@ export class DirectorRow implements DirectorListing {
     this.asked = true;
     let last = this.ownChange;
     for (const { listed } of this.source.directors()) {
-      if (listed !== undefined && listed.changedAt > last) last = listed.changedAt;
+      if (listed !== null && listed.changedAt > last) last = listed.changedAt;
     }
     this.asked = false;
     return last;

@@ -58,12 +58,16 @@ export class ShardDirector implements Director, RowSource {
     return any;
   }
 
+  setWarm(): void {
+    // What is below it is of the program, too, which makes it warm or cold itself.
+  }
+
   get inUse(): number {
     if (this.asked) return 0;
     this.asked = true;
     const all = new Set(this.directors());
     let sum = 0;
-    for (const director of all) sum += director.inUse ?? 0;
+    for (const director of all) sum += director.inUse;
     this.asked = false;
     return sum;
   }

@@ -47,7 +47,7 @@ export function inInit(ctx: VclContext): boolean {
 export function keyBy(ctx: VclContext, by: By, key: number): number {
   if (by === 'KEY' || by === 'BLOB') return key;
   const { bo, req } = ctx;
-  if (by === 'HASH' && bo !== null) return lookupKey(bo.hashKey ?? req?.hashKey ?? '');
+  if (by === 'HASH' && bo !== null) return lookupKey(bo.hashKey);
   return stringKey(bo?.bereq.url ?? req?.http.url ?? '');
 }
 
@@ -148,10 +148,12 @@ const values = (ctx: VclContext, self: ShardParam): Required<ParamValues> => ({
 
 export const shardParam: ExtensionObject = {
   signature: 'shard_param()',
+  help: 'Parameters for a shard director, that several calls share.',
   create: (_ctx, name) => new ShardParam(name),
   methods: {
     clear: {
       signature: 'VOID clear()',
+      help: 'Takes all back.',
       call: (ctx, self: ShardParam) => {
         self.demand(ctx, 'clear');
         self.set(ctx, {});
@@ -161,6 +163,7 @@ export const shardParam: ExtensionObject = {
       signature:
         'VOID set([ENUM {HASH, URL, KEY, BLOB} by], [INT key], [BLOB key_blob], [INT alt], [REAL warmup], ' +
         '[BOOL rampup], [ENUM {CHOSEN, IGNORE, ALL} healthy])',
+      help: 'Sets what a lookup goes by; the meaning is that of backend() of a shard director.',
       call: (
         ctx,
         self: ShardParam,
@@ -177,21 +180,43 @@ export const shardParam: ExtensionObject = {
         self.set(ctx, paramValues(ctx, where, by, key, blob, alt, warmup, rampup, healthy));
       },
     },
-    get_by: { signature: 'STRING get_by()', call: (ctx, self: ShardParam) => values(ctx, self).by },
+    get_by: {
+      signature: 'STRING get_by()',
+      help: 'What by is.',
+      call: (ctx, self: ShardParam) => values(ctx, self).by,
+    },
     get_key: {
       signature: 'INT get_key()',
+      help: 'The key that by gives here.',
       call: (ctx, self: ShardParam) => {
         const { by, key } = values(ctx, self);
         return keyBy(ctx, by, key);
       },
     },
-    get_alt: { signature: 'INT get_alt()', call: (ctx, self: ShardParam) => values(ctx, self).alt },
-    get_warmup: { signature: 'REAL get_warmup()', call: (ctx, self: ShardParam) => values(ctx, self).warmup },
-    get_rampup: { signature: 'BOOL get_rampup()', call: (ctx, self: ShardParam) => values(ctx, self).rampup },
+    get_alt: {
+      signature: 'INT get_alt()',
+      help: 'What alt is.',
+      call: (ctx, self: ShardParam) => values(ctx, self).alt,
+    },
+    get_warmup: {
+      signature: 'REAL get_warmup()',
+      help: 'What warmup is.',
+      call: (ctx, self: ShardParam) => values(ctx, self).warmup,
+    },
+    get_rampup: {
+      signature: 'BOOL get_rampup()',
+      help: 'What rampup is.',
+      call: (ctx, self: ShardParam) => values(ctx, self).rampup,
+    },
     get_healthy: {
       signature: 'STRING get_healthy()',
+      help: 'What healthy is.',
       call: (ctx, self: ShardParam) => values(ctx, self).healthy,
     },
-    use: { signature: 'BLOB use()', call: (_ctx, self: ShardParam) => new ParamBlob(self) },
+    use: {
+      signature: 'BLOB use()',
+      help: 'The value for the argument param of a shard director.',
+      call: (_ctx, self: ShardParam) => new ParamBlob(self),
+    },
   },
 };

@@ -24,6 +24,7 @@ function paramOf(self: ShardDirector, blob: Uint8Array | null, refusal: string):
 
 const setWarmup: ExtensionMethod = {
   signature: 'VOID set_warmup(REAL probability=0.0)',
+  help: 'How often a request goes to the next member for its key, so that it knows the object: 0 to 1.',
   call: (ctx, self: ShardDirector, probability: number) => {
     if (probability >= 0 && probability < 1) self.warmup = probability;
     else ignored(ctx, self, `.set_warmup(${probability.toFixed(6)})`);
@@ -32,6 +33,7 @@ const setWarmup: ExtensionMethod = {
 
 const setRampup: ExtensionMethod = {
   signature: 'VOID set_rampup(DURATION duration=0)',
+  help: 'How long a member that became healthy gets fewer requests.',
   call: (ctx, self: ShardDirector, duration: number) => {
     if (duration >= 0) self.rampup = duration;
     else ignored(ctx, self, `.set_rampup(${duration.toFixed(6)})`);
@@ -40,6 +42,7 @@ const setRampup: ExtensionMethod = {
 
 const associate: ExtensionMethod = {
   signature: 'VOID associate([BLOB param])',
+  help: 'Takes its parameters from a shard_param; none without one.',
   call: (_ctx, self: ShardDirector, param?: Uint8Array | null) => {
     self.associated = param === undefined ? null : paramOf(self, param, 'shard .associate param invalid');
   },
@@ -47,6 +50,7 @@ const associate: ExtensionMethod = {
 
 const addBackend: ExtensionMethod = {
   signature: 'BOOL add_backend(BACKEND backend, [STRING ident], [DURATION rampup], [REAL weight])',
+  help: 'Adds a member, with a name on the ring of its own, a slower start, and a weight.',
   call: (
     ctx,
     self: ShardDirector,
@@ -69,6 +73,7 @@ const addBackend: ExtensionMethod = {
 
 const removeBackend: ExtensionMethod = {
   signature: 'BOOL remove_backend([BACKEND backend], [STRING ident])',
+  help: 'Removes members by backend, name or both.',
   call: (ctx, self: ShardDirector, backend?: Director | null, ident?: string | null) => {
     const director = backend ?? null;
     const name = ident ?? null;
@@ -82,6 +87,7 @@ const removeBackend: ExtensionMethod = {
 
 const clear: ExtensionMethod = {
   signature: 'BOOL clear()',
+  help: 'Removes all members.',
   call: (ctx, self: ShardDirector) => {
     self.change(ctx, { kind: 'clear' });
     return true;
@@ -90,6 +96,7 @@ const clear: ExtensionMethod = {
 
 const reconfigure: ExtensionMethod = {
   signature: `BOOL reconfigure(INT replicas=${DEFAULT_REPLICAS})`,
+  help: 'Does nothing but check its argument: the ring is made again by itself.',
   call: (ctx, self: ShardDirector, replicas: number) => {
     if (replicas > 0 && replicas < 2 ** 32) return self.reconfigure(ctx, replicas);
     ctx.log.put(Tag.Error, `${self.prefix} .reconfigure() invalid replicas argument ${replicas}`);
@@ -101,6 +108,7 @@ const backend: ExtensionMethod = {
   signature:
     'BACKEND backend([ENUM {HASH, URL, KEY, BLOB} by], [INT key], [BLOB key_blob], [INT alt], [REAL warmup], ' +
     '[BOOL rampup], [ENUM {CHOSEN, IGNORE, ALL} healthy], [BLOB param], [ENUM {NOW, LAZY} resolve])',
+  help: 'The member for the key of the request, or of by; alt takes the following ones on the ring.',
   call: (
     ctx,
     self: ShardDirector,
@@ -139,6 +147,7 @@ const backend: ExtensionMethod = {
 
 export const shard: ExtensionObject = {
   signature: 'shard()',
+  help: 'A director with consistent hashing: a key goes to the same member, and few keys move when members come and go.',
   create: (ctx, name) => new ShardDirector(name, ctx.now),
   methods: {
     set_warmup: setWarmup,
@@ -150,9 +159,10 @@ export const shard: ExtensionObject = {
     reconfigure,
     key: {
       signature: 'INT key(STRING)',
+      help: 'The number that a text is on the ring.',
       call: (_ctx, _self: ShardDirector, text: string | null) => stringKey(text),
     },
     backend,
-    debug: { signature: 'VOID debug(INT)', call: () => undefined },
+    debug: { signature: 'VOID debug(INT)', help: 'Does nothing.', call: () => undefined },
   },
 };

@@ -74,10 +74,12 @@ class HashDirector extends Weighted {
 
 export const random: ExtensionObject = {
   signature: 'random()',
+  help: 'A director that takes a member at random, by weight.',
   create: (ctx, name) => new RandomDirector(name, ctx.now),
   methods: {
     add_backend: {
       signature: 'VOID add_backend(BACKEND, REAL)',
+      help: 'Adds a member.',
       call: (_ctx, self: RandomDirector, be: Director | null, weight: number) => self.add(be, weight),
     },
     remove_backend: removeBackend,
@@ -87,15 +89,18 @@ export const random: ExtensionObject = {
 
 export const hash: ExtensionObject = {
   signature: 'hash()',
+  help: 'A director whose member a text decides, by weight.',
   create: (ctx, name) => new HashDirector(name, ctx.now),
   methods: {
     add_backend: {
       signature: 'VOID add_backend(BACKEND, REAL weight=1.0)',
+      help: 'Adds a member.',
       call: (_ctx, self: HashDirector, be: Director | null, weight: number) => self.add(be, weight),
     },
     remove_backend: removeBackend,
     backend: {
       signature: 'BACKEND backend(STRING)',
+      help: 'The member that the text decides.',
       call: (ctx, self: HashDirector, key: string | null) => self.choose(ctx, key),
     },
   },

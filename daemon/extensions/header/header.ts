@@ -1,6 +1,6 @@
 // The header extension: fields that occur more than once, and fields whose name is made at run time.
 //
-// It changes messages in place, and logs what it adds or replaces but not what it removes, as Varnish's does. Awkward: a
+// It changes messages in place, and logs what it adds or replaces but not what it removes, as Varnish's does. Caution: a
 // name from header.dyn or a line from header.regsub may be anything. What would not be a field of HTTP fails the
 // task instead of leaving the proxy (SAFETY rule 6).
 
@@ -44,9 +44,11 @@ function valuesOf(ref: HeaderRef): string[] {
 
 export const header: Extension = {
   name: 'header',
+  help: 'several headers of one name',
   functions: {
     append: {
       signature: 'VOID append(HEADER, STRING)',
+      help: 'Adds a header, beside those of the name that are there.',
       call: (ctx, to: HeaderRef, value: string | null) => {
         writable(ctx, to.http, 'append');
         add(to.http, to.name, value ?? '');
@@ -54,6 +56,7 @@ export const header: Extension = {
     },
     copy: {
       signature: 'VOID copy(HEADER, HEADER)',
+      help: 'Adds each header of the first name again under the second one.',
       call: (ctx, from: HeaderRef, to: HeaderRef) => {
         writable(ctx, to.http, 'copy');
         const values = valuesOf(from);
@@ -66,11 +69,13 @@ export const header: Extension = {
     },
     get: {
       signature: 'STRING get(HEADER header, REGEX regex)',
+      help: 'The value of the first header of the name that matches; unset when none does.',
       call: (ctx, from: HeaderRef, re: BoundedRegex) =>
         valuesOf(from).find((value) => matches(ctx, value, re)) ?? null,
     },
     remove: {
       signature: 'VOID remove(HEADER header, REGEX regex)',
+      help: 'Removes the headers of the name that match.',
       call: (ctx, from: HeaderRef, re: BoundedRegex) => {
         const { http } = from;
         writable(ctx, http, 'remove');
@@ -80,6 +85,7 @@ export const header: Extension = {
     },
     regsub: {
       signature: 'VOID regsub(HTTP, REGEX regex, STRING sub, BOOL all=0)',
+      help: 'Replaces what matches in the lines of all headers: once a line, or with all everywhere.',
       call: (ctx, http: HttpMessage, re: BoundedRegex, template: string | null, all: boolean) => {
         writable(ctx, http, 'regsub');
         const substitute = all ? regsuball : regsub;
@@ -100,6 +106,7 @@ export const header: Extension = {
     },
     dyn: {
       signature: 'HEADER dyn(HTTP, STRING)',
+      help: 'The header whose name is a text of the program, for functions that take a HEADER.',
       call: (_c, http: HttpMessage, name: string | null): HeaderRef => ({ http, name: name ?? '' }),
     },
   },

@@ -1,6 +1,7 @@
 // Puts an outside extension behind the interface of the built-in ones: each call gets a context of its own, values
 // are converted by the signature, and whatever is thrown becomes a failure of the transaction that names its origin.
 
+import type { BodyTransform, ExtensionFilter, PassingBody } from '../../contract/body-filter.ts';
 import type { VclContext } from '../../contract/context.ts';
 import type {
   Extension,
@@ -9,13 +10,19 @@ import type {
   ExtensionObject,
 } from '../../contract/extension.ts';
 import { ExtensionError, VclFailure } from '../../contract/failure.ts';
+import { awaited, CALL_TIMEOUT, Waiting } from '../../contract/waiting.ts';
 import { parseSignature, type Signature } from '../../vcl/check/signature.ts';
-import type { Type } from '../../vcl/check/types.ts';
 import { SubReturned } from '../../vcl/runtime/sub-value.ts';
-import type { OutsideExtension, OutsideFunction, OutsideMethod, OutsideObject } from './interface.ts';
+import type {
+  OutsideExtension,
+  OutsideFilter,
+  OutsideFunction,
+  OutsideMethod,
+  OutsideObject,
+} from './interface.ts';
 import type { FunctionManifest, Manifest } from './manifest.ts';
-import { CallLife, Context } from './outside-context.ts';
-import { fromOutside, toOutside } from './values.ts';
+import { byteText, CallLife, Context } from './outside-context.ts';
+import { fromOutside, isPromise, toOutside } from './values.ts';
 
 /** @param exported what `readManifest` found in the module's exports, with its functions */
 export function adaptExtension(manifest: Manifest, exported: OutsideExtension): Extension {
@@ -26,7 +33,8 @@ export function adaptExtension(manifest: Manifest, exported: OutsideExtension): 
     const sig = parseSignature(row.signature);
     functions[f] = {
       ...row,
-      call: guarded(`${name}.${f}`, sig, sig.returns, 0, (c, args) => theirs.call(c, ...args)),
+      help: theirs.help ?? '',
+      call: guarded(`${name}.${f}`, sig, row, 0, (c, args) => theirs.call(c, ...args)),
     };
   }
   const objects: Record<string, ExtensionObject> = {};
@@ -34,15 +42,37 @@ export function adaptExtension(manifest: Manifest, exported: OutsideExtension): 
     const theirs = exported.objects?.[o] as OutsideObject;
     objects[o] = adaptObject(`${name}.${o}`, row, row.methods, theirs);
   }
-  const out: Extension = { name, outside: true, functions, objects };
+  const filters: Record<string, ExtensionFilter> = {};
+  for (const [f, row] of Object.entries(manifest.filters)) {
+    const theirs = exported.filters?.[f] as OutsideFilter;
+    filters[f] = { ...row, help: theirs.help ?? '', open: (body) => adaptTransform(theirs, body) };
+  }
+  const out: Extension = { name, help: exported.help ?? '', outside: true, functions, objects, filters };
   const { event } = exported;
   if (event !== undefined) {
     out.event = (ctx, what, priv) => {
-      const text = run(`${name}: event ${what}`, ctx, true, (c) => event.call(exported, c, what, priv));
+      const text = run(`${name}: event ${what}`, ctx, 'event', (c) => event.call(exported, c, what, priv));
       return typeof text === 'string' ? text : undefined;
     };
   }
   return out;
+}
+
+/** The log of a body ends with it: the transaction goes on without, and then is another's. */
+function adaptTransform(theirs: OutsideFilter, body: PassingBody): BodyTransform {
+  const life = new CallLife();
+  const log = (text: string): void => {
+    life.check();
+    body.log(byteText(String(text)));
+  };
+  const made = theirs.open(Object.freeze({ log }));
+  return {
+    transform: (bytes, last) => made.transform(bytes, last),
+    close: () => {
+      life.over = true;
+      made.close?.();
+    },
+  };
 }
 
 function adaptObject(
@@ -57,13 +87,15 @@ function adaptObject(
     const sig = parseSignature(method.signature);
     methods[m] = {
       ...method,
-      call: guarded(`${label}.${m}`, sig, sig.returns, 1, (c, [self, ...args]) =>
+      help: their.help ?? '',
+      call: guarded(`${label}.${m}`, sig, method, 1, (c, [self, ...args]) =>
         their.call(c, self as object, ...args),
       ),
     };
   }
   const out: ExtensionObject = {
     signature: row.signature,
+    help: theirs.help ?? '',
     methods,
     create: guarded(label, parseSignature(row.signature), null, 1, (c, [name, ...args]) => {
       const self = theirs.create(c, name as string, ...args);
@@ -80,44 +112,84 @@ function adaptObject(
 
 /**
  * A call by our interface.
- * @param returns null: not to be converted
+ * @param row null for a constructor, which answers at once with what is not converted
  * @param leading arguments before those of the signature, passed on as they are
  */
 function guarded(
   label: string,
   sig: Signature,
-  returns: Type | null,
+  row: FunctionManifest | null,
   leading: number,
   theirs: (c: Context, args: unknown[]) => unknown,
 ): (ctx: VclContext, ...args: unknown[]) => unknown {
   const { params } = sig;
   return (ctx, ...args) => {
-    const value = run(label, ctx, false, (c, life) => {
+    const value = run(label, ctx, row, (c, life) => {
       for (let i = leading; i < args.length; i++) {
         const p = params[i - leading];
         if (p !== undefined && p.priv === null) args[i] = toOutside(ctx, life, p.type, args[i]);
       }
       return theirs(c, args);
     });
-    return returns === null ? value : fromOutside(`${label}()`, returns, value);
+    if (row === null || value instanceof Waiting) return value;
+    return fromOutside(`${label}()`, sig.returns, value);
   };
 }
 
 function run(
   label: string,
   ctx: VclContext,
-  event: boolean,
+  row: FunctionManifest | 'event' | null,
   action: (c: Context, life: CallLife) => unknown,
 ): unknown {
   const life = new CallLife();
+  let waits = false;
   try {
-    return action(new Context(ctx, life, event), life);
+    const value = action(new Context(ctx, life, row === 'event'), life);
+    if (row === null || row === 'event' || row.waits !== true || !isPromise(value)) return value;
+    waits = true;
+    return later(label, row, value, life);
   } catch (error) {
-    if (error instanceof VclFailure || error instanceof SubReturned) throw error;
-    throw new ExtensionError(`${label}: ${messageOf(error)}`);
+    throw failure(label, error);
   } finally {
-    life.over = true;
+    if (!waits) life.over = true;
   }
+}
+
+/** A call that goes on until its promise is settled or its time is over; so long its context may be used. */
+function later(
+  label: string,
+  { signature, timeout }: FunctionManifest,
+  promise: PromiseLike<unknown>,
+  life: CallLife,
+): Waiting {
+  const { returns } = parseSignature(signature);
+  const waiting = awaited(label, promise, timeout ?? CALL_TIMEOUT);
+  return new Waiting((answered, failed) =>
+    waiting.start(
+      (value) => {
+        life.over = true;
+        let converted: unknown;
+        try {
+          converted = fromOutside(`${label}()`, returns, value);
+        } catch (error) {
+          failed(error);
+          return;
+        }
+        answered(converted);
+      },
+      (error) => {
+        life.over = true;
+        failed(failure(label, error));
+      },
+    ),
+  );
+}
+
+/** What a throw means for the transaction. */
+function failure(label: string, error: unknown): Error {
+  if (error instanceof VclFailure || error instanceof SubReturned) return error;
+  return new ExtensionError(`${label}: ${messageOf(error)}`);
 }
 
 /** Text of whatever was thrown; even asking for it may throw. */

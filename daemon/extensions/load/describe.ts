@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { createOwn, stranger, writeAll } from '../../../protocol/files/own-file.ts';
-import { inPackage } from '../../../protocol/files/package.ts';
+import { inPackage } from '../../../protocol/files/package-files.ts';
 import { ownUid } from '../../../protocol/files/trust.ts';
 import type { OutsideModule } from '../../contract/program.ts';
 import type { DescribedModule, ImportWish } from '../../contract/wish.ts';

@@ -1,19 +1,29 @@
 // What an extension from outside says of itself: names and signatures without code. Read from the exported object
 // in the process that opened the module, sent as JSON, and checked again by the compiler, which trusts neither.
 
-import { STATE_GROUPS } from '../../../protocol/tables/variables.ts';
+import { placesToStates, STATE_GROUPS } from '../../../protocol/tables/variables.ts';
+import {
+  FILTER_CHANGES,
+  FILTER_SIDES,
+  type FilterChanges,
+  type FilterSide,
+} from '../../contract/body-filter.ts';
 import type {
   Extension,
   ExtensionFunction,
   ExtensionMethod,
   ExtensionObject,
 } from '../../contract/extension.ts';
+import { WAITING_PLACES } from '../../contract/waiting.ts';
 import { parseSignature, SignatureError } from '../../vcl/check/signature.ts';
-import { ABI } from './interface.ts';
+import { EXTENSION_INTERFACE } from './interface.ts';
 
 export interface FunctionManifest {
   signature: string;
   places?: string;
+  waits?: boolean;
+  /** Seconds, with `waits` only. */
+  timeout?: number;
 }
 
 export interface ObjectManifest {
@@ -22,10 +32,16 @@ export interface ObjectManifest {
   methods: Record<string, FunctionManifest>;
 }
 
+export interface FilterManifest {
+  side: FilterSide;
+  changes: FilterChanges;
+}
+
 export interface Manifest {
   name: string;
   functions: Record<string, FunctionManifest>;
   objects: Record<string, ObjectManifest>;
+  filters: Record<string, FilterManifest>;
 }
 
 /** Why an extension cannot be used; the message is for the operator. */
@@ -49,7 +65,9 @@ export function exported(module: unknown): unknown {
     if (value !== undefined) return value;
   }
   if (module.default !== undefined) return module.default;
-  return 'abi' in module || 'functions' in module || 'objects' in module ? module : undefined;
+  return 'abi' in module || 'functions' in module || 'objects' in module || 'filters' in module
+    ? module
+    : undefined;
 }
 
 const NAME = /^[A-Za-z]\w*$/;
@@ -63,6 +81,9 @@ function rows(value: unknown, what: string): [string, Row][] {
     return [name, row];
   });
 }
+
+/** Seconds that a call may wait at the most. */
+const LONGEST_WAIT = 3600;
 
 const PLACES = new Set([...Object.keys(STATE_GROUPS), ...Object.values(STATE_GROUPS).flat()]);
 
@@ -92,16 +113,44 @@ function functionManifest(
     if (odd !== undefined) throw new ManifestError(`${at}: there is no state '${odd}'`);
     out.places = places as string;
   }
+  if (row.waits !== undefined && row.waits !== false) addWaiting(out, at, row);
   return out;
 }
 
+function addWaiting(out: FunctionManifest, at: string, { waits, timeout }: Row): void {
+  if (waits !== true) throw new ManifestError(`${at}: 'waits' is neither true nor false`);
+  const able = placesToStates(WAITING_PLACES);
+  const odd = placesToStates(out.places ?? WAITING_PLACES).find((state) => !able.includes(state));
+  if (odd !== undefined) throw new ManifestError(`${at}: nothing can wait in vcl_${odd}`);
+  out.waits = true;
+  if (timeout === undefined) return;
+  if (typeof timeout !== 'number' || !(timeout > 0 && timeout <= LONGEST_WAIT)) {
+    throw new ManifestError(`${at}: 'timeout' is no number of seconds up to ${LONGEST_WAIT}`);
+  }
+  out.timeout = timeout;
+}
+
+function filterManifest(name: string, row: Row, withCode: boolean): FilterManifest {
+  const side = FILTER_SIDES.find((s) => s === row.side);
+  if (side === undefined)
+    throw new ManifestError(`filter ${name}: its 'side' is none of ${FILTER_SIDES.join(', ')}`);
+  const changes = FILTER_CHANGES.find((c) => c === (row.changes ?? 'length'));
+  if (changes === undefined) {
+    throw new ManifestError(`filter ${name}: its 'changes' is none of ${FILTER_CHANGES.join(', ')}`);
+  }
+  if (withCode && typeof row.open !== 'function')
+    throw new ManifestError(`filter ${name} has no function 'open'`);
+  return { side, changes };
+}
+
 function collect(name: string, value: Row, withCode: boolean): Manifest {
-  const out: Manifest = { name, functions: {}, objects: {} };
+  const out: Manifest = { name, functions: {}, objects: {}, filters: {} };
   for (const [f, row] of rows(value.functions, 'functions')) {
     out.functions[f] = functionManifest(f, `function ${f}`, row, withCode ? 'call' : null);
   }
   for (const [o, row] of rows(value.objects, 'objects')) {
     if (out.functions[o] !== undefined) throw new ManifestError(`${o} is a function and an object`);
+    if (row.waits === true) throw new ManifestError(`object ${o}: nothing can wait in vcl_init`);
     const made = functionManifest(o, `object ${o}`, row, withCode ? 'create' : null);
     const object: ObjectManifest = { signature: made.signature, methods: {} };
     if (row.mayBeAbsent === true) object.mayBeAbsent = true;
@@ -110,8 +159,9 @@ function collect(name: string, value: Row, withCode: boolean): Manifest {
     }
     out.objects[o] = object;
   }
-  if (Object.keys(out.functions).length + Object.keys(out.objects).length === 0) {
-    throw new ManifestError('it has neither functions nor objects');
+  for (const [f, row] of rows(value.filters, 'filters')) out.filters[f] = filterManifest(f, row, withCode);
+  if (Object.keys({ ...out.functions, ...out.objects, ...out.filters }).length === 0) {
+    throw new ManifestError('it has neither functions nor objects nor filters');
   }
   return out;
 }
@@ -121,9 +171,9 @@ export function readManifest(module: unknown, name: string): Manifest {
   const value = exported(module);
   if (!isRow(value)) throw new ManifestError("it exports neither 'extension' nor a default");
   if (value.abi === undefined) throw new ManifestError("it has no 'abi'");
-  if (value.abi !== ABI) {
+  if (value.abi !== EXTENSION_INTERFACE) {
     throw new ManifestError(
-      `it was written for version ${String(value.abi)} of the interface, this is ${ABI}`,
+      `it was written for version ${String(value.abi)} of the interface, this is ${EXTENSION_INTERFACE}`,
     );
   }
   if (value.name !== undefined && value.name !== name) {
@@ -147,12 +197,12 @@ export function describedExtension(manifest: Manifest): Extension {
     throw new Error(`extension ${manifest.name} is only described here`);
   };
   const functions: Record<string, ExtensionFunction> = {};
-  for (const [name, f] of Object.entries(manifest.functions)) functions[name] = { ...f, call };
+  for (const [name, f] of Object.entries(manifest.functions)) functions[name] = { ...f, help: '', call };
   const objects: Record<string, ExtensionObject> = {};
   for (const [name, o] of Object.entries(manifest.objects)) {
     const methods: Record<string, ExtensionMethod> = {};
-    for (const [m, f] of Object.entries(o.methods)) methods[m] = { ...f, call };
-    objects[name] = { ...o, create: call, methods };
+    for (const [m, f] of Object.entries(o.methods)) methods[m] = { ...f, help: '', call };
+    objects[name] = { ...o, help: '', create: call, methods };
   }
-  return { name: manifest.name, outside: true, functions, objects };
+  return { name: manifest.name, help: '', outside: true, functions, objects };
 }

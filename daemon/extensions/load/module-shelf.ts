@@ -2,7 +2,7 @@
 // that import it; a file that has changed is opened again beside the old one, which its programs keep.
 //
 // A module stays for the life of the worker: neither JavaScript modules nor addons can be taken out of a process.
-// Awkward: a worker that starts late may find the file changed or gone. It then takes the copy that the manager
+// Caution: a worker that starts late may find the file changed or gone. It then takes the copy that the manager
 // kept, so that a restart runs what was loaded; a module that imports files beside it cannot do that.
 
 import { readFileSync } from 'node:fs';

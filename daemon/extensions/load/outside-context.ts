@@ -2,12 +2,24 @@
 // timer or a promise, throws in the extension's own code and reaches nothing of a transaction that has gone on.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { VclContext } from '../../contract/context.ts';
+import type { VclBusyobj, VclContext } from '../../contract/context.ts';
 import { ExtensionError } from '../../contract/failure.ts';
 import { STATES } from '../../contract/program.ts';
 import type { HttpMessage } from '../../http1/message.ts';
 import { setHeader } from '../../vcl/runtime/headers.ts';
-import { ABI, type OutsideContext, type OutsideHead } from './interface.ts';
+import { backendHandle } from './handles.ts';
+import {
+  EXTENSION_INTERFACE,
+  type OutsideBackend,
+  type OutsideBackendDescription,
+  type OutsideContext,
+  type OutsideDirector,
+  type OutsideEnd,
+  type OutsideHead,
+  type OutsideLife,
+  type OutsideSession,
+} from './interface.ts';
+import { addDirector, backendAt, OwnDirector } from './own-directors.ts';
 
 /** Something of a call was used after its end. */
 export class LateUse extends Error {
@@ -130,12 +142,61 @@ function headerText(value: unknown): string {
   return byteText(value);
 }
 
+/** Lifetimes of a response that is fetched. */
+class Life implements OutsideLife {
+  readonly #life: CallLife;
+  readonly #bo: VclBusyobj;
+
+  constructor(life: CallLife, bo: VclBusyobj) {
+    this.#life = life;
+    this.#bo = bo;
+  }
+
+  get ttl(): number {
+    return this.#now().ttl;
+  }
+
+  set ttl(seconds: number) {
+    this.#now().ttl = lifetime(seconds);
+  }
+
+  get grace(): number {
+    return this.#now().grace;
+  }
+
+  set grace(seconds: number) {
+    this.#now().grace = lifetime(seconds);
+  }
+
+  get keep(): number {
+    return this.#now().keep;
+  }
+
+  set keep(seconds: number) {
+    this.#now().keep = lifetime(seconds);
+  }
+
+  get age(): number {
+    return this.#now().age;
+  }
+
+  #now(): VclBusyobj {
+    this.#life.check();
+    return this.#bo;
+  }
+}
+
+function lifetime(seconds: unknown): number {
+  if (!Number.isFinite(seconds)) throw new ExtensionError(`a lifetime is a number of seconds`);
+  return Math.max(0, seconds as number);
+}
+
 const HAS_RESP = new Set(['deliver', 'synth']);
 const HAS_OBJ = new Set(['hit', 'deliver']);
 const HAS_BERESP = new Set(['backend_response', 'backend_error']);
 
 export class Context implements OutsideContext {
-  readonly abi = ABI;
+  readonly abi = EXTENSION_INTERFACE;
   readonly #ctx: VclContext;
   readonly #life: CallLife;
   readonly #event: boolean;
@@ -160,7 +221,7 @@ export class Context implements OutsideContext {
 
   get xid(): number {
     const ctx = this.#now();
-    return ctx.bo?.vxid ?? ctx.req?.vxid ?? 0;
+    return (ctx.bo ?? ctx.req)?.attempt.vxid ?? 0;
   }
 
   get req(): OutsideHead | null {
@@ -188,6 +249,59 @@ export class Context implements OutsideContext {
     return bo === null || !HAS_BERESP.has(this.state) ? null : new Head(this.#life, bo.beresp);
   }
 
+  get session(): OutsideSession | null {
+    const ctx = this.#now();
+    const s = ctx.req?.session ?? ctx.bo?.session ?? null;
+    if (s === null) return null;
+    const end = (address: string, port: number): OutsideEnd => Object.freeze({ address, port });
+    return Object.freeze({
+      id: s.vxid,
+      listener: s.endpointName,
+      client: end(s.clientIp, s.clientPort),
+      server: end(s.serverIp, s.serverPort),
+      remote: end(s.remoteIp, s.remotePort),
+      local: end(s.localIp, s.localPort),
+    });
+  }
+
+  get restarts(): number {
+    return this.#now().req?.restarts ?? 0;
+  }
+
+  get retries(): number {
+    return this.#now().bo?.retries ?? 0;
+  }
+
+  get backend(): OutsideBackend | null {
+    const { req, bo } = this.#now();
+    const d = bo === null ? req?.settings.backendHint : (bo.respBackend ?? bo.backend);
+    return d === null || d === undefined ? null : backendHandle(d);
+  }
+
+  backendAt(description: OutsideBackendDescription): OutsideBackend {
+    return backendHandle(backendAt(this.#now(), description));
+  }
+
+  director(name: string, director: OutsideDirector): OutsideBackend {
+    const ctx = this.#now();
+    const made = addDirector(ctx, name, (own) => new OwnDirector(own, director, ctx.now, inContext));
+    return backendHandle(made);
+  }
+
+  get storage(): string | null {
+    const { req, bo } = this.#now();
+    if (bo !== null) return bo.storage;
+    return HAS_OBJ.has(this.state) ? (req?.obj?.storageName ?? null) : (req?.settings.storage ?? null);
+  }
+
+  get life(): OutsideLife | null {
+    const { req, bo } = this.#now();
+    if (HAS_BERESP.has(this.state) && bo !== null) return new Life(this.#life, bo);
+    const obj = HAS_OBJ.has(this.state) ? req?.obj : null;
+    if (obj === null || obj === undefined) return null;
+    return Object.freeze({ ttl: obj.ttl, grace: obj.grace, keep: obj.keep, age: obj.age });
+  }
+
   fail(text: string): never {
     this.#life.check();
     throw new ExtensionError(byteText(String(text)));
@@ -197,8 +311,27 @@ export class Context implements OutsideContext {
     this.#now().log.put(Tag.VCL_Log, byteText(String(text)));
   }
 
+  error(text: string): void {
+    this.#now().log.put(Tag.VCL_Error, byteText(String(text)));
+  }
+
+  debug(text: string): void {
+    const { log } = this.#now();
+    if (log.wants(Tag.Debug)) log.put(Tag.Debug, byteText(String(text)));
+  }
+
   #now(): VclContext {
     this.#life.check();
     return this.#ctx;
+  }
+}
+
+/** Makes a call with a context that ends with it. */
+function inContext(ctx: VclContext, call: (c: OutsideContext) => unknown): unknown {
+  const life = new CallLife();
+  try {
+    return call(new Context(ctx, life));
+  } finally {
+    life.over = true;
   }
 }

@@ -11,27 +11,8 @@ import { VclAcl } from '../../vcl/runtime/acl.ts';
 import { type HeaderRef, setHeader } from '../../vcl/runtime/headers.ts';
 import { VclIp } from '../../vcl/runtime/ip.ts';
 import type { SubValue } from '../../vcl/runtime/sub-value.ts';
+import { backendHandle, handle, STANDS_FOR } from './handles.ts';
 import { byteText, type CallLife, Head, writable } from './outside-context.ts';
-
-/** What an object that was handed out stands for. */
-const STANDS_FOR = new WeakMap<object, unknown>();
-
-function handle<T extends object>(value: T, meant: unknown): T {
-  STANDS_FOR.set(value, meant);
-  return Object.freeze(value);
-}
-
-/** The same director gets the same object, so that an extension can compare and keep them. */
-const BACKENDS = new WeakMap<Director, object>();
-
-function backendHandle(d: Director): object {
-  let known = BACKENDS.get(d);
-  if (known === undefined) {
-    known = handle({ name: d.vclName, healthy: (now: number) => d.healthy(now) }, d);
-    BACKENDS.set(d, known);
-  }
-  return known;
-}
 
 function aclHandle(acl: VclAcl): object {
   const matches = (address: unknown): boolean => {
@@ -63,6 +44,7 @@ export function toOutside(ctx: VclContext, life: CallLife, type: Type, value: un
   switch (type) {
     case 'IP': {
       const ip = value as VclIp;
+      if (ip.text === '') return null;
       const family = ip.bytes.length === 4 ? 4 : 6;
       return handle({ address: ip.text, port: ip.port, family, toString: () => ip.text }, ip);
     }
@@ -101,6 +83,7 @@ function shown(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `${typeof value} ${String(value).slice(0, 40)}`;
 }
 
+/** The value of the program that an object stands for, when it is of the kind. */
 function meant(value: unknown, is: (v: unknown) => boolean): unknown {
   const ours = typeof value === 'object' && value !== null ? STANDS_FOR.get(value) : undefined;
   return ours !== undefined && is(ours) ? ours : undefined;
@@ -108,12 +91,17 @@ function meant(value: unknown, is: (v: unknown) => boolean): unknown {
 
 const isObject = (v: unknown): boolean => typeof v === 'object' && v !== null;
 
+/** Whether it is a promise, of whatever maker. */
+export function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return isObject(value) && typeof (value as { then?: unknown }).then === 'function';
+}
+
 /** What an extension returned as the program needs it. Throws ExtensionError when the type is another. */
 export function fromOutside(label: string, type: Type, value: unknown): unknown {
-  if (isObject(value) && typeof (value as { then?: unknown }).then === 'function') {
+  if (isPromise(value)) {
     // Nobody waits for it, so that its failure must not become the worker's.
     Promise.resolve(value).catch(() => undefined);
-    throw new ExtensionError(`${label} returned a promise: it has to answer at once`);
+    throw new ExtensionError(`${label} returned a promise: its row has no 'waits'`);
   }
   const ours = convert(type, value);
   if (ours === undefined) throw new ExtensionError(`${label} returned ${shown(value)}, not ${type}`);
@@ -141,6 +129,7 @@ function convert(type: Type, value: unknown): unknown {
     case 'DURATION':
       return Number.isFinite(value) ? value : undefined;
     case 'IP':
+      if (value === null || value === undefined) return new VclIp('', 0);
       if (typeof value === 'string') return isIP(value) === 0 ? undefined : new VclIp(value, 0);
       return meant(value, (v) => v instanceof VclIp);
     case 'BLOB':
@@ -150,7 +139,10 @@ function convert(type: Type, value: unknown): unknown {
       if (value === null || value === undefined) return null;
       return meant(value, (v) => isObject(v) && 'vclName' in (v as object));
     case 'STEVEDORE':
-      return value === null || typeof value === 'string' ? value : undefined;
+      if (value === null || value === undefined) return null;
+      return typeof value === 'string' ? value : undefined;
+    case 'PROBE':
+      return value === null || value === undefined ? null : meant(value, isObject);
     case 'ACL':
       return value === null ? null : meant(value, (v) => v instanceof VclAcl);
     default:

@@ -1,4 +1,4 @@
-// The extension proxy: what a PROXY v2 preamble told beside the addresses, from TLS mostly. Follows vmod_proxy(3) of
+// The extension proxy: what a PROXY v2 preamble says beside the addresses, from TLS mostly. Follows vmod_proxy(3) of
 // 7.1. It reads what the session kept and knows nothing of the wire beyond single values.
 
 import type { VclContext } from '../../contract/context.ts';
@@ -29,9 +29,10 @@ function attribute(ctx: VclContext, name: string, type: number): Uint8Array | nu
   return session?.proxyAttributes?.get(type) ?? null;
 }
 
-function text(name: string, type: number): ExtensionFunction {
+function text(name: string, type: number, help: string): ExtensionFunction {
   return {
     signature: `STRING ${name}()`,
+    help,
     call: (ctx) => {
       const bytes = attribute(ctx, name, type);
       if (bytes === null) return null;
@@ -41,32 +42,43 @@ function text(name: string, type: number): ExtensionFunction {
   };
 }
 
-function flag(name: string, bit: number): ExtensionFunction {
+function flag(name: string, bit: number, help: string): ExtensionFunction {
   return {
     signature: `BOOL ${name}()`,
+    help,
     call: (ctx) => ((attribute(ctx, name, SSL)?.[0] ?? 0) & bit) !== 0,
   };
 }
 
 export const proxy: Extension = {
   name: 'proxy',
+  help: 'attributes of the PROXY protocol',
   functions: {
-    alpn: text('alpn', ALPN),
-    authority: text('authority', AUTHORITY),
-    is_ssl: flag('is_ssl', IS_SSL),
-    client_has_cert_sess: flag('client_has_cert_sess', CERTIFICATE_IN_SESSION),
-    client_has_cert_conn: flag('client_has_cert_conn', CERTIFICATE_ON_CONNECTION),
+    alpn: text('alpn', ALPN, 'The protocol that was agreed upon in the TLS handshake (ALPN).'),
+    authority: text('authority', AUTHORITY, 'The host that the client named in the TLS handshake (SNI).'),
+    is_ssl: flag('is_ssl', IS_SSL, 'Whether the client’s connection is encrypted.'),
+    client_has_cert_sess: flag(
+      'client_has_cert_sess',
+      CERTIFICATE_IN_SESSION,
+      'Whether the client has shown a certificate in its TLS session.',
+    ),
+    client_has_cert_conn: flag(
+      'client_has_cert_conn',
+      CERTIFICATE_ON_CONNECTION,
+      'Whether the client has shown a certificate on this connection.',
+    ),
     ssl_verify_result: {
       signature: 'INT ssl_verify_result()',
+      help: 'What the proxy in front found when it checked the client’s certificate; 0 is well.',
       call: (ctx) => {
         const bytes = attribute(ctx, 'ssl_verify_result', SSL);
         return bytes === null ? 0 : new DataView(bytes.buffer, bytes.byteOffset).getUint32(1);
       },
     },
-    ssl_version: text('ssl_version', SSL_VERSION),
-    client_cert_cn: text('client_cert_cn', SSL_COMMON_NAME),
-    ssl_cipher: text('ssl_cipher', SSL_CIPHER),
-    cert_sign: text('cert_sign', SSL_SIGNATURE),
-    cert_key: text('cert_key', SSL_KEY),
+    ssl_version: text('ssl_version', SSL_VERSION, 'The version of TLS.'),
+    client_cert_cn: text('client_cert_cn', SSL_COMMON_NAME, 'The common name in the client’s certificate.'),
+    ssl_cipher: text('ssl_cipher', SSL_CIPHER, 'The cipher.'),
+    cert_sign: text('cert_sign', SSL_SIGNATURE, 'The algorithm that signed the server’s certificate.'),
+    cert_key: text('cert_key', SSL_KEY, 'The algorithm of the server’s key.'),
   },
 };

@@ -13,20 +13,31 @@ function purged(ctx: VclContext, soft: SoftLives | null, alone: boolean): number
     softFail(ctx, 'purge can only happen in vcl_hit{} or vcl_miss{}');
     return 0;
   }
-  return ctx.req?.purge?.(soft, alone) ?? 0;
+  return ctx.req?.purge(soft, alone) ?? 0;
 }
 
 export const purge: Extension = {
   name: 'purge',
+  help: 'purging from vcl_hit and vcl_miss',
   functions: {
-    hard: { signature: 'INT hard()', call: (ctx) => purged(ctx, null, false) },
+    hard: {
+      signature: 'INT hard()',
+      help: 'Purges all variants under the key of the request, in vcl_hit and vcl_miss. Returns how many objects.',
+      call: (ctx) => purged(ctx, null, false),
+    },
     soft: {
       signature: `INT soft(${LIVES})`,
+      help: 'As hard(), but makes them stale: sets what is left of ttl, grace and keep. A negative grace or keep stays as it is.',
       call: (ctx, ttl: number, grace: number, keep: number) => purged(ctx, { ttl, grace, keep }, false),
     },
-    hard_variant: { signature: 'INT hard_variant()', call: (ctx) => purged(ctx, null, true) },
+    hard_variant: {
+      signature: 'INT hard_variant()',
+      help: 'Purges the object that was found, not its other variants. Returns how many objects.',
+      call: (ctx) => purged(ctx, null, true),
+    },
     soft_variant: {
       signature: `INT soft_variant(${LIVES})`,
+      help: 'As soft(), for the object that was found alone.',
       call: (ctx, ttl: number, grace: number, keep: number) => purged(ctx, { ttl, grace, keep }, true),
     },
   },

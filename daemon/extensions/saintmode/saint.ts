@@ -3,7 +3,7 @@
 // list, and the records are what Varnish was seen to do.
 //
 // A threshold of 0 switches it off for fetches and for backend.list, while is_healthy() in client states still counts.
-// Awkward: in client states is_healthy() asks for the list alone, and nothing of the backend itself.
+// Caution: in client states is_healthy() asks for the list alone, and nothing of the backend itself.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, DirectorListing, VclContext } from '../../contract/context.ts';
@@ -49,8 +49,12 @@ export class Saint implements Director {
     return this.entries.length;
   }
 
+  setWarm(): void {
+    // What is below it is of the program, too, which makes it warm or cold itself.
+  }
+
   get inUse(): number {
-    return this.backend.inUse ?? 0;
+    return this.backend.inUse;
   }
 
   healthy(now: number, ctx: VclContext | null = null): boolean {
@@ -105,8 +109,8 @@ export class Saint implements Director {
 /** Lookup key of the task's object; null while a request has none yet. */
 function keyOf(ctx: VclContext | null): string | null {
   if (ctx === null) return null;
-  if (ctx.bo !== null) return ctx.bo.hashKey ?? null;
+  if (ctx.bo !== null) return ctx.bo.hashKey;
   // A restarted request still has the key of its last run there.
   if (ctx.req === null || ctx.state === State.recv || ctx.state === State.hash) return null;
-  return ctx.req.hashKey === '' ? null : ctx.req.hashKey;
+  return ctx.req.attempt.hashKey === '' ? null : ctx.req.attempt.hashKey;
 }

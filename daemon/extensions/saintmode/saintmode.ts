@@ -1,4 +1,5 @@
-// The extension saintmode: backends that are sick for single objects. Follows vmod_saintmode(3) of the module collection.
+// The extension saintmode: backends that are sick for single objects. Follows vmod_saintmode(3) of the module
+// collection.
 //
 // Each program has its own objects and lists; they go with it, and with the worker. Where Varnish itself ends on a
 // call (status() of a program without objects, a backend that is none), this answers or refuses.
@@ -36,7 +37,7 @@ function blacklist(ctx: VclContext, seconds: number): void {
     Tag.VCL_Log,
     `saintmode: object put on blacklist for backend ${saint.backend.vclName} for ${seconds.toFixed(2)} seconds`,
   );
-  saint.blacklist(bo.hashKey ?? '', seconds, ctx.now);
+  saint.blacklist(bo.hashKey, seconds, ctx.now);
 }
 
 function status(ctx: VclContext): string {
@@ -49,6 +50,7 @@ function status(ctx: VclContext): string {
 
 const saint: ExtensionObject = {
   signature: 'saintmode(BACKEND backend, INT threshold)',
+  help: 'A backend that is sick for single objects; for all once the threshold is passed (0: never).',
   create: (ctx, name, backend: Director | null, threshold: number) => {
     if (backend === null) {
       throw new ExtensionError(
@@ -61,17 +63,34 @@ const saint: ExtensionObject = {
     return made;
   },
   methods: {
-    backend: { signature: 'BACKEND backend()', call: (_ctx, self: Saint) => self },
-    blacklist_count: { signature: 'INT blacklist_count()', call: (_ctx, self: Saint) => self.count },
-    is_healthy: { signature: 'BOOL is_healthy()', call: (ctx, self: Saint) => self.isHealthy(ctx) },
+    backend: {
+      signature: 'BACKEND backend()',
+      help: 'The director, for req.backend_hint or bereq.backend.',
+      call: (_ctx, self: Saint) => self,
+    },
+    blacklist_count: {
+      signature: 'INT blacklist_count()',
+      help: 'How many objects it is sick for.',
+      call: (_ctx, self: Saint) => self.count,
+    },
+    is_healthy: {
+      signature: 'BOOL is_healthy()',
+      help: 'Whether it is healthy for the object of the transaction.',
+      call: (ctx, self: Saint) => self.isHealthy(ctx),
+    },
   },
 };
 
 export const saintmode: Extension = {
   name: 'saintmode',
+  help: 'backends that are sick for single objects',
   functions: {
-    blacklist: { signature: 'VOID blacklist(DURATION expires)', call: blacklist },
-    status: { signature: 'STRING status()', call: status },
+    blacklist: {
+      signature: 'VOID blacklist(DURATION expires)',
+      help: 'In vcl_backend_response: the backend that answered is sick for this object for so long.',
+      call: blacklist,
+    },
+    status: { signature: 'STRING status()', help: 'All objects of the program, as JSON.', call: status },
   },
   objects: { saintmode: saint },
 };

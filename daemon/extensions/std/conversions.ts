@@ -62,11 +62,17 @@ const names = new NameLookup();
 export const conversionFunctions: Record<string, ExtensionFunction> = {
   random: {
     signature: 'REAL random(REAL lo, REAL hi)',
+    help: 'A random number between the two.',
     call: (_c, lo: number, hi: number) => lo + Math.random() * (hi - lo),
   },
-  round: { signature: 'REAL round(REAL r)', call: (_c, r: number) => round(r) },
+  round: {
+    signature: 'REAL round(REAL r)',
+    help: 'The nearest whole number; half goes away from zero.',
+    call: (_c, r: number) => round(r),
+  },
   duration: {
     signature: 'DURATION duration([STRING s], [DURATION fallback], [REAL real], [INT integer])',
+    help: 'A duration, from exactly one of the others; what cannot be converted is the fallback, or fails the transaction.',
     call: (c, s: Maybe<string>, fallback: Maybe<number>, real?: number, integer?: number) => {
       if (!one(c, 'duration', [s, real, integer])) return 0;
       return or(c, 'duration', real ?? integer ?? (s == null ? null : durationOf(s)), fallback, 0);
@@ -74,6 +80,7 @@ export const conversionFunctions: Record<string, ExtensionFunction> = {
   },
   bytes: {
     signature: 'BYTES bytes([STRING s], [BYTES fallback], [REAL real], [INT integer])',
+    help: 'A number of bytes, as duration().',
     call: (c, s: Maybe<string>, fallback: Maybe<number>, real?: number, integer?: number) => {
       if (!one(c, 'bytes', [s, real, integer])) return 0;
       const n = real ?? integer;
@@ -84,6 +91,7 @@ export const conversionFunctions: Record<string, ExtensionFunction> = {
   integer: {
     signature:
       'INT integer([STRING s], [INT fallback], [BOOL bool], [BYTES bytes], [DURATION duration], [REAL real], [TIME time])',
+    help: 'A whole number, as duration().',
     call: (
       c,
       s: Maybe<string>,
@@ -103,6 +111,7 @@ export const conversionFunctions: Record<string, ExtensionFunction> = {
   real: {
     signature:
       'REAL real([STRING s], [REAL fallback], [INT integer], [BOOL bool], [BYTES bytes], [DURATION duration], [TIME time])',
+    help: 'A number, as duration().',
     call: (
       c,
       s: Maybe<string>,
@@ -119,6 +128,7 @@ export const conversionFunctions: Record<string, ExtensionFunction> = {
   },
   time: {
     signature: 'TIME time([STRING s], [TIME fallback], [REAL real], [INT integer])',
+    help: 'A point in time, as duration(); texts may be dates of HTTP or of ISO 8601, or seconds.',
     call: (c, s: Maybe<string>, fallback: Maybe<number>, real?: number, integer?: number) => {
       if (!one(c, 'time', [s, real, integer])) return 0;
       const read = (text: string) => timeOf(text, hasFeature(c, 'http_date_postel'));
@@ -127,6 +137,7 @@ export const conversionFunctions: Record<string, ExtensionFunction> = {
   },
   ip: {
     signature: 'IP ip(STRING s, [IP fallback], BOOL resolve=1, [STRING p])',
+    help: 'An address, from a text or, unless resolve is false, from a name. p is a port or the name of a service.',
     call: (c, s: Maybe<string>, fallback: Maybe<VclIp>, resolve: boolean, p?: string | null) => {
       const v = s == null ? null : ipOf(s, p === undefined ? '80' : (p ?? ''), resolve ? names : NO_NAMES);
       return or(c, 'ip', v, fallback, new VclIp('0.0.0.0', 0));
@@ -134,18 +145,22 @@ export const conversionFunctions: Record<string, ExtensionFunction> = {
   },
   real2integer: {
     signature: 'INT real2integer(REAL r, INT fallback)',
+    help: 'The nearest whole number; the fallback where an INT cannot hold it.',
     call: (_c, r: number, fallback: number) => (Math.abs(round(r)) <= LARGEST_REAL ? round(r) + 0 : fallback),
   },
   real2time: {
     signature: 'TIME real2time(REAL r, TIME fallback)',
+    help: 'The point in time so many seconds after the epoch; the fallback for a number that is not finite.',
     call: (_c, r: number, fallback: number) => (Number.isFinite(r) ? r : fallback),
   },
   time2integer: {
     signature: 'INT time2integer(TIME t, INT fallback)',
+    help: 'Whole seconds since the epoch, rounded; the fallback where an INT cannot hold them.',
     call: (_c, t: number, fallback: number) => truncated(round(t)) ?? fallback,
   },
   time2real: {
     signature: 'REAL time2real(TIME t, REAL fallback)',
+    help: 'Seconds since the epoch; the fallback where the time is not finite.',
     call: (_c, t: number, fallback: number) => (Number.isFinite(t) ? t : fallback),
   },
 };

@@ -72,18 +72,22 @@ function content(ctx: VclContext, path: string | null): Content | null {
 export const fileFunctions: Record<string, ExtensionFunction> = {
   fileread: {
     signature: 'STRING fileread(STRING)',
+    help: 'The content of a file as a text up to its first zero byte; unset when it cannot be read. A change shows once no program lives that has read it.',
     call: (ctx, path: string | null) => content(ctx, path)?.text ?? null,
   },
   blobread: {
     signature: 'BLOB blobread(STRING)',
+    help: 'As fileread(), as bytes.',
     call: (ctx, path: string | null) => content(ctx, path)?.bytes ?? null,
   },
   file_exists: {
     signature: 'BOOL file_exists(STRING path)',
+    help: 'Whether there is such a file.',
     call: (_c, path: string | null) => path !== null && existsSync(path),
   },
   getenv: {
     signature: 'STRING getenv(STRING name)',
+    help: 'A variable of the environment; unset when there is none.',
     call: (_c, name: string | null) =>
       name !== null && Object.hasOwn(process.env, name) ? (process.env[name] ?? null) : null,
   },

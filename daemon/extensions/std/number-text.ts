@@ -1,22 +1,14 @@
-// Numbers in strings as std reads them: blanks around, a sign, at most 15 digits, zeros ahead included, of which 12
-// may count before a point and three behind it. Nothing here throws; what is wrong is said as Varnish's daemon says it, or not at all.
+// Numbers in strings as std reads them: blanks around, a sign, at most 15 digits, zeros ahead included, of which 12 may
+// count before a point and three behind it. Nothing here throws; what is wrong is said as Varnish's daemon says it, or
+// not at all.
+
+import { TIME_UNITS } from '../../../protocol/units.ts';
 
 /** Largest INT, and the whole part of the largest REAL that has decimals. */
 export const LARGEST_INT = 999_999_999_999_999;
 export const LARGEST_REAL = 999_999_999_999;
 /** Bytes above this are not counted exactly. */
 const LARGEST_BYTES = 2 ** 53;
-
-/** Seconds of the units of durations. */
-const UNITS: ReadonlyMap<string, number> = new Map([
-  ['ms', 0.001],
-  ['s', 1],
-  ['m', 60],
-  ['h', 3600],
-  ['d', 86_400],
-  ['w', 604_800],
-  ['y', 31_536_000],
-]);
 
 /** Why a text is no number; empty when Varnish gives no reason. */
 export type NumberError = 'Invalid number' | 'Too many digits' | '';
@@ -60,7 +52,7 @@ export function realOf(text: string, largest = LARGEST_REAL): number | NumberErr
 export function durationOf(text: string): number | null {
   const n = leading(text, LARGEST_INT);
   if (typeof n === 'string') return null;
-  const unit = UNITS.get(n.rest.replace(/[ \t\n\v\f\r]+$/, ''));
+  const unit = TIME_UNITS.get(n.rest.replace(/[ \t\n\v\f\r]+$/, ''));
   return unit === undefined ? null : n.value * unit;
 }
 

@@ -8,5 +8,6 @@ import { stringFunctions } from './strings.ts';
 
 export const std: Extension = {
   name: 'std',
+  help: 'the standard library',
   functions: { ...stringFunctions, ...conversionFunctions, ...fileFunctions, ...controlFunctions },
 };

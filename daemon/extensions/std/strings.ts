@@ -1,13 +1,29 @@
 // std functions on strings and header fields. A string is one of bytes here.
 
+import { strftime } from '../../../protocol/strftime.ts';
 import { fnmatch } from '../../../queries/fnmatch.ts';
 import type { VclContext } from '../../contract/context.ts';
 import type { ExtensionFunction } from '../../contract/extension.ts';
 import { softFail } from '../../contract/failure.ts';
+import { calendarDate } from '../../vcl/runtime/calendar.ts';
 import type { HeaderRef } from '../../vcl/runtime/headers.ts';
 import { querysort } from '../../vcl/runtime/querysort.ts';
-import { lowerCase, upperCase } from '../../vcl/runtime/strings.ts';
-import { strftime } from './strftime.ts';
+import { lowerCase, upperCase } from '../../vcl/runtime/string-values.ts';
+
+/** In UTC, which Varnish names GMT; the empty string for a time that no year has. */
+function formatTime(seconds: number, format: string): string {
+  const calendar = calendarDate(seconds);
+  if (calendar === null) return '';
+  const { near, years } = calendar;
+  // Adding 0 makes one zero of the two.
+  return strftime(format, {
+    seconds: Math.trunc(seconds) + 0,
+    date: near,
+    years,
+    offsetMinutes: 0,
+    zone: 'GMT',
+  });
+}
 
 /** Makes one line of several, in the place of the first, without records. */
 function collect(ctx: VclContext, hdr: HeaderRef, sep: string | null): void {
@@ -31,25 +47,37 @@ function collect(ctx: VclContext, hdr: HeaderRef, sep: string | null): void {
 export const stringFunctions: Record<string, ExtensionFunction> = {
   toupper: {
     signature: 'STRING toupper(STRANDS s)',
+    help: 'The text with small ASCII letters made capital.',
     call: (_c, s: string | null) => upperCase(s ?? ''),
   },
   tolower: {
     signature: 'STRING tolower(STRANDS s)',
+    help: 'The text with capital ASCII letters made small.',
     call: (_c, s: string | null) => lowerCase(s ?? ''),
   },
   strstr: {
     signature: 'STRING strstr(STRING s1, STRING s2)',
+    help: 'The rest of s1 from where s2 begins in it; unset where it is not in it.',
     call: (_c, a: string | null, b: string | null) => {
       if (a === null || b === null) return null;
       const at = a.indexOf(b);
       return at < 0 ? null : a.slice(at);
     },
   },
-  querysort: { signature: 'STRING querysort(STRING)', call: querysort },
-  collect: { signature: 'VOID collect(HEADER hdr, STRING sep=", ")', call: collect },
+  querysort: {
+    signature: 'STRING querysort(STRING)',
+    help: 'The URL with the parameters of its query in order.',
+    call: querysort,
+  },
+  collect: {
+    signature: 'VOID collect(HEADER hdr, STRING sep=", ")',
+    help: 'Joins all headers of the name into the first, with the separator between.',
+    call: collect,
+  },
   fnmatch: {
     signature:
       'BOOL fnmatch(STRING pattern, STRING subject, BOOL pathname=1, BOOL noescape=0, BOOL period=0)',
+    help: 'Whether a pattern of a shell (fnmatch(3)) matches the subject; the flags are those of the C function.',
     call: (
       ctx,
       p: string | null,
@@ -67,6 +95,7 @@ export const stringFunctions: Record<string, ExtensionFunction> = {
   },
   strftime: {
     signature: 'STRING strftime(TIME time, STRING format)',
-    call: (_c, t: number, format: string | null) => strftime(t, format ?? ''),
+    help: 'The time as a text by a format of strftime(3), in UTC.',
+    call: (_c, t: number, format: string | null) => formatTime(t, format ?? ''),
   },
 };

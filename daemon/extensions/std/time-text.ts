@@ -1,6 +1,6 @@
 // Points in time in strings as std.time reads them: the three formats of HTTP dates, ISO 8601 to the second and
 // without a zone (it is UTC), and seconds since the epoch. Stricter than what the cache accepts from origins: the
-// day of the week has to be right. Awkward: the epoch itself counts as no time, as in Varnish.
+// day of the week has to be right. Caution: the epoch itself counts as no time, as in Varnish.
 
 import { LARGEST_INT, realOf } from './number-text.ts';
 

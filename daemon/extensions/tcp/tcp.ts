@@ -13,17 +13,24 @@ function failed(ctx: VclContext, what: string): void {
 
 export const tcp: Extension = {
   name: 'tcp',
+  help: 'the client’s connection as the kernel sees it',
   functions: {
     congestion_algorithm: {
       signature: 'INT congestion_algorithm(STRING algorithm)',
+      help: 'Would choose how the client’s connection avoids congestion. Returns -1: the runtime has no way to the socket option.',
       call: (ctx, algorithm: string | null) => {
         failed(ctx, `TCP_CONGESTION setsockopt() for "${algorithm ?? ''}" failed.`);
         return -1;
       },
     },
-    dump_info: { signature: 'VOID dump_info()', call: (ctx) => failed(ctx, 'getsockopt() failed') },
+    dump_info: {
+      signature: 'VOID dump_info()',
+      help: 'Would log the kernel’s figures about the client’s connection. Logs that they cannot be had.',
+      call: (ctx) => failed(ctx, 'getsockopt() failed'),
+    },
     get_estimated_rtt: {
       signature: 'REAL get_estimated_rtt()',
+      help: 'Would be the round trip time to the client in milliseconds. Returns 0.',
       call: (ctx) => {
         failed(ctx, 'getsockopt() failed');
         return 0;
@@ -31,6 +38,7 @@ export const tcp: Extension = {
     },
     set_socket_pace: {
       signature: 'VOID set_socket_pace(INT)',
+      help: 'Would limit the rate of the client’s connection, in KB a second. Logs that it cannot.',
       call: (ctx) => failed(ctx, 'tcp.set_socket_pace(): pacing is not possible on this platform'),
     },
   },

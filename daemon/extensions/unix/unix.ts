@@ -23,7 +23,7 @@ function peer(ctx: VclContext): PeerCredentials | null {
   if (session === null || !session.endpointSocket.startsWith('/')) {
     return problem(ctx, 'not listening on a Unix domain socket');
   }
-  return session.peerCredentials?.() ?? problem(ctx, 'could not get peer credentials');
+  return session.peerCredentials() ?? problem(ctx, 'could not get peer credentials');
 }
 
 /** The name that belongs to a number in a file such as /etc/passwd. */
@@ -44,6 +44,7 @@ function nameOf(ctx: VclContext, file: string, kind: string, id: number): string
 function name(kind: 'user' | 'group', file: string): ExtensionFunction {
   return {
     signature: `STRING ${kind}()`,
+    help: `Name of the ${kind} at the other end of a Unix socket; unset where it cannot be known, which VCL_Error says.`,
     call: (ctx) => {
       const found = peer(ctx);
       if (found === null) return null;
@@ -54,10 +55,15 @@ function name(kind: 'user' | 'group', file: string): ExtensionFunction {
 
 export const unix: Extension = {
   name: 'unix',
+  help: 'who is at the other end of a Unix socket',
   functions: {
     user: name('user', '/etc/passwd'),
     group: name('group', '/etc/group'),
-    uid: { signature: 'INT uid()', call: (ctx) => peer(ctx)?.uid ?? -1 },
-    gid: { signature: 'INT gid()', call: (ctx) => peer(ctx)?.gid ?? -1 },
+    uid: {
+      signature: 'INT uid()',
+      help: 'Id of the user at the other end of a Unix socket; -1 when it cannot be known.',
+      call: (ctx) => peer(ctx)?.uid ?? -1,
+    },
+    gid: { signature: 'INT gid()', help: 'Id of the group, as uid().', call: (ctx) => peer(ctx)?.gid ?? -1 },
   },
 };

@@ -27,12 +27,14 @@ function accessors(type: string, names: readonly [set: string, get: string], emp
   return {
     [setName]: {
       signature: `VOID ${setName}(STRING key, ${type} value)`,
+      help: `Sets a variable of the task to a value of type ${type}.`,
       call: (ctx: VclContext, key: string | null, value: string | number | VclIp | Director | null) => {
         if (key !== null) variables(ctx).set(key, { type, value: type === 'STRING' ? (value ?? '') : value });
       },
     },
     [getName]: {
       signature: `${type} ${getName}(STRING key)`,
+      help: `A variable of the task that was set as ${type}; what is empty for the type when there is none.`,
       call: (ctx: VclContext, key: string | null) => {
         const v = key === null ? undefined : variables(ctx).get(key);
         return v?.type === type ? v.value : empty();
@@ -48,6 +50,7 @@ const globals = new GlobalVariablesByHost();
 
 export const variablesExtension: Extension = {
   name: 'var',
+  help: 'variables of transactions and global ones',
   functions: {
     ...accessors('STRING', ['set', 'get'], nothing),
     ...accessors('STRING', ['set_string', 'get_string'], nothing),
@@ -56,15 +59,21 @@ export const variablesExtension: Extension = {
     ...accessors('DURATION', ['set_duration', 'get_duration'], zero),
     ...accessors('IP', ['set_ip', 'get_ip'], () => new VclIp('', 0)),
     ...accessors('BACKEND', ['set_backend', 'get_backend'], nothing),
-    clear: { signature: 'VOID clear()', call: (ctx) => variables(ctx).clear() },
+    clear: {
+      signature: 'VOID clear()',
+      help: 'Forgets all variables of the task.',
+      call: (ctx) => variables(ctx).clear(),
+    },
     global_set: {
       signature: 'VOID global_set(STRING, STRING)',
+      help: 'Sets a variable that all transactions and programs share.',
       call: (ctx, key: string | null, value: string | null) => {
         if (key !== null) globals.of(ctx.host).set(key, value);
       },
     },
     global_get: {
       signature: 'STRING global_get(STRING)',
+      help: 'A shared variable; unset when there is none.',
       call: (ctx, key: string | null) => (key === null ? null : globals.of(ctx.host).get(key)),
     },
   },

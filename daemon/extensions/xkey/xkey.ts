@@ -12,7 +12,7 @@ const SHOWN = 200;
 
 function purged(ctx: VclContext, keys: string | null, soft: boolean): number {
   const text = keys ?? '';
-  const count = ctx.host.purgeTags?.(text, soft) ?? 0;
+  const count = ctx.host.purgeTags(text, soft);
   const shown = text.length > SHOWN ? `${text.slice(0, SHOWN)}...` : text;
   ctx.log.put(Tag.Notice, `xkey.${soft ? 'softpurge' : 'purge'} ${shown}: ${count}`);
   return count;
@@ -20,13 +20,16 @@ function purged(ctx: VclContext, keys: string | null, soft: boolean): number {
 
 export const xkey: Extension = {
   name: 'xkey',
+  help: 'purging by surrogate keys',
   functions: {
     purge: {
       signature: 'INT purge(STRING keys)',
+      help: 'Purges the objects that carry one of the surrogate keys. Returns how many.',
       call: (ctx, keys: string | null) => purged(ctx, keys, false),
     },
     softpurge: {
       signature: 'INT softpurge(STRING keys)',
+      help: 'Makes them stale. Returns how many.',
       call: (ctx, keys: string | null) => purged(ctx, keys, true),
     },
   },

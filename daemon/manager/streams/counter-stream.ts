@@ -2,13 +2,13 @@
 // filters let through. A subscriber whose connection is not drained gets no values until it is: each message
 // is a whole state, so nothing is lost but time. `counters` is sent first and again when the set changes.
 //
-// Awkward: thousands of counters under hundreds of filters. They are chosen in slices, so that no other connection waits
+// Caution: thousands of counters under hundreds of filters. They are chosen in slices, so that no other connection waits
 // for it, and subscribers whose turns come together share one reading.
 
 import { join } from 'node:path';
 import type { CounterInfo, CounterSubscription } from '../../../protocol/messages.ts';
 import { matchesGlob } from '../../../queries/fnmatch.ts';
-import type { MgtCounters } from '../../stats/counters.ts';
+import type { MgtCounters } from '../../stats/counter-fields.ts';
 import { COUNTERS_FILE } from '../../stats/counters-format.ts';
 import { CountersReader } from '../../stats/counters-reader.ts';
 import type { Stream, StreamError, StreamSink } from './sink.ts';

@@ -2,8 +2,8 @@
 // while there are any; a subscriber from the head has a reader of its own until it has caught up or ended.
 // Nothing is rendered here: groups that pass a subscriber's selection go out as binary frames.
 //
-// Awkward: subscribers that ask for more than there is time for, or do not read. All of them together get a slice of
-// each turn of the event loop, one after the other; a follower that falls behind for good loses blocks and is told how
+// Caution: subscribers that ask for more than there is time for, or do not read. All of them together get a slice of
+// each turn of the event loop, one after the other; a follower that falls behind for good loses blocks and learns how
 // many records they held, and neither commands nor other subscribers wait for it.
 
 import { join } from 'node:path';

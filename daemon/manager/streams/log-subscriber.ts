@@ -1,7 +1,8 @@
-// One log subscription: the blocks it has not worked through yet, its grouping and selection, and the frames that go out.
+// One log subscription: the blocks it has not worked through yet, its grouping and selection, and the frames that go
+// out.
 //
 // It works in slices: its caller says until when, and goes on later. What it cannot keep up with is dropped and counted,
-// never stored beyond a bound. Awkward: blocks are views of a reader's buffer until the next read; what is left of them
+// never stored beyond a bound. Caution: blocks are views of a reader's buffer until the next read; what is left of them
 // by then is replaced by copies, which all subscribers share.
 
 import { encodeLogFrame, transactionSize } from '../../../protocol/log-frame.ts';

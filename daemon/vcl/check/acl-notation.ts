@@ -1,16 +1,16 @@
-// How an acl entry may be written: "192.0.2.0"/24, "192.0.2.0/24", a name, or the first bytes of an IPv4 address
+// The notations of an acl entry: "192.0.2.0"/24, "192.0.2.0/24", a name, or the first bytes of an IPv4 address
 // alone, as "192.168", which means "192.168.0.0"/16. Such bytes are decimal, and never the resolver's short form
 // ("127.1" is 127.1.0.0 in an acl). Names are not resolved here.
 
 import type { AclEntry } from '../ast.ts';
-import type { Span } from '../errors.ts';
+import type { Span } from '../diagnostics.ts';
 
 export interface AclNotation {
-  /** A whole address or a name. */
+  /** A complete address or a name. */
   host: string;
   /** Bits of the mask, written or meant; null is the whole address. */
   bits: number | null;
-  /** The place to report a mask that does not fit. */
+  /** The place to report an invalid mask. */
   maskSpan: Span;
   /** As the log shows the entry: as Varnish, without a mask that stood inside the quotes. */
   shown: string;

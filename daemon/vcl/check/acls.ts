@@ -3,16 +3,16 @@
 
 import { isIP } from 'node:net';
 import type { Declaration } from '../ast.ts';
-import { nearest, type Span } from '../errors.ts';
-import { MESSAGES } from '../messages.ts';
+import { nearest, type Span } from '../diagnostics.ts';
+import { MESSAGES } from '../error-texts.ts';
 import { familyBytes, formatAddress } from '../runtime/ip.ts';
 import { type Code, constant, helper, list } from '../typed-program.ts';
 import { type AclNotation, readAclEntry } from './acl-notation.ts';
-import type { ProgramModel } from './program.ts';
+import type { ProgramModel } from './program-model.ts';
 
 const FLAGS = ['pedantic', 'log', 'table'];
 
-/** What makes the acl. */
+/** The code that makes the acl. */
 export function checkAcl(model: ProgramModel, d: Extract<Declaration, { k: 'acl' }>): Code {
   const { reporter } = model;
   let pedantic = true;

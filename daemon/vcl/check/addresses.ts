@@ -4,10 +4,10 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import type { Span } from '../errors.ts';
-import { MESSAGES } from '../messages.ts';
+import type { Span } from '../diagnostics.ts';
+import { MESSAGES } from '../error-texts.ts';
 import { type Code, constant, helper } from '../typed-program.ts';
-import type { ProgramModel } from './program.ts';
+import type { ProgramModel } from './program-model.ts';
 
 /** Addresses of a host name, empty when it has none. */
 export type HostResolver = (name: string) => string[];

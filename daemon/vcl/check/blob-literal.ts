@@ -1,7 +1,7 @@
 // BLOB constants: base64 between colons, whole groups of four, no bit set that no byte uses.
 
-import type { Reporter, Span } from '../errors.ts';
-import { MESSAGES } from '../messages.ts';
+import type { Reporter, Span } from '../diagnostics.ts';
+import { MESSAGES } from '../error-texts.ts';
 
 /** Reports a BLOB constant that means no bytes; whether it is a good one. */
 export function checkBlob(reporter: Reporter, text: string, span: Span): boolean {

@@ -1,16 +1,17 @@
-// What a path means when it is called: a function of the language, of an extension or of an object, or a method of a
+// The callable that a path names: a function of the language, of an extension or of an object, or a method of a
 // value.
 
+import { WAITING_PLACES } from '../../contract/waiting.ts';
 import type { PathExpr } from '../ast.ts';
-import type { Span } from '../errors.ts';
+import type { Span } from '../diagnostics.ts';
 import { STATEMENTS } from '../parse-statement.ts';
 import { CONTEXT, type Code, constant, extensionCall, helper, lookup, named } from '../typed-program.ts';
-import type { Joining, Scope } from './conversions.ts';
 import { languageFunction } from './language-functions.ts';
-import { generatedName } from './program.ts';
+import { generatedName } from './program-model.ts';
 import { notFound, resolvePath } from './symbols.ts';
+import type { Joining, Scope } from './type-conversions.ts';
 import type { Typed } from './types.ts';
-import { findVariable } from './variables.ts';
+import { findVariable } from './variable-access.ts';
 
 export type Callable =
   | {
@@ -20,11 +21,13 @@ export type Callable =
       call: (args: readonly Code[]) => Code;
       signature: string;
       places?: string;
+      /** Why it may not be called from elsewhere, where that is not plain. */
+      hint?: string;
       /** Whose private data its PRIV parameters mean. */
       extension?: string;
-      /** Brings the message that it is given back to what it was. */
+      /** Rolls back the message that it is given. */
       restores?: boolean;
-      /** What becomes of the strands of its text. */
+      /** How the strands of its text are passed. */
       joining?: Joining;
     }
   | { k: 'method'; object: Typed; name: string; span: Span };
@@ -33,7 +36,19 @@ function own<T>(rows: Readonly<Record<string, T>>, name: string): T | undefined 
   return Object.hasOwn(rows, name) ? rows[name] : undefined;
 }
 
-/** What a path means when it is called. */
+/** Where a row may be called from; the compiler refuses a call that could not wait. */
+function restrict(
+  out: Extract<Callable, { k: 'function' }>,
+  row: { places?: string; waits?: boolean },
+): void {
+  if (row.places !== undefined) out.places = row.places;
+  else if (row.waits === true) {
+    out.places = WAITING_PLACES;
+    out.hint = 'It may have to wait, which vcl_hash, vcl_init and vcl_fini cannot.';
+  }
+}
+
+/** The callable that a path names. */
 export function resolveCallable(scope: Scope, path: PathExpr): Callable {
   const { model } = scope;
   const [first, second] = path.parts as [PathExpr['parts'][number], PathExpr['parts'][number] | undefined];
@@ -65,7 +80,7 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
       signature: f.signature,
       extension: ext,
     };
-    if (f.places !== undefined) out.places = f.places;
+    restrict(out, f);
     if (f.restores === true) out.restores = true;
     return out;
   }
@@ -80,11 +95,11 @@ export function resolveCallable(scope: Scope, path: PathExpr): Callable {
     const out: Callable = {
       k: 'function',
       name: full,
-      call: (args) => extensionCall(fn.name, [CONTEXT, self, ...args]),
+      call: (args) => extensionCall(fn.name, [CONTEXT, self, ...args], m.waits === true),
       signature: m.signature,
       extension: sym.extension,
     };
-    if (m.places !== undefined) out.places = m.places;
+    restrict(out, m);
     return out;
   }
   if (path.parts.length > 1) {

@@ -1,16 +1,24 @@
 // Binds the arguments of a call to a signature: positions, names, defaults, what may be left out, ENUMs, and the
-// private data that no program writes down. Also the functions that are part of the language (regsub, hash_data …)
+// private data, which programs do not write. Also the functions that are part of the language (regsub, hash_data …)
 // and the methods of STRING.
 
 import { placesToStates } from '../../../protocol/tables/variables.ts';
 import type { Arg, Expr } from '../ast.ts';
-import { nearest, type Span } from '../errors.ts';
-import { MESSAGES } from '../messages.ts';
+import { nearest, type Span } from '../diagnostics.ts';
+import { MESSAGES } from '../error-texts.ts';
 import { ABSENT, CONTEXT, type Code, constant, helper, lookup } from '../typed-program.ts';
 import { type Callable, resolveCallable } from './callables.ts';
-import { asString, check, type Joining, joined, type Scope, strandsOf, stringCode } from './conversions.ts';
-import { ALL_STATES, stateMask } from './program.ts';
+import { ALL_STATES, stateMask } from './program-model.ts';
 import type { Param, PrivScope, Signature } from './signature.ts';
+import {
+  asString,
+  check,
+  type Joining,
+  joined,
+  type Scope,
+  strandsOf,
+  stringCode,
+} from './type-conversions.ts';
 import { isString, type Typed } from './types.ts';
 
 type CallExpr = Extract<Expr, { k: 'call' }>;
@@ -71,6 +79,7 @@ function callFunction(scope: Scope, target: Extract<Callable, { k: 'function' }>
       mask: stateMask(placesToStates(target.places)) & ALL_STATES,
       message: (sub) => MESSAGES.notInState(target.name, 'Not available in', sub),
       span: e.callee.span,
+      ...(target.hint === undefined ? {} : { hint: target.hint }),
     });
   }
   const args = bindArgs(scope, sig, e.args, e.open, target.extension, e.callee.span, target.joining);
@@ -114,7 +123,7 @@ function privCode(scope: Scope, priv: PrivScope, extension: string, span: Span):
   }
 }
 
-/** Whether a call may read and write header fields that no argument names. */
+/** Whether a call may read and write headers that no argument names. */
 function touchesAnyHeader(scope: Scope, sig: Signature, extension: string | undefined): boolean {
   if (scope.model.modules.some((m) => m.module.name === extension)) return true;
   return sig.returns === 'SUB' || sig.params.some((p) => p.type === 'HTTP' || p.type === 'SUB');
@@ -122,7 +131,7 @@ function touchesAnyHeader(scope: Scope, sig: Signature, extension: string | unde
 
 /** The arguments, in the order of the signature; ABSENT for what is left out. `extension`
  * is whose private data the PRIV parameters mean, `place` what a restriction to states points at, `joining` what
- * becomes of the strands of a text. */
+ * strands of a text are passed. */
 export function bindArgs(
   scope: Scope,
   signature: Signature,

@@ -1,19 +1,20 @@
-// Checks expressions and writes their JavaScript. `want` is the type the place needs: a literal may become an
+// Checks expressions and makes their code. `want` is the type that the place needs: a literal may become an
 // IP, BYTES or REGEX because of it. Operations are in operators.ts,
-// conversions in conversions.ts, calls in calls.ts.
+// conversions in type-conversions.ts, calls in calls.ts.
 
+import { TIME_UNITS } from '../../../protocol/units.ts';
 import type { Expr, PathExpr } from '../ast.ts';
-import type { Span } from '../errors.ts';
-import { MESSAGES } from '../messages.ts';
+import type { Span } from '../diagnostics.ts';
+import { MESSAGES } from '../error-texts.ts';
 import { CONTEXT, type Code, constant, helper, wrap } from '../typed-program.ts';
 import { resolveIpLiteral } from './addresses.ts';
 import { checkBlob } from './blob-literal.ts';
 import { bindCall } from './calls.ts';
-import { convert, regexLiteral, type Scope } from './conversions.ts';
 import { operation, truthOf } from './operators.ts';
 import { resolvePath } from './symbols.ts';
-import { BYTE_UNITS, DURATION_UNITS, isString, SIGNED, type Type, type Typed } from './types.ts';
-import { noVariableHint } from './variables.ts';
+import { convert, regexLiteral, type Scope } from './type-conversions.ts';
+import { BYTE_UNITS, isString, SIGNED, type Type, type Typed } from './types.ts';
+import { noVariableHint } from './variable-access.ts';
 
 export function infer(scope: Scope, e: Expr, want: Type): Typed {
   switch (e.k) {
@@ -85,7 +86,7 @@ function property(
   );
 }
 
-/** The hint for a path whose end is no property of what it begins with. */
+/** The hint for a path whose end is not a property of its beginning. */
 function propertyHint(type: Type, whole: PathExpr | null): string | undefined {
   if (whole === null) return undefined;
   if (whole.parts.some((p) => p.quoted)) return 'Strings are joined with "+".';
@@ -103,7 +104,7 @@ function blobConstant(scope: Scope, text: string, span: Span): Code {
   return scope.model.hoist('blob', helper('blobFrom', constant(text)));
 }
 
-/** Digits as Varnish limits them: 15 for an INT, 12 before the point and 3 behind it for a REAL. */
+/** Digits as Varnish limits them: 15 for an INT, 12 before the point and 3 after it for a REAL. */
 function numberValue(scope: Scope, e: { real: boolean; text: string; span: Span }): number {
   const [whole = '', fraction = ''] = e.text.split('.');
   if (whole.length > (e.real ? 12 : 15)) {
@@ -130,7 +131,7 @@ function number(scope: Scope, e: Extract<Expr, { k: 'number' }>, want: Type): Ty
       }
       return { type: 'BYTES', code: constant(Math.floor(value * factor)), span: e.span };
     }
-    const factor = DURATION_UNITS.get(e.unit);
+    const factor = TIME_UNITS.get(e.unit);
     if (factor === undefined) {
       return scope.model.reporter.fail(
         MESSAGES.durationUnit(e.unit),

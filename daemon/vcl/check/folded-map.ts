@@ -1,4 +1,4 @@
-// A map whose keys are names of the config language, which do not tell capitals from small letters:
+// A map whose keys are names of VCL, which are not case-sensitive:
 // `call Helper` finds `sub helper`. Iteration gives each name as it was first written.
 
 export class FoldedMap<V> {

@@ -1,14 +1,14 @@
-// Checks `import`: built-in extensions by name, others through what the manager had described. The compiler runs
-// no foreign code and waits for nothing: an extension it knows nothing of yet is noted as a wish, and the program is
-// compiled again when the wishes have been looked into.
+// Checks `import`: built-in extensions by name, others by the descriptions that the manager has. The compiler runs
+// no foreign code and waits for nothing: an extension without a description is noted as a wish, and the program is
+// compiled again when the wishes have been described.
 
 import type { Extension } from '../../contract/extension.ts';
 import type { DescribedModule, ImportWish } from '../../contract/wish.ts';
 import type { Declaration } from '../ast.ts';
-import { nearest, type Reporter, type Span } from '../errors.ts';
-import { MESSAGES } from '../messages.ts';
+import { nearest, type Reporter, type Span } from '../diagnostics.ts';
+import { MESSAGES } from '../error-texts.ts';
 import { isReserved } from './language-functions.ts';
-import type { ProgramModel } from './program.ts';
+import type { ProgramModel } from './program-model.ts';
 
 type Import = Extract<Declaration, { k: 'import' }>;
 
@@ -17,7 +17,7 @@ function isFieldsFile(name: string, from: string): boolean {
   return from.slice(from.lastIndexOf('/') + 1) === `libvmod_${name}.so`;
 }
 
-/** Declares what an import names. Throws CompileStop after reporting. */
+/** Declares the extension of an import. Throws CompileStop after reporting. */
 export function importExtension(model: ProgramModel, d: Import): void {
   try {
     declareImport(model, d);

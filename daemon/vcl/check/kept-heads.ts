@@ -1,13 +1,13 @@
-// Whether a program may want a head back as it was before it changed it: by std.rollback, or in a vcl_synth that a
-// failure leads to. Nearly every statement can fail; but where vcl_synth looks at nothing of the request that the
-// program changes, and does not begin it again, nobody can tell whether it was brought back.
+// Whether a program may need the original of a head that it changes: for std.rollback, or in a vcl_synth that a
+// failure leads to. Nearly every statement can fail; but if vcl_synth reads no part of the request that the
+// program changes, and does not restart it, restoring the head makes no difference.
 
 import type { KeptHeads } from '../../contract/program.ts';
-import type { ProgramModel, SubInfo } from './program.ts';
+import type { ProgramModel, SubInfo } from './program-model.ts';
 
-/** Variables of the head that is brought back. */
+/** Variables of the head that is restored. */
 const OF_HEAD: ReadonlySet<string> = new Set(['req.method', 'req.url', 'req.proto']);
-/** What decides besides vcl_synth how its page is sent, when it makes a 200 of it. */
+/** The headers that, besides vcl_synth, decide how its page is sent if it has status 200. */
 const RANGES: readonly string[] = ['req.range', 'req.if-range'];
 const RANGED_METHOD = 'req.method';
 

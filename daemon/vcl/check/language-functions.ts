@@ -1,17 +1,17 @@
 // The functions and the words of the language itself, which no program may take for names of its own.
 
 import type { HelperName } from '../runtime/table.ts';
-import type { Joining } from './conversions.ts';
-import type { ProgramModel } from './program.ts';
-import { isVariable } from './variables.ts';
+import type { ProgramModel } from './program-model.ts';
+import type { Joining } from './type-conversions.ts';
+import { isVariable } from './variable-access.ts';
 
 interface LanguageFunction {
   signature: string;
   places?: string;
   helper: HelperName;
-  /** What becomes of the strands of its text, unless they are joined and those that are not there left out. */
+  /** How the strands of its text are passed, unless they are joined without the unset ones. */
   joining?: Joining;
-  /** Not of Varnish's language, so that its programs may use the name. */
+  /** Not in Varnish's language, so that programs may use the name. */
   ours: boolean;
 }
 
@@ -44,7 +44,7 @@ const KEYWORDS = new Set([
   ...['probe', 'return', 'set', 'sub', 'true', 'unset', 'vcl'],
 ]);
 
-/** Whether a name is a variable, a function or a word of the language, so that nothing may be called so. */
+/** Whether a name is a variable, a function or a word of the language, and therefore taken. */
 export function isReserved(name: string): boolean {
   const folded = name.toLowerCase();
   if (isVariable(folded) || KEYWORDS.has(folded)) return true;

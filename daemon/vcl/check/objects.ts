@@ -1,13 +1,13 @@
-// Checks `new`: the object that vcl_init makes by the constructor of an extension, and its name.
+// Checks `new`: the constructor call in vcl_init, and the name of the object.
 
 import type { Statement } from '../ast.ts';
-import { MESSAGES } from '../messages.ts';
+import { MESSAGES } from '../error-texts.ts';
 import { CONTEXT, constant, extensionCall, lookup, type Step } from '../typed-program.ts';
 import { bindArgs } from './calls.ts';
-import type { Scope } from './conversions.ts';
 import { isReserved } from './language-functions.ts';
-import { generatedName, stateMask } from './program.ts';
+import { generatedName, stateMask } from './program-model.ts';
 import { notFound } from './symbols.ts';
+import type { Scope } from './type-conversions.ts';
 
 const INIT_ONLY = stateMask(['init']);
 

@@ -4,13 +4,13 @@
 // "all unset" and converted part by part, as in Varnish.
 
 import type { BinaryOp, Expr } from '../ast.ts';
-import type { Span } from '../errors.ts';
-import { MESSAGES } from '../messages.ts';
+import type { Span } from '../diagnostics.ts';
+import { MESSAGES } from '../error-texts.ts';
 import { type BinaryOperator, binary, CONTEXT, type Code, constant, helper, wrap } from '../typed-program.ts';
-import { asString, check, convert, joined, type Scope, stringCode } from './conversions.ts';
+import { asString, check, convert, joined, type Scope, stringCode } from './type-conversions.ts';
 import { type ArithmeticOperator, arithmetic, COMPARABLE, isString, type Type, type Typed } from './types.ts';
 
-/** What the operands of ! && || are read as: only a place for a string lets them begin with a minus sign. */
+/** The type in which the operands of ! && || are read: only a place for a string lets them begin with a minus sign. */
 export function truthOf(want: Type): Type {
   return isString(want) ? 'STRING' : 'BOOL';
 }
@@ -70,7 +70,7 @@ function sum(scope: Scope, e: Extract<Expr, { k: 'binary' }>, op: ArithmeticOper
   return model.reporter.fail(MESSAGES.noArithmetic(l, e.op, r), e.opSpan);
 }
 
-/** What the right side of an arithmetic operator is read as. */
+/** The type in which the right side of an arithmetic operator is read. */
 function rightOf(op: string, left: Type): Type {
   if ((op === '*' || op === '/') && (left === 'BYTES' || left === 'DURATION')) return 'REAL';
   return isString(left) || left === 'IP' ? 'STRING' : left;
@@ -109,7 +109,7 @@ function matching(scope: Scope, e: Extract<Expr, { k: 'binary' }>, want: Type): 
   );
 }
 
-/** The answer of a helper, or its opposite. */
+/** The result of a helper, or its negation. */
 function truth(code: Code, opposite: boolean, span: Span): Typed {
   return { type: 'BOOL', code: opposite ? wrap('not', code) : code, span };
 }

@@ -1,11 +1,11 @@
-// What each state can reach through its calls: illegal variables and returns, recursion, subs nobody calls,
-// and the header fields a state touches.
+// Checks what each state can reach through its calls: illegal variables and returns, recursion, unused subs,
+// and the headers that a state uses.
 
 import { STATES, type StateFacts } from '../../contract/program.ts';
-import type { Note, Span } from '../errors.ts';
-import { MESSAGES } from '../messages.ts';
+import type { Note, Span } from '../diagnostics.ts';
+import { MESSAGES } from '../error-texts.ts';
 import { countSteps } from '../typed-program.ts';
-import { ALL_STATES, type ProgramModel, type SubInfo } from './program.ts';
+import { ALL_STATES, type ProgramModel, type SubInfo } from './program-model.ts';
 
 /** Checks every state and marks what is used; `unusedIsError` is the parameter vcc_err_unref. */
 export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
@@ -63,7 +63,7 @@ export function checkReach(model: ProgramModel, unusedIsError: boolean): void {
   }
 }
 
-/** Statements that one run of a state may execute at most, every call counted: some milliseconds of work. */
+/** Most statements in one run of a state, calls included (chosen): some milliseconds of work. */
 const MOST_STEPS = 1_000_000;
 
 /** Without loops and recursion, calls can still double at each level: refuses what would run for hours. */
@@ -78,7 +78,7 @@ function boundWork(model: ProgramModel): void {
       const next = model.subs.get(c.name);
       if (next !== undefined) steps += cost(next);
       if (steps <= MOST_STEPS || refused) continue;
-      // Once is enough: what calls this sub is as bad.
+      // Reported once: its callers have the same fault.
       refused = true;
       model.reporter.error(
         MESSAGES.tooMuchWork(c.name, MOST_STEPS, sub.name),
@@ -92,12 +92,12 @@ function boundWork(model: ProgramModel): void {
   for (const sub of model.subs.values()) cost(sub);
 }
 
-/** Subs that may be inside each other at run time: the stack has to hold them. */
+/** Deepest nesting of calls at run time (chosen): the stack has to hold them. */
 const MOST_LEVELS = 500;
 
 class TooDeep extends Error {}
 
-/** Throws TooDeep where calls are too deep for what follows to walk along them. */
+/** Throws TooDeep if calls are nested too deeply for the recursive checks after this. */
 function findRecursion(model: ProgramModel): void {
   const done = new Set<string>();
   const open: { name: string; span: Span }[] = [];

@@ -2,10 +2,11 @@
 // or a method has the same form, a constructor without a type before its name.
 //
 // A signature that cannot be read throws SignatureError: a bug of a built-in extension, a compile error of an
-// outside one. Every default is checked against its type here, so that nothing of it can become code.
+// outside one. Every default is checked against its type here, so that no part of it can become code.
 
+import { TIME_UNITS } from '../../../protocol/units.ts';
 import type { Constant } from '../typed-program.ts';
-import { BYTE_UNITS, DURATION_UNITS, type Type } from './types.ts';
+import { BYTE_UNITS, type Type } from './types.ts';
 
 /** Cells for data of the extension, passed by the compiler and never written in a program. */
 export type PrivScope = 'PRIV_CALL' | 'PRIV_VCL' | 'PRIV_TASK' | 'PRIV_TOP';
@@ -97,7 +98,7 @@ function numberDefault(type: Type, text: string): number | undefined {
   const n = Number(m[1]);
   const unit = m[2] ?? '';
   if (type === 'DURATION') {
-    const factor = unit === '' ? 1 : DURATION_UNITS.get(unit);
+    const factor = unit === '' ? 1 : TIME_UNITS.get(unit);
     return factor === undefined ? undefined : n * factor;
   }
   if (type === 'BYTES') {

@@ -1,10 +1,10 @@
-// Checks the statements of a sub and gives what is to be done, step by step, each with its place in the program. A sub
-// gives back a code of tables/returns.ts; 0 goes on in its caller.
+// Checks the statements of a sub and returns them as steps, each with its place in the program. A sub
+// returns a code of tables/returns.ts; 0 continues in its caller.
 
 import type { VariableRow } from '../../../protocol/tables/variables.ts';
 import type { AssignOp, Block, Expr, Statement } from '../ast.ts';
-import { CompileStop, nearest, type Reporter } from '../errors.ts';
-import { MESSAGES } from '../messages.ts';
+import { CompileStop, nearest, type Reporter } from '../diagnostics.ts';
+import { MESSAGES } from '../error-texts.ts';
 import {
   binary,
   CONTEXT,
@@ -16,15 +16,15 @@ import {
   type Steps,
 } from '../typed-program.ts';
 import { bindCall } from './calls.ts';
-import { asString, check, joined, type Scope, stringCode } from './conversions.ts';
 import { newStatement } from './objects.ts';
-import { returned } from './returns.ts';
+import { returned } from './return-statements.ts';
 import { notFound } from './symbols.ts';
+import { asString, check, joined, type Scope, stringCode } from './type-conversions.ts';
 import { assignable, type Typed } from './types.ts';
+import { fieldName, findVariable, noteUse, readVariable } from './variable-access.ts';
 import { messageCode, messageOf, variableHelper } from './variable-helpers.ts';
-import { fieldName, findVariable, noteUse, readVariable } from './variables.ts';
 
-/** Checks a block; what is broken is reported and left out. */
+/** Checks a block; statements with errors are reported and left out. */
 export function checkBlock(scope: Scope, block: Block): Steps {
   const list: Step[] = [];
   for (const s of block) {
@@ -62,7 +62,7 @@ function statement(scope: Scope, s: Statement): Step {
       try {
         return newStatement(scope, s);
       } catch (e) {
-        // Said once: what the program does with the object gives no errors of its own.
+        // Reported once: uses of the object give no further errors.
         if (!scope.model.symbols.has(s.name.text)) scope.model.brokenNames.add(s.name.text);
         throw e;
       }
@@ -111,7 +111,7 @@ function assignment(scope: Scope, s: Extract<Statement, { k: 'set' }>): Code {
   return helper(variableHelper('set', v.row), CONTEXT, assigned(scope, v.row, s.op, value));
 }
 
-/** What a variable that is no header field is set to. */
+/** The value to which a variable that is not a header is set. */
 function assigned(scope: Scope, row: VariableRow, op: AssignOp, value: Typed): Code {
   const isText = row.type === 'STRING';
   if (op === '=') return isText ? stringCode(scope, value) : value.code;
@@ -161,7 +161,7 @@ function ifStatement(scope: Scope, s: Extract<Statement, { k: 'if' }>): Step {
   return { k: 'if', branches, otherwise, point: scope.model.trace?.of(s), span: s.span };
 }
 
-/** A broken condition is reported and its block still checked. */
+/** A condition with an error is reported, and its block is still checked. */
 function condition(scope: Scope, e: Expr): Code {
   try {
     return check(scope, e, 'BOOL').code;

@@ -1,16 +1,16 @@
-// Finds what a dotted name means: a variable (variables.ts), a function or object of an extension, something
+// Finds what a dotted name means: a variable (variable-access.ts), a function or object of an extension, something
 // declared, or a property of one of these. Every way to fail names the nearest thing that exists.
 
 import type { PathExpr } from '../ast.ts';
-import { CompileStop, nearest, type Reporter, type Span } from '../errors.ts';
+import { CompileStop, nearest, type Reporter, type Span } from '../diagnostics.ts';
+import { MESSAGES } from '../error-texts.ts';
 import { valueHint, variableHint, wordHint } from '../hints.ts';
-import { MESSAGES } from '../messages.ts';
 import { CONTEXT, type Code, constant, data, helper, lookup, named } from '../typed-program.ts';
-import type { Scope } from './conversions.ts';
 import { LANGUAGE_FUNCTIONS, languageFunction } from './language-functions.ts';
-import { generatedName, type ProgramModel, type Sym } from './program.ts';
+import { generatedName, type ProgramModel, type Sym } from './program-model.ts';
+import type { Scope } from './type-conversions.ts';
 import { isString, type Type, type Typed } from './types.ts';
-import { findVariable, readVariable, variableNames } from './variables.ts';
+import { findVariable, readVariable, variableNames } from './variable-access.ts';
 
 export type Resolved =
   | { k: 'value'; value: Typed }
@@ -64,7 +64,7 @@ function valueOrProperty(path: PathExpr, value: Typed, taken: number): Resolved 
   return { k: 'property', object: value, name: name.join('.').toLowerCase(), span: rest.span };
 }
 
-/** `default`: the backend that counts when the program names none. It is no name of anything else. */
+/** `default`: the backend that is used when the program names none. Nothing else may have this name. */
 function defaultValue(scope: Scope, path: PathExpr, want: Type): Typed {
   const { model } = scope;
   if (want !== 'BACKEND' || path.parts.length > 1) {
@@ -102,7 +102,7 @@ function symbolValue(scope: Scope, sym: Sym, span: Span, want: Type): Typed {
     case 'acl':
       return { type: 'ACL', code: named(generatedName('acl', sym.name)), span };
     case 'probe':
-      // Where a string is wanted, a probe is its name; nowhere else is it one.
+      // A probe is its name where a string is needed, and only there.
       if (isString(want)) return { type: 'STRING', code: constant(sym.name), span };
       return { type: 'PROBE', code: scope.model.hoist('probe', data(sym.decl)), span };
     case 'sub':
@@ -112,7 +112,7 @@ function symbolValue(scope: Scope, sym: Sym, span: Span, want: Type): Typed {
   return scope.model.reporter.fail(MESSAGES.wrongKindHere(sym.name, sym.kind), span);
 }
 
-/** The sub as a value: from where it may be called is known only when it is. */
+/** The sub as a value: the states it is called from are only known at run time. */
 function subValue(scope: Scope, name: string, span: Span): Typed {
   scope.model.subValues.add(name);
   return { type: 'SUB', code: named(generatedName('value', name)), span };
@@ -168,7 +168,7 @@ function forward(scope: Scope, path: PathExpr, want: Type): Typed {
 }
 
 /**
- * Reports an unknown name with what is written instead, or with the nearest known one.
+ * Reports an unknown name with the right word for it, or with the nearest known one.
  * @param more words that may have been meant, besides all symbols
  * @param place whether it stands for a value
  */
@@ -179,7 +179,7 @@ export function notFound(
   place: 'value' | 'name' = 'name',
 ): never {
   const { model } = scope;
-  // An import or a new has said already why there is nothing of this name.
+  // An import or a `new` with an error has been reported for this name.
   if (model.brokenNames.has(path.parts[0]?.text ?? '')) throw new CompileStop();
   const full = path.parts.map((p) => p.text).join('.');
   const names = variableNames();

@@ -1,7 +1,7 @@
-// The types of the config language as the checker sees them, what arithmetic does with them, and how each
+// The types of VCL as the checker sees them, their arithmetic, and how each
 // becomes a STRING. Rows, not code: a new type or operator is a new row.
 
-import type { Span } from '../errors.ts';
+import type { Span } from '../diagnostics.ts';
 import type { HelperName } from '../runtime/table.ts';
 import type { Code } from '../typed-program.ts';
 import type { MessageName } from './variable-helpers.ts';
@@ -30,7 +30,7 @@ export type Type =
   | 'VCL'
   | 'VOID';
 
-/** A checked expression: what is to be run, and what is known of its value. */
+/** A checked expression: its code, and the facts about its value. */
 export interface Typed {
   type: Type;
   code: Code;
@@ -143,7 +143,7 @@ export const COMPARABLE: Readonly<Partial<Record<Type, 'order' | 'equal'>>> = {
   IP: 'equal',
 };
 
-/** What `set v op= x` wants on its right side. */
+/** The type that `set v op= x` needs on its right side. */
 const ASSIGNABLE: Readonly<Partial<Record<Type, Readonly<Record<string, Type>>>>> = {
   STRING: { '=': 'STRING', '+=': 'STRING' },
   HEADER: { '=': 'STRING', '+=': 'STRING' },
@@ -162,16 +162,6 @@ const ASSIGNABLE: Readonly<Partial<Record<Type, Readonly<Record<string, Type>>>>
 export function assignable(target: Type, op: string): Type | null {
   return ASSIGNABLE[target]?.[op] ?? null;
 }
-
-export const DURATION_UNITS: ReadonlyMap<string, number> = new Map([
-  ['ms', 0.001],
-  ['s', 1],
-  ['m', 60],
-  ['h', 3600],
-  ['d', 86400],
-  ['w', 604800],
-  ['y', 31536000],
-]);
 
 /** In small letters: capitals mean the same. */
 export const BYTE_UNITS: ReadonlyMap<string, number> = new Map(

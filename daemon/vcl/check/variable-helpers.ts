@@ -1,4 +1,4 @@
-// The helpers of the runtime that read, set and unset variables: their names are made of the variables' rows, and the
+// The helpers of the runtime that read, set and unset variables: their names are made from the variables' rows, and the
 // compiler of this project checks that the runtime has every one of them.
 
 import type { VARIABLES, VariableRow } from '../../../protocol/tables/variables.ts';
@@ -29,7 +29,7 @@ type Needed =
 type Complete<Missing extends never> = Missing;
 type MissingHelpers = Complete<Exclude<Needed, HelperName>>;
 
-/** `Needed` holds all that can come of this. */
+/** `Needed` contains every name that this can make. */
 export function variableHelper(
   kind: 'get' | 'set' | 'add' | 'unset',
   row: VariableRow,
@@ -37,7 +37,7 @@ export function variableHelper(
   return `${kind}_${row.name.replaceAll('.', '_')}` as HelperName;
 }
 
-/** The message of a family of header fields. */
+/** The message of a family of headers. */
 export function messageOf(row: VariableRow): MessageName {
   return row.name.slice(0, -'.http.*'.length) as MessageName;
 }

@@ -45,7 +45,7 @@ export class ExpressionPrinter {
     }
   }
 
-  /** A call whose answer may come later yields what it gave, and goes on with the answer. */
+  /** A call whose result may come later yields its promise, and continues with the result. */
   private called(text: string, answersLater: boolean): string {
     return answersLater ? `(yield ${text})` : text;
   }

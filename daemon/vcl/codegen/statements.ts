@@ -2,8 +2,8 @@
 // so a failure can name the line of the program without any cost while nothing fails.
 
 import { RETURN } from '../../../protocol/tables/returns.ts';
-import { generatedName } from '../check/program.ts';
-import type { Span } from '../errors.ts';
+import { generatedName } from '../check/program-model.ts';
+import type { Span } from '../diagnostics.ts';
 import { CONTEXT, type Code, constant, helper, type Step, type Steps } from '../typed-program.ts';
 import type { ExpressionPrinter } from './expressions.ts';
 

@@ -53,7 +53,7 @@ export function totals(findings: readonly Finding[]): Totals {
   return { errors: count('error'), warnings: count('warning'), infos: count('info') };
 }
 
-/** One line that says how much was found. */
+/** One line with the number of findings. */
 export function formatTotals(t: Totals): string {
   const part = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`;
   return `${part(t.errors, 'error')}, ${part(t.warnings, 'warning')}, ${part(t.infos, 'note')}\n`;

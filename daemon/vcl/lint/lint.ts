@@ -1,10 +1,10 @@
-// The offline check of a program: what the compiler says, and what the rules find in the operator's own text.
+// The offline check of a program: the compiler's messages, and the findings of the rules in the operator's own text.
 //
 // Nothing is loaded and nothing runs. Rules look at a program that does not compile too, as far as it could be
 // read. A comment `lint: ignore NAME` on the line of a finding or the line above silences it there,
 // `lint: ignore-file NAME` in its whole file; without a name, all.
 
-import { type Diagnostic, makeDiagnostic, Reporter, type Span } from '../errors.ts';
+import { type Diagnostic, makeDiagnostic, Reporter, type Span } from '../diagnostics.ts';
 import { fileReader, type ReaderOptions } from '../include-path.ts';
 import { Parser } from '../parser.ts';
 import { TokenStream } from '../token-stream.ts';
@@ -29,7 +29,7 @@ export interface ParsedProgram {
   labels: string[];
 }
 
-/** Reads a program and its includes; mistakes are left for the compiler to tell. */
+/** Reads a program and its includes; the compiler reports their errors. */
 export function parseForLint(source: { name: string; text: string }, options: LintOptions): ParsedProgram {
   const stream = new TokenStream(new Reporter(), fileReader(options));
   const parser = new Parser(stream);
@@ -48,7 +48,7 @@ export function parseForLint(source: { name: string; text: string }, options: Li
   return { view, labels: [...labels] };
 }
 
-/** What the rules find, without what comments silence, in the order of the text. */
+/** The findings of the rules that no comment silences, in the order of the text. */
 export function runRules(view: ProgramView, rules: readonly LintRule[] = RULES): Finding[] {
   const found: { finding: Finding; span: Span }[] = [];
   for (const rule of rules) {

@@ -1,9 +1,9 @@
 // A program as the rules see it: its declarations, its subs with their parts joined, what each state reaches by
 // calls, and where the builtin program takes over. Built from the operator's text alone; the builtin program is
-// known here only by what it does.
+// known here only by its effects.
 
 import type { Block, Declaration, Expr, PathPart } from '../ast.ts';
-import type { SourceFile, Span } from '../errors.ts';
+import type { SourceFile, Span } from '../diagnostics.ts';
 import { type At, calledName, expressions, nameOf, ownExpressions, statements } from './walk.ts';
 
 type SubDeclaration = Extract<Declaration, { k: 'sub' }>;
@@ -19,9 +19,9 @@ export interface Sub {
 /** A use of a regular expression. */
 export interface Match {
   pattern: string;
-  /** Where the pattern stands. */
+  /** The place of the pattern. */
   span: Span;
-  /** What is searched. */
+  /** The text that is searched. */
   subject: Expr;
   /** `~` and `!~`, or the function (regsub, regsuball). */
   by: string;
@@ -33,7 +33,7 @@ export class ProgramView {
   /** Parameter id_header. */
   readonly idHeader: string;
   readonly subs = new Map<string, Sub>();
-  /** What endsTask found. */
+  /** The results of endsTask. */
   private readonly endings = new Map<string, boolean>();
 
   constructor(files: readonly SourceFile[], declarations: readonly Declaration[], idHeader: string) {
@@ -111,7 +111,7 @@ export class ProgramView {
     }
   }
 
-  /** Whether nothing behind a block is reached: every way through it ends in a return. */
+  /** Whether nothing after a block is reached: every way through it ends in a return. */
   ends(block: Block): boolean {
     return block.some((s) => {
       switch (s.k) {
@@ -131,11 +131,11 @@ export class ProgramView {
     });
   }
 
-  /** Whether a sub never comes back to its caller: a bare `return;` does. */
+  /** Whether a sub never returns to its caller: a bare `return;` does. */
   private endsTask(name: string): boolean {
     const known = this.endings.get(name);
     if (known !== undefined) return known;
-    // Until it is known: a sub that calls itself does not compile anyway.
+    // For the time of the search: a sub that calls itself does not compile anyway.
     this.endings.set(name, false);
     const sub = this.subs.get(name);
     let ends = sub !== undefined;

@@ -1,11 +1,11 @@
-// Questions about regular expressions for the rules: can it match at all, what must a match begin with, which
-// alternatives are plain words. Works on the regex compiler's own tree, so it reads what will run.
+// Properties of regular expressions for the rules: whether one can match at all, how a match must begin, which
+// alternatives are plain words. Works on the regex compiler's own tree, and so on the expression that will run.
 
 import { firstBytes } from '../../../queries/regex/analyse.ts';
-import { canBeEmpty, type Node } from '../../../queries/regex/ast.ts';
-import { parseRegex } from '../../../queries/regex/parse.ts';
+import { parseRegex } from '../../../queries/regex/parse-pattern.ts';
+import { canBeEmpty, type Node } from '../../../queries/regex/pattern-ast.ts';
 
-/** The tree of a pattern, null when it does not compile (which the compiler tells). */
+/** The tree of a pattern, null when it does not compile (which the compiler reports). */
 export function shapeOf(pattern: string): Node | null {
   try {
     return parseRegex(pattern).root;
@@ -14,7 +14,7 @@ export function shapeOf(pattern: string): Node | null {
   }
 }
 
-/** Whether anchors forbid every match: text demanded before ^ or behind $. */
+/** Whether anchors forbid every match: text demanded before ^ or after $. */
 export function neverMatches(n: Node): boolean {
   switch (n.t) {
     case 'cat':

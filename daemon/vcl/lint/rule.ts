@@ -1,12 +1,12 @@
-// What a lint rule is: one thing that operators get wrong in programs that compile, found in the syntax tree.
+// The interface of a lint rule: it finds one mistake in programs that compile, in the syntax tree.
 //
 // A rule never changes anything and knows no other rule. It reports places of the operator's own text; whether a
-// finding is shown (comments can silence it) is not its business.
+// finding is shown is decided elsewhere: comments can silence it.
 
-import type { Span } from '../errors.ts';
+import type { Span } from '../diagnostics.ts';
 import type { ProgramView } from './program-view.ts';
 
-/** `warning`: it will very likely not do what was meant. `info`: worth a look. */
+/** `warning`: the program very likely does not do what was meant. `info`: worth a look. */
 export type Severity = 'warning' | 'info';
 
 /**
@@ -19,7 +19,7 @@ export interface LintRule {
   /** Stable name, for comments that silence it and for tools. */
   slug: string;
   severity: Severity;
-  /** Why it matters and what to do, for somebody who meets it the first time. */
+  /** Why it matters and what to do, for a reader who has never seen it. */
   explanation: string;
   check(view: ProgramView, report: Report): void;
 }

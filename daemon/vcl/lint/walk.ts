@@ -1,8 +1,8 @@
-// Ways through the syntax tree: statements with the conditions they stand under, and the expressions of each.
+// Walks of the syntax tree: statements with the conditions around them, and the expressions of each.
 
 import type { Block, Expr, PathExpr, Statement } from '../ast.ts';
 
-/** A statement where it stands. */
+/** A statement in its place. */
 export interface At {
   statement: Statement;
   block: Block;
@@ -99,7 +99,7 @@ export function calledName(e: Expr): string | null {
   return e.k === 'call' && e.callee.k === 'path' ? nameOf(e.callee) : null;
 }
 
-/** Whether an expression is nought or false as it is written. */
+/** Whether an expression is a literal zero or false. */
 export function isNought(e: Expr): boolean {
   if (e.k === 'paren' || e.k === 'negate') return isNought(e.value);
   if (e.k === 'number') return Number(e.text) === 0;

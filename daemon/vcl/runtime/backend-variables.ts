@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto';
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, VclBusyobj, VclContext } from '../../contract/context.ts';
 import { softFail } from '../../contract/failure.ts';
-import { whole } from '../../log/whole.ts';
+import { roundedNumber } from '../../log/rounded-number.ts';
 import { VclIp } from './ip.ts';
 import { setMessageStatus, wireText } from './message-line.ts';
-import { stevedoreString } from './strings.ts';
+import { stevedoreString } from './string-values.ts';
 
 function bo(ctx: VclContext): VclBusyobj {
   return ctx.bo as VclBusyobj;
@@ -17,7 +17,7 @@ function logTtl(c: VclContext): void {
   const b = bo(c);
   const origin = Math.round(c.now - b.age);
   const kind = b.uncacheable ? 'uncacheable' : 'cacheable';
-  const [ttl, grace, keep] = [b.ttl, b.grace, b.keep].map(whole);
+  const [ttl, grace, keep] = [b.ttl, b.grace, b.keep].map(roundedNumber);
   c.log.put(Tag.TTL, `VCL ${ttl} ${grace} ${keep} ${origin} ${kind}`);
 }
 
@@ -26,20 +26,6 @@ function filtersOpen(c: VclContext, name: string): boolean {
   if (bo(c).filters === null) return true;
   softFail(c, `beresp.filters are already fixed, beresp.${name} is undefined`);
   return false;
-}
-
-/** The filters that the do_* switches ask for, by what the body is now. */
-function usualFilters(b: VclBusyobj): string {
-  if (!b.hasBody) return '';
-  const coding = b.beresp.get('content-encoding');
-  const packed = coding?.toLowerCase() === 'gzip';
-  const packs = coding === null && b.doGzip;
-  const out: string[] = [''];
-  if (packed && (b.doGunzip || b.doEsi)) out.push('gunzip');
-  if (b.doEsi) out.push((packed && !b.doGunzip) || packs ? 'esi_gzip' : 'esi');
-  else if (packs) out.push('gzip');
-  else if (packed && !b.doGunzip) out.push('testgunzip');
-  return out.join(' ');
 }
 
 /** A timeout of nothing means the backend's own, or the parameter's. */
@@ -56,7 +42,7 @@ const unsetAsZero = (n: number): number => Math.max(0, n);
 
 export const backendVariables = {
   get_bereq: (c: VclContext) => bo(c).bereq,
-  get_bereq_xid: (c: VclContext) => String(bo(c).vxid),
+  get_bereq_xid: (c: VclContext) => String(bo(c).attempt.vxid),
   get_bereq_retries: (c: VclContext) => bo(c).retries,
   get_bereq_backend: (c: VclContext) => bo(c).backend,
   set_bereq_backend: (c: VclContext, v: Director | null) => {
@@ -64,7 +50,7 @@ export const backendVariables = {
   },
   get_bereq_hash: (c: VclContext) =>
     createHash('sha256')
-      .update(c.req?.hashKey ?? bo(c).hashKey ?? '', 'latin1')
+      .update(c.req?.attempt.hashKey ?? bo(c).hashKey, 'latin1')
       .digest(),
   get_bereq_method: (c: VclContext) => bo(c).bereq.method,
   set_bereq_method: (c: VclContext, v: string | null) =>
@@ -104,9 +90,9 @@ export const backendVariables = {
   set_beresp_do_esi: (c: VclContext, v: boolean) => {
     if (filtersOpen(c, 'do_esi')) bo(c).doEsi = v;
   },
-  get_beresp_do_stream: (c: VclContext) => bo(c).doStream,
+  get_beresp_do_stream: (c: VclContext) => bo(c).attempt.doStream,
   set_beresp_do_stream: (c: VclContext, v: boolean) => {
-    bo(c).doStream = v;
+    bo(c).attempt.doStream = v;
   },
   get_beresp_do_gzip: (c: VclContext) => filtersOpen(c, 'do_gzip') && bo(c).doGzip,
   set_beresp_do_gzip: (c: VclContext, v: boolean) => {
@@ -116,7 +102,7 @@ export const backendVariables = {
   set_beresp_do_gunzip: (c: VclContext, v: boolean) => {
     if (filtersOpen(c, 'do_gunzip')) bo(c).doGunzip = v;
   },
-  get_beresp_was_304: (c: VclContext) => bo(c).was304,
+  get_beresp_was_304: (c: VclContext) => bo(c).attempt.was304,
   get_beresp_uncacheable: (c: VclContext) => bo(c).uncacheable,
   set_beresp_uncacheable: (c: VclContext, v: boolean) => {
     if (!v && bo(c).uncacheable) {
@@ -155,7 +141,7 @@ export const backendVariables = {
   set_beresp_storage_hint: (c: VclContext, v: string | null) => {
     if (v !== null && c.host.stevedores().includes(v)) bo(c).storage = v;
   },
-  get_beresp_filters: (c: VclContext) => bo(c).filters ?? usualFilters(bo(c)),
+  get_beresp_filters: (c: VclContext) => bo(c).filters ?? bo(c).usualFilters(),
   set_beresp_filters: (c: VclContext, v: string | null) => {
     bo(c).filters = v ?? '';
   },

@@ -4,21 +4,21 @@
 import type { VclBusyobj, VclContext, VclRequest } from '../../contract/context.ts';
 
 export function set_resp_body(ctx: VclContext, value: string): void {
-  (ctx.req as VclRequest).synthBody = value;
+  (ctx.req as VclRequest).attempt.synthBody = value;
 }
 
 export function add_resp_body(ctx: VclContext, value: string): void {
-  const req = ctx.req as VclRequest;
-  req.synthBody = (req.synthBody ?? '') + value;
+  const { attempt } = ctx.req as VclRequest;
+  attempt.synthBody = (attempt.synthBody ?? '') + value;
 }
 
 export function set_beresp_body(ctx: VclContext, value: string): void {
-  (ctx.bo as VclBusyobj).synthBody = value;
+  (ctx.bo as VclBusyobj).attempt.synthBody = value;
 }
 
 export function add_beresp_body(ctx: VclContext, value: string): void {
-  const bo = ctx.bo as VclBusyobj;
-  bo.synthBody = (bo.synthBody ?? '') + value;
+  const { attempt } = ctx.bo as VclBusyobj;
+  attempt.synthBody = (attempt.synthBody ?? '') + value;
 }
 
 export function unset_bereq_body(ctx: VclContext): void {

@@ -31,6 +31,8 @@ const NO_SESSION: VclSession = Object.freeze({
   timeoutLinger: 0,
   idleSendTimeout: 0,
   sendTimeout: 0,
+  proxyAttributes: null,
+  peerCredentials: () => null,
 });
 
 function sess(ctx: VclContext): VclSession {
@@ -40,7 +42,7 @@ function sess(ctx: VclContext): VclSession {
 
 /** Whether resp.do_esi may still be used, read or set: not once resp.filters was set. */
 function respFiltersOpen(c: VclContext): boolean {
-  if (req(c).respFilters === null) return true;
+  if (req(c).attempt.respFilters === null) return true;
   softFail(c, 'resp.filters are already fixed, resp.do_esi is undefined');
   return false;
 }
@@ -53,9 +55,9 @@ export const clientVariables = {
   get_local_endpoint: (c: VclContext) => sess(c).endpointSocket,
   get_local_socket: (c: VclContext) => sess(c).endpointName,
   get_client_identity: (c: VclContext) =>
-    (c.req !== null ? c.req.clientIdentity : c.bo?.clientIdentity) ?? sess(c).clientIp,
+    (c.req !== null ? c.req.settings.clientIdentity : c.bo?.clientIdentity) ?? sess(c).clientIp,
   set_client_identity: (c: VclContext, v: string | null) => {
-    req(c).clientIdentity = v ?? '';
+    req(c).settings.clientIdentity = v ?? '';
   },
   get_server_hostname: (c: VclContext) => c.host.hostname,
   get_server_identity: (c: VclContext) => c.host.identity,
@@ -68,48 +70,48 @@ export const clientVariables = {
   set_req_url: (c: VclContext, v: string | null) => req(c).http.setUrl(wireText(c, 'req.url', v)),
   get_req_proto: (c: VclContext) => req(c).http.proto,
   set_req_proto: (c: VclContext, v: string | null) => req(c).http.setProto(wireText(c, 'req.proto', v)),
-  get_req_hash: (c: VclContext) => createHash('sha256').update(req(c).hashKey, 'latin1').digest(),
+  get_req_hash: (c: VclContext) => createHash('sha256').update(req(c).attempt.hashKey, 'latin1').digest(),
   get_req_restarts: (c: VclContext) => req(c).restarts,
-  get_req_storage: (c: VclContext) => req(c).storage,
+  get_req_storage: (c: VclContext) => req(c).settings.storage,
   set_req_storage: (c: VclContext, v: string | null) => {
-    req(c).storage = v;
+    req(c).settings.storage = v;
   },
   get_req_esi_level: (c: VclContext) => req(c).esiLevel,
-  get_req_ttl: (c: VclContext) => req(c).ttl,
+  get_req_ttl: (c: VclContext) => req(c).settings.ttl,
   set_req_ttl: (c: VclContext, v: number) => {
-    req(c).ttl = Math.max(0, v);
+    req(c).settings.ttl = Math.max(0, v);
   },
-  get_req_grace: (c: VclContext) => req(c).grace,
+  get_req_grace: (c: VclContext) => req(c).settings.grace,
   set_req_grace: (c: VclContext, v: number) => {
-    req(c).grace = Math.max(0, v);
+    req(c).settings.grace = Math.max(0, v);
   },
-  get_req_xid: (c: VclContext) => String(req(c).vxid),
-  get_req_esi: (c: VclContext) => req(c).esi,
+  get_req_xid: (c: VclContext) => String(req(c).attempt.vxid),
+  get_req_esi: (c: VclContext) => req(c).settings.esi,
   set_req_esi: (c: VclContext, v: boolean) => {
-    req(c).esi = v;
+    req(c).settings.esi = v;
   },
   get_req_can_gzip: (c: VclContext) => req(c).canGzip,
   get_req_backend_hint: (c: VclContext) => {
-    const { backendHint } = req(c);
+    const { backendHint } = req(c).settings;
     return backendHint === undefined ? c.vcl.defaultDirector : backendHint;
   },
   set_req_backend_hint: (c: VclContext, v: Director | null) => {
-    req(c).backendHint = v;
+    req(c).settings.backendHint = v;
   },
-  get_req_hash_ignore_busy: (c: VclContext) => req(c).hashIgnoreBusy,
+  get_req_hash_ignore_busy: (c: VclContext) => req(c).settings.hashIgnoreBusy,
   set_req_hash_ignore_busy: (c: VclContext, v: boolean) => {
-    req(c).hashIgnoreBusy = v;
+    req(c).settings.hashIgnoreBusy = v;
   },
-  get_req_hash_ignore_vary: (c: VclContext) => req(c).hashIgnoreVary,
+  get_req_hash_ignore_vary: (c: VclContext) => req(c).settings.hashIgnoreVary,
   set_req_hash_ignore_vary: (c: VclContext, v: boolean) => {
-    req(c).hashIgnoreVary = v;
+    req(c).settings.hashIgnoreVary = v;
   },
-  get_req_hash_always_miss: (c: VclContext) => req(c).hashAlwaysMiss,
+  get_req_hash_always_miss: (c: VclContext) => req(c).settings.hashAlwaysMiss,
   set_req_hash_always_miss: (c: VclContext, v: boolean) => {
-    req(c).hashAlwaysMiss = v;
+    req(c).settings.hashAlwaysMiss = v;
   },
-  get_req_is_hitmiss: (c: VclContext) => req(c).isHitMiss,
-  get_req_is_hitpass: (c: VclContext) => req(c).isHitPass,
+  get_req_is_hitmiss: (c: VclContext) => req(c).attempt.isHitMiss,
+  get_req_is_hitpass: (c: VclContext) => req(c).attempt.isHitPass,
   get_req_time: (c: VclContext) => req(c).tReq,
   get_req_transport: (_c: VclContext) => 'HTTP/1',
 
@@ -138,14 +140,14 @@ export const clientVariables = {
   set_resp_status: (c: VclContext, v: number) => setMessageStatus(c, req(c).resp, 'resp', v),
   get_resp_reason: (c: VclContext) => req(c).resp.reason,
   set_resp_reason: (c: VclContext, v: string | null) => req(c).resp.setReason(wireText(c, 'resp.reason', v)),
-  get_resp_do_esi: (c: VclContext) => respFiltersOpen(c) && req(c).respDoEsi,
+  get_resp_do_esi: (c: VclContext) => respFiltersOpen(c) && req(c).attempt.respDoEsi,
   set_resp_do_esi: (c: VclContext, v: boolean) => {
-    if (respFiltersOpen(c)) req(c).respDoEsi = v;
+    if (respFiltersOpen(c)) req(c).attempt.respDoEsi = v;
   },
   get_resp_is_streaming: (c: VclContext) => req(c).respIsStreaming,
-  get_resp_filters: (c: VclContext) => req(c).respFilters ?? req(c).usualRespFilters?.() ?? '',
+  get_resp_filters: (c: VclContext) => req(c).attempt.respFilters ?? req(c).usualRespFilters(),
   set_resp_filters: (c: VclContext, v: string | null) => {
-    req(c).respFilters = v ?? '';
+    req(c).attempt.respFilters = v ?? '';
   },
   get_resp_time: (c: VclContext) => c.now,
 

@@ -1,4 +1,4 @@
-// IP values of the config language: an address with a port, as text and, when an acl asks, as bytes.
+// IP values of VCL: an address with a port, as text and, when an acl asks, as bytes.
 
 import { isIP } from 'node:net';
 import { VclFailure } from '../../contract/failure.ts';

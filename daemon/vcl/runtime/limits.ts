@@ -25,7 +25,7 @@ export function checkRoom(ctx: VclContext, name: string, text: string): void {
   throw new VclFailure(`Workspace overflow (${name})`, true);
 }
 
-/** Whether a message can take the field; one that is too long or one too many is told lost. */
+/** Whether a message can take the header; one that is too long or one too many is logged as lost. */
 export function takesField(ctx: VclContext, http: HttpMessage, name: string, value: string): boolean {
   if (value.length > SURELY_FITS && !takeRoom(ctx, value.length)) {
     ctx.log.put(Tag.LostHeader, `${name}:`);
@@ -36,7 +36,7 @@ export function takesField(ctx: VclContext, http: HttpMessage, name: string, val
   const most = Number(ctx.host.param('http_max_hdr'));
   if (!(most > 0) || http.n < fieldLimit(most)) return true;
   ctx.log.put(Tag.LostHeader, `${name}: ${value}`);
-  ctx.host.count?.('losthdr');
+  ctx.host.count('losthdr');
   overflow(ctx);
   ctx.log.put(Tag.Error, `out of workspace (${ctx.req === null ? 'bo' : 'req'})`);
   return false;
@@ -44,7 +44,7 @@ export function takesField(ctx: VclContext, http: HttpMessage, name: string, val
 
 /** Notes that the task has lost something it should have had. */
 export function overflow(ctx: VclContext): void {
-  if (!ctx.overflowed) ctx.host.count?.(ctx.req === null ? 'ws_backend_overflow' : 'ws_client_overflow');
+  if (!ctx.overflowed) ctx.host.count(ctx.req === null ? 'ws_backend_overflow' : 'ws_client_overflow');
   ctx.overflowed = true;
 }
 

@@ -1,4 +1,4 @@
-// Finds the line of the config program that an error came from, by the stack trace of the generated code.
+// Finds the line of the VCL program that an error came from, by the stack trace of the generated code.
 
 import type { VclProgram } from '../../contract/program.ts';
 

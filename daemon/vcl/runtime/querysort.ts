@@ -1,7 +1,7 @@
 // querysort(): the parameters of a URL's query in the order of their bytes, without empty ones. It serves the bare
 // function and std.querysort.
 //
-// Awkward: two parameters are compared only as far as the shorter one goes, and bytes above 127 come first. One
+// Special case: two parameters are compared only as far as the shorter one goes, and bytes above 127 come first. One
 // that begins with another is therefore its equal, so that the order depends on how the sort merges. The keys of a
 // cache depend on it in turn, hence Varnish's own way: halves, the left one first among equals.
 

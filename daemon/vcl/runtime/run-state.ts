@@ -52,31 +52,42 @@ export function runWaitingState(
     ctx.log.putConstant(RETURNED[code] as PreparedRecords);
     return code;
   };
-  const goOn = (answer: unknown): ReturnCode | null => {
-    let value = answer;
+  type Resumption = () => IteratorResult<unknown, ReturnCode>;
+  const goOn = (from: Resumption): ReturnCode | null => {
+    let next: Resumption = from;
     try {
       for (;;) {
-        const step = running.next(value);
-        if (step.done === true) return ended(step.value);
-        value = step.value;
-        if (!(value instanceof Waiting)) continue;
-        let atOnce = true;
-        let answered = false;
-        value.start((v) => {
-          value = v;
-          answered = true;
-          if (atOnce) return;
-          const code = goOn(v);
+        const { done, value } = next();
+        if (done === true) return ended(value as ReturnCode);
+        if (!(value instanceof Waiting)) {
+          next = () => running.next(value);
+          continue;
+        }
+        let atOnce: Resumption | null = null;
+        let parked = false;
+        const resume = (how: Resumption): void => {
+          if (!parked) {
+            atOnce = how;
+            return;
+          }
+          const code = goOn(how);
           if (code !== null) later(code);
-        });
-        atOnce = false;
-        if (!answered) return null;
+        };
+        value.start(
+          (v) => resume(() => running.next(v)),
+          (e) => resume(() => running.throw(e)),
+        );
+        if (atOnce === null) {
+          parked = true;
+          return null;
+        }
+        next = atOnce;
       }
     } catch (e) {
       return ended(e instanceof SubReturned ? e.code : failed(program, ctx, e));
     }
   };
-  return goOn(undefined);
+  return goOn(() => running.next());
 }
 
 /** Logs what was thrown; anything but a VclFailure is a bug of ours or of an extension, and is named too. */

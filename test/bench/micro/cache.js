@@ -5,8 +5,9 @@
 // Memory is resident size before and after the fill, index, keys and expiry included.
 
 import { readFileSync } from 'node:fs';
-import { Cache, LookupQuery, LookupResult } from '../../../dist/modules/daemon/cache/cache.js';
-import { newCacheCounters } from '../../../dist/modules/daemon/cache/counters.js';
+import { Cache } from '../../../dist/modules/daemon/cache/cache.js';
+import { newCacheCounters } from '../../../dist/modules/daemon/cache/cache-counters.js';
+import { LookupQuery, LookupResult } from '../../../dist/modules/daemon/cache/lookup-query.js';
 import { HttpMessage } from '../../../dist/modules/daemon/http1/message.js';
 
 const objects = Number(process.argv[2] ?? 200_000);
@@ -22,10 +23,21 @@ const fields = [
   'Cache-Control: max-age=3600',
 ];
 
+const limits = {
+  nukeLimit: 50,
+  rushExponent: 3,
+  lruInterval: 2,
+  gzipSupport: true,
+  normaliseVary: false,
+  banDups: true,
+  tagHeaders: [],
+  tagSpace: 0,
+  lurker: { age: 0, batch: 1e9, sleep: 0.01, cutoff: 0, holdoff: 0 },
+};
 const cache = new Cache({
   storages: [{ name: 's0', kind: 'malloc', size: 4 * 2 ** 30 }],
   counters: newCacheCounters(),
-  limits: { nukeLimit: 50, rushExponent: 3, lruInterval: 2, gzipSupport: true, banDups: true },
+  limits,
   compileRegex: (pattern) => new RegExp(pattern),
   now,
   seed: [123, 456],
@@ -49,14 +61,14 @@ const fillStart = performance.now();
 for (let i = 0; i < objects; i++) {
   query.key = keyOf(i);
   query.now = now;
-  cache.lookup(query, out);
+  cache.lookup.find(query, out);
   const oc = out.busy;
-  cache.setAttributes(oc, { tOrigin: now, ttl: 3600, grace: 10, keep: 0, vxid: i, flags: 0 });
-  cache.storeHead(oc, null, response, null);
-  cache.unbusy(oc);
-  cache.append(oc, body, 0, 1024);
-  cache.finish(oc);
-  cache.deref(oc);
+  cache.filling.setAttributes(oc, { tOrigin: now, ttl: 3600, grace: 10, keep: 0, vxid: i, flags: 0 });
+  cache.filling.storeHead(oc, null, response, null);
+  cache.filling.unbusy(oc);
+  cache.filling.append(oc, body, 0, 1024);
+  cache.filling.finish(oc);
+  cache.references.deref(oc);
 }
 const fill = performance.now() - fillStart;
 globalThis.gc?.();
@@ -74,10 +86,10 @@ function measure(spread) {
     const start = performance.now();
     for (let i = 0; i < ROUNDS; i++) {
       query.key = keys[i % keys.length];
-      cache.lookup(query, out);
-      if (part !== 'lookup') cache.head(out.oc, into);
-      if (part === 'body') cache.copyBody(out.oc, 0, target, 0, 1024);
-      cache.deref(out.oc);
+      cache.lookup.find(query, out);
+      if (part !== 'lookup') cache.reading.head(out.oc, into);
+      if (part === 'body') cache.reading.copyBody(out.oc, 0, target, 0, 1024);
+      cache.references.deref(out.oc);
     }
     parts[part] = ((performance.now() - start) * 1e6) / ROUNDS;
   }
@@ -95,7 +107,7 @@ for (const [name, spread] of [
       `body ${(ns.body - ns.head).toFixed(0)} ns, together ${ns.body.toFixed(0)} ns`,
   );
 }
-const stats = cache.storageStats('s0');
+const stats = cache.storages.stats('s0');
 console.log(
   `${objects} objects: ${weight.toFixed(0)} bytes each all told, ${(stats.g_bytes / objects).toFixed(0)} of them in storage; ` +
     `filled at ${((fill * 1e3) / objects).toFixed(2)} µs each`,
@@ -115,7 +127,7 @@ let longestWait = 0;
 for (let gone = 0; gone < objects; ) {
   const waitedBefore = waited();
   const start = performance.now();
-  gone += cache.expire(now + 10_000, 2);
+  gone += cache.maintenance.expiry.step(now + 10_000, 2);
   const took = performance.now() - start;
   if (took <= longest) continue;
   longest = took;

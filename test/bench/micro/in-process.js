@@ -5,8 +5,8 @@ import { join } from 'node:path';
 
 const { Worker } = await import('../../../dist/modules/daemon/worker/worker.js');
 const { Session } = await import('../../../dist/modules/daemon/net/session.js');
-const { run } = await import('../../../dist/modules/daemon/request/loop.js');
-const { compile } = await import('../../../dist/modules/daemon/extensions/compile.js');
+const { requestMachine } = await import('../../../dist/modules/daemon/request/request-machine.js');
+const { compile } = await import('../../../dist/modules/daemon/extensions/compile-with-builtins.js');
 
 /** A worker that serves under this program; `close` removes what it left. */
 export async function startWorker(text) {
@@ -52,5 +52,5 @@ export function openSession(worker, written = () => {}) {
     uncork() {},
   };
   const endpoint = { name: 'a0', socketText: ':80', proxy: false };
-  return new Session(worker, { sessionClosed() {} }, socket, endpoint, run);
+  return new Session(worker, { sessionClosed() {} }, socket, endpoint, requestMachine);
 }

@@ -6,23 +6,33 @@
 // where that says less: it has the compiler's and the collector's threads in it.
 
 import { closeSync, openSync, readSync } from 'node:fs';
-import { Cache, LookupQuery, LookupResult } from '../../../dist/modules/daemon/cache/cache.js';
-import { newCacheCounters } from '../../../dist/modules/daemon/cache/counters.js';
+import { Cache } from '../../../dist/modules/daemon/cache/cache.js';
+import { newCacheCounters } from '../../../dist/modules/daemon/cache/cache-counters.js';
+import { LookupQuery, LookupResult } from '../../../dist/modules/daemon/cache/lookup-query.js';
 import { HttpMessage } from '../../../dist/modules/daemon/http1/message.js';
 import { compileBanRegex } from '../../../dist/modules/daemon/worker/ban-regex.js';
 
 const objects = Number(process.argv[2] ?? 1_000_000);
 const now = 1_700_000_000;
-const deferred = [];
+const limits = {
+  nukeLimit: 50,
+  rushExponent: 3,
+  lruInterval: 2,
+  gzipSupport: true,
+  normaliseVary: false,
+  banDups: false,
+  tagHeaders: ['xkey'],
+  tagSpace: 0,
+  lurker: { age: 0, batch: 1e9, sleep: 0.01, cutoff: 0, holdoff: 0 },
+};
 const makeCache = (counters = newCacheCounters()) =>
   new Cache({
     storages: [{ name: 's0', kind: 'malloc', size: 4 * 2 ** 30 }],
     counters,
-    limits: { nukeLimit: 50, rushExponent: 3, lruInterval: 2, gzipSupport: true, banDups: false },
+    limits,
     compileRegex: compileBanRegex,
     now,
     seed: [123, 456],
-    defer: (run) => deferred.push(run),
   });
 const counters = newCacheCounters();
 const cache = makeCache(counters);
@@ -50,16 +60,16 @@ function fill(from, to, into = cache) {
     }
     query.key = keyOf(i);
     query.now = now;
-    into.lookup(query, out);
+    into.lookup.find(query, out);
     const oc = out.busy;
-    if (out.oc !== 0) into.deref(out.oc);
+    if (out.oc !== 0) into.references.deref(out.oc);
     if (oc === 0) continue;
-    into.setAttributes(oc, { tOrigin: now, ttl: 3600, grace: 10, keep: 0, vxid: i, flags: 0 });
-    into.storeHead(oc, null, response, null);
-    into.unbusy(oc);
-    into.append(oc, body, 0, 256);
-    into.finish(oc);
-    into.deref(oc);
+    into.filling.setAttributes(oc, { tOrigin: now, ttl: 3600, grace: 10, keep: 0, vxid: i, flags: 0 });
+    into.filling.storeHead(oc, null, response, null);
+    into.filling.unbusy(oc);
+    into.filling.append(oc, body, 0, 256);
+    into.filling.finish(oc);
+    into.references.deref(oc);
   }
 }
 
@@ -96,27 +106,29 @@ function hits(count, of = objects, from = cache) {
   for (let i = 0; i < count; i++) {
     query.key = keyOf((i * 7919) % of);
     query.now = now;
-    from.lookup(query, out);
-    if (out.oc !== 0) from.deref(out.oc);
-    if (out.busy !== 0) from.deref(out.busy);
+    from.lookup.find(query, out);
+    if (out.oc !== 0) from.references.deref(out.oc);
+    if (out.busy !== 0) from.references.deref(out.busy);
   }
   return (process.cpuUsage(start).user / count) * 1000;
 }
 
 const filling = performance.now();
 fill(0, objects);
-cache.sampleTags();
+cache.maintenance.sample();
 console.log(
   `${objects} objects with two keys each in ${((performance.now() - filling) / 1000).toFixed(1)} s; the index takes ${(counters.xkey_bytes / objects).toFixed(0)} bytes an object`,
 );
 
 hits(100_000);
 for (const key of ['tenth-3', 'tenth-4', 'tenth-5']) {
-  const [count, first] = timed(() => cache.purgeTags(key, key === 'tenth-5', now));
+  const [count, first] = timed(() => cache.invalidation.purgeTags(key, key === 'tenth-5', now));
   let total = first;
   let steps = 1;
-  for (let run = deferred.shift(); run !== undefined; run = deferred.shift()) {
-    total += timed(run)[1];
+  for (let rests = false; !rests; ) {
+    const [wait, ms] = timed(() => cache.maintenance.step(now));
+    rests = wait > 0;
+    total += ms;
     steps++;
   }
   report(
@@ -128,7 +140,7 @@ for (const key of ['tenth-3', 'tenth-4', 'tenth-5']) {
 fill(0, objects);
 
 let total = 0;
-const dry = cache.banCount(['req.url', '~', '^/images/item-1.*7\\.html$'], now, true);
+const dry = cache.bans.count(['req.url', '~', '^/images/item-1.*7\\.html$'], now, true);
 for (let done = false; !done; ) {
   const [ended, ms] = timed(() => dry.step());
   total += ms;
@@ -136,27 +148,32 @@ for (let done = false; !done; ) {
 }
 report(`dry run, ${dry.matching} of ${dry.objects} match`, total, '');
 
-const eager = { age: 0, batch: 1e9, sleep: 0.01, cutoff: 0 };
+/** Whether all bans on objects are done with. */
+function areTested(of) {
+  for (const ban of of.bans.list()) if (!ban.completed) return false;
+  return true;
+}
 function lurk() {
   let spent = 0;
-  while (cache.bans.hasUntested) spent += timed(() => cache.lurk(now + 1, eager))[1];
+  while (!areTested(cache)) spent += timed(() => cache.maintenance.lurker.step(now + 1))[1];
   return spent;
 }
-for (let i = 0; i < 10; i++) cache.ban(['obj.http.x-url', '==', `/nothing/${i}`], now);
+for (let i = 0; i < 10; i++) cache.bans.add(['obj.http.x-url', '==', `/nothing/${i}`], now);
 total = lurk();
 report('lurker, ten bans', total, `, ${((objects * 10) / total / 1000).toFixed(2)} million tests a second`);
 
 total = 0;
-while (cache.nextExpiry() <= now + 10_000) total += timed(() => cache.expire(now + 10_000, 2))[1];
+const { expiry } = cache.maintenance;
+while (expiry.nextEnd() <= now + 10_000) total += timed(() => expiry.step(now + 10_000, 2))[1];
 report(`expiry of ${objects} at one moment`, total, `, ${((total * 1000) / objects).toFixed(2)} µs each`);
 
 // As many tests as there are bans times objects: the objects are few here.
 const few = [makeCache(), makeCache()];
 for (const each of few) fill(0, 2000, each);
 const [free, banned] = few;
-for (let i = 0; i < 10_000; i++) banned.ban(['obj.status', '==', String(1000 + i)], now);
+for (let i = 0; i < 10_000; i++) banned.bans.add(['obj.status', '==', String(1000 + i)], now);
 // A hit under bans that the lurker has not come to yet would not be a fair comparison.
-while (banned.bans.hasUntested) banned.lurk(now + 1, eager);
+while (!areTested(banned)) banned.maintenance.lurker.step(now + 1);
 // In turns, and the best of them: what else the machine does only adds.
 for (const each of few) hits(200_000, 2000, each);
 const times = { without: [], under: [] };

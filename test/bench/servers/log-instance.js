@@ -1,10 +1,10 @@
 // An instance that is nothing but its protocol: greets consoles on a Unix socket, sends each log subscription its
 // share of made-up groups (log-pool.js) at a fixed rate, counters every second, and answers a few commands. What a
-// slow reader would have had to buffer is left out and told as lost, as a daemon does.
+// slow reader would have had to buffer is left out and reported as lost, as a daemon does.
 import { createServer } from 'node:http';
 import { WebSocketServer } from 'ws';
 import { encodeLogFrame, transactionSize } from '../../../dist/modules/protocol/log-frame.js';
-import { RECORD_HEAD, recordSize } from '../../../dist/modules/protocol/log-record.js';
+import { countRecords } from '../../../dist/modules/protocol/log-record.js';
 import { PROTOCOL_VERSION } from '../../../dist/modules/protocol/messages.js';
 import { MAIN_COUNTERS } from '../../../dist/modules/protocol/tables/counters.js';
 import { LogSelection } from '../../../dist/modules/queries/log-selection.js';
@@ -25,7 +25,11 @@ function framesFor(sub, pool) {
   const close = () => {
     if (batch.length === 0) return;
     const sent = batch.flat();
-    frames.push({ data: encodeLogFrame(0, sent), groups: batch.length, records: countRecords(sent) });
+    frames.push({
+      data: encodeLogFrame(0, sent),
+      groups: batch.length,
+      records: sent.reduce((n, tx) => n + countRecords(tx.records), 0),
+    });
     taken += batch.length;
     batch = [];
     bytes = 0;
@@ -40,13 +44,6 @@ function framesFor(sub, pool) {
   }
   close();
   return { frames, share: taken / pool.length };
-}
-
-function countRecords(transactions) {
-  let n = 0;
-  for (const { records } of transactions)
-    for (let at = 0; at + RECORD_HEAD <= records.length; at += recordSize(records, at)) n++;
-  return n;
 }
 
 export function startInstance(path, pool, perSecond) {

@@ -11,9 +11,9 @@ import {
   TIME_WORDS,
   VARIABLES,
 } from '../../../console/ncsa/specifiers.ts';
-import { CONVERSIONS, strftime } from '../../../console/ncsa/strftime.ts';
 import { parseTemplate } from '../../../console/ncsa/template.ts';
-import { parseQuery } from '../../../queries/parse.ts';
+import { CONVERSIONS, localTime, strftime } from '../../../protocol/strftime.ts';
+import { parseQuery } from '../../../queries/parse-query.ts';
 import { CONNECTIVES, LEVELS, OPERATORS } from '../../../queries/query-words.ts';
 
 /** Whether a page has an entry of this name. */
@@ -54,7 +54,7 @@ it('proxy-ncsa(7) has everything that formats may ask for, and examples that par
   for (const { names } of FAMILIES) for (const name of names) expect(page).toContain(`${name}:`);
   for (const { word } of TIME_WORDS) expect(has(page, `%{${word}}t`)).toBe(true);
   for (const { letter } of CONVERSIONS) {
-    expect(strftime(`%${letter}`, 1_700_000_000)).not.toBe(`%${letter}`);
+    expect(strftime(`%${letter}`, localTime(1_700_000_000))).not.toBe(`%${letter}`);
     expect(has(page, `%${letter}`)).toBe(true);
   }
 });

@@ -6,8 +6,8 @@ import { groupJson } from '../../../console/format/log-json.ts';
 import { encodeRecord } from '../../../protocol/log-record.ts';
 import type { Grouping, LogTransaction } from '../../../protocol/messages.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
+import { LogFileDecoder } from '../../../queries/binary-log.ts';
 import { Grouper } from '../../../queries/group.ts';
-import { LogFileDecoder } from '../../../queries/log-file.ts';
 
 interface Schema {
   type?: string;

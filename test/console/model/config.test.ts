@@ -1,9 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CONFIG, parseConfig } from '../../../console/model/config.ts';
-import { Keymap } from '../../../console/model/keymap.ts';
+import { Keymap, keyGroups } from '../../../console/model/keymap.ts';
+import { LOG_VIEW } from '../../../console/views/log/log-view.tsx';
+import { PROGRAMS_VIEW } from '../../../console/views/programs/programs-view.ts';
+import { VIEWS } from '../../../console/views/views.ts';
 
-const parse = (value: unknown): ReturnType<typeof parseConfig> =>
-  parseConfig(JSON.stringify(value), (query) => (query.includes('>>') ? 'Expected a value' : null));
+const tables = {
+  views: VIEWS.map((view) => view.name),
+  keys: keyGroups(VIEWS),
+  checkQuery: (query: string) => (query.includes('>>') ? 'Expected a value' : null),
+};
+
+const parse = (value: unknown): ReturnType<typeof parseConfig> => parseConfig(JSON.stringify(value), tables);
 
 describe('the operator’s file', () => {
   it('gives what it says', () => {
@@ -21,13 +29,13 @@ describe('the operator’s file', () => {
     expect(problems).toEqual([]);
     expect(config).toMatchObject({ theme: 'high-contrast', view: 'log', utc: true, reader: false });
     expect(config.instances.map((i) => i.name)).toEqual(['a', 'b']);
-    const keymap = new Keymap(config.keys);
-    expect(keymap.lookup('log', 'W')).toBe('log.why');
-    expect(keymap.lookup('log', 'w')).toBeUndefined();
+    const keymap = new Keymap(VIEWS, config.keys);
+    expect(keymap.inView(LOG_VIEW, 'W')?.command).toBe('log.why');
+    expect(keymap.inView(LOG_VIEW, 'w')).toBeUndefined();
     expect([
-      keymap.lookup('programs', 'n'),
-      keymap.lookup('programs', 'j'),
-      keymap.lookup('log', 'j'),
+      keymap.inView(PROGRAMS_VIEW, 'n')?.command,
+      keymap.inView(PROGRAMS_VIEW, 'j')?.command,
+      keymap.inView(LOG_VIEW, 'j')?.command,
     ]).toEqual(['move.down', undefined, 'move.down']);
   });
 
@@ -54,7 +62,7 @@ describe('the operator’s file', () => {
   });
 
   it('stands in for a file that is not JSON', () => {
-    expect(parseConfig('{', () => null)).toMatchObject({ config: DEFAULT_CONFIG });
-    expect(parseConfig('[]', () => null).problems).toEqual(['not an object']);
+    expect(parseConfig('{', tables)).toMatchObject({ config: DEFAULT_CONFIG });
+    expect(parseConfig('[]', tables).problems).toEqual(['not an object']);
   });
 });

@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { adjusted, CounterHistory, MovingMean } from '../../../console/model/counter-history.ts';
 import { HitRate } from '../../../console/model/hit-rate.ts';
 import {
-  INITIAL_STAT_VIEW,
   reduceStat,
-  type StatView,
+  STAT_STATE,
+  type StatState,
   visibleCounters,
-} from '../../../console/model/stat-view.ts';
+} from '../../../console/views/stats/stat-state.ts';
 import type { CounterInfo } from '../../../protocol/messages.ts';
+
+const INITIAL = STAT_STATE.initial;
 
 function info(
   name: string,
@@ -116,14 +118,14 @@ describe('stat view', () => {
     info('b'),
   ]);
   history.update(1, [1n, 0n, 1n, 1n, 1n]);
-  const names = (view: StatView): string[] => visibleCounters(view, history.all()).map((c) => c.info.name);
-  const act = (view: StatView, ...actions: Parameters<typeof reduceStat>[1][]): StatView =>
+  const names = (view: StatState): string[] => visibleCounters(view, history.all()).map((c) => c.info.name);
+  const act = (view: StatState, ...actions: Parameters<typeof reduceStat>[1][]): StatState =>
     actions.reduce((v, a) => reduceStat(v, a, history.all(), 2), view);
 
   it('hides unseen counters and higher levels until asked', () => {
-    expect(names(INITIAL_STAT_VIEW)).toEqual(['a', 'b']);
-    expect(names(act(INITIAL_STAT_VIEW, { type: 'unseen' }))).toEqual(['a', 'zero', 'b']);
-    const diag = act(INITIAL_STAT_VIEW, { type: 'level', step: 1 });
+    expect(names(INITIAL)).toEqual(['a', 'b']);
+    expect(names(act(INITIAL, { type: 'unseen' }))).toEqual(['a', 'zero', 'b']);
+    const diag = act(INITIAL, { type: 'level', step: 1 });
     expect(names(diag)).toEqual(['a', 'diag', 'b']);
     expect(names(act(diag, { type: 'level', step: 1 }, { type: 'level', step: 1 }))).toEqual([
       'a',
@@ -134,18 +136,18 @@ describe('stat view', () => {
   });
 
   it('filters by any part of the name in any case', () => {
-    expect(names(act(INITIAL_STAT_VIEW, { type: 'filter', text: 'B' }))).toEqual(['b']);
+    expect(names(act(INITIAL, { type: 'filter', text: 'B' }))).toEqual(['b']);
   });
 
   it('keeps the cursor inside and on screen', () => {
-    const all = act(INITIAL_STAT_VIEW, { type: 'unseen' }, { type: 'end' });
+    const all = act(INITIAL, { type: 'unseen' }, { type: 'end' });
     expect([all.selected, all.top]).toEqual(['b', 1]);
     const up = act(all, { type: 'move', rows: -99 });
     expect([up.selected, up.top]).toEqual(['a', 0]);
   });
 
   it('steps the interval by tenths of a second', () => {
-    const faster = act(INITIAL_STAT_VIEW, { type: 'interval', step: -1 });
+    const faster = act(INITIAL, { type: 'interval', step: -1 });
     expect(faster.interval).toBe(0.9);
     expect(act(faster, { type: 'interval', step: 1 }, { type: 'interval', step: 1 }).interval).toBe(1.1);
   });

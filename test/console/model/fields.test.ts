@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { parseBackendList } from '../../../console/model/backends.ts';
 import { commonPrefix, complete, isChanging, isDestructive } from '../../../console/model/completion.ts';
-import { KEY_ROWS, Keymap } from '../../../console/model/keymap.ts';
+import { Keymap, keyGroups } from '../../../console/model/keymap.ts';
 import { EMPTY_LINE, editKey, insert, type Line, lineOf } from '../../../console/model/line-editor.ts';
 import { bytes, count, duration, percent, scaledBytes, uptime } from '../../../console/model/numbers.ts';
 import { EMPTY_RECALL, remember, walk } from '../../../console/model/recall.ts';
+import { LOG_VIEW } from '../../../console/views/log/log-view.tsx';
+import { STATS_VIEW } from '../../../console/views/stats/stats-view.tsx';
+import { VIEWS } from '../../../console/views/views.ts';
 import { COMMANDS } from '../../../protocol/tables/commands.ts';
 import { PARAMS } from '../../../protocol/tables/params.ts';
+
+const keymap = new Keymap(VIEWS);
 
 const TABLES = { commands: COMMANDS, params: PARAMS, programs: ['boot', 'new'], backends: ['boot.a'] };
 const texts = (line: string): string[] => complete(line, line.length, TABLES).candidates.map((c) => c.text);
@@ -133,26 +138,29 @@ describe('keymap', () => {
       '-',
       '0',
     ]) {
-      expect(new Keymap().lookup('stats', key), key).toBeDefined();
+      expect(keymap.inView(STATS_VIEW, key), key).toBeDefined();
     }
   });
 
   it('gives no key two meanings in one scope', () => {
-    const seen = KEY_ROWS.flatMap((r) => r.keys.map((k) => `${r.scope} ${k}`));
+    const seen = keyGroups(VIEWS).flatMap(({ scope, rows }) =>
+      rows.flatMap((r) => r.keys.map((k) => `${scope} ${k}`)),
+    );
     expect(seen.filter((k, i) => seen.indexOf(k) !== i)).toEqual([]);
   });
 
   it('keeps keys of the view from reaching through a panel', () => {
-    expect(new Keymap().lookup('panel', 'q')).toBe('back');
-    expect(new Keymap().lookup('panel', '1')).toBeUndefined();
-    expect(new Keymap().lookup('panel', 'ctrl+c')).toBe('quit');
+    expect(keymap.inPanel('q')?.command).toBe('back');
+    expect(keymap.inPanel('1')).toBeUndefined();
+    expect(keymap.inPanel('ctrl+c')?.command).toBe('quit');
   });
 
   it('makes help and hints of the same table', () => {
-    const all = new Keymap().help('log', '').flatMap((s) => s.rows);
-    expect(all.length).toBe(KEY_ROWS.filter((r) => r.scope !== 'panel').length);
-    expect(new Keymap().help('log', 'UNFOLD').flatMap((s) => s.rows).length).toBe(2);
-    expect(new Keymap().hints('stats').map((h) => h.key)).toContain('?');
+    const all = keymap.help(LOG_VIEW, '').flatMap((s) => s.rows);
+    const groups = keyGroups(VIEWS).filter((g) => g.scope !== 'panel');
+    expect(all.length).toBe(groups.flatMap((g) => g.rows).length);
+    expect(keymap.help(LOG_VIEW, 'UNFOLD').flatMap((s) => s.rows).length).toBe(2);
+    expect(keymap.hints(STATS_VIEW).map((h) => h.key)).toContain('?');
   });
 });
 

@@ -1,7 +1,10 @@
-// Several instances, two as one and changes of one of them, recording and winding through a recording; all on recorded sources.
+// Several instances, two as one and changes of one of them, recording and winding through a recording; all on recorded
+// sources.
 import { describe, expect, it } from 'vitest';
+import type { Source, SourceEvents, Subscription } from '../../../console/client/source.ts';
 import { answerItems } from '../../../console/model/admin-store.ts';
 import { Controller } from '../../../console/model/controller.ts';
+import { DaemonSession } from '../../../console/model/daemon-session.ts';
 import { Instances } from '../../../console/model/instances.ts';
 import { MergedSource } from '../../../console/model/merged-source.ts';
 import { RecordingSource } from '../../../console/model/recorder.ts';
@@ -9,9 +12,9 @@ import type { Recording } from '../../../console/model/recording.ts';
 import { ReplayPlayer } from '../../../console/model/replay-player.ts';
 import { ReplaySource } from '../../../console/model/replay-source.ts';
 import { volatileQueries } from '../../../console/model/saved-queries.ts';
-import { Session } from '../../../console/model/session.ts';
-import type { CommandReply, Source, SourceEvents, Subscription } from '../../../console/model/source.ts';
-import type { CounterInfo } from '../../../protocol/messages.ts';
+import { ProgramFlow } from '../../../console/views/programs/program-flow.ts';
+import { VIEWS } from '../../../console/views/views.ts';
+import type { CommandReply, CounterInfo } from '../../../protocol/messages.ts';
 import { COMMANDS } from '../../../protocol/tables/commands.ts';
 import { PARAMS } from '../../../protocol/tables/params.ts';
 import { FAKE_START, fakeRecording } from '../fake-recording.ts';
@@ -24,8 +27,8 @@ function replay(of: Recording = recording): ReplaySource {
   return new ReplaySource({ recording: of, matcher });
 }
 
-function session(source: Source, now: () => number = () => FAKE_START): Session {
-  return new Session({ source, now, later: (fn) => fn() });
+function session(source: Source, now: () => number = () => FAKE_START): DaemonSession {
+  return new DaemonSession({ source, now, later: (fn) => fn() });
 }
 
 describe('instances', () => {
@@ -135,6 +138,7 @@ describe('changes where two are shown as one', () => {
     const instances = new Instances({ name: 'a+b', open: () => merged }, [], (source) => session(source));
     instances.current.start();
     const c = new Controller({
+      views: VIEWS,
       instances,
       readonly: false,
       tables: { commands: COMMANDS, params: PARAMS },
@@ -174,12 +178,13 @@ describe('changes where two are shown as one', () => {
     await settle();
     expect([a.lines.length, b.lines.at(-1)]).toEqual([0, 'param.set default_ttl 7']);
     await c.session.admin.ask('vcl.list -j');
-    await c.programs.use('b:boot');
+    await new ProgramFlow(c).use('b:boot');
     expect(c.state.confirm?.text).toBe('b: use boot instead of good?');
   });
 
   it('are asked for where a line names neither', async () => {
     const { a, b, c, settle } = stage();
+    const press = (name: string) => c.key({ name, text: '' });
     c.operator.submit('ban obj.http.x ~ "a:b"');
     const { panel } = c.state;
     expect(panel?.kind === 'choices' ? panel.choices.map((one) => one.label) : panel).toEqual([
@@ -187,15 +192,15 @@ describe('changes where two are shown as one', () => {
       'b',
       'both',
     ]);
-    c.run('panel.choose');
+    press('enter');
     await settle();
     expect([a.lines, b.lines]).toEqual([['ban.count obj.http.x ~ "a:b"'], []]);
     c.operator.answer(true);
     await settle();
     expect([a.lines.at(-1), b.lines]).toEqual(['ban obj.http.x ~ "a:b"', []]);
     c.operator.submit('stop');
-    c.run('panel.end');
-    c.run('panel.choose');
+    press('end');
+    press('enter');
     c.operator.answer(true);
     await settle();
     expect([a.lines.at(-1), b.lines]).toEqual(['stop', ['stop']]);

@@ -2,8 +2,8 @@
 // ids, padding, sizes that fill and overflow blocks.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findMatch, findTransaction, nextError } from '../../../console/model/log-search.ts';
 import { LogStore } from '../../../console/model/log-store.ts';
+import { findMatch, findTransaction, nextError } from '../../../console/views/log/log-search.ts';
 import { encodeRecord } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';

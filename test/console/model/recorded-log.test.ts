@@ -2,16 +2,17 @@
 // left out what ties records together do not make a file unreadable.
 import { describe, expect, it } from 'vitest';
 import { groupJson } from '../../../console/format/log-json.ts';
+import { DaemonSession } from '../../../console/model/daemon-session.ts';
 import { logRecording } from '../../../console/model/log-recording.ts';
 import { groupsOfFile, groupsOfLines } from '../../../console/model/recorded-log.ts';
 import { decodeTransaction, type Recording } from '../../../console/model/recording.ts';
 import { ReplayPlayer } from '../../../console/model/replay-player.ts';
 import { ReplaySource } from '../../../console/model/replay-source.ts';
-import { Session } from '../../../console/model/session.ts';
 import { decodeRecords } from '../../../console/model/transaction.ts';
-import { LOG_FILE_MAGIC, RECORD_HEAD, recordSize, recordTag } from '../../../protocol/log-record.ts';
+import { LOG_FILE_MAGIC } from '../../../protocol/log-record.ts';
 import type { Grouping, LogTransaction } from '../../../protocol/messages.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
+import { recordsOf } from '../../harness/records.ts';
 import { FAKE_START, type FakeRequest, fakeGroup, record } from '../fake-recording.ts';
 
 const HANDLINGS = ['HIT', 'MISS', 'HIT', 'PASS', 'SYNTH'] as const;
@@ -38,8 +39,7 @@ function file(
 ): Buffer {
   const kept: Uint8Array[] = [LOG_FILE_MAGIC];
   for (const { records } of groups.flat())
-    for (let at = 0; at + RECORD_HEAD <= records.length; at += recordSize(records, at))
-      if (keep(recordTag(records, at))) kept.push(records.subarray(at, at + recordSize(records, at)));
+    for (const { tag, bytes } of recordsOf(records)) if (keep(tag)) kept.push(bytes);
   return Buffer.concat(kept);
 }
 
@@ -90,14 +90,11 @@ describe('a log in a file', () => {
     const one = TRAFFIC[0] as LogTransaction[];
     expect(ids(groupsOfFile(file(backend)))).toEqual(['bereq 1005', 'bereq 1011']);
     expect(ids(groupsOfFile(file([one, ...backend])))).toEqual(['request 1001', 'bereq 1005', 'bereq 1011']);
-    const raw = TRAFFIC.flat().flatMap((tx) => {
-      const out: LogTransaction[][] = [];
-      for (let at = 0; at < tx.records.length; at += recordSize(tx.records, at)) {
-        const records = tx.records.slice(at, at + recordSize(tx.records, at));
-        out.push([{ level: 0, type: 'raw', reason: '', vxid: tx.vxid, parent: 0, records }]);
-      }
-      return out;
-    });
+    const raw = TRAFFIC.flat().flatMap((tx) =>
+      recordsOf(tx.records).map(({ bytes }): LogTransaction[] => [
+        { level: 0, type: 'raw', reason: '', vxid: tx.vxid, parent: 0, records: bytes.slice() },
+      ]),
+    );
     const daemon: LogTransaction = {
       ...(raw[0]?.[0] as LogTransaction),
       vxid: 0,
@@ -185,9 +182,9 @@ describe('a log as a recording', () => {
       recording: logRecording(TRAFFIC, 'file', 0),
       matcher: (query) => (group) => group.length === Number(query),
       label: 'file',
-      makeSession: (source) => new Session({ source, now: () => 0, later: () => undefined }),
+      makeSession: (source) => new DaemonSession({ source, now: () => 0, later: () => undefined }),
     });
-    const session = new Session({ source: player.first, now: () => 0, later: () => undefined });
+    const session = new DaemonSession({ source: player.first, now: () => 0, later: () => undefined });
     session.start();
     player.first.advance(100);
     const kept = (): number[] =>

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { groupLines } from '../../../console/ncsa/render-groups.ts';
-import { strftime } from '../../../console/ncsa/strftime.ts';
 import { parseTemplate } from '../../../console/ncsa/template.ts';
 import { encodeRecord } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
+import { localTime, strftime } from '../../../protocol/strftime.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 
 const RECORDS: readonly (readonly [number, string])[] = [
@@ -98,7 +98,7 @@ describe('strftime', () => {
   it('knows the conversions of the C locale', () => {
     // A Thursday, the first of the year 1970, in whatever zone: noon UTC is that day nearly everywhere.
     const noon = 43_200 + new Date(43_200_000).getTimezoneOffset() * 60;
-    expect(strftime('%Y-%m-%d %H:%M:%S %a %B %j %V %G %u %I%p %e|%-d|%%|%Q', noon)).toBe(
+    expect(strftime('%Y-%m-%d %H:%M:%S %a %B %j %V %G %u %I%p %e|%-d|%%|%Q', localTime(noon))).toBe(
       '1970-01-01 12:00:00 Thu January 001 01 1970 4 12PM  1|1|%|%Q',
     );
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { makeTheme } from '../../../console/tui/theme.ts';
+import { makeTheme } from '../../../console/draw/theme.ts';
 import { gridToSvg } from '../../harness/screenshots/grid-to-svg.ts';
 import { fakeRecording } from '../fake-recording.ts';
 import { Stage } from '../stage.ts';

@@ -1,7 +1,8 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { makeTheme } from '../../../console/draw/theme.ts';
 import { checkQuery } from '../../../console/model/query-parser.ts';
 import type { Recording } from '../../../console/model/recording.ts';
-import { makeTheme } from '../../../console/tui/theme.ts';
+import { applyQuery } from '../../../console/views/log/log-query.ts';
 import { fakeRecording } from '../fake-recording.ts';
 import { Stage, type StageOptions } from '../stage.ts';
 
@@ -182,7 +183,7 @@ describe('operation', () => {
     expect(s.session.query).toBe('Witness');
     expect(await s.screen()).toContain('Witness: proxyd never writes this tag');
     s.controller.set({ notice: null });
-    s.controller.applyQuery('Witness');
+    applyQuery(s.controller, 'Witness');
     await s.settle();
     expect(await s.screen()).not.toContain('never writes');
   });

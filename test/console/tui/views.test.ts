@@ -1,9 +1,15 @@
 // The admin views on the real screens: lists, their filters and details, and what an operator does in them.
 import { afterEach, describe, expect, it } from 'vitest';
+import { makeTheme } from '../../../console/draw/theme.ts';
 import type { Recording } from '../../../console/model/recording.ts';
-import { VIEWS } from '../../../console/model/views.ts';
 import { click } from '../../../console/tui/click.ts';
-import { makeTheme } from '../../../console/tui/theme.ts';
+import { applyQuery } from '../../../console/views/log/log-query.ts';
+import { LOG_STATE } from '../../../console/views/log/log-state.ts';
+import { PARAMETERS_VIEW } from '../../../console/views/parameters/parameters-view.ts';
+import { STAT_STATE } from '../../../console/views/stats/stat-state.ts';
+import { STATS_VIEW } from '../../../console/views/stats/stats-view.tsx';
+import { TOP_VIEW } from '../../../console/views/top/top-view.ts';
+import { VIEWS } from '../../../console/views/views.ts';
 import { fakeRecording } from '../fake-recording.ts';
 import { FakeFiles, Stage, type StageOptions } from '../stage.ts';
 
@@ -107,30 +113,27 @@ describe('views', () => {
     }
   });
 
-  it.each(['backends', 'programs', 'parameters', 'bans', 'storage', 'top', 'latency', 'panics'] as const)(
-    '%s',
-    async (view) => {
-      const s = await open();
-      s.controller.show(view);
-      await s.settle();
-      await golden(s, `${view}-100x30`);
-    },
-  );
+  it.each(VIEWS.slice(3).map((view) => [view.name, view] as const))('%s', async (name, view) => {
+    const s = await open();
+    s.controller.show(view);
+    await s.settle();
+    await golden(s, `${name}-100x30`);
+  });
 
   it('filter, sort, and keep the cursor on its row', async () => {
     const s = await open();
     await s.keys('6');
     await s.keys('j', 'o', 'O');
-    expect(s.controller.selected('parameters')?.key).toBe('default_grace');
+    expect(PARAMETERS_VIEW.selected(s.controller)?.key).toBe('default_grace');
     await s.keys('/');
     await s.type('!grace');
     await s.keys('enter');
     expect(await s.screen()).toMatch(/\/!grace.* 1 of 2/);
-    expect(s.controller.selected('parameters')?.key).toBe('default_ttl');
+    expect(PARAMETERS_VIEW.selected(s.controller)?.key).toBe('default_ttl');
     await s.keys('escape');
     expect(await s.screen()).not.toContain('1 of 2');
     await s.keys('c');
-    expect(s.controller.listRows('parameters').map((r) => r.key)).toEqual(['default_ttl']);
+    expect(PARAMETERS_VIEW.rows(s.controller).map((r) => r.key)).toEqual(['default_ttl']);
   });
 
   it('copy a row, and export what the filter shows', async () => {
@@ -146,7 +149,7 @@ describe('views', () => {
       '{"name":"boot","status":"active","state":"auto","target":""}',
     );
     await s.keys('2', 'X');
-    s.controller.show('stats');
+    s.controller.show(STATS_VIEW);
     await s.keys('X');
     await s.type('/tmp/s.txt');
     await s.keys('enter');
@@ -156,9 +159,9 @@ describe('views', () => {
   it('drill from the top into the log', async () => {
     const s = await open();
     await s.keys('9');
-    const first = s.controller.selected('top')?.facts.key;
+    const first = TOP_VIEW.selected(s.controller)?.facts.key;
     await s.keys('enter');
-    expect(s.controller.state.view).toBe('log');
+    expect(s.controller.state.view.name).toBe('log');
     expect(s.session.query).toBe(`ReqURL eq "${first}"`);
   });
 });
@@ -291,12 +294,12 @@ describe('the mouse', () => {
   it('shows a view, selects, sorts and opens', async () => {
     const s = await open(100, 30);
     await on(s, '6Param');
-    expect(s.controller.state.view).toBe('parameters');
+    expect(s.controller.state.view.name).toBe('parameters');
     await on(s, 'VALUE');
-    expect(s.controller.state.lists.parameters).toMatchObject({ sort: 1, descending: false });
-    expect(s.controller.selected('parameters')?.key).toBe('default_grace');
+    expect(s.controller.stateOf(PARAMETERS_VIEW.state)).toMatchObject({ sort: 1, descending: false });
+    expect(PARAMETERS_VIEW.selected(s.controller)?.key).toBe('default_grace');
     await on(s, 'default_ttl');
-    expect([s.controller.selected('parameters')?.key, s.controller.state.field]).toEqual([
+    expect([PARAMETERS_VIEW.selected(s.controller)?.key, s.controller.state.field]).toEqual([
       'default_ttl',
       null,
     ]);
@@ -304,32 +307,32 @@ describe('the mouse', () => {
     expect(s.controller.state.field?.prompt?.subject).toBe('default_ttl');
     // What is open is not clicked away, nor answered.
     await on(s, '1Dash');
-    expect(s.controller.state.view).toBe('parameters');
+    expect(s.controller.state.view.name).toBe('parameters');
   });
 
   it('knows rows of the log and of the statistics, and the panels of the dashboard', async () => {
     const s = await open(100, 30);
     await on(s, 'Last errors');
     await on(s, 'Last errors');
-    expect([s.controller.state.view, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
+    expect([s.controller.state.view.name, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
     await s.keys('3');
     await on(s, 'MAIN.client_req');
-    expect(s.controller.state.stat.selected).toBe('MAIN.client_req');
+    expect(s.controller.stateOf(STAT_STATE).selected).toBe('MAIN.client_req');
     await on(s, 'MAIN.client_req');
-    expect(s.controller.state.view).toBe('log');
-    s.controller.applyQuery('');
+    expect(s.controller.state.view.name).toBe('log');
+    applyQuery(s.controller, '');
     await s.play(48);
     const rows = (await s.screen()).split('\n');
     click(s.controller, theme, { x: 12, y: 8 });
     await s.settle();
-    const { selected } = s.controller.state.log;
+    const { selected } = s.controller.stateOf(LOG_STATE);
     click(s.controller, theme, { x: 12, y: 6 });
     await s.settle();
-    expect([rows.length, s.controller.state.log.follow, selected - s.controller.state.log.selected]).toEqual([
-      30,
-      false,
-      2,
-    ]);
+    expect([
+      rows.length,
+      s.controller.stateOf(LOG_STATE).follow,
+      selected - s.controller.stateOf(LOG_STATE).selected,
+    ]).toEqual([30, false, 2]);
   });
 });
 
@@ -339,15 +342,15 @@ describe('what is behind the dashboard, the counters and the latencies', () => {
     await s.keys('right');
     expect(await s.screen()).toMatch(/─ ▸ Requests ─/);
     await s.keys('left', 'left', 'enter');
-    expect(s.controller.state.view).toBe('top');
+    expect(s.controller.state.view.name).toBe('top');
     expect(await s.screen()).toContain('by misses, highest first');
     await s.keys('0', 'enter');
-    expect([s.controller.state.view, s.session.query]).toEqual([
+    expect([s.controller.state.view.name, s.session.query]).toEqual([
       'log',
       expect.stringMatching(/^Timestamp:Process\[2\] > [\d.]+$/),
     ]);
     await s.keys('1', '/');
-    expect([s.controller.state.view, s.controller.state.field?.kind]).toEqual(['log', 'query']);
+    expect([s.controller.state.view.name, s.controller.state.field?.kind]).toEqual(['log', 'query']);
   });
 
   it('is sorted as one likes', async () => {

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Backend, type BackendEnvironment } from '../../../daemon/backend/backend.ts';
-import { makeReadBuffer } from '../../../daemon/backend/connect.ts';
 import { OriginConnection } from '../../../daemon/backend/connection.ts';
 import { buildBackends } from '../../../daemon/backend/directory.ts';
 import { HoldDown } from '../../../daemon/backend/hold-down.ts';
@@ -21,12 +20,18 @@ import {
   UNTIL_EOF,
 } from '../../../daemon/http1/framing.ts';
 import { Leniencies } from '../../../daemon/http1/leniency.ts';
+import { keep, type LentBytes } from '../../../daemon/http1/lent-bytes.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
-import { MainCounters, VbeCounters } from '../../../daemon/stats/counters.ts';
+import { type MainCounters, newMainCounters, newVbeCounters } from '../../../daemon/stats/counter-fields.ts';
+import { StepChecks } from '../../../daemon/transaction/step-checks.ts';
 import { ScriptedOrigin } from './scripted-origin.ts';
 
 const GET = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+
+// As in the debug mode: whatever is looked at after its turn is gone.
+const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
+const checks = new StepChecks();
 
 let pool: ConnectionPool;
 let stats: MainCounters;
@@ -35,13 +40,13 @@ const cleanup: (() => void)[] = [];
 
 beforeEach(() => {
   pool = new ConnectionPool(60);
-  stats = new MainCounters();
+  stats = newMainCounters();
   env = {
     pool,
     stats,
     holdDown: new HoldDown(),
     probes: new ProbeSchedule(),
-    readBuffer: makeReadBuffer(),
+    readBuffer: { bytes: readBuffer, turnOver: (length) => checks.turnOver(readBuffer, length) },
     now: () => 0,
     healthLog: () => undefined,
     note: () => undefined,
@@ -77,7 +82,7 @@ async function script(run: Parameters<typeof ScriptedOrigin.start>[0]): Promise<
 function backendAt(port: number, more: Partial<BackendDecl> = {}): Backend {
   const decl = { name: 'default', host: '127.0.0.1', port: String(port), ...more };
   const at = { kind: 'tcp', address: '127.0.0.1', port } as const;
-  return new Backend(decl, 'boot', [at], new VbeCounters(), env, 0);
+  return new Backend(decl, 'boot', [at], newVbeCounters(), env, 0);
 }
 
 async function connection(backend: Backend, fresh = false): Promise<OriginConnection> {
@@ -102,7 +107,7 @@ function body(conn: OriginConnection, framing: BodyFraming, timeout = 60): Promi
   return new Promise((done) => {
     conn.readBody(framing, timeout, {
       data: (buf, start, end) => {
-        text += buf.toString('latin1', start, end);
+        text += keep(buf, start, end).toString('latin1');
       },
       end: () => done({ text, end: 'end' }),
       error: (reason) => done({ text, end: reason }),
@@ -696,10 +701,45 @@ describe('acquire', () => {
       { kind: 'tcp', address: '127.0.0.1', port: 1 },
       { kind: 'tcp', address: '127.0.0.1', port: at.port },
     ] as const;
-    const backend = new Backend({ name: 'two' }, 'boot', addresses, new VbeCounters(), env, 0);
+    const backend = new Backend({ name: 'two' }, 'boot', addresses, newVbeCounters(), env, 0);
     const conn = await connection(backend);
     expect(conn.ends.remotePort).toBe(at.port);
     conn.destroy();
+  });
+
+  it('takes the bytes of a read back after its turn in the debug mode', async () => {
+    const at = await origin('HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 4\r\n\r\nbody');
+    const conn = await connection(backendAt(at.port));
+    const msg = new HttpMessage(0);
+    conn.sendHead(GET, NO_BODY);
+    expect(await head(conn, msg, 60)).toBeNull();
+    const raw = msg.raw as LentBytes;
+    const afterwards = (bytes: LentBytes): string => keep(bytes, 0, bytes.length).toString('latin1');
+    expect(afterwards(raw.subarray(msg.rawFrom, msg.rawFrom + 4))).toBe('\xbf\xbf\xbf\xbf');
+    const lent: LentBytes[] = [];
+    const kept: string[] = [];
+    // A second read brings it: the first is over, and what came with the head was copied.
+    const late = await script((socket, received) => {
+      if (!received.endsWith('\r\n\r\n')) return;
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n');
+      setTimeout(() => socket.write('late'), 20);
+    });
+    conn.destroy();
+    const other = await connection(backendAt(late.port));
+    other.sendHead(GET, NO_BODY);
+    expect(await head(other, msg, 60)).toBeNull();
+    await new Promise<void>((done, broke) => {
+      other.readBody(responseBody(msg, 'GET', new Leniencies()), 60, {
+        data: (buf, start, end) => {
+          lent.push(buf.subarray(start, end));
+          kept.push(keep(buf, start, end).toString('latin1'));
+        },
+        end: () => setImmediate(done),
+        error: (reason) => broke(new Error(reason)),
+      });
+    });
+    expect([kept, lent.map(afterwards)]).toEqual([['late'], ['\xbf\xbf\xbf\xbf']]);
+    other.destroy();
   });
 
   it('hands a connection over to a pipe, with what has come already, and counts it until it is destroyed', async () => {
@@ -713,7 +753,7 @@ describe('acquire', () => {
     await answered;
     const later = new Promise<string>((done) => {
       const early = conn.handOver((buf, start, end) => {
-        done(buf.toString('latin1', start, end));
+        done(keep(buf, start, end).toString('latin1'));
         return true;
       });
       expect(early?.toString()).toBe('early');
@@ -727,7 +767,7 @@ describe('acquire', () => {
 });
 
 describe('buildBackends', () => {
-  const build = (decls: BackendDecl[]) => buildBackends('boot', decls, env, () => new VbeCounters(), 0);
+  const build = (decls: BackendDecl[]) => buildBackends('boot', decls, env, () => newVbeCounters(), 0);
 
   it('resolves names and addresses, keeps order and reports what has no address', async () => {
     const built = await build([

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../../daemon/extensions/compile.ts';
+import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
 
 const NAMES: { readonly [name: string]: string[] } = {
   'one.test': ['192.0.2.1'],

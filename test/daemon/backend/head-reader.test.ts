@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ResponseHeadReader } from '../../../daemon/backend/head-reader.ts';
 import { OriginFailure } from '../../../daemon/backend/origin-failure.ts';
 import { Leniencies } from '../../../daemon/http1/leniency.ts';
+import { keep } from '../../../daemon/http1/lent-bytes.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { readCases } from '../http1/case-file.ts';
 
@@ -25,9 +26,11 @@ function read(bytes: Buffer, stops: number[]): string[] {
       continue;
     }
     events.push(`head ${msg.proto} ${msg.status} ${msg.reason}`, ...msg.lines.slice(0, msg.n));
-    const lent = Buffer.concat([msg.raw?.subarray(msg.rawFrom) ?? Buffer.alloc(0)]).toString('latin1');
-    if (msg.raw !== null) expect(lent.startsWith(`${msg.lines.slice(0, msg.n).join('\r\n')}\r\n`)).toBe(true);
-    const rest = Buffer.concat([reader.take(), bytes.subarray(from)]).toString('latin1');
+    const { raw } = msg;
+    const lent = raw === null ? '' : keep(raw, msg.rawFrom, raw.length).toString('latin1');
+    if (raw !== null) expect(lent.startsWith(`${msg.lines.slice(0, msg.n).join('\r\n')}\r\n`)).toBe(true);
+    const early = reader.take();
+    const rest = Buffer.concat([keep(early, 0, early.length), bytes.subarray(from)]).toString('latin1');
     return [
       ...events,
       `rest ${rest.replaceAll('\r', '\\r').replaceAll('\n', '\\n')}`,

@@ -1,15 +1,15 @@
-// What leads to an origin: PROXY preambles to the byte, hold-down, names and their renewal, and what a backend sends
+// What leads to an origin: PROXY preambles to the byte, hold-down, names and their refresh, and what a backend sends
 // ahead of requests.
 import { afterEach, describe, expect, it } from 'vitest';
 import type { OriginAddress } from '../../../daemon/backend/address.ts';
+import { addressRefresh } from '../../../daemon/backend/address-refresh.ts';
 import { Dialer } from '../../../daemon/backend/dialer.ts';
 import { HoldDown } from '../../../daemon/backend/hold-down.ts';
 import { probeProxyHeader, proxyHeader } from '../../../daemon/backend/proxy-header.ts';
-import { renewal } from '../../../daemon/backend/renewal.ts';
 import { loadAddresses, type NameLookup, resolveBackend } from '../../../daemon/backend/resolve.ts';
 import { NOT_TRIED } from '../../../daemon/backend/system-error.ts';
 import type { BackendDecl } from '../../../daemon/contract/program.ts';
-import { VbeCounters } from '../../../daemon/stats/counters.ts';
+import { newVbeCounters } from '../../../daemon/stats/counter-fields.ts';
 
 describe('the PROXY preamble', () => {
   const v4 = { clientIp: '192.0.2.7', clientPort: 43210, serverIp: '198.51.100.1', serverPort: 80 };
@@ -42,7 +42,7 @@ describe('a dialer', () => {
   const at = (port: number): OriginAddress => ({ kind: 'tcp', address: '192.0.2.1', port });
 
   function dialer(addresses: OriginAddress[], holdDown = new HoldDown()) {
-    const counters = new VbeCounters();
+    const counters = newVbeCounters();
     return { counters, dialer: new Dialer(addresses, holdDown, params, counters) };
   }
 
@@ -147,7 +147,11 @@ describe('.resolve', () => {
         if (answer === null || answer === undefined) throw Object.assign(new Error(), { code: 'EAI_AGAIN' });
         return [{ address: answer, family: 4 }];
       };
-      const made = renewal(named, { params: { prefer_ipv6: 0 }, names, note: (text) => notes.push(text) });
+      const made = addressRefresh(named, {
+        params: { prefer_ipv6: 0 },
+        names,
+        note: (text) => notes.push(text),
+      });
       stop = () => made?.stop();
       made?.start();
     });
@@ -166,7 +170,7 @@ describe('.resolve', () => {
 
   it('is nothing for numbers, paths and those who do not ask', () => {
     const env = { params: { prefer_ipv6: 0 }, note: () => undefined };
-    const ask = (decl: BackendDecl) => renewal({ decl, displayName: 'x', addresses: [] }, env);
+    const ask = (decl: BackendDecl) => addressRefresh({ decl, displayName: 'x', addresses: [] }, env);
     expect(ask({ name: 'b', host: '192.0.2.1', resolve: 1 })).toBeNull();
     expect(ask({ name: 'b', path: '/x', resolve: 1 })).toBeNull();
     expect(ask({ name: 'b', host: 'origin.test' })).toBeNull();

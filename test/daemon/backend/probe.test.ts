@@ -2,7 +2,7 @@
 // exactly at the threshold.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { connectReading, makeReadBuffer } from '../../../daemon/backend/connect.ts';
+import { connectReading } from '../../../daemon/backend/connect.ts';
 import { Probe, type ProbeOwner } from '../../../daemon/backend/probe.ts';
 import { type PollResult, type PollWay, ProbePoll } from '../../../daemon/backend/probe-poll.ts';
 import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
@@ -34,7 +34,8 @@ function closing(answer: () => string): Promise<ScriptedOrigin> {
   });
 }
 
-const buffer = makeReadBuffer();
+const bytes = Buffer.alloc(64 * 1024);
+const buffer = { bytes, turnOver: (length: number) => bytes.fill(0, 0, length) };
 
 function way(port: number): PollWay {
   return {

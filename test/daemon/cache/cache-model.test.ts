@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Bench, Lookup } from './cache-setup.ts';
+import { LookupAnswer } from '../../../daemon/cache/lookup-query.ts';
+import { Bench } from './cache-setup.ts';
 
 interface Entry {
   key: string;
@@ -69,16 +70,16 @@ it('answers as a naive list does, through fetches, failures, purges, bans and ex
           case 'get': {
             const [answer, out] = b.lookup(s.key, fields(s.lang));
             const oc = out.oc !== 0 ? out.oc : out.stale;
-            const name = Object.entries(Lookup).find(([, value]) => value === answer)?.[0];
+            const name = Object.entries(LookupAnswer).find(([, value]) => value === answer)?.[0];
             // What has expired may be gone or not: only a conditional fetch would see it.
             const expected = model.find(s.key, s.lang, b.now);
             expect(name).toBe(expected.answer);
             if (out.oc !== 0) {
-              expect(b.cache.vxidOf(oc)).toBe(expected.vxid);
+              expect(b.cache.facts.vxidOf(oc)).toBe(expected.vxid);
               const body = b.body(oc);
               expect(body.every((byte) => byte === (expected.vxid & 255))).toBe(true);
             }
-            for (const held of [out.oc, out.stale, out.busy]) if (held !== 0) b.cache.deref(held);
+            for (const held of [out.oc, out.stale, out.busy]) if (held !== 0) b.cache.references.deref(held);
             break;
           }
           case 'put':
@@ -102,32 +103,32 @@ it('answers as a naive list does, through fetches, failures, purges, bans and ex
           case 'fail': {
             const [, out] = b.lookup(s.key, fields(s.lang), { hashAlwaysMiss: true });
             b.prepare(out.busy, 9999, 'xx', {}, fields(s.lang));
-            b.cache.unbusy(out.busy);
-            b.cache.fail(out.busy);
-            b.cache.deref(out.busy);
+            b.cache.filling.unbusy(out.busy);
+            b.cache.filling.fail(out.busy);
+            b.cache.references.deref(out.busy);
             break;
           }
           case 'purge':
-            b.cache.purge(s.key, b.now);
+            b.cache.invalidation.purge(s.key, b.now);
             model.entries = model.entries.filter((e) => e.key !== s.key);
             break;
           case 'ban':
-            expect(b.cache.banText(`req.url == ${s.key}`, b.now)).toBeNull();
+            expect(b.cache.bans.addText(`req.url == ${s.key}`, b.now)).toBeNull();
             model.entries = model.entries.filter((e) => e.key !== s.key);
             break;
           case 'wait':
             b.now += s.seconds;
             break;
           default:
-            b.cache.expire(b.now, 1000);
+            b.cache.maintenance.expiry.step(b.now, 1000);
             model.expire(b.now);
         }
         b.settle();
       }
-      for (const k of ['/a', '/b', '/c', '/d']) b.cache.purge(k, b.now);
-      expect(b.cache.storageStats('s0')).toMatchObject({ g_bytes: 0, g_alloc: 0 });
+      for (const k of ['/a', '/b', '/c', '/d']) b.cache.invalidation.purge(k, b.now);
+      expect(b.cache.storages.stats('s0')).toMatchObject({ g_bytes: 0, g_alloc: 0 });
       expect(b.counters).toMatchObject({ n_object: 0, n_objectcore: 0, n_objecthead: 0 });
-      expect(b.cache.nextExpiry()).toBe(Number.POSITIVE_INFINITY);
+      expect(b.cache.maintenance.expiry.nextEnd()).toBe(Number.POSITIVE_INFINITY);
     }),
     { numRuns: 150 },
   );

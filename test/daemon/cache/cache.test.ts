@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { LookupAnswer } from '../../../daemon/cache/lookup-query.ts';
+import { type Oc, OF_HIT_MISS, OF_HIT_PASS } from '../../../daemon/cache/objcore.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
-import { Bench, FLAG, type Life, Lookup } from './cache-setup.ts';
+import { Bench, type Life } from './cache-setup.ts';
 
 function sized(size: number): { cache: Bench['cache']; put(bytes: number): boolean } {
   const b = new Bench([{ name: 's0', kind: 'malloc', size }]);
@@ -13,23 +15,23 @@ describe('lookup', () => {
     const b = new Bench();
     expect(b.put('/a', 7, 'body', { ttl: 10, grace: 5, keep: 20 })).toBe(true);
     const [hit, out] = b.lookup('/a');
-    expect(hit).toBe(Lookup.HIT);
-    expect(b.cache.vxidOf(out.oc)).toBe(7);
+    expect(hit).toBe(LookupAnswer.HIT);
+    expect(b.cache.facts.vxidOf(out.oc)).toBe(7);
     expect(b.body(out.oc).toString()).toBe('body');
-    b.cache.deref(out.oc);
+    b.cache.references.deref(out.oc);
     b.now += 11;
     const [grace, first] = b.lookup('/a');
-    expect(grace).toBe(Lookup.GRACE);
+    expect(grace).toBe(LookupAnswer.GRACE);
     expect(first.busy).not.toBe(0);
     const [again, second] = b.lookup('/a');
-    expect(again).toBe(Lookup.GRACE);
+    expect(again).toBe(LookupAnswer.GRACE);
     expect(second.busy).toBe(0);
     expect(second.oc).toBe(first.oc);
     b.now += 5;
     expect(b.ask('/a')).toBe('BUSY');
-    b.cache.abandon(first.busy);
+    b.cache.references.deref(first.busy);
     const [miss, last] = b.lookup('/a');
-    expect(miss).toBe(Lookup.MISS);
+    expect(miss).toBe(LookupAnswer.MISS);
     expect(last.stale).toBe(first.oc);
     expect(last.busy).not.toBe(0);
   });
@@ -59,7 +61,7 @@ describe('lookup', () => {
     b.put('/a', 1, 'old');
     b.put('/a', 2, 'new');
     const [, out] = b.lookup('/a');
-    expect(b.cache.vxidOf(out.oc)).toBe(2);
+    expect(b.cache.facts.vxidOf(out.oc)).toBe(2);
     expect(b.ask('/a', {}, { hashAlwaysMiss: true })).toBe('MISS');
     expect(b.ask('/a')).toBe('HIT');
   });
@@ -79,10 +81,10 @@ describe('lookup', () => {
     b.put('/v', 1, 'de', { vary: 'Lang' }, { Lang: 'de' });
     expect(b.ask('/v', { Lang: 'de' })).toBe('HIT');
     const [en, enOut] = b.lookup('/v', { Lang: 'en' });
-    expect(en).toBe(Lookup.MISS);
+    expect(en).toBe(LookupAnswer.MISS);
     expect(b.ask('/v', { Lang: 'en' })).toBe('BUSY');
     const [fr, frOut] = b.lookup('/v', { Lang: 'fr' });
-    expect(fr).toBe(Lookup.MISS);
+    expect(fr).toBe(LookupAnswer.MISS);
     expect(b.ask('/v', { Lang: 'en' }, { hashIgnoreBusy: true })).toBe('MISS');
     expect(b.ask('/v', { Lang: 'xx' }, { hashIgnoreVary: true })).toBe('HIT');
     b.fetch(frOut.busy, 3, 'fr', { vary: 'Lang' }, { Lang: 'fr' });
@@ -93,8 +95,8 @@ describe('lookup', () => {
       ['fr', 3],
     ] as const) {
       const [answer, out] = b.lookup('/v', { Lang: lang });
-      expect(answer).toBe(Lookup.HIT);
-      expect(b.cache.vxidOf(out.oc)).toBe(vxid);
+      expect(answer).toBe(LookupAnswer.HIT);
+      expect(b.cache.facts.vxidOf(out.oc)).toBe(vxid);
       expect(b.body(out.oc).toString()).toBe(lang);
     }
     expect(b.ask('/v')).toBe('MISS');
@@ -102,27 +104,27 @@ describe('lookup', () => {
 
   it('does not serialise what is marked hit-for-miss, past its ttl included', () => {
     const b = new Bench();
-    b.put('/a', 9, '', { ttl: 10, grace: 10, flags: FLAG.HIT_MISS });
+    b.put('/a', 9, '', { ttl: 10, grace: 10, flags: OF_HIT_MISS });
     for (const later of [0, 15]) {
       b.now += later;
       const [one, first] = b.lookup('/a');
       const [two, second] = b.lookup('/a');
-      expect([one, two]).toEqual([Lookup.HITMISS, Lookup.HITMISS]);
+      expect([one, two]).toEqual([LookupAnswer.HITMISS, LookupAnswer.HITMISS]);
       expect(first.busy).not.toBe(second.busy);
       expect(first.hitVxid).toBe(9);
       expect(first.hitTtl).toBeCloseTo(10 - later, 6);
-      b.cache.abandon(first.busy);
-      b.cache.abandon(second.busy);
+      b.cache.references.deref(first.busy);
+      b.cache.references.deref(second.busy);
     }
   });
 
   it('passes on a hit-for-pass marker, and lets an ordinary object replace one', () => {
     const b = new Bench();
-    b.put('/a', 9, '', { ttl: 10, flags: FLAG.HIT_PASS });
+    b.put('/a', 9, '', { ttl: 10, flags: OF_HIT_PASS });
     const [answer, out] = b.lookup('/a');
-    expect(answer).toBe(Lookup.HITPASS);
+    expect(answer).toBe(LookupAnswer.HITPASS);
     expect([out.busy, out.oc, out.hitVxid]).toEqual([0, 0, 9]);
-    b.put('/m', 1, '', { flags: FLAG.HIT_MISS });
+    b.put('/m', 1, '', { flags: OF_HIT_MISS });
     const [, miss] = b.lookup('/m');
     b.fetch(miss.busy, 2, 'x');
     expect(b.ask('/m')).toBe('HIT');
@@ -134,7 +136,7 @@ describe('markers that a newer object hides', () => {
   function refetch(b: Bench, url: string, life: Life, fields: Record<string, string> = {}): void {
     const looked = Array.from({ length: 10 }, () => b.lookup(url, fields)[1]);
     for (const [i, out] of looked.entries()) {
-      if (out.stale !== 0) b.cache.deref(out.stale);
+      if (out.stale !== 0) b.cache.references.deref(out.stale);
       b.fetch(out.busy, 2 + i, 'x', life, fields);
     }
   }
@@ -145,12 +147,12 @@ describe('markers that a newer object hides', () => {
   ])('go when the fetch is complete (Vary: %s)', (vary, fields: Record<string, string>) => {
     const b = new Bench();
     const life = vary === '' ? {} : { vary };
-    b.put('/a', 1, 'x', { ...life, flags: FLAG.HIT_MISS }, fields);
-    for (let i = 0; i < 3; i++) refetch(b, '/a', { ...life, flags: FLAG.HIT_MISS }, fields);
+    b.put('/a', 1, 'x', { ...life, flags: OF_HIT_MISS }, fields);
+    for (let i = 0; i < 3; i++) refetch(b, '/a', { ...life, flags: OF_HIT_MISS }, fields);
     expect(b.counters).toMatchObject({ n_object: 1, n_objectcore: 1 });
     expect(b.ask('/a', fields)).toBe('HITMISS');
     const [, out] = b.lookup('/a', fields);
-    b.cache.deref(out.stale);
+    b.cache.references.deref(out.stale);
     b.fetch(out.busy, 99, 'x', life, fields);
     expect(b.counters).toMatchObject({ n_object: 1, n_objectcore: 1 });
     expect(b.ask('/a', fields)).toBe('HIT');
@@ -159,7 +161,7 @@ describe('markers that a newer object hides', () => {
   it('are those of its variant only, and only when it can be found itself', () => {
     const b = new Bench();
     for (const lang of ['a', 'b', 'c']) {
-      b.put('/v', 1, 'x', { vary: 'L', flags: FLAG.HIT_MISS }, { L: lang });
+      b.put('/v', 1, 'x', { vary: 'L', flags: OF_HIT_MISS }, { L: lang });
     }
     b.put('/v', 2, 'x', { vary: 'L' }, { L: 'b' });
     expect(b.counters.n_object).toBe(3);
@@ -183,12 +185,12 @@ describe('waiting', () => {
     const answers: string[] = [];
     for (let i = 0; i < 30; i++) {
       expect(b.ask('/a')).toBe('BUSY');
-      b.cache.wait('/a', { wake: () => answers.push(b.ask('/a')) });
+      b.cache.lookup.wait('/a', { wake: () => answers.push(b.ask('/a')) });
     }
     b.prepare(miss.busy, 1, 'xxxx', {});
     b.settle();
     expect(answers).toEqual([]);
-    b.cache.unbusy(miss.busy);
+    b.cache.filling.unbusy(miss.busy);
     b.settle();
     expect(answers).toEqual(new Array(30).fill('HIT'));
   });
@@ -199,18 +201,18 @@ describe('waiting', () => {
     let fetchers = 0;
     let alone = 0;
     const wait = (): void => {
-      b.cache.wait('/a', {
+      b.cache.lookup.wait('/a', {
         wake: (isAlone) => {
           if (isAlone) alone++;
           const [answer] = b.lookup('/a');
-          if (answer === Lookup.MISS) fetchers++;
+          if (answer === LookupAnswer.MISS) fetchers++;
           else wait();
         },
       });
     };
     for (let i = 0; i < 10; i++) wait();
-    b.cache[how](miss.busy);
-    if (how === 'fail') b.cache.deref(miss.busy);
+    if (how === 'fail') b.cache.filling.fail(miss.busy);
+    b.cache.references.deref(miss.busy);
     b.settle();
     expect(fetchers).toBe(1);
     expect(alone).toBe(how === 'fail' ? 10 : 0);
@@ -222,15 +224,15 @@ describe('waiting', () => {
     const answers: string[] = [];
     const busy: number[] = [];
     for (let i = 0; i < 20; i++) {
-      b.cache.wait('/a', {
+      b.cache.lookup.wait('/a', {
         wake: () => {
           const [answer, out] = b.lookup('/a');
           busy.push(out.busy);
-          answers.push(answer === Lookup.HITMISS ? 'HITMISS' : 'other');
+          answers.push(answer === LookupAnswer.HITMISS ? 'HITMISS' : 'other');
         },
       });
     }
-    b.fetch(miss.busy, 1, 'private', { flags: FLAG.HIT_MISS });
+    b.fetch(miss.busy, 1, 'private', { flags: OF_HIT_MISS });
     b.settle();
     expect(answers).toEqual(new Array(20).fill('HITMISS'));
     expect(new Set(busy).size).toBe(20);
@@ -239,14 +241,14 @@ describe('waiting', () => {
   it('wakes the waiter of a key that is gone by then, and forgets keys nobody needs', () => {
     const b = new Bench();
     let woken = 0;
-    b.cache.wait('/never', { wake: () => woken++ });
-    const leave = b.cache.wait('/never', { wake: () => woken++ });
+    b.cache.lookup.wait('/never', { wake: () => woken++ });
+    const leave = b.cache.lookup.wait('/never', { wake: () => woken++ });
     leave();
     b.settle();
     expect(woken).toBe(1);
     const [, miss] = b.lookup('/a');
-    const go = b.cache.wait('/a', { wake: () => woken++ });
-    b.cache.abandon(miss.busy);
+    const go = b.cache.lookup.wait('/a', { wake: () => woken++ });
+    b.cache.references.deref(miss.busy);
     go();
     b.settle();
     expect(woken).toBe(1);
@@ -254,26 +256,40 @@ describe('waiting', () => {
   });
 });
 
+/** The whole body, view by view. */
+function slices(b: Bench, oc: Oc): Buffer[] {
+  const found: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const piece = b.cache.reading.slice(oc, at, Number.MAX_SAFE_INTEGER);
+    if (piece.length === 0) return found;
+    found.push(piece);
+    at += piece.length;
+  }
+}
+
 describe('streaming', () => {
   it('tells readers of growth and end, and lets them read what there is', () => {
     const b = new Bench();
     const [, miss] = b.lookup('/a');
     const oc = miss.busy;
     const seen: string[] = [];
-    b.cache.onProgress(oc, {
-      progress: () => seen.push(`${b.cache.state(oc)}:${b.cache.bodyLength(oc)}`),
+    b.cache.reading.onProgress(oc, {
+      progress: () =>
+        seen.push(
+          `${b.cache.facts.isFinished(oc) ? 'finished' : 'stream'}:${b.cache.reading.bodyLength(oc)}`,
+        ),
     });
     b.prepare(oc, 1, '', { length: false });
-    b.cache.unbusy(oc);
+    b.cache.filling.unbusy(oc);
     const [answer, hit] = b.lookup('/a');
-    expect(answer).toBe(Lookup.HIT);
-    b.cache.append(oc, Buffer.from('hello '), 0, 6);
+    expect(answer).toBe(LookupAnswer.HIT);
+    b.cache.filling.append(oc, Buffer.from('hello '), 0, 6);
     expect(b.body(hit.oc).toString()).toBe('hello ');
-    b.cache.append(oc, Buffer.from('..world..'), 2, 7);
-    b.cache.finish(oc);
+    b.cache.filling.append(oc, Buffer.from('..world..'), 2, 7);
+    b.cache.filling.finish(oc);
     expect(b.body(hit.oc).toString()).toBe('hello world');
-    expect(seen).toEqual(['2:0', '2:6', '2:11', '3:11']);
-    expect(b.cache.isFinished(hit.oc)).toBe(true);
+    expect(seen).toEqual(['stream:0', 'stream:6', 'stream:11', 'finished:11']);
+    expect(b.cache.facts.isFinished(hit.oc)).toBe(true);
   });
 
   it('tells attached readers of a failure; nobody else finds the object, an older one stays', () => {
@@ -282,23 +298,23 @@ describe('streaming', () => {
     b.now += 20;
     const [, stale] = b.lookup('/a');
     b.prepare(stale.busy, 2, 'xxxx', {});
-    b.cache.unbusy(stale.busy);
+    b.cache.filling.unbusy(stale.busy);
     const [, hit] = b.lookup('/a');
     expect(hit.oc).toBe(stale.busy);
     let told = 0;
-    b.cache.onProgress(hit.oc, {
+    b.cache.reading.onProgress(hit.oc, {
       progress: () => {
         told++;
-        expect(b.cache.isFailed(hit.oc)).toBe(true);
-        b.cache.deref(hit.oc);
+        expect(b.cache.facts.isFailed(hit.oc)).toBe(true);
+        b.cache.references.deref(hit.oc);
       },
     });
-    b.cache.fail(stale.busy);
-    b.cache.deref(stale.busy);
+    b.cache.filling.fail(stale.busy);
+    b.cache.references.deref(stale.busy);
     expect(told).toBe(1);
     const [grace, again] = b.lookup('/a');
-    expect(grace).toBe(Lookup.GRACE);
-    expect(b.cache.vxidOf(again.oc)).toBe(1);
+    expect(grace).toBe(LookupAnswer.GRACE);
+    expect(b.cache.facts.vxidOf(again.oc)).toBe(1);
   });
 
   it('keeps what is being delivered through purge and expiry, and frees it with the last reader', () => {
@@ -308,51 +324,51 @@ describe('streaming', () => {
     b.put('/b', 2, body, { ttl: 10, grace: 0 });
     const [, one] = b.lookup('/a');
     const [, two] = b.lookup('/b');
-    expect(b.cache.purge('/a', b.now)).toBe(1);
+    expect(b.cache.invalidation.purge('/a', b.now)).toBe(1);
     b.now += 50;
-    expect(b.cache.expire(b.now, 100)).toBe(1);
+    expect(b.cache.maintenance.expiry.step(b.now, 100)).toBe(1);
     expect(b.ask('/a')).toBe('MISS');
     expect(b.ask('/b')).toBe('MISS');
     expect(b.body(one.oc).equals(body)).toBe(true);
     expect(b.body(two.oc).equals(body)).toBe(true);
-    b.cache.deref(one.oc);
-    b.cache.deref(two.oc);
-    expect(b.cache.storageStats('s0')).toMatchObject({ g_bytes: 0, g_alloc: 0 });
+    b.cache.references.deref(one.oc);
+    b.cache.references.deref(two.oc);
+    expect(b.cache.storages.stats('s0')).toMatchObject({ g_bytes: 0, g_alloc: 0 });
     expect(b.counters).toMatchObject({ n_object: 0, n_objectcore: 0, n_objecthead: 0, n_expired: 2 });
   });
 
   it('holds no more of a private body than its reader has still to take', () => {
     const b = new Bench();
-    const oc = b.cache.newPrivate();
+    const oc = b.cache.filling.newPrivate();
     b.prepare(oc, 1, '', { length: false, storage: 'Transient' });
-    b.cache.ref(oc);
-    b.cache.unbusy(oc);
+    b.cache.references.ref(oc);
+    b.cache.filling.unbusy(oc);
     let paced = 0;
-    b.cache.onConsume(oc, () => paced++);
+    b.cache.filling.onConsume(oc, () => paced++);
     const chunk = Buffer.alloc(64 << 10);
     let at = 0;
     for (let i = 0; i < 200; i++) {
       chunk.fill(i);
-      expect(b.cache.append(oc, chunk, 0, chunk.length)).toBe(true);
-      expect(b.cache.inTransit(oc)).toBeLessThanOrEqual(chunk.length);
-      while (at < b.cache.bodyLength(oc)) {
-        const piece = b.cache.slice(oc, at, 10_000);
+      expect(b.cache.filling.append(oc, chunk, 0, chunk.length)).toBe(true);
+      expect(b.cache.filling.inTransit(oc)).toBeLessThanOrEqual(chunk.length);
+      while (at < b.cache.reading.bodyLength(oc)) {
+        const piece = b.cache.reading.slice(oc, at, 10_000);
         for (let k = 0; k < piece.length; k++) {
           if (piece[k] !== Math.floor((at + k) / chunk.length)) throw new Error(`wrong byte at ${at + k}`);
         }
         at += piece.length;
-        b.cache.consume(oc, at);
+        b.cache.reading.consume(oc, at);
       }
     }
     expect(at).toBe(200 * chunk.length);
     expect(paced).toBeGreaterThan(200);
-    expect(b.cache.storageStats('Transient')?.g_bytes).toBeLessThan(300_000);
-    expect(b.cache.isAbandoned(oc)).toBe(false);
-    b.cache.deref(oc);
-    expect(b.cache.isAbandoned(oc)).toBe(true);
-    b.cache.finish(oc);
-    b.cache.deref(oc);
-    expect(b.cache.storageStats('Transient')).toMatchObject({ g_bytes: 0, g_alloc: 0 });
+    expect(b.cache.storages.stats('Transient')?.g_bytes).toBeLessThan(300_000);
+    expect(b.cache.filling.isAbandoned(oc)).toBe(false);
+    b.cache.references.deref(oc);
+    expect(b.cache.filling.isAbandoned(oc)).toBe(true);
+    b.cache.filling.finish(oc);
+    b.cache.references.deref(oc);
+    expect(b.cache.storages.stats('Transient')).toMatchObject({ g_bytes: 0, g_alloc: 0 });
   });
 });
 
@@ -360,22 +376,22 @@ describe('storage', () => {
   it('keeps no body for a marker once its reader is done', () => {
     const b = new Bench();
     const [, miss] = b.lookup('/a');
-    b.cache.ref(miss.busy);
-    b.fetch(miss.busy, 1, Buffer.alloc(300_000, 'z'), { flags: FLAG.HIT_MISS });
+    b.cache.references.ref(miss.busy);
+    b.fetch(miss.busy, 1, Buffer.alloc(300_000, 'z'), { flags: OF_HIT_MISS });
     expect(b.body(miss.busy).every((byte) => byte === 122)).toBe(true);
-    b.cache.deref(miss.busy);
-    expect(b.cache.storageStats('s0')?.g_bytes).toBeLessThan(1000);
+    b.cache.references.deref(miss.busy);
+    expect(b.cache.storages.stats('s0')?.g_bytes).toBeLessThan(1000);
     expect(b.ask('/a')).toBe('HITMISS');
   });
 
   it('knows what a storage could hold were it empty', () => {
     const { cache, put } = sized(1 << 20);
     const bytes = 1_040_000;
-    expect(cache.couldHold('s0', bytes)).toBe(true);
+    expect(cache.storages.couldHold('s0', bytes)).toBe(true);
     expect(put(bytes)).toBe(true);
-    expect(cache.couldHold('s0', 1 << 20)).toBe(false);
+    expect(cache.storages.couldHold('s0', 1 << 20)).toBe(false);
     expect(put(1 << 20)).toBe(false);
-    expect(cache.couldHold('Transient', 60 << 20)).toBe(true);
+    expect(cache.storages.couldHold('Transient', 60 << 20)).toBe(true);
   });
 
   it('gives back heads and bodies of every size, announced or not', () => {
@@ -388,30 +404,30 @@ describe('storage', () => {
         expect(b.put(url, 5, body, { length })).toBe(true);
         const [, out] = b.lookup(url);
         expect(b.body(out.oc).equals(body)).toBe(true);
-        expect(Buffer.concat([...b.cache.bodySlices(out.oc)]).equals(body)).toBe(true);
+        expect(Buffer.concat(slices(b, out.oc)).equals(body)).toBe(true);
         const part = Buffer.alloc(100);
         const middle = Math.floor(size / 2);
-        const got = b.cache.copyBody(out.oc, middle, part, 0, 100);
+        const got = b.cache.reading.copyBody(out.oc, middle, part, 0, 100);
         expect(part.subarray(0, got).equals(body.subarray(middle, middle + 100))).toBe(true);
         const head = new HttpMessage(0);
-        b.cache.head(out.oc, head);
+        b.cache.reading.head(out.oc, head);
         expect(head.get('date')).toBe('now');
         expect(head.status).toBe(200);
-        b.cache.deref(out.oc);
+        b.cache.references.deref(out.oc);
       }
     }
   });
 
   it('takes up little more room than a body needs once it is finished, however it came', () => {
     const b = new Bench();
-    const before = b.cache.storageStats('s0')?.g_bytes as number;
+    const before = b.cache.storages.stats('s0')?.g_bytes as number;
     const [, miss] = b.lookup('/a');
     b.prepare(miss.busy, 1, '', { length: false });
-    for (let i = 0; i < 50; i++) b.cache.append(miss.busy, Buffer.alloc(700, i), 0, 700);
-    b.cache.unbusy(miss.busy);
-    b.cache.finish(miss.busy);
-    b.cache.deref(miss.busy);
-    expect((b.cache.storageStats('s0')?.g_bytes as number) - before).toBeLessThan(35_000 * 1.13 + 300);
+    for (let i = 0; i < 50; i++) b.cache.filling.append(miss.busy, Buffer.alloc(700, i), 0, 700);
+    b.cache.filling.unbusy(miss.busy);
+    b.cache.filling.finish(miss.busy);
+    b.cache.references.deref(miss.busy);
+    expect((b.cache.storages.stats('s0')?.g_bytes as number) - before).toBeLessThan(35_000 * 1.13 + 300);
     const [, out] = b.lookup('/a');
     expect(
       b
@@ -428,11 +444,11 @@ describe('storage', () => {
     const [, held] = b.lookup('/0');
     b.now += 10;
     const [, used] = b.lookup('/1');
-    b.cache.touch(used.oc, b.now);
-    b.cache.deref(used.oc);
+    b.cache.hits.touch(used.oc, b.now);
+    b.cache.references.deref(used.oc);
     for (let i = 100; i < 460; i++) expect(b.put(`/${i}`, i, body)).toBe(true);
     expect(b.counters.n_lru_nuked).toBeGreaterThan(40);
-    expect(b.cache.storageStats('s0')?.g_bytes).toBeLessThanOrEqual(4 << 20);
+    expect(b.cache.storages.stats('s0')?.g_bytes).toBeLessThanOrEqual(4 << 20);
     expect(b.ask('/0')).toBe('HIT');
     expect(b.ask('/1')).toBe('HIT');
     expect(b.ask('/2')).toBe('MISS');
@@ -451,7 +467,7 @@ describe('storage', () => {
     expect(stored).toBe(50);
     const [, out] = b.lookup('/l49');
     expect(b.body(out.oc).equals(large)).toBe(true);
-    b.cache.deref(out.oc);
+    b.cache.references.deref(out.oc);
     for (let i = 4000; i < 8000; i++) expect(b.put(`/s${i}`, i, small)).toBe(true);
   });
 
@@ -472,18 +488,18 @@ describe('storage', () => {
       { name: 'one', kind: 'malloc', size: 1 << 20 },
       { name: 'two', kind: 'malloc', size: 1 << 20 },
     ]);
-    expect(b.cache.storageNames()).toEqual(['one', 'two', 'Transient']);
+    expect(b.cache.storages.names()).toEqual(['one', 'two', 'Transient']);
     const used: string[] = [];
     for (let i = 0; i < 4; i++) {
       b.put(`/${i}`, i, 'x');
       const [, out] = b.lookup(`/${i}`);
-      used.push(b.cache.storageNameOf(out.oc));
+      used.push(b.cache.facts.storageOf(out.oc));
     }
     expect(used).toEqual(['one', 'two', 'one', 'two']);
-    expect([b.cache.nextStorage(), b.cache.nextStorage()]).toEqual(['one', 'two']);
+    expect([b.cache.storages.next(), b.cache.storages.next()]).toEqual(['one', 'two']);
     b.put('/t', 1, 'x', { storage: 'Transient' });
     const [, out] = b.lookup('/t');
-    expect(b.cache.storageNameOf(out.oc)).toBe('Transient');
+    expect(b.cache.facts.storageOf(out.oc)).toBe('Transient');
     expect(b.put('/n', 1, 'x', { storage: 'nowhere' })).toBe(false);
   });
 });
@@ -493,31 +509,31 @@ describe('invalidation', () => {
     const b = new Bench();
     for (const lang of ['a', 'b']) b.put('/v', 1, lang, { vary: 'L', ttl: 100, grace: 50 }, { L: lang });
     b.now += 30;
-    expect(b.cache.purge('/v', b.now, { ttl: 0, grace: -1, keep: -1 })).toBe(2);
+    expect(b.cache.invalidation.purge('/v', b.now, { ttl: 0, grace: -1, keep: -1 })).toBe(2);
     expect(b.ask('/v', { L: 'a' })).toBe('GRACE');
     b.now += 51;
     expect(b.ask('/v', { L: 'b' })).toBe('MISS');
-    expect(b.cache.expire(b.now, 100)).toBe(2);
+    expect(b.cache.maintenance.expiry.step(b.now, 100)).toBe(2);
     for (const lang of ['a', 'b']) b.put('/v', 1, lang, { vary: 'L' }, { L: lang });
-    expect(b.cache.purge('/v', b.now)).toBe(2);
-    expect(b.cache.purge('/v', b.now)).toBe(0);
+    expect(b.cache.invalidation.purge('/v', b.now)).toBe(2);
+    expect(b.cache.invalidation.purge('/v', b.now)).toBe(0);
     expect(b.counters.n_object).toBe(0);
   });
 
   it('keeps a fetch that began before a purge or a ban from answering requests after it', () => {
     const b = new Bench();
     const [, purged] = b.lookup('/a');
-    b.cache.purge('/a', b.now);
+    b.cache.invalidation.purge('/a', b.now);
     const [after, own] = b.lookup('/a');
-    expect(after).toBe(Lookup.MISS);
+    expect(after).toBe(LookupAnswer.MISS);
     b.fetch(purged.busy, 1, 'old');
     expect(b.ask('/a')).toBe('BUSY');
-    b.cache.purge('/a', b.now, null, own.busy);
+    b.cache.invalidation.purge('/a', b.now, null, own.busy);
     b.fetch(own.busy, 2, 'new');
     const [, hit] = b.lookup('/a');
     expect(b.body(hit.oc).toString()).toBe('new');
     const [, miss] = b.lookup('/b');
-    expect(b.cache.banText('req.url == /b', b.now)).toBeNull();
+    expect(b.cache.bans.addText('req.url == /b', b.now)).toBeNull();
     b.fetch(miss.busy, 3, 'old');
     expect(b.ask('/b')).toBe('MISS');
   });
@@ -526,27 +542,27 @@ describe('invalidation', () => {
     const b = new Bench();
     b.put('/a', 1, 'x');
     b.put('/b', 2, 'x');
-    expect(b.cache.ban(['req.url', '~', '^/a', '&&', 'obj.status', '==', '200'], b.now)).toBeNull();
-    expect(b.cache.ban(['req.url', '?', 'x'], b.now)).toMatch(/^expected conditional/);
+    expect(b.cache.bans.add(['req.url', '~', '^/a', '&&', 'obj.status', '==', '200'], b.now)).toBeNull();
+    expect(b.cache.bans.add(['req.url', '?', 'x'], b.now)).toMatch(/^expected conditional/);
     expect(b.ask('/a')).toBe('MISS');
     expect(b.ask('/b')).toBe('HIT');
     expect(b.ask('/b')).toBe('HIT');
     expect(b.counters).toMatchObject({ bans_obj_killed: 1, bans_tested: 2, n_object: 1 });
     b.put('/a', 3, 'x');
     expect(b.ask('/a')).toBe('HIT');
-    b.cache.expire(b.now, 100);
-    expect([...b.cache.banList()]).toHaveLength(1);
+    b.cache.maintenance.expiry.step(b.now, 100);
+    expect([...b.cache.bans.list()]).toHaveLength(1);
   });
 
   it('goes on with a key whose only object was banned', () => {
     const b = new Bench();
     b.put('/a', 1, 'x');
-    b.cache.banText('obj.status == 200', b.now);
+    b.cache.bans.addText('obj.status == 200', b.now);
     const [answer, out] = b.lookup('/a');
-    expect(answer).toBe(Lookup.MISS);
+    expect(answer).toBe(LookupAnswer.MISS);
     b.fetch(out.busy, 2, 'y');
     const [, hit] = b.lookup('/a');
-    expect(b.cache.vxidOf(hit.oc)).toBe(2);
+    expect(b.cache.facts.vxidOf(hit.oc)).toBe(2);
   });
 });
 
@@ -554,11 +570,12 @@ describe('expiry', () => {
   it('removes what is past ttl, grace and keep, in steps no longer than allowed', () => {
     const b = new Bench();
     for (let i = 0; i < 500; i++) b.put(`/${i}`, i, '', { ttl: 1 + (i % 2), grace: 1, keep: 1 });
-    expect(b.cache.nextExpiry()).toBeGreaterThanOrEqual(b.now + 3);
+    expect(b.cache.maintenance.expiry.nextEnd()).toBeGreaterThanOrEqual(b.now + 3);
     b.now += 3.1;
     b.tick = 1;
     const steps: number[] = [];
-    for (; steps.length < 300 && b.cache.nextExpiry() <= b.now; ) steps.push(b.cache.expire(b.now, 3));
+    for (; steps.length < 300 && b.cache.maintenance.expiry.nextEnd() <= b.now; )
+      steps.push(b.cache.maintenance.expiry.step(b.now, 3));
     expect(steps.reduce((sum, count) => sum + count)).toBe(250);
     // The first two learn how long an object takes: here a whole millisecond.
     expect(Math.max(...steps.slice(2))).toBe(3);
@@ -568,18 +585,18 @@ describe('expiry', () => {
   it('frees a large body in pieces, after its object is gone and before anything has to be evicted', () => {
     const b = new Bench([{ name: 's0', kind: 'malloc', size: 64 << 20 }]);
     const body = Buffer.alloc(40 << 20, 'x');
-    const held = (): number => b.cache.storageStats('s0')?.g_bytes as number;
+    const held = (): number => b.cache.storages.stats('s0')?.g_bytes as number;
     b.put('/small', 1, 'y');
     const before = held();
     b.put('/a', 2, body, { ttl: 1, grace: 0 });
     b.now += 2;
     b.tick = 1;
-    expect(b.cache.expire(b.now, 1)).toBe(1);
+    expect(b.cache.maintenance.expiry.step(b.now, 1)).toBe(1);
     expect(b.counters.n_objectcore).toBe(1);
     expect(b.ask('/a')).toBe('MISS');
     let steps = 0;
     for (let last = held(); last > before; last = held()) {
-      expect(b.cache.expire(b.now, 1)).toBe(0);
+      expect(b.cache.maintenance.expiry.step(b.now, 1)).toBe(0);
       expect(last - held()).toBeGreaterThan(0);
       expect(last - held()).toBeLessThan(6 << 20);
       steps++;
@@ -587,7 +604,7 @@ describe('expiry', () => {
     expect(steps).toBeGreaterThan(5);
     expect(b.counters.n_object).toBe(1);
     b.put('/b', 3, body);
-    b.cache.purge('/b', b.now);
+    b.cache.invalidation.purge('/b', b.now);
     expect(b.put('/c', 4, body)).toBe(true);
     expect(b.counters.n_lru_nuked).toBe(0);
     const [, out] = b.lookup('/c');
@@ -598,17 +615,17 @@ describe('expiry', () => {
   it('drops bans that nobody needs a limited number at a time, when they were listed and when a lookup tests', () => {
     const b = new Bench();
     b.put('/a', 1, 'x');
-    for (let i = 0; i < 2500; i++) b.cache.banText(`req.url == /${i}`, b.now);
-    b.cache.purge('/a', b.now);
-    b.cache.expire(b.now, 100);
+    for (let i = 0; i < 2500; i++) b.cache.bans.addText(`req.url == /${i}`, b.now);
+    b.cache.invalidation.purge('/a', b.now);
+    b.cache.maintenance.expiry.step(b.now, 100);
     expect(b.counters.bans).toBe(2501);
-    b.cache.tidyBans();
+    b.cache.bans.tidy();
     expect(b.counters.bans).toBe(1501);
     b.put('/b', 2, 'x');
-    b.cache.banText('req.url == /more', b.now);
+    b.cache.bans.addText('req.url == /more', b.now);
     expect(b.ask('/b')).toBe('HIT');
     expect(b.counters.bans).toBe(502);
-    b.cache.tidyBans();
+    b.cache.bans.tidy();
     expect(b.counters.bans).toBe(1);
   });
 });

@@ -108,12 +108,38 @@ describe('values on their way out', () => {
     ['REAL', Number.NaN, '! ext.f() returned number NaN, not REAL'],
     ['BYTES', -1, '! ext.f() returned number -1, not BYTES'],
     ['IP', '1.2.3', '! ext.f() returned string 1.2.3, not IP'],
-    ['IP', null, '! ext.f() returned null, not IP'],
+    ['STEVEDORE', null, ''],
+    ['STEVEDORE', undefined, ''],
+    ['BACKEND', null, ''],
+    ['IP', null, '! VRT_IP_string: Illegal IP'],
+    ['STEVEDORE', 5, '! ext.f() returned number 5, not STEVEDORE'],
+    ['IP', 7, '! ext.f() returned number 7, not IP'],
     ['BLOB', 'ab', '! ext.f() returned string ab, not BLOB'],
     ['BACKEND', { name: 'd' }, '! ext.f() returned an object, not BACKEND'],
-    ['STRING', Promise.resolve('x'), '! ext.f() returned a promise: it has to answer at once'],
+    ['STRING', Promise.resolve('x'), "! ext.f() returned a promise: its row has no 'waits'"],
   ])('%s from %s', (returns, value, expected) => {
     expect(through('', '', () => value, returns)).toBe(expected);
+  });
+
+  it('may be absent, and are again as arguments', () => {
+    const seen: unknown[] = [];
+    const take: Call = (_ctx, ...values) => void seen.push(...values);
+    const functions: Parameters<typeof start>[0] = {
+      none: ['IP none()', () => null],
+      nowhere: ['BACKEND nowhere()', () => undefined],
+      unstored: ['STEVEDORE unstored()', () => undefined],
+      unprobed: ['PROBE unprobed()', () => undefined],
+      take: ['VOID take(IP i, BACKEND b, STEVEDORE s, PROBE p, [IP x])', take],
+    };
+    const call = 'ext.take(ext.none(), ext.nowhere(), ext.unstored(), ext.unprobed());';
+    const t = start(functions, `sub vcl_recv { ${call} }`);
+    t.run('recv');
+    expect(t.log.of('VCL_Error')).toEqual([]);
+    // What stands in brackets and is left out is not there.
+    expect(seen).toEqual([null, null, null, null]);
+    const used = start(functions, 'sub vcl_recv { if (ext.none() ~ ten) { set req.http.x = "in"; } }');
+    used.run('recv');
+    expect(used.log.of('VCL_Error')).toEqual([expect.stringContaining('Illegal IP')]);
   });
 
   it('are ours again when they came as arguments', () => {

@@ -5,7 +5,7 @@ import { type Director, VclContext } from '../../../daemon/contract/context.ts';
 import type { Extension, ExtensionCall, ExtensionEvent } from '../../../daemon/contract/extension.ts';
 import { ExtensionError } from '../../../daemon/contract/failure.ts';
 import { endPrivs, type Priv } from '../../../daemon/contract/priv.ts';
-import { compile } from '../../../daemon/extensions/compile.ts';
+import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
 import { finiProgram, initProgram, programEvent } from '../../../daemon/vcl/loader.ts';
 import type { SubValue } from '../../../daemon/vcl/runtime/sub-value.ts';
 import { FakeLog, host, load, type Task, task } from '../vcl/fake-task.ts';
@@ -19,37 +19,46 @@ const count: ExtensionCall = (_ctx, cell: Priv, by = 1) => {
 function spy(seen: string[] = [], refuses: ExtensionEvent | null = null): Extension {
   return {
     name: 'spy',
+    help: '',
     functions: {
       args: {
+        help: '',
         signature: 'STRING args(STRING a, INT b=4, [STRING c], ENUM {one, two} d=one, DURATION e=1m)',
         call: (_ctx, ...args: unknown[]) => JSON.stringify(args.map((a) => a ?? (a === null ? 'null' : '-'))),
       },
-      calls: { signature: 'INT calls(PRIV_CALL)', call: count },
-      program: { signature: 'INT program(PRIV_VCL)', call: count },
-      task: { signature: 'INT task(INT by=1, PRIV_TASK)', call: (c, by: number, p: Priv) => count(c, p, by) },
-      top: { signature: 'INT top(PRIV_TOP, INT by)', call: count },
+      calls: { help: '', signature: 'INT calls(PRIV_CALL)', call: count },
+      program: { help: '', signature: 'INT program(PRIV_VCL)', call: count },
+      task: {
+        help: '',
+        signature: 'INT task(INT by=1, PRIV_TASK)',
+        call: (c, by: number, p: Priv) => count(c, p, by),
+      },
+      top: { help: '', signature: 'INT top(PRIV_TOP, INT by)', call: count },
       fail: {
+        help: '',
         signature: 'VOID fail(STRING text)',
         call: (_ctx, text: string) => {
           throw new ExtensionError(text);
         },
       },
       bug: {
+        help: '',
         signature: 'INT bug()',
         call: () => {
           throw new TypeError('a bug');
         },
       },
-      client: { signature: 'BOOL client()', places: 'client', call: () => true },
-      run: { signature: 'VOID run(SUB what)', call: (ctx, what: SubValue) => what.call(ctx) },
-      none: { signature: 'SUB none()', call: () => null },
-      back: { signature: 'BACKEND back(BACKEND b)', call: (_ctx, b: Director) => b },
-      head: { signature: 'VOID head(HEADER h)', call: () => undefined },
-      message: { signature: 'VOID message(HTTP m)', call: () => undefined },
-      word: { signature: 'STRING word(ENUM {a, b})', call: (_ctx, w: string) => w },
+      client: { help: '', signature: 'BOOL client()', places: 'client', call: () => true },
+      run: { help: '', signature: 'VOID run(SUB what)', call: (ctx, what: SubValue) => what.call(ctx) },
+      none: { help: '', signature: 'SUB none()', call: () => null },
+      back: { help: '', signature: 'BACKEND back(BACKEND b)', call: (_ctx, b: Director) => b },
+      head: { help: '', signature: 'VOID head(HEADER h)', call: () => undefined },
+      message: { help: '', signature: 'VOID message(HTTP m)', call: () => undefined },
+      word: { help: '', signature: 'STRING word(ENUM {a, b})', call: (_ctx, w: string) => w },
     },
     objects: {
       box: {
+        help: '',
         signature: 'box(STRING text="empty", PRIV_VCL)',
         create: (_ctx, name: string, text: string, priv: Priv) => {
           seen.push(`create ${name} ${text}`);
@@ -59,18 +68,21 @@ function spy(seen: string[] = [], refuses: ExtensionEvent | null = null): Extens
         },
         destroy: (self: { name: string }) => seen.push(`destroy ${self.name}`),
         methods: {
-          text: { signature: 'STRING text()', call: (_ctx, self: { text: string }) => self.text },
-          calls: { signature: 'INT calls(PRIV_CALL)', call: (c, _self, p: Priv) => count(c, p) },
-          task: { signature: 'INT task(PRIV_TASK)', call: (c, _self, p: Priv) => count(c, p) },
-          top: { signature: 'INT top(PRIV_TOP)', call: (c, _self, p: Priv) => count(c, p) },
-          sub: { signature: 'SUB sub()', call: () => null },
+          text: { help: '', signature: 'STRING text()', call: (_ctx, self: { text: string }) => self.text },
+          calls: { help: '', signature: 'INT calls(PRIV_CALL)', call: (c, _self, p: Priv) => count(c, p) },
+          task: { help: '', signature: 'INT task(PRIV_TASK)', call: (c, _self, p: Priv) => count(c, p) },
+          top: { help: '', signature: 'INT top(PRIV_TOP)', call: (c, _self, p: Priv) => count(c, p) },
+          sub: { help: '', signature: 'SUB sub()', call: () => null },
         },
       },
       maybe: {
+        help: '',
         signature: 'maybe()',
         mayBeAbsent: true,
         create: () => ({}),
-        methods: { there: { signature: 'BOOL there()', call: (_ctx, self: unknown) => self !== null } },
+        methods: {
+          there: { help: '', signature: 'BOOL there()', call: (_ctx, self: unknown) => self !== null },
+        },
       },
     },
     event: (_ctx, event, priv) => {
@@ -136,7 +148,7 @@ describe('arguments', () => {
   it('gives a BACKEND back for a hint', () => {
     const t = start('sub vcl_recv { set req.backend_hint = spy.back(e); }');
     t.run('recv');
-    expect(t.req.backendHint?.vclName).toBe('e');
+    expect(t.req.settings.backendHint?.vclName).toBe('e');
   });
 
   it('may be left unused as a statement, with its failures', () => {

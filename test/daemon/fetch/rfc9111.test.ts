@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type SharedLife, sharedLife } from '../../../daemon/fetch/rfc9111.ts';
 import { httpDate } from '../../../daemon/http1/date.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
-import { Params } from '../../../daemon/params/params.ts';
+import { Params } from '../../../daemon/params/parameter-set.ts';
 
 const NOW = 1_800_000_000;
 const DAY = 86_400;

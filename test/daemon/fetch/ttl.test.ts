@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { lifetime } from '../../../daemon/fetch/ttl.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
-import { Params } from '../../../daemon/params/params.ts';
+import { Params } from '../../../daemon/params/parameter-set.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 0, 0, 0) / 1000;
 const PARAMS = new Params().hot;

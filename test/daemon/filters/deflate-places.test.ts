@@ -1,7 +1,7 @@
 import { constants, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deflatePlaces, MAX_WALKED, PackedPieces } from '../../../daemon/filters/deflate-places.ts';
+import { deflatePlaces, PackedPieces } from '../../../daemon/filters/deflate-places.ts';
 
 /** A body whose blocks of every kind lie where they were put: a stored one, a fixed one, a last one. */
 const BLOCKS = Buffer.from([
@@ -73,11 +73,31 @@ describe('the places of deflate blocks', () => {
     );
   });
 
-  it('of a long body are not looked for', () => {
-    const pieces = new PackedPieces();
-    pieces.add(BLOCKS);
-    expect(pieces.places()).toBe('80 136 146');
-    pieces.add(new Uint8Array(MAX_WALKED));
-    expect(pieces.places()).toBe('0 0 0');
+  it('are the same in any pieces, of long bodies too', () => {
+    const long = Buffer.concat(
+      Array.from({ length: 3000 }, (_, i) => Buffer.from(`line ${i * 7919} of many\n`)),
+    );
+    const bodies = [
+      gzipSync(long),
+      gzipSync(long, { level: 0 }),
+      gzipSync(long, { strategy: constants.Z_FIXED }),
+      BLOCKS,
+    ];
+    fc.assert(
+      fc.property(fc.nat(3), fc.array(fc.nat(100_000), { maxLength: 6 }), (which, cuts) => {
+        const body = bodies[which] as Buffer;
+        const pieces = new PackedPieces();
+        const at = [0, ...cuts.map((c) => c % body.length).sort((x, y) => x - y), body.length];
+        at.slice(1).forEach((end, i) => {
+          pieces.add(body.subarray(at[i], end));
+        });
+        expect(pieces.found()).toEqual(deflatePlaces(body));
+        expect(Math.ceil((pieces.found()?.stop ?? 0) / 8)).toBe(body.length - 8);
+      }),
+      { numRuns: 200 },
+    );
+    const bytewise = new PackedPieces();
+    for (const byte of bodies[0] as Buffer) bytewise.add(Uint8Array.of(byte));
+    expect(bytewise.found()).toEqual(deflatePlaces(bodies[0] as Buffer));
   });
 });

@@ -29,7 +29,7 @@ function replay(parse: Parse, bytes: Buffer, stops: number[], request: boolean, 
     base = move ? (i * 7) % 11 : 0;
     buf = Buffer.alloc(base + bytes.length + 5, '\n');
     bytes.copy(buf, base);
-    // Bytes behind the end must never be looked at: here they are line ends.
+    // Bytes after the end must never be looked at: here they are line ends.
     buf.fill('\n', base + stop);
     status = parse(buf, base, base + stop, LIMITS, msg, out);
     if (status !== HEAD_INCOMPLETE) {
@@ -101,7 +101,7 @@ describe('a head that arrives slowly', () => {
     const text = `GET / HTTP/1.1\r\nX: ${'a'.repeat(150)}`;
     const out = new HeadResult();
     const msg = new HttpMessage(0);
-    // Line ends behind the end of what arrived are none.
+    // Line ends after the received bytes do not count.
     const buf = Buffer.alloc(1000, '\n');
     buf.write(`${text}a`, 'latin1');
     expect(parseRequestHead(buf, 0, text.length, LIMITS, msg, out)).toBe(HEAD_INCOMPLETE);

@@ -39,7 +39,7 @@ function same(a: HttpMessage, b: HttpMessage): void {
     m.status,
     m.reason,
     m.keys.slice(0, m.n),
-    // Blanks behind a value do not survive the reading.
+    // The parser removes blanks after a value.
     m.lines.slice(0, m.n).map((line) => line.replace(/[ \t]+$/, '')),
   ];
   expect(show(a)).toEqual(show(b));

@@ -1,7 +1,7 @@
 // Which tags are written: what the parameter leaves out and nothing else, also those left out by default.
 import { describe, expect, it } from 'vitest';
 import { LogMask } from '../../../daemon/log/log-mask.ts';
-import { Params } from '../../../daemon/params/params.ts';
+import { Params } from '../../../daemon/params/parameter-set.ts';
 import { parseValue } from '../../../daemon/params/value.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 

@@ -19,8 +19,8 @@ import { RingReader } from '../../../daemon/log/ring-reader.ts';
 import { RingWriter } from '../../../daemon/log/ring-writer.ts';
 import { LogShared, TxLog } from '../../../daemon/log/tx-log.ts';
 import { WriteTrouble } from '../../../daemon/log/write-trouble.ts';
-import { recordOffsets, recordText } from '../../../protocol/log-record.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
+import { textsOf } from '../../harness/records.ts';
 
 const SIZE = 1024 * 1024;
 let dir: string;
@@ -46,7 +46,7 @@ function texts(reader: RingReader): { texts: string[]; lost: number; generations
     out.lost += r.lost;
     for (const b of r.blocks) {
       out.generations.push(b.generation);
-      for (const at of recordOffsets(b.records)) out.texts.push(recordText(b.records, at));
+      out.texts.push(...textsOf(b.records));
     }
   }
   return out;

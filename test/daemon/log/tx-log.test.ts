@@ -7,15 +7,9 @@ import { LogMask } from '../../../daemon/log/log-mask.ts';
 import { BLOCK_HEAD } from '../../../daemon/log/ring-format.ts';
 import { RingWriter } from '../../../daemon/log/ring-writer.ts';
 import { LogShared, PreparedRecords, TxLog } from '../../../daemon/log/tx-log.ts';
-import {
-  encodeRecord,
-  recordOffsets,
-  recordSide,
-  recordTag,
-  recordText,
-  recordVxid,
-} from '../../../protocol/log-record.ts';
+import { encodeRecord, recordText } from '../../../protocol/log-record.ts';
 import { Tag, type TagName } from '../../../protocol/tables/tags.ts';
+import { recordsOf } from '../../harness/records.ts';
 
 let dir: string;
 let writer: RingWriter;
@@ -48,9 +42,7 @@ function staged(): Buffer {
 
 function lines(): string[] {
   const b = staged();
-  return [...recordOffsets(b)].map(
-    (at) => `${recordVxid(b, at)}${recordSide(b, at)} ${recordTag(b, at)} ${recordText(b, at)}`,
-  );
+  return recordsOf(b).map(({ vxid, side, tag, text }) => `${vxid}${side} ${tag} ${text}`);
 }
 
 describe('TxLog', () => {

@@ -26,7 +26,7 @@ it('tells at once, then once a minute, and when it is over', () => {
   trouble.worked();
   expect(told.slice(3)).toEqual(['The log is written again, after 13 failed writes']);
   expect(trouble.failing).toBe(false);
-  // What comes and goes is not told faster.
+  // Trouble that comes and goes is not reported more often.
   for (let i = 0; i < 5; i++) {
     trouble.failed(new Error('odd'));
     trouble.worked();

@@ -6,19 +6,20 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
 import { Client, type ConnectError, connect } from '../../../console/client/client.ts';
-import { ReconnectingClient } from '../../../console/client/reconnecting-client.ts';
+import { LiveSource } from '../../../console/client/live-source.ts';
 import type { ControlHost } from '../../../daemon/manager/control-connection.ts';
 import { ControlServer } from '../../../daemon/manager/control-server.ts';
 import { Secret } from '../../../daemon/manager/secret.ts';
 import type { StreamSink } from '../../../daemon/manager/streams/sink.ts';
-import type { ServerMessage } from '../../../protocol/messages.ts';
+import type { LogSubscription, ServerMessage } from '../../../protocol/messages.ts';
 import { proofText } from '../../../protocol/proof.ts';
-import { COMMANDS, type CommandRow } from '../../../protocol/tables/commands.ts';
+import { COMMANDS } from '../../../protocol/tables/commands.ts';
 
 const SECRET = Buffer.from('very secret\n');
 let dir: string;
 let server: ControlServer;
 let sinks: StreamSink[];
+let logs: LogSubscription[];
 let closedStreams: number[];
 let commands: string[];
 let faults: unknown[];
@@ -39,6 +40,7 @@ const host: ControlHost = {
       return { error: { code: 'bad-query', message: 'no', detail: 'broken\n-^---' } };
     }
     sinks.push(sink);
+    logs.push(sub);
     return { close: () => closedStreams.push(id) };
   },
   openCounters: async (id, sub, sink) => {
@@ -53,6 +55,7 @@ const host: ControlHost = {
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'proxyd-control-'));
   sinks = [];
+  logs = [];
   closedStreams = [];
   commands = [];
   faults = [];
@@ -149,7 +152,7 @@ describe('the socket of those who may read', () => {
 
   it('answers every command that changes nothing, and no other', async () => {
     const names = COMMANDS.map((row) => row.name).filter((name) => name !== 'quit');
-    const readable = COMMANDS.filter((row: CommandRow) => row.reads === true).map((row) => row.name);
+    const readable = COMMANDS.filter((row) => row.reads === true).map((row) => row.name);
     for (let at = 0; at < names.length; at += 20) {
       const some = names.slice(at, at + 20);
       const got = await replies(some);
@@ -291,7 +294,7 @@ describe('subscriptions', () => {
     const ended = await new Promise((resolve) => {
       const sub = client.log(
         { grouping: 'raw', from: 'tail' },
-        { frame: () => {}, ready: () => sub.end(), end: resolve },
+        { frame: () => {}, ready: () => sub.close(), end: resolve },
       );
     });
     expect(ended).toBe(null);
@@ -531,28 +534,32 @@ it('a fault in what a connection asked for ends that connection, and no other', 
   good.close();
 });
 
-describe('the reconnecting client', () => {
-  it('renews its subscriptions when the daemon is back', async () => {
-    const client = new ReconnectingClient({ dir });
-    const seen: string[] = [];
-    client.onState = (s) => seen.push(s.kind);
-    let values = 0;
-    client.log(
-      { grouping: 'raw', from: 'head' },
-      { frame: () => {}, ready: () => seen.push('log'), gap: () => seen.push('gap') },
-    );
-    client.stat({ interval: 1 }, { counters: () => {}, values: () => values++ });
-    client.start();
-    await expect.poll(() => values).toBe(1);
-    await server.close();
-    await expect.poll(() => seen.includes('lost')).toBe(true);
-    await expect(client.command('x')).rejects.toThrow('not connected');
-    server = new ControlServer(host, new Secret(SECRET));
-    await server.listenPath(join(dir, 'console.sock'));
-    await expect.poll(() => values, { timeout: 10_000 }).toBe(2);
-    expect(seen.filter((s) => s !== 'lost')).toEqual(['connected', 'log', 'gap', 'connected', 'log']);
-    client.close();
+it('a live source renews its subscriptions when the daemon is back', async () => {
+  const source = new LiveSource({ dir });
+  const states: string[] = [];
+  let values = 0;
+  const stream = source.log(
+    { grouping: 'raw', from: 'head' },
+    { batch: () => {}, lost: () => {}, failed: (message) => states.push(message) },
+  );
+  source.start({
+    connection: ({ state }) => states.push(state),
+    counters: () => {},
+    values: () => values++,
+    event: () => {},
   });
+  await expect.poll(() => values).toBe(1);
+  await server.close();
+  await expect.poll(() => states.includes('waiting')).toBe(true);
+  expect(await source.command('x')).toEqual({ status: 0, body: 'not connected' });
+  server = new ControlServer(host, new Secret(SECRET));
+  await server.listenPath(join(dir, 'console.sock'));
+  await expect.poll(() => values, { timeout: 10_000 }).toBe(2);
+  expect(states.filter((s) => s !== 'waiting')).toEqual(['up', 'up']);
+  expect(logs.map((sub) => sub.from)).toEqual(['head', 'tail']);
+  stream.close();
+  await expect.poll(() => closedStreams.length).toBeGreaterThan(2);
+  source.close();
 });
 
 it('a Client is what connect() gives', async () => {

@@ -1,7 +1,7 @@
 // A stand-in for the worker: speaks daemon/link.ts, accepts on the handles it is lent, and dies on request.
-// Commands of its own: `debug.xid die` exits, `debug.xid panic` reports a panic first, `debug.xid hang` stops
-// answering, `debug.xid init` gives back what it was started with,
-// `debug.xid say` writes 500 lines. With a default_ttl of 667 it dies at its start.
+// Commands of its own: `debug.srandom die` exits, `debug.srandom panic` reports a panic first, `debug.srandom hang` stops
+// answering, `debug.srandom init` gives back what it was started with,
+// `debug.srandom say` writes 500 lines. With a default_ttl of 667 it dies at its start.
 import { createServer } from 'node:net';
 
 const programs = new Map();
@@ -71,18 +71,18 @@ process.on('message', (m, handle) => {
     case 'ping':
       return reply(200, '');
     case 'cli': {
-      const [name, what] = call.argv;
-      if (name === 'debug.xid' && what === 'die') process.kill(process.pid, 'SIGKILL');
-      if (name === 'debug.xid' && what === 'panic') {
+      const [name, what] = call.command.words;
+      if (name === 'debug.srandom' && what === 'die') process.kill(process.pid, 'SIGKILL');
+      if (name === 'debug.srandom' && what === 'panic') {
         process.send({ t: 'panic', text: 'Assert error in fake()\n at line 1' }, () => process.exit(70));
         return;
       }
-      if (name === 'debug.xid' && what === 'hang') return;
-      if (name === 'debug.xid' && what === 'say') {
+      if (name === 'debug.srandom' && what === 'hang') return;
+      if (name === 'debug.srandom' && what === 'say') {
         for (let i = 0; i < 500; i++) process.stderr.write(`line ${i}\n`);
       }
-      if (name === 'debug.xid' && what === 'init') return reply(200, JSON.stringify(init));
-      return reply(200, `${call.argv.join('|')} by the worker`);
+      if (name === 'debug.srandom' && what === 'init') return reply(200, JSON.stringify(init));
+      return reply(200, `${call.command.words.join('|')} by the worker`);
     }
     default:
       return reply(200, '');

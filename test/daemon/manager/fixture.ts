@@ -24,6 +24,9 @@ export const fakeCompile: Compile = async ({ name, text }) =>
         keeps: { request: false, fetch: false },
         syntax: 41,
         imports: [],
+        modules: [],
+        labels: [],
+        positions: [],
       };
 
 export interface Fixture {

@@ -51,7 +51,7 @@ describe('a worker on its own', () => {
     expect(await body(f, 'vcl.use a')).toBe("VCL 'a' now active");
     expect(await f.manager.command('start')).toEqual({ status: 200, body: '' });
     expect(await f.manager.command('start')).toEqual({ status: 300, body: 'Child in state running' });
-    expect(await body(f, 'debug.xid init')).toContain('vcl 4.1;');
+    expect(await body(f, 'debug.srandom init')).toContain('vcl 4.1;');
   });
 
   it('stops, refuses connections, and comes back on the same port', async () => {
@@ -82,7 +82,7 @@ describe('a worker on its own', () => {
     expect(text).toMatch(/^worker \d+\n$/);
     expect(text).not.toBe(`worker ${first}\n`);
     await until(() => f.manager.supervisor.state === 'running', 'a new worker runs');
-    const init = JSON.parse(await body(f, 'debug.xid init'));
+    const init = JSON.parse(await body(f, 'debug.srandom init'));
     expect(init.params.default_ttl).toBe(42);
     expect(init.programs.map((p: { name: string }) => p.name)).toEqual(['boot', 'second']);
     expect(init).toMatchObject({ active: 'boot', generation: 1 });
@@ -93,7 +93,7 @@ describe('a worker on its own', () => {
 
   it('stays dead with auto_restart=off, and says so', async () => {
     const f = await start('-F', '-b', 'none', '-p', 'auto_restart=off');
-    expect((await f.manager.command('debug.xid die')).status).toBe(400);
+    expect((await f.manager.command('debug.srandom die')).status).toBe(400);
     await until(() => f.manager.supervisor.state === 'stopped', 'stopped');
     const [{ port = 0 } = {}] = f.manager.listeners.list();
     expect(await greet(port)).toBe('ECONNREFUSED');
@@ -108,7 +108,7 @@ describe('a worker on its own', () => {
     ['+short_panic', 'Assert error in fake()'],
   ])('reports a panic as long as feature %s has it', async (feature, report) => {
     const f = await start('-F', '-b', 'none', '-p', 'auto_restart=off', '-p', `feature=${feature}`);
-    await f.manager.command('debug.xid panic');
+    await f.manager.command('debug.srandom panic');
     await until(() => f.manager.supervisor.state === 'stopped', 'stopped');
     const shown = JSON.parse(await body(f, 'panic.show -j')) as string[];
     expect(JSON.stringify(shown)).toContain(JSON.stringify(report).slice(1, -1));
@@ -121,7 +121,7 @@ describe('a worker on its own', () => {
       status: 300,
       body: 'Child has not panicked or panic has been cleared',
     });
-    await f.manager.command('debug.xid panic');
+    await f.manager.command('debug.srandom panic');
     await until(() => f.manager.supervisor.state === 'stopped', 'stopped');
     const shown = await f.manager.command('panic.show');
     expect(shown.status).toBe(200);
@@ -137,7 +137,7 @@ describe('a worker on its own', () => {
   it('is killed and replaced when it does not answer', async () => {
     const f = await start('-F', '-b', 'none', '-p', 'cli_timeout=0.3');
     const first = f.manager.supervisor.pid;
-    expect((await f.manager.command('debug.xid hang')).status).toBe(400);
+    expect((await f.manager.command('debug.srandom hang')).status).toBe(400);
     await until(
       () => f.manager.supervisor.state === 'running' && f.manager.supervisor.pid !== first,
       'replaced',

@@ -23,6 +23,8 @@ const compile: Compile = async ({ name, text }) => ({
     keeps: { request: false, fetch: false },
     syntax: 41,
     imports: [],
+    modules: [],
+    positions: [],
     labels: text === '' ? [] : text.split(' '),
   },
   notes: '',

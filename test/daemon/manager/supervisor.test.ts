@@ -27,7 +27,7 @@ const connects = () =>
 async function crashLoop(...argv: string[]): Promise<void> {
   fixture = await startManager(['-F', '-b', 'none', ...argv]);
   expect((await command('param.set default_ttl 667')).status).toBe(200);
-  await command('debug.xid die');
+  await command('debug.srandom die');
   await until(() => logged(/next try in 0\.4 s/).length > 0, 'a pause before a try');
 }
 
@@ -95,7 +95,7 @@ it('a start that was asked for and fails is not tried again', async () => {
 
 it('a death without auto_restart says what to do', async () => {
   fixture = await startManager(['-F', '-b', 'none', '-p', 'auto_restart=off']);
-  await command('debug.xid die');
+  await command('debug.srandom die');
   await until(() => logged(/died/).length > 0, 'its death');
   expect(
     logged(/died signal=9 \(SIGKILL\); not restarted \(auto_restart is off: use the command start\)$/),
@@ -104,7 +104,7 @@ it('a death without auto_restart says what to do', async () => {
 
 it('a panic is logged whole', async () => {
   fixture = await startManager(['-F', '-b', 'none']);
-  await command('debug.xid panic');
+  await command('debug.srandom panic');
   await until(() => logged(/panic/).length > 0, 'its report');
   expect(logged(/panic/)).toEqual(['error: Child panic: Assert error in fake()\n at line 1']);
 });
@@ -112,8 +112,8 @@ it('a panic is logged whole', async () => {
 it('a worker that talks without end does not fill the log', async () => {
   fixture = await startManager(['-F', '-b', 'none']);
   const { pid } = fixture.manager.supervisor;
-  await command('debug.xid say');
-  await command('debug.xid die');
+  await command('debug.srandom say');
+  await command('debug.srandom die');
   await until(() => logged(/left out/).length > 0, 'the count of lines');
   expect(logged(/said line/)).toHaveLength(100);
   expect(logged(/left out/)).toEqual([`info: Child (${pid}) said 400 more lines, which are left out`]);

@@ -3,7 +3,7 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { Session } from '../../../daemon/net/session.ts';
-import { MainCounters } from '../../../daemon/stats/counters.ts';
+import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
 import type { Core } from '../../../daemon/transaction/core.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
 import { TAGS } from '../../../protocol/tables/tags.ts';
@@ -87,7 +87,7 @@ export class FakeSocket extends EventEmitter {
 export class FakeSession {
   now = 1000;
   readonly socket = new FakeSocket();
-  readonly stats = new MainCounters();
+  readonly stats = newMainCounters();
   readonly ran: string[] = [];
   /** What was logged as "Tag text". */
   readonly records: string[] = [];
@@ -119,9 +119,12 @@ export class FakeSession {
       { sessionClosed: () => this.closed++ },
       this.socket as unknown as Socket,
       { name: 'a0', socketText: '', isPath: false, proxy },
-      (req) => {
-        this.ran.push(req.http.url);
-        this.answer(req);
+      {
+        start: (req) => {
+          this.ran.push(req.http.url);
+          this.answer(req);
+        },
+        run: () => undefined,
       },
     );
   }

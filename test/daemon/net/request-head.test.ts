@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HEAD_ERRORS } from '../../../daemon/http1/head-errors.ts';
 import { HEAD_COMPLETE, HEAD_ERROR, HEAD_INCOMPLETE } from '../../../daemon/http1/head-parser.ts';
+import { keep } from '../../../daemon/http1/lent-bytes.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { RequestHeadReader } from '../../../daemon/net/request-head.ts';
 
@@ -17,7 +18,9 @@ function read(text: string, stops: number[], lenient = true): string {
     if (status === HEAD_INCOMPLETE) continue;
     if (status === HEAD_ERROR) return `error ${HEAD_ERRORS[reader.head.error]?.refusal}`;
     expect(status).toBe(HEAD_COMPLETE);
-    const raw = reader.bytes.toString('latin1', reader.head.lineStart[1], reader.head.headEnd);
+    const raw = keep(reader.bytes, reader.head.lineStart[1] as number, reader.head.headEnd).toString(
+      'latin1',
+    );
     if (msg.n > 0) expect(raw).toBe(`${msg.lines.slice(0, msg.n).join('\r\n')}\r\n\r\n`);
     const line = `${msg.method} ${msg.url} ${msg.proto}`;
     return [

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type BodyPlan, BodyWriter } from '../../../daemon/request/body-writer.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
 import { SendTurns } from '../../../daemon/transaction/send-turns.ts';
+import { deliveryChain } from '../filters/filter-setup.ts';
 
 /** A stored body, a client that takes what was written only when told, and what it got. */
 class Sending {
@@ -29,7 +30,7 @@ class Sending {
     });
   }
 
-  start(plan: Partial<BodyPlan>): this {
+  start(plan: Partial<BodyPlan>, filters = ''): this {
     const session = {
       socket: this.socket,
       write: (bytes: Uint8Array) => {
@@ -42,7 +43,7 @@ class Sending {
         setTimeout(() => this.take(), 5);
       },
     };
-    const cache = {
+    const reading = {
       onProgress: (_oc: number, reader: { progress(): void }) => {
         this.progress = () => reader.progress();
         return {
@@ -53,25 +54,25 @@ class Sending {
       },
       bodyLength: () => this.stored.length,
       slice: (_oc: number, from: number, max: number) => this.stored.subarray(from, from + max),
+      consume: () => {},
+    };
+    const facts = {
       isFailed: () => this.failed,
       isFinished: () => this.finished,
-      consume: () => {},
     };
     const req = {
       core: {
-        cache,
-        stats: { n_gunzip: 0 },
+        cache: { reading, facts },
         sendTurns: new SendTurns((run) => setImmediate(run)),
         later: setImmediate,
       },
       session,
-      log: { put: () => {} },
-      oc: 1,
+      attempt: { oc: 1, bodyWrites: 1, bodyBytesOut: 0 },
       onAbort: null,
-      bodyBytesOut: 0,
     };
-    const whole = { from: 0, to: Number.POSITIVE_INFINITY, gunzip: false, chunked: false, length: -1 };
-    new BodyWriter(req as unknown as Request, { ...whole, ...plan }, (ok) => {
+    const whole = { from: 0, to: Number.POSITIVE_INFINITY, chunked: false, length: -1 };
+    const chain = filters === '' ? null : deliveryChain(filters, { gzipped: true }).chain;
+    new BodyWriter(req as unknown as Request, { ...whole, ...plan }, chain, (ok) => {
       this.outcome = ok;
       this.settle?.();
     }).start();
@@ -125,7 +126,7 @@ describe('BodyWriter', () => {
     const chunked = new Sending(body, slow).start({ chunked: true });
     await chunked.done;
     expect(chunked.bytes.subarray(-5).toString()).toBe('0\r\n\r\n');
-    const unpacked = new Sending(gzipSync(body), slow).start({ gunzip: true });
+    const unpacked = new Sending(gzipSync(body), slow).start({}, 'gunzip');
     await unpacked.done;
     expect(unpacked.bytes.equals(body)).toBe(true);
     expect([flat.outcome, chunked.outcome, unpacked.outcome]).toEqual([true, true, true]);
@@ -155,7 +156,7 @@ describe('BodyWriter', () => {
   it('does not end one that is packed and breaks', async () => {
     const packed = gzipSync(body);
     packed.fill(0, packed.length - 8);
-    const one = new Sending(packed, true).start({ gunzip: true, chunked: true });
+    const one = new Sending(packed, true).start({ chunked: true }, 'gunzip');
     await one.done;
     expect(one.outcome).toBe(false);
     expect(one.bytes.toString('latin1')).not.toMatch(/0\r\n\r\n$/);
@@ -168,7 +169,7 @@ describe('BodyWriter', () => {
     const short = new Sending(body, false).start({ length: body.length + 1 });
     await short.done;
     expect(short.outcome).toBe(false);
-    const more = new Sending(gzipSync(body), false).start({ gunzip: true, length: 1000 });
+    const more = new Sending(gzipSync(body), false).start({ length: 1000 }, 'gunzip');
     await more.done;
     expect(more.outcome).toBe(false);
     expect(more.bytes.length).toBeLessThanOrEqual(1000);

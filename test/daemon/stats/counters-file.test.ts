@@ -14,12 +14,12 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { WriteTrouble } from '../../../daemon/log/write-trouble.ts';
 import { CounterChoice, CounterStreams } from '../../../daemon/manager/streams/counter-stream.ts';
 import {
-  MainCounters,
-  MgtCounters,
-  SmaCounters,
-  VbeCounters,
-  WrkCounters,
-} from '../../../daemon/stats/counters.ts';
+  newMainCounters,
+  newMgtCounters,
+  newSmaCounters,
+  newVbeCounters,
+  newWrkCounters,
+} from '../../../daemon/stats/counter-fields.ts';
 import { CountersFile } from '../../../daemon/stats/counters-file.ts';
 import { CountersReader } from '../../../daemon/stats/counters-reader.ts';
 import type { ServerMessage } from '../../../protocol/messages.ts';
@@ -39,31 +39,31 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-function read(mgt = new MgtCounters()): Record<string, bigint> {
+function read(mgt = newMgtCounters()): Record<string, bigint> {
   const { info, values } = new CountersReader(path, mgt).read();
   return Object.fromEntries(info.map((c, i) => [c.name, values[i] as bigint]));
 }
 
 it('has one field for each row of the tables, in order', () => {
   const pairs = [
-    [new MainCounters(), MAIN_COUNTERS],
-    [new MgtCounters(), MGT_COUNTERS],
-    [new SmaCounters(), SMA_COUNTERS],
-    [new VbeCounters(), VBE_COUNTERS],
-    [new WrkCounters(), WRK_COUNTERS],
+    [newMainCounters(), MAIN_COUNTERS],
+    [newMgtCounters(), MGT_COUNTERS],
+    [newSmaCounters(), SMA_COUNTERS],
+    [newVbeCounters(), VBE_COUNTERS],
+    [newWrkCounters(), WRK_COUNTERS],
   ] as const;
   for (const [counters, rows] of pairs) expect(Object.keys(counters)).toEqual(rows.map((r) => r.name));
 });
 
 it('carries all values to the last bit, and shows MGT alone before any worker ran', () => {
-  const mgt = new MgtCounters();
+  const mgt = newMgtCounters();
   mgt.child_start = 3;
   expect(Object.keys(read(mgt))).toEqual(MGT_COUNTERS.map((r) => `MGT.${r.name}`));
-  const main = new MainCounters();
-  const file = new CountersFile(path, main, new WrkCounters());
-  const vbe = new VbeCounters();
+  const main = newMainCounters();
+  const file = new CountersFile(path, main, newWrkCounters());
+  const vbe = newVbeCounters();
   file.addBackend('boot', 'default', vbe);
-  file.addStorage('s0', new SmaCounters());
+  file.addStorage('s0', newSmaCounters());
   vbe.happy = 0xfedc_ba98_7654_3211n;
   main.s_resp_bodybytes = 2 ** 53 - 1;
   main.cache_hit = 5;
@@ -79,19 +79,19 @@ it('carries all values to the last bit, and shows MGT alone before any worker ra
 });
 
 it('writes only when something changed, and a new file when the set of instances changes', () => {
-  const main = new MainCounters();
-  const file = new CountersFile(path, main, new WrkCounters());
+  const main = newMainCounters();
+  const file = new CountersFile(path, main, newWrkCounters());
   file.publish();
   const { ino, mtimeMs } = statSync(path);
   file.publish();
   expect(statSync(path).mtimeMs).toBe(mtimeMs);
-  const reader = new CountersReader(path, new MgtCounters());
+  const reader = new CountersReader(path, newMgtCounters());
   const before = reader.read().info;
   main.cache_miss++;
   file.publish();
   expect(statSync(path).ino).toBe(ino);
   expect(reader.read().info).toBe(before);
-  const vbe = new VbeCounters();
+  const vbe = newVbeCounters();
   file.addBackend('v1', 'a.b', vbe);
   vbe.req = 9;
   file.publish();
@@ -105,8 +105,8 @@ it('writes only when something changed, and a new file when the set of instances
 });
 
 it('makes a new file when another took its place or it was removed', () => {
-  const main = new MainCounters();
-  const file = new CountersFile(path, main, new WrkCounters());
+  const main = newMainCounters();
+  const file = new CountersFile(path, main, newWrkCounters());
   const beats = (n: number): void => {
     for (let i = 0; i < n; i++) file.publish();
   };
@@ -122,7 +122,7 @@ it('makes a new file when another took its place or it was removed', () => {
 });
 
 it('is for its user alone unless it is said otherwise, and follows no link', () => {
-  const file = new CountersFile(path, new MainCounters(), new WrkCounters());
+  const file = new CountersFile(path, newMainCounters(), newWrkCounters());
   file.publish();
   expect(statSync(path).mode & 0o777).toBe(0o600);
   file.close();
@@ -133,7 +133,7 @@ it('is for its user alone unless it is said otherwise, and follows no link', () 
   const errors = { write_errors: 0 };
   const told: string[] = [];
   const trouble = new WriteTrouble('The file of counters', errors, (text) => told.push(text));
-  const shared = new CountersFile(path, new MainCounters(), new WrkCounters(), { mode: 0o640 }, trouble);
+  const shared = new CountersFile(path, newMainCounters(), newWrkCounters(), { mode: 0o640 }, trouble);
   shared.publish();
   expect(readFileSync(victim, 'utf8')).toBe('precious');
   expect([errors.write_errors, told.length]).toEqual([1, 1]);
@@ -149,7 +149,7 @@ it('reads nothing but a plain file of a sensible size', () => {
   execFileSync('mkfifo', [path]);
   expect(Object.keys(read())).toEqual(only);
   rmSync(path);
-  new CountersFile(path, new MainCounters(), new WrkCounters()).close();
+  new CountersFile(path, newMainCounters(), newWrkCounters()).close();
   expect(Object.keys(read()).length).toBeGreaterThan(only.length);
   truncateSync(path, 100 << 20);
   expect(Object.keys(read())).toEqual(only);
@@ -158,7 +158,7 @@ it('reads nothing but a plain file of a sensible size', () => {
 // A timer that was cleared as an immediate left the process with a wrong count of immediates: then a lone
 // setImmediate() never ran, and the next subscription, of whatever connection, stood still.
 it('begins a subscription after another has ended', async () => {
-  const streams = new CounterStreams(dir, new MgtCounters());
+  const streams = new CounterStreams(dir, newMgtCounters());
   const subscribe = (id: number): Promise<() => void> =>
     new Promise((resolve) => {
       const got: ServerMessage[] = [];

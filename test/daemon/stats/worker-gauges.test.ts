@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { WrkCounters } from '../../../daemon/stats/counters.ts';
+import { newWrkCounters } from '../../../daemon/stats/counter-fields.ts';
 import { sampleWorkerGauges } from '../../../daemon/stats/worker-gauges.ts';
 
 afterEach(() => {
@@ -7,7 +7,7 @@ afterEach(() => {
 });
 
 it('keeps the last size when no descriptor is free to read it', () => {
-  const wrk = new WrkCounters();
+  const wrk = newWrkCounters();
   const sample = sampleWorkerGauges(wrk);
   sample();
   expect(wrk.rss_bytes).toBeGreaterThan(0);

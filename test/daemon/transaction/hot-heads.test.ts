@@ -8,22 +8,22 @@ function hit(b: Bench, heads: HotHeads, url: string): boolean {
   const ready = heads.find(out.oc) !== null;
   // One hit may ask twice, and has to get the same answer.
   expect(heads.find(out.oc) !== null).toBe(ready);
-  b.cache.countHit(out.oc);
-  b.cache.deref(out.oc);
+  b.cache.hits.count(out.oc);
+  b.cache.references.deref(out.oc);
   return ready;
 }
 
 describe('HotHeads', () => {
   it('makes the head of an object ready that is hit again and again', () => {
     const b = new Bench();
-    const heads = new HotHeads(b.cache, 'Via: 1.1 test', 'x-proxy-id');
+    const heads = new HotHeads(b.cache.facts, b.cache.reading, 'Via: 1.1 test', 'x-proxy-id');
     b.put('/hot', 1, 'body');
     expect([0, 0, 0, 0, 0].map(() => hit(b, heads, '/hot'))).toEqual([false, false, false, true, true]);
   });
 
   it('makes none ready for hits all over many objects', () => {
     const b = new Bench();
-    const heads = new HotHeads(b.cache, 'Via: 1.1 test', 'x-proxy-id');
+    const heads = new HotHeads(b.cache.facts, b.cache.reading, 'Via: 1.1 test', 'x-proxy-id');
     for (let i = 0; i < 4096; i++) b.put(`/${i}`, i + 1, 'x');
     let ready = 0;
     for (let round = 0; round < 6; round++) {

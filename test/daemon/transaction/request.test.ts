@@ -1,48 +1,21 @@
-// A connection has one request and uses it again: nothing of a former one may be seen.
+// Each request of a connection is a new one over buffers that the connection keeps: nothing of a former one may be seen.
 import { describe, expect, it } from 'vitest';
-import type { HeadResult } from '../../../daemon/http1/head-parser.ts';
+import { HttpMessage } from '../../../daemon/http1/message.ts';
 import type { ClientSession } from '../../../daemon/transaction/client-session.ts';
-import type { Core } from '../../../daemon/transaction/core.ts';
+import type { Core, ProgramRef } from '../../../daemon/transaction/core.ts';
+import { ObjectView } from '../../../daemon/transaction/object-view.ts';
 import { Request } from '../../../daemon/transaction/request.ts';
+import { RequestBuffers } from '../../../daemon/transaction/request-buffers.ts';
+import { soil, visible } from './soil.ts';
 
-/** Made once a connection: parts that are emptied by whoever uses them, and what does not change. */
-const OF_THE_CONNECTION = new Set([
-  'core',
-  'session',
-  'log',
-  'top',
-  'lookup',
-  'query',
-  'resume',
-  'objectView',
-  'fetchWait',
-  'kept',
-  'topPrivs',
-]);
-/** Written by the first step or by the one that waits, before anything reads them. */
-const WRITTEN_FIRST = new Set(['hostless', 'recvCode']);
-/** Set as a program runs: by the loop, or by the return that is read next. */
-const OF_THE_CONTEXT = new Set([
-  'req',
-  'bo',
-  'log',
-  'host',
-  'vcl',
-  'state',
-  'now',
-  'priv',
-  'failure',
-  'tracing',
-  'synthStatus',
-  'synthReason',
-  'passTtl',
-]);
-const MESSAGES = ['http', 'resp'] as const;
-
-function quiet(): object {
-  const record: object = new Proxy({}, { get: () => () => record });
-  return record;
-}
+/** Parts of RequestBuffers that are not emptied when a request begins, and why that is right. */
+const OVERWRITTEN: Readonly<Record<string, string>> = {
+  original: 'copied over whole by keepOriginal(), and not looked at before',
+  log: 'begun with each transaction',
+  lookup: 'written whole by the lookup',
+  query: 'written whole ahead of the lookup',
+  objectView: 'cleared with the object that it shows',
+};
 
 const core = {
   host: {},
@@ -50,60 +23,76 @@ const core = {
   clock: { now: () => 5 },
   params: {},
   newVxid: () => 7,
-  newLog: quiet,
+  newLog: () => ({}),
 } as unknown as Core;
-const session = { log: quiet(), tHead: 4 } as unknown as ClientSession;
+const session = {} as unknown as ClientSession;
 
-function again(req: Request): Request {
-  req.reset();
-  req.http.method = 'GET';
-  req.http.url = '/';
-  req.http.proto = 'HTTP/1.1';
-  req.begin(
-    { headStart: 10, headEnd: 30, trimmed: false, lineStart: [10, 25] } as unknown as HeadResult,
-    Buffer.alloc(40),
-    5,
-  );
-  return req;
+function request(buffers: RequestBuffers): Request {
+  return new Request(core, session, buffers, () => undefined);
 }
 
-/** Everything a program or a step could have changed. */
+/** Everything that a program or a step could have changed. */
 function state(req: Request): object {
-  const messages = MESSAGES.map((name) => [
-    req[name].method,
-    req[name].status,
-    req[name].n,
-    req[name].reason,
-  ]);
-  const own = Object.entries(req).filter(
-    ([name]) =>
-      !OF_THE_CONNECTION.has(name) &&
-      !WRITTEN_FIRST.has(name) &&
-      name !== 'ctx' &&
-      name !== 'http' &&
-      name !== 'resp',
-  );
-  const ctx = Object.entries(req.ctx).filter(([name]) => !OF_THE_CONTEXT.has(name));
-  return { own, ctx, messages };
+  const { ctx, ...own } = visible({ ...req, top: null, buffers: visible(buffersOf(req)) });
+  return { own, ctx: { ...(ctx as object), req: null } };
+}
+
+function buffersOf(req: Request): object {
+  return (req as unknown as { buffers: object }).buffers;
 }
 
 describe('Request', () => {
   it('begins again as if it were new', () => {
-    const fresh = again(new Request(core, session, () => undefined));
-    const used = again(new Request(core, session, () => undefined));
-    for (const object of [used, used.ctx]) {
-      for (const [name, value] of Object.entries(object)) {
-        const kept = object === used ? OF_THE_CONNECTION : OF_THE_CONTEXT;
-        if (kept.has(name) || name === 'ctx' || name === 'http' || name === 'resp') continue;
-        const dirt = typeof value === 'number' ? value + 77 : typeof value === 'boolean' ? !value : 'dirt';
-        Object.assign(object, { [name]: dirt });
-      }
+    const fresh = new RequestBuffers(core);
+    const used = new RequestBuffers(core);
+    soil(request(used));
+    for (const name of Object.keys(OVERWRITTEN)) {
+      Object.assign(used, { [name]: fresh[name as keyof RequestBuffers] });
     }
-    for (const name of MESSAGES) {
-      used[name].push('x-dirt', 'X-Dirt: 1');
-      used[name].status = 999;
-      used[name].reason = 'dirt';
+    expect(state(request(used))).toEqual(state(request(fresh)));
+  });
+
+  it('is not made equal by what is called overwritten', () => {
+    const fresh = new RequestBuffers(core);
+    const used = new RequestBuffers(core);
+    for (const name of Object.keys(OVERWRITTEN)) expect(used, name).toHaveProperty(name);
+    soil(used);
+    expect(used.http).not.toEqual(fresh.http);
+    expect(used.objectView).not.toEqual(fresh.objectView);
+    expect(used.query).not.toEqual(fresh.query);
+  });
+
+  it('shows no object after it has let go of one', () => {
+    const view = new ObjectView(core);
+    soil(view);
+    view.clear();
+    expect({ ...view, now: 0, message: null }).toEqual({ ...new ObjectView(core), now: 0, message: null });
+  });
+
+  it('goes back to the head as it came, and to nothing that a program set, in another program', () => {
+    const req = request(new RequestBuffers(core));
+    const to = { refs: 0, program: {} } as unknown as ProgramRef;
+    req.http.method = 'GET';
+    req.http.url = '/came';
+    req.keepOriginal();
+    req.http.url = '/changed';
+    const { settings } = req;
+    soil(settings);
+    req.switchProgram(to);
+    expect(req.http.url).toBe('/came');
+    expect(req.settings).toEqual(request(new RequestBuffers(core)).settings);
+    expect(to.refs).toBe(1);
+  });
+});
+
+describe('soil', () => {
+  it('changes every field', () => {
+    const message = new HttpMessage(1);
+    const clean = structuredClone({ ...message });
+    soil(message);
+    for (const [name, value] of Object.entries(clean)) {
+      if (name === 'base') continue;
+      expect(message[name as keyof HttpMessage], name).not.toEqual(value);
     }
-    expect(state(again(used))).toEqual(state(fresh));
   });
 });

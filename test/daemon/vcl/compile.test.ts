@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../../daemon/extensions/compile.ts';
+import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
 import { renderProgram } from '../../../daemon/vcl/compile.ts';
-import { type Diagnostic, formatDiagnostics } from '../../../daemon/vcl/errors.ts';
+import { type Diagnostic, formatDiagnostics } from '../../../daemon/vcl/diagnostics.ts';
 
 const HEAD = 'vcl 4.1;\nimport std;\nbackend d none;\n';
 

@@ -2,7 +2,7 @@
 // generated lines look like.
 import { describe, expect, it } from 'vitest';
 import type { CompiledProgram } from '../../../daemon/contract/program.ts';
-import { compile } from '../../../daemon/extensions/compile.ts';
+import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
 import { SOFT_FAILING } from '../../../daemon/vcl/runtime/soft-failing.ts';
 import { RUNTIME } from '../../../daemon/vcl/runtime/table.ts';
 import { load, task } from './fake-task.ts';
@@ -205,7 +205,7 @@ describe('helpers that may fail softly', () => {
         const t = task('sub vcl_recv { }');
         t.ctx.req = t.req;
         t.ctx.bo = t.bo;
-        t.req.respFilters = 'x';
+        t.req.attempt.respFilters = 'x';
         t.bo.filters = 'x';
         try {
           (call as (ctx: unknown, value: unknown) => unknown)(t.ctx, value);

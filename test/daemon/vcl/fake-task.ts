@@ -1,8 +1,10 @@
-// A task for tests of config programs: plain objects behind the interfaces of context.ts, and a log that keeps
+// A task for tests of VCL programs: plain objects behind the interfaces of context.ts, and a log that keeps
 // what is written as "Tag text" lines.
 
 import {
   type Director,
+  RequestSettings,
+  type VclAttempt,
   type VclBusyobj,
   VclContext,
   type VclHost,
@@ -11,11 +13,12 @@ import {
   type VclSession,
 } from '../../../daemon/contract/context.ts';
 import { State, type StateName, type VclProgram } from '../../../daemon/contract/program.ts';
-import { compile } from '../../../daemon/extensions/compile.ts';
+import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
 import { findExtension } from '../../../daemon/extensions/registry.ts';
+import type { LentBytes } from '../../../daemon/http1/lent-bytes.ts';
 import { type ConstantRecord, HttpMessage } from '../../../daemon/http1/message.ts';
 import type { CompileOptions } from '../../../daemon/vcl/compile.ts';
-import { formatDiagnostics } from '../../../daemon/vcl/errors.ts';
+import { formatDiagnostics } from '../../../daemon/vcl/diagnostics.ts';
 import { loadProgram } from '../../../daemon/vcl/loader.ts';
 import { runState } from '../../../daemon/vcl/runtime/run-state.ts';
 import { RETURNS } from '../../../protocol/tables/returns.ts';
@@ -28,7 +31,7 @@ export class FakeLog {
   put(tag: number, text: string): void {
     this.lines.push(`${TAGS[tag - 1]?.name ?? tag} ${text}`);
   }
-  putBytes(tag: number, src: Uint8Array, start: number, end: number): void {
+  putBytes(tag: number, src: LentBytes, start: number, end: number): void {
     this.put(tag, Buffer.from(src.subarray(start, end)).toString('latin1'));
   }
   putConstant(record: ConstantRecord): void {
@@ -36,6 +39,7 @@ export class FakeLog {
   }
   /** Tags that are written although few want them. */
   readonly wanted = new Set<number>();
+  timestamp(): void {}
   wants(tag: number): boolean {
     return this.wanted.has(tag);
   }
@@ -45,7 +49,14 @@ export class FakeLog {
 }
 
 export function fakeDirector(vclName: string): Director {
-  const d: Director = { vclName, healthy: () => true, resolve: () => d };
+  const d: Director = {
+    vclName,
+    healthy: () => true,
+    resolve: () => d,
+    inUse: 0,
+    listed: null,
+    setWarm: () => undefined,
+  };
   return d;
 }
 
@@ -65,13 +76,19 @@ export const session: VclSession = {
   timeoutLinger: 0.05,
   idleSendTimeout: 60,
   sendTimeout: 600,
+  proxyAttributes: null,
+  peerCredentials: () => null,
 };
 
 export const host: VclHost = {
   param: () => 0,
+  now: () => NOW,
   identity: 'id',
   hostname: 'host',
   ban: (e) => (e.includes('==') ? null : 'Expected second operand.'),
+  softBan: () => null,
+  purgeTags: () => 0,
+  count: () => undefined,
   syslog: () => undefined,
   stevedores: () => ['s0', 'Transient'],
   storage: (name) => (name === 's0' ? { freeSpace: 1000, usedSpace: 24, happy: true } : null),
@@ -88,6 +105,7 @@ export interface Task {
   log: FakeLog;
   program: VclProgram;
   req: VclRequest;
+  attempt: { -readonly [K in keyof VclAttempt]: VclAttempt[K] };
   bo: VclBusyobj;
   run: (state: StateName) => string;
 }
@@ -131,11 +149,21 @@ export function taskOf(program: VclProgram, headers: Record<string, string> = {}
     storageName: 's0',
     canEsi: false,
   };
+  const attempt: { -readonly [K in keyof VclAttempt]: VclAttempt[K] } = {
+    vxid: 1001,
+    isHitMiss: false,
+    isHitPass: false,
+    hashKey: '',
+    respDoEsi: true,
+    respFilters: null,
+    synthBody: null,
+  };
   const req: VclRequest = {
     http,
     resp: message(Tag.RespMethod, log),
     session,
-    vxid: 1001,
+    attempt,
+    settings: new RequestSettings(),
     restarts: 0,
     esiLevel: 0,
     tReq: NOW,
@@ -143,27 +171,18 @@ export function taskOf(program: VclProgram, headers: Record<string, string> = {}
       return req;
     },
     obj,
-    isHitMiss: false,
-    isHitPass: false,
     canGzip: true,
-    esi: true,
-    hashAlwaysMiss: false,
-    hashIgnoreBusy: false,
-    hashIgnoreVary: false,
-    ttl: -1,
-    grace: -1,
-    backendHint: undefined,
-    clientIdentity: null,
-    storage: null,
-    hashKey: '',
     hashData(t, more = []) {
-      this.hashKey += `${[t, ...more].join('+')}#`;
+      attempt.hashKey += `${[t, ...more].join('+')}#`;
     },
     topPrivs: null,
-    respDoEsi: true,
-    respFilters: null,
     respIsStreaming: false,
-    synthBody: null,
+    usualRespFilters: () => '',
+    cacheBody: () => false,
+    late100Continue: false,
+    cachedBody: null,
+    purge: () => 0,
+    selectProgram: () => undefined,
     rollback: () => undefined,
   };
   const bereq = message(Tag.BereqMethod, log);
@@ -175,17 +194,18 @@ export function taskOf(program: VclProgram, headers: Record<string, string> = {}
   const bo: VclBusyobj = {
     bereq,
     beresp,
-    vxid: 1002,
+    attempt: { vxid: 1002, was304: false, doStream: true, synthBody: null },
     retries: 0,
     tStart: NOW,
     clientIdentity: null,
     isBgFetch: false,
-    was304: false,
     uncacheable: false,
     isHitMiss: false,
     isHitPass: false,
     backend: null,
     respBackend: null,
+    respEnds: null,
+    hashKey: '',
     connectTimeout: -1,
     firstByteTimeout: -1,
     betweenBytesTimeout: -1,
@@ -196,14 +216,13 @@ export function taskOf(program: VclProgram, headers: Record<string, string> = {}
     doEsi: false,
     doGzip: false,
     doGunzip: false,
-    doStream: true,
     storage: 's0',
     filters: null,
+    usualFilters: () => ' usual',
     hasBody: true,
     unsetBody() {
       this.hasBody = false;
     },
-    synthBody: null,
     session,
     rollback: () => undefined,
   };
@@ -213,5 +232,5 @@ export function taskOf(program: VclProgram, headers: Record<string, string> = {}
     ctx.req = state.startsWith('backend_') || state === 'init' || state === 'fini' ? null : req;
     return RETURNS[runState(program, State[state], ctx)]?.name ?? '?';
   };
-  return { ctx, log, program, req, bo, run };
+  return { ctx, log, program, req, attempt, bo, run };
 }

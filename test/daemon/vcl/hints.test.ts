@@ -1,8 +1,8 @@
 // What the compiler says to what operators bring along from earlier versions and from other languages: the error as
 // ever, at its place, and a hint that says what to write.
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../../daemon/extensions/compile.ts';
-import { type Diagnostic, formatDiagnostics } from '../../../daemon/vcl/errors.ts';
+import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
+import { type Diagnostic, formatDiagnostics } from '../../../daemon/vcl/diagnostics.ts';
 
 const HEAD = 'vcl 4.1;\nimport std;\nbackend d none;\nsub used { }\nsub vcl_init { call used; }\n';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../../daemon/extensions/compile.ts';
-import { formatDiagnostics } from '../../../daemon/vcl/errors.ts';
+import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
+import { formatDiagnostics } from '../../../daemon/vcl/diagnostics.ts';
 import { byteString, sourceText } from '../../../daemon/vcl/source-text.ts';
 
 const HEAD = 'vcl 4.1;\nbackend default none;\n';

@@ -14,7 +14,7 @@ function begin(t: Task, answer: (limit: number) => boolean | Waiting): string[] 
   const note = (code: number | null): void =>
     void returned.push(code === null ? 'waits' : (RETURNS[code]?.name ?? '?'));
   t.ctx.req = Object.assign(t.req, { cacheBody: answer });
-  note(runWaitingState(t.program, State.recv, t.program.waitingRecv as StateSteps, t.ctx, note));
+  note(runWaitingState(t.program, State.recv, t.program.waiting[State.recv] as StateSteps, t.ctx, note));
   return returned;
 }
 
@@ -69,9 +69,9 @@ describe('a vcl_recv that may wait', () => {
   });
 
   it('is there only in programs with such a call', () => {
-    expect(load('sub vcl_recv { set req.http.r = "(yield/*no*/ x)"; }').waitingRecv).toBeNull();
-    expect(load('sub vcl_deliver { std.cache_req_body(1KB); }').waitingRecv).toBeNull();
-    expect(load(PROGRAM).waitingRecv).not.toBeNull();
+    expect(load('sub vcl_recv { set req.http.r = "(yield/*no*/ x)"; }').waiting[State.recv]).toBeNull();
+    expect(load('sub vcl_deliver { std.cache_req_body(1KB); }').waiting[State.recv]).toBeNull();
+    expect(load(PROGRAM).waiting[State.recv]).not.toBeNull();
   });
 
   it('does not wait in another state', () => {

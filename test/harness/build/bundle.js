@@ -9,7 +9,12 @@ import { join } from 'node:path';
 import { build, transform } from 'esbuild';
 
 /** Processes of the daemon, by their modules. */
-const DAEMON = ['daemon/proxyd', 'daemon/worker/main', 'daemon/extensions/load/describe-child'];
+const DAEMON = [
+  'daemon/proxyd',
+  'daemon/worker/main',
+  'daemon/extensions/load/describe-child',
+  'daemon/extensions/author/test-main',
+];
 /** What commands load when they have a terminal: a file of its own beside them. */
 const SCREENS = 'console/tui/main';
 const DEFINE = {

@@ -1,7 +1,16 @@
 // After tsc: packs what it has compiled, makes the commands executable, links them into node_modules/.bin, where npx and
 // scripts look for them (npm links the commands of dependencies only), and writes the manual pages, the completion
 // scripts and the licences of the libraries that are packed.
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bundle } from './bundle.js';
 import { notices } from './notices.js';
@@ -18,6 +27,16 @@ const commands = [...Object.values(bin), 'dist/console/bin/demo.js']
   .map((target) => target.replace(/^dist\/(.*)\.js$/, '$1'));
 const libraries = await bundle(fileURLToPath(root), commands);
 writeFileSync(new URL('dist/console/bin/package.json', root), '{ "type": "commonjs" }\n');
+// What authors of extensions import as proxyd/extension, in the folders that its modules name each other by.
+for (const name of [
+  'extensions/load/interface.js',
+  'extensions/load/interface.d.ts',
+  'contract/body-filter.d.ts',
+]) {
+  const packed = new URL(`dist/author/${name}`, root);
+  mkdirSync(new URL('./', packed), { recursive: true });
+  copyFileSync(new URL(`dist/modules/daemon/${name}`, root), packed);
+}
 writeFileSync(new URL('dist/THIRD-PARTY.md', root), notices(fileURLToPath(root), libraries));
 
 const links = new URL('node_modules/.bin/', root);
@@ -30,4 +49,5 @@ for (const [name, target] of Object.entries(bin)) {
 }
 
 const { writeDocuments } = await import(new URL('dist/modules/console/documents/write.js', root).href);
-writeDocuments(root);
+const { builtInExtensions } = await import(new URL('dist/modules/daemon/extensions/registry.js', root).href);
+writeDocuments(root, builtInExtensions());

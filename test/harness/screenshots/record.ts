@@ -3,11 +3,11 @@
 
 import { writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
+import { LiveSource } from '../../../console/client/live-source.ts';
 import { startDaemon } from '../../../console/demo/daemon-child.ts';
+import { demoProgram } from '../../../console/demo/demo-program.ts';
 import { startOrigin } from '../../../console/demo/origin.ts';
-import { demoProgram } from '../../../console/demo/program.ts';
 import { seeded, startTraffic } from '../../../console/demo/traffic.ts';
-import { ClientSource } from '../../../console/model/client-source.ts';
 import { encodeTransaction, type RecordedStep, type Recording } from '../../../console/model/recording.ts';
 import { summarise } from '../../../console/model/transaction.ts';
 import { inlineCommand } from '../../../console/model/undo.ts';
@@ -50,7 +50,7 @@ export async function record(): Promise<void> {
   const start = Date.now() / 1000;
   const after = (): number => Math.round((Date.now() / 1000 - start) * 1000) / 1000;
   let values: bigint[] = [];
-  const source = new ClientSource({ dir: daemon.dir, name: 'recorder' });
+  const source = new LiveSource({ dir: daemon.dir, name: 'recorder' });
   source.start({
     connection: (state) => {
       if (state.state === 'up')

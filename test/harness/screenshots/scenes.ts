@@ -1,6 +1,8 @@
 // The pictures: which view, how large, and what the operator did to get there.
 
-import type { ColorDepth } from '../../../console/tui/theme.ts';
+import type { ColorDepth } from '../../../console/draw/theme.ts';
+import { LOG_STATE } from '../../../console/views/log/log-state.ts';
+import { VIEWS } from '../../../console/views/views.ts';
 import type { Stage } from '../../console/stage.ts';
 
 export interface Scene {
@@ -97,16 +99,15 @@ export const SCENES: readonly Scene[] = [
       await stage.keys('2', '?');
     },
   },
-  ...(['backends', 'programs', 'parameters', 'bans', 'storage', 'top', 'latency', 'panics'] as const).map(
-    (name): Scene => ({
+  ...VIEWS.slice(3).map(
+    ({ name, key }): Scene => ({
       name,
       title: `proxyadm: ${name}`,
       columns: 120,
       rows: 30,
       play: async (stage) => {
         await stage.play(118);
-        stage.controller.show(name);
-        await stage.settle();
+        await stage.keys(key);
         if (name === 'parameters') await stage.keys('c');
         if (name === 'programs') {
           await stage.keys('j', 'u');
@@ -134,7 +135,7 @@ async function toMiss(stage: Stage): Promise<void> {
   await stage.keys(...Array.from({ length: 8 }, () => 'k'));
   const selected = (): string => {
     const { log } = stage.session;
-    return log.at(log.indexOf(stage.controller.state.log.selected))?.summary.handling ?? 'miss';
+    return log.at(log.indexOf(stage.controller.stateOf(LOG_STATE).selected))?.summary.handling ?? 'miss';
   };
   while (selected() !== 'miss') await stage.keys('k');
 }

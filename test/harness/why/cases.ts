@@ -7,7 +7,7 @@ export type CaseStep =
       headers?: Record<string, string>;
       method?: string;
       body?: string;
-      /** Sent behind the head as it is. */
+      /** Sent unchanged after the head. */
       raw?: string;
       together?: number;
     }

@@ -6,8 +6,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect as netConnect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { LiveSource } from '../../../console/client/live-source.ts';
 import { startDaemon } from '../../../console/demo/daemon-child.ts';
-import { ClientSource } from '../../../console/model/client-source.ts';
 import { encodeTransaction, type RecordedTransaction } from '../../../console/model/recording.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { type CaseStep, WHY_CASES, whyProgram } from './cases.ts';
@@ -19,7 +19,7 @@ export interface WhyRecording {
   bans: Record<string, string>;
 }
 
-const OUTPUT = new URL('../../console/model/why-recorded.json.gz', import.meta.url);
+const OUTPUT = new URL('../../console/views/log/why-recorded.json.gz', import.meta.url);
 
 export async function recordWhy(): Promise<void> {
   let flaky = 0;
@@ -31,7 +31,7 @@ export async function recordWhy(): Promise<void> {
   await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve));
   const { port } = origin.address() as AddressInfo;
   const daemon = await startDaemon(whyProgram(port));
-  const source = new ClientSource({ dir: daemon.dir, name: 'recorder' });
+  const source = new LiveSource({ dir: daemon.dir, name: 'recorder' });
   source.start({ connection: () => {}, counters: () => {}, values: () => {}, event: () => {} });
   const groups: LogTransaction[][] = [];
   await sleep(500);

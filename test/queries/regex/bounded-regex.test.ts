@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { safeLength } from '../../../queries/regex/analyse.ts';
-import { BoundedMatcher } from '../../../queries/regex/bounded.ts';
+import { BoundedMatcher } from '../../../queries/regex/bounded-matcher.ts';
 import {
   compileRegex,
   DEFAULT_MATCH_LIMIT,
@@ -9,7 +9,7 @@ import {
   RegexError,
 } from '../../../queries/regex/bounded-regex.ts';
 import { makeProgram } from '../../../queries/regex/build-program.ts';
-import { parseRegex } from '../../../queries/regex/parse.ts';
+import { parseRegex } from '../../../queries/regex/parse-pattern.ts';
 import { capturesDiffer, translate } from '../../../queries/regex/translate.ts';
 
 describe('PCRE syntax', () => {

@@ -5,7 +5,7 @@ import { readAclEntry } from '../../check/acl-notation.ts';
 import { familyBytes } from '../../runtime/ip.ts';
 import type { LintRule } from '../rule.ts';
 
-/** An address as bits behind its family, with how many of them count. */
+/** An address as bits after its family, with how many of them count. */
 function bitsOf(entry: AclEntry): { bits: string; length: number } | null {
   const n = readAclEntry(entry);
   const bytes = 'fault' in n ? null : familyBytes(n.host);

@@ -1,6 +1,6 @@
 // Regular expressions that cannot match: by their own anchors, or by what their subject can hold.
 
-import type { Node } from '../../../../queries/regex/ast.ts';
+import type { Node } from '../../../../queries/regex/pattern-ast.ts';
 import { isAnchored, mayBeginWith, neverMatches, shapeOf } from '../regex-shape.ts';
 import type { LintRule } from '../rule.ts';
 import { variable } from '../walk.ts';

@@ -1,6 +1,6 @@
 // Alternatives of a regular expression that an earlier one leaves nothing to match.
 
-import type { Node } from '../../../../queries/regex/ast.ts';
+import type { Node } from '../../../../queries/regex/pattern-ast.ts';
 import { alternations, literal, shapeOf } from '../regex-shape.ts';
 import type { LintRule } from '../rule.ts';
 

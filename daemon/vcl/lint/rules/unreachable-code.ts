@@ -1,4 +1,4 @@
-// Statements behind a return, and parts of a state behind a part that always returns.
+// Statements after a return, and parts of a state after a part that always returns.
 
 import type { Block } from '../../ast.ts';
 import type { ProgramView } from '../program-view.ts';

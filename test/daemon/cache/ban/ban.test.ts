@@ -9,7 +9,7 @@ import {
 import { BanList } from '../../../../daemon/cache/ban/ban-list.ts';
 import { banListJson, banListText } from '../../../../daemon/cache/ban/ban-text.ts';
 import { durationText } from '../../../../daemon/cache/ban/duration.ts';
-import { newCacheCounters } from '../../../../daemon/cache/counters.ts';
+import { newCacheCounters } from '../../../../daemon/cache/cache-counters.ts';
 import { HttpMessage } from '../../../../daemon/http1/message.ts';
 
 function compileRegex(pattern: string): { test(text: string): boolean } {

@@ -4,24 +4,24 @@ import { describe, expect, it } from 'vitest';
 import type { LurkerLimits } from '../../../../daemon/cache/ban/lurker.ts';
 import { Bench } from '../cache-setup.ts';
 
-const EAGER: LurkerLimits = { age: 0, batch: 3, sleep: 0.01, cutoff: 0 };
+const EAGER: LurkerLimits = { age: 0, batch: 3, sleep: 0.01, cutoff: 0, holdoff: 0.03 };
 
 /** Lets the lurker work until it has nothing to do; returns how often it was called. */
 function work(bench: Bench, limits: LurkerLimits = EAGER): number {
   for (let calls = 1; calls < 10_000; calls++) {
-    const wait = bench.cache.lurk(bench.now, limits);
+    const wait = bench.lurk(limits);
     if (wait >= 0.05) return calls;
   }
   throw new Error('the lurker does not come to rest');
 }
 
 function ban(bench: Bench, text: string): void {
-  expect(bench.cache.ban(text.split(' '), bench.now)).toBeNull();
+  expect(bench.cache.bans.add(text.split(' '), bench.now)).toBeNull();
 }
 
 /** The expressions of the bans that are not done with, newest first. */
 function open(bench: Bench): string[] {
-  return [...bench.cache.banList()].filter((b) => !b.completed).map((b) => b.expression.text);
+  return [...bench.cache.bans.list()].filter((b) => !b.completed).map((b) => b.expression.text);
 }
 
 describe('the ban lurker', () => {
@@ -68,7 +68,7 @@ describe('the ban lurker', () => {
     const bench = new Bench();
     for (let i = 0; i < 30; i++) bench.put(`/${i}`, i + 1, 'x');
     ban(bench, 'obj.status == 404');
-    const next = (): number => bench.cache.lurk(bench.now, EAGER);
+    const next = (): number => bench.lurk(EAGER);
     expect(next()).toBeCloseTo(0.01);
     bench.millis += 14;
     expect(next()).toBeCloseTo(0.006);
@@ -91,7 +91,7 @@ describe('the ban lurker', () => {
     for (let i = 0; i < 500; i++) bench.put(`/${i}`, i + 1, 'x');
     ban(bench, 'obj.status == 200');
     bench.tick = 1;
-    expect(bench.cache.lurk(bench.now, { ...EAGER, batch: 1000 })).toBe(0);
+    expect(bench.lurk({ ...EAGER, batch: 1000 })).toBe(0);
     expect(bench.counters.n_object).toBeGreaterThan(0);
     work(bench, { ...EAGER, batch: 1000 });
     expect(bench.counters.n_object).toBe(0);
@@ -153,7 +153,7 @@ describe('the ban lurker', () => {
             ban(bench, `obj.ttl == ${s.ttl * 100}s`);
             for (const [url, ttl] of alive) if (ttl === s.ttl) alive.delete(url);
           } else if (s.k === 'req') ban(bench, `req.url == /never${s.n}`);
-          else for (let i = 0; i < s.calls; i++) bench.cache.lurk(bench.now, EAGER);
+          else for (let i = 0; i < s.calls; i++) bench.lurk(EAGER);
         }
         work(bench);
         expect(bench.counters.n_object).toBe(alive.size);

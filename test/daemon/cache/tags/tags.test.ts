@@ -1,10 +1,12 @@
 // Surrogate keys and soft invalidation against what a plain reading says: which objects are gone or stale at once,
 // what purges count, what fetches under way may bring, and that the index goes with its objects.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Oc } from '../../../../daemon/cache/cache.ts';
-import { fieldNames, keysIn, tagsOf } from '../../../../daemon/cache/tags/tag-fields.ts';
-import { Bench, FLAG, response } from '../cache-setup.ts';
+import type { Oc } from '../../../../daemon/cache/objcore.ts';
+import { OF_HIT_MISS } from '../../../../daemon/cache/objcore.ts';
+import { headerNames, keysIn, tagsOf } from '../../../../daemon/cache/tags/tag-headers.ts';
+import { Bench, response } from '../cache-setup.ts';
 
 function begin(bench: Bench, url: string, fields: Record<string, string> = {}): Oc {
   return bench.lookup(url, fields, { hashAlwaysMiss: true })[1].busy;
@@ -12,7 +14,7 @@ function begin(bench: Bench, url: string, fields: Record<string, string> = {}): 
 
 function complete(bench: Bench, oc: Oc, keys: string, more: { flags?: number; vary?: string } = {}): void {
   const { cache } = bench;
-  cache.setAttributes(oc, {
+  cache.filling.setAttributes(oc, {
     tOrigin: bench.now,
     ttl: 100,
     grace: 50,
@@ -20,15 +22,15 @@ function complete(bench: Bench, oc: Oc, keys: string, more: { flags?: number; va
     vxid: 1,
     flags: more.flags ?? 0,
   });
-  cache.storeHead(oc, null, response({ xkey: keys }), null);
-  cache.unbusy(oc);
-  cache.finish(oc);
-  cache.deref(oc);
+  cache.filling.storeHead(oc, null, response({ xkey: keys }), null);
+  cache.filling.unbusy(oc);
+  cache.filling.finish(oc);
+  cache.references.deref(oc);
 }
 
 const put = (bench: Bench, url: string, keys: string): void => complete(bench, begin(bench, url), keys);
 const purge = (bench: Bench, keys: string, soft = false): number =>
-  bench.cache.purgeTags(keys, soft, bench.now);
+  bench.cache.invalidation.purgeTags(keys, soft, bench.now);
 
 describe('keys in a head', () => {
   it('stand between blanks and commas, in any of the fields, each once', () => {
@@ -38,7 +40,7 @@ describe('keys in a head', () => {
     expect(tagsOf(head, ['xkey', 'surrogate-key', 'cache-tag'])).toEqual(['a', 'b', 'd', 'c']);
     expect(tagsOf(head, ['surrogate-key'])).toBeNull();
     expect(tagsOf(response({ xkey: ' , ' }), ['xkey'])).toBeNull();
-    expect(fieldNames('XKey, Surrogate-Key')).toEqual(['xkey', 'surrogate-key']);
+    expect(headerNames('XKey, Surrogate-Key')).toEqual(['xkey', 'surrogate-key']);
   });
 });
 
@@ -72,22 +74,22 @@ describe('a purge by key', () => {
     purge(bench, 'all');
     bench.settle();
     expect(bench.counters).toMatchObject({ n_object: 3, n_objectcore: 3, n_objecthead: 0, n_expired: 300 });
-    for (const oc of held) expect(bench.cache.vxidOf(oc)).toBe(1);
-    for (const oc of held) bench.cache.deref(oc);
+    for (const oc of held) expect(bench.cache.facts.vxidOf(oc)).toBe(1);
+    for (const oc of held) bench.cache.references.deref(oc);
     expect(bench.counters).toMatchObject({ n_object: 0, n_objectcore: 0 });
-    expect(bench.cache.storageStats('s0')).toMatchObject({ g_bytes: 0, g_alloc: 0 });
-    expect(bench.cache.nextExpiry()).toBe(Number.POSITIVE_INFINITY);
+    expect(bench.cache.storages.stats('s0')).toMatchObject({ g_bytes: 0, g_alloc: 0 });
+    expect(bench.cache.maintenance.expiry.nextEnd()).toBe(Number.POSITIVE_INFINITY);
   });
 
   it('lets go of the bans that its objects were tested against, and of their places among the used', () => {
     const bench = new Bench([{ name: 's0', kind: 'malloc', size: 1 << 20 }]);
-    bench.cache.banText('req.url == /first', bench.now);
+    bench.cache.bans.addText('req.url == /first', bench.now);
     for (let i = 0; i < 200; i++) put(bench, `/${i}`, 'all');
-    bench.cache.banText('req.url == /second', bench.now);
-    expect([...bench.cache.banList()].map((ban) => ban.refs)).toEqual([0, 200, 0]);
+    bench.cache.bans.addText('req.url == /second', bench.now);
+    expect([...bench.cache.bans.list()].map((ban) => ban.refs)).toEqual([0, 200, 0]);
     purge(bench, 'all');
     bench.settle();
-    expect([...bench.cache.banList()].map((ban) => ban.refs)).toEqual([0, 0, 0]);
+    expect([...bench.cache.bans.list()].map((ban) => ban.refs)).toEqual([0, 0, 0]);
     // What evicts next meets none of them.
     for (let i = 0; i < 300; i++) bench.put(`/large-${i}`, 1, 'x'.repeat(8192));
     expect(bench.counters.n_lru_nuked).toBe(300 - bench.counters.n_object);
@@ -170,12 +172,12 @@ describe('the index', () => {
     const bench = new Bench();
     put(bench, '/1', 'a b');
     put(bench, '/2', 'a');
-    bench.cache.sampleTags();
+    bench.cache.maintenance.sample();
     expect([bench.counters.xkey_keys, bench.counters.xkey_links]).toEqual([2, 3]);
-    bench.cache.purge('/1', bench.now);
+    bench.cache.invalidation.purge('/1', bench.now);
     bench.now += 1000;
-    bench.cache.expire(bench.now, 1000);
-    bench.cache.sampleTags();
+    bench.cache.maintenance.expiry.step(bench.now, 1000);
+    bench.cache.maintenance.sample();
     expect([bench.counters.xkey_keys, bench.counters.xkey_links, bench.counters.n_object]).toEqual([0, 0, 0]);
   });
 
@@ -192,7 +194,7 @@ describe('the index', () => {
 
   it('has markers, too', () => {
     const bench = new Bench();
-    complete(bench, begin(bench, '/1'), 'a', { flags: FLAG.HIT_MISS });
+    complete(bench, begin(bench, '/1'), 'a', { flags: OF_HIT_MISS });
     expect(purge(bench, 'a')).toBe(1);
   });
 
@@ -215,14 +217,14 @@ describe('the index', () => {
         let fetch: { oc: Oc; url: string; keys: string[]; purged: boolean } | null = null;
         for (const s of steps) {
           if (s.do === 'put') {
-            bench.cache.purge(s.url, bench.now, null, fetch?.url === s.url ? fetch.oc : 0);
+            bench.cache.invalidation.purge(s.url, bench.now, null, fetch?.url === s.url ? fetch.oc : 0);
             put(bench, s.url, s.keys.join(' '));
             model.set(s.url, { keys: s.keys, stale: false });
           } else if (s.do === 'begin' && fetch === null) {
             fetch = { oc: begin(bench, s.url), url: s.url, keys: s.keys, purged: false };
           } else if (s.do === 'end' && fetch !== null) {
             const before = model.get(fetch.url);
-            if (!fetch.purged) bench.cache.purge(fetch.url, bench.now, null, fetch.oc);
+            if (!fetch.purged) bench.cache.invalidation.purge(fetch.url, bench.now, null, fetch.oc);
             complete(bench, fetch.oc, fetch.keys.join(' '));
             if (!fetch.purged) model.set(fetch.url, { keys: fetch.keys, stale: false });
             else if (before === undefined) model.delete(fetch.url);
@@ -238,7 +240,7 @@ describe('the index', () => {
             if (fetch?.keys.some((key) => s.keys.includes(key)) === true) fetch.purged = true;
             expect(purge(bench, s.keys.join(','), s.soft)).toBe(count);
           } else if (s.do === 'drop') {
-            bench.cache.purge(s.url, bench.now, null, fetch?.url === s.url ? fetch.oc : 0);
+            bench.cache.invalidation.purge(s.url, bench.now, null, fetch?.url === s.url ? fetch.oc : 0);
             model.delete(s.url);
           } else if (s.do === 'work') {
             bench.settle();
@@ -250,7 +252,7 @@ describe('the index', () => {
           }
         }
         bench.settle();
-        bench.cache.sampleTags();
+        bench.cache.maintenance.sample();
         const links = [...model.values()].reduce((sum, object) => sum + object.keys.length, 0);
         expect(bench.counters.xkey_links).toBe(links);
       }),
@@ -266,9 +268,9 @@ describe('soft bans', () => {
       put(bench, '/1', 'a');
       put(bench, '/2', 'b');
       bench.now += 10;
-      expect(bench.cache.ban(['obj.http.xkey', '==', 'a'], bench.now, true)).toBeNull();
+      expect(bench.cache.bans.add(['obj.http.xkey', '==', 'a'], bench.now, true)).toBeNull();
       bench.now += 49;
-      if (lurking) bench.cache.lurk(bench.now, { age: 0, batch: 100, sleep: 1, cutoff: 0 });
+      if (lurking) bench.lurk({ age: 0, batch: 100, sleep: 1, cutoff: 0, holdoff: 0 });
       expect([bench.ask('/1'), bench.ask('/2')]).toEqual(['GRACE', 'HIT']);
       bench.now += 2;
       expect(bench.ask('/1')).toBe('MISS');
@@ -281,8 +283,8 @@ describe('soft bans', () => {
   it('do not hide an older hard one, and are not taken for one', () => {
     const bench = new Bench();
     put(bench, '/1', 'a');
-    bench.cache.ban(['obj.http.xkey', '==', 'a'], bench.now);
-    bench.cache.ban(['obj.http.xkey', '==', 'a'], bench.now, true);
+    bench.cache.bans.add(['obj.http.xkey', '==', 'a'], bench.now);
+    bench.cache.bans.add(['obj.http.xkey', '==', 'a'], bench.now, true);
     expect(bench.counters.bans_dups).toBe(0);
     expect(bench.ask('/1')).toBe('MISS');
   });
@@ -290,7 +292,7 @@ describe('soft bans', () => {
   it('reach what was being fetched, and leave it its grace', () => {
     const bench = new Bench();
     const oc = begin(bench, '/1');
-    bench.cache.ban(['obj.http.xkey', '==', 'a'], bench.now, true);
+    bench.cache.bans.add(['obj.http.xkey', '==', 'a'], bench.now, true);
     bench.now += 1;
     complete(bench, oc, 'a');
     expect(bench.ask('/1')).toBe('GRACE');
@@ -302,25 +304,25 @@ describe('a soft purge', () => {
     const bench = new Bench();
     put(bench, '/1', 'a');
     const soft = (ttl: number, grace: number): number =>
-      bench.cache.purge('/1', bench.now, { ttl, grace, keep: -1 });
+      bench.cache.invalidation.purge('/1', bench.now, { ttl, grace, keep: -1 });
     expect(soft(20, 10)).toBe(1);
     bench.now += 25;
     expect(bench.ask('/1')).toBe('GRACE');
     expect(soft(0, -1)).toBe(1);
     bench.now += 4;
-    bench.cache.expire(bench.now, 100);
+    bench.cache.maintenance.expiry.step(bench.now, 100);
     expect(bench.ask('/1')).toBe('GRACE');
     expect(soft(500, 500)).toBe(1);
     expect(bench.ask('/1')).toBe('HIT');
     bench.now += 2;
-    bench.cache.expire(bench.now, 100);
+    bench.cache.maintenance.expiry.step(bench.now, 100);
     expect(bench.ask('/1')).toBe('MISS');
   });
 
   it('with less than nothing left, hides the object', () => {
     const bench = new Bench();
     put(bench, '/1', 'a');
-    expect(bench.cache.purge('/1', bench.now, { ttl: -1, grace: 100, keep: 100 })).toBe(1);
+    expect(bench.cache.invalidation.purge('/1', bench.now, { ttl: -1, grace: 100, keep: 100 })).toBe(1);
     expect(bench.ask('/1')).toBe('MISS');
     expect(bench.counters.n_object).toBe(1);
   });
@@ -328,7 +330,7 @@ describe('a soft purge', () => {
   it('in the moment of the fetch leaves the grace', () => {
     const bench = new Bench();
     put(bench, '/1', 'a');
-    bench.cache.purge('/1', bench.now, { ttl: 0, grace: 5, keep: -1 });
+    bench.cache.invalidation.purge('/1', bench.now, { ttl: 0, grace: 5, keep: -1 });
     expect(bench.ask('/1')).toBe('GRACE');
     bench.now += 6;
     expect(bench.ask('/1')).toBe('MISS');
@@ -341,7 +343,7 @@ describe('a dry run', () => {
     for (let i = 0; i < 300; i++) put(bench, `/${i}\0host\0`, i % 3 === 0 ? 'a' : 'b');
     bench.tick = 1;
     const count = (plain: boolean, ...words: string[]): number[] => {
-      const run = bench.cache.banCount(words, bench.now, plain);
+      const run = bench.cache.bans.count(words, bench.now, plain);
       if (typeof run === 'string') throw new Error(run);
       let steps = 1;
       while (!run.step()) steps++;
@@ -353,7 +355,7 @@ describe('a dry run', () => {
     expect(count(false, 'req.url', '~', '^/1', '&&', 'obj.http.xkey', '==', 'a')).toEqual([0, 100, 300]);
     expect(count(true, 'req.http.cookie', '==', 'x', '&&', 'req.url', '==', '/7')).toEqual([0, 1, 300]);
     expect(bench.counters.n_object).toBe(300);
-    expect(bench.cache.banCount(['obj.x', '==', 'a'], bench.now, true)).toBe(
+    expect(bench.cache.bans.count(['obj.x', '==', 'a'], bench.now, true)).toBe(
       'Unknown or unsupported field "obj.x"',
     );
   });

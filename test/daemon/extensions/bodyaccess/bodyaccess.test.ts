@@ -45,11 +45,11 @@ describe('the extension bodyaccess', () => {
   });
 
   it('adds the body to the key, in vcl_hash alone', () => {
-    expect(run('bodyaccess.hash_req_body();', 'a\0b\xe9', 'hash').req.hashKey.startsWith('a\0b\xe9#')).toBe(
-      true,
-    );
+    expect(
+      run('bodyaccess.hash_req_body();', 'a\0b\xe9', 'hash').req.attempt.hashKey.startsWith('a\0b\xe9#'),
+    ).toBe(true);
     const t = run('bodyaccess.hash_req_body();', 'abc');
-    expect(t.req.hashKey).toBe('');
+    expect(t.req.attempt.hashKey).toBe('');
     expect(t.log.of('VCL_Error')).toEqual(['hash_req_body can only be used in vcl_hash{}']);
   });
 

@@ -31,6 +31,8 @@ export class FakeBackend implements Director {
   resolve(): Director {
     return this;
   }
+
+  setWarm(): void {}
 }
 
 export function backends(count: number): FakeBackend[] {

@@ -178,7 +178,7 @@ describe('directors in directors', () => {
     const outer = make('fallback', false);
     outer.add(inner.self);
     const { listed } = inner.self;
-    if (listed === undefined) throw new Error('not listed');
+    if (listed === null) throw new Error('not listed');
     listed.admin = 'sick';
     expect(served(outer.self, ctx, 1)).toBe('-');
     expect(served(inner.self, ctx, 1)).toBe('b1');

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { VclContext } from '../../../../daemon/contract/context.ts';
 import { State } from '../../../../daemon/contract/program.ts';
-import { compile } from '../../../../daemon/extensions/compile.ts';
+import { compile } from '../../../../daemon/extensions/compile-with-builtins.ts';
 import { findExtension } from '../../../../daemon/extensions/registry.ts';
 import { Saint } from '../../../../daemon/extensions/saintmode/saint.ts';
 import { initProgram, loadProgram } from '../../../../daemon/vcl/loader.ts';
@@ -23,7 +23,7 @@ function fetching(key: string): Task {
 function asking(key: string, state = State.deliver): Task {
   const t = task('sub vcl_recv { }');
   t.ctx.req = t.req;
-  t.req.hashKey = key;
+  t.attempt.hashKey = key;
   t.ctx.state = state;
   return t;
 }
@@ -140,7 +140,7 @@ sub vcl_backend_response { saintmode.blacklist(std.duration(bereq.http.bl, 20s))
     t.run('backend_response');
     const u = taskOf(b);
     u.run('synth');
-    expect(JSON.parse(u.req.synthBody ?? '')).toEqual({
+    expect(JSON.parse(u.attempt.synthBody ?? '')).toEqual({
       saintmode: [
         { name: 's1', backend: 'b1', count: '0', threshold: '2' },
         { name: 's2', backend: 'b2', count: '0', threshold: '5' },

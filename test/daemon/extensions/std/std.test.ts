@@ -112,6 +112,6 @@ describe('std', () => {
     expect(t.req.late100Continue).toBe(true);
     const late = task('sub vcl_deliver { std.late_100_continue(true); return (deliver); }');
     late.run('deliver');
-    expect(late.req.late100Continue).toBeUndefined();
+    expect(late.req.late100Continue).toBe(false);
   });
 });

@@ -60,7 +60,7 @@ describe('a bucket', () => {
   it('takes what comes back from who goes on while blocked', () => {
     const b = new Buckets();
     const rule = { limit: 1, period: 1, block: 5 };
-    // The token of 4.5 is used up when the block ends at 5: the next one blocks anew.
+    // The token of 4.5 is used up when the block ends at 5: the next one blocks again.
     expect(denials(b, [0, 0, 4.5, 5.2], rule)).toEqual([false, true, true, true]);
     expect(b.blocked('k', rule, 6)).toBeCloseTo(4.2);
     expect(denials(b, [10.3], rule)).toEqual([false]);

@@ -8,9 +8,10 @@ import { LogShared, TxLog } from '../../../../daemon/log/tx-log.ts';
 import { LogStreams } from '../../../../daemon/manager/streams/log-stream.ts';
 import type { Stream, StreamError } from '../../../../daemon/manager/streams/sink.ts';
 import { decodeLogFrame } from '../../../../protocol/log-frame.ts';
-import { recordOffsets, recordText } from '../../../../protocol/log-record.ts';
+import { recordText } from '../../../../protocol/log-record.ts';
 import type { LogSubscription, LogTransaction, ServerMessage } from '../../../../protocol/messages.ts';
 import { Tag } from '../../../../protocol/tables/tags.ts';
+import { textsOf } from '../../../harness/records.ts';
 
 let dir: string;
 let writer: RingWriter;
@@ -108,9 +109,7 @@ describe('log subscriptions', () => {
       ['request', 3, 1, true],
       ['request', 4, 1, true],
     ]);
-    expect(sink.all.map((t) => [...recordOffsets(t.records)].map((at) => recordText(t.records, at)))).toEqual(
-      [['/3']],
-    );
+    expect(sink.all.map((t) => textsOf(t.records))).toEqual([['/3']]);
     log.put(Tag.End, '');
     writer.flush();
     await everything.until(() => everything.all.length === 3);
@@ -127,11 +126,7 @@ describe('log subscriptions', () => {
     expect(sink.all).toHaveLength(199);
     const last = sink.all.at(-1) as LogTransaction;
     expect(last.type).toBe('session');
-    expect([...recordOffsets(last.records)].map((at) => recordText(last.records, at))).toEqual([
-      'sess 0 HTTP/1',
-      'flush',
-      'synth',
-    ]);
+    expect(textsOf(last.records)).toEqual(['sess 0 HTTP/1', 'flush', 'synth']);
   });
 
   it('from the head without once: go on with what comes', async () => {
@@ -207,12 +202,10 @@ describe('log subscriptions', () => {
     newWriter();
     request(7, 200);
     await sink.until(() => sink.all.length === 2);
-    expect(sink.all.map((t) => [...recordOffsets(t.records)].map((at) => recordText(t.records, at)))).toEqual(
-      [
-        ['req 1 rxreq', 'flush', 'synth'],
-        ['req 1 rxreq', '/7', '200', ''],
-      ],
-    );
+    expect(sink.all.map((t) => textsOf(t.records))).toEqual([
+      ['req 1 rxreq', 'flush', 'synth'],
+      ['req 1 rxreq', '/7', '200', ''],
+    ]);
   });
 
   it('close incomplete transactions after their time', async () => {

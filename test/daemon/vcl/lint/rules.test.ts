@@ -1,7 +1,7 @@
 // Every rule of the lint: programs it must speak up about, with the place, and programs it must leave alone. All of
 // them compile, because a rule is about what the compiler cannot know.
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../../../daemon/extensions/compile.ts';
+import { compile } from '../../../../daemon/extensions/compile-with-builtins.ts';
 import { parseForLint, runRules } from '../../../../daemon/vcl/lint/lint.ts';
 import { RULES } from '../../../../daemon/vcl/lint/rules.ts';
 

@@ -1,0 +1,14 @@
+// The secret of -S, as a tool reads it: a file that others can write is refused, one that others can read is reported.
+
+import { readSecretFile } from '../../protocol/files/secret-file.ts';
+
+/** Throws an Error that says which file, what is wrong with it and what to do. */
+export function readSecret(path: string): Buffer {
+  try {
+    const { bytes, warning } = readSecretFile(path, false);
+    if (warning !== '') process.stderr.write(`Warning: the secret ${path}: ${warning}\n`);
+    return bytes;
+  } catch (cause) {
+    throw new Error(`cannot read the secret ${path}: ${(cause as Error).message}`, { cause });
+  }
+}

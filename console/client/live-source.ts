@@ -1,0 +1,171 @@
+// The source that is a live daemon. It comes back: after a lost connection it tries again with backoff, and renews its
+// subscriptions, the log's from the tail. Commands are never repeated: one may have been carried out before the
+// connection broke, so that without a connection they fail.
+
+import { decodeLogFrame } from '../../protocol/log-frame.ts';
+import type { CommandReply, LogSubscription } from '../../protocol/messages.ts';
+import {
+  type Client,
+  type ClientSubscription,
+  ConnectError,
+  type ConnectOptions,
+  connect,
+} from './client.ts';
+import { findDaemon } from './find-daemon.ts';
+import type { LogHandlers, Source, SourceEvents, Subscription } from './source.ts';
+
+/** Milliseconds until the first attempt after a loss; each waits twice as long as the last. Guessed. */
+const FIRST_DELAY = 100;
+const LAST_DELAY = 3000;
+
+interface OpenLog {
+  sub: LogSubscription;
+  readonly handlers: LogHandlers;
+}
+
+export class LiveSource implements Source {
+  readonly label: string;
+  readonly local: boolean;
+  private readonly options: ConnectOptions;
+  private readonly logs = new Map<OpenLog, ClientSubscription | null>();
+  private events: SourceEvents | null = null;
+  private client: Client | null = null;
+  private counters: Subscription | null = null;
+  private interval = 1;
+  private timer: NodeJS.Timeout | null = null;
+  private delay = FIRST_DELAY;
+  /** Attempts since the connection was lost. */
+  private attempt = 0;
+  private closed = false;
+
+  constructor(options: ConnectOptions) {
+    this.options = options;
+    this.local = options.address === undefined;
+    this.label = options.address ?? findDaemon(options.dir).dir;
+  }
+
+  start(events: SourceEvents): void {
+    this.events = events;
+    void this.connect(events);
+  }
+
+  async command(line: string): Promise<CommandReply> {
+    try {
+      if (this.client === null) throw new ConnectError('closed', 'not connected');
+      return await this.client.command(line);
+    } catch (error) {
+      return { status: 0, body: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  log(sub: LogSubscription, handlers: LogHandlers): Subscription {
+    const log: OpenLog = { sub, handlers };
+    this.logs.set(log, this.client === null ? null : this.subscribe(this.client, log));
+    return {
+      close: () => {
+        const live = this.logs.get(log);
+        this.logs.delete(log);
+        live?.close();
+      },
+    };
+  }
+
+  setInterval(seconds: number): void {
+    this.interval = seconds;
+    this.subscribeCounters();
+  }
+
+  sampleNow(): void {
+    this.subscribeCounters();
+  }
+
+  close(): void {
+    this.closed = true;
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.client?.close();
+  }
+
+  private async connect(events: SourceEvents): Promise<void> {
+    this.timer = null;
+    try {
+      const client = await connect(this.options);
+      if (this.closed) return client.close();
+      const again = this.attempt > 0;
+      this.client = client;
+      this.attempt = 0;
+      this.delay = FIRST_DELAY;
+      client.onEvent = ({ event, text }) => events.event(event, text);
+      client.onClose = (error) => this.lose(events, error);
+      for (const log of this.logs.keys()) {
+        // The log before this moment is known, or lies in the gap that the lost connection left.
+        if (again) log.sub = { ...log.sub, from: 'tail' };
+        this.logs.set(log, this.subscribe(client, log));
+      }
+      this.subscribeCounters();
+      events.connection({ state: 'up', identity: client.identity, version: client.version });
+    } catch (cause) {
+      this.lose(
+        events,
+        cause instanceof ConnectError ? cause : new ConnectError('unreachable', String(cause), cause),
+      );
+    }
+  }
+
+  private lose(events: SourceEvents, error: ConnectError | null): void {
+    this.client = null;
+    this.counters = null;
+    if (this.closed) return;
+    events.connection({
+      state: 'waiting',
+      attempt: this.attempt++,
+      retryAt: (Date.now() + this.delay) / 1000,
+      reason: error?.message ?? 'connection is closed',
+    });
+    this.timer = setTimeout(() => void this.connect(events), this.delay);
+    this.delay = Math.min(this.delay * 2, LAST_DELAY);
+  }
+
+  private subscribe(client: Client, log: OpenLog): ClientSubscription {
+    const { handlers } = log;
+    return client.log(log.sub, {
+      frame: (data) => {
+        const frame = this.logs.has(log) ? decodeLogFrame(data) : null;
+        if (frame !== null) handlers.batch(frame.transactions);
+      },
+      lost: (records, reason) => {
+        if (this.logs.has(log)) handlers.lost(records, reason);
+      },
+      end: (error) => {
+        // A subscription that is lost with its connection is renewed, and its owner hears nothing.
+        if (client.closed || !this.logs.delete(log)) return;
+        if (error !== null) handlers.failed(error.detail ?? error.message);
+        else handlers.ended?.();
+      },
+    });
+  }
+
+  /** A new subscription replaces the former; its first values come at once. */
+  private subscribeCounters(): void {
+    const { client, events } = this;
+    this.counters?.close();
+    if (client === null || events === null) return;
+    let open = true;
+    const live = client.stat(
+      { interval: this.interval },
+      {
+        counters: (info) => {
+          if (open) events.counters(info);
+        },
+        values: (at, values) => {
+          if (open) events.values(at, values.map(BigInt));
+        },
+      },
+    );
+    this.counters = {
+      close: () => {
+        open = false;
+        live.close();
+      },
+    };
+  }
+}

@@ -1,0 +1,64 @@
+// The source of the console's data: a live daemon, a recording, or a script in a test. The model and
+// the screens know only this interface; a source never touches the terminal and never throws at its user:
+// failures arrive as events, because the console outlives its daemon.
+
+import type {
+  CommandReply,
+  CounterInfo,
+  LogSubscription,
+  LogTransaction,
+  ServerMessage,
+} from '../../protocol/messages.ts';
+
+/** `waiting` is between two attempts; `attempt` counts them since the connection was lost. */
+export type ConnectionState =
+  | { state: 'connecting'; attempt: number }
+  | { state: 'up'; identity: string; version: string }
+  | { state: 'waiting'; attempt: number; retryAt: number; reason: string };
+
+export interface LogHandlers {
+  /** Complete groups in order; a group is a run of transactions whose first has the lowest level. */
+  batch(transactions: LogTransaction[]): void;
+  lost(records: number, reason: 'overrun' | 'backpressure' | 'rate'): void;
+  /** The daemon refused the subscription (a bad query), or the stream broke off. */
+  failed(message: string): void;
+  /** A subscription with `once` has read the log to its end. */
+  ended?(): void;
+}
+
+export interface SourceEvents {
+  connection(state: ConnectionState): void;
+  /** The names of the next `values`; sent again when the set changes. */
+  counters(info: CounterInfo[]): void;
+  /** `at` in epoch seconds. `steady`: no counter starts again; the source has handled restarts itself. */
+  values(at: number, values: bigint[], steady?: boolean): void;
+  event(event: EventKind, text: string): void;
+}
+
+export type EventKind = Extract<ServerMessage, { t: 'event' }>['event'];
+
+export interface Subscription {
+  close(): void;
+}
+
+export interface Source {
+  /** The name that is shown until the instance has sent its identity. */
+  readonly label: string;
+  /** Names of the instances that this source shows as one; see instance-address.ts for how a command finds one. */
+  readonly parts?: readonly string[];
+  /** Does the daemon see the same files as the console? */
+  readonly local?: boolean;
+  /** A log subscription begins with all that was there before it, not with what comes next: a recording. */
+  readonly retells?: boolean;
+  /** Begins to deliver. Called once. */
+  start(events: SourceEvents): void;
+  /** Never rejects; status 0 means that the command was never answered. */
+  command(line: string): Promise<CommandReply>;
+  /** Survives reconnects: the source subscribes again, from the tail. */
+  log(sub: LogSubscription, handlers: LogHandlers): Subscription;
+  /** Seconds between counter samples. */
+  setInterval(seconds: number): void;
+  /** A counter sample as soon as possible. */
+  sampleNow(): void;
+  close(): void;
+}

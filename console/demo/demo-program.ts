@@ -1,0 +1,50 @@
+// The VCL program of the demo.
+
+/** VCL for an origin on this port of the loopback. */
+export function demoProgram(port: number): string {
+  return `vcl 4.1;
+
+backend shop {
+  .host = "127.0.0.1";
+  .port = "${port}";
+  .connect_timeout = 1s;
+  .first_byte_timeout = 5s;
+  .probe = { .url = "/"; .interval = 2s; .timeout = 1s; .window = 8; .threshold = 4; .initial = 4; }
+}
+
+backend images {
+  .host = "127.0.0.1";
+  .port = "${port}";
+}
+
+sub vcl_recv {
+  if (req.url ~ "^/img/") {
+    set req.backend_hint = images;
+  } else {
+    set req.backend_hint = shop;
+  }
+  if (req.url ~ "^/(cart|checkout)") {
+    return (pass);
+  }
+  if (req.url == "/status") {
+    return (synth(200, "Serving"));
+  }
+  unset req.http.Cookie;
+}
+
+sub vcl_backend_response {
+  set beresp.grace = 10s;
+  if (bereq.url ~ "^/static/") {
+    unset beresp.http.Set-Cookie;
+  }
+}
+
+sub vcl_deliver {
+  if (obj.hits > 0) {
+    set resp.http.X-Cache = "HIT";
+  } else {
+    set resp.http.X-Cache = "MISS";
+  }
+}
+`;
+}

@@ -1,0 +1,9 @@
+// What the console takes of Ink, in one place.
+
+import './chalk-level.ts';
+
+import { restoreEnvironment } from './chalk-level.ts';
+
+export { Box, type DOMElement, render, Text, Transform } from 'ink';
+
+restoreEnvironment();

@@ -1,0 +1,45 @@
+// Lines of the model as rows of the screen: tones are styles of the same name, bitmaps and bars get the glyphs of the
+// theme.
+
+import type { ToneLine, ToneText } from '../model/panel.ts';
+import { printable } from '../model/transaction.ts';
+import { bar, type Row, type Span, span } from './spans.ts';
+import type { Theme } from './theme.ts';
+
+export function toneRow(line: ToneLine, theme: Theme): Row {
+  return line.flatMap((piece) => toneSpans(piece, theme));
+}
+
+function toneSpans(piece: ToneText, theme: Theme): Span[] {
+  const out: Span[] = [];
+  if (piece.text !== '') {
+    const text = printable(piece.text.replaceAll('\t', '   '));
+    out.push(span(text, piece.tone));
+  }
+  if (piece.bits !== undefined) out.push(...probeBits(piece.bits.value, piece.bits.count, theme));
+  if (piece.bar !== undefined) out.push(span(theme.glyphs.bar.full.repeat(piece.bar), piece.tone));
+  return out;
+}
+
+/** A cell of a list in `width` cells, not padded; `share` of a whole is drawn as a bar with the text after it. */
+export function cellSpans(cell: ToneText & { share?: number }, width: number, theme: Theme): Span[] {
+  if (cell.share === undefined) return toneSpans(cell, theme);
+  const room = width - cell.text.length - 1;
+  return room < 4
+    ? toneSpans(cell, theme)
+    : [...bar(cell.share, room, theme, cell.tone ?? 'accent'), span(` ${cell.text}`, cell.tone)];
+}
+
+/** The newest probes at the right: a tall mark for good, a low one for bad. */
+export function probeBits(happy: bigint, count: number, theme: Theme): Span[] {
+  const out: Span[] = [];
+  for (let i = Math.min(64, count) - 1; i >= 0; i--) {
+    const good = ((happy >> BigInt(i)) & 1n) === 1n;
+    const mark = theme.glyphs.braille ? (good ? '▮' : '▯') : good ? '|' : '.';
+    const style = good ? 'good' : 'bad';
+    const last = out.at(-1);
+    if (last !== undefined && last.style === style) last.text += mark;
+    else out.push({ text: mark, style });
+  }
+  return out;
+}

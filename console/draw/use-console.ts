@@ -1,0 +1,52 @@
+// Subscriptions of components to what lives outside React.
+
+import { type ReactNode, useEffect, useLayoutEffect, useSyncExternalStore } from 'react';
+import type { Controller } from '../model/controller.ts';
+import type { DaemonSession } from '../model/daemon-session.ts';
+import type { UiState } from '../model/ui-state.ts';
+
+/** Renders again whenever the session tells of new data; the number only differs. */
+function useSessionTick(session: DaemonSession): number {
+  return useSyncExternalStore(session.subscribe, session.snapshot);
+}
+
+export function useUi(controller: Controller): UiState {
+  return useSyncExternalStore(controller.subscribe, controller.snapshot);
+}
+
+/** Renders again when the connection is lost or back. */
+export function useCutOff(session: DaemonSession): boolean {
+  return useSyncExternalStore(session.subscribe, () => session.cutOff);
+}
+
+/** What is made again of new data, and nothing around it: a box that is rendered again costs Ink a frame. */
+export function Live({
+  session,
+  children,
+}: {
+  session: DaemonSession;
+  children: () => ReactNode;
+}): ReactNode {
+  useSessionTick(session);
+  return children();
+}
+
+/**
+ * Calls `paint` after everything else has been rendered: at once when `ui` has changed, for what a key does shows at
+ * once, and otherwise a moment later, because a layout effect makes Ink write a frame.
+ */
+export function Painted({
+  session,
+  ui,
+  paint,
+}: {
+  session: DaemonSession;
+  ui: UiState;
+  paint: () => void;
+}): ReactNode {
+  useSessionTick(session);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is painted is new with the state, not with the function
+  useLayoutEffect(paint, [ui]);
+  useEffect(paint);
+  return null;
+}

@@ -1,0 +1,286 @@
+// What the console knows of one daemon, kept outside React: connection, counters and their history, log,
+// last errors, backends. It listens to a source and tells its subscribers at most once a frame, however
+// fast data comes. Data stays when the daemon goes: it turns stale, and the hole is marked.
+
+import type { CounterInfo, Grouping } from '../../protocol/messages.ts';
+import type { ConnectionState, EventKind, Source, Subscription } from '../client/source.ts';
+import { AdminStore } from './admin-store.ts';
+import { type BackendRow, parseBackendList } from './backends.ts';
+import { CounterHistory } from './counter-history.ts';
+import { HitRate } from './hit-rate.ts';
+import { LogStore } from './log-store.ts';
+import { Series } from './series.ts';
+import { SAMPLED_RECORDS } from './traffic-facts.ts';
+import { TrafficSample } from './traffic-sample.ts';
+
+export interface SessionOptions {
+  source: Source;
+  /** Epoch seconds. */
+  now(): number;
+  /** Runs `fn` after `ms`; injected so that tests and screenshots own the time. */
+  later(fn: () => void, ms: number): void;
+  /** Least time between two notifications, in ms. */
+  frameMs?: number;
+  logBounds?: { maxBytes: number; maxEntries: number };
+  /** Clock times in UTC; local time otherwise. */
+  utc?: boolean;
+}
+
+export interface SessionEvent {
+  at: number;
+  kind: EventKind | 'lost';
+  text: string;
+}
+
+const BACKEND_POLL_SECONDS = 2;
+const KEPT_EVENTS = 50;
+/** Requests a second that the sample takes at the most. */
+const SAMPLE_RATE = 300;
+/** A quarter of an hour of one-second samples. */
+const SERIES_SAMPLES = 1000;
+
+export class DaemonSession {
+  readonly source: Source;
+  readonly now: () => number;
+  private readonly later: SessionOptions['later'];
+  private readonly frameMs: number;
+  connection: ConnectionState = { state: 'connecting', attempt: 0 };
+  /** Identity and version of the last daemon seen. */
+  identity = '';
+  version = '';
+  /** Epoch seconds of the last data; 0 before any. */
+  lastDataAt = 0;
+  /** Has the connection been up at all? */
+  everUp = false;
+  readonly counters = new CounterHistory();
+  readonly hitRate = new HitRate();
+  readonly requests = new Series(SERIES_SAMPLES);
+  readonly hits = new Series(SERIES_SAMPLES);
+  backends: BackendRow[] = [];
+  readonly admin: AdminStore;
+  readonly sample = new TrafficSample();
+  readonly utc: boolean;
+  private sampleBase: { requests: bigint; sampled: number } | null = null;
+  readonly errors = new LogStore({ maxBytes: 4 << 20, maxEntries: 200 });
+  readonly log: LogStore;
+  readonly events: SessionEvent[] = [];
+  query = '';
+  grouping: Grouping = 'request';
+  /** Why the log subscription does not run; '' when it does. */
+  logError = '';
+  private logStream: Subscription | null = null;
+  private errorStream: Subscription | null = null;
+  private sampleStream: Subscription | null = null;
+  private lastPoll = 0;
+  private polling = false;
+  private readonly listeners = new Set<() => void>();
+  private tick = 0;
+  private scheduled = false;
+  private closed = false;
+
+  constructor(options: SessionOptions) {
+    this.source = options.source;
+    this.now = options.now;
+    this.later = options.later;
+    this.frameMs = options.frameMs ?? 80;
+    this.utc = options.utc === true;
+    this.admin = new AdminStore(this.source, this.now, () => this.touch());
+    this.log = new LogStore(options.logBounds ?? { maxBytes: 128 << 20, maxEntries: 100_000 });
+  }
+
+  start(): void {
+    this.source.start({
+      connection: (state) => this.onConnection(state),
+      counters: (info) => this.onCounters(info),
+      values: (at, values, steady) => this.onValues(at, values, steady),
+      event: (kind, text) => this.onEvent(kind, text),
+    });
+    this.errorStream = this.source.log(
+      { grouping: 'request', query: 'RespStatus >= 500', from: 'tail' },
+      {
+        batch: (transactions) => {
+          this.errors.add(transactions);
+          this.touch();
+        },
+        lost: () => undefined,
+        failed: () => undefined,
+      },
+    );
+    this.sampleStream = this.source.log(
+      {
+        grouping: 'vxid',
+        from: 'tail',
+        rate: { count: SAMPLE_RATE, period: 1 },
+        filters: [...SAMPLED_RECORDS],
+      },
+      {
+        batch: (transactions) => {
+          this.sample.add(transactions);
+          this.touch();
+        },
+        lost: () => undefined,
+        failed: () => undefined,
+      },
+    );
+  }
+
+  /** Share of the client's requests that the sample has seen, 0..1; 1 before any. */
+  sampleShare(): number {
+    const base = this.sampleBase;
+    const requests = this.counters.value('MAIN.client_req');
+    if (base === null || requests <= base.requests) return 1;
+    return Math.min(1, (this.sample.requests - base.sampled) / Number(requests - base.requests));
+  }
+
+  /** Counts what the sample ranks from zero. */
+  clearSample(): void {
+    this.sample.clearRanks();
+    this.sampleBase = null;
+    this.touch();
+  }
+
+  close(): void {
+    this.closed = true;
+    this.logStream?.close();
+    this.errorStream?.close();
+    this.sampleStream?.close();
+    this.source.close();
+    this.listeners.clear();
+  }
+
+  /** (Re)opens the log with a query; '' matches all. */
+  follow(query: string, grouping: Grouping): void {
+    this.logStream?.close();
+    this.query = query;
+    this.grouping = grouping;
+    this.logError = '';
+    // All of it comes again.
+    if (this.source.retells === true) this.log.clear();
+    this.logStream = this.source.log(
+      { grouping, from: 'tail', ...(query === '' ? {} : { query }) },
+      {
+        batch: (transactions) => {
+          this.log.add(transactions);
+          this.touch();
+        },
+        lost: (records, reason) => {
+          this.log.addLoss(records, reason);
+          this.touch();
+        },
+        failed: (message) => {
+          this.logError = message;
+          this.touch();
+        },
+      },
+    );
+    this.touch();
+  }
+
+  get following(): boolean {
+    return this.logStream !== null;
+  }
+
+  /** Seconds since the data stopped, or null while it flows. */
+  staleFor(): number | null {
+    if (this.connection.state === 'up' || !this.everUp) return null;
+    return Math.max(0, this.now() - this.lastDataAt);
+  }
+
+  /** Is the connection lost, or was it never made? */
+  get cutOff(): boolean {
+    return this.connection.state === 'waiting' || (this.everUp && this.connection.state !== 'up');
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  snapshot = (): number => this.tick;
+
+  /** Marks a change; subscribers hear of it at the end of the frame. */
+  touch(): void {
+    if (this.scheduled || this.closed) return;
+    this.scheduled = true;
+    this.later(() => {
+      this.scheduled = false;
+      if (this.closed) return;
+      this.tick++;
+      for (const listener of this.listeners) listener();
+    }, this.frameMs);
+  }
+
+  private onConnection(state: ConnectionState): void {
+    const was = this.connection;
+    this.connection = state;
+    if (state.state === 'up') {
+      this.identity = state.identity;
+      this.version = state.version;
+      this.lastPoll = 0;
+      this.admin.refresh();
+      if (this.everUp && was.state !== 'up') this.gap('reconnected');
+      this.everUp = true;
+      this.lastDataAt = this.now();
+    } else if (was.state === 'up') {
+      this.lastDataAt = this.now();
+      this.gap(state.state === 'waiting' ? `connection lost: ${state.reason}` : 'connection lost');
+      this.requests.push(this.now(), Number.NaN);
+      this.hits.push(this.now(), Number.NaN);
+    }
+    this.touch();
+  }
+
+  private onCounters(info: CounterInfo[]): void {
+    this.counters.describe(info);
+    this.touch();
+  }
+
+  private onValues(at: number, values: bigint[], steady = false): void {
+    const seconds = this.counters.update(at, values, steady);
+    const rate = this.hitRate.sample(
+      this.counters.value('MAIN.cache_hit'),
+      this.counters.value('MAIN.cache_miss'),
+      this.counters.restarted,
+    );
+    if (seconds > 0) {
+      this.requests.push(at, this.counters.rate('MAIN.client_req'));
+      this.hits.push(at, rate ?? this.hits.last() ?? Number.NaN);
+    }
+    const total = this.counters.value('MAIN.client_req');
+    if (this.sampleBase === null || total < this.sampleBase.requests)
+      this.sampleBase = { requests: total, sampled: this.sample.requests };
+    this.lastDataAt = this.now();
+    this.admin.tick();
+    this.pollBackends();
+    this.touch();
+  }
+
+  private onEvent(kind: EventKind, text: string): void {
+    this.record(kind, text);
+    if (kind === 'died' || kind === 'stopped') this.gap(`worker ${kind}${text === '' ? '' : `: ${text}`}`);
+    this.lastPoll = 0;
+    this.admin.refresh();
+    this.touch();
+  }
+
+  private record(kind: SessionEvent['kind'], text: string): void {
+    this.events.push({ at: this.now(), kind, text });
+    if (this.events.length > KEPT_EVENTS) this.events.shift();
+  }
+
+  private gap(text: string): void {
+    if (this.logStream !== null) this.log.addGap(text);
+    if (text !== 'reconnected') this.record('lost', text);
+  }
+
+  private pollBackends(): void {
+    if (this.polling || this.now() - this.lastPoll < BACKEND_POLL_SECONDS) return;
+    this.lastPoll = this.now();
+    this.polling = true;
+    void this.source.command('backend.list -j').then((reply) => {
+      this.polling = false;
+      if (reply.status === 200) this.backends = parseBackendList(reply.body);
+      this.touch();
+    });
+  }
+}

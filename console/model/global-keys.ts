@@ -1,0 +1,177 @@
+// Keys that work everywhere, and in panels.
+
+import type { Controller } from './controller.ts';
+import type { FieldKind } from './field.ts';
+import type { KeyRow } from './key-row.ts';
+import { EMPTY_LINE, lineOf } from './line-editor.ts';
+import { clock } from './numbers.ts';
+import { deedLines } from './operator.ts';
+import { chooseContext, promptExport } from './palette.ts';
+import { panelText } from './panel.ts';
+
+/** The search in the help follows what is typed. */
+const HELP_SEARCH: FieldKind = {
+  kind: 'search',
+  follow: (c, filter) => {
+    const { panel } = c.state;
+    if (panel?.kind === 'help') c.set({ panel: { ...panel, filter, scroll: 0 } });
+  },
+};
+
+function searchPanel(c: Controller): void {
+  const { panel } = c.state;
+  if (panel?.kind === 'help') c.fields.open(HELP_SEARCH, lineOf(panel.filter));
+}
+
+export function openHelp(c: Controller): void {
+  c.set({ panel: { kind: 'help', scroll: 0, filter: '' }, notice: null });
+}
+
+function showDeeds(c: Controller): void {
+  const lines = deedLines(c.state.deeds, (at) => clock(at, c.session.utc));
+  c.set({ panel: { kind: 'text', scroll: 0, title: 'What was done from here', lines } });
+}
+
+function showNeighbour(c: Controller, step: 1 | -1): void {
+  const { views } = c.options;
+  const next = views[(views.indexOf(c.state.view) + step + views.length) % views.length];
+  if (next !== undefined) c.show(next);
+}
+
+/** Closes what is open; with nothing open, the view goes a step back. */
+function goBack(c: Controller): void {
+  const { panel, view } = c.state;
+  c.set({ panel: null, notice: null });
+  if (panel === null) view.back(c);
+}
+
+function toggleMouse(c: Controller): void {
+  const mouse = !c.state.mouse;
+  c.options.onMouse(mouse);
+  c.set({ mouse });
+  c.notify(
+    'info',
+    mouse
+      ? 'a click selects, on a title sorts, once more opens; select text with Shift held'
+      : 'the mouse is the terminal’s again',
+  );
+}
+
+function takeChoice(c: Controller): void {
+  const { panel } = c.state;
+  const choice = panel?.kind === 'choices' ? panel.choices[panel.scroll] : undefined;
+  c.set({ panel: null, notice: null });
+  choice?.take(c);
+}
+
+export const GLOBAL_KEYS: readonly KeyRow[] = [
+  {
+    keys: ['tab'],
+    command: 'view.next',
+    help: 'Next view',
+    hint: 'next',
+    run: (c) => showNeighbour(c, 1),
+  },
+  { keys: ['shift+tab'], command: 'view.previous', help: 'Previous view', run: (c) => showNeighbour(c, -1) },
+  {
+    keys: [':'],
+    command: 'command',
+    help: 'Command line: all admin commands and more',
+    hint: 'command',
+    run: (c) => c.fields.openCommand(EMPTY_LINE),
+  },
+  { keys: ['?'], command: 'help', help: 'This help', hint: 'help', run: openHelp },
+  {
+    keys: ['y'],
+    command: 'copy',
+    help: 'Copy the selected row (OSC 52)',
+    run: (c) => c.state.view.copy(c),
+  },
+  {
+    keys: ['Y'],
+    command: 'copy.all',
+    help: 'Copy all rows that the filter shows',
+    run: (c) => c.state.view.copyAll(c),
+  },
+  { keys: ['X'], command: 'export', help: 'Export to a file: text, or NDJSON for .json', run: promptExport },
+  { keys: ['A'], command: 'deeds', help: 'What was done from here, newest first', run: showDeeds },
+  {
+    keys: ['U'],
+    command: 'undo',
+    help: 'Undo the last change that can be undone',
+    run: (c) => c.operator.undo(),
+  },
+  { keys: ['C'], command: 'contexts', help: 'Change to another instance', run: chooseContext },
+  {
+    keys: ['M'],
+    command: 'mouse',
+    help: 'Mouse on or off: the wheel scrolls, a click selects, sorts, opens',
+    run: toggleMouse,
+  },
+  {
+    keys: [','],
+    command: 'replay.back',
+    help: 'Recording: ten seconds back',
+    run: (c) => c.options.instances.replay?.skip(-10),
+  },
+  {
+    keys: ['.'],
+    command: 'replay.forward',
+    help: 'Recording: ten seconds on',
+    run: (c) => c.options.instances.replay?.skip(10),
+  },
+  {
+    keys: ['p'],
+    command: 'replay.pause',
+    help: 'Recording: stop or go on',
+    run: (c) => c.options.instances.replay?.toggle(),
+  },
+  { keys: ['ctrl+l'], command: 'redraw', help: 'Redraw the screen', run: (c) => c.options.onRedraw() },
+  {
+    keys: ['ctrl+z'],
+    command: 'suspend',
+    help: 'Suspend; fg brings it back',
+    run: (c) => c.options.onSuspend(),
+  },
+  { keys: ['escape'], command: 'back', help: 'Close what is open, leave a field', run: goBack },
+  { keys: ['q'], command: 'quit', help: 'Quit', hint: 'quit', run: (c) => c.quit() },
+  { keys: ['ctrl+c'], command: 'quit', help: 'Quit', run: (c) => c.quit() },
+];
+
+/** Keys that scroll: they work while a question stands, so that what it is about can be read. */
+export const SCROLL_KEYS: readonly KeyRow[] = [
+  { keys: ['up', 'k', 'wheelup'], command: 'panel.up', help: 'One line up', run: (c) => c.scroll('up') },
+  {
+    keys: ['down', 'j', 'wheeldown'],
+    command: 'panel.down',
+    help: 'One line down',
+    run: (c) => c.scroll('down'),
+  },
+  {
+    keys: ['pageup', 'b', 'ctrl+b'],
+    command: 'panel.pageup',
+    help: 'One page up',
+    run: (c) => c.scroll('pageup'),
+  },
+  {
+    keys: ['pagedown', 'space', 'ctrl+f'],
+    command: 'panel.pagedown',
+    help: 'One page down',
+    run: (c) => c.scroll('pagedown'),
+  },
+  { keys: ['home', 'g'], command: 'panel.home', help: 'Top', run: (c) => c.scroll('home') },
+  { keys: ['end', 'G'], command: 'panel.end', help: 'Bottom', run: (c) => c.scroll('end') },
+];
+
+export const PANEL_KEYS: readonly KeyRow[] = [
+  ...SCROLL_KEYS,
+  { keys: ['/'], command: 'panel.search', help: 'Search this help', run: searchPanel },
+  { keys: ['enter'], command: 'panel.choose', help: 'Take the choice, or close', run: takeChoice },
+  {
+    keys: ['y'],
+    command: 'panel.copy',
+    help: 'Copy the text (OSC 52)',
+    run: (c) => c.copy(panelText(c.state.panel), 'the panel'),
+  },
+  { keys: ['escape', 'q', '?', 'h'], command: 'back', help: 'Close', run: goBack },
+];

@@ -1,0 +1,36 @@
+// Panels over a view, as data: lines of toned text, choices, the help.
+
+import type { Controller } from './controller.ts';
+
+/** What a text means, as the screens colour it. */
+export type Tone = 'text' | 'strong' | 'muted' | 'faint' | 'accent' | 'good' | 'warn' | 'bad' | 'title';
+
+export interface ToneText {
+  text: string;
+  tone?: Tone;
+  /** Drawn after the text: the newest `count` bits of a bitmap, the newest at the right. */
+  bits?: { value: bigint; count: number };
+  /** Drawn after the text: a bar of so many cells. */
+  bar?: number;
+}
+
+/** A line of a pane: pieces in a row. */
+export type ToneLine = readonly ToneText[];
+
+export interface Choice {
+  label: string;
+  note: string;
+  take(controller: Controller): void;
+}
+
+export type Panel =
+  | { kind: 'help'; scroll: number; filter: string }
+  | { kind: 'text'; scroll: number; title: string; lines: readonly ToneLine[] }
+  | { kind: 'choices'; scroll: number; title: string; choices: readonly Choice[] };
+
+/** A panel as text, for the clipboard. */
+export function panelText(panel: Panel | null): string {
+  if (panel?.kind === 'text') return panel.lines.map((line) => line.map((s) => s.text).join('')).join('\n');
+  if (panel?.kind === 'choices') return panel.choices.map((choice) => choice.label).join('\n');
+  return '';
+}

@@ -1,0 +1,20 @@
+// Values of parameters as texts: as the daemon takes them back, and when two are one.
+
+/** A value as the daemon takes it back: JSON has numbers and booleans where the daemon has words. */
+export function parameterText(value: unknown): string {
+  if (value === true) return 'on';
+  if (value === false) return 'off';
+  return value === null || value === undefined ? '' : String(value);
+}
+
+/** 64k and 65536, 120 and 120.000 are one value. */
+export function sameValue(a: string, b: string): boolean {
+  return a === b || (sizeOf(a) !== null && sizeOf(a) === sizeOf(b));
+}
+
+function sizeOf(text: string): number | null {
+  const m = /^(-?\d+(?:\.\d+)?)([bkmgtp]?)b?$/i.exec(text.trim());
+  if (m === null) return null;
+  const power = ['', 'k', 'm', 'g', 't', 'p'].indexOf((m[2] ?? '').toLowerCase().replace('b', ''));
+  return Number(m[1]) * 1024 ** Math.max(0, power);
+}

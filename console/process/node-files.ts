@@ -1,0 +1,84 @@
+// The console's files on this machine: reading, writing, completion of paths, and the program check by the daemon's
+// own executable.
+
+import { execFile } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { writeOwn } from '../../protocol/files/own-file.ts';
+import { inPackage } from '../../protocol/files/package-files.ts';
+import { systemText } from '../../protocol/system-text.ts';
+import type { HostFiles, LintFinding } from '../model/host-files.ts';
+
+const MOST_PATHS = 200;
+const LINT_MS = 20_000;
+
+export class NodeFiles implements HostFiles {
+  private readonly daemon: string;
+
+  /** `daemon` is the compiled proxyd, which checks programs. */
+  constructor(daemon: string = inPackage('dist/daemon/proxyd.js')) {
+    this.daemon = daemon;
+  }
+
+  async read(path: string): Promise<string> {
+    try {
+      return await readFile(this.absolute(path), 'utf8');
+    } catch (cause) {
+      throw new Error(systemText(cause), { cause });
+    }
+  }
+
+  async write(path: string, text: string): Promise<void> {
+    try {
+      // What is exported may hold cookies of the log.
+      writeOwn(this.absolute(path), text, 0o600);
+    } catch (cause) {
+      throw new Error(systemText(cause), { cause });
+    }
+  }
+
+  complete(prefix: string): string[] {
+    const folder = prefix.endsWith('/') ? prefix : prefix.includes('/') ? `${dirname(prefix)}/` : '';
+    const begun = prefix.slice(prefix.lastIndexOf('/') + 1);
+    try {
+      return readdirSync(this.absolute(folder === '' ? '.' : folder))
+        .filter((name) => name.startsWith(begun) && (begun.startsWith('.') || !name.startsWith('.')))
+        .sort()
+        .slice(0, MOST_PATHS)
+        .map((name) => {
+          const path = join(folder, name);
+          return isFolder(this.absolute(path)) ? `${path}/` : path;
+        });
+    } catch {
+      return [];
+    }
+  }
+
+  absolute(path: string): string {
+    return resolve(path.replace(/^~(?=\/|$)/, homedir()));
+  }
+
+  lint(path: string): Promise<LintFinding[]> {
+    const args = [this.daemon, '--lint', '-j', this.absolute(path)];
+    return new Promise((settle, reject) => {
+      execFile(process.execPath, args, { timeout: LINT_MS, maxBuffer: 8 << 20 }, (_error, stdout, stderr) => {
+        try {
+          const report = JSON.parse(stdout) as { findings: LintFinding[] };
+          settle(report.findings);
+        } catch {
+          reject(new Error(stderr.trim() === '' ? 'proxyd --lint gave no answer' : stderr.trim()));
+        }
+      });
+    });
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}

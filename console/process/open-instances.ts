@@ -1,0 +1,128 @@
+// The instances that a console shows: the daemon it was called for and those of the operator's file, or a recording.
+// Here meet sources, sessions and the real clock.
+
+import { readFileSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { writeOwn } from '../../protocol/files/own-file.ts';
+import { systemText } from '../../protocol/system-text.ts';
+import { compileQuery } from '../../queries/compile-query.ts';
+import { parseQuery } from '../../queries/parse-query.ts';
+import { Effort } from '../../queries/text-pattern.ts';
+import { LiveSource } from '../client/live-source.ts';
+import type { Source } from '../client/source.ts';
+import type { ConsoleConfig } from '../model/config.ts';
+import { DaemonSession } from '../model/daemon-session.ts';
+import { type Instance, Instances } from '../model/instances.ts';
+import { logRecording } from '../model/log-recording.ts';
+import { groupsOfFile, groupsOfLines } from '../model/recorded-log.ts';
+import { RecordingSource } from '../model/recorder.ts';
+import { parseRecording, type Recording } from '../model/recording.ts';
+import { ReplayPlayer } from '../model/replay-player.ts';
+import type { GroupMatcher } from '../model/replay-source.ts';
+
+/** Bytes of a recording that is opened: it is kept in memory. */
+const MOST_BYTES = 512 << 20;
+
+const now = (): number => Date.now() / 1000;
+const later = (fn: () => void, ms: number): void => {
+  setTimeout(fn, ms).unref();
+};
+
+/** The daemon to look at: its working directory as -n, or `address` (host:port) with `secretFile`. */
+export interface ConsoleTarget {
+  dir?: string | undefined;
+  address?: string | undefined;
+  secretFile?: string | undefined;
+}
+
+/** Instances on live daemons. */
+export function liveInstances(options: ConsoleTarget, config: ConsoleConfig): Instances {
+  const recorders = new Map<Source, RecordingSource>();
+  const open = (target: ConsoleTarget): Source => {
+    const source = new RecordingSource(new LiveSource({ ...target, name: 'console' }), now);
+    recorders.set(source, source);
+    return source;
+  };
+  const known = config.instances.map((i): Instance => ({ name: i.name, open: () => open(i) }));
+  const { dir, address, secretFile } = options;
+  const named = config.instances.find((i) =>
+    address !== undefined ? i.address === address : dir !== undefined && i.dir === dir,
+  );
+  const first: Instance = { name: named?.name ?? 'daemon', open: () => open({ dir, address, secretFile }) };
+  const instances = new Instances(
+    first,
+    known.filter((i) => i.name !== first.name),
+    (source) => new DaemonSession({ source, now, later, utc: config.utc }),
+  );
+  let path = '';
+  instances.record = async (wanted) => {
+    const recorder = [...recorders.values()].find((r) => r.active) ?? recorders.get(instances.current.source);
+    if (recorder === undefined) throw new Error('this view cannot be recorded; choose one instance');
+    if (!recorder.active) {
+      if (wanted === '') throw new Error('record needs a file');
+      path = wanted;
+      recorder.begin();
+      return `recording; :record again ends it and writes ${path}`;
+    }
+    const { seconds, full } = recorder.progress;
+    writeRecording(path, JSON.stringify(recorder.end()));
+    return `${Math.round(seconds)} s written to ${path}${full ? '; the log was cut at its bound' : ''}`;
+  };
+  return instances;
+}
+
+/** A recording in the place of a daemon. Throws a plain sentence for a file that is none. */
+export function replayInstances(
+  path: string,
+  config: ConsoleConfig,
+): { instances: Instances; player: ReplayPlayer } {
+  const recording = openRecording(path);
+  const makeSession = (source: Source): DaemonSession =>
+    new DaemonSession({ source, now: () => player.now(), later, utc: config.utc });
+  const player: ReplayPlayer = new ReplayPlayer({ recording, matcher, label: path, makeSession });
+  const instances = new Instances({ name: 'recording', open: () => player.first }, [], makeSession);
+  player.attach(instances);
+  return { instances, player };
+}
+
+/** The real query language over recorded groups. */
+const matcher: GroupMatcher = (query) => {
+  const effort = Effort.shared();
+  const parsed = parseQuery(query, { effort });
+  if (!parsed.ok) return () => false;
+  const match = compileQuery(parsed.query);
+  return (group) => {
+    effort.renew();
+    return match(group) && !effort.spent;
+  };
+};
+
+/** A session that the console recorded, or a log that proxylog did: -w or --json, compressed or not. */
+function openRecording(path: string): Recording {
+  let bytes: Buffer;
+  let end: number;
+  try {
+    const { size, mtimeMs } = statSync(path);
+    if (size > MOST_BYTES)
+      throw new Error(`larger than ${MOST_BYTES >> 20} MB; proxylog -r with -q and -w makes a smaller one`);
+    end = mtimeMs / 1000;
+    bytes = readFileSync(path);
+    if (bytes[0] === 0x1f && bytes[1] === 0x8b) bytes = gunzipSync(bytes);
+    const file = groupsOfFile(bytes);
+    if (file !== null) return logRecording(file, basename(path), end);
+    const text = bytes.toString();
+    const lines = text.startsWith('{"format"') ? null : groupsOfLines(text);
+    return lines === null ? parseRecording(text) : logRecording(lines, basename(path), end);
+  } catch (cause) {
+    throw new Error(`${path}: ${systemText(cause)}`, { cause });
+  }
+}
+
+function writeRecording(path: string, text: string): void {
+  try {
+    writeOwn(path, path.endsWith('.gz') ? gzipSync(text) : text, 0o600);
+  } catch (cause) {
+    throw new Error(`${path}: ${systemText(cause)}`, { cause });
+  }
+}

@@ -1,0 +1,153 @@
+// Bans in force, newest first, and below them the tags (surrogate keys) that objects in the seen traffic carry.
+
+import { quoteWord } from '../../../protocol/cli-quoting.ts';
+import { answerItems, textField } from '../../model/admin-store.ts';
+import { complete } from '../../model/completion.ts';
+import type { Controller } from '../../model/controller.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import { type FieldKind, needed } from '../../model/field.ts';
+import { clock, count, duration } from '../../model/numbers.ts';
+import type { ListRow } from '../list/list-state.ts';
+import { type ListView, listView } from '../list/list-view.tsx';
+
+const LINE = 'ban.list -j';
+
+export const BANS_VIEW: ListView = listView({
+  name: 'bans',
+  key: '7',
+  title: 'Bans and tags',
+  short: 'Bans',
+  brief: 'Bans',
+  asks: [{ line: LINE, every: 3 }],
+  columns: [
+    { title: 'KIND', min: 5 },
+    { title: 'AGE', min: 8, right: true },
+    { title: 'OBJECTS', min: 8, right: true },
+    { title: 'STATE', min: 9, drop: 1 },
+    { title: 'WHAT', min: 24, grow: 1 },
+  ],
+  rows: (session) => [
+    ...answerItems(session.admin.body(LINE)).map((item, i) => banRow(session, item, i)),
+    ...tagRows(session),
+  ],
+  remark: (session) => {
+    const n = answerItems(session.admin.body(LINE)).length;
+    return `${n === 1 ? '1 ban' : `${n} bans`}, ${count(session.sample.tags.size)} tags seen`;
+  },
+  empty: (session) => (session.connection.state === 'up' ? 'no bans, no tags seen yet' : 'no connection'),
+  keys: [
+    {
+      keys: ['a'],
+      command: 'bans.add',
+      help: 'Ban what matches; the count first',
+      hint: 'ban',
+      run: (c) => c.fields.prompt(banPrompt('ban'), 'ban'),
+    },
+    {
+      keys: ['s'],
+      command: 'bans.soft',
+      help: 'Ban softly: expire, keep for grace',
+      run: (c) => c.fields.prompt(banPrompt('ban.soft'), 'ban.soft'),
+    },
+    {
+      keys: ['t'],
+      command: 'bans.tag',
+      help: 'Ban by tag (xkey, Surrogate-Key, Cache-Tag)',
+      run: (c) => promptTag(c, BANS_VIEW.selected(c)),
+    },
+  ],
+  enter: (c, row) => (row.facts.kind === 'tag' ? promptTag(c, row) : BANS_VIEW.act(c, { type: 'detail' })),
+});
+
+/** Completes a condition as the command line does after the command. */
+function banPrompt(command: string): FieldKind {
+  return {
+    kind: 'prompt',
+    changes: true,
+    complete: (c, line) => {
+      const before = 'ban ';
+      const found = complete(before + line.text, line.cursor + before.length, c.fields.tables());
+      return { ...found, from: found.from - before.length };
+    },
+    accept: (c, text) => c.operator.submit(`${command} ${text.trim()}`),
+  };
+}
+
+const TAG_PROMPT: FieldKind = {
+  kind: 'prompt',
+  changes: true,
+  verdict: (_c, text) => needed(text, 'a tag'),
+  accept: (c, text, header) => c.operator.submit(`ban ${tagCondition(header, text.trim())}`),
+};
+
+function promptTag(c: Controller, row: ListRow | undefined): void {
+  const isTag = row?.facts.kind === 'tag';
+  const tag = isTag ? (row.facts.tag ?? '') : '';
+  const header = isTag ? (row.facts.header ?? 'xkey') : 'xkey';
+  c.fields.prompt(TAG_PROMPT, `ban all with this tag in ${header}`, header, tag);
+}
+
+/** Objects that carry the tag among others in a header. */
+export function tagCondition(header: string, tag: string): string {
+  const escaped = tag.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return `obj.http.${header} ~ ${quoteWord(`(^|[\\s,])${escaped}($|[\\s,])`)}`;
+}
+
+function banRow(session: DaemonSession, item: unknown, index: number): ListRow {
+  const at = Number(textField(item, 'time')) || 0;
+  const instance = textField(item, 'instance');
+  // The oldest of the list may be a mark without a condition.
+  const spec = textField(item, 'spec') || '(a mark without a condition: objects were last tested up to here)';
+  const refs = Number(textField(item, 'refs')) || 0;
+  const done = textField(item, 'completed') === 'true';
+  const age = Math.max(0, session.now() - at);
+  return {
+    key: `ban ${at} ${spec}${instance === '' ? '' : ` of ${instance}`}`,
+    facts: { kind: 'ban', spec, at: String(at) },
+    cells: [
+      { text: 'ban', tone: 'accent' },
+      { text: duration(age), by: age, tone: 'muted' },
+      { text: count(refs), by: refs },
+      { text: done ? 'completed' : 'at work', tone: done ? 'faint' : 'warn' },
+      { text: `${instance === '' ? '' : `${instance}: `}${spec}`, tone: done ? 'muted' : 'strong' },
+    ],
+    detail: () => [
+      [{ text: `Since ${clock(at, session.utc)}, number ${index + 1} of the list (newest first).` }],
+      [
+        {
+          text: done
+            ? 'Completed: no object refers to it any more, or a newer one like it took its place.'
+            : `${refs} objects were last tested against this ban: they are tested against newer ones when asked for, or by the lurker.`,
+        },
+      ],
+      [
+        {
+          text: spec.startsWith('(')
+            ? ''
+            : /\breq\./.test(spec)
+              ? 'It looks at the request: only lookups test it, the lurker cannot.'
+              : 'It looks at objects alone: the lurker tests it in the background.',
+          tone: 'muted',
+        },
+      ],
+    ],
+  };
+}
+
+function tagRows(session: DaemonSession): ListRow[] {
+  return [...session.sample.tags.entries()].map(([tag, seen]) => ({
+    key: `tag ${tag}`,
+    facts: { kind: 'tag', tag, header: seen.header },
+    cells: [
+      { text: 'tag', tone: 'good' },
+      { text: '', by: 0 },
+      { text: count(seen.fetches), by: seen.fetches },
+      { text: 'seen', tone: 'faint' },
+      { text: tag, tone: 'strong' },
+    ],
+    detail: () => [
+      [{ text: `Carried by ${seen.fetches} fetched responses in ${seen.header}, the last for ${seen.url}.` }],
+      [{ text: 't bans every object that carries it, after a count.', tone: 'faint' }],
+    ],
+  }));
+}

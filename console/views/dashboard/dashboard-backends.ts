@@ -1,0 +1,52 @@
+// Backends with health, recent probes and their share of the work.
+
+import { ellipsis, padEnd } from '../../draw/cells.ts';
+import { type Row, type Span, span, spread } from '../../draw/spans.ts';
+import type { Theme } from '../../draw/theme.ts';
+import { probeBits } from '../../draw/tone-rows.ts';
+import type { BackendRow } from '../../model/backends.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import { rate } from '../../model/numbers.ts';
+
+export function backendRows(session: DaemonSession, width: number, theme: Theme): Row[] {
+  if (session.backends.length === 0) return [[span(session.everUp ? 'no backends' : '', 'muted')]];
+  // The sick come first: on a short panel they must not be the ones cut off.
+  const order = [...session.backends].sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1));
+  const nameWidth = Math.min(Math.max(...order.map((b) => b.name.length)), Math.max(10, width - 26));
+  return order.map((b) => backendRow(b, session, width, nameWidth, theme));
+}
+
+function rank(b: BackendRow): number {
+  return b.health === 'sick' ? 0 : b.health === 'unknown' ? 1 : 2;
+}
+
+function backendRow(
+  b: BackendRow,
+  session: DaemonSession,
+  width: number,
+  nameWidth: number,
+  theme: Theme,
+): Row {
+  const sick = b.health === 'sick';
+  const { bullet, down, dash } = theme.glyphs;
+  const style = sick ? 'bad' : b.health === 'healthy' ? 'good' : 'warn';
+  const left: Span[] = [
+    span(`${sick ? down : bullet} `, style),
+    span(padEnd(ellipsis(b.name, nameWidth, theme.glyphs.ellipsis), nameWidth)),
+    span(` ${padEnd(b.health, 8)}`, style),
+  ];
+  const used = 2 + nameWidth + 9;
+  const load = `${rate(session.counters.rate(`VBE.${b.name}.req`))}/s`;
+  const right: Span[] = [span(` ${load}`, 'muted')];
+  const happy = session.counters.get(`VBE.${b.name}.happy`)?.current;
+  if (b.probe === null) {
+    if (width - used >= 20)
+      left.push(span(b.admin !== 'sick' ? ` ${dash} no probe` : ` ${b.admin}`, 'faint'));
+  } else {
+    const score = ` ${b.probe.good}/${b.probe.window}`;
+    if (width - used >= score.length + load.length + 1) left.push(span(score, 'muted'));
+    const room = Math.min(b.probe.window * 2, width - used - 5 - load.length - 4);
+    if (happy !== undefined && room >= 4) left.push(span(' '), ...probeBits(happy, room, theme));
+  }
+  return spread(left, right, width);
+}

@@ -1,0 +1,57 @@
+// The last errors: failed requests from the log, and what happened to worker and connection, newest first.
+
+import { ellipsis } from '../../draw/cells.ts';
+import { cell, type Row, span, spread } from '../../draw/spans.ts';
+import type { Theme } from '../../draw/theme.ts';
+import type { DaemonSession, SessionEvent } from '../../model/daemon-session.ts';
+import type { LogEntry } from '../../model/log-entry.ts';
+import { clock, duration } from '../../model/numbers.ts';
+import { handlingStyle } from '../log/log-rows.ts';
+
+export function errorRows(
+  session: DaemonSession,
+  width: number,
+  height: number,
+  utc: boolean,
+  theme: Theme,
+): Row[] {
+  const found: { at: number; row: Row }[] = [];
+  for (let i = session.errors.size - 1; i >= 0 && found.length < height; i--) {
+    const entry = session.errors.at(i) as LogEntry;
+    if (entry.gap === '') found.push({ at: entry.summary.at, row: errorRow(entry, width, utc, theme) });
+  }
+  for (const event of session.events.slice(-height)) found.push({ at: event.at, row: eventRow(event, utc) });
+  found.sort((a, b) => b.at - a.at);
+  if (found.length === 0) return [[span('none so far', 'muted')]];
+  return found.slice(0, height).map((f) => f.row);
+}
+
+function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): Row {
+  const s = entry.summary;
+  const error = s.error === '' ? entry.fetchError : s.error;
+  const room = Math.max(0, Math.floor(width / 3));
+  const right = error === '' ? [] : [span(`  ${ellipsis(error, room, theme.glyphs.ellipsis)}`, 'bad')];
+  const took = Number.isNaN(s.seconds) ? '' : duration(s.seconds);
+  return spread(
+    [
+      span(`${clock(s.at, utc)}  `, 'muted'),
+      span(`${s.status}  `, 'bad'),
+      cell(s.handling === '' ? theme.glyphs.dash : s.handling, 7, handlingStyle(s.handling)),
+      cell(took, 8, 'muted'),
+      span(`${s.method} `, 'strong'),
+      span(`${s.url}  `),
+    ],
+    right,
+    width,
+  );
+}
+
+function eventRow(event: SessionEvent, utc: boolean): Row {
+  const text =
+    event.text === ''
+      ? event.kind
+      : event.kind === 'lost' || event.kind === 'trouble'
+        ? event.text
+        : `worker ${event.kind}: ${event.text}`;
+  return [span(`${clock(event.at, utc)}  `, 'muted'), span(text, event.kind === 'started' ? 'good' : 'warn')];
+}

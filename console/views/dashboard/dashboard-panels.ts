@@ -1,0 +1,39 @@
+// The panels of the dashboard, and the view or query that each opens. Their places are in dashboard-screen.tsx.
+
+import type { Controller } from '../../model/controller.ts';
+import { BACKENDS_VIEW } from '../backends/backends-view.ts';
+import { LATENCY_VIEW } from '../latency/latency-view.tsx';
+import { drill, LOG_VIEW } from '../log/log-view.tsx';
+import { actOnStats } from '../stats/stat-keys.ts';
+import { STATS_VIEW } from '../stats/stats-view.tsx';
+import { STORAGE_VIEW } from '../storage/storage-view.ts';
+import { TOP_VIEW } from '../top/top-view.ts';
+
+function topBy(c: Controller, title: string): void {
+  c.show(TOP_VIEW);
+  const column = TOP_VIEW.definition.columns.findIndex((col) => col.title === title);
+  TOP_VIEW.act(c, { type: 'sort-by', column, descending: true });
+}
+
+/** What Enter shows, in reading order. */
+const BEHIND = {
+  requests: (c) => topBy(c, 'REQUESTS'),
+  'hit-rate': (c) => {
+    c.show(STATS_VIEW);
+    actOnStats(c, { type: 'filter', text: 'cache_' });
+  },
+  traffic: (c) => c.show(LOG_VIEW),
+  backends: (c) => c.show(BACKENDS_VIEW),
+  storage: (c) => c.show(STORAGE_VIEW),
+  latency: (c) => c.show(LATENCY_VIEW),
+  status: (c) => drill(c, 'RespStatus >= 400'),
+  top: (c) => topBy(c, 'REQUESTS'),
+  misses: (c) => topBy(c, 'MISSES'),
+  errors: (c) => drill(c, 'RespStatus >= 500'),
+} as const satisfies Record<string, (c: Controller) => void>;
+
+export type PanelName = keyof typeof BEHIND;
+
+export function openPanel(c: Controller, name: PanelName): void {
+  BEHIND[name](c);
+}

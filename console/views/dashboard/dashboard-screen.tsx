@@ -1,0 +1,272 @@
+// The dashboard: requests and hit rate over time, what became of the requests, backends, storage, latency, status
+// classes, what is asked for most, the last errors. All rows are made by plain functions of the session; this file only
+// places them.
+
+import { type ReactNode, useContext } from 'react';
+import { ChartContext, ThemeContext, UtcContext } from '../../draw/contexts.ts';
+import { Box } from '../../draw/ink.ts';
+import { PANEL_EDGES, Panel, Remark } from '../../draw/panel.tsx';
+import { Lines, Rows } from '../../draw/rows.tsx';
+import type { Row } from '../../draw/spans.ts';
+import { Live } from '../../draw/use-console.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import type { ScreenProps } from '../../model/view.ts';
+import { backendRows } from './dashboard-backends.ts';
+import { hitRateRemark, hitRateRows, requestRows, requestsRemark } from './dashboard-charts.ts';
+import { errorRows } from './dashboard-errors.ts';
+import type { PanelName } from './dashboard-panels.ts';
+import { latencySummary, percentileRemark, sampleRemark, statusRows, topRows } from './dashboard-sample.ts';
+import { storageRows, trafficRows } from './dashboard-traffic.ts';
+
+export interface DashboardLayout {
+  chart: { left: number; right: number; height: number };
+  /** Widths of traffic, backends and storage; storage 0 means that it is not shown apart. */
+  middle: { traffic: number; backends: number; storage: number; height: number };
+  /** Latency, status classes and rankings; 0 rows where they have no room. */
+  extra: number;
+  latency: number;
+  status: number;
+  top: number;
+  errors: number;
+}
+
+/** Does the dashboard show storage apart, and the sample's panels? */
+function dashboardRoom(width: number, height: number): { storage: boolean; sample: boolean } {
+  return { storage: width >= 110, sample: height >= 30 && width >= 100 };
+}
+
+/** Sizes of the dashboard's panels for a body of `width` by `height`. */
+function dashboardLayout(width: number, height: number): DashboardLayout {
+  const left = Math.floor(width / 2);
+  const middle = height >= 26 ? 9 : height >= 21 ? 8 : 7;
+  const least = height >= 24 ? 6 : 4;
+  const room = dashboardRoom(width, height);
+  const extra = room.sample ? (height >= 60 ? 18 : height >= 44 ? 12 : 8) : 0;
+  const rest = height - middle - extra;
+  const chart = Math.max(6, Math.min(30, Math.floor(rest * 0.58), rest - least));
+  const errors = rest - chart;
+  const latency = Math.min(40, Math.floor(width * 0.25));
+  const status = Math.min(34, Math.floor(width * 0.2));
+  const top = Math.floor((width - latency - status) / 2);
+  const storage = room.storage ? Math.floor(width * 0.28) : 0;
+  const traffic = room.storage ? Math.floor(width * 0.3) : left;
+  return {
+    chart: { left, right: width - left, height: chart },
+    middle: { traffic, backends: width - traffic - storage, storage, height: middle },
+    extra,
+    latency,
+    status,
+    top,
+    errors,
+  };
+}
+
+export interface PanelPlace {
+  name: PanelName;
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+/** Where the panels are, from the upper left corner of the body. */
+export function panelPlaces(width: number, height: number): PanelPlace[] {
+  const l = dashboardLayout(width, height);
+  const rows: [number, [PanelName, number][]][] = [
+    [
+      l.chart.height,
+      [
+        ['requests', l.chart.left],
+        ['hit-rate', l.chart.right],
+      ],
+    ],
+    [
+      l.middle.height,
+      [
+        ['traffic', l.middle.traffic],
+        ['backends', l.middle.backends],
+        ['storage', l.middle.storage],
+      ],
+    ],
+    [
+      l.extra,
+      [
+        ['latency', l.latency],
+        ['status', l.status],
+        ['top', l.top],
+        ['misses', width - l.latency - l.status - l.top],
+      ],
+    ],
+    [l.errors, [['errors', width]]],
+  ];
+  let top = 0;
+  return rows.flatMap(([rowHeight, panels]) => {
+    let left = 0;
+    const at = top;
+    top += rowHeight;
+    return panels.flatMap(([name, panelWidth]) => {
+      const place = { name, left, top: at, width: panelWidth, height: rowHeight };
+      left += panelWidth;
+      return panelWidth === 0 || rowHeight === 0 ? [] : [place];
+    });
+  });
+}
+
+export interface DashboardProps extends ScreenProps {
+  /** The panel under the cursor. */
+  cursor: PanelName | null;
+}
+
+export function Dashboard({ controller, width, height, cursor }: DashboardProps): ReactNode {
+  const { session } = controller;
+  const theme = useContext(ThemeContext);
+  const chart = useContext(ChartContext);
+  const utc = useContext(UtcContext);
+  const l = dashboardLayout(width, height);
+  const narrow = l.middle.storage === 0;
+  const misses = width - l.latency - l.status - l.top;
+  const common = { session, cursor };
+  return (
+    <Box flexDirection="column" width={width} height={height}>
+      <Box>
+        <DashboardPanel
+          {...common}
+          name="requests"
+          title="Requests"
+          width={l.chart.left}
+          height={l.chart.height}
+          rows={(w, h) => requestRows(session, w, h, chart)}
+          remark={() => requestsRemark(session)}
+          chart
+        />
+        <DashboardPanel
+          {...common}
+          name="hit-rate"
+          title="Hit rate"
+          width={l.chart.right}
+          height={l.chart.height}
+          rows={(w, h) => hitRateRows(session, w, h, chart)}
+          remark={() => hitRateRemark(session, l.chart.right)}
+          chart
+        />
+      </Box>
+      <Box>
+        <DashboardPanel
+          {...common}
+          name="traffic"
+          title={narrow ? 'Traffic and storage' : 'Traffic'}
+          width={l.middle.traffic}
+          height={l.middle.height}
+          rows={(w, h) => trafficRows(session, w, h, narrow, theme, chart)}
+        />
+        <DashboardPanel
+          {...common}
+          name="backends"
+          title="Backends"
+          width={l.middle.backends}
+          height={l.middle.height}
+          rows={(w) => backendRows(session, w, theme)}
+        />
+        {narrow ? null : (
+          <DashboardPanel
+            {...common}
+            name="storage"
+            title="Storage"
+            width={l.middle.storage}
+            height={l.middle.height}
+            rows={(w) => storageRows(session, w, theme)}
+          />
+        )}
+      </Box>
+      {l.extra === 0 ? null : (
+        <Box>
+          <DashboardPanel
+            {...common}
+            name="latency"
+            title="Latency"
+            width={l.latency}
+            height={l.extra}
+            rows={(w) => latencySummary(session, w, theme)}
+            remark={() => sampleRemark(session)}
+          />
+          <DashboardPanel
+            {...common}
+            name="status"
+            title="Status"
+            width={l.status}
+            height={l.extra}
+            rows={(w, h) => statusRows(session, w, h, theme)}
+          />
+          <DashboardPanel
+            {...common}
+            name="top"
+            title="Top"
+            width={l.top}
+            height={l.extra}
+            rows={(w, h) => topRows(session, 'requests', w, h, theme)}
+          />
+          <DashboardPanel
+            {...common}
+            name="misses"
+            title="Top misses"
+            width={misses}
+            height={l.extra}
+            rows={(w, h) => topRows(session, 'misses', w, h, theme)}
+          />
+        </Box>
+      )}
+      <DashboardPanel
+        {...common}
+        name="errors"
+        title="Last errors"
+        width={width}
+        height={l.errors}
+        rows={(w, h) => errorRows(session, w, h, utc, theme)}
+        remark={() => (l.extra === 0 ? percentileRemark(session) : [])}
+      />
+    </Box>
+  );
+}
+
+interface DashboardPanelProps {
+  session: DaemonSession;
+  cursor: PanelName | null;
+  name: PanelName;
+  title: string;
+  width: number;
+  height: number;
+  /** Its rows, for so many cells and rows. */
+  rows(width: number, height: number): readonly Row[];
+  remark?(): Row;
+  /** Does every cell change with the time? */
+  chart?: boolean;
+}
+
+/** A panel stays as it is, and what is in it follows the data. */
+function DashboardPanel({
+  session,
+  cursor,
+  name,
+  title,
+  width,
+  height,
+  rows,
+  remark,
+  chart = false,
+}: DashboardPanelProps): ReactNode {
+  const { pointer } = useContext(ThemeContext).glyphs;
+  const here = name === cursor;
+  const inside = { width: width - PANEL_EDGES, height: height - 2 };
+  const Content = chart ? Rows : Lines;
+  return (
+    <Panel
+      title={here ? `${pointer} ${title}` : title}
+      remark={(room) => <Live session={session}>{() => <Remark row={remark?.() ?? []} room={room} />}</Live>}
+      width={width}
+      height={height}
+      style={here ? 'accent' : 'frame'}
+    >
+      <Live session={session}>{() => <Content rows={rows(inside.width, inside.height)} {...inside} />}</Live>
+    </Panel>
+  );
+}

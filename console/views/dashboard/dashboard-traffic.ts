@@ -1,0 +1,121 @@
+// What became of the requests, bytes out, objects, storage use: figures with bars, or with a donut where it has room.
+
+import type { ChartPainter } from '../../draw/chart.ts';
+import { bar, cell, cellRight, type Row, type Span, span, spread } from '../../draw/spans.ts';
+import type { StyleName, Theme } from '../../draw/theme.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import { bytes, count, percent, rate } from '../../model/numbers.ts';
+
+const OUTCOMES: readonly { name: string; counters: readonly string[]; style: StyleName }[] = [
+  { name: 'hit', counters: ['MAIN.cache_hit'], style: 'hit' },
+  { name: 'miss', counters: ['MAIN.cache_miss'], style: 'miss' },
+  { name: 'pass', counters: ['MAIN.s_pass'], style: 'pass' },
+  { name: 'synth', counters: ['MAIN.s_synth'], style: 'synth' },
+];
+
+/** Cells of the donut, and the least of the figures beside it. */
+const RING = { width: 14, height: 7, beside: 15 };
+
+export function trafficRows(
+  session: DaemonSession,
+  width: number,
+  height: number,
+  storage: boolean,
+  theme: Theme,
+  chart: ChartPainter | null,
+): Row[] {
+  const { counters } = session;
+  const rates = OUTCOMES.map((o) => o.counters.reduce((sum, name) => sum + counters.rate(name), 0));
+  const total = Math.max(
+    1e-9,
+    rates.reduce((a, b) => a + b, 0),
+  );
+  if (!storage && width >= RING.width + RING.beside && height >= RING.height) {
+    const shares = rates.map((value, i) => ({
+      share: value / total,
+      style: (OUTCOMES[i] as (typeof OUTCOMES)[number]).style,
+    }));
+    const [hits = 0, misses = 0] = rates;
+    const middle = hits + misses === 0 ? theme.glyphs.dash : `${Math.round((100 * hits) / (hits + misses))}%`;
+    const ring = chart?.donut(shares, RING.width, RING.height, span(middle, 'hit')) ?? null;
+    if (ring !== null) return beside(ring, figures(session, rates, total, width - RING.width - 1), height);
+  }
+  const barWidth = Math.max(4, width - 17);
+  const rows: Row[] = OUTCOMES.map((o, i) => {
+    const value = rates[i] as number;
+    return [
+      cell(o.name, 6, o.style),
+      cellRight(`${rate(value)}/s`, 9),
+      span('  '),
+      ...bar(value / total, barWidth, theme, o.style),
+    ];
+  });
+  const out = counters.rate('MAIN.s_resp_bodybytes') + counters.rate('MAIN.s_resp_hdrbytes');
+  const sent: Row = spread([span('sent to clients', 'muted')], [span(`${bytes(out)}/s`)], width);
+  if (storage) {
+    const store = storageRows(session, width, theme);
+    return [...rows.slice(0, Math.max(2, height - 2)), ...store].slice(0, height);
+  }
+  rows.push(
+    sent,
+    spread([span('fetches', 'muted')], [span(`${rate(counters.rate('MAIN.s_fetch'))}/s`)], width),
+    spread([span('sessions', 'muted')], [span(`${rate(counters.rate('MAIN.sess_conn'))}/s`)], width),
+  );
+  return rows;
+}
+
+/** What the donut shows as figures, and three more. */
+function figures(session: DaemonSession, rates: readonly number[], total: number, width: number): Row[] {
+  const { counters } = session;
+  const out = counters.rate('MAIN.s_resp_bodybytes') + counters.rate('MAIN.s_resp_hdrbytes');
+  const share = width >= 24;
+  const line = (name: string, value: string): Row => spread([span(name, 'muted')], [span(value)], width);
+  return [
+    ...OUTCOMES.map(({ name, style }, i): Row => {
+      const value = rates[i] as number;
+      const part: Span[] = share ? [span(percent(value / total).padStart(8), 'muted')] : [];
+      return spread([span(name, style)], [span(`${rate(value)}/s`), ...part], width);
+    }),
+    line('sent', `${bytes(out)}/s`),
+    line('fetches', `${rate(counters.rate('MAIN.s_fetch'))}/s`),
+    line(width >= 16 ? 'sessions' : 'conns', `${rate(counters.rate('MAIN.sess_conn'))}/s`),
+  ];
+}
+
+function beside(left: readonly Row[], right: readonly Row[], height: number): Row[] {
+  return left.slice(0, height).map((row, i) => [...row, span(' '), ...(right[i] ?? [])]);
+}
+
+/** One row a storage with its use, then objects and evictions. */
+export function storageRows(session: DaemonSession, width: number, theme: Theme): Row[] {
+  const { counters } = session;
+  const rows: Row[] = [];
+  for (const counter of counters.all()) {
+    const name = /^SMA\.(.+)\.g_bytes$/.exec(counter.info.name)?.[1];
+    if (name === undefined) continue;
+    const used = Number(counter.current);
+    const free = Number(counters.value(`SMA.${name}.g_space`));
+    const unlimited = free === 0;
+    const text = unlimited ? bytes(used) : `${bytes(used)} of ${bytes(used + free)}`;
+    const label = cell(name, Math.min(10, name.length + 1), 'strong');
+    if (unlimited) {
+      rows.push(spread([label], [span(text)], width));
+      continue;
+    }
+    const share = used / (used + free);
+    const style: StyleName = share > 0.95 ? 'bad' : share > 0.8 ? 'warn' : 'line1';
+    const room = width - label.text.length - text.length - 2;
+    rows.push(
+      room >= 4
+        ? [label, ...bar(share, room, theme, style), span(`  ${text}`)]
+        : spread([label], [span(text)], width),
+    );
+  }
+  rows.push(
+    spread([span('objects', 'muted')], [span(count(Number(counters.value('MAIN.n_object'))))], width),
+    spread([span('expired', 'muted')], [span(count(Number(counters.value('MAIN.n_expired'))))], width),
+    spread([span('evicted', 'muted')], [span(count(Number(counters.value('MAIN.n_lru_nuked'))))], width),
+    spread([span('bans', 'muted')], [span(count(Number(counters.value('MAIN.bans'))))], width),
+  );
+  return rows;
+}

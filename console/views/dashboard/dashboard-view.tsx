@@ -1,0 +1,87 @@
+// The dashboard: the work of the daemon at a glance. A cursor goes from panel to panel, and Enter opens the view or the
+// query that a panel stands for.
+
+import type { Controller } from '../../model/controller.ts';
+import { bodyRows, type Place } from '../../model/layout.ts';
+import { percent, rate } from '../../model/numbers.ts';
+import { type StateSlot, stateOf } from '../../model/ui-state.ts';
+import { PLAIN_VIEW, type View } from '../../model/view.ts';
+import { drill, filterLog } from '../log/log-view.tsx';
+import { countersText } from '../stats/counters-text.ts';
+import { openPanel, type PanelName } from './dashboard-panels.ts';
+import { Dashboard, panelPlaces } from './dashboard-screen.tsx';
+
+/** The panel under the cursor; null before one was chosen. */
+const CURSOR: StateSlot<PanelName | null> = { initial: null, carry: (panel) => panel };
+
+export const DASHBOARD_VIEW: View = {
+  ...PLAIN_VIEW,
+  name: 'dashboard',
+  key: '1',
+  title: 'Dashboard',
+  short: 'Dash',
+  brief: 'Dash',
+  keys: [
+    {
+      keys: ['right', 'down', 'l', 'j', 'wheeldown'],
+      command: 'dashboard.next',
+      help: 'Next panel',
+      run: (c) => step(c, 1),
+    },
+    {
+      keys: ['left', 'up', 'h', 'k', 'wheelup'],
+      command: 'dashboard.previous',
+      help: 'Previous panel',
+      run: (c) => step(c, -1),
+    },
+    {
+      keys: ['enter'],
+      command: 'dashboard.open',
+      help: 'What is behind the panel: its view, its transactions',
+      hint: 'open',
+      run: (c) => {
+        const panel = c.stateOf(CURSOR);
+        if (panel === null) c.notify('info', 'the arrows choose a panel, Enter opens what is behind it');
+        else openPanel(c, panel);
+      },
+    },
+    { keys: ['/'], command: 'dashboard.filter', help: 'Filter: the query of the log', run: filterLog },
+    {
+      keys: ['e'],
+      command: 'log.errors',
+      help: 'Show the errors in the log view',
+      hint: 'errors',
+      run: (c) => drill(c, 'RespStatus >= 500'),
+    },
+  ],
+  state: CURSOR,
+  click,
+  copy: (c) => {
+    const counters = c.session.counters.all().filter((one) => one.info.level === 'info' && one.seen);
+    c.copy(counters.map((one) => `${one.info.name}\t${one.current}`).join('\n'), 'the figures');
+  },
+  export: (c, json) => countersText(c.session.counters.all(), json),
+  spokenSummary: ({ session }) => {
+    if (session.requests.length === 0) return '';
+    const sick = session.backends.filter((b) => b.health === 'sick').map((b) => b.name);
+    return `${rate(session.requests.last() ?? 0)} requests a second, hit rate ${percent(session.hitRate.window(10).rate)}, ${session.backends.length} backends, ${sick.length === 0 ? 'none sick' : `sick: ${sick.join(', ')}`}.`;
+  },
+  screen: (props) => <Dashboard {...props} cursor={stateOf(props.ui, CURSOR)} />,
+};
+
+/** Among the panels that a screen of this size shows. */
+function step(c: Controller, by: 1 | -1): void {
+  const shown = panelPlaces(c.size.columns, bodyRows(c.size, c.banner)).map((place) => place.name);
+  const at = shown.indexOf(c.stateOf(CURSOR) as PanelName);
+  const next = at < 0 ? (by > 0 ? 0 : shown.length - 1) : (at + by + shown.length) % shown.length;
+  c.setState(CURSOR, shown[next] as PanelName);
+}
+
+function click(c: Controller, { x, y }: Place): void {
+  const hit = panelPlaces(c.size.columns, bodyRows(c.size, c.banner)).find(
+    (p) => x >= p.left && x < p.left + p.width && y >= p.top && y < p.top + p.height,
+  );
+  if (hit === undefined) return;
+  if (c.stateOf(CURSOR) === hit.name) openPanel(c, hit.name);
+  else c.setState(CURSOR, hit.name);
+}

@@ -1,0 +1,43 @@
+// The latency histogram: how many of the last sampled requests took how long, hits apart from the rest, with the
+// percentiles of each.
+
+import { type ReactNode, useContext } from 'react';
+import { ThemeContext } from '../../draw/contexts.ts';
+import { Box } from '../../draw/ink.ts';
+import { Lines, Rows } from '../../draw/rows.tsx';
+import { span } from '../../draw/spans.ts';
+import { Live } from '../../draw/use-console.ts';
+import type { ScreenProps } from '../../model/view.ts';
+import { histogramRows, PERCENTILE_ROWS, percentileRows, type Quantity, titleRow } from './latency-rows.ts';
+
+export function LatencyScreen({
+  controller,
+  quantity,
+  width,
+  height,
+}: ScreenProps & { quantity: Quantity }): ReactNode {
+  const theme = useContext(ThemeContext);
+  const { session } = controller;
+  const room = height - PERCENTILE_ROWS - 3;
+  return (
+    <Box flexDirection="column" width={width} height={height}>
+      <Box height={2}>
+        <Live session={session}>
+          {() => <Lines rows={[titleRow(session, quantity, width)]} width={width} height={1} />}
+        </Live>
+      </Box>
+      <Live session={session}>
+        {() =>
+          session.sample.latency.size === 0 ? (
+            <Lines rows={[[span('  no traffic yet', 'muted')]]} width={width} height={1} />
+          ) : (
+            <>
+              <Rows rows={histogramRows(session, quantity, width, room, theme)} width={width} height={room} />
+              <Lines rows={[[], ...percentileRows(session)]} width={width} height={PERCENTILE_ROWS + 1} />
+            </>
+          )
+        }
+      </Live>
+    </Box>
+  );
+}

@@ -1,0 +1,89 @@
+// The keys that every list view has below its own.
+
+import type { FieldKind } from '../../model/field.ts';
+import type { KeyGroup } from '../../model/key-row.ts';
+import { lineOf } from '../../model/line-editor.ts';
+import { steps } from '../../model/view.ts';
+import type { ListView } from './list-view.tsx';
+
+/** Rows that the detail pane is scrolled by. */
+const SCROLL = 4;
+
+export function listKeys(view: ListView): KeyGroup {
+  const filter: FieldKind = {
+    kind: 'filter',
+    follow: (c, text) => view.act(c, { type: 'filter', text }),
+  };
+  return {
+    scope: 'list',
+    title: 'Every list',
+    rows: [
+      { keys: ['up', 'k', 'wheelup'], command: 'move.up', help: 'One row up', run: steps('up') },
+      { keys: ['down', 'j', 'wheeldown'], command: 'move.down', help: 'One row down', run: steps('down') },
+      {
+        keys: ['pageup', 'b', 'ctrl+b'],
+        command: 'move.pageup',
+        help: 'One page up',
+        run: steps('pageup'),
+      },
+      {
+        keys: ['pagedown', 'space', 'ctrl+f'],
+        command: 'move.pagedown',
+        help: 'One page down',
+        run: steps('pagedown'),
+      },
+      { keys: ['home', 'g'], command: 'move.home', help: 'Top of the list', run: steps('home') },
+      { keys: ['end', 'G'], command: 'move.end', help: 'Bottom of the list', run: steps('end') },
+      {
+        keys: ['/'],
+        command: 'list.filter',
+        help: 'Filter as you type; !word excludes',
+        hint: 'filter',
+        run: (c) => c.fields.open(filter, lineOf(c.stateOf(view.state).filter)),
+      },
+      {
+        keys: ['o'],
+        command: 'list.sort',
+        help: 'Sort by the next column',
+        hint: 'sort',
+        run: (c) => view.act(c, { type: 'sort', columns: view.definition.columns.length }),
+      },
+      {
+        keys: ['O'],
+        command: 'list.reverse',
+        help: 'Turn the order round',
+        run: (c) => view.act(c, { type: 'reverse' }),
+      },
+      {
+        keys: ['enter'],
+        command: 'list.open',
+        help: 'Open the selected row',
+        run: (c) => view.enter(c),
+      },
+      {
+        keys: ['d'],
+        command: 'list.detail',
+        help: 'Show or hide the detail pane',
+        run: (c) => view.act(c, { type: 'detail' }),
+      },
+      {
+        keys: ['K'],
+        command: 'list.scroll-up',
+        help: 'Scroll the detail pane up',
+        run: (c) => view.act(c, { type: 'scroll', rows: -SCROLL }),
+      },
+      {
+        keys: ['J'],
+        command: 'list.scroll-down',
+        help: 'Scroll the detail pane down',
+        run: (c) => view.act(c, { type: 'scroll', rows: SCROLL }),
+      },
+      {
+        keys: ['ctrl+r'],
+        command: 'list.refresh',
+        help: 'Ask the daemon again now',
+        run: (c) => c.session.admin.refresh(),
+      },
+    ],
+  };
+}

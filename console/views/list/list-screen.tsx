@@ -1,0 +1,112 @@
+// Every list view: what list-rows.ts makes of its definition, placed.
+
+import { isDeepStrictEqual } from 'node:util';
+import { memo, type ReactNode, useContext } from 'react';
+import { clip } from '../../draw/cells.ts';
+import { ThemeContext } from '../../draw/contexts.ts';
+import { Box } from '../../draw/ink.ts';
+import { PANEL_EDGES, Panel, Remark } from '../../draw/panel.tsx';
+import { Lines, Rows } from '../../draw/rows.tsx';
+import { span } from '../../draw/spans.ts';
+import type { FillName } from '../../draw/theme.ts';
+import { Live } from '../../draw/use-console.ts';
+import { Bar, Words } from '../../draw/words.tsx';
+import type { ScreenProps } from '../../model/view.ts';
+import { columnTitle, detailRows, listRow, type ShownDetail, shownList, titleRow } from './list-rows.ts';
+import { columnWidths, type ListState, listBody } from './list-state.ts';
+import type { ListDefinition } from './list-view.tsx';
+
+/** With more rows than this in its window a list is left to the sink: Ink takes some microseconds for each cell. */
+const FEW_ROWS = 24;
+
+export interface ListScreenProps extends ScreenProps {
+  definition: ListDefinition;
+  state: ListState;
+}
+
+export function ListScreen({ controller, definition, state, width, height }: ListScreenProps): ReactNode {
+  const theme = useContext(ThemeContext);
+  const { session, size, banner } = controller;
+  const body = listBody(size, banner, state.detail);
+  const content = (): ReactNode => {
+    const shown = shownList(session, definition, state, size, banner);
+    const title = titleRow(session, definition, state, shown, width);
+    const fills = new Map<number, FillName>([[shown.selected, 'selected']]);
+    const rows = shown.window.map((row) => listRow(row, definition, shown.widths, theme));
+    if (rows.length === 0) {
+      const words =
+        shown.all > 0 ? `nothing matches /${state.filter}` : definition.empty(session, state.option);
+      rows.push([span(`  ${words}`, 'muted')]);
+    }
+    const detail = () => {
+      const row = shown.window[shown.selected];
+      const inside = { width: width - PANEL_EDGES, height: body.detail - 2 };
+      const lines = detailRows(row, state, inside.width, inside.height, theme);
+      return { title: row?.key ?? 'nothing selected', ...lines };
+    };
+    const List = rows.length > FEW_ROWS ? Rows : Lines;
+    return (
+      <>
+        <Lines rows={[title]} width={width} height={1} />
+        <Headings definition={definition} state={state} width={width} />
+        <List rows={rows} fills={fills} width={width} height={body.list} />
+        {body.detail === 0 ? null : <Detail {...detail()} width={width} height={body.detail} />}
+      </>
+    );
+  };
+  return (
+    <Box flexDirection="column" width={width} height={height}>
+      <Live session={session}>{content}</Live>
+    </Box>
+  );
+}
+
+interface DetailProps extends ShownDetail {
+  title: string;
+  width: number;
+  height: number;
+}
+
+const Detail = memo(function Detail({ title, rows, place, width, height }: DetailProps): ReactNode {
+  return (
+    <Panel
+      title={title}
+      remark={(room) => <Remark row={[span(place, 'faint')]} room={room} />}
+      width={width}
+      height={height}
+    >
+      <Lines rows={rows} width={width - PANEL_EDGES} height={height - 2} />
+    </Panel>
+  );
+}, isDeepStrictEqual);
+
+const Headings = memo(function Headings({
+  definition,
+  state,
+  width,
+}: {
+  definition: ListDefinition;
+  state: ListState;
+  width: number;
+}): ReactNode {
+  const theme = useContext(ThemeContext);
+  const widths = columnWidths(definition.columns, width - 2);
+  return (
+    <Bar width={width}>
+      <Box paddingLeft={1} columnGap={1}>
+        {definition.columns.map((column, i) =>
+          widths[i] === 0 ? null : (
+            <Box
+              key={column.title}
+              width={widths[i] ?? 0}
+              flexShrink={0}
+              justifyContent={column.right === true ? 'flex-end' : 'flex-start'}
+            >
+              <Words style="strong">{clip(columnTitle(definition, state, i, theme), widths[i] ?? 0)}</Words>
+            </Box>
+          ),
+        )}
+      </Box>
+    </Bar>
+  );
+});

@@ -1,0 +1,155 @@
+// List views: each is a row of columns, the commands it is made of, the way their answers become rows, and its own
+// keys. Drawing, filtering, sorting, the mouse, copying and export come with the list.
+
+import type { Ask } from '../../model/admin-store.ts';
+import type { Controller } from '../../model/controller.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import type { KeyRow } from '../../model/key-row.ts';
+import { type Place, stepAction } from '../../model/layout.ts';
+import { type StateSlot, stateOf } from '../../model/ui-state.ts';
+import { PLAIN_VIEW, type View } from '../../model/view.ts';
+import { listKeys } from './list-keys.ts';
+import { ListScreen } from './list-screen.tsx';
+import {
+  columnWidths,
+  INITIAL_LIST,
+  type ListAction,
+  type ListColumn,
+  type ListRow,
+  type ListState,
+  listBody,
+  listTop,
+  reduceList,
+  selectedIndex,
+  selectedRow,
+  shownRows,
+} from './list-state.ts';
+
+/** `act` gets the selected row, and nothing happens without one. */
+export type ListKey = KeyRow | (Omit<KeyRow, 'run'> & { act(controller: Controller, row: ListRow): void });
+
+export interface ListDefinition extends Pick<View, 'name' | 'key' | 'title' | 'short' | 'brief'> {
+  readonly columns: readonly ListColumn[];
+  /** Asked while the view is open. */
+  readonly asks: readonly Ask[];
+  readonly initial?: Partial<ListState>;
+  readonly keys: readonly ListKey[];
+  /** Rows in their natural order, of what is known right now; never throws. */
+  rows(session: DaemonSession, option: string): ListRow[];
+  /** Beside the title: what the rows are, how many. */
+  remark(session: DaemonSession, option: string): string;
+  /** In the place of rows when there are none. */
+  empty(session: DaemonSession, option: string): string;
+  /** Enter on a row. */
+  enter(controller: Controller, row: ListRow): void;
+}
+
+export interface ListView extends View {
+  readonly state: StateSlot<ListState>;
+  readonly definition: ListDefinition;
+  rows(controller: Controller): ListRow[];
+  /** The row under the cursor. */
+  selected(controller: Controller): ListRow | undefined;
+  /** Opens the row under the cursor. */
+  enter(controller: Controller): void;
+  act(controller: Controller, action: ListAction): void;
+}
+
+export function listView(definition: ListDefinition): ListView {
+  const { name, key, title, short, brief, asks } = definition;
+  const initial = { ...INITIAL_LIST, ...definition.initial };
+  const state: StateSlot<ListState> = { initial, carry: ({ option }) => ({ ...initial, option }) };
+
+  const height = (c: Controller): number => listBody(c.size, c.banner, c.stateOf(state).detail).list;
+  const shown = (c: Controller): ListRow[] => shownRows(c.stateOf(state), view.rows(c));
+  const withRow = (c: Controller, act: (c: Controller, row: ListRow) => void): void => {
+    const row = view.selected(c);
+    if (row === undefined) c.notify('warn', 'nothing is selected');
+    else act(c, row);
+  };
+
+  const view: ListView = {
+    ...PLAIN_VIEW,
+    name,
+    key,
+    title,
+    short,
+    brief,
+    asks,
+    state,
+    definition,
+    keys: definition.keys.map(
+      (row): KeyRow => ('act' in row ? { ...row, run: (c) => withRow(c, row.act) } : row),
+    ),
+    get shared() {
+      return listKeys(view);
+    },
+
+    rows: (c) => definition.rows(c.session, c.stateOf(state).option),
+    selected: (c) => selectedRow(c.stateOf(state), view.rows(c)),
+    enter: (c) => withRow(c, definition.enter),
+    act: (c, action) => {
+      const before = c.stateOf(state);
+      const option = action.type === 'option' ? action.option : before.option;
+      const rows = definition.rows(c.session, option);
+      c.setState(state, reduceList(before, action, rows, height(c)));
+    },
+
+    move: (c, step) => view.act(c, stepAction(step, height(c))),
+    back: (c) => view.act(c, { type: 'filter', text: '' }),
+    click: (c, at) => click(c, view, at),
+    copy: (c) => c.copy(rowText(view.selected(c)), 'the row'),
+    copyAll: (c) => {
+      const rows = shown(c);
+      c.copy(rows.map(rowText).join('\n'), rows.length === 1 ? '1 row' : `${rows.length} rows`);
+    },
+    export: (c, json) => {
+      const rows = shown(c);
+      if (json) return rows.map((row) => `${JSON.stringify(row.facts)}\n`).join('');
+      const heading = definition.columns.map((column) => column.title).join('\t');
+      return [heading, ...rows.map(rowText)].map((line) => `${line}\n`).join('');
+    },
+    spokenRemark: (c) => {
+      const rows = view.rows(c).length;
+      return rows === 1 ? '1 row.' : `${rows} rows.`;
+    },
+    spokenRow: (c) =>
+      view
+        .selected(c)
+        ?.cells.map((cell) => cell.text)
+        .filter(Boolean)
+        .join(', ') ?? '',
+    screen: (props) => <ListScreen {...props} definition={definition} state={stateOf(props.ui, state)} />,
+  };
+  return view;
+}
+
+function rowText(row: ListRow | undefined): string {
+  return row === undefined ? '' : row.cells.map((cell) => cell.text).join('\t');
+}
+
+/** A title, the heading, the list. */
+function click(c: Controller, view: ListView, { x, y }: Place) {
+  const { columns } = view.definition;
+  const state = c.stateOf(view.state);
+  if (y === 1) return clickHeading(c, view, columns, x);
+  const body = listBody(c.size, c.banner, state.detail);
+  const shown = shownRows(state, view.rows(c));
+  const at = selectedIndex(state, shown);
+  const to = listTop(state, at, shown.length, body.list) + y - 2;
+  if (y < 2 || y >= 2 + body.list || to >= shown.length) return;
+  if (to === at && state.selected !== '') view.enter(c);
+  else view.act(c, { type: 'move', rows: to - at });
+}
+
+function clickHeading(c: Controller, view: ListView, columns: readonly ListColumn[], x: number) {
+  let at = 1;
+  for (const [column, width] of columnWidths(columns, c.size.columns - 2).entries()) {
+    if (width === 0) continue;
+    if (x >= at && x < at + width) {
+      const descending = columns[column]?.right === true;
+      return view.act(c, { type: 'sort-by', column, descending });
+    }
+    at += width + 1;
+  }
+}

@@ -1,0 +1,69 @@
+// The actions of the log view's keys.
+
+import type { Controller } from '../../model/controller.ts';
+import { detailLines } from './log-detail.ts';
+import { findTransaction } from './log-search.ts';
+import { LOG_STATE, type LogAction, logBody, reduceLog, selectedEntry, selectedPlace } from './log-state.ts';
+import { placeOf } from './log-tree.ts';
+import { linksOf } from './transaction-links.ts';
+import { whyPanel } from './why-panel.ts';
+
+/** Applies an action to what is on screen. */
+export function actOnLog(c: Controller, action: LogAction): void {
+  const state = c.stateOf(LOG_STATE);
+  const { list } = logBody(c.size, c.banner, state.detail || action.type === 'detail');
+  c.setState(LOG_STATE, reduceLog(state, action, c.session.log, list));
+}
+
+const GROUPINGS = ['request', 'session', 'vxid'] as const;
+
+export function nextGrouping(c: Controller): void {
+  const { session } = c;
+  const at = (GROUPINGS as readonly string[]).indexOf(session.grouping);
+  const grouping = GROUPINGS[(at + 1) % GROUPINGS.length] as (typeof GROUPINGS)[number];
+  session.log.addGap(`grouping by ${grouping}`);
+  session.follow(session.query, grouping);
+  c.notify('info', `grouping by ${grouping}`);
+}
+
+export function scroll(c: Controller, rows: number): void {
+  const entry = selectedEntry(c.stateOf(LOG_STATE), c.session.log);
+  if (entry === undefined) return;
+  const lines = detailLines(entry, selectedPlace(c.stateOf(LOG_STATE), c.session.log), c.session, 80).length;
+  actOnLog(c, { type: 'scroll', rows, lines });
+}
+
+/** To the first linked transaction that is kept: a backend request, a subrequest, the fetch of the object hit. */
+export function followLink(c: Controller) {
+  const { log } = c.session;
+  actOnLog(c, { type: 'move', rows: 0 });
+  const entry = selectedEntry(c.stateOf(LOG_STATE), log);
+  if (entry === undefined) return;
+  const at = placeOf(c.stateOf(LOG_STATE), entry, c.stateOf(LOG_STATE).offset);
+  const tx = entry.transactions[Math.max(0, at.tx)];
+  if (tx === undefined) return c.notify('warn', 'nothing is selected');
+  const links = linksOf(tx);
+  if (links.length === 0) return c.notify('info', 'no link from here; < goes back');
+  for (const { vxid } of links) {
+    const found = findTransaction(log, vxid);
+    if (found !== null) return actOnLog(c, { type: 'jump', ...found });
+  }
+  c.notify('warn', `${links.map((l) => `${l.kind} ${l.vxid}`).join(', ')}: not kept here`);
+}
+
+export function explain(c: Controller) {
+  actOnLog(c, { type: 'move', rows: 0 });
+  const entry = selectedEntry(c.stateOf(LOG_STATE), c.session.log);
+  if (entry === undefined || entry.gap !== '') return c.notify('warn', 'nothing is selected');
+  void whyPanel(c, entry);
+}
+
+export function nextMatch(c: Controller, back: boolean) {
+  const { search } = c.stateOf(LOG_STATE);
+  if (search === '') return c.notify('warn', 'nothing to search for; s begins a search');
+  const before = c.stateOf(LOG_STATE);
+  actOnLog(c, { type: 'next-match', back });
+  const { selected, offset } = c.stateOf(LOG_STATE);
+  if (selected === before.selected && offset === before.offset)
+    c.notify('warn', `no ${back ? 'earlier' : 'later'} match for "${search}"`);
+}

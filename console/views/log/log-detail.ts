@@ -1,0 +1,150 @@
+// The detail pane of the log: why it went as it went, where the time went, what it is linked with, and the records of
+// the selected transaction. Lines of a group are made once and kept for the few looked at last.
+
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import type { LogEntry } from '../../model/log-entry.ts';
+import { bytes, clock, duration } from '../../model/numbers.ts';
+import type { ToneLine } from '../../model/panel.ts';
+import { decodeRecords } from '../../model/transaction.ts';
+import { earlierOf } from './log-search.ts';
+import type { RowPlace } from './log-tree.ts';
+import { timeline, timelineBar } from './timeline.ts';
+import { linksOf } from './transaction-links.ts';
+import { type Reason, why } from './why/why.ts';
+
+const EARLIER = 30;
+
+/** `place` names the transaction whose records are shown; the first one's when it is the summary. */
+export function detailLines(
+  entry: LogEntry,
+  place: RowPlace,
+  session: DaemonSession,
+  width: number,
+): ToneLine[] {
+  if (entry.gap !== '') return [[{ text: entry.gap, tone: 'warn' }]];
+  const tx = entry.transactions[Math.max(0, place.tx)];
+  if (tx === undefined) return [];
+  const s = entry.summary;
+  const out: ToneLine[] = [
+    [
+      { text: `${s.method} ${s.url}`, tone: 'strong' },
+      { text: `  ${s.status || ''} ${s.handling}`, tone: s.status >= 500 ? 'bad' : 'accent' },
+      {
+        text: `  ${s.at === 0 ? '' : clock(s.at, session.utc)}  ${s.body > 0 ? bytes(s.body) : ''}`,
+        tone: 'muted',
+      },
+    ],
+    [],
+  ];
+  for (const reason of reasonsOf(entry, session)) out.push(...reasonLines(reason, width, false));
+  out.push(...timelineLines(entry, width));
+  const links = linksOf(tx);
+  if (links.length > 0) {
+    out.push([]);
+    out.push([
+      { text: 'Links   ', tone: 'muted' },
+      { text: links.map((l) => `${l.kind} ${l.vxid}`).join(', ') },
+      { text: '  > jumps', tone: 'faint' },
+    ]);
+  }
+  out.push([], [{ text: `${kindOf(tx.type)} ${tx.vxid}`, tone: 'title' }]);
+  for (const record of decodeRecords(tx.records)) {
+    const tone = /Error|BogoHeader|HttpGarbage/.test(record.name) ? 'bad' : 'accent';
+    out.push([{ text: `  ${record.name.padEnd(15)} `, tone }, { text: record.text }]);
+  }
+  return out;
+}
+
+/** From what is kept here alone; `w` asks the daemon for more. */
+export function reasonsOf(entry: LogEntry, session: DaemonSession): Reason[] {
+  const earlier = earlierOf(session.log, entry, EARLIER).map((e) => e.transactions);
+  return why(entry.transactions, { earlier, bans: null, since: sinceOf(session) });
+}
+
+/** Epoch seconds of the oldest group kept; 0 when unknown. */
+export function sinceOf(session: DaemonSession): number {
+  for (let i = 0; i < Math.min(20, session.log.size); i++) {
+    const at = session.log.at(i)?.summary.at ?? 0;
+    if (at > 0) return at;
+  }
+  return 0;
+}
+
+/** The sentence, wrapped; with `evidence` the records that prove it and the hint. */
+export function reasonLines(reason: Reason, width: number, evidence: boolean): ToneLine[] {
+  const out: ToneLine[] = wrap(reason.sentence, width - 2).map((text, i) => [
+    { text: i === 0 ? '● ' : '  ', tone: 'accent' },
+    { text },
+  ]);
+  if (!evidence) return out;
+  for (const e of reason.evidence) {
+    out.push([
+      { text: `    ${String(e.vxid).padStart(10)}  ${e.tag.padEnd(14)} `, tone: 'faint' },
+      { text: e.text, tone: 'muted' },
+    ]);
+  }
+  if (reason.hint !== '')
+    for (const text of wrap(reason.hint, width - 4)) out.push([{ text: `    ${text}`, tone: 'faint' }]);
+  out.push([]);
+  return out;
+}
+
+function timelineLines(entry: LogEntry, width: number): ToneLine[] {
+  const { steps, total } = timeline(entry.transactions);
+  if (steps.length === 0) return [];
+  const label = 31;
+  const room = Math.max(8, width - label - 11);
+  const out: ToneLine[] = [
+    [],
+    [
+      { text: 'Timeline', tone: 'title' },
+      { text: `  ${duration(total)} in all`, tone: 'muted' },
+    ],
+  ];
+  for (const step of steps) {
+    const { lead, length } = timelineBar(step, total, room);
+    out.push([
+      {
+        text: `  ${step.side === 'backend' ? '  ' : ''}${step.label}`.padEnd(label).slice(0, label),
+        tone: 'muted',
+      },
+      { text: ' '.repeat(lead) },
+      { text: '', bar: length, tone: step.side === 'backend' ? 'warn' : 'accent' },
+      {
+        text: `${' '.repeat(Math.max(0, room - lead - length))} ${duration(step.to - step.from).padStart(8)}`,
+        tone: 'muted',
+      },
+    ]);
+  }
+  return out;
+}
+
+function kindOf(type: string): string {
+  return type === 'bereq'
+    ? 'Backend request'
+    : type === 'request'
+      ? 'Request'
+      : type === 'session'
+        ? 'Session'
+        : 'Transaction';
+}
+
+/** Lines of at most `width` characters, broken at blanks; a longer word is broken where it must. */
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (let word of text.split(' ')) {
+    while (word.length > width) {
+      if (line !== '') lines.push(line);
+      lines.push(word.slice(0, width));
+      word = word.slice(width);
+      line = '';
+    }
+    if (line !== '' && line.length + word.length + 1 > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  if (line !== '') lines.push(line);
+  return lines;
+}

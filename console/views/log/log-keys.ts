@@ -1,0 +1,129 @@
+// The keys of the log view.
+
+import type { Controller } from '../../model/controller.ts';
+import type { FieldKind } from '../../model/field.ts';
+import type { KeyRow } from '../../model/key-row.ts';
+import { EMPTY_LINE } from '../../model/line-editor.ts';
+import { steps } from '../../model/view.ts';
+import { actOnLog, explain, followLink, nextGrouping, nextMatch, scroll } from './log-actions.ts';
+import { chooseLikeThis, chooseSaved, editQuery } from './log-query.ts';
+import type { LogAction } from './log-state.ts';
+
+/** Rows that the detail pane is scrolled by. */
+const SCROLL = 4;
+
+/** The marks of the search follow what is typed; Enter goes to the next one. */
+const SEARCH_FIELD: FieldKind = {
+  kind: 'search',
+  follow: (c, text) => actOnLog(c, { type: 'search', text }),
+  accept: (c, text) => {
+    if (text !== '') nextMatch(c, false);
+  },
+};
+
+function search(c: Controller): void {
+  actOnLog(c, { type: 'move', rows: 0 });
+  c.fields.open(SEARCH_FIELD, EMPTY_LINE);
+}
+
+function clear(c: Controller): void {
+  c.session.log.clear();
+  actOnLog(c, { type: 'end' });
+}
+
+const acts = (action: LogAction) => (c: Controller) => actOnLog(c, action);
+
+export const LOG_KEYS: readonly KeyRow[] = [
+  {
+    keys: ['/'],
+    command: 'log.query',
+    help: 'Edit the query (vsl-query language)',
+    hint: 'query',
+    run: editQuery,
+  },
+  {
+    keys: ['space'],
+    command: 'log.pause',
+    help: 'Pause or go on',
+    hint: 'pause',
+    run: acts({ type: 'pause' }),
+  },
+  { keys: ['F', 'f'], command: 'log.follow', help: 'Follow the newest', run: acts({ type: 'end' }) },
+  { keys: ['up', 'k', 'wheelup'], command: 'move.up', help: 'One row up', run: steps('up') },
+  { keys: ['down', 'j', 'wheeldown'], command: 'move.down', help: 'One row down', run: steps('down') },
+  { keys: ['pageup', 'b', 'ctrl+b'], command: 'move.pageup', help: 'One page up', run: steps('pageup') },
+  { keys: ['pagedown', 'ctrl+f'], command: 'move.pagedown', help: 'One page down', run: steps('pagedown') },
+  { keys: ['home', 'g'], command: 'move.home', help: 'Oldest', run: steps('home') },
+  { keys: ['end', 'G'], command: 'move.end', help: 'Newest, and follow', run: steps('end') },
+  {
+    keys: ['enter'],
+    command: 'log.detail',
+    help: 'Detail pane: why, timeline, records',
+    hint: 'detail',
+    run: acts({ type: 'detail' }),
+  },
+  {
+    keys: ['w'],
+    command: 'log.why',
+    help: 'Why was it a miss, a pass, an error?',
+    hint: 'why',
+    run: explain,
+  },
+  {
+    keys: ['right', 'l'],
+    command: 'log.unfold',
+    help: 'Unfold the tree one level',
+    run: acts({ type: 'unfold' }),
+  },
+  {
+    keys: ['left', 'h'],
+    command: 'log.fold',
+    help: 'Fold, or go to the parent',
+    run: acts({ type: 'fold' }),
+  },
+  { keys: ['t'], command: 'log.unfold-all', help: 'Unfold or fold all', run: acts({ type: 'toggle-all' }) },
+  {
+    keys: ['K'],
+    command: 'log.scroll-up',
+    help: 'Scroll the detail pane up',
+    run: (c) => scroll(c, -SCROLL),
+  },
+  {
+    keys: ['J'],
+    command: 'log.scroll-down',
+    help: 'Scroll the detail pane down',
+    run: (c) => scroll(c, SCROLL),
+  },
+  {
+    keys: ['e'],
+    command: 'log.next-error',
+    help: 'Next error (status 5xx, FetchError)',
+    hint: 'error',
+    run: acts({ type: 'next-error', back: false }),
+  },
+  {
+    keys: ['E'],
+    command: 'log.previous-error',
+    help: 'Previous error',
+    run: acts({ type: 'next-error', back: true }),
+  },
+  { keys: ['s'], command: 'log.search', help: 'Search for a text in all records', run: search },
+  { keys: ['n'], command: 'log.next-match', help: 'Next match', run: (c) => nextMatch(c, false) },
+  { keys: ['N'], command: 'log.previous-match', help: 'Previous match', run: (c) => nextMatch(c, true) },
+  {
+    keys: ['>'],
+    command: 'log.link',
+    help: 'Jump along the link: backend request, object',
+    run: followLink,
+  },
+  {
+    keys: ['<'],
+    command: 'log.link-back',
+    help: 'Back to where the jump began',
+    run: acts({ type: 'jump-back' }),
+  },
+  { keys: ['='], command: 'log.like-this', help: 'A query from the selected row', run: chooseLikeThis },
+  { keys: ['ctrl+r'], command: 'log.saved', help: 'Saved and former queries', run: chooseSaved },
+  { keys: ['r'], command: 'log.grouping', help: 'Grouping: request, session, vxid', run: nextGrouping },
+  { keys: ['x'], command: 'log.clear', help: 'Forget what is on screen', run: clear },
+];

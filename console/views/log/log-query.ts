@@ -1,0 +1,118 @@
+// The query of the log: its field, the queries that are suggested and kept, and the commands of the palette that set it.
+
+import type { Controller } from '../../model/controller.ts';
+import type { FieldKind } from '../../model/field.ts';
+import { lineOf } from '../../model/line-editor.ts';
+import type { PaletteRow } from '../../model/palette.ts';
+import type { Choice } from '../../model/panel.ts';
+import { remember } from '../../model/recall.ts';
+import { likeThis } from './like-this.ts';
+import { actOnLog } from './log-actions.ts';
+import { LOG_STATE, selectedEntry } from './log-state.ts';
+import { placeOf } from './log-tree.ts';
+import { completeFromLog } from './query-values.ts';
+
+export function applyQuery(c: Controller, query: string): void {
+  c.session.log.addGap(query === '' ? 'all transactions' : `query: ${query}`);
+  c.session.follow(query, c.session.grouping);
+  actOnLog(c, { type: 'end' });
+  c.set({ field: null, panel: null, queries: remember(c.state.queries, query) });
+  nameOddity(c, query);
+}
+
+/** A query for records that cannot come goes on; but it is said, once for each. */
+function nameOddity(c: Controller, query: string): void {
+  // A recording may be of another daemon.
+  if (c.options.instances.replay !== undefined) return;
+  const check = query === '' ? null : c.options.checkQuery(query);
+  const note = check?.ok === true ? check.note : undefined;
+  const state = c.stateOf(LOG_STATE);
+  if (note === undefined || state.noted.has(query)) return;
+  c.setState(LOG_STATE, { ...state, noted: new Set(state.noted).add(query) });
+  c.notify('warn', note);
+}
+
+const QUERY_FIELD: FieldKind = {
+  kind: 'query',
+  recall: 'queries',
+  verdict: (c, text) => (text.trim() === '' ? { ok: true } : c.options.checkQuery(text)),
+  complete: (c, { text, cursor }) => ({
+    ...(completeFromLog(text, cursor, c.session.log) ?? c.options.completeQuery(text, cursor)),
+    usage: '',
+  }),
+  accept: (c, text) => applyQuery(c, text.trim()),
+};
+
+export function editQuery(c: Controller): void {
+  c.fields.open(QUERY_FIELD, lineOf(c.session.query));
+}
+
+function queryChoice(query: string, note: string): Choice {
+  return { label: query, note, take: (c) => applyQuery(c, query) };
+}
+
+export function chooseLikeThis(c: Controller) {
+  actOnLog(c, { type: 'move', rows: 0 });
+  const state = c.stateOf(LOG_STATE);
+  const entry = selectedEntry(state, c.session.log);
+  if (entry === undefined) return c.notify('warn', 'nothing is selected');
+  const suggested = likeThis(entry, placeOf(state, entry, state.offset));
+  const choices = suggested.map(({ query, note }) => queryChoice(query, note));
+  c.set({ panel: { kind: 'choices', scroll: 0, title: 'Show only', choices } });
+}
+
+export function chooseSaved(c: Controller): void {
+  const saved = Object.entries(c.options.queries.all());
+  const known = new Set(saved.map(([, query]) => query));
+  const former = [...new Set(c.state.queries.entries)].reverse().filter((query) => !known.has(query));
+  const choices = [
+    ...saved.map(([name, query]) => queryChoice(query, name)),
+    ...former.map((query) => queryChoice(query, 'former')),
+    { ...queryChoice('', ''), label: 'everything' },
+  ];
+  c.set({ panel: { kind: 'choices', scroll: 0, title: 'Queries', choices } });
+}
+
+function save(c: Controller, name: string, query: string | null) {
+  if (!/^[\w.-]+$/.test(name)) return c.notify('bad', 'the name of a query is of letters, digits, . _ and -');
+  const { queries } = c.options;
+  if (query === null && queries.all()[name] === undefined) return c.notify('bad', `no query "${name}"`);
+  queries.save(name, query).then(
+    () =>
+      c.notify(
+        'info',
+        query === null ? `forgot ${name}` : `kept as ${name}: ${query === '' ? 'everything' : query}`,
+      ),
+    (error: Error) => c.notify('warn', `for this session only: ${error.message}`),
+  );
+}
+
+/** `drill` shows the log with a query. */
+export function queryCommands(drill: (c: Controller, query: string) => void): PaletteRow[] {
+  const set = (c: Controller, query: string) => {
+    const check = query === '' ? { ok: true as const } : c.options.checkQuery(query);
+    if (!check.ok) return c.notify('bad', `${check.message} at ${check.from + 1}`);
+    drill(c, query);
+  };
+  const use = (c: Controller, name: string) => {
+    const query = c.options.queries.all()[name];
+    if (query === undefined) return c.notify('bad', `no query "${name}"`);
+    set(c, query);
+  };
+  return [
+    { name: 'query', syntax: 'query <query>', help: 'Set the query of the log view.', run: set },
+    {
+      name: 'query.save',
+      syntax: 'query.save <name>',
+      help: 'Keep the query of the log view under a name.',
+      run: (c, name) => save(c, name, c.session.query),
+    },
+    { name: 'query.use', syntax: 'query.use <name>', help: 'Use a saved query.', run: use },
+    {
+      name: 'query.drop',
+      syntax: 'query.drop <name>',
+      help: 'Forget a saved query.',
+      run: (c, name) => save(c, name, null),
+    },
+  ];
+}

@@ -1,0 +1,220 @@
+// Rows of the log list. Records are decoded for what is on screen only; the few groups decoded last are
+// kept, so that a paused screen costs nothing and a moving one little.
+
+import type { LogTransaction } from '../../../protocol/messages.ts';
+import { ellipsis } from '../../draw/cells.ts';
+import { cell, cellRight, type Row, type Span, span } from '../../draw/spans.ts';
+import type { StyleName, Theme } from '../../draw/theme.ts';
+import { toneRow } from '../../draw/tone-rows.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import type { LogEntry } from '../../model/log-entry.ts';
+import { bytes, clock, duration } from '../../model/numbers.ts';
+import {
+  decodeRecords,
+  type Handling,
+  type LogRecord,
+  printable,
+  summarise,
+} from '../../model/transaction.ts';
+import { detailLines } from './log-detail.ts';
+import { anyCase } from './log-search.ts';
+import { type LogState, selectedEntry, selectedPlace, type VisibleRow } from './log-state.ts';
+import { isOpen, isUnfolded, placeOf } from './log-tree.ts';
+
+const KEPT = 128;
+
+const KINDS: Readonly<Record<LogTransaction['type'], string>> = {
+  raw: 'Record',
+  session: 'Session',
+  request: 'Request',
+  bereq: 'BeReq',
+  unknown: 'Unknown',
+};
+
+export interface LogDetail {
+  title: string;
+  remark: string;
+  rows: Row[];
+}
+
+export class LogPainter {
+  private readonly decoded = new Map<string, LogRecord[]>();
+  private pane: { key: string; rows: Row[] } = { key: '', rows: [] };
+
+  heading(width: number): Row {
+    const c = columnsOf(width);
+    return [
+      span('   '),
+      cell('TIME', 10, 'muted'),
+      cell('CACHE', 8, 'muted'),
+      cell('STATUS', 7, 'muted'),
+      cell('METHOD', 8, 'muted'),
+      cell('URL', c.url, 'muted'),
+      cellRight('BODY', c.body, 'muted'),
+      cellRight('TOOK', c.took, 'muted'),
+      cellRight(c.vxid > 0 ? 'VXID' : '', c.vxid, 'muted'),
+    ];
+  }
+
+  /** What is selected, and while following the newest, in `height` rows of `width` cells. */
+  detail(session: DaemonSession, view: LogState, width: number, height: number, theme: Theme): LogDetail {
+    const entry = selectedEntry(view, session.log);
+    const place = selectedPlace(view, session.log);
+    const key = entry === undefined ? '' : `${entry.seq}/${place.tx}/${width}/${theme.depth}`;
+    if (this.pane.key !== key) {
+      const lines = entry === undefined ? [] : detailLines(entry, place, session, width);
+      this.pane = { key, rows: lines.map((line) => toneRow(line, theme)) };
+    }
+    const from = Math.max(0, Math.min(view.scroll, this.pane.rows.length - height));
+    const last = Math.min(this.pane.rows.length, from + height);
+    const more =
+      this.pane.rows.length > height ? `${from + 1}-${last}/${this.pane.rows.length}  J K scroll` : '';
+    return {
+      title: entry === undefined ? 'nothing selected' : `${entry.transactions[0]?.vxid ?? 'gap'}`,
+      remark: `${more}${more === '' ? '' : '  '}Enter closes`,
+      rows: this.pane.rows.slice(from, last),
+    };
+  }
+
+  empty(session: DaemonSession): Row {
+    if (session.connection.state !== 'up') return [span('   no connection', 'muted')];
+    return [span(session.query === '' ? '   no traffic yet' : '   nothing matched yet', 'muted')];
+  }
+
+  row(visible: VisibleRow, view: LogState, width: number, utc: boolean, theme: Theme): Row {
+    const { entry, row } = visible;
+    if (entry.gap !== '')
+      return [
+        span(
+          `   ${theme.glyphs.horizontal.repeat(3)} ${entry.gap} ${theme.glyphs.horizontal.repeat(3)}`,
+          'warn',
+        ),
+      ];
+    if (row === 0)
+      return marked(this.summary(entry, isUnfolded(view, entry), width, utc, theme), view.search);
+    const place = placeOf(view, entry, row);
+    if (place.record < 0) return marked(this.head(entry, place.tx, view, theme), view.search);
+    const record = this.records(entry, place.tx)[place.record];
+    if (record === undefined) return [];
+    return marked(
+      [
+        span(`${indent(entry, place.tx)}    `),
+        span(record.name.padEnd(15), record.name.endsWith('Error') ? 'bad' : 'tag'),
+        span(record.text),
+      ],
+      view.search,
+    );
+  }
+
+  /** A transaction of an unfolded group: what it is, and its own outcome. */
+  private head(entry: LogEntry, index: number, view: LogState, theme: Theme): Row {
+    const tx = entry.transactions[index] as LogTransaction;
+    const s = summarise(tx);
+    const open = isOpen(view, entry, index);
+    const row: Span[] = [
+      span(`${indent(entry, index)}${open ? theme.glyphs.unfolded : theme.glyphs.folded} `, 'faint'),
+      span(`${KINDS[tx.type]} ${tx.vxid}`, 'accent'),
+      span(`  ${tx.reason}`, 'faint'),
+    ];
+    if (s.url !== '') row.push(span(`  ${s.method} ${s.url}`));
+    if (s.status > 0) row.push(span(`  ${s.status}`, statusStyle(s.status)));
+    if (tx.type === 'request' && s.handling !== '')
+      row.push(span(`  ${s.handling}`, handlingStyle(s.handling)));
+    if (!Number.isNaN(s.seconds) && tx.type !== 'session')
+      row.push(span(`  ${duration(s.seconds)}`, 'muted'));
+    if (s.error !== '') row.push(span(`  ${s.error}`, 'bad'));
+    return row;
+  }
+
+  private summary(entry: LogEntry, unfolded: boolean, width: number, utc: boolean, theme: Theme): Row {
+    const s = entry.summary;
+    const c = columnsOf(width);
+    const { dash } = theme.glyphs;
+    const first = entry.transactions[0];
+    return [
+      span(` ${unfolded ? theme.glyphs.unfolded : theme.glyphs.folded} `, 'faint'),
+      cell(s.at === 0 ? dash : clock(s.at, utc), 10, 'muted'),
+      cell(handlingText(s.handling, first), 8, handlingStyle(s.handling)),
+      cell(s.status === 0 ? dash : String(s.status), 7, statusStyle(s.status)),
+      cell(s.method === '' ? dash : s.method, 8, 'strong'),
+      cell(ellipsis(s.url, c.url - 1, theme.glyphs.ellipsis), c.url),
+      cellRight(s.body > 0 ? bytes(s.body) : dash, c.body, 'muted'),
+      cellRight(
+        Number.isNaN(s.seconds) ? dash : duration(s.seconds),
+        c.took,
+        s.seconds >= 1 ? 'warn' : 'muted',
+      ),
+      cellRight(c.vxid > 0 && first !== undefined ? String(first.vxid) : '', c.vxid, 'faint'),
+    ];
+  }
+
+  private records(entry: LogEntry, index: number): readonly LogRecord[] {
+    const key = `${entry.seq}/${index}`;
+    const known = this.decoded.get(key);
+    if (known !== undefined) return known;
+    const records = decodeRecords((entry.transactions[index] as LogTransaction).records);
+    this.decoded.set(key, records);
+    if (this.decoded.size > KEPT) this.decoded.delete(this.decoded.keys().next().value as string);
+    return records;
+  }
+}
+
+/** Two cells a level below the summary's. */
+function indent(entry: LogEntry, index: number): string {
+  return '  '.repeat(Math.max(1, entry.transactions[index]?.level ?? 1)).padStart(3);
+}
+
+/** Matches of a search, marked in every span of a row. */
+function marked(row: Row, search: string): Row {
+  if (search === '') return row;
+  const insensitive = anyCase(search);
+  return row.flatMap((s) => {
+    const text = insensitive ? s.text.toLowerCase() : s.text;
+    const out: Span[] = [];
+    let from = 0;
+    for (let at = text.indexOf(search); at >= 0; at = text.indexOf(search, from)) {
+      if (at > from) out.push({ ...s, text: s.text.slice(from, at) });
+      out.push(span(s.text.slice(at, at + search.length), 'cursor'));
+      from = at + search.length;
+    }
+    return from === 0 ? [s] : [...out, { ...s, text: s.text.slice(from) }];
+  });
+}
+
+function columnsOf(width: number): { url: number; body: number; took: number; vxid: number } {
+  const vxid = width >= 92 ? 11 : 0;
+  const body = width >= 72 ? 9 : 0;
+  const took = 9;
+  return { url: Math.max(8, width - 36 - vxid - body - took - 1), body, took, vxid };
+}
+
+function handlingText(handling: Handling, first: LogTransaction | undefined): string {
+  if (handling !== '') return handling;
+  return first === undefined ? '' : printable(first.type);
+}
+
+export function handlingStyle(handling: Handling): StyleName {
+  switch (handling) {
+    case 'hit':
+      return 'hit';
+    case 'miss':
+    case 'hitmiss':
+      return 'miss';
+    case 'pass':
+    case 'hitpass':
+    case 'pipe':
+      return 'pass';
+    case 'synth':
+    case 'purge':
+      return 'synth';
+    default:
+      return 'muted';
+  }
+}
+
+function statusStyle(status: number): StyleName {
+  if (status >= 500) return 'bad';
+  if (status >= 400) return 'warn';
+  if (status >= 300) return 'accent';
+  return status >= 200 ? 'good' : 'muted';
+}

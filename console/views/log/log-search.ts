@@ -1,0 +1,122 @@
+// Looking through the kept log: for a text, for errors, for the transaction of an id. A text is looked for among the
+// distinct records of a block first, and groups are unpacked where one of them is a match. A text of small letters
+// alone is found in any case, one with a capital as it is written.
+
+import type { LogBlock } from '../../model/log-block.ts';
+import type { LogEntry } from '../../model/log-entry.ts';
+import type { LogStore } from '../../model/log-store.ts';
+import { decodeRecords } from '../../model/transaction.ts';
+import type { RowPlace } from './log-tree.ts';
+
+export interface Found {
+  seq: number;
+  place: RowPlace;
+}
+
+/** The next match after (or before) a place; null when there is none. */
+export function findMatch(
+  store: LogStore,
+  seq: number,
+  after: RowPlace,
+  text: string,
+  back: boolean,
+): Found | null {
+  const from = store.indexOf(seq);
+  let looked: LogBlock | null = null;
+  let places: ReadonlySet<number> = new Set();
+  const maybe = (block: LogBlock, n: number): boolean => {
+    if (block !== looked) places = block.whole === null ? matchingRecords(block, text) : new Set();
+    looked = block;
+    return block.whole !== null || (places.size > 0 && block.hasAny(n, places));
+  };
+  const step = back ? -1 : 1;
+  for (let i = store.find(from, back, maybe); i >= 0; i = store.find(i + step, back, maybe)) {
+    const entry = store.at(i) as LogEntry;
+    const order = entry.transactions.map((_tx, n) => n);
+    for (const tx of back ? order.reverse() : order) {
+      const hits = matchesOf(entry, tx, text);
+      for (const record of back ? hits.reverse() : hits) {
+        if (i !== from || beyond({ tx, record }, after, back))
+          return { seq: entry.seq, place: { tx, record } };
+      }
+    }
+  }
+  return null;
+}
+
+function beyond(place: RowPlace, after: RowPlace, back: boolean): boolean {
+  const order = place.tx - after.tx || place.record - after.record;
+  return back ? order < 0 : order > 0;
+}
+
+/** Places of the records of a block whose payload may hold the text. */
+function matchingRecords(block: LogBlock, text: string): Set<number> {
+  const places = new Set<number>();
+  const end = block.filled * 4;
+  // Bytes as characters keep their positions; only ASCII has its small letters there as everywhere else.
+  const ascii = /^[\x20-\x7e]*$/.test(text);
+  const folded = anyCase(text);
+  const all = folded && !ascii ? '' : block.bytes.toString('latin1', 0, end);
+  const hay = folded ? all.toLowerCase() : all;
+  const needle = ascii ? text : Buffer.from(text).toString('latin1');
+  let hit = all === '' ? 0 : hay.indexOf(needle);
+  for (let place = 0; place < block.filled && hit >= 0; ) {
+    const from = place * 4 + 4;
+    const to = from + ((block.words[place] as number) & 0xffff);
+    if (all === '') {
+      if (block.bytes.toString('utf8', from, to).toLowerCase().includes(text)) places.add(place);
+    } else {
+      while (hit >= 0 && hit < from) hit = hay.indexOf(needle, from);
+      if (hit >= 0 && hit < to) places.add(place);
+    }
+    place = (to + 3) >> 2;
+  }
+  return places;
+}
+
+function matchesOf(entry: LogEntry, tx: number, text: string): number[] {
+  const { records } = entry.transactions[tx] as LogEntry['transactions'][number];
+  const insensitive = anyCase(text);
+  return decodeRecords(records).flatMap((r, i) =>
+    (insensitive ? r.text.toLowerCase() : r.text).includes(text) ? [i] : [],
+  );
+}
+
+export function anyCase(text: string): boolean {
+  return text === text.toLowerCase();
+}
+
+/** Index of the next failed group after (or before) this one, or -1. */
+export function nextError(store: LogStore, from: number, back: boolean): number {
+  const step = back ? -1 : 1;
+  const failed = (block: LogBlock, n: number): boolean => block.hasFailed(n);
+  for (let i = store.find(from + step, back, failed); i >= 0; i = store.find(i + step, back, failed))
+    if (store.at(i)?.failed === true) return i;
+  return -1;
+}
+
+/** Where the transaction with this id is, the newest first; null when it is not kept. */
+export function findTransaction(store: LogStore, vxid: number): Found | null {
+  let tx = -1;
+  const found = store.find(store.size - 1, true, (block, n) => {
+    tx = block.indexOf(n, vxid);
+    return tx >= 0;
+  });
+  return found < 0 ? null : { seq: (store.at(found) as LogEntry).seq, place: { tx, record: -1 } };
+}
+
+/** Groups of the same URL and host before this one, the newest first. */
+export function earlierOf(store: LogStore, entry: LogEntry, limit: number): LogEntry[] {
+  const out: LogEntry[] = [];
+  const { url } = entry;
+  if (url.length === 0) return out;
+  const hash = store.urlHash(url);
+  const same = (block: LogBlock, n: number): boolean => block.mayHaveUrl(n, hash);
+  for (let i = store.indexOf(entry.seq); out.length < limit; ) {
+    i = store.find(i - 1, true, same);
+    if (i < 0) break;
+    const other = store.at(i) as LogEntry;
+    if (Buffer.compare(other.url, url) === 0) out.push(other);
+  }
+  return out;
+}

@@ -1,0 +1,66 @@
+// The log view: groups of transactions as they come, chosen by a query, unfolded to their records.
+
+import type { Controller } from '../../model/controller.ts';
+import { type Place, stepAction } from '../../model/layout.ts';
+import { stateOf } from '../../model/ui-state.ts';
+import { PLAIN_VIEW, type View } from '../../model/view.ts';
+import { actOnLog } from './log-actions.ts';
+import { copySelected, exportLog, spokenRow } from './log-excerpt.ts';
+import { LOG_KEYS } from './log-keys.ts';
+import { applyQuery, editQuery, queryCommands } from './log-query.ts';
+import { LogScreen } from './log-screen.tsx';
+import { LOG_STATE, logBody, visibleRows } from './log-state.ts';
+
+export const LOG_VIEW: View = {
+  ...PLAIN_VIEW,
+  name: 'log',
+  key: '2',
+  title: 'Log',
+  short: 'Log',
+  brief: 'Log',
+  keys: LOG_KEYS,
+  commands: queryCommands(drill),
+  state: LOG_STATE,
+  open: ({ session }) => {
+    if (!session.following) session.follow(session.query, session.grouping);
+  },
+  move: (c, step) =>
+    actOnLog(c, stepAction(step, logBody(c.size, c.banner, c.stateOf(LOG_STATE).detail).list)),
+  back: (c) => {
+    if (c.stateOf(LOG_STATE).detail) actOnLog(c, { type: 'detail' });
+  },
+  click,
+  copy: copySelected,
+  export: exportLog,
+  spokenRemark: ({ session }) => (session.query === '' ? 'All transactions.' : `Query ${session.query}.`),
+  spokenRow,
+  screen: (props) => <LogScreen {...props} state={stateOf(props.ui, LOG_STATE)} />,
+};
+
+/** Shows the log with only what a query lets through. */
+export function drill(c: Controller, query: string): void {
+  c.show(LOG_VIEW);
+  applyQuery(c, query);
+}
+
+/** Views without a filter of their own have the query of the log for it. */
+export function filterLog(c: Controller): void {
+  c.show(LOG_VIEW);
+  editQuery(c);
+}
+
+/** Two rows of the query bar, the heading, the list. */
+function click(c: Controller, { x, y }: Place) {
+  if (y < 2) return editQuery(c);
+  const before = c.stateOf(LOG_STATE);
+  const body = logBody(c.size, c.banner, before.detail);
+  if (y < 3 || y >= 3 + body.list || x >= c.size.columns - body.beside) return;
+  actOnLog(c, { type: 'move', rows: 0 });
+  const state = c.stateOf(LOG_STATE);
+  const rows = visibleRows(state, c.session.log, body.list);
+  const from = rows.findIndex((r) => r.entry.seq === state.selected && r.row === state.offset);
+  const to = y - 3;
+  if (from < 0 || to >= rows.length) return;
+  if (from === to && !before.follow) actOnLog(c, { type: 'detail' });
+  else actOnLog(c, { type: 'move', rows: to - from });
+}

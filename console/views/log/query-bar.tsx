@@ -1,0 +1,106 @@
+// The query bar: the text, and below it the place of an error, what was expected there, or how it stands.
+
+import { memo, type ReactNode, useContext } from 'react';
+import { ellipsis, widthOf } from '../../draw/cells.ts';
+import { ThemeContext } from '../../draw/contexts.ts';
+import { EditLine } from '../../draw/edit-line.tsx';
+import { Box, Text } from '../../draw/ink.ts';
+import { Rows } from '../../draw/rows.tsx';
+import { type Row, type Span, span, spread } from '../../draw/spans.ts';
+import type { Theme } from '../../draw/theme.ts';
+import { Live } from '../../draw/use-console.ts';
+import { Words } from '../../draw/words.tsx';
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import type { Field } from '../../model/field.ts';
+import { bytes, count } from '../../model/numbers.ts';
+import type { LogState } from './log-state.ts';
+
+const LABEL = ' query ';
+
+export interface QueryBarProps {
+  session: DaemonSession;
+  /** The field being edited; that of the query is drawn here. */
+  open: Field | null;
+  state: LogState;
+  width: number;
+}
+
+export function QueryBar({ session, open, state, width }: QueryBarProps): ReactNode {
+  const theme = useContext(ThemeContext);
+  const field = open?.kind === 'query' ? open : null;
+  return (
+    <Box flexDirection="column" height={2} flexShrink={0}>
+      {field === null ? (
+        <Live session={session}>{() => <Asked query={session.query} />}</Live>
+      ) : (
+        <Text wrap="truncate-end">
+          <Words style="key">{LABEL}</Words>
+          <EditLine line={field.line} width={width - LABEL.length - 1} />
+        </Text>
+      )}
+      {field === null ? (
+        <Live session={session}>
+          {() => <Rows rows={[statusRow(session, state, width, theme)]} width={width} height={1} />}
+        </Live>
+      ) : (
+        <Verdict field={field} width={width} />
+      )}
+    </Box>
+  );
+}
+
+const Asked = memo(function Asked({ query }: { query: string }): ReactNode {
+  return (
+    <Text wrap="truncate-end">
+      <Words style="muted">{LABEL}</Words>
+      <Words style={query === '' ? 'faint' : 'strong'}>
+        {query === '' ? 'none: every transaction' : query}
+      </Words>
+    </Text>
+  );
+});
+
+/** What is wrong with the query, below the place where it is. */
+function Verdict({ field: { line, check }, width }: { field: Field; width: number }): ReactNode {
+  const { arrowUp, caret, ellipsis: mark } = useContext(ThemeContext).glyphs;
+  if (check === null || check.ok) {
+    const hint = line.text === '' ? 'empty matches everything' : 'valid';
+    return (
+      <Box paddingLeft={LABEL.length}>
+        <Words style="good">{`${hint} · Enter applies, Esc leaves, ${arrowUp} recalls`}</Words>
+      </Box>
+    );
+  }
+  const room = width - LABEL.length - 1;
+  const before = widthOf(line.text.slice(0, check.from));
+  const wanted = check.expected.length === 0 ? '' : `; expected ${check.expected.slice(0, 6).join(', ')}`;
+  const message = `${check.message}${wanted}`;
+  const carets = caret.repeat(Math.max(1, Math.min(check.to - check.from, room - before)));
+  const at = LABEL.length + before;
+  // The words go to the right of the carets, or to their left when there is no room.
+  return before + carets.length + 2 + Math.min(message.length, 30) <= room ? (
+    <Box paddingLeft={at}>
+      <Words style="bad">{`${carets} ${ellipsis(message, width - at - carets.length - 1, mark)}`}</Words>
+    </Box>
+  ) : (
+    <Words style="bad">{` ${ellipsis(message, Math.max(0, at - 2), mark)}`.padEnd(at) + carets}</Words>
+  );
+}
+
+function statusRow(session: DaemonSession, state: LogState, width: number, theme: Theme): Row {
+  const { log } = session;
+  if (session.logError !== '') return [span(`       ${session.logError}`, 'bad')];
+  const left: Span[] = [
+    span('       '),
+    state.follow
+      ? span(`${theme.glyphs.bullet} following`, 'good')
+      : span(`${theme.glyphs.up} paused`, 'warn'),
+    span(`  by ${session.grouping}`, 'muted'),
+  ];
+  const right: Span[] = [
+    span(`${count(log.received)} received · ${count(log.size)} kept, ${bytes(log.bytes)}`, 'muted'),
+  ];
+  if (log.dropped > 0 && width >= 80) right.push(span(` · ${count(log.dropped)} dropped`, 'muted'));
+  right.push(span(log.lost > 0 ? ` · ${count(log.lost)} lost ` : ' ', 'warn'));
+  return spread(left, right, width);
+}

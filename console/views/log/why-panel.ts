@@ -1,0 +1,116 @@
+// The answer to "why?": at once from what is kept here, and then from what the daemon's own log still holds of the
+// URL and the bans in force. The second answer takes the place of the first while its panel is open.
+
+import type { LogTransaction } from '../../../protocol/messages.ts';
+import { answerItems, textField } from '../../model/admin-store.ts';
+import type { Controller } from '../../model/controller.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import type { LogEntry } from '../../model/log-entry.ts';
+import type { ToneLine } from '../../model/panel.ts';
+import { reasonLines, reasonsOf, sinceOf } from './log-detail.ts';
+import { earlierOf } from './log-search.ts';
+import type { BanFact } from './why/ban-match.ts';
+import { Facts } from './why/request-facts.ts';
+import { type Reason, why } from './why/why.ts';
+
+/** Groups of history, newest first, that a sentence is made of. */
+const EARLIER = 40;
+const PATIENCE_MS = 1500;
+
+export async function whyPanel(c: Controller, entry: LogEntry): Promise<void> {
+  const { session } = c;
+  const title = `Why? ${entry.summary.method} ${entry.summary.url}`;
+  const show = (reasons: readonly Reason[], remark: string): void => {
+    c.set({
+      panel: { kind: 'text', scroll: 0, title, lines: panelLines(reasons, remark, c.size.columns - 10) },
+    });
+  };
+  show(reasonsOf(entry, session), 'asking the daemon for what its log holds of this URL…');
+  const panel = c.state.panel;
+  const [history, bans] = await Promise.all([historyOf(session, entry), bansOf(session)]);
+  // Closed, or another panel by now: nobody waits for this answer.
+  if (c.state.panel !== panel) return;
+  const kept = earlierOf(session.log, entry, EARLIER).map((e) => e.transactions);
+  const earlier = mergeHistory(entry.transactions, history.groups, kept);
+  const since = history.since > 0 ? history.since : sinceOf(session);
+  show(why(entry.transactions, { earlier, bans, since }), history.remark);
+}
+
+function panelLines(reasons: readonly Reason[], remark: string, width: number): ToneLine[] {
+  const lines = reasons.flatMap((r) => reasonLines(r, width, true));
+  if (reasons.length === 0)
+    lines.push([{ text: 'Nothing can be said of this: it holds no request.', tone: 'muted' }], []);
+  if (remark !== '') lines.push([{ text: remark, tone: 'faint' }]);
+  return lines;
+}
+
+interface History {
+  groups: LogTransaction[][];
+  /** Epoch seconds of the oldest record that was looked at; 0 when unknown. */
+  since: number;
+  remark: string;
+}
+
+/** What the daemon's ring still holds of the URL: requests that fetched, purges. */
+function historyOf(session: DaemonSession, entry: LogEntry): Promise<History> {
+  const { url } = entry.summary;
+  const quoted = `"${url.replace(/["\\]/g, '\\$&')}"`;
+  const query = `ReqURL eq ${quoted} and (Link or VCL_call eq "PURGE")`;
+  return new Promise((resolve) => {
+    const groups: LogTransaction[][] = [];
+    let done = false;
+    const finish = (remark: string): void => {
+      if (done) return;
+      done = true;
+      clearTimeout(timer);
+      stream.close();
+      resolve({ groups, since: 0, remark });
+    };
+    const timer = setTimeout(() => finish('from what the daemon told in time'), PATIENCE_MS);
+    timer.unref?.();
+    const stream = session.source.log(
+      { grouping: 'request', query, from: 'head', once: true },
+      {
+        batch: (transactions) => {
+          for (const tx of transactions) {
+            if ((tx.first ?? tx.level <= 1) || groups.length === 0) groups.push([]);
+            groups.at(-1)?.push(tx);
+          }
+        },
+        lost: () => undefined,
+        failed: () => finish('from what is kept here: the daemon did not tell more'),
+        ended: () => finish('from what the daemon’s log holds'),
+      },
+    );
+  });
+}
+
+async function bansOf(session: DaemonSession): Promise<BanFact[]> {
+  const { status, body } = await session.source.command('ban.list -j');
+  if (status !== 200) return [];
+  return answerItems(body).map((b) => ({
+    at: Number(textField(b, 'time')) || 0,
+    spec: textField(b, 'spec'),
+  }));
+}
+
+/** Both histories, each transaction once, before the group, the newest first. */
+function mergeHistory(
+  group: readonly LogTransaction[],
+  fromDaemon: readonly (readonly LogTransaction[])[],
+  kept: readonly (readonly LogTransaction[])[],
+): (readonly LogTransaction[])[] {
+  const own = new Set(group.map((tx) => tx.vxid));
+  const until = Math.max(0, ...group.filter((tx) => tx.type === 'request').map((tx) => new Facts(tx).at));
+  const byId = new Map<number, { at: number; group: readonly LogTransaction[] }>();
+  for (const one of [...fromDaemon, ...kept]) {
+    const request = one.find((tx) => tx.type === 'request');
+    if (request === undefined || own.has(request.vxid)) continue;
+    const at = new Facts(request).at;
+    if (until === 0 || at <= until) byId.set(request.vxid, { at, group: one });
+  }
+  return [...byId.values()]
+    .sort((a, b) => b.at - a.at)
+    .slice(0, EARLIER)
+    .map((g) => g.group);
+}

@@ -1,0 +1,263 @@
+// Rules for what the lookup found, and for requests that were not looked up at all.
+
+import { duration } from '../../../model/numbers.ts';
+import { banMatches } from './ban-match.ts';
+import type { Evidence, Facts } from './request-facts.ts';
+import { uncacheable } from './uncacheable.ts';
+import type { Case, Rule } from './why.ts';
+
+const CACHED_METHODS = ['GET', 'HEAD'];
+
+const some = (...evidence: (Evidence | undefined)[]): Evidence[] =>
+  evidence.filter((e): e is Evidence => e !== undefined);
+
+/** The fetch that made an object, among what the log still has. */
+function fetchOf(c: Case, vxid: number): Facts | null {
+  if (c.fetch?.vxid === vxid) return c.fetch;
+  return c.former.find((f) => f.fetch?.vxid === vxid)?.fetch ?? null;
+}
+
+const pass = (c: Case): Evidence | null => {
+  const recv = c.request.step('RECV');
+  return recv?.returned === 'pass' ? recv.evidence : null;
+};
+
+export const LOOKUP_RULES: readonly Rule[] = [
+  {
+    name: 'purge',
+    explains: 'The request was a purge.',
+    try: ({ request }) => {
+      const recv = request.step('RECV');
+      if (recv?.returned !== 'purge') return null;
+      return {
+        sentence:
+          'This was a purge: the program returned purge, and every variant of the object left the cache.',
+        evidence: some(request.first('ReqMethod'), recv.evidence),
+        hint: '',
+      };
+    },
+  },
+  {
+    name: 'synth',
+    explains: 'The program answered without a lookup.',
+    try: ({ request }) => {
+      const recv = request.step('RECV');
+      if (recv?.returned !== 'synth') return null;
+      const status = request.first('RespStatus');
+      return {
+        sentence: `The program answered by itself: vcl_recv returned synth with ${request.status} ${request.last('RespReason')}; neither cache nor backend was asked.`,
+        evidence: some(recv.evidence, status),
+        hint: '',
+      };
+    },
+  },
+  {
+    name: 'pipe',
+    explains: 'The connection was handed through to the backend.',
+    try: ({ request }) => {
+      const recv = request.step('RECV');
+      if (recv?.returned !== 'pipe' && request.step('PIPE') === undefined) return null;
+      return {
+        sentence: `It was piped: bytes went both ways without a look at them${/^(GET|HEAD|POST|PUT|DELETE|OPTIONS|TRACE|PATCH)$/.test(request.method) ? '' : `, because the method ${request.method} is none that the builtin program knows`}.`,
+        evidence: some(request.first('ReqMethod'), recv?.evidence),
+        hint: '',
+      };
+    },
+  },
+  {
+    name: 'method',
+    explains: 'The method is not one that is looked up.',
+    try: (c) => {
+      const returned = pass(c);
+      if (returned === null || CACHED_METHODS.includes(c.request.method)) return null;
+      return {
+        sentence: `It was passed because of its method: ${c.request.method} is never answered from the cache.`,
+        evidence: some(c.request.first('ReqMethod'), returned),
+        hint: '',
+      };
+    },
+  },
+  {
+    name: 'authorization',
+    explains: 'An Authorization header made it pass.',
+    try: (c) => {
+      const returned = pass(c);
+      if (returned === null || !c.request.request.has('authorization')) return null;
+      return {
+        sentence:
+          'It was passed because it has an Authorization header: the builtin program passes such requests.',
+        evidence: some(c.request.header('request', 'authorization'), returned),
+        hint: 'A program that returns hash before the builtin vcl_recv takes it on itself to keep users apart.',
+      };
+    },
+  },
+  {
+    name: 'cookie',
+    explains: 'A Cookie header made it pass.',
+    try: (c) => {
+      const returned = pass(c);
+      if (returned === null || !c.request.request.has('cookie')) return null;
+      return {
+        sentence: 'It was passed because it has a Cookie: the builtin program passes such requests.',
+        evidence: some(c.request.header('request', 'cookie'), returned),
+        hint: 'Remove the cookies that do not change the page: unset req.http.Cookie, or some of them.',
+      };
+    },
+  },
+  {
+    name: 'return-pass',
+    explains: 'The program itself returned pass.',
+    try: (c) => {
+      const returned = pass(c);
+      if (returned !== null)
+        return {
+          sentence:
+            'It was passed because the program returned pass in vcl_recv: method, Authorization and Cookie would not have.',
+          evidence: [returned],
+          hint: 'The Programs view (5) shows its source.',
+        };
+      const step = c.request.steps.find(
+        (s) => (s.state === 'HIT' || s.state === 'MISS') && s.returned === 'pass',
+      );
+      if (step === undefined) return null;
+      return {
+        sentence: `It was passed because the program returned pass in vcl_${step.state.toLowerCase()}, after the lookup.`,
+        evidence: [step.evidence],
+        hint: 'The Programs view (5) shows its source.',
+      };
+    },
+  },
+  {
+    name: 'hit-for-pass',
+    explains: 'A mark in the cache says that this is passed.',
+    try: (c) => {
+      const mark = c.request.first('HitPass');
+      if (mark === undefined) return null;
+      const [id = '', left = ''] = mark.text.split(' ');
+      const maker = fetchOf(c, Number(id));
+      const cause = maker === null ? null : uncacheable(maker);
+      return {
+        sentence: `It was passed by a hit-for-pass mark that the response of ${id} left${cause === null ? '' : `, because ${cause.because}`}; the mark stays for ${duration(Math.max(0, Number(left)))} more.`,
+        evidence: [mark, ...(cause?.evidence ?? [])],
+        hint: '',
+      };
+    },
+  },
+  {
+    name: 'hit-for-miss',
+    explains: 'A mark in the cache says that responses are not kept.',
+    try: (c) => {
+      const mark = c.request.first('HitMiss');
+      if (mark === undefined) return null;
+      const [id = '', left = ''] = mark.text.split(' ');
+      const maker = fetchOf(c, Number(id));
+      // Without the fetch that left the mark, this request's own is the next best witness.
+      const cause = maker === null ? (c.fetch === null ? null : uncacheable(c.fetch)) : uncacheable(maker);
+      const because =
+        cause === null
+          ? ''
+          : maker === null
+            ? ` (neither is this one, because ${cause.because})`
+            : `, because ${cause.because}`;
+      return {
+        sentence: `It was a hit-for-miss: the response of ${id} was not to be kept${because}; this holds for ${duration(Math.max(0, Number(left)))} more.`,
+        evidence: [mark, ...(cause?.evidence ?? [])],
+        hint: '',
+      };
+    },
+  },
+  {
+    name: 'banned',
+    explains: 'The object was there, and a ban removed it.',
+    try: (c) => {
+      const found = c.request.all('ExpBan').at(-1);
+      if (found === undefined || c.request.first('Hit') !== undefined) return null;
+      const id = Number.parseInt(found.text, 10);
+      const maker = fetchOf(c, id);
+      const after = c.bans.filter(
+        (b) => (maker === null || b.at >= maker.at) && (c.request.at === 0 || b.at <= c.request.until),
+      );
+      const sure = after.filter((b) => banMatches(b.spec, c.request, maker) === 'yes');
+      const maybe = after.filter((b) => banMatches(b.spec, c.request, maker) === 'maybe');
+      const which =
+        sure.length > 0
+          ? ` by the ban "${sure[0]?.spec}"`
+          : maybe.length > 0
+            ? `, maybe by the ban "${maybe[0]?.spec}"`
+            : c.bansKnown
+              ? '; the ban is no longer in the list'
+              : '';
+      return {
+        sentence: `It was in the cache as ${id}, but banned${which}; so it was fetched again.`,
+        evidence: [found],
+        hint: 'The Bans view (7) lists the bans in force.',
+      };
+    },
+  },
+  {
+    name: 'grace',
+    explains: 'The object had expired and was delivered within its grace.',
+    try: (c) => {
+      const hit = c.request.first('Hit');
+      if (hit === undefined) return null;
+      const [id = '', ttl = '', grace = ''] = hit.text.split(' ');
+      if (Number(ttl) >= 0) return null;
+      const refresh = c.request.first('Link', /bgfetch/);
+      return {
+        sentence: `A hit in grace: object ${id} expired ${duration(-Number(ttl))} ago and may be delivered for ${duration(Number(grace))} after that${refresh === undefined ? '; another request fetches it again' : `; it is fetched again in the background (${refresh.text.split(' ')[1]})`}.`,
+        evidence: some(hit, refresh),
+        hint: '',
+      };
+    },
+  },
+  {
+    name: 'waited',
+    explains: 'It waited for the fetch of another request.',
+    try: (c) => {
+      const hit = c.request.first('Hit');
+      const waited = c.request.times.get('Waitinglist');
+      if (hit === undefined || waited === undefined) return null;
+      return {
+        sentence: `A hit after it had waited ${duration(waited.since)} for another request that fetched the same object (${hit.text.split(' ')[0]}).`,
+        evidence: some(c.request.first('Timestamp', /^Waitinglist/), hit),
+        hint: '',
+      };
+    },
+  },
+  {
+    name: 'streaming-hit',
+    explains: 'The object was still arriving.',
+    try: (c) => {
+      const hit = c.request.first('Hit');
+      const [id, , , , fetched] = hit?.text.split(' ') ?? [];
+      if (hit === undefined || fetched === undefined) return null;
+      return {
+        sentence: `A hit on object ${id} while it was still arriving: ${fetched} bytes were there, and it was delivered as it came.`,
+        evidence: [hit],
+        hint: '',
+      };
+    },
+  },
+  {
+    name: 'hit',
+    explains: 'A fresh object was found.',
+    try: (c) => {
+      const hit = c.request.first('Hit');
+      if (hit === undefined) return null;
+      const [id = '', ttl = ''] = hit.text.split(' ');
+      const maker = fetchOf(c, Number(id));
+      const age =
+        maker === null || maker.until === 0
+          ? ''
+          : `, fetched ${duration(Math.max(0, c.request.at - maker.until))} ago,`;
+      const again = c.request.step('HIT')?.returned === 'miss' || c.request.step('HIT')?.returned === 'fetch';
+      return {
+        sentence: again
+          ? `Object ${id} was found, but the program returned ${c.request.step('HIT')?.returned} in vcl_hit and had it fetched again.`
+          : `A hit: object ${id}${age} is fresh for ${duration(Number(ttl))} more.`,
+        evidence: some(hit, again ? c.request.step('HIT')?.evidence : undefined),
+        hint: '',
+      };
+    },
+  },
+];

@@ -1,0 +1,174 @@
+// Rules for plain misses: nothing usable was in the cache, and the log before the request tells why. The daemon
+// itself keeps no such history: these rules are as sure as the log is long, and say so.
+
+import { clock, duration } from '../../../model/numbers.ts';
+import { banMatches } from './ban-match.ts';
+import type { Evidence, Facts } from './request-facts.ts';
+import { uncacheable } from './uncacheable.ts';
+import type { Case, Former, Rule } from './why.ts';
+
+function missed(c: Case): boolean {
+  return c.request.step('MISS') !== undefined;
+}
+
+function sameHost(c: Case, f: Facts): boolean {
+  return (c.request.request.get('host') ?? '') === (f.request.get('host') ?? '');
+}
+
+/** The newest request that fetched something for the same key, and its fetch. */
+function newestFetch(c: Case, accept: (fetch: Facts) => boolean = () => true): Required<Former> | null {
+  for (const { request, fetch } of c.former) {
+    if (
+      fetch !== null &&
+      fetch.reason !== 'pass' &&
+      fetch.reason !== 'pipe' &&
+      sameHost(c, request) &&
+      accept(fetch)
+    )
+      return { request, fetch };
+  }
+  return null;
+}
+
+/** Names in a Vary whose values differ between the request now and the one that fetched. */
+function varied(c: Case, former: Former): string[] {
+  const vary = former.fetch?.response.get('vary') ?? '';
+  const asked = former.fetch ?? former.request;
+  return vary
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '' && (c.request.request.get(name) ?? '') !== (asked.request.get(name) ?? ''));
+}
+
+function life(fetch: Facts): { ttl: number; grace: number; end: number; evidence: Evidence } | null {
+  const last = fetch.lifetimes.at(-1);
+  if (last === undefined) return null;
+  const from = fetch.times.get('Beresp')?.at ?? fetch.at;
+  return { ttl: last.ttl, grace: last.grace, end: from + last.ttl, evidence: last.evidence };
+}
+
+export const MISS_RULES: readonly Rule[] = [
+  {
+    name: 'purged',
+    explains: 'It was purged after it was last fetched.',
+    try: (c) => {
+      if (!missed(c)) return null;
+      for (const f of c.former) {
+        if (!sameHost(c, f.request)) continue;
+        const recv = f.request.step('RECV');
+        if (recv?.returned === 'purge')
+          return {
+            sentence: `It had been purged ${duration(Math.max(0, c.request.at - f.request.at))} before, by request ${f.request.vxid}.`,
+            evidence: [recv.evidence],
+            hint: '',
+          };
+        // Whatever was purged before this fetch, it filled the cache again.
+        if (f.fetch !== null && uncacheable(f.fetch) === null) return null;
+      }
+      return null;
+    },
+  },
+  {
+    name: 'other-variant',
+    explains: 'Only other variants (Vary) were in the cache.',
+    try: (c) => {
+      if (!missed(c)) return null;
+      const stored = c.former.filter(
+        (f) => f.fetch !== null && sameHost(c, f.request) && uncacheable(f.fetch) === null,
+      );
+      const newest = stored[0];
+      if (newest === undefined || newest.fetch === null) return null;
+      // A former fetch of this very variant points at its end instead.
+      if (stored.some((f) => varied(c, f).length === 0)) return null;
+      const names = varied(c, newest);
+      const name = names[0] as string;
+      const has = c.request.request.get(name);
+      const had = (newest.fetch ?? newest.request).request.get(name);
+      return {
+        sentence: `The cache had other variants only: the response varies by ${names.join(' and ')}, which is ${has === undefined ? 'absent' : `"${has}"`} here and was ${had === undefined ? 'absent' : `"${had}"`} when ${newest.fetch.vxid} was fetched.`,
+        evidence: [newest.fetch.header('response', 'vary'), c.request.header('request', name)].filter(
+          (e): e is Evidence => e !== undefined,
+        ),
+        hint: `Normalise ${name} in vcl_recv to make fewer variants.`,
+      };
+    },
+  },
+  {
+    name: 'not-kept',
+    explains: 'The response before was not kept.',
+    try: (c) => {
+      if (!missed(c)) return null;
+      const newest = newestFetch(c, (f) => f.until <= c.request.at || c.request.at === 0);
+      const cause = newest === null || newest.fetch === null ? null : uncacheable(newest.fetch);
+      if (newest === null || newest.fetch === null || cause === null) return null;
+      return {
+        sentence: `The last response (${newest.fetch.vxid}, ${duration(Math.max(0, c.request.at - newest.fetch.until))} before) was not kept, because ${cause.because}.`,
+        evidence: cause.evidence,
+        hint: '',
+      };
+    },
+  },
+  {
+    name: 'expired',
+    explains: 'It had expired, and its grace was over.',
+    try: (c) => {
+      if (!missed(c)) return null;
+      const newest = newestFetch(c, (f) => varied(c, { request: f, fetch: f }).length === 0);
+      const had = newest === null || newest.fetch === null ? null : life(newest.fetch);
+      if (newest === null || newest.fetch === null || had === null || had.end > c.request.at) return null;
+      const ago = c.request.at - had.end;
+      const grace =
+        had.grace <= 0
+          ? 'without grace'
+          : ago > had.grace
+            ? `its grace of ${duration(had.grace)} was over too`
+            : `its grace of ${duration(had.grace)} was not used`;
+      return {
+        sentence: `It had expired ${duration(ago)} before: fetched by ${newest.fetch.vxid} with a lifetime of ${duration(Math.max(0, had.ttl))}, ${grace}.`,
+        evidence: [had.evidence],
+        hint: 'A longer max-age or beresp.ttl keeps it longer; grace delivers it while it is fetched again.',
+      };
+    },
+  },
+  {
+    name: 'removed',
+    explains: 'It should have been in the cache, but something removed it.',
+    try: (c) => {
+      if (!missed(c)) return null;
+      const newest = newestFetch(c, (f) => varied(c, { request: f, fetch: f }).length === 0);
+      const had = newest === null || newest.fetch === null ? null : life(newest.fetch);
+      if (newest === null || newest.fetch === null || had === null) return null;
+      const fetch = newest.fetch;
+      const ban = c.bans.find(
+        (b) =>
+          b.spec !== '' &&
+          b.at >= fetch.at &&
+          b.at <= c.request.at &&
+          banMatches(b.spec, c.request, fetch) !== 'no',
+      );
+      const left = duration(had.end - c.request.at);
+      return {
+        sentence:
+          ban === undefined
+            ? `The copy that ${fetch.vxid} fetched would be fresh for ${left} more, but was gone: evicted to make room, purged by a tag, or the worker was restarted; or the program asked for a miss.`
+            : `The copy that ${fetch.vxid} fetched would be fresh for ${left} more, but the ban "${ban.spec}" removed it.`,
+        evidence: [had.evidence],
+        hint: 'The Storage view (8) counts evictions, the Panics view (!) restarts.',
+      };
+    },
+  },
+  {
+    name: 'never-seen',
+    explains: 'Nothing in the log asked for it before.',
+    try: (c) => {
+      const miss = c.request.step('MISS');
+      if (miss === undefined) return null;
+      const known = c.since > 0 ? ` since ${clock(c.since, true)} UTC, as far back as the log goes` : '';
+      return {
+        sentence: `It was not in the cache, and was not fetched before${known}.`,
+        evidence: [miss.evidence],
+        hint: '',
+      };
+    },
+  },
+];

@@ -1,0 +1,166 @@
+// What the records of a transaction say, as the rules of why.ts ask for it: headers as they stood in the end, the
+// states with their returns, lookups, times. Read from one transaction; nothing is guessed here.
+
+import type { LogTransaction } from '../../../../protocol/messages.ts';
+import { decodeRecords, type LogRecord } from '../../../model/transaction.ts';
+
+/** A record as evidence. */
+export interface Evidence {
+  vxid: number;
+  tag: string;
+  text: string;
+}
+
+export interface Lifetime {
+  /** Who set it: RFC, VCL, HFP, Default. */
+  source: string;
+  ttl: number;
+  grace: number;
+  keep: number;
+  cacheable: boolean;
+  evidence: Evidence;
+}
+
+export interface Step {
+  state: string;
+  returned: string;
+  evidence: Evidence;
+}
+
+export class Facts {
+  readonly vxid: number;
+  readonly type: LogTransaction['type'];
+  readonly reason: string;
+  readonly parent: number;
+  readonly records: readonly LogRecord[];
+  /** Request headers (of a backend request: those sent) as they stood at the end, by lower-case name. */
+  readonly request = new Map<string, string>();
+  /** Of the response as it came: from the backend, or as it went to the client. */
+  readonly response = new Map<string, string>();
+  readonly steps: Step[] = [];
+  readonly lifetimes: Lifetime[] = [];
+  /** Timestamps by event: seconds since the epoch, and since the beginning. */
+  readonly times = new Map<string, { at: number; since: number }>();
+
+  constructor(tx: LogTransaction) {
+    this.vxid = tx.vxid;
+    this.type = tx.type;
+    this.reason = tx.reason;
+    this.parent = tx.parent;
+    this.records = decodeRecords(tx.records);
+    for (const record of this.records) this.read(record);
+  }
+
+  /** The first record of a tag, optionally with a text. */
+  first(tag: string, matching?: RegExp): Evidence | undefined {
+    const found = this.records.find(
+      (r) => r.name === tag && (matching === undefined || matching.test(r.text)),
+    );
+    return found === undefined ? undefined : this.evidence(found);
+  }
+
+  all(tag: string): Evidence[] {
+    return this.records.filter((r) => r.name === tag).map((r) => this.evidence(r));
+  }
+
+  step(state: string): Step | undefined {
+    return this.steps.find((s) => s.state === state);
+  }
+
+  get method(): string {
+    return this.last(this.type === 'bereq' ? 'BereqMethod' : 'ReqMethod');
+  }
+
+  get url(): string {
+    return this.last(this.type === 'bereq' ? 'BereqURL' : 'ReqURL');
+  }
+
+  get status(): number {
+    return Number(this.last(this.type === 'bereq' ? 'BerespStatus' : 'RespStatus')) || 0;
+  }
+
+  /** Epoch seconds of the beginning; 0 when unknown. */
+  get at(): number {
+    return this.times.get('Start')?.at ?? 0;
+  }
+
+  /** Epoch seconds of the last timestamp. */
+  get until(): number {
+    return Math.max(0, ...[...this.times.values()].map((t) => t.at));
+  }
+
+  last(tag: string): string {
+    return this.records.findLast((r) => r.name === tag)?.text ?? '';
+  }
+
+  /** The header's record. */
+  header(side: 'request' | 'response', name: string): Evidence | undefined {
+    const tags = side === 'request' ? ['ReqHeader', 'BereqHeader'] : ['BerespHeader', 'RespHeader'];
+    const found = this.records.findLast(
+      (r) => tags.includes(r.name) && r.text.slice(0, name.length + 1).toLowerCase() === `${name}:`,
+    );
+    return found === undefined ? undefined : this.evidence(found);
+  }
+
+  private read(r: LogRecord) {
+    switch (r.name) {
+      case 'ReqHeader':
+      case 'BereqHeader':
+        return setHeader(this.request, r.text);
+      case 'ReqUnset':
+      case 'BereqUnset':
+        return void this.request.delete(headerName(r.text));
+      case 'BerespHeader':
+      case 'RespHeader':
+        return setHeader(this.response, r.text);
+      case 'VCL_call':
+        this.steps.push({ state: r.text, returned: '', evidence: this.evidence(r) });
+        return;
+      case 'VCL_return': {
+        const step = this.steps.at(-1);
+        if (step !== undefined && step.returned === '') {
+          step.returned = r.text;
+          step.evidence = this.evidence(r);
+        }
+        return;
+      }
+      case 'TTL': {
+        const [source = '', ttl, grace, keep] = r.text.split(' ');
+        this.lifetimes.push({
+          source,
+          ttl: Number(ttl),
+          grace: Number(grace),
+          keep: Number(keep),
+          cacheable: !r.text.endsWith('uncacheable'),
+          evidence: this.evidence(r),
+        });
+        return;
+      }
+      case 'Timestamp': {
+        const m = /^([^:]+): (\S+) (\S+)/.exec(r.text);
+        if (m !== null) this.times.set(m[1] as string, { at: Number(m[2]), since: Number(m[3]) });
+        return;
+      }
+      default:
+    }
+  }
+
+  private evidence(r: LogRecord): Evidence {
+    return { vxid: this.vxid, tag: r.name, text: r.text };
+  }
+}
+
+function headerName(text: string): string {
+  const colon = text.indexOf(':');
+  return (colon < 0 ? text : text.slice(0, colon)).toLowerCase();
+}
+
+function setHeader(headers: Map<string, string>, text: string): void {
+  const colon = text.indexOf(':');
+  if (colon < 0) return;
+  const name = headerName(text);
+  const value = text.slice(colon + 1).trim();
+  // Several lines of a name are one list.
+  const before = headers.get(name);
+  headers.set(name, before === undefined || before === value ? value : `${before}, ${value}`);
+}

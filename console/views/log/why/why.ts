@@ -1,0 +1,106 @@
+// Why a request went as it went: one plain sentence with the records that prove it. A pure function over a group of
+// the log, what the log holds of the same URL before it, and the bans in force; the rules are a table, asked in
+// order. A rule says nothing that its evidence does not show: where the log cannot tell, the sentence says so.
+
+import type { LogTransaction } from '../../../../protocol/messages.ts';
+import type { BanFact } from './ban-match.ts';
+import { ERROR_RULES } from './error-rules.ts';
+import { LOOKUP_RULES } from './lookup-rules.ts';
+import { MISS_RULES } from './miss-rules.ts';
+import { type Evidence, Facts } from './request-facts.ts';
+import { STORAGE_RULES } from './storage-rules.ts';
+
+export interface Reason {
+  /** The rule's name: stable, for tests and documentation. */
+  rule: string;
+  sentence: string;
+  evidence: readonly Evidence[];
+  /** What to look at next; '' for nothing. */
+  hint: string;
+}
+
+export interface WhyContext {
+  /** Groups of the same URL before this one, the newest first. */
+  earlier: readonly (readonly LogTransaction[])[];
+  /** Null when nobody asked for them. */
+  bans: readonly BanFact[] | null;
+  /** Epoch seconds from which on `earlier` is complete. */
+  since: number;
+}
+
+/** A former request of the URL with its fetch, if it had one. */
+export interface Former {
+  request: Facts;
+  fetch: Facts | null;
+}
+
+export interface Case {
+  /** The request asked about: of restarts the last. */
+  request: Facts;
+  /** Its backend request, null without. */
+  fetch: Facts | null;
+  restarts: number;
+  former: readonly Former[];
+  bans: readonly BanFact[];
+  bansKnown: boolean;
+  since: number;
+}
+
+export interface Rule {
+  name: string;
+  /** What the rule explains, for the documentation. */
+  explains: string;
+  /** Null when the rule does not apply. */
+  try(c: Case): Omit<Reason, 'rule'> | null;
+}
+
+/** In each table the first rule that applies speaks. */
+const TABLES: readonly (readonly Rule[])[] = [ERROR_RULES, LOOKUP_RULES, MISS_RULES, STORAGE_RULES];
+
+export const WHY_RULES: readonly Rule[] = TABLES.flat();
+
+/** At least one reason for every group that has a request; [] for others. */
+export function why(group: readonly LogTransaction[], context: WhyContext): Reason[] {
+  const found = readCase(group, context);
+  if (found === null) return [];
+  const reasons: Reason[] = [];
+  for (const rules of TABLES) {
+    // A miss is explained by its history; what the lookup rules explained needs no second word on that.
+    if (rules === MISS_RULES && reasons.some((r) => LOOKUP_RULES.some((l) => l.name === r.rule))) continue;
+    for (const rule of rules) {
+      const said = rule.try(found);
+      if (said === null) continue;
+      reasons.push({ rule: rule.name, ...said });
+      break;
+    }
+  }
+  return reasons;
+}
+
+function readCase(group: readonly LogTransaction[], context: WhyContext): Case | null {
+  const pair = pairOf(group);
+  if (pair === null) return null;
+  return {
+    ...pair,
+    restarts: group.filter((tx) => tx.type === 'request' && tx.reason.startsWith('restart')).length,
+    former: context.earlier.flatMap((g) => pairOf(g) ?? []),
+    bans: context.bans ?? [],
+    bansKnown: context.bans !== null,
+    since: context.since,
+  };
+}
+
+/** The request that decided and its own backend request. */
+function pairOf(group: readonly LogTransaction[]): Former | null {
+  const requests = group.filter((tx) => tx.type === 'request');
+  const first = requests[0];
+  if (first === undefined) {
+    const bereq = group.find((tx) => tx.type === 'bereq');
+    return bereq === undefined ? null : { request: new Facts(bereq), fetch: new Facts(bereq) };
+  }
+  // A restart goes on as another transaction: its last life is what the client got.
+  let main = first;
+  for (const tx of requests) if (tx.reason.startsWith('restart') && tx.parent === main.vxid) main = tx;
+  const fetch = group.find((tx) => tx.type === 'bereq' && tx.parent === main.vxid);
+  return { request: new Facts(main), fetch: fetch === undefined ? null : new Facts(fetch) };
+}

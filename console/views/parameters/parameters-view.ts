@@ -1,0 +1,156 @@
+// The parameters: value, unit, default, what differs; below, the long description with bounds and notes.
+
+import { quoteWord } from '../../../protocol/cli-quoting.ts';
+import { answerItems, textField } from '../../model/admin-store.ts';
+import type { Controller } from '../../model/controller.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import type { FieldKind } from '../../model/field.ts';
+import { bareName } from '../../model/instance-address.ts';
+import type { ToneLine } from '../../model/panel.ts';
+import { parameterText, sameValue } from '../../model/parameter-value.ts';
+import type { ListRow } from '../list/list-state.ts';
+import { type ListView, listView } from '../list/list-view.tsx';
+import { checkParameter } from './parameter-check.ts';
+
+const LINE = 'param.show -j';
+
+/** What each flag asks of the operator. */
+const FLAGS: Readonly<Record<string, string>> = {
+  obj_sticky: 'looked at when an object is made: objects in the cache keep what they have',
+  delayed_effect: 'takes effect after a while',
+  must_restart: 'takes effect when the worker is restarted',
+  must_reload: 'takes effect when the program is loaded again',
+  experimental: 'experimental: its meaning may change',
+  build_options: 'depends on how the daemon was built',
+};
+
+export const PARAMETERS_VIEW: ListView = listView({
+  name: 'parameters',
+  key: '6',
+  title: 'Parameters',
+  short: 'Params',
+  brief: 'Param',
+  asks: [{ line: LINE, every: 10 }],
+  columns: [
+    { title: 'PARAMETER', min: 26, grow: 2 },
+    { title: 'VALUE', min: 12, grow: 1 },
+    { title: 'UNIT', min: 8, drop: 1 },
+    { title: 'DEFAULT', min: 12, grow: 1 },
+    { title: 'NOTES', min: 16, grow: 1, drop: 2 },
+  ],
+  rows: rowsOf,
+  remark: (session, option) => {
+    const changed = rowsOf(session, 'changed').length;
+    return option === 'changed'
+      ? 'only what was changed'
+      : changed === 0
+        ? 'all default'
+        : `${changed} changed`;
+  },
+  empty: (session, option) =>
+    option === 'changed'
+      ? 'every parameter has its default'
+      : session.connection.state === 'up'
+        ? 'no parameters yet'
+        : 'no connection',
+  keys: [
+    { keys: ['s'], command: 'parameters.set', help: 'Set it', hint: 'set', act: promptValue },
+    {
+      keys: ['R'],
+      command: 'parameters.reset',
+      help: 'Back to its default',
+      hint: 'reset',
+      act: (c, row) =>
+        row.facts.changed === 'yes'
+          ? c.operator.submit(`param.reset ${row.key}`)
+          : c.notify('info', `${row.key} has its default`),
+    },
+    {
+      keys: ['c'],
+      command: 'parameters.changed',
+      help: 'Only what differs from its default',
+      run: (c) => {
+        const { option } = c.stateOf(PARAMETERS_VIEW.state);
+        PARAMETERS_VIEW.act(c, { type: 'option', option: option === 'changed' ? '' : 'changed' });
+      },
+    },
+  ],
+  enter: promptValue,
+});
+
+const VALUE_PROMPT: FieldKind = {
+  kind: 'prompt',
+  changes: true,
+  verdict: (_c, text, name) => checkParameter(bareName(name), text),
+  accept: (c, text, name) => c.operator.submit(`param.set ${name} ${quoteWord(text.trim())}`),
+};
+
+function promptValue(c: Controller, row: ListRow): void {
+  const unit = row.facts.unit === '' ? '' : ` [${row.facts.unit}]`;
+  c.fields.prompt(VALUE_PROMPT, `${row.key}${unit}`, row.key, row.facts.value);
+}
+
+function rowsOf(session: DaemonSession, option: string): ListRow[] {
+  return answerItems(session.admin.body(LINE))
+    .map(row)
+    .filter((r) => option !== 'changed' || r.facts.changed === 'yes');
+}
+
+function row(item: unknown): ListRow {
+  const name = textField(item, 'name');
+  const fallback = textField(item, 'default');
+  const unit = textField(item, 'units');
+  const told = parameterText((item as { value?: unknown } | null)?.value);
+  const changed = !sameValue(told, fallback);
+  // The default is written as operators write it (48k), the value as a number: where they are the same, as the former.
+  const value = changed ? told : fallback;
+  const flags = (item as { flags?: unknown }).flags;
+  const notes = Array.isArray(flags) ? flags.map(String) : [];
+  return {
+    key: name,
+    facts: { name, value, default: fallback, unit, changed: changed ? 'yes' : '' },
+    cells: [
+      { text: name, tone: 'strong' },
+      { text: value === '' ? '""' : value, tone: changed ? 'warn' : 'text', by: sortable(value) },
+      { text: unit, tone: 'muted' },
+      { text: changed ? fallback : 'is default', tone: changed ? 'muted' : 'faint', by: changed ? 0 : 1 },
+      { text: notes.join(' '), tone: 'faint' },
+    ],
+    detail: () => details(item, value, unit, fallback, changed, notes),
+  };
+}
+
+function sortable(value: string): number | string {
+  const number = Number(value);
+  return value !== '' && !Number.isNaN(number) ? number : value;
+}
+
+function details(
+  item: unknown,
+  value: string,
+  unit: string,
+  fallback: string,
+  changed: boolean,
+  notes: readonly string[],
+): readonly ToneLine[] {
+  const bound = (name: string, label: string): ToneLine[] => {
+    const text = textField(item, name);
+    return text === '' ? [] : [[{ text: label, tone: 'muted' }, { text }]];
+  };
+  const lines: ToneLine[] = [
+    [
+      { text: 'Value    ', tone: 'muted' },
+      { text: value === '' ? '""' : value, tone: changed ? 'warn' : 'text' },
+      { text: unit === '' ? '' : ` ${unit}`, tone: 'muted' },
+    ],
+    [{ text: 'Default  ', tone: 'muted' }, { text: fallback }],
+    ...bound('minimum', 'Minimum  '),
+    ...bound('maximum', 'Maximum  '),
+    [],
+    ...textField(item, 'description')
+      .split('\n')
+      .map((text): ToneLine => [{ text: text.replaceAll('\t', '   ') }]),
+  ];
+  for (const flag of notes) lines.push([{ text: `Note: ${FLAGS[flag] ?? flag}.`, tone: 'warn' }]);
+  return lines;
+}

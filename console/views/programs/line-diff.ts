@@ -1,0 +1,77 @@
+// The changes from one text to another, line by line, with a few lines around them. Pure. Texts that differ so much that
+// finding what they share takes too long are shown as replaced as a whole, which is true if not short.
+
+import { diffArrays } from 'diff';
+import type { ToneLine } from '../../model/panel.ts';
+
+export interface DiffLine {
+  kind: 'same' | 'gone' | 'new' | 'skip';
+  text: string;
+  /** Line number in the text it belongs to, from 1; of `new` and `same` in the newer one. */
+  line: number;
+}
+
+/** Milliseconds that a person does not notice. */
+const PATIENCE = 200;
+
+/** [] when the texts are the same. `context` lines are kept around each change. */
+export function lineDiff(before: string, after: string, context = 3): DiffLine[] {
+  const a = before.replace(/\n$/, '').split('\n');
+  const b = after.replace(/\n$/, '').split('\n');
+  const parts = diffArrays(a, b, { timeout: PATIENCE }) ?? [
+    { value: a, removed: true, added: false },
+    { value: b, removed: false, added: true },
+  ];
+  if (parts.every((part) => !part.added && !part.removed)) return [];
+  const all: DiffLine[] = [];
+  let old = 0;
+  let now = 0;
+  for (const { value, removed, added } of parts) {
+    for (const text of value) {
+      if (!added) old++;
+      if (!removed) now++;
+      all.push({
+        kind: added ? 'new' : removed ? 'gone' : 'same',
+        text,
+        line: removed ? old : now,
+      });
+    }
+  }
+  return around(all, context);
+}
+
+function around(all: readonly DiffLine[], context: number): DiffLine[] {
+  const near = new Uint8Array(all.length);
+  for (const [i, line] of all.entries()) {
+    if (line.kind !== 'same') near.fill(1, Math.max(0, i - context), Math.min(all.length, i + context + 1));
+  }
+  const out: DiffLine[] = [];
+  let skipped = 0;
+  const skip = (): void => {
+    if (skipped > 0) out.push({ kind: 'skip', text: `${skipped} lines the same`, line: 0 });
+    skipped = 0;
+  };
+  for (const [i, line] of all.entries()) {
+    if (near[i] === 0) skipped++;
+    else {
+      skip();
+      out.push(line);
+    }
+  }
+  skip();
+  return out;
+}
+
+/** Marks say the same as the colours. */
+export function diffLines(diff: readonly DiffLine[]): ToneLine[] {
+  if (diff.length === 0) return [[{ text: 'No difference.', tone: 'muted' }]];
+  return diff.map((d): ToneLine => {
+    if (d.kind === 'skip') return [{ text: `      ... ${d.text} ...`, tone: 'faint' }];
+    const mark = d.kind === 'gone' ? '-' : d.kind === 'new' ? '+' : ' ';
+    const tone = d.kind === 'gone' ? 'bad' : d.kind === 'new' ? 'good' : 'muted';
+    return [
+      { text: `${String(d.line).padStart(5)} `, tone: 'faint' },
+      { text: `${mark} ${d.text}`, tone },
+    ];
+  });
+}

@@ -1,0 +1,146 @@
+// What one does with programs: look at the source, compare, load from a file, use after a look at the changes, check.
+// A program that does not compile is shown with the compiler's words at their place; nothing is loaded then.
+
+import type { Controller } from '../../model/controller.ts';
+import type { HostFiles } from '../../model/host-files.ts';
+import { bareName, placed } from '../../model/instance-address.ts';
+import type { Operator, OperatorHost } from '../../model/operator.ts';
+import type { Panel, ToneLine } from '../../model/panel.ts';
+import { inlineCommand } from '../../model/undo.ts';
+import { annotatedSource, compileErrors, remarkScroll, type SourceRemark } from './compile-error.ts';
+import { diffLines, lineDiff } from './line-diff.ts';
+import { activeProgram, PROGRAMS_LINE, programRows } from './program-rows.ts';
+
+/** Lines that a remark is kept away from the panel's upper edge. */
+const VIEW_LINES = 14;
+
+export class ProgramFlow {
+  private readonly host: OperatorHost;
+  private readonly operator: Operator;
+  private readonly files: HostFiles;
+
+  constructor(controller: Controller) {
+    this.host = controller;
+    this.operator = controller.operator;
+    this.files = controller.options.files;
+  }
+
+  async showSource(name: string): Promise<void> {
+    const source = await this.source(name);
+    if (source !== null) this.panel(`Source of ${name}`, annotatedSource(source, []));
+  }
+
+  /** What the program would change if it replaced the active one. */
+  async diff(name: string): Promise<void> {
+    const panel = await this.changes(name);
+    if (panel !== null) this.host.set({ panel });
+  }
+
+  /** Shows the changes and asks. */
+  async use(name: string): Promise<void> {
+    if (this.host.state.readonly) return this.host.notify('warn', 'read-only: vcl.use is disabled');
+    const active = activeProgram(this.host.session, name);
+    if (name === active) return this.host.notify('info', `${name} is active already`);
+    const panel = await this.changes(name);
+    this.operator.ask(
+      `vcl.use ${name}`,
+      panel,
+      `use ${bareName(name)}${active === '' ? '' : ` instead of ${bareName(active)}`}?`,
+    );
+  }
+
+  /** Reads, loads, and offers to use it. `part` is the one of several instances it is for. */
+  async load(path: string, part = ''): Promise<void> {
+    const { session, state } = this.host;
+    if (state.readonly) return this.host.notify('warn', 'read-only: vcl.load is disabled');
+    const source = await this.read(path);
+    if (source === null) return;
+    if (part === '' && session.source.parts !== undefined)
+      return this.operator.askWhere(`load ${path}`, (where) => void this.load(path, where));
+    // Without a fresh list the name of a new program would count as free.
+    await session.admin.ask(PROGRAMS_LINE);
+    const name = this.freeName(path, part);
+    const line =
+      session.source.local === true
+        ? `vcl.load ${name} "${this.files.absolute(path).replace(/["\\]/g, '\\$&')}"`
+        : inlineCommand(name, source);
+    const reply = await this.operator.run(line, 0, part);
+    if (reply.status === 200) {
+      await session.admin.ask(PROGRAMS_LINE);
+      return this.use(part === '' ? name : placed(part, name));
+    }
+    if (reply.status === 106) this.remarks(`${path} does not compile`, source, compileErrors(reply.body));
+  }
+
+  /** Findings of the program check at their places. */
+  async lint(path: string): Promise<void> {
+    const source = await this.read(path);
+    if (source === null) return;
+    try {
+      const found = await this.files.lint(path);
+      const remarks = found.map(
+        (f): SourceRemark => ({
+          message: `${f.severity}: ${f.message} [${f.rule}]`,
+          line: f.line,
+          column: f.column,
+          length: 1,
+          tone: f.severity === 'error' ? 'bad' : 'warn',
+        }),
+      );
+      if (remarks.length === 0) return this.host.notify('info', `${path}: nothing to remark`);
+      this.remarks(
+        `${path}: ${remarks.length === 1 ? '1 remark' : `${remarks.length} remarks`}`,
+        source,
+        remarks,
+      );
+    } catch (error) {
+      this.host.notify('bad', `cannot check: ${(error as Error).message}`);
+    }
+  }
+
+  private remarks(title: string, source: string, remarks: readonly SourceRemark[]): void {
+    if (remarks.length === 0) return;
+    const scroll = remarkScroll(remarks, VIEW_LINES);
+    this.host.set({ panel: { kind: 'text', scroll, title, lines: annotatedSource(source, remarks) } });
+  }
+
+  private async changes(name: string): Promise<Panel | null> {
+    const active = activeProgram(this.host.session, name);
+    const after = await this.source(name);
+    const before = active === '' ? '' : await this.source(active);
+    if (after === null || before === null) return null;
+    const lines: ToneLine[] = diffLines(lineDiff(before, after));
+    return { kind: 'text', scroll: 0, title: `Changes from ${active} to ${name}`, lines };
+  }
+
+  private async source(name: string): Promise<string | null> {
+    const { status, body } = await this.host.session.source.command(`vcl.show ${name}`);
+    if (status === 200) return body.replace(/\n\n$/, '\n');
+    this.host.notify('bad', `${status} ${body.trim()}`);
+    return null;
+  }
+
+  private async read(path: string): Promise<string | null> {
+    try {
+      return await this.files.read(path);
+    } catch (error) {
+      this.host.notify('bad', `${path}: ${(error as Error).message}`);
+      return null;
+    }
+  }
+
+  /** After the file, with a number when that is taken. */
+  private freeName(path: string, part: string): string {
+    const base = (path.split('/').at(-1) ?? '').replace(/\.vcl$/, '').replace(/[^\w-]/g, '_');
+    const stem = /^[A-Za-z]/.test(base) ? base : `p_${base}`;
+    const taken = new Set(programRows(this.host.session).map((r) => r.key));
+    for (let n = 1; ; n++) {
+      const name = n === 1 ? stem : `${stem}_${n}`;
+      if (!taken.has(part === '' ? name : placed(part, name))) return name;
+    }
+  }
+
+  private panel(title: string, lines: readonly ToneLine[]): void {
+    this.host.set({ panel: { kind: 'text', scroll: 0, title, lines } });
+  }
+}

@@ -1,0 +1,83 @@
+// The loaded programs and labels: which is active, how warm, how busy; below, the backends and the first lines.
+
+import type { Controller } from '../../model/controller.ts';
+import { filePrompt } from '../../model/field.ts';
+import type { ListRow } from '../list/list-state.ts';
+import { type ListView, listView } from '../list/list-view.tsx';
+import { ProgramFlow } from './program-flow.ts';
+import { NEEDS_LINE, PROGRAMS_LINE, programRows } from './program-rows.ts';
+
+const LOAD_PROMPT = filePrompt((c, path) => void new ProgramFlow(c).load(path), { changes: true });
+const LINT_PROMPT = filePrompt((c, path) => void new ProgramFlow(c).lint(path));
+
+const STATES = ['auto', 'warm', 'cold'];
+
+function nextState(c: Controller, row: ListRow) {
+  if (row.facts.state === 'label') return c.notify('warn', 'a label has the state of its program');
+  const next = STATES[(STATES.indexOf(row.facts.state ?? '') + 1) % STATES.length] as string;
+  c.operator.submit(`vcl.state ${row.key} ${next}`);
+}
+
+export const PROGRAMS_VIEW: ListView = listView({
+  name: 'programs',
+  key: '5',
+  title: 'Programs',
+  short: 'Programs',
+  brief: 'Prog',
+  asks: [
+    { line: PROGRAMS_LINE, every: 3 },
+    { line: NEEDS_LINE, every: 10 },
+  ],
+  columns: [
+    { title: 'PROGRAM', min: 20, grow: 2 },
+    { title: 'STATUS', min: 10 },
+    { title: 'STATE', min: 7 },
+    { title: 'TEMPERATURE', min: 11, drop: 1 },
+    { title: 'BUSY', min: 6, right: true },
+    { title: 'LABELS', min: 18, grow: 1, drop: 2 },
+  ],
+  keys: [
+    {
+      keys: ['l'],
+      command: 'programs.load',
+      help: 'Load a program from a file',
+      hint: 'load',
+      run: (c) => c.fields.prompt(LOAD_PROMPT, 'load from file'),
+    },
+    {
+      keys: ['u'],
+      command: 'programs.use',
+      help: 'Use it; its changes first',
+      hint: 'use',
+      act: (c, row) => void new ProgramFlow(c).use(row.key),
+    },
+    {
+      keys: ['D'],
+      command: 'programs.diff',
+      help: 'Changes against the active program',
+      act: (c, row) => void new ProgramFlow(c).diff(row.key),
+    },
+    {
+      keys: ['x'],
+      command: 'programs.discard',
+      help: 'Discard it',
+      hint: 'discard',
+      act: (c, row) => c.operator.submit(`vcl.discard ${row.key}`),
+    },
+    {
+      keys: ['L'],
+      command: 'programs.lint',
+      help: 'Check a file without loading it',
+      run: (c) => c.fields.prompt(LINT_PROMPT, 'check file'),
+    },
+    { keys: ['s'], command: 'programs.state', help: 'Next state: auto, warm, cold', act: nextState },
+  ],
+  rows: programRows,
+  remark: (session) => {
+    const active = programRows(session).filter((r) => r.facts.status === 'active');
+    return active.length === 0 ? 'none active' : `active: ${active.map((r) => r.key).join(', ')}`;
+  },
+  empty: (session) => (session.connection.state === 'up' ? 'no programs' : 'no connection'),
+  // A label shows the program that it stands for.
+  enter: (c, { key, facts }) => void new ProgramFlow(c).showSource(facts.target || key),
+});

@@ -1,0 +1,132 @@
+// The keys of the statistics view, those of Varnish's stat tool and some more, and their actions.
+
+import type { Controller } from '../../model/controller.ts';
+import type { Counter } from '../../model/counter-history.ts';
+import type { FieldKind } from '../../model/field.ts';
+import { openHelp } from '../../model/global-keys.ts';
+import type { KeyRow } from '../../model/key-row.ts';
+import { lineOf } from '../../model/line-editor.ts';
+import { steps } from '../../model/view.ts';
+import {
+  cursorIndex,
+  reduceStat,
+  STAT_STATE,
+  type StatAction,
+  statListRows,
+  visibleCounters,
+} from './stat-state.ts';
+
+/** Applies an action to what is on screen. */
+export function actOnStats(c: Controller, action: StatAction): void {
+  const height = statListRows(c.size, c.banner);
+  c.setState(STAT_STATE, reduceStat(c.stateOf(STAT_STATE), action, c.session.counters.all(), height));
+}
+
+/** The counter under the cursor. */
+export function selectedCounter(c: Controller): Counter | undefined {
+  const state = c.stateOf(STAT_STATE);
+  const visible = visibleCounters(state, c.session.counters.all());
+  return visible[cursorIndex(state, visible)];
+}
+
+function stepInterval(c: Controller, step: 1 | -1): void {
+  actOnStats(c, { type: 'interval', step });
+  const { interval } = c.stateOf(STAT_STATE);
+  c.session.source.setInterval(interval);
+  c.notify('info', `refresh interval set to ${interval.toFixed(1)} s`);
+}
+
+function resetAverages(c: Controller): void {
+  c.session.counters.resetAverages();
+  c.notify('info', 'averages reset');
+}
+
+const FILTER: FieldKind = { kind: 'filter', follow: (c, text) => actOnStats(c, { type: 'filter', text }) };
+
+const acts = (action: StatAction) => (c: Controller) => actOnStats(c, action);
+
+/** `open` shows what the counter under the cursor counts. */
+export function statKeys(open: (c: Controller) => void): readonly KeyRow[] {
+  return [
+    { keys: ['h'], command: 'help', help: 'Toggle this help', run: openHelp },
+    { keys: ['up', 'k', 'wheelup'], command: 'move.up', help: 'One counter up', run: steps('up') },
+    { keys: ['down', 'j', 'wheeldown'], command: 'move.down', help: 'One counter down', run: steps('down') },
+    { keys: ['pageup', 'b', 'ctrl+b'], command: 'move.pageup', help: 'One page up', run: steps('pageup') },
+    {
+      keys: ['pagedown', 'space', 'ctrl+f'],
+      command: 'move.pagedown',
+      help: 'One page down',
+      run: steps('pagedown'),
+    },
+    { keys: ['home', 'g'], command: 'move.home', help: 'Top of the list', run: steps('home') },
+    { keys: ['end', 'G'], command: 'move.end', help: 'Bottom of the list', run: steps('end') },
+    {
+      keys: ['d'],
+      command: 'stats.unseen',
+      help: 'Show or hide counters that were always zero',
+      hint: 'unseen',
+      run: acts({ type: 'unseen' }),
+    },
+    { keys: ['r'], command: 'stats.raw', help: 'Raw or adjusted gauges', run: acts({ type: 'raw' }) },
+    {
+      keys: ['e'],
+      command: 'stats.scale',
+      help: 'Scaled or plain values',
+      hint: 'scale',
+      run: acts({ type: 'scale' }),
+    },
+    {
+      keys: ['v'],
+      command: 'stats.more',
+      help: 'More counters: INFO, DIAG, DEBUG',
+      hint: 'level',
+      run: acts({ type: 'level', step: 1 }),
+    },
+    { keys: ['V'], command: 'stats.less', help: 'Fewer counters', run: acts({ type: 'level', step: -1 }) },
+    {
+      keys: ['ctrl+t'],
+      command: 'stats.sample',
+      help: 'Sample now',
+      run: (c) => c.session.source.sampleNow(),
+    },
+    { keys: ['+'], command: 'stats.slower', help: 'Longer refresh interval', run: (c) => stepInterval(c, 1) },
+    {
+      keys: ['-'],
+      command: 'stats.faster',
+      help: 'Shorter refresh interval',
+      run: (c) => stepInterval(c, -1),
+    },
+    { keys: ['0'], command: 'stats.reset', help: 'Reset the averages', run: resetAverages },
+    {
+      keys: ['*'],
+      command: 'stats.pin',
+      help: 'Pin the counter to the top, or let it go',
+      run: acts({ type: 'pin' }),
+    },
+    {
+      keys: ['/'],
+      command: 'stats.filter',
+      help: 'Filter by name as you type',
+      hint: 'filter',
+      run: (c) => c.fields.open(FILTER, lineOf(c.stateOf(STAT_STATE).filter)),
+    },
+    {
+      keys: ['o'],
+      command: 'stats.sort',
+      help: 'Sort by name, value, change, or as listed',
+      run: acts({ type: 'sort' }),
+    },
+    {
+      keys: ['O'],
+      command: 'stats.reverse',
+      help: 'Turn the order round',
+      run: acts({ type: 'reverse' }),
+    },
+    {
+      keys: ['enter'],
+      command: 'stats.open',
+      help: 'What is behind the counter: its transactions or its view',
+      run: open,
+    },
+  ];
+}

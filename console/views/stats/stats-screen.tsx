@@ -1,0 +1,95 @@
+// The statistics view: Varnish's stat tool, column for column.
+
+import { memo, type ReactNode, useContext } from 'react';
+import { ThemeContext } from '../../draw/contexts.ts';
+import { Box } from '../../draw/ink.ts';
+import { Lines, Rows } from '../../draw/rows.tsx';
+import { Live } from '../../draw/use-console.ts';
+import { Bar, Line, Words } from '../../draw/words.tsx';
+import type { Counter } from '../../model/counter-history.ts';
+import type { ScreenProps } from '../../model/view.ts';
+import {
+  description,
+  headingRow,
+  headRows,
+  type ShownCounters,
+  shownCounters,
+  statColumns,
+  statusRows,
+} from './stat-rows.ts';
+import type { StatState } from './stat-state.ts';
+
+/** Rows around the list: two of uptimes, the heading, the status and two of description. */
+const AROUND = 6;
+
+export function StatsScreen({
+  controller,
+  state,
+  width,
+  height,
+}: ScreenProps & { state: StatState }): ReactNode {
+  const theme = useContext(ThemeContext);
+  const { session } = controller;
+  const columns = statColumns(width);
+  const room = Math.max(1, height - AROUND);
+  return (
+    <Box flexDirection="column" width={width} height={height}>
+      <Live session={session}>
+        {() => <Lines rows={headRows(session, width)} width={width} height={2} />}
+      </Live>
+      <Bar width={width}>
+        <Line row={headingRow(columns)} />
+      </Bar>
+      <Live session={session}>
+        {() => {
+          const shown = shownCounters(session, state, columns, room, theme);
+          return (
+            <>
+              <Rows
+                rows={shown.rows}
+                width={width}
+                height={room}
+                fills={new Map([[shown.cursor, 'selected']])}
+              />
+              <Status view={state} counter={shown.current} place={shown.place} width={width} />
+            </>
+          );
+        }}
+      </Live>
+    </Box>
+  );
+}
+
+/** The selected counter: its name, how the list is shown, and what it counts. */
+const Status = memo(function Status({
+  view,
+  counter,
+  place,
+  width,
+}: {
+  view: StatState;
+  counter: Counter | undefined;
+  place: ShownCounters['place'];
+  width: number;
+}): ReactNode {
+  const theme = useContext(ThemeContext);
+  const { remarks, levels } = statusRows(view);
+  return (
+    <>
+      <Bar width={width}>
+        <Box>
+          <Words style="strong">{` ${counter?.info.name ?? 'no counter'}  `}</Words>
+          <Words style="warn">{remarks}</Words>
+        </Box>
+        <Box flexShrink={0}>
+          <Line row={levels} />
+          <Words style="muted">{`  ${place} `}</Words>
+        </Box>
+      </Bar>
+      {description(counter, width, theme).map((row, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: two rows, always
+        <Line key={i} row={row} />
+      ))}
+    </>
+  );
+});

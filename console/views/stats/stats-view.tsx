@@ -1,0 +1,83 @@
+// The statistics view: Varnish's stat tool, key for key and column for column. Enter goes from a counter to what it
+// counts.
+
+import type { Controller } from '../../model/controller.ts';
+import { type Place, stepAction } from '../../model/layout.ts';
+import { stateOf } from '../../model/ui-state.ts';
+import { PLAIN_VIEW, type View } from '../../model/view.ts';
+import { BACKENDS_VIEW } from '../backends/backends-view.ts';
+import { BANS_VIEW } from '../bans/bans-view.ts';
+import { drill, LOG_VIEW } from '../log/log-view.tsx';
+import { PANICS_VIEW } from '../panics/panics-view.ts';
+import { PROGRAMS_VIEW } from '../programs/programs-view.ts';
+import { STORAGE_VIEW } from '../storage/storage-view.ts';
+import { countersText } from './counters-text.ts';
+import { actOnStats, selectedCounter, statKeys } from './stat-keys.ts';
+import { cursorIndex, STAT_STATE, statListRows, statTop, visibleCounters } from './stat-state.ts';
+import { StatsScreen } from './stats-screen.tsx';
+
+export const STATS_VIEW: View = {
+  ...PLAIN_VIEW,
+  name: 'stats',
+  key: '3',
+  title: 'Statistics',
+  short: 'Stats',
+  brief: 'Stats',
+  keys: statKeys(openCounter),
+  state: STAT_STATE,
+  move: (c, step) => actOnStats(c, stepAction(step, statListRows(c.size, c.banner))),
+  back: (c) => actOnStats(c, { type: 'filter', text: '' }),
+  click,
+  copy: (c) => {
+    const counter = selectedCounter(c);
+    c.copy(counter === undefined ? '' : `${counter.info.name} ${counter.current}`, 'the counter');
+  },
+  export: (c, json) => countersText(visibleCounters(c.stateOf(STAT_STATE), c.session.counters.all()), json),
+  spokenRow: (c) => {
+    const counter = selectedCounter(c);
+    return counter === undefined || c.stateOf(STAT_STATE).selected === ''
+      ? ''
+      : `${counter.info.name}, ${counter.info.description}`;
+  },
+  screen: (props) => <StatsScreen {...props} state={stateOf(props.ui, STAT_STATE)} />,
+};
+
+/** What a counter counts, as a query of the log or as a view. */
+const COUNTED: readonly (readonly [RegExp, string | View])[] = [
+  [/^MAIN\.cache_hit$/, 'VCL_call eq "HIT"'],
+  [/^MAIN\.cache_miss$/, 'VCL_call eq "MISS"'],
+  [/^MAIN\.cache_hitmiss$/, 'HitMiss'],
+  [/^MAIN\.cache_hitpass$/, 'HitPass'],
+  [/^MAIN\.s_pass$/, 'VCL_call eq "PASS"'],
+  [/^MAIN\.s_pipe/, 'VCL_call eq "PIPE"'],
+  [/^MAIN\.s_synth$/, 'VCL_call eq "SYNTH"'],
+  [/^MAIN\.(fetch_failed|backend_fail|backend_unhealthy|backend_busy)$/, 'FetchError'],
+  [/^MAIN\.(client_req|s_sess|sess_conn|s_fetch|backend_req)$/, LOG_VIEW],
+  [/^MAIN\.(n_object|n_expired|n_lru)|^SM[AF]\./, STORAGE_VIEW],
+  [/^MAIN\.(bans|n_purge|n_obj_purged)/, BANS_VIEW],
+  [/^MAIN\.(n_vcl|vcl_)/, PROGRAMS_VIEW],
+  [/^(VBE|MAIN\.(n_backend|backend_))/, BACKENDS_VIEW],
+  [/^MGT\.child_/, PANICS_VIEW],
+];
+
+function openCounter(c: Controller) {
+  const name = selectedCounter(c)?.info.name ?? '';
+  const to = COUNTED.find(([pattern]) => pattern.test(name))?.[1];
+  if (to === undefined) return c.notify('info', `there is nothing behind ${name} to show`);
+  if (typeof to === 'string') drill(c, to);
+  else c.show(to);
+}
+
+/** Two rows of uptimes, the heading, the list. */
+function click(c: Controller, { y }: Place) {
+  const height = statListRows(c.size, c.banner);
+  if (y === 2) return actOnStats(c, { type: 'sort' });
+  if (y < 3 || y >= 3 + height) return;
+  const state = c.stateOf(STAT_STATE);
+  const visible = visibleCounters(state, c.session.counters.all());
+  const at = cursorIndex(state, visible);
+  const to = statTop(state, at, height) + y - 3;
+  if (to >= visible.length) return;
+  if (to === at && state.selected !== '') openCounter(c);
+  else actOnStats(c, { type: 'move', rows: to - at });
+}

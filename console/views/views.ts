@@ -1,0 +1,29 @@
+// The views of the console, in the order of Tab; the first is shown at the start. A new view is a folder beside this
+// file and a line here.
+
+import type { View } from '../model/view.ts';
+import { BACKENDS_VIEW } from './backends/backends-view.ts';
+import { BANS_VIEW } from './bans/bans-view.ts';
+import { DASHBOARD_VIEW } from './dashboard/dashboard-view.tsx';
+import { LATENCY_VIEW } from './latency/latency-view.tsx';
+import { LOG_VIEW } from './log/log-view.tsx';
+import { PANICS_VIEW } from './panics/panics-view.ts';
+import { PARAMETERS_VIEW } from './parameters/parameters-view.ts';
+import { PROGRAMS_VIEW } from './programs/programs-view.ts';
+import { STATS_VIEW } from './stats/stats-view.tsx';
+import { STORAGE_VIEW } from './storage/storage-view.ts';
+import { TOP_VIEW } from './top/top-view.ts';
+
+export const VIEWS: readonly View[] = [
+  DASHBOARD_VIEW,
+  LOG_VIEW,
+  STATS_VIEW,
+  BACKENDS_VIEW,
+  PROGRAMS_VIEW,
+  PARAMETERS_VIEW,
+  BANS_VIEW,
+  STORAGE_VIEW,
+  TOP_VIEW,
+  LATENCY_VIEW,
+  PANICS_VIEW,
+];

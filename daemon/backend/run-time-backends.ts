@@ -1,0 +1,140 @@
+// The backends that extensions make for one program while it runs. They are backends as declared ones are: listed,
+// counted, probed. What vcl_init asks for stays as long as the program; the rest goes when nobody has used it for a
+// while, and there is a limit to their number, because what clients send may decide how many there are: the one that has
+// been idle for longest makes room for the next.
+
+import type { Director } from '../contract/context.ts';
+import { ExtensionError } from '../contract/failure.ts';
+import type { BackendDecl, RunTimeDecl } from '../contract/program.ts';
+import { newVbeCounters } from '../stats/counter-fields.ts';
+import { Backend, type BackendEnvironment } from './backend.ts';
+import { literalAddress } from './resolve.ts';
+
+/** Run-time backends of one program (chosen). */
+const MOST = 1000;
+/** Seconds without use after which one goes, and between two looks (chosen). */
+const IDLE = 300;
+const LOOK = 30;
+
+/** The program they belong to. */
+export interface BackendOwner {
+  readonly name: string;
+  readonly directors: Map<string, Director>;
+  readonly backends: Map<string, Backend>;
+  /** One has been made, and is listed in both maps; or has gone. */
+  made(backend: Backend): void;
+  gone(backend: Backend): void;
+}
+
+interface Entry {
+  readonly backend: Backend;
+  lasting: boolean;
+  /** Epoch seconds, and how many requests it had had by then. */
+  usedAt: number;
+  requests: number;
+}
+
+export class RunTimeBackends {
+  private readonly owner: BackendOwner;
+  private readonly env: BackendEnvironment;
+  private readonly entries = new Map<string, Entry>();
+  private timer: NodeJS.Timeout | null = null;
+
+  constructor(owner: BackendOwner, env: BackendEnvironment) {
+    this.owner = owner;
+    this.env = env;
+  }
+
+  /**
+   * The backend of this description, made when there is none.
+   * @param lasting whether it stays as long as the program
+   * @throws ExtensionError for a host that is no address, a port that is none, and one too many
+   */
+  at(decl: RunTimeDecl, lasting: boolean): Director {
+    const key = JSON.stringify(decl);
+    let entry = this.entries.get(key);
+    if (entry === undefined) {
+      entry = this.make(decl);
+      this.entries.set(key, entry);
+    }
+    entry.usedAt = this.env.now();
+    if (lasting) entry.lasting = true;
+    return entry.backend;
+  }
+
+  /** Lets those go that nobody has used for a while. */
+  look(): void {
+    const now = this.env.now();
+    for (const [key, entry] of this.entries) {
+      const { backend } = entry;
+      if (entry.lasting || backend.inUse > 0 || backend.counters.req !== entry.requests) {
+        entry.usedAt = now;
+        entry.requests = backend.counters.req;
+      } else if (now - entry.usedAt >= IDLE) {
+        this.entries.delete(key);
+        this.drop(backend);
+      }
+    }
+    if (this.entries.size === 0) this.stop();
+  }
+
+  /** The program goes, and all of them with it. */
+  close(): void {
+    this.stop();
+    for (const { backend } of this.entries.values()) this.drop(backend);
+    this.entries.clear();
+  }
+
+  private stop(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+    this.timer = null;
+  }
+
+  private make(given: RunTimeDecl): Entry {
+    const { owner, env } = this;
+    const address = literalAddress(given);
+    if (address === null) throw new ExtensionError(`"${given.host ?? ''}" is no address for a backend`);
+    if (typeof address === 'string') throw new ExtensionError(address);
+    if (this.entries.size >= MOST && !this.makeRoom())
+      throw new ExtensionError(`${MOST} backends were made at run time and all are in use, no more are made`);
+    const decl: BackendDecl = { ...given, name: this.freeName(given) };
+    const now = env.now();
+    const backend = new Backend(decl, owner.name, [address], newVbeCounters(), env, now);
+    owner.backends.set(decl.name, backend);
+    owner.directors.set(decl.name, backend);
+    owner.made(backend);
+    this.timer ??= setInterval(() => this.look(), LOOK * 1000).unref();
+    return { backend, lasting: false, usedAt: now, requests: 0 };
+  }
+
+  /** Drops the one that was asked for or used longest ago; false when all are in use. */
+  private makeRoom(): boolean {
+    let idle: [string, Entry] | null = null;
+    for (const row of this.entries) {
+      const [, entry] = row;
+      const isFree = !entry.lasting && entry.backend.inUse === 0;
+      if (isFree && (idle === null || entry.usedAt < idle[1].usedAt)) idle = row;
+    }
+    if (idle === null) return false;
+    this.entries.delete(idle[0]);
+    this.drop(idle[1].backend);
+    return true;
+  }
+
+  private drop(backend: Backend): void {
+    const { owner } = this;
+    backend.setWarm(false);
+    owner.backends.delete(backend.vclName);
+    owner.directors.delete(backend.vclName);
+    owner.gone(backend);
+  }
+
+  /** Its address, and a number where others are at the same one. */
+  private freeName({ host = '', port = '80', path }: RunTimeDecl): string {
+    const name =
+      path ?? (host.includes(':') && !host.startsWith('[') ? `[${host}]:${port}` : `${host}:${port}`);
+    let free = name;
+    for (let n = 2; this.owner.directors.has(free); n++) free = `${name}(${n})`;
+    return free;
+  }
+}

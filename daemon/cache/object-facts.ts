@@ -1,0 +1,68 @@
+// Answers what is known of an object by its handle: state, flags, lifetimes, figures. Changes nothing.
+
+import type { CacheState } from './cache-state.ts';
+import * as row from './objcore.ts';
+import { type Oc, stateIn } from './objcore.ts';
+import type { Facts } from './roles.ts';
+import type { RowTable } from './row-table.ts';
+
+const UNCACHEABLE = row.OF_PRIVATE | row.OF_MARKER | row.OF_UNCACHEABLE;
+
+export class ObjectFacts implements Facts {
+  private readonly state: CacheState;
+  private readonly objcores: RowTable;
+
+  constructor(state: CacheState) {
+    this.state = state;
+    this.objcores = state.objcores;
+  }
+
+  isFinished(oc: Oc): boolean {
+    return stateIn(this.objcores.get(oc, row.META)) === row.STATE_FINISHED;
+  }
+
+  isFailed(oc: Oc): boolean {
+    return stateIn(this.objcores.get(oc, row.META)) === row.STATE_FAILED;
+  }
+
+  isDeliverable(oc: Oc): boolean {
+    const state = stateIn(this.objcores.get(oc, row.META));
+    return state === row.STATE_STREAM || state === row.STATE_FINISHED;
+  }
+
+  isUncacheable(oc: Oc): boolean {
+    return (this.objcores.get(oc, row.META) & UNCACHEABLE) !== 0;
+  }
+
+  has(oc: Oc, flags: number): boolean {
+    return (this.objcores.get(oc, row.META) & flags) !== 0;
+  }
+
+  ttlOf(oc: Oc): number {
+    return this.objcores.getDouble(oc, row.TTL);
+  }
+
+  graceOf(oc: Oc): number {
+    return this.objcores.getDouble(oc, row.GRACE);
+  }
+
+  keepOf(oc: Oc): number {
+    return this.objcores.getDouble(oc, row.KEEP);
+  }
+
+  tOriginOf(oc: Oc): number {
+    return this.objcores.getDouble(oc, row.T_ORIGIN);
+  }
+
+  hitsOf(oc: Oc): number {
+    return this.objcores.get(oc, row.HITS);
+  }
+
+  vxidOf(oc: Oc): number {
+    return this.objcores.get(oc, row.VXID) >>> 0;
+  }
+
+  storageOf(oc: Oc): string {
+    return this.state.stevedores.of(oc).name;
+  }
+}

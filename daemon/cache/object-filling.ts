@@ -1,0 +1,180 @@
+// A fetch's side of its object: busy, then stream (the head is visible, hits attach), then finished or failed.
+//
+// Caution: the order inside a step matters, as readers are called synchronously and may give their reference back
+// meanwhile. A marker (hit-for-miss, hit-for-pass) takes older ones of its variant with it, since many fetches of an
+// uncacheable URL run at once and start from the same one: the others would pile up until they expire.
+
+import type { LentBytes } from '../http1/lent-bytes.ts';
+import type { HttpMessage } from '../http1/message.ts';
+import type { CacheState } from './cache-state.ts';
+import { setGunzippedLength } from './head-codec.ts';
+import type { Attributes, Lifetimes } from './lifetimes.ts';
+import * as row from './objcore.ts';
+import { type Oc, stateIn, withState } from './objcore.ts';
+import type { ObjectLife } from './object-life.ts';
+import type { ObjectLru } from './object-lru.ts';
+import type { ObjectStore } from './object-store.ts';
+import type { Filling } from './roles.ts';
+import { tagsOf } from './tags/tag-headers.ts';
+import { sameStored, type VaryKey } from './vary.ts';
+
+/** Surrogate keys an object may have; one with more is not kept, since a purge could not get to it within a step. */
+const MOST_KEYS = 4096;
+/** Objects after a new one in which markers are looked for: those that it leaves, the next fetch finds. */
+const MARKER_SEARCH = 16;
+
+export class ObjectFilling implements Filling {
+  private readonly state: CacheState;
+  private readonly store: ObjectStore;
+  private readonly lru: ObjectLru;
+  private readonly lifetimes: Lifetimes;
+  private readonly life: ObjectLife;
+
+  constructor(state: CacheState, store: ObjectStore, lru: ObjectLru, lifetimes: Lifetimes, life: ObjectLife) {
+    this.state = state;
+    this.store = store;
+    this.lru = lru;
+    this.lifetimes = lifetimes;
+    this.life = life;
+  }
+
+  newPrivate(): Oc {
+    return this.life.newPrivate();
+  }
+
+  setAttributes(oc: Oc, a: Attributes): void {
+    this.lifetimes.setAttributes(oc, a);
+  }
+
+  storeHead(oc: Oc, storage: string | null, msg: HttpMessage, vary: VaryKey | null): boolean {
+    if (!this.store.storeHead(oc, storage, msg, vary)) return false;
+    this.store.transferOf(oc).tags = tagsOf(msg, this.state.limits.tagHeaders);
+    return true;
+  }
+
+  takeBackHead(oc: Oc): void {
+    this.store.takeBackHead(oc);
+  }
+
+  append(oc: Oc, buf: LentBytes, start: number, end: number): boolean {
+    return this.store.append(oc, buf, start, end);
+  }
+
+  setGunzippedLength(oc: Oc, length: number): void {
+    setGunzippedLength(this.store.headChunk(oc), this.store.headAt(oc), length);
+  }
+
+  unbusy(oc: Oc, uncacheable = false): void {
+    if (this.publish(oc, uncacheable)) this.state.transfers.get(oc)?.notify();
+  }
+
+  finish(oc: Oc, uncacheable = false): void {
+    this.publish(oc, uncacheable);
+    const { objcores, transfers } = this.state;
+    const meta = withState(objcores.get(oc, row.META), row.STATE_FINISHED);
+    objcores.set(oc, row.META, meta | row.OF_TRIM);
+    if ((meta & row.OF_INDEXED) !== 0) {
+      this.lru.enter(oc);
+      this.killMarkersAfter(oc);
+    }
+    const transfer = transfers.get(oc);
+    if (!this.store.inTransitOnly(oc)) transfers.delete(oc);
+    transfer?.notify();
+    this.life.trimWhenAlone(oc);
+  }
+
+  fail(oc: Oc): void {
+    const { objcores, transfers } = this.state;
+    const { life } = this;
+    const meta = objcores.get(oc, row.META);
+    const state = stateIn(meta);
+    if (state === row.STATE_FAILED || state === row.STATE_FINISHED) return;
+    objcores.set(oc, row.META, withState(meta, row.STATE_FAILED));
+    const oh = objcores.get(oc, row.OBJHEAD);
+    life.ref(oc);
+    if (state === row.STATE_BUSY) life.detach(oc, true);
+    else if (oh !== 0) life.kill(oc);
+    transfers.get(oc)?.notify();
+    life.deref(oc);
+  }
+
+  hasWaiters(oc: Oc): boolean {
+    const oh = this.state.objcores.get(oc, row.OBJHEAD);
+    return oh !== 0 && this.state.objheads.hasWaiters(oh);
+  }
+
+  isAbandoned(oc: Oc): boolean {
+    const { objcores } = this.state;
+    const ofIndex = (objcores.get(oc, row.META) & row.OF_INDEXED) !== 0 ? 1 : 0;
+    return objcores.get(oc, row.REFS) <= 1 + ofIndex;
+  }
+
+  inTransit(oc: Oc): number {
+    return this.state.objcores.getDouble(oc, row.BODY_LENGTH) - (this.state.transfers.get(oc)?.consumed ?? 0);
+  }
+
+  onConsume(oc: Oc, moved: () => void): void {
+    this.store.transferOf(oc).onConsume = moved;
+  }
+
+  /** Busy to stream, without a word to readers; false when it was not busy. */
+  private publish(oc: Oc, uncacheable: boolean): boolean {
+    const { objcores, objheads } = this.state;
+    if (stateIn(objcores.get(oc, row.META)) !== row.STATE_BUSY) return false;
+    this.fileUnderKeys(oc);
+    const meta = objcores.get(oc, row.META);
+    if ((meta & row.OF_PRIVATE) !== 0) {
+      objcores.set(oc, row.META, withState(meta, row.STATE_STREAM));
+      return true;
+    }
+    const oh = objcores.get(oc, row.OBJHEAD);
+    objcores.set(oc, row.META, withState(meta | row.OF_INDEXED, row.STATE_STREAM));
+    this.life.ref(oc);
+    this.lifetimes.mail(oc);
+    objheads.unlink(oh, oc);
+    objheads.linkFirst(oh, oc);
+    objheads.rush(oh, uncacheable || (meta & row.OF_MARKER) !== 0);
+    return true;
+  }
+
+  /** Files an object under its surrogate keys. Markers have keys, too. One that must not be found, because a key was
+   * purged since its fetch began or because there is no room to keep its keys, becomes its holder's alone. */
+  private fileUnderKeys(oc: Oc): void {
+    const { objcores, transfers, tags, purgeLog, limits, counters } = this.state;
+    const keys = transfers.get(oc)?.tags ?? null;
+    if (keys === null || (objcores.get(oc, row.META) & row.OF_PRIVATE) !== 0) return;
+    if (purgeLog.purgedSince(objcores.get(oc, row.SURROGATE), keys)) {
+      this.life.detach(oc, false);
+    } else if (keys.length > MOST_KEYS || (limits.tagSpace > 0 && tags.bytes >= limits.tagSpace)) {
+      counters.xkey_refused++;
+      this.life.detach(oc, false);
+    } else {
+      for (const key of keys) tags.add(oc, key);
+    }
+  }
+
+  /** Older markers go as soon as this object hides them; one without a ttl is not found and hides nothing. */
+  private killMarkersAfter(oc: Oc): void {
+    const { objcores } = this.state;
+    if (objcores.getDouble(oc, row.TTL) <= 0) return;
+    const hidden: Oc[] = [];
+    let other = objcores.get(oc, row.KEY_NEXT);
+    for (let looked = 0; other !== 0 && looked < MARKER_SEARCH; looked++) {
+      const meta = objcores.get(other, row.META);
+      const isMarker = (meta & row.OF_MARKER) !== 0 && stateIn(meta) === row.STATE_FINISHED;
+      if (isMarker && this.sameVariant(oc, other)) hidden.push(other);
+      other = objcores.get(other, row.KEY_NEXT);
+    }
+    for (const marker of hidden) this.life.kill(marker);
+  }
+
+  private sameVariant(a: Oc, b: Oc): boolean {
+    const { objcores } = this.state;
+    const { store } = this;
+    const varies = objcores.get(a, row.META) & row.OF_HAS_VARY;
+    if (varies !== (objcores.get(b, row.META) & row.OF_HAS_VARY)) return false;
+    return (
+      varies === 0 || sameStored(store.headChunk(a), store.varyAt(a), store.headChunk(b), store.varyAt(b))
+    );
+  }
+}

@@ -1,0 +1,194 @@
+// The lookup: walks a key's objects and decides what the request gets.
+//
+// A fresh object wins over a stale one, a stale one in grace over waiting, and a matching busy one makes the
+// caller wait. Hands out references and makes busy objects, never waits itself. Banned objects met on the way
+// are killed after the walk: the key must not go while it is being walked. A hit allocates nothing.
+
+import type { BanTester } from './ban/ban-tester.ts';
+import type { CacheState } from './cache-state.ts';
+import type { Oh } from './key-index.ts';
+import { LookupAnswer, type LookupQuery, type LookupResult } from './lookup-query.ts';
+import * as row from './objcore.ts';
+import { type Oc, stateIn } from './objcore.ts';
+import type { ObjectLife } from './object-life.ts';
+import type { ObjectStore } from './object-store.ts';
+import type { Lookup } from './roles.ts';
+import { Doom } from './tags/tag-index.ts';
+import type { TagPurges } from './tags/tag-purges.ts';
+import { matchesKey, matchesStored, storedNames, type VaryKey } from './vary.ts';
+import type { Waiter } from './waiting-list.ts';
+
+export class ObjectLookup implements Lookup {
+  private readonly state: CacheState;
+  private readonly store: ObjectStore;
+  private readonly life: ObjectLife;
+  private readonly tester: BanTester;
+  private readonly tagPurges: TagPurges;
+  /** Objects met on the way that are to be killed after it. */
+  private readonly gone: Oc[] = [];
+
+  constructor(
+    state: CacheState,
+    store: ObjectStore,
+    life: ObjectLife,
+    tester: BanTester,
+    tagPurges: TagPurges,
+  ) {
+    this.state = state;
+    this.store = store;
+    this.life = life;
+    this.tester = tester;
+    this.tagPurges = tagPurges;
+  }
+
+  find(q: LookupQuery, out: LookupResult): LookupAnswer {
+    const { objheads } = this.state;
+    out.clear();
+    const oh = objheads.find(q.key);
+    if (oh === 0 || q.hashAlwaysMiss) {
+      out.busy = this.life.newBusy(oh === 0 ? objheads.findOrAdd(q.key) : oh, null);
+      return LookupAnswer.MISS;
+    }
+    const found = this.search(oh, q, out);
+    while (this.gone.length > 0) this.life.kill(this.gone.pop() as Oc);
+    return found;
+  }
+
+  wait(key: string, waiter: Waiter): () => void {
+    return this.state.objheads.wait(key, waiter);
+  }
+
+  private search(oh: Oh, q: LookupQuery, out: LookupResult): LookupAnswer {
+    const { objcores, bans, counters, limits, objheads } = this.state;
+    let busy = false;
+    let stale: Oc = 0;
+    let staleOrigin = Number.NEGATIVE_INFINITY;
+    let varying: Oc = 0;
+    for (let oc = objheads.first(oh); oc !== 0; ) {
+      const current = oc;
+      const meta = objcores.get(current, row.META);
+      oc = objcores.get(current, row.KEY_NEXT);
+      if (stateIn(meta) === row.STATE_BUSY) {
+        if (!busy && !q.hashIgnoreBusy) busy = this.mayBecome(current, q);
+        continue;
+      }
+      if (objcores.getDouble(current, row.TTL) <= 0) continue;
+      if ((meta & row.OF_FOR_WAITERS) !== 0 && !q.waited) continue;
+      if ((meta & row.OF_TAGGED) !== 0 && this.tagPurges.pending && this.isPurged(current)) {
+        this.gone.push(current);
+        continue;
+      }
+      if (objcores.get(current, row.BAN) !== bans.current && this.tester.isBanned(current, q.http, q.now)) {
+        counters.bans_obj_killed++;
+        q.onBanned?.(objcores.get(current, row.VXID) >>> 0);
+        this.gone.push(current);
+        continue;
+      }
+      if ((meta & row.OF_HAS_VARY) !== 0 && !q.hashIgnoreVary) {
+        varying = current;
+        const at = this.store.varyAt(current);
+        const { gzipSupport, normaliseVary } = limits;
+        if (!matchesStored(this.store.headChunk(current), at, q.http, gzipSupport, normaliseVary)) {
+          out.variants++;
+          continue;
+        }
+      }
+      const ttl = objcores.getDouble(current, row.TTL);
+      const origin = objcores.getDouble(current, row.T_ORIGIN);
+      const usable = q.reqTtl > 0 && q.reqTtl < ttl ? q.reqTtl : ttl;
+      if (origin + usable > q.now)
+        return this.fresh(current, meta, origin + usable - q.now, q, out, oh, varying);
+      // An object that only req.ttl makes too old is neither served in grace nor revalidated.
+      if (origin + ttl <= q.now && origin > staleOrigin) {
+        stale = current;
+        staleOrigin = origin;
+      }
+    }
+    if (stale !== 0) return this.expired(stale, busy, q, out, oh, varying);
+    if (busy) return LookupAnswer.BUSY;
+    out.busy = this.life.newBusy(oh, this.predict(varying, q));
+    return LookupAnswer.MISS;
+  }
+
+  /** Whether a purge by surrogate key is about to take the object out; a soft one is applied at once. */
+  private isPurged(oc: Oc): boolean {
+    const doom = this.state.tags.doomOf(oc);
+    if (doom === Doom.SOFT) this.tagPurges.softenNow(oc);
+    return doom === Doom.HARD;
+  }
+
+  private fresh(
+    oc: Oc,
+    meta: number,
+    left: number,
+    q: LookupQuery,
+    out: LookupResult,
+    oh: Oh,
+    varying: Oc,
+  ): LookupAnswer {
+    if ((meta & row.OF_MARKER) === 0) {
+      this.life.ref(oc);
+      out.oc = oc;
+      return LookupAnswer.HIT;
+    }
+    out.hitVxid = this.state.objcores.get(oc, row.VXID) >>> 0;
+    out.hitTtl = left;
+    if ((meta & row.OF_HIT_PASS) !== 0) return LookupAnswer.HITPASS;
+    this.life.ref(oc);
+    out.stale = oc;
+    out.busy = this.life.newBusy(oh, this.predict(varying, q));
+    return LookupAnswer.HITMISS;
+  }
+
+  private expired(
+    oc: Oc,
+    busy: boolean,
+    q: LookupQuery,
+    out: LookupResult,
+    oh: Oh,
+    varying: Oc,
+  ): LookupAnswer {
+    const { life } = this;
+    const { objcores } = this.state;
+    const meta = objcores.get(oc, row.META);
+    const end = objcores.getDouble(oc, row.T_ORIGIN) + objcores.getDouble(oc, row.TTL);
+    if ((meta & row.OF_HIT_MISS) !== 0) {
+      // Still a sign that waiting would be in vain: its grace and keep serve to say so.
+      life.ref(oc);
+      out.stale = oc;
+      out.hitVxid = objcores.get(oc, row.VXID) >>> 0;
+      out.hitTtl = end - q.now;
+      out.busy = life.newBusy(oh, this.predict(varying, q));
+      return LookupAnswer.HITMISS;
+    }
+    const own = objcores.getDouble(oc, row.GRACE);
+    const grace = q.reqGrace >= 0 && q.reqGrace < own ? q.reqGrace : own;
+    if ((meta & row.OF_HIT_PASS) === 0 && end + grace >= q.now) {
+      life.ref(oc);
+      out.oc = oc;
+      if (!busy) out.busy = life.newBusy(oh, this.predict(varying, q));
+      return LookupAnswer.GRACE;
+    }
+    if (busy) return LookupAnswer.BUSY;
+    life.ref(oc);
+    out.stale = oc;
+    out.busy = life.newBusy(oh, this.predict(varying, q));
+    return LookupAnswer.MISS;
+  }
+
+  /** Whether a fetch under way may bring what this request can use. */
+  private mayBecome(busy: Oc, q: LookupQuery): boolean {
+    const predicted = this.state.transfers.get(busy)?.predicted ?? null;
+    const { gzipSupport, normaliseVary } = this.state.limits;
+    return (
+      predicted === null || q.hashIgnoreVary || matchesKey(predicted, q.http, gzipSupport, normaliseVary)
+    );
+  }
+
+  /** The variant a fetch for this request will become, if it varies as its sibling does. */
+  private predict(sibling: Oc, q: LookupQuery): VaryKey | null {
+    if (sibling === 0) return null;
+    const names = storedNames(this.store.headChunk(sibling), this.store.varyAt(sibling));
+    return { names, values: names.map((name) => q.http.getAll(name)) };
+  }
+}

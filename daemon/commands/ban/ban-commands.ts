@@ -1,0 +1,62 @@
+// The commands on bans: ban, ban.soft, ban.list, ban.count. Formats and errors are Varnish's where it has the command.
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CLI } from '../../../protocol/errors.ts';
+import type { CommandReply } from '../../../protocol/messages.ts';
+import { BanCount } from '../../cache/ban/ban-count.ts';
+import { banListJson, banListText } from '../../cache/ban/ban-text.ts';
+import type { CommandCall } from '../../link.ts';
+import { bad, jsonReply, ok } from '../reply.ts';
+import type { WorkerHandler, WorkerHandlers, WorkerServices } from '../worker-services.ts';
+
+function ban({ cache, clock }: WorkerServices, { args }: CommandCall, soft: boolean): CommandReply {
+  const problem = cache.bans.add(args, clock.now(), soft);
+  return problem === null ? ok() : refused(problem);
+}
+
+const list: WorkerHandler = ({ cache: { bans }, objectLog }, call) => {
+  const objectsOf = objectLog.lurkerDebug ? bans.objectsOf.bind(bans) : null;
+  const reply = call.json
+    ? jsonReply(call, `\n  ${banListJson(bans.list(), objectsOf).trimStart()}`)
+    : ok(banListText(bans.list(), objectsOf));
+  bans.tidy();
+  return reply;
+};
+
+/** Counts in steps, a turn of the event loop each: traffic goes on. */
+const count: WorkerHandler = async ({ cache, clock, active }, call) => {
+  const { args } = call;
+  const plainHash = active?.plainHash === true;
+  const counting = cache.bans.count(args, clock.now(), plainHash);
+  if (!(counting instanceof BanCount)) return refused(counting);
+  while (!counting.step()) await nextTurn();
+  const { matching, objects, undecided } = counting;
+  if (call.json) {
+    const row = `{\n    "matching": ${matching},\n    "undecided": ${undecided},\n    "objects": ${objects}\n  }`;
+    return jsonReply(call, `\n  ${row}`);
+  }
+  let body = `${matching} of ${objects} objects match.\n`;
+  if (undecided > 0) body += `${undecided} more may match: ${reason(args, plainHash)}\n`;
+  return ok(body);
+};
+
+function reason(args: readonly string[], plainHash: boolean): string {
+  const fields = args.filter((word, i) => i % 4 === 0 && word.startsWith('req.'));
+  const inKeys = (field: string): boolean => field === 'req.url' || field.toLowerCase() === 'req.http.host';
+  const open = fields.filter((field) => !inKeys(field));
+  if (open.length > 0) return `${open.join(', ')} can be known only with a request.`;
+  return plainHash
+    ? 'they are kept under keys that are not URL and host.'
+    : `${fields.join(', ')} cannot be told from keys, since the program has a vcl_hash of its own.`;
+}
+
+function refused(problem: string): CommandReply {
+  return problem.startsWith('Too few') ? { status: CLI.TOO_FEW, body: problem } : bad(problem);
+}
+
+export const BAN_COMMANDS = {
+  ban: (worker, call) => ban(worker, call, false),
+  'ban.count': count,
+  'ban.list': list,
+  'ban.soft': (worker, call) => ban(worker, call, true),
+} satisfies Partial<WorkerHandlers>;

@@ -1,0 +1,98 @@
+// From a command line to its reply: words, row, options and counts, then the manager's handler or the worker.
+//
+// Every way in (console socket, text CLI, standard input, init file) comes through here, so they all answer
+// alike. Never throws: a fault in a command is status 300 with its message.
+
+import { MAX_COMMAND, parseCommand, QuotingError } from '../../protocol/cli-quoting.ts';
+import { CLI } from '../../protocol/errors.ts';
+import type { CommandReply } from '../../protocol/messages.ts';
+import { type Command, commandRow, type ManagerCommand } from '../../protocol/tables/commands.ts';
+import { CONNECTION_COMMANDS } from './connection/connection-commands.ts';
+import type { ManagerHandlers, ManagerServices } from './manager-services.ts';
+import { PARAM_COMMANDS } from './param/param-commands.ts';
+import { LISTENER_COMMANDS } from './process/listener-commands.ts';
+import { PANIC_COMMANDS } from './process/panic-commands.ts';
+import { PROCESS_COMMANDS } from './process/process-commands.ts';
+import { readCommand } from './read-command.ts';
+import { cannot } from './reply.ts';
+import { STORAGE_COMMANDS } from './storage/storage-commands.ts';
+import { VCL_COMMANDS } from './vcl/vcl-commands.ts';
+
+const HINT = "Type 'help' for more info.\n";
+
+const HANDLERS: ManagerHandlers = {
+  ...CONNECTION_COMMANDS,
+  ...LISTENER_COMMANDS,
+  ...PANIC_COMMANDS,
+  ...PARAM_COMMANDS,
+  ...PROCESS_COMMANDS,
+  ...STORAGE_COMMANDS,
+  ...VCL_COMMANDS,
+};
+
+/** A dash ahead of a command: it may fail. That concerns those who run a file of them; here it is read past. */
+const MAY_FAIL = /^\s*-/;
+
+/** Runs one command line, its here-document included. */
+export async function dispatch(services: ManagerServices, line: string): Promise<CommandReply> {
+  if (line.length > MAX_COMMAND) return unreadable('The command is too long.');
+  const words = parseCommand(line.replace(MAY_FAIL, ''));
+  if (words instanceof QuotingError) return unreadable(`Syntax Error: ${words.message}`);
+  const [name] = words;
+  if (name === undefined) return unreadable('Empty CLI command.');
+  const row = commandRow(name);
+  const { supervisor, params } = services;
+  try {
+    if (row?.waits === 'briefly') await supervisor.settledSoon();
+    else if (row?.waits === undefined) await supervisor.settled();
+    const reply = row === undefined ? unknown(services, name) : await run(services, row, words);
+    return truncate(reply, params.num('cli_limit'));
+  } catch (cause) {
+    return cannot(`Internal error: ${(cause as Error).message}`);
+  }
+}
+
+function unreadable(why: string): CommandReply {
+  return { status: CLI.SYNTAX, body: `Unknown request.\n${HINT}${why}\n` };
+}
+
+function run(
+  services: ManagerServices,
+  row: Command,
+  words: readonly string[],
+): CommandReply | Promise<CommandReply> {
+  const { supervisor } = services;
+  if (row.where === 'worker' && supervisor.state !== 'running') return noWorker();
+  const call = readCommand(row, words);
+  if ('status' in call) return call;
+  if (row.where === 'worker') return supervisor.call({ op: 'cli', command: call });
+  return HANDLERS[row.name as ManagerCommand](services, call);
+}
+
+function unknown({ supervisor }: ManagerServices, name: string): CommandReply {
+  const capital = /^[A-Z]/.test(name);
+  if (supervisor.state !== 'running' && !capital) return noWorker();
+  const hint = capital ? 'all commands are in lower-case.\n' : '';
+  return { status: CLI.UNKNOWN, body: `Unknown request.\n${HINT}${hint}` };
+}
+
+/** The reply to what only a worker could know while none runs: unknown, to the byte as scripts expect it. */
+function noWorker(): CommandReply {
+  return {
+    status: CLI.UNKNOWN,
+    body: `Unknown request in manager process (child not running).\n${HINT.trimEnd()}`,
+  };
+}
+
+const NEWLINE = 10;
+
+/** Bodies beyond cli_limit (bytes) are cut, before the last byte unless that ends a line; the status says so. */
+function truncate(reply: CommandReply, limit: number): CommandReply {
+  if (reply.body.length * 3 <= limit) return reply;
+  const body = Buffer.from(reply.body);
+  if (body.length <= limit) return reply;
+  const end = body[limit - 1] === NEWLINE ? limit : limit - 1;
+  // A character that was cut in two goes too.
+  const cut = body.toString('utf8', 0, end).replace(/\ufffd$/, '');
+  return { status: reply.status === CLI.OK ? CLI.TRUNCATED : reply.status, body: cut };
+}

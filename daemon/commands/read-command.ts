@@ -1,0 +1,88 @@
+// The words of a command line, read by the command's row: options, number and values of words. No handler looks for an
+// option or counts words itself. The order of checks is Varnish's, so that a line with two mistakes gets its error.
+
+import { CLI } from '../../protocol/errors.ts';
+import type { CommandReply } from '../../protocol/messages.ts';
+import type { WordRow } from '../../protocol/tables/command-row.ts';
+import type { Command } from '../../protocol/tables/commands.ts';
+import type { CommandCall } from '../link.ts';
+import { bad } from './reply.ts';
+
+/** @param given the words of the line, the command's name first */
+export function readCommand(row: Command, given: readonly string[]): CommandCall | CommandReply {
+  const words = row.conditions === true ? splitConditions(given) : given;
+  const json = words[1] === '-j';
+  if (json && !row.json) return { status: CLI.UNIMPLEMENTED, body: 'JSON unimplemented\n' };
+  const rest = words.slice(json ? 2 : 1);
+  if (rest.length < row.min) return { status: CLI.TOO_FEW, body: 'Too few parameters\n' };
+  if (row.max >= 0 && rest.length > row.max) return { status: CLI.TOO_MANY, body: 'Too many parameters\n' };
+  const options = readOptions(row, rest, json ? 'j' : '');
+  if (typeof options !== 'string') return options;
+  const surplus = row.max < 0 ? undefined : rest[row.words.length];
+  if (surplus !== undefined) return tooMany(row, surplus, options);
+  for (const [i, word] of row.words.entries()) {
+    const problem = word.checkedLate === true || rest[i] === undefined ? null : wordProblem(word, rest[i]);
+    if (problem !== null) return bad(problem);
+  }
+  return { name: row.name, words, args: rest, options, json: options.includes('j') };
+}
+
+/** Takes the options off the words; their letters, or the error. */
+function readOptions(row: Command, rest: string[], first: string): string | CommandReply {
+  const known = row.options.join('');
+  const { unknownOption } = row;
+  let found = first;
+  while (rest[0]?.startsWith('-') === true) {
+    const letters = rest[0].slice(1);
+    if (unknownOption === undefined) {
+      if (letters.length !== 1 || !known.includes(letters) || letters === 'j' || found.includes(letters))
+        break;
+    } else {
+      const unknown = [...letters].find((letter) => !known.includes(letter));
+      if (unknown !== undefined) return filled(unknownOption, unknown);
+    }
+    rest.shift();
+    const excluded = [...letters].find((letter) => excludes(row, found, letter));
+    if (excluded !== undefined) return bad(`-${excluded} not permitted with ${row.name} -j`);
+    found += letters;
+  }
+  return found;
+}
+
+function excludes({ options }: Command, found: string, letter: string): boolean {
+  return (
+    found.includes('j') &&
+    options.some((group) => group.includes('j') && group.includes(letter) && letter !== 'j')
+  );
+}
+
+function tooMany({ surplus }: Command, word: string, options: string): CommandReply {
+  if (surplus === undefined) return { status: CLI.TOO_MANY, body: 'Too many parameters\n' };
+  const { withOption = surplus.status } = surplus;
+  return filled(options === '' || options === 'j' ? surplus : { ...surplus, status: withOption }, word);
+}
+
+function filled({ status, text }: { status: number; text: string }, word: string): CommandReply {
+  return { status, body: text.replace('%s', () => word) };
+}
+
+/** What is wrong with a word; null for nothing. */
+export function wordProblem(
+  { oneOf, anyCase, least, most, wrong = '' }: WordRow,
+  text: string,
+): string | null {
+  const wanted = anyCase === true ? text.toLowerCase() : text;
+  const number = Number(text);
+  const right =
+    (oneOf === undefined || oneOf.includes(wanted)) &&
+    (least === undefined || (Number.isSafeInteger(number) && number >= least)) &&
+    (most === undefined || number <= most);
+  return right ? null : wrong.replace('%s', () => text);
+}
+
+/** Conditions may come as one quoted word, as scripts have it: then its blanks separate all the same. */
+function splitConditions(words: readonly string[]): readonly string[] {
+  const complete = (list: readonly string[]): boolean => (list.length - (list[1] === '-j' ? 2 : 1)) % 4 === 3;
+  const split = words.flatMap((word) => word.split(/\s+/));
+  return !complete(words) && complete(split) ? split : words;
+}

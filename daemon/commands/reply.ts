@@ -1,0 +1,21 @@
+// Replies to admin commands: their status (varnish-cli(7)) and body, which is text or, after -j, JSON in a frame.
+
+import { CLI } from '../../protocol/errors.ts';
+import type { CommandReply } from '../../protocol/messages.ts';
+import type { CommandCall } from '../link.ts';
+
+export const ok = (body = ''): CommandReply => ({ status: CLI.OK, body });
+export const bad = (body: string): CommandReply => ({ status: CLI.PARAM, body });
+export const cannot = (body: string): CommandReply => ({ status: CLI.CANT, body });
+
+/** JSON in its frame: version, the words of the command, the time in seconds, then `elements` with the blanks that
+ * stand before them. */
+export function jsonReply(
+  { words }: Pick<CommandCall, 'words'>,
+  elements: string,
+  version = 2,
+): CommandReply {
+  const command = words.map((word) => JSON.stringify(word)).join(', ');
+  const rest = elements === '' ? '' : `,${elements}`;
+  return ok(`[ ${version}, [${command}], ${(Date.now() / 1000).toFixed(3)}${rest}\n]\n`);
+}

@@ -1,0 +1,89 @@
+// The machine of a fetch: which function each step has, where a fetch begins, and how it ends. A fetch runs on its own,
+// step by step: whoever it waits for resumes it.
+//
+// Whatever happens, the object leaves here finished or failed, its waiters are woken and its references dropped: a
+// client would hang on what end() leaves out.
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { Oc } from '../cache/objcore.ts';
+import { bindSteps, Driver } from '../transaction/drive.ts';
+import type { Request } from '../transaction/request.ts';
+import { BusyObj, type FetchMode } from './busyobj.ts';
+import { answered, connected, sent } from './exchange.ts';
+import * as steps from './fetch-steps.ts';
+import { interimForwarder } from './interim.ts';
+import { makeBereq } from './make-bereq.ts';
+import { respond, stored } from './respond.ts';
+import { isStrict } from './rfc9111.ts';
+import { copyBody, takeOver } from './take-over.ts';
+import { attempt, failed, soon, unanswered } from './try-origin.ts';
+
+bindSteps<BusyObj>([
+  [steps.ATTEMPT, attempt],
+  [steps.CONNECTED, connected],
+  [steps.SENT, sent],
+  [steps.ANSWERED, answered],
+  [steps.UNANSWERED, unanswered],
+  [steps.RESPOND, respond],
+  [steps.STORED, stored],
+  [steps.TAKE_OVER, takeOver],
+  [steps.COPY, copyBody],
+  [steps.UNSTORED, failed],
+]);
+
+const driver = new Driver<BusyObj>({ broke, done });
+
+/**
+ * Starts to fill `oc` for this request. `staleOc` may be 0. Returns at once.
+ * @param bodyDone called once when the request's body has been sent, or will not be: at the latest with the fetch's end
+ */
+export function startFetch(
+  req: Request,
+  oc: Oc,
+  staleOc: Oc,
+  mode: FetchMode,
+  bodyDone: (() => void) | null = null,
+): void {
+  const { core } = req;
+  const bo = new BusyObj(req, oc, staleOc, mode, driver.run);
+  bo.onBodyDone = bodyDone;
+  req.log.open().text('bereq ').int(bo.attempt.vxid).text(' ').text(mode).close(Tag.Link);
+  core.stats.s_fetch++;
+  if (mode === 'bgfetch') {
+    core.stats.s_bgfetch++;
+    core.bgFetches++;
+  }
+  if (mode !== 'bgfetch' && isStrict(core.params)) bo.onInterim = interimForwarder(req);
+  bo.log.begin(bo.attempt.vxid, 'b');
+  bo.log.open().text('bereq ').int(bo.reqVxid).text(' ').text(mode).close(Tag.Begin);
+  bo.log.put(Tag.VCL_use, bo.programRef.name);
+  bo.log.timestamp('Start', bo.tStart);
+  // Before this returns: the request's head will not stay as it is.
+  try {
+    makeBereq(bo, req);
+  } catch (error) {
+    broke(bo, error);
+    return;
+  }
+  if (req.attempt.fresh) driver.run(bo, steps.ATTEMPT);
+  else soon(bo);
+}
+
+function broke(bo: BusyObj, error: unknown): void {
+  bo.log.put(Tag.Error, `Internal error: ${(error as Error).stack ?? String(error)}`);
+  end(bo);
+}
+
+function done(bo: BusyObj): void {
+  end(bo);
+  bo.recycle();
+}
+
+function end(bo: BusyObj): void {
+  const { core } = bo;
+  bo.ended = true;
+  // Nothing to do unless a defect ended it: a connection has one end.
+  bo.exchange.end('TX_ERROR');
+  if (!core.cache.facts.isFinished(bo.oc)) core.cache.filling.fail(bo.oc);
+  bo.end();
+}

@@ -1,0 +1,123 @@
+// gunzip: unpacks a body on its way into the store (beresp.do_gunzip) or to a client that takes no gzip; testgunzip
+// only sees that a packed body is whole before anybody is given its end (SAFETY rule 3).
+
+import { createGunzip, gunzipSync } from 'node:zlib';
+import { fetchFailure } from '../../protocol/tables/close-reasons.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import { weakenEtag } from '../http1/conditional.ts';
+import type { HttpMessage, MessageLog } from '../http1/message.ts';
+import type { DeliveryFilter, FetchFilter } from './filter.ts';
+import { varyOnEncoding } from './gzip.ts';
+import { type Conversion, ZlibProcessor, ZlibTest } from './zlib-processor.ts';
+
+/** Packed and unpacked bytes that are done at once, on the thread that serves. */
+const AT_ONCE = 16 * 1024;
+const AT_ONCE_MADE = 64 * 1024;
+
+function isGzip(head: HttpMessage): boolean {
+  const coding = head.get('content-encoding');
+  return coding !== null && coding.toLowerCase() === 'gzip';
+}
+
+export const GUNZIP_FETCHED: FetchFilter = {
+  name: 'gunzip',
+  side: 'fetch',
+  wanted: (head, { doGunzip }, params) => doGunzip && params.http_gzip_support !== 0 && isGzip(head),
+  open(body) {
+    const { head } = body;
+    if (!isGzip(head)) return null;
+    head.unset('content-encoding');
+    head.unset('content-length');
+    weakenEtag(head);
+    body.gzipped = false;
+    body.recoded = true;
+    return (outlet) => {
+      body.stats.n_gunzip++;
+      return new ZlibProcessor(outlet, {
+        ...unpacking('U F', body.log, logBadFetch),
+        passed: () => undefined,
+      });
+    };
+  },
+};
+
+export const TEST_GUNZIP: FetchFilter = {
+  name: 'testgunzip',
+  side: 'fetch',
+  // Without gzip support, too: clients of both kinds then get what the origin chose, but none gets half of it.
+  wanted: (head, { doGunzip }, params) => isGzip(head) && !(doGunzip && params.http_gzip_support !== 0),
+  open(body) {
+    if (!isGzip(body.head)) return null;
+    varyOnEncoding(body.head);
+    body.gzipped = true;
+    return (outlet) => {
+      body.stats.n_test_gunzip++;
+      return new ZlibTest(outlet, {
+        ...unpacking('u F', body.log, logBadFetch),
+        passed: (_taken, made) => {
+          body.unpacked = made;
+        },
+      });
+    };
+  },
+};
+
+export const GUNZIP_DELIVERED: DeliveryFilter = {
+  name: 'gunzip',
+  side: 'delivery',
+  wanted: ({ isStoredGzip, canGzip }, params) => isStoredGzip && params.http_gzip_support !== 0 && !canGzip,
+  open(body) {
+    if (!body.gzipped) return null;
+    body.gzipped = false;
+    body.length = body.isSource && !body.isPart ? body.unpacked : -1;
+    body.head.unset('content-encoding');
+    return (outlet) => {
+      body.stats.n_gunzip++;
+      return new ZlibProcessor(outlet, {
+        ...unpacking('U D', body.log, logBadGzip),
+        passed: () => undefined,
+      });
+    };
+  },
+};
+
+/** @param broke logs what is wrong with a packed body */
+function unpacking(record: string, log: MessageLog, broke: typeof logBadGzip): Omit<Conversion, 'passed'> {
+  return {
+    record,
+    log,
+    broke: (error) => broke(log, error),
+    open: () => createGunzip(),
+    atOnce: unpackAtOnce,
+  };
+}
+
+function unpackAtOnce(bytes: Buffer): Buffer | null {
+  if (bytes.length > AT_ONCE) return null;
+  try {
+    const { buffer, engine } = gunzipSync(bytes, {
+      info: true,
+      maxOutputLength: AT_ONCE_MADE,
+    }) as unknown as {
+      buffer: Buffer;
+      engine: { bytesWritten: number };
+    };
+    return engine.bytesWritten === bytes.length ? buffer : null;
+  } catch {
+    // Too much, or broken: the stream does the one within bounds, and says what is wrong with the other.
+    return null;
+  }
+}
+
+/** What is wrong with a packed body, in the words of Varnish. */
+function logBadGzip(log: MessageLog, error: Parameters<Conversion['broke']>[0]): void {
+  if (error !== null && error.code !== 'Z_BUF_ERROR')
+    log.put(Tag.Gzip, `Gunzip error: ${error.errno ?? 0} (${error.message})`);
+}
+
+function logBadFetch(log: MessageLog, error: Parameters<Conversion['broke']>[0]): void {
+  logBadGzip(log, error);
+  if (error === null) log.put(Tag.FetchError, fetchFailure('bad-gzip').text);
+  else if (error.code === 'Z_BUF_ERROR') log.put(Tag.FetchError, 'tGunzip failed');
+  else log.put(Tag.FetchError, `Invalid Gzip data: ${error.message}`);
+}

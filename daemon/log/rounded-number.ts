@@ -1,0 +1,8 @@
+// Whole numbers as C's printf has them with %.0f: halves go to the even neighbour. Records that scripts compare
+// with Varnish's are written with it.
+
+export function roundedNumber(value: number): string {
+  const rounded = Math.round(value);
+  const even = Math.abs(value % 1) === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded;
+  return String(even === 0 ? 0 : even);
+}

@@ -1,0 +1,176 @@
+// The connection of a client: what is written to it, whether it is read from, and how it ends: in an orderly way, cut,
+// or with a reset; logged and counted once. What its bytes mean is the session's business.
+
+import type { Socket } from 'node:net';
+import { CLOSE_REASONS, type CloseReason } from '../../protocol/tables/close-reasons.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { MainCounters } from '../stats/counter-fields.ts';
+import type { PipeTap } from '../transaction/client-session.ts';
+import type { Core } from '../transaction/core.ts';
+import { ClientEnds } from './client-ends.ts';
+import { ClientOutput } from './client-output.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/** After an answer that closes, unread input is discarded for so long (seconds), so that no reset destroys it. */
+const LINGER = 1;
+
+/** `preamble`: a PROXY listener's connection before its first request. `unsent`: the request is over, but the client
+ * has not taken all of the response yet. */
+type Phase = 'preamble' | 'head' | 'request' | 'body' | 'unsent' | 'pipe' | 'closing' | 'closed';
+
+export abstract class ClientConnection extends ClientEnds {
+  /** Set when the connection must end after the current response. */
+  closeAfter: CloseReason | null = null;
+  /** When the connection is given up (clock seconds); Infinity while a fetch or a pipe has its own timers. */
+  deadline: number;
+  /** Until then a client that has sent nothing yet is waited for at no cost (clock seconds). */
+  protected lingerEnd: number;
+  protected readonly output: ClientOutput;
+  protected phase: Phase = 'head';
+  protected pipeTap: PipeTap | null = null;
+  /** Bytes that nobody has taken yet. */
+  protected rest: Buffer | null = null;
+  protected paused = false;
+  /** What a socket that is suddenly gone means: the client left, unless we made it go. */
+  protected lossReason: CloseReason = 'REM_CLOSE';
+
+  constructor(core: Core, socket: Socket, endpoint: Endpoint) {
+    super(core, socket, endpoint);
+    this.deadline = this.tOpen + this.timeoutIdle;
+    this.lingerEnd = this.tOpen + this.timeoutLinger;
+    this.output = new ClientOutput(core, socket, this);
+    if (endpoint.proxy) this.phase = 'preamble';
+  }
+
+  /** The connection is gone, and logged. */
+  protected abstract ended(): void;
+
+  get isIdle(): boolean {
+    return this.phase === 'head' || this.phase === 'preamble';
+  }
+
+  /** The client has sent more than what has been worked on. */
+  get hasInput(): boolean {
+    return this.rest !== null;
+  }
+
+  /** Bytes of it. */
+  get inputLength(): number {
+    return this.rest?.length ?? 0;
+  }
+
+  get isOpen(): boolean {
+    return this.phase !== 'closed' && this.phase !== 'closing';
+  }
+
+  /** Writes buf[start, end) of the worker's shared output buffer. */
+  writeOutput(buf: Buffer, start: number, end: number): void {
+    this.output.writeShared(buf, start, end);
+  }
+
+  /** Writes bytes that stay unchanged until sent. Returns false when the reader is behind: wait for `drained`. */
+  write(buf: Uint8Array): boolean {
+    return this.socket.write(buf);
+  }
+
+  /** Calls back once when everything written has left; never when the connection goes first. */
+  drained(callback: () => void): void {
+    this.output.drained(callback);
+  }
+
+  socketDrained(): void {
+    this.output.socketDrained();
+  }
+
+  pauseReading(): void {
+    if (this.paused) return;
+    this.paused = true;
+    this.socket.pause();
+  }
+
+  resumeReading(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    this.socket.resume();
+  }
+
+  /** Ends the connection in an orderly way: the response is flushed, unread input discarded for a moment. */
+  close(reason: CloseReason): void {
+    if (this.phase === 'closed' || this.phase === 'closing') return;
+    this.closeAfter = reason;
+    this.logClose(reason);
+    this.phase = 'closing';
+    this.rest = null;
+    this.pipeTap = null;
+    const { clock } = this.core;
+    if (this.output.isSending && !this.socket.destroyed) {
+      // The client takes its time: it has what a client has that reads any other response.
+      this.deadline = Number.POSITIVE_INFINITY;
+      this.drained(() => {
+        this.deadline = clock.now() + LINGER;
+      });
+    } else this.deadline = clock.now() + LINGER;
+    this.socket.end();
+    this.resumeReading();
+  }
+
+  /** Cuts the connection: what was promised cannot be delivered. */
+  cut(reason: CloseReason): void {
+    if (this.phase === 'closed') return;
+    this.closeAfter = reason;
+    // Whatever the log calls it, this side closed.
+    if (reason === 'REM_CLOSE') this.core.stats.sess_closed++;
+    this.socket.destroy();
+  }
+
+  /** Cuts so that the client cannot take it for an orderly end, where the end would mean that all was sent. */
+  reset(reason: CloseReason): void {
+    // A Unix socket has no reset.
+    if (this.phase !== 'closed' && this.localPort > 0) this.socket.resetAndDestroy();
+    this.cut(reason);
+  }
+
+  protected destroy(): void {
+    this.socket.destroy();
+    this.finish(this.closeAfter ?? 'REM_CLOSE');
+  }
+
+  protected finish(reason: CloseReason): void {
+    if (this.phase !== 'closing') this.logClose(reason);
+    this.phase = 'closed';
+    this.rest = null;
+    this.ended();
+  }
+
+  private logClose(reason: CloseReason): void {
+    const now = this.core.clock.now();
+    if (this.phase === 'head') this.countIdle(now, reason);
+    this.log.put(Tag.SessClose, `${reason} ${(now - this.tOpen).toFixed(3)}`);
+    this.log.put(Tag.End, '');
+    countClose(this.core.stats, reason, this.phase === 'preamble');
+  }
+
+  /** Between two requests: whether the client was waited for longer than it takes to send one at once. */
+  private countIdle(now: number, reason: CloseReason): void {
+    const { stats } = this.core;
+    // An unfinished head was received all the same.
+    if (this.rest !== null) stats.s_req_hdrbytes += this.rest.length;
+    else if (now > this.lingerEnd || reason === 'RX_CLOSE_IDLE') stats.sess_herd++;
+  }
+}
+
+const IS_ERROR = new Map<string, boolean>(CLOSE_REASONS.map((row) => [row.name, row.error]));
+
+type CloseCounter = Extract<keyof MainCounters, `sc_${string}`>;
+
+/** Ends of a session that waits for a request: nothing is left to close in an orderly way, and Varnish does not count
+ * them as closed. */
+const ENDS_WAITING: ReadonlySet<CloseReason> = new Set(['RX_TIMEOUT', 'RX_CLOSE_IDLE', 'RX_OVERFLOW']);
+
+/** @param inPreamble the session ends before its first request could begin */
+function countClose(stats: MainCounters, reason: CloseReason, inPreamble: boolean): void {
+  const field = `sc_${reason.toLowerCase()}` as CloseCounter;
+  stats[field]++;
+  if (IS_ERROR.get(reason) === true) stats.sess_closed_err++;
+  if (reason !== 'REM_CLOSE' && !inPreamble && !ENDS_WAITING.has(reason)) stats.sess_closed++;
+}

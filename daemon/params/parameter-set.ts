@@ -1,0 +1,171 @@
+// The parameters of one process: the manager's (which operators change) and the worker's copy of it.
+//
+// Knows names, values and validation, and sends nothing: the caller that sets a value passes it on.
+// The worker's hot path reads `hot`, a plain object of numbers whose shape never changes.
+
+import {
+  type DebugName,
+  type FeatureName,
+  type NumericParam,
+  PARAMS,
+  type ParamName,
+  type ParamRow,
+  type ParamType,
+} from '../../protocol/tables/params.ts';
+import type { ParamValue } from '../link.ts';
+import { absentParam, NoEffect, noEffect, setAbsent, withoutAbsentBits } from './absent.ts';
+import { bitsOf, formatValue, maskedTags, ParamError, parseValue } from './value.ts';
+
+/** Types whose values are texts. */
+const TEXTS: ReadonlySet<ParamType> = new Set(['bits', 'mask', 'string', 'header', 'storage']);
+const ROWS: ReadonlyMap<string, ParamRow> = new Map(PARAMS.map((row) => [row.name, row as ParamRow]));
+
+export class Params {
+  /** Every numeric and boolean parameter as a number: seconds, bytes, counts, 0 or 1. */
+  readonly hot: Record<NumericParam, number>;
+  private readonly values = new Map<string, ParamValue>();
+  private readonly readOnly = new Set<string>();
+
+  constructor(initial: Readonly<Record<string, ParamValue>> = {}) {
+    const hot: Record<string, number> = {};
+    for (const row of PARAMS) {
+      const value = defaultOf(row);
+      this.values.set(row.name, value);
+      if (typeof value !== 'string') hot[row.name] = Number(value);
+    }
+    // An object filled key by key becomes a hash table, and every read of it a lookup; parsed as a whole it gets a
+    // shape of its own, and a read is one load.
+    this.hot = JSON.parse(JSON.stringify(hot)) as Record<NumericParam, number>;
+    for (const [name, value] of Object.entries(initial)) this.apply(name, value);
+  }
+
+  /** The row of a parameter, or why there is none. */
+  static find(name: string): ParamRow | ParamError {
+    return ROWS.get(name) ?? new ParamError(`Unknown parameter "${name}".`);
+  }
+
+  get(name: ParamName): ParamValue {
+    return this.values.get(name) as ParamValue;
+  }
+
+  /** A number (seconds, bytes, counts); booleans are 0 and 1. */
+  num(name: NumericParam): number {
+    return this.hot[name];
+  }
+
+  bool(name: NumericParam): boolean {
+    return this.hot[name] !== 0;
+  }
+
+  text(name: ParamName): string {
+    return String(this.values.get(name));
+  }
+
+  feature(bit: FeatureName): boolean {
+    return this.text('feature').split(',').includes(`+${bit}`);
+  }
+
+  debug(bit: DebugName): boolean {
+    return this.text('debug').split(',').includes(`+${bit}`);
+  }
+
+  /** Names of the log tags that vsl_mask leaves out. */
+  masked(): string[] {
+    return maskedTags(this.text('vsl_mask'));
+  }
+
+  /** Stores a value that was validated elsewhere (the worker's side of a change); unknown names are ignored. */
+  apply(name: string, value: ParamValue): void {
+    if (!this.values.has(name)) return;
+    this.values.set(name, value);
+    if (typeof value !== 'string') this.hot[name as NumericParam] = Number(value);
+  }
+
+  /** Parses, validates and stores. The text of an error or warning is the reply to param.set. */
+  set(name: string, text: string): ParamValue | ParamError | NoEffect {
+    if (this.readOnly.has(name)) return protectedError(name);
+    const absent = absentParam(name);
+    if (absent !== null) return asAttempt(setAbsent(absent, text), name, text);
+    const row = Params.find(name);
+    if (row instanceof ParamError) return row;
+    const { kept, said } = name === 'feature' ? withoutAbsentBits(text) : { kept: text, said: [] };
+    const old = this.values.get(name) as ParamValue;
+    const value = kept === '' && said.length > 0 ? old : parseValue(this.asOfNow(row), kept, old);
+    if (value instanceof ParamError) return asAttempt(value, name, text);
+    this.apply(name, value);
+    return said.length > 0 ? new NoEffect(said.join('\n')) : value;
+  }
+
+  reset(name: string): ParamValue | ParamError | NoEffect {
+    if (this.readOnly.has(name)) return protectedError(name);
+    const absent = absentParam(name);
+    if (absent !== null) return noEffect(absent);
+    const row = Params.find(name);
+    if (row instanceof ParamError) return row;
+    const value = defaultOf(row);
+    this.apply(name, value);
+    return value;
+  }
+
+  /** The row with the bounds that other parameters set at the moment, and marked when it is read-only. */
+  asOfNow(row: ParamRow): ParamRow {
+    const { minBy, maxBy, flags = [] } = row;
+    const isProtected = this.readOnly.has(row.name);
+    if (minBy === undefined && maxBy === undefined && !isProtected) return row;
+    const limit = ([name, plus]: readonly [string, number]): string =>
+      String(this.hot[name as NumericParam] + plus);
+    return {
+      ...row,
+      ...(minBy === undefined ? {} : { min: limit(minBy) }),
+      ...(maxBy === undefined ? {} : { max: limit(maxBy) }),
+      flags: isProtected ? [...flags, 'protected'] : flags,
+    };
+  }
+
+  /** Makes a parameter read-only (-r); false when there is none of this name. */
+  protect(name: string): boolean {
+    if (!ROWS.has(name) && absentParam(name) === null) return false;
+    this.readOnly.add(name);
+    return true;
+  }
+
+  isProtected(name: string): boolean {
+    return this.readOnly.has(name);
+  }
+
+  isDefault(row: ParamRow): boolean {
+    return this.shown(row) === formatValue(row, defaultOf(row));
+  }
+
+  /** The value as param.show prints it, without its unit. */
+  shown(row: ParamRow): string {
+    return formatValue(row, this.values.get(row.name) as ParamValue);
+  }
+
+  /** All values, for the message that starts a worker. */
+  snapshot(): Record<string, ParamValue> {
+    return Object.fromEntries(this.values);
+  }
+
+  /** On-bits of a bit-set parameter. */
+  bits(row: ParamRow): string[] {
+    return bitsOf(row, this.text(row.name as ParamName));
+  }
+}
+
+/** Adds the attempted value to an error; other texts are returned unchanged. */
+function asAttempt<T>(result: T | ParamError, name: string, text: string): T | ParamError {
+  if (!(result instanceof ParamError)) return result;
+  return new ParamError(`${result.text}\n(attempting to set param '${name}' to '${text}')`);
+}
+
+function protectedError(name: string): ParamError {
+  return new ParamError(`parameter "${name}" is protected.`, true);
+}
+
+function defaultOf(row: ParamRow): ParamValue {
+  if (TEXTS.has(row.type)) return row.default;
+  const value = parseValue(row, row.default, 0);
+  if (value instanceof ParamError) throw new Error(`default of parameter ${row.name}: ${value.text}`);
+  return value;
+}

@@ -1,0 +1,119 @@
+// The lookup: asks the cache what there is under the request's key and sorts the answer into hit, miss, pass
+// or a wait for somebody else's fetch.
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import { LookupAnswer } from '../cache/lookup-query.ts';
+import { PARKED, type Step } from '../transaction/drive.ts';
+import type { Request } from '../transaction/request.ts';
+import { FINISH, HIT, LOOKUP, MISS, PASS } from './request-steps.ts';
+
+export function lookup(req: Request): Step<Request> {
+  const { core, log, lookup: out } = req;
+  const { cache, stats } = core;
+  const { facts } = cache;
+  // What was fresh when the request came stays so while it waits; a restart is still the same request.
+  const now = req.tReq;
+  const query = req.query;
+  query.key = req.attempt.hashKey;
+  query.now = now;
+  query.hashAlwaysMiss = req.settings.hashAlwaysMiss;
+  query.hashIgnoreBusy = req.settings.hashIgnoreBusy || req.wokenByFailure;
+  query.hashIgnoreVary = req.settings.hashIgnoreVary;
+  query.waited = req.attempt.waited;
+  query.reqGrace = req.settings.grace;
+  query.reqTtl = req.settings.ttl;
+  const found = cache.lookup.find(query, out);
+  req.attempt.busyOc = out.busy;
+  req.attempt.staleOc = out.stale;
+  switch (found) {
+    case LookupAnswer.HIT:
+    case LookupAnswer.GRACE: {
+      const { oc } = out;
+      req.attempt.oc = oc;
+      req.attempt.isHit = true;
+      req.attempt.hitVxid = facts.vxidOf(oc);
+      const left = facts.ttlOf(oc) - (now - facts.tOriginOf(oc));
+      logHit(req, left);
+      if (out.variants !== 0) logVariants(req);
+      req.attempt.isGrace = found === LookupAnswer.GRACE;
+      cache.hits.touch(oc, now);
+      if (req.attempt.waited) toldWait(req);
+      return HIT;
+    }
+    case LookupAnswer.HITMISS:
+      req.attempt.isHitMiss = true;
+      log.put(Tag.HitMiss, `${out.hitVxid} ${out.hitTtl.toFixed(6)}`);
+      stats.cache_hitmiss++;
+      logVariants(req);
+      if (req.attempt.waited) toldWait(req);
+      return MISS;
+    case LookupAnswer.HITPASS:
+      req.attempt.isHitPass = true;
+      log.put(Tag.HitPass, `${out.hitVxid} ${out.hitTtl.toFixed(6)}`);
+      stats.cache_hitpass++;
+      logVariants(req);
+      if (req.attempt.waited) toldWait(req);
+      return PASS;
+    case LookupAnswer.MISS:
+      logVariants(req);
+      if (req.attempt.waited) toldWait(req);
+      return MISS;
+    case LookupAnswer.BUSY: {
+      stats.busy_sleep++;
+      req.attempt.waited = true;
+      const cancel = cache.lookup.wait(req.attempt.hashKey, {
+        wake: (failed: boolean) => {
+          req.onAbort = null;
+          req.wokenByFailure = failed;
+          stats.busy_wakeup++;
+          // As in Varnish: it comes in again.
+          stats.client_req++;
+          req.resume(req.aborted ? FINISH : LOOKUP);
+        },
+      });
+      req.onAbort = () => {
+        cancel();
+        stats.busy_killed++;
+        req.resume(FINISH);
+      };
+      return PARKED;
+    }
+    default:
+      throw new Error(`lookup answered ${found}`);
+  }
+}
+
+/** The end of a stay in the waiting list. */
+function toldWait(req: Request): void {
+  req.attempt.waited = false;
+  req.log.timestamp('Waitinglist', req.core.clock.now());
+}
+
+/** A key whose objects vary so much that a lookup has to look at many is worth a note. */
+function logVariants(req: Request): void {
+  const { variants } = req.lookup;
+  if (variants === 0 || variants < req.core.params.vary_notice) return;
+  req.log.put(Tag.Notice, `vsl: High number of variants (${variants})`);
+}
+
+/** `vxid ttl grace keep`, and while the body is still arriving how much there is of how much. */
+function logHit(req: Request, left: number): void {
+  const { facts, reading } = req.core.cache;
+  const { log } = req;
+  const { oc } = req.attempt;
+  log
+    .open()
+    .int(req.attempt.hitVxid)
+    .text(' ')
+    .fixed(left)
+    .text(' ')
+    .fixed(facts.graceOf(oc))
+    .text(' ')
+    .fixed(facts.keepOf(oc));
+  if (!facts.isFinished(oc)) {
+    log.text(' ').int(reading.bodyLength(oc));
+    const declared = reading.declaredLength(oc);
+    if (declared >= 0) log.text(' ').int(declared);
+  }
+  log.close(Tag.Hit);
+}

@@ -1,0 +1,163 @@
+// What becomes of a request after vcl_recv and the lookup: vcl_hit, vcl_miss, vcl_pass and vcl_purge run, and what the
+// program returns names the next step. A stale hit in grace is refreshed in the background. Counted as hits, as in
+// Varnish, are those that the program lets answer, or passes.
+
+import { RETURN } from '../../protocol/tables/returns.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import { type ReturnCode, State } from '../contract/program.ts';
+import { startFetch } from '../fetch/fetch-machine.ts';
+import { PreparedRecords } from '../log/tx-log.ts';
+import { PARKED, type Step } from '../transaction/drive.ts';
+import type { Request } from '../transaction/request.ts';
+import { inClientState } from './client-state.ts';
+import { DELIVER, FAIL, FETCH, PASS, RESTART, SYNTH } from './request-steps.ts';
+
+/** What a vcl_hit that is the builtin one logs. */
+const PLAIN = new PreparedRecords([
+  [Tag.VCL_call, 'HIT'],
+  [Tag.VCL_return, 'deliver'],
+]);
+
+/** Background fetches at once, in all. */
+const MAX_BACKGROUND = 1000;
+
+export function hit(req: Request): Step<Request> {
+  const { core, ctx } = req;
+  if (req.attempt.busyOc === 0 && req.programRef?.plainHit === true && !req.log.wants(Tag.VCL_trace)) {
+    req.log.putConstant(PLAIN);
+    countHit(req);
+    return DELIVER;
+  }
+  ctx.now = req.attempt.tStart;
+  // The program sees this hit counted.
+  core.cache.hits.count(req.attempt.oc);
+  req.attempt.counted = true;
+  return inClientState(req, State.hit, afterHit);
+}
+
+function afterHit(req: Request, ret: ReturnCode): Step<Request> {
+  const { core } = req;
+  if (ret === RETURN.deliver) {
+    countHit(req);
+    return req.attempt.busyOc === 0 ? DELIVER : refresh(req);
+  }
+  if (req.attempt.busyOc !== 0) core.cache.references.deref(req.attempt.busyOc);
+  req.attempt.busyOc = 0;
+  req.dropObject();
+  // What is answered now is not the object that was found.
+  req.attempt.isHit = false;
+  // A pass still shows that there was one, with the id of what it fetched (see deliver.ts).
+  if (ret !== RETURN.pass) req.attempt.hitVxid = 0;
+  else core.stats.cache_hit++;
+  return otherReturn(req, ret);
+}
+
+/** Fetches what is stale again, unless an origin is so slow that very many such fetches wait for it. A body that goes
+ * with the fetch comes from this client, who gets the answer after it, as in Varnish. */
+function refresh(req: Request): Step<Request> {
+  const { core } = req;
+  const { busyOc } = req.attempt;
+  req.attempt.busyOc = 0;
+  if (core.bgFetches >= MAX_BACKGROUND) {
+    core.stats.fetch_no_thread++;
+    req.log.put(Tag.Error, 'Too many background fetches, stale object not refreshed');
+    core.cache.references.deref(busyOc);
+    return DELIVER;
+  }
+  const sends = req.body !== null && req.cachedBody === null && !req.body.started;
+  let sent = !sends;
+  let parked = false;
+  startFetch(req, busyOc, req.attempt.oc, 'bgfetch', () => {
+    sent = true;
+    if (parked) req.resume(DELIVER);
+  });
+  req.log.timestamp('Fetch', core.clock.now());
+  if (sent) return DELIVER;
+  parked = true;
+  return PARKED;
+}
+
+function countHit(req: Request): void {
+  const { stats } = req.core;
+  stats.cache_hit++;
+  if (req.attempt.isGrace) stats.cache_hit_grace++;
+}
+
+/** Nothing usable is cached: unless the program decides otherwise, this request fetches it. */
+export function miss(req: Request): Step<Request> {
+  const { core, ctx } = req;
+  ctx.now = core.clock.now();
+  return inClientState(req, State.miss, afterMiss);
+}
+
+function afterMiss(req: Request, ret: ReturnCode): Step<Request> {
+  const { core } = req;
+  if (ret === RETURN.fetch) {
+    core.stats.cache_miss++;
+    const { busyOc, staleOc } = req.attempt;
+    req.attempt.busyOc = 0;
+    req.attempt.staleOc = 0;
+    req.attempt.oc = busyOc;
+    core.cache.references.ref(busyOc);
+    startFetch(req, busyOc, staleOc, 'fetch');
+    if (staleOc !== 0) core.cache.references.deref(staleOc);
+    return FETCH;
+  }
+  core.cache.references.deref(req.attempt.busyOc);
+  req.attempt.busyOc = 0;
+  if (req.attempt.staleOc !== 0) core.cache.references.deref(req.attempt.staleOc);
+  req.attempt.staleOc = 0;
+  return otherReturn(req, ret);
+}
+
+/** The request goes to a backend on its own; its answer is nobody else's. */
+export function pass(req: Request): Step<Request> {
+  req.ctx.now = req.turnTime();
+  return inClientState(req, State.pass, afterPass);
+}
+
+function afterPass(req: Request, ret: ReturnCode): Step<Request> {
+  const { core } = req;
+  if (ret !== RETURN.fetch) return otherReturn(req, ret);
+  core.stats.s_pass++;
+  const oc = core.cache.filling.newPrivate();
+  req.attempt.isPass = true;
+  req.attempt.oc = oc;
+  core.cache.references.ref(oc);
+  startFetch(req, oc, 0, 'pass');
+  return FETCH;
+}
+
+/** Every variant under the request's key goes, then vcl_purge says what the client hears. */
+export function purge(req: Request): Step<Request> {
+  const { core, ctx } = req;
+  ctx.now = core.clock.now();
+  core.stats.n_purges++;
+  core.stats.n_obj_purged += core.cache.invalidation.purge(req.attempt.hashKey, ctx.now);
+  return inClientState(req, State.purge, afterPurge);
+}
+
+function afterPurge(req: Request, ret: ReturnCode): Step<Request> {
+  const { ctx } = req;
+  if (ret === RETURN.restart) return RESTART;
+  if (ret === RETURN.fail) return FAIL;
+  req.attempt.synthStatus = ctx.synthStatus;
+  req.attempt.synthReason = ctx.synthReason;
+  return SYNTH;
+}
+
+/** The step that a state's return code asks for, once the state has let go of what it held. */
+function otherReturn(req: Request, ret: number): Step<Request> {
+  switch (ret) {
+    case RETURN.pass:
+      return PASS;
+    case RETURN.restart:
+      return RESTART;
+    case RETURN.synth:
+      req.attempt.synthStatus = req.ctx.synthStatus;
+      req.attempt.synthReason = req.ctx.synthReason;
+      return SYNTH;
+    default:
+      return FAIL;
+  }
+}

@@ -1,0 +1,77 @@
+// What drives a request or a fetch: calls one step after another until the transaction is over or waits. A step returns
+// the next one and never calls it, so that restarts, retries and waits do not grow the stack. Here alone is caught what
+// a step throws: a defect of ours, which ends its transaction and never the worker.
+
+import type { StepChecks } from './step-checks.ts';
+
+/** One thing that is done of a transaction. Steps are compared by identity. */
+export interface Step<T> {
+  readonly name: string;
+  run(tx: T): Step<T>;
+}
+
+/** A step whose function is given by bindSteps(): steps follow one another in circles, which files must not. */
+export function step<T>(name: string): Step<T> {
+  return { name, run: unbound };
+}
+
+function unbound(): never {
+  throw new Error('a step without a function');
+}
+
+/** Gives steps their functions: once, where all of them are known. */
+export function bindSteps<T>(rows: readonly (readonly [Step<T>, (tx: T) => Step<T>])[]): void {
+  for (const [row, run] of rows) row.run = run;
+}
+
+/** The transaction is over. */
+export const DONE: Step<unknown> = step('done');
+/** The step waits for something (a fetch, the waiting list, a peer), which resumes the transaction once. */
+export const PARKED: Step<unknown> = step('parked');
+
+export interface Transaction {
+  readonly core: { readonly stepChecks: StepChecks | null };
+  readonly log: { put(tag: number, text: string): void };
+  /** Nothing resumes it any more with any effect. */
+  readonly ended: boolean;
+  /** What it has not let go of, for the checks of the debug mode: names of references to objects, connections,
+   * programs. */
+  held(): readonly string[];
+}
+
+/** How transactions of a kind end. */
+export interface Ends<T> {
+  /** A step threw: logs it and lets go of everything. */
+  broke(tx: T, error: unknown): void;
+  /** The last step is over. */
+  done(tx: T): void;
+}
+
+export class Driver<T extends Transaction> {
+  private readonly ends: Ends<T>;
+
+  constructor(ends: Ends<T>) {
+    this.ends = ends;
+  }
+
+  /** Runs `tx` from a step on. */
+  readonly run = (tx: T, from: Step<T>): void => {
+    const { stepChecks } = tx.core;
+    if (stepChecks !== null) stepChecks.entered(tx);
+    // One that a defect has ended may still hear of what it waited for.
+    if (tx.ended) return;
+    let next = from;
+    try {
+      while (next !== PARKED && next !== DONE) {
+        if (stepChecks !== null) stepChecks.about(tx, next.name);
+        next = next.run(tx);
+      }
+    } catch (error) {
+      this.ends.broke(tx, error);
+      if (stepChecks !== null) stepChecks.broke(tx);
+      return;
+    }
+    if (next === DONE) this.ends.done(tx);
+    if (stepChecks !== null) stepChecks.left(tx);
+  };
+}

@@ -1,0 +1,37 @@
+// Runs a state of the program for a request or a fetch. Where the state makes calls of extensions that may wait, its
+// transaction is parked meanwhile and goes on with a step of its own; where it makes none, this is a plain call.
+
+import type { VclContext } from '../contract/context.ts';
+import type { ReturnCode } from '../contract/program.ts';
+import { runState, runWaitingState } from '../vcl/runtime/run-state.ts';
+import { PARKED, type Step } from './drive.ts';
+
+/** What runs a program: a request or a fetch. */
+interface ProgramTask<T> {
+  readonly ctx: VclContext;
+  resume(step: Step<T>): void;
+}
+
+/** The step after a state, by what the state returned. */
+export type AfterState<T> = (tx: T, code: ReturnCode) => Step<T>;
+
+/**
+ * @param stateId index into STATES
+ * @param after runs in this turn, or in a later one when the state had to wait
+ * @param woken runs in its place after a wait
+ */
+export function inState<T extends ProgramTask<T>>(
+  tx: T,
+  stateId: number,
+  after: AfterState<T>,
+  woken: AfterState<T> = after,
+): Step<T> {
+  const { ctx } = tx;
+  const { vcl } = ctx;
+  const steps = vcl.waiting[stateId];
+  if (steps === null || steps === undefined) return after(tx, runState(vcl, stateId, ctx));
+  const code = runWaitingState(vcl, stateId, steps, ctx, (later) =>
+    tx.resume({ name: 'woken', run: () => woken(tx, later) }),
+  );
+  return code === null ? PARKED : after(tx, code);
+}

@@ -1,0 +1,45 @@
+// What one attempt at a request knows: from its beginning to a restart, or from one restart to the next. A restart puts
+// a new one in its place, so that nothing of a former attempt is left.
+
+import type { Oc } from '../cache/objcore.ts';
+import type { VclAttempt } from '../contract/context.ts';
+import type { DeliveryChain } from '../filters/chain.ts';
+
+export class RequestAttempt implements VclAttempt {
+  vxid = 0;
+  /** Epoch seconds. */
+  tStart = 0;
+  /** No wait has come between the head and now. */
+  fresh = false;
+  hashKey = '';
+  /** The object that is delivered; 0 is none. The request holds a reference, as for the next two. */
+  oc: Oc = 0;
+  /** The busy object that the lookup made, until a fetch fills it. */
+  busyOc: Oc = 0;
+  staleOc: Oc = 0;
+  /** The object came from the cache. */
+  isHit = false;
+  /** That object is stale. */
+  isGrace = false;
+  isHitMiss = false;
+  isHitPass = false;
+  isPass = false;
+  /** The hit is counted already. */
+  counted = false;
+  /** The lookup has waited for the fetch of another. */
+  waited = false;
+  /** The object's transaction id, which the header of ids names on a hit. */
+  hitVxid = 0;
+  respDoEsi = true;
+  respFilters: string | null = null;
+  /** The filters that the response's body passes; null where it passes none. */
+  chain: DeliveryChain | null = null;
+  synthStatus = 0;
+  synthReason = '';
+  synthBody: string | null = null;
+  /** Bytes. */
+  headBytesOut = 0;
+  bodyBytesOut = 0;
+  /** Pieces in which the body was written, when there was more than one. */
+  bodyWrites = 1;
+}

@@ -1,0 +1,279 @@
+// Checks `backend` and `probe` declarations field by field; each becomes plain data in the compiled program.
+// A host name must resolve when the program is compiled, as in Varnish, but is kept as a name.
+
+import { statSync } from 'node:fs';
+import { isIP } from 'node:net';
+import type { BackendDecl, ProbeDecl } from '../../contract/program.ts';
+import type { Declaration, Expr, Field } from '../ast.ts';
+import { nearest, type Span } from '../diagnostics.ts';
+import { MESSAGES } from '../error-texts.ts';
+import { constantNumber } from '../typed-program.ts';
+import { knownService, splitHostPort } from './addresses.ts';
+import { checkBlob } from './blob-literal.ts';
+import { check, type Scope } from './type-conversions.ts';
+import type { Type } from './types.ts';
+
+interface FieldRow {
+  type: Type;
+  /** Property of the declaration. */
+  to: string;
+  /** Gives the reason why a value is not allowed, or null. */
+  bad?: (value: never) => string | null;
+}
+
+const BACKEND_FIELDS: Readonly<Record<string, FieldRow>> = {
+  host: { type: 'STRING', to: 'host' },
+  port: { type: 'STRING', to: 'port' },
+  path: {
+    type: 'STRING',
+    to: 'path',
+    bad: (v: string) =>
+      !v.startsWith('/')
+        ? 'Must be an absolute path'
+        : v.length > 107
+          ? 'Path too long for a Unix domain socket (107 characters)'
+          : null,
+  },
+  host_header: { type: 'STRING', to: 'hostHeader' },
+  connect_timeout: { type: 'DURATION', to: 'connectTimeout' },
+  first_byte_timeout: { type: 'DURATION', to: 'firstByteTimeout' },
+  between_bytes_timeout: { type: 'DURATION', to: 'betweenBytesTimeout' },
+  max_connections: { type: 'INT', to: 'maxConnections' },
+  proxy_header: {
+    type: 'INT',
+    to: 'proxyHeader',
+    bad: (v: number) => (v === 1 || v === 2 ? null : '.proxy_header must be 1 or 2'),
+  },
+  preamble: { type: 'BLOB', to: 'preamble' },
+  probe: { type: 'PROBE', to: 'probe' },
+  resolve: { type: 'DURATION', to: 'resolve' },
+};
+
+const PROBE_FIELDS: Readonly<Record<string, FieldRow>> = {
+  url: { type: 'STRING', to: 'url' },
+  request: { type: 'STRING', to: 'request' },
+  expected_response: {
+    type: 'INT',
+    to: 'expectedResponse',
+    bad: (v: number) =>
+      v >= 100 && v <= 999
+        ? null
+        : 'Must specify .expected_response with exactly three digits (100 <= x <= 999)',
+  },
+  expect_close: { type: 'BOOL', to: 'expectClose' },
+  timeout: { type: 'DURATION', to: 'timeout' },
+  interval: { type: 'DURATION', to: 'interval' },
+  initial: { type: 'INT', to: 'initial' },
+  window: { type: 'INT', to: 'window' },
+  threshold: { type: 'INT', to: 'threshold' },
+};
+
+const LOOPBACK = ['127.0.0.1', '::1'];
+
+export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend' }>): BackendDecl {
+  const { reporter } = scope.model;
+  const decl: BackendDecl = { name: d.name.text };
+  if (d.none) {
+    decl.none = true;
+    return decl;
+  }
+  readFields(scope, d.fields, BACKEND_FIELDS, decl);
+  const host = valueSpan(d.fields, 'host');
+  const path = valueSpan(d.fields, 'path');
+  if (host !== undefined && path !== undefined) {
+    reporter.error(MESSAGES.hostAndPath(), path);
+  } else if (host === undefined && path === undefined) {
+    reporter.error(MESSAGES.noHost(decl.name), d.name.span);
+  }
+  if (decl.host !== undefined && host !== undefined) checkHost(scope, decl, host);
+  if (decl.path !== undefined && path !== undefined) checkPath(scope, decl.path, path);
+  return decl;
+}
+
+/** Where the value of a field stands; undefined when the field is missing. */
+function valueSpan(fields: readonly Field[], name: string): Span | undefined {
+  const f = fields.find((x) => x.name === name);
+  return f === undefined ? undefined : (f.values[0]?.span ?? f.nameSpan);
+}
+
+function checkHost(scope: Scope, decl: BackendDecl, span: Span): void {
+  const { host, port } = splitHostPort(decl.host as string);
+  if (port !== null && decl.port !== undefined) {
+    scope.model.reporter.error(MESSAGES.twoPorts(decl.host as string), span);
+    return;
+  }
+  decl.host = host;
+  if (port !== null) {
+    decl.port = port;
+    // The Host of a probe or request without one is the declaration's, as in Varnish.
+    decl.hostHeader ??= `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  }
+  if (decl.port !== undefined && !/^\d+$/.test(decl.port) && !knownService(decl.port)) {
+    scope.model.reporter.error(MESSAGES.unknownPort(decl.port), span);
+  }
+  if (/^\d+$/.test(decl.port ?? '80') && Number(decl.port ?? 80) > 65535) {
+    scope.model.reporter.error(MESSAGES.portRange(decl.port), span);
+  }
+  if (isIP(host) !== 0) return;
+  if (host === '' && decl.port !== undefined) {
+    // A port alone means this machine.
+    decl.host = 'localhost';
+    decl.addresses = [...LOOPBACK];
+    return;
+  }
+  const found = host === '' ? [] : [...new Set(scope.model.resolveHost(host))];
+  if (found.length === 0) {
+    scope.model.reporter.error(
+      MESSAGES.unknownHost(host),
+      span,
+      'Names are resolved when the program is loaded.',
+    );
+    return;
+  }
+  decl.addresses = found;
+  const crowded = [4, 6].some((family) => found.filter((a) => isIP(a) === family).length > 1);
+  if (decl.resolve !== undefined || !crowded) return;
+  scope.model.reporter.error(
+    MESSAGES.manyAddresses(host, found),
+    span,
+    'Name one address, or let .resolve = 30s; use them all and look for new ones.',
+  );
+}
+
+/** The socket may be created later, but an existing file must be a socket. */
+function checkPath(scope: Scope, path: string, span: Span): void {
+  const { reporter, syntax } = scope.model;
+  if (syntax < 41) {
+    reporter.error(MESSAGES.pathVersion(), span);
+    return;
+  }
+  try {
+    if (!statSync(path).isSocket()) reporter.error(MESSAGES.noSocket(), span);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'EACCES' ? 'Permission denied' : 'No such file or directory';
+    reporter.warn(MESSAGES.unknownPath(why), span);
+  }
+}
+
+export function checkProbe(scope: Scope, name: string | null, fields: readonly Field[], at: Span): ProbeDecl {
+  const { reporter } = scope.model;
+  const decl: ProbeDecl = {};
+  if (name !== null) decl.name = name;
+  const spans = readFields(scope, fields, PROBE_FIELDS, decl);
+  const request = spans.get('request');
+  if (request !== undefined && spans.has('url')) {
+    reporter.error(MESSAGES.urlAndRequest(), request);
+  }
+  const threshold = decl.threshold ?? 3;
+  const window = decl.window ?? threshold + 1;
+  if (decl.window !== undefined && decl.threshold === undefined) {
+    reporter.error(MESSAGES.windowAlone(), spans.get('window') ?? at);
+  }
+  const place = (field: string): Span => spans.get(field) ?? at;
+  if (decl.window !== undefined && window > 64) reporter.error(MESSAGES.windowTooLarge(), place('window'));
+  if (window < 1) reporter.error(MESSAGES.windowTooSmall(), place('window'));
+  if (threshold > 64) reporter.error(MESSAGES.thresholdTooLarge(), place('threshold'));
+  else if (threshold > window) {
+    reporter.error(MESSAGES.thresholdBeyondWindow(), place('threshold'));
+  }
+  return decl;
+}
+
+function readFields(
+  scope: Scope,
+  fields: readonly Field[],
+  rows: Readonly<Record<string, FieldRow>>,
+  decl: object,
+): Map<string, Span> {
+  const { reporter } = scope.model;
+  const seen = new Map<string, Span>();
+  for (const f of fields) {
+    const row = Object.hasOwn(rows, f.name) ? rows[f.name] : undefined;
+    if (row === undefined) {
+      const near = nearest(f.name, Object.keys(rows));
+      const hint =
+        near === null ? `Known fields: ${Object.keys(rows).join(', ')}.` : `Did you mean '.${near}'?`;
+      reporter.error(MESSAGES.unknownField(f.name), f.nameSpan, hint);
+      continue;
+    }
+    const first = seen.get(f.name);
+    if (first !== undefined) {
+      reporter.error(MESSAGES.fieldTwice(f.name), f.nameSpan, undefined, [
+        { message: 'First definition:', span: first },
+      ]);
+      continue;
+    }
+    seen.set(f.name, f.nameSpan);
+    const value = fieldValue(scope, f, row.type);
+    if (value === undefined) continue;
+    const problem = row.bad?.(value as never) ?? null;
+    if (problem !== null) reporter.error(MESSAGES.fieldProblem(problem), f.nameSpan);
+    else Object.assign(decl, { [row.to]: value });
+  }
+  return seen;
+}
+
+/** The constant value of a field; undefined after reporting why there is none. */
+function fieldValue(scope: Scope, f: Field, type: Type): unknown {
+  const { reporter, symbols } = scope.model;
+  const first = f.values[0];
+  if (type === 'PROBE') {
+    if (f.body !== null) return checkProbe(scope, null, f.body, f.nameSpan);
+    const name = first?.k === 'path' ? first.parts.map((p) => p.text).join('.') : '';
+    if (name.toLowerCase() === 'default') {
+      if (scope.model.defaultProbe !== null) return scope.model.defaultProbe;
+      const hint = 'Declare `probe default { … }` ahead of it, or leave the field out.';
+      reporter.error(MESSAGES.noDefaultProbe(), first?.span ?? f.nameSpan, hint);
+      return undefined;
+    }
+    const sym = symbols.get(name);
+    if (sym?.kind === 'probe') {
+      sym.used = true;
+      return sym.decl;
+    }
+    const probes = [...symbols.values()].flatMap((s) => (s.kind === 'probe' ? [s.name] : []));
+    const near = nearest(name, probes);
+    const message = name === '' ? MESSAGES.noProbeName() : MESSAGES.notFound(name);
+    reporter.error(message, first?.span ?? f.nameSpan, near === null ? undefined : `Did you mean '${near}'?`);
+    return undefined;
+  }
+  if (first === undefined) {
+    reporter.error(MESSAGES.fieldWithoutBlock(f.name), f.nameSpan);
+    return undefined;
+  }
+  if (f.name === 'request') {
+    const lines: string[] = [];
+    for (const v of f.values) {
+      if (v.k === 'string') lines.push(v.value);
+      else reporter.error(MESSAGES.fieldText(), v.span);
+    }
+    return lines;
+  }
+  if (f.values.length > 1) reporter.error(MESSAGES.semicolonAfterField(), (f.values[1] as Expr).span);
+  if (type === 'STRING') {
+    if (first.k === 'string') return first.value;
+    const hint = f.name === 'port' ? 'Ports are written in quotes: .port = "80";' : undefined;
+    reporter.error(MESSAGES.fieldTakes(f.name, 'a string in quotes'), first.span, hint);
+    return undefined;
+  }
+  if (type === 'BLOB') {
+    if (first.k === 'blob') return checkBlob(reporter, first.value, first.span) ? first.value : undefined;
+    reporter.error(MESSAGES.fieldTakes(f.name, 'a BLOB'), first.span);
+    return undefined;
+  }
+  if (type === 'BOOL') {
+    const word =
+      first.k === 'path' && first.parts.length === 1 ? first.parts[0]?.text.toLowerCase() : undefined;
+    if (word === 'true' || word === 'false') return word === 'true';
+    reporter.error(MESSAGES.fieldTakes(f.name, 'true or false'), first.span);
+    return undefined;
+  }
+  if (first.k !== 'number' && first.k !== 'negate') {
+    reporter.error(MESSAGES.fieldTakes(f.name, `a ${type}`), first.span);
+    return undefined;
+  }
+  const v = constantNumber(check(scope, first, type).code) ?? Number.NaN;
+  if (v < 0) reporter.error(MESSAGES.negativeField(f.name), first.span);
+  return v;
+}

@@ -1,0 +1,211 @@
+// The state of one compilation: symbols, hoisted constants, subs with the variables they use and the subs they call.
+// Filled by the checks, read by codegen. One object per compilation; nothing outlives it.
+
+import type { Extension, ExtensionLookup, ExtensionObject } from '../../contract/extension.ts';
+import { type BackendDecl, type ProbeDecl, STATES } from '../../contract/program.ts';
+import type { DescribedModule, ImportWish, OutsideLookup } from '../../contract/wish.ts';
+import type { Reporter, Span } from '../diagnostics.ts';
+import type { Message } from '../error-texts.ts';
+import type { TracePoints } from '../trace-points.ts';
+import { type Code, named, type Steps } from '../typed-program.ts';
+import { FoldedMap } from './folded-map.ts';
+import { parseSignature, type Signature } from './signature.ts';
+
+export const ALL_STATES = (1 << STATES.length) - 1;
+
+export function stateMask(states: readonly string[]): number {
+  let mask = 0;
+  for (const s of states) {
+    const i = (STATES as readonly string[]).indexOf(s);
+    if (i >= 0) mask |= 1 << i;
+  }
+  return mask;
+}
+
+/** Something in a sub that is legal in some states only. */
+export interface Restriction {
+  mask: number;
+  message: (sub: string) => Message;
+  span: Span;
+  hint?: string | ((sub: string) => string);
+}
+
+export interface SubInfo {
+  name: string;
+  /** Where it was first defined; null for a state the program lacks. */
+  span: Span;
+  /** Its definitions, in the order in which they run. */
+  parts: { span: Span; body: Steps }[];
+  restrictions: Restriction[];
+  calls: { name: string; span: Span }[];
+  /** Header fields, as "owner.field" in lower case; '*' where it cannot be known. */
+  reads: Set<string>;
+  writes: Set<string>;
+  /** Variables that are no header fields. */
+  readsVariables: Set<string>;
+  writesVariables: Set<string>;
+  /** Actions that it returns. */
+  returns: Set<string>;
+  /** Messages that it rolls back. */
+  restores: Set<'req' | 'bereq'>;
+  /** Whether the user's files define a part of it. */
+  user: boolean;
+  builtin: boolean;
+  used: boolean;
+}
+
+/** The declarations of the generated program, which stand before its subs. */
+export type Declared =
+  | { k: 'constant'; name: string; code: Code }
+  /** An object that vcl_init makes. */
+  | { k: 'object'; name: string };
+
+/** A sub before anything of it is checked. */
+export function emptySub(name: string, span: Span): SubInfo {
+  return {
+    name,
+    span,
+    parts: [],
+    restrictions: [],
+    calls: [],
+    reads: new Set(),
+    writes: new Set(),
+    readsVariables: new Set(),
+    writesVariables: new Set(),
+    returns: new Set(),
+    restores: new Set(),
+    user: false,
+    builtin: false,
+    used: false,
+  };
+}
+
+export type Sym =
+  | { kind: 'backend'; name: string; span: Span; used: boolean; decl: BackendDecl }
+  | { kind: 'acl'; name: string; span: Span; used: boolean }
+  | { kind: 'probe'; name: string; span: Span; used: boolean; decl: ProbeDecl }
+  | { kind: 'sub'; name: string; span: Span; used: boolean }
+  | { kind: 'vmod'; name: string; span: Span; used: boolean; extension: Extension }
+  | {
+      kind: 'object';
+      name: string;
+      span: Span;
+      used: boolean;
+      extension: string;
+      type: string;
+      object: ExtensionObject;
+    };
+
+export class ProgramModel {
+  readonly reporter: Reporter;
+  readonly extensions: ExtensionLookup;
+  readonly storages: readonly string[];
+  readonly labels: readonly string[];
+  readonly resolveHost: (name: string) => string[];
+  readonly symbols = new FoldedMap<Sym>();
+  readonly subs = new FoldedMap<SubInfo>();
+  readonly imports: string[] = [];
+  readonly backends: BackendDecl[] = [];
+  defaultBackend: string | null = null;
+  /** `probe default`, for the backends declared after it that have none. */
+  defaultProbe: ProbeDecl | null = null;
+  /** Language version of the program, 40 or 41. */
+  syntax = 41;
+  /** Names declared anywhere in the program, for references before their definition. */
+  readonly declared = new FoldedMap<'backend' | 'acl' | 'sub' | 'probe'>();
+  /** First spelling of each header field: "req content-type" → "Content-Type". */
+  readonly spelling = new Map<string, string>();
+  /** Names of the subs the builtin program defines: a user may add to these. */
+  readonly builtinSubs = new Set<string>();
+  /** Labels that `return (vcl(…))` names, for vcl.deps. */
+  readonly labelsUsed = new Set<string>();
+  /** Subs that are used as values. */
+  readonly subValues = new Set<string>();
+  /** The texts of VCL_trace records, by the block or the `if` they belong to. */
+  trace: TracePoints | null = null;
+  /** Places of calls that have private data of their own. */
+  callPlaces = 0;
+  /** Extensions from files: the known ones, those that the program imports, those not described yet. */
+  outside: OutsideLookup | null = null;
+  readonly modules: (DescribedModule & { problem?: undefined })[] = [];
+  readonly wishes: ImportWish[] = [];
+  /** Names of imports and objects that failed: they are not reported as unknown, too. */
+  readonly brokenNames = new Set<string>();
+  unsafePath = true;
+  extensionNames: readonly string[] = [];
+  /** Names that were used before their declaration. */
+  readonly forwardUses = new Set<string>();
+  readonly #hoisted = new Map<string, Code>();
+  /** The regular expressions that compiled. */
+  readonly regexes = new Map<string, Code>();
+  /** Signatures by their text, read once. */
+  readonly signatures = new Map<string, Signature>();
+  readonly #prologue: Declared[] = [];
+  #serial = 0;
+
+  constructor(
+    reporter: Reporter,
+    extensions: ExtensionLookup,
+    storages: readonly string[],
+    labels: readonly string[],
+    resolveHost: (name: string) => string[],
+  ) {
+    this.reporter = reporter;
+    this.extensions = extensions;
+    this.storages = storages;
+    this.labels = labels;
+    this.resolveHost = resolveHost;
+  }
+
+  /** Whether a sub is the entry of a state, not a sub that is called. */
+  isState(name: string): boolean {
+    return name.startsWith('vcl_') && (STATES as readonly string[]).includes(name.slice(4));
+  }
+
+  /** A constant of the whole program by its name; equal code has the same name. */
+  hoist(prefix: string, code: Code): Code & { k: 'name' } {
+    const key = JSON.stringify(code);
+    const known = this.#hoisted.get(key);
+    if (known?.k === 'name') return known;
+    const name = named(`${prefix}_${this.#serial++}`);
+    this.#hoisted.set(key, name);
+    this.#prologue.push({ k: 'constant', name: name.name, code });
+    return name;
+  }
+
+  signature(text: string): Signature {
+    let known = this.signatures.get(text);
+    if (known === undefined) {
+      known = parseSignature(text);
+      this.signatures.set(text, known);
+    }
+    return known;
+  }
+
+  declare(declared: Declared): void {
+    this.#prologue.push(declared);
+  }
+
+  prologue(): readonly Declared[] {
+    return this.#prologue;
+  }
+
+  /** A sub's name as it was first written; those of states and of the builtin program in small letters. */
+  subName(name: string): string {
+    return /^vcl_/i.test(name) ? name.toLowerCase() : this.declared.nameOf(name);
+  }
+
+  sub(name: string, span: Span): SubInfo {
+    let info = this.subs.get(name);
+    if (info === undefined) {
+      info = emptySub(name, span);
+      this.subs.set(name, info);
+    }
+    return info;
+  }
+}
+
+/** The name in generated code of something that the program names itself. */
+export function generatedName(kind: 'sub' | 'acl' | 'obj' | 'value', name: string): string {
+  return `${kind}_${name.toLowerCase().replace(/[^A-Za-z0-9_]/g, (c) => `$${c.charCodeAt(0).toString(16)}`)}`;
+}

@@ -1,0 +1,180 @@
+// Variables: which row of the table a dotted name means, where it may be read, set and unset, and which code
+// reads it. Headers are a family of variables each, whose names may be written in quotes.
+
+import { placesToStates, VARIABLES, type VariableRow } from '../../../protocol/tables/variables.ts';
+import type { PathExpr } from '../ast.ts';
+import { nearest, type Span } from '../diagnostics.ts';
+import { MESSAGES } from '../error-texts.ts';
+import { variableHint } from '../hints.ts';
+import { CONTEXT, constant, helper } from '../typed-program.ts';
+import { type ProgramModel, stateMask } from './program-model.ts';
+import type { Scope } from './type-conversions.ts';
+import type { Type, Typed } from './types.ts';
+import { messageCode, messageOf, variableHelper } from './variable-helpers.ts';
+
+const BY_NAME = new Map<string, readonly VariableRow[]>();
+for (const row of VARIABLES as readonly VariableRow[]) {
+  BY_NAME.set(row.name, [...(BY_NAME.get(row.name) ?? []), row]);
+}
+const HEADER_OWNERS = new Set(
+  (VARIABLES as readonly VariableRow[]).flatMap((r) =>
+    r.name.endsWith('.http.*') ? [r.name.slice(0, -7)] : [],
+  ),
+);
+
+/** State masks of the places texts of all rows. */
+const MASKS: ReadonlyMap<string, number> = new Map(
+  (VARIABLES as readonly VariableRow[])
+    .flatMap((r) => [r.read, r.write, r.unset])
+    .map((places) => [places, stateMask(placesToStates(places))]),
+);
+
+/** Characters of a header's name, as in Varnish. */
+const MAX_FIELD_NAME = 126;
+
+export interface VariableRef {
+  row: VariableRow;
+  /** Whole name as written, for messages. */
+  name: string;
+  /** Header families: the header's name, and JavaScript of its message. */
+  field: string | null;
+  /** How many parts of the path the variable took. */
+  taken: number;
+}
+
+/** The variable a path begins with, or null. A variable of another language version is reported. */
+export function findVariable(scope: Scope, path: PathExpr): VariableRef | null {
+  const parts = path.parts.map((p) => p.text.toLowerCase());
+  const [owner = '', second] = parts;
+  if (second === 'http' && HEADER_OWNERS.has(owner) && parts.length >= 3 && path.parts[1]?.quoted === false) {
+    const field = path.parts[2] as PathExpr['parts'][number];
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(field.text)) {
+      return scope.model.reporter.fail(MESSAGES.noFieldName(field.text), field.span);
+    }
+    if (field.quoted && scope.model.syntax < 41) {
+      return scope.model.reporter.fail(MESSAGES.quotedField(), field.span);
+    }
+    if (field.text.length > MAX_FIELD_NAME) {
+      const start = field.text.slice(0, 20);
+      return scope.model.reporter.fail(MESSAGES.longFieldName(start), field.span);
+    }
+    const row = (BY_NAME.get(`${owner}.http.*`) as readonly VariableRow[])[0] as VariableRow;
+    return { row, name: `${owner}.http.${field.text}`, field: field.text, taken: 3 };
+  }
+  for (let n = Math.min(parts.length, 3); n > 0; n--) {
+    if (path.parts.slice(0, n).some((p) => p.quoted)) continue;
+    const name = parts.slice(0, n).join('.');
+    const rows = BY_NAME.get(name);
+    if (rows === undefined) continue;
+    const { syntax } = scope.model;
+    const row = rows.find((r) => syntax >= (r.since ?? 0) && syntax <= (r.until ?? 99));
+    if (row !== undefined) return { row, name, field: null, taken: n };
+    if (n < parts.length) continue;
+    const first = rows[0] as VariableRow;
+    const bound = first.until !== undefined ? `<= 4.${first.until - 40}` : `>= 4.${(first.since ?? 40) - 40}`;
+    scope.model.reporter.fail(MESSAGES.otherVersion(name, bound), path.span, variableHint(name));
+  }
+  return null;
+}
+
+const DONE = { read: 'read', write: 'set', unset: 'unset' } as const;
+
+/** Owners of which one replaces the other in another state. */
+const COUNTERPARTS: readonly (readonly string[])[] = [
+  ['req', 'bereq'],
+  ['resp', 'beresp', 'obj'],
+];
+
+/** The hint about the variable that a state has instead of one it lacks; '' when there is none. */
+function instead(
+  state: string,
+  v: VariableRef,
+  how: keyof typeof DONE,
+  say: (name: string) => string,
+): string {
+  const at = v.row.name.indexOf('.');
+  const owner = v.row.name.slice(0, at);
+  const rest = v.row.name.slice(at);
+  const mask = stateMask([state.replace(/^vcl_/, '')]);
+  for (const other of COUNTERPARTS.find((group) => group.includes(owner)) ?? []) {
+    const row = other === owner ? undefined : BY_NAME.get(`${other}${rest}`)?.at(-1);
+    if (row === undefined || ((MASKS.get(row[how]) ?? 0) & mask) === 0) continue;
+    return say(v.field === null ? row.name : `${other}.http.${v.field}`);
+  }
+  return '';
+}
+
+/** Notes that a sub reads, sets or unsets a variable, for the check of its states. */
+export function noteUse(scope: Scope, v: VariableRef, how: 'read' | 'write' | 'unset', span: Span): void {
+  const places = v.row[how];
+  const verb =
+    how === 'read' ? 'Not available in' : how === 'write' ? 'Cannot be set from' : 'Cannot be unset from';
+  if (places === '') {
+    const what = how === 'read' ? 'read' : how === 'write' ? 'set' : 'unset';
+    scope.model.reporter.fail(
+      MESSAGES.noDirection(v.name, what),
+      span,
+      how === 'write'
+        ? (variableHint(v.name) ??
+            `It is read-only${instead(scope.sub.name, v, how, (name) => `; ${name} can be set here`)}.`)
+        : undefined,
+    );
+  }
+  scope.sub.restrictions.push({
+    mask: MASKS.get(places) ?? 0,
+    message: (sub) => MESSAGES.notInState(v.name, verb, sub),
+    span,
+    hint: (state) =>
+      `It can be ${DONE[how]} in: ${v.row[how]}.${instead(state, v, how, (name) => ` Here it is ${name}.`)}`,
+  });
+  if (v.field !== null) {
+    const field = `${messageOf(v.row)}.${v.field.toLowerCase()}`;
+    (how === 'read' ? scope.sub.reads : scope.sub.writes).add(field);
+  } else (how === 'read' ? scope.sub.readsVariables : scope.sub.writesVariables).add(v.row.name);
+}
+
+/** The header's name in the spelling that the program used first. */
+export function fieldName(model: ProgramModel, v: VariableRef): string {
+  const field = v.field as string;
+  const key = `${v.row.name} ${field.toLowerCase()}`;
+  const known = model.spelling.get(key);
+  if (known !== undefined) return known;
+  model.spelling.set(key, field);
+  return field;
+}
+
+/** Reads a variable. */
+export function readVariable(scope: Scope, v: VariableRef, span: Span, want: Type): Typed {
+  const { model } = scope;
+  noteUse(scope, v, 'read', span);
+  if (v.field !== null) {
+    const message = messageOf(v.row);
+    const name = fieldName(model, v);
+    const header = { message, name };
+    if (want === 'HEADER') {
+      const code = helper('headerRef', messageCode(message), constant(name));
+      return { type: 'HEADER', code, span, header };
+    }
+    const code = helper('getHeader', messageCode(message), constant(name.toLowerCase()));
+    return { type: 'STRING', code, span, nullable: true, header };
+  }
+  const out: Typed = { type: v.row.type as Type, code: helper(variableHelper('get', v.row), CONTEXT), span };
+  if (v.row.type === 'STRING') out.nullable = true;
+  return out;
+}
+
+/** Whether a variable has just this name. */
+export function isVariable(name: string): boolean {
+  return BY_NAME.has(name);
+}
+
+/** The hint for a name that no variable has. */
+export function noVariableHint(name: string): string | undefined {
+  const near = variableHint(name) === undefined ? nearest(name, variableNames()) : null;
+  return near === null ? variableHint(name) : `Did you mean '${near}'?`;
+}
+
+/** Names of all variables that are no families, for suggestions. */
+export function variableNames(): string[] {
+  return [...BY_NAME.keys()].filter((n) => !n.includes('*'));
+}

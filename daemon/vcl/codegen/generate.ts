@@ -1,0 +1,136 @@
+// Assembles the generated JavaScript: the prologue of hoisted constants, one function a sub, and the list of
+// the states' functions in the order of STATES. The text is the body of a function of (R, B, E, M, N, P, X):
+// the runtime's helpers, lookups of backends, extension functions, methods and constructors, private data of call
+// places and extensions, and the extensions themselves (as keys of private data).
+//
+// It prints what the checker has found out and finds out nothing itself.
+
+import { STATES } from '../../contract/program.ts';
+import { generatedName, type ProgramModel, type SubInfo } from '../check/program-model.ts';
+import { legalStates } from '../check/reach.ts';
+import { shownColumn } from '../diagnostics.ts';
+import type { HelperName } from '../runtime/table.ts';
+import type { Table } from '../typed-program.ts';
+import { ExpressionPrinter } from './expressions.ts';
+import { isGenerator, waitingSubs } from './generator-subs.ts';
+import { type GeneratedLine, StatementPrinter } from './statements.ts';
+
+export const PARAMETERS = ['R', 'B', 'E', 'M', 'N', 'P', 'X'] as const satisfies readonly ('R' | Table)[];
+
+/** Helpers bound in one line of the prologue. */
+const A_LINE = 8;
+
+export interface Generated {
+  source: string;
+  /** Four numbers a mapped line: generated line, file, line, column, all but the file from 1. */
+  positions: number[];
+}
+
+/** A helper as the parts that are not printed from code call it. */
+function runtime(name: HelperName): string {
+  return `R.${name}`;
+}
+
+export function generate(model: ProgramModel): Generated {
+  const expressions = new ExpressionPrinter();
+  const body: GeneratedLine[] = prologue(model, expressions).map(unplaced);
+  const waits = waitingSubs(model);
+  for (const sub of model.subs.values()) body.push(...subLines(model, sub, waits, expressions));
+  body.push(...stateList(model, waits).map(unplaced));
+  const lines = [...["'use strict';", ...bindings(expressions.helpers)].map(unplaced), ...body];
+  return { source: `${lines.map((l) => l.text).join('\n')}\n`, positions: positionsOf(lines) };
+}
+
+function unplaced(text: string): GeneratedLine {
+  return { text, span: null };
+}
+
+/** The names of the helpers that the program calls. */
+function bindings(helpers: ReadonlySet<HelperName>): string[] {
+  const names = [...helpers].sort();
+  const out: string[] = [];
+  for (let i = 0; i < names.length; i += A_LINE) {
+    out.push(`const { ${names.slice(i, i + A_LINE).join(', ')} } = R;`);
+  }
+  return out;
+}
+
+function prologue(model: ProgramModel, expressions: ExpressionPrinter): string[] {
+  return model
+    .prologue()
+    .map((d) =>
+      d.k === 'object' ? `let ${d.name} = null;` : `const ${d.name} = ${expressions.print(d.code)};`,
+    );
+}
+
+function subLines(
+  model: ProgramModel,
+  sub: SubInfo,
+  waits: ReadonlySet<SubInfo>,
+  expressions: ExpressionPrinter,
+): GeneratedLine[] {
+  const name = generatedName('sub', sub.name);
+  const isValue = model.subValues.has(sub.name);
+  const star = waits.has(sub) ? '*' : '';
+  const out = [unplaced(''), unplaced(`// ${sub.name}`)];
+  out.push({ text: `function${star} ${isValue ? `${name}_body` : name}(ctx) {`, span: sub.span });
+  out.push(unplaced('  let r = 0;'));
+  const statements = new StatementPrinter(expressions, (called) => isGenerator(model, waits, called));
+  for (const part of sub.parts) {
+    statements.lines.push({ text: '  {', span: part.span });
+    statements.steps(part.body, '    ');
+    statements.lines.push(unplaced('  }'));
+  }
+  out.push(...statements.lines, unplaced('  return r;'), unplaced('}'));
+  if (isValue) out.push(...valueLines(model, sub, name, waits.has(sub)).map(unplaced));
+  return out;
+}
+
+/** A sub that is also a value runs through that value, which watches over where and whether it may. */
+function valueLines(model: ProgramModel, sub: SubInfo, name: string, waits: boolean): string[] {
+  const value = generatedName('value', sub.name);
+  const run = waits ? `${runtime('waiting')}(${name}_body)` : `${name}_body`;
+  const states = legalStates(model, sub.name);
+  return [
+    `const ${value} = ${runtime('subValue')}(${JSON.stringify(sub.name)}, ${states}, ${run});`,
+    `function ${name}(ctx) { return ${value}.run(ctx); }`,
+  ];
+}
+
+function stateList(model: ProgramModel, waits: ReadonlySet<SubInfo>): string[] {
+  const out = ['', 'return ['];
+  for (const state of STATES) {
+    const sub = model.subs.get(`vcl_${state}`);
+    const name = sub === undefined ? '() => 0' : generatedName('sub', sub.name);
+    const run =
+      sub !== undefined && isGenerator(model, waits, sub.name) ? `${runtime('waiting')}(${name})` : name;
+    const made = state === 'init' ? requiredObjects(model) : [];
+    out.push(
+      made.length === 0
+        ? `  ${run},`
+        : `  (ctx) => ${runtime('initialised')}(${run}(ctx), [${made.join(', ')}]),`,
+    );
+  }
+  out.push('];');
+  return out;
+}
+
+/** Objects that vcl_init has to leave after, as [value, name] pairs. */
+function requiredObjects(model: ProgramModel): string[] {
+  return [...model.symbols.values()].flatMap((s) =>
+    s.kind === 'object' && s.object.mayBeAbsent !== true
+      ? [`[${generatedName('obj', s.name)}, ${JSON.stringify(s.name)}]`]
+      : [],
+  );
+}
+
+function positionsOf(lines: readonly GeneratedLine[]): number[] {
+  const positions: number[] = [];
+  lines.forEach((l, i) => {
+    if (l.span === null) return;
+    const at = l.span.file.locate(l.span.start);
+    const column = shownColumn(l.span.file.line(at.line), at.column);
+    positions.push(i + 1, l.span.file.index, at.line, column);
+  });
+  return positions;
+}

@@ -1,0 +1,37 @@
+// Calls the cache's maintenance when it wants to be called: never two steps in one turn of the event loop.
+
+import type { Maintenance } from '../cache/roles.ts';
+
+export class MaintenanceTimer {
+  private readonly maintenance: () => Maintenance;
+  private readonly now: () => number;
+  /** Until the next step; null while it is a matter of a turn. */
+  private timer: NodeJS.Timeout | null = null;
+  private running = false;
+
+  /** @param now in epoch seconds */
+  constructor(maintenance: () => Maintenance, now: () => number) {
+    this.maintenance = maintenance;
+    this.now = now;
+  }
+
+  start(): void {
+    this.running = true;
+    this.step();
+  }
+
+  /** There is work before the moment that the last step named. */
+  wake(): void {
+    if (this.timer === null || !this.running) return;
+    clearTimeout(this.timer);
+    this.timer = null;
+    setImmediate(() => this.step());
+  }
+
+  private step(): void {
+    this.timer = null;
+    const wait = this.maintenance().step(this.now());
+    if (wait > 0) this.timer = setTimeout(() => this.step(), wait * 1000);
+    else setImmediate(() => this.step());
+  }
+}

@@ -1,0 +1,114 @@
+// A binary log file as Varnish's -w writes it: a magic, then records back to back. Reads it piece by piece,
+// so that its size does not matter; a record cut off at the end is left out and counted.
+//
+// Special case: releases since 7.3 have a third header word, ids of 62 bits with the side's marks in the top two,
+// and a version in the two bits above the length of the first word (0 before them). The output is always
+// the two-word form of log-record.ts, so an id keeps its low 30 bits. A file that names no version but makes
+// sense only with three words is read with three.
+
+import {
+  LOG_FILE_MAGIC,
+  payloadLength,
+  RECORD_HEAD,
+  RecordCursor,
+  recordSize,
+  recordTag,
+} from '../protocol/log-record.ts';
+import { tagRow } from '../protocol/tables/tags.ts';
+
+/** The version's bits in the third byte of the first word. */
+const VERSION = 0x03;
+const WIDE_HEAD = 12;
+/** Records that are checked to find the layout (chosen). */
+const SAMPLE = 64;
+
+/** Collects pieces of a file and returns complete records. */
+export class LogFileDecoder {
+  private rest: Buffer = Buffer.alloc(0);
+  private started = false;
+  /** Whether all records are taken to have three words; null before the first. */
+  private wide: boolean | null = null;
+
+  /** The complete records so far; null when this is not a log file. */
+  push(piece: Uint8Array): Uint8Array | null {
+    let b = this.rest.length === 0 ? Buffer.from(piece) : Buffer.concat([this.rest, piece]);
+    if (!this.started) {
+      if (b.length < LOG_FILE_MAGIC.length) {
+        this.rest = b;
+        return new Uint8Array(0);
+      }
+      if (LOG_FILE_MAGIC.some((c, i) => c !== b[i])) return null;
+      this.started = true;
+      b = b.subarray(LOG_FILE_MAGIC.length);
+    }
+    if (this.wide === null && b.length >= RECORD_HEAD) this.wide = looksWide(b);
+    const { whole, used } = this.wide === true ? narrowed(b) : plain(b);
+    this.rest = Buffer.from(b.subarray(used));
+    return whole;
+  }
+
+  /** Whether the magic has been seen. */
+  get valid(): boolean {
+    return this.started;
+  }
+
+  /** The bytes of an incomplete record. */
+  get left(): number {
+    return this.started ? this.rest.length : 0;
+  }
+}
+
+interface Piece {
+  whole: Uint8Array;
+  used: number;
+}
+
+function plain(b: Buffer): Piece {
+  const cursor = new RecordCursor(b);
+  while (cursor.next());
+  return { whole: b.subarray(0, cursor.end), used: cursor.end };
+}
+
+/** Records of three words in the form of two. */
+function narrowed(b: Buffer): Piece {
+  const out = Buffer.allocUnsafe(b.length);
+  let at = 0;
+  let to = 0;
+  while (at + WIDE_HEAD <= b.length) {
+    const size = recordSize(b, at) + WIDE_HEAD - RECORD_HEAD;
+    if (at + size > b.length) break;
+    out[to] = b[at] as number;
+    out[to + 1] = b[at + 1] as number;
+    out[to + 2] = 0;
+    out[to + 3] = b[at + 3] as number;
+    const marks = (b[at + 11] as number) & 0xc0;
+    out.writeUInt32LE(((b.readUInt32LE(at + 4) & 0x3fff_ffff) | (marks << 24)) >>> 0, to + 4);
+    b.copy(out, to + RECORD_HEAD, at + WIDE_HEAD, at + size);
+    to += size - WIDE_HEAD + RECORD_HEAD;
+    at += size;
+  }
+  return { whole: out.subarray(0, to), used: at };
+}
+
+/** Whether records have three words: their version says so and they are valid that way, or they are valid only that
+ * way. */
+function looksWide(b: Buffer): boolean {
+  const versioned = ((b[2] as number) & VERSION) !== 0;
+  return (versioned || !sensible(b, RECORD_HEAD)) && sensible(b, WIDE_HEAD);
+}
+
+/** Whether the first records have known tags and texts that end where they should, with heads of this size. */
+function sensible(b: Buffer, head: number): boolean {
+  let seen = 0;
+  for (let at = 0; at + head <= b.length && seen < SAMPLE; seen++) {
+    const row = tagRow(recordTag(b, at));
+    const length = payloadLength(b, at);
+    const end = at + head + length;
+    if (row === undefined || length === 0) return false;
+    if (end > b.length) break;
+    const flags: readonly string[] = row.flags;
+    if (!flags.includes('binary') && b.indexOf(0, at + head) !== end - 1) return false;
+    at += head + ((length + 3) & ~3);
+  }
+  return seen > 0;
+}

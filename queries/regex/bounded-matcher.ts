@@ -1,0 +1,394 @@
+// A backtracking matcher that cannot run away. A choice that failed once at a position is never tried there
+// again, so that most expressions take linear time; what remains (references to groups, lookarounds that look
+// far) ends when the fuel is used up. Never recurses, never throws. Special case: what fails inside a lookaround or
+// an atomic group fails there only, so its choices are forgotten when the body matches.
+
+import { holds, repeated } from './at-position.ts';
+import type { Program } from './instructions.ts';
+import {
+  beginSearch,
+  type Found,
+  type Frame,
+  type Fuel,
+  larger,
+  memoryOf,
+  type Search,
+  type Undo,
+} from './search.ts';
+
+// Opcodes stand as numbers in the switch: an imported constant costs a load and a compare for every case, and
+// the interpreter's switch then takes ten times as long. Their names are beside them, in instructions.ts.
+
+/** Instructions after which the memory is made for a subject that is not long (measured): most searches end sooner. */
+const WITHOUT_MEMORY = 1000;
+/** Entries of the stack; each is a number. */
+const FIRST_STACK = 256;
+const KEPT_STACK = 65_536;
+
+export class BoundedMatcher {
+  readonly #program: Program;
+  #stack = new Int32Array(FIRST_STACK);
+  /** The last subject and its bytes: a substitution searches one many times. */
+  #text = '';
+  #bytes: Uint8Array = new Uint8Array(0);
+
+  constructor(program: Program) {
+    this.#program = program;
+  }
+
+  /** Searches from an index; `notEmpty` leaves empty matches out. The result holds start and end of every
+   * group, -1 for one that took no part; 'limit' when the fuel did not suffice. */
+  exec(s: string, from: number, fuel: Fuel, notEmpty = false): Found {
+    const p = this.#program;
+    for (const byte of p.required) if (!s.includes(byte, from)) return null;
+    if (s !== this.#text) {
+      this.#text = s;
+      this.#bytes = Buffer.from(s, 'latin1');
+    }
+    const bytes = this.#bytes;
+    const search = beginSearch(p, bytes, from, fuel, notEmpty);
+    const { slots } = search;
+    const { first } = p;
+    const last = p.anchored ? 0 : s.length;
+    let found: Found = null;
+    for (let start = from; start <= last; start++) {
+      if (first !== null && (start === s.length || first[bytes[start] as number] !== 1)) continue;
+      slots.fill(-1);
+      slots[0] = start;
+      const end = this.#run(search, start);
+      if (end === -2) found = 'limit';
+      else if (end >= 0) {
+        slots[1] = end;
+        found = slots.subarray(0, p.captureSlots);
+      } else continue;
+      break;
+    }
+    if (this.#stack.length > KEPT_STACK) this.#stack = new Int32Array(FIRST_STACK);
+    return found;
+  }
+
+  /** One attempt: the end of the match, -1 for none, -2 when the fuel is used up. */
+  #run(search: Search, start: number): number {
+    const { bytes: s, from, base, slots, notEmpty, fuel } = search;
+    let { visited } = search;
+    const { code, sets } = this.#program;
+    const length = s.length;
+    const width = length - base + 1;
+    let stack = this.#stack;
+    let left = fuel.left;
+    // Pairs: (pc, position) is a choice, (-1 - slot, value) brings back a slot, a slot after the last one
+    // stands for an entry of `undos`.
+    let sp = 0;
+    let pc = 0;
+    let pos = start;
+    const trail: number[] = [];
+    let frame: Frame | null = null;
+    const undos: Undo[] = [];
+    for (;;) {
+      if (--left < 0) {
+        fuel.left = 0;
+        return -2;
+      }
+      if (sp + 8 > stack.length) {
+        stack = larger(stack);
+        this.#stack = stack;
+      }
+      let ok = true;
+      switch (code[pc]) {
+        // CHAR
+        case 0:
+          if (pos < length && s[pos] === code[pc + 1]) {
+            pos++;
+            pc += 2;
+          } else ok = false;
+          break;
+        // SET
+        case 1:
+          if (pos < length && sets[(code[pc + 1] as number) + (s[pos] as number)] === 1) {
+            pos++;
+            pc += 2;
+          } else ok = false;
+          break;
+        // SPLIT
+        case 2: {
+          const id = code[pc + 3] as number;
+          if (id >= 0 && visited === null && left < search.limit - WITHOUT_MEMORY && search.remembers) {
+            visited = memoryOf(search, this.#program);
+          }
+          if (id >= 0 && visited !== null) {
+            const bit = (id >> 1) * width + pos - base;
+            const word = bit >> 5;
+            const mask = 1 << (bit & 31);
+            const old = visited[word] as number;
+            if ((old & mask) !== 0) {
+              ok = false;
+              break;
+            }
+            visited[word] = old | mask;
+            if ((id & 1) === 1) trail.push(bit);
+          }
+          stack[sp] = code[pc + 2] as number;
+          stack[sp + 1] = pos;
+          sp += 2;
+          pc = code[pc + 1] as number;
+          break;
+        }
+        // LOOP
+        case 18: {
+          const set = code[pc + 1] as number;
+          const id = code[pc + 2] as number;
+          const exit = code[pc + 3] as number;
+          if (id >= 0 && visited === null && left < search.limit - WITHOUT_MEMORY && search.remembers) {
+            visited = memoryOf(search, this.#program);
+          }
+          while (pos < length && sets[set + (s[pos] as number)] === 1) {
+            if (id >= 0 && visited !== null) {
+              const bit = (id >> 1) * width + pos - base;
+              const old = visited[bit >> 5] as number;
+              const mask = 1 << (bit & 31);
+              if ((old & mask) !== 0) {
+                ok = false;
+                break;
+              }
+              visited[bit >> 5] = old | mask;
+              if ((id & 1) === 1) trail.push(bit);
+            }
+            if (sp + 8 > stack.length) {
+              stack = larger(stack);
+              this.#stack = stack;
+            }
+            stack[sp] = exit;
+            stack[sp + 1] = pos++;
+            sp += 2;
+            left--;
+          }
+          pc = exit;
+          break;
+        }
+        // TAKE
+        case 19: {
+          const set = code[pc + 1] as number;
+          const began = pos;
+          while (pos < length && sets[set + (s[pos] as number)] === 1) pos++;
+          left -= (pos - began) >> 2;
+          pc += 2;
+          break;
+        }
+        // JUMP
+        case 3:
+          pc = code[pc + 1] as number;
+          break;
+        // SAVE
+        case 4: {
+          const slot = code[pc + 1] as number;
+          stack[sp] = -1 - slot;
+          stack[sp + 1] = slots[slot] as number;
+          sp += 2;
+          slots[slot] = pos;
+          pc += 2;
+          break;
+        }
+        // CLOSE
+        case 17: {
+          const slot = code[pc + 1] as number;
+          stack[sp] = -1 - slot;
+          stack[sp + 1] = slots[slot] as number;
+          stack[sp + 2] = -2 - slot;
+          stack[sp + 3] = slots[slot + 1] as number;
+          sp += 4;
+          slots[slot] = slots[code[pc + 2] as number] as number;
+          slots[slot + 1] = pos;
+          pc += 3;
+          break;
+        }
+        // ASSERT
+        case 5:
+          if (holds(code[pc + 1] as number, s, pos, from)) pc += 2;
+          else ok = false;
+          break;
+        // PROGRESS
+        case 6:
+          pc = slots[code[pc + 1] as number] === pos ? (code[pc + 2] as number) : pc + 3;
+          break;
+        // BACKREF
+        case 7: {
+          const group = code[pc + 1] as number;
+          const a = slots[group * 2] as number;
+          const b = slots[group * 2 + 1] as number;
+          const end = a < 0 || b < 0 ? -1 : repeated(s, a, b, pos, code[pc + 2] === 1);
+          left -= b > a ? (b - a) >> 3 : 0;
+          if (end < 0) ok = false;
+          else {
+            pos = end;
+            pc += 3;
+          }
+          break;
+        }
+        // LOOK
+        case 8:
+        // ATOMIC
+        case 10: {
+          const id = code[pc + 2] as number;
+          if (id >= 0 && visited !== null) {
+            const bit = (id >> 1) * width + pos - base;
+            const word = bit >> 5;
+            const mask = 1 << (bit & 31);
+            const old = visited[word] as number;
+            if ((old & mask) !== 0) {
+              ok = false;
+              break;
+            }
+            visited[word] = old | mask;
+            if ((id & 1) === 1) trail.push(bit);
+          }
+          const slot = code[pc + 1] as number;
+          for (let i = 0; i < 3; i++) {
+            stack[sp] = -1 - slot - i;
+            stack[sp + 1] = slots[slot + i] as number;
+            sp += 2;
+          }
+          slots[slot] = sp;
+          slots[slot + 1] = pos;
+          slots[slot + 2] = trail.length;
+          if (code[pc] === 10) {
+            pc += 3;
+            break;
+          }
+          const exit = code[pc + 3] as number;
+          if (exit >= 0) {
+            stack[sp] = exit;
+            stack[sp + 1] = pos;
+            sp += 2;
+          }
+          const back = code[pc + 4] as number;
+          pc += 5;
+          if (back > 0) {
+            pos -= back;
+            // Before the start of the subject there is nothing; the memory begins where the search did.
+            if (pos < 0) ok = false;
+          }
+          break;
+        }
+        // LOOK_END
+        case 9:
+        // ATOMIC_END
+        case 11: {
+          const slot = code[pc + 1] as number;
+          const look = code[pc] === 9;
+          if (look && code[pc + 3] === 1 && pos !== slots[slot + 1]) {
+            ok = false;
+            break;
+          }
+          if (visited !== null) {
+            const height = slots[slot + 2] as number;
+            while (trail.length > height) {
+              const bit = trail.pop() as number;
+              visited[bit >> 5] = (visited[bit >> 5] as number) & ~(1 << (bit & 31));
+            }
+          }
+          const floor = slots[slot] as number;
+          if (look && code[pc + 2] === 1) {
+            // A negative one has failed: everything since it began is undone, its way out included.
+            while (sp > floor) {
+              sp -= 2;
+              const entry = stack[sp] as number;
+              if (entry >= 0) continue;
+              const value = stack[sp + 1] as number;
+              if (-1 - entry < slots.length) slots[-1 - entry] = value;
+              else {
+                const undo = undos[value] as Undo;
+                frame = undo.frame;
+                if (undo.slots !== null) slots.set(undo.slots);
+              }
+            }
+            ok = false;
+            break;
+          }
+          if (look) pos = slots[slot + 1] as number;
+          // The choices go, what brings slots back stays.
+          let kept = floor;
+          for (let i = floor; i < sp; i += 2) {
+            if ((stack[i] as number) >= 0) continue;
+            stack[kept] = stack[i] as number;
+            stack[kept + 1] = stack[i + 1] as number;
+            kept += 2;
+          }
+          left -= (sp - floor) >> 3;
+          sp = kept;
+          pc += look ? 4 : 2;
+          break;
+        }
+        // CALL
+        case 12:
+          stack[sp] = -1 - slots.length;
+          stack[sp + 1] = undos.push({ frame, slots: null }) - 1;
+          sp += 2;
+          frame = { parent: frame, group: code[pc + 2] as number, back: pc + 3, slots: slots.slice() };
+          left -= slots.length;
+          pc = code[pc + 1] as number;
+          break;
+        // RETURN
+        case 13:
+          if (frame === null || frame.group !== code[pc + 1]) {
+            pc += 2;
+            break;
+          }
+          stack[sp] = -1 - slots.length;
+          stack[sp + 1] = undos.push({ frame, slots: slots.slice() }) - 1;
+          sp += 2;
+          left -= slots.length;
+          // What \K moved stays moved.
+          frame.slots[0] = slots[0] as number;
+          slots.set(frame.slots);
+          pc = frame.back;
+          frame = frame.parent;
+          break;
+        // COND
+        case 14: {
+          const group = code[pc + 1] as number;
+          const holdsNow =
+            code[pc + 2] === 1
+              ? frame !== null && (group === 0 || frame.group === group)
+              : (slots[group * 2 + 1] as number) >= 0;
+          pc = holdsNow ? pc + 4 : (code[pc + 3] as number);
+          break;
+        }
+        // MATCH
+        case 15:
+          if (!notEmpty || pos !== slots[0]) {
+            fuel.left = left;
+            return pos;
+          }
+          ok = false;
+          break;
+        // FAIL
+        case 16:
+          ok = false;
+          break;
+      }
+      if (ok) continue;
+      // Back to the last choice, bringing slots back on the way.
+      for (;;) {
+        if (sp === 0) {
+          fuel.left = left;
+          return -1;
+        }
+        sp -= 2;
+        const entry = stack[sp] as number;
+        const value = stack[sp + 1] as number;
+        if (entry >= 0) {
+          pc = entry;
+          pos = value;
+          break;
+        }
+        if (-1 - entry < slots.length) slots[-1 - entry] = value;
+        else {
+          const undo = undos[value] as Undo;
+          frame = undo.frame;
+          if (undo.slots !== null) slots.set(undo.slots);
+          undos.length = value;
+        }
+      }
+    }
+  }
+}

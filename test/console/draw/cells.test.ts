@@ -1,0 +1,36 @@
+// The width of a text is what a terminal makes of it: xterm.js with the widths of Unicode 11 is asked.
+import { Unicode11Addon } from '@xterm/addon-unicode11';
+import xterm from '@xterm/headless';
+import { afterAll, describe, expect, it } from 'vitest';
+import { clip, widthOf } from '../../../console/draw/cells.ts';
+
+const terminal = new xterm.Terminal({ cols: 80, rows: 1, allowProposedApi: true });
+terminal.loadAddon(new Unicode11Addon());
+terminal.unicode.activeVersion = '11';
+afterAll(() => terminal.dispose());
+
+async function shown(text: string): Promise<number> {
+  terminal.reset();
+  terminal.unicode.activeVersion = '11';
+  await new Promise<void>((done) => terminal.write(text, done));
+  return terminal.buffer.active.cursorX;
+}
+
+describe('cells', () => {
+  it.each([
+    ['East Asian', '日本語 한국어 ａｂ ｱ 𠀋'],
+    ['a mark that combines', 'e\u0301 क्षि ไทย שָׁ'],
+    ['emoji', '👍 ⌚ ⚡ ⏩ ⭐ 🀄 〰'],
+    ['emoji of several characters', '👍🏽 👨‍👩‍👧 🇩🇪 ☀️ ❤️'],
+    ['what East Asian terminals may show wide', '① ● → … ± ß Ω ─ █'],
+    ['signs of this console', '●◐○▲▼✓✗▏▎▍▌▋▊▉█⠁⣿'],
+  ])('%s', async (_what, text) => {
+    expect(widthOf(text)).toBe(await shown(text));
+  });
+
+  it('cuts no character in two', () => {
+    expect(clip('a⚡b', 2)).toBe('a');
+    expect(clip('a⚡b', 3)).toBe('a⚡');
+    expect(clip('e\u0301x', 1)).toBe('e\u0301');
+  });
+});

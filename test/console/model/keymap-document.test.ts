@@ -1,9 +1,0 @@
-import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
-import { keymapDocument } from '../../../console/model/keymap-document.ts';
-
-it('console/KEYS.md says what the tables say (vitest -u writes it anew)', async () => {
-  await expect(keymapDocument()).toMatchFileSnapshot(
-    fileURLToPath(new URL('../../../console/KEYS.md', import.meta.url)),
-  );
-});

@@ -1,0 +1,170 @@
+// What admin views are made of: differences of programs, the compiler's words, values of parameters, undoing.
+import { describe, expect, it } from 'vitest';
+import { LatencyMeter } from '../../../console/model/latency-meter.ts';
+import { sameValue } from '../../../console/model/parameter-value.ts';
+import { inlineCommand, UNDO } from '../../../console/model/undo.ts';
+import { tagCondition } from '../../../console/views/bans/bans-view.ts';
+import { columnWidths } from '../../../console/views/list/list-state.ts';
+import { checkParameter } from '../../../console/views/parameters/parameter-check.ts';
+import { annotatedSource, compileErrors } from '../../../console/views/programs/compile-error.ts';
+import { lineDiff } from '../../../console/views/programs/line-diff.ts';
+
+describe('lineDiff', () => {
+  const show = (a: string, b: string): string[] =>
+    lineDiff(a, b, 1).map(
+      (d) => `${{ same: ' ', gone: '-', new: '+', skip: '~' }[d.kind]}${d.line} ${d.text}`,
+    );
+
+  it.each([
+    ['a\nb\nc\n', 'a\nb\nc\n', []],
+    ['a\nb\nc', 'a\nX\nc', [' 1 a', '-2 b', '+2 X', ' 3 c']],
+    ['', 'a\n', ['-1 ', '+1 a']],
+    ['a\nb\nc\nd\ne\nf', 'a\nb\nc\nd\ne\nf\ng', ['~0 5 lines the same', ' 6 f', '+7 g']],
+    ['x\na\nb', 'a\nb\ny', ['-1 x', ' 1 a', ' 2 b', '+3 y']],
+  ])('%j to %j', (a, b, lines) => {
+    expect(show(a, b)).toEqual(lines);
+  });
+});
+
+describe('the compiler’s words', () => {
+  const body = [
+    'Message from VCC-compiler:',
+    'Unused backend images, defined:',
+    "('/etc/x.vcl' Line 2 Pos 9) -- (Pos 14)",
+    'backend images { }',
+    '--------######----',
+    'Hint: The parameter vcc_err_unref turns this into a warning.',
+    '',
+    'Running VCC-compiler failed, exited with 2',
+    'VCL compilation failed',
+  ].join('\n');
+
+  it('have places', () => {
+    expect(compileErrors(body)).toEqual([
+      { message: 'Unused backend images, defined:', line: 2, column: 9, length: 6, tone: 'bad' },
+    ]);
+    expect(compileErrors('Cannot read file')).toEqual([]);
+  });
+
+  it('are put there', () => {
+    const text = annotatedSource('vcl 4.1;\n\tbackend x {}\n', [
+      { message: 'no', line: 2, column: 2, length: 7, tone: 'bad' },
+    ]).map((l) => l.map((s) => s.text).join(''));
+    expect(text).toEqual(['    1 vcl 4.1;', '    2  backend x {}', '       ^^^^^^^ no']);
+  });
+});
+
+describe('values of parameters', () => {
+  it.each([
+    ['default_ttl', '120', ''],
+    ['default_ttl', '1.5h', ''],
+    ['default_ttl', '-1', 'seconds, as 1.5 or 90'],
+    ['default_ttl', 'soon', 'seconds, as 1.5 or 90'],
+    ['http_max_hdr', '64', ''],
+    ['http_max_hdr', '1', 'at least 32'],
+    ['http_max_hdr', '6.4', 'a whole number'],
+    ['http_req_size', '64k', ''],
+    ['http_req_size', '64 apples', 'bytes, as 512, 64k or 1.5G'],
+    ['auto_restart', 'on', ''],
+    ['auto_restart', 'maybe', 'on or off'],
+    ['feature', '+short_panic,-https_scheme', ''],
+    ['feature', 'short_panic', '+name and -name, apart by commas'],
+    ['id_header', 'X-Varnish', ''],
+    ['id_header', 'X Varnish', 'the name of a header'],
+    ['unheard_of', 'x', ''],
+  ])('%s = %s: %s', (name, value, problem) => {
+    const check = checkParameter(name, value);
+    expect(check.ok ? '' : check.message).toBe(problem);
+  });
+
+  it('are the same in other words', () => {
+    expect([sameValue('65536', '64k'), sameValue('120', '120.000'), sameValue('on', 'off')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+});
+
+describe('undo', () => {
+  const undo = (line: string, body: string): string | null => {
+    const words = line.split(' ');
+    return UNDO.find((r) => r.command === words[0])?.undo(words, body) ?? null;
+  };
+  const answer = (...items: unknown[]): string => JSON.stringify([2, [], 0, ...items]);
+  const loaded = answer(
+    { name: 'boot', status: 'active', state: 'auto' },
+    { name: 'new', status: 'available', state: 'warm' },
+    { name: 'lab', status: 'available', state: 'label', label: { name: 'boot' } },
+  );
+
+  it.each([
+    ['param.set x 5', answer({ name: 'x', value: 7, default: '3' }), 'param.set x 7'],
+    ['param.set x 5', answer({ name: 'x', value: 3, default: '3.000' }), 'param.reset x'],
+    ['param.set x "a b"', answer({ name: 'x', value: 'c d', default: '' }), 'param.set x "c d"'],
+    ['vcl.use new', loaded, 'vcl.use boot'],
+    ['vcl.use boot', loaded, null],
+    ['vcl.state new cold', loaded, 'vcl.state new warm'],
+    ['vcl.label lab new', loaded, 'vcl.label lab boot'],
+    ['vcl.label fresh new', loaded, 'vcl.discard fresh'],
+    ['vcl.load p /x', '', 'vcl.discard p'],
+    [
+      'backend.set_health boot.a sick',
+      answer({ 'boot.a': { admin_health: 'probe', probe_message: [8, 8, 'healthy'] } }),
+      'backend.set_health boot.a auto',
+    ],
+    [
+      'backend.set_health boot.a auto',
+      answer({ 'boot.a': { admin_health: 'sick', probe_message: [0, 0, 'sick'] } }),
+      'backend.set_health boot.a sick',
+    ],
+    ['backend.set_health * sick', answer({ a: {}, b: {} }), null],
+  ])('%s', (line, body, expected) => {
+    expect(undo(line, body)).toBe(expected);
+  });
+
+  it('brings a discarded program back with its source, whatever is in it', () => {
+    expect(inlineCommand('p', 'vcl 4.1;\n# END_OF_PROGRAM')).toBe(
+      'vcl.inline p << END_OF_PROGRAM_\nvcl 4.1;\n# END_OF_PROGRAM\nEND_OF_PROGRAM_',
+    );
+  });
+});
+
+it('bans by tag among others, and by that tag alone', () => {
+  const condition = tagCondition('xkey', 'a.b');
+  const pattern = new RegExp(JSON.parse(condition.slice(condition.indexOf('"'))) as string);
+  expect(['a.b', 'x a.b', 'a.b,c', 'axb', 'a.bc'].map((v) => pattern.test(v))).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
+});
+
+it('gives narrow terminals the columns that matter', () => {
+  const columns = [
+    { title: 'A', min: 10, grow: 1 },
+    { title: 'B', min: 10, drop: 1 },
+    { title: 'C', min: 10, drop: 2 },
+  ];
+  expect(columnWidths(columns, 40)).toEqual([18, 10, 10]);
+  expect(columnWidths(columns, 31)).toEqual([20, 10, 0]);
+  expect(columnWidths(columns, 20)).toEqual([20, 0, 0]);
+  expect(columnWidths(columns, 5)).toEqual([10, 0, 0]);
+});
+
+describe('latencies', () => {
+  it('have percentiles, of the last values alone', () => {
+    const meter = new LatencyMeter();
+    expect(meter.percentile(0.5)).toBeNull();
+    for (let i = 1; i <= 1000; i++) meter.add(i / 1000, i % 2 === 0);
+    expect(meter.percentile(0.5)).toBeCloseTo(0.5, 1);
+    expect(meter.percentile(0.99)).toBeGreaterThan(0.98);
+    expect(meter.percentile(0.99)).toBeLessThan(1.2);
+    for (let i = 0; i < 20_000; i++) meter.add(0.001, true);
+    expect([meter.size, meter.percentile(1, 'others')]).toEqual([8192, null]);
+    meter.add(Number.NaN, true);
+    expect(meter.size).toBe(8192);
+  });
+});

@@ -1,0 +1,110 @@
+// One list view and nothing else: what a definition of rows and keys becomes, driven through the interface that the
+// console knows views by.
+import { expect, it } from 'vitest';
+import { Controller } from '../../../../console/model/controller.ts';
+import { DaemonSession } from '../../../../console/model/daemon-session.ts';
+import { Instances } from '../../../../console/model/instances.ts';
+import { ReplaySource } from '../../../../console/model/replay-source.ts';
+import { volatileQueries } from '../../../../console/model/saved-queries.ts';
+import { listView } from '../../../../console/views/list/list-view.tsx';
+import { fakeRecording } from '../../fake-recording.ts';
+import { FakeFiles } from '../../stage.ts';
+
+const SIZES: Readonly<Record<string, number>> = { plum: 2, apple: 3, fig: 1 };
+
+function stage() {
+  const entered: string[] = [];
+  const copied: string[] = [];
+  const fruit = listView({
+    name: 'fruit',
+    key: 'f',
+    title: 'Fruit',
+    short: 'Fruit',
+    brief: 'Fru',
+    asks: [],
+    columns: [
+      { title: 'FRUIT', min: 8, grow: 1 },
+      { title: 'SIZE', min: 4, right: true },
+    ],
+    keys: [
+      { keys: ['s'], command: 'fruit.eat', help: 'Eat it', act: (_c, row) => entered.push(`ate ${row.key}`) },
+    ],
+    rows: (_session, option) =>
+      Object.entries(SIZES)
+        .filter(([, size]) => option === '' || size > 1)
+        .map(([name, size]) => ({
+          key: name,
+          facts: { name },
+          cells: [{ text: name }, { text: String(size), by: size }],
+          detail: () => [],
+        })),
+    remark: () => '',
+    empty: () => 'none',
+    enter: (_c, row) => entered.push(row.key),
+  });
+  const source = (): ReplaySource =>
+    new ReplaySource({ recording: fakeRecording(1), matcher: () => () => true });
+  const c = new Controller({
+    views: [fruit],
+    instances: new Instances(
+      { name: 'one', open: source },
+      [{ name: 'two', open: source }],
+      (opened) => new DaemonSession({ source: opened, now: () => 0, later: () => undefined }),
+    ),
+    files: new FakeFiles(),
+    queries: volatileQueries(),
+    readonly: false,
+    tables: { commands: [], params: [] },
+    checkQuery: () => ({ ok: true }),
+    completeQuery: (_text, cursor) => ({ from: cursor, candidates: [] }),
+    onQuit: () => undefined,
+    onRedraw: () => undefined,
+    onSuspend: () => undefined,
+    onCopy: (text) => copied.push(text),
+    onMouse: () => undefined,
+  });
+  const press = (...names: string[]): void => {
+    for (const name of names) c.key({ name, text: name.length === 1 ? name : '' });
+  };
+  return { c, fruit, press, entered, copied };
+}
+
+it('moves, sorts, filters and opens', () => {
+  const { fruit, c, press, entered } = stage();
+  press('j', 'enter', 's');
+  expect(entered).toEqual(['apple', 'ate apple']);
+  press('o', 'o', 'home', 'enter');
+  expect(entered.at(-1)).toBe('fig');
+  press('/', 'p', 'l', 'u', 'enter', 'enter');
+  expect(entered.at(-1)).toBe('plum');
+  press('escape', 'end', 'enter');
+  expect([entered.at(-1), c.stateOf(fruit.state).filter]).toEqual(['apple', '']);
+});
+
+it('copies and exports what the filter shows', () => {
+  const { fruit, c, press, copied } = stage();
+  press('y', 'Y');
+  expect(copied).toEqual(['plum\t2', 'plum\t2\napple\t3\nfig\t1']);
+  fruit.act(c, { type: 'option', option: 'large' });
+  expect(fruit.export(c, false)).toBe('FRUIT\tSIZE\nplum\t2\napple\t3\n');
+  expect(fruit.export(c, true)).toBe('{"name":"plum"}\n{"name":"apple"}\n');
+  expect([fruit.spokenRemark(c), fruit.spokenRow(c)]).toEqual(['2 rows.', 'plum, 2']);
+});
+
+it('is clicked: a title sorts, a row is selected and then opened', () => {
+  const { fruit, c, entered } = stage();
+  fruit.click(c, { x: c.size.columns - 3, y: 1 });
+  expect(c.stateOf(fruit.state)).toMatchObject({ sort: 1, descending: true });
+  fruit.click(c, { x: 3, y: 3 });
+  expect([fruit.selected(c)?.key, entered]).toEqual(['plum', []]);
+  fruit.click(c, { x: 3, y: 3 });
+  expect(entered).toEqual(['plum']);
+});
+
+it('keeps what it shows, not where it was, when another instance is shown', () => {
+  const { fruit, c, press } = stage();
+  fruit.act(c, { type: 'option', option: 'large' });
+  press('j');
+  c.switchTo('two');
+  expect(c.stateOf(fruit.state)).toMatchObject({ option: 'large', selected: '' });
+});

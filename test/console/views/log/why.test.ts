@@ -1,0 +1,220 @@
+// Each rule of "why?" on what a real proxyd logged for it (test/harness/why/): the case's last request, with all that
+// was logged of its URL before. A rule that no case makes speak fails the last test.
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { answerItems, textField } from '../../../../console/model/admin-store.ts';
+import { decodeTransaction, type RecordedTransaction } from '../../../../console/model/recording.ts';
+import { timeline } from '../../../../console/views/log/timeline.ts';
+import { type BanFact, banMatches } from '../../../../console/views/log/why/ban-match.ts';
+import { explainFetchError } from '../../../../console/views/log/why/fetch-errors.ts';
+import { Facts } from '../../../../console/views/log/why/request-facts.ts';
+import { type Reason, WHY_RULES, why } from '../../../../console/views/log/why/why.ts';
+import type { LogTransaction } from '../../../../protocol/messages.ts';
+
+interface Recorded {
+  groups: RecordedTransaction[][];
+  bans: Record<string, string>;
+}
+
+const file = new URL('./why-recorded.json.gz', import.meta.url);
+const recorded = JSON.parse(gunzipSync(readFileSync(file)).toString()) as Recorded;
+const groups = recorded.groups.map((g) => g.map(decodeTransaction));
+
+function requestOf(group: readonly LogTransaction[]): Facts {
+  return new Facts(group.find((tx) => tx.type === 'request') as LogTransaction);
+}
+
+/** Of a request that could not be read there is no name. */
+function caseOf(group: readonly LogTransaction[]): string {
+  return requestOf(group).request.get('x-case') ?? 'bad request';
+}
+
+/** What is said of the nth group of a case, counted from its end. */
+function said(name: string, fromEnd = 1, bans = bansOf(name)): Reason[] {
+  const own = groups.filter((g) => caseOf(g) === name);
+  const group = own.at(-fromEnd) as LogTransaction[];
+  const before = groups.slice(0, groups.indexOf(group));
+  const { url } = requestOf(group);
+  const earlier = before.filter((g) => requestOf(g).url === url).reverse();
+  return why(group, { earlier, bans, since: requestOf(groups[0] as LogTransaction[]).at });
+}
+
+function bansOf(name: string): BanFact[] {
+  return answerItems(recorded.bans[name] ?? '').map((b) => ({
+    at: Number(textField(b, 'time')),
+    spec: textField(b, 'spec'),
+  }));
+}
+
+/** Case, rule, what its sentence says, the tags of its evidence. */
+const ROWS: readonly [string, string, RegExp, string][] = [
+  ['never seen', 'never-seen', /not in the cache, and was not fetched before since \d\d:/, 'VCL_return'],
+  ['hit', 'hit', /^A hit: object \d+, fetched \S+ ago, is fresh for \S+ more\.$/, 'Hit'],
+  ['expired', 'expired', /expired \d+ms before: .*lifetime of 1\.00s, without grace/, 'TTL'],
+  [
+    'hit-for-miss: Set-Cookie',
+    'hit-for-miss',
+    /because it has a Set-Cookie; .* 1m59s more/,
+    'HitMiss BerespHeader TTL',
+  ],
+  ['hit-for-miss: private', 'hit-for-miss', /Cache-Control says private/, 'HitMiss BerespHeader TTL'],
+  ['hit-for-miss: no-store', 'hit-for-miss', /Cache-Control says no-store/, 'HitMiss BerespHeader TTL'],
+  ['hit-for-miss: Vary *', 'hit-for-miss', /Vary is \*/, 'HitMiss BerespHeader TTL'],
+  ['hit-for-miss: program', 'hit-for-miss', /the program marked it uncacheable/, 'HitMiss TTL'],
+  ['no lifetime', 'hit-for-miss', /its headers give it no lifetime/, 'HitMiss BerespHeader TTL'],
+  ['hit-for-pass', 'hit-for-pass', /mark .* because the program returned pass for it/, 'HitPass TTL'],
+  [
+    'other variant',
+    'other-variant',
+    /accept-language, which is "fr" here and was "de"/,
+    'BerespHeader ReqHeader',
+  ],
+  ['purged', 'purged', /had been purged \S+ before, by request \d+/, 'VCL_return'],
+  ['banned by url', 'banned', /by the ban "req\.url == \/ban-me"/, 'ExpBan'],
+  ['banned by tag', 'banned', /by the ban "obj\.http\.xkey ~ red"/, 'ExpBan'],
+  ['cookie', 'cookie', /because it has a Cookie/, 'ReqHeader VCL_return'],
+  ['authorization', 'authorization', /because it has an Authorization header/, 'ReqHeader VCL_return'],
+  ['method', 'method', /because of its method: POST/, 'ReqMethod VCL_return'],
+  ['return pass', 'return-pass', /program returned pass in vcl_recv/, 'VCL_return'],
+  ['pass after hit', 'return-pass', /program returned pass in vcl_hit, after the lookup/, 'VCL_return'],
+  ['pipe', 'pipe', /the method BREW is none/, 'ReqMethod VCL_return'],
+  ['synth', 'synth', /synth with 418 Teapot/, 'VCL_return RespStatus'],
+  ['grace', 'grace', /expired \d+ms ago .*again in the background \(\d+\)/, 'Hit Link'],
+  ['streaming', 'streaming-hit', /still arriving: 10000 bytes were there/, 'Hit'],
+  ['waited', 'waited', /waited \d+ms for another request/, 'Timestamp Hit'],
+  [
+    'closed',
+    'fetch-error',
+    /from shop failed, twice: the backend closed .*; the client got 503/,
+    'FetchError RespStatus',
+  ],
+  ['refused', 'fetch-error', /the backend refused the connection/, 'FetchError RespStatus'],
+  ['first byte', 'fetch-error', /did not begin to answer in time/, 'FetchError RespStatus'],
+  ['sick', 'fetch-error', /the backend is sick/, 'FetchError RespStatus'],
+  ['backend says 500', 'backend-error', /backend shop answered 500 Internal Server Error/, 'BerespStatus'],
+  ['restart', 'restarted', /restarted the request once/, 'Begin'],
+  [
+    'not kept',
+    'not-kept',
+    /last response \(\d+, \S+ before\) was not kept, because the fetch failed/,
+    'FetchError',
+  ],
+  ['removed', 'removed', /would be fresh for 5\ds more, but was gone/, 'TTL'],
+  [
+    'bad request',
+    'bad-request',
+    /^The request was refused with 400 before the program saw it: a blank stands in the name of a header or before its colon \(byte 0x20 in line 4 \(header Bad\)\)\.$/,
+    'Error BogoHeader RespStatus',
+  ],
+  [
+    'two hosts',
+    'bad-request',
+    /refused with 400 .*: Host stands there more than once \("host: other.example"\)/,
+    'Error BogoHeader RespStatus',
+  ],
+  [
+    'bad upload',
+    'bad-request',
+    /^The body of the request was refused: the size of a chunk is not .* \(byte 0x20 after 0 bytes of data\)\.$/,
+    'Error RespStatus',
+  ],
+  [
+    'two lengths',
+    'answer-refused',
+    /^The answer of shop was refused: Content-Length stands there more than once \("Content-Length: 1" and "Content-Length: 2"\); the client got 503\.$/,
+    'Error RespStatus',
+  ],
+  [
+    'bad head',
+    'answer-refused',
+    /^The answer of shop was refused: a blank stands .* \(byte 0x20 in line 2 \(header X-Odd\)\); the client got 503\.$/,
+    'Error FetchError RespStatus',
+  ],
+  [
+    'bad chunk',
+    'answer-refused',
+    /was refused: the size of a chunk is not .* \(byte 0x7a after 2 bytes of data\)/,
+    'Error FetchError RespStatus',
+  ],
+  ['program error', 'program-error', /The program failed: .*told to/, 'VCL_Error'],
+];
+
+describe('why?', () => {
+  it.each(ROWS)('%s', (name, rule, sentence, tags) => {
+    const reason = said(name).find((r) => r.rule === rule);
+    expect(said(name).map((r) => r.rule)).toContain(rule);
+    expect(reason?.sentence).toMatch(sentence);
+    if (tags !== '') expect(reason?.evidence.map((e) => e.tag).join(' ')).toBe(tags);
+  });
+
+  it('names the purge itself', () => {
+    expect(said('purged', 2).map((r) => r.rule)).toEqual(['purge']);
+  });
+
+  it('says what becomes of the response', () => {
+    expect(said('never seen').at(-1)).toMatchObject({
+      rule: 'next-is-hit',
+      sentence: 'The response is kept for 1m00s, and 10s of grace: the next request is a hit.',
+    });
+    expect(said('hit-for-miss: private').at(-1)?.rule).toBe('next-is-no-hit');
+    expect(said('cookie').map((r) => r.rule)).toEqual(['cookie']);
+  });
+
+  it('admits that a ban it cannot find is gone', () => {
+    expect(said('banned by url', 1, [])[0]?.sentence).toContain('the ban is no longer in the list');
+  });
+
+  it('gives every rule a case that makes it speak', () => {
+    const names = new Set(groups.map((g) => caseOf(g)));
+    const spoken = new Set(
+      [...names].flatMap((n) => [1, 2].flatMap((i) => (atLeast(n, i) ? said(n, i) : []))).map((r) => r.rule),
+    );
+    expect(WHY_RULES.map((r) => r.name).filter((name) => !spoken.has(name))).toEqual([]);
+  });
+
+  function atLeast(name: string, n: number): boolean {
+    return groups.filter((g) => caseOf(g) === name).length >= n;
+  }
+});
+
+describe('a ban against a request and its object', () => {
+  const group = groups.find(
+    (g) => requestOf(g).request.get('x-case') === 'banned by tag',
+  ) as LogTransaction[];
+  const request = requestOf(group);
+  const fetch = new Facts(group.find((tx) => tx.type === 'bereq') as LogTransaction);
+
+  it.each([
+    ['req.url == /tagged', 'yes'],
+    ['req.url ~ ^/x', 'no'],
+    ['obj.http.xkey ~ red && req.http.host == shop.example', 'yes'],
+    ['obj.http.xkey ~ red && obj.status != 200', 'no'],
+    ['obj.http.nothing == ""', 'yes'],
+    ['obj.age > 3d', 'maybe'],
+    ['obj.age > 3d && req.url ~ ^/x', 'no'],
+    ['req.url ~ (', 'maybe'],
+  ] as const)('%s: %s', (spec, verdict) => {
+    expect(banMatches(spec, request, fetch)).toBe(verdict);
+  });
+
+  it('may be, without the object’s headers', () => {
+    expect(banMatches('obj.http.xkey ~ red', request, null)).toBe('maybe');
+  });
+});
+
+it('shows an error it does not know as it is', () => {
+  expect(explainFetchError('something new').sentence).toBe('the fetch failed: something new');
+});
+
+describe('timeline', () => {
+  it('puts request and backend request on one scale', () => {
+    const group = groups.find((g) => requestOf(g).request.get('x-case') === 'waited') as LogTransaction[];
+    const { steps, total } = timeline(group);
+    const byte = steps.find((s) => s.label === 'waited for the first byte');
+    expect(byte?.side).toBe('backend');
+    expect((byte?.to ?? 0) - (byte?.from ?? 0)).toBeGreaterThan(0.29);
+    expect(Math.max(...steps.map((s) => s.to))).toBe(total);
+    expect(steps.every((s, i) => i === 0 || s.from >= (steps[i - 1]?.from ?? 0))).toBe(true);
+  });
+});

@@ -1,0 +1,270 @@
+// Each filter through the interface of processors: whatever comes, in whatever pieces, to a slow or a fast taker.
+import { gunzipSync, gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  namedDeliveryFilters,
+  namedFetchFilters,
+  usualDeliveryFilters,
+  usualFetchFilters,
+} from '../../../daemon/filters/filter-table.ts';
+import { Tag } from '../../../protocol/tables/tags.ts';
+import { deliveryChain, fetchChain, message, Taking } from './filter-setup.ts';
+
+const TEXT = Buffer.from('The quick brown fox jumps over the lazy dog.\n'.repeat(20));
+const PACKED = gzipSync(TEXT);
+const GZIP = { 'Content-Encoding': 'gzip' };
+
+function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const at = [0, ...[...places].sort((a, b) => a - b), bytes.length];
+  return at.slice(1).map((end, i) => bytes.subarray(at[i], end));
+}
+
+interface Passage {
+  names: string;
+  head: Record<string, string>;
+  body: Buffer;
+  want: (got: Buffer) => Buffer;
+  wanted: Buffer;
+}
+
+const same = (got: Buffer): Buffer => got;
+const PASSAGES: Passage[] = [
+  { names: 'gzip', head: {}, body: TEXT, want: (got) => gunzipSync(got), wanted: TEXT },
+  { names: 'gunzip', head: GZIP, body: PACKED, want: same, wanted: TEXT },
+  { names: 'testgunzip', head: GZIP, body: PACKED, want: same, wanted: PACKED },
+  { names: 'testgunzip gunzip', head: GZIP, body: PACKED, want: same, wanted: TEXT },
+  { names: 'gunzip gzip', head: GZIP, body: PACKED, want: (got) => gunzipSync(got), wanted: TEXT },
+  { names: 'gzip gunzip', head: {}, body: TEXT, want: same, wanted: TEXT },
+  {
+    names: 'gunzip gunzip gzip testgunzip',
+    head: GZIP,
+    body: PACKED,
+    want: (got) => gunzipSync(got),
+    wanted: TEXT,
+  },
+];
+
+describe('filters of a fetch', () => {
+  it.each(PASSAGES)('$names: split at every byte', async ({ names, head, body, want, wanted }) => {
+    for (let at = 0; at <= body.length; at += body.length > 300 ? 13 : 1) {
+      const taking = new Taking(fetchChain(names, head).chain);
+      await taking.give(cut(body, [at]), at % 2 === 0);
+      expect(taking.outcome).toBe('whole');
+      expect(want(taking.bytes).equals(wanted)).toBe(true);
+    }
+  });
+
+  it.each(PASSAGES)(
+    '$names: in any pieces, to a fast and a slow taker',
+    async ({ names, head, want, wanted, body }) => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.nat(body.length), { maxLength: 8 }),
+          fc.boolean(),
+          fc.boolean(),
+          async (places, slow, endApart) => {
+            const taking = new Taking(fetchChain(names, head).chain, slow);
+            await taking.give(cut(body, places), endApart);
+            expect(want(taking.bytes).equals(wanted)).toBe(true);
+          },
+        ),
+        { numRuns: 60 },
+      );
+    },
+  );
+
+  it('log what they did, the last one first, those that found nothing to do included', async () => {
+    const { chain, records, stats } = fetchChain('gunzip gunzip gzip', {
+      ...GZIP,
+      ETag: '"e"',
+      Vary: 'Cookie',
+    });
+    expect(chain.head.lines.slice(0, chain.head.n)).toEqual(
+      ['ETag: W/"e"', 'Vary: Cookie, Accept-Encoding', 'Content-Encoding: gzip'].sort(
+        (a, b) => chain.head.lines.indexOf(a) - chain.head.lines.indexOf(b),
+      ),
+    );
+    const taking = await new Taking(chain).give([PACKED], false);
+    chain.report(true);
+    const n = taking.bytes.length;
+    expect(records).toEqual([
+      expect.stringMatching(`^Gzip G F - ${TEXT.length} ${n} 80 80 \\d+$`),
+      `VfpAcct gzip 1 ${n}`,
+      'VfpAcct gunzip 0 0',
+      expect.stringMatching(`^Gzip U F - ${PACKED.length} ${TEXT.length} 80 80 \\d+$`),
+      `VfpAcct gunzip 1 ${TEXT.length}`,
+    ]);
+    expect(stats).toEqual({ n_gzip: 1, n_gunzip: 1, n_test_gunzip: 0 });
+    expect([chain.gzipped, chain.recoded, chain.unpacked]).toEqual([true, true, TEXT.length]);
+  });
+
+  it.each([
+    ['cut', PACKED.subarray(0, PACKED.length - 3), 'FetchError tGunzip failed'],
+    ['no gzip', TEXT, 'FetchError Invalid Gzip data: incorrect header check'],
+    [
+      'bad sum',
+      Buffer.concat([PACKED.subarray(0, -8), Buffer.alloc(8)]),
+      'FetchError Invalid Gzip data: incorrect data check',
+    ],
+    ['surplus', Buffer.concat([PACKED, Buffer.from('junk')]), 'FetchError Invalid'],
+  ])('a body that is %s breaks, and its last piece is not passed on', async (_name, body, why) => {
+    for (const names of ['testgunzip', 'gunzip', 'testgunzip gunzip', 'gunzip gzip']) {
+      for (const places of [[], [30], [body.length - 2]]) {
+        const { chain, records } = fetchChain(names, GZIP);
+        const taking = await new Taking(chain).give(cut(body, places), false);
+        expect(taking.outcome).toBe('broken');
+        if (names === 'testgunzip') expect(taking.bytes.length).toBeLessThan(body.length);
+        expect(records.join('\n')).toContain(why);
+      }
+    }
+  });
+
+  it('a bomb waits for its taker', async () => {
+    const bomb = gzipSync(Buffer.alloc(50_000_000));
+    const { chain } = fetchChain('gunzip', GZIP);
+    const sizes: number[] = [];
+    let refused = false;
+    const end = new Promise<void>((resolve) => {
+      chain.connect({
+        data: (bytes) => {
+          expect(refused).toBe(false);
+          sizes.push(bytes.length);
+          refused = true;
+          if (sizes.length === 20) resolve();
+          else
+            setTimeout(() => {
+              refused = false;
+              chain.resume();
+            }, 1);
+          return false;
+        },
+        ready: () => undefined,
+        fail: () => undefined,
+      });
+    });
+    expect(chain.data(bomb, true)).toBe(false);
+    await end;
+    chain.close();
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(65_536);
+  });
+
+  it('call nobody after the chain was closed', async () => {
+    for (const names of ['gzip', 'gunzip', 'testgunzip']) {
+      const { chain } = fetchChain(names, names === 'gzip' ? {} : GZIP);
+      const heard: string[] = [];
+      chain.connect({
+        data: () => heard.push('data') > 0,
+        ready: () => heard.push('ready'),
+        fail: () => heard.push('fail'),
+      });
+      chain.data(names === 'gzip' ? TEXT : PACKED.subarray(0, 40), false);
+      chain.close();
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      expect(heard).toEqual([]);
+    }
+  });
+});
+
+describe('filters of a delivery', () => {
+  const ranged = {
+    length: PACKED.length,
+    unpacked: TEXT.length,
+    gzipped: true,
+    request: { Range: 'bytes=5-20' },
+  };
+
+  it('cut a range out of what was unpacked, in any pieces', async () => {
+    for (let at = 0; at <= PACKED.length; at++) {
+      const { chain } = deliveryChain('gunzip range', ranged);
+      const taking = await new Taking(chain, at % 3 === 0).give(cut(PACKED, [at]), at % 2 === 0);
+      expect(taking.bytes.equals(TEXT.subarray(5, 21))).toBe(true);
+    }
+  });
+
+  it('read only the part that is asked for where nothing changes bytes before', () => {
+    const { chain, records } = deliveryChain('range', { ...ranged, gzipped: false, length: 100 });
+    expect([chain.works, chain.from, chain.to, chain.length, chain.head.status]).toEqual([
+      false,
+      5,
+      21,
+      16,
+      206,
+    ]);
+    chain.report(1, 16);
+    expect(records.at(-1)).toBe('VdpAcct range 1 16');
+  });
+
+  it('break on a part of packed data', async () => {
+    const { chain } = deliveryChain('range gunzip', ranged);
+    expect([chain.from, chain.to, chain.length]).toEqual([5, 21, -1]);
+    const taking = await new Taking(chain).give([PACKED.subarray(5, 21)], false);
+    expect(taking.outcome).toBe('broken');
+  });
+
+  it('do nothing with what is not gzip, or not asked for', () => {
+    expect(deliveryChain('gunzip gunzip', {}).chain.works).toBe(false);
+    const { chain, records } = deliveryChain('range', { length: 10 });
+    chain.report(1, 10);
+    expect([chain.length, records]).toEqual([10, []]);
+  });
+});
+
+describe('lists of filters', () => {
+  const params = { ...fetchChain('', {}).params };
+  const off = { ...params, http_gzip_support: 0 };
+  const usual = (
+    fields: Record<string, string>,
+    wishes: Partial<Record<'doEsi' | 'doGzip' | 'doGunzip', boolean>>,
+    p = params,
+  ) =>
+    usualFetchFilters(
+      message(Tag.BerespMethod, fields),
+      { doEsi: false, doGzip: false, doGunzip: false, ...wishes },
+      p,
+    ).text;
+
+  it('are those of the switches', () => {
+    expect(usual({}, {})).toBe('');
+    expect(usual({}, { doGzip: true })).toBe(' gzip');
+    expect(usual({ 'Content-Encoding': 'br' }, { doGzip: true, doGunzip: true })).toBe('');
+    expect(usual(GZIP, { doGzip: true })).toBe(' testgunzip');
+    expect(usual({ 'Content-Encoding': 'GZip' }, { doGunzip: true })).toBe(' gunzip');
+    expect(usual({}, { doEsi: true })).toBe(' esi');
+  });
+
+  it('pack and unpack nothing without gzip support', () => {
+    expect(usual({}, { doGzip: true }, off)).toBe('');
+    expect(usual(GZIP, { doGunzip: true }, off)).toBe(' testgunzip');
+  });
+
+  it('of a delivery go by the object, the client and the request', () => {
+    const facts = (isStoredGzip: boolean, canGzip: boolean, request: Record<string, string>) => {
+      const http = message(Tag.ReqMethod, request);
+      http.method = 'GET';
+      const resp = message(Tag.RespMethod, {});
+      resp.status = 200;
+      return { http, resp, isStoredGzip, canGzip };
+    };
+    const range = { Range: 'bytes=0-1' };
+    expect(usualDeliveryFilters(facts(false, false, {}), params).text).toBe('');
+    expect(usualDeliveryFilters(facts(true, true, {}), params).text).toBe('');
+    expect(usualDeliveryFilters(facts(true, false, range), params).text).toBe(' gunzip range');
+    expect(usualDeliveryFilters(facts(true, false, range), off).text).toBe(' range');
+  });
+
+  it.each([
+    ['rubbish', "Filter '...rubbish' not found"],
+    ['gunzip  rubbish more ', "Filter '...rubbish more' not found"],
+    ['GUNZIP', "Filter '...GUNZIP' not found"],
+    ['range', "Filter '...range' not found"],
+  ])('by the text %j are refused', (text, why) => {
+    expect(namedFetchFilters(text, [])).toMatchObject({ unknown: why });
+  });
+
+  it('keep the order and the text that they were given', () => {
+    const list = namedDeliveryFilters(' range  gunzip ', []);
+    expect(list).toMatchObject({ text: ' range  gunzip ', filters: [{ name: 'range' }, { name: 'gunzip' }] });
+    expect(namedDeliveryFilters('gzip', [])).toMatchObject({ unknown: "Filter '...gzip' not found" });
+  });
+});

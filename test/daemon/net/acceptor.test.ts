@@ -1,0 +1,42 @@
+// Bytes from clients arrive in one buffer, lent for a turn; in the debug mode whoever keeps them finds them gone.
+
+import { type AddressInfo, connect } from 'node:net';
+import { expect, it } from 'vitest';
+import { keep, type LentBytes } from '../../../daemon/http1/lent-bytes.ts';
+import { Acceptor } from '../../../daemon/net/acceptor.ts';
+import type { Session } from '../../../daemon/net/session.ts';
+import { StepChecks } from '../../../daemon/transaction/step-checks.ts';
+import { FakeCore } from '../../harness/fake-core.ts';
+
+/** What a session that keeps the buffer it was lent sees of "GET" in the next turn. */
+async function keptBytes(checked: boolean): Promise<string> {
+  const fake = new FakeCore({ tcp_keepalive_time: 7200, timeout_idle: 5, timeout_linger: 0 });
+  Object.assign(fake.core, { stepChecks: checked ? new StepChecks() : null });
+  let kept: LentBytes = Buffer.alloc(0);
+  const read = new Promise<void>((resolve) => {
+    const sessionOpened = (session: Session): void => {
+      session.receive = (buf, start, end) => {
+        kept = buf.subarray(start, end);
+        setImmediate(resolve);
+        return true;
+      };
+    };
+    const host = { sessionOpened, sessionClosed: () => undefined };
+    const endpoint = { name: 'a0', socketText: '', isPath: false, proxy: false };
+    const { server } = new Acceptor(fake.core, host, endpoint, Buffer.alloc(64));
+    server.listen(0, '127.0.0.1', () => {
+      const client = connect((server.address() as AddressInfo).port, '127.0.0.1', () => client.write('GET'));
+      void read.then(() => {
+        client.destroy();
+        server.close();
+      });
+    });
+  });
+  await read;
+  return keep(kept, 0, kept.length).toString('latin1');
+}
+
+it('takes lent bytes back after their turn in the debug mode', async () => {
+  expect(await keptBytes(false)).toBe('GET');
+  expect(await keptBytes(true)).toBe('\xbf\xbf\xbf');
+});

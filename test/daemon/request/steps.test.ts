@@ -1,0 +1,211 @@
+// Single steps of a request: by what the program returns and what the lookup found, which step is next, and which
+// references to objects are let go.
+import { describe, expect, it } from 'vitest';
+import type { StateName } from '../../../daemon/contract/program.ts';
+import { fetch } from '../../../daemon/request/fetch-wait.ts';
+import { finish } from '../../../daemon/request/finish.ts';
+import { hit, miss, pass, purge } from '../../../daemon/request/outcomes.ts';
+import { recv } from '../../../daemon/request/recv.ts';
+import { restart } from '../../../daemon/request/restart.ts';
+import { fail, synth } from '../../../daemon/request/synth.ts';
+import type { Step } from '../../../daemon/transaction/drive.ts';
+import type { Request } from '../../../daemon/transaction/request.ts';
+import type { RETURN } from '../../../protocol/tables/returns.ts';
+import { FakeCore } from '../../harness/fake-core.ts';
+
+type ReturnName = keyof typeof RETURN;
+type StepFunction = (req: Request) => Step<Request>;
+
+/** The next step's name when the program returns `ret` in `state`. */
+function next(
+  step: StepFunction,
+  state: StateName,
+  ret: ReturnName,
+  prepare?: (req: Request) => void,
+): string {
+  const req = new FakeCore().program('hash', 'lookup').program(state, ret).request();
+  prepare?.(req);
+  return step(req).name;
+}
+
+/** A stored object that was found, with a reference to it. */
+function found(req: Request): void {
+  Object.assign(req.attempt, { oc: 5, isHit: true });
+}
+
+describe('recv', () => {
+  it.each([
+    ['hash', 'lookup'],
+    ['pass', 'pass'],
+    ['pipe', 'pipe'],
+    ['purge', 'purge'],
+    ['restart', 'restart'],
+    ['synth', 'synth'],
+    ['fail', 'fail'],
+  ] as const)('goes on after %s with %s', (ret, step) => {
+    expect(next(recv, 'recv', ret)).toBe(step);
+  });
+
+  it('answers 400 to a request without Host that a program lets through', () => {
+    const fake = new FakeCore().program('recv', 'hash').program('hash', 'lookup');
+    const req = fake.request();
+    req.hostless = true;
+    expect(recv(req).name).toBe('synth');
+    expect(req.attempt.synthStatus).toBe(400);
+    expect(fake.records.join()).toContain('Error request');
+  });
+
+  it('does not look up under a key that failed', () => {
+    expect(new FakeCore().program('recv', 'hash').program('hash', 'fail').request()).toSatisfy(
+      (req: Request) => recv(req).name === 'fail',
+    );
+  });
+});
+
+describe('hit', () => {
+  it.each([
+    ['deliver', 'deliver', 0],
+    ['pass', 'pass', -1],
+    ['restart', 'restart', -1],
+    ['synth', 'synth', -1],
+    ['fail', 'fail', -1],
+  ] as const)(
+    'goes on after %s with %s, and lets go of an object that is not delivered',
+    (ret, step, refs) => {
+      const fake = new FakeCore().program('hit', ret);
+      const req = fake.request();
+      found(req);
+      expect(hit(req).name).toBe(step);
+      expect(fake.held(5)).toBe(refs);
+      expect(req.attempt.oc).toBe(refs === 0 ? 5 : 0);
+      expect(fake.stats.cache_hit).toBe(ret === 'deliver' || ret === 'pass' ? 1 : 0);
+    },
+  );
+
+  it('gives up the refresh of a stale object that is not delivered', () => {
+    const fake = new FakeCore().program('hit', 'synth');
+    const req = fake.request();
+    found(req);
+    req.attempt.busyOc = 6;
+    expect(hit(req).name).toBe('synth');
+    expect([fake.held(5), fake.held(6), req.attempt.busyOc]).toEqual([-1, -1, 0]);
+  });
+
+  it('delivers a stale object although too many fetches are under way, without one more', () => {
+    const fake = new FakeCore().program('hit', 'deliver');
+    const req = fake.request();
+    found(req);
+    req.attempt.busyOc = 6;
+    req.core.bgFetches = 1000;
+    expect(hit(req).name).toBe('deliver');
+    expect([fake.held(6), req.attempt.busyOc, fake.stats.fetch_no_thread]).toEqual([-1, 0, 1]);
+  });
+});
+
+describe('miss', () => {
+  it.each([
+    ['pass', 'pass'],
+    ['restart', 'restart'],
+    ['synth', 'synth'],
+    ['fail', 'fail'],
+  ] as const)('goes on after %s with %s, and lets go of what it would have filled', (ret, step) => {
+    const fake = new FakeCore().program('miss', ret);
+    const req = fake.request();
+    Object.assign(req.attempt, { busyOc: 6, staleOc: 8 });
+    expect(miss(req).name).toBe(step);
+    expect([fake.held(6), fake.held(8), ...[req.attempt.busyOc, req.attempt.staleOc]]).toEqual([
+      -1, -1, 0, 0,
+    ]);
+    expect(fake.stats.cache_miss).toBe(0);
+  });
+});
+
+describe('pass and purge', () => {
+  it.each(['restart', 'synth', 'fail'] as const)('go on after %s with it', (ret) => {
+    expect(next(pass, 'pass', ret)).toBe(ret);
+    expect(next(purge, 'purge', ret)).toBe(ret);
+  });
+
+  it('purge what is under the key', () => {
+    const fake = new FakeCore().program('purge', 'synth');
+    const req = fake.request();
+    req.attempt.hashKey = '/x';
+    purge(req);
+    expect(fake.calls).toContain('purge /x');
+    expect(fake.stats.n_purges).toBe(1);
+  });
+});
+
+describe('fetch', () => {
+  it.each([
+    ['is there', { isDeliverable: true }, 'deliver'],
+    ['failed', { isFailed: true, isDeliverable: true }, 'synth'],
+  ] as const)('goes on when the object %s', (_, facts, step) => {
+    const fake = new FakeCore();
+    Object.assign(fake.facts, facts);
+    const req = fake.request();
+    req.attempt.oc = 5;
+    expect(fetch(req).name).toBe(step);
+    expect(fake.held(5)).toBe(step === 'synth' ? -1 : 0);
+  });
+
+  it('ends when the client has left', () => {
+    const req = new FakeCore().request();
+    req.aborted = true;
+    expect(fetch(req).name).toBe('finish');
+  });
+});
+
+describe('restart', () => {
+  it('begins a new attempt under an id of its own, and keeps what the program has set', () => {
+    const req = new FakeCore().request();
+    found(req);
+    req.settings.ttl = 4;
+    req.attempt.synthBody = 'x';
+    const former = req.attempt;
+    expect(restart(req).name).toBe('recv');
+    expect(req.attempt).not.toBe(former);
+    expect(req.attempt).toMatchObject({
+      vxid: 7,
+      tStart: 1000,
+      oc: 0,
+      synthBody: null,
+      isHit: false,
+      fresh: false,
+    });
+    expect([req.restarts, req.settings.ttl]).toEqual([1, 4]);
+  });
+
+  it('ends in a 503 after max_restarts', () => {
+    const req = new FakeCore({ max_restarts: 0 }).request();
+    expect(restart(req).name).toBe('synth');
+    expect(req.attempt).toMatchObject({ vxid: 3, synthStatus: 503, synthReason: 'Service Unavailable' });
+  });
+});
+
+describe('fail, synth and finish', () => {
+  it('answer a failure with a 503 that closes, without the object', () => {
+    const fake = new FakeCore();
+    const req = fake.request();
+    found(req);
+    expect(fail(req).name).toBe('synth');
+    expect(req.attempt.synthStatus).toBe(503);
+    expect([fake.held(5), fake.session.closeAfter, fake.stats.vcl_fail]).toEqual([-1, 'VCL_FAILURE', 1]);
+  });
+
+  it('restart from vcl_synth, but not beyond max_restarts', () => {
+    expect(next(synth, 'synth', 'restart')).toBe('restart');
+    expect(next(synth, 'synth', 'restart', (req) => Object.assign(req, { restarts: 5 }))).toBe('finish');
+    expect(next(synth, 'synth', 'deliver')).toBe('finish');
+    expect(next(synth, 'synth', 'fail')).toBe('finish');
+  });
+
+  it('let go of the object and of the program', () => {
+    const fake = new FakeCore();
+    const req = fake.request();
+    found(req);
+    expect(fake.programRef.refs).toBe(1);
+    expect(finish(req).name).toBe('done');
+    expect([fake.held(5), fake.programRef.refs, req.held()]).toEqual([-1, 0, []]);
+  });
+});

@@ -1,0 +1,202 @@
+// The programs of a worker without the worker: what is active, what a label names, when a discarded program goes and
+// when one becomes cold, and that nothing is left of one that cannot run.
+import { beforeEach, expect, it } from 'vitest';
+import { HoldDown } from '../../../daemon/backend/hold-down.ts';
+import { ConnectionPool } from '../../../daemon/backend/pool.ts';
+import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
+import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
+import type { LoadedProgram, ProgramState } from '../../../daemon/link.ts';
+import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
+import type { ProgramEntry, ProgramServices } from '../../../daemon/worker/program-entry.ts';
+import { ProgramTable } from '../../../daemon/worker/program-table.ts';
+import { textLog } from '../../harness/fake-core.ts';
+
+const PLAIN = 'vcl 4.1; backend one { .host = "127.0.0.1"; .port = "1"; }';
+
+let services: ProgramServices;
+let table: ProgramTable;
+/** What can be read of the backends of warm programs. */
+let shown: Set<unknown>;
+/** What programs log that run for no request. */
+let records: string[];
+
+beforeEach(() => {
+  shown = new Set();
+  records = [];
+  const stats = newMainCounters();
+  const limits = { maxLine: 8192, maxFields: 64, maxSize: 32768 };
+  services = {
+    clock: { now: () => 1000 },
+    host: {} as ProgramServices['host'],
+    stats,
+    backendEnvironment: {
+      pool: new ConnectionPool(60),
+      holdDown: new HoldDown(),
+      probes: new ProbeSchedule(),
+      readBuffer: { bytes: Buffer.alloc(1024), turnOver: () => undefined },
+      stats,
+      limits,
+      params: {} as ProgramServices['backendEnvironment']['params'],
+      now: () => 1000,
+      healthLog: () => undefined,
+      note: () => undefined,
+    },
+    countersFile: {
+      addBackend: (_program, _backend, counters) => void shown.add(counters),
+      removeBackend: (counters) => void shown.delete(counters),
+    },
+    newLog: () => textLog(records) as ReturnType<ProgramServices['newLog']>,
+    call: () => Promise.reject(new Error('not asked for')),
+  };
+  table = new ProgramTable(services);
+});
+
+function program(
+  name: string,
+  text = PLAIN,
+  { state = 'auto', warm = true, labels = [] as string[] } = {},
+): LoadedProgram {
+  const { program: compiled, errors } = compile({ name, text }, { labels });
+  if (compiled === undefined || compiled === null) throw new Error(JSON.stringify(errors));
+  return { name, program: compiled, state: state as ProgramState, warm };
+}
+
+async function load(name: string, text?: string, how?: Parameters<typeof program>[2]): Promise<void> {
+  expect(await table.load(program(name, text, how))).toBeNull();
+}
+
+const states = (): string[] =>
+  table.list().map((p) => `${p.name} ${p.discarded ? 'discarded' : p.label ? 'label' : p.temperature}`);
+const active = (): ProgramEntry => table.active as ProgramEntry;
+
+it('begins new requests with what is used, also behind a label that moves', async () => {
+  await load('a');
+  await load('b');
+  expect(table.use('a')).toBe(true);
+  expect(active().name).toBe('a');
+  expect(table.label('blue', 'a')).toBe(true);
+  expect(table.use('blue')).toBe(true);
+  table.label('blue', 'b');
+  expect(active().name).toBe('b');
+  expect(states()).toEqual(['a warm', 'b warm', 'blue label']);
+});
+
+it('says of names that there are none', async () => {
+  await load('a');
+  table.use('a');
+  expect([table.use('none'), table.label('blue', 'none')]).toEqual([false, false]);
+  expect([active().name, states()]).toEqual(['a', ['a warm']]);
+});
+
+it('keeps a discarded program until its last transaction ends', async () => {
+  await load('a');
+  table.use('a');
+  const { stats } = services;
+  const running = active();
+  running.refs++;
+  await load('b');
+  table.use('b');
+  table.discard('a');
+  expect(states()).toEqual(['a discarded', 'b warm']);
+  expect([stats.n_vcl, stats.n_vcl_avail, stats.n_vcl_discard, stats.n_backend]).toEqual([2, 1, 1, 2]);
+  await load('a');
+  table.sweep();
+  expect(states()).toEqual(['a discarded', 'b warm', 'a warm']);
+  running.refs--;
+  table.sweep();
+  expect(states()).toEqual(['b warm', 'a warm']);
+  expect([stats.n_vcl, stats.n_vcl_discard, shown.size]).toEqual([2, 0, 2]);
+});
+
+it('keeps a discarded program that another one, still running, may switch to', async () => {
+  await load('target');
+  table.label('blue', 'target');
+  await load('from', `${PLAIN} sub vcl_recv { return (vcl(blue)); }`, { labels: ['blue'] });
+  table.use('from');
+  const running = active();
+  running.refs++;
+  for (const name of ['from', 'blue', 'target']) table.discard(name);
+  table.sweep();
+  expect(states()).toEqual(['target discarded', 'from discarded']);
+  running.refs--;
+  table.sweep();
+  table.sweep();
+  expect(states()).toEqual([]);
+});
+
+it('lets a program become cold once nobody runs it, and shows its backends only while it is warm', async () => {
+  await load('a');
+  await load('b');
+  table.use('b');
+  const entry = (table as unknown as { programs: Map<string, ProgramEntry> }).programs.get(
+    'a',
+  ) as ProgramEntry;
+  entry.refs++;
+  expect(table.setState('a', 'cold', false)).toBeNull();
+  expect([states()[0], shown.size]).toEqual(['a busy', 2]);
+  entry.refs--;
+  table.sweep();
+  expect([states()[0], shown.size]).toEqual(['a cold', 1]);
+  expect(table.setState('a', 'warm', true)).toBeNull();
+  expect([states()[0], shown.size]).toEqual(['a warm', 2]);
+});
+
+it('runs vcl_fini of a program that goes, once', async () => {
+  await load('a', `${PLAIN} import std; sub vcl_fini { std.log("over"); return (ok); }`);
+  table.discard('a');
+  table.sweep();
+  expect(records).toEqual(['VCL_Log over']);
+});
+
+it('loads a cold program without its backends being shown', async () => {
+  await load('a', PLAIN, { state: 'cold', warm: false });
+  expect([states(), shown.size]).toEqual([['a cold'], 0]);
+});
+
+it('leaves nothing of a program whose vcl_init refuses', async () => {
+  const refuses = `${PLAIN} sub vcl_init { return (fail("no luck")); }`;
+  const problem = await table.load(program('a', refuses));
+  expect(problem).toContain('VCL "a" Failed initialization');
+  expect(problem).toContain('no luck');
+  expect([states(), shown.size, services.stats.n_vcl]).toEqual([[], 0, 0]);
+});
+
+it('lists the directors of each program under its name', async () => {
+  await load(
+    'a',
+    `${PLAIN} backend two { .host = "127.0.0.1"; } sub vcl_recv { set req.backend_hint = two; }`,
+  );
+  expect([...table.directors()].map(([name]) => name)).toEqual(['a.one', 'a.two']);
+});
+
+it('begins as a worker before it ended, in that order', async () => {
+  const made: string[] = [];
+  const answers = { status: 200, body: '' } as const;
+  const asked: ProgramServices = {
+    ...services,
+    call: async (call) => {
+      made.push(call.op);
+      if (call.op === 'vcl.load') await begun.load(call.load);
+      else if (call.op === 'vcl.label') begun.label(call.name, call.target);
+      else if (call.op === 'vcl.use') begun.use(call.name);
+      return answers;
+    },
+  };
+  const begun = new ProgramTable(asked);
+  const from = program('b', `${PLAIN} sub vcl_recv { return (vcl(blue)); }`, { labels: ['blue'] });
+  await begun.begin({
+    programs: [program('a'), from],
+    labels: [{ name: 'blue', target: 'a' }],
+    order: ['a', 'blue', 'b'],
+    active: 'b',
+  });
+  expect(made).toEqual(['vcl.load', 'vcl.load', 'vcl.label', 'vcl.use']);
+  expect(begun.list().map(({ name }) => name)).toEqual(['a', 'blue', 'b']);
+  expect(begun.active?.labels.get('blue')?.target.name).toBe('a');
+});
+
+it('does not begin with a program that cannot run', async () => {
+  const refusing = { ...services, call: async () => ({ status: 300, body: 'it cannot' }) };
+  const begun = new ProgramTable(refusing);
+  await expect(begun.begin({ programs: [program('a')], active: 'a' })).rejects.toThrow('it cannot');
+});
