@@ -305,7 +305,7 @@ export async function playCases(
 }
 
 /** The counters, once nothing moves them any more but time. */
-async function countersAtRest(proxy: RunningProxy): Promise<Record<string, number>> {
+export async function countersAtRest(proxy: RunningProxy): Promise<Record<string, number>> {
   let last = '';
   let counters: Record<string, number> = {};
   await until(

@@ -9,24 +9,33 @@
 //   sleep 100                           milliseconds
 //   adm param.show ttl                  an admin command and its answer; @PROGRAM@ is the program's name there, and
 //                                       @FILE@ its file
+//   serve /url | @gzip | =body          what the origin answers to a URL, as scenario-origin.ts describes
+//   pipeline GET /a ; GET /b            requests in one write, and their responses
+//   origin                              the requests that the origin got since this was last asked, sorted
+//   counters esi_req esi_errors         by how much these have grown since this was last asked
+//   log -g request -i Begin,Link        this scenario's records as the log tool groups and selects them
+//   loose                               no step: bodies are packed here, so their packed sizes say nothing
 //   only here Notice xkey.purge a: 1    no step: a documented record that the proxy's log has once, and Varnish's not
 //
-// @ORIGIN@ is the origin's port. The origin answers /a to /z alike, and a few other URLs as ORIGIN_REPLIES says.
+// A request may have its protocol as a third word. @ORIGIN@ is the origin's port. The origin answers /a to /z alike, and a few other URLs as ORIGIN_REPLIES says.
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { ClientConnection, type Response } from '../harness/http-client.ts';
-import { IdNames, normaliseGroup, normaliseText } from '../harness/log-text.ts';
+import { IdNames, normaliseGroup, normaliseText, parseGroups } from '../harness/log-text.ts';
 import { Origin, type Reply, type ReplyMaker, respond } from '../harness/origin.ts';
 import { delay, type Sandbox } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
-import { completeLog, hidePages } from './runner.ts';
+import { completeLog, countersAtRest, hidePages } from './runner.ts';
+import { served } from './scenario-origin.ts';
 
 export interface Scenario {
   file: string;
   name: string;
   program: string;
   steps: string[];
+  /** Packed sizes do not count. */
+  loose: boolean;
   /** Records of ours alone. */
   onlyHere: string[];
 }
@@ -34,6 +43,7 @@ export interface Scenario {
 const FOLDER = new URL('scenarios/', import.meta.url).pathname;
 const FRESH = { 'Cache-Control': 'max-age=100' };
 const ONLY_HERE = 'only here ';
+const LOOSE = 'loose';
 const ORIGIN_REPLIES: Readonly<Record<string, Reply>> = {
   ...Object.fromEntries(
     [...'abcdefghijklmnopqrstuvwxyz'].map((c) => [`/${c}`, respond('200 OK', FRESH, `this is ${c}`)]),
@@ -72,9 +82,12 @@ backend default { .host = "127.0.0.1"; .port = "@ORIGIN@"; }
 /** First line of a scenario whose program was refused. */
 export const NOT_LOADED = 'not loaded';
 
+/** All of them, or those of the files whose names match the environment's SCENARIOS. */
 export function scenarios(): Scenario[] {
   const all: Scenario[] = [];
+  const chosen = new RegExp(process.env.SCENARIOS ?? '');
   for (const file of readdirSync(FOLDER).sort()) {
+    if (!chosen.test(file)) continue;
     const text = readFileSync(join(FOLDER, file), 'utf8');
     for (const part of text.split(/^## /m).slice(1)) {
       const [name = '', ...lines] = part.split('\n');
@@ -85,7 +98,8 @@ export function scenarios(): Scenario[] {
         file: basename(file, '.txt'),
         name,
         program: /^\s*vcl 4/m.test(program) ? program : HEAD + program,
-        steps: steps.filter((l) => !l.startsWith(ONLY_HERE)),
+        steps: steps.filter((l) => !l.startsWith(ONLY_HERE) && l !== LOOSE),
+        loose: steps.includes(LOOSE),
         onlyHere: steps.filter((l) => l.startsWith(ONLY_HERE)).map((l) => l.slice(ONLY_HERE.length)),
       });
     }
@@ -110,7 +124,7 @@ export async function playScenarios(
   try {
     const played: Played[] = [];
     for (const [i, scenario] of list.entries()) {
-      const one = new Played(proxy, `v${i}`, origin.port);
+      const one = new Played(proxy, `v${i}`, origin);
       played.push(one);
       await one.play(scenario);
       // So that no scenario meets a connection of the one before.
@@ -125,11 +139,22 @@ export async function playScenarios(
       const shown = hidePages(log, p.pages).map((l) =>
         l.replace(/(BackendOpen .*) (?:connect|reuse)$/, '$1'),
       );
+      if (list[i]?.loose) hideSizes(shown);
       return [...p.lines, ...(product === 'proxyd' ? without(shown, list[i]?.onlyHere ?? []) : shown)];
     });
   } finally {
     if (proxy.daemon.running) await proxy.stop().catch(() => {});
     await origin.close();
+  }
+}
+
+/** Hides how long bodies are that were packed on the way. */
+function hideSizes(lines: string[]): void {
+  for (const [i, line] of lines.entries()) {
+    lines[i] = line
+      .replace(/( ReqAcct .* H )\d+ H$/, '$1SIZE H')
+      .replace(/( Length )\d+$/, '$1SIZE')
+      .replace(/( Gzip \S+ \S+ \S+) .*/, '$1 SIZES');
   }
 }
 
@@ -157,31 +182,44 @@ class Played {
   readonly #proxy: RunningProxy;
   readonly #program: string;
   readonly #file: string;
-  readonly #origin: number;
+  readonly #origin: Origin;
+  readonly #host: string;
+  #asked: number;
+  #loose = false;
+  readonly #served = new Set<string>();
+  #counted: Record<string, number> | null = null;
   #connection: ClientConnection | null = null;
   #begun: Begun | null = null;
 
-  constructor(proxy: RunningProxy, program: string, origin: number) {
+  constructor(proxy: RunningProxy, program: string, origin: Origin) {
     this.#proxy = proxy;
     this.#program = program;
     this.#file = `${proxy.dir}-${program}.vcl`;
     this.#origin = origin;
+    this.#host = `${program}.example.test`;
+    this.#asked = origin.requests.length;
   }
 
   async play(scenario: Scenario): Promise<void> {
-    writeFileSync(this.#file, scenario.program.replaceAll('@ORIGIN@', String(this.#origin)));
+    writeFileSync(this.#file, scenario.program.replaceAll('@ORIGIN@', String(this.#origin.port)));
     const loaded = await this.#proxy.adm('vcl.load', this.#program, this.#file);
     if (loaded.code !== 0) {
       this.lines.push(NOT_LOADED, loaded.stdout, loaded.stderr);
       return;
     }
     await this.#proxy.adm('vcl.use', this.#program);
+    const counts = scenario.steps.some((s) => s.startsWith('counters '));
+    if (counts) this.#counted = await countersAtRest(this.#proxy);
+    this.#loose = scenario.loose;
     for (const step of scenario.steps) {
       this.lines.push(`> ${step}`);
       await this.#step(step).catch((error: unknown) => this.lines.push(String(error)));
     }
     this.#connection?.close();
     this.#begun?.connection.close();
+    for (const url of this.#served) {
+      this.#origin.on(url, ORIGIN_REPLIES[url] ?? respond('404 Not Found', {}, 'no such page\n'));
+    }
     await delay(20);
   }
 
@@ -201,6 +239,20 @@ class Played {
         return delay(Number(rest));
       case 'adm':
         return this.#admin(rest);
+      case 'serve': {
+        const { url, reply } = served(rest);
+        this.#origin.on(url, reply);
+        this.#served.add(url);
+        return;
+      }
+      case 'pipeline':
+        return this.#pipeline(rest.split(' ; '));
+      case 'origin':
+        return this.#originSaw();
+      case 'counters':
+        return this.#counters(rest.split(' '));
+      case 'log':
+        return this.#log(rest.split(' '));
       default:
         return this.#request(step);
     }
@@ -213,6 +265,36 @@ class Played {
     );
     const text = `${end.stdout}${end.stderr}`.trimEnd().replaceAll(this.#proxy.dir, 'DIR');
     this.lines.push(`exit ${end.code}`, ...normaliseText(text, this.ids).split('\n'));
+  }
+
+  async #pipeline(requests: readonly string[]): Promise<void> {
+    this.#connection ??= await this.#connect();
+    const connection = this.#connection;
+    connection.socket.cork();
+    const begun = requests.map((r) => this.#begin(r, connection));
+    connection.socket.uncork();
+    for (const { method } of begun) this.#note(await connection.response(method));
+  }
+
+  #originSaw(): void {
+    const seen = this.#origin.requests.slice(this.#asked).map((r) => `${r.method} ${r.url} ${r.proto}`);
+    this.#asked = this.#origin.requests.length;
+    this.lines.push(...seen.sort());
+  }
+
+  async #counters(names: readonly string[]): Promise<void> {
+    const now = await countersAtRest(this.#proxy);
+    for (const n of names)
+      this.lines.push(`${n} ${(now[`MAIN.${n}`] ?? 0) - (this.#counted?.[`MAIN.${n}`] ?? 0)}`);
+    this.#counted = now;
+  }
+
+  async #log(args: readonly string[]): Promise<void> {
+    this.#connection?.close();
+    this.#connection = null;
+    await delay(200);
+    const text = await this.#proxy.log(...args, '-q', `ReqHeader:host eq "${this.#host}"`);
+    for (const group of parseGroups(text)) this.lines.push(...normaliseGroup(group, this.ids));
   }
 
   async #request(step: string): Promise<void> {
@@ -236,12 +318,12 @@ class Played {
 
   #begin(step: string, connection: ClientConnection): Begun {
     const [line = '', ...fields] = step.split(' | ');
-    const [method = '', url = ''] = line.split(' ');
+    const [method = '', url = '', proto = 'HTTP/1.1'] = line.split(' ');
     const body = fields.find((f) => f.startsWith('='))?.slice(1) ?? '';
     const head = fields.filter((f) => !f.startsWith('='));
-    if (!head.some((f) => /^host:/i.test(f))) head.unshift(`Host: ${this.#program}.example.test`);
+    if (!head.some((f) => /^host:/i.test(f))) head.unshift(`Host: ${this.#host}`);
     if (body !== '') head.push(`Content-Length: ${body.length}`);
-    connection.send(`${method} ${url} HTTP/1.1\r\n${head.map((f) => `${f}\r\n`).join('')}\r\n${body}`);
+    connection.send(`${method} ${url} ${proto}\r\n${head.map((f) => `${f}\r\n`).join('')}\r\n${body}`);
     return { connection, method };
   }
 
@@ -260,8 +342,22 @@ class Played {
     if (page !== null) this.pages.add(page);
     this.lines.push(`${response.status} ${response.reason}`);
     for (const [name, value] of response.fields) {
-      this.lines.push(normaliseText(`${name}: ${value === page ? 'PAGE' : value}`, this.ids));
+      this.lines.push(
+        normaliseText(`${name}: ${name === 'Content-Length' && value === page ? 'PAGE' : value}`, this.ids),
+      );
     }
-    this.lines.push(page === null ? JSON.stringify(text) : 'PAGE');
+    this.lines.push(page === null ? (this.#loose ? shownBody(response.body) : JSON.stringify(text)) : 'PAGE');
+    if (!response.complete) this.lines.push('CUT');
+  }
+}
+
+/** Two packers pack the same text differently; what cannot be unpacked is shown as it is. */
+function shownBody(body: Buffer): string {
+  const text = body.toString('latin1');
+  if (!text.startsWith('\x1f\x8b')) return JSON.stringify(text);
+  try {
+    return `gzip of ${JSON.stringify(gunzipSync(body).toString('latin1'))}`;
+  } catch (error) {
+    return `no good gzip (${(error as NodeJS.ErrnoException).code})`;
   }
 }

@@ -1,0 +1,76 @@
+// What the origin of a scenario is told to answer, as text:
+//
+//   serve /url | Field: value | @gzip | @chunked 5 | =body
+//
+// `@status 404 Not Found`; `@gzip` packs the body; `@chunked N` sends chunks of N bytes; `@eof` gives no length and
+// closes; `@cut N` sends the first N bytes of the (packed) body and closes a moment later; `@flip N` changes one of its bytes;
+// `@wait MS` comes before the response. A scenario may answer conditional requests by `@304`. The body knows \n, \r,
+// \t, \\ and \xHH; without Cache-Control the response may be kept for 100 seconds.
+import { gzipSync } from 'node:zlib';
+import {
+  type Action,
+  type OriginRequest,
+  type Reply,
+  type ReplyMaker,
+  respondChunked,
+} from '../harness/origin.ts';
+
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '\\': '\\' };
+
+export function unescaped(text: string): string {
+  return text.replace(/\\(?:x([0-9a-f]{2})|(.))/gi, (whole, hex: string | undefined, one: string) =>
+    hex === undefined ? (ESCAPES[one] ?? whole) : String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+}
+
+/** The URL and its reply from the words after `serve`. */
+export function served(text: string): { url: string; reply: Reply | ReplyMaker } {
+  const at = text.indexOf(' | =');
+  const [url = '', ...parts] = (at < 0 ? text : text.slice(0, at)).split(' | ');
+  const plain = Buffer.from(at < 0 ? '' : unescaped(text.slice(at + 4)), 'latin1');
+  const options = new Map(parts.filter((p) => p.startsWith('@')).map((p) => cut(p.slice(1), ' ')));
+  const fields = Object.fromEntries(parts.filter((p) => !p.startsWith('@')).map((p) => cut(p, ': ')));
+  if (!Object.keys(fields).some((n) => /^cache-control$/i.test(n))) fields['Cache-Control'] = 'max-age=100';
+  let body = plain;
+  if (options.has('gzip')) {
+    body = gzipSync(plain);
+    fields['Content-Encoding'] ??= 'gzip';
+  }
+  const flip = options.get('flip');
+  if (flip !== undefined) {
+    const place = (Number(flip) + body.length) % body.length;
+    body[place] = (body[place] ?? 0) ^ 0xff;
+  }
+  const reply = actions(options, fields, body);
+  if (!options.has('304')) return { url: url.trim(), reply };
+  const unchanged = `HTTP/1.1 304 Not Modified\r\nCache-Control: ${fields['Cache-Control']}\r\n\r\n`;
+  const make = (request: OriginRequest): Reply =>
+    /^if-(?:none-match|modified-since):/im.test(request.head) ? [{ send: unchanged }] : reply;
+  return { url: url.trim(), reply: make };
+}
+
+function actions(options: Map<string, string>, fields: Record<string, string>, body: Buffer): Reply {
+  const status = options.get('status') ?? '200 OK';
+  const before: Action[] = options.has('wait') ? [{ wait: Number(options.get('wait')) }] : [];
+  const short = options.get('cut');
+  const bytes = short === undefined ? body : body.subarray(0, Number(short));
+  const over: Action[] = options.has('eof') ? [{ close: true }] : [];
+  // So that what came is on its way before the fetch fails.
+  if (short !== undefined) over.splice(0, 1, { wait: 150 }, { close: true });
+  const chunk = options.get('chunked');
+  if (chunk !== undefined) {
+    const chunks: Buffer[] = [];
+    for (let i = 0; i < bytes.length; i += Number(chunk)) chunks.push(bytes.subarray(i, i + Number(chunk)));
+    const all = respondChunked(status, fields, chunks);
+    return [...before, ...(short === undefined ? all : all.slice(0, -1)), ...over];
+  }
+  const head = Object.entries(fields).map(([n, v]) => `${n}: ${v}\r\n`);
+  const length = options.has('eof') ? '' : `Content-Length: ${body.length}\r\n`;
+  const text = `HTTP/1.1 ${status}\r\n${head.join('')}${length}\r\n`;
+  return [...before, { send: Buffer.concat([Buffer.from(text, 'latin1'), bytes]) }, ...over];
+}
+
+function cut(text: string, mark: string): [string, string] {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + mark.length)];
+}
