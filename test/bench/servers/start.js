@@ -78,12 +78,13 @@ async function accepts(name, child, port) {
   throw new Error(`${name} does not listen on port ${port}`);
 }
 
-/** Arguments that name the origin: with `pass` nothing is cached. */
+/** Arguments that name the origin: with `pass` nothing is cached, and with a text for it the text is the program. */
 function program(dir, originPort, pass) {
   if (!pass) return ['-b', `127.0.0.1:${originPort}`];
-  const file = join(dir, 'pass.vcl');
+  const file = join(dir, 'bench.vcl');
   const backend = `backend default { .host = "127.0.0.1"; .port = "${originPort}"; }`;
-  writeFileSync(file, `vcl 4.1;\n${backend}\nsub vcl_recv { return (pass); }\n`);
+  const body = pass === true ? 'sub vcl_recv { return (pass); }' : pass;
+  writeFileSync(file, `vcl 4.1;\n${backend}\n${body}\n`);
   return ['-f', file];
 }
 
