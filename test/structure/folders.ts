@@ -43,6 +43,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/log': ['protocol', 'daemon/http1'],
   'daemon/stats': ['protocol', 'daemon/log'],
   'daemon/vcl': ['protocol', 'queries', 'daemon/http1', 'daemon/contract', 'daemon/log'],
+  'daemon/edge': ['protocol', 'daemon/vcl'],
   'daemon/backend': [
     'protocol',
     'daemon/http1',
