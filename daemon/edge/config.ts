@@ -10,7 +10,7 @@ import { CONFIG_PATH, SETTINGS, type SettingName, type SettingRow } from './conf
 type SettingValue = string | number | boolean | ReadonlyMap<string, string>;
 
 /** The settings; durations in seconds. */
-export class EdgeConfig {
+class EdgeConfig {
   readonly #values: ReadonlyMap<string, SettingValue>;
 
   constructor(values: ReadonlyMap<string, SettingValue>) {
@@ -79,7 +79,7 @@ const DURATION = new RegExp(`^(\\d+(?:\\.\\d+)?)(${TIME_UNIT_NAMES})$`);
 
 /** Reads the file that the environment or the default names. */
 export function readEdgeConfig(environment: NodeJS.ProcessEnv): ReadConfig {
-  const path = environment['EDGE_CONNECTOR_CONFIG'] || CONFIG_PATH;
+  const path = environment.EDGE_CONNECTOR_CONFIG || CONFIG_PATH;
   let fd: number;
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

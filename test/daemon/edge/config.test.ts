@@ -51,7 +51,7 @@ describe('edge-connector.conf', () => {
       config.shown().join(),
     ];
     expect(shown.join('\n')).not.toContain('SECRET');
-    expect(config.toJSON()['purge_client_token']).toBe('***');
+    expect(config.toJSON().purge_client_token).toBe('***');
   });
 
   it.each([

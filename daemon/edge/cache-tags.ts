@@ -1,0 +1,39 @@
+// Cache tags as edge networks take them, from surrogate keys as programs write them. One function serves the header on
+// responses and the purge by tags, so that a key is always the same tag in both. A key that a network would refuse is
+// rewritten and never dropped: bytes outside the charset are percent-encoded, and a long tag ends in a digest of the
+// whole. Two keys may thereby become one tag, which clears too much and never too little.
+import { createHash } from 'node:crypto';
+
+export interface CacheTags {
+  /** In the order of the keys, each once. */
+  readonly tags: readonly string[];
+  /** Tags beyond the bound, which the edge will not know. */
+  readonly left: number;
+}
+
+/** Of a header, and characters of a tag: the API's figures. */
+export const MAX_TAGS = 128;
+const MAX_LENGTH = 128;
+const OUTSIDE = /[^A-Za-z0-9!#$%'+./^_`|~-]/g;
+/** Hexadecimal digits of a digest: 128 bits. */
+const DIGEST = 32;
+
+/** The tags of the values of key headers: keys with blanks or commas between them. */
+export function cacheTags(values: readonly string[], max: number): CacheTags {
+  const tags = new Set<string>();
+  for (const value of values)
+    for (const key of value.split(/[\s,]+/)) if (key !== '') tags.add(cacheTag(key));
+  return { tags: [...tags].slice(0, max), left: Math.max(0, tags.size - max) };
+}
+
+function cacheTag(key: string): string {
+  const tag = key.replace(OUTSIDE, encoded);
+  if (tag.length <= MAX_LENGTH) return tag;
+  const digest = createHash('sha256').update(tag).digest('hex').slice(0, DIGEST);
+  return `${tag.slice(0, MAX_LENGTH - DIGEST - 1)}~${digest}`;
+}
+
+/** Headers are Latin-1 here: a character is a byte. */
+function encoded(character: string): string {
+  return `%${(character.charCodeAt(0) & 0xff).toString(16).toUpperCase().padStart(2, '0')}`;
+}
