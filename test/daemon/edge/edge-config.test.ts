@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EdgeConfigError, parseEdgeConfig, readEdgeConfig } from '../../../daemon/edge/config.ts';
 import { SETTINGS } from '../../../daemon/edge/config-rows.ts';
+import { EdgeConfigError, parseEdgeConfig, readEdgeConfig } from '../../../daemon/edge/edge-config.ts';
 
 const parse = (text: string) => parseEdgeConfig(text, 'f.conf');
 const FULL = `provider = akamai
