@@ -47,6 +47,10 @@ describe('EdgeGrid signatures', () => {
     expect(sign(long)).not.toBe(sign({ ...POST, body: Buffer.alloc(131_071, 'a') }));
   });
 
+  it('hash no body but that of a POST', () => {
+    expect(sign({ ...GET, body: POST.body })).toBe(sign(GET));
+  });
+
   it('write the time in UTC', () => {
     expect(edgeGridTimestamp(NOW)).toBe('20260102T03:04:05+0000');
   });
