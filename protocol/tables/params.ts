@@ -66,23 +66,23 @@ const FEATURES = [
   },
   {
     name: 'esi_ignore_https',
-    help: 'Fetch an ESI include of an https:// address over http. No effect yet: ESI is not processed.',
+    help: 'Fetch an ESI include of an https:// address over http; without it such an include is dropped with a warning.',
   },
   {
     name: 'esi_disable_xml_check',
-    help: 'Look for ESI tags in bodies that do not begin with a "<". No effect yet: ESI is not processed.',
+    help: 'Look for ESI tags in bodies that do not begin with a "<", too.',
   },
   {
     name: 'esi_ignore_other_elements',
-    help: 'Leave elements other than ESI ones unchecked. No effect yet: ESI is not processed.',
+    help: 'Look for ESI tags inside the tags of other elements, too.',
   },
   {
     name: 'esi_remove_bom',
-    help: 'Drop a byte order mark at the start of an ESI body. No effect yet: ESI is not processed.',
+    help: 'Drop a byte order mark at the start of an ESI body, which else is delivered unprocessed.',
   },
   {
     name: 'esi_include_onerror',
-    help: 'Honour the onerror attribute of ESI includes. No effect yet: ESI is not processed.',
+    help: 'Go on with a page after a failed include with onerror="continue". An include without it then ends the delivery of its page.',
   },
   { name: 'wait_silo', help: 'No effect here: there are no silos.' },
   {
@@ -287,6 +287,15 @@ export const PARAMS = [
     help: 'The life of an object when neither the response nor the program gives one.',
   },
   {
+    name: 'esi_parallel',
+    type: 'uint',
+    default: '16',
+    min: '1',
+    max: '256',
+    unit: 'fragments',
+    help: 'How many ESI includes of one page are fetched at the same time. They are written in the order of the page; 1 fetches each when its turn comes, as Varnish does.',
+  },
+  {
     name: 'feature',
     type: 'bits',
     default: '+validate_headers',
@@ -455,7 +464,7 @@ export const PARAMS = [
     default: '5',
     min: '0',
     unit: 'levels',
-    help: 'How deep ESI includes may nest. No effect yet: ESI is not processed.',
+    help: 'How deep ESI includes may nest. An include below that is left out with a VCL_Error; this ends loops.',
   },
   {
     name: 'max_restarts',
