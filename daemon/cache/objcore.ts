@@ -37,7 +37,10 @@ export const KEY_NEXT = 23;
 export const BAN = 24;
 /** First link to the object's surrogate keys; until it has any, how many purges by key came before its fetch. */
 export const SURROGATE = 25;
-export const OBJCORE_WORDS = 26;
+/** Block of what is known of the body beside its bytes (object-store.ts); 0 is none. */
+export const ANNEX = 26;
+/** Even, since rows hold doubles. */
+export const OBJCORE_WORDS = 28;
 
 /** Most objects that are taken out together. Measured: with so many, all that belongs to them stays in the processor's
  * caches meanwhile. */
@@ -49,6 +52,7 @@ export const OF_HIT_PASS = 1 << 1;
 export const OF_GZIPPED = 1 << 2;
 /** Its fetch showed it to nobody before it was whole. */
 export const OF_UNSTREAMED = 1 << 3;
+/** The annex is the plan of a page of edge-side includes. */
 export const OF_ESI = 1 << 4;
 /** An answer for the requests that wait for it; later ones do not find it. */
 export const OF_FOR_WAITERS = 1 << 5;

@@ -64,6 +64,10 @@ export class ObjectFilling implements Filling {
     setGunzippedLength(this.store.headChunk(oc), this.store.headAt(oc), length);
   }
 
+  setAnnex(oc: Oc, bytes: Uint8Array, flags = 0): boolean {
+    return this.store.setAnnex(oc, bytes, flags);
+  }
+
   unbusy(oc: Oc, uncacheable = false): void {
     if (this.publish(oc, uncacheable)) this.state.transfers.get(oc)?.notify();
   }

@@ -35,6 +35,10 @@ export class ObjectReading implements Reading {
     return gunzippedLength(this.store.headChunk(oc), this.store.headAt(oc));
   }
 
+  annex(oc: Oc): Buffer | null {
+    return this.store.annex(oc);
+  }
+
   bodyLength(oc: Oc): number {
     return this.state.objcores.getDouble(oc, BODY_LENGTH);
   }

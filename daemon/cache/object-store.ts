@@ -10,6 +10,7 @@ import type { HttpMessage } from '../http1/message.ts';
 import type { CacheState } from './cache-state.ts';
 import { headBytes, readHead, varyStart, writeHead } from './head-codec.ts';
 import {
+  ANNEX,
   BATCH,
   BODY_LENGTH,
   EXTENT,
@@ -25,7 +26,7 @@ import {
   withStorage,
 } from './objcore.ts';
 import type { RowTable } from './row-table.ts';
-import type { ChunkBytes } from './storage/slab.ts';
+import type { ChunkBytes, Slab } from './storage/slab.ts';
 import type { Stevedore } from './storage/stevedores.ts';
 import { appendBody, BodyCursor, consumeBody, freeBody, trimBody } from './storage/stored-body.ts';
 import { Transfer } from './transfer.ts';
@@ -43,6 +44,8 @@ export const BODY_ALIGN = 8;
 const LARGE_BODY = 4 << 20;
 const EXTENTS_A_STEP = 64;
 const ALL = Number.POSITIVE_INFINITY;
+/** Bytes before those of an annex: their number, and what it takes to begin at a multiple of 8. */
+const ANNEX_HEADER = 8;
 /** Bodies of which the place of the last read is remembered; a power of two. A guess at the bodies that are read in
  * turns. */
 const CURSORS = 64;
@@ -143,7 +146,9 @@ export class ObjectStore {
   dropBody(oc: Oc): void {
     if (this.objcores.get(oc, HEAD_BLOCK) === 0) return;
     this.forgetCursor(oc);
-    freeBody(this.objcores, this.stevedoreOf(oc).slab, oc, ALL);
+    const { slab } = this.stevedoreOf(oc);
+    freeBody(this.objcores, slab, oc, ALL);
+    this.freeAnnex(oc, slab);
     this.transfers.delete(oc);
   }
 
@@ -222,6 +227,40 @@ export class ObjectStore {
     return (cursor.chunk as ChunkBytes).subarray(cursor.from, cursor.from + count);
   }
 
+  /** Keeps bytes beside the body, with flags of the object that say what they are; false when there is no room. Of a
+   * finished object only into what is free. */
+  setAnnex(oc: Oc, bytes: Uint8Array, flags: number): boolean {
+    const { objcores } = this;
+    const { slab } = this.stevedoreOf(oc);
+    const size = bytes.length + ANNEX_HEADER;
+    const transfer = this.transfers.get(oc);
+    const block = transfer === undefined ? slab.alloc(size) : this.room(oc, transfer, size, size);
+    if (block === 0) return false;
+    this.freeAnnex(oc, slab);
+    slab.chunkWords(block)[slab.offset(block) >>> 2] = bytes.length;
+    slab.chunk(block).set(bytes, slab.offset(block) + ANNEX_HEADER);
+    objcores.set(oc, ANNEX, block);
+    objcores.set(oc, META, objcores.get(oc, META) | flags);
+    return true;
+  }
+
+  /** The bytes beside the body, as they lie in memory; null when there are none. */
+  annex(oc: Oc): Buffer | null {
+    const block = this.objcores.get(oc, ANNEX) >>> 0;
+    if (block === 0) return null;
+    const { slab } = this.stevedoreOf(oc);
+    const at = slab.offset(block);
+    const length = slab.chunkWords(block)[at >>> 2] as number;
+    return slab.chunk(block).subarray(at + ANNEX_HEADER, at + ANNEX_HEADER + length);
+  }
+
+  private freeAnnex(oc: Oc, slab: Slab): void {
+    const block = this.objcores.get(oc, ANNEX) >>> 0;
+    if (block === 0) return;
+    slab.free(block);
+    this.objcores.set(oc, ANNEX, 0);
+  }
+
   transferOf(oc: Oc): Transfer {
     let transfer = this.transfers.get(oc);
     if (transfer === undefined) {
@@ -239,6 +278,7 @@ export class ObjectStore {
     if (block === 0) return;
     const { slab } = this.stevedoreOf(oc);
     freeBody(objcores, slab, oc, ALL);
+    this.freeAnnex(oc, slab);
     slab.free(block);
     objcores.set(oc, HEAD_BLOCK, 0);
     objcores.set(oc, INLINE_AT, 0);
@@ -276,7 +316,11 @@ export class ObjectStore {
     let given = 0;
     for (let i = 0; i < count; i++) {
       const oc = ocs[i] as Oc;
-      if (objcores.get(oc, EXTENT) !== 0 || (transfers.size > 0 && transfers.get(oc) !== undefined)) {
+      if (
+        objcores.get(oc, EXTENT) !== 0 ||
+        objcores.get(oc, ANNEX) !== 0 ||
+        (transfers.size > 0 && transfers.get(oc) !== undefined)
+      ) {
         this.discard(oc);
         continue;
       }

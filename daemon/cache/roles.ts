@@ -51,6 +51,9 @@ export interface Filling {
   /** Appends body bytes; false when there is no room: the object is then to be failed. */
   readonly append: (oc: Oc, buf: LentBytes, start: number, end: number) => boolean;
   setGunzippedLength(oc: Oc, length: number): void;
+  /** Keeps bytes beside the body: what a filter has found out about it. `flags` (OF_) are set with them. False when
+   * there is no room. */
+  setAnnex(oc: Oc, bytes: Uint8Array, flags?: number): boolean;
   /** Makes the head visible: hits attach from this moment, waiters look again. `uncacheable`: they will not find
    * an object to share, so all go at once. */
   unbusy(oc: Oc, uncacheable?: boolean): void;
@@ -88,6 +91,8 @@ export interface Reading {
   headAt(oc: Oc): number;
   /** Bytes of a gzipped body when unpacked; -1 when unknown. */
   gunzippedLength(oc: Oc): number;
+  /** The bytes that setAnnex() has kept, a view that is valid while the reference is held; null when there are none. */
+  annex(oc: Oc): Buffer | null;
   /** Bytes of the body so far. */
   bodyLength(oc: Oc): number;
   /** The length that the response announced; -1 when unknown or no longer of interest. */

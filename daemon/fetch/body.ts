@@ -8,6 +8,8 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import type { Backend } from '../backend/backend.ts';
 import type { OriginConnection } from '../backend/connection.ts';
 import type { OriginBodySink } from '../backend/exchange-roles.ts';
+import { OF_ESI } from '../cache/objcore.ts';
+import { encodePlan } from '../esi/page-plan.ts';
 import type { FetchChain } from '../filters/chain.ts';
 import type { Outlet } from '../filters/filter.ts';
 import type { BodyFraming } from '../http1/framing.ts';
@@ -220,8 +222,11 @@ export class BodyPump implements OriginBodySink {
     const { bo, chain } = this;
     // Storing may have been in vain, and the object may be gone with its last reader.
     if (this.settled || chain === null) return;
-    if (chain.gzipped && chain.unpacked >= 0) bo.core.cache.filling.setGunzippedLength(bo.oc, chain.unpacked);
-    this.finish(null);
+    const { filling } = bo.core.cache;
+    if (chain.gzipped && chain.unpacked >= 0) filling.setGunzippedLength(bo.oc, chain.unpacked);
+    const isKept = chain.plan === null || filling.setAnnex(bo.oc, encodePlan(chain.plan), OF_ESI);
+    if (chain.plan !== null) bo.core.esi.pages = true;
+    this.finish(isKept ? null : 'storage');
   }
 
   private store(bytes: LentBytes, start: number, end: number): void {

@@ -3,6 +3,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import {
+  OF_ESI,
   OF_FOR_WAITERS,
   OF_GZIPPED,
   OF_HIT_MISS,
@@ -37,6 +38,8 @@ export function chooseFilters(bo: BusyObj): boolean {
     return false;
   }
   attempt.filterList = list;
+  // As in Varnish: what a parser has yet to see the end of is not shown to anybody.
+  if (list.filters.some(({ streams }) => streams === false)) attempt.doStream = false;
   return true;
 }
 
@@ -51,7 +54,13 @@ export function prepareObject(bo: BusyObj): boolean {
   attempt.chain =
     attempt.filterList === NO_FETCH_FILTERS || beresp.status === 206
       ? null
-      : new FetchChain({ head: beresp, log, stats: core.stats, params: core.params }, attempt.filterList);
+      : new FetchChain(
+          {
+            ...{ head: beresp, log, stats: core.stats, params: core.params },
+            ...{ request: bo.bereq, esiFeatures: core.esi },
+          },
+          attempt.filterList,
+        );
   passWhatCannotFit(bo);
   return storeObject(bo);
 }
@@ -146,6 +155,7 @@ function storeHead(bo: BusyObj, storage: string): boolean {
   if (bo.attempt.was304) {
     if (cache.facts.has(bo.staleOc, OF_GZIPPED)) flags |= OF_GZIPPED;
     if (cache.facts.has(bo.staleOc, OF_RECODED)) flags |= OF_RECODED;
+    if (cache.facts.has(bo.staleOc, OF_ESI)) flags |= OF_ESI;
   } else {
     if (chain?.gzipped === true) flags |= OF_GZIPPED;
     if (chain?.recoded === true) flags |= OF_RECODED;

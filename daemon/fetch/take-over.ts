@@ -89,6 +89,9 @@ export function copyBody(bo: BusyObj): Step<BusyObj> {
     core.later(() => bo.resume(COPY));
     return PARKED;
   }
+  const annex = reading.annex(staleOc);
+  // Kept as what it was: a page is a page.
+  if (annex !== null && !filling.setAnnex(oc, annex)) bo.attempt.copyFailure = 'storage';
   if (facts.has(oc, OF_GZIPPED)) filling.setGunzippedLength(oc, reading.gunzippedLength(staleOc));
   return STORED;
 }

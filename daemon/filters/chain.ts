@@ -2,6 +2,8 @@
 // its processors are made when the body begins to pass.
 
 import { Tag } from '../../protocol/tables/tags.ts';
+import type { EsiFeatures } from '../esi/esi-parser.ts';
+import type { PagePlan } from '../esi/page-plan.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
 import {
   BY_READING,
@@ -12,6 +14,7 @@ import {
   type FilterCounters,
   type FilterParams,
   type Outlet,
+  type Page,
   type Processor,
   type ProcessorMaker,
 } from './filter.ts';
@@ -116,13 +119,24 @@ class Chain {
   }
 }
 
+/** What a fetch knows of its body before any filter. */
+export interface FetchScope extends ChainScope {
+  readonly request: HttpMessage;
+  readonly esiFeatures: EsiFeatures;
+}
+
 export class FetchChain extends Chain implements FetchedBody {
+  readonly request: HttpMessage;
+  readonly esiFeatures: EsiFeatures;
   gzipped = false;
   recoded = false;
   unpacked = -1;
+  plan: PagePlan | null = null;
 
-  constructor(scope: ChainScope, { filters }: FilterList<FetchFilter>) {
+  constructor(scope: FetchScope, { filters }: FilterList<FetchFilter>) {
     super(scope);
+    this.request = scope.request;
+    this.esiFeatures = scope.esiFeatures;
     for (const filter of filters) this.stages.push(new Stage(filter.name, filter.open(this)));
   }
 
@@ -142,11 +156,13 @@ export interface DeliveryScope extends ChainScope {
   readonly gzipped: boolean;
   readonly unpacked: number;
   readonly length: number;
+  readonly openPage: (() => Page) | null;
 }
 
 export class DeliveryChain extends Chain implements DeliveredBody {
   readonly request: HttpMessage;
   readonly unpacked: number;
+  readonly openPage: (() => Page) | null;
   gzipped: boolean;
   length: number;
   isPart = false;
@@ -159,11 +175,17 @@ export class DeliveryChain extends Chain implements DeliveredBody {
     this.unpacked = scope.unpacked;
     this.gzipped = scope.gzipped;
     this.length = scope.length;
+    this.openPage = scope.openPage;
     for (const filter of filters) {
       const maker = filter.open(this);
       // A filter without anything to do is none, as in Varnish.
       if (maker !== null) this.stages.push(new Stage(filter.name, maker));
     }
+  }
+
+  /** The names of the filters that have something to do. */
+  get workingNames(): string[] {
+    return this.stages.filter((stage) => stage.maker !== null).map(({ name }) => name);
   }
 
   get isSource(): boolean {

@@ -1,19 +1,142 @@
-// esi and esi_gzip: edge-side includes. Their names exist, so that programs that ask for them load and run; bodies pass
-// as they are, and the log says so.
+// esi on the way to a client: puts a page of edge-side includes together from the text that is stored and the bodies of
+// its fragments. It walks the plan that was made when the page was fetched; what delivers the fragments is given to it.
 
-import { Tag } from '../../protocol/tables/tags.ts';
-import type { FetchFilter, FetchWishes } from './filter.ts';
+import { GZIP_HEAD, GzipSum } from '../esi/gzip-stitch.ts';
+import type { PlanInclude, PlanPart } from '../esi/page-plan.ts';
+import { weakenEtag } from '../http1/conditional.ts';
+import type { DeliveryFilter, Outlet, Page, Processor } from './filter.ts';
+import { PageOutput } from './page-output.ts';
 
-const idle = (name: string, wants: (wishes: FetchWishes) => boolean): FetchFilter => ({
-  name,
-  side: 'fetch',
-  wanted: (_head, wishes) => wants(wishes),
-  open({ log }) {
-    log.put(Tag.Notice, `${name}: ESI is not processed, the body goes as it came`);
-    return null;
+export const ESI: DeliveryFilter = {
+  name: 'esi',
+  side: 'delivery',
+  wanted: ({ isPage }) => isPage,
+  open(body) {
+    const { openPage } = body;
+    if (openPage === null) return null;
+    // Nobody knows how long it will be, nor what it will be the next time.
+    weakenEtag(body.head);
+    body.length = -1;
+    return (outlet) => new PageProcessor(outlet, openPage());
   },
-});
+};
 
-export const ESI = idle('esi', ({ doEsi }) => doEsi);
-/** Only by name: without includes to parse, `esi` and `gzip` do the same. */
-export const ESI_GZIP = idle('esi_gzip', () => false);
+class PageProcessor implements Processor {
+  private readonly outlet: Outlet;
+  private readonly page: Page;
+  private readonly parts: readonly PlanPart[];
+  private readonly output: PageOutput;
+  /** Whether the stream's head and end are written here: not within another packed page. */
+  private readonly frames: boolean;
+  /** Where the walk is: a part, and stored bytes left of it; -1 before its first. */
+  private part = 0;
+  private left = -1;
+  private ending = false;
+  private closed = false;
+  /** The bytes given last, and how many of them are used. */
+  private input: Buffer = GZIP_HEAD;
+  private at = 0;
+  private last = false;
+  private readonly goOn = (): void => {
+    if (this.walk()) this.outlet.ready();
+  };
+
+  constructor(outlet: Outlet, page: Page) {
+    const { plan, within } = page;
+    this.outlet = outlet;
+    this.page = page;
+    this.parts = plan.parts;
+    const shares = plan.gzip && within !== null && within.sum !== null && page.isBare;
+    this.frames = plan.gzip && !shares;
+    const sum = !plan.gzip ? null : shares ? within.sum : new GzipSum();
+    this.output = new PageOutput(outlet, sum, within);
+    if (this.frames) this.output.put(GZIP_HEAD);
+  }
+
+  data(bytes: Buffer, last: boolean): boolean {
+    this.input = bytes;
+    this.at = 0;
+    this.last = last;
+    return this.walk();
+  }
+
+  resume(): void {
+    this.output.resume();
+  }
+
+  close(): void {
+    this.closed = true;
+    this.page.close();
+    this.output.close();
+  }
+
+  report(): void {}
+
+  /** Goes on as far as it can; true when all that was given is used and more is wanted. */
+  private walk(): boolean {
+    const { parts, output } = this;
+    while (!this.closed) {
+      if (output.blocked) {
+        output.drained(this.goOn);
+        return false;
+      }
+      const part = parts[this.part];
+      if (part === undefined) return this.finish();
+      if (part.kind === 'include') {
+        this.part++;
+        if (this.include(part)) continue;
+        // The client is not to wait for what it could have already.
+        if (!this.closed) output.flush();
+        return false;
+      }
+      if (this.left < 0) {
+        this.left = part.stored;
+        if (part.kind === 'text') output.sum?.add({ crc: part.crc, length: part.plain });
+      }
+      const used = Math.min(this.left, this.input.length - this.at);
+      this.left -= used;
+      if (part.kind === 'text' && used > 0) output.put(this.input.subarray(this.at, this.at + used));
+      this.at += used;
+      if (this.left === 0) {
+        this.left = -1;
+        this.part++;
+      } else if (!output.blocked && this.at === this.input.length) {
+        if (!this.last) return true;
+        // The stored page is not what its plan says.
+        this.outlet.fail();
+        return false;
+      }
+    }
+    return false;
+  }
+
+  /** All parts are through. */
+  private finish(): boolean {
+    const { output } = this;
+    if (!this.last) return true;
+    if (this.frames && !this.ending) {
+      this.ending = true;
+      output.put((output.sum as GzipSum).trailer());
+      if (output.blocked) {
+        output.drained(this.goOn);
+        return false;
+      }
+    }
+    output.end();
+    return false;
+  }
+
+  /** Whether the fragment is written, and all that is to be waited for. */
+  private include(part: PlanInclude): boolean {
+    let atOnce = true;
+    let written = false;
+    this.page.include(part, this.output, (goesOn) => {
+      if (this.closed) return;
+      if (!goesOn) this.outlet.fail();
+      else if (atOnce) written = true;
+      else this.goOn();
+    });
+    atOnce = false;
+    return written;
+  }
+}

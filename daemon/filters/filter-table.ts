@@ -6,7 +6,8 @@ import type { Extension } from '../contract/extension.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { constantRecord, type PreparedRecords } from '../log/tx-log.ts';
 import { RANGE } from './byte-range.ts';
-import { ESI, ESI_GZIP } from './esi.ts';
+import { ESI } from './esi.ts';
+import { ESI_FETCHED, ESI_GZIP } from './esi-parse.ts';
 import { filtersOf } from './extension-filter.ts';
 import type {
   DeliveryFacts,
@@ -20,7 +21,16 @@ import { GUNZIP_DELIVERED, GUNZIP_FETCHED, TEST_GUNZIP } from './gunzip.ts';
 import { GZIP } from './gzip.ts';
 
 /** In the order in which bodies pass them when the program names none. */
-const TABLE: readonly Filter[] = [GUNZIP_FETCHED, ESI, ESI_GZIP, GZIP, TEST_GUNZIP, GUNZIP_DELIVERED, RANGE];
+const TABLE: readonly Filter[] = [
+  GUNZIP_FETCHED,
+  ESI_FETCHED,
+  ESI_GZIP,
+  GZIP,
+  TEST_GUNZIP,
+  ESI,
+  GUNZIP_DELIVERED,
+  RANGE,
+];
 
 export interface FilterList<F extends Filter> {
   readonly filters: readonly F[];

@@ -5,7 +5,10 @@
 // calls back later, and until then nothing more is given. So no filter holds more than the bytes it was given last and
 // what its own machinery holds, and a slow reader stops the whole chain back to its source.
 
+import type { EsiFeatures } from '../esi/esi-parser.ts';
+import type { PagePlan, PlanInclude } from '../esi/page-plan.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
+import type { PageOutput } from './page-output.ts';
 
 /** Takes what comes out of a filter. */
 export interface Outlet {
@@ -43,6 +46,8 @@ export interface FilterCounters {
   n_gzip: number;
   n_gunzip: number;
   n_test_gunzip: number;
+  esi_errors: number;
+  esi_warnings: number;
 }
 
 /** Parameters that filters read. */
@@ -71,6 +76,24 @@ export interface FetchedBody extends FilteredBody {
   recoded: boolean;
   /** Bytes of the stored body once unpacked; -1 where that is not known. */
   unpacked: number;
+  /** The request that was sent to the origin. */
+  readonly request: HttpMessage;
+  readonly esiFeatures: EsiFeatures;
+  /** What is to be done with the bytes that are stored, when they are a page of edge-side includes. */
+  plan: PagePlan | null;
+}
+
+/** A page of edge-side includes on its way to a client. */
+export interface Page {
+  readonly plan: PagePlan;
+  /** What the page is written into when it is a fragment itself. */
+  readonly within: PageOutput | null;
+  /** Whether nothing comes behind the filter, so that a packed page can share the stream that it is in. */
+  readonly isBare: boolean;
+  /** Writes a fragment; each in its turn. @param done called once, perhaps before this returns: whether the page goes on */
+  include(part: PlanInclude, output: PageOutput, done: (goesOn: boolean) => void): void;
+  /** Gives up all fragments that are not written yet. */
+  close(): void;
 }
 
 /** A body on its way from the store to a client; filters change what is said of it. */
@@ -88,6 +111,8 @@ export interface DeliveredBody extends FilteredBody {
   /** The part of the stored body that is read, `to` exclusive. */
   from: number;
   to: number;
+  /** Begins to deliver the body as a page of edge-side includes; null where it is none. */
+  readonly openPage: (() => Page) | null;
   /** Whether what comes is the stored body as it is, so that leaving out bytes is done by not reading them. */
   readonly isSource: boolean;
 }
@@ -110,11 +135,15 @@ export interface DeliveryFacts {
   readonly canGzip: boolean;
   /** Whether the stored body is gzip that was tested or made here. */
   readonly isStoredGzip: boolean;
+  /** Whether it is a page of edge-side includes, and the program lets it be one. */
+  readonly isPage: boolean;
 }
 
 export interface FetchFilter {
   readonly name: string;
   readonly side: 'fetch';
+  /** False where nothing may be delivered before the body has passed whole. */
+  readonly streams?: boolean;
   /** Whether a body passes it when the program names no filters. */
   wanted(head: HttpMessage, wishes: FetchWishes, params: FilterParams): boolean;
   /** Mends the head; null where there is nothing to do for this filter. */

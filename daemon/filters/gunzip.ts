@@ -14,7 +14,7 @@ import { type Conversion, ZlibProcessor, ZlibTest } from './zlib-processor.ts';
 const AT_ONCE = 16 * 1024;
 const AT_ONCE_MADE = 64 * 1024;
 
-function isGzip(head: HttpMessage): boolean {
+export function isGzip(head: HttpMessage): boolean {
   const coding = head.get('content-encoding');
   return coding !== null && coding.toLowerCase() === 'gzip';
 }
@@ -22,7 +22,9 @@ function isGzip(head: HttpMessage): boolean {
 export const GUNZIP_FETCHED: FetchFilter = {
   name: 'gunzip',
   side: 'fetch',
-  wanted: (head, { doGunzip }, params) => doGunzip && params.http_gzip_support !== 0 && isGzip(head),
+  // The parser of edge-side includes reads plain bytes.
+  wanted: (head, { doGunzip, doEsi }, params) =>
+    isGzip(head) && (doEsi || (doGunzip && params.http_gzip_support !== 0)),
   open(body) {
     const { head } = body;
     if (!isGzip(head)) return null;
@@ -45,7 +47,8 @@ export const TEST_GUNZIP: FetchFilter = {
   name: 'testgunzip',
   side: 'fetch',
   // Without gzip support, too: clients of both kinds then get what the origin chose, but none gets half of it.
-  wanted: (head, { doGunzip }, params) => isGzip(head) && !(doGunzip && params.http_gzip_support !== 0),
+  wanted: (head, { doGunzip, doEsi }, params) =>
+    isGzip(head) && !doEsi && !(doGunzip && params.http_gzip_support !== 0),
   open(body) {
     if (!isGzip(body.head)) return null;
     varyOnEncoding(body.head);

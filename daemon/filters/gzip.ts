@@ -12,8 +12,8 @@ const AT_ONCE = 8 * 1024;
 export const GZIP: FetchFilter = {
   name: 'gzip',
   side: 'fetch',
-  wanted: (head, { doGzip }, params) =>
-    doGzip && params.http_gzip_support !== 0 && !head.has('content-encoding'),
+  wanted: (head, { doGzip, doEsi }, params) =>
+    doGzip && !doEsi && params.http_gzip_support !== 0 && !head.has('content-encoding'),
   open(body) {
     const { head } = body;
     if (head.has('content-encoding')) return null;

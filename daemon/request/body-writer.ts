@@ -1,12 +1,11 @@
 // Sends a body that does not leave in one write: large, still arriving, or filtered on the way. Slices are taken from
 // the store without a copy, in turn with the other bodies that are being sent, and nothing more is read until the
 // client has taken them: that is the backpressure which reaches the origin through Reading.consume(). A body that fails
-// midway is cut, never ended.
+// midway is cut, never ended. Where the bytes go, to the client or into a page, is another's business (BodyTarget).
 
 import type { ProgressReader, ProgressSource } from '../cache/roles.ts';
 import type { DeliveryChain } from '../filters/chain.ts';
 import type { Outlet } from '../filters/filter.ts';
-import { CHUNK_END, CHUNK_HEAD_MAX, chunkHead, LAST_CHUNK } from '../http1/chunked.ts';
 import type { Request } from '../transaction/request.ts';
 import type { Sender } from '../transaction/send-turns.ts';
 
@@ -14,9 +13,19 @@ export interface BodyPlan {
   /** First byte to read and the one after the last (Infinity: to the end), of the stored body. */
   from: number;
   to: number;
-  chunked: boolean;
   /** Bytes promised to the client, or -1. */
   length: number;
+}
+
+/** Where the bytes of a body go. */
+export interface BodyTarget {
+  /** Takes bytes; false when they are in use until what is given to drained() is called. */
+  write(bytes: Buffer): boolean;
+  /** Nothing more comes for now: what is held back may leave. */
+  flush(): void;
+  drained(callback: () => void): void;
+  /** The body is whole. */
+  end(): void;
 }
 
 const SLICE = 64 * 1024;
@@ -26,6 +35,7 @@ export class BodyWriter implements ProgressReader, Sender, Outlet {
   private readonly req: Request;
   private readonly plan: BodyPlan;
   private readonly chain: DeliveryChain | null;
+  private readonly target: BodyTarget;
   private readonly done: (ok: boolean) => void;
   private at: number;
   private sent = 0;
@@ -40,10 +50,17 @@ export class BodyWriter implements ProgressReader, Sender, Outlet {
   private source: ProgressSource | null = null;
 
   /** @param chain the filters, when any has something to do */
-  constructor(req: Request, plan: BodyPlan, chain: DeliveryChain | null, done: (ok: boolean) => void) {
+  constructor(
+    req: Request,
+    plan: BodyPlan,
+    chain: DeliveryChain | null,
+    target: BodyTarget,
+    done: (ok: boolean) => void,
+  ) {
     this.req = req;
     this.plan = plan;
     this.chain = chain;
+    this.target = target;
     this.done = done;
     this.at = plan.from;
   }
@@ -141,7 +158,7 @@ export class BodyWriter implements ProgressReader, Sender, Outlet {
     const { req, chain } = this;
     const { cache } = req.core;
     if (cache.facts.isFailed(req.attempt.oc)) this.end(false);
-    else if (!this.isAllRead || this.given) return;
+    else if (!this.isAllRead || this.given) this.target.flush();
     else if (chain !== null) {
       this.given = true;
       chain.data(NOTHING, true);
@@ -150,29 +167,19 @@ export class BodyWriter implements ProgressReader, Sender, Outlet {
   }
 
   /** Writes client bytes; false when the client must take them first (pump goes on then). */
-  private send(bytes: Uint8Array): boolean {
-    const { req, plan } = this;
-    const { session } = req;
+  private send(bytes: Buffer): boolean {
+    const { req, plan, target } = this;
     if (plan.length >= 0 && this.sent + bytes.length > plan.length) {
       this.end(false);
       return false;
     }
-    if (plan.chunked) {
-      const size = Buffer.allocUnsafe(CHUNK_HEAD_MAX);
-      const n = chunkHead(size, 0, bytes.length);
-      session.socket.cork();
-      session.write(size.subarray(0, n));
-      session.write(bytes);
-      session.write(CHUNK_END);
-      session.socket.uncork();
-    } else session.write(bytes);
+    const isTaken = target.write(bytes);
     if (this.sent > 0) req.attempt.bodyWrites++;
     this.sent += bytes.length;
     req.attempt.bodyBytesOut = this.sent;
-    req.core.sendTurns.spent(bytes.length);
-    if (session.socket.writableLength === 0) return true;
+    if (isTaken) return true;
     this.waiting = true;
-    session.drained(() => {
+    target.drained(() => {
       this.waiting = false;
       if (this.ended) return;
       if (this.chain !== null) this.chain.resume();
@@ -187,13 +194,13 @@ export class BodyWriter implements ProgressReader, Sender, Outlet {
   }
 
   private complete(): void {
-    const { plan, req } = this;
+    const { plan } = this;
     if (this.ended) return;
     if (plan.length >= 0 && this.sent !== plan.length) {
       this.end(false);
       return;
     }
-    if (plan.chunked) req.session.write(LAST_CHUNK);
+    this.target.end();
     this.end(true);
   }
 

@@ -29,6 +29,7 @@ const STATUS_200 = new PreparedRecords([
 /** What to answer with at once, or null when the response needs a second look. */
 export function plainHit(req: Request): HotHead | typeof COLD | null {
   const { core, http, session } = req;
+  if (req.fragment !== null) return null;
   if (!req.attempt.isHit || req.programRef?.plainDeliver !== true || session.closeAfter !== null) return null;
   if (req.ctx.overflowed) return null;
   if (

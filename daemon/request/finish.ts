@@ -63,10 +63,13 @@ function close(req: Request): void {
       req.attempt.bodyBytesOut,
       headOut + req.attempt.bodyBytesOut,
     );
-    stats.s_req_hdrbytes += req.headBytesIn;
-    stats.s_req_bodybytes += bodyIn;
-    stats.s_resp_hdrbytes += headOut;
-    stats.s_resp_bodybytes += req.attempt.bodyBytesOut;
+    // A fragment's bytes are among those of its page.
+    if (req.fragment === null) {
+      stats.s_req_hdrbytes += req.headBytesIn;
+      stats.s_req_bodybytes += bodyIn;
+      stats.s_resp_hdrbytes += headOut;
+      stats.s_resp_bodybytes += req.attempt.bodyBytesOut;
+    }
   }
   // Extensions may still have something to log when the task ends.
   req.releaseProgram();

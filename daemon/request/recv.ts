@@ -62,7 +62,9 @@ function judge(req: Request, ret: ReturnCode): Step<Request> {
     case RETURN.pass:
       return PASS;
     case RETURN.pipe:
-      return PIPE;
+      if (req.fragment === null) return PIPE;
+      req.log.put(Tag.VCL_Error, 'vcl_recv{} returns pipe for ESI included object.  Doing pass.');
+      return PASS;
     case RETURN.purge:
       return PURGE;
     case RETURN.restart:

@@ -13,9 +13,9 @@ import type { Step } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
 import { inClientState } from './client-state.ts';
 import { logStatus } from './deliver.ts';
+import { openChain } from './delivery-filters.ts';
 import { answerOverflow, askForUnwanted, drainAtOnce, setConnection } from './keep-alive.ts';
-import { FINISH, RESTART, SYNTH } from './request-steps.ts';
-import { openChain } from './transmit.ts';
+import { FINISH, RESTART, SYNTH, TRANSMIT } from './request-steps.ts';
 
 const LAST_STATUS = 500;
 const LAST_REASON = 'Internal Server Error';
@@ -55,7 +55,7 @@ function afterSynth(req: Request, ret: ReturnCode): Step<Request> {
   resp.status %= 1000;
   const length = String((req.attempt.synthBody ?? '').length);
   resp.set('Content-Length', length);
-  return send(req);
+  return req.fragment === null ? send(req) : TRANSMIT;
 }
 
 /** Sends the page. As with any other response a range counts; conditions do not. */
@@ -95,6 +95,10 @@ function lastResort(req: Request): Step<Request> {
   log.put(Tag.RespProtocol, 'HTTP/1.1');
   log.put(Tag.RespStatus, String(LAST_STATUS));
   log.put(Tag.RespReason, LAST_REASON);
+  if (req.fragment !== null) {
+    req.fragment.failed('vcl_synth failed');
+    return FINISH;
+  }
   session.closeAfter = 'VCL_FAILURE';
   session.write(LAST_WORDS);
   req.attempt.headBytesOut = LAST_WORDS.length;

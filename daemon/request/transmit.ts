@@ -1,19 +1,18 @@
 // Sends the response. Decides how the body is framed and whether the connection can
 // live on; a whole small body leaves in one write with its head, everything else through BodyWriter.
 
-import { Tag } from '../../protocol/tables/tags.ts';
-import { fieldIn } from '../cache/head-codec.ts';
 import { OF_GZIPPED } from '../cache/objcore.ts';
 import { BODY_ALIGN } from '../cache/object-store.ts';
-import { DeliveryChain } from '../filters/chain.ts';
-import type { DeliveryFilter, Outlet } from '../filters/filter.ts';
-import { type FilterList, namedDeliveryFilters, usualDeliveryFilters } from '../filters/filter-table.ts';
+import type { Outlet } from '../filters/filter.ts';
 import { parseLength } from '../http1/framing.ts';
 import { responseHeadLength, writeResponseHead } from '../http1/head-writer.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import { ONE_WRITE } from '../transaction/hot-heads.ts';
 import type { Request } from '../transaction/request.ts';
 import { BodyWriter } from './body-writer.ts';
+import { ClientBody } from './client-body.ts';
+import { chooseFilters, finishAlone, openChain } from './delivery-filters.ts';
+import { transmitFragment } from './fragment-body.ts';
 import { answerOverflow, setConnection } from './keep-alive.ts';
 import { FINISH } from './request-steps.ts';
 
@@ -24,6 +23,7 @@ const NOBODY: Outlet = { data: () => true, ready: () => undefined, fail: () => u
 const RESET_DELAY = 50;
 
 export function transmit(req: Request): Step<Request> {
+  if (req.fragment !== null) return transmitFragment(req, req.fragment);
   const { core, resp } = req;
   const { oc } = req.attempt;
   const { cache } = core;
@@ -73,70 +73,21 @@ export function transmit(req: Request): Step<Request> {
     from,
     // Never more than was promised: the program may have changed what the origin announced.
     to: works ? chain.to : length >= 0 ? from + length : Number.POSITIVE_INFINITY,
-    chunked,
     length,
   };
-  const writer = new BodyWriter(req, plan, works ? chain : null, (ok) => {
+  new BodyWriter(req, plan, works ? chain : null, new ClientBody(req, chunked), (ok) => {
     // Where the end of the connection ends the body, an orderly end would say that all was sent.
     if (!ok && length < 0 && !chunked) {
       setTimeout(() => {
         req.session.reset('REM_CLOSE');
-        req.resume(FINISH);
+        finishAlone(req);
       }, RESET_DELAY);
       return;
     }
     if (!ok) req.session.cut('REM_CLOSE');
-    req.resume(FINISH);
-  });
-  writer.start();
+    finishAlone(req);
+  }).start();
   return PARKED;
-}
-
-/** The filters of this response, or null after an unknown name, which is logged. */
-function chooseFilters(req: Request): FilterList<DeliveryFilter> | null {
-  const { log, core } = req;
-  const { respFilters } = req.attempt;
-  const list =
-    respFilters === null
-      ? usualDeliveryFilters(req, core.params)
-      : namedDeliveryFilters(respFilters, req.ctx.vcl.extensions);
-  if (!('unknown' in list)) return list;
-  log.putConstant(list.record);
-  log.put(Tag.Error, list.unknown);
-  log.put(Tag.Error, 'Failure to push processors');
-  return null;
-}
-
-/**
- * The chain of a body's filters, which mend the head; null where there are none. Logs Filters.
- * @param length of the body before any filter, and `unpacked` after it was unpacked; -1 where they are not known
- */
-export function openChain(
-  req: Request,
-  list: FilterList<DeliveryFilter>,
-  length: number,
-  unpacked: number,
-): DeliveryChain | null {
-  const { core, http, resp, log } = req;
-  log.putConstant(list.record);
-  if (list.filters.length === 0) return null;
-  const scope = {
-    ...{ request: http, head: resp, log, stats: core.stats, params: core.params },
-    ...{ gzipped: isGzip(req), unpacked, length },
-  };
-  req.attempt.chain = new DeliveryChain(scope, list);
-  return req.attempt.chain;
-}
-
-/** Whether the stored body says that it is gzip, tested or not. */
-function isGzip({ core, attempt, isStoredGzip }: Request): boolean {
-  const { oc } = attempt;
-  if (isStoredGzip || oc === 0) return isStoredGzip;
-  const { cache } = core;
-  return (
-    fieldIn(cache.reading.headChunk(oc), cache.reading.headAt(oc), 'content-encoding')?.toLowerCase() ===
-    'gzip'
-  );
 }
 
 /** Writes the head and, in the same write, `length` body bytes from `from` on. */

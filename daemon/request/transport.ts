@@ -140,9 +140,9 @@ function hasToken(list: string, token: string): boolean {
   return false;
 }
 
-/** Keeps what the client sent for rollback; only programs that can roll back pay for it. */
+/** Keeps what the client sent for rollback and for fragments; only where there are such is it paid for. */
 function saveOriginal(req: Request): void {
-  if (req.programRef?.keepsRequest === true) req.keepOriginal();
+  if (req.programRef?.keepsRequest === true || req.core.esi.pages) req.keepOriginal();
 }
 
 /** Adds the client's address. A rollback goes back behind this, as in Varnish. */

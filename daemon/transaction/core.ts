@@ -9,6 +9,7 @@ import type { HeadLimits } from '../http1/head-parser.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
 import type { Params } from '../params/parameter-set.ts';
 import type { MainCounters } from '../stats/counter-fields.ts';
+import type { EsiState } from './esi-state.ts';
 import type { HotHeads } from './hot-heads.ts';
 import type { IdHeader } from './id-header.ts';
 import type { SendTurns } from './send-turns.ts';
@@ -43,6 +44,7 @@ export interface Core {
   readonly lenientDates: boolean;
   /** The lenient_lf feature. */
   readonly lenientLf: boolean;
+  readonly esi: EsiState;
   readonly stats: MainCounters;
   readonly cache: Cache;
   readonly hotHeads: HotHeads;

@@ -6,7 +6,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Oc } from '../cache/objcore.ts';
-import { OF_GZIPPED } from '../cache/objcore.ts';
+import { OF_ESI, OF_GZIPPED } from '../cache/objcore.ts';
 import type { Facts, Reading } from '../cache/roles.ts';
 import { HttpMessage } from '../http1/message.ts';
 import { PreparedRecords, type TxLog } from '../log/tx-log.ts';
@@ -63,7 +63,7 @@ export class HotHead {
       this.status === 200 &&
       this.proto === 'HTTP/1.1' &&
       this.length <= ONE_WRITE &&
-      !facts.has(oc, OF_GZIPPED) &&
+      !facts.has(oc, OF_GZIPPED | OF_ESI) &&
       decoded.getAll('content-length') === String(this.length) &&
       !decoded.has(idKey) &&
       !OURS.some((key) => decoded.has(key));

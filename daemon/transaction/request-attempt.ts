@@ -4,6 +4,16 @@
 import type { Oc } from '../cache/objcore.ts';
 import type { VclAttempt } from '../contract/context.ts';
 import type { DeliveryChain } from '../filters/chain.ts';
+import type { Page } from '../filters/filter.ts';
+
+/** A page whose fragments come meanwhile. */
+export interface PageInDelivery extends Page {
+  isBare: boolean;
+  /** Has fragments come before the page is in turn itself. */
+  waits(): void;
+  /** Calls when no fragment is under way any more, perhaps at once. */
+  over(callback: () => void): void;
+}
 
 export class RequestAttempt implements VclAttempt {
   vxid = 0;
@@ -32,6 +42,8 @@ export class RequestAttempt implements VclAttempt {
   hitVxid = 0;
   respDoEsi = true;
   respFilters: string | null = null;
+  /** The fragments of the page that is delivered; null before any are wanted. */
+  page: PageInDelivery | null = null;
   /** The filters that the response's body passes; null where it passes none. */
   chain: DeliveryChain | null = null;
   synthStatus = 0;

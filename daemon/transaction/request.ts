@@ -9,7 +9,7 @@ import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { SoftPurge } from '../cache/lifetimes.ts';
 import type { LookupQuery, LookupResult } from '../cache/lookup-query.ts';
-import { OF_GZIPPED, OF_UNSTREAMED } from '../cache/objcore.ts';
+import { OF_ESI, OF_GZIPPED, OF_UNSTREAMED } from '../cache/objcore.ts';
 import { RequestSettings, VclContext, type VclObject, type VclRequest } from '../contract/context.ts';
 import { endPrivs, type PrivMap } from '../contract/priv.ts';
 import type { VclProgram } from '../contract/program.ts';
@@ -27,6 +27,7 @@ import { cacheBody } from './cache-body.ts';
 import type { ClientSession } from './client-session.ts';
 import type { Core, ProgramRef } from './core.ts';
 import type { Step, Transaction } from './drive.ts';
+import type { FragmentPlace } from './fragment-place.ts';
 import type { ObjectView } from './object-view.ts';
 import { purgeObjects } from './purge-objects.ts';
 import { noteRefusal, refuseHead } from './refuse.ts';
@@ -45,7 +46,10 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
   readonly resp: HttpMessage;
   readonly log: TxLog;
   readonly ctx: VclContext;
-  readonly top: VclRequest;
+  /** The request for the page; itself where it is no fragment. */
+  top: VclRequest;
+  /** The place of a fragment in its page; null for what a client asks for. */
+  fragment: FragmentPlace | null = null;
   readonly lookup: LookupResult;
   readonly query: LookupQuery;
   readonly objectView: ObjectView;
@@ -116,6 +120,13 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
     this.top = this;
   }
 
+  /** A request that the same machine runs, of the same client and within the same page. */
+  derive(session: ClientSession, buffers: RequestBuffers): Request {
+    const req = new Request(this.core, session, buffers, this.run);
+    req.top = this.top;
+    return req;
+  }
+
   /** Goes on with a step after a wait. */
   resume(step: Step<Request>): void {
     this.attempt.fresh = false;
@@ -135,6 +146,11 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
   get isStoredGzip(): boolean {
     const { oc } = this.attempt;
     return oc !== 0 && this.core.cache.facts.has(oc, OF_GZIPPED);
+  }
+
+  get isPage(): boolean {
+    const { oc, respDoEsi } = this.attempt;
+    return oc !== 0 && respDoEsi && this.settings.esi && this.core.cache.facts.has(oc, OF_ESI);
   }
 
   /** Also of a body that came with its head: the fetch is not over while its own request is answered. */

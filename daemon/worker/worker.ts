@@ -38,6 +38,7 @@ import { CountersFile } from '../stats/counters-file.ts';
 import { COUNTERS_FILE } from '../stats/counters-format.ts';
 import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
 import type { Core, HotParams, ProgramRef } from '../transaction/core.ts';
+import { EsiState } from '../transaction/esi-state.ts';
 import { HotHeads } from '../transaction/hot-heads.ts';
 import { IdHeader } from '../transaction/id-header.ts';
 import { SendTurns } from '../transaction/send-turns.ts';
@@ -62,6 +63,7 @@ export class Worker implements Core, AcceptorHost {
   readonly cache: Cache;
   readonly hotHeads: HotHeads;
   readonly spareFetchBuffers: object[] = [];
+  readonly esi = new EsiState();
   /** debug=+req_state. */
   stepChecks: StepChecks | null = null;
   bgFetches = 0;
@@ -369,6 +371,7 @@ export class Worker implements Core, AcceptorHost {
     }
     this.lenientDates = this.allParams.feature('http_date_postel');
     this.lenientLf = this.allParams.feature('lenient_lf');
+    this.esi.set((bit) => this.allParams.feature(bit));
     this.responseLimits = {
       maxLine: p.http_resp_hdr_len,
       maxFields: fieldLimit(p.http_max_hdr),

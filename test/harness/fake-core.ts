@@ -8,6 +8,7 @@ import { newMainCounters } from '../../daemon/stats/counter-fields.ts';
 import type { ClientSession } from '../../daemon/transaction/client-session.ts';
 import type { Core, ProgramRef } from '../../daemon/transaction/core.ts';
 import type { Step } from '../../daemon/transaction/drive.ts';
+import { EsiState } from '../../daemon/transaction/esi-state.ts';
 import { Request } from '../../daemon/transaction/request.ts';
 import { RequestBuffers } from '../../daemon/transaction/request-buffers.ts';
 import { RETURN } from '../../protocol/tables/returns.ts';
@@ -76,6 +77,7 @@ export class FakeCore {
       stepChecks: null,
       bgFetches: 0,
       spareFetchBuffers: [],
+      esi: new EsiState(),
       requestLimits: { maxLine: 8192, maxFields: 64, maxSize: 32768 },
       newVxid: () => 7,
       newLog: () => textLog(this.records),

@@ -1,5 +1,5 @@
-// Whether a program may need the original of a head that it changes: for std.rollback, or in a vcl_synth that a
-// failure leads to. Nearly every statement can fail; but if vcl_synth reads no part of the request that the
+// Whether a program may need the original of a head that it changes: for std.rollback, for fragments of a page that it
+// makes, or in a vcl_synth that a failure leads to. Nearly every statement can fail; but if vcl_synth reads no part of the request that the
 // program changes, and does not restart it, restoring the head makes no difference.
 
 import type { KeptHeads } from '../../contract/program.ts';
@@ -14,9 +14,14 @@ const RANGED_METHOD = 'req.method';
 export function keptHeads(model: ProgramModel): KeptHeads {
   const subs = [...model.subs.values()];
   return {
-    request: subs.some((sub) => sub.restores.has('req')) || synthLooksBack(model, subs),
+    request: subs.some((sub) => sub.restores.has('req') || makesPages(sub)) || synthLooksBack(model, subs),
     fetch: subs.some((sub) => sub.restores.has('bereq')),
   };
+}
+
+/** Whether it may have a response parsed for edge-side includes. */
+function makesPages(sub: SubInfo): boolean {
+  return sub.writesVariables.has('beresp.do_esi') || sub.writesVariables.has('beresp.filters');
 }
 
 function synthLooksBack(model: ProgramModel, subs: readonly SubInfo[]): boolean {

@@ -24,7 +24,12 @@ function scope(head: HttpMessage, support: boolean) {
     records,
     head,
     log: { put, putBytes: () => undefined, putConstant: () => undefined, wants: () => true },
-    stats: { n_gzip: 0, n_gunzip: 0, n_test_gunzip: 0 },
+    stats: { n_gzip: 0, n_gunzip: 0, n_test_gunzip: 0, esi_errors: 0, esi_warnings: 0 },
+    request: message(Tag.BereqMethod, {}),
+    esiFeatures: {
+      ...{ ignoreHttps: false, disableXmlCheck: false },
+      ...{ ignoreOtherElements: false, removeBom: false },
+    },
     params: {
       ...{ gzip_buffer: 32768, gzip_level: 6, gzip_memlevel: 8 },
       ...{ http_gzip_support: support ? 1 : 0, http_range_support: 1 },
@@ -54,7 +59,10 @@ export function deliveryChain(
   const list = namedDeliveryFilters(names, own);
   if ('unknown' in list) throw new Error(list.unknown);
   const { gzipped = false, length = -1, unpacked = -1 } = body;
-  return { ...made, chain: new DeliveryChain({ ...made, request, gzipped, length, unpacked }, list) };
+  return {
+    ...made,
+    chain: new DeliveryChain({ ...made, request, gzipped, length, unpacked, openPage: null }, list),
+  };
 }
 
 /** Takes what comes out of a chain; a slow one only after a while, and never more than one piece until then. */

@@ -3,6 +3,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type BodyPlan, BodyWriter } from '../../../daemon/request/body-writer.ts';
+import { ClientBody } from '../../../daemon/request/client-body.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
 import { SendTurns } from '../../../daemon/transaction/send-turns.ts';
 import { deliveryChain } from '../filters/filter-setup.ts';
@@ -30,7 +31,7 @@ class Sending {
     });
   }
 
-  start(plan: Partial<BodyPlan>, filters = ''): this {
+  start(plan: Partial<BodyPlan> & { chunked?: boolean }, filters = ''): this {
     const session = {
       socket: this.socket,
       write: (bytes: Uint8Array) => {
@@ -70,9 +71,11 @@ class Sending {
       attempt: { oc: 1, bodyWrites: 1, bodyBytesOut: 0 },
       onAbort: null,
     };
-    const whole = { from: 0, to: Number.POSITIVE_INFINITY, chunked: false, length: -1 };
+    const { chunked = false, ...rest } = plan;
+    const whole = { from: 0, to: Number.POSITIVE_INFINITY, length: -1 };
     const chain = filters === '' ? null : deliveryChain(filters, { gzipped: true }).chain;
-    new BodyWriter(req as unknown as Request, { ...whole, ...plan }, chain, (ok) => {
+    const target = new ClientBody(req as unknown as Request, chunked);
+    new BodyWriter(req as unknown as Request, { ...whole, ...rest }, chain, target, (ok) => {
       this.outcome = ok;
       this.settle?.();
     }).start();

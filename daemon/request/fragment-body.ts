@@ -1,0 +1,167 @@
+// Writes the body of a fragment into its page when its turn has come. Nothing else of the response leaves. In a packed
+// page a packed body is spliced in as it is stored; a plain one is carried in stored blocks.
+
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { ProgressReader, ProgressSource } from '../cache/roles.ts';
+import type { DeliveryChain } from '../filters/chain.ts';
+import { namedDeliveryFilters, usualDeliveryFilters } from '../filters/filter-table.ts';
+import type { PageOutput } from '../filters/page-output.ts';
+import { PARKED, type Step } from '../transaction/drive.ts';
+import type { FragmentPlace } from '../transaction/fragment-place.ts';
+import type { Request } from '../transaction/request.ts';
+import { type BodyTarget, BodyWriter } from './body-writer.ts';
+import { chooseFilters, finishAlone, isPacked, openChain, openPage } from './delivery-filters.ts';
+import { FINISH, TRANSMIT } from './request-steps.ts';
+import { placesOf, SplicedTarget } from './spliced-target.ts';
+
+/** Bytes of a packed body for one reader that may be waited for as a whole: more are unpacked on their way. */
+const WHOLE = 128 * 1024;
+const UNPACKED = namedDeliveryFilters('gunzip', []);
+
+export function transmitFragment(req: Request, place: FragmentPlace): Step<Request> {
+  const { core, attempt } = req;
+  if (req.aborted) return FINISH;
+  if (!place.isInTurn) return awaitTurn(req, place);
+  const { oc } = attempt;
+  if (oc === 0) return writeSynth(req, place.output);
+  const { facts, reading } = core.cache;
+  const { output } = place;
+  const joins = output.sum !== null && !req.isPage && isPacked(req);
+  if (joins && !facts.isFinished(oc) && !facts.isFailed(oc) && mayBecomeWhole(req)) {
+    new WholeWait(req).begin();
+    return PARKED;
+  }
+  const isWhole = facts.isFinished(oc);
+  const places = joins && isWhole && req.isStoredGzip ? placesOf(core.cache, oc) : null;
+  // What is no whole gzip stream, or not yet, is unpacked: what is wrong with it is then said.
+  const list = joins && places === null && !('unknown' in UNPACKED) ? UNPACKED : chooseFilters(req);
+  if (list === null) {
+    place.failed('no such filter');
+    return FINISH;
+  }
+  const length = isWhole ? reading.bodyLength(oc) : -1;
+  const chain = openChain(req, list, length, -1);
+  const { status } = req.resp;
+  if (status < 200 || status === 204 || status === 304 || length === 0) return FINISH;
+  const working = chain?.works === true ? chain : null;
+  if (working === null && places === null && isWhole && output.takes(length)) {
+    for (let at = 0; at < length; ) {
+      const slice = reading.slice(oc, at, length - at);
+      output.write(slice);
+      at += slice.length;
+    }
+    attempt.bodyBytesOut = length;
+    return FINISH;
+  }
+  const plan = { from: 0, to: Number.POSITIVE_INFINITY, length: -1 };
+  const target =
+    places !== null && working === null ? new SplicedTarget(output, places) : targetFor(req, output, working);
+  if (target === null) {
+    place.failed('packed by a filter, which cannot join a packed page');
+    return FINISH;
+  }
+  new BodyWriter(req, plan, working, target, (ok) => {
+    if (!ok && !req.aborted) place.failed('its body broke off');
+    finishAlone(req);
+  }).start();
+  return PARKED;
+}
+
+/** Null where packed bytes come that cannot be spliced in. */
+function targetFor(req: Request, output: PageOutput, chain: DeliveryChain | null): BodyTarget | null {
+  const raw = new PageTarget(output, (bytes) => output.put(bytes));
+  if (chain === null || !chain.gzipped || output.sum === null)
+    return output.sum === null ? raw : new PageTarget(output, (bytes) => output.write(bytes));
+  const names = chain.workingNames;
+  if (names.length !== 1 || names[0] !== 'esi') return null;
+  openPage(req).isBare = true;
+  return raw;
+}
+
+/** What is to be written waits where it is; what a page of its own includes comes meanwhile. */
+function awaitTurn(req: Request, place: FragmentPlace): Step<Request> {
+  const { oc } = req.attempt;
+  // Bytes that are lent for this turn only.
+  req.resp.raw = null;
+  if (req.isPage) openPage(req).waits();
+  req.onAbort = () => finishAlone(req);
+  place.awaitTurn(oc === 0 || req.core.cache.facts.isFinished(oc), () => {
+    req.onAbort = null;
+    req.resume(TRANSMIT);
+  });
+  return PARKED;
+}
+
+function writeSynth(req: Request, output: PageOutput): Step<Request> {
+  const { core, log, attempt } = req;
+  const body = Buffer.from(attempt.synthBody ?? '', 'latin1');
+  log.put(Tag.Storage, 'malloc Transient');
+  openChain(req, usualDeliveryFilters(req, core.params), body.length, -1);
+  attempt.bodyBytesOut = body.length;
+  if (req.resp.status === 204 || req.resp.status === 304 || output.write(body)) return FINISH;
+  req.onAbort = () => req.resume(FINISH);
+  output.drained(() => {
+    req.onAbort = null;
+    req.resume(FINISH);
+  });
+  return PARKED;
+}
+
+/** Whether its end may be waited for without anybody reading it. */
+function mayBecomeWhole({ core, attempt }: Request): boolean {
+  const { facts, reading } = core.cache;
+  if (!attempt.isPass && !facts.isUncacheable(attempt.oc)) return true;
+  const declared = reading.declaredLength(attempt.oc);
+  return declared >= 0 && declared <= WHOLE;
+}
+
+/** The wait of a packed fragment for its own end. */
+class WholeWait implements ProgressReader {
+  private readonly req: Request;
+  private source: ProgressSource | null = null;
+
+  constructor(req: Request) {
+    this.req = req;
+  }
+
+  begin(): void {
+    const { req } = this;
+    req.onAbort = () => this.end(FINISH);
+    this.source = req.core.cache.reading.onProgress(req.attempt.oc, this);
+    // What is gathered must not wait with it.
+    req.fragment?.output.flush();
+  }
+
+  progress(): void {
+    const { facts } = this.req.core.cache;
+    const { oc } = this.req.attempt;
+    if (facts.isFinished(oc) || facts.isFailed(oc)) this.end(TRANSMIT);
+  }
+
+  private end(step: Step<Request>): void {
+    this.source?.detach(this);
+    this.req.onAbort = null;
+    this.req.resume(step);
+  }
+}
+
+/** A body that goes into the page through one of its doors. */
+class PageTarget implements BodyTarget {
+  private readonly output: PageOutput;
+  readonly write: (bytes: Buffer) => boolean;
+
+  constructor(output: PageOutput, write: (bytes: Buffer) => boolean) {
+    this.output = output;
+    this.write = write;
+  }
+
+  flush(): void {
+    this.output.flush();
+  }
+
+  drained(callback: () => void): void {
+    this.output.drained(callback);
+  }
+
+  end(): void {}
+}

@@ -1,0 +1,175 @@
+// The fragments of one page of edge-side includes, or of a fragment that is one itself. They are written in their order.
+// When one is not there at once, those behind it are started ahead, so that their origins work at the same time: they
+// come as far as their body, which waits for its turn where every fetched body is, in the store. Nothing is kept here.
+
+import { includeFailureText } from '../../protocol/esi-notes.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { PagePlan, PlanInclude } from '../esi/page-plan.ts';
+import type { Page } from '../filters/filter.ts';
+import type { PageOutput } from '../filters/page-output.ts';
+import { FragmentBudget, type FragmentPlace, type StartsAhead } from '../transaction/fragment-place.ts';
+import type { Request } from '../transaction/request.ts';
+import { beginFragment } from './fragment-request.ts';
+
+export class PageFragments implements Page, StartsAhead {
+  readonly plan: PagePlan;
+  isBare = false;
+  private readonly req: Request;
+  private readonly budget: FragmentBudget;
+  private readonly includes: readonly PlanInclude[];
+  private readonly started = new Map<number, Fragment>();
+  /** The include that is in turn next, and the first that is not started. */
+  private turn = 0;
+  private next = 0;
+  private closed = false;
+  private onOver: (() => void) | null = null;
+
+  constructor(req: Request) {
+    const { core, attempt } = req;
+    const { reading, facts } = core.cache;
+    this.req = req;
+    this.plan = core.esi.planOf(facts.vxidOf(attempt.oc), () => reading.annex(attempt.oc) as Buffer);
+    this.includes = this.plan.parts.filter((part) => part.kind === 'include');
+    this.budget = req.fragment?.budget ?? new FragmentBudget(core.params.esi_parallel);
+  }
+
+  /** Known once it is in turn itself. */
+  get within(): PageOutput | null {
+    return this.req.fragment?.output ?? null;
+  }
+
+  include(part: PlanInclude, output: PageOutput, done: (goesOn: boolean) => void): void {
+    const { req } = this;
+    const n = this.turn++;
+    if (this.isTooDeep) {
+      req.log.put(
+        Tag.VCL_Error,
+        `ESI depth limit reach (param max_esi_depth = ${req.core.params.max_esi_depth})`,
+      );
+      done(true);
+      return;
+    }
+    const ahead = this.started.get(n);
+    const fragment = ahead ?? this.make(n);
+    fragment.takeTurn(output, (reason) => done(reason === null || this.forgives(part, reason)));
+    if (ahead === undefined) beginFragment(fragment, req, part, this.plan.gzip);
+    if (!fragment.over && !this.closed) this.budget.add(this);
+  }
+
+  startAhead(): void {
+    const { budget, includes, req } = this;
+    this.next = Math.max(this.next, this.turn);
+    while (!this.closed && this.next < includes.length && budget.hasRoom && !this.isTooDeep) {
+      const n = this.next++;
+      beginFragment(this.make(n), req, includes[n] as PlanInclude, this.plan.gzip);
+    }
+    if (this.next >= includes.length) budget.remove(this);
+  }
+
+  /** A page that waits for its own turn has its fragments come meanwhile. */
+  waits(): void {
+    this.budget.add(this);
+  }
+
+  close(): void {
+    this.closed = true;
+    this.budget.remove(this);
+    for (const fragment of [...this.started.values()]) fragment.giveUp();
+  }
+
+  /** Calls when no fragment is under way any more, perhaps at once. */
+  over(callback: () => void): void {
+    if (this.started.size === 0) callback();
+    else this.onOver = callback;
+  }
+
+  private get isTooDeep(): boolean {
+    return this.req.esiLevel >= this.req.core.params.max_esi_depth;
+  }
+
+  private make(n: number): Fragment {
+    const fragment = new Fragment(this.budget, () => {
+      this.started.delete(n);
+      if (this.started.size > 0 || !this.closed) return;
+      const told = this.onOver;
+      this.onOver = null;
+      told?.();
+    });
+    this.started.set(n, fragment);
+    return fragment;
+  }
+
+  /** Says that a fragment failed, and whether the page goes on without it. */
+  private forgives(part: PlanInclude, reason: string): boolean {
+    const { core, log } = this.req;
+    log.put(Tag.Error, includeFailureText({ url: part.url, reason }));
+    return !core.esi.includeOnerror || part.onerrorContinue;
+  }
+}
+
+class Fragment implements FragmentPlace {
+  readonly budget: FragmentBudget;
+  /** The request, once it is begun. */
+  req: Request | null = null;
+  isInTurn = false;
+  over = false;
+  private into: PageOutput | null = null;
+  private readonly leave: () => void;
+  private wake: (() => void) | null = null;
+  private written: ((reason: string | null) => void) | null = null;
+  private reason: string | null = null;
+  private counts = true;
+
+  /** @param leave called when it is over, before its page hears of it */
+  constructor(budget: FragmentBudget, leave: () => void) {
+    this.budget = budget;
+    this.leave = leave;
+    budget.underway++;
+    budget.held++;
+  }
+
+  get output(): PageOutput {
+    return this.into as PageOutput;
+  }
+
+  /** @param written called when the body is written, with the reason when it is not */
+  takeTurn(output: PageOutput, written: (reason: string | null) => void): void {
+    this.into = output;
+    this.isInTurn = true;
+    this.written = written;
+    if (this.over) written(this.reason);
+    const { wake } = this;
+    this.wake = null;
+    wake?.();
+  }
+
+  awaitTurn(isWhole: boolean, callback: () => void): void {
+    this.wake = callback;
+    if (isWhole) this.release();
+  }
+
+  failed(reason: string): void {
+    this.reason ??= reason;
+  }
+
+  ended(): void {
+    this.over = true;
+    this.budget.held--;
+    this.leave();
+    this.release();
+    this.written?.(this.reason);
+  }
+
+  giveUp(): void {
+    this.written = null;
+    this.req?.abort();
+  }
+
+  /** It needs its origin no more: another may be started. */
+  private release(): void {
+    if (!this.counts) return;
+    this.counts = false;
+    this.budget.underway--;
+    this.budget.fill();
+  }
+}

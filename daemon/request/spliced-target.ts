@@ -1,0 +1,86 @@
+// A packed fragment on its way into a packed page: its deflate data, made to go on with what follows. Where its blocks
+// lie is found out at its first such use, and kept beside the object.
+
+import type { Cache } from '../cache/cache.ts';
+import { type Oc, OF_ESI } from '../cache/objcore.ts';
+import { SplicedData, type StreamPlaces } from '../esi/gzip-stitch.ts';
+import { PackedPieces } from '../filters/deflate-places.ts';
+import type { PageOutput } from '../filters/page-output.ts';
+import type { BodyTarget } from './body-writer.ts';
+
+const SLICE = 64 * 1024;
+/** Bytes of a gzip stream behind its data: the sum and the length. */
+const TRAILER = 8;
+
+export class SplicedTarget implements BodyTarget {
+  private readonly output: PageOutput;
+  private readonly places: StreamPlaces;
+  private readonly data: SplicedData;
+  /** What the output has not taken yet of the slice that was written last. */
+  private rest: Buffer[] = [];
+
+  constructor(output: PageOutput, places: StreamPlaces) {
+    this.output = output;
+    this.places = places;
+    this.data = new SplicedData(places);
+  }
+
+  write(bytes: Buffer): boolean {
+    this.rest = this.data.take(bytes);
+    return this.writeRest();
+  }
+
+  flush(): void {
+    this.output.flush();
+  }
+
+  drained(callback: () => void): void {
+    this.output.drained(() => {
+      if (this.writeRest()) callback();
+      else this.drained(callback);
+    });
+  }
+
+  end(): void {
+    this.output.sum?.add(this.places);
+  }
+
+  private writeRest(): boolean {
+    for (let piece = this.rest.shift(); piece !== undefined; piece = this.rest.shift())
+      if (!this.output.put(piece)) return false;
+    return true;
+  }
+}
+
+/** Where the blocks of a finished object lie; null when it is not one whole gzip stream. */
+export function placesOf(cache: Cache, oc: Oc): StreamPlaces | null {
+  const { reading, facts, filling } = cache;
+  const kept = facts.has(oc, OF_ESI) ? null : reading.annex(oc);
+  if (kept !== null) {
+    const at = (i: number): number => kept.readDoubleLE(i * 8);
+    return { from: at(0), last: at(1), stop: at(2), crc: at(3), length: at(4) };
+  }
+  const places = findPlaces(cache, oc);
+  if (places === null || facts.has(oc, OF_ESI)) return places;
+  const { from, last, stop, crc, length } = places;
+  const annex = Buffer.from(Float64Array.of(from, last, stop, crc, length).buffer);
+  filling.setAnnex(oc, annex);
+  return places;
+}
+
+function findPlaces({ reading }: Cache, oc: Oc): StreamPlaces | null {
+  const size = reading.bodyLength(oc);
+  const pieces = new PackedPieces();
+  for (let at = 0; at < size; ) {
+    const slice = reading.slice(oc, at, SLICE);
+    pieces.add(slice);
+    at += slice.length;
+  }
+  const found = pieces.found();
+  // Behind the last block nothing but the trailer.
+  if (found === null || Math.ceil(found.stop / 8) + TRAILER !== size) return null;
+  const trailer = Buffer.alloc(TRAILER);
+  reading.copyBody(oc, size - TRAILER, trailer, 0, TRAILER);
+  const { start, last, stop } = found;
+  return { from: start / 8, last, stop, crc: trailer.readUInt32LE(0), length: trailer.readUInt32LE(4) };
+}

@@ -1,0 +1,15 @@
+// The record that a page's log has of an include that failed: written by the daemon under the tag Error in the
+// transaction of the page (or of the fragment) that includes it, read by the console. The URL is that of the
+// fragment's request, in which no blank can stand.
+
+const LEAD = 'ESI include ';
+
+export interface IncludeFailure {
+  url: string;
+  reason: string;
+}
+
+/** `reason` is a text of the log: that of the FetchError, or what became of the delivery. */
+export function includeFailureText({ url, reason }: IncludeFailure): string {
+  return `${LEAD}${url}: ${reason}`;
+}
