@@ -1,55 +1,406 @@
-// TEMPORARY: stands in until the streaming parser is here.
+// Finds the statements of edge-side includes in a document that comes in pieces: esi:include, esi:remove, esi:comment
+// and <!--esi -->. It reads as Varnish does, mistakes in the markup included: pages are written for what it makes of
+// them. Nothing but the tag that is being read is kept, and of that only the values which count.
+//
+// A place in the document is settled when all before it is known to go out or not. Complaints name the last mark: where
+// that changed, or might have.
 
+import { includeOf } from './include-source.ts';
+import { type Attributes, TagReader } from './tag-reader.ts';
+
+/** Bits of the parameter `feature`. */
 export interface EsiFeatures {
-  ignoreHttps: boolean;
-  disableXmlCheck: boolean;
-  ignoreOtherElements: boolean;
-  removeBom: boolean;
+  readonly ignoreHttps: boolean;
+  readonly disableXmlCheck: boolean;
+  readonly ignoreOtherElements: boolean;
+  readonly removeBom: boolean;
 }
+
+/** Bytes [from, to) of the document that go out. */
 export interface TextPart {
   readonly kind: 'text';
   readonly from: number;
   readonly to: number;
 }
+
 export interface IncludePart {
   readonly kind: 'include';
+  /** Host of the fragment's request; null is that of the page's. */
   readonly host: string | null;
+  /** Path and query. */
   readonly url: string;
   readonly onerrorContinue: boolean;
 }
+
 export type EsiPart = TextPart | IncludePart;
+
+/** Takes the texts of ESI_xmlerror records. */
 export interface EsiComplaints {
   error(text: string): void;
   warning(text: string): void;
+  /** What is no mistake of the markup. */
+  note(text: string): void;
 }
+
+type State =
+  | 'start'
+  | 'text'
+  | 'opening'
+  | 'other-tag'
+  | 'comment'
+  | 'cdata'
+  | 'name'
+  | 'tag'
+  | 'skipped-tag'
+  | 'raw';
+type Element = 'include' | 'remove' | 'comment';
+
+const LT = 0x3c;
+const GT = 0x3e;
+/** What makes more of a `<` than the beginning of some tag. */
+const OPENINGS = ['<!--esi', '<!--', '<![CDATA[', '<esi:', '</esi:'];
+const NAMES: readonly Element[] = ['include', 'remove', 'comment'];
+const COMMENT_END = '-->';
+const CDATA_END = ']]>';
+/** The mark of UTF-8, and what Varnish takes for it. */
+const BOMS = ['\xef\xbb\xbf', '\xeb\xbb\xbf'];
+
 export class EsiParser {
-  private readonly pieces: Buffer[] = [];
+  private readonly features: EsiFeatures;
   private readonly pageUrl: string;
-  constructor(_features: EsiFeatures, pageUrl: string, _complaints: EsiComplaints) {
+  private readonly complaints: EsiComplaints;
+  private readonly parts: EsiPart[] = [];
+  private state: State = 'start';
+  /** Bytes of the document before those at hand. */
+  private before = 0;
+  private settled = 0;
+  private mark = 0;
+  /** Something was found that makes the document more than text. */
+  private found = false;
+  private removing = false;
+  /** Within <!--esi: how much of its end has come, without going back on a mismatch, and where that began. */
+  private armed = false;
+  private ended = 0;
+  private endFrom = 0;
+  /** What was matched of an opening, a name, or the end of a comment. */
+  private matched = '';
+  private tagFrom = 0;
+  private isEndTag = false;
+  private element: Element = 'include';
+  private tag = new TagReader();
+
+  /** @param pageUrl of the request that brought the document: what a relative src= begins with */
+  constructor(features: EsiFeatures, pageUrl: string, complaints: EsiComplaints) {
+    this.features = features;
     this.pageUrl = pageUrl;
+    this.complaints = complaints;
   }
+
+  /** Takes the next bytes of the document; they are not needed afterwards. */
   feed(bytes: Uint8Array): void {
-    this.pieces.push(Buffer.from(bytes));
+    for (let at = 0; at < bytes.length; ) at = this.step(bytes, at);
+    this.before += bytes.length;
   }
-  end(): EsiPart[] | null {
-    const text = Buffer.concat(this.pieces).toString('latin1');
-    const parts: EsiPart[] = [];
-    let at = 0;
-    const dir = this.pageUrl.replace(/\?.*/, '').replace(/[^/]*$/, '');
-    for (const m of text.matchAll(
-      /<esi:include src="([^"]*)"( onerror="continue")?\s*\/>|<esi:remove>(?:.|\n)*?<\/esi:remove>|<!--esi|-->/g,
-    )) {
-      if (m.index > at) parts.push({ kind: 'text', from: at, to: m.index });
-      at = m.index + m[0].length;
-      if (m[1] !== undefined) {
-        const abs = /^http:\/\/([^/]*)(\/.*)$/.exec(m[1]);
-        const host = abs === null ? null : (abs[1] as string);
-        const url = abs !== null ? (abs[2] as string) : m[1].startsWith('/') ? m[1] : dir + m[1];
-        parts.push({ kind: 'include', host, url, onerrorContinue: m[2] !== undefined });
+
+  /** How far the document is known to go out or not. */
+  get settledTo(): number {
+    return this.settled;
+  }
+
+  /** The parts found since the last call: all before settledTo. What lies between them does not go out. */
+  take(): EsiPart[] {
+    return this.parts.splice(0);
+  }
+
+  /** Settles what can be by now, for whoever has to keep the rest. */
+  settleAll(): void {
+    const { state, before, armed, ended, removing } = this;
+    if (state === 'text') this.emit(armed && ended > 0 ? this.endFrom : before, !removing);
+    else if (state === 'other-tag' || state === 'comment' || state === 'cdata') this.emit(before, !removing);
+    else if (this.isInOurs) this.emit(before, false);
+  }
+
+  /** Ends the document: false where it is to be delivered as it is, without regard to parts. */
+  end(): boolean {
+    const { state, before } = this;
+    if (state === 'start') this.beginText(this.matched.length);
+    if (state === 'raw' || this.state === 'raw') return false;
+    if (state !== 'text' && state !== 'start') this.error('VEP ended inside a tag');
+    this.settle(before, !this.isInOurs && !this.removing);
+    return this.found;
+  }
+
+  /** Within a tag of edge-side includes, which does not go out whatever comes of it. */
+  private get isInOurs(): boolean {
+    return this.state === 'name' || this.state === 'tag' || this.state === 'skipped-tag';
+  }
+
+  /** Does one thing from bytes[at] on; returns where to go on. */
+  private step(bytes: Uint8Array, at: number): number {
+    switch (this.state) {
+      case 'start':
+        return this.start(bytes, at);
+      case 'text':
+        return this.text(bytes, at);
+      case 'opening':
+        return this.opening(bytes[at] as number, at);
+      case 'other-tag':
+      case 'skipped-tag': {
+        const end = bytes.indexOf(GT, at);
+        if (end < 0) return bytes.length;
+        if (this.state === 'skipped-tag') this.endTag(end + 1);
+        else this.state = 'text';
+        return end + 1;
+      }
+      case 'comment':
+        return this.enclosed(bytes, at, COMMENT_END);
+      case 'cdata':
+        return this.enclosed(bytes, at, CDATA_END);
+      case 'name':
+        return this.name(bytes[at] as number, at);
+      case 'tag':
+        return this.readTag(bytes, at);
+      case 'raw':
+        return bytes.length;
+    }
+  }
+
+  /** Blanks and the mark of the coding before the first tag. */
+  private start(bytes: Uint8Array, at: number): number {
+    const c = bytes[at] as number;
+    const begun = this.matched + String.fromCharCode(c);
+    const place = this.before + at;
+    if (BOMS.some((bom) => bom.startsWith(begun))) {
+      this.matched = begun;
+      if (begun.length < 3) return at + 1;
+      this.matched = '';
+      if (this.features.removeBom) {
+        this.settle(place + 1, false);
+        this.found = true;
+      } else if (this.features.disableXmlCheck) this.state = 'text';
+      else this.refuse("first char not '<' but BOM. (See feature esi_remove_bom)");
+      return at + 1;
+    }
+    if (this.matched !== '') {
+      this.beginText(this.matched.length);
+      return at;
+    }
+    if (this.features.disableXmlCheck || c === LT) {
+      this.state = 'text';
+      return at;
+    }
+    if (!isBlank(c)) this.refuse("first char not '<'. (See feature esi_disable_xml_check)");
+    return at + 1;
+  }
+
+  /** @param odd bytes that began like a mark and are none */
+  private beginText(odd: number): void {
+    this.matched = '';
+    if (odd === 0 || this.features.disableXmlCheck) this.state = 'text';
+    else this.refuse("first char not '<'. (See feature esi_disable_xml_check)");
+  }
+
+  private refuse(why: string): void {
+    this.state = 'raw';
+    this.complaints.note(`No ESI processing, ${why}`);
+  }
+
+  private text(bytes: Uint8Array, at: number): number {
+    if (!this.armed) {
+      const next = bytes.indexOf(LT, at);
+      return next < 0 ? bytes.length : this.open(next);
+    }
+    for (let i = at; i < bytes.length; i++) {
+      const c = bytes[i] as number;
+      if (c === LT) return this.open(i);
+      if (c !== COMMENT_END.charCodeAt(this.ended)) {
+        this.ended = 0;
+        continue;
+      }
+      const place = this.before + i;
+      if (this.ended++ === 0) this.endFrom = place;
+      if (this.ended === COMMENT_END.length) {
+        this.armed = false;
+        this.found = true;
+        if (!this.removing) {
+          this.settle(this.endFrom, true);
+          this.settle(place + 1, false);
+        }
+        return i + 1;
       }
     }
-    if (at === 0) return null;
-    if (at < text.length) parts.push({ kind: 'text', from: at, to: text.length });
-    return parts;
+    return bytes.length;
   }
+
+  private open(at: number): number {
+    this.state = 'opening';
+    this.matched = '<';
+    this.tagFrom = this.before + at;
+    return at + 1;
+  }
+
+  /** Which kind of `<` it is is known from the byte behind what makes it one. */
+  private opening(c: number, at: number): number {
+    const { matched } = this;
+    const more = matched + String.fromCharCode(c);
+    if (OPENINGS.some((opening) => opening.startsWith(more))) {
+      this.matched = more;
+      return at + 1;
+    }
+    switch (matched) {
+      case '<!--esi':
+        this.openComment(at);
+        return at;
+      case '<!--':
+        // Its end is looked for in the same way, so that an ESI comment around it has none any more.
+        this.armed = false;
+        this.ended = 0;
+        this.state = 'comment';
+        return at;
+      case '<![CDATA[':
+        this.matched = '';
+        this.state = 'cdata';
+        return at;
+      case '<esi:':
+      case '</esi:':
+        this.found = true;
+        this.isEndTag = matched === '</esi:';
+        this.matched = '';
+        this.state = 'name';
+        if (!this.removing) this.settle(this.tagFrom, true);
+        return at;
+      default:
+        if (!this.features.ignoreOtherElements) {
+          this.state = 'other-tag';
+          return at;
+        }
+        this.state = 'text';
+        return matched === '<' ? at + 1 : at;
+    }
+  }
+
+  private openComment(at: number): void {
+    if (this.removing) this.error('ESI 1.0 Nested <!--esi element in <esi:remove>');
+    else {
+      this.settle(this.tagFrom, true);
+      this.settle(this.before + at, false);
+    }
+    this.armed = true;
+    this.ended = 0;
+    this.state = 'text';
+  }
+
+  /** Runs on to the end of a comment or of CDATA, without going back on a mismatch. */
+  private enclosed(bytes: Uint8Array, at: number, end: string): number {
+    const isComment = end === COMMENT_END;
+    let count = isComment ? this.ended : this.matched.length;
+    for (let i = at; i < bytes.length; i++) {
+      count = bytes[i] === end.charCodeAt(count) ? count + 1 : 0;
+      if (count < end.length) continue;
+      if (isComment) this.ended = 0;
+      this.state = 'text';
+      return i + 1;
+    }
+    if (isComment) this.ended = count;
+    else this.matched = end.slice(0, count);
+    return bytes.length;
+  }
+
+  private name(c: number, at: number): number {
+    const more = this.matched + String.fromCharCode(c);
+    if (NAMES.some((name) => name.startsWith(more))) {
+      this.matched = more;
+      return at + 1;
+    }
+    const element = NAMES.find((name) => name === this.matched);
+    if (element === undefined) {
+      this.error('ESI 1.0 <esi:bogus> element');
+      this.state = 'skipped-tag';
+    } else if (this.removing && element !== 'remove') {
+      this.error(`ESI 1.0 <esi:${element}> element nested in <esi:remove>`);
+      this.state = 'skipped-tag';
+    } else {
+      this.element = element;
+      this.tag = new TagReader(element === 'include');
+      this.state = 'tag';
+    }
+    return at;
+  }
+
+  private readTag(bytes: Uint8Array, at: number): number {
+    const { tag } = this;
+    const next = tag.read(bytes, at);
+    if (tag.fault !== null) {
+      this.error(tag.fault);
+      this.state = 'skipped-tag';
+    } else if (tag.isOver) {
+      this.act(tag);
+      this.endTag(next);
+    }
+    return next;
+  }
+
+  /** @param at behind the tag, in the bytes at hand */
+  private endTag(at: number): void {
+    this.state = 'text';
+    if (!this.removing) this.settle(this.before + at, false);
+  }
+
+  private act(tag: Attributes): void {
+    if (this.element === 'remove') this.remove(tag.isEmpty);
+    else if (this.isEndTag) this.error(`ESI 1.0 </esi:${this.element}> illegal end-tag`);
+    else if (this.element === 'comment') {
+      if (!tag.isEmpty) this.error("ESI 1.0 <esi:comment> needs final '/'");
+    } else this.include(tag);
+  }
+
+  private remove(isEmpty: boolean): void {
+    if (isEmpty) this.error('ESI 1.0 <esi:remove/> not legal');
+    else if (this.isEndTag) {
+      if (!this.removing) this.error('ESI 1.0 <esi:remove> not open');
+      this.removing = false;
+    } else if (this.removing) this.error('ESI 1.0 <esi:remove> already open');
+    else this.removing = true;
+  }
+
+  private include(tag: Attributes): void {
+    if (!tag.isEmpty) this.warning("ESI 1.0 <esi:include> lacks final '/'");
+    if (tag.src === null) {
+      this.error('ESI 1.0 <esi:include> lacks src attr');
+      return;
+    }
+    const source = includeOf(tag.src, this.pageUrl, this.features.ignoreHttps);
+    if (source === 'invalid') this.error('ESI 1.0 <esi:include> invalid src= URL');
+    else if (source === 'https') this.warning('ESI 1.0 <esi:include> with https:// ignored');
+    else this.parts.push({ kind: 'include', ...source, onerrorContinue: tag.onerror === 'continue' });
+  }
+
+  /** Makes a place a mark: all up to it is text that goes out, or is not. */
+  private settle(to: number, isText: boolean): void {
+    this.mark = Math.max(this.mark, to);
+    this.emit(to, isText);
+  }
+
+  private emit(to: number, isText: boolean): void {
+    const from = this.settled;
+    if (to <= from) return;
+    this.settled = to;
+    if (!isText) return;
+    const last = this.parts.at(-1);
+    if (last?.kind === 'text' && last.to === from)
+      this.parts[this.parts.length - 1] = { kind: 'text', from: last.from, to };
+    else this.parts.push({ kind: 'text', from, to });
+  }
+
+  private error(text: string): void {
+    this.complaints.error(`ERR after ${this.mark} ${text}`);
+  }
+
+  private warning(text: string): void {
+    this.complaints.warning(`WARN after ${this.mark} ${text}`);
+  }
+}
+
+function isBlank(c: number): boolean {
+  return c === 0x20 || c === 0x09 || c === 0x0d || c === 0x0a;
 }

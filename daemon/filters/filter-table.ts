@@ -7,7 +7,8 @@ import type { HttpMessage } from '../http1/message.ts';
 import { constantRecord, type PreparedRecords } from '../log/tx-log.ts';
 import { RANGE } from './byte-range.ts';
 import { ESI } from './esi.ts';
-import { ESI_FETCHED, ESI_GZIP } from './esi-parse.ts';
+import { ESI_GZIP } from './esi-pack.ts';
+import { ESI_FETCHED } from './esi-parse.ts';
 import { filtersOf } from './extension-filter.ts';
 import type {
   DeliveryFacts,

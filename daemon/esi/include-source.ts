@@ -1,0 +1,41 @@
+// What the src= of an include asks for.
+
+/** Host and path of a request; host null is the page's. */
+export interface IncludeSource {
+  readonly host: string | null;
+  readonly url: string;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  ...{ '&amp;': '&', '&lt;': '<', '&gt;': '>' },
+  ...{ '&quot;': '"', '&apos;': "'" },
+};
+
+/**
+ * @param pageUrl what a relative one begins with, up to its last slash before the query
+ * @param takesHttps whether https:// means the same as http://
+ */
+export function includeOf(
+  src: string,
+  pageUrl: string,
+  takesHttps: boolean,
+): IncludeSource | 'invalid' | 'https' {
+  for (const scheme of ['http://', 'https://']) {
+    if (!src.startsWith(scheme) || src.length === scheme.length) continue;
+    if (scheme === 'https://' && !takesHttps) return 'https';
+    const slash = src.indexOf('/', scheme.length);
+    if (slash < 0) return 'invalid';
+    return { host: src.slice(scheme.length, slash), url: decoded(src.slice(slash)) };
+  }
+  if (src.startsWith('/')) return { host: null, url: decoded(src) };
+  const query = pageUrl.indexOf('?');
+  const path = query < 0 ? pageUrl : pageUrl.slice(0, query);
+  return { host: null, url: path.slice(0, path.lastIndexOf('/') + 1) + decoded(src) };
+}
+
+/** Entities are decoded once; a NUL ends the text. */
+function decoded(text: string): string {
+  const nul = text.indexOf('\0');
+  const whole = nul < 0 ? text : text.slice(0, nul);
+  return whole.replace(/&(?:amp|lt|gt|quot|apos);/g, (entity) => ENTITIES[entity] as string);
+}
