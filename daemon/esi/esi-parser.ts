@@ -5,7 +5,7 @@
 // A place in the document is settled when all before it is known to go out or not. Complaints name the last mark: where
 // that changed, or might have.
 
-import { includeOf } from './include-source.ts';
+import { includeOf, isHttps } from './include-source.ts';
 import { type Attributes, TagReader } from './tag-reader.ts';
 
 /** Bits of the parameter `feature`. */
@@ -176,7 +176,6 @@ export class EsiParser {
       this.matched = '';
       if (this.features.removeBom) {
         this.settle(place + 1, false);
-        this.found = true;
       } else if (this.features.disableXmlCheck) this.state = 'text';
       else this.refuse("first char not '<' but BOM. (See feature esi_remove_bom)");
       return at + 1;
@@ -369,10 +368,14 @@ export class EsiParser {
       this.error('ESI 1.0 <esi:include> lacks src attr');
       return;
     }
-    const source = includeOf(tag.src, this.pageUrl, this.features.ignoreHttps);
+    const { ignoreHttps } = this.features;
+    const source = includeOf(tag.src, this.pageUrl, ignoreHttps);
     if (source === 'invalid') this.error('ESI 1.0 <esi:include> invalid src= URL');
     else if (source === 'https') this.warning('ESI 1.0 <esi:include> with https:// ignored');
-    else this.parts.push({ kind: 'include', ...source, onerrorContinue: tag.onerror === 'continue' });
+    else {
+      if (isHttps(tag.src)) this.warning('ESI 1.0 <esi:include> https:// treated as http://');
+      this.parts.push({ kind: 'include', ...source, onerrorContinue: tag.onerror === 'continue' });
+    }
   }
 
   /** Makes a place a mark: all up to it is text that goes out, or is not. */

@@ -11,6 +11,14 @@ const ENTITIES: Readonly<Record<string, string>> = {
   ...{ '&quot;': '"', '&apos;': "'" },
 };
 
+const HTTP = 'http://';
+const HTTPS = 'https://';
+
+/** Whether it names a host, and the scheme that is not spoken here. */
+export function isHttps(src: string): boolean {
+  return src.startsWith(HTTPS) && src.length > HTTPS.length;
+}
+
 /**
  * @param pageUrl what a relative one begins with, up to its last slash before the query
  * @param takesHttps whether https:// means the same as http://
@@ -20,12 +28,15 @@ export function includeOf(
   pageUrl: string,
   takesHttps: boolean,
 ): IncludeSource | 'invalid' | 'https' {
-  for (const scheme of ['http://', 'https://']) {
-    if (!src.startsWith(scheme) || src.length === scheme.length) continue;
-    if (scheme === 'https://' && !takesHttps) return 'https';
-    const slash = src.indexOf('/', scheme.length);
-    if (slash < 0) return 'invalid';
-    return { host: src.slice(scheme.length, slash), url: decoded(src.slice(slash)) };
+  if (isHttps(src) && !takesHttps) return 'https';
+  const host = isHttps(src)
+    ? HTTPS.length
+    : src.startsWith(HTTP) && src.length > HTTP.length
+      ? HTTP.length
+      : 0;
+  if (host > 0) {
+    const slash = src.indexOf('/', host);
+    return slash < 0 ? 'invalid' : { host: src.slice(host, slash), url: decoded(src.slice(slash)) };
   }
   if (src.startsWith('/')) return { host: null, url: decoded(src) };
   const query = pageUrl.indexOf('?');

@@ -2,10 +2,11 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { fieldIn } from '../cache/head-codec.ts';
-import { OF_ESI } from '../cache/objcore.ts';
+import { OF_ESI, OF_GZIPPED } from '../cache/objcore.ts';
 import { DeliveryChain } from '../filters/chain.ts';
 import type { DeliveryFilter } from '../filters/filter.ts';
 import { type FilterList, namedDeliveryFilters, usualDeliveryFilters } from '../filters/filter-table.ts';
+import { parseLength } from '../http1/framing.ts';
 import type { Request } from '../transaction/request.ts';
 import type { PageInDelivery } from '../transaction/request-attempt.ts';
 import { PageFragments } from './page-fragments.ts';
@@ -47,6 +48,35 @@ export function openChain(
   };
   req.attempt.chain = new DeliveryChain(scope, list);
   return req.attempt.chain;
+}
+
+/** The filters of the object's body, and how long it will be; -1 when that is not known. Makes Content-Length true. */
+export function openBody(
+  req: Request,
+  list: FilterList<DeliveryFilter>,
+): { chain: DeliveryChain | null; length: number } {
+  const { resp, attempt, core } = req;
+  const { facts, reading } = core.cache;
+  const { oc } = attempt;
+  const isFinished = facts.isFinished(oc);
+  const stated = resp.getAll('content-length');
+  const declared = stated === null ? -1 : parseLength(stated);
+  // The unpacked length is known of what was unpacked to be tested.
+  const unpacked = isFinished && facts.has(oc, OF_GZIPPED) ? reading.gunzippedLength(oc) : -1;
+  const chain = openChain(req, list, isFinished ? reading.bodyLength(oc) : declared, unpacked);
+  const length = chain?.length ?? (isFinished ? reading.bodyLength(oc) : declared);
+  if (chain?.isPart === true && length >= 0) {
+    // The head has its length.
+  } else if (resp.status === 304 || resp.status === 204) {
+    resp.unset('content-length');
+  } else if (chain?.works === true) {
+    if (length < 0 || declared !== length) resp.unset('content-length');
+    if (length >= 0 && declared !== length) resp.add('Content-Length', String(length), 'content-length');
+  } else if (!(declared >= 0 && declared === length) && !(req.isHead && attempt.isPass)) {
+    if (stated !== null) resp.unset('content-length');
+    if (length >= 0) resp.add('Content-Length', String(length), 'content-length');
+  }
+  return { chain, length };
 }
 
 /** Whether the stored body says that it is gzip, tested or not. */

@@ -10,7 +10,7 @@ import { PARKED, type Step } from '../transaction/drive.ts';
 import type { FragmentPlace } from '../transaction/fragment-place.ts';
 import type { Request } from '../transaction/request.ts';
 import { type BodyTarget, BodyWriter } from './body-writer.ts';
-import { chooseFilters, finishAlone, isPacked, openChain, openPage } from './delivery-filters.ts';
+import { chooseFilters, finishAlone, isPacked, openBody, openChain, openPage } from './delivery-filters.ts';
 import { FINISH, TRANSMIT } from './request-steps.ts';
 import { placesOf, SplicedTarget } from './spliced-target.ts';
 
@@ -31,6 +31,10 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
     new WholeWait(req).begin();
     return PARKED;
   }
+  if (joins && facts.isFailed(oc)) {
+    place.failed('its body broke off');
+    return FINISH;
+  }
   const isWhole = facts.isFinished(oc);
   const places = joins && isWhole && req.isStoredGzip ? placesOf(core.cache, oc) : null;
   // What is no whole gzip stream, or not yet, is unpacked: what is wrong with it is then said.
@@ -39,8 +43,7 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
     place.failed('no such filter');
     return FINISH;
   }
-  const length = isWhole ? reading.bodyLength(oc) : -1;
-  const chain = openChain(req, list, length, -1);
+  const { chain, length } = openBody(req, list);
   const { status } = req.resp;
   if (status < 200 || status === 204 || status === 304 || length === 0) return FINISH;
   const working = chain?.works === true ? chain : null;

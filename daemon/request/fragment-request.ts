@@ -9,11 +9,9 @@ import { FragmentSession } from './fragment-session.ts';
 import { RECV } from './request-steps.ts';
 import { forwardedFor, logRequest } from './transport.ts';
 
-/** Headers that ask for less than the whole fragment, or tell of a body that does not come with it. */
-const NOT_OF_A_FRAGMENT = [
-  ...['if-modified-since', 'if-none-match', 'range'],
-  ...['if-match', 'if-unmodified-since', 'if-range'],
-];
+/** Headers that ask for less than the whole fragment, or tell of a body that does not come with it; those that Varnish
+ * takes away, and what frames a body in pieces. */
+const NOT_OF_A_FRAGMENT = ['if-modified-since', 'if-none-match', 'range'];
 const OF_A_BODY = ['content-length', 'transfer-encoding'];
 /** Buffers of ended requests that are kept. */
 const SPARE = 64;

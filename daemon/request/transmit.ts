@@ -1,17 +1,15 @@
 // Sends the response. Decides how the body is framed and whether the connection can
 // live on; a whole small body leaves in one write with its head, everything else through BodyWriter.
 
-import { OF_GZIPPED } from '../cache/objcore.ts';
 import { BODY_ALIGN } from '../cache/object-store.ts';
 import type { Outlet } from '../filters/filter.ts';
-import { parseLength } from '../http1/framing.ts';
 import { responseHeadLength, writeResponseHead } from '../http1/head-writer.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import { ONE_WRITE } from '../transaction/hot-heads.ts';
 import type { Request } from '../transaction/request.ts';
 import { BodyWriter } from './body-writer.ts';
 import { ClientBody } from './client-body.ts';
-import { chooseFilters, finishAlone, openChain } from './delivery-filters.ts';
+import { chooseFilters, finishAlone, openBody } from './delivery-filters.ts';
 import { transmitFragment } from './fragment-body.ts';
 import { answerOverflow, setConnection } from './keep-alive.ts';
 import { FINISH } from './request-steps.ts';
@@ -28,9 +26,6 @@ export function transmit(req: Request): Step<Request> {
   const { oc } = req.attempt;
   const { cache } = core;
   const finished = cache.facts.isFinished(oc);
-  const clText = resp.getAll('content-length');
-  const declared = clText === null ? -1 : parseLength(clText);
-  let length = finished ? cache.reading.bodyLength(oc) : declared;
   const { status } = resp;
   const bodiless = req.isHead || status < 200 || status === 204 || status === 304;
   const list = chooseFilters(req);
@@ -39,23 +34,9 @@ export function transmit(req: Request): Step<Request> {
     req.session.cut('OVERLOAD');
     return FINISH;
   }
-  // The unpacked length is known of what was unpacked to be tested.
-  const unpacked = finished && cache.facts.has(oc, OF_GZIPPED) ? cache.reading.gunzippedLength(oc) : -1;
-  const chain = openChain(req, list, length, unpacked);
+  const { chain, length } = openBody(req, list);
   const works = chain?.works === true;
-  length = chain?.length ?? length;
   const from = chain?.from ?? 0;
-  if (chain?.isPart === true && length >= 0) {
-    // The head has its length.
-  } else if (status === 304 || status === 204) {
-    resp.unset('content-length');
-  } else if (works) {
-    if (length < 0 || declared !== length) resp.unset('content-length');
-    if (length >= 0 && declared !== length) resp.add('Content-Length', String(length), 'content-length');
-  } else if (!(declared >= 0 && declared === length) && !(req.isHead && req.attempt.isPass)) {
-    if (clText !== null) resp.unset('content-length');
-    if (length >= 0) resp.add('Content-Length', String(length), 'content-length');
-  }
   const chunked = !bodiless && length < 0 && !req.isHttp10;
   if (!bodiless && length < 0 && !chunked) req.session.closeAfter = 'TX_EOF';
   setConnection(req);

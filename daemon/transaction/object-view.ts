@@ -1,7 +1,7 @@
 // obj.* for the config program: a view of one cached object, decoded when first asked for.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { Oc } from '../cache/objcore.ts';
+import { type Oc, OF_ESI } from '../cache/objcore.ts';
 import type { VclObject } from '../contract/context.ts';
 import { HttpMessage } from '../http1/message.ts';
 import type { Core } from './core.ts';
@@ -68,6 +68,6 @@ export class ObjectView implements VclObject {
   }
 
   get canEsi(): boolean {
-    return false;
+    return this.core.cache.facts.has(this.oc, OF_ESI);
   }
 }
