@@ -369,13 +369,11 @@ export class EsiParser {
       return;
     }
     const { ignoreHttps } = this.features;
+    if (ignoreHttps && isHttps(tag.src)) this.warning('ESI 1.0 <esi:include> https:// treated as http://');
     const source = includeOf(tag.src, this.pageUrl, ignoreHttps);
     if (source === 'invalid') this.error('ESI 1.0 <esi:include> invalid src= URL');
     else if (source === 'https') this.warning('ESI 1.0 <esi:include> with https:// ignored');
-    else {
-      if (isHttps(tag.src)) this.warning('ESI 1.0 <esi:include> https:// treated as http://');
-      this.parts.push({ kind: 'include', ...source, onerrorContinue: tag.onerror === 'continue' });
-    }
+    else this.parts.push({ kind: 'include', ...source, onerrorContinue: tag.onerror === 'continue' });
   }
 
   /** Makes a place a mark: all up to it is text that goes out, or is not. */

@@ -12,8 +12,8 @@ export interface PackedPiece {
 
 /** A head without name, time or extras (RFC 1952 section 2.3). */
 export const GZIP_HEAD: Buffer = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
-/** A final empty stored block. */
-const LAST_BLOCK = [1, 0, 0, 0xff, 0xff];
+/** A final empty block of the fixed code. */
+const LAST_BLOCK = [3, 0];
 /** What remains of an empty stored block behind its head. */
 const EMPTY_STORED = [0, 0, 0xff, 0xff];
 const STORED_MAX = 0xffff;

@@ -39,7 +39,7 @@ export function chooseFilters(bo: BusyObj): boolean {
   }
   attempt.filterList = list;
   // As in Varnish: what a parser has yet to see the end of is not shown to anybody.
-  if (list.filters.some(({ streams }) => streams === false)) attempt.doStream = false;
+  if (bo.doEsi || list.filters.some(({ streams }) => streams === false)) attempt.doStream = false;
   return true;
 }
 

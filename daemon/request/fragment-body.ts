@@ -31,19 +31,20 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
     new WholeWait(req).begin();
     return PARKED;
   }
-  if (joins && facts.isFailed(oc)) {
-    place.failed('its body broke off');
-    return FINISH;
-  }
   const isWhole = facts.isFinished(oc);
   const places = joins && isWhole && req.isStoredGzip ? placesOf(core.cache, oc) : null;
   // What is no whole gzip stream, or not yet, is unpacked: what is wrong with it is then said.
-  const list = joins && places === null && !('unknown' in UNPACKED) ? UNPACKED : chooseFilters(req);
+  const isBroken = joins && places === null && !facts.isFailed(oc);
+  const list = isBroken && !('unknown' in UNPACKED) ? UNPACKED : chooseFilters(req);
   if (list === null) {
     place.failed('no such filter');
     return FINISH;
   }
   const { chain, length } = openBody(req, list);
+  if (joins && facts.isFailed(oc)) {
+    place.failed('its body broke off');
+    return FINISH;
+  }
   const { status } = req.resp;
   if (status < 200 || status === 204 || status === 304 || length === 0) return FINISH;
   const working = chain?.works === true ? chain : null;

@@ -155,9 +155,12 @@ class Fragment implements FragmentPlace {
   ended(): void {
     this.over = true;
     this.budget.held--;
+    if (this.counts) this.budget.underway--;
+    this.counts = false;
     this.leave();
-    this.release();
+    // The page may end with it: then nothing more is to be started.
     this.written?.(this.reason);
+    this.budget.fill();
   }
 
   giveUp(): void {
