@@ -185,7 +185,7 @@ export class BodyPump implements OriginBodySink {
   /** Logs what passed, the filters and then the reader of its framing. */
   report(framing: BodyFraming): void {
     const { log, attempt } = this.bo;
-    attempt.chain?.report(this.failure === null);
+    attempt.chain?.report();
     logBodyReader(log, framing.kind, this.calls, this.bytes);
   }
 

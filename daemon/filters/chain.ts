@@ -140,11 +140,11 @@ export class FetchChain extends Chain implements FetchedBody {
     for (const filter of filters) this.stages.push(new Stage(filter.name, filter.open(this)));
   }
 
-  /** Logs each filter, as Varnish does the last one first. */
-  report(isWhole: boolean): void {
+  /** Logs each filter, as Varnish does the last one first, whatever became of the body. */
+  report(): void {
     const { log } = this;
     for (const { name, calls, bytes, processor } of this.stages.toReversed()) {
-      if (isWhole) processor?.report(log);
+      processor?.report(log);
       log.put(Tag.VfpAcct, `${name} ${calls} ${bytes}`);
     }
   }

@@ -36,7 +36,9 @@ export const GUNZIP_FETCHED: FetchFilter = {
     return (outlet) => {
       body.stats.n_gunzip++;
       return new ZlibProcessor(outlet, {
-        ...unpacking('U F', body.log, logBadFetch),
+        ...unpacking('U F', body.log, (log, error) =>
+          logBadFetch(log, error, 'Gunzip error at the very end'),
+        ),
         passed: () => undefined,
       });
     };
@@ -56,7 +58,7 @@ export const TEST_GUNZIP: FetchFilter = {
     return (outlet) => {
       body.stats.n_test_gunzip++;
       return new ZlibTest(outlet, {
-        ...unpacking('u F', body.log, logBadFetch),
+        ...unpacking('u F', body.log, (log, error) => logBadFetch(log, error, 'tGunzip failed')),
         passed: (_taken, made) => {
           body.unpacked = made;
         },
@@ -118,9 +120,10 @@ function logBadGzip(log: MessageLog, error: Parameters<Conversion['broke']>[0]):
     log.put(Tag.Gzip, `Gunzip error: ${error.errno ?? 0} (${error.message})`);
 }
 
-function logBadFetch(log: MessageLog, error: Parameters<Conversion['broke']>[0]): void {
+/** @param cut what is said of one that ends too soon */
+function logBadFetch(log: MessageLog, error: Parameters<Conversion['broke']>[0], cut: string): void {
   logBadGzip(log, error);
   if (error === null) log.put(Tag.FetchError, fetchFailure('bad-gzip').text);
-  else if (error.code === 'Z_BUF_ERROR') log.put(Tag.FetchError, 'tGunzip failed');
+  else if (error.code === 'Z_BUF_ERROR') log.put(Tag.FetchError, cut);
   else log.put(Tag.FetchError, `Invalid Gzip data: ${error.message}`);
 }

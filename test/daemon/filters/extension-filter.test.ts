@@ -127,7 +127,7 @@ describe('bodies', () => {
     const { chain, records } = fetchChain('count', {}, true, OWN);
     const taking = new Taking(chain);
     await taking.give([TEXT], true);
-    chain.report(true);
+    chain.report();
     expect(records).toEqual([`VCL_Log ${TEXT.length} bytes`, `VfpAcct count 1 ${TEXT.length}`]);
     let closed = 0;
     const open = (): BodyTransform => ({ ...upper(), close: () => void closed++ });

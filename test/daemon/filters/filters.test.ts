@@ -86,7 +86,7 @@ describe('filters of a fetch', () => {
       ),
     );
     const taking = await new Taking(chain).give([PACKED], false);
-    chain.report(true);
+    chain.report();
     const n = taking.bytes.length;
     expect(records).toEqual([
       expect.stringMatching(`^Gzip G F - ${TEXT.length} ${n} 80 80 \\d+$`),
