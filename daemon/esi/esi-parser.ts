@@ -196,7 +196,7 @@ export class EsiParser {
   private beginText(odd: number): void {
     this.matched = '';
     if (odd === 0 || this.features.disableXmlCheck) this.state = 'text';
-    else this.refuse("first char not '<'. (See feature esi_disable_xml_check)");
+    else this.refuse("first char not '<' but BOM. (See feature esi_remove_bom)");
   }
 
   private refuse(why: string): void {
