@@ -7,6 +7,8 @@ import { weakenEtag } from '../http1/conditional.ts';
 import type { DeliveryFilter, Outlet, Page, Processor } from './filter.ts';
 import { PageOutput } from './page-output.ts';
 
+const NOTHING = Buffer.alloc(0);
+
 export const ESI: DeliveryFilter = {
   name: 'esi',
   side: 'delivery',
@@ -31,10 +33,11 @@ class PageProcessor implements Processor {
   /** Where the walk is: a part, and stored bytes left of it; -1 before its first. */
   private part = 0;
   private left = -1;
+  private begun = false;
   private ending = false;
   private closed = false;
   /** The bytes given last, and how many of them are used. */
-  private input: Buffer = GZIP_HEAD;
+  private input: Buffer = NOTHING;
   private at = 0;
   private last = false;
   private readonly goOn = (): void => {
@@ -50,13 +53,15 @@ class PageProcessor implements Processor {
     this.frames = plan.gzip && !shares;
     const sum = !plan.gzip ? null : shares ? within.sum : new GzipSum();
     this.output = new PageOutput(outlet, sum, within);
-    if (this.frames) this.output.put(GZIP_HEAD);
   }
 
   data(bytes: Buffer, last: boolean): boolean {
     this.input = bytes;
     this.at = 0;
     this.last = last;
+    // Not before: the next filter takes nothing until all are there.
+    if (this.frames && !this.begun) this.output.put(GZIP_HEAD);
+    this.begun = true;
     return this.walk();
   }
 
