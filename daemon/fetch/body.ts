@@ -149,6 +149,8 @@ export class BodyPump implements OriginBodySink {
     connection.readBody(framing, timeout, this);
     this.gathering = false;
     this.feed();
+    // The pieces that stopped the connection may be gone at once.
+    this.pace();
   }
 
   /** Waits for the end, unless it has come. */
