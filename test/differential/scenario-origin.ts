@@ -67,6 +67,8 @@ function actions(options: Map<string, string>, fields: Record<string, string>, b
   const head = Object.entries(fields).map(([n, v]) => `${n}: ${v}\r\n`);
   const length = options.has('eof') ? '' : `Content-Length: ${body.length}\r\n`;
   const text = `HTTP/1.1 ${status}\r\n${head.join('')}${length}\r\n`;
+  // A read that began with the head would go on until the connection ends.
+  if (short !== undefined) return [...before, { send: text }, { wait: 50 }, { send: bytes }, ...over];
   return [...before, { send: Buffer.concat([Buffer.from(text, 'latin1'), bytes]) }, ...over];
 }
 
