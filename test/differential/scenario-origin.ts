@@ -42,10 +42,13 @@ export function served(text: string): { url: string; reply: Reply | ReplyMaker }
     body[place] = (body[place] ?? 0) ^ 0xff;
   }
   const reply = actions(options, fields, body);
-  if (!options.has('304')) return { url: url.trim(), reply };
+  const ofHead = reply.map((action) => ('send' in action ? { send: headOf(action.send) } : action));
   const unchanged = `HTTP/1.1 304 Not Modified\r\nCache-Control: ${fields['Cache-Control']}\r\n\r\n`;
-  const make = (request: OriginRequest): Reply =>
-    /^if-(?:none-match|modified-since):/im.test(request.head) ? [{ send: unchanged }] : reply;
+  const make = (request: OriginRequest): Reply => {
+    if (options.has('304') && /^if-(?:none-match|modified-since):/im.test(request.head))
+      return [{ send: unchanged }];
+    return request.head.startsWith('HEAD ') ? ofHead : reply;
+  };
   return { url: url.trim(), reply: make };
 }
 
@@ -75,4 +78,11 @@ function actions(options: Map<string, string>, fields: Record<string, string>, b
 function cut(text: string, mark: string): [string, string] {
   const at = text.indexOf(mark);
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + mark.length)];
+}
+
+/** What a send has of the response's head: all that answers a HEAD. */
+function headOf(bytes: string | Buffer): Buffer {
+  const all = Buffer.from(bytes as string, 'latin1');
+  const end = all.indexOf('\r\n\r\n');
+  return end < 0 ? Buffer.alloc(0) : all.subarray(0, end + 4);
 }
