@@ -235,6 +235,8 @@ export class EsiParser {
     this.state = 'opening';
     this.matched = '<';
     this.tagFrom = this.before + at;
+    // What has come of an ESI comment's end goes out, and still counts.
+    if (this.ended > 0) this.endFrom = this.tagFrom;
     return at + 1;
   }
 

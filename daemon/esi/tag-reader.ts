@@ -157,12 +157,14 @@ function isBlank(c: number): boolean {
   return c === SPACE || c === TAB || c === CR || c === LF;
 }
 
+/** As XML 1.0 has it for one byte a character (section 2.3). */
 function isNameStart(c: number): boolean {
-  return (c >= 0x61 && c <= 0x7a) || (c >= 0x41 && c <= 0x5a) || c === 0x5f || c === 0x3a || c >= 0x80;
+  if (c >= 0xc0) return c !== 0xd7 && c !== 0xf7;
+  return (c >= 0x61 && c <= 0x7a) || (c >= 0x41 && c <= 0x5a) || c === 0x5f || c === 0x3a;
 }
 
 function isNameChar(c: number): boolean {
-  return isNameStart(c) || (c >= 0x30 && c <= 0x39) || c === 0x2d || c === 0x2e;
+  return isNameStart(c) || (c >= 0x30 && c <= 0x39) || c === 0x2d || c === 0x2e || c === 0xb7;
 }
 
 function latin1(bytes: Uint8Array, from: number, to: number): string {

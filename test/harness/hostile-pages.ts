@@ -85,7 +85,8 @@ function include(random: Random): string {
   ]);
 }
 
-function text(random: Random, includes: number): Buffer {
+/** Markup that may be broken anywhere. */
+export function brokenMarkup(random: Random, includes: number): Buffer {
   let out = random.chance(0.9) ? random.pick(['<', '<html>', ' \n<', '<!--esi ', '\xef\xbb\xbf<']) : '';
   for (let left = includes, n = random.below(25); n >= 0; n--) {
     if (left > 0 && random.chance(0.25)) {
@@ -115,7 +116,7 @@ function packed(random: Random, plain: Buffer): Buffer {
 export function hostilePage(seed: number, fragment: boolean): Reply {
   const random = new Random(seed);
   if (random.chance(0.02)) return [{ reset: true }];
-  const plain = text(random, fragment ? 1 : 4);
+  const plain = brokenMarkup(random, fragment ? 1 : 4);
   const gzip = random.chance(0.5);
   const body = gzip ? packed(random, plain) : plain;
   const fields = [

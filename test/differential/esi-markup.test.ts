@@ -1,0 +1,90 @@
+// Random markup of edge-side includes, most of it broken, read by both: what is delivered and what is complained about.
+// PROXYD_ESI_DOCS has more documents played, PROXYD_ESI_SEED others.
+import { afterAll, describe, expect, it } from 'vitest';
+import { Random } from '../fuzz/random.ts';
+import { brokenMarkup } from '../harness/hostile-pages.ts';
+import { fetchOnce } from '../harness/http-client.ts';
+import { Origin, type OriginRequest, type Reply, respond } from '../harness/origin.ts';
+import { installed, Sandbox } from '../harness/processes.ts';
+import { backendProgram, type Product, startProxy } from '../harness/proxy.ts';
+
+const DOCS = Number(process.env.PROXYD_ESI_DOCS ?? 240);
+const SEED = Number(process.env.PROXYD_ESI_SEED ?? 1);
+/** Documents that one daemon plays: its log has to hold all of them. */
+const A_DAEMON = 500;
+const FEATURES = [
+  '',
+  '+esi_disable_xml_check,+esi_remove_bom',
+  '+esi_ignore_other_elements,+esi_ignore_https',
+];
+const BLANKS = [0, 9, 10, 13];
+const PROGRAM =
+  'sub vcl_backend_response { set beresp.do_esi = bereq.url ~ "^/doc"; set beresp.ttl = 0s; set beresp.grace = 0s; }';
+
+/** Without bytes that no request goes out with here, and with the mark of UTF-8 as Varnish knows it. */
+function document(n: number): Buffer {
+  const bytes = brokenMarkup(new Random(SEED * 1_000_003 + n), 4);
+  for (const [i, c] of bytes.entries()) if ((c < 0x20 && !BLANKS.includes(c)) || c === 0x7f) bytes[i] = 0x78;
+  if (bytes[0] === 0xef) bytes[0] = 0xeb;
+  return bytes;
+}
+
+function reply(request: OriginRequest): Reply {
+  const n = /^\/doc\/(\d+)$/.exec(request.url)?.[1];
+  if (n !== undefined) return respond('200 OK', {}, document(Number(n)));
+  const host = /^host: *(.*)$/im.exec(request.head)?.[1] ?? '';
+  return respond('200 OK', {}, Buffer.from(`[${host.trim()} ${request.url}]`, 'latin1'));
+}
+
+/** What each document becomes, with the complaints behind it. */
+async function play(box: Sandbox, product: Product, feature: string, from: number, to: number) {
+  const origin = await Origin.start();
+  origin.on('*', reply);
+  const params: Record<string, string> = {
+    vsl_mask: '-ReqHeader,-RespHeader,-BereqHeader,-BerespHeader,-Timestamp,-VCL_call,-VCL_return,-TTL',
+    ...(feature === '' ? {} : { feature }),
+    ...(product === 'proxyd' ? { esi_parallel: '1' } : {}),
+  };
+  const proxy = await startProxy(box, { product, params, program: backendProgram(origin.port, PROGRAM) });
+  const texts: string[] = [];
+  for (let n = from; n < to; n++) {
+    const { status, complete, body } = await fetchOnce(proxy.port, `/doc/${n}`, { host: 'page.test' });
+    texts.push(`${status} ${complete} ${body.toString('latin1')}`);
+  }
+  const log = await proxy.log('-g', 'raw', '-i', 'BereqURL,ESI_xmlerror');
+  const urls = new Map<string, number>();
+  for (const line of log.split('\n')) {
+    const [, id = '', tag, text = ''] = /^ *(\d+) (\S+) +\S (.*)$/.exec(line) ?? [];
+    const page = /^\/doc\/(\d+)$/.exec(text)?.[1];
+    if (tag === 'BereqURL' && page !== undefined) urls.set(id, Number(page) - from);
+    const at = urls.get(id);
+    if (tag === 'ESI_xmlerror' && at !== undefined) texts[at] += `\n${text}`;
+  }
+  await proxy.stop();
+  await origin.close();
+  return texts;
+}
+
+describe.skipIf(!installed('varnishd'))('Random markup', () => {
+  const box = new Sandbox('proxyd-esi-markup');
+  afterAll(() => box.dispose());
+
+  it.each(FEATURES)(
+    'with feature "%s" is read as Varnish reads it',
+    async (feature) => {
+      for (let from = 0; from < DOCS / FEATURES.length; from += A_DAEMON) {
+        const to = Math.min(from + A_DAEMON, Math.ceil(DOCS / FEATURES.length));
+        const reference = await play(box, 'varnish', feature, from, to);
+        const got = await play(box, 'proxyd', feature, from, to);
+        for (const [i, text] of got.entries()) {
+          // Varnish may take a tag's src= for that of the next one when something else was wrong with it.
+          if (reference[i]?.includes('has multiple src=') === true) continue;
+          expect(`${from + i} ${document(from + i).toString('latin1')} : ${text}`).toBe(
+            `${from + i} ${document(from + i).toString('latin1')} : ${reference[i]}`,
+          );
+        }
+      }
+    },
+    DOCS * 100 + 60_000,
+  );
+});
