@@ -248,7 +248,8 @@ export class EsiParser {
       this.matched = more;
       return at + 1;
     }
-    switch (matched) {
+    // What began as something longer may still be a comment.
+    switch (matched !== '<!--esi' && matched.startsWith('<!--') ? '<!--' : matched) {
       case '<!--esi':
         this.openComment(at);
         return at;
