@@ -59,6 +59,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/own-process': [],
   'daemon/syslog': [],
   'daemon/params': ['protocol', 'daemon/link'],
+  'daemon/throttle': [],
   'daemon/extensions': [
     'protocol',
     'queries',
@@ -69,6 +70,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/own-process',
     'daemon/syslog',
     'daemon/params',
+    'daemon/throttle',
   ],
   'daemon/esi': [],
   'daemon/filters': ['protocol', 'daemon/http1', 'daemon/contract', 'daemon/log', 'daemon/esi'],

@@ -5,7 +5,7 @@
 
 import type { VclContext, VclHost } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';
-import { Buckets } from './buckets.ts';
+import { Buckets } from '../../throttle/token-buckets.ts';
 
 const BUCKETS = new WeakMap<VclHost, Buckets>();
 

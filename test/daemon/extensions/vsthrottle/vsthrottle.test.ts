@@ -1,6 +1,6 @@
 // Token buckets on a clock that the test moves, and the functions that a program calls.
 import { describe, expect, it } from 'vitest';
-import { Buckets } from '../../../../daemon/extensions/vsthrottle/buckets.ts';
+import { Buckets } from '../../../../daemon/throttle/token-buckets.ts';
 import { task } from '../../vcl/fake-task.ts';
 
 const RULE = { limit: 3, period: 3, block: 0 };

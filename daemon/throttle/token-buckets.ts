@@ -1,5 +1,5 @@
-// The token buckets behind the extension vsthrottle. A bucket holds up to `limit` tokens and gets `limit` new ones a
-// period, whole tokens only, counted from the last one taken.
+// Token buckets by key: the extension vsthrottle limits requests with them, as that of Varnish's modules does. A bucket
+// holds up to `limit` tokens and gets `limit` new ones a period, whole tokens only, counted from the last one taken.
 //
 // Memory is bounded: long keys are kept as their digest, a bucket that is full again is forgotten when its turn
 // comes, and beyond MAX_BUCKETS the one that was not asked for longest goes. Time is the caller's, in seconds on any

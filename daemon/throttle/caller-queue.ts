@@ -1,0 +1,104 @@
+// Those who wait for their turn, first come first served: nobody overtakes, not even a call that asks for less or one
+// that comes when a turn is free. There is one timer for all of them, for the first; while nobody waits there is none.
+// A caller who leaves, by the signal, makes way for the next.
+
+import type { LimitClock } from './steady-clock.ts';
+
+/** Ends a call, so that another may run in its place. To be called once; more does no harm. */
+export type Release = () => void;
+
+/** Milliseconds until another try; Infinity when wake() will be called. */
+export type Attempt<N> = (asked: N) => Release | number;
+
+interface Caller<N> {
+  asked: N;
+  resolve(release: Release): void;
+  reject(reason: unknown): void;
+  signal: AbortSignal | undefined;
+  leave: () => void;
+}
+
+export class CallerQueue<N> {
+  private readonly attempt: Attempt<N>;
+  private readonly clock: LimitClock;
+  /** In the order of their arrival. */
+  private readonly callers = new Set<Caller<N>>();
+  private cancel: (() => void) | undefined;
+  private serving = false;
+  private readonly watchers = new Set<() => void>();
+
+  constructor(attempt: Attempt<N>, clock: LimitClock) {
+    this.attempt = attempt;
+    this.clock = clock;
+  }
+
+  get size(): number {
+    return this.callers.size;
+  }
+
+  /** Calls back whenever a call has ended, or the last one who waited has got a turn. */
+  watch(call: () => void): () => void {
+    this.watchers.add(call);
+    return () => this.watchers.delete(call);
+  }
+
+  tryTake(asked: N): Release | undefined {
+    if (this.callers.size > 0) return undefined;
+    const turn = this.attempt(asked);
+    return typeof turn === 'number' ? undefined : turn;
+  }
+
+  async take(asked: N, signal: AbortSignal | undefined): Promise<Release> {
+    signal?.throwIfAborted();
+    const turn = this.tryTake(asked);
+    if (turn !== undefined) return turn;
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.remove(caller);
+        reject(signal?.reason);
+        this.wake();
+      };
+      const caller = { asked, resolve, reject, signal, leave };
+      signal?.addEventListener('abort', leave);
+      this.callers.add(caller);
+      if (this.callers.size === 1) this.wake();
+    });
+  }
+
+  /** Serves those who can be served now. */
+  wake(): void {
+    // A turn that is given back while the next is served.
+    if (this.serving) return;
+    this.serving = true;
+    this.cancel?.();
+    this.cancel = undefined;
+    let wait = 0;
+    for (const caller of this.callers) {
+      wait = this.serve(caller);
+      if (wait > 0) break;
+    }
+    this.serving = false;
+    if (wait > 0 && wait !== Number.POSITIVE_INFINITY)
+      this.cancel = this.clock.after(wait, () => this.wake());
+    if (this.callers.size === 0) for (const call of this.watchers) call();
+  }
+
+  /** 0 when the caller has an answer. */
+  private serve(caller: Caller<N>): number {
+    try {
+      const turn = this.attempt(caller.asked);
+      if (typeof turn === 'number') return turn;
+      this.remove(caller);
+      caller.resolve(turn);
+    } catch (error) {
+      this.remove(caller);
+      caller.reject(error);
+    }
+    return 0;
+  }
+
+  private remove(caller: Caller<N>): void {
+    this.callers.delete(caller);
+    caller.signal?.removeEventListener('abort', caller.leave);
+  }
+}

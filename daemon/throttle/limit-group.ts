@@ -1,0 +1,85 @@
+// Several limits that a call has to keep at once, as the requests and the objects of one API: it takes a turn at all of
+// them or at none. It overtakes nobody who waits at one of them. When another thread comes between, what was taken
+// already is given back; a strict limit may lose a call for a period by that, and never gains one.
+
+import { CallerQueue, type Release } from './caller-queue.ts';
+import { inTurn, Limit } from './limit.ts';
+import { shown } from './limit-options.ts';
+import type { HeldSlot } from './slots.ts';
+import { THREADS_CLOCK } from './steady-clock.ts';
+
+export class LimitGroup {
+  private readonly limits: readonly Limit[];
+  private readonly queue: CallerQueue<readonly number[]>;
+  /** Ends the watching of the limits, which lasts while somebody waits. */
+  private unwatch: (() => void)[] = [];
+
+  constructor(limits: readonly Limit[]) {
+    if (!Array.isArray(limits) || limits.length === 0 || !limits.every((one) => one instanceof Limit))
+      throw new TypeError('allOf(): its argument is not a list of limits; give [limit({…}), limit({…})]');
+    if (new Set(limits).size < limits.length)
+      throw new RangeError('allOf(): a limit is in the list twice; take more calls of it instead');
+    this.limits = [...limits];
+    // The limits' waits are in the time of their own clocks; the first stands for all.
+    this.queue = new CallerQueue((counts) => this.attempt(counts), this.limits[0]?.clock ?? THREADS_CLOCK);
+  }
+
+  /** As Limit.take(), at all limits: so many calls of each, or a count for each in the order of the limits. */
+  async take(calls: number | readonly number[] = 1, signal?: AbortSignal): Promise<Release> {
+    const counts = this.counts('take()', calls);
+    signal?.throwIfAborted();
+    const turn = this.queue.tryTake(counts);
+    if (turn !== undefined) return turn;
+    if (this.unwatch.length === 0)
+      this.unwatch = this.limits.map((one) => one.queue.watch(() => this.queue.wake()));
+    try {
+      return await this.queue.take(counts, signal);
+    } finally {
+      if (this.queue.size === 0) for (const end of this.unwatch.splice(0)) end();
+    }
+  }
+
+  tryTake(calls: number | readonly number[] = 1): Release | undefined {
+    return this.queue.tryTake(this.counts('tryTake()', calls));
+  }
+
+  /** As Limit.sleepAndRetry(). */
+  sleepAndRetry<A extends unknown[], R>(
+    fn: (...args: A) => R | Promise<R>,
+    signal?: AbortSignal,
+  ): (...args: A) => Promise<R> {
+    return inTurn(fn, () => this.take(1, signal));
+  }
+
+  private counts(what: string, calls: number | readonly number[]): readonly number[] {
+    const counts = typeof calls === 'number' ? this.limits.map(() => calls) : calls;
+    if (!Array.isArray(counts) || counts.length !== this.limits.length)
+      throw new RangeError(
+        `${what}: the numbers of calls are ${shown(calls)}; give one number, or ${this.limits.length} in a list, one for each limit`,
+      );
+    return this.limits.map((one, i) => one.checked(`${what} of limit ${i + 1}`, counts[i]));
+  }
+
+  private attempt(counts: readonly number[]): Release | number {
+    let wait = 0;
+    for (const [i, one] of this.limits.entries()) {
+      // Its queue calls back when it is empty.
+      if (one.queue.size > 0) return Number.POSITIVE_INFINITY;
+      wait = Math.max(wait, one.gate.wait(counts[i] as number));
+    }
+    if (wait > 0) return wait;
+    const taken: (HeldSlot | 0)[] = [];
+    for (const [i, one] of this.limits.entries()) {
+      const held = one.gate.attempt(counts[i] as number);
+      if (typeof held !== 'number' || held === 0) {
+        taken.push(held);
+        continue;
+      }
+      for (const [k, back] of taken.entries()) this.limits[k]?.gate.undo(counts[k] as number, back);
+      return held;
+    }
+    return () => {
+      for (const [i, held] of taken.entries()) if (held !== 0) this.limits[i]?.end(held);
+    };
+  }
+}

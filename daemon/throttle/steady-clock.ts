@@ -1,0 +1,46 @@
+// The clock of a limit: milliseconds, and a call after some of them. The default is the one that all threads of a
+// process have in common, which `performance.now()` is not: it begins at 0 in each thread. A clock from outside may go
+// back; time then stands still at the latest hour it has shown, so that no wait becomes longer and no limit is
+// lost.
+
+export interface LimitClock {
+  /** Milliseconds, fractions included; the same for all threads that share a limit. */
+  now(): number;
+  /** Calls after so many milliseconds, unless the function returned is called before. */
+  after(ms: number, call: () => void): () => void;
+}
+
+/** Longer waits than this are waited for in parts: the most that a timer of Node takes. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** Milliseconds of the clock that no one can set. */
+export function threadsTime(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
+}
+
+export const THREADS_CLOCK: LimitClock = {
+  now: threadsTime,
+  after(ms, call) {
+    const timer = setTimeout(call, Math.min(LONGEST_TIMER, Math.ceil(ms)));
+    return () => clearTimeout(timer);
+  },
+};
+
+/** The clock, never going back. */
+export function neverBack(clock: LimitClock): LimitClock {
+  if (clock === THREADS_CLOCK) return clock;
+  let latest = Number.NEGATIVE_INFINITY;
+  let behind = 0;
+  return {
+    now() {
+      const shown = clock.now();
+      if (!Number.isFinite(shown))
+        throw new TypeError(`clock.now() gave ${shown}: it must give milliseconds as a number`);
+      if (shown + behind < latest) behind = latest - shown;
+      latest = shown + behind;
+      return latest;
+    },
+    after: (ms, call) => clock.after(ms, call),
+  };
+}
