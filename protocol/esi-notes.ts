@@ -13,3 +13,10 @@ export interface IncludeFailure {
 export function includeFailureText({ url, reason }: IncludeFailure): string {
   return `${LEAD}${url}: ${reason}`;
 }
+
+/** Null when the record says something else. */
+export function readIncludeFailure(text: string): IncludeFailure | null {
+  const colon = text.indexOf(': ', LEAD.length);
+  if (!text.startsWith(LEAD) || colon < 0) return null;
+  return { url: text.slice(LEAD.length, colon), reason: text.slice(colon + 2) };
+}

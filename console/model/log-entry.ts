@@ -13,6 +13,7 @@ export class LogEntry {
   /** A mark instead of data: the daemon restarted, records were lost. */
   readonly gap: string;
   private read: Summary | null = null;
+  private displayed: readonly number[] | null = null;
 
   constructor(seq: number, transactions: readonly LogTransaction[], gap: string) {
     this.seq = seq;
@@ -32,6 +33,22 @@ export class LogEntry {
     const { main } = this;
     if (this.read === null) this.read = main === undefined ? EMPTY_SUMMARY : summarise(main);
     return this.read;
+  }
+
+  /** Indexes of the transactions in the order in which a tree shows them: each before its children, which come before
+   * its neighbour. The log names a page's fragments first and their fetches last. */
+  get order(): readonly number[] {
+    this.displayed ??= this.transactions.some((tx) => tx.reason === 'esi')
+      ? depthFirst(this.transactions)
+      : this.transactions.map((_tx, n) => n);
+    return this.displayed;
+  }
+
+  /** Requests for fragments of the page. */
+  get fragments(): number {
+    let count = 0;
+    for (const tx of this.transactions) if (tx.reason === 'esi' && tx.type === 'request') count++;
+    return count;
   }
 
   /** Why a fetch of the group failed, '' when none did. */
@@ -59,4 +76,30 @@ export class LogEntry {
         return records.subarray(cursor.from, cursor.to);
     return new Uint8Array();
   }
+}
+
+function depthFirst(transactions: readonly LogTransaction[]): number[] {
+  const children = new Map<number, number[]>();
+  const known = new Set(transactions.map((tx) => tx.vxid));
+  const roots: number[] = [];
+  transactions.forEach((tx, n) => {
+    if (tx.parent === tx.vxid || !known.has(tx.parent)) roots.push(n);
+    else {
+      const list = children.get(tx.parent);
+      if (list === undefined) children.set(tx.parent, [n]);
+      else list.push(n);
+    }
+  });
+  const out: number[] = [];
+  const left = roots.reverse();
+  for (let n = left.pop(); n !== undefined; n = left.pop()) {
+    out.push(n);
+    const below = children.get((transactions[n] as LogTransaction).vxid) ?? [];
+    // Children are taken once: an id that stands twice in a recording must not show them twice.
+    children.delete((transactions[n] as LogTransaction).vxid);
+    left.push(...below.reverse());
+  }
+  // A ring of parents, which no writer makes, has no root.
+  if (out.length < transactions.length) return transactions.map((_tx, n) => n);
+  return out;
 }

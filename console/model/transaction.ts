@@ -90,7 +90,7 @@ export function summarise(tx: LogTransaction): Summary {
         out.status = Number.parseInt(cursor.text, 10) || 0;
         break;
       case Tag.VCL_call:
-        out.handling = handlingOf(cursor.text) ?? out.handling;
+        out.handling = marked(out.handling, handlingOf(cursor.text) ?? out.handling);
         break;
       case Tag.HitMiss:
         out.handling = 'hitmiss';
@@ -119,6 +119,12 @@ export function summarise(tx: LogTransaction): Summary {
     }
   }
   return out;
+}
+
+/** A mark found by the lookup says more than the state that it leads to. */
+function marked(before: Handling, now: Handling): Handling {
+  const same = (before === 'hitmiss' && now === 'miss') || (before === 'hitpass' && now === 'pass');
+  return same ? before : now;
 }
 
 export function handlingOf(state: string): Handling | undefined {

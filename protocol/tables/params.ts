@@ -82,7 +82,7 @@ const FEATURES = [
   },
   {
     name: 'esi_include_onerror',
-    help: 'Go on with a page after a failed include with onerror="continue". An include without it then ends the delivery of its page.',
+    help: 'End the delivery of a page at an include that failed, unless it has onerror="continue". Without the flag a page goes on in any case.',
   },
   { name: 'wait_silo', help: 'No effect here: there are no silos.' },
   {

@@ -55,7 +55,7 @@ export function explain(c: Controller) {
   actOnLog(c, { type: 'move', rows: 0 });
   const entry = selectedEntry(c.stateOf(LOG_STATE), c.session.log);
   if (entry === undefined || entry.gap !== '') return c.notify('warn', 'nothing is selected');
-  void whyPanel(c, entry);
+  void whyPanel(c, entry, selectedPlace(c.stateOf(LOG_STATE), c.session.log));
 }
 
 export function nextMatch(c: Controller, back: boolean) {

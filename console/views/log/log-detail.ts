@@ -1,6 +1,7 @@
 // The detail pane of the log: why it went as it went, where the time went, what it is linked with, and the records of
 // the selected transaction. Lines of a group are made once and kept for the few looked at last.
 
+import type { LogTransaction } from '../../../protocol/messages.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
 import { bytes, clock, duration } from '../../model/numbers.ts';
@@ -10,6 +11,8 @@ import { earlierOf } from './log-search.ts';
 import type { RowPlace } from './log-tree.ts';
 import { timeline, timelineBar } from './timeline.ts';
 import { linksOf } from './transaction-links.ts';
+import { partOf, partsFor } from './why/fragments.ts';
+import { Facts } from './why/request-facts.ts';
 import { type Reason, why } from './why/why.ts';
 
 const EARLIER = 30;
@@ -36,8 +39,8 @@ export function detailLines(
     ],
     [],
   ];
-  for (const reason of reasonsOf(entry, session)) out.push(...reasonLines(reason, width, false));
-  out.push(...timelineLines(entry, width));
+  for (const reason of reasonsOf(entry, place, session)) out.push(...reasonLines(reason, width, false));
+  out.push(...timelineLines(partOf(entry.transactions, place.tx), width));
   const links = linksOf(tx);
   if (links.length > 0) {
     out.push([]);
@@ -55,10 +58,30 @@ export function detailLines(
   return out;
 }
 
-/** From what is kept here alone; `w` asks the daemon for more. */
-export function reasonsOf(entry: LogEntry, session: DaemonSession): Reason[] {
-  const earlier = earlierOf(session.log, entry, EARLIER).map((e) => e.transactions);
-  return why(entry.transactions, { earlier, bans: null, since: sinceOf(session) });
+/** Of the page, or of the fragment that `place` is in, from what is kept here alone; `w` asks the daemon for more. */
+export function reasonsOf(entry: LogEntry, place: RowPlace, session: DaemonSession): Reason[] {
+  const part = partOf(entry.transactions, place.tx);
+  return why(part, { earlier: keptOf(entry, part, session), bans: null, since: sinceOf(session) });
+}
+
+/** Requests kept here for the URL of a page or fragment, newest first: those of the page's URL and those in it. */
+export function keptOf(
+  entry: LogEntry,
+  part: readonly LogTransaction[],
+  session: DaemonSession,
+): (readonly LogTransaction[])[] {
+  const pages = earlierOf(session.log, entry, EARLIER).map((e) => e.transactions);
+  if (part === entry.transactions) return pages;
+  const request = part.find((tx) => tx.type === 'request');
+  if (request === undefined) return [];
+  const { url, at } = new Facts(request);
+  const own = partsFor(entry.transactions, url).filter((p) => startOf(p) < at);
+  return [...own.reverse(), ...pages.flatMap((group) => partsFor(group, url).reverse())];
+}
+
+function startOf(part: readonly LogTransaction[]): number {
+  const request = part.find((tx) => tx.type === 'request');
+  return request === undefined ? Number.POSITIVE_INFINITY : new Facts(request).at;
 }
 
 /** Epoch seconds of the oldest group kept; 0 when unknown. */
@@ -89,8 +112,10 @@ export function reasonLines(reason: Reason, width: number, evidence: boolean): T
   return out;
 }
 
-function timelineLines(entry: LogEntry, width: number): ToneLine[] {
-  const { steps, total } = timeline(entry.transactions);
+const BAR = { client: 'accent', backend: 'warn', fragment: 'good' } as const;
+
+function timelineLines(group: readonly LogTransaction[], width: number): ToneLine[] {
+  const { steps, total, hidden } = timeline(group);
   if (steps.length === 0) return [];
   const label = 31;
   const room = Math.max(8, width - label - 11);
@@ -98,18 +123,23 @@ function timelineLines(entry: LogEntry, width: number): ToneLine[] {
     [],
     [
       { text: 'Timeline', tone: 'title' },
-      { text: `  ${duration(total)} in all`, tone: 'muted' },
+      {
+        text: `  ${duration(total)} in all${hidden > 0 ? `, without ${hidden} shorter fragments` : ''}`,
+        tone: 'muted',
+      },
     ],
   ];
   for (const step of steps) {
     const { lead, length } = timelineBar(step, total, room);
     out.push([
       {
-        text: `  ${step.side === 'backend' ? '  ' : ''}${step.label}`.padEnd(label).slice(0, label),
+        text: `  ${'  '.repeat(step.side === 'backend' ? 1 : step.depth)}${step.label}`
+          .padEnd(label)
+          .slice(0, label),
         tone: 'muted',
       },
       { text: ' '.repeat(lead) },
-      { text: '', bar: length, tone: step.side === 'backend' ? 'warn' : 'accent' },
+      { text: '', bar: length, tone: BAR[step.side] },
       {
         text: `${' '.repeat(Math.max(0, room - lead - length))} ${duration(step.to - step.from).padStart(8)}`,
         tone: 'muted',

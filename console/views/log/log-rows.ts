@@ -2,7 +2,7 @@
 // kept, so that a paused screen costs nothing and a moving one little.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
-import { ellipsis } from '../../draw/cells.ts';
+import { ellipsis, widthOf } from '../../draw/cells.ts';
 import { cell, cellRight, type Row, type Span, span } from '../../draw/spans.ts';
 import type { StyleName, Theme } from '../../draw/theme.ts';
 import { toneRow } from '../../draw/tone-rows.ts';
@@ -20,6 +20,7 @@ import { detailLines } from './log-detail.ts';
 import { anyCase } from './log-search.ts';
 import { type LogState, selectedEntry, selectedPlace, type VisibleRow } from './log-state.ts';
 import { isOpen, isUnfolded, placeOf } from './log-tree.ts';
+import { fragmentsLine, fragmentsOf } from './why/fragments.ts';
 
 const KEPT = 128;
 
@@ -39,6 +40,7 @@ export interface LogDetail {
 
 export class LogPainter {
   private readonly decoded = new Map<string, LogRecord[]>();
+  private readonly pages = new Map<number, string>();
   private pane: { key: string; rows: Row[] } = { key: '', rows: [] };
 
   heading(width: number): Row {
@@ -123,7 +125,19 @@ export class LogPainter {
     if (!Number.isNaN(s.seconds) && tx.type !== 'session')
       row.push(span(`  ${duration(s.seconds)}`, 'muted'));
     if (s.error !== '') row.push(span(`  ${s.error}`, 'bad'));
+    if (tx === entry.main && entry.fragments > 0) row.push(span(`  ${this.fragments(entry)}`, 'muted'));
     return row;
+  }
+
+  /** Of the pages looked at last: each row of them is drawn again and again. */
+  private fragments(entry: LogEntry): string {
+    let line = this.pages.get(entry.seq);
+    if (line === undefined) {
+      line = fragmentsLine(fragmentsOf(entry.transactions));
+      this.pages.set(entry.seq, line);
+      if (this.pages.size > KEPT) this.pages.delete(this.pages.keys().next().value as number);
+    }
+    return line;
   }
 
   private summary(entry: LogEntry, unfolded: boolean, width: number, utc: boolean, theme: Theme): Row {
@@ -137,7 +151,7 @@ export class LogPainter {
       cell(handlingText(s.handling, first), 8, handlingStyle(s.handling)),
       cell(s.status === 0 ? dash : String(s.status), 7, statusStyle(s.status)),
       cell(s.method === '' ? dash : s.method, 8, 'strong'),
-      cell(ellipsis(s.url, c.url - 1, theme.glyphs.ellipsis), c.url),
+      ...urlCells(s.url, entry.fragments, c.url, theme),
       cellRight(s.body > 0 ? bytes(s.body) : dash, c.body, 'muted'),
       cellRight(
         Number.isNaN(s.seconds) ? dash : duration(s.seconds),
@@ -179,6 +193,15 @@ function marked(row: Row, search: string): Row {
     }
     return from === 0 ? [s] : [...out, { ...s, text: s.text.slice(from) }];
   });
+}
+
+/** The URL, and behind it how many fragments the page has. */
+function urlCells(url: string, fragments: number, width: number, theme: Theme): Row {
+  const more = fragments === 0 ? '' : ` +${fragments} esi`;
+  if (more === '' || width < more.length + 8)
+    return [cell(ellipsis(url, width - 1, theme.glyphs.ellipsis), width)];
+  const text = ellipsis(url, width - 1 - more.length, theme.glyphs.ellipsis);
+  return [span(text), cell(more, width - widthOf(text), 'accent')];
 }
 
 function columnsOf(width: number): { url: number; body: number; took: number; vxid: number } {

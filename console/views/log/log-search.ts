@@ -32,11 +32,11 @@ export function findMatch(
   const step = back ? -1 : 1;
   for (let i = store.find(from, back, maybe); i >= 0; i = store.find(i + step, back, maybe)) {
     const entry = store.at(i) as LogEntry;
-    const order = entry.transactions.map((_tx, n) => n);
-    for (const tx of back ? order.reverse() : order) {
+    const order = back ? entry.order.toReversed() : entry.order;
+    for (const tx of order) {
       const hits = matchesOf(entry, tx, text);
       for (const record of back ? hits.reverse() : hits) {
-        if (i !== from || beyond({ tx, record }, after, back))
+        if (i !== from || beyond(entry, { tx, record }, after, back))
           return { seq: entry.seq, place: { tx, record } };
       }
     }
@@ -44,8 +44,9 @@ export function findMatch(
   return null;
 }
 
-function beyond(place: RowPlace, after: RowPlace, back: boolean): boolean {
-  const order = place.tx - after.tx || place.record - after.record;
+function beyond(entry: LogEntry, place: RowPlace, after: RowPlace, back: boolean): boolean {
+  const { order: shown } = entry;
+  const order = shown.indexOf(place.tx) - shown.indexOf(after.tx) || place.record - after.record;
   return back ? order < 0 : order > 0;
 }
 

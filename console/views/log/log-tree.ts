@@ -46,7 +46,7 @@ export function rowsOf(folds: Folds, entry: LogEntry): number {
 export function placeOf(folds: Folds, entry: LogEntry, row: number): RowPlace {
   if (row <= 0 || !isUnfolded(folds, entry)) return { tx: -1, record: -1 };
   let left = row - 1;
-  for (let tx = 0; tx < entry.transactions.length; tx++) {
+  for (const tx of entry.order) {
     if (left === 0) return { tx, record: -1 };
     left--;
     const records = isOpen(folds, entry, tx) ? recordsOf(entry, tx) : 0;
@@ -60,7 +60,10 @@ export function placeOf(folds: Folds, entry: LogEntry, row: number): RowPlace {
 export function rowOf(folds: Folds, entry: LogEntry, place: RowPlace): number {
   if (place.tx < 0 || !isUnfolded(folds, entry)) return 0;
   let row = 1;
-  for (let tx = 0; tx < place.tx; tx++) row += 1 + (isOpen(folds, entry, tx) ? recordsOf(entry, tx) : 0);
+  for (const tx of entry.order) {
+    if (tx === place.tx) break;
+    row += 1 + (isOpen(folds, entry, tx) ? recordsOf(entry, tx) : 0);
+  }
   return place.record < 0 || !isOpen(folds, entry, place.tx) ? row : row + 1 + place.record;
 }
 

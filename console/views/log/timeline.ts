@@ -1,12 +1,16 @@
 // Where the time of a request went: the steps between the timestamps of a transaction and of its backend request, on
-// one scale. Pure; the screen draws each step as a bar.
+// one scale. Pure; the screen draws each step as a bar. A fragment of a page is one bar from its begin to its end: with
+// esi_parallel several run at the same time, and their steps would hide the page's.
 
 import type { LogTransaction } from '../../../protocol/messages.ts';
+import { type Fragment, fragmentsOf, handlingName, idsBelow } from './why/fragments.ts';
 import { Facts } from './why/request-facts.ts';
 
 export interface TimelineStep {
   label: string;
-  side: 'client' | 'backend';
+  side: 'client' | 'backend' | 'fragment';
+  /** How deep a fragment is included; 0 for what is none. */
+  depth: number;
   /** Seconds since the group began. */
   from: number;
   to: number;
@@ -33,12 +37,22 @@ const WORDS: Readonly<Record<string, string>> = {
   'backend Error': 'until the failure',
 };
 
-export function timeline(group: readonly LogTransaction[]): { steps: TimelineStep[]; total: number } {
+/** Bars of fragments beyond these, the shortest, are not drawn: a page may have hundreds. */
+const MOST_FRAGMENTS = 24;
+
+export function timeline(group: readonly LogTransaction[]): {
+  steps: TimelineStep[];
+  total: number;
+  /** Fragments that are not drawn. */
+  hidden: number;
+} {
   const steps: TimelineStep[] = [];
   let start = Number.POSITIVE_INFINITY;
-  const raw: (TimelineStep & { base: number })[] = [];
+  const raw: TimelineStep[] = [];
+  const fragments = fragmentsOf(group);
+  const theirs = idsBelow(group);
   for (const tx of group) {
-    if (tx.type !== 'request' && tx.type !== 'bereq') continue;
+    if ((tx.type !== 'request' && tx.type !== 'bereq') || theirs.has(tx.vxid)) continue;
     const facts = new Facts(tx);
     const side = tx.type === 'request' ? 'client' : 'backend';
     let former = facts.at;
@@ -46,17 +60,29 @@ export function timeline(group: readonly LogTransaction[]): { steps: TimelineSte
     start = Math.min(start, former);
     for (const [event, { at }] of facts.times) {
       if (event === 'Start') continue;
-      raw.push({ label: WORDS[`${side} ${event}`] ?? event, side, from: former, to: at, base: 0 });
+      raw.push({ label: WORDS[`${side} ${event}`] ?? event, side, from: former, to: at, depth: 0 });
       former = at;
     }
+  }
+  const drawn = fragments.toSorted((a, b) => b.to - b.from - (a.to - a.from)).slice(0, MOST_FRAGMENTS);
+  for (const f of drawn) {
+    if (f.from === 0) continue;
+    start = Math.min(start, f.from);
+    const handling = f.handling === '' ? '' : ` (${handlingName(f.handling)})`;
+    raw.push({ label: `${f.url}${handling}`, side: 'fragment', depth: depthOf(f), from: f.from, to: f.to });
   }
   for (const step of raw) {
     // A step that took no time says nothing.
     if (step.to - step.from < 1e-6) continue;
-    steps.push({ label: step.label, side: step.side, from: step.from - start, to: step.to - start });
+    steps.push({ ...step, from: step.from - start, to: step.to - start });
   }
-  steps.sort((a, b) => a.from - b.from || a.to - b.to);
-  return { steps, total: Math.max(0, ...steps.map((s) => s.to)) };
+  steps.sort((a, b) => a.from - b.from || a.depth - b.depth || a.to - b.to);
+  const total = Math.max(0, ...steps.map((s) => s.to));
+  return { steps, total, hidden: fragments.length - drawn.length };
+}
+
+function depthOf(fragment: Fragment): number {
+  return fragment.within === null ? 1 : 1 + depthOf(fragment.within);
 }
 
 /** A bar in `width` cells: blanks, marks, blanks. At least one mark. */

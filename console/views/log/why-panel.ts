@@ -7,9 +7,11 @@ import type { Controller } from '../../model/controller.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
 import type { ToneLine } from '../../model/panel.ts';
-import { reasonLines, reasonsOf, sinceOf } from './log-detail.ts';
-import { earlierOf } from './log-search.ts';
+import { summarise } from '../../model/transaction.ts';
+import { keptOf, reasonLines, reasonsOf, sinceOf } from './log-detail.ts';
+import type { RowPlace } from './log-tree.ts';
 import type { BanFact } from './why/ban-match.ts';
+import { partOf, partsFor } from './why/fragments.ts';
 import { Facts } from './why/request-facts.ts';
 import { type Reason, why } from './why/why.ts';
 
@@ -17,23 +19,27 @@ import { type Reason, why } from './why/why.ts';
 const EARLIER = 40;
 const PATIENCE_MS = 1500;
 
-export async function whyPanel(c: Controller, entry: LogEntry): Promise<void> {
+/** Of the page, or of the fragment that `place` is in. */
+export async function whyPanel(c: Controller, entry: LogEntry, place: RowPlace): Promise<void> {
   const { session } = c;
-  const title = `Why? ${entry.summary.method} ${entry.summary.url}`;
+  const part = partOf(entry.transactions, place.tx);
+  const main = part.find((tx) => tx.type === 'request');
+  const { method, url } = main === undefined ? entry.summary : summarise(main);
+  const title = `Why? ${method} ${url}`;
   const show = (reasons: readonly Reason[], remark: string): void => {
     c.set({
       panel: { kind: 'text', scroll: 0, title, lines: panelLines(reasons, remark, c.size.columns - 10) },
     });
   };
-  show(reasonsOf(entry, session), 'asking the daemon for what its log holds of this URL…');
+  show(reasonsOf(entry, place, session), 'asking the daemon for what its log holds of this URL…');
   const panel = c.state.panel;
-  const [history, bans] = await Promise.all([historyOf(session, entry), bansOf(session)]);
+  const [history, bans] = await Promise.all([historyOf(session, url), bansOf(session)]);
   // Closed, or another panel by now: nobody waits for this answer.
   if (c.state.panel !== panel) return;
-  const kept = earlierOf(session.log, entry, EARLIER).map((e) => e.transactions);
-  const earlier = mergeHistory(entry.transactions, history.groups, kept);
+  const told = history.groups.flatMap((group) => partsFor(group, url));
+  const earlier = mergeHistory(part, told, keptOf(entry, part, session));
   const since = history.since > 0 ? history.since : sinceOf(session);
-  show(why(entry.transactions, { earlier, bans, since }), history.remark);
+  show(why(part, { earlier, bans, since }), history.remark);
 }
 
 function panelLines(reasons: readonly Reason[], remark: string, width: number): ToneLine[] {
@@ -52,8 +58,7 @@ interface History {
 }
 
 /** What the daemon's ring still holds of the URL: requests that fetched, purges. */
-function historyOf(session: DaemonSession, entry: LogEntry): Promise<History> {
-  const { url } = entry.summary;
+function historyOf(session: DaemonSession, url: string): Promise<History> {
   const quoted = `"${url.replace(/["\\]/g, '\\$&')}"`;
   const query = `ReqURL eq ${quoted} and (Link or VCL_call eq "PURGE")`;
   return new Promise((resolve) => {

@@ -103,7 +103,8 @@ export const ERROR_RULES: readonly Rule[] = [
     name: 'program-error',
     explains: 'The program failed while it ran.',
     try: ({ request, fetch }) => {
-      const error = request.first('VCL_Error') ?? fetch?.first('VCL_Error');
+      // What was included too deep is no fault of the program; a rule of its own says it.
+      const error = request.first('VCL_Error', /^(?!ESI depth)/) ?? fetch?.first('VCL_Error');
       if (error === undefined) return null;
       return {
         sentence: `The program failed: ${error.text}.`,

@@ -5,6 +5,8 @@
 import type { LogTransaction } from '../../../../protocol/messages.ts';
 import type { BanFact } from './ban-match.ts';
 import { ERROR_RULES } from './error-rules.ts';
+import { FRAGMENT_RULES } from './fragment-rules.ts';
+import { type Fragment, fragmentsOf } from './fragments.ts';
 import { LOOKUP_RULES } from './lookup-rules.ts';
 import { MISS_RULES } from './miss-rules.ts';
 import { type Evidence, Facts } from './request-facts.ts';
@@ -40,6 +42,8 @@ export interface Case {
   /** Its backend request, null without. */
   fetch: Facts | null;
   restarts: number;
+  /** Of the page that it is; empty for what includes nothing. */
+  fragments: readonly Fragment[];
   former: readonly Former[];
   bans: readonly BanFact[];
   bansKnown: boolean;
@@ -54,8 +58,14 @@ export interface Rule {
   try(c: Case): Omit<Reason, 'rule'> | null;
 }
 
-/** In each table the first rule that applies speaks. */
-const TABLES: readonly (readonly Rule[])[] = [ERROR_RULES, LOOKUP_RULES, MISS_RULES, STORAGE_RULES];
+/** In each table the first rule that applies speaks. Those of fragments do not exclude each other. */
+const TABLES: readonly (readonly Rule[])[] = [
+  ERROR_RULES,
+  LOOKUP_RULES,
+  MISS_RULES,
+  STORAGE_RULES,
+  ...FRAGMENT_RULES.map((rule) => [rule]),
+];
 
 export const WHY_RULES: readonly Rule[] = TABLES.flat();
 
@@ -82,6 +92,7 @@ function readCase(group: readonly LogTransaction[], context: WhyContext): Case |
   if (pair === null) return null;
   return {
     ...pair,
+    fragments: fragmentsOf(group),
     restarts: group.filter((tx) => tx.type === 'request' && tx.reason.startsWith('restart')).length,
     former: context.earlier.flatMap((g) => pairOf(g) ?? []),
     bans: context.bans ?? [],

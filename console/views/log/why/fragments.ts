@@ -1,0 +1,207 @@
+// The fragments of a page, from a group of the log: a fragment is a request of its own that begins with the reason
+// esi and has the including request for its parent. Read from the group alone, whoever wrote it. The first request is
+// the page, also where it is itself a fragment of another, cut out of its group by partOf(). A fragment that was
+// restarted is one, with the answer of its last life.
+
+import type { LogTransaction } from '../../../../protocol/messages.ts';
+import { duration } from '../../../model/numbers.ts';
+import { type Handling, summarise } from '../../../model/transaction.ts';
+import { type Evidence, Facts } from './request-facts.ts';
+import { uncacheable } from './uncacheable.ts';
+
+export interface Fragment {
+  /** As the page asked for it. */
+  url: string;
+  /** The last life of its request, and its fetch. */
+  request: Facts;
+  fetch: Facts | null;
+  /** The fragment that includes it; null for the page. */
+  within: Fragment | null;
+  handling: Handling;
+  /** Epoch seconds. */
+  from: number;
+  to: number;
+  /** Seconds in which none of the fragments it includes was being fetched. */
+  own: number;
+}
+
+/** In the order of their ids in the group: that of their includes, level by level. */
+export function fragmentsOf(group: readonly LogTransaction[]): Fragment[] {
+  if (!group.some(isFragment)) return [];
+  const out: Fragment[] = [];
+  const page = group.find((tx) => tx.type === 'request');
+  /** The fragment that a transaction belongs to, by vxid. */
+  const owner = new Map<number, Fragment>();
+  for (const tx of group) {
+    const above = owner.get(tx.parent);
+    if (tx.type === 'bereq') {
+      // A refresh in the background is none of the page's; of retries the last counts.
+      if (above === undefined || tx.reason === 'bgfetch') continue;
+      above.fetch = new Facts(tx);
+      owner.set(tx.vxid, above);
+      continue;
+    }
+    if (tx.type !== 'request' || tx === page) continue;
+    const request = new Facts(tx);
+    if (isFragment(tx)) {
+      const url = request.first('ReqURL')?.text ?? '';
+      const { handling } = summarise(tx);
+      const { at: from, until: to } = request;
+      const made = { url, request, fetch: null, within: above ?? null, handling, from, to, own: 0 };
+      out.push(made);
+      owner.set(tx.vxid, made);
+    } else if (above !== undefined) {
+      above.request = request;
+      above.fetch = null;
+      above.handling = summarise(tx).handling;
+      above.to = Math.max(above.to, request.until);
+      owner.set(tx.vxid, above);
+    }
+  }
+  for (const fragment of out)
+    fragment.own = Math.max(
+      0,
+      fragment.to - fragment.from - covered(out.filter((f) => f.within === fragment)),
+    );
+  return out;
+}
+
+/** The fragment that a transaction belongs to, with all that it began; the whole group for what belongs to none. */
+export function partOf(group: readonly LogTransaction[], index: number): readonly LogTransaction[] {
+  const byId = new Map(group.map((tx) => [tx.vxid, tx]));
+  let root = group[index];
+  while (root !== undefined && !isFragment(root)) root = byId.get(root.parent);
+  return root === undefined ? group : below(group, root);
+}
+
+/** The requests of a group for a URL at some time of theirs, each with all that it began: the page, fragments. */
+export function partsFor(group: readonly LogTransaction[], url: string): (readonly LogTransaction[])[] {
+  const page = group.find((tx) => tx.type === 'request');
+  const ofFragments = idsBelow(group);
+  const asks = (tx: LogTransaction): boolean => new Facts(tx).all('ReqURL').some((e) => e.text === url);
+  const lives = group.filter((tx) => tx.type === 'request' && !ofFragments.has(tx.vxid));
+  const parts = page !== undefined && lives.some(asks) ? [group] : [];
+  return [
+    ...parts,
+    ...group.filter((tx) => tx !== page && isFragment(tx) && asks(tx)).map((tx) => below(group, tx)),
+  ];
+}
+
+/** Ids of all that belongs to fragments of a page. */
+export function idsBelow(group: readonly LogTransaction[]): Set<number> {
+  const page = group.find((tx) => tx.type === 'request');
+  const found = new Set<number>();
+  for (const tx of group) if (tx !== page && (isFragment(tx) || found.has(tx.parent))) found.add(tx.vxid);
+  return found;
+}
+
+function isFragment(tx: LogTransaction): boolean {
+  return tx.type === 'request' && tx.reason === 'esi';
+}
+
+function below(group: readonly LogTransaction[], root: LogTransaction): LogTransaction[] {
+  const ids = new Set([root.vxid]);
+  return group.filter((tx) => {
+    if (ids.has(tx.parent)) ids.add(tx.vxid);
+    return ids.has(tx.vxid);
+  });
+}
+
+/** Seconds that the spans cover together: fragments that are fetched at the same time count once. */
+function covered(spans: readonly Fragment[]): number {
+  let total = 0;
+  let until = 0;
+  for (const { from, to } of spans.toSorted((a, b) => a.from - b.from)) {
+    total += Math.max(0, to - Math.max(from, until));
+    until = Math.max(until, to);
+  }
+  return total;
+}
+
+/** Seconds below which a fragment is not worth a word (chosen). */
+const SEEN = 0.001;
+
+/** The one that took longest by itself; null when none took a time that is seen. */
+export function slowestOf(fragments: readonly Fragment[]): Fragment | null {
+  const slowest = fragments.reduce<Fragment | null>((a, b) => (a === null || b.own > a.own ? b : a), null);
+  return slowest === null || slowest.own < SEEN ? null : slowest;
+}
+
+export interface Uncached {
+  /** What stands in brackets after its URL. */
+  because: string;
+  evidence: readonly Evidence[];
+}
+
+/** Why the next page needs a fetch for this fragment again; null when it does not, or when the fetch failed. */
+export function uncachedBecause(f: Fragment): Uncached | null {
+  if (failureOf(f) !== null) return null;
+  const returned = f.request.steps.find((step) => step.returned === 'pass');
+  if (f.handling === 'pass' || f.handling === 'hitpass') {
+    const mark = f.request.first('HitPass') ?? returned?.evidence;
+    const evidence = mark === undefined ? [] : [mark];
+    if (f.handling === 'hitpass') return { because: 'hit-for-pass', evidence };
+    const name = ['authorization', 'cookie'].find((header) => f.request.request.has(header));
+    const header = name === undefined ? undefined : f.request.header('request', name);
+    if (header === undefined) return { because: 'pass', evidence };
+    return {
+      because: name === 'cookie' ? 'pass, it has a Cookie' : 'pass, it has Authorization',
+      evidence: [header, ...evidence],
+    };
+  }
+  const cause = f.fetch === null ? null : uncacheable(f.fetch);
+  if (cause === null) return null;
+  return {
+    because: `${f.handling === 'hitmiss' ? 'hit-for-miss' : f.handling}, ${cause.because}`,
+    evidence: cause.evidence,
+  };
+}
+
+export interface Failure {
+  because: string;
+  evidence: readonly Evidence[];
+}
+
+/** What is wrong with what was put into the page; null when nothing is. */
+export function failureOf(f: Fragment): Failure | null {
+  const status = f.request.first('RespStatus');
+  const error =
+    f.fetch?.first('FetchError') ??
+    f.request.first('Error') ??
+    f.request.first('VCL_Error', /^(?!ESI depth)/);
+  if (f.request.status < 400 && error === undefined) return null;
+  const because = [f.request.status < 400 ? '' : String(f.request.status), error?.text ?? ''];
+  return {
+    because: because.filter((text) => text !== '').join(', '),
+    evidence: [error, status].filter((e) => e !== undefined),
+  };
+}
+
+/** The line that stands in the tree beside the page. */
+export function fragmentsLine(fragments: readonly Fragment[]): string {
+  const parts = [`${fragments.length} ${fragments.length === 1 ? 'fragment' : 'fragments'}`];
+  const slowest = slowestOf(fragments);
+  if (slowest !== null)
+    parts.push(`slowest ${slowest.url} ${duration(slowest.own)} (${handlingName(slowest.handling)})`);
+  const failed = fragments.flatMap((f) =>
+    failureOf(f) === null ? [] : [`${f.url} (${f.request.status < 400 ? 'cut' : f.request.status})`],
+  );
+  if (failed.length > 0) parts.push(`${failed.length} failed: ${some(failed)}`);
+  const uncached = fragments.flatMap((f) =>
+    uncachedBecause(f) === null ? [] : [`${f.url} (${handlingName(f.handling)})`],
+  );
+  if (uncached.length > 0) parts.push(`${uncached.length} not cacheable: ${some(uncached)}`);
+  return parts.join(', ');
+}
+
+export function handlingName(handling: Handling): string {
+  if (handling === 'hitmiss') return 'hit-for-miss';
+  return handling === 'hitpass' ? 'hit-for-pass' : handling;
+}
+
+/** The first few of a list, each once, and how many more there are. */
+export function some(texts: readonly string[], most = 3): string {
+  const distinct = [...new Set(texts)];
+  const more = distinct.length > most ? ` and ${distinct.length - most} more` : '';
+  return `${distinct.slice(0, most).join(', ')}${more}`;
+}
