@@ -1,10 +1,10 @@
-// node test/harness/record-esi.js [proxyd|varnish] [FILE]: plays the pages of esi-pages/pages.ts and keeps the log, by
-// default Varnish's in test/console/views/log/esi-recorded.vsl.gz, on which the console's tests stand.
+// node test/harness/record-esi.js: plays the pages of esi-pages/pages.ts against Varnish and proxyd, and keeps the logs
+// in test/console/views/log/, on which the console's tests stand. Build before.
 import { fileURLToPath } from 'node:url';
 import { tsImport } from 'tsx/esm/api';
 
 const tsconfig = fileURLToPath(new URL('../../.tsconfig.base.json', import.meta.url));
 const { recordEsiPages } = await tsImport('./esi-pages/record.ts', { parentURL: import.meta.url, tsconfig });
-const [product = 'varnish', file] = process.argv.slice(2);
-await recordEsiPages(product, file ?? new URL('../console/views/log/esi-recorded.vsl.gz', import.meta.url));
+for (const product of ['varnish', 'proxyd'])
+  await recordEsiPages(product, new URL(`../console/views/log/esi-${product}.vsl.gz`, import.meta.url));
 process.exit();

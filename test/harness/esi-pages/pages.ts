@@ -12,6 +12,7 @@ const include = (...urls: readonly string[]): string =>
 
 /** Page by URL. Those in `TWICE` are asked for twice, so that their fragments are hits at the end. */
 const PAGES: Readonly<Record<string, string>> = {
+  '/plain-page': '<html>nothing of ESI</html>',
   '/slow-page': include('/a', '/slow', '/b'),
   '/warm-page': include('/a', '/b', '/a'),
   '/passing-page': include('/a', '/basket-pass', '/greeting', '/no-life', '/b'),
@@ -26,7 +27,6 @@ const PAGES: Readonly<Record<string, string>> = {
   '/remote-page': include('http://elsewhere.example/a', '/a'),
   '/many-page': include(...NOT_THERE, '/a', '/b'),
   '/cookie-page': include('/a'),
-  '/plain-page': '<html>nothing of ESI</html>',
 };
 
 const TWICE = ['/warm-page', '/passing-page'];

@@ -1,5 +1,5 @@
-// Plays the pages against Varnish, or against proxyd when asked for, and keeps the log as a binary file. Varnish's is
-// a fixture of the console's tests: what a page of fragments looks like in a log does not depend on who wrote it.
+// Plays the pages against Varnish or proxyd and keeps the log as a binary file. Both are fixtures of the console's
+// tests, which explains a page of fragments whoever wrote its log.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
@@ -10,11 +10,14 @@ import { type Product, startProxy, tool } from '../proxy.ts';
 import { ESI_PAGES, esiProgram, serveEsiPages } from './pages.ts';
 
 /** The log of all pages, as varnishlog -w and proxylog -w write it. */
-export async function playEsiPages(product: Product, box: Sandbox, params = {}): Promise<Buffer> {
+async function playEsiPages(product: Product, box: Sandbox): Promise<Buffer> {
   const origin = await Origin.start();
   try {
     serveEsiPages(origin);
-    const proxy = await startProxy(box, { product, program: esiProgram(origin.port), params });
+    const proxy = await startProxy(box, { product, program: esiProgram(origin.port) });
+    // The first requests take longer than the pages tell.
+    for (const url of ['/slow-page', '/nested-page'])
+      await fetchOnce(proxy.port, url, { host: 'warm.example' });
     for (const url of ESI_PAGES) await fetchOnce(proxy.port, url, { host: 'shop.example' });
     const file = box.path(`${product}.vsl`);
     const done = await tool(product, 'log', ['-n', proxy.dir, '-d', '-g', 'raw', '-w', file]);

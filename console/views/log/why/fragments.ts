@@ -18,10 +18,11 @@ export interface Fragment {
   /** The fragment that includes it; null for the page. */
   within: Fragment | null;
   handling: Handling;
-  /** Epoch seconds. */
+  /** Epoch seconds: when it began, and when it and all within it had come. It may be written later, when what stands
+   * before it in the page is. */
   from: number;
   to: number;
-  /** Seconds in which none of the fragments it includes was being fetched. */
+  /** Seconds until it had come itself, without those in which a fragment within it was coming. */
   own: number;
 }
 
@@ -46,24 +47,31 @@ export function fragmentsOf(group: readonly LogTransaction[]): Fragment[] {
     if (isFragment(tx)) {
       const url = request.first('ReqURL')?.text ?? '';
       const { handling } = summarise(tx);
-      const { at: from, until: to } = request;
-      const made = { url, request, fetch: null, within: above ?? null, handling, from, to, own: 0 };
+      const from = request.at;
+      const made = { url, request, fetch: null, within: above ?? null, handling, from, to: from, own: 0 };
       out.push(made);
       owner.set(tx.vxid, made);
     } else if (above !== undefined) {
       above.request = request;
       above.fetch = null;
       above.handling = summarise(tx).handling;
-      above.to = Math.max(above.to, request.until);
       owner.set(tx.vxid, above);
     }
   }
-  for (const fragment of out)
-    fragment.own = Math.max(
-      0,
-      fragment.to - fragment.from - covered(out.filter((f) => f.within === fragment)),
-    );
+  // From the last: those within a fragment stand after it.
+  for (const fragment of out.toReversed()) {
+    const came = cameAt(fragment);
+    const inner = out.filter((f) => f.within === fragment);
+    fragment.to = Math.max(came, ...inner.map((f) => f.to));
+    fragment.own = Math.max(0, came - fragment.from - covered(inner, came));
+  }
   return out;
+}
+
+/** When the last byte of a fragment was there. Its Resp may be much later: it waits for its turn, or for the client. */
+function cameAt({ from, request, fetch }: Fragment): number {
+  const ready = request.times.get('Process')?.at ?? request.until;
+  return Math.max(from, Math.min(request.until, Math.max(ready, fetch?.until ?? 0)));
 }
 
 /** The fragment that a transaction belongs to, with all that it began; the whole group for what belongs to none. */
@@ -107,12 +115,12 @@ function below(group: readonly LogTransaction[], root: LogTransaction): LogTrans
   });
 }
 
-/** Seconds that the spans cover together: fragments that are fetched at the same time count once. */
-function covered(spans: readonly Fragment[]): number {
+/** Seconds up to `end` that the fragments cover together: those that come at the same time count once. */
+function covered(spans: readonly Fragment[], end: number): number {
   let total = 0;
   let until = 0;
   for (const { from, to } of spans.toSorted((a, b) => a.from - b.from)) {
-    total += Math.max(0, to - Math.max(from, until));
+    total += Math.max(0, Math.min(to, end) - Math.max(from, until));
     until = Math.max(until, to);
   }
   return total;
