@@ -44,9 +44,7 @@ export function includeOf(
   return { host: null, url: path.slice(0, path.lastIndexOf('/') + 1) + decoded(src) };
 }
 
-/** Entities are decoded once; a NUL ends the text. */
+/** Entities are decoded once. */
 function decoded(text: string): string {
-  const nul = text.indexOf('\0');
-  const whole = nul < 0 ? text : text.slice(0, nul);
-  return whole.replace(/&(?:amp|lt|gt|quot|apos);/g, (entity) => ENTITIES[entity] as string);
+  return text.replace(/&(?:amp|lt|gt|quot|apos);/g, (entity) => ENTITIES[entity] as string);
 }

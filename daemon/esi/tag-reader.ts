@@ -10,7 +10,7 @@ export interface Attributes {
   readonly onerror: string | null;
 }
 
-type State = 'between' | 'name' | 'delimiter' | 'value' | 'slash';
+type State = 'first' | 'between' | 'name' | 'delimiter' | 'value' | 'slash';
 
 const TAB = 0x09;
 const LF = 0x0a;
@@ -34,7 +34,7 @@ export class TagReader implements Attributes {
   /** What is wrong with it; it is to be skipped then. */
   fault: string | null = null;
   private readonly keeps: boolean;
-  private state: State = 'between';
+  private state: State = 'first';
   private attribute = '';
   private value: string[] = [];
   private valueLength = 0;
@@ -57,6 +57,11 @@ export class TagReader implements Attributes {
   private step(bytes: Uint8Array, at: number): number {
     const c = bytes[at] as number;
     switch (this.state) {
+      case 'first':
+        if (!isBlank(c) && c !== SLASH && c !== GT)
+          return this.wrong('XML 1.0 Illegal attribute start char', at);
+        this.state = 'between';
+        return at;
       case 'between':
         return this.between(c, at);
       case 'name':
@@ -134,7 +139,8 @@ export class TagReader implements Attributes {
 
   private valueRead(): void {
     if (!this.keeps || this.fault !== null) return;
-    const text = this.value.join('');
+    // A NUL ends it.
+    const text = this.value.join('').split('\0', 1)[0] as string;
     if (this.attribute === 'onerror') this.onerror = text;
     if (this.attribute !== 'src') return;
     if (this.src !== null) this.fault = 'ESI 1.0 <esi:include> has multiple src= attributes';
