@@ -31,8 +31,9 @@ const server = createServer((request, response) => {
   let body;
   if (page) {
     body = '<html>';
+    const life = url.searchParams.has('life') ? `&amp;life=${q('life')}` : '';
     for (let i = 0; i < q('n'); i++) {
-      const src = `/fragment?i=${i}&amp;size=${q('size')}&amp;id=${q('id')}&amp;delay=${q('delay')}&amp;gzip=${q('gzip')}&amp;life=${q('life')}`;
+      const src = `/fragment?i=${i}&amp;size=${q('size')}&amp;id=${q('id')}&amp;delay=${q('delay')}&amp;gzip=${q('gzip')}${life}`;
       body += `<div>${text(150, i).replaceAll(/[<>]/g, ' ')}</div><esi:include src="${src}"/>\n`;
     }
     body += '</html>';
