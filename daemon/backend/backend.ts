@@ -221,6 +221,12 @@ export class Backend implements Director, ConnectionOwner {
     return addressKey(at) + this.poolSuffix;
   }
 
+  /** Whether one more fetch leaves a place under max_connections for others. */
+  get hasSpare(): boolean {
+    const max = this.decl.maxConnections ?? 0;
+    return max === 0 || this.inUse < max - 1;
+  }
+
   /** Takes a place under max_connections, or returns the reason why not. */
   private admit(now: number): OriginFailure | null {
     const { env, counters } = this;

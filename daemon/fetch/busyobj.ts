@@ -15,6 +15,7 @@ import type { TxLog } from '../log/tx-log.ts';
 import { CachedBody } from '../transaction/cached-body.ts';
 import type { Core, ProgramRef } from '../transaction/core.ts';
 import type { Step, Transaction } from '../transaction/drive.ts';
+import type { FragmentPlace } from '../transaction/fragment-place.ts';
 import type { Request } from '../transaction/request.ts';
 import type { BodySource } from '../transaction/request-body.ts';
 import { Exchange } from './exchange.ts';
@@ -82,6 +83,8 @@ export class BusyObj implements VclBusyobj, Transaction {
   /** The client's body to send along, or null; `bodySent` once any of it may have reached an origin. */
   body: BodySource | null;
   bodySent = false;
+  /** Of the fetch of a fragment, which may be ahead of its turn. */
+  readonly place: FragmentPlace | null;
   /** Told once when the fetch has no more use for the client's body; null when nobody waits for that. */
   onBodyDone: (() => void) | null = null;
   /** Passes interim responses on to the client, or null. */
@@ -139,6 +142,7 @@ export class BusyObj implements VclBusyobj, Transaction {
     this.attempt = new FetchAttempt(core.newVxid());
     this.uncacheable = mode === 'pass';
     this.backend = backendHint === undefined ? programRef.program.defaultDirector : backendHint;
+    this.place = req.fragment;
     this.body = req.cachedBody === null ? req.body : new CachedBody(req.cachedBody);
   }
 

@@ -17,11 +17,14 @@ import type { Core } from '../transaction/core.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import type { BodySource } from '../transaction/request-body.ts';
 import type { BusyObj } from './busyobj.ts';
-import { ANSWERED, CONNECTED, RESPOND, SENT, UNANSWERED } from './fetch-steps.ts';
+import { ACQUIRE, ANSWERED, CONNECTED, RESPOND, SENT, UNANSWERED } from './fetch-steps.ts';
 import { sendBody } from './send-body.ts';
 
 /** Directors that may stand one behind the other. */
 const MAX_DIRECTORS = 100;
+/** How often a fragment ahead of its turn looks for a connection that can be spared, and milliseconds in between. */
+const WAITS = 100;
+const WAIT = 20;
 const SAFE_TO_REPEAT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
 /** One request to a backend: the connection it uses at the moment, and what has come of it so far. */
@@ -36,6 +39,8 @@ export class Exchange {
   /** How the request's body is framed; null before the first try. */
   framing: BodyFraming | null = null;
   tries = 0;
+  /** How often a fragment ahead of its turn has waited for a connection. */
+  waits = 0;
   /** What was thrown where nobody could catch it. */
   defect: unknown = null;
   private readonly bo: BusyObj;
@@ -156,8 +161,20 @@ export function connect(bo: BusyObj): Step<BusyObj> {
   return acquire(bo, backend);
 }
 
+/** Goes on with a fetch that has waited for a connection. */
+export function acquireLater(bo: BusyObj): Step<BusyObj> {
+  return acquire(bo, bo.exchange.backend as Backend);
+}
+
 function acquire(bo: BusyObj, backend: Backend): Step<BusyObj> {
-  const { exchange, core, log } = bo;
+  const { exchange, core, log, place } = bo;
+  // Ahead of its turn a fragment never takes the last connection: what is in turn would fail for want of one. It does
+  // not wait forever, since others may wait for the object.
+  if (place?.isInTurn === false && !backend.hasSpare && exchange.waits < WAITS) {
+    exchange.waits++;
+    setTimeout(() => bo.resume(ACQUIRE), WAIT);
+    return PARKED;
+  }
   const opened = backend.acquire({
     connectTimeout: bo.connectTimeout,
     now: exchange.tries > 0 ? core.clock.now() : log.tPrev,

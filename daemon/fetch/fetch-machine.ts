@@ -9,7 +9,7 @@ import type { Oc } from '../cache/objcore.ts';
 import { bindSteps, Driver } from '../transaction/drive.ts';
 import type { Request } from '../transaction/request.ts';
 import { BusyObj, type FetchMode } from './busyobj.ts';
-import { answered, connected, sent } from './exchange.ts';
+import { acquireLater, answered, connected, sent } from './exchange.ts';
 import * as steps from './fetch-steps.ts';
 import { interimForwarder } from './interim.ts';
 import { makeBereq } from './make-bereq.ts';
@@ -21,6 +21,7 @@ import { attempt, failed, soon, unanswered } from './try-origin.ts';
 bindSteps<BusyObj>([
   [steps.ATTEMPT, attempt],
   [steps.CONNECTED, connected],
+  [steps.ACQUIRE, acquireLater],
   [steps.SENT, sent],
   [steps.ANSWERED, answered],
   [steps.UNANSWERED, unanswered],

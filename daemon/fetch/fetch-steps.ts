@@ -9,6 +9,8 @@ export const ATTEMPT = step<BusyObj>('attempt');
 /** There is a connection, or there will be none. */
 export const CONNECTED = step<BusyObj>('connected');
 /** The client's body was sent, or broke off. */
+/** The wait of a fragment for a connection that others can spare is over. */
+export const ACQUIRE = step<BusyObj>('acquire');
 export const SENT = step<BusyObj>('sent');
 /** The answer's head is there, or there will be none. */
 export const ANSWERED = step<BusyObj>('answered');
