@@ -85,7 +85,7 @@ export const TAGS = [
   { name: 'ExpBan', flags: [], help: 'An object was removed by a ban' },
   { name: 'ExpKill', flags: [], help: 'Expiry and eviction of objects' },
   { name: 'WorkThread', flags: [], help: 'A worker thread began or ended', written: false },
-  { name: 'ESI_xmlerror', flags: [], help: 'An error or warning of the ESI parser', written: false },
+  { name: 'ESI_xmlerror', flags: [], help: 'An error or warning of the ESI parser' },
   { name: 'Hash', flags: ['binary'], help: 'A part of the lookup key' },
   { name: 'Backend_health', flags: [], help: 'Result of a health probe' },
   { name: 'VCL_Log', flags: [], help: 'A log line of the config program' },
