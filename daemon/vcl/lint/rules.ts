@@ -12,6 +12,11 @@ import { cookiesPass } from './rules/cookies-pass-everything.ts';
 import { doubleUnset } from './rules/double-unset.ts';
 import { emptyBranch } from './rules/empty-branch.ts';
 import { emptyStringCompare } from './rules/empty-string-compare.ts';
+import { esiAnyType } from './rules/esi-any-type.ts';
+import { esiIncludeHost } from './rules/esi-include-host.ts';
+import { esiPagesPassed } from './rules/esi-pages-passed.ts';
+import { esiSetCookie } from './rules/esi-set-cookie.ts';
+import { esiSwitchedOff } from './rules/esi-switched-off.ts';
 import { extensionIgnoresQuery } from './rules/extension-ignores-query.ts';
 import { forwardedTrust } from './rules/forwarded-header-trusted.ts';
 import { graceUnused } from './rules/grace-never-used.ts';
@@ -48,6 +53,11 @@ export const RULES: readonly LintRule[] = [
   doubleUnset,
   emptyBranch,
   emptyStringCompare,
+  esiAnyType,
+  esiIncludeHost,
+  esiPagesPassed,
+  esiSetCookie,
+  esiSwitchedOff,
   extensionIgnoresQuery,
   forwardedTrust,
   graceUnused,

@@ -333,6 +333,73 @@ const CASES: Record<string, Cases> = {
       'sub vcl_recv { set req.url = regsub(req.url, "\\.html$", ""); }',
     ],
   },
+  'esi-any-type': {
+    bad: [
+      'sub vcl_backend_response { §set beresp.do_esi = true; }',
+      'sub vcl_backend_response { set beresp.ttl = 1m; §set beresp.do_esi = true; return (deliver); }',
+      'sub vcl_backend_response { if (bereq.url ~ "\\.(png|jpe?g)$") { §set beresp.do_esi = true; } }',
+      'sub vcl_backend_response { if (beresp.status == 200 && (beresp.http.Content-Type ~ "^image/")) { if (bereq.url) { §set beresp.do_esi = true; } } }',
+      'sub s { if (bereq.url ~ "\\.css(\\?|$)") { §set beresp.do_esi = true; } } sub vcl_backend_response { call s; }',
+    ],
+    good: [
+      'sub vcl_backend_response { if (beresp.http.Content-Type ~ "^text/html") { set beresp.do_esi = true; } }',
+      'sub vcl_backend_response { if (bereq.url ~ "\\.(html|js)$") { set beresp.do_esi = true; } }',
+      'sub vcl_backend_response { if (beresp.http.Content-Type !~ "image/") { set beresp.do_esi = true; } }',
+      'sub vcl_backend_response { if (bereq.url ~ "\\.png$") { set beresp.ttl = 1h; } else { set beresp.do_esi = true; } }',
+      'sub vcl_backend_response { if (bereq.url ~ "\\.png$") { return (deliver); } set beresp.do_esi = true; }',
+      'sub vcl_backend_response { set beresp.do_esi = true; if (bereq.url ~ "\\.png$") { set beresp.do_esi = false; } }',
+      'sub s { set beresp.do_esi = true; } sub vcl_backend_response { if (beresp.http.Content-Type ~ "html") { call s; } }',
+      'sub vcl_backend_response { set beresp.do_esi = false; }',
+    ],
+  },
+  'esi-include-host': {
+    bad: [
+      'sub vcl_recv { §set req.http.Host = "www.example.com"; } sub vcl_backend_response { set beresp.do_esi = true; }',
+      'backend c { .host = "192.0.2.2"; } sub vcl_recv { if (req.url ~ "^/c") { set req.backend_hint = c; } } sub vcl_backend_response { §set beresp.do_esi = true; }',
+    ],
+    good: [
+      'sub vcl_recv { set req.http.Host = "www.example.com"; }',
+      'sub vcl_recv { if (req.esi_level == 0) { set req.http.Host = "www.example.com"; } } sub vcl_backend_response { set beresp.do_esi = true; }',
+      'sub vcl_recv { set req.http.Host = regsub(req.http.Host, ":\\d+$", ""); } sub vcl_backend_response { set beresp.do_esi = true; }',
+      'backend c { .host = "192.0.2.2"; } sub vcl_recv { if (req.http.host == "c.example") { set req.backend_hint = c; } } sub vcl_backend_response { set beresp.do_esi = true; }',
+      'sub vcl_backend_response { set beresp.do_esi = true; }',
+    ],
+  },
+  'esi-pages-passed': {
+    bad: [
+      'sub vcl_recv { if (req.method == "GET") { set req.http.a = "1"; } §return (pass); } sub vcl_backend_response { set beresp.do_esi = true; }',
+    ],
+    good: [
+      'sub vcl_recv { return (pass); }',
+      'sub vcl_recv { if (req.url ~ "^/mine") { return (pass); } } sub vcl_backend_response { set beresp.do_esi = true; }',
+      'sub vcl_recv { if (req.esi_level > 0) { return (hash); } return (pass); } sub vcl_backend_response { set beresp.do_esi = true; }',
+      'sub vcl_recv { if (req.url ~ "^/parts") { return (hash); } return (pass); } sub vcl_backend_response { set beresp.do_esi = true; }',
+    ],
+  },
+  'esi-set-cookie': {
+    bad: [
+      'sub vcl_backend_response { if (beresp.http.Content-Type ~ "html") { §set beresp.do_esi = true; } }',
+      'sub s { §set beresp.do_esi = true; } sub vcl_backend_response { call s; }',
+    ],
+    good: [
+      'sub vcl_backend_response { unset beresp.http.Set-Cookie; set beresp.do_esi = true; }',
+      'sub vcl_backend_response { if (!beresp.http.set-cookie) { set beresp.do_esi = true; } }',
+      'sub vcl_backend_response { set beresp.do_esi = true; return (deliver); }',
+      'sub vcl_backend_response { set beresp.do_esi = false; }',
+    ],
+  },
+  'esi-switched-off': {
+    bad: [
+      'sub vcl_backend_response { set beresp.do_esi = true; } sub vcl_deliver { §set resp.do_esi = false; }',
+      'sub vcl_backend_response { if (bereq.url) { set beresp.do_esi = true; } } sub vcl_deliver { if (req.url) { unset resp.http.a; } §set resp.do_esi = false; }',
+    ],
+    good: [
+      'sub vcl_deliver { set resp.do_esi = false; }',
+      'sub vcl_backend_response { set beresp.do_esi = true; } sub vcl_deliver { if (req.http.raw) { set resp.do_esi = false; } }',
+      'sub vcl_backend_response { set beresp.do_esi = true; } sub vcl_deliver { set resp.do_esi = false; if (req.http.a) { set resp.do_esi = true; } }',
+      'sub vcl_backend_response { set beresp.do_esi = true; } sub vcl_deliver { if (req.http.a) { return (deliver); } set resp.do_esi = false; }',
+    ],
+  },
   'empty-branch': {
     bad: ['sub vcl_recv { if (§req.http.a) { } }'],
     good: ['sub vcl_recv { if (req.http.a) { } else { return (pass); } }'],
