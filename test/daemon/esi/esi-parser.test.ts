@@ -1,0 +1,180 @@
+// What the parser of edge-side includes makes of markup: read whole, and cut at every place.
+import { describe, expect, it } from 'vitest';
+import { type EsiFeatures, EsiParser } from '../../../daemon/esi/esi-parser.ts';
+import { Random } from '../../fuzz/random.ts';
+import { brokenMarkup } from '../../harness/hostile-pages.ts';
+
+const NONE: EsiFeatures = {
+  ...{ ignoreHttps: false, disableXmlCheck: false },
+  ...{ ignoreOtherElements: false, removeBom: false },
+};
+
+interface Reading {
+  /** Text, with the includes as {host url} and a ! behind where a failure is forgiven; null when it goes as it is. */
+  text: string | null;
+  said: string[];
+}
+
+/** @param cuts where the document is cut; with `settles`, the parser settles what it can there. */
+function read(
+  document: Buffer,
+  features: EsiFeatures,
+  cuts: readonly number[] = [],
+  settles = false,
+): Reading {
+  const said: string[] = [];
+  const put = (text: string): void => void said.push(text);
+  const parser = new EsiParser(features, '/dir/page?a=/b', { error: put, warning: put, note: put });
+  let text = '';
+  let at = 0;
+  const take = (): void => {
+    for (const part of parser.take()) {
+      if (part.kind === 'include') {
+        text += `{${part.host ?? ''} ${part.url}${part.onerrorContinue ? '!' : ''}}`;
+        continue;
+      }
+      expect(part.from).toBeGreaterThanOrEqual(at);
+      expect(part.to).toBeGreaterThan(part.from);
+      text += document.toString('latin1', part.from, part.to);
+      at = part.to;
+    }
+    expect(parser.settledTo).toBeGreaterThanOrEqual(at);
+  };
+  let from = 0;
+  for (const cut of cuts) {
+    parser.feed(document.subarray(from, cut));
+    from = cut;
+    if (!settles) continue;
+    parser.settleAll();
+    take();
+  }
+  parser.feed(document.subarray(from));
+  const found = parser.end();
+  take();
+  return { text: found ? text : null, said };
+}
+
+const CASES: readonly [string, string | null, string[], Partial<EsiFeatures>?][] = [
+  ['<a><esi:include src="/f"/>b</a>', '<a>{ /f}b</a>', []],
+  ['<a>1<esi:remove>2<b>3</esi:remove>4', '<a>14', []],
+  ['<a>1<!--esi 2<esi:include src="/f"/> -->3', '<a>1 2{ /f} 3', []],
+  ['<a>1<esi:comment text="2"/>3', '<a>13', []],
+  ['<a>nothing</a>', null, []],
+  ['', null, []],
+  ['\n\t <esi:include src="f?x"/>', '\n\t { /dir/f?x}', []],
+  ['<a><esi:include src=""/>', '<a>{ /dir/}', []],
+  [
+    '<a><esi:include src="http://h.test:8/p?q=1&amp;r=&quot;&amp;amp;"/>',
+    '<a>{h.test:8 /p?q=1&r="&amp;}',
+    [],
+  ],
+  ["<a><esi:include src='/f' onerror='continue'/>", '<a>{ /f!}', []],
+  ['<a><esi:include src=/f onerror="other"/>', '<a>{ /f}', []],
+  ['<a><esi:include src="/a\0b c"/>', '<a>{ /a}', []],
+  ['text', null, ["No ESI processing, first char not '<'. (See feature esi_disable_xml_check)"]],
+  ['text<esi:include src="/f"/>', 'text{ /f}', [], { disableXmlCheck: true }],
+  [
+    '\xef\xbb\xbf<esi:include src="/f"/>',
+    null,
+    ["No ESI processing, first char not '<' but BOM. (See feature esi_remove_bom)"],
+  ],
+  ['\xef\xbb\xbf<esi:include src="/f"/>', '{ /f}', [], { removeBom: true }],
+  ['\xeb\xbb\xbf\xeb\xbb\xbf<esi:include src="/f"/>', '{ /f}', [], { removeBom: true }],
+  [
+    '<a><esi:include src="https://h.test/f"/>',
+    '<a>',
+    ['WARN after 3 ESI 1.0 <esi:include> with https:// ignored'],
+  ],
+  [
+    '<a><esi:include src="https://h.test/f"/>',
+    '<a>{h.test /f}',
+    ['WARN after 3 ESI 1.0 <esi:include> https:// treated as http://'],
+    { ignoreHttps: true },
+  ],
+  ['<a><esi:include src="http://h.test"/>', '<a>', ['ERR after 3 ESI 1.0 <esi:include> invalid src= URL']],
+  ['<a><esi:include src="/f">x', '<a>{ /f}x', ["WARN after 3 ESI 1.0 <esi:include> lacks final '/'"]],
+  ['<a><esi:include/>x', '<a>x', ['ERR after 3 ESI 1.0 <esi:include> lacks src attr']],
+  [
+    '<a><esi:include src="/a" src="/b"/>x',
+    '<a>x',
+    ['ERR after 3 ESI 1.0 <esi:include> has multiple src= attributes'],
+  ],
+  [
+    '<a><esi:include src="/a b"/>x',
+    '<a>x',
+    ['ERR after 3 ESI 1.0 <esi:include> has whitespace in src= attribute'],
+  ],
+  ['<a></esi:include>x', '<a>x', ['ERR after 3 ESI 1.0 </esi:include> illegal end-tag']],
+  ['<a><esi:comment>x', '<a>x', ["ERR after 3 ESI 1.0 <esi:comment> needs final '/'"]],
+  ['<a><esi:remove/>x', '<a>x', ['ERR after 3 ESI 1.0 <esi:remove/> not legal']],
+  ['<a></esi:remove>x', '<a>x', ['ERR after 3 ESI 1.0 <esi:remove> not open']],
+  ['<a><esi:remove>1<esi:remove>2</esi:remove>x', '<a>x', ['ERR after 3 ESI 1.0 <esi:remove> already open']],
+  [
+    '<a><esi:remove>1<esi:include src="/f"/>2</esi:remove>x',
+    '<a>x',
+    ['ERR after 3 ESI 1.0 <esi:include> element nested in <esi:remove>'],
+  ],
+  [
+    '<a><esi:vars>x</esi:vars>',
+    '<a>x',
+    ['ERR after 3 ESI 1.0 <esi:bogus> element', 'ERR after 14 ESI 1.0 <esi:bogus> element'],
+  ],
+  ['<a><esi:include =x/>y', '<a>y', ['ERR after 3 XML 1.0 Illegal attribute start char']],
+  ['<a><esi:include s\nrc="/f"/>y', '<a>y', ['ERR after 3 XML 1.0 Illegal attr char']],
+  ['<a><esi:include src= "/f"/>y', '<a>y', ['ERR after 3 XML 1.0 Illegal attribute delimiter']],
+  ['<a><esi:include src="/f>y', '<a>y', ['ERR after 3 XML 1.0 Missing end attribute delimiter']],
+  ['<a><esi:include src="/f"/ >y', '<a>y', ["ERR after 3 XML 1.0 '>' does not follow '/' in tag"]],
+  ['<a>x<esi:include src="/f"', '<a>x', ['ERR after 4 VEP ended inside a tag']],
+  // The end of the document comes before the end of another tag, which goes out.
+  ['<a><esi:include src="/f"/><b', '<a>{ /f}<b', ['ERR after 26 VEP ended inside a tag']],
+  [
+    '<a><!-- <esi:include src="/f"/> --><esi:include src="/g"/>',
+    '<a><!-- <esi:include src="/f"/> -->{ /g}',
+    [],
+  ],
+  [
+    '<a><![CDATA[ <esi:include src="/f"/> ]]><esi:include src="/g"/>',
+    '<a><![CDATA[ <esi:include src="/f"/> ]]>{ /g}',
+    [],
+  ],
+  [
+    '<a href="<esi:include src=\'/f\'/>"><esi:include src="/g"/>',
+    '<a href="<esi:include src=\'/f\'/>">{ /g}',
+    [],
+  ],
+  ['<a <esi:include src="/f"/>', '<a { /f}', [], { ignoreOtherElements: true }],
+  ['<!--esi a--->b-->c<esi:include src="/f"/>', ' a--->bc{ /f}'.slice(0), []],
+];
+
+describe('The parser of edge-side includes', () => {
+  it.each(CASES)('reads %j', (markup, text, said, features = {}) => {
+    const document = Buffer.from(markup, 'latin1');
+    const whole = read(document, { ...NONE, ...features });
+    expect(whole).toEqual({ text, said });
+    for (let cut = 0; cut <= document.length; cut++) {
+      expect(read(document, { ...NONE, ...features }, [cut])).toEqual(whole);
+      expect(read(document, { ...NONE, ...features }, [cut], true)).toEqual(whole);
+    }
+  });
+
+  it('reads broken markup alike however it is cut', () => {
+    for (let seed = 0; seed < 400; seed++) {
+      const random = new Random(seed);
+      const document = brokenMarkup(random, 4).subarray(0, 3000);
+      const features = Object.fromEntries(Object.keys(NONE).map((name) => [name, random.chance(0.3)]));
+      const whole = read(document, { ...NONE, ...features });
+      const cuts = Array.from({ length: 12 }, () => random.below(document.length + 1)).sort((a, b) => a - b);
+      const label = `seed ${seed}`;
+      expect(read(document, { ...NONE, ...features }, cuts), label).toEqual(whole);
+      expect(read(document, { ...NONE, ...features }, cuts, true), label).toEqual(whole);
+    }
+  });
+
+  it('keeps no value without bound', () => {
+    const long = Buffer.from(`<a><esi:include src="/${'x'.repeat(70_000)}"/>y<esi:include src="/f"/>`);
+    expect(read(long, NONE)).toEqual({
+      text: '<a>y{ /f}',
+      said: ['ERR after 3 ESI 1.0 <esi:include> has more than 65536 bytes in src= attribute'],
+    });
+  });
+});
