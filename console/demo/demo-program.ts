@@ -23,7 +23,7 @@ sub vcl_recv {
   } else {
     set req.backend_hint = shop;
   }
-  if (req.url ~ "^/(cart|checkout)") {
+  if (req.url ~ "^/(cart|checkout|parts/basket)") {
     return (pass);
   }
   if (req.url == "/status") {
@@ -34,6 +34,9 @@ sub vcl_recv {
 
 sub vcl_backend_response {
   set beresp.grace = 10s;
+  if (bereq.url == "/home") {
+    set beresp.do_esi = true;
+  }
   if (bereq.url ~ "^/static/") {
     unset beresp.http.Set-Cookie;
   }

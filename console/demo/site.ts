@@ -30,6 +30,10 @@ export function page(request: PageRequest): Page {
   switch (section) {
     case '':
       return html(200, 'Front page', cards(), 'public, max-age=10', 12);
+    case 'home':
+      return html(200, 'Home', PARTS.map(include).join('\n'), 'public, max-age=10', 15);
+    case 'parts':
+      return part(name, request.luck);
     case 'products':
       return product(name, request.language);
     case 'articles':
@@ -74,6 +78,29 @@ function product(name: string, language: string): Page {
     'Content-Language': language,
     xkey: `product-${id} shelf-${id % PRODUCTS.length}`,
   });
+}
+
+/** What the home page is composed of by edge-side includes, each with a lifetime of its own. */
+const PARTS = ['header', 'offer-1', 'offer-2', 'offer-3', 'recommended', 'basket', 'footer'];
+
+function include(name: string): string {
+  return `<esi:include src="/parts/${name}"/>`;
+}
+
+function part(name: string, luck: number): Page {
+  switch (name) {
+    case 'basket':
+      return html(200, 'Your basket', paragraphs(1), 'private, no-store', 20);
+    case 'recommended':
+      // Slow, and sometimes not there: the page has the error instead.
+      if (luck < 0.05) return html(503, 'No recommendation', '', 'no-store', 30);
+      return html(200, 'Recommended', cards(), 'public, max-age=3', 140);
+    case 'header':
+    case 'footer':
+      return html(200, 'Shop', paragraphs(1), 'public, max-age=300', 10);
+    default:
+      return html(200, `Offer: ${name}`, paragraphs(2), 'public, max-age=8', 60);
+  }
 }
 
 function image(name: string): Page {

@@ -5,7 +5,8 @@ import { Agent, request } from 'node:http';
 
 /** Paths with their weights: what visitors ask for, the head of a long tail. */
 const WEIGHTS: readonly [string, number][] = [
-  ['/', 12],
+  ['/', 9],
+  ['/home', 4],
   ['/products/{400}', 26],
   ['/img/{60}.svg', 20],
   ['/static/app.css', 5],

@@ -221,7 +221,7 @@ export const VARIABLES = [
     write: 'client',
     unset: '',
     until: 40,
-    help: 'Whether ESI is processed; resp.do_esi has taken its place in 4.1.',
+    help: 'Whether the includes of pages parsed with beresp.do_esi are put in. True unless set; resp.do_esi has taken its place in 4.1.',
   },
   {
     name: 'req.can_gzip',
@@ -553,7 +553,7 @@ export const VARIABLES = [
     read: 'backend_response backend_error',
     write: 'backend_response backend_error',
     unset: '',
-    help: 'Parse the body for ESI. False unless set.',
+    help: 'Parse the body for ESI as it is fetched. False unless set.',
   },
   {
     name: 'beresp.do_stream',
@@ -854,7 +854,7 @@ export const VARIABLES = [
     write: 'deliver synth',
     unset: '',
     since: 41,
-    help: 'Whether ESI is processed for this delivery. True for objects parsed for it.',
+    help: 'Whether the includes of a page parsed with beresp.do_esi are put in at this delivery. True unless set.',
   },
   {
     name: 'resp.is_streaming',

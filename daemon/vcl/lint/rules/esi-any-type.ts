@@ -34,7 +34,7 @@ export const esiAnyType: LintRule = {
   slug: 'esi-any-type',
   severity: 'info',
   explanation:
-    'beresp.do_esi has a body read for markup while it is fetched. Of an image or a script nothing comes of it but an error in the log of each fetch (ESI_xmlerror, counted in esi_errors). Ask for the type: if (beresp.http.Content-Type ~ "^text/html").',
+    'beresp.do_esi has a body read for markup while it is fetched. Of an image or a script nothing comes of it but an error in the log of each fetch (ESI_xmlerror). Ask for the type: if (beresp.http.Content-Type ~ "^text/html").',
   check(view, report) {
     const pages = esiPages(view);
     const inside = new Set(
