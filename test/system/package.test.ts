@@ -199,6 +199,48 @@ export const tests: ExtensionTest[] = [{ name: 'a', value: '1', expect: String(E
   });
 });
 
+describe('a program that limits its calls', () => {
+  const TYPED = `import { allOf, daysUntilUsedUp, limit, perMinuteFromHourly, perMinuteFromQuota } from 'proxyd/throttle';
+import type { Limit, LimitClock, LimitGroup, LimitOptions, LimitSnapshot, Release } from 'proxyd/throttle';
+import { Worker } from 'node:worker_threads';
+const clock: LimitClock = { now: () => 1, after: () => () => {} };
+const options: LimitOptions = { calls: perMinuteFromHourly(3000), period: 60, concurrency: 5, clock };
+const api: Limit = limit(options);
+const other = limit({ ...options, shared: api.shared });
+const both: LimitGroup = allOf([api, limit({ calls: perMinuteFromQuota(1_000_000), period: 60, strict: true })]);
+const twice: (n: number) => Promise<number> = api.sleepAndRetry(async (n: number) => n * 2);
+const release: Release = await both.take([1, 2], AbortSignal.timeout(1000));
+release();
+api.penalize(0);
+export const watch = (worker: Worker) => api.watch(worker);
+const { used, left }: LimitSnapshot = other.snapshot();
+console.log(await twice(2), other.tryTake() !== undefined, used, left, daysUntilUsedUp(1e6, { calls: 60, period: 60 }));
+`;
+  const WRONG = TYPED.replace('period: 60, concurrency', "period: '60', concurrency").replace(
+    'api.penalize(0)',
+    'api.punish(0)',
+  );
+
+  it('compiles against the package and runs with it', async () => {
+    const project = at('limits');
+    mkdirSync(project);
+    writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
+    const added = await run('npm', ['i', '--offline', '--no-audit', '--no-fund', tarball], { cwd: project });
+    expect(added).toMatchObject({ code: 0 });
+    const types = join(ROOT, 'node_modules/@types');
+    const options = `--strict --exactOptionalPropertyTypes --module nodenext --target es2023 --types node --typeRoots ${types}`;
+    const compile = (name: string) =>
+      run(join(ROOT, 'node_modules/.bin/tsc'), [...options.split(' '), name], { cwd: project });
+    writeFileSync(join(project, 'typed.ts'), TYPED);
+    expect(await compile('typed.ts')).toMatchObject({ code: 0, stdout: '' });
+    const done = await run(join(at('bin'), 'node'), ['typed.js'], { cwd: project, env });
+    expect(done).toMatchObject({ code: 0, stderr: '', stdout: '4 true 1 49 11.57\n' });
+    writeFileSync(join(project, 'wrong.ts'), WRONG);
+    expect((await compile('wrong.ts')).stdout.match(/error TS\d+/g)).toHaveLength(2);
+    expect(existsSync(join(project, 'node_modules/proxyd/daemon/throttle/README.md'))).toBe(true);
+  });
+});
+
 describe('a daemon', () => {
   const EXTENSION = `export default { abi: 1, functions: { twice: { signature: 'STRING twice(STRING)', call: (ctx, s) => s + s } } };`;
   const program = (more: string) => `vcl 4.1;
