@@ -118,10 +118,8 @@ export class Limit {
       throw new TypeError(
         `watch(): the thread's number is ${shown(thread)}; give a worker thread that has not ended`,
       );
-    worker.once('exit', () => {
-      this.gate.slots?.free(thread);
-      this.queue.wake();
-    });
+    // Those who wait see it when they look again.
+    worker.once('exit', () => this.gate.slots?.free(thread));
   }
 
   checked(what: string, calls: unknown): number {

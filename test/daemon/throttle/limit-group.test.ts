@@ -50,7 +50,17 @@ describe.each([false, true])('limits together, strict: %s', (strict) => {
 });
 
 describe('those who wait for several limits', () => {
-  it('overtake nobody who waits at one of them', async () => {
+  it('overtake nobody who waits at one of them, though there is a call left', async () => {
+    const [a, b] = [make(2), make(2)];
+    expect(a.tryTake()).toBeDefined();
+    const waiting = a.take(2);
+    await settled();
+    expect([a.snapshot().left, allOf([b, a]).tryTake()]).toEqual([1, undefined]);
+    await clock.advance(60_000);
+    await waiting;
+  });
+
+  it('are served after those who came before', async () => {
     const [a, b] = [make(1), make(2)];
     const order: string[] = [];
     expect(a.tryTake()).toBeDefined();

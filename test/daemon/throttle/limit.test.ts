@@ -1,4 +1,5 @@
 // Limits on a clock that the test moves: windows, penalties, those who wait and those who leave, calls at once.
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { type LimitOptions, limit } from '../../../daemon/throttle/throttle.ts';
 import { HandClock, settled } from './hand-clock.ts';
@@ -209,6 +210,17 @@ describe('those who wait', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('and got their turn leave nothing at a signal that lives longer', async () => {
+    const { clock, api } = made({ calls: 1 });
+    const { signal } = new AbortController();
+    const both = Promise.all([api.take(1, signal), api.take(1, signal)]);
+    await settled();
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    await clock.advance(60_000);
+    await both;
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
+
   it('keep one timer, and none when the last has left', async () => {
     const { clock, api } = made({ calls: 1 });
     const leaving = new AbortController();
@@ -285,6 +297,15 @@ describe('calls at once', () => {
     await waiting;
     expect(times).toEqual([60_000]);
     expect(api.snapshot().used).toBe(1);
+  });
+
+  it('are held back by a penalty as others are', async () => {
+    const { clock, api } = made({ calls: 2, concurrency: 1 });
+    api.penalize(1000);
+    expect(api.tryTake()).toBeUndefined();
+    expect(api.snapshot()).toMatchObject({ running: 0, wait: 1000 });
+    await clock.advance(1000);
+    expect(api.tryTake()).toBeDefined();
   });
 
   it('use no slot while they wait for the window', async () => {

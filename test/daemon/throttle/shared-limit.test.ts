@@ -29,6 +29,15 @@ describe.each([1, 3])('%d threads', (count) => {
     expect(got.reduce((sum, one) => sum + one)).toBe(30);
   });
 
+  it('lose no call and gain none when they all take at the same time', async () => {
+    const got = await together<number>(
+      count,
+      { calls: 900_000, period: 600 },
+      'let got = 0; for (let i = 0; i < 600000; i++) if (api.tryTake()) got++; report(got);',
+    );
+    expect(got.reduce((sum, one) => sum + one)).toBe(Math.min(900_000, 600_000 * count));
+  });
+
   it.each([false, true])('60 calls are 30, a wait, and 30, on the real clock: strict %s', async (strict) => {
     const calls = 60 / count;
     const reports = await together<{ asked: number; times: number[] }>(
@@ -89,6 +98,23 @@ it('threads together never have more calls running than the concurrency, and do 
   );
   expect(Math.max(...most)).toBe(5);
   expect(threads.counter[0]).toBe(0);
+});
+
+it('threads that ask as fast as they can get no slot twice', async () => {
+  const most = await together<number>(
+    3,
+    { calls: 1_048_575, period: 0.001, concurrency: 1 },
+    `let most = 0;
+     for (let i = 0; i < 300000; i++) {
+       const release = api.tryTake();
+       if (!release) continue;
+       most = Math.max(most, Atomics.add(counter, 0, 1) + 1);
+       Atomics.sub(counter, 0, 1);
+       release();
+     }
+     report(most);`,
+  );
+  expect(Math.max(...most)).toBe(1);
 });
 
 it('a limit on which nobody waits keeps no timer, and one that lends slots keeps no process', async () => {

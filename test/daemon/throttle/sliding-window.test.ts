@@ -110,6 +110,36 @@ describe('no period has more calls than the limit', () => {
   });
 });
 
+it('a thread that comes late to a place writes no time there', () => {
+  let now = 0;
+  let meanwhile = () => {};
+  const words = new BigInt64Array(new SharedArrayBuffer(8 * 3));
+  const other = new SlidingWindow(words, 0, 1, 2, 1000, () => now);
+  const late = new SlidingWindow(words, 0, 1, 2, 1000, () => {
+    const first = meanwhile;
+    meanwhile = () => {};
+    first();
+    return now;
+  });
+  expect(other.take(2)).toBe(0);
+  now = 1000;
+  let taken: number | undefined;
+  meanwhile = () => {
+    taken = other.take(2);
+  };
+  expect([late.take(2), taken]).toEqual([1000, 0]);
+  now = 2000;
+  expect(late.take(2)).toBe(0);
+});
+
+it('calls that are taken back are free when the ring comes to them again', () => {
+  const words = new BigInt64Array(new SharedArrayBuffer(8 * 4));
+  const window = new SlidingWindow(words, 0, 1, 3, 1000, () => 5000);
+  expect(window.take(2)).toBe(0);
+  window.undo(2);
+  expect([window.used(), window.take(3), window.take(1)]).toEqual([0, 0, 1000]);
+});
+
 describe('the laps of the ring', () => {
   it('go on after the most that a word can count', () => {
     let now = 0;
