@@ -100,7 +100,11 @@ describe('filters of a fetch', () => {
   });
 
   it.each([
-    ['cut', PACKED.subarray(0, PACKED.length - 3), 'FetchError tGunzip failed'],
+    [
+      'cut',
+      PACKED.subarray(0, PACKED.length - 3),
+      /^FetchError (tGunzip failed|Gunzip error at the very end)$/m,
+    ],
     ['no gzip', TEXT, 'FetchError Invalid Gzip data: incorrect header check'],
     [
       'bad sum',
@@ -115,7 +119,7 @@ describe('filters of a fetch', () => {
         const taking = await new Taking(chain).give(cut(body, places), false);
         expect(taking.outcome).toBe('broken');
         if (names === 'testgunzip') expect(taking.bytes.length).toBeLessThan(body.length);
-        expect(records.join('\n')).toContain(why);
+        expect(records.join('\n')).toMatch(why);
       }
     }
   });
