@@ -19,6 +19,9 @@ export function isHttps(src: string): boolean {
   return src.startsWith(HTTPS) && src.length > HTTPS.length;
 }
 
+/** Bytes that no request of a client could have brought (SAFETY rule 15). */
+const CONTROL = /[\0-\x20\x7f]/;
+
 /**
  * @param pageUrl what a relative one begins with, up to its last slash before the query
  * @param takesHttps whether https:// means the same as http://
@@ -28,19 +31,15 @@ export function includeOf(
   pageUrl: string,
   takesHttps: boolean,
 ): IncludeSource | 'invalid' | 'https' {
+  if (CONTROL.test(src)) return 'invalid';
   if (isHttps(src) && !takesHttps) return 'https';
-  const host = isHttps(src)
-    ? HTTPS.length
-    : src.startsWith(HTTP) && src.length > HTTP.length
-      ? HTTP.length
-      : 0;
-  if (host > 0) {
-    const slash = src.indexOf('/', host);
-    return slash < 0 ? 'invalid' : { host: src.slice(host, slash), url: decoded(src.slice(slash)) };
+  const scheme = [HTTP, HTTPS].find((name) => src.startsWith(name) && src.length > name.length);
+  if (scheme !== undefined) {
+    const slash = src.indexOf('/', scheme.length);
+    return slash < 0 ? 'invalid' : { host: src.slice(scheme.length, slash), url: decoded(src.slice(slash)) };
   }
   if (src.startsWith('/')) return { host: null, url: decoded(src) };
-  const query = pageUrl.indexOf('?');
-  const path = query < 0 ? pageUrl : pageUrl.slice(0, query);
+  const path = pageUrl.split('?', 1)[0] as string;
   return { host: null, url: path.slice(0, path.lastIndexOf('/') + 1) + decoded(src) };
 }
 

@@ -92,6 +92,7 @@ const CASES: readonly [string, string | null, string[], Partial<EsiFeatures>?][]
     { ignoreHttps: true },
   ],
   ['<a><esi:include src="http://h.test"/>', '<a>', ['ERR after 3 ESI 1.0 <esi:include> invalid src= URL']],
+  ['<a><esi:include src="/f\x01"/>x', '<a>x', ['ERR after 3 ESI 1.0 <esi:include> invalid src= URL']],
   ['<a><esi:include src="/f">x', '<a>{ /f}x', ["WARN after 3 ESI 1.0 <esi:include> lacks final '/'"]],
   ['<a><esi:include/>x', '<a>x', ['ERR after 3 ESI 1.0 <esi:include> lacks src attr']],
   [
