@@ -34,7 +34,7 @@ export class TrafficSample {
   readonly tags = new Map<string, SeenTag>();
   readonly latency = new LatencyMeter();
   private readonly ranks = new Map<RankingName, Map<string, Rank>>(RANKINGS.map((name) => [name, new Map()]));
-  /** Requests in the sample so far. */
+  /** Requests of clients in the sample so far. */
   requests = 0;
   /** Raised with every batch. */
   version = 0;
@@ -43,8 +43,9 @@ export class TrafficSample {
     for (const tx of transactions) {
       if (tx.type !== 'request' && tx.type !== 'bereq') continue;
       const facts = readTraffic(tx);
-      if (tx.type === 'request') this.addRequest(facts);
-      else this.addFetch(facts);
+      if (tx.type === 'bereq') this.addFetch(facts);
+      else if (tx.reason === 'esi') this.addFragment(facts);
+      else this.addRequest(facts);
     }
     this.version++;
   }
@@ -65,10 +66,15 @@ export class TrafficSample {
     this.version++;
   }
 
+  /** Of a fragment of a page only what it asks for: no client sent it, and none waits for it alone. */
+  private addFragment(f: TrafficFacts): void {
+    if (f.url !== '') this.count('url', f.url, f, isMiss(f));
+    if (f.host !== '') this.count('host', f.host, f, isMiss(f));
+  }
+
   private addRequest(f: TrafficFacts): void {
     this.requests++;
-    const miss =
-      f.handling !== 'hit' && f.handling !== 'synth' && f.handling !== 'purge' && f.handling !== '';
+    const miss = isMiss(f);
     this.latency.add(f.seconds, f.handling === 'hit');
     for (const [name, key] of [
       ['url', f.url],
@@ -112,6 +118,10 @@ export class TrafficSample {
 }
 
 /** Drops the half that was seen least. */
+function isMiss({ handling }: TrafficFacts): boolean {
+  return handling !== 'hit' && handling !== 'synth' && handling !== 'purge' && handling !== '';
+}
+
 function prune(map: Map<string, Rank>): void {
   const order = [...map.values()].sort((a, b) => b.requests - a.requests);
   for (const rank of order.slice(KEPT)) map.delete(rank.key);
