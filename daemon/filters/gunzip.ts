@@ -2,7 +2,6 @@
 // only sees that a packed body is whole before anybody is given its end (SAFETY rule 3).
 
 import { createGunzip, gunzipSync } from 'node:zlib';
-import { fetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { weakenEtag } from '../http1/conditional.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
@@ -122,8 +121,9 @@ function logBadGzip(log: MessageLog, error: Parameters<Conversion['broke']>[0]):
 
 /** @param cut what is said of one that ends too soon */
 function logBadFetch(log: MessageLog, error: Parameters<Conversion['broke']>[0], cut: string): void {
-  logBadGzip(log, error);
-  if (error === null) log.put(Tag.FetchError, fetchFailure('bad-gzip').text);
+  const isJunk = error === null || error.isBehind === true;
+  if (!isJunk) logBadGzip(log, error);
+  if (isJunk) log.put(Tag.FetchError, 'Junk after gzip data');
   else if (error.code === 'Z_BUF_ERROR') log.put(Tag.FetchError, cut);
   else log.put(Tag.FetchError, `Invalid Gzip data: ${error.message}`);
 }

@@ -8,7 +8,8 @@ import type { MessageLog } from '../http1/message.ts';
 import { PackedPieces } from './deflate-places.ts';
 import type { Outlet, Processor } from './filter.ts';
 
-export type ZlibError = Error & { errno?: number; code?: string };
+/** `isBehind` is set when it is about what follows the gzip data. */
+export type ZlibError = Error & { errno?: number; code?: string; isBehind?: boolean };
 
 /** One direction of zlib, and what is said about a body that went through it. */
 export interface Conversion {
@@ -41,6 +42,8 @@ export class ZlibProcessor implements Processor {
   private ended = false;
   private zip: Gunzip | Gzip | null = null;
   private closed = false;
+  /** The last bytes that came: the length that the gzip stream states (RFC 1952 section 2.3.1). */
+  private readonly stated = Buffer.alloc(4);
 
   constructor(outlet: Outlet, conversion: Conversion) {
     this.outlet = outlet;
@@ -55,11 +58,15 @@ export class ZlibProcessor implements Processor {
     this.taken += bytes.length;
     this.input = bytes;
     this.ended = last;
-    if (!this.packs) this.places?.add(bytes);
+    if (!this.packs) {
+      this.places?.add(bytes);
+      this.keepLast(bytes);
+    }
     const all = isWhole ? this.conversion.atOnce(bytes) : null;
     if (all !== null) {
       this.count(all);
-      this.end(bytes, all);
+      if (!this.packs && this.isSeveral) this.fail(null);
+      else this.end(bytes, all);
       return true;
     }
     this.zip ??= this.open();
@@ -115,13 +122,29 @@ export class ZlibProcessor implements Processor {
     zip.on('end', () => {
       if (this.closed) return;
       // Bytes after the end of the gzip data: whatever they are, this is not the body that was meant.
-      if (!this.packs && (!this.ended || zip.bytesWritten !== this.taken)) this.fail(null);
+      if (!this.packs && (!this.ended || zip.bytesWritten !== this.taken || this.isSeveral)) this.fail(null);
       else this.end(this.input, NOTHING);
     });
     zip.on('error', (error: ZlibError) => {
-      if (!this.closed) this.fail(error);
+      if (this.closed) return;
+      // A head is only looked for at the beginning, and behind a member.
+      error.isBehind = this.made > 0 && error.message === 'incorrect header check';
+      this.fail(error);
     });
     return zip;
+  }
+
+  private keepLast(bytes: Buffer): void {
+    const { stated } = this;
+    const count = Math.min(stated.length, bytes.length);
+    stated.copyWithin(0, count);
+    bytes.copy(stated, stated.length - count, bytes.length - count);
+  }
+
+  /** Whether more came out than the last member of the stream has. zlib unpacks several, but clients disagree on what
+   * such a body says, and Varnish takes the second for junk. */
+  private get isSeveral(): boolean {
+    return this.made % 2 ** 32 !== this.stated.readUInt32LE(0);
   }
 
   private count(output: Buffer): void {

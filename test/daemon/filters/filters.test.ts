@@ -111,7 +111,13 @@ describe('filters of a fetch', () => {
       Buffer.concat([PACKED.subarray(0, -8), Buffer.alloc(8)]),
       'FetchError Invalid Gzip data: incorrect data check',
     ],
-    ['surplus', Buffer.concat([PACKED, Buffer.from('junk')]), 'FetchError Invalid'],
+    ['surplus', Buffer.concat([PACKED, Buffer.from('junk')]), 'FetchError Junk after gzip data'],
+    [
+      'followed by nothing but zeros',
+      Buffer.concat([PACKED, Buffer.alloc(9)]),
+      'FetchError Junk after gzip data',
+    ],
+    ['two of them', Buffer.concat([PACKED, PACKED]), 'FetchError Junk after gzip data'],
   ])('a body that is %s breaks, and its last piece is not passed on', async (_name, body, why) => {
     for (const names of ['testgunzip', 'gunzip', 'testgunzip gunzip', 'gunzip gzip']) {
       for (const places of [[], [30], [body.length - 2]]) {
