@@ -27,6 +27,7 @@ export interface Conversion {
 }
 
 const NOTHING: Buffer = Buffer.alloc(0);
+const MAGIC = [0x1f, 0x8b];
 
 export class ZlibProcessor implements Processor {
   protected readonly outlet: Outlet;
@@ -44,6 +45,8 @@ export class ZlibProcessor implements Processor {
   private closed = false;
   /** The last bytes that came: the length that the gzip stream states (RFC 1952 section 2.3.1). */
   private readonly stated = Buffer.alloc(4);
+  /** How many of the first bytes are those of gzip. */
+  private begun = 0;
 
   constructor(outlet: Outlet, conversion: Conversion) {
     this.outlet = outlet;
@@ -55,6 +58,8 @@ export class ZlibProcessor implements Processor {
   data(bytes: Buffer, last: boolean): boolean {
     if (bytes.length === 0 && !last) return true;
     const isWhole = last && this.zip === null;
+    for (let i = this.taken; i < 2 && i - this.taken < bytes.length; i++)
+      if (bytes[i - this.taken] === MAGIC[i]) this.begun++;
     this.taken += bytes.length;
     this.input = bytes;
     this.ended = last;
@@ -128,7 +133,7 @@ export class ZlibProcessor implements Processor {
     zip.on('error', (error: ZlibError) => {
       if (this.closed) return;
       // A head is only looked for at the beginning, and behind a member.
-      error.isBehind = this.made > 0 && error.message === 'incorrect header check';
+      error.isBehind = this.begun === MAGIC.length && error.message === 'incorrect header check';
       this.fail(error);
     });
     return zip;
