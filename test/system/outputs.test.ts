@@ -274,16 +274,16 @@ describe('a daemon that cannot be reached', () => {
 
 describe('a tag that is never written', () => {
   it.each([
-    ['proxylog', ['-d', '-q', 'ESI_xmlerror ~ x']],
-    ['proxylog', ['-d', '-i', 'ESI_xmlerror']],
-    ['proxylog', ['-d', '-I', 'ESI_xmlerror:x']],
-    ['proxyncsa', ['-d', '-q', 'not ESI_xmlerror']],
-    ['proxytop', ['-1', '-q', 'ESI_xmlerror or ReqURL ~ x']],
-    ['proxyhist', ['-1', '-q', 'ESI_xmlerror']],
+    ['proxylog', ['-d', '-q', 'WorkThread ~ x']],
+    ['proxylog', ['-d', '-i', 'WorkThread']],
+    ['proxylog', ['-d', '-I', 'WorkThread:x']],
+    ['proxyncsa', ['-d', '-q', 'not WorkThread']],
+    ['proxytop', ['-1', '-q', 'WorkThread or ReqURL ~ x']],
+    ['proxyhist', ['-1', '-q', 'WorkThread']],
   ])('is named once by %s %j, which goes on', async (name, args) => {
     expect(await console_(name, '-n', proxy.dir, ...args)).toMatchObject({
       code: 0,
-      stderr: `${name}: ESI_xmlerror: proxyd never writes this tag (proxy-log(7) lists those it writes)\n`,
+      stderr: `${name}: WorkThread: proxyd never writes this tag (proxy-log(7) lists those it writes)\n`,
     });
   });
 
@@ -291,7 +291,7 @@ describe('a tag that is never written', () => {
     const file = box.path('recording');
     writeFileSync(file, '');
     await console_('proxylog', '-d', '-n', proxy.dir, '-w', file, '-a');
-    expect(await console_('proxylog', '-r', file, '-q', 'ESI_xmlerror')).toMatchObject({
+    expect(await console_('proxylog', '-r', file, '-q', 'WorkThread')).toMatchObject({
       code: 0,
       stderr: '',
     });
