@@ -50,11 +50,9 @@ export function openChain(
   return req.attempt.chain;
 }
 
-/** The filters of the object's body, and how long it will be; -1 when that is not known. Makes Content-Length true. */
-export function openBody(
-  req: Request,
-  list: FilterList<DeliveryFilter>,
-): { chain: DeliveryChain | null; length: number } {
+/** Opens the filters of the object's body (attempt.chain), and tells how long it will be; -1 when that is not known.
+ * Makes Content-Length true. */
+export function openBody(req: Request, list: FilterList<DeliveryFilter>): number {
   const { resp, attempt, core } = req;
   const { facts, reading } = core.cache;
   const { oc } = attempt;
@@ -76,7 +74,7 @@ export function openBody(
     if (stated !== null) resp.unset('content-length');
     if (length >= 0) resp.add('Content-Length', String(length), 'content-length');
   }
-  return { chain, length };
+  return length;
 }
 
 /** Whether the stored body says that it is gzip, tested or not. */

@@ -40,7 +40,8 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
     place.failed('no such filter');
     return FINISH;
   }
-  const { chain, length } = openBody(req, list);
+  const length = openBody(req, list);
+  const { chain } = attempt;
   if (joins && facts.isFailed(oc)) {
     place.failed('its body broke off');
     return FINISH;

@@ -34,7 +34,8 @@ export function transmit(req: Request): Step<Request> {
     req.session.cut('OVERLOAD');
     return FINISH;
   }
-  const { chain, length } = openBody(req, list);
+  const length = openBody(req, list);
+  const { chain } = req.attempt;
   const works = chain?.works === true;
   const from = chain?.from ?? 0;
   const chunked = !bodiless && length < 0 && !req.isHttp10;
