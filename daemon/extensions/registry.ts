@@ -9,7 +9,7 @@ import { directors } from './directors/directors.ts';
 import { goto } from './goto/goto.ts';
 import { header } from './header/header.ts';
 import { proxy } from './proxy/proxy.ts';
-import { purge } from './purge/purge.ts';
+import { purge, softpurge } from './purge/purge.ts';
 import { saintmode } from './saintmode/saintmode.ts';
 import { std } from './std/std.ts';
 import { str } from './str/str.ts';
@@ -17,7 +17,7 @@ import { tcp } from './tcp/tcp.ts';
 import { unix } from './unix/unix.ts';
 import { variablesExtension } from './var/var.ts';
 import { vsthrottle } from './vsthrottle/vsthrottle.ts';
-import { xkey } from './xkey/xkey.ts';
+import { hashtwo, xkey } from './xkey/xkey.ts';
 
 const ALL: readonly Extension[] = [
   std,
@@ -32,7 +32,9 @@ const ALL: readonly Extension[] = [
   unix,
   vsthrottle,
   purge,
+  softpurge,
   xkey,
+  hashtwo,
   accept,
   saintmode,
   tcp,

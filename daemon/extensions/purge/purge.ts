@@ -1,5 +1,6 @@
-// The extension purge: purges from vcl_hit and vcl_miss with their own lifetimes, and their counts. Follows
-// vmod_purge(3); the two functions for one variant are additions.
+// The extensions purge and softpurge: purges from vcl_hit and vcl_miss with their own lifetimes, and their counts. purge
+// follows vmod_purge(3); the two functions for one variant are additions. softpurge has the one function that older recipes
+// call.
 
 import type { SoftLives, VclContext } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';
@@ -39,6 +40,18 @@ export const purge: Extension = {
       signature: `INT soft_variant(${LIVES})`,
       help: 'As soft(), for the object that was found alone.',
       call: (ctx, ttl: number, grace: number, keep: number) => purged(ctx, { ttl, grace, keep }, true),
+    },
+  },
+};
+
+export const softpurge: Extension = {
+  name: 'softpurge',
+  help: 'making objects stale, for older recipes',
+  functions: {
+    softpurge: {
+      signature: 'VOID softpurge()',
+      help: 'Makes all variants under the key of the request stale, in vcl_hit and vcl_miss; what they have of grace and keep stays.',
+      call: (ctx) => void purged(ctx, { ttl: 0, grace: -1, keep: -1 }, false),
     },
   },
 };

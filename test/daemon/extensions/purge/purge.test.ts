@@ -1,8 +1,9 @@
-// What programs hear from the extensions purge and xkey; what purges do is tested with the cache.
+// What programs hear from the extensions purge, softpurge, xkey and hashtwo; what purges do is tested with the cache.
 import { describe, expect, it } from 'vitest';
 import { task } from '../../vcl/fake-task.ts';
 
-const HEAD = 'vcl 4.1; import purge; import xkey; import std; backend d { .host = "127.0.0.1"; }';
+const HEAD =
+  'vcl 4.1; import purge; import softpurge; import xkey; import hashtwo; import std; backend d { .host = "127.0.0.1"; }';
 
 describe('purge', () => {
   it('is for vcl_hit and vcl_miss', () => {
@@ -29,10 +30,10 @@ describe('purge', () => {
   });
 });
 
-describe('xkey', () => {
+describe.each(['xkey', 'hashtwo'])('%s', (name) => {
   it('gives the counts and logs them', () => {
     const t = task(
-      `${HEAD} sub vcl_recv { set req.http.n = "" + xkey.purge("a b") + xkey.softpurge(req.http.none); return (synth(200)); }`,
+      `${HEAD} sub vcl_recv { set req.http.n = "" + ${name}.purge("a b") + ${name}.softpurge(req.http.none); return (synth(200)); }`,
     );
     const asked: unknown[] = [];
     t.ctx.host = { ...t.ctx.host, purgeTags: (keys, soft) => asked.push([keys, soft]) };
@@ -42,7 +43,17 @@ describe('xkey', () => {
       ['a b', false],
       ['', true],
     ]);
-    expect(t.log.of('Notice')).toEqual(['xkey.purge a b: 1', 'xkey.softpurge : 2']);
+    expect(t.log.of('Notice')).toEqual([`${name}.purge a b: 1`, `${name}.softpurge : 2`]);
+  });
+});
+
+describe('softpurge', () => {
+  it('leaves grace and keep as they are', () => {
+    const t = task(`${HEAD} sub vcl_hit { softpurge.softpurge(); return (synth(200)); }`);
+    const asked: unknown[] = [];
+    t.req.purge = (soft, alone) => asked.push([soft, alone]);
+    expect(t.run('hit')).toBe('synth');
+    expect(asked).toEqual([[{ ttl: 0, grace: -1, keep: -1 }, false]]);
   });
 });
 
