@@ -54,19 +54,16 @@ export class PageOutput {
       return false;
     }
     if (this.within === null) {
-      this.buffer ??= spare.pop() ?? Buffer.allocUnsafeSlow(GATHERED);
-      if (this.used + bytes.length > GATHERED && this.used > 0 && !this.flush()) {
+      const isSmall = bytes.length <= LARGE;
+      // What is gathered goes first.
+      if (!(isSmall && this.used + bytes.length <= GATHERED) && this.used > 0 && !this.flush()) {
         this.pending = bytes;
         return false;
       }
-      if (bytes.length <= LARGE) {
+      if (isSmall) {
+        this.buffer ??= spare.pop() ?? Buffer.allocUnsafeSlow(GATHERED);
         this.used += bytes.copy(this.buffer, this.used);
         return true;
-      }
-      // Behind what is gathered, not before it.
-      if (this.used > 0 && !this.flush()) {
-        this.pending = bytes;
-        return false;
       }
     }
     this.blocked = !this.outlet.data(bytes, false);
@@ -80,6 +77,7 @@ export class PageOutput {
     if (used === 0 || this.blocked) return !this.blocked;
     this.used = 0;
     this.blocked = !this.outlet.data((this.buffer as Buffer).subarray(0, used), false);
+    if (!this.blocked) this.giveBack();
     return !this.blocked;
   }
 
@@ -89,7 +87,8 @@ export class PageOutput {
     this.used = 0;
     this.buffer = null;
     const isTaken = this.outlet.data(used === 0 ? NOTHING : (buffer as Buffer).subarray(0, used), true);
-    if (isTaken && buffer !== null && spare.length < SPARE) spare.push(buffer);
+    this.buffer = isTaken ? buffer : null;
+    this.giveBack();
   }
 
   /** Calls once when more is taken. */
@@ -100,6 +99,7 @@ export class PageOutput {
   /** The outlet takes more. */
   resume(): void {
     this.blocked = false;
+    if (this.used === 0) this.giveBack();
     const { pending } = this;
     this.pending = null;
     if (pending !== null && !this.put(pending)) return;
@@ -110,9 +110,15 @@ export class PageOutput {
 
   close(): void {
     this.onDrain = null;
+    // Of one that is blocked, bytes may still be on their way.
+    if (this.blocked) this.buffer = null;
+    else this.giveBack();
+  }
+
+  /** A page that waits needs no buffer: thousands may. */
+  private giveBack(): void {
     const { buffer } = this;
     this.buffer = null;
-    // Of one that is blocked, bytes may still be on their way.
-    if (buffer !== null && !this.blocked && spare.length < SPARE) spare.push(buffer);
+    if (buffer !== null && spare.length < SPARE) spare.push(buffer);
   }
 }
