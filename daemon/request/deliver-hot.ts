@@ -8,10 +8,12 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import { lineCount, lineLength, wireStart } from '../cache/head-codec.ts';
 import { OF_PLAIN } from '../cache/objcore.ts';
 import { BODY_ALIGN } from '../cache/object-store.ts';
-import { PreparedRecords } from '../log/tx-log.ts';
+import { constantRecord, PreparedRecords } from '../log/tx-log.ts';
 import type { Step } from '../transaction/drive.ts';
+import type { FragmentPlace } from '../transaction/fragment-place.ts';
 import { type HotHead, ONE_WRITE } from '../transaction/hot-heads.ts';
 import type { Request } from '../transaction/request.ts';
+import { writeStored } from './fragment-body.ts';
 import { FINISH } from './request-steps.ts';
 
 /** Bytes of `HTTP/1.1 200 OK` and its CRLF. */
@@ -20,6 +22,7 @@ const STATUS_LINE = 17;
 /** Stands for the head of an object that is not hot. */
 const COLD = Symbol('cold');
 
+const NO_FILTERS = constantRecord(Tag.Filters, '');
 const STATUS_200 = new PreparedRecords([
   [Tag.RespProtocol, 'HTTP/1.1'],
   [Tag.RespStatus, '200'],
@@ -29,7 +32,7 @@ const STATUS_200 = new PreparedRecords([
 /** What to answer with at once, or null when the response needs a second look. */
 export function plainHit(req: Request): HotHead | typeof COLD | null {
   const { core, http, session } = req;
-  if (req.fragment !== null) return null;
+  if (req.fragment !== null && !joinsAtOnce(req, req.fragment)) return null;
   if (!req.attempt.isHit || req.programRef?.plainDeliver !== true || session.closeAfter !== null) return null;
   if (req.ctx.overflowed) return null;
   if (
@@ -51,6 +54,11 @@ export function plainHit(req: Request): HotHead | typeof COLD | null {
     facts.tOriginOf(oc) > core.idHeader.since
     ? COLD
     : null;
+}
+
+/** Whether the page takes the whole body of a fragment at once. */
+function joinsAtOnce({ core, attempt }: Request, place: FragmentPlace): boolean {
+  return place.isInTurn && place.output.takes(core.cache.reading.bodyLength(attempt.oc));
 }
 
 /** Sends the whole response of a plain hit. */
@@ -92,6 +100,12 @@ function send(req: Request, wire: Uint8Array, length: number): Step<Request> {
   log.putConstant(hotHeads.delivered);
   if (!req.attempt.counted) hits.count(oc);
   log.timestamp('Process', core.clock.now());
+  if (req.fragment !== null) {
+    // Of a fragment the head leaves no trace but in the log.
+    log.putConstant(NO_FILTERS);
+    if (length > 0) writeStored(req, req.fragment.output, length);
+    return FINISH;
+  }
   log.putConstant(hotHeads.sent);
 
   const { tail } = hotHeads;

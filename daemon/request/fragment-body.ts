@@ -24,7 +24,7 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
   if (!place.isInTurn) return awaitTurn(req, place);
   const { oc } = attempt;
   if (oc === 0) return writeSynth(req, place.output);
-  const { facts, reading } = core.cache;
+  const { facts } = core.cache;
   const { output } = place;
   const joins = output.sum !== null && !req.isPage && isPacked(req);
   if (joins && !facts.isFinished(oc) && !facts.isFailed(oc) && mayBecomeWhole(req)) {
@@ -50,12 +50,7 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
   if (status < 200 || status === 204 || status === 304 || length === 0) return FINISH;
   const working = chain?.works === true ? chain : null;
   if (working === null && places === null && isWhole && output.takes(length)) {
-    for (let at = 0; at < length; ) {
-      const slice = reading.slice(oc, at, length - at);
-      output.write(slice);
-      at += slice.length;
-    }
-    attempt.bodyBytesOut = length;
+    writeStored(req, output, length);
     return FINISH;
   }
   const plan = { from: 0, to: Number.POSITIVE_INFINITY, length: -1 };
@@ -70,6 +65,17 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
     finishAlone(req);
   }).start();
   return PARKED;
+}
+
+/** Writes a whole stored body that the page takes at once. */
+export function writeStored({ core, attempt }: Request, output: PageOutput, length: number): void {
+  const { reading } = core.cache;
+  for (let at = 0; at < length; ) {
+    const slice = reading.slice(attempt.oc, at, length - at);
+    output.write(slice);
+    at += slice.length;
+  }
+  attempt.bodyBytesOut = length;
 }
 
 /** Null where packed bytes come that cannot be spliced in. */
