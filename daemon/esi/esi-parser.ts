@@ -115,15 +115,24 @@ export class EsiParser {
   /** Settles what can be by now, for whoever has to keep the rest. */
   settleAll(): void {
     const { state, before, armed, ended, removing } = this;
-    if (state === 'text') this.emit(armed && ended > 0 ? this.endFrom : before, !removing);
-    else if (state === 'other-tag' || state === 'comment' || state === 'cdata') this.emit(before, !removing);
+    const isHeld = armed && ended > 0 && (state === 'text' || state === 'comment');
+    if (state === 'text' || state === 'other-tag' || state === 'comment' || state === 'cdata')
+      this.emit(isHeld ? this.endFrom : before, !removing);
     else if (this.isInOurs) this.emit(before, false);
   }
 
   /** Ends the document: false where it is to be delivered as it is, without regard to parts. */
   end(): boolean {
     const { state, before } = this;
-    if (state === 'start') this.beginText(this.matched.length);
+    if (state === 'start') {
+      const odd = this.matched.length;
+      // Half a mark where one would be removed: those before it are no place that Varnish names.
+      if (odd > 0 && this.features.removeBom && this.settled === before - odd) {
+        this.complaints.error('ERR after 0 VEP ended inside a tag');
+        return false;
+      }
+      this.beginText(odd);
+    }
     if (state === 'raw' || this.state === 'raw') return false;
     if (state !== 'text' && state !== 'start') this.error('VEP ended inside a tag');
     this.settle(before, !this.isInOurs && !this.removing);
@@ -174,7 +183,8 @@ export class EsiParser {
       this.matched = begun;
       if (begun.length < 3) return at + 1;
       this.matched = '';
-      if (this.features.removeBom) {
+      // Not one behind a blank, as in Varnish.
+      if (this.features.removeBom && this.settled === place - 2) {
         this.settle(place + 1, false);
       } else if (this.features.disableXmlCheck) this.state = 'text';
       else this.refuse("first char not '<' but BOM. (See feature esi_remove_bom)");
@@ -254,9 +264,8 @@ export class EsiParser {
         this.openComment(at);
         return at;
       case '<!--':
-        // Its end is looked for in the same way, so that an ESI comment around it has none any more.
-        this.armed = false;
-        this.ended = 0;
+        if (matched !== '<!--') this.disarm();
+        this.matched = '';
         this.state = 'comment';
         return at;
       case '<![CDATA[':
@@ -277,7 +286,17 @@ export class EsiParser {
           return at;
         }
         this.state = 'text';
+        this.recount(matched.slice(2));
         return matched === '<' ? at + 1 : at;
+    }
+  }
+
+  /** Looks again for an ESI comment's end in what was no opening: behind its second byte, as Varnish does. */
+  private recount(odd: string): void {
+    if (!this.armed) return;
+    for (const c of odd) {
+      if (c !== COMMENT_END[this.ended]) this.ended = 0;
+      else if (this.ended++ === 0) this.endFrom = this.tagFrom + 2;
     }
   }
 
@@ -292,20 +311,26 @@ export class EsiParser {
     this.state = 'text';
   }
 
-  /** Runs on to the end of a comment or of CDATA, without going back on a mismatch. */
+  /** Runs on to the end of a comment or of CDATA, without going back on a mismatch. A mismatch in a comment counts for
+   * the end of the ESI comment around it as well, which has none any more: all but an empty one take it away. */
   private enclosed(bytes: Uint8Array, at: number, end: string): number {
-    const isComment = end === COMMENT_END;
-    let count = isComment ? this.ended : this.matched.length;
+    let count = this.matched.length;
     for (let i = at; i < bytes.length; i++) {
-      count = bytes[i] === end.charCodeAt(count) ? count + 1 : 0;
-      if (count < end.length) continue;
-      if (isComment) this.ended = 0;
-      this.state = 'text';
-      return i + 1;
+      if (bytes[i] !== end.charCodeAt(count)) {
+        count = 0;
+        if (end === COMMENT_END) this.disarm();
+      } else if (++count === end.length) {
+        this.state = 'text';
+        return i + 1;
+      }
     }
-    if (isComment) this.ended = count;
-    else this.matched = end.slice(0, count);
+    this.matched = end.slice(0, count);
     return bytes.length;
+  }
+
+  private disarm(): void {
+    this.armed = false;
+    this.ended = 0;
   }
 
   private name(c: number, at: number): number {
@@ -320,6 +345,9 @@ export class EsiParser {
       this.state = 'skipped-tag';
     } else if (this.removing && element !== 'remove') {
       this.error(`ESI 1.0 <esi:${element}> element nested in <esi:remove>`);
+      this.state = 'skipped-tag';
+    } else if (this.isEndTag && element !== 'remove') {
+      this.error(`ESI 1.0 </esi:${element}> illegal end-tag`);
       this.state = 'skipped-tag';
     } else {
       this.element = element;
@@ -350,7 +378,6 @@ export class EsiParser {
 
   private act(tag: Attributes): void {
     if (this.element === 'remove') this.remove(tag.isEmpty);
-    else if (this.isEndTag) this.error(`ESI 1.0 </esi:${this.element}> illegal end-tag`);
     else if (this.element === 'comment') {
       if (!tag.isEmpty) this.error("ESI 1.0 <esi:comment> needs final '/'");
     } else this.include(tag);

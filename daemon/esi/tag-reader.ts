@@ -123,7 +123,10 @@ export class TagReader implements Attributes {
         this.valueRead();
         return i + 1;
       }
-      if (c === GT) return this.wrong('XML 1.0 Missing end attribute delimiter', i);
+      if (c === GT) {
+        this.keep(bytes, at, i);
+        return this.wrong(this.fault ?? 'XML 1.0 Missing end attribute delimiter', i);
+      }
     }
     this.keep(bytes, at, bytes.length);
     return bytes.length;

@@ -144,6 +144,26 @@ const CASES: readonly [string, string | null, string[], Partial<EsiFeatures>?][]
     [],
   ],
   ['<a <esi:include src="/f"/>', '<a { /f}', [], { ignoreOtherElements: true }],
+  // Only the end of a tag is looked for after the name of an end tag that is none.
+  ['<a></esi:include src="/x\ny" =>b', '<a>b', ['ERR after 3 ESI 1.0 </esi:include> illegal end-tag']],
+  ['<a></esi:commentary>b', '<a>b', ['ERR after 3 ESI 1.0 </esi:comment> illegal end-tag']],
+  ['<a></esi:remove =>b', '<a>b', ['ERR after 3 XML 1.0 Illegal attribute start char']],
+  ...(['\xef\xbb\xbf', '\xeb\xbb\xbf'] as const).map((bom): (typeof CASES)[number] => [
+    ` ${bom}<esi:comment/>`,
+    null,
+    ["No ESI processing, first char not '<' but BOM. (See feature esi_remove_bom)"],
+    { removeBom: true },
+  ]),
+  // A comment takes the end of the ESI comment around it away, but an empty one does not.
+  ['<!--esi <!--x-->-->z', null, []],
+  ['<!--esi <!--es-->-->z', null, []],
+  ['<!--esi <!---->-->z', ' <!---->z', []],
+  ['<!--esi --<!---->>z', ' --z', []],
+  // What was no opening counts for that end from its third byte on.
+  ['<!--esi <!-<esi:comment/>->z', ' <!-z', [], { ignoreOtherElements: true }],
+  ['<!--esi -<!-<esi:comment/>>z', ' -<!-z', [], { ignoreOtherElements: true }],
+  ['<!--esi --<!-<esi:comment/>>z', ' --<!->z', [], { ignoreOtherElements: true }],
+  ['<!--esi --</e>z', null, [], { ignoreOtherElements: true }],
   ['<!--esi a--->b-->c<esi:include src="/f"/>', ' a--->bc{ /f}'.slice(0), []],
 ];
 
@@ -173,9 +193,12 @@ describe('The parser of edge-side includes', () => {
 
   it('keeps no value without bound', () => {
     const long = Buffer.from(`<a><esi:include src="/${'x'.repeat(70_000)}"/>y<esi:include src="/f"/>`);
-    expect(read(long, NONE)).toEqual({
+    const expected = {
       text: '<a>y{ /f}',
       said: ['ERR after 3 ESI 1.0 <esi:include> has more than 65536 bytes in src= attribute'],
-    });
+    };
+    expect(read(long, NONE)).toEqual(expected);
+    const open = Buffer.from(long.toString().replace('"/>', '/>'));
+    for (const cuts of [[], [69_000]]) expect(read(open, NONE, cuts)).toEqual(expected);
   });
 });
