@@ -53,7 +53,10 @@ export class PageFragments implements Page, StartsAhead {
     const fragment = ahead ?? this.make(n);
     fragment.takeTurn(output, (reason) => done(reason === null || this.forgives(part, reason)));
     if (ahead === undefined) beginFragment(fragment, req, part, this.plan.gzip);
-    if (!fragment.over && !this.closed) this.budget.add(this);
+    if (fragment.over || this.closed) return;
+    // The client has what there is before others are asked for more.
+    output.flush();
+    this.budget.add(this);
   }
 
   startAhead(): void {
