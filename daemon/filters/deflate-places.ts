@@ -5,6 +5,8 @@
 // Caution: this is plain JavaScript on the way of a response, about five milliseconds for each packed megabyte of text
 // (zlib takes twelve to unpack it, on another thread), in pieces as they come.
 
+import { GzipHead } from './gzip-frame.ts';
+
 export interface DeflatePlaces {
   readonly start: number;
   readonly last: number;
@@ -14,14 +16,13 @@ export interface DeflatePlaces {
 /** Bytes that hold the head of a block, or a word with what follows it, whatever they are: no more than 286 + 30 lengths
  * of 14 bits each, with their extra bits, and the lengths of their code (RFC 1951 section 3.2.7). */
 const LOOK_AHEAD = 640;
-/** Bytes of a gzip head that are kept until it is whole: names and remarks of files are shorter. */
-const HEAD_MAX = 64 * 1024;
 
 /** Reads a packed body as it passes, and keeps no more of it than what may belong to the next word. */
 export class PackedPieces {
   /** Bytes not read yet, and how many of the body's came before them. */
   private rest: Uint8Array = new Uint8Array(0);
   private before = 0;
+  private readonly head = new GzipHead();
   private walk: BlockWalk | null = null;
   private start = -1;
   private broken = false;
@@ -49,20 +50,18 @@ export class PackedPieces {
 
   /** Reads while as many bytes follow; returns how many are not needed any more. */
   private read(bytes: Uint8Array, ahead: number): number {
-    let from = 0;
     if (this.walk === null) {
-      const head = headLength(bytes);
-      if (head < 0) {
-        this.broken = bytes.length > HEAD_MAX;
-        return 0;
+      const from = this.head.read(bytes);
+      if (!this.head.whole) {
+        this.broken = this.head.fault !== null;
+        return from;
       }
-      this.start = head * 8;
+      this.start = (this.before + from) * 8;
       this.walk = new BlockWalk(this.start);
-      from = head;
     }
     const { walk } = this;
     const base = this.before * 8;
-    const bits = new BitReader(bytes, from > 0 ? from * 8 : walk.at - base);
+    const bits = new BitReader(bytes, walk.at - base);
     this.broken = !walk.read(bits, base, ahead * 8);
     walk.at = base + bits.at;
     return Math.min(bytes.length, bits.at >> 3);
@@ -204,22 +203,6 @@ class BlockWalk {
     }
     return ahead > 0;
   }
-}
-
-/** Bytes before the first block (RFC 1952 section 2.3); -1 when this is no gzip. */
-function headLength(b: Uint8Array): number {
-  if (b.length < 18 || b[0] !== 31 || b[1] !== 139 || b[2] !== 8) return -1;
-  const flags = b[3] as number;
-  let at = 10;
-  if ((flags & 4) !== 0) at += 2 + (b[at] as number) + ((b[at + 1] ?? 0) << 8);
-  for (const flag of [8, 16]) {
-    if ((flags & flag) === 0) continue;
-    const end = b.indexOf(0, at);
-    if (end < 0) return -1;
-    at = end + 1;
-  }
-  if ((flags & 2) !== 0) at += 2;
-  return at < b.length ? at : -1;
 }
 
 class BitReader {

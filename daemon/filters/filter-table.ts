@@ -70,12 +70,10 @@ class Side<F extends Filter> {
   /** The list that a program has given: names with blanks between them, of these filters or of its own. */
   ofText(text: string, own: (name: string) => F | undefined): FilterList<F> | UnknownFilter {
     const record = constantRecord(Tag.Filters, text);
-    const names = text.split(' ').filter((name) => name !== '');
     const filters: F[] = [];
-    for (const [i, name] of names.entries()) {
+    for (const { 0: name, index } of text.matchAll(/\S+/g)) {
       const filter = this.filters.find((row) => row.name === name) ?? own(name);
-      if (filter === undefined)
-        return { unknown: `Filter '...${names.slice(i).join(' ')}' not found`, record };
+      if (filter === undefined) return { unknown: `Filter '...${text.slice(index)}' not found`, record };
       filters.push(filter);
     }
     return { filters, text, record };

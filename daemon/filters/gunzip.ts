@@ -1,12 +1,12 @@
 // gunzip: unpacks a body on its way into the store (beresp.do_gunzip) or to a client that takes no gzip; testgunzip
 // only sees that a packed body is whole before anybody is given its end (SAFETY rule 3).
 
-import { createGunzip, gunzipSync } from 'node:zlib';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { weakenEtag } from '../http1/conditional.ts';
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
 import type { DeliveryFilter, FetchFilter } from './filter.ts';
 import { varyOnEncoding } from './gzip.ts';
+import { Unpacker, unpackAtOnce } from './unpacker.ts';
 import { type Conversion, ZlibProcessor, ZlibTest } from './zlib-processor.ts';
 
 /** Packed and unpacked bytes that are done at once, on the thread that serves. */
@@ -71,9 +71,10 @@ export const GUNZIP_DELIVERED: DeliveryFilter = {
   side: 'delivery',
   wanted: ({ isStoredGzip, canGzip }, params) => isStoredGzip && params.http_gzip_support !== 0 && !canGzip,
   open(body) {
-    if (!body.gzipped) return null;
+    // Varnish takes an unpacked length of nothing for one that is not known.
+    const known = body.gzipped && body.isSource && !body.isPart && body.unpacked > 0;
     body.gzipped = false;
-    body.length = body.isSource && !body.isPart ? body.unpacked : -1;
+    body.length = known ? body.unpacked : -1;
     body.head.unset('content-encoding');
     return (outlet) => {
       body.stats.n_gunzip++;
@@ -91,26 +92,10 @@ function unpacking(record: string, log: MessageLog, broke: typeof logBadGzip): O
     record,
     log,
     broke: (error) => broke(log, error),
-    open: () => createGunzip(),
-    atOnce: unpackAtOnce,
-  };
-}
-
-function unpackAtOnce(bytes: Buffer): Buffer | null {
-  if (bytes.length > AT_ONCE) return null;
-  try {
-    const { buffer, engine } = gunzipSync(bytes, {
-      info: true,
-      maxOutputLength: AT_ONCE_MADE,
-    }) as unknown as {
-      buffer: Buffer;
-      engine: { bytesWritten: number };
-    };
-    return engine.bytesWritten === bytes.length ? buffer : null;
-  } catch {
+    open: (events) => new Unpacker(events),
     // Too much, or broken: the stream does the one within bounds, and says what is wrong with the other.
-    return null;
-  }
+    atOnce: (bytes) => (bytes.length > AT_ONCE ? null : unpackAtOnce(bytes, AT_ONCE_MADE)),
+  };
 }
 
 /** What is wrong with a packed body, in the words of Varnish. */
@@ -121,9 +106,8 @@ function logBadGzip(log: MessageLog, error: Parameters<Conversion['broke']>[0]):
 
 /** @param cut what is said of one that ends too soon */
 function logBadFetch(log: MessageLog, error: Parameters<Conversion['broke']>[0], cut: string): void {
-  const isJunk = error === null || error.isBehind === true;
-  if (!isJunk) logBadGzip(log, error);
-  if (isJunk) log.put(Tag.FetchError, 'Junk after gzip data');
+  logBadGzip(log, error);
+  if (error === null) log.put(Tag.FetchError, 'Junk after gzip data');
   else if (error.code === 'Z_BUF_ERROR') log.put(Tag.FetchError, cut);
   else log.put(Tag.FetchError, `Invalid Gzip data: ${error.message}`);
 }

@@ -1,10 +1,10 @@
 // gzip: packs a fetched body (beresp.do_gzip).
 
-import { createGzip, gzipSync } from 'node:zlib';
+import { createGzip, type Gzip, gzipSync } from 'node:zlib';
 import { weakenEtag } from '../http1/conditional.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import type { FetchedBody, FetchFilter } from './filter.ts';
-import { type Conversion, ZlibProcessor } from './zlib-processor.ts';
+import { type Conversion, type Engine, type EngineEvents, ZlibProcessor } from './zlib-processor.ts';
 
 /** Bytes that are packed at once: as measured, up to here the thread that serves has less to do than with a stream. */
 const AT_ONCE = 8 * 1024;
@@ -36,7 +36,7 @@ function packing(body: FetchedBody): Conversion {
   return {
     record: 'G F',
     log: body.log,
-    open: () => createGzip(options),
+    open: (events) => packer(createGzip(options), events),
     atOnce: (bytes) => (bytes.length > AT_ONCE ? null : gzipSync(bytes, options)),
     passed: (taken) => {
       body.unpacked = taken;
@@ -46,9 +46,16 @@ function packing(body: FetchedBody): Conversion {
   };
 }
 
+function packer(zip: Gzip, events: EngineEvents): Engine {
+  zip.on('data', events.data);
+  zip.on('end', events.end);
+  zip.on('error', (error) => events.error(error, zip.bytesWritten));
+  return zip;
+}
+
 /** Of a body that is packed there are two forms, by what the client takes. */
 export function varyOnEncoding(head: HttpMessage): void {
   const vary = head.getAll('vary');
   if (vary === null) head.add('Vary', 'Accept-Encoding', 'vary');
-  else if (!/(^|,)\s*(accept-encoding|\*)\s*(,|$)/i.test(vary)) head.set('Vary', `${vary}, Accept-Encoding`);
+  else if (!/(^|,)\s*accept-encoding\s*(,|$)/i.test(vary)) head.set('Vary', `${vary}, Accept-Encoding`);
 }

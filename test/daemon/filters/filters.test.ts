@@ -118,6 +118,11 @@ describe('filters of a fetch', () => {
       'FetchError Junk after gzip data',
     ],
     ['two of them', Buffer.concat([PACKED, PACKED]), 'FetchError Junk after gzip data'],
+    [
+      'one that follows an empty one',
+      Buffer.concat([gzipSync(''), PACKED]),
+      'FetchError Junk after gzip data',
+    ],
   ])('a body that is %s breaks, and its last piece is not passed on', async (_name, body, why) => {
     for (const names of ['testgunzip', 'gunzip', 'testgunzip gunzip', 'gunzip gzip']) {
       for (const places of [[], [30], [body.length - 2]]) {
@@ -212,9 +217,18 @@ describe('filters of a delivery', () => {
     expect(taking.outcome).toBe('broken');
   });
 
-  it('do nothing with what is not gzip, or not asked for', () => {
-    expect(deliveryChain('gunzip gunzip', {}).chain.works).toBe(false);
+  it('break on what is not gzip when the program names them', async () => {
+    for (const names of ['gunzip', 'gunzip range']) {
+      const { chain, records } = deliveryChain(names, { length: TEXT.length });
+      const taking = await new Taking(chain).give([TEXT], false);
+      expect([taking.outcome, taking.bytes.length, chain.length]).toEqual(['broken', 0, -1]);
+      expect(records).toContain('Gzip Gunzip error: -3 (incorrect header check)');
+    }
+  });
+
+  it('do nothing with what is not asked for', () => {
     const { chain, records } = deliveryChain('range', { length: 10 });
+    expect(chain.works).toBe(false);
     chain.report(1, 10);
     expect([chain.length, records]).toEqual([10, []]);
   });
@@ -265,7 +279,7 @@ describe('lists of filters', () => {
 
   it.each([
     ['rubbish', "Filter '...rubbish' not found"],
-    ['gunzip  rubbish more ', "Filter '...rubbish more' not found"],
+    ['gunzip  rubbish more ', "Filter '...rubbish more ' not found"],
     ['GUNZIP', "Filter '...GUNZIP' not found"],
     ['range', "Filter '...range' not found"],
   ])('by the text %j are refused', (text, why) => {
