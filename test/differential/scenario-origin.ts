@@ -2,10 +2,12 @@
 //
 //   serve /url | Field: value | @gzip | @chunked 5 | =body
 //
-// `@status 404 Not Found`; `@gzip` packs the body; `@chunked N` sends chunks of N bytes; `@eof` gives no length and
-// closes; `@cut N` sends the first N bytes of the (packed) body and closes a moment later; `@flip N` changes one of its bytes;
-// `@wait MS` comes before the response. A scenario may answer conditional requests by `@304`. The body knows \n, \r,
-// \t, \\ and \xHH; without Cache-Control the response may be kept for 100 seconds.
+// `@status 404 Not Found`; `@gzip` packs the body. `@keep N` leaves only the first N bytes of the (packed) body, counted
+// from its end when N is negative, `@times N` repeats it and `@append text` adds to it, each with a length that says so;
+// `@flip N` changes one of its bytes. `@chunked N` sends chunks of N bytes, `@pause MS` with a wait before each; `@eof`
+// gives no length and closes; `@cut N` sends the first N bytes and closes a moment later; `@wait MS` comes before the
+// response. A scenario may answer conditional requests by `@304`. The body knows \n, \r, \t, \\ and \xHH; without
+// Cache-Control the response may be kept for 100 seconds.
 import { gzipSync } from 'node:zlib';
 import {
   type Action,
@@ -36,6 +38,9 @@ export function served(text: string): { url: string; reply: Reply | ReplyMaker }
     body = gzipSync(plain);
     fields['Content-Encoding'] ??= 'gzip';
   }
+  if (options.has('keep')) body = body.subarray(0, Number(options.get('keep')));
+  body = Buffer.concat(Array.from({ length: Number(options.get('times') ?? 1) }, () => body));
+  body = Buffer.concat([body, Buffer.from(unescaped(options.get('append') ?? ''), 'latin1')]);
   const flip = options.get('flip');
   if (flip !== undefined) {
     const place = (Number(flip) + body.length) % body.length;
@@ -64,7 +69,7 @@ function actions(options: Map<string, string>, fields: Record<string, string>, b
   if (chunk !== undefined) {
     const chunks: Buffer[] = [];
     for (let i = 0; i < bytes.length; i += Number(chunk)) chunks.push(bytes.subarray(i, i + Number(chunk)));
-    const all = respondChunked(status, fields, chunks);
+    const all = respondChunked(status, fields, chunks, Number(options.get('pause') ?? 0));
     return [...before, ...(short === undefined ? all : all.slice(0, -1)), ...over];
   }
   const head = Object.entries(fields).map(([n, v]) => `${n}: ${v}\r\n`);
