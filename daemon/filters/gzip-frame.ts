@@ -96,7 +96,7 @@ export class GzipHead {
 }
 
 /** Bytes of a trailer. */
-export const TRAILER = 8;
+const TRAILER = 8;
 const SUM = 4;
 
 /** Reads a trailer, in whatever pieces it comes, and compares it with what was unpacked. */
