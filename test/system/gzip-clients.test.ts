@@ -96,6 +96,11 @@ async function isAtRest(): Promise<void> {
 
 describe('a bomb', () => {
   const packed = bomb(SIZE);
+  let before = 0;
+  beforeAll(async () => {
+    await proxy.get('/warm', { host: 'a' });
+    before = await rss();
+  });
 
   it.each([
     ['is passed and unpacked for its client', '/pass/bomb'],
@@ -105,8 +110,6 @@ describe('a bomb', () => {
   ])('that %s costs little memory', async (_name, url) => {
     expect(SIZE / packed.length).toBeGreaterThan(900);
     origin.on(url, respond('200 OK', PACKED, packed));
-    await proxy.get('/warm', { host: 'a' });
-    const before = await rss();
     let most = before;
     let over = false;
     const watch = (async () => {
