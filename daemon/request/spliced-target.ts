@@ -11,6 +11,8 @@ import type { BodyTarget } from './body-writer.ts';
 const SLICE = 64 * 1024;
 /** Bytes of a gzip stream behind its data: the sum and the length. */
 const TRAILER = 8;
+/** Bytes that one byte of deflate data can stand for: 258 in two bits (RFC 1951 section 3.2.5). */
+const MOST_PACKED = 1032;
 
 export class SplicedTarget implements BodyTarget {
   private readonly output: PageOutput;
@@ -52,7 +54,7 @@ export class SplicedTarget implements BodyTarget {
   }
 }
 
-/** Where the blocks of a finished object lie; null when it is not one whole gzip stream. */
+/** Where the blocks of a finished object lie; null when it is not one whole gzip stream, or may be too long for one. */
 export function placesOf(cache: Cache, oc: Oc): StreamPlaces | null {
   const { reading, facts, filling } = cache;
   const kept = facts.has(oc, OF_ESI) ? null : reading.annex(oc);
@@ -70,6 +72,8 @@ export function placesOf(cache: Cache, oc: Oc): StreamPlaces | null {
 
 function findPlaces({ reading }: Cache, oc: Oc): StreamPlaces | null {
   const size = reading.bodyLength(oc);
+  // The trailer states a length modulo 2^32, but sums of pieces are put together by the true one.
+  if (reading.gunzippedLength(oc) < 0 && size * MOST_PACKED >= 2 ** 32) return null;
   const pieces = new PackedPieces();
   for (let at = 0; at < size; ) {
     const slice = reading.slice(oc, at, SLICE);
