@@ -38,7 +38,7 @@ function stream(random: Random): Buffer {
   });
   if (random.chance(0.7)) return made;
   const flags = random.below(32);
-  const head = [made.subarray(0, 10)];
+  const head: Buffer[] = [made.subarray(0, 10)];
   const text = (): Buffer => Buffer.alloc(random.below(random.pick([2, 40, 5000])), 'name');
   if ((flags & 4) !== 0) {
     const extra = text();
