@@ -4,6 +4,7 @@
 import { COMMANDS } from '../../protocol/tables/commands.ts';
 import {
   type CounterRow,
+  EDGE_COUNTERS,
   MAIN_COUNTERS,
   MGT_COUNTERS,
   SMA_COUNTERS,
@@ -112,6 +113,7 @@ function countersText(): string {
     group('MGT: the manager', MGT_COUNTERS) +
     group('MAIN: the worker', MAIN_COUNTERS) +
     group('SMA.<storage>: a storage', SMA_COUNTERS) +
+    group('EDGE: the edge connector, where a program imports it', EDGE_COUNTERS) +
     group('VBE.<program>.<backend>: a backend', VBE_COUNTERS) +
     group('WRK: the process of the worker', WRK_COUNTERS)
   );

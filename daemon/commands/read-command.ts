@@ -80,9 +80,13 @@ export function wordProblem(
   return right ? null : wrong.replace('%s', () => text);
 }
 
+/** What may stand before conditions. */
+const AHEAD = new Set(['-j', '--local']);
+
 /** Conditions may come as one quoted word, as scripts have it: then its blanks separate all the same. */
 function splitConditions(words: readonly string[]): readonly string[] {
-  const complete = (list: readonly string[]): boolean => (list.length - (list[1] === '-j' ? 2 : 1)) % 4 === 3;
+  const complete = (list: readonly string[]): boolean =>
+    (list.length - (AHEAD.has(list[1] ?? '') ? 2 : 1)) % 4 === 3;
   const split = words.flatMap((word) => word.split(/\s+/));
   return !complete(words) && complete(split) ? split : words;
 }

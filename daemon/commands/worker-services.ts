@@ -4,9 +4,28 @@ import type { CommandReply } from '../../protocol/messages.ts';
 import type { WorkerCommand } from '../../protocol/tables/commands.ts';
 import type { Bans } from '../cache/roles.ts';
 import type { Director } from '../contract/context.ts';
-import type { CommandCall } from '../link.ts';
+import type { EdgeReceipt, Invalidation } from '../contract/invalidation.ts';
+import type { VclProgram } from '../contract/program.ts';
+import type { EdgeConfig } from '../edge/edge-config.ts';
+import type { PurgeQueue } from '../edge/queue/purge-queue.ts';
+import type { CommandCall, ListenerAddress } from '../link.ts';
+
+/** The edge connector as commands see it. */
+export interface EdgeServices {
+  readonly configured: boolean;
+  readonly config: EdgeConfig;
+  readonly settings: { readonly prefix: string };
+  readonly queue: PurgeQueue | null;
+  /** Why there is no queue though there ought to be. */
+  readonly broken: string | null;
+  invalidated(event: Invalidation, program: VclProgram | null): Promise<EdgeReceipt> | null;
+}
 
 export interface WorkerServices {
+  /** Null until a program that imports it is loaded. */
+  readonly edge: EdgeServices | null;
+  /** Bound listeners that take plain HTTP. */
+  listening(): readonly ListenerAddress[];
   readonly cache: { readonly bans: Bans };
   /** Epoch seconds. */
   readonly clock: { now(): number };

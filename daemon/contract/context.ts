@@ -3,6 +3,7 @@
 // Units: times in seconds (epoch for points in time), sizes in bytes.
 
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
+import type { EdgeReceipt, EdgeService } from './invalidation.ts';
 import type { PrivMap } from './priv.ts';
 import type { VclProgram } from './program.ts';
 import type { Waiting } from './waiting.ts';
@@ -224,12 +225,17 @@ export interface VclHost {
   now(): number;
   identity: string;
   hostname: string;
-  /** ban(): adds a ban; returns an error text or null. */
-  ban(expression: string): string | null;
+  /** The edge connector; null until a program that imports it is loaded. */
+  readonly edge: EdgeService | null;
+  /** ban(): adds a ban; returns an error text or null. The edge hears of it where the task is given. */
+  ban(expression: string, ctx?: VclContext): string | null;
   /** The same for a soft ban: what matches becomes stale. */
-  softBan(expression: string): string | null;
+  softBan(expression: string, ctx?: VclContext): string | null;
   /** Purges by the surrogate keys in a text, or makes stale; returns how many objects. */
-  purgeTags(keys: string, soft: boolean): number;
+  purgeTags(keys: string, soft: boolean, ctx?: VclContext): number;
+  /** Purges a URL, a path of the request's host or one with its host, or makes stale. Where the program has a vcl_hash of
+   * its own, whose keys cannot be known, a ban does it, and says so. */
+  purgeUrl(url: string, soft: boolean, ctx: VclContext): { purged: number; banned?: boolean };
   /** std.log and friends beyond the log record. */
   syslog(priority: number, text: string): void;
   /** Counts what only the runtime of programs sees. */
@@ -263,6 +269,10 @@ export class VclContext {
   state = 0;
   /** Why the state failed, for the VCL_Error record. */
   failure: string | null = null;
+  /** What the edge network is told of is not told it by this task any more (edge.local_only()). */
+  localOnly = false;
+  /** What the edge's part of invalidations comes to; the state is over when all are there. */
+  owed: Promise<EdgeReceipt>[] | null = null;
   /** Whether the program's way is logged, statement by statement. */
   tracing = false;
   /** PRIV_TASK cells of extensions; whoever ends the task ends them. */

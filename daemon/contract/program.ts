@@ -76,6 +76,17 @@ export interface OutsideModule {
   manifest: string;
 }
 
+/** edge-connector.conf as the manager read it, who alone may. */
+export interface EdgeFile {
+  text: string;
+  /** For messages. */
+  path: string;
+  /** Where the queue is unless the settings say otherwise. */
+  directory: string;
+  /** Certificates of purge_ca_file, null without it. */
+  ca: string | null;
+}
+
 export interface CompiledProgram {
   /** JavaScript: the body of one function that returns the states' functions. */
   source: string;
@@ -94,6 +105,8 @@ export interface CompiledProgram {
   imports: string[];
   /** Those of them that are loaded from files. */
   modules: OutsideModule[];
+  /** Settings of the edge connector as they were when it was loaded; absent where it is not imported. */
+  edge?: EdgeFile;
   /** Labels that `return (vcl(…))` names, for vcl.deps. */
   labels: string[];
   /** Where generated lines came from: generated line, file index, line, column, four numbers a line. */

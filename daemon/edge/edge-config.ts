@@ -4,13 +4,14 @@
 // cannot hold up the start.
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { TIME_UNIT_NAMES, TIME_UNITS } from '../../protocol/units.ts';
+import { compileRegex } from '../../queries/regex/bounded-regex.ts';
 import { nearest } from '../vcl/diagnostics.ts';
 import { CONFIG_PATH, SETTINGS, type SettingName, type SettingRow } from './config-rows.ts';
 
 type SettingValue = string | number | boolean | ReadonlyMap<string, string>;
 
 /** The settings; durations in seconds. */
-class EdgeConfig {
+export class EdgeConfig {
   readonly #values: ReadonlyMap<string, SettingValue>;
 
   constructor(values: ReadonlyMap<string, SettingValue>) {
@@ -66,6 +67,7 @@ export interface ReadConfig {
   readonly config: EdgeConfig;
   /** Null where there is no file. */
   readonly path: string | null;
+  readonly text: string;
   readonly warnings: readonly string[];
 }
 
@@ -85,7 +87,7 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv): ReadConfig {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT')
-      return { config: parseEdgeConfig('', path), path: null, warnings: [] };
+      return { config: parseEdgeConfig('', path), path: null, text: '', warnings: [] };
     throw new EdgeConfigError(`${path}: cannot be read (${(cause as Error).message})`, { cause });
   }
   try {
@@ -101,7 +103,8 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv): ReadConfig {
       (mode & 0o077) === 0
         ? []
         : [`${path}: mode 0${mode.toString(8)} lets others read the secrets; chmod 0600 ${path}`];
-    return { config: parseEdgeConfig(bytes.toString('utf8', 0, length), path), path, warnings };
+    const text = bytes.toString('utf8', 0, length);
+    return { config: parseEdgeConfig(text, path), path, text, warnings };
   } finally {
     closeSync(fd);
   }
@@ -121,11 +124,23 @@ export function parseEdgeConfig(text: string, path: string): EdgeConfig {
   if (errors.length > 0) throw new EdgeConfigError(errors.join('\n'));
   for (const row of SETTINGS)
     if (!values.has(row.name)) values.set(row.name, settingValue(row, row.default).value);
+  const regex = regexProblem(values.get('via_regex') as string);
+  if (regex !== null)
+    throw new EdgeConfigError(`${path}:${lines.get('via_regex')}: via_regex: ${regex}; mend it`);
   if ((values.get('backoff_min') as number) > (values.get('backoff_max') as number)) {
     const at = lines.get('backoff_min') ?? lines.get('backoff_max');
     throw new EdgeConfigError(`${path}:${at}: backoff_min is above backoff_max; lower it or raise the other`);
   }
   return new EdgeConfig(values);
+}
+
+function regexProblem(pattern: string): string | null {
+  try {
+    compileRegex(pattern);
+    return null;
+  } catch (cause) {
+    return (cause as Error).message;
+  }
 }
 
 function readLine(

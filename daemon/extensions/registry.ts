@@ -6,6 +6,7 @@ import { blob } from './blob/blob.ts';
 import { bodyaccess } from './bodyaccess/bodyaccess.ts';
 import { cookie } from './cookie/cookie.ts';
 import { directors } from './directors/directors.ts';
+import { edge } from './edge/edge.ts';
 import { goto } from './goto/goto.ts';
 import { header } from './header/header.ts';
 import { proxy } from './proxy/proxy.ts';
@@ -39,6 +40,7 @@ const ALL: readonly Extension[] = [
   saintmode,
   tcp,
   goto,
+  edge,
 ];
 
 const BUILT_IN: ReadonlyMap<string, Extension> = new Map(ALL.map((e) => [e.name, e]));

@@ -22,6 +22,7 @@ import { ownPrograms } from '../vcl/own-programs.ts';
 import { addressReason, unresolved } from './address-errors.ts';
 import { makeCompile } from './compiler.ts';
 import type { ControlServer } from './control-server.ts';
+import { withEdgeFile } from './edge-file.ts';
 import { workerCode } from './fork-worker.ts';
 import { type Access, makeAccess } from './jail.ts';
 import { ListenerSet, resolveListeners } from './listeners.ts';
@@ -179,12 +180,15 @@ export class Manager implements ManagerServices {
     ownPrograms();
     const compile =
       parts.compile ??
-      makeCompile(this.params, this.storages, () => this.programs.labelNames(), {
-        directory: join(dir, WORKDIR_FILES.modules),
-        inUse: () => this.programs.moduleCopies(),
-        account: jail?.describer ?? null,
-        child: describerCode(),
-      });
+      withEdgeFile(
+        makeCompile(this.params, this.storages, () => this.programs.labelNames(), {
+          directory: join(dir, WORKDIR_FILES.modules),
+          inUse: () => this.programs.moduleCopies(),
+          account: jail?.describer ?? null,
+          child: describerCode(),
+        }),
+        { directory: dir, worker: jail?.worker ?? null, warn: (text) => log('warning', text) },
+      );
     this.readyCompiler = () => warmUp(compile);
     this.programs = new Programs(
       compile,

@@ -7,6 +7,7 @@
 import type { CounterInfo } from '../../protocol/messages.ts';
 import {
   type CounterRow,
+  EDGE_COUNTERS,
   MAIN_COUNTERS,
   MGT_COUNTERS,
   SMA_COUNTERS,
@@ -46,6 +47,7 @@ export function metricsText(input: MetricsInput): string {
     const samples = instances(values, 'SMA.', row.name);
     metric(out, metricName('storage', row), metricType(row), row.help, 'storage', samples);
   }
+  group(out, 'edge', 'EDGE', EDGE_COUNTERS, values);
   backends(out, input, values);
   group(out, 'wrk', 'WRK', WRK_COUNTERS, values);
   return out.join('');

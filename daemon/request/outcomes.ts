@@ -4,6 +4,7 @@
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import { raise, urlSubject } from '../contract/invalidation.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
 import { startFetch } from '../fetch/fetch-machine.ts';
 import { PreparedRecords } from '../log/tx-log.ts';
@@ -133,7 +134,9 @@ export function purge(req: Request): Step<Request> {
   const { core, ctx } = req;
   ctx.now = core.clock.now();
   core.stats.n_purges++;
-  core.stats.n_obj_purged += core.cache.invalidation.purge(req.attempt.hashKey, ctx.now);
+  const count = core.cache.invalidation.purge(req.attempt.hashKey, ctx.now);
+  core.stats.n_obj_purged += count;
+  raise(ctx, { kind: 'purge', soft: false, subject: urlSubject(ctx), count });
   return inClientState(req, State.purge, afterPurge);
 }
 

@@ -4,6 +4,8 @@
 
 import {
   type CounterRow,
+  EDGE_COUNTERS,
+  type EdgeCounterName,
   MAIN_COUNTERS,
   type MainCounterName,
   MGT_COUNTERS,
@@ -20,6 +22,8 @@ import {
 export type MainCounters = Record<MainCounterName, number>;
 /** SMA.<name>.*: one instance a storage. */
 export type SmaCounters = Record<SmaCounterName, number>;
+/** EDGE.*: one instance a worker. */
+export type EdgeCounters = Record<EdgeCounterName, number>;
 /** VBE.<program>.<backend>.*: one instance a backend of a loaded program. A bitmap is a bigint. */
 export type VbeCounters = Record<Exclude<VbeCounterName, 'happy'>, number> & { happy: bigint };
 /** WRK.*: filled just before each publication. */
@@ -29,6 +33,7 @@ export type MgtCounters = Record<MgtCounterName, number>;
 
 export const newMainCounters = (): MainCounters => zeros(MAIN_COUNTERS);
 export const newSmaCounters = (): SmaCounters => zeros(SMA_COUNTERS);
+export const newEdgeCounters = (): EdgeCounters => zeros(EDGE_COUNTERS);
 export const newVbeCounters = (): VbeCounters => ({ ...zeros(VBE_COUNTERS), happy: 0n });
 export const newWrkCounters = (): WrkCounters => zeros(WRK_COUNTERS);
 export const newMgtCounters = (): MgtCounters => zeros(MGT_COUNTERS);

@@ -6,9 +6,15 @@
 
 import { closeSync, fstatSync, renameSync, statSync, writeSync } from 'node:fs';
 import { createOwn, type FileAccess } from '../../protocol/files/own-file.ts';
-import { MAIN_COUNTERS, SMA_COUNTERS, VBE_COUNTERS, WRK_COUNTERS } from '../../protocol/tables/counters.ts';
+import {
+  EDGE_COUNTERS,
+  MAIN_COUNTERS,
+  SMA_COUNTERS,
+  VBE_COUNTERS,
+  WRK_COUNTERS,
+} from '../../protocol/tables/counters.ts';
 import type { WriteTrouble } from '../log/write-trouble.ts';
-import type { MainCounters, SmaCounters, VbeCounters, WrkCounters } from './counter-fields.ts';
+import type { EdgeCounters, MainCounters, SmaCounters, VbeCounters, WrkCounters } from './counter-fields.ts';
 import { COUNTERS_HEAD, COUNTERS_MAGIC } from './counters-format.ts';
 
 const BEAT = 100;
@@ -29,6 +35,7 @@ export class CountersFile {
   private readonly fixed: Instance[];
   private storages: Instance[] = [];
   private backends: Instance[] = [];
+  private edge: Instance[] = [];
   private fd = -1;
   private valuesAt = 0;
   private last = Buffer.alloc(0);
@@ -52,6 +59,11 @@ export class CountersFile {
 
   addStorage(name: string, counters: SmaCounters): void {
     this.storages.push(instance(`SMA.${name}`, SMA_COUNTERS, counters));
+    this.changed = true;
+  }
+
+  addEdge(counters: EdgeCounters): void {
+    this.edge = [instance('EDGE', EDGE_COUNTERS, counters)];
     this.changed = true;
   }
 
@@ -112,7 +124,7 @@ export class CountersFile {
 
   private all(): Instance[] {
     const [main, wrk] = this.fixed as [Instance, Instance];
-    return [main, ...this.storages, ...this.backends, wrk];
+    return [main, ...this.storages, ...this.edge, ...this.backends, wrk];
   }
 
   private replace(): void {

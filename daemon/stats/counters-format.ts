@@ -5,6 +5,7 @@
 
 import {
   type CounterRow,
+  EDGE_COUNTERS,
   MAIN_COUNTERS,
   MGT_COUNTERS,
   SMA_COUNTERS,
@@ -21,6 +22,7 @@ const GROUPS: Readonly<Record<string, readonly CounterRow[]>> = {
   MGT: MGT_COUNTERS,
   MAIN: MAIN_COUNTERS,
   SMA: SMA_COUNTERS,
+  EDGE: EDGE_COUNTERS,
   VBE: VBE_COUNTERS,
   WRK: WRK_COUNTERS,
 };

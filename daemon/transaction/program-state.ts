@@ -29,9 +29,25 @@ export function inState<T extends ProgramTask<T>>(
   const { ctx } = tx;
   const { vcl } = ctx;
   const steps = vcl.waiting[stateId];
-  if (steps === null || steps === undefined) return after(tx, runState(vcl, stateId, ctx));
+  if (steps === null || steps === undefined) {
+    const code = runState(vcl, stateId, ctx);
+    return ctx.owed === null ? after(tx, code) : whenWritten(tx, code, woken);
+  }
   const code = runWaitingState(vcl, stateId, steps, ctx, (later) =>
-    tx.resume({ name: 'woken', run: () => woken(tx, later) }),
+    tx.resume({
+      name: 'woken',
+      run: () => (ctx.owed === null ? woken(tx, later) : whenWritten(tx, later, woken)),
+    }),
   );
-  return code === null ? PARKED : after(tx, code);
+  if (code === null) return PARKED;
+  return ctx.owed === null ? after(tx, code) : whenWritten(tx, code, woken);
+}
+
+/** The state has invalidated something of which the edge is to hear: whoever asked for it is answered when that cannot be
+ * lost any more. */
+function whenWritten<T extends ProgramTask<T>>(tx: T, code: ReturnCode, woken: AfterState<T>): Step<T> {
+  const owed = tx.ctx.owed as Promise<unknown>[];
+  tx.ctx.owed = null;
+  Promise.all(owed).then(() => tx.resume({ name: 'written', run: () => woken(tx, code) }));
+  return PARKED;
 }

@@ -5,6 +5,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { SoftPurge } from '../cache/lifetimes.ts';
+import { raise, urlSubject } from '../contract/invalidation.ts';
 import type { Request } from './request.ts';
 
 /** Objects purged, or made stale when `soft` is given. `alone`: only the object of the hit, or the stale one that
@@ -23,6 +24,7 @@ export function purgeObjects(req: Request, soft: SoftPurge | null, alone: boolea
     core.stats.n_soft_purges++;
     core.stats.n_obj_soft_purged += count;
   }
+  raise(req.ctx, { kind: 'purge', soft: soft !== null, subject: urlSubject(req.ctx), count });
   // Varnish logs nothing of the purges that it knows.
   if (alone) req.log.put(Tag.Notice, `purge.${soft === null ? 'hard' : 'soft'}_variant: ${count}`);
   return count;

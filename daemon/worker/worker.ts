@@ -14,6 +14,7 @@ import { headerNames } from '../cache/tags/tag-headers.ts';
 import { Clock } from '../clock.ts';
 import { runCommand } from '../commands/worker-dispatch.ts';
 import type { VclHost } from '../contract/context.ts';
+import type { EdgeConnector } from '../edge/connector.ts';
 import { isStrict } from '../fetch/rfc9111.ts';
 import { fieldLimit, type HeadLimits } from '../http1/head-parser.ts';
 import { flat } from '../http1/latin1.ts';
@@ -29,6 +30,7 @@ import { OutputBuffer } from '../net/output-buffer.ts';
 import type { Session } from '../net/session.ts';
 import { Params } from '../params/parameter-set.ts';
 import {
+  newEdgeCounters,
   newMainCounters,
   newSmaCounters,
   newWrkCounters,
@@ -46,6 +48,7 @@ import { StepChecks } from '../transaction/step-checks.ts';
 import { makeBackendEnvironment } from './backend-environment.ts';
 import { compileBanRegex } from './ban-regex.ts';
 import { cliText, loadedText, logHeard, logSaid } from './cli-log.ts';
+import { connectEdge } from './edge-connection.ts';
 import { makeHost } from './host.ts';
 import { MaintenanceTimer } from './maintenance-timer.ts';
 import { ObjectLog } from './object-log.ts';
@@ -68,6 +71,8 @@ export class Worker implements Core, AcceptorHost {
   stepChecks: StepChecks | null = null;
   bgFetches = 0;
   readonly host: VclHost;
+  /** Made by the first program that imports it. */
+  edge: EdgeConnector | null = null;
   readonly identity: string;
   idHeader: IdHeader;
   readonly via: string;
@@ -104,6 +109,7 @@ export class Worker implements Core, AcceptorHost {
   readonly objectLog: ObjectLog;
   private readonly tStart: number;
   private readonly wrk = newWrkCounters();
+  readonly edgeCounters = newEdgeCounters();
   /** For what belongs to no transaction. */
   readonly workerLog: TxLog;
   private readonly cacheLimits: CacheLimits;
@@ -162,6 +168,7 @@ export class Worker implements Core, AcceptorHost {
       for (const [name, counters] of this.storages) Object.assign(counters, this.cache.storages.stats(name));
       this.cache.maintenance.sample();
       gauges();
+      this.edge?.sample();
     };
     this.paramsChanged();
   }
@@ -222,7 +229,13 @@ export class Worker implements Core, AcceptorHost {
         return runCommand(this, call.command);
       case 'vcl.load': {
         const problem = await this.programs.load(call.load);
-        return problem === null ? OK : { status: 300, body: problem };
+        if (problem !== null) return { status: 300, body: problem };
+        const { edge } = call.load.program;
+        if (edge !== undefined) {
+          if (this.edge === null) this.countersFile.addEdge(this.edgeCounters);
+          this.edge = await connectEdge(this, edge);
+        }
+        return OK;
       }
       case 'vcl.use':
         return this.programs.use(call.name)
@@ -268,6 +281,12 @@ export class Worker implements Core, AcceptorHost {
   logNotice(text: string): void {
     this.workerLog.put(Tag.Notice, text);
   }
+
+  readonly listening = (): readonly ListenerAddress[] => {
+    return this.bound.filter(
+      (l, i) => l !== undefined && this.init.listeners[i]?.proto === 'HTTP',
+    ) as ListenerAddress[];
+  };
 
   lastVxid(): number {
     return this.nextVxid - 1;
@@ -334,6 +353,7 @@ export class Worker implements Core, AcceptorHost {
     for (const { server } of this.acceptors) server.close();
     for (const session of this.sessions) session.shutdown();
     this.programs.close();
+    void this.edge?.close();
     this.flush();
     this.countersFile.close();
   }

@@ -678,6 +678,38 @@ export const SMA_COUNTERS = [
 ] as const satisfies readonly CounterRow[];
 export type SmaCounterName = (typeof SMA_COUNTERS)[number]['name'];
 
+/** The edge connector, while a program that imports it is loaded: EDGE.<counter>. */
+export const EDGE_COUNTERS = [
+  { name: 'queued', flag: 'g', format: 'i', level: 'info', help: 'Purges that wait for the edge network' },
+  { name: 'inflight', flag: 'g', format: 'i', level: 'info', help: 'Purges that the network was sent' },
+  { name: 'acked', flag: 'c', format: 'i', level: 'info', help: 'Purges that the network has taken' },
+  { name: 'retried', flag: 'c', format: 'i', level: 'info', help: 'Purges that are to be tried again' },
+  { name: 'dead', flag: 'g', format: 'i', level: 'info', help: 'Dead letters' },
+  {
+    name: 'ratelimited',
+    flag: 'c',
+    format: 'i',
+    level: 'info',
+    help: 'Calls that were too many for the network',
+  },
+  {
+    name: 'auth_paused',
+    flag: 'c',
+    format: 'i',
+    level: 'info',
+    help: 'Pauses because credentials were refused',
+  },
+  { name: 'tokens_left', flag: 'g', format: 'i', level: 'info', help: 'Calls that the throttle allows now' },
+  {
+    name: 'oldest_age',
+    flag: 'g',
+    format: 'i',
+    level: 'info',
+    help: 'Seconds that the oldest purge has waited',
+  },
+] as const satisfies readonly CounterRow[];
+export type EdgeCounterName = (typeof EDGE_COUNTERS)[number]['name'];
+
 /** One backend: VBE.<program>.<backend>.<counter>. */
 export const VBE_COUNTERS = [
   {

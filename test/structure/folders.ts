@@ -43,7 +43,6 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/log': ['protocol', 'daemon/http1'],
   'daemon/stats': ['protocol', 'daemon/log'],
   'daemon/vcl': ['protocol', 'queries', 'daemon/http1', 'daemon/contract', 'daemon/log'],
-  'daemon/edge': ['protocol', 'daemon/vcl'],
   'daemon/backend': [
     'protocol',
     'daemon/http1',
@@ -60,6 +59,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/syslog': [],
   'daemon/params': ['protocol', 'daemon/link'],
   'daemon/throttle': [],
+  'daemon/edge': ['protocol', 'queries', 'daemon/contract', 'daemon/vcl', 'daemon/throttle'],
   'daemon/extensions': [
     'protocol',
     'queries',
@@ -106,6 +106,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/link',
     'daemon/cache',
     'daemon/params',
+    'daemon/edge',
   ],
   'daemon/manager': [
     'protocol',
@@ -121,6 +122,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/extensions',
     'daemon/params',
     'daemon/commands',
+    'daemon/edge',
   ],
   'daemon/request': [
     'protocol',
@@ -167,5 +169,6 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/transaction',
     'daemon/fetch',
     'daemon/net',
+    'daemon/edge',
   ],
 };

@@ -9,9 +9,18 @@ import type { CommandCall } from '../../link.ts';
 import { bad, jsonReply, ok } from '../reply.ts';
 import type { WorkerHandler, WorkerHandlers, WorkerServices } from '../worker-services.ts';
 
-function ban({ cache, clock }: WorkerServices, { args }: CommandCall, soft: boolean): CommandReply {
-  const problem = cache.bans.add(args, clock.now(), soft);
-  return problem === null ? ok() : refused(problem);
+/** The edge hears of it, unless the words begin with --local. The reply names what the edge would not take. */
+async function ban(worker: WorkerServices, { args }: CommandCall, soft: boolean): Promise<CommandReply> {
+  const local = args[0] === LOCAL;
+  const words = local ? args.slice(1) : args;
+  const problem = worker.cache.bans.add(words, worker.clock.now(), soft);
+  if (problem !== null) return refused(problem);
+  if (local || worker.edge === null) return ok();
+  const subject = words.map((word) => (/[\s"]/.test(word) ? JSON.stringify(word) : word)).join(' ');
+  const told = worker.edge.invalidated({ kind: 'ban', soft, subject, origin: 'admin', count: null }, null);
+  const receipt = await told;
+  if (receipt === null || receipt.state !== 'rejected') return ok();
+  return ok(`Banned here. The edge was not told: ${receipt.detail ?? receipt.state}\n`);
 }
 
 const list: WorkerHandler = ({ cache: { bans }, objectLog }, call) => {
@@ -53,6 +62,8 @@ function reason(args: readonly string[], plainHash: boolean): string {
 function refused(problem: string): CommandReply {
   return problem.startsWith('Too few') ? { status: CLI.TOO_FEW, body: problem } : bad(problem);
 }
+
+const LOCAL = '--local';
 
 export const BAN_COMMANDS = {
   ban: (worker, call) => ban(worker, call, false),

@@ -82,6 +82,10 @@ export type Outcome =
 export interface Provider {
   readonly name: string;
   readonly capabilities: Capabilities;
+  /** Where a type has fewer objects a call than maxObjects. */
+  objectsOf?(type: EdgeType): number;
+  /** Whether it has a rule of this form; absent for all forms. */
+  rules?(rule: EdgeRule): boolean;
   /** The headers of a response that goes to this network; `tags` are normalised already. */
   formatHeaders(response: EdgeResponse, tags: readonly string[], switches: HeaderSwitches): HeaderChanges;
   /** Makes the call. Never rejects but for the signal's reason. */

@@ -96,13 +96,13 @@ export const controlFunctions: Record<string, ExtensionFunction> = {
     signature: 'BOOL ban(STRANDS)',
     help: 'Adds a ban; false when it is not valid, and ban_error() says why.',
     call: (ctx, expression: string | null) =>
-      banned(ctx, 'ban', expression === null ? 'Null argument' : ctx.host.ban(expression)),
+      banned(ctx, 'ban', expression === null ? 'Null argument' : ctx.host.ban(expression, ctx)),
   },
   softban: {
     signature: 'BOOL softban(STRANDS)',
     help: 'As ban(), but what it matches becomes stale.',
     call: (ctx, expression: string | null) =>
-      banned(ctx, 'softban', expression === null ? 'Null argument' : ctx.host.softBan(expression)),
+      banned(ctx, 'softban', expression === null ? 'Null argument' : ctx.host.softBan(expression, ctx)),
   },
   ban_error: {
     signature: 'STRING ban_error()',

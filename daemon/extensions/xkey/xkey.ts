@@ -14,7 +14,7 @@ const SHOWN = 200;
 function byKeys(name: string, help: string): Extension {
   const purged = (ctx: VclContext, keys: string | null, soft: boolean): number => {
     const text = keys ?? '';
-    const count = ctx.host.purgeTags(text, soft);
+    const count = ctx.host.purgeTags(text, soft, ctx);
     const shown = text.length > SHOWN ? `${text.slice(0, SHOWN)}...` : text;
     ctx.log.put(Tag.Notice, `${name}.${soft ? 'softpurge' : 'purge'} ${shown}: ${count}`);
     return count;

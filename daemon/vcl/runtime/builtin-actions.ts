@@ -30,7 +30,7 @@ export function trace(ctx: VclContext, point: string): void {
 
 /** ban(): a failure is logged and does not fail the task. */
 export function banString(ctx: VclContext, expression: string | null): void {
-  const problem = expression === null ? 'Null argument' : ctx.host.ban(expression);
+  const problem = expression === null ? 'Null argument' : ctx.host.ban(expression, ctx);
   if (problem !== null) ctx.log.put(Tag.VCL_Error, `ban(): ${problem}`);
 }
 

@@ -1,0 +1,91 @@
+// The commands of the edge connector: its state, its queue, and the test object asked for over a listener of our own.
+
+import type { CommandReply } from '../../../protocol/messages.ts';
+import type { QueueEntry } from '../../edge/queue/purge-queue.ts';
+import type { CommandCall } from '../../link.ts';
+import { bad, jsonReply, ok } from '../reply.ts';
+import type { EdgeServices, WorkerHandler, WorkerHandlers, WorkerServices } from '../worker-services.ts';
+import { testEdge } from './edge-test.ts';
+
+type Queue = NonNullable<EdgeServices['queue']>;
+
+/** A command that needs the queue. */
+function onQueue(
+  run: (queue: Queue, call: CommandCall) => CommandReply | Promise<CommandReply>,
+): WorkerHandler {
+  return ({ edge }: WorkerServices, call) => {
+    if (edge === null) return bad('No program that imports edge is loaded.');
+    if (edge.queue === null)
+      return bad(
+        edge.broken ??
+          'The connector is not configured to purge: edge-connector.conf names no network, or lacks fields of its purge section.',
+      );
+    return run(edge.queue, call);
+  };
+}
+
+const status: WorkerHandler = ({ edge }, call) => {
+  if (edge === null) return bad('No program that imports edge is loaded.');
+  const { queue, config } = edge;
+  const counts = queue?.counters() ?? null;
+  const state = queue?.status() ?? null;
+  const settings = Object.fromEntries(config.shown());
+  const row = {
+    provider: settings.provider || null,
+    network: settings.network,
+    configured: edge.configured,
+    problem: edge.broken,
+    ...state,
+    counters: counts,
+  };
+  if (call.json) return jsonReply(call, `\n  ${JSON.stringify({ ...row, settings })}`);
+  const lines = [
+    `Provider    ${row.provider ?? 'none'} (${row.network})`,
+    `Purges      ${edge.configured ? (edge.broken ?? describeState(state)) : 'not configured: local only'}`,
+    ...(counts === null ? [] : Object.entries(counts).map(([name, value]) => `${name.padEnd(12)}${value}`)),
+  ];
+  return ok(`${lines.join('\n')}\n`);
+};
+
+function describeState(state: ReturnType<Queue['status']> | null): string {
+  if (state === null) return 'the queue is opening';
+  if (state.alarm !== null) return `paused: ${state.alarm}`;
+  if (state.paused) return 'paused by an operator';
+  return state.dryRun ? 'dry run: nothing is sent' : 'sent';
+}
+
+function listing(call: CommandCall, entries: readonly QueueEntry[]): CommandReply {
+  if (call.json) return jsonReply(call, `\n  ${JSON.stringify(entries)}`);
+  const rows = entries.map(
+    (e) =>
+      `${e.id}  ${e.state.padEnd(8)}  ${e.kind} ${e.type}  ${e.target}  ${e.attempts} tries${e.detail === '' ? '' : `  ${e.detail}`}`,
+  );
+  return ok(rows.length === 0 ? 'Nothing.\n' : `${rows.join('\n')}\n`);
+}
+
+const done = (count: number): CommandReply => (count === 0 ? bad('No such entry.') : ok(`${count}\n`));
+
+export const EDGE_COMMANDS = {
+  'edge.status': status,
+  'edge.queue': onQueue((queue, call) => listing(call, queue.list())),
+  'edge.dead': onQueue((queue, call) => listing(call, queue.dead())),
+  'edge.show': onQueue((queue, call) => {
+    const entry = queue.show(call.args[0] as string);
+    return entry === null ? bad('No such entry.') : ok(`${JSON.stringify(entry, null, 2)}\n`);
+  }),
+  'edge.retry': onQueue(async (queue, call) => done(await queue.retry(call.args[0] as string))),
+  'edge.drop': onQueue(async (queue, call) => done(await queue.drop(call.args[0] as string))),
+  'edge.pause': onQueue((queue) => {
+    queue.pause();
+    return ok();
+  }),
+  'edge.resume': onQueue((queue) => {
+    queue.resume();
+    return ok();
+  }),
+  'edge.dryrun': onQueue((queue, call) => {
+    queue.setDryRun(call.args[0] === 'on');
+    return ok();
+  }),
+  'edge.test': ({ edge, listening }) => testEdge(edge, listening()),
+} satisfies Partial<WorkerHandlers>;

@@ -1,0 +1,82 @@
+// An invalidation as an event: what was purged or banned here, said once the local work is done, so that an edge network
+// can be told too. Every way to invalidate from a program or a command comes by raise() or EdgeService.invalidated().
+//
+// What the edge's part needs is written down before anybody is answered: a state of a program that has raised an event
+// is over only when its receipts are there (daemon/transaction/program-state.ts).
+
+import type { VclContext } from './context.ts';
+import type { VclProgram } from './program.ts';
+
+/** What was done here. `purge` is by URL, `ban` by an expression, `tags` by surrogate keys. */
+export interface Invalidation {
+  readonly kind: 'purge' | 'ban' | 'tags';
+  /** Made stale instead of taken away. */
+  readonly soft: boolean;
+  /** The URL with its host (host/path), the expression, or the keys as they were given. */
+  readonly subject: string;
+  /** "vxid 17" or "admin", for the log. */
+  readonly origin: string;
+  /** Objects; null where it is not known yet, as with bans. */
+  readonly count: number | null;
+}
+
+/** What became of the edge's part. */
+export interface EdgeReceipt {
+  readonly provider: string;
+  /** "delete url", "invalidate rule": what is asked of the network, which may be more than was done here. */
+  readonly op: string;
+  /** Of the entry of the queue; several are joined by commas; '' when there is none. */
+  readonly id: string;
+  readonly state: 'queued' | 'acked' | 'retry' | 'dead' | 'dry-run' | 'rejected';
+  /** Why it was rejected, and what differs from what was asked. */
+  readonly detail?: string;
+}
+
+/** The edge connector as programs and transactions see it. */
+export interface EdgeService {
+  /** Whether purges can be sent. */
+  readonly configured: boolean;
+  readonly settings: EdgeSettings;
+  /** Whether a request with this Via header came through the edge. */
+  isEdge(via: string | null): boolean;
+  /** Headers for a response that goes to the edge; null removes one. */
+  headers(response: EdgeDelivery): Readonly<Record<string, string | null>>;
+  /** Never rejects; null when the edge is not to be told: no program in force imports the connector, or it is not
+   * configured, which is said once. */
+  invalidated(event: Invalidation, program: VclProgram | null): Promise<EdgeReceipt> | null;
+}
+
+export interface EdgeSettings {
+  readonly prefix: string;
+  readonly tagHeader: string;
+  readonly graceToEdge: 'revalidate' | 'serve';
+}
+
+export interface EdgeDelivery {
+  readonly cacheable: boolean;
+  /** Seconds at the time of the fetch, and since then. */
+  readonly ttl: number;
+  readonly grace: number;
+  readonly age: number;
+  readonly cacheControl: string;
+  /** Values of the header that cache tags are taken from. */
+  readonly keys: readonly string[];
+  readonly host: string;
+}
+
+/** Tells the edge of what a program has invalidated, unless it asked not to. */
+export function raise(ctx: VclContext, event: Omit<Invalidation, 'origin'>): void {
+  const { edge } = ctx.host;
+  if (edge === null || ctx.localOnly) return;
+  const vxid = ctx.req?.attempt.vxid ?? ctx.bo?.attempt.vxid ?? 0;
+  const receipt = edge.invalidated({ ...event, origin: `vxid ${vxid}` }, ctx.vcl);
+  if (receipt === null) return;
+  ctx.owed ??= [];
+  ctx.owed.push(receipt);
+}
+
+/** The subject of a purge by the request's URL. */
+export function urlSubject(ctx: VclContext): string {
+  const http = ctx.req?.http;
+  return http === undefined ? '' : `${http.get('host') ?? ''}${http.url}`;
+}

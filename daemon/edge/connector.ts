@@ -1,0 +1,246 @@
+// The edge connector: hears of invalidations, has the edge's part written into the queue's journal, and says what became
+// of it. One of a worker, made by the first program that imports `edge`; its settings are those of the program that was
+// loaded last. Changed settings close the queue and open it again: the journal has what was waiting.
+
+import { type BoundedRegex, compileRegex } from '../../queries/regex/bounded-regex.ts';
+import type {
+  EdgeDelivery,
+  EdgeReceipt,
+  EdgeService,
+  EdgeSettings,
+  Invalidation,
+} from '../contract/invalidation.ts';
+import type { VclProgram } from '../contract/program.ts';
+import { allOf, limit, perMinuteFromQuota } from '../throttle/throttle.ts';
+import { cacheTags, MAX_TAGS } from './cache-tags.ts';
+import type { EdgeConfig } from './edge-config.ts';
+import { edgeOperation, SITE_TAG } from './edge-operations.ts';
+import type { HeaderSwitches } from './providers/edge-headers.ts';
+import { makeProvider } from './providers/make-provider.ts';
+import type { Provider } from './providers/provider.ts';
+import { PurgeQueue, type QueueEvent } from './queue/purge-queue.ts';
+import type { Limiter } from './queue/sender.ts';
+
+export interface ConnectorParts {
+  /** A line of the transaction log that belongs to no transaction. */
+  log(text: string): void;
+  /** Filled by sample(). */
+  readonly counters: Record<string, number>;
+  /** For the operator's log. */
+  warn(text: string): void;
+  /** Whether the active program imports the connector. */
+  activeImports(): boolean;
+}
+
+/** How long the reply of mode = inline waits for the network, in milliseconds. */
+const INLINE_PATIENCE = 30_000;
+const IMPORT = 'edge';
+
+export class EdgeConnector implements EdgeService {
+  readonly #parts: ConnectorParts;
+  #config: EdgeConfig;
+  #via: BoundedRegex;
+  #provider: Provider | null = null;
+  #queue: PurgeQueue | null = null;
+  /** Why there is no queue though there ought to be. */
+  #broken: string | null = null;
+  #warned = false;
+  /** Calls that the throttle allows now. */
+  #tokens: (() => number) | null = null;
+  #switches: HeaderSwitches;
+  settings: EdgeSettings;
+
+  constructor(config: EdgeConfig, parts: ConnectorParts) {
+    this.#parts = parts;
+    this.#config = config;
+    this.#via = viaRegex(config);
+    this.#switches = switchesOf(config);
+    this.settings = settingsOf(config);
+  }
+
+  get configured(): boolean {
+    return this.#config.configured;
+  }
+
+  get config(): EdgeConfig {
+    return this.#config;
+  }
+
+  get queue(): PurgeQueue | null {
+    return this.#queue;
+  }
+
+  get provider(): Provider | null {
+    return this.#provider;
+  }
+
+  get broken(): string | null {
+    return this.#broken;
+  }
+
+  /** Works by these settings from now on. Never rejects: what is wrong with the queue is warned of and shown. */
+  async configure(config: EdgeConfig, directory: string, ca: string | null): Promise<void> {
+    const former = this.#queue;
+    this.#queue = null;
+    await former?.close();
+    this.#config = config;
+    this.#via = viaRegex(config);
+    this.#switches = switchesOf(config);
+    this.settings = settingsOf(config);
+    this.#broken = null;
+    this.#provider = null;
+    this.#warned = false;
+    if (!config.configured) return;
+    try {
+      const provider = makeProvider(config, { ca });
+      this.#provider = provider;
+      const { limiter, left } = limiterOf(config);
+      this.#tokens = left;
+      this.#queue = await PurgeQueue.open({
+        directory: directory,
+        fsync: config.text('fsync') as 'always' | 'group',
+        provider,
+        limiter,
+        maxEntries: config.number('max_entries'),
+        maxAttempts: config.number('max_attempts'),
+        backoffMin: config.number('backoff_min') * 1000,
+        backoffMax: config.number('backoff_max') * 1000,
+        maxAge: config.number('max_age') * 1000,
+        dryRun: config.flag('dry_run'),
+        event: (event) => this.#tell(event),
+      });
+    } catch (cause) {
+      this.#broken = (cause as Error).message;
+      this.#parts.warn(`The edge is not told of purges: ${this.#broken}`);
+    }
+  }
+
+  /** Brings the counters up to date. */
+  sample(): void {
+    const { counters } = this.#parts;
+    if (this.#queue !== null) Object.assign(counters, this.#queue.counters());
+    counters.tokens_left = this.#tokens?.() ?? 0;
+  }
+
+  async close(): Promise<void> {
+    await this.#queue?.close();
+    this.#queue = null;
+  }
+
+  isEdge(via: string | null): boolean {
+    return via !== null && this.#via.test(via);
+  }
+
+  headers(delivery: EdgeDelivery): Readonly<Record<string, string | null>> {
+    const provider = this.#provider ?? null;
+    const keys = cacheTags(delivery.keys, MAX_TAGS);
+    const tags = [...keys.tags];
+    if (this.#config.text('rule_fallback') === 'tag') {
+      if (tags.length === MAX_TAGS) tags.pop();
+      tags.push(SITE_TAG);
+    }
+    return (provider ?? makeProvider(this.#config, { ca: null })).formatHeaders(
+      delivery,
+      tags,
+      this.#switches,
+    );
+  }
+
+  invalidated(event: Invalidation, program: VclProgram | null): Promise<EdgeReceipt> | null {
+    const heard = this.#parts.activeImports() || program?.compiled.imports.includes(IMPORT) === true;
+    if (!heard) return null;
+    if (!this.configured) {
+      if (!this.#warned)
+        this.#parts.warn(
+          'The edge is not told of purges: edge-connector.conf names no network, or lacks fields of its purge section',
+        );
+      this.#warned = true;
+      return null;
+    }
+    return this.#record(event);
+  }
+
+  async #record(event: Invalidation): Promise<EdgeReceipt> {
+    const provider = this.#provider;
+    const queue = this.#queue;
+    const name = this.#config.text('provider');
+    const rejected = (op: string, detail: string): EdgeReceipt => {
+      this.#parts.log(`edge: ${event.origin} ${event.kind} rejected: ${detail}`);
+      return { provider: name, op, id: '', state: 'rejected', detail };
+    };
+    if (provider === null || queue === null)
+      return rejected(event.kind, this.#broken ?? 'the queue is not open yet');
+    try {
+      const operation = edgeOperation(event, this.#config, provider);
+      if (typeof operation === 'string') return rejected(event.kind, operation);
+      const added = await queue.add(operation.targets, event.origin);
+      const refused = added.find(({ state }) => state === 'rejected');
+      if (refused !== undefined) return rejected(operation.op, refused.reason ?? 'the queue is full');
+      const id = added.map((entry) => entry.id).join(',');
+      const state = added[0]?.state ?? 'queued';
+      const note = operation.note === '' ? {} : { detail: operation.note };
+      const receipt: EdgeReceipt = { provider: name, op: operation.op, id, state, ...note };
+      if (this.#config.text('mode') !== 'inline' || state === 'dry-run') return receipt;
+      const ends = await Promise.all(added.map((entry) => within(INLINE_PATIENCE, queue.settled(entry.id))));
+      const worst = ends.find((end) => end !== 'acked') ?? 'acked';
+      return { ...receipt, state: worst as EdgeReceipt['state'] };
+    } catch (cause) {
+      return rejected(event.kind, (cause as Error).message);
+    }
+  }
+
+  #tell(event: QueueEvent): void {
+    const purge = event.purgeId === undefined ? '' : ` purge ${event.purgeId}`;
+    const detail = event.detail === undefined || event.detail === '' ? '' : `: ${event.detail}`;
+    this.#parts.log(`edge: ${event.origin} queue ${event.id} ${event.state}${purge}${detail}`);
+  }
+}
+
+/** `retry` when it takes longer: the entry stays in the queue. */
+function within(ms: number, settled: Promise<string>): Promise<string> {
+  return new Promise((done) => {
+    const timer = setTimeout(() => done('retry'), ms);
+    settled.then((state) => {
+      clearTimeout(timer);
+      done(state);
+    });
+  });
+}
+
+function viaRegex(config: EdgeConfig): BoundedRegex {
+  return compileRegex(`(?i)${config.text('via_regex')}`);
+}
+
+function switchesOf(config: EdgeConfig): HeaderSwitches {
+  return {
+    edgeAge: config.text('edge_age') as 'drop' | 'keep',
+    basis: config.text('basis') as 'remaining' | 'original',
+    downstream: config.text('downstream') as 'ttl' | 'origin',
+  };
+}
+
+function settingsOf(config: EdgeConfig): EdgeSettings {
+  return {
+    prefix: config.text('prefix'),
+    tagHeader: config.text('tag_header_source').toLowerCase(),
+    graceToEdge: config.text('grace_to_edge') as 'revalidate' | 'serve',
+  };
+}
+
+/** Calls in a period, and at once; a monthly quota as calls a minute. */
+function limiterOf(config: EdgeConfig): { limiter: Limiter; left: () => number } {
+  const calls = limit({
+    calls: config.number('calls'),
+    period: config.number('period'),
+    strict: config.flag('strict'),
+    concurrency: config.number('concurrency'),
+  });
+  const left = (): number => calls.snapshot().left;
+  const quota = config.number('monthly_quota');
+  if (quota === 0) return { limiter: calls, left };
+  const both = allOf([calls, limit({ calls: perMinuteFromQuota(quota), period: 60 })]);
+  return {
+    limiter: { take: (n, signal) => both.take(n, signal), penalize: (ms) => calls.penalize(ms) },
+    left,
+  };
+}

@@ -1,0 +1,52 @@
+// Rules on requests as texts, and as the XML that content control takes.
+
+import type { EdgeKind, EdgeRule } from './providers/provider.ts';
+
+/** A rule as the queue keeps it; equal rules have equal texts. */
+export function ruleText({ host, prefix, extensions }: EdgeRule): string {
+  return JSON.stringify({ host, prefix, extensions });
+}
+
+export function parseRule(text: string): EdgeRule {
+  return JSON.parse(text) as EdgeRule;
+}
+
+/**
+ * The rules of one request, one after another. A rule is elements in one another, the innermost says what is done; a path
+ * is an element for each of its directories.
+ * @param kind `delete` is the fake network's own: the real one only revalidates
+ */
+export function eccuXml(rules: readonly EdgeRule[], kind: EdgeKind): string {
+  const deed = kind === 'delete' ? '<delete>now</delete>' : '<revalidate>now</revalidate>';
+  return `<?xml version="1.0"?>\n<eccu>${rules.map((rule) => element(rule, deed)).join('')}</eccu>`;
+}
+
+function element({ host, prefix, extensions }: EdgeRule, deed: string): string {
+  let inner = deed;
+  if (extensions !== null) inner = wrap(`match:ext value="${escaped(extensions.join(' '))}"`, inner);
+  const directories = (prefix ?? '').split('/').filter((part) => part !== '');
+  for (const directory of directories.reverse())
+    inner = wrap(`match:recursive-dirs value="${escaped(directory)}"`, inner);
+  if (host !== null)
+    inner = wrap(
+      `match:request-header operation="name-value-cmp" argument1="Host" argument2="${escaped(host)}"`,
+      inner,
+    );
+  return inner;
+}
+
+function wrap(opening: string, inner: string): string {
+  return `<${opening}>${inner}</${opening.split(' ', 1)[0]}>`;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+};
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] as string);
+}

@@ -1,0 +1,184 @@
+// The journal of the purge queue: records that are on the disk before anybody is told so. One file grows; when most of it
+// is about entries that are gone, a new one with what is left takes its place, by a rename. A write that fails leaves
+// the file as it was before it: nothing of it can come back later.
+
+import { join } from 'node:path';
+import { lockQueueDirectory } from './directory-lock.ts';
+import { type JournalFile, type JournalFiles, realFiles } from './journal-files.ts';
+import { decodeRecords, encodeRecord } from './journal-format.ts';
+
+export interface JournalOptions {
+  readonly directory: string;
+  /** `group`: records of some milliseconds share a sync. Either way a record is synced before its append resolves. */
+  readonly fsync: 'always' | 'group';
+  /** What a new file begins with. */
+  snapshot(): readonly unknown[];
+  readonly files?: JournalFiles;
+  /** Bytes from which a file is written anew. */
+  readonly compactAt?: number;
+}
+
+interface Waiting {
+  readonly bytes: Buffer;
+  done(): void;
+  failed(cause: unknown): void;
+}
+
+const GROUP_MS = 5;
+const COMPACT_AT = 1 << 20;
+const NAME = /^journal\.(\d{1,10})$/;
+const DRAFT = /^journal\.\d{1,10}\.new$/;
+
+export class Journal {
+  readonly #options: JournalOptions;
+  readonly #files: JournalFiles;
+  readonly #unlock: () => void;
+  #file: JournalFile;
+  #number: number;
+  /** Bytes of whole, synced records. */
+  #length: number;
+  /** Something may stand behind them. */
+  #dirty = false;
+  /** Why nothing can be written any more. */
+  #lost: unknown = null;
+  #compactAt: number;
+  #waiting: Waiting[] = [];
+  #writing: Promise<void> | null = null;
+
+  private constructor(
+    options: JournalOptions,
+    file: JournalFile,
+    number: number,
+    length: number,
+    unlock: () => void,
+  ) {
+    this.#options = options;
+    this.#files = options.files ?? realFiles;
+    this.#file = file;
+    this.#number = number;
+    this.#length = length;
+    this.#unlock = unlock;
+    this.#compactAt = Math.max(options.compactAt ?? COMPACT_AT, 2 * length);
+  }
+
+  /** Opens or makes it. Gives what it held. Rejects with what is wrong with the directory. */
+  static async open(options: JournalOptions): Promise<{ journal: Journal; records: readonly unknown[] }> {
+    const { directory } = options;
+    const files = options.files ?? realFiles;
+    await files.makeDirectory(directory);
+    const unlock = lockQueueDirectory(directory);
+    let file: JournalFile | null = null;
+    try {
+      const names = await files.list(directory);
+      const numbers = names.flatMap((name) => NAME.exec(name)?.[1] ?? []).map(Number);
+      const number = Math.max(0, ...numbers);
+      for (const name of names) {
+        const old = NAME.exec(name);
+        if (DRAFT.test(name) || (old !== null && Number(old[1]) !== number))
+          await files.unlink(join(directory, name));
+      }
+      const path = join(directory, `journal.${number}`);
+      file = await files.open(path, numbers.length === 0);
+      const { records, length } = decodeRecords(await file.read());
+      await file.truncate(length);
+      await file.sync();
+      await files.syncDirectory(directory);
+      return { journal: new Journal(options, file, number, length, unlock), records };
+    } catch (cause) {
+      await file?.close().catch(() => undefined);
+      unlock();
+      throw cause;
+    }
+  }
+
+  /** Resolves when the record is on the disk; rejects when it is not and will not be. */
+  append(value: unknown): Promise<void> {
+    return new Promise((done, failed) => {
+      this.#waiting.push({ bytes: encodeRecord(value), done, failed });
+      this.#writing ??= this.#write();
+    });
+  }
+
+  /** Waits for what is being written. */
+  async close(): Promise<void> {
+    while (this.#writing !== null) await this.#writing;
+    await this.#file.close();
+    this.#unlock();
+  }
+
+  async #write(): Promise<void> {
+    // Behind the caller: what this turn appends goes together.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      if (this.#options.fsync === 'group') await new Promise((go) => setTimeout(go, GROUP_MS));
+      const batch = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#put(Buffer.concat(batch.map(({ bytes }) => bytes)));
+        for (const one of batch) one.done();
+      } catch (cause) {
+        for (const one of batch) one.failed(cause);
+      }
+      // Once those who wait have taken note, since the new file is made of what they know.
+      await Promise.resolve();
+      if (this.#length >= this.#compactAt && this.#waiting.length === 0) await this.#compact();
+    }
+    this.#writing = null;
+  }
+
+  async #put(bytes: Buffer): Promise<void> {
+    if (this.#lost !== null) throw this.#lost;
+    if (this.#dirty) await this.#clean();
+    this.#dirty = true;
+    try {
+      await this.#file.write(bytes, this.#length);
+      await this.#file.sync();
+    } catch (cause) {
+      await this.#clean().catch(() => undefined);
+      throw cause;
+    }
+    this.#length += bytes.length;
+    this.#dirty = false;
+  }
+
+  async #clean(): Promise<void> {
+    await this.#file.truncate(this.#length);
+    await this.#file.sync();
+    this.#dirty = false;
+  }
+
+  /** Where it fails, the old file goes on. */
+  async #compact(): Promise<void> {
+    const { directory } = this.#options;
+    const number = this.#number + 1;
+    const path = join(directory, `journal.${number}`);
+    const draft = `${path}.new`;
+    const bytes = Buffer.concat(this.#options.snapshot().map(encodeRecord));
+    let file: JournalFile | null = null;
+    let renamed = false;
+    try {
+      file = await this.#files.open(draft, true);
+      await file.write(bytes, 0);
+      await file.sync();
+      await this.#files.rename(draft, path);
+      renamed = true;
+      await this.#files.syncDirectory(directory);
+    } catch {
+      this.#compactAt *= 2;
+      await file?.close().catch(() => undefined);
+      // Two whole files would leave it open which one counts.
+      await this.#files.unlink(renamed ? path : draft).catch((cause: unknown) => {
+        if (renamed) this.#lost = cause;
+      });
+      return;
+    }
+    const former = this.#file;
+    this.#file = file;
+    this.#number = number;
+    this.#length = bytes.length;
+    this.#dirty = false;
+    this.#compactAt = Math.max(this.#options.compactAt ?? COMPACT_AT, 2 * bytes.length);
+    await former.close().catch(() => undefined);
+    await this.#files.unlink(join(directory, `journal.${number - 1}`)).catch(() => undefined);
+  }
+}

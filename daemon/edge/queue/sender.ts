@@ -1,0 +1,301 @@
+// Sends the entries of the queue: in batches, within the network's limits, and decides by what a call brought. It changes
+// entries and tells the queue, which writes the journal.
+
+import type { CallResult, Outcome, Provider } from '../providers/provider.ts';
+import { batchOf, intoBatches } from './batches.ts';
+import type { QueueEntry } from './queue-entry.ts';
+
+export interface Limiter {
+  take(n: number, signal: AbortSignal): Promise<() => void>;
+  /** No call within so many milliseconds. */
+  penalize(ms: number): void;
+}
+
+export interface SendClock {
+  /** Milliseconds of the epoch. */
+  now(): number;
+  /** Gives what calls it off. */
+  after(ms: number, call: () => void): () => void;
+}
+
+export interface SenderParts {
+  readonly provider: Provider;
+  readonly limiter: Limiter;
+  readonly clock: SendClock;
+  readonly random: () => number;
+  readonly maxAttempts: number;
+  readonly backoffMin: number;
+  readonly backoffMax: number;
+  readonly maxAge: number;
+  dryRun(): boolean;
+  /** Entries whose append is over. */
+  ready(): readonly QueueEntry[];
+  /** Nothing is folded into an entry from now on. */
+  taken(entry: QueueEntry): void;
+  waits(entry: QueueEntry): void;
+  changed(entry: QueueEntry, purgeId: string): void;
+  ended(entry: QueueEntry, state: string, purgeId: string): void;
+  sentRule(at: number): void;
+  count(what: 'acked' | 'retried' | 'ratelimited' | 'auth_paused'): void;
+}
+
+/** How long operations are gathered into batches. */
+const GATHER = 100;
+/** Calls that are prepared at once; how many really run is the limiter's. */
+const MAX_CALLS = 16;
+const RULES_A_DAY = 100;
+const DAY = 86_400_000;
+/** Between questions about a request by rule, growing from the one to the other. */
+const POLL_MIN = 5000;
+const POLL_MAX = 60_000;
+
+export class Sender {
+  readonly #parts: SenderParts;
+  /** When requests by rule were sent. */
+  readonly rules: number[];
+  paused = false;
+  alarm: string | null = null;
+  #timer: (() => void) | null = null;
+  #timerAt = 0;
+  #calls = 0;
+  #ruleUnderWay = false;
+  readonly #closing = new AbortController();
+  readonly #running = new Set<Promise<void>>();
+  readonly #polled = new Set<string>();
+
+  constructor(parts: SenderParts, rules: number[]) {
+    this.#parts = parts;
+    this.rules = rules;
+  }
+
+  /** Something may be to send. */
+  kick(ms = GATHER): void {
+    if (this.#closing.signal.aborted) return;
+    const at = this.#parts.clock.now() + ms;
+    if (this.#timer !== null) {
+      if (this.#timerAt <= at) return;
+      this.#timer();
+    }
+    this.#timerAt = at;
+    this.#timer = this.#parts.clock.after(ms, () => {
+      this.#timer = null;
+      this.#flush();
+    });
+  }
+
+  pause(alarm: string | null): void {
+    this.paused = true;
+    this.alarm = alarm;
+  }
+
+  resume(): void {
+    this.paused = false;
+    this.alarm = null;
+    this.kick(0);
+  }
+
+  async close(): Promise<void> {
+    this.#timer?.();
+    this.#timer = null;
+    this.#closing.abort(new Error('the queue is closed'));
+    await Promise.allSettled([...this.#running]);
+  }
+
+  #flush(): void {
+    if (this.paused) return;
+    const { clock, provider } = this.#parts;
+    const now = clock.now();
+    const ready = this.#parts.ready();
+    for (const entry of ready) if (entry.state === 'polling') this.#poll(entry, POLL_MIN);
+    const waiting = ready.filter(({ state }) => state === 'queued' || state === 'retry');
+    const due = waiting.filter((entry) => entry.due <= now);
+    for (const batch of intoBatches(
+      due.filter(({ type }) => type !== 'rule'),
+      provider,
+    )) {
+      if (this.#calls >= MAX_CALLS) break;
+      this.#start(batch);
+    }
+    const [rules] = intoBatches(
+      due.filter(({ type }) => type === 'rule'),
+      provider,
+    );
+    if (rules !== undefined && !this.#ruleUnderWay && this.#mayRule(now)) {
+      this.#ruleUnderWay = true;
+      this.#start(rules, () => {
+        this.#ruleUnderWay = false;
+      });
+    }
+    // A call that ends looks again; here what is due later, or waits until another rule may be sent.
+    const later = waiting.filter((entry) => entry.due > now).map((entry) => entry.due - now);
+    if (rules !== undefined && !this.#mayRule(now)) later.push((this.rules[0] as number) + DAY - now);
+    if (later.length > 0) this.kick(Math.max(1, Math.min(...later)));
+  }
+
+  #mayRule(now: number): boolean {
+    while (this.rules.length > 0 && (this.rules[0] as number) <= now - DAY) this.rules.shift();
+    return this.rules.length < RULES_A_DAY;
+  }
+
+  #start(batch: QueueEntry[], over?: () => void): void {
+    for (const entry of batch) {
+      entry.state = 'inflight';
+      this.#parts.taken(entry);
+    }
+    this.#calls++;
+    const run = this.#send(batch).finally(() => {
+      this.#calls--;
+      this.#running.delete(run);
+      over?.();
+      this.kick();
+    });
+    this.#running.add(run);
+  }
+
+  async #send(batch: QueueEntry[]): Promise<void> {
+    const { provider, limiter, clock } = this.#parts;
+    const { signal } = this.#closing;
+    const call = batchOf(batch);
+    if (this.#parts.dryRun()) {
+      const text = provider.describe(call);
+      for (const entry of batch) {
+        entry.detail = text;
+        this.#parts.ended(entry, 'dry-run', '');
+      }
+      return;
+    }
+    let result: CallResult;
+    try {
+      const release = await limiter.take(1, signal);
+      try {
+        if (this.paused) {
+          for (const entry of batch) this.#again(entry, clock.now());
+          return;
+        }
+        if (call.type === 'rule') {
+          this.rules.push(clock.now());
+          this.#parts.sentRule(clock.now());
+        }
+        result = await provider.send(call, signal);
+      } finally {
+        release();
+      }
+    } catch {
+      // Closed: the journal has them as they were.
+      for (const entry of batch) entry.state = 'queued';
+      return;
+    }
+    await this.#decide(batch, provider.classify(result, false));
+  }
+
+  async #decide(batch: QueueEntry[], outcome: Outcome): Promise<void> {
+    const { clock, limiter } = this.#parts;
+    switch (outcome.is) {
+      case 'acked':
+        for (const entry of batch) this.#acked(entry, outcome.purgeId, outcome.poll ?? '');
+        return;
+      case 'limited':
+        this.#parts.count('ratelimited');
+        limiter.penalize(outcome.wait);
+        for (const entry of batch) this.#again(entry, clock.now() + outcome.wait, outcome.detail);
+        return;
+      case 'split':
+      case 'bisect': {
+        if (batch.length === 1) {
+          this.#dead(batch[0] as QueueEntry, outcome.detail);
+          return;
+        }
+        const half = batch.length >> 1;
+        await this.#send(batch.slice(0, half));
+        await this.#send(batch.slice(half));
+        return;
+      }
+      case 'pause':
+        this.#parts.count('auth_paused');
+        this.pause(outcome.detail);
+        for (const entry of batch) this.#again(entry, clock.now(), outcome.detail);
+        return;
+      case 'retry':
+        for (const entry of batch) this.#retry(entry, outcome.detail);
+        return;
+      case 'dead':
+        for (const entry of batch) this.#dead(entry, outcome.detail);
+    }
+  }
+
+  #acked(entry: QueueEntry, purgeId: string, poll: string): void {
+    if (poll !== '') {
+      entry.state = 'polling';
+      entry.poll = poll;
+      entry.detail = 'the network works on it';
+      this.#parts.changed(entry, purgeId);
+      this.#poll(entry, POLL_MIN);
+      return;
+    }
+    this.#parts.count('acked');
+    entry.detail = '';
+    this.#parts.ended(entry, 'acked', purgeId);
+  }
+
+  #again(entry: QueueEntry, due: number, detail = ''): void {
+    entry.state = 'queued';
+    entry.due = due;
+    entry.detail = detail;
+    this.#parts.waits(entry);
+  }
+
+  /** With full jitter: anything from nothing to the bound, which doubles. */
+  #retry(entry: QueueEntry, detail: string): void {
+    const { clock, maxAttempts, maxAge, backoffMin, backoffMax, random } = this.#parts;
+    const now = clock.now();
+    entry.attempts++;
+    const tooOften = entry.attempts >= maxAttempts;
+    if (tooOften || now - entry.added >= maxAge) {
+      const why = tooOften ? `tried ${entry.attempts} times` : 'older than max_age';
+      this.#dead(entry, `${detail}; ${why}`);
+      return;
+    }
+    this.#parts.count('retried');
+    entry.state = 'retry';
+    entry.due = now + random() * Math.min(backoffMax, backoffMin * 2 ** (entry.attempts - 1));
+    entry.detail = detail;
+    this.#parts.waits(entry);
+    this.#parts.changed(entry, '');
+  }
+
+  #dead(entry: QueueEntry, detail: string): void {
+    entry.state = 'dead';
+    entry.detail = detail;
+    this.#parts.changed(entry, '');
+  }
+
+  /** Asks about a request by rule until it is over. Entries of one request have one poll. */
+  #poll(entry: QueueEntry, wait: number): void {
+    const { provider, clock } = this.#parts;
+    const id = entry.poll;
+    if (provider.poll === undefined || this.#polled.has(id)) return;
+    this.#polled.add(id);
+    clock.after(wait, () => {
+      if (this.#closing.signal.aborted) return;
+      const run = this.#ask(id, wait).finally(() => this.#running.delete(run));
+      this.#running.add(run);
+    });
+  }
+
+  async #ask(id: string, wait: number): Promise<void> {
+    const { provider } = this.#parts;
+    let outcome: Outcome;
+    try {
+      outcome = provider.classify((await provider.poll?.(id, this.#closing.signal)) as CallResult, true);
+    } catch {
+      return;
+    }
+    this.#polled.delete(id);
+    const mine = this.#parts.ready().filter((entry) => entry.state === 'polling' && entry.poll === id);
+    for (const entry of mine) {
+      if (outcome.is === 'acked' && outcome.poll === undefined) this.#acked(entry, outcome.purgeId, '');
+      else if (outcome.is === 'dead') this.#dead(entry, outcome.detail);
+      else this.#poll(entry, Math.min(POLL_MAX, wait * 2));
+    }
+  }
+}
