@@ -9,6 +9,7 @@ import { directors } from './directors/directors.ts';
 import { edge } from './edge/edge.ts';
 import { goto } from './goto/goto.ts';
 import { header } from './header/header.ts';
+import { paywall } from './paywall/paywall.ts';
 import { proxy } from './proxy/proxy.ts';
 import { purge, softpurge } from './purge/purge.ts';
 import { saintmode } from './saintmode/saintmode.ts';
@@ -41,6 +42,7 @@ const ALL: readonly Extension[] = [
   tcp,
   goto,
   edge,
+  paywall,
 ];
 
 const BUILT_IN: ReadonlyMap<string, Extension> = new Map(ALL.map((e) => [e.name, e]));

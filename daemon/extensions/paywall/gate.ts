@@ -1,0 +1,159 @@
+// Who may read what: the decision of one gate for one request. In this order: content without a mark is everybody's;
+// an entitlement in the reader's cookie counts; then the service is asked about the session; a reader without one has
+// the free views of a period. Whatever goes wrong ends in what the program said for it, never in an open door.
+//
+// A reader who throws the cookie away begins again. One who sends an older cookie does not: the worker remembers how
+// many views were spent under the cookie's id.
+
+import { randomBytes } from 'node:crypto';
+import { type Authority, digest } from './authority.ts';
+import { type ReaderToken, readToken, sealToken } from './reader-token.ts';
+import { RecentMap } from './recent-map.ts';
+import { type ServiceAnswer, ServiceFailure } from './service-call.ts';
+
+export type OnError = 'deny' | 'allow' | 'metered';
+export type Reason =
+  | 'open'
+  | 'entitled'
+  | 'allowed'
+  | 'metered'
+  | 'spent'
+  | 'denied'
+  | 'login'
+  | 'unavailable'
+  | 'unknown';
+
+export interface GateSettings {
+  /** Of the cookie. */
+  name: string;
+  key: Uint8Array;
+  /** Views in a period, whose length is in seconds. */
+  free: number;
+  period: number;
+  onError: OnError;
+}
+
+export interface Asked {
+  /** Cookie header, mark of the content and session of the reader; '' when there is none. */
+  cookie: string;
+  protection: string;
+  session: string;
+  /** Epoch seconds. */
+  now: number;
+}
+
+export interface Verdict {
+  mayRead: boolean;
+  reason: Reason;
+  user: string;
+  remaining: number;
+  /** The reader's new cookie and its life in seconds; null when the old one is still right. */
+  cookie: { text: string; seconds: number } | null;
+  /** Why the service gave no answer; null when it did, or was not asked. */
+  failure: string | null;
+}
+
+/** Readers whose views are remembered (chosen). */
+const MOST_READERS = 10_000;
+const PROTECTION = /^[a-z0-9_-]{1,32}$/;
+
+export class Gate {
+  private readonly settings: GateSettings;
+  /** Null without a service. */
+  private readonly authority: Authority | null;
+  /** By a reader's id, what has been spent in which period. */
+  private readonly spent = new RecentMap<{ start: number; count: number }>(MOST_READERS);
+
+  constructor(settings: GateSettings, authority: Authority | null) {
+    this.settings = settings;
+    this.authority = authority;
+  }
+
+  close(): void {
+    this.authority?.close();
+  }
+
+  check(given: Asked): Verdict | Promise<Verdict> {
+    const asked = { ...given, protection: given.protection.trim().toLowerCase() };
+    const { protection, session, now } = asked;
+    const token = this.tokenOf(asked);
+    if (protection === '') return this.verdict(token, true, 'open');
+    if (!PROTECTION.test(protection)) return this.verdict(token, false, 'unknown');
+    const e = token.entitlement;
+    if (e !== null && e.until > now && e.protection === protection && e.session === digest(session))
+      return this.verdict(token, true, 'entitled', e.user);
+    if (session === '' || this.authority === null)
+      return protection === 'metered' ? this.spend(token, now) : this.verdict(token, false, 'login');
+    try {
+      const answer = this.authority.ask({ session, protection });
+      if (!(answer instanceof Promise)) return this.follow(asked, answer);
+      return answer.then(
+        (late) => this.follow(asked, late),
+        (error) => this.unanswered(asked, error),
+      );
+    } catch (error) {
+      return this.unanswered(asked, error);
+    }
+  }
+
+  private follow(asked: Asked, { access, user, seconds }: ServiceAnswer): Verdict {
+    // Asked for again: the same reader may have spent views while the service was asked.
+    const token = this.tokenOf(asked);
+    if (access === 'deny') return this.verdict(token, false, 'denied', user);
+    if (access === 'metered') return this.spend(token, asked.now, user);
+    const verdict = this.verdict(token, true, 'allowed', user);
+    const life = Math.min(Math.floor(seconds), this.settings.period);
+    if (life <= 0) return verdict;
+    const until = Math.floor(asked.now) + life;
+    const entitlement = { user, protection: asked.protection, until, session: digest(asked.session) };
+    return { ...verdict, cookie: this.sealed({ ...token, entitlement }, asked.now) };
+  }
+
+  private unanswered(asked: Asked, error: unknown): Verdict {
+    if (!(error instanceof ServiceFailure)) throw error;
+    const token = this.tokenOf(asked);
+    const { onError } = this.settings;
+    const verdict =
+      onError === 'metered'
+        ? this.spend(token, asked.now)
+        : this.verdict(token, onError === 'allow', 'unavailable');
+    return { ...verdict, failure: error.message };
+  }
+
+  /** One view of the period, if there is one left. */
+  private spend(token: ReaderToken, now: number, user = ''): Verdict {
+    if (token.count >= this.settings.free) return this.verdict(token, false, 'spent', user);
+    const start = token.count === 0 ? Math.floor(now) : token.start;
+    const next = { ...token, start, count: token.count + 1 };
+    this.spent.set(next.id, { start, count: next.count });
+    return { ...this.verdict(next, true, 'metered', user), cookie: this.sealed(next, now) };
+  }
+
+  private verdict(token: ReaderToken, mayRead: boolean, reason: Reason, user = ''): Verdict {
+    const remaining = Math.max(0, this.settings.free - token.count);
+    return { mayRead, reason, user, remaining, cookie: null, failure: null };
+  }
+
+  /** The reader's token with what is remembered of it; a new one for a reader without. */
+  private tokenOf({ cookie, now }: Asked): ReaderToken {
+    const { name, key, period } = this.settings;
+    const token = readToken(cookie, name, key, now);
+    if (token === null)
+      return { id: randomBytes(12).toString('base64url'), start: 0, count: 0, entitlement: null, expires: 0 };
+    const known = this.spent.get(token.id);
+    // The younger period counts, and of one period the larger number.
+    const isOlder =
+      known !== undefined &&
+      (known.start > token.start || (known.start === token.start && known.count > token.count));
+    if (isOlder) Object.assign(token, known);
+    if (now >= token.start + period) token.count = 0;
+    return token;
+  }
+
+  private sealed(token: ReaderToken, now: number): Verdict['cookie'] {
+    const { name, key, period } = this.settings;
+    const ends = Math.max(token.count > 0 ? token.start + period : 0, token.entitlement?.until ?? 0);
+    const seconds = Math.ceil(ends - now);
+    return { text: sealToken({ ...token, expires: ends }, name, key), seconds };
+  }
+}

@@ -1,0 +1,160 @@
+// The extension paywall: content that an origin marks is read by those who are entitled to it, and by others a few
+// times in a period. The program asks a gate wherever it delivers; what the gate decided for a mark holds for the whole
+// request, its restarts and its fragments included, so that one page is one view.
+
+import { Tag } from '../../../protocol/tables/tags.ts';
+import type { VclContext } from '../../contract/context.ts';
+import type { Extension, ExtensionObject } from '../../contract/extension.ts';
+import { ExtensionError } from '../../contract/failure.ts';
+import { topPriv } from '../../contract/priv.ts';
+import { awaited, type Waiting } from '../../contract/waiting.ts';
+import { Authority } from './authority.ts';
+import { Gate, type OnError, type Verdict } from './gate.ts';
+import { serviceAt } from './service-call.ts';
+import { readSigningKey } from './signing-key.ts';
+
+interface Named {
+  name: string;
+  cookie: string;
+  gate: Gate;
+  /** How long a check may wait: the time of the service, and a second in which its failure is seen. */
+  seconds: number;
+}
+
+/** What a gate decided in one request. */
+interface Visit {
+  readonly verdicts: Map<string, Verdict>;
+  last: Verdict | null;
+  /** The last one that was made, whether the last check used it or not. */
+  cookie: Verdict['cookie'];
+}
+
+type Text = string | null | undefined;
+const COOKIE_NAME = /^[0-9A-Za-z_-]{1,64}$/;
+/** Seconds. */
+const LONGEST_TIMEOUT = 60;
+
+function visitOf(ctx: VclContext, self: Named): Visit {
+  const cell = topPriv(ctx, self);
+  if (cell === null) throw new ExtensionError(`${self.name}: there is no reader here`);
+  cell.value ??= { verdicts: new Map(), last: null, cookie: null } satisfies Visit;
+  return cell.value as Visit;
+}
+
+function create(
+  _ctx: VclContext,
+  name: string,
+  keyFile: Text,
+  url: Text,
+  free: number,
+  period: number,
+  timeout: number,
+  cache: number,
+  onError: OnError,
+  cookie: Text,
+): Named {
+  const wrong = (why: string): never => {
+    throw new ExtensionError(`${name}: ${why}`);
+  };
+  if (free < 0) wrong('free may not be negative');
+  if (!(period >= 1)) wrong('period has to be a second or more');
+  if (!(timeout > 0 && timeout <= LONGEST_TIMEOUT)) wrong(`timeout has to be in 0 to ${LONGEST_TIMEOUT} s`);
+  if (!COOKIE_NAME.test(cookie ?? '')) wrong('cookie has to be a name of letters, digits, - and _');
+  const key = readSigningKey(keyFile ?? '');
+  const authority = (url ?? '') === '' ? null : new Authority(serviceAt(url ?? '', timeout), cache);
+  const settings = { name: cookie ?? '', key, free, period: Math.floor(period), onError };
+  return { name, cookie: settings.name, gate: new Gate(settings, authority), seconds: timeout + 1 };
+}
+
+function check(
+  ctx: VclContext,
+  self: Named,
+  cookie: Text,
+  protection: Text,
+  session: Text,
+): boolean | Waiting {
+  const visit = visitOf(ctx, self);
+  const asked = { cookie: cookie ?? '', protection: protection ?? '', session: session ?? '', now: ctx.now };
+  const key = JSON.stringify([asked.protection, asked.session]);
+  const decided = (verdict: Verdict): boolean => {
+    if (!visit.verdicts.has(key)) {
+      const left = verdict.reason === 'metered' ? `, ${verdict.remaining} left` : '';
+      if (verdict.failure !== null)
+        ctx.log.put(Tag.VCL_Error, `paywall: ${self.name}: the service gave no answer: ${verdict.failure}`);
+      if (verdict.reason !== 'open')
+        ctx.log.put(Tag.VCL_Log, `paywall: ${self.name}: ${verdict.reason}${left}`);
+      visit.verdicts.set(key, verdict);
+    }
+    visit.last = verdict;
+    visit.cookie = verdict.cookie ?? visit.cookie;
+    return verdict.mayRead;
+  };
+  const before = visit.verdicts.get(key);
+  const verdict = before ?? self.gate.check(asked);
+  if (!(verdict instanceof Promise)) return decided(verdict);
+  return awaited(`${self.name}.check`, verdict.then(decided), self.seconds);
+}
+
+function setCookie(ctx: VclContext, self: Named, secure: boolean): string | null {
+  const { cookie } = visitOf(ctx, self);
+  if (cookie === null) return null;
+  const rest = `Path=/; Max-Age=${cookie.seconds}; HttpOnly; SameSite=Lax`;
+  return `${self.cookie}=${cookie.text}; ${rest}${secure ? '; Secure' : ''}`;
+}
+
+const gate: ExtensionObject = {
+  signature:
+    'gate(STRING key_file, STRING service_url="", INT free=3, DURATION period=30d, DURATION timeout=500ms, ' +
+    'DURATION cache=60s, ENUM {deny, allow, metered} on_error=deny, STRING cookie="paywall")',
+  help:
+    'A gate. key_file signs the cookies: 32 bytes or more, readable by its owner alone. service_url is asked about ' +
+    'sessions, for timeout at most, and an answer is used for cache; without it nobody is. A reader has free views of ' +
+    'metered content in a period. on_error decides when the service gives no answer. cookie is the name of the cookie.',
+  create,
+  destroy: (self: Named) => self.gate.close(),
+  methods: {
+    check: {
+      signature: 'BOOL check(STRING cookie, STRING protection, [STRING session])',
+      help:
+        'Whether the reader may read content with this mark. cookie is the Cookie header, protection the mark (unset is ' +
+        'not protected, metered has free views, any other name needs the service), session what the service knows the ' +
+        'reader by. Takes a free view if it has to, once in a request for each mark.',
+      places: 'recv hit miss pass deliver synth',
+      waits: true,
+      call: check,
+    },
+    reason: {
+      signature: 'STRING reason()',
+      help:
+        'Why the last check of this request said so: open, entitled, allowed or metered; spent, denied, login or ' +
+        'unknown; unavailable. Unset before a check.',
+      places: 'client',
+      call: (ctx, self: Named) => visitOf(ctx, self).last?.reason ?? null,
+    },
+    set_cookie: {
+      signature: 'STRING set_cookie(BOOL secure=true)',
+      help: 'A value for Set-Cookie after a check that changed the cookie of the reader; unset after others. secure: for HTTPS alone.',
+      places: 'client',
+      call: setCookie,
+    },
+    remaining: {
+      signature: 'INT remaining()',
+      help: 'Free views that the reader has left after the last check; -1 before one.',
+      places: 'client',
+      call: (ctx, self: Named) => visitOf(ctx, self).last?.remaining ?? -1,
+    },
+    user: {
+      signature: 'STRING user()',
+      help: 'Who the service says the reader is; unset when it has not said.',
+      places: 'client',
+      call: (ctx, self: Named) => visitOf(ctx, self).last?.user || null,
+    },
+  },
+};
+
+export const paywall: Extension = {
+  name: 'paywall',
+  help: 'protected content, free views and an authorisation service',
+  functions: {},
+  objects: { gate },
+};

@@ -1,0 +1,145 @@
+// The paywall's decisions without a proxy: what each mark, cookie and answer gives, and what a cookie cannot do.
+import { expect, it } from 'vitest';
+import { Authority } from '../../../../daemon/extensions/paywall/authority.ts';
+import { Gate, type GateSettings, type Verdict } from '../../../../daemon/extensions/paywall/gate.ts';
+import { readToken, sealToken } from '../../../../daemon/extensions/paywall/reader-token.ts';
+import { RecentMap } from '../../../../daemon/extensions/paywall/recent-map.ts';
+import {
+  type Question,
+  type ServiceAnswer,
+  ServiceFailure,
+} from '../../../../daemon/extensions/paywall/service-call.ts';
+
+const KEY = Buffer.alloc(32, 7);
+const SETTINGS: GateSettings = { name: 'pw', key: KEY, free: 2, period: 1000, onError: 'deny' };
+const NOW = 1_800_000_000;
+
+type Script = (question: Question) => ServiceAnswer;
+const down: Script = () => {
+  throw new ServiceFailure('down');
+};
+const serviceOf = (script: Script, asked: Question[] = []) => ({
+  ask: async (question: Question) => {
+    asked.push(question);
+    await new Promise((go) => setImmediate(go));
+    return script(question);
+  },
+  close: () => undefined,
+});
+const gateOf = (script: Script | null, more: Partial<GateSettings> = {}) =>
+  new Gate({ ...SETTINGS, ...more }, script === null ? null : new Authority(serviceOf(script), 60));
+const asked = (protection: string, cookie = '', session = '', now = NOW) => ({
+  cookie,
+  protection,
+  session,
+  now,
+});
+const sent = (verdict: Verdict): string => `other=1; pw=${verdict.cookie?.text}`;
+const said =
+  (access: ServiceAnswer['access'], seconds = 0): Script =>
+  () => ({ access, user: 'u', seconds });
+
+it.each<[string, Script | null, string, string, boolean, string]>([
+  ['no mark', down, '', 's', true, 'open'],
+  ['two marks', said('allow'), 'metered, subscribers', 's', false, 'unknown'],
+  ['a metered page', said('deny'), ' Metered ', '', true, 'metered'],
+  ['a metered page without a service', null, 'metered', 's', true, 'metered'],
+  ['no session', said('allow'), 'subscribers', '', false, 'login'],
+  ['no service', null, 'subscribers', 's', false, 'login'],
+  ['allow', said('allow'), 'subscribers', 's', true, 'allowed'],
+  ['deny', said('deny'), 'metered', 's', false, 'denied'],
+  ['metered', said('metered'), 'subscribers', 's', true, 'metered'],
+  ['a service that is down', down, 'metered', 's', false, 'unavailable'],
+])('%s', async (_name, script, protection, session, mayRead, reason) => {
+  expect(await gateOf(script).check(asked(protection, '', session))).toMatchObject({ mayRead, reason });
+});
+
+it('counts views in a period, and an older cookie does not help', async () => {
+  const gate = gateOf(null);
+  const one = await gate.check(asked('metered'));
+  const two = await gate.check(asked('metered', sent(one), '', NOW + 10));
+  expect([one.remaining, two.remaining]).toEqual([1, 0]);
+  expect(await gate.check(asked('metered', sent(two), '', NOW + 20))).toMatchObject({
+    mayRead: false,
+    reason: 'spent',
+  });
+  expect(await gate.check(asked('metered', sent(one), '', NOW + 20))).toMatchObject({ reason: 'spent' });
+  // Another worker knows the cookie alone.
+  expect(await gateOf(null).check(asked('metered', sent(one), '', NOW + 20))).toMatchObject({
+    reason: 'metered',
+  });
+  const later = await gate.check(asked('metered', sent(two), '', NOW + 1000));
+  expect([later.reason, later.remaining, later.cookie?.seconds]).toEqual(['metered', 1, 1000]);
+});
+
+it('keeps an entitlement in the cookie for its session, its mark and its time', async () => {
+  const first = await gateOf(said('allow', 100)).check(asked('subscribers', '', 's'));
+  expect(first.cookie?.seconds).toBe(100);
+  const reasonOf = async (...args: Parameters<typeof asked>) =>
+    (await gateOf(down).check(asked(...args))).reason;
+  expect(await reasonOf('subscribers', sent(first), 's', NOW + 99)).toBe('entitled');
+  expect(await reasonOf('subscribers', sent(first), 's', NOW + 100)).toBe('unavailable');
+  expect(await reasonOf('subscribers', sent(first), 't')).toBe('unavailable');
+  expect(await reasonOf('subscribers', sent(first))).toBe('login');
+  expect(await reasonOf('gold', sent(first), 's')).toBe('unavailable');
+});
+
+it('reads no cookie that was changed anywhere, cut, expired, or made for another gate', () => {
+  const token = { id: 'x', start: NOW, count: 2, entitlement: null, expires: NOW + 50 };
+  const text = sealToken(token, 'pw', KEY);
+  const read = (value: string, name = 'pw', key = KEY, now = NOW) =>
+    readToken(`${name}=${value}`, name, key, now);
+  expect(read(text)).toEqual(token);
+  expect(readToken(`pw=junk; pw=${text}`, 'pw', KEY, NOW)).toEqual(token);
+  expect(readToken(`${'pw=junk; '.repeat(4)}pw=${text}`, 'pw', KEY, NOW)).toBe(null);
+  for (let i = 0; i < text.length; i++) {
+    expect(read(text.slice(0, i))).toBe(null);
+    // The last character of base64 has bits that mean nothing; they change nothing either.
+    if (i === text.length - 1) continue;
+    const other = text[i] === 'A' ? 'B' : 'A';
+    expect(read(text.slice(0, i) + other + text.slice(i + 1)), `at ${i}`).toBe(null);
+  }
+  expect(read(text, 'pw', KEY, NOW + 50)).toBe(null);
+  expect(read(text, 'other')).toBe(null);
+  expect(read(text, 'pw', Buffer.alloc(32, 8))).toBe(null);
+  expect(read(`${text}.more`)).toBe(null);
+});
+
+it('asks once at a time and once in a time, and leaves a failing service alone', async () => {
+  const questions: Question[] = [];
+  let now = 0;
+  let script: Script = said('allow');
+  const authority = new Authority(
+    serviceOf((q) => script(q), questions),
+    60,
+    () => now,
+  );
+  const ask = async (session: string) => authority.ask({ session, protection: 'p' });
+  await Promise.all([ask('a'), ask('a'), ask('b')]);
+  await ask('a');
+  expect(questions.length).toBe(2);
+  now = 60_000;
+  script = down;
+  for (let i = 0; i < 5; i++) await expect(ask('a')).rejects.toThrow(ServiceFailure);
+  expect(questions.length).toBe(5);
+  now += 5000;
+  script = said('deny');
+  const both = await Promise.allSettled([ask('a'), ask('b')]);
+  expect(both.map((r) => r.status)).toEqual(['fulfilled', 'rejected']);
+  expect((await ask('b')) satisfies ServiceAnswer).toMatchObject({ access: 'deny' });
+});
+
+it('bounds the questions on their way', async () => {
+  const authority = new Authority({ ask: () => new Promise(() => undefined), close: () => undefined }, 60);
+  for (let i = 0; i < 64; i++) void authority.ask({ session: String(i), protection: 'p' });
+  expect(() => authority.ask({ session: 'more', protection: 'p' })).toThrow('64 questions');
+});
+
+it('forgets what was used longest ago', () => {
+  const map = new RecentMap<number>(2);
+  map.set('a', 1);
+  map.set('b', 2);
+  map.get('a');
+  map.set('c', 3);
+  expect([map.get('a'), map.get('b'), map.get('c'), map.size]).toEqual([1, undefined, 3, 2]);
+});
