@@ -9,7 +9,7 @@ import { ExtensionError } from '../../contract/failure.ts';
 import { topPriv } from '../../contract/priv.ts';
 import { awaited, type Waiting } from '../../contract/waiting.ts';
 import { Authority } from './authority.ts';
-import { Gate, type OnError, type Verdict } from './gate.ts';
+import { Gate, type OnError, type Verdict } from './paywall-gate.ts';
 import { serviceAt } from './service-call.ts';
 import { readSigningKey } from './signing-key.ts';
 

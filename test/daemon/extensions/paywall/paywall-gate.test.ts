@@ -1,7 +1,7 @@
 // The paywall's decisions without a proxy: what each mark, cookie and answer gives, and what a cookie cannot do.
 import { expect, it } from 'vitest';
 import { Authority } from '../../../../daemon/extensions/paywall/authority.ts';
-import { Gate, type GateSettings, type Verdict } from '../../../../daemon/extensions/paywall/gate.ts';
+import { Gate, type GateSettings, type Verdict } from '../../../../daemon/extensions/paywall/paywall-gate.ts';
 import { readToken, sealToken } from '../../../../daemon/extensions/paywall/reader-token.ts';
 import { RecentMap } from '../../../../daemon/extensions/paywall/recent-map.ts';
 import {
