@@ -90,6 +90,30 @@ it('gives free views of metered content, from the cache too, and then none', asy
   expect(origin.requests.filter((r) => r.url === '/m1').length).toBe(1);
 });
 
+it('takes one view for a page with its fragments and its restarts', async () => {
+  origin.on(
+    '/page',
+    respond('200 OK', { 'X-Paywall': 'metered' }, '<esi:include src="/m1"/>, <esi:include src="/s"/>'),
+  );
+  const file = box.path('fragments');
+  const again =
+    'sub vcl_deliver { if (req.url == "/page" && req.restarts == 0 && gate.check(req.http.X-Cookie, "metered")) { return (restart); } }';
+  writeFileSync(
+    file,
+    program('free = 3')
+      .replace('sub vcl_deliver', `${again}\nsub vcl_deliver`)
+      .replace('std.collect', 'set beresp.do_esi = true; std.collect'),
+  );
+  expect(await proxy.adm('vcl.load', 'fragments', file)).toMatchObject({ code: 0 });
+  await proxy.adm('vcl.use', 'fragments');
+  await proxy.adm('ban', 'req.url ~ .');
+  const page = await get('/page');
+  expect([page.status, field(page, 'x-views-left')]).toEqual([200, '2']);
+  expect(page.body.toString()).toContain('a story, ');
+  expect(page.body.toString()).not.toContain('secret');
+  expect(field(await get('/m1', cookieOf(page)), 'x-views-left')).toBe('1');
+});
+
 it('serves what is for subscribers from the cache to them alone', async () => {
   await use('free = 2');
   service.on('/access', (request) =>
@@ -100,13 +124,14 @@ it('serves what is for subscribers from the cache to them alone', async () => {
     ),
   );
   expect((await get('/s')).status).toBe(402);
+  const fetched = origin.requests.filter((r) => r.url === '/s').length;
   const good = await get('/s', 'session=good');
   expect([good.status, good.body.toString()]).toEqual([200, 'secret']);
   expect((await get('/s')).status).toBe(402);
   expect((await get('/s', 'session=bad')).status).toBe(403);
   expect((await get('/s', 'session=bad')).status).toBe(403);
   expect((await get('/two', 'session=good')).status).toBe(402);
-  expect(origin.requests.filter((r) => r.url === '/s').length).toBe(1);
+  expect(origin.requests.filter((r) => r.url === '/s').length).toBe(fetched);
   expect(service.requests.map((r) => JSON.parse(r.body.toString()))).toEqual([
     { session: 'good', protection: 'subscribers' },
     { session: 'bad', protection: 'subscribers' },

@@ -13,7 +13,8 @@ sub vcl_init {
 }
 
 sub vcl_recv {
-  if (req.restarts == 0) {
+  # A restart and a fragment have them from the request that they belong to.
+  if (req.restarts == 0 && req.esi_level == 0) {
     # These are ours: what a client sends under their names is worth nothing.
     unset req.http.X-Cookie;
     unset req.http.X-Session;
