@@ -159,3 +159,17 @@ it('is one process at a time, follows no links, and takes over from one that is 
   symlinkSync('/etc/passwd', join(directory, 'journal.0'));
   await expect(open()).rejects.toThrow();
 });
+
+it('has nothing come back that stood behind a wrong record', async () => {
+  const { journal } = await open();
+  for (const n of [1, 2, 3]) await journal.append({ n });
+  await journal.close();
+  const path = join(directory, 'journal.0');
+  const bytes = readFileSync(path);
+  bytes.writeUInt8(0, bytes.length / 3 + 9);
+  writeFileSync(path, bytes);
+  const opened = await open();
+  await opened.journal.append({ n: 4 });
+  await opened.journal.close();
+  expect(await records()).toEqual([{ n: 1 }, { n: 4 }]);
+});
