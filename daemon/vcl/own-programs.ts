@@ -22,7 +22,10 @@ let kept: OwnPrograms | null = null;
 
 /** Throws the errors of reading a file. */
 export function ownPrograms(): OwnPrograms {
-  kept ??= { builtin: read('daemon/vcl'), recipes: read('daemon/vcl/recipes') };
+  kept ??= {
+    builtin: read('daemon/vcl'),
+    recipes: new Map([...read('daemon/vcl/recipes'), ...read('daemon/edge/vcl')]),
+  };
   return kept;
 }
 
