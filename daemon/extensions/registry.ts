@@ -12,6 +12,7 @@ import { header } from './header/header.ts';
 import { paywall } from './paywall/paywall.ts';
 import { proxy } from './proxy/proxy.ts';
 import { purge, softpurge } from './purge/purge.ts';
+import { querystring } from './querystring/querystring.ts';
 import { saintmode } from './saintmode/saintmode.ts';
 import { std } from './std/std.ts';
 import { str } from './str/str.ts';
@@ -43,6 +44,7 @@ const ALL: readonly Extension[] = [
   goto,
   edge,
   paywall,
+  querystring,
 ];
 
 const BUILT_IN: ReadonlyMap<string, Extension> = new Map(ALL.map((e) => [e.name, e]));

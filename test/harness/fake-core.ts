@@ -73,7 +73,7 @@ export class FakeCore {
       clock: { now: () => this.now },
       params: { max_restarts: 4, max_retries: 4, http_gzip_support: 1, http_range_support: 1, ...params },
       stats: this.stats,
-      host: {},
+      host: { edge: null },
       stepChecks: null,
       bgFetches: 0,
       spareFetchBuffers: [],
