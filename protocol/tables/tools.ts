@@ -102,6 +102,23 @@ export const PROXY_GATHER: ToolRow = {
   ],
 };
 
+export const PROXY_EDGE_SETUP: ToolRow = {
+  name: 'proxy-edge-setup',
+  summary: 'installs the files of the edge connector',
+  text: 'Copies edge_auto.vcl, edge.vcl and the settings of the edge connector to the directory of proxyd in /etc. What is there stays as it is, and links are not followed.',
+  usage: 'install <options>',
+  prose:
+    'Then let a program say import std; import edge; include "edge_auto.vcl"; and ask for the test object with proxyadm edge.test. DESTDIR, PREFIX and SYSCONFDIR of the environment count as in a Makefile.',
+  answersOn: 'stdout',
+  bracketed: true,
+  options: [
+    { flags: '--destdir', argument: 'dir', help: 'Put everything below this directory' },
+    HELP,
+    { flags: '--sysconfdir', argument: 'dir', help: 'Instead of /etc' },
+    VERSION,
+  ],
+};
+
 export const TOOLS: readonly ToolRow[] = [
   PROXYD,
   PROXYADM,
@@ -111,4 +128,5 @@ export const TOOLS: readonly ToolRow[] = [
   PROXYTOP,
   PROXYHIST,
   PROXY_GATHER,
+  PROXY_EDGE_SETUP,
 ];
