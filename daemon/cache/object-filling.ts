@@ -80,6 +80,7 @@ export class ObjectFilling implements Filling {
     if ((meta & row.OF_INDEXED) !== 0) {
       this.lru.enter(oc);
       this.killMarkersAfter(oc);
+      this.killReplaced(oc, meta, transfers.get(oc)?.replaces ?? 'nothing');
     }
     const transfer = transfers.get(oc);
     if (!this.store.inTransitOnly(oc)) transfers.delete(oc);
@@ -170,6 +171,19 @@ export class ObjectFilling implements Filling {
       other = objcores.get(other, row.KEY_NEXT);
     }
     for (const marker of hidden) this.life.kill(marker);
+  }
+
+  /** A forced miss replaces the variant that was asked for, or all: what it has made older goes as soon as it is whole. */
+  private killReplaced(oc: Oc, meta: number, replaces: 'nothing' | 'variant' | 'all'): void {
+    const { objcores } = this.state;
+    if (replaces === 'nothing' || (meta & row.OF_MARKER) !== 0 || objcores.getDouble(oc, row.TTL) <= 0)
+      return;
+    const replaced: Oc[] = [];
+    for (let other = objcores.get(oc, row.KEY_NEXT); other !== 0; other = objcores.get(other, row.KEY_NEXT)) {
+      const whole = stateIn(objcores.get(other, row.META)) === row.STATE_FINISHED;
+      if (whole && (replaces === 'all' || this.sameVariant(oc, other))) replaced.push(other);
+    }
+    for (const other of replaced) this.life.kill(other);
   }
 
   private sameVariant(a: Oc, b: Oc): boolean {

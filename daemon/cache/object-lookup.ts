@@ -47,6 +47,9 @@ export class ObjectLookup implements Lookup {
     const oh = objheads.find(q.key);
     if (oh === 0 || q.hashAlwaysMiss) {
       out.busy = this.life.newBusy(oh === 0 ? objheads.findOrAdd(q.key) : oh, null);
+      if (oh !== 0) {
+        this.store.transferOf(out.busy).replaces = q.hashIgnoreVary ? 'all' : 'variant';
+      }
       return LookupAnswer.MISS;
     }
     const found = this.search(oh, q, out);

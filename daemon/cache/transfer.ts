@@ -11,6 +11,8 @@ const NOBODY: readonly ProgressReader[] = [];
 export class Transfer implements ProgressSource {
   /** The variant this fetch is expected to become, from the Vary of its siblings; null when unknown. */
   predicted: VaryKey | null = null;
+  /** What a forced miss replaces once it is whole. */
+  replaces: 'nothing' | 'variant' | 'all' = 'nothing';
   /** Body bytes the response announced; -1 when unknown. */
   expected = -1;
   /** The head of a private object for as long as its fetch lends it: its reader need not decode what is stored. */

@@ -23,7 +23,7 @@ import purge;
 backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }
 acl invalidators { "${acl}"; }
 include "invalidate.vcl";
-sub vcl_recv { if (req.http.x-force) { set req.hash_always_miss = true; } }
+sub vcl_recv { if (req.http.x-force) { set req.hash_always_miss = true; if (req.http.x-force == "all") { set req.hash_ignore_vary = true; } } }
 sub vcl_hit { if (req.method == "VARIANT") { set req.http.n = purge.hard_variant(); return (synth(200, req.http.n)); } }
 sub vcl_recv { if (req.method == "VARIANT") { return (hash); } }
 sub vcl_backend_response { set beresp.ttl = 1h; set beresp.grace = 1h; if (beresp.status >= 500) { return (abandon); } }
@@ -181,6 +181,21 @@ describe('a forced miss', () => {
     expect(await body('/forced')).toBe('/forced v0');
     expect(await body('/forced', { 'x-force': '1' })).toBe('/forced v1');
     expect(await body('/forced')).toBe('/forced v1');
+  });
+
+  it('replaces the variant that was asked for, or all of them', async () => {
+    const variants = ['a', 'b', 'c'];
+    const bodies = (): Promise<string[]> =>
+      Promise.all(variants.map((variant) => body('/variants', { 'X-Variant': variant })));
+    await bodies();
+    publish('/variants');
+    await body('/variants', { 'X-Variant': 'b', 'x-force': '1' });
+    expect(await bodies()).toEqual(['/variants v0', '/variants v1', '/variants v0']);
+    await body('/variants', { 'X-Variant': 'b', 'x-force': 'all' });
+    expect(await bodies()).toEqual(Array(3).fill('/variants v1'));
+    // Nothing is left under the key but these three.
+    const purged = await ask('PURGE', '/variants');
+    expect(field(purged, 'x-invalidated')).toBe('3');
   });
 });
 

@@ -170,11 +170,51 @@ describe('markers that a newer object hides', () => {
     expect(b.ask('/v', { L: 'a' })).toBe('HITMISS');
     expect(b.ask('/v', { L: 'b' })).toBe('HIT');
   });
+});
 
-  it('are markers only: ordinary objects stay, as after a forced miss', () => {
+describe('a forced miss', () => {
+  const langs = ['a', 'b', 'c'];
+  const filled = (): Bench => {
     const b = new Bench();
-    for (let i = 0; i < 5; i++) b.put('/a', i, 'x');
-    expect(b.counters.n_object).toBe(5);
+    for (const lang of langs) b.put('/v', 1, lang, { vary: 'L' }, { L: lang });
+    return b;
+  };
+  const vxid = (b: Bench, L: string): number => {
+    const [, out] = b.lookup('/v', { L });
+    return out.oc === 0 ? 0 : b.cache.facts.vxidOf(out.oc);
+  };
+
+  it('replaces the variant that was asked for', () => {
+    const b = filled();
+    b.put('/v', 2, 'new', { vary: 'L' }, { L: 'b' });
+    expect(langs.map((lang) => vxid(b, lang))).toEqual([1, 2, 1]);
+    expect(b.counters.n_object).toBe(3);
+  });
+
+  it('replaces all variants with hash_ignore_vary', () => {
+    const b = filled();
+    const [, out] = b.lookup('/v', { L: 'b' }, { hashAlwaysMiss: true, hashIgnoreVary: true });
+    b.fetch(out.busy, 2, 'new', { vary: 'L' }, { L: 'b' });
+    expect(langs.map((lang) => vxid(b, lang))).toEqual([0, 2, 0]);
+    expect(b.counters.n_object).toBe(1);
+  });
+
+  it.each([
+    ['one that failed', (b: Bench, oc: number) => b.cache.filling.fail(oc)],
+    [
+      'one that brings a marker',
+      (b: Bench, oc: number) => b.fetch(oc, 2, '', { ttl: 10, flags: OF_HIT_MISS, vary: 'L' }, { L: 'b' }),
+    ],
+    [
+      'one that brings nothing to keep',
+      (b: Bench, oc: number) => b.fetch(oc, 2, '', { ttl: 0, grace: 0, vary: 'L' }, { L: 'b' }),
+    ],
+  ])('replaces nothing: %s', (_what, end) => {
+    const b = filled();
+    const [, out] = b.lookup('/v', { L: 'b' }, { hashAlwaysMiss: true, hashIgnoreVary: true });
+    end(b, out.busy);
+    const others = ['a', 'c'].map((lang) => vxid(b, lang));
+    expect(others).toEqual([1, 1]);
   });
 });
 
