@@ -40,7 +40,7 @@ export class EdgeConnector implements EdgeService {
   readonly #parts: ConnectorParts;
   #config: EdgeConfig;
   #via: BoundedRegex;
-  #provider: Provider | null = null;
+  #provider: Provider;
   #queue: PurgeQueue | null = null;
   /** Why there is no queue though there ought to be. */
   #broken: string | null = null;
@@ -56,6 +56,7 @@ export class EdgeConnector implements EdgeService {
     this.#via = viaRegex(config);
     this.#switches = switchesOf(config);
     this.settings = settingsOf(config);
+    this.#provider = makeProvider(config, { ca: null });
   }
 
   get configured(): boolean {
@@ -68,10 +69,6 @@ export class EdgeConnector implements EdgeService {
 
   get queue(): PurgeQueue | null {
     return this.#queue;
-  }
-
-  get provider(): Provider | null {
-    return this.#provider;
   }
 
   get broken(): string | null {
@@ -88,18 +85,16 @@ export class EdgeConnector implements EdgeService {
     this.#switches = switchesOf(config);
     this.settings = settingsOf(config);
     this.#broken = null;
-    this.#provider = null;
+    this.#provider = makeProvider(config, { ca });
     this.#warned = false;
     if (!config.configured) return;
     try {
-      const provider = makeProvider(config, { ca });
-      this.#provider = provider;
       const { limiter, left } = limiterOf(config);
       this.#tokens = left;
       this.#queue = await PurgeQueue.open({
         directory: directory,
         fsync: config.text('fsync') as 'always' | 'group',
-        provider,
+        provider: this.#provider,
         limiter,
         maxEntries: config.number('max_entries'),
         maxAttempts: config.number('max_attempts'),
@@ -132,18 +127,13 @@ export class EdgeConnector implements EdgeService {
   }
 
   headers(delivery: EdgeDelivery): Readonly<Record<string, string | null>> {
-    const provider = this.#provider ?? null;
     const keys = cacheTags(delivery.keys, MAX_TAGS);
     const tags = [...keys.tags];
     if (this.#config.text('rule_fallback') === 'tag') {
       if (tags.length === MAX_TAGS) tags.pop();
       tags.push(SITE_TAG);
     }
-    return (provider ?? makeProvider(this.#config, { ca: null })).formatHeaders(
-      delivery,
-      tags,
-      this.#switches,
-    );
+    return this.#provider.formatHeaders(delivery, tags, this.#switches);
   }
 
   invalidated(event: Invalidation, program: VclProgram | null): Promise<EdgeReceipt> | null {
@@ -168,8 +158,7 @@ export class EdgeConnector implements EdgeService {
       this.#parts.log(`edge: ${event.origin} ${event.kind} rejected: ${detail}`);
       return { provider: name, op, id: '', state: 'rejected', detail };
     };
-    if (provider === null || queue === null)
-      return rejected(event.kind, this.#broken ?? 'the queue is not open yet');
+    if (queue === null) return rejected(event.kind, this.#broken ?? 'the queue is not open yet');
     try {
       const operation = edgeOperation(event, this.#config, provider);
       if (typeof operation === 'string') return rejected(event.kind, operation);

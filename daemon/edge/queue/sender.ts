@@ -43,6 +43,8 @@ export interface SenderParts {
 const GATHER = 100;
 /** Calls that are prepared at once; how many really run is the limiter's. */
 const MAX_CALLS = 16;
+/** Entries that are looked at in one turn of the event loop: making batches of very many takes long. */
+const MOST = 2000;
 const RULES_A_DAY = 100;
 const DAY = 86_400_000;
 /** Between questions about a request by rule, growing from the one to the other. */
@@ -109,17 +111,13 @@ export class Sender {
     for (const entry of ready) if (entry.state === 'polling') this.#poll(entry, POLL_MIN);
     const waiting = ready.filter(({ state }) => state === 'queued' || state === 'retry');
     const due = waiting.filter((entry) => entry.due <= now);
-    for (const batch of intoBatches(
-      due.filter(({ type }) => type !== 'rule'),
-      provider,
-    )) {
+    const calls = due.filter(({ type }) => type !== 'rule');
+    for (const batch of this.#calls < MAX_CALLS ? intoBatches(calls.slice(0, MOST), provider) : []) {
       if (this.#calls >= MAX_CALLS) break;
       this.#start(batch);
     }
-    const [rules] = intoBatches(
-      due.filter(({ type }) => type === 'rule'),
-      provider,
-    );
+    const ruled = due.filter(({ type }) => type === 'rule');
+    const [rules] = intoBatches(ruled.slice(0, MOST), provider);
     if (rules !== undefined && !this.#ruleUnderWay && this.#mayRule(now)) {
       this.#ruleUnderWay = true;
       this.#start(rules, () => {
@@ -129,6 +127,7 @@ export class Sender {
     // A call that ends looks again; here what is due later, or waits until another rule may be sent.
     const later = waiting.filter((entry) => entry.due > now).map((entry) => entry.due - now);
     if (rules !== undefined && !this.#mayRule(now)) later.push((this.rules[0] as number) + DAY - now);
+    if (calls.length > MOST && this.#calls < MAX_CALLS) later.push(1);
     if (later.length > 0) this.kick(Math.max(1, Math.min(...later)));
   }
 

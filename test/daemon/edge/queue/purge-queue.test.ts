@@ -281,6 +281,23 @@ describe('answers', () => {
   }, 60_000);
 });
 
+it('sends very many, and rules that have to wait hold up nothing', async () => {
+  const queue = await open({ maxEntries: 100_000 });
+  script = ({ type }) => (type === 'rule' ? { is: 'limited', wait: 1e9, detail: '429' } : acked);
+  const rules = Array.from(
+    { length: 3000 },
+    (_, i): EdgeTarget => ({ kind: 'delete', type: 'rule', network: 'staging', target: `{"n":${i}}` }),
+  );
+  await queue.add(rules, '');
+  await queue.add(
+    Array.from({ length: 5000 }, (_, i) => url(`u${i}`)),
+    '',
+  );
+  for (let i = 0; i < 100 && queue.counters().acked < 5000; i++) await clock.pass(1000);
+  expect(queue.counters().acked).toBe(5000);
+  expect(queue.list().every(({ type }) => type === 'rule')).toBe(true);
+}, 60_000);
+
 it('rejects what is too much, and says so', async () => {
   const queue = await open({ maxEntries: 1 });
   const [first, second] = await queue.add([url('a'), url('b')], '');
