@@ -5,6 +5,7 @@ import type { View } from '../model/view.ts';
 import { BACKENDS_VIEW } from './backends/backends-view.ts';
 import { BANS_VIEW } from './bans/bans-view.ts';
 import { DASHBOARD_VIEW } from './dashboard/dashboard-view.tsx';
+import { EDGE_VIEW } from './edge/edge-view.ts';
 import { LATENCY_VIEW } from './latency/latency-view.tsx';
 import { LOG_VIEW } from './log/log-view.tsx';
 import { PANICS_VIEW } from './panics/panics-view.ts';
@@ -26,4 +27,5 @@ export const VIEWS: readonly View[] = [
   TOP_VIEW,
   LATENCY_VIEW,
   PANICS_VIEW,
+  EDGE_VIEW,
 ];

@@ -43,7 +43,7 @@ describe('the operator’s file', () => {
     [{ theme: 'blue' }, 'theme: one of default, high-contrast, none'],
     [{ colour: 1 }, 'colour: unknown'],
     [{ utc: 'yes' }, 'utc: true or false'],
-    [{ view: 'edge' }, 'view: one of dashboard'],
+    [{ view: 'nowhere' }, 'view: one of dashboard'],
     [{ keys: { nope: ['x'] } }, 'keys.nope: no such command'],
     [{ keys: { 'log.why': 'w' } }, 'keys.log.why: a list of keys'],
     [{ keys: { 'log.why': ['e'] } }, 'keys.log.why: e is log.next-error'],

@@ -1,0 +1,145 @@
+// The edge connector: what waits for the edge network, what it would not take, and the network's state in the head line.
+
+import { answerItems, textField } from '../../model/admin-store.ts';
+import type { Controller } from '../../model/controller.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import { clock, count, duration, rate } from '../../model/numbers.ts';
+import type { Tone, ToneLine } from '../../model/panel.ts';
+import type { ListRow } from '../list/list-state.ts';
+import { type ListView, listView } from '../list/list-view.tsx';
+
+const QUEUE = 'edge.queue -j';
+const DEAD = 'edge.dead -j';
+const STATUS = 'edge.status -j';
+
+const TONES: Readonly<Record<string, Tone>> = {
+  queued: 'muted',
+  inflight: 'accent',
+  polling: 'accent',
+  retry: 'warn',
+  dead: 'bad',
+};
+
+export const EDGE_VIEW: ListView = listView({
+  name: 'edge',
+  key: '@',
+  title: 'Edge network',
+  short: 'Edge',
+  brief: 'Edge',
+  asks: [
+    { line: STATUS, every: 2 },
+    { line: QUEUE, every: 2 },
+    { line: DEAD, every: 2 },
+  ],
+  columns: [
+    { title: 'ID', min: 6, right: true },
+    { title: 'STATE', min: 8 },
+    { title: 'AGE', min: 8, right: true, drop: 2 },
+    { title: 'TRIES', min: 5, right: true, drop: 3 },
+    { title: 'WHAT', min: 14 },
+    { title: 'TARGET', min: 20, grow: 3 },
+    { title: 'LAST ANSWER', min: 12, grow: 2, drop: 1 },
+  ],
+  rows: (session) =>
+    [...entries(session, DEAD), ...entries(session, QUEUE)].map((item) => row(session, item)),
+  remark: (session) => {
+    const status = statusOf(session);
+    if (status === undefined) return '';
+    const state = stateText(status);
+    const sent = rate(session.counters.rate('EDGE.acked'));
+    return `${textField(status, 'provider')} ${state}, ${sent}/s taken, ${entries(session, DEAD).length} dead letters`;
+  },
+  empty: (session) => {
+    if (session.connection.state !== 'up') return 'no connection';
+    const status = statusOf(session);
+    if (status === undefined) return 'no program that imports edge is loaded';
+    return textField(status, 'configured') === 'true'
+      ? 'nothing waits'
+      : 'not configured: purges are local only';
+  },
+  keys: [
+    {
+      keys: ['r'],
+      command: 'edge.retry',
+      help: 'Send a dead letter again',
+      hint: 'retry',
+      act: submit('edge.retry'),
+    },
+    { keys: ['x'], command: 'edge.drop', help: 'Forget it', hint: 'drop', act: submit('edge.drop') },
+    {
+      keys: ['a'],
+      command: 'edge.retry-all',
+      help: 'Send all dead letters again',
+      run: (c) => c.operator.submit('edge.retry all'),
+    },
+    {
+      keys: ['p'],
+      command: 'edge.pause',
+      help: 'Pause, or go on',
+      hint: 'pause',
+      run: (c) => {
+        const status = statusOf(c.session);
+        const paused = status !== undefined && textField(status, 'paused') === 'true';
+        c.operator.submit(paused ? 'edge.resume' : 'edge.pause');
+      },
+    },
+  ],
+  enter: (c) => EDGE_VIEW.act(c, { type: 'detail' }),
+});
+
+function submit(command: string): (c: Controller, row: ListRow) => void {
+  return (c, { key }) => c.operator.submit(`${command} ${key}`);
+}
+
+function statusOf(session: DaemonSession): unknown {
+  return answerItems(session.admin.body(STATUS))[0];
+}
+
+function entries(session: DaemonSession, line: string): readonly unknown[] {
+  const [items] = answerItems(session.admin.body(line));
+  return Array.isArray(items) ? items : [];
+}
+
+function stateText(status: unknown): string {
+  const alarm = textField(status, 'alarm');
+  const problem = textField(status, 'problem');
+  if (problem !== '') return `cannot work: ${problem}`;
+  if (alarm !== '') return `paused: ${alarm}`;
+  if (textField(status, 'paused') === 'true') return 'paused';
+  return textField(status, 'dryRun') === 'true' ? 'dry run' : 'at work';
+}
+
+function row(session: DaemonSession, item: unknown): ListRow {
+  const id = textField(item, 'id');
+  const state = textField(item, 'state');
+  const added = Number(textField(item, 'added')) / 1000 || 0;
+  const age = Math.max(0, session.now() - added);
+  const tries = Number(textField(item, 'attempts')) || 0;
+  const detail = textField(item, 'detail');
+  return {
+    key: id,
+    facts: { id, state, target: textField(item, 'target'), origin: textField(item, 'origin') },
+    cells: [
+      { text: id, by: Number(id), tone: 'muted' },
+      { text: state, tone: TONES[state] ?? 'muted' },
+      { text: duration(age), by: age, tone: 'muted' },
+      { text: count(tries), by: tries },
+      { text: `${textField(item, 'kind')} ${textField(item, 'type')}` },
+      { text: textField(item, 'target'), tone: 'strong' },
+      { text: detail, tone: state === 'dead' ? 'bad' : 'muted' },
+    ],
+    detail: () => details(session, item, added),
+  };
+}
+
+function details(session: DaemonSession, item: unknown, added: number): readonly ToneLine[] {
+  const detail = textField(item, 'detail');
+  return [
+    [
+      {
+        text: `Asked for by ${textField(item, 'origin')} at ${clock(added, session.utc)}, for ${textField(item, 'network')}.`,
+      },
+    ],
+    [{ text: detail === '' ? 'The network has not answered yet.' : detail, tone: 'muted' }],
+  ];
+}
