@@ -1,9 +1,12 @@
 // Copies files into a directory of an operator: never over what is there, never through a link below the root that was
 // given, and whole or not at all.
 
+import { randomUUID } from 'node:crypto';
 import {
+  chmodSync,
   closeSync,
   constants,
+  fchmodSync,
   fsyncSync,
   linkSync,
   lstatSync,
@@ -35,25 +38,39 @@ export function installFile({ source, destination, mode }: FileToInstall, root: 
   const path = join(root === '' ? '/' : root, destination);
   makeDirectories(root, dirname(destination));
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return 'Skipped (exists)';
-  const draft = `${path}.${process.pid}.new`;
+  // Nobody else's name: what is removed below is ours.
+  const draft = `${path}.${randomUUID()}.new`;
   try {
-    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-    const fd = openSync(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
-    try {
-      const bytes = readFileSync(source);
-      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
+    writeDraft(draft, readFileSync(source), mode);
+    return putInPlace(draft, path);
+  } catch (cause) {
+    throw new Error(`${path}: ${systemText(cause)}`, { cause });
+  } finally {
+    remove(draft);
+  }
+}
+
+function writeDraft(draft: string, bytes: Buffer, mode: number): void {
+  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+  const fd = openSync(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  try {
+    for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+    // The mode that was asked for, whatever the umask.
+    fchmodSync(fd, mode);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function putInPlace(draft: string, path: string): Installed {
+  try {
     // Fails where a name has come into being meanwhile, as a rename would not.
     linkSync(draft, path);
     return 'Success';
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return 'Skipped (exists)';
-    throw new Error(`${path}: ${systemText(cause)}`, { cause });
-  } finally {
-    remove(draft);
+    throw cause;
   }
 }
 
@@ -65,8 +82,10 @@ function makeDirectories(root: string, directory: string): void {
     for (const part of directory.split('/').filter((each) => each !== '')) {
       path = join(path, part);
       const stat = lstatSync(path, { throwIfNoEntry: false });
-      if (stat === undefined) mkdirSync(path, 0o755);
-      else if (!stat.isDirectory())
+      if (stat === undefined) {
+        mkdirSync(path, 0o755);
+        chmodSync(path, 0o755);
+      } else if (!stat.isDirectory())
         throw new Error('it is there and no directory: remove it, or choose another one');
     }
   } catch (cause) {

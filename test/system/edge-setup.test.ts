@@ -4,13 +4,14 @@ import {
   chmodSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { parseEdgeConfig } from '../../daemon/edge/edge-config.ts';
 import { type Finished, installed, run, Sandbox } from '../harness/processes.ts';
@@ -64,6 +65,34 @@ it('takes directories from options and the environment, and refuses what it does
     expect((await run(process.execPath, [SETUP, ...words])).code).toBe(1);
 });
 
+it('takes the modes that it promises, whatever the umask', async () => {
+  const root = box.path('umask');
+  const env = { PATH: process.env.PATH, DESTDIR: root };
+  const end = await run('sh', ['-c', `umask 077; exec "${process.execPath}" "${SETUP}" install`], { env });
+  expect(verdicts(end)).toEqual(['Success', 'Success', 'Success']);
+  const modes = ['', ...NAMES].map((name) => statSync(`${root}/etc/proxyd/${name}`).mode & 0o777);
+  expect(modes).toEqual([0o755, 0o644, 0o644, 0o600]);
+});
+
+it('leaves nothing behind but the files, and a draft of another process alone', async () => {
+  const root = box.path('drafts');
+  const preload = `${box.path('preload')}.mjs`;
+  mkdirSync(`${root}/etc/proxyd`, { recursive: true });
+  // The name that a draft would have if only the process id told it from others.
+  const other = `${root}/etc/proxyd/edge.vcl.`;
+  writeFileSync(
+    preload,
+    `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(other)} + process.pid + '.new', 'theirs');`,
+  );
+  const env = { PATH: process.env.PATH, DESTDIR: root };
+  const end = await run(process.execPath, ['--import', preload, SETUP, 'install'], { env });
+  expect(verdicts(end)).toEqual(['Success', 'Success', 'Success']);
+  const names = readdirSync(`${root}/etc/proxyd`);
+  const theirs = names.filter((name) => !NAMES.includes(name));
+  expect([names.length, theirs.length]).toEqual([4, 1]);
+  expect(readFileSync(`${root}/etc/proxyd/${theirs[0]}`, 'utf8')).toBe('theirs');
+});
+
 it.skipIf(process.getuid?.() === 0)('says what it may not make', async () => {
   const root = box.path('closed');
   mkdirSync(root);
@@ -93,7 +122,7 @@ it('gives a proxy what it needs: edge.test passes', async () => {
   expect((await proxy.adm('edge.status')).stdout).toContain('not configured');
 });
 
-it.skipIf(!installed('make'))('is what make install does, with the manual page', async () => {
+it.skipIf(!installed('make'))('is what make install does, with all manual pages', async () => {
   const root = box.path('make');
   // In a copy: configure writes beside itself.
   const copy = box.path('copy');
@@ -114,5 +143,9 @@ it.skipIf(!installed('make'))('is what make install does, with the manual page',
     expect(verdicts(end)).toEqual(Array(3).fill(verdict));
   }
   expect(readFileSync(`${root}/usr/share/man/man3/vmod_edge.3`, 'utf8')).toContain('softpurge_tags');
+  expect(statSync(`${root}/usr/share/man/man1/proxy-edge-setup.1`).mode & 0o777).toBe(0o644);
+  const pages = (under: string): string[] =>
+    readdirSync(under, { recursive: true }).map((each) => basename(String(each)));
+  expect(pages(`${root}/usr/share/man`)).toEqual(expect.arrayContaining(pages(join(ROOT, 'dist/man'))));
   rmSync(copy, { recursive: true });
 });
