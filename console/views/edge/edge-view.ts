@@ -46,8 +46,9 @@ export const EDGE_VIEW: ListView = listView({
     const status = statusOf(session);
     if (status === undefined) return '';
     const state = stateText(status);
+    const dead = entries(session, DEAD).length;
     const sent = rate(session.counters.rate('EDGE.acked'));
-    return `${textField(status, 'provider')} ${state}, ${sent}/s taken, ${entries(session, DEAD).length} dead letters`;
+    return `${textField(status, 'provider')} ${state}, ${sent}/s taken, ${dead === 1 ? '1 dead letter' : `${dead} dead letters`}`;
   },
   empty: (session) => {
     if (session.connection.state !== 'up') return 'no connection';
