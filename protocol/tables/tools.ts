@@ -119,6 +119,37 @@ export const PROXY_EDGE_SETUP: ToolRow = {
   ],
 };
 
+export const EDGE_FAKE: ToolRow = {
+  name: 'edge-fake',
+  summary: 'an edge network to try the edge connector with',
+  text: 'Plays an edge network on 127.0.0.1: the purge API with its signatures, limits and content control, and a cache in front of a proxy that honours Edge-Control, cache tags and Via. Prints where both listen, then a line for each purge. Commands on standard input: proxy HOST:PORT; fault KIND [TIMES [TEXT]], where KIND is a status, hang, reset, slow, half, odd or endless, and TEXT is part of the calls that it meets; fault none; clock SECONDS, which sets its clock forward; status; quit. Exit status: 0, 1 when it cannot listen or an argument is wrong.',
+  usage: '<options>',
+  prose:
+    'It is for tests and for trying things out, and no cache for traffic: all that it keeps is in memory, and whoever is on the machine can reach it.',
+  answersOn: 'stdout',
+  bracketed: true,
+  options: [
+    { flags: '--api', argument: 'port', help: 'Port of the purge API; any that is free unless given' },
+    {
+      flags: '--conf',
+      argument: 'file',
+      help: 'edge-connector.conf with the credentials and the address of the API; made when it is not there',
+    },
+    { flags: '--cpcode', argument: 'number', help: 'CP code of all that is in the cache (1)' },
+    { flags: '-d', help: 'End when standard input does' },
+    HELP,
+    { flags: '--network', argument: 'name', help: 'staging (the default) or production' },
+    { flags: '--port', argument: 'port', help: 'Port of the cache; any that is free unless given' },
+    { flags: '--proxy', argument: 'host:port', help: 'The proxy behind the cache' },
+    {
+      flags: '--rule-delay',
+      argument: 'seconds',
+      help: 'How long a request of content control takes (0)',
+    },
+    VERSION,
+  ],
+};
+
 export const TOOLS: readonly ToolRow[] = [
   PROXYD,
   PROXYADM,
@@ -129,4 +160,5 @@ export const TOOLS: readonly ToolRow[] = [
   PROXYHIST,
   PROXY_GATHER,
   PROXY_EDGE_SETUP,
+  EDGE_FAKE,
 ];

@@ -2,7 +2,8 @@
 // object, headers for the edge, answers of all kinds, a worker that is killed, and what happens without settings.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { EdgeNetwork, reply } from '../harness/edge-network.ts';
+import { FakeEdge } from '../../daemon/edge/fake/fake-edge.ts';
+import { EDGE_CREDENTIALS, edgeSettings } from '../harness/edge-settings.ts';
 import { fetchOnce, field, type Response } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { Sandbox, until } from '../harness/processes.ts';
@@ -11,7 +12,7 @@ import { ROOT, type RunningProxy, startProxy } from '../harness/proxy.ts';
 const box = new Sandbox('proxyd-edge');
 const VIA = '1.1 v1-akamaitech.net(ghost) (AkamaiGHost), 1.1 akamai.net(ghost) (AkamaiGHost)';
 let origin: Origin;
-let network: EdgeNetwork;
+let network: FakeEdge;
 let proxy: RunningProxy;
 let bare: RunningProxy;
 
@@ -56,11 +57,11 @@ function start(name: string, settings: string | null): Promise<RunningProxy> {
 
 beforeAll(async () => {
   origin = await Origin.start();
-  network = await EdgeNetwork.start();
+  network = await FakeEdge.start({ credentials: EDGE_CREDENTIALS });
   origin.on('*', ({ url }) =>
     respond('200 OK', { xkey: 'all, one', 'Cache-Control': 'max-age=3600' }, `body of ${url}`),
   );
-  proxy = await start('told', network.settings());
+  proxy = await start('told', edgeSettings(network));
   bare = await start('bare', null);
 }, 60_000);
 afterAll(async () => {
@@ -70,7 +71,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   network.calls.length = 0;
-  network.fault = null;
+  network.faults.clear();
 });
 
 const ask = (
@@ -156,7 +157,7 @@ it('replies with what was done here and there', async () => {
   expect((await ask('/', 'BAN', { 'x-ban': 'nonsense' })).status).toBe(400);
   await drained();
   const log = await proxy.log('-g', 'raw', '-i', 'Notice');
-  expect(log).toMatch(new RegExp(`vxid \\d+ queue ${reply.edge.id} acked purge purge-\\d+`));
+  expect(log).toMatch(new RegExp(`vxid \\d+ queue ${reply.edge.id} acked purge fake-\\d+`));
 });
 
 it('without settings: the local purge, and {}', async () => {
@@ -241,41 +242,47 @@ function narrowed(): string {
 }
 
 describe('answers of the network', () => {
-  /** The first calls go wrong, the next one does not. */
-  function once(...faults: ((response: Parameters<NonNullable<EdgeNetwork['fault']>>[0]) => void)[]): void {
-    network.fault = (response) => {
-      const fault = faults.shift();
-      fault?.(response);
-      return fault !== undefined;
-    };
-  }
-
-  it.each<[string, (response: Parameters<NonNullable<EdgeNetwork['fault']>>[0]) => void]>([
-    ['500', (response) => reply(response, 500, { title: 'broken' })],
-    ['408', (response) => reply(response, 408, {})],
-    ['a reset', (response) => void response.socket?.resetAndDestroy()],
-    [
-      'half a body',
-      (response) => {
-        response.writeHead(201, { 'Content-Length': '1000' });
-        response.write('{"purge');
-        setTimeout(() => response.socket?.destroy(), 50);
-      },
-    ],
-    ['an answer without a purge id', (response) => reply(response, 201, { hello: 1 })],
-    ['an endless answer', (response) => void response.end(Buffer.alloc(200_000, 'x'))],
-  ])('%s: tried again', async (_name, fault) => {
-    once(fault, fault);
+  it.each(['500', '408', 'reset', 'half', 'odd', 'endless'])('%s: tried again', async (kind) => {
+    network.faults.add({ kind, times: 2 });
     await ask('/a', 'PURGE');
     expect(await told()).toEqual([['delete url staging', [A]]]);
   });
 
+  it('slow: waited for, and the purges after it are not held up', async () => {
+    network.faults.add({ kind: 'slow', where: '/slow' });
+    await ask('/slow', 'PURGE');
+    await until('a call under way', async () => (await proxy.adm('edge.queue')).stdout.includes('inflight'));
+    await ask('/a', 'PURGE');
+    await until('the other one', () => network.calls.length === 1);
+    expect(network.calls[0]?.objects).toEqual([A]);
+    expect((await proxy.adm('edge.queue')).stdout).toContain('/slow');
+    await drained();
+  });
+
+  it('429: waited, and not counted as an attempt', async () => {
+    const before = await proxy.counters();
+    network.faults.add({ kind: '429' });
+    await ask('/a', 'PURGE');
+    expect(await told()).toEqual([['delete url staging', [A]]]);
+    const after = await proxy.counters();
+    const rise = (name: string): number => (after[`EDGE.${name}`] ?? 0) - (before[`EDGE.${name}`] ?? 0);
+    expect([rise('ratelimited'), rise('retried'), rise('acked')]).toEqual([1, 0, 1]);
+  });
+
+  it('413: halved until it fits', async () => {
+    await proxy.adm('edge.pause');
+    for (const path of ['/1', '/2', '/3', '/4']) await ask(path, 'PURGE');
+    network.faults.add({ kind: '413', times: 2 });
+    await proxy.adm('edge.resume');
+    await drained();
+    expect(network.calls.flatMap(({ objects }) => objects).sort()).toEqual(
+      ['1', '2', '3', '4'].map((n) => `https://www.example.com/${n}`),
+    );
+    expect(network.calls.length).toBeGreaterThan(1);
+  });
+
   it('400 for one of several: the others go', async () => {
-    network.fault = (response, { objects }) => {
-      const bad = objects.includes('https://www.example.com/bad');
-      if (bad) reply(response, 400, { title: 'Bad', detail: 'one object' });
-      return bad;
-    };
+    network.faults.add({ kind: '400', times: Number.POSITIVE_INFINITY, where: 'example.com/bad' });
     await Promise.all(['/1', '/2', '/bad', '/3'].map((path) => ask(path, 'PURGE')));
     await drained();
     expect(network.calls.flatMap(({ objects }) => objects).sort()).toEqual(
@@ -283,17 +290,17 @@ describe('answers of the network', () => {
     );
     const dead = await proxy.adm('edge.dead');
     expect(dead.stdout).toContain('https://www.example.com/bad');
-    network.fault = null;
+    network.faults.clear();
     const [id = ''] = dead.stdout.split(' ');
     expect((await proxy.adm('edge.retry', id)).code).toBe(0);
     expect((await told()).at(-1)).toEqual(['delete url staging', ['https://www.example.com/bad']]);
   });
 
   it('401: an alarm, and nothing is lost', async () => {
-    once((response) => reply(response, 401, { title: 'Who', detail: 'are you' }));
+    network.faults.add({ kind: '401' });
     await ask('/a', 'PURGE');
     await until('an alarm', async () =>
-      (await proxy.adm('edge.status')).stdout.includes('paused: 401 Who: are you'),
+      (await proxy.adm('edge.status')).stdout.includes('paused: 401 Not authorized'),
     );
     await ask('/b', 'PURGE');
     expect(network.calls).toEqual([]);
@@ -323,7 +330,7 @@ it('keeps what it has answered for when the worker is killed', async () => {
 });
 
 it('refuses a program where the settings are wrong, and says where', async () => {
-  writeFileSync(`${box.dir}/told.conf`, `${network.settings()}purge_hots = x\n`, { mode: 0o600 });
+  writeFileSync(`${box.dir}/told.conf`, `${edgeSettings(network)}purge_hots = x\n`, { mode: 0o600 });
   const file = box.path('again.vcl');
   writeFileSync(file, program());
   const answer = await proxy.adm('vcl.load', 'again', file);

@@ -30,7 +30,8 @@ const LIFETIMES = new Set(['max-age', 's-maxage']);
 
 /** Edge-Control, and post-check in Cache-Control. */
 export function edgeControlHeaders(response: EdgeResponse, switches: HeaderSwitches): HeaderChanges {
-  const spent = switches.basis === 'remaining' ? response.age : 0;
+  // By the whole seconds that Age has: a response fetched just now has all of its TTL.
+  const spent = switches.basis === 'remaining' ? seconds(response.age) : 0;
   const ttl = seconds(response.ttl - spent);
   const age: HeaderChanges = switches.edgeAge === 'drop' ? { Age: null } : {};
   if (!response.cacheable) return { ...age, 'Edge-Control': 'no-store' };
@@ -73,7 +74,7 @@ function nameOf(word: string): string {
   return (word.split('=', 1)[0] as string).trim().toLowerCase();
 }
 
-/** Whole seconds, rounded down: a cache must not keep longer than we do. */
+/** Whole seconds, rounded down as those of Age are (RFC 9111, 5.1). */
 function seconds(value: number): number {
   return Math.max(0, Math.floor(value));
 }

@@ -14,6 +14,7 @@ const DAEMON = [
   'daemon/worker/main',
   'daemon/extensions/load/describe-child',
   'daemon/extensions/author/test-main',
+  'daemon/edge/fake/edge-fake',
 ];
 /** What commands load when they have a terminal: a file of its own beside them. */
 const SCREENS = 'console/tui/main';

@@ -14,7 +14,8 @@ const headers = (response: Partial<EdgeResponse>, switches: Partial<HeaderSwitch
 describe('Edge-Control', () => {
   it.each([
     ['fresh', {}, {}, 'max-age=70', 'max-age=60, post-check=60'],
-    ['aged, rounded down', { age: 20.5 }, {}, 'max-age=49', 'max-age=39, post-check=39'],
+    ['aged, by the seconds of its Age', { age: 20.5 }, {}, 'max-age=50', 'max-age=40, post-check=40'],
+    ['fetched just now', { age: 0.01 }, {}, 'max-age=70', 'max-age=60, post-check=60'],
     ['in grace', { age: 65 }, {}, 'max-age=5', 'max-age=0, post-check=0'],
     ['beyond grace', { age: 100 }, {}, 'max-age=0', 'max-age=0, post-check=0'],
     ['original', { age: 20 }, { basis: 'original' }, 'max-age=70', 'max-age=60, post-check=60'],

@@ -1,0 +1,161 @@
+// What the fake edge keeps. A copy is answered with while its lifetime lasts; after that, or once it was invalidated, it is
+// only there to be revalidated. What arrives from the proxy after it was cleared, but was asked for before, is not kept:
+// nobody knows whether the proxy answered it before or after it cleared its own.
+
+import type { EdgeKind } from '../providers/provider.ts';
+import { ageOf, edgeLifetime, type ReplyFields } from './edge-lifetime.ts';
+
+/** What a request is for. */
+export interface EdgeSubject {
+  /** Lower case, without a port. */
+  readonly host: string;
+  /** With its query. */
+  readonly path: string;
+}
+
+export interface EdgeReply {
+  readonly status: number;
+  /** As received: name, value, name, value. */
+  readonly rawHeaders: readonly string[];
+  readonly fields: ReplyFields;
+  readonly body: Buffer;
+}
+
+export interface EdgeCopy extends EdgeSubject {
+  readonly reply: EdgeReply;
+  readonly tags: ReadonlySet<string>;
+  /** Milliseconds. */
+  readonly since: number;
+  /** Milliseconds; 0 once it was invalidated. */
+  readonly until: number;
+}
+
+/** Since when a fetch is under way. */
+export type Ticket = { readonly clearings: number };
+
+interface Clearing {
+  readonly number: number;
+  readonly matches: (copy: EdgeCopy) => boolean;
+}
+
+/** Of each variant of a URL. */
+interface Variant {
+  /** Names and values of the request's headers that Vary names. */
+  readonly varies: readonly (readonly [string, string])[];
+  copy: EdgeCopy;
+}
+
+export class EdgeCache {
+  readonly #now: () => number;
+  readonly #most: number;
+  #bytes = 0;
+  /** The one that was not asked for longest comes first. */
+  readonly #urls = new Map<string, Variant[]>();
+  readonly #fetches = new Set<Ticket>();
+  #clearings: Clearing[] = [];
+  #cleared = 0;
+
+  /** @param most bytes of bodies that are kept */
+  constructor(now: () => number, most: number) {
+    this.#now = now;
+    this.#most = most;
+  }
+
+  get size(): number {
+    let count = 0;
+    for (const variants of this.#urls.values()) count += variants.length;
+    return count;
+  }
+
+  find(subject: EdgeSubject, request: ReplyFields): EdgeCopy | null {
+    const key = keyOf(subject);
+    const variants = this.#urls.get(key);
+    const found = variants?.find(({ varies }) => varies.every(([name, value]) => request[name] === value));
+    if (variants === undefined || found === undefined) return null;
+    this.#urls.delete(key);
+    this.#urls.set(key, variants);
+    return found.copy;
+  }
+
+  isFresh(copy: EdgeCopy): boolean {
+    return this.#now() < copy.until;
+  }
+
+  /** Seconds. */
+  age(copy: EdgeCopy): number {
+    return ageOf(copy.reply.fields) + Math.floor((this.#now() - copy.since) / 1000);
+  }
+
+  /** To be called before the proxy is asked; give the ticket back with over(). */
+  fetchBegins(): Ticket {
+    const ticket = { clearings: this.#cleared };
+    this.#fetches.add(ticket);
+    return ticket;
+  }
+
+  over(ticket: Ticket): void {
+    this.#fetches.delete(ticket);
+    if (this.#fetches.size === 0) this.#clearings = [];
+  }
+
+  /** Keeps a reply if it may be kept; a copy is made in any case, to be answered with. */
+  keep(ticket: Ticket, subject: EdgeSubject, request: ReplyFields, reply: EdgeReply): EdgeCopy {
+    const lifetime = edgeLifetime(reply.status, reply.fields);
+    const since = this.#now();
+    const tags = new Set((reply.fields['edge-cache-tag'] ?? '').split(',').map((tag) => tag.trim()));
+    const copy = { ...subject, reply, tags, since, until: since + (lifetime ?? 0) * 1000 };
+    const overtaken = this.#clearings.some((c) => c.number > ticket.clearings && c.matches(copy));
+    const varies = (reply.fields.vary ?? '')
+      .split(',')
+      .map((name) => name.trim().toLowerCase())
+      .filter((name) => name !== '')
+      .map((name) => [name, request[name] as string] as const);
+    this.#drop(subject, (variant) => variant.varies.every(([name, value]) => request[name] === value));
+    if (lifetime === null || overtaken) return copy;
+    const key = keyOf(subject);
+    this.#urls.set(key, [...(this.#urls.get(key) ?? []), { varies, copy }]);
+    this.#bytes += reply.body.length;
+    for (const [oldest, variants] of this.#urls) {
+      if (this.#bytes <= this.#most) break;
+      this.#forget(oldest, variants, () => true);
+    }
+    return copy;
+  }
+
+  /** Deletes or invalidates what matches; how many copies that were. */
+  clear(kind: EdgeKind, matches: (copy: EdgeCopy) => boolean): number {
+    this.#cleared++;
+    if (this.#fetches.size > 0) this.#clearings.push({ number: this.#cleared, matches });
+    let count = 0;
+    for (const [key, variants] of this.#urls) {
+      const hit = variants.filter(({ copy }) => matches(copy));
+      count += hit.length;
+      if (kind === 'delete') this.#forget(key, variants, (variant) => hit.includes(variant));
+      else for (const variant of hit) variant.copy = { ...variant.copy, until: 0 };
+    }
+    return count;
+  }
+
+  #drop(subject: EdgeSubject, which: (variant: Variant) => boolean): void {
+    const key = keyOf(subject);
+    const variants = this.#urls.get(key);
+    if (variants !== undefined) this.#forget(key, variants, which);
+  }
+
+  #forget(key: string, variants: readonly Variant[], which: (variant: Variant) => boolean): void {
+    const rest = variants.filter((variant) => !which(variant));
+    for (const variant of variants)
+      if (!rest.includes(variant)) this.#bytes -= variant.copy.reply.body.length;
+    if (rest.length === 0) this.#urls.delete(key);
+    else this.#urls.set(key, rest);
+  }
+}
+
+function keyOf({ host, path }: EdgeSubject): string {
+  return `${host}${path}`;
+}
+
+/** The host as the cache and the purge API compare it. */
+export function hostName(host: string): string {
+  return host.toLowerCase().replace(/:\d+$/, '');
+}

@@ -1,0 +1,170 @@
+// An edge network on the loopback address, for tests and the demo: its purge API, and its cache in front of a proxy. Its
+// clock can be set forward, its API made to fail; both by whoever runs it, never over the network.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { EdgeGridCredentials } from '../providers/edgegrid.ts';
+import type { EdgeNetwork } from '../providers/provider.ts';
+import { answerJson, problem } from './api-answer.ts';
+import { EdgeCache } from './edge-cache.ts';
+import { EdgeFront, type EdgeOutcome, type ProxyAddress } from './edge-front.ts';
+import { FaultScript } from './fault-script.ts';
+import { type ApiCall, type ApiRequest, PurgeApi } from './purge-api.ts';
+import { ACCOUNT, type BucketSizes } from './purge-buckets.ts';
+
+export interface FakeEdgeOptions {
+  readonly credentials: EdgeGridCredentials;
+  /** The proxy behind the cache, if it is known yet. */
+  readonly proxy?: ProxyAddress | null;
+  /** Ports of 127.0.0.1; the default is any that is free. */
+  readonly apiPort?: number;
+  readonly cachePort?: number;
+  readonly network?: EdgeNetwork;
+  readonly cpcode?: number;
+  /** Seconds that a request by rule takes. */
+  readonly ruleDelay?: number;
+  readonly buckets?: BucketSizes;
+  /** Milliseconds of the epoch. */
+  readonly now?: () => number;
+  /** What was cleared: "delete url staging", its objects, and how many copies there were. */
+  readonly cleared?: (what: string, objects: readonly (string | number)[], copies: number) => void;
+}
+
+/** Bytes of a call's body that are read: the API refuses anything above 50,000. */
+const MAX_CALL = 1 << 20;
+const MAX_CACHE = 64 << 20;
+/** Calls that are remembered. */
+const MAX_CALLS = 10_000;
+
+export class FakeEdge {
+  /** Calls with a good signature that no fault met. */
+  readonly calls: ApiCall[] = [];
+  /** Why calls were refused by their signature. */
+  readonly refused: string[] = [];
+  readonly faults = new FaultScript();
+  readonly outcomes: Record<EdgeOutcome, number> = { hit: 0, miss: 0, revalidated: 0, pass: 0, failed: 0 };
+  readonly #api: Server;
+  readonly #front: Server;
+  readonly #cache: EdgeCache;
+  readonly #purgeApi: PurgeApi;
+  readonly #edge: EdgeFront;
+  readonly #now: () => number;
+  /** The proxy behind the cache. */
+  proxy: ProxyAddress | null;
+  #ahead = 0;
+
+  private constructor(options: FakeEdgeOptions) {
+    const { now = () => Date.now() } = options;
+    this.proxy = options.proxy ?? null;
+    this.#now = () => now() + this.#ahead;
+    this.#cache = new EdgeCache(this.#now, MAX_CACHE);
+    this.#purgeApi = new PurgeApi({
+      credentials: options.credentials,
+      buckets: options.buckets ?? ACCOUNT,
+      cache: this.#cache,
+      network: options.network ?? 'staging',
+      cpcode: options.cpcode ?? 1,
+      ruleDelay: (options.ruleDelay ?? 0) * 1000,
+      now: this.#now,
+      cleared: options.cleared ?? (() => undefined),
+    });
+    this.#edge = new EdgeFront({
+      cache: this.#cache,
+      proxy: () => this.proxy,
+      answered: (outcome) => {
+        this.outcomes[outcome]++;
+      },
+    });
+    this.#api = createServer((request, response) => this.#called(request, response));
+    this.#front = createServer((request, response) => {
+      this.#purgeApi.settleRules();
+      void this.#edge.answer(request, response);
+    });
+  }
+
+  static async start(options: FakeEdgeOptions): Promise<FakeEdge> {
+    const edge = new FakeEdge(options);
+    try {
+      await listen(edge.#api, options.apiPort ?? 0);
+      await listen(edge.#front, options.cachePort ?? 0);
+    } catch (cause) {
+      await edge.close();
+      throw cause;
+    }
+    return edge;
+  }
+
+  /** Of the purge API, as purge_host has it. */
+  get apiHost(): string {
+    return `127.0.0.1:${portOf(this.#api)}`;
+  }
+
+  get cachePort(): number {
+    return portOf(this.#front);
+  }
+
+  /** Copies in the cache. */
+  get copies(): number {
+    return this.#cache.size;
+  }
+
+  /** Sets the clock forward. */
+  advance(seconds: number): void {
+    this.#ahead += seconds * 1000;
+    this.#purgeApi.settleRules();
+  }
+
+  async close(): Promise<void> {
+    this.#edge.close();
+    for (const server of [this.#api, this.#front]) {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    }
+  }
+
+  #called(request: IncomingMessage, response: ServerResponse): void {
+    const pieces: Buffer[] = [];
+    let size = 0;
+    request.on('data', (piece: Buffer) => {
+      size += piece.length;
+      if (size <= MAX_CALL) pieces.push(piece);
+    });
+    request.on('end', () => {
+      if (size > MAX_CALL) answerJson(response, problem(413, 'Request too large', `${size} bytes`));
+      else this.#answer(request, Buffer.concat(pieces), response);
+    });
+  }
+
+  #answer({ method = '', url = '', headers }: IncomingMessage, body: Buffer, response: ServerResponse): void {
+    const signed: ApiRequest = {
+      method,
+      scheme: 'http',
+      host: headers.host ?? '',
+      path: url,
+      body,
+      authorization: headers.authorization,
+    };
+    const call = this.#purgeApi.read(signed);
+    if ('verdict' in call) {
+      this.refused.push(call.verdict);
+      answerJson(response, call.answer);
+      return;
+    }
+    if (this.faults.play(response, `${call.what} ${call.objects.join(' ')}`)) return;
+    const answer = this.#purgeApi.answer(signed, call);
+    if (answer.status < 300 && call.what !== 'poll') this.calls.push(call);
+    if (this.calls.length > MAX_CALLS) this.calls.shift();
+    answerJson(response, answer);
+  }
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((done, failed) => {
+    server.once('error', failed);
+    server.listen(port, '127.0.0.1', done);
+  });
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo | null)?.port ?? 0;
+}

@@ -1,0 +1,241 @@
+// Client, fake edge, proxy and origin, with time set by hand: how long each keeps a copy, and what a purge, hard or soft,
+// leaves of it. The proxy runs under a clock that a file sets forward, edge and client under the same one here.
+import { writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { FakeEdge } from '../../daemon/edge/fake/fake-edge.ts';
+import { EDGE_CREDENTIALS, edgeSettings } from '../harness/edge-settings.ts';
+import { fetchOnce, field, type Response } from '../harness/http-client.ts';
+import { Origin, respond } from '../harness/origin.ts';
+import { Sandbox, until } from '../harness/processes.ts';
+import { ROOT, type RunningProxy, startProxy } from '../harness/proxy.ts';
+
+const box = new Sandbox('proxyd-edge-times');
+const AHEAD = `${box.dir}/ahead`;
+let ahead = 0;
+let version = 1;
+let origin: Origin;
+let edge: FakeEdge;
+let proxy: RunningProxy;
+
+const program = (): string => `vcl 4.1;
+import std;
+import edge;
+include "edge_auto.vcl";
+backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }
+sub vcl_backend_response { set beresp.ttl = 60s; set beresp.grace = 10s; }
+`;
+
+/** Time for everybody but the origin. */
+function advance(seconds: number): void {
+  ahead += seconds * 1000;
+  writeFileSync(AHEAD, String(ahead).padEnd(16));
+}
+
+async function start(name: string, more: Record<string, string>): Promise<RunningProxy> {
+  const conf = `${box.dir}/${name}.conf`;
+  writeFileSync(conf, edgeSettings(edge, more), { mode: 0o600 });
+  process.env.EDGE_CONNECTOR_CONFIG = conf;
+  process.env.CLOCK_AHEAD = AHEAD;
+  process.env.NODE_OPTIONS = `--import ${ROOT}test/harness/shifted-clock.js`;
+  try {
+    return await startProxy(box, { program: program(), dir: box.path(name) });
+  } finally {
+    delete process.env.NODE_OPTIONS;
+  }
+}
+
+beforeAll(async () => {
+  advance(0);
+  origin = await Origin.start();
+  origin.on('*', ({ url }) =>
+    respond(
+      '200 OK',
+      { xkey: 'all', 'Cache-Control': 'max-age=3600', ETag: `"v${version}"` },
+      `version ${version} of ${url}`,
+    ),
+  );
+  edge = await FakeEdge.start({ credentials: EDGE_CREDENTIALS, now: () => Date.now() + ahead });
+  proxy = await start('usual', {});
+  edge.proxy = { host: '127.0.0.1', port: proxy.port };
+}, 60_000);
+afterAll(async () => {
+  await origin.close();
+  await edge.close();
+  await box.dispose();
+});
+beforeEach(() => {
+  version = 1;
+});
+
+const viaEdge = (path: string, fields: Record<string, string> = {}): Promise<Response> =>
+  fetchOnce(edge.cachePort, path, { host: 'www.example.com', fields });
+const direct = (path: string, method = 'GET', at = proxy): Promise<Response> =>
+  fetchOnce(at.port, path, { host: 'www.example.com', method });
+const said = (answer: Response): string[] => [
+  answer.body.toString(),
+  field(answer, 'x-edge-cache') ?? 'none',
+];
+
+/** Seconds for which a browser or a cache behind the edge may use an answer (RFC 9111, 4.2). */
+function downstreamLife(answer: Response): number {
+  const control = field(answer, 'cache-control') ?? '';
+  const most = Number(/(?:^|,)\s*max-age=(\d+)/.exec(control)?.[1] ?? 0);
+  return most - Number(field(answer, 'age') ?? 0);
+}
+
+async function purged(method: string, path: string): Promise<void> {
+  expect((await direct(path, method)).status).toBe(200);
+  await until('the edge was told', async () => (await proxy.adm('edge.queue')).stdout.trim() === 'Nothing.');
+}
+
+describe('lifetimes', () => {
+  it('the edge keeps a copy for TTL + grace, those behind it for the TTL', async () => {
+    const first = await viaEdge('/life');
+    expect(said(first)).toEqual(['version 1 of /life', 'miss']);
+    expect(downstreamLife(first)).toBe(60);
+    expect(field(first, 'edge-control')).toBeUndefined();
+    advance(40);
+    const second = await viaEdge('/life');
+    expect(said(second)).toEqual(['version 1 of /life', 'hit']);
+    expect(downstreamLife(second)).toBe(20);
+    // Beyond the TTL the edge still has it, and nobody behind it may keep what it answers with.
+    advance(25);
+    const third = await viaEdge('/life');
+    expect(said(third)).toEqual(['version 1 of /life', 'hit']);
+    expect(downstreamLife(third)).toBeLessThanOrEqual(0);
+    version = 2;
+    advance(4);
+    expect(said(await viaEdge('/life'))).toEqual(['version 1 of /life', 'hit']);
+    advance(2);
+    expect(said(await viaEdge('/life'))).toEqual(['version 2 of /life', 'miss']);
+  });
+
+  it('what remains is what counts: a copy that is old at the proxy is no younger at the edge', async () => {
+    await direct('/old');
+    advance(50);
+    const answer = await viaEdge('/old');
+    expect(downstreamLife(answer)).toBe(10);
+    version = 2;
+    advance(19);
+    expect(said(await viaEdge('/old'))).toEqual(['version 1 of /old', 'hit']);
+    advance(2);
+    expect(said(await viaEdge('/old'))[0]).toBe('version 2 of /old');
+  });
+
+  it('a copy that is stale at the proxy is fetched anew for the edge, and answered from grace for others', async () => {
+    await direct('/grace');
+    advance(65);
+    version = 2;
+    expect(said(await direct('/grace'))[0]).toBe('version 1 of /grace');
+    await until(
+      'the background fetch',
+      async () => said(await direct('/grace'))[0] === 'version 2 of /grace',
+    );
+    advance(65);
+    version = 3;
+    expect(said(await viaEdge('/grace'))).toEqual(['version 3 of /grace', 'miss']);
+  });
+
+  it('a copy that is unchanged is revalidated, for another TTL + grace', async () => {
+    await viaEdge('/same');
+    advance(71);
+    expect(said(await viaEdge('/same'))).toEqual(['version 1 of /same', 'revalidated']);
+    advance(69);
+    expect(said(await viaEdge('/same'))).toEqual(['version 1 of /same', 'hit']);
+  });
+});
+
+describe('purges', () => {
+  it('a purge clears both', async () => {
+    await viaEdge('/p');
+    version = 2;
+    await purged('PURGE', '/p');
+    expect(said(await viaEdge('/p'))).toEqual(['version 2 of /p', 'miss']);
+  });
+
+  it('after a soft purge the edge asks, and never has the old copy again', async () => {
+    await viaEdge('/s');
+    version = 2;
+    await purged('SOFTPURGE', '/s');
+    expect(said(await viaEdge('/s'))).toEqual(['version 2 of /s', 'miss']);
+    for (const seconds of [0, 5, 30, 30, 60]) {
+      advance(seconds);
+      expect(said(await viaEdge('/s'))[0]).toBe('version 2 of /s');
+    }
+  });
+
+  it('nor does one who was answered from grace in between give it back to the edge', async () => {
+    await viaEdge('/race');
+    version = 2;
+    // The origin takes its time, so that the proxy answers others from grace meanwhile.
+    origin.on('/race', () => [
+      { wait: 300 },
+      ...respond('200 OK', { ETag: `"v${version}"` }, `version ${version} of /race`),
+    ]);
+    await purged('SOFTPURGE', '/race');
+    const [stale, fresh] = await Promise.all([direct('/race'), viaEdge('/race')]);
+    expect(stale.body.toString()).toBe('version 1 of /race');
+    expect(said(fresh)[0]).toBe('version 2 of /race');
+    expect(said(await viaEdge('/race'))).toEqual(['version 2 of /race', 'hit']);
+  });
+
+  it.each([
+    ['BAN', { 'x-ban': 'req.http.host == www.example.com && req.url ~ ^/news/' }],
+    ['PURGE', { xkey: 'all' }],
+  ])('%s %o clears both', async (method, fields) => {
+    await viaEdge('/news/1');
+    await viaEdge('/news/2');
+    version = 2;
+    const asked = await fetchOnce(proxy.port, '/', { host: 'www.example.com', method, fields });
+    expect(asked.status).toBe(200);
+    await until(
+      'the edge was told',
+      async () => (await proxy.adm('edge.queue')).stdout.trim() === 'Nothing.',
+    );
+    for (const path of ['/news/1', '/news/2'])
+      expect(said(await viaEdge(path))).toEqual([`version 2 of ${path}`, 'miss']);
+  });
+});
+
+it('the test object arrives through the edge', async () => {
+  const answer = await viaEdge('/edge/testobject.html');
+  expect([answer.status, answer.body.length, field(answer, 'x-edge-cache')]).toEqual([200, 20_480, 'miss']);
+  expect(said(await viaEdge('/edge/testobject.html'))[1]).toBe('hit');
+});
+
+describe('switches', () => {
+  const VIA = '1.1 edge-fake (edge-fake)';
+  const asEdge = (at: RunningProxy, path: string): Promise<Response> =>
+    fetchOnce(at.port, path, { host: 'www.example.com', fields: { Via: VIA } });
+
+  it('edge_age = keep, basis = original', async () => {
+    const other = await start('kept', { edge_age: 'keep', basis: 'original' });
+    await asEdge(other, '/a');
+    advance(30);
+    const answer = await asEdge(other, '/a');
+    expect(field(answer, 'age')).toBe('30');
+    expect(field(answer, 'edge-control')).toBe('max-age=70');
+    expect(field(answer, 'cache-control')).toBe('max-age=60, post-check=60');
+    // The edge takes the age off.
+    edge.proxy = { host: '127.0.0.1', port: other.port };
+    await viaEdge('/a');
+    version = 2;
+    advance(39);
+    expect(said(await viaEdge('/a'))).toEqual(['version 1 of /a', 'hit']);
+    advance(2);
+    expect(said(await viaEdge('/a'))).toEqual(['version 2 of /a', 'miss']);
+    edge.proxy = { host: '127.0.0.1', port: proxy.port };
+  });
+
+  it('downstream = origin, grace_to_edge = serve', async () => {
+    const other = await start('served', { downstream: 'origin', grace_to_edge: 'serve' });
+    const first = await asEdge(other, '/a');
+    expect(field(first, 'cache-control')).toBe('max-age=3600, post-check=60');
+    advance(65);
+    version = 2;
+    const second = await asEdge(other, '/a');
+    expect(second.body.toString()).toBe('version 1 of /a');
+    expect(field(second, 'edge-control')).toBe('max-age=5');
+    expect(field(second, 'cache-control')).toBe('max-age=3600, post-check=0');
+  });
+});
