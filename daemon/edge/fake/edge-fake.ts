@@ -186,7 +186,8 @@ async function main(): Promise<number> {
 main().then(
   (status) => process.exit(status),
   (cause: unknown) => {
-    const text = cause instanceof EdgeConfigError ? cause.message : systemText(cause);
+    const { code, port } = cause as { code?: string; port?: number };
+    const text = code === 'EADDRINUSE' ? `port ${port} of 127.0.0.1 is taken` : systemText(cause);
     process.stderr.write(`edge-fake: ${text}\n`);
     process.exit(1);
   },
