@@ -1,11 +1,15 @@
 #!/usr/bin/env node
-// npm run demo: an origin, a proxyd in front of it, gentle traffic, and the console on it. Without a
-// terminal a plain line a second. Nothing is left behind, whichever way it ends.
+// npm run demo: an origin, a proxyd in front of it, an edge network in front of that, gentle traffic, an editor who purges,
+// and the console on it. Without a terminal a plain line a second. Nothing is left behind, whichever way it ends.
 
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { connect } from '../client/client.ts';
 import { startDaemon } from '../demo/daemon-child.ts';
+import { makeHome } from '../demo/demo-home.ts';
 import { demoProgram } from '../demo/demo-program.ts';
+import { startEdge } from '../demo/edge-child.ts';
+import { startEditor } from '../demo/editor.ts';
 import { startOrigin } from '../demo/origin.ts';
 import { printSummaries } from '../demo/summary.ts';
 import { seeded, startTraffic } from '../demo/traffic.ts';
@@ -68,18 +72,40 @@ async function main(args: Arguments): Promise<number> {
     const random = seeded(20260101);
     const origin = await startOrigin(random);
     undo.push(() => origin.close());
-    const daemon = await startDaemon(demoProgram(origin.port));
+    const home = makeHome();
+    undo.push(() => home.remove());
+    const conf = join(home.path, 'edge-connector.conf');
+    const edge = await startEdge(conf);
+    undo.push(() => edge.stop());
+    const daemon = await startDaemon(demoProgram(origin.port, `127.0.0.1:${edge.port}`), home, {
+      EDGE_CONNECTOR_CONFIG: conf,
+    });
     undo.push(() => daemon.stop());
     process.on('exit', () => daemon.killNow());
-    const traffic = startTraffic({ host: '127.0.0.1', port: daemon.port, random, perSecond: args.rate });
+    edge.behind(daemon.port);
+    const traffic = startTraffic({
+      host: '127.0.0.1',
+      port: daemon.port,
+      edgePort: edge.port,
+      random,
+      perSecond: args.rate,
+    });
     undo.push(() => traffic.stop());
+    const tell = (line: string): void => {
+      if (args.plain) process.stdout.write(`${line}\n`);
+    };
+    const editor = startEditor(daemon.port, tell);
+    undo.push(() => editor.stop());
+    edge.onCleared((line) => tell(`edge network: ${line}`));
+    process.stdout.write(
+      `proxyd on http://127.0.0.1:${daemon.port}/, behind an edge network on http://127.0.0.1:${edge.port}/, with ${daemon.dir}\n`,
+    );
     const died = daemon.ended.then((text): never => {
       throw new Error(`proxyd ended unexpectedly${text === '' ? '' : `: ${text}`}`);
     });
     died.catch(() => undefined);
 
     if (args.plain) {
-      process.stdout.write(`proxyd on http://127.0.0.1:${daemon.port}/ with ${daemon.dir}\n`);
       const client = await connect({ dir: daemon.dir, name: 'demo' });
       undo.push(() => client.close());
       let lines = 0;

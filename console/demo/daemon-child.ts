@@ -2,12 +2,11 @@
 // input does: whatever happens to the demo, the kernel closes the pipe and the daemon goes.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, constants, lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inPackage } from '../../protocol/files/package-files.ts';
-import { ownUid } from '../../protocol/files/trust.ts';
 import { type Client, connect } from '../client/client.ts';
+import { type DemoHome, makeHome } from './demo-home.ts';
 
 const START_MS = 10_000;
 const STOP_MS = 4000;
@@ -24,19 +23,24 @@ export interface DaemonChild {
   killNow(): void;
 }
 
-/** Starts proxyd (its compiled `entry`) with a program; rejects with its own words when it does not come up. */
+/**
+ * Starts proxyd with a program; rejects with its own words when it does not come up.
+ * @param home its folder, which goes with it
+ * @param environment of the daemon, besides our own
+ */
 export async function startDaemon(
   program: string,
-  entry: string = inPackage('dist/daemon/proxyd.js'),
+  home: DemoHome = makeHome(),
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<DaemonChild> {
-  const parent = memoryBacked();
-  sweep(parent);
-  const home = mkdtempSync(join(parent, `proxyd-demo-${process.pid}-`));
-  const dir = join(home, 'n');
-  const file = join(home, 'demo.vcl');
+  const dir = join(home.path, 'n');
+  const file = join(home.path, 'demo.vcl');
   writeFileSync(file, program);
   const args = ['-d', '-n', dir, '-i', 'demo', '-a', 'http=127.0.0.1:0', '-f', file, '-s', 'malloc,64m'];
-  const child = spawn(process.execPath, [entry, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [inPackage('dist/daemon/proxyd.js'), ...args], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  });
   const said: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8');
@@ -52,7 +56,7 @@ export async function startDaemon(
   });
   const killNow = (): void => {
     child.kill('SIGKILL');
-    rmSync(home, { recursive: true, force: true });
+    home.remove();
   };
   try {
     const client = await Promise.race([reach(dir), ended.then((text): never => fail(text))]);
@@ -64,37 +68,6 @@ export async function startDaemon(
   } catch (error) {
     killNow();
     throw error;
-  }
-}
-
-/** A demo that was killed could not remove its folder: the next one of the same user does, for owners that are gone.
- * Another user's is left alone, who could have us remove what links in it lead to. */
-function sweep(parent: string): void {
-  for (const name of readdirSync(parent)) {
-    const owner = Number(/^proxyd-demo-(\d+)-/.exec(name)?.[1] ?? 0);
-    const folder = join(parent, name);
-    const stat = lstatSync(folder, { throwIfNoEntry: false });
-    if (owner === 0 || exists(owner) || stat?.isDirectory() !== true || stat.uid !== ownUid()) continue;
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-function exists(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-/** The log wants memory under it; without a memory-backed folder any will do. */
-function memoryBacked(): string {
-  try {
-    accessSync('/dev/shm', constants.W_OK);
-    return '/dev/shm';
-  } catch {
-    return tmpdir();
   }
 }
 
@@ -126,7 +99,7 @@ async function listeningPort(client: Client): Promise<number> {
   }
 }
 
-async function stop(child: ChildProcess, home: string, ended: Promise<string>): Promise<void> {
+async function stop(child: ChildProcess, home: DemoHome, ended: Promise<string>): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     child.stdin?.end();
     child.kill('SIGTERM');
@@ -134,5 +107,5 @@ async function stop(child: ChildProcess, home: string, ended: Promise<string>): 
     await ended;
     clearTimeout(timer);
   }
-  rmSync(home, { recursive: true, force: true });
+  home.remove();
 }

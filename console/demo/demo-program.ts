@@ -1,9 +1,12 @@
 // The VCL program of the demo.
 
-/** VCL for an origin on this port of the loopback. */
-export function demoProgram(port: number): string {
+/**
+ * VCL for an origin on this port of the loopback.
+ * @param edge where the edge network in front listens, if there is one
+ */
+export function demoProgram(port: number, edge: string | null = null): string {
   return `vcl 4.1;
-
+${edge === null ? '' : edgePart(edge)}
 backend shop {
   .host = "127.0.0.1";
   .port = "${port}";
@@ -49,5 +52,16 @@ sub vcl_deliver {
     set resp.http.X-Cache = "MISS";
   }
 }
+`;
+}
+
+/** What is invalidated here is invalidated there; see edge_auto.vcl. */
+function edgePart(address: string): string {
+  return `
+import std;
+import edge;
+import xkey;
+# An edge network is in front of this proxy: http://${address}/ (Host: shop.example).
+include "edge_auto.vcl";
 `;
 }

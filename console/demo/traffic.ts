@@ -36,12 +36,17 @@ export interface Traffic {
 export interface TrafficOptions {
   host: string;
   port: number;
+  /** Of the edge network, through which a share of the visitors come. */
+  edgePort?: number;
   random: () => number;
   /** Mean requests a second. */
   perSecond: number;
 }
 
-export function startTraffic({ host, port, random, perSecond }: TrafficOptions): Traffic {
+/** Of all requests, if there is an edge network: most of what it is asked for never reaches the proxy. */
+const EDGE_SHARE = 0.3;
+
+export function startTraffic({ host, port, edgePort, random, perSecond }: TrafficOptions): Traffic {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 });
   const total = WEIGHTS.reduce((sum, [, weight]) => sum + weight, 0);
   const counts = { answered: 0, failed: 0 };
@@ -56,8 +61,9 @@ export function startTraffic({ host, port, random, perSecond }: TrafficOptions):
     };
     // Some visitors come for one page and go.
     const own = random() < 0.08 ? false : agent;
+    const through = edgePort !== undefined && random() < EDGE_SHARE ? edgePort : port;
     const sent = request(
-      { agent: own, host, port, path: choosePath(total, random), headers, timeout: 10_000 },
+      { agent: own, host, port: through, path: choosePath(total, random), headers, timeout: 10_000 },
       (response) => {
         response.on('end', () => {
           counts.answered++;

@@ -105,7 +105,9 @@ export class EdgeConnector implements EdgeService {
         event: (event) => this.#tell(event),
       });
     } catch (cause) {
-      this.#broken = (cause as Error).message;
+      const { code, message } = cause as NodeJS.ErrnoException;
+      const hint = code === 'EACCES' ? "; let the worker's user reach it, or name another with dir" : '';
+      this.#broken = `${message}${hint}`;
       this.#parts.warn(`The edge is not told of purges: ${this.#broken}`);
     }
   }

@@ -2,13 +2,27 @@
 
 import type { EdgeKind, EdgeRule } from './providers/provider.ts';
 
-/** A rule as the queue keeps it; equal rules have equal texts. */
+/** A rule as the queue keeps and shows it, "host:www.example.com path:/news/ ext:css,js"; equal rules have equal texts. */
 export function ruleText({ host, prefix, extensions }: EdgeRule): string {
-  return JSON.stringify({ host, prefix, extensions });
+  const words = { host, path: prefix, ext: extensions?.join(',') ?? null };
+  return Object.entries(words)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name}:${(value as string).replace(/[%\s]/g, encodeURIComponent)}`)
+    .join(' ');
 }
 
 export function parseRule(text: string): EdgeRule {
-  return JSON.parse(text) as EdgeRule;
+  const words = new Map(
+    text.split(' ').map((word) => {
+      const colon = word.indexOf(':');
+      return [word.slice(0, colon), word.slice(colon + 1).replace(/(?:%[\dA-F]{2})+/g, decodeURIComponent)];
+    }),
+  );
+  return {
+    host: words.get('host') ?? null,
+    prefix: words.get('path') ?? null,
+    extensions: words.get('ext')?.split(',') ?? null,
+  };
 }
 
 /**

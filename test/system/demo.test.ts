@@ -16,8 +16,8 @@ async function running(): Promise<{ pid: number; tree: number[] }> {
   const demo = box.start('demo', process.execPath, [DEMO, '--plain']);
   await until('summaries', () => /requests\/s/.test(demo.stdout), 45_000);
   const tree = processTree(demo.pid);
-  // The demo itself, the manager, the worker.
-  expect(tree.length).toBeGreaterThanOrEqual(3);
+  // The demo itself, the edge network, the manager, the worker.
+  expect(tree.length).toBeGreaterThanOrEqual(4);
   return { pid: demo.pid, tree };
 }
 
@@ -30,8 +30,24 @@ describe('demo', () => {
     const seconds = (task.result?.retryCount ?? 0) > 0 ? '20' : '4';
     const end = await run(process.execPath, [DEMO, '--for', seconds], { timeout: 50_000 });
     expect(end).toMatchObject({ code: 0, stderr: '' });
-    expect(end.stdout).toMatch(/^proxyd on http:\/\/127\.0\.0\.1:\d+\/ /);
+    expect(end.stdout).toMatch(
+      /^proxyd on http:\/\/127\.0\.0\.1:\d+\/, behind an edge network on http:\/\/127\.0\.0\.1:\d+\/, with \//,
+    );
     expect(end.stdout.match(/requests\/s +hit rate/g)?.length).toBeGreaterThanOrEqual(2);
+  });
+
+  it('has purges that clear proxyd and the edge network', async () => {
+    const demo = box.start('demo', process.execPath, [DEMO, '--plain', '--rate', '200']);
+    await until('a purge at both', () => /^edge network: cleared delete url/m.test(demo.stdout), 45_000);
+    expect(demo.stdout).toMatch(
+      /^PURGE \/products\/0: {"local":{"purged":[1-9]\d*},"edge":{"provider":"fake","op":"delete url","id":"1","state":"queued"}}$/m,
+    );
+    expect(demo.stdout).toMatch(
+      /^edge network: cleared delete url staging "https:\/\/shop\.example\/products\/0" copies [1-9]\d*$/m,
+    );
+    const tree = processTree(demo.pid);
+    process.kill(demo.pid, 'SIGTERM');
+    await gone(tree);
   });
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(

@@ -18,6 +18,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   polling: 'accent',
   retry: 'warn',
   dead: 'bad',
+  acked: 'good',
 };
 
 export const EDGE_VIEW: ListView = listView({
@@ -35,27 +36,31 @@ export const EDGE_VIEW: ListView = listView({
     { title: 'ID', min: 6, right: true },
     { title: 'STATE', min: 8 },
     { title: 'AGE', min: 8, right: true, drop: 2 },
-    { title: 'TRIES', min: 5, right: true, drop: 3 },
+    { title: 'FAILED', min: 6, right: true, drop: 3 },
     { title: 'WHAT', min: 14 },
     { title: 'TARGET', min: 20, grow: 3 },
     { title: 'LAST ANSWER', min: 12, grow: 2, drop: 1 },
   ],
   rows: (session) =>
-    [...entries(session, DEAD), ...entries(session, QUEUE)].map((item) => row(session, item)),
+    [...entries(session, DEAD), ...entries(session, QUEUE), ...recent(session)].map((item) =>
+      row(session, item),
+    ),
   remark: (session) => {
     const status = statusOf(session);
     if (status === undefined) return '';
     const state = stateText(status);
     const dead = entries(session, DEAD).length;
     const sent = rate(session.counters.rate('EDGE.acked'));
-    return `${textField(status, 'provider')} ${state}, ${sent}/s taken, ${dead === 1 ? '1 dead letter' : `${dead} dead letters`}`;
+    const letters = dead === 1 ? '1 dead letter' : `${dead} dead letters`;
+    const waiting = entries(session, QUEUE).length;
+    return `${textField(status, 'provider')} ${state}, ${waiting} waiting, ${letters}, ${sent}/s taken, ${tokens(session, status)}`;
   },
   empty: (session) => {
     if (session.connection.state !== 'up') return 'no connection';
     const status = statusOf(session);
     if (status === undefined) return 'no program that imports edge is loaded';
     return textField(status, 'configured') === 'true'
-      ? 'nothing waits'
+      ? 'nothing was purged yet'
       : 'not configured: purges are local only';
   },
   keys: [
@@ -101,6 +106,19 @@ function entries(session: DaemonSession, line: string): readonly unknown[] {
   return Array.isArray(items) ? items : [];
 }
 
+/** What ended last. */
+function recent(session: DaemonSession): readonly unknown[] {
+  const items = (statusOf(session) as { recent?: unknown } | undefined)?.recent;
+  return Array.isArray(items) ? items : [];
+}
+
+/** Calls that the throttle allows now, of those of a period. */
+function tokens(session: DaemonSession, status: unknown): string {
+  const { calls } = (status as { settings?: { calls?: string } }).settings ?? {};
+  const left = session.counters.value('EDGE.tokens_left');
+  return `${count(Number(left))} of ${calls ?? '?'} calls left`;
+}
+
 function stateText(status: unknown): string {
   const alarm = textField(status, 'alarm');
   const problem = textField(status, 'problem');
@@ -115,8 +133,8 @@ function row(session: DaemonSession, item: unknown): ListRow {
   const state = textField(item, 'state');
   const added = Number(textField(item, 'added')) / 1000 || 0;
   const age = Math.max(0, session.now() - added);
-  const tries = Number(textField(item, 'attempts')) || 0;
-  const detail = textField(item, 'detail');
+  const failed = Number(textField(item, 'attempts')) || 0;
+  const detail = answerText(item);
   return {
     key: id,
     facts: { id, state, target: textField(item, 'target'), origin: textField(item, 'origin') },
@@ -124,7 +142,7 @@ function row(session: DaemonSession, item: unknown): ListRow {
       { text: id, by: Number(id), tone: 'muted' },
       { text: state, tone: TONES[state] ?? 'muted' },
       { text: duration(age), by: age, tone: 'muted' },
-      { text: count(tries), by: tries },
+      { text: count(failed), by: failed },
       { text: `${textField(item, 'kind')} ${textField(item, 'type')}` },
       { text: textField(item, 'target'), tone: 'strong' },
       { text: detail, tone: state === 'dead' ? 'bad' : 'muted' },
@@ -133,8 +151,16 @@ function row(session: DaemonSession, item: unknown): ListRow {
   };
 }
 
-function details(session: DaemonSession, item: unknown, added: number): readonly ToneLine[] {
+/** The network's id of the purge, or what its last answer was. */
+function answerText(item: unknown): string {
   const detail = textField(item, 'detail');
+  const purge = textField(item, 'purgeId');
+  if (purge === '') return detail;
+  return detail === '' ? `purge ${purge}` : `purge ${purge}; before that ${detail}`;
+}
+
+function details(session: DaemonSession, item: unknown, added: number): readonly ToneLine[] {
+  const detail = answerText(item);
   return [
     [
       {

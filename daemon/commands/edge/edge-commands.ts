@@ -58,7 +58,7 @@ function listing(call: CommandCall, entries: readonly QueueEntry[]): CommandRepl
   if (call.json) return jsonReply(call, `\n  ${JSON.stringify(entries)}`);
   const rows = entries.map(
     (e) =>
-      `${e.id}  ${e.state.padEnd(8)}  ${e.kind} ${e.type}  ${e.target}  ${e.attempts} tries${e.detail === '' ? '' : `  ${e.detail}`}`,
+      `${e.id}  ${e.state.padEnd(8)}  ${e.kind} ${e.type}  ${e.target}  ${e.attempts} failed${e.detail === '' ? '' : `  ${e.detail}`}`,
   );
   return ok(rows.length === 0 ? 'Nothing.\n' : `${rows.join('\n')}\n`);
 }

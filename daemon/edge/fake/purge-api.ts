@@ -2,6 +2,7 @@
 // and content control. A call is answered after its signature, its size, its form and the account's buckets were looked at,
 // in this order; one bad object fails all of a call.
 
+import { ruleText } from '../eccu-rule.ts';
 import {
   type EdgeGridCredentials,
   type SignedParts,
@@ -190,7 +191,8 @@ export class PurgeApi {
       work: () => {
         let copies = 0;
         for (const { rule, kind } of rules) copies += cache.clear(kind, (copy) => ruleMatches(rule, copy));
-        cleared('rule', call.objects, copies);
+        const texts = rules.map(({ rule, kind }) => `${kind} ${ruleText(rule)}`);
+        cleared('rule', texts, copies);
       },
     };
     this.#rules.push(request);

@@ -23,7 +23,7 @@ export interface EdgeRule {
 }
 
 /** What is to be cleared at the edge. The target is a text that names it: a URL, a tag, digits of a CP code, or a rule
- * as JSON (ruleText of eccu-rule.ts). */
+ * as text (ruleText of eccu-rule.ts). */
 export interface EdgeTarget {
   readonly kind: EdgeKind;
   readonly type: EdgeType;

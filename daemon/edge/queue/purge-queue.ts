@@ -4,7 +4,7 @@
 
 import type { EdgeTarget, Provider } from '../providers/provider.ts';
 import { Journal, type JournalOptions } from './journal.ts';
-import { type JournalRecord, type QueueEntry, replay, targetKey } from './queue-entry.ts';
+import { type EndedEntry, type JournalRecord, type QueueEntry, replay, targetKey } from './queue-entry.ts';
 import { type Limiter, type SendClock, Sender } from './sender.ts';
 
 export type { QueueEntry } from './queue-entry.ts';
@@ -64,11 +64,14 @@ export interface QueueStatus {
   readonly depth: number;
   /** The last failures, youngest first. */
   readonly errors: readonly string[];
+  /** What ended last, youngest first. */
+  readonly recent: readonly EndedEntry[];
 }
 
 /** Origins that an entry names. */
 const MAX_ORIGIN = 200;
 const ERRORS = 10;
+const RECENT = 50;
 
 const systemClock: SendClock = {
   now: () => Date.now(),
@@ -92,6 +95,7 @@ export class PurgeQueue {
   #next: number;
   readonly #sender: Sender;
   readonly #errors: string[] = [];
+  readonly #recent: EndedEntry[] = [];
   readonly #totals = { acked: 0, retried: 0, ratelimited: 0, auth_paused: 0 };
   #dryRun: boolean;
 
@@ -171,13 +175,15 @@ export class PurgeQueue {
     return [...this.#entries.values()].filter(({ state }) => state === 'dead');
   }
 
-  show(id: string): QueueEntry | null {
-    return this.#entries.get(id) ?? null;
+  /** Also one of those that ended last. */
+  show(id: string): QueueEntry | EndedEntry | null {
+    return this.#entries.get(id) ?? this.#recent.find((entry) => entry.id === id) ?? null;
   }
 
   status(): QueueStatus {
     const { paused, alarm } = this.#sender;
-    return { paused, alarm, dryRun: this.#dryRun, depth: this.list().length, errors: this.#errors };
+    const depth = this.list().length;
+    return { paused, alarm, dryRun: this.#dryRun, depth, errors: this.#errors, recent: this.#recent };
   }
 
   counters(): QueueCounters {
@@ -340,6 +346,8 @@ export class PurgeQueue {
     this.#entries.delete(entry.id);
     if (this.#waiting.get(targetKey(entry)) === entry) this.#waiting.delete(targetKey(entry));
     if (noted) this.#note({ end: entry.id });
+    this.#recent.unshift({ ...entry, state, purgeId, ended: this.#clock.now() });
+    this.#recent.length = Math.min(this.#recent.length, RECENT);
     this.#settle(entry.id, state);
     this.#tell(entry, state, purgeId);
   }

@@ -14,6 +14,7 @@ export interface QueueEntry {
   /** Who asked for it: "vxid 17" or "admin"; several with commas where they were folded into one. */
   origin: string;
   state: EntryState;
+  /** Calls that failed. */
   attempts: number;
   /** Milliseconds of the epoch. */
   readonly added: number;
@@ -23,6 +24,15 @@ export interface QueueEntry {
   detail: string;
   /** A request of content control that is under way; '' for none. */
   poll: string;
+}
+
+/** An entry that is no longer in the queue: acked, dropped, or dry-run. */
+export interface EndedEntry extends Omit<QueueEntry, 'state'> {
+  readonly state: string;
+  /** The network's; '' without one. */
+  readonly purgeId: string;
+  /** Milliseconds of the epoch. */
+  readonly ended: number;
 }
 
 /** Records of the journal. */

@@ -26,7 +26,7 @@ const rule = { kind: 'ban', subject: 'req.http.host == h && req.url ~ ^/n/' } as
 const files = { kind: 'ban', subject: 'req.url ~ \\.jpg$' } as const;
 const other = { kind: 'ban', subject: 'obj.status == 404' } as const;
 const keys = { kind: 'tags', subject: 'a, b a' } as const;
-const RULE = '{"host":"h","prefix":"/n/","extensions":null}';
+const RULE = 'host:h path:/n/';
 
 it.each<[string, Partial<Invalidation>, string, string?]>([
   ['akamai', purge, 'delete url staging https://www.example.com/a?b'],

@@ -2,7 +2,7 @@
 // are those that were written.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { eccuXml } from '../../../../daemon/edge/eccu-rule.ts';
+import { eccuXml, parseRule, ruleText } from '../../../../daemon/edge/eccu-rule.ts';
 import { readEccu, ruleMatches } from '../../../../daemon/edge/fake/eccu-match.ts';
 import { EdgeCache, type EdgeReply } from '../../../../daemon/edge/fake/edge-cache.ts';
 import { edgeLifetime } from '../../../../daemon/edge/fake/edge-lifetime.ts';
@@ -110,6 +110,21 @@ describe('rules', () => {
         expect(readEccu(eccuXml(rules, kind))).toEqual(rules.map((one) => ({ rule: one, kind })));
       }),
     );
+  });
+
+  it('have texts that say all of them', () => {
+    const odd = fc.record({
+      host: fc.option(word),
+      prefix: fc.option(fc.string().map((text) => `/${text}/`)),
+      extensions: fc.constant(null),
+    });
+    fc.assert(
+      fc.property(odd, (one) => {
+        expect(parseRule(ruleText(one))).toEqual(one);
+      }),
+    );
+    const blanks = { host: null, prefix: '/a b%20\u2028c:d/', extensions: ['css', 'js'] };
+    expect(parseRule(ruleText(blanks))).toEqual(blanks);
   });
 
   it.each([

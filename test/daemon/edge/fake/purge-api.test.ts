@@ -204,7 +204,7 @@ describe('content control', () => {
     expect(cleared).toEqual([]);
     now += 1000;
     expect(call(to, '/eccu-api/v1/requests/1', '', { method: 'GET' }).body.status).toBe('SUCCEEDED');
-    expect(cleared).toEqual([`rule ${NEWS}: 1`]);
+    expect(cleared).toEqual(['rule invalidate host:www.example.com path:/news/: 1']);
     expect(call(to, '/eccu-api/v1/requests', '', { method: 'GET' }).body).toEqual({
       requests: [{ requestId: 1, status: 'SUCCEEDED' }],
     });

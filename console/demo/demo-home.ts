@@ -1,0 +1,52 @@
+// The folder of a demo: its daemon's working directory, its program and its settings. Those of demos that were killed are
+// removed by the next one.
+
+import { accessSync, chmodSync, constants, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ownUid } from '../../protocol/files/trust.ts';
+
+export interface DemoHome {
+  path: string;
+  remove(): void;
+}
+
+export function makeHome(): DemoHome {
+  const parent = memoryBacked();
+  sweep(parent);
+  const path = mkdtempSync(join(parent, `proxyd-demo-${process.pid}-`));
+  // The worker, who is another user under root, has its queue of purges in it.
+  chmodSync(path, 0o711);
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** A demo that was killed could not remove its folder: the next one of the same user does, for owners that are gone.
+ * Another user's is left alone, who could have us remove what links in it lead to. */
+function sweep(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const owner = Number(/^proxyd-demo-(\d+)-/.exec(name)?.[1] ?? 0);
+    const folder = join(parent, name);
+    const stat = lstatSync(folder, { throwIfNoEntry: false });
+    if (owner === 0 || exists(owner) || stat?.isDirectory() !== true || stat.uid !== ownUid()) continue;
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** The log wants memory under it; without a memory-backed folder any will do. */
+function memoryBacked(): string {
+  try {
+    accessSync('/dev/shm', constants.W_OK);
+    return '/dev/shm';
+  } catch {
+    return tmpdir();
+  }
+}
