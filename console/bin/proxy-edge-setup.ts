@@ -23,9 +23,7 @@ function parseArguments(argv: readonly string[], environment: NodeJS.ProcessEnv)
   if (line.words.length !== 1 || line.words[0] !== 'install')
     return { kind: 'mistake', message: "give the command 'install'" };
   const root = given.get('destdir') ?? environment.DESTDIR ?? '';
-  const { PREFIX: prefix, SYSCONFDIR } = environment;
-  const beside = prefix === undefined || prefix === '' || prefix === '/usr' ? '/etc' : join(prefix, 'etc');
-  const sysconfdir = given.get('sysconfdir') ?? (SYSCONFDIR || beside);
+  const sysconfdir = given.get('sysconfdir') ?? (environment.SYSCONFDIR || '/etc');
   for (const path of [root, sysconfdir])
     if (path !== '' && !isAbsolute(path))
       return { kind: 'mistake', message: `'${path}' does not begin with /` };
@@ -61,6 +59,10 @@ async function main(): Promise<number> {
     }
   }
   await flushOut();
+  if (a.directory !== '/etc/proxyd')
+    process.stderr.write(
+      `proxy-edge-setup: proxyd looks in /etc/proxyd; start it with vcl_path=${a.directory} and EDGE_CONNECTOR_CONFIG=${a.directory}/edge-connector.conf\n`,
+    );
   return 0;
 }
 

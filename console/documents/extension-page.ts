@@ -17,13 +17,14 @@ interface ObjectRow extends Row {
 export interface DocumentedExtension {
   readonly name: string;
   readonly help: string;
+  readonly notes?: Readonly<Record<string, string>>;
   readonly functions: Readonly<Record<string, Row>>;
   readonly objects?: Readonly<Record<string, ObjectRow>>;
 }
 
 /** A page of section 3, without what it refers to. */
 export function extensionPage(extension: DocumentedExtension, version: string, date: string): string {
-  const { name, help, functions, objects = {} } = extension;
+  const { name, help, notes = {}, functions, objects = {} } = extension;
   const page = [
     title({ name: `vmod_${name}`, section: 3, summary: help, version, date }),
     heading('synopsis'),
@@ -33,6 +34,7 @@ export function extensionPage(extension: DocumentedExtension, version: string, d
       'Signatures are those of the language: [brackets] hold what may be left out, and = a default.',
     ),
   ];
+  for (const [name, text] of Object.entries(notes)) page.push(heading(name), paragraphs(text));
   const rows = Object.values(functions);
   if (rows.length > 0) page.push(heading('functions'), ...rows.map((row) => entry(row, `${name}.`)));
   for (const [type, object] of Object.entries(objects)) {

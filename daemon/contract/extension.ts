@@ -68,6 +68,8 @@ export interface Extension {
   name: string;
   /** What it is for, in a few words: the first line of its manual page. */
   help: string;
+  /** Further sections of its manual page, by their headings; empty lines part paragraphs. */
+  notes?: Readonly<Record<string, string>>;
   /** Loaded from a file: what it does to headers is not known. */
   outside?: boolean;
   functions: Readonly<Record<string, ExtensionFunction>>;

@@ -108,7 +108,7 @@ export const PROXY_EDGE_SETUP: ToolRow = {
   text: 'Copies edge_auto.vcl, edge.vcl and the settings of the edge connector to the directory of proxyd in /etc. What is there stays as it is, and links are not followed.',
   usage: 'install <options>',
   prose:
-    'Then let a program say import std; import edge; include "edge_auto.vcl"; and ask for the test object with proxyadm edge.test. DESTDIR, PREFIX and SYSCONFDIR of the environment count as in a Makefile.',
+    'Then let a program say import std; import edge; include "edge_auto.vcl"; and ask for the test object with proxyadm edge.test. DESTDIR and SYSCONFDIR of the environment count as in a Makefile.',
   answersOn: 'stdout',
   bracketed: true,
   options: [
