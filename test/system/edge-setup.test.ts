@@ -1,5 +1,6 @@
 // The setup of the edge connector: files where proxyd looks for them, nothing overwritten, no link followed, and a proxy
 // that runs what was installed.
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   lstatSync,
@@ -148,4 +149,27 @@ it.skipIf(!installed('make'))('is what make install does, with all manual pages'
     readdirSync(under, { recursive: true }).map((each) => basename(String(each)));
   expect(pages(`${root}/usr/share/man`)).toEqual(expect.arrayContaining(pages(join(ROOT, 'dist/man'))));
   rmSync(copy, { recursive: true });
+});
+
+/** A file system of two pages; null where we may not mount one. */
+function smallDisk(): string | null {
+  const path = box.path('small');
+  mkdirSync(path);
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8k', 'tmpfs', path]);
+  return mounted.status === 0 ? path : null;
+}
+
+it('leaves nothing half written on a full disk, and goes on once there is room', async ({ skip }) => {
+  const root = smallDisk();
+  if (root === null) skip('needs the right to mount');
+  const path = root as string;
+  try {
+    const full = await install(path);
+    expect([full.code, full.stderr]).toEqual([1, expect.stringContaining('No space left on device\n')]);
+    expect(readdirSync(`${path}/etc/proxyd`).sort()).toEqual(['edge.vcl', 'edge_auto.vcl']);
+    spawnSync('mount', ['-o', 'remount,size=1m', path]);
+    expect(verdicts(await install(path))).toEqual(['Skipped (exists)', 'Skipped (exists)', 'Success']);
+  } finally {
+    spawnSync('umount', [path]);
+  }
 });
