@@ -143,6 +143,45 @@ describe('every way to invalidate arrives once', () => {
   });
 });
 
+describe('with the shipped invalidate.vcl, and the modules of older programs', () => {
+  let older: RunningProxy;
+  beforeAll(async () => {
+    const text = `vcl 4.1;
+      import edge; import hashtwo; import softpurge;
+      acl invalidators { "127.0.0.1"; }
+      include "invalidate.vcl";
+      backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }
+      sub vcl_recv {
+        if (req.method == "HASHTWO") { set req.http.n = hashtwo.purge(req.http.keys); return (synth(200)); }
+        if (req.method == "OLDSOFT") { return (hash); }
+      }
+      sub vcl_hit { if (req.method == "OLDSOFT") { softpurge.softpurge(); return (synth(200)); } }
+      sub vcl_backend_response { set beresp.ttl = 60s; set beresp.grace = 10s; }`;
+    process.env.EDGE_CONNECTOR_CONFIG = `${box.dir}/told.conf`;
+    older = await startProxy(box, { program: text, dir: box.path('older') });
+  });
+
+  it.each<[string, string, Record<string, string>, string, string[]]>([
+    ['PURGE', '/a', {}, 'delete url staging', [A]],
+    ['SOFTPURGE', '/a', {}, 'invalidate url staging', [A]],
+    ['REFRESH', '/a', {}, 'delete url staging', [A]],
+    ['PURGE', '/', { xkey: 'k1' }, 'delete tag staging', ['k1']],
+    ['SOFTPURGE', '/', { xkey: 'k1' }, 'invalidate tag staging', ['k1']],
+    ['BAN', '/', { 'x-ban': NEWS }, 'rule', [ruled('delete')]],
+    ['SOFTBAN', '/', { 'x-ban': NEWS }, 'rule', [ruled('revalidate')]],
+    ['HASHTWO', '/', { keys: 'k2' }, 'delete tag staging', ['k2']],
+    ['OLDSOFT', '/a', {}, 'invalidate url staging', [A]],
+  ])('%s %s %o', async (method, path, fields, what, objects) => {
+    await ask('/a', 'GET', {}, older);
+    expect((await ask(path, method, fields, older)).status).toBe(200);
+    await until(
+      'the queue is empty',
+      async () => (await older.adm('edge.queue')).stdout.trim() === 'Nothing.',
+    );
+    expect(network.calls.map((call) => [call.what, call.objects])).toEqual([[what, objects]]);
+  });
+});
+
 it('replies with what was done here and there', async () => {
   await ask('/a');
   const answer = await ask('/a', 'PURGE');
