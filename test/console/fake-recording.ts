@@ -3,7 +3,13 @@
 import { encodeTransaction, type RecordedStep, type Recording } from '../../console/model/recording.ts';
 import { encodeRecord } from '../../protocol/log-record.ts';
 import type { CounterInfo, LogTransaction } from '../../protocol/messages.ts';
-import { MAIN_COUNTERS, MGT_COUNTERS, SMA_COUNTERS, VBE_COUNTERS } from '../../protocol/tables/counters.ts';
+import {
+  EDGE_COUNTERS,
+  MAIN_COUNTERS,
+  MGT_COUNTERS,
+  SMA_COUNTERS,
+  VBE_COUNTERS,
+} from '../../protocol/tables/counters.ts';
 import { Tag, type TagName } from '../../protocol/tables/tags.ts';
 
 export const FAKE_START = 1_795_220_600;
@@ -27,6 +33,7 @@ function infos(): CounterInfo[] {
     ...rows('SMA.Transient.', SMA_COUNTERS),
     ...rows('VBE.boot.shop.', VBE_COUNTERS),
     ...rows('VBE.boot.images.', VBE_COUNTERS),
+    ...rows('EDGE.', EDGE_COUNTERS),
   ];
 }
 

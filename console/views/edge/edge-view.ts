@@ -156,7 +156,7 @@ function answerText(item: unknown): string {
   const detail = textField(item, 'detail');
   const purge = textField(item, 'purgeId');
   if (purge === '') return detail;
-  return detail === '' ? `purge ${purge}` : `purge ${purge}; before that ${detail}`;
+  return detail === '' ? `purge ${purge}` : `purge ${purge} after ${detail}`;
 }
 
 function details(session: DaemonSession, item: unknown, added: number): readonly ToneLine[] {

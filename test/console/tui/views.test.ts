@@ -35,6 +35,23 @@ const parameter = (name: string, value: unknown, fallback: string): object => ({
   flags: ['obj_sticky'],
 });
 
+/** An entry of the queue, or one that ended. */
+const purge = (id: string, state: string, more: object): object => ({
+  id,
+  kind: 'delete',
+  type: 'url',
+  network: 'staging',
+  target: `https://shop.example/${id}`,
+  origin: `vxid 1${id}`,
+  state,
+  attempts: 0,
+  added: 1_795_220_600_000,
+  due: 1_795_220_600_000,
+  detail: '',
+  poll: '',
+  ...more,
+});
+
 const recording: Recording = ((): Recording => {
   const base = fakeRecording(40);
   return {
@@ -62,6 +79,29 @@ const recording: Recording = ((): Recording => {
       }),
       'ban.count req.url == /y': { status: 200, body: '2 of 9 objects match.' },
       'ban req.url == /y': { status: 200, body: '' },
+      'edge.status -j': json('edge.status -j', {
+        provider: 'fake',
+        configured: true,
+        problem: null,
+        paused: false,
+        alarm: null,
+        dryRun: false,
+        recent: [
+          purge('3', 'acked', { purgeId: 'fake-3', ended: 1_795_220_601_000 }),
+          purge('2', 'acked', {
+            purgeId: 'fake-2',
+            ended: 1_795_220_600_500,
+            attempts: 1,
+            detail: '500 Failure',
+          }),
+        ],
+        settings: { calls: '50' },
+      }),
+      'edge.queue -j': json('edge.queue -j', [purge('5', 'retry', { attempts: 2, detail: '503 Busy' })]),
+      'edge.dead -j': json('edge.dead -j', [purge('4', 'dead', { attempts: 1, detail: '400 Bad request' })]),
+      'edge.retry 4': { status: 200, body: '1\n' },
+      'edge.retry all': { status: 200, body: '1\n' },
+      'edge.pause': { status: 200, body: '' },
       'storage.list -j': json('storage.list -j', { name: 's0', storage: 'malloc' }),
       'panic.show': {
         status: 200,
@@ -118,6 +158,34 @@ describe('views', () => {
     s.controller.show(view);
     await s.settle();
     await golden(s, `${name}-100x30`);
+  });
+
+  it('the edge network: dead letters first, what waits, what was taken last; retried by a key', async () => {
+    const s = await open(140);
+    await s.keys('@');
+    const lines = (await s.screen()).split('\n');
+    expect(lines[1]).toContain('fake at work, 1 waiting, 1 dead letter, ');
+    expect(lines[1]).toMatch(/\d+ of 50 calls left/);
+    const rows = lines.filter((line) => line.includes('https://shop.example/'));
+    expect(
+      rows.map(
+        (line) =>
+          line
+            .trim()
+            .split(/\s{2,}|\s(?=\S+$)/)[0]
+            ?.split(' ')[0],
+      ),
+    ).toEqual(['4', '5', '3', '2']);
+    expect(rows[0]).toMatch(/dead .* 1 delete url .*400 Bad request/);
+    expect(rows[2]).toMatch(/acked .* 0 delete url .*purge fake-3/);
+    expect(rows[3]).toMatch(/acked .* 1 delete url .*purge fake-2 after 500/);
+    await s.keys('r', 'a', 'p');
+    expect(s.source.sent.filter((line) => /^edge\.(retry|pause|resume)/.test(line))).toEqual([
+      'edge.retry 4',
+      'edge.retry all',
+      'edge.pause',
+    ]);
+    await golden(s, 'edge-140x30');
   });
 
   it('filter, sort, and keep the cursor on its row', async () => {
