@@ -175,23 +175,72 @@ describe('a call', () => {
     await expect(asked).rejects.toThrow('closed');
   });
 
-  it('takes a certificate of purge_ca_file, and no other', async () => {
+  /** A server with a certificate of its own, and what it was asked. */
+  async function serveTls(answer: string): Promise<{ host: string; ca: string; asked: string[] }> {
     const directory = mkdtempSync(join(tmpdir(), 'edge-tls-'));
     const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
     const words = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout ${key} -out ${cert}`;
     execFileSync('openssl', words.split(' '), { stdio: 'ignore' });
-    const tls = createTls({ key: readFileSync(key), cert: readFileSync(cert) }, (_request, response) => {
-      response.writeHead(201, { 'Content-Type': 'application/json' });
-      response.end('{"purgeId":"tls"}');
+    const asked: string[] = [];
+    const tls = createTls({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) => {
+      let body = '';
+      request.on('data', (piece) => {
+        body += piece;
+      });
+      request.on('end', () => {
+        const {
+          authorization = '',
+          'fastly-key': fastly = '',
+          'fastly-soft-purge': soft = '',
+        } = request.headers;
+        asked.push(`${request.method} ${request.url} ${authorization}${fastly} ${soft} ${body}`);
+        response.writeHead(201, { 'Content-Type': 'application/json' });
+        response.end(answer);
+      });
     });
     const ca = readFileSync(cert, 'utf8');
     rmSync(directory, { recursive: true });
     await new Promise<void>((done) => tls.listen(0, 'localhost', done));
     open.push({ close: () => void tls.close() });
-    const config = parseEdgeConfig(
-      `provider = akamai\npurge_host = localhost:${(tls.address() as AddressInfo).port}\npurge_client_token = a\npurge_client_secret = b\npurge_access_token = c\n`,
+    return { host: `localhost:${(tls.address() as AddressInfo).port}`, ca, asked };
+  }
+  const configFor = (provider: string, host: string) =>
+    parseEdgeConfig(
+      `provider = ${provider}\npurge_host = ${host}\npurge_client_token = a\npurge_client_secret = b\npurge_access_token = c\n`,
       'test',
     );
+
+  it.each<[string, Parameters<typeof batch>, string, string]>([
+    [
+      'fastly',
+      ['invalidate', 'tag', 'k1', 'k2'],
+      '{"k1":"7-1"}',
+      'POST /service/a/purge c 1 {"surrogate_keys":["k1","k2"]}',
+    ],
+    ['fastly', ['delete', 'url', 'https://h/a?b'], '{"status":"ok","id":"7-1"}', 'POST /purge/h/a?b c  '],
+    [
+      'cloudflare',
+      ['delete', 'url', 'https://h/a'],
+      '{"success":true,"result":{"id":"7-1"}}',
+      'POST /client/v4/zones/a/purge_cache Bearer c  {"files":["https://h/a"]}',
+    ],
+    [
+      'cloudflare',
+      ['delete', 'tag', 'k1'],
+      '{"success":true,"result":{"id":"7-1"}}',
+      'POST /client/v4/zones/a/purge_cache Bearer c  {"tags":["k1"]}',
+    ],
+  ])('of %s, %o', async (name, what, text, expected) => {
+    const { host, ca, asked } = await serveTls(text);
+    const provider = makeProvider(configFor(name, host), { ca });
+    const result = await provider.send(batch(...what), new AbortController().signal);
+    expect(asked).toEqual([expected]);
+    expect(provider.classify(result, false)).toEqual({ is: 'acked', purgeId: '7-1' });
+  });
+
+  it('takes a certificate of purge_ca_file, and no other', async () => {
+    const { host, ca } = await serveTls('{"purgeId":"tls"}');
+    const config = configFor('akamai', host);
     const { signal } = new AbortController();
     const trusting = makeProvider(config, { ca });
     const result = await trusting.send(batch('delete', 'url', 'https://h/a'), signal);
