@@ -4,43 +4,41 @@
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext } from '../../contract/context.ts';
 import { familyBytes, type VclIp } from './ip.ts';
+import { type Network, NetworkRanges } from './network-ranges.ts';
 
-interface Network {
-  bytes: readonly number[];
-  bits: number;
-  negate: boolean;
-  shown: string;
+interface AclEntry extends Network {
+  readonly negate: boolean;
+  readonly shown: string;
 }
 
 export class VclAcl {
   readonly name: string;
   readonly log: boolean;
-  readonly #networks: Network[];
+  readonly #v4: NetworkRanges<AclEntry>;
+  readonly #v6: NetworkRanges<AclEntry>;
 
   constructor(name: string, log: boolean, networks: readonly (readonly [string, number, boolean, string])[]) {
     this.name = name;
     this.log = log;
-    this.#networks = networks
-      .map(([text, bits, negate, shown]) => ({ bytes: familyBytes(text) ?? [], bits, negate, shown }))
-      .sort((a, b) => b.bits - a.bits);
+    const entries = networks.map(([text, bits, negate, shown]) => ({
+      bytes: familyBytes(text) ?? [],
+      bits,
+      negate,
+      shown,
+    }));
+    const family = (length: 4 | 16): NetworkRanges<AclEntry> =>
+      new NetworkRanges(
+        entries.filter(({ bytes }) => bytes.length === length),
+        length,
+      );
+    this.#v4 = family(4);
+    this.#v6 = family(16);
   }
 
-  find(ip: VclIp): Network | null {
-    const bytes = ip.bytes;
-    for (const n of this.#networks) {
-      if (n.bytes.length === bytes.length && covers(n, bytes)) return n;
-    }
-    return null;
+  find(ip: VclIp): AclEntry | null {
+    const { bytes } = ip;
+    return (bytes.length === 4 ? this.#v4 : this.#v6).find(bytes);
   }
-}
-
-function covers(n: Network, bytes: readonly number[]): boolean {
-  const whole = n.bits >> 3;
-  for (let i = 0; i < whole; i++) if (n.bytes[i] !== bytes[i]) return false;
-  const rest = n.bits & 7;
-  if (rest === 0) return true;
-  const mask = (0xff00 >> rest) & 0xff;
-  return ((n.bytes[whole] as number) & mask) === ((bytes[whole] as number) & mask);
 }
 
 export function aclMatch(ctx: VclContext, acl: VclAcl, ip: VclIp): boolean {
