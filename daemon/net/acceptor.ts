@@ -8,6 +8,7 @@
 import { createServer, type Server, Socket, type SocketConstructorOpts } from 'node:net';
 import { requestMachine } from '../request/request-machine.ts';
 import type { Core } from '../transaction/core.ts';
+import type { DescriptorGuard } from './descriptor-guard.ts';
 import type { Endpoint } from './endpoint.ts';
 import { PeerReader, wantsPeers } from './peer-credentials.ts';
 import { Session, type SessionOwner } from './session.ts';
@@ -18,6 +19,7 @@ type Handle = object;
 const KEEPALIVE_OFF = 7200;
 
 export interface AcceptorHost extends SessionOwner {
+  readonly descriptors: DescriptorGuard;
   sessionOpened(session: Session): void;
 }
 
@@ -42,6 +44,11 @@ export class Acceptor {
   }
 
   private accept(accepted: Socket): void {
+    const { _handle } = accepted as unknown as { _handle?: { fd?: number } | null };
+    if (this.host.descriptors.turnsAway(_handle?.fd)) {
+      accepted.destroy();
+      return;
+    }
     const taken = takeHandle(accepted);
     if (taken === null) {
       this.plain(accepted);

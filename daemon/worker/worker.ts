@@ -25,6 +25,7 @@ import { RingWriter } from '../log/ring-writer.ts';
 import { constantRecord, LogShared, type PreparedRecords, TxLog } from '../log/tx-log.ts';
 import { WriteTrouble } from '../log/write-trouble.ts';
 import { Acceptor, type AcceptorHost } from '../net/acceptor.ts';
+import { DescriptorGuard, descriptorLimit } from '../net/descriptor-guard.ts';
 import { endpointOf } from '../net/endpoint.ts';
 import { OutputBuffer } from '../net/output-buffer.ts';
 import type { Session } from '../net/session.ts';
@@ -60,9 +61,15 @@ const READ_BUFFER = 64 * 1024;
 
 export class Worker implements Core, AcceptorHost {
   readonly clock = new Clock();
+  readonly stats = newMainCounters();
+  readonly descriptors = new DescriptorGuard({
+    limit: descriptorLimit(),
+    stats: this.stats,
+    now: () => this.clock.now(),
+    tell: (text) => this.tell(text),
+  });
   readonly params: HotParams;
   readonly allParams: Params;
-  readonly stats = newMainCounters();
   readonly cache: Cache;
   readonly hotHeads: HotHeads;
   readonly spareFetchBuffers: object[] = [];
@@ -343,7 +350,11 @@ export class Worker implements Core, AcceptorHost {
 
   /** A new worker has neither the objects nor the bans of the one before it. */
   private tellLoss(): void {
-    const text = 'A new worker begins with an empty cache and an empty list of bans';
+    this.tell('A new worker begins with an empty cache and an empty list of bans');
+  }
+
+  /** For the log, and for the operator. */
+  private tell(text: string): void {
     this.logNotice(text);
     this.note(4, text);
   }
@@ -361,11 +372,7 @@ export class Worker implements Core, AcceptorHost {
   private sweep(): void {
     const now = this.clock.now();
     const step = this.clock.correct();
-    if (step < -this.params.clock_step) {
-      const text = `The clock was set back by ${(-step).toFixed(3)} s`;
-      this.logNotice(text);
-      this.note(4, text);
-    }
+    if (step < -this.params.clock_step) this.tell(`The clock was set back by ${(-step).toFixed(3)} s`);
     for (const session of this.sessions) session.checkTimeout(now);
     this.programs.sweep();
   }

@@ -77,6 +77,8 @@ export interface ProxyOptions {
   dir?: string;
   /** CPU number the daemon and its children are pinned to. */
   cpu?: number;
+  /** Descriptors that each of its processes may have. */
+  descriptors?: number;
 }
 
 export class RunningProxy {
@@ -203,10 +205,14 @@ export async function startProxy(box: Sandbox, options: ProxyOptions): Promise<R
   const [program, lead] = command(product, 'daemon');
   const mode = options.mode ?? 'F';
   const args = [...lead, `-${mode}`, ...daemonArguments({ ...options, product }, dir, file)];
-  const pinned = options.cpu !== undefined;
-  const daemon = pinned
-    ? box.start(product, 'taskset', ['-c', String(options.cpu), program, ...args])
-    : box.start(product, program, args);
+  const { cpu, descriptors } = options;
+  const wrapped = [
+    ...(cpu === undefined ? [] : ['taskset', '-c', String(cpu)]),
+    ...(descriptors === undefined ? [] : ['prlimit', `--nofile=${descriptors}:${descriptors}`]),
+    program,
+    ...args,
+  ];
+  const daemon = box.start(product, wrapped[0] as string, wrapped.slice(1));
   const proxy = new RunningProxy(product, dir, daemon);
   if (mode === 'F') await proxy.serving();
   else await Promise.race([delay(50), daemon.ended]);

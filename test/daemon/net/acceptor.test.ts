@@ -4,6 +4,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { expect, it } from 'vitest';
 import { keep, type LentBytes } from '../../../daemon/http1/lent-bytes.ts';
 import { Acceptor } from '../../../daemon/net/acceptor.ts';
+import type { DescriptorGuard } from '../../../daemon/net/descriptor-guard.ts';
 import type { Session } from '../../../daemon/net/session.ts';
 import { StepChecks } from '../../../daemon/transaction/step-checks.ts';
 import { FakeCore } from '../../harness/fake-core.ts';
@@ -21,7 +22,8 @@ async function keptBytes(checked: boolean): Promise<string> {
         return true;
       };
     };
-    const host = { sessionOpened, sessionClosed: () => undefined };
+    const descriptors = { turnsAway: () => false } as unknown as DescriptorGuard;
+    const host = { descriptors, sessionOpened, sessionClosed: () => undefined };
     const endpoint = { name: 'a0', socketText: '', isPath: false, proxy: false };
     const { server } = new Acceptor(fake.core, host, endpoint, Buffer.alloc(64));
     server.listen(0, '127.0.0.1', () => {

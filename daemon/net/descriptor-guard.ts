@@ -1,0 +1,58 @@
+// Turns clients away before the process runs out of descriptors. At the limit itself the runtime accepts and closes
+// connections without a word to anybody, and fetches, the log and the queue of purges would have none left either. The
+// kernel gives the lowest number that is free, so that the number of a new connection says how many are in use.
+
+import { readFileSync } from 'node:fs';
+
+export interface DescriptorParts {
+  /** How many descriptors the process may have. */
+  readonly limit: number;
+  readonly stats: { sess_fail: number; sess_fail_emfile: number };
+  /** Seconds. */
+  now(): number;
+  /** For the log and the operator, at most once in PAUSE. */
+  tell(text: string): void;
+}
+
+/** Kept for everything but clients: an eighth, at most this many (chosen). */
+const MOST_KEPT = 256;
+/** Seconds between two reports (chosen). */
+const PAUSE = 10;
+
+export class DescriptorGuard {
+  readonly #parts: DescriptorParts;
+  readonly #first: number;
+  #toldAt = Number.NEGATIVE_INFINITY;
+  #since = 0;
+
+  constructor(parts: DescriptorParts) {
+    this.#parts = parts;
+    this.#first = parts.limit - Math.min(MOST_KEPT, Math.ceil(parts.limit / 8));
+  }
+
+  /** Whether a client with this descriptor is one too many; it is counted then. */
+  turnsAway(fd: number | undefined): boolean {
+    if (fd === undefined || fd < this.#first) return false;
+    const { stats, limit, now, tell } = this.#parts;
+    stats.sess_fail++;
+    stats.sess_fail_emfile++;
+    this.#since++;
+    if (now() - this.#toldAt < PAUSE) return true;
+    tell(
+      `Out of descriptors: ${this.#since === 1 ? 'a client was' : `${this.#since} clients were`} turned away, ${fd} of ${limit} are in use. Raise the limit (LimitNOFILE= in systemd, ulimit -n), or lower timeout_idle`,
+    );
+    this.#toldAt = now();
+    this.#since = 0;
+    return true;
+  }
+}
+
+/** The soft limit of this process; infinite where /proc does not tell. */
+export function descriptorLimit(path = '/proc/self/limits'): number {
+  try {
+    const [, soft = ''] = /^Max open files\s+(\d+)/m.exec(readFileSync(path, 'latin1')) ?? [];
+    return soft === '' ? Number.POSITIVE_INFINITY : Number(soft);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}

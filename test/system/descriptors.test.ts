@@ -1,0 +1,44 @@
+// A worker that runs out of descriptors: clients beyond what it may have are turned away, counted and told of, those it has
+// go on, and fetches still find a descriptor.
+import { connect, type Socket } from 'node:net';
+import { afterAll, expect, it } from 'vitest';
+import { Origin, respond } from '../harness/origin.ts';
+import { Sandbox, until } from '../harness/processes.ts';
+import { startProxy } from '../harness/proxy.ts';
+
+const box = new Sandbox('proxyd-descriptors');
+afterAll(() => box.dispose());
+
+it('turns clients away, says so, and serves those it has', async () => {
+  const origin = await Origin.start();
+  origin.on('*', ({ url }) => respond('200 OK', { 'Cache-Control': 'no-store' }, url));
+  const proxy = await startProxy(box, { backend: `127.0.0.1:${origin.port}`, descriptors: 160 });
+  const open: Socket[] = [];
+  let turnedAway = 0;
+  for (let i = 0; i < 200; i++) {
+    const socket = connect(proxy.port, '127.0.0.1');
+    open.push(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => turnedAway++);
+  }
+  try {
+    await until('clients turned away', async () => {
+      const { 'MAIN.sess_fail_emfile': counted = 0 } = await proxy.counters();
+      return counted > 0 && counted === turnedAway;
+    });
+    const counters = await proxy.counters();
+    expect(counters['MAIN.sess_fail']).toBe(counters['MAIN.sess_fail_emfile']);
+    expect(await proxy.log('-g', 'raw', '-i', 'Notice')).toMatch(
+      /Out of descriptors: .* turned away, \d+ of 160 are in use\. Raise the limit/,
+    );
+    // One of those that were let in: its request needs a descriptor to the origin.
+    const mine = open.find((socket) => !socket.destroyed && socket.readyState === 'open') as Socket;
+    const answer = new Promise<string>((done) => mine.once('data', (bytes) => done(bytes.toString())));
+    mine.write('GET /fetched HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\/fetched$/);
+  } finally {
+    for (const socket of open) socket.destroy();
+  }
+  await until('room again', async () => (await proxy.get('/again').catch(() => null))?.status === 200);
+  await origin.close();
+});
