@@ -39,6 +39,8 @@ export const BAN = 24;
 export const SURROGATE = 25;
 /** Block of what is known of the body beside its bytes (object-store.ts); 0 is none. */
 export const ANNEX = 26;
+/** Hash of the variant (vary.ts), if all others of its key that have one vary by the same headers; else 0. */
+export const VARIANT = 27;
 /** Even, since rows hold doubles. */
 export const OBJCORE_WORDS = 28;
 

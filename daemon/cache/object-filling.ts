@@ -16,12 +16,14 @@ import type { ObjectLru } from './object-lru.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { Filling } from './roles.ts';
 import { tagsOf } from './tags/tag-headers.ts';
-import { sameStored, type VaryKey } from './vary.ts';
+import { hashStored, sameNames, sameStored, type VaryKey } from './vary.ts';
 
 /** Surrogate keys an object may have; one with more is not kept, since a purge could not get to it within a step. */
 const MOST_KEYS = 4096;
 /** Objects after a new one in which markers are looked for: those that it leaves, the next fetch finds. */
 const MARKER_SEARCH = 16;
+/** Objects of a key that are looked at for one whose variant is hashed (chosen). */
+const SIBLING_SEARCH = 64;
 
 export class ObjectFilling implements Filling {
   private readonly state: CacheState;
@@ -137,6 +139,7 @@ export class ObjectFilling implements Filling {
     this.life.ref(oc);
     this.lifetimes.mail(oc);
     objheads.unlink(oh, oc);
+    if ((meta & row.OF_HAS_VARY) !== 0) this.hashVariantOf(oc, oh);
     objheads.linkFirst(oh, oc);
     objheads.rush(oh, uncacheable || (meta & row.OF_MARKER) !== 0);
     return true;
@@ -156,6 +159,28 @@ export class ObjectFilling implements Filling {
     } else {
       for (const key of keys) tags.add(oc, key);
     }
+  }
+
+  /** An object whose variant is hashed has the same names as all others of its key that are. */
+  private hashVariantOf(oc: Oc, oh: number): void {
+    const { objcores, objheads } = this.state;
+    const { store } = this;
+    let other = objheads.first(oh);
+    for (let looked = 0; other !== 0; looked++) {
+      if (looked === SIBLING_SEARCH) return;
+      if (objcores.get(other, row.VARIANT) !== 0) {
+        const same = sameNames(
+          store.headChunk(oc),
+          store.varyAt(oc),
+          store.headChunk(other),
+          store.varyAt(other),
+        );
+        if (!same) return;
+        break;
+      }
+      other = objcores.get(other, row.KEY_NEXT);
+    }
+    objcores.set(oc, row.VARIANT, hashStored(store.headChunk(oc), store.varyAt(oc)));
   }
 
   /** Older markers go as soon as this object hides them; one without a ttl is not found and hides nothing. */

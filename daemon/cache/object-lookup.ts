@@ -15,8 +15,11 @@ import type { ObjectStore } from './object-store.ts';
 import type { Lookup } from './roles.ts';
 import { Doom } from './tags/tag-index.ts';
 import type { TagPurges } from './tags/tag-purges.ts';
-import { matchesKey, matchesStored, storedNames, type VaryKey } from './vary.ts';
+import { hashVariant, matchesKey, matchesStored, storedNames, type VaryKey } from './vary.ts';
 import type { Waiter } from './waiting-list.ts';
+
+/** Variants that are compared with the request itself before it is worth a hash (chosen). */
+const HASHED_AFTER = 4;
 
 export class ObjectLookup implements Lookup {
   private readonly state: CacheState;
@@ -67,6 +70,8 @@ export class ObjectLookup implements Lookup {
     let stale: Oc = 0;
     let staleOrigin = Number.NEGATIVE_INFINITY;
     let varying: Oc = 0;
+    /** Of the request, once there are many variants. */
+    let wanted = 0;
     for (let oc = objheads.first(oh); oc !== 0; ) {
       const current = oc;
       const meta = objcores.get(current, row.META);
@@ -89,6 +94,16 @@ export class ObjectLookup implements Lookup {
       }
       if ((meta & row.OF_HAS_VARY) !== 0 && !q.hashIgnoreVary) {
         varying = current;
+        if (out.variants >= HASHED_AFTER) {
+          const kept = objcores.get(current, row.VARIANT);
+          if (kept !== 0) {
+            if (wanted === 0) wanted = hashVariant(this.variantOf(current, q));
+            if (kept !== wanted) {
+              out.variants++;
+              continue;
+            }
+          }
+        }
         const at = this.store.varyAt(current);
         const { gzipSupport, normaliseVary } = limits;
         if (!matchesStored(this.store.headChunk(current), at, q.http, gzipSupport, normaliseVary)) {
@@ -190,7 +205,11 @@ export class ObjectLookup implements Lookup {
 
   /** The variant a fetch for this request will become, if it varies as its sibling does. */
   private predict(sibling: Oc, q: LookupQuery): VaryKey | null {
-    if (sibling === 0) return null;
+    return sibling === 0 ? null : this.variantOf(sibling, q);
+  }
+
+  /** The request's values of the headers that an object varies by. */
+  private variantOf(sibling: Oc, q: LookupQuery): VaryKey {
     const names = storedNames(this.store.headChunk(sibling), this.store.varyAt(sibling));
     return { names, values: names.map((name) => q.http.getAll(name)) };
   }

@@ -165,6 +165,56 @@ function storedBytes(from: ChunkBytes, start: number): number {
   return at - start;
 }
 
+/**
+ * A number for the values of a variant, never 0: of two that differ, one does not match the other. Values that mean the same
+ * have the same number, and Accept-Encoding has no part in it. For one list of names only; 0 where `*` is one of them.
+ */
+export function hashVariant({ names, values }: VaryKey): number {
+  let hash = 0x811c9dc5;
+  for (const [i, name] of names.entries()) {
+    if (name === ACCEPT_ENCODING) continue;
+    if (name === '*') return 0;
+    const value = values[i] as string | null;
+    const text = value === null ? '\0' : normalValue(name, value);
+    for (let c = 0; c < text.length; c++) hash = Math.imul(hash ^ text.charCodeAt(c), 0x01000193);
+    hash = Math.imul(hash ^ 0x100, 0x01000193);
+  }
+  return hash === 0 ? 1 : hash;
+}
+
+/** hashVariant() of a stored variant. */
+export function hashStored(from: ChunkBytes, start: number): number {
+  const names: string[] = [];
+  const values: (string | null)[] = [];
+  let at = start + COUNT;
+  for (let left = from.readUInt16LE(start); left > 0; left--) {
+    const nameLength = from[at] as number;
+    const stored = from.readUInt16LE(at + 1);
+    const valueAt = at + 3 + nameLength;
+    names.push(from.latin1Slice(at + 3, valueAt));
+    values.push(stored === ABSENT ? null : from.latin1Slice(valueAt, valueAt + stored));
+    at = valueAt + (stored === ABSENT ? 0 : stored);
+  }
+  return hashVariant({ names, values });
+}
+
+/** Whether two stored variants are of the same headers in the same order. */
+export function sameNames(a: ChunkBytes, aStart: number, b: ChunkBytes, bStart: number): boolean {
+  const count = a.readUInt16LE(aStart);
+  if (b.readUInt16LE(bStart) !== count) return false;
+  let at = aStart + COUNT;
+  let bt = bStart + COUNT;
+  for (let left = count; left > 0; left--) {
+    const length = a[at] as number;
+    if (b[bt] !== length || a.compare(b, bt + 3, bt + 3 + length, at + 3, at + 3 + length) !== 0)
+      return false;
+    const [stored, other] = [a.readUInt16LE(at + 1), b.readUInt16LE(bt + 1)];
+    at += 3 + length + (stored === ABSENT ? 0 : stored);
+    bt += 3 + length + (other === ABSENT ? 0 : other);
+  }
+  return true;
+}
+
 /** The names of a stored variant, in order. */
 export function storedNames(from: ChunkBytes, start: number): string[] {
   const names: string[] = [];
