@@ -6,6 +6,7 @@
 import { type Growth, growth, safeLength } from './analyse.ts';
 import { BoundedMatcher } from './bounded-matcher.ts';
 import { makeProgram } from './build-program.ts';
+import { literalStart } from './literal-start.ts';
 import { parseRegex } from './parse-pattern.ts';
 import { type ParsedRegex, RegexError } from './pattern-ast.ts';
 import { checkSize } from './program-facts.ts';
@@ -58,6 +59,9 @@ export class BoundedRegex {
   #jsFrom: RegExp | null = null;
   #jsFromLimit = -1;
   #bounded: BoundedMatcher | null = null;
+  /** What subjects have to begin with, and whether that is all. */
+  #start = '';
+  #startOnly = false;
 
   /** Takes any text: an expression that was not checked by compileRegex throws when it is first used. */
   constructor(pattern: string) {
@@ -70,6 +74,9 @@ export class BoundedRegex {
     const parsed = parseRegex(this.pattern);
     const translation = translate(parsed);
     const js = translation === null ? null : compiled(translation.fromStart, '');
+    const { text, whole } = literalStart(parsed.root);
+    this.#start = text;
+    this.#startOnly = whole;
     this.#js = js;
     this.#jsLimit = js === null ? -1 : safeLength(parsed.root) || -1;
     this.#prepared = {
@@ -97,6 +104,9 @@ export class BoundedRegex {
 
   /** 1 for a match, 0 for none, -1 when the fuel was used up. */
   match(s: string, fuel?: Fuel): number {
+    const start = this.#start;
+    for (let i = 0; i < start.length; i++) if (s.charCodeAt(i) !== start.charCodeAt(i)) return 0;
+    if (this.#startOnly) return 1;
     if (s.length <= this.#jsLimit) return (this.#js as RegExp).test(s) ? 1 : 0;
     if (this.#prepared === null) {
       this.prepare();
