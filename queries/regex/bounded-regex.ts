@@ -6,10 +6,10 @@
 import { type Growth, growth, safeLength } from './analyse.ts';
 import { BoundedMatcher } from './bounded-matcher.ts';
 import { makeProgram } from './build-program.ts';
-import { literalStart } from './literal-start.ts';
 import { parseRegex } from './parse-pattern.ts';
 import { type ParsedRegex, RegexError } from './pattern-ast.ts';
 import { checkSize } from './program-facts.ts';
+import { requiredText } from './required-text.ts';
 import { type Fuel, fuelFor } from './search.ts';
 import { capturesDiffer, translate } from './translate.ts';
 
@@ -37,11 +37,13 @@ interface Prepared {
   growth: Growth | null;
 }
 
-/** JavaScript limits the size of expressions: trying is the only way to find out. It reports some only when it searches,
- * and its first search is interpreted, twenty times as slow: therefore one over an empty subject is made first. */
+/** JavaScript limits the size of expressions: trying is the only way to find out. It reports some only when it searches.
+ * Its first search is interpreted, twenty times as slow, and its second makes machine code: therefore both are made here over
+ * an empty subject, and not in the turn in which thousands of bans meet their first object. */
 function compiled(source: string, flags: string): RegExp | null {
   try {
     const regex = new RegExp(source, flags);
+    regex.test('');
     regex.test('');
     return regex;
   } catch {
@@ -59,9 +61,10 @@ export class BoundedRegex {
   #jsFrom: RegExp | null = null;
   #jsFromLimit = -1;
   #bounded: BoundedMatcher | null = null;
-  /** What subjects have to begin with, and whether that is all. */
+  /** What subjects have to begin with, or to have in them, and whether that is all. */
   #start = '';
-  #startOnly = false;
+  #part = '';
+  #partOnly = false;
 
   /** Takes any text: an expression that was not checked by compileRegex throws when it is first used. */
   constructor(pattern: string) {
@@ -74,9 +77,10 @@ export class BoundedRegex {
     const parsed = parseRegex(this.pattern);
     const translation = translate(parsed);
     const js = translation === null ? null : compiled(translation.fromStart, '');
-    const { text, whole } = literalStart(parsed.root);
-    this.#start = text;
-    this.#startOnly = whole;
+    const { text, where, whole } = requiredText(parsed.root);
+    if (where === 'start') this.#start = text;
+    else this.#part = text;
+    this.#partOnly = whole;
     this.#js = js;
     this.#jsLimit = js === null ? -1 : safeLength(parsed.root) || -1;
     this.#prepared = {
@@ -106,7 +110,8 @@ export class BoundedRegex {
   match(s: string, fuel?: Fuel): number {
     const start = this.#start;
     for (let i = 0; i < start.length; i++) if (s.charCodeAt(i) !== start.charCodeAt(i)) return 0;
-    if (this.#startOnly) return 1;
+    if (this.#part !== '' && !s.includes(this.#part)) return 0;
+    if (this.#partOnly) return 1;
     if (s.length <= this.#jsLimit) return (this.#js as RegExp).test(s) ? 1 : 0;
     if (this.#prepared === null) {
       this.prepare();
