@@ -75,13 +75,19 @@ function subLines(
   const out = [unplaced(''), unplaced(`// ${sub.name}`)];
   out.push({ text: `function${star} ${isValue ? `${name}_body` : name}(ctx) {`, span: sub.span });
   out.push(unplaced('  let r = 0;'));
-  const statements = new StatementPrinter(expressions, (called) => isGenerator(model, waits, called));
+  const parts: GeneratedLine[][] = [];
+  const statements = new StatementPrinter(expressions, {
+    name,
+    star,
+    isGenerator: (called) => isGenerator(model, waits, called),
+    parts,
+  });
   for (const part of sub.parts) {
     statements.lines.push({ text: '  {', span: part.span });
     statements.steps(part.body, '    ');
     statements.lines.push(unplaced('  }'));
   }
-  out.push(...statements.lines, unplaced('  return r;'), unplaced('}'));
+  out.push(...statements.lines, unplaced('  return r;'), unplaced('}'), ...parts.flat());
   if (isValue) out.push(...valueLines(model, sub, name, waits.has(sub)).map(unplaced));
   return out;
 }

@@ -4,7 +4,7 @@
 import { RETURN } from '../../../protocol/tables/returns.ts';
 import { generatedName } from '../check/program-model.ts';
 import type { Span } from '../diagnostics.ts';
-import { CONTEXT, type Code, constant, helper, type Step, type Steps } from '../typed-program.ts';
+import { CONTEXT, type Code, constant, countSteps, helper, type Step, type Steps } from '../typed-program.ts';
 import type { ExpressionPrinter } from './expressions.ts';
 
 /** One line of generated code and the place in the program it came from. */
@@ -15,24 +15,60 @@ export interface GeneratedLine {
 
 /** Else-ifs up to this number are nested in the generated code. */
 const FEW_BRANCHES = 8;
+/** Statements and conditions from which a sub is cut into functions. V8 never optimises one of more than 60 kB of its
+ * bytecode, some 600 statements, and the more there is in one, the later (measured). */
+const LONG = 150;
+/** About so many of them are in each. */
+const A_FUNCTION = 75;
+/** What a function that was cut off returns for a bare return: the sub is left. */
+const LEAVE = -1;
 
 type IfStep = Extract<Step, { k: 'if' }>;
+
+/** A sub while it is printed. */
+export interface PrintedSub {
+  /** As functions are named after it. */
+  readonly name: string;
+  /** The star of a generator, or ''. */
+  readonly star: string;
+  /** Whether a sub that is called is a generator, so that what it yields has to be passed on. */
+  isGenerator(sub: string): boolean;
+  /** The functions that were cut off. */
+  readonly parts: GeneratedLine[][];
+}
 
 /** Prints the steps of one sub. */
 export class StatementPrinter {
   readonly lines: GeneratedLine[] = [];
   private readonly expressions: ExpressionPrinter;
-  /** Whether a sub that is called is a generator, so that what it yields has to be passed on. */
-  private readonly isGenerator: (sub: string) => boolean;
+  private readonly sub: PrintedSub;
+  /** The function is one that was cut off. */
+  private readonly isPart: boolean;
 
-  constructor(expressions: ExpressionPrinter, isGenerator: (sub: string) => boolean) {
+  constructor(expressions: ExpressionPrinter, sub: PrintedSub, isPart = false) {
     this.expressions = expressions;
-    this.isGenerator = isGenerator;
+    this.sub = sub;
+    this.isPart = isPart;
   }
 
   steps(steps: Steps, indent: string): void {
     this.trace(steps.point, indent);
-    for (const step of steps.list) this.step(step, indent);
+    if (countSteps(steps) < LONG) for (const step of steps.list) this.step(step, indent);
+    else for (const part of cut(steps.list)) this.apart(part, indent);
+  }
+
+  /** Prints steps as a function of their own, and its call. */
+  private apart(list: readonly Step[], indent: string): void {
+    const { parts, name, star } = this.sub;
+    const part = `part_${name}_${parts.length + 1}`;
+    const lines: GeneratedLine[] = [];
+    parts.push(lines);
+    const printer = new StatementPrinter(this.expressions, this.sub, true);
+    for (const step of list) printer.step(step, '  ');
+    lines.push({ text: `function${star} ${part}(ctx) {`, span: null }, { text: '  let r = 0;', span: null });
+    lines.push(...printer.lines, { text: '  return 0;', span: null }, { text: '}', span: null });
+    const left = this.isPart ? 'r' : `r === ${LEAVE} ? 0 : r`;
+    this.line(indent, `if ((r = ${star === '' ? '' : 'yield* '}${part}(ctx)) !== 0) return ${left};`, null);
   }
 
   private step(step: Step, indent: string): void {
@@ -45,7 +81,7 @@ export class StatementPrinter {
         this.checked(indent, `${step.name} = ${this.print(step.code)}`, step.code, span);
         break;
       case 'call': {
-        const call = `${this.isGenerator(step.sub) ? 'yield* ' : ''}${generatedName('sub', step.sub)}(ctx)`;
+        const call = `${this.sub.isGenerator(step.sub) ? 'yield* ' : ''}${generatedName('sub', step.sub)}(ctx)`;
         this.line(indent, `if ((r = ${call}) !== 0) return r;`, span);
         break;
       }
@@ -54,7 +90,7 @@ export class StatementPrinter {
         this.line(indent, 'if (r !== 0) return r;', span);
         break;
       case 'return':
-        this.line(indent, `return ${this.print(step.code)};`, span);
+        this.line(indent, `return ${this.returned(step.code)};`, span);
         break;
       case 'block':
         this.line(indent, '{', span);
@@ -66,9 +102,23 @@ export class StatementPrinter {
     }
   }
 
+  private returned(code: Code): string {
+    const text = this.print(code);
+    return text === '0' && this.isPart ? String(LEAVE) : text;
+  }
+
+  /** Else-ifs that are too many for one function go on in another. */
+  private rest(step: IfStep): IfStep {
+    const { branches, otherwise, span } = step;
+    const first = branches.slice(0, A_FUNCTION);
+    const next: IfStep = { k: 'if', branches: branches.slice(A_FUNCTION), otherwise, point: undefined, span };
+    return { ...step, branches: first, otherwise: { point: undefined, list: [next] } };
+  }
+
   /** A condition of its own line keeps its place in the program: so else-ifs are blocks inside each other, or, when
    * there are too many for that, ifs in a row which one leaves by the label. */
-  private branches(step: IfStep, indent: string): void {
+  private branches(whole: IfStep, indent: string): void {
+    const step = whole.branches.length > 2 * A_FUNCTION ? this.rest(whole) : whole;
     const flat = step.branches.length > FEW_BRANCHES;
     const label = `if${this.lines.length}`;
     if (flat) this.line(indent, `${label}: {`, step.span);
@@ -123,4 +173,21 @@ export class StatementPrinter {
   private line(indent: string, text: string, span: Span | null): void {
     this.lines.push({ text: indent + text, span });
   }
+}
+
+/** Steps in groups of about A_FUNCTION statements and conditions. */
+function cut(list: readonly Step[]): Step[][] {
+  const groups: Step[][] = [];
+  let group: Step[] = [];
+  let count = 0;
+  for (const step of list) {
+    group.push(step);
+    count += countSteps({ point: undefined, list: [step] });
+    if (count < A_FUNCTION) continue;
+    groups.push(group);
+    group = [];
+    count = 0;
+  }
+  if (group.length > 0) groups.push(group);
+  return groups;
 }
