@@ -1,14 +1,15 @@
 // CPU per request of a cache hit, or with --pass of a request that goes to the origin each time: utime + stime of
 // the server's whole process tree (/proc), divided by the requests that wrk got answered. Server and load generator
 // have one core each; the candidates take turns in rounds, so that a noisy minute hits all of them. Usage:
-//   node test/bench/run.js [--pass] [--seconds 8] [--rounds 3] [--connections 64] [--only NAME,…] [--json]
-// Needs taskset and wrk; varnishd and nginx are left out with a notice when they are missing.
+//   node test/bench/run.js [--pass | --growth] [--seconds 8] [--rounds 3] [--connections 64] [--only NAME,…] [--json]
+// With --growth the rows of growth.js instead. Needs taskset and wrk; varnishd and nginx are left out with a notice when they are missing.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { cpuSeconds } from './processes.js';
 import { find, PROXYD, sleep, startNginx, startProxyd, startScript, startVarnish } from './servers/start.js';
 
 const { values: options } = parseArgs({
@@ -18,39 +19,12 @@ const { values: options } = parseArgs({
     connections: { type: 'string', default: '64' },
     only: { type: 'string' },
     pass: { type: 'boolean', default: false },
+    growth: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
-/** Clock ticks a second of utime and stime; Linux reports 100 to user space on every architecture. */
-const TICKS = 100;
 const SERVER_CPU = 0;
 const LOAD_CPU = 1;
-
-/** CPU seconds used so far by a process and its living descendants. */
-function cpuSeconds(root) {
-  const rows = [];
-  for (const entry of readdirSync('/proc')) {
-    if (!/^\d+$/.test(entry)) continue;
-    try {
-      const text = readFileSync(`/proc/${entry}/stat`, 'latin1');
-      const rest = text.slice(text.lastIndexOf(')') + 2).split(' ');
-      rows.push({ pid: Number(entry), ppid: Number(rest[1]), ticks: Number(rest[11]) + Number(rest[12]) });
-    } catch {
-      // ended meanwhile
-    }
-  }
-  const tree = new Set([root]);
-  for (let grown = true; grown; ) {
-    grown = false;
-    for (const row of rows) {
-      if (tree.has(row.ppid) && !tree.has(row.pid)) {
-        tree.add(row.pid);
-        grown = true;
-      }
-    }
-  }
-  return rows.reduce((sum, row) => sum + (tree.has(row.pid) ? row.ticks : 0), 0) / TICKS;
-}
 
 function wrk(port, seconds) {
   const args = ['-c', String(LOAD_CPU), 'wrk', '-t', '1', '-c', options.connections, '-d', `${seconds}s`];
@@ -94,6 +68,18 @@ if (availableParallelism() < 2) say('warning: one core only; the load generator 
 const dir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'proxyd-bench-'));
 process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
+if (options.growth) {
+  const { growth } = await import('./growth.js');
+  await growth({
+    dir,
+    seconds: Number(options.seconds),
+    rounds: Number(options.rounds),
+    only: options.only,
+    say,
+  });
+  process.exit(0);
+}
 
 const origin = await startScript(LOAD_CPU, 'origin', 'origin.js');
 const servers = [];

@@ -60,9 +60,9 @@ export function freePort() {
   });
 }
 
-/** Waits until a port accepts a connection. */
+/** Waits until a port accepts a connection; a long program takes Varnish's compiler a minute. */
 async function accepts(name, child, port) {
-  for (let i = 0; i < 500; i++) {
+  for (let i = 0; i < 4500; i++) {
     if (child.exitCode !== null) throw new Error(`${name} has ended with ${child.exitCode}: ${child.notes}`);
     const open = await new Promise((resolve) => {
       const socket = connect(port, '127.0.0.1');

@@ -51,6 +51,27 @@ describe('a vcl_recv that may wait', () => {
     expect(t.log.of('VCL_return')).toEqual(['pass']);
   });
 
+  it('waits far down in a long program, which is cut into functions', () => {
+    const many = Array.from(
+      { length: 400 },
+      (_, i) => `if (req.url == "/${i}") { set req.http.r = "${i}"; }`,
+    );
+    const t = task(
+      `sub vcl_recv { ${many.join(' ')} set req.http.s = std.cache_req_body(1KB); ${many.join(' ')} return (pass); }`,
+    );
+    let go: ((value: unknown) => void) | null = null;
+    const returned = begin(
+      t,
+      () =>
+        new Waiting((done) => {
+          go = done;
+        }),
+    );
+    expect(returned).toEqual(['waits']);
+    (go as unknown as (value: unknown) => void)(true);
+    expect([returned, t.req.http.get('s')]).toEqual([['waits', 'pass'], 'true']);
+  });
+
   it('fails like any other after it has waited', () => {
     const t = task(
       'sub vcl_recv { std.cache_req_body(1KB); set req.http.r = std.integer("x"); return (pass); }',
