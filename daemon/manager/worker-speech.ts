@@ -80,14 +80,16 @@ export function hear(pid: number, streams: readonly (Stream | null)[], log: (tex
     (said) => log(`Child (${pid}) said ${said}`),
     (count) => `${count} more lines, which are left out`,
   );
-  for (const stream of streams) {
-    if (stream === null) continue;
+  const open = new Set(streams.filter((stream) => stream !== null));
+  for (const stream of open) {
     const lines = new Lines((line) => allowance.take(line));
     stream.setEncoding('utf8');
     stream.on('data', (text) => lines.take(text));
     stream.on('close', () => {
       lines.end();
-      allowance.end();
+      open.delete(stream);
+      // What one stream has left over counts against the other's lines.
+      if (open.size === 0) allowance.end();
     });
   }
 }

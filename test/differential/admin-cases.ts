@@ -256,6 +256,8 @@ export interface ProtocolCase {
   name: string;
   bytes: string;
   before?: true;
+  /** It ends the connection: anything sent after it could have the last answer reset away, unread. */
+  ends?: true;
 }
 
 export const PROTOCOL_CASES: readonly ProtocolCase[] = [
@@ -275,9 +277,9 @@ export const PROTOCOL_CASES: readonly ProtocolCase[] = [
   { name: 'a wrong answer', bytes: `auth ${'0'.repeat(64)}\n`, before: true },
   { name: 'a wrong answer and a command', bytes: `auth ${'0'.repeat(64)}\nping\n`, before: true },
   { name: 'a long line', bytes: `${'x'.repeat(600)}\n`, before: true },
-  { name: 'a second answer', bytes: 'auth x\n' },
+  { name: 'a second answer', bytes: 'auth x\n', ends: true },
   { name: 'several commands at once', bytes: 'status\nstatus -j\nnosuch\nstatus\n' },
-  { name: 'commands behind quit', bytes: 'status\nquit\nstatus\n' },
+  { name: 'commands behind quit', bytes: 'status\nquit\nstatus\n', ends: true },
   { name: 'ends of lines', bytes: 'status\r\n\r\n\n\nstatus\rstatus\n' },
   { name: 'blanks around', bytes: '\tstatus \t\n  status\n' },
   { name: 'a NUL', bytes: 'status\0x\nstatus\n' },

@@ -81,7 +81,7 @@ function exchange(side: Side, test: ProtocolCase): Promise<string> {
         socket.write(piece, 'latin1');
         await new Promise((next) => setImmediate(next));
       }
-      socket.write(MARK);
+      if (test.ends !== true) socket.write(MARK);
     };
     socket.on('data', (text: string) => {
       said += text;

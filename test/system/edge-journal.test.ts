@@ -102,13 +102,14 @@ it('a worker that is killed at any step has lost nothing that was acknowledged, 
       async () => (await fetchOnce(proxy.port, '/').catch(() => null))?.status === 200,
       20_000,
     );
+    expect((await purge())?.state, 'a purge after it').toBe('queued');
     await drained();
   }
   const sent = new Set(edge.calls.flatMap(({ objects }) => objects).map(String));
   const acknowledged = [...asked].filter(([, done]) => done).map(([url]) => url);
   expect(acknowledged.filter((url) => !sent.has(url))).toEqual([]);
   expect([...sent].filter((url) => !asked.has(url))).toEqual([]);
-  expect(acknowledged.length).toBeGreaterThan(STEPS.length);
+  expect(acknowledged.length).toBeGreaterThanOrEqual(STEPS.length);
 }, 180_000);
 
 it('a full disk: purged here, the reply says that the edge was not told, and it goes on once there is room', async () => {

@@ -55,10 +55,22 @@ describe('a process', () => {
     const [a, b] = [new PassThrough(), new PassThrough()];
     hear(42, [a, null, b], (text) => out.push(text));
     a.write('from a');
-    b.end(`${'b\n'.repeat(200)}`);
     a.end();
-    await vi.waitFor(() => expect(out).toContain('Child (42) said 100 more lines, which are left out'));
-    await vi.waitFor(() => expect(out).toContain('Child (42) said from a'));
-    expect(out).toHaveLength(102);
+    await vi.waitFor(() => expect(out).toEqual(['Child (42) said from a']));
+    b.end(`${'b\n'.repeat(200)}`);
+    await vi.waitFor(() => expect(out).toContain('Child (42) said 101 more lines, which are left out'));
+    expect(out).toHaveLength(101);
+  });
+
+  it('says once how much was left out, whichever stream ends first', async () => {
+    const out: string[] = [];
+    const [a, b] = [new PassThrough(), new PassThrough()];
+    hear(42, [a, b], (text) => out.push(text));
+    b.write('b\n'.repeat(150));
+    a.end();
+    await new Promise((closed) => a.on('close', closed));
+    b.end('b\n'.repeat(150));
+    await vi.waitFor(() => expect(out).toHaveLength(101));
+    expect(out.at(-1)).toBe('Child (42) said 200 more lines, which are left out');
   });
 });
