@@ -43,7 +43,9 @@ export function manualPages(
     for (const { flags, argument = '', help, hidden } of options) {
       if (hidden !== true) page.push(item(flags, argument, help.replaceAll('\n', '\n\n')));
     }
-    page.push(heading('working directory'), paragraphs(WORKDIR_TEXT));
+    // Of those that look for a daemon.
+    if (options.some(({ flags }) => flags === '-n'))
+      page.push(heading('working directory'), paragraphs(WORKDIR_TEXT));
     page.push(seeAlso(name));
     pages.set(`${name}.1`, page.join(''));
   }

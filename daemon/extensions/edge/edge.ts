@@ -152,7 +152,7 @@ const NOTES = {
   setup:
     'proxy-edge-setup install copies edge_auto.vcl and edge.vcl to /etc/proxyd, and an example of the settings to /etc/proxyd/edge-connector.conf; what is there stays. Then a program says\n\nimport std; import edge; include "edge_auto.vcl";\n\nand proxyadm edge.test asks for the test object as the edge would. The settings, what is told to the network, and the queue are described in daemon/edge/README.md of the package; the acl of those who may purge is in edge.vcl.',
   prerequisites:
-    'Node.js 20.19 or newer and npm, and make(1) for the Makefile in daemon/edge. Distributions ship them in separate packages: nodejs, npm and make in Debian, Ubuntu, Fedora and Alpine (npm comes with nodejs in Fedora; nodejs-npm before Fedora 41); nodejs20, npm20 and make in openSUSE; nodejs, npm and base-devel in Arch. Where those are older, https://nodejs.org has newer ones. ./configure says what is missing.',
+    'Node.js 20.19 or newer and npm, and make(1) for the Makefile in daemon/edge. Distributions ship them in separate packages: nodejs, npm and make in Debian, Ubuntu, Alpine and Arch; nodejs, nodejs-npm and make in Fedora; nodejs20, npm20 and make in openSUSE. Where those are older, https://nodejs.org has newer ones. ./configure says what is missing.',
 };
 
 export const edge: Extension = {
