@@ -3,36 +3,41 @@
 // operator has set it. Special case: a connection with a PROXY preamble belongs to one client and is
 // never kept, and one with a .preamble is kept separately from others to the same address.
 
-import type { Socket } from 'node:net';
 import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { Director, DirectorListing } from '../contract/context.ts';
 import type { BackendDecl } from '../contract/program.ts';
 import type { HeadLimits } from '../http1/head-parser.ts';
 import type { MainCounters, VbeCounters } from '../stats/counter-fields.ts';
-import { addressFamily, addressKey, type OriginAddress } from './address.ts';
+import { addressKey, type OriginAddress } from './address.ts';
 import { type AddressRefresh, addressRefresh } from './address-refresh.ts';
-import { connectOrigin, connectReading, type ReadBuffer } from './connect.ts';
+import { connectOrigin, type ReadBuffer } from './connect.ts';
 import type { OriginConnection } from './connection.ts';
 import { Dialer, type DialerParams } from './dialer.ts';
-import type { ConnectionOwner, SocketReader } from './exchange-roles.ts';
+import type { ConnectionOwner } from './exchange-roles.ts';
 import { BackendHealth } from './health.ts';
 import type { HoldDown } from './hold-down.ts';
 import { OriginFailure } from './origin-failure.ts';
+import type { PiecePacer } from './piece-pacer.ts';
 import type { ConnectionPool } from './pool.ts';
 import { Probe, type ProbeOwner } from './probe.ts';
 import type { PollWay } from './probe-poll.ts';
 import type { ProbeSchedule } from './probe-schedule.ts';
 import { probeSettings } from './probe-settings.ts';
+import type { OpenWire, ProbeWire } from './probe-wire.ts';
 import { type ProxyEnds, probeProxyHeader, proxyHeader } from './proxy-header.ts';
 import type { NameLookup } from './resolve.ts';
-import { type ConnectError, errorText } from './system-error.ts';
+import { errorText } from './system-error.ts';
 
 /** The environment that all backends of a worker share. */
 export interface BackendEnvironment {
   readonly pool: ConnectionPool;
   readonly holdDown: HoldDown;
   readonly probes: ProbeSchedule;
+  /** Opens the connections of probes. */
+  readonly wires: OpenWire;
   readonly readBuffer: ReadBuffer;
+  /** Lets the pieces of request bodies out. */
+  readonly pacer: PiecePacer;
   readonly stats: Pick<
     MainCounters,
     | 'backend_conn'
@@ -185,7 +190,7 @@ export class Backend implements Director, ConnectionOwner {
     const own = this.decl.connectTimeout ?? env.params.connect_timeout;
     const timeout = opts.connectTimeout >= 0 ? opts.connectTimeout : own;
     const got = await this.dialer.dial(opts.now, (at) =>
-      connectOrigin(at, timeout, env.readBuffer, this, env.limits, this.poolKey(at)),
+      connectOrigin(at, timeout, env, this, this.poolKey(at)),
     );
     if ('made' in got) {
       env.stats.backend_conn++;
@@ -268,30 +273,18 @@ export class Backend implements Director, ConnectionOwner {
     const { decl, env } = this;
     if (decl.probe === undefined || decl.none === true) return null;
     const way: PollWay = {
-      connect: (timeout, read) => this.connectProbe(timeout, read),
-      lead: (socket) => this.probeLead(socket),
+      dial: () => this.dialer.begin(env.now()),
+      open: env.wires,
+      lead: (wire) => this.probeLead(wire),
     };
     const settings = probeSettings(decl.probe, decl);
     return new Probe(owner, settings, way, env.probes, (text) => env.healthLog(text));
   }
 
-  private async connectProbe(
-    timeout: number,
-    read: SocketReader,
-  ): Promise<{ socket: Socket; family: '4' | '6' | 'U' } | ConnectError> {
-    const { env } = this;
-    const got = await this.dialer.dial(env.now(), (at) => connectReading(at, timeout, env.readBuffer, read));
-    return 'made' in got ? { socket: got.made, family: addressFamily(got.at) } : got;
-  }
-
-  private probeLead(socket: Socket): Buffer | null {
+  private probeLead(wire: ProbeWire): Buffer | null {
     const version = this.decl.proxyHeader;
     const parts = this.preamble === null ? [] : [this.preamble];
-    if (version !== undefined) {
-      const { localAddress: address, localPort: port } = socket;
-      const local = address === undefined || port === undefined ? null : { address, port };
-      parts.push(probeProxyHeader(version, local));
-    }
+    if (version !== undefined) parts.push(probeProxyHeader(version, wire.local));
     return parts.length === 0 ? null : Buffer.concat(parts);
   }
 }

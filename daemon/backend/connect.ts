@@ -7,6 +7,7 @@ import type { OriginAddress } from './address.ts';
 import { OriginConnection } from './connection.ts';
 import { Deadline } from './deadline.ts';
 import type { ConnectionOwner, SocketReader } from './exchange-roles.ts';
+import type { PiecePacer } from './piece-pacer.ts';
 import { type ConnectError, connectError, TIMED_OUT } from './system-error.ts';
 
 /** The read buffer that all connections of a worker share: its bytes are lent for the turn of a read. */
@@ -14,6 +15,13 @@ export interface ReadBuffer {
   readonly bytes: Buffer;
   /** The turn of a read of `length` bytes is over: a debug mode overwrites them. */
   turnOver(length: number): void;
+}
+
+/** The part of the worker's environment that a connection needs. */
+export interface ConnectionEnvironment {
+  readonly readBuffer: ReadBuffer;
+  readonly limits: HeadLimits;
+  readonly pacer: PiecePacer;
 }
 
 /**
@@ -24,31 +32,20 @@ export interface ReadBuffer {
 export function connectOrigin(
   at: OriginAddress,
   timeout: number,
-  readBuffer: ReadBuffer,
+  env: ConnectionEnvironment,
   owner: ConnectionOwner,
-  limits: HeadLimits,
   key: string,
 ): Promise<OriginConnection | ConnectError> {
   let conn: OriginConnection | null = null;
   return open(
     at,
     timeout,
-    reading(readBuffer, (buf, start, end) => conn?.receive(buf, start, end) ?? false),
+    reading(env.readBuffer, (buf, start, end) => conn?.receive(buf, start, end) ?? false),
     (socket) => {
-      conn = new OriginConnection(socket, key, owner, limits);
+      conn = new OriginConnection(socket, key, owner, env.limits, env.pacer);
       return conn;
     },
   );
-}
-
-/** A socket whose bytes go to `read`, for probes. */
-export function connectReading(
-  at: OriginAddress,
-  timeout: number,
-  readBuffer: ReadBuffer,
-  read: SocketReader,
-): Promise<Socket | ConnectError> {
-  return open(at, timeout, reading(readBuffer, read), (socket) => socket);
 }
 
 function reading(readBuffer: ReadBuffer, read: SocketReader): Partial<SocketConnectOpts> {

@@ -30,6 +30,7 @@ import { ResponseHeadReader } from './head-reader.ts';
 import { bodyFailure, OriginFailure } from './origin-failure.ts';
 import { OriginWriter } from './origin-writer.ts';
 import { endedByReset } from './peer-end.ts';
+import type { PiecePacer } from './piece-pacer.ts';
 
 /** Bytes kept of a response that nobody has asked for yet; reading stops there. Chosen: room for a usual head. */
 const MAX_CARRY = 64 * 1024;
@@ -87,13 +88,19 @@ export class OriginConnection {
   /** Reading has stopped, by a read callback or pause(). Starting it again costs two system calls. */
   private stopped = false;
 
-  constructor(socket: Socket, poolKey: string, owner: ConnectionOwner, limits: HeadLimits) {
+  constructor(
+    socket: Socket,
+    poolKey: string,
+    owner: ConnectionOwner,
+    limits: HeadLimits,
+    pacer: PiecePacer,
+  ) {
     this.socket = socket;
     this.poolKey = poolKey;
     this.owner = owner;
     this.limits = limits;
     this.ends = new ConnectionEnds(socket);
-    this.writer = new OriginWriter(socket, this.bytes, () => this.onGone('reset'));
+    this.writer = new OriginWriter(socket, this.bytes, pacer, () => this.onGone('reset'));
     this.deadline = new Deadline(() => this.timedOut());
     socket.on('drain', () => this.onDrain?.());
     socket.on('end', () => this.onEnd());

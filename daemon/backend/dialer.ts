@@ -31,6 +31,11 @@ export class Dialer {
     this.counters = counters;
   }
 
+  /** @param now epoch seconds */
+  begin(now: number): DialRound {
+    return new DialRound(this, this.addresses, now);
+  }
+
   /**
    * Opens a connection with `open` to the first address that takes one.
    * @param now epoch seconds
@@ -40,21 +45,28 @@ export class Dialer {
     now: number,
     open: (at: OriginAddress) => Promise<T | ConnectError>,
   ): Promise<{ made: T; at: OriginAddress } | ConnectError> {
-    let error: ConnectError = NOT_TRIED;
-    for (const at of this.addresses) {
-      const key = addressKey(at);
-      if (this.holdDown.holds(key, now)) continue;
+    const round = this.begin(now);
+    for (let at = round.next(); at !== null; at = round.next()) {
       const made = await open(at);
       if (!('errno' in made)) return { made, at };
-      error = made;
-      this.failed(key, made, now);
+      round.failed(made);
     }
-    if (error === NOT_TRIED) this.counters.helddown++;
-    return error;
+    return round.error;
   }
 
-  private failed(key: string, error: ConnectError, now: number): void {
+  /** Whether nobody tries this address now. */
+  holds(at: OriginAddress, now: number): boolean {
+    return this.holdDown.holds(addressKey(at), now);
+  }
+
+  /** Nothing was tried. */
+  heldDown(): void {
+    this.counters.helddown++;
+  }
+
+  failed(at: OriginAddress, error: ConnectError, now: number): void {
     const { counters, params, holdDown } = this;
+    const key = addressKey(at);
     switch (error.code) {
       case 'EACCES':
       case 'EPERM':
@@ -79,5 +91,43 @@ export class Dialer {
       default:
         counters.fail_other++;
     }
+  }
+}
+
+/** The addresses of one attempt, one after the other. */
+export class DialRound {
+  /** The last one. */
+  error: ConnectError = NOT_TRIED;
+  private readonly dialer: Dialer;
+  private readonly addresses: readonly OriginAddress[];
+  private readonly now: number;
+  private at = -1;
+
+  constructor(dialer: Dialer, addresses: readonly OriginAddress[], now: number) {
+    this.dialer = dialer;
+    this.addresses = addresses;
+    this.now = now;
+  }
+
+  /** The next address that is not held down; null after the last. */
+  next(): OriginAddress | null {
+    const { dialer, addresses, now } = this;
+    while (++this.at < addresses.length) {
+      const at = addresses[this.at] as OriginAddress;
+      if (!dialer.holds(at, now)) return at;
+    }
+    if (this.error === NOT_TRIED) dialer.heldDown();
+    return null;
+  }
+
+  /** The one that next() returned. */
+  get address(): OriginAddress {
+    return this.addresses[this.at] as OriginAddress;
+  }
+
+  /** The address did not take a connection. */
+  failed(error: ConnectError): void {
+    this.error = error;
+    this.dialer.failed(this.address, error, this.now);
   }
 }

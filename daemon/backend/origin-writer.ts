@@ -6,21 +6,24 @@ import type { BodyFraming } from '../http1/framing.ts';
 import type { LentBytes } from '../http1/lent-bytes.ts';
 import { OutgoingBody } from './body-frame.ts';
 import type { ExchangeAccount } from './exchange-account.ts';
+import type { PiecePacer } from './piece-pacer.ts';
 
 const BYTES = 'buffer' as BufferEncoding;
 
 export class OriginWriter {
   private readonly socket: Socket;
   private readonly account: ExchangeAccount;
+  private readonly pacer: PiecePacer;
   private readonly body = new OutgoingBody();
   /** The last head has been sent. */
   private gone = false;
   private readonly written: (error?: Error | null) => void;
 
   /** @param broken called when a head could not be written */
-  constructor(socket: Socket, account: ExchangeAccount, broken: () => void) {
+  constructor(socket: Socket, account: ExchangeAccount, pacer: PiecePacer, broken: () => void) {
     this.socket = socket;
     this.account = account;
+    this.pacer = pacer;
     this.written = (error) => {
       this.gone = true;
       if (error) broken();
@@ -62,7 +65,7 @@ export class OriginWriter {
 
   private send(framed: Buffer): boolean {
     this.account.sentBody(framed.length);
-    return this.socket.write(framed);
+    return this.pacer.write(this.socket, framed);
   }
 
   /** All of the body was passed on. */

@@ -1,14 +1,16 @@
 // One poll of a probe: connect, send the request, read to the end, judge the first line. It ends by itself at its
 // time limit whatever the origin does, keeps 127 bytes of the answer, and never throws.
 
-import type { Socket } from 'node:net';
+import { latin1Text } from '../http1/latin1.ts';
 import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import { endOfHead } from '../http1/modern-head.ts';
+import { addressFamily } from './address.ts';
 import { Deadline } from './deadline.ts';
-import type { SocketReader } from './exchange-roles.ts';
+import type { DialRound } from './dialer.ts';
 import type { ProbeSettings } from './probe-settings.ts';
 import type { ProbeBit } from './probe-window.ts';
-import { type ConnectError, connectError, errorText, TIMED_OUT } from './system-error.ts';
+import type { OpenWire, ProbeWire, WireUser } from './probe-wire.ts';
+import { type ConnectError, errorText, TIMED_OUT } from './system-error.ts';
 
 /** What a poll found: window bits, seconds (0 without an answer) and the text of the log. */
 export interface PollResult {
@@ -19,103 +21,108 @@ export interface PollResult {
 
 /** How a poll reaches its origin. */
 export interface PollWay {
-  /** Connects within `timeout` seconds; the kind of the address comes with it. */
-  connect(
-    timeout: number,
-    read: SocketReader,
-  ): Promise<{ socket: Socket; family: '4' | '6' | 'U' } | ConnectError>;
+  /** The addresses to try. */
+  dial(): DialRound;
+  readonly open: OpenWire;
   /** The preamble of the request on this connection. */
-  lead(socket: Socket): Buffer | null;
+  lead(wire: ProbeWire): Buffer | null;
+}
+
+export interface PollOwner {
+  /** The poll has ended by itself. */
+  polled(result: PollResult): void;
 }
 
 /** Bytes kept of a response, as in Varnish. */
 const KEPT = 127;
+const NONE = Buffer.alloc(0);
 
-export class ProbePoll {
-  readonly result: Promise<PollResult>;
+export class ProbePoll implements WireUser {
   private readonly settings: ProbeSettings;
+  private readonly way: PollWay;
+  private readonly owner: PollOwner;
   private readonly started = performance.now();
+  private readonly round: DialRound;
   private readonly bits: ProbeBit[] = [];
-  private readonly kept = Buffer.alloc(KEPT);
-  private length = 0;
-  /** Last bytes of a head that is still to end. */
-  private tail = Buffer.alloc(0);
   private readonly deadline = new Deadline(() => this.timedOut());
-  private socket: Socket | null = null;
-  private settle: ((result: PollResult) => void) | null = null;
+  /** The first bytes of the response. */
+  private kept = '';
+  /** Last bytes of a head that is still to end. */
+  private tail: Buffer = NONE;
+  private wire: ProbeWire | null = null;
+  private over = false;
 
-  constructor(settings: ProbeSettings, way: PollWay) {
+  constructor(settings: ProbeSettings, way: PollWay, owner: PollOwner) {
     this.settings = settings;
-    this.result = new Promise((settle) => {
-      this.settle = settle;
-    });
-    void this.run(way);
+    this.way = way;
+    this.owner = owner;
+    this.round = way.dial();
+  }
+
+  /** Begins; may report before it returns where there is nothing to try. */
+  start(): void {
+    this.deadline.start(this.settings.timeout);
+    this.connect();
   }
 
   /** Stops without a result. */
   cancel(): void {
-    this.settle = null;
+    this.over = true;
     this.deadline.stop();
-    this.socket?.destroy();
+    this.wire?.close();
   }
 
-  private async run(way: PollWay): Promise<void> {
-    const { timeout, request } = this.settings;
-    this.deadline.start(timeout);
-    const made = await way.connect(timeout, (buf, start, end) => this.received(buf, start, end));
-    if (!('socket' in made)) {
-      this.finish(0, `Open error ${errorText(made)}`);
-      return;
-    }
-    const { socket, family } = made;
-    this.socket = socket;
-    socket.on('error', (error) => this.failed(error));
-    if (this.settle === null) {
-      socket.destroy();
-      return;
-    }
-    this.bits.push(family);
-    socket.on('end', () => this.ended());
-    socket.on('close', () => this.ended());
-    const lead = way.lead(socket);
-    this.bits.push('X');
-    socket.write(lead === null ? request : Buffer.concat([lead, request]));
+  private connect(): void {
+    const at = this.round.next();
+    if (at === null) this.finish(0, `Open error ${errorText(this.round.error)}`);
+    else this.wire = this.way.open(at, this);
+  }
+
+  connected(): void {
+    const { way, wire, settings } = this;
+    this.bits.push(addressFamily(this.round.address), 'X');
+    const lead = way.lead(wire as ProbeWire);
+    (wire as ProbeWire).write(lead === null ? settings.request : Buffer.concat([lead, settings.request]));
   }
 
   private timedOut(): void {
-    const text = errorText(TIMED_OUT);
-    if (this.socket === null) this.finish(0, `Open error ${text}`);
-    else this.broke(`Poll error ${text}`);
+    if (this.bits.length > 0) {
+      this.broke(`Poll error ${errorText(TIMED_OUT)}`);
+      return;
+    }
+    this.round.failed(TIMED_OUT);
+    this.finish(0, `Open error ${errorText(TIMED_OUT)}`);
   }
 
-  private received(buf: LentBytes, start: number, end: number): boolean {
-    const room = Math.min(KEPT - this.length, end - start);
-    if (room > 0) {
-      this.kept.set(buf.subarray(start, start + room), this.length);
-      this.length += room;
-    }
-    if (!this.settings.expectClose) {
-      const text = Buffer.concat([this.tail, keep(buf, start, end)]);
-      if (endOfHead(text, 0, text.length) >= 0) this.answered();
-      else this.tail = text.subarray(-2);
-    }
-    return true;
+  received(buf: LentBytes, start: number, end: number): void {
+    const room = Math.min(KEPT - this.kept.length, end - start);
+    if (room > 0) this.kept += latin1Text(buf, start, start + room);
+    if (this.settings.expectClose) return;
+    const text = Buffer.concat([this.tail, keep(buf, start, end)]);
+    if (endOfHead(text, 0, text.length) >= 0) this.answered();
+    else this.tail = text.subarray(-2);
   }
 
-  private ended(): void {
-    if (this.length === 0) this.finish(0, 'Empty response');
+  ended(): void {
+    if (this.kept === '') this.finish(0, 'Empty response');
     else if (this.settings.expectClose) this.answered();
     else this.broke('Unexpected close');
   }
 
-  private failed(error: NodeJS.ErrnoException): void {
-    const text = errorText(connectError(error));
-    if (error.syscall !== 'write') {
-      this.broke(`Read error ${text}`);
-      return;
+  failed(error: ConnectError, what: 'connect' | 'read' | 'write'): void {
+    switch (what) {
+      case 'connect':
+        this.wire?.close();
+        this.round.failed(error);
+        this.connect();
+        break;
+      case 'write':
+        this.bits.splice(this.bits.indexOf('X'), 1, 'x');
+        this.finish(0, `Write error ${errorText(error)}`);
+        break;
+      case 'read':
+        this.broke(`Read error ${errorText(error)}`);
     }
-    this.bits.splice(this.bits.indexOf('X'), 1, 'x');
-    this.finish(0, `Write error ${text}`);
   }
 
   private broke(text: string): void {
@@ -125,22 +132,16 @@ export class ProbePoll {
 
   /** The response has come: its first line decides. */
   private answered(): void {
-    const line = (/^[^\r\n]*/.exec(this.kept.toString('latin1', 0, this.length)) as RegExpExecArray)[0];
+    const line = (/^[^\r\n]*/.exec(this.kept) as RegExpExecArray)[0];
     const status = /^HTTP\/\d+(?:\.\d*)?\s+\+?(\d+)/.exec(line)?.[1];
     this.bits.push('R');
     if (Number(status) === this.settings.expected) this.bits.push('H');
-    this.finish(this.elapsed(), line);
-  }
-
-  private elapsed(): number {
-    return (performance.now() - this.started) / 1000;
+    this.finish((performance.now() - this.started) / 1000, line);
   }
 
   private finish(seconds: number, text: string): void {
-    this.deadline.stop();
-    this.socket?.destroy();
-    const { settle } = this;
-    this.settle = null;
-    settle?.({ bits: [...this.bits], seconds, text });
+    if (this.over) return;
+    this.cancel();
+    this.owner.polled({ bits: this.bits, seconds, text });
   }
 }

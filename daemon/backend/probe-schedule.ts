@@ -1,6 +1,7 @@
 // When probes make their first poll: at once as long as there are few, spread over time when many begin together.
 // Probes that had to wait make their second poll early, each by a share of its interval: from then on a thousand probes
-// of one program are spread over the whole interval, and each keeps its own rhythm.
+// of one program are spread over the whole interval, and each keeps its own rhythm. Polls whose moments lie close together
+// happen in one turn: waking the process is dearer than a poll.
 
 /** First polls that may happen at the same moment (chosen). */
 const AT_ONCE = 16;
@@ -11,10 +12,28 @@ const EARLY = 0.9;
 /** The golden ratio: its multiples modulo 1 are evenly spread, however many there are. */
 const GOLDEN = 0.618033988749895;
 
+/** Milliseconds between the moments that polls keep to (chosen: half the CPU of polls that each have a turn), and the
+ * largest part of an interval, so that a short one stays exact. */
+const GRAIN = 100;
+const GRAIN_SHARE = 0.02;
+/** Polls begun in one turn, so that traffic does not wait for more (chosen: about a millisecond). */
+const A_TURN = 16;
+/** Milliseconds by which timers may come early: they count whole ones. */
+const TIMER_EARLY = 1;
+
+export interface Scheduled {
+  beat(): void;
+}
+
 export class ProbeSchedule {
   /** Time of the last slot given, in seconds of any one clock. */
   private slot = 0;
   private share = 0;
+  /** The probes of a moment, which is in milliseconds of the steady clock. */
+  private readonly due = new Map<number, Set<Scheduled>>();
+  private timer: NodeJS.Timeout | undefined;
+  /** The moment of the timer; while fire() is at work there is none to set. */
+  private waking = Number.POSITIVE_INFINITY;
 
   /** Seconds from `now` until a probe that begins now may poll for the first time. */
   first(now: number): number {
@@ -28,4 +47,57 @@ export class ProbeSchedule {
     this.share = (this.share + GOLDEN) % 1;
     return interval * (1 - EARLY * this.share);
   }
+
+  /** Calls `beat()` of a probe once, in `wait` seconds. Returns the moment, for cancel(). */
+  at(probe: Scheduled, wait: number): number {
+    return this.put(probe, Math.round(performance.now() + wait * 1000));
+  }
+
+  /** As at(), at the nearest moment that it shares with others. */
+  inRhythm(probe: Scheduled, wait: number): number {
+    const grain = Math.max(1, Math.min(GRAIN, Math.round(wait * 1000 * GRAIN_SHARE)));
+    return this.put(probe, Math.round((performance.now() + wait * 1000) / grain) * grain);
+  }
+
+  cancel(probe: Scheduled, moment: number): void {
+    this.due.get(moment)?.delete(probe);
+  }
+
+  private put(probe: Scheduled, moment: number): number {
+    const others = this.due.get(moment);
+    if (others !== undefined) others.add(probe);
+    else this.due.set(moment, new Set([probe]));
+    this.wakeAt(moment);
+    return moment;
+  }
+
+  private wakeAt(moment: number): void {
+    if (moment >= this.waking) return;
+    clearTimeout(this.timer);
+    this.waking = moment;
+    this.timer = setTimeout(this.fire, Math.max(1, Math.ceil(moment - performance.now())));
+  }
+
+  private readonly fire = (): void => {
+    const until = performance.now() + TIMER_EARLY;
+    let next = Number.POSITIVE_INFINITY;
+    let left = A_TURN;
+    for (const [moment, probes] of this.due) {
+      if (moment > until) {
+        next = Math.min(next, moment);
+        continue;
+      }
+      for (const probe of probes) {
+        if (left-- === 0) {
+          setImmediate(this.fire);
+          return;
+        }
+        probes.delete(probe);
+        probe.beat();
+      }
+      this.due.delete(moment);
+    }
+    this.waking = Number.POSITIVE_INFINITY;
+    if (next < this.waking) this.wakeAt(next);
+  };
 }

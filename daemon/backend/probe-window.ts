@@ -15,8 +15,11 @@ const ROWS = [
   ['H', 'Happy'],
 ] as const;
 
+const HAPPY = ROWS.length - 1;
+
+type Row = (typeof ROWS)[number];
 /** One property of a poll, by its letter in the log. */
-export type ProbeBit = (typeof ROWS)[number][0];
+export type ProbeBit = Row[0];
 
 const POLLS = 64;
 /** Polls that the average covers, as in Varnish. */
@@ -30,7 +33,8 @@ export class ProbeWindow {
   /** Seconds, over the good polls. */
   average = 0;
   private rate = 0;
-  private bits = new Map<ProbeBit, bigint>();
+  /** A register for each row; it drops what is older than 64 polls by itself. */
+  private readonly bits = new BigUint64Array(ROWS.length);
   private readonly settings: ProbeSettings;
   private readonly mask: bigint;
 
@@ -45,7 +49,7 @@ export class ProbeWindow {
    * polls stands until the next poll, as in Varnish.
    */
   reset(): void {
-    this.bits = new Map();
+    this.bits.fill(0n);
     this.average = 0;
     this.rate = 0;
     for (let i = 0; i < this.settings.initial; i++) this.add(['H'], 0);
@@ -53,9 +57,8 @@ export class ProbeWindow {
 
   /** Adds one poll: its properties and its time in seconds. */
   add(known: readonly ProbeBit[], seconds: number): void {
-    for (const [bit] of ROWS) {
-      const next = (this.of(bit) << 1n) | (known.includes(bit) ? 1n : 0n);
-      this.bits.set(bit, BigInt.asUintN(POLLS, next));
+    for (let row = 0; row < ROWS.length; row++) {
+      this.bits[row] = (this.row(row) << 1n) | (known.includes((ROWS[row] as Row)[0]) ? 1n : 0n);
     }
     this.last = seconds;
     if (known.includes('H')) {
@@ -67,12 +70,12 @@ export class ProbeWindow {
 
   /** Good polls as bits, the last one lowest. */
   get happy(): bigint {
-    return this.of('H');
+    return this.row(HAPPY);
   }
 
   /** The last poll as the log has it: a letter for each property that holds, else a dash. */
   lastBits(): string {
-    return ROWS.map(([bit]) => ((this.of(bit) & 1n) === 1n ? bit : '-')).join('');
+    return ROWS.map(([bit], row) => ((this.row(row) & 1n) === 1n ? bit : '-')).join('');
   }
 
   /** The lines that backend.list -p adds, each with its end. */
@@ -83,8 +86,8 @@ export class ProbeWindow {
       `  Average response time of good probes: ${this.average.toFixed(6)}`,
       '  Oldest ================================================== Newest',
     ];
-    for (const [bit, label] of ROWS) {
-      const polls = this.of(bit);
+    for (const [row, [bit, label]] of ROWS.entries()) {
+      const polls = this.row(row);
       // The last row is there in any case.
       if (polls === 0n && bit !== 'H') continue;
       lines.push(
@@ -97,7 +100,7 @@ export class ProbeWindow {
   /** The value of probe_details, lines after the first indented as in the file. */
   json(): string {
     const { threshold, window } = this.settings;
-    const rows = ROWS.map(([bit]) => `        "bits_${bit}": ${this.of(bit)}`);
+    const rows = ROWS.map(([bit], row) => `        "bits_${bit}": ${this.row(row)}`);
     rows.push(
       `        "good": ${this.good}`,
       `        "threshold": ${threshold}`,
@@ -106,8 +109,8 @@ export class ProbeWindow {
     return `{\n${rows.join(',\n')}\n      }`;
   }
 
-  private of(bit: ProbeBit): bigint {
-    return this.bits.get(bit) ?? 0n;
+  private row(row: number): bigint {
+    return this.bits[row] as bigint;
   }
 }
 

@@ -2,9 +2,8 @@
 // says that its health has changed. Polls never overlap: the interval begins when one has ended. Every poll is a
 // Backend_health record, as are the resets when the program warms or cools.
 
-import { Deadline } from './deadline.ts';
-import { type PollResult, type PollWay, ProbePoll } from './probe-poll.ts';
-import type { ProbeSchedule } from './probe-schedule.ts';
+import { type PollOwner, type PollResult, type PollWay, ProbePoll } from './probe-poll.ts';
+import type { ProbeSchedule, Scheduled } from './probe-schedule.ts';
 import type { ProbeSettings } from './probe-settings.ts';
 import { ProbeWindow } from './probe-window.ts';
 
@@ -15,7 +14,7 @@ export interface ProbeOwner {
   probed(healthy: boolean, happy: bigint): void;
 }
 
-export class Probe {
+export class Probe implements PollOwner, Scheduled {
   readonly settings: ProbeSettings;
   readonly window: ProbeWindow;
   /** The health by the window. */
@@ -24,9 +23,10 @@ export class Probe {
   private readonly way: PollWay;
   private readonly schedule: ProbeSchedule;
   private readonly log: (text: string) => void;
-  private readonly timer = new Deadline(() => this.beat());
   private poll: ProbePoll | null = null;
   private running = false;
+  /** The moment of the next poll, by the schedule. */
+  private due = 0;
   /** Seconds until the poll after this one. */
   private next = 0;
   /** The text of the last poll. */
@@ -56,14 +56,14 @@ export class Probe {
     this.refresh();
     const wait = this.schedule.first(performance.now() / 1000);
     this.next = this.schedule.second(this.settings.interval, wait);
-    this.timer.start(wait);
+    this.due = this.schedule.at(this, wait);
   }
 
   /** Stops for a program that cools; the window is fresh again. */
   stop(): void {
     if (!this.running) return;
     this.running = false;
-    this.timer.stop();
+    this.schedule.cancel(this, this.due);
     this.poll?.cancel();
     this.poll = null;
     this.refresh();
@@ -74,17 +74,16 @@ export class Probe {
     this.judge(this.settings.initial > 0 ? '' : this.text);
   }
 
-  private beat(): void {
-    const poll = new ProbePoll(this.settings, this.way);
-    this.poll = poll;
-    void poll.result.then((result) => {
-      if (this.poll === poll) this.polled(result);
-    });
+  /** Called by the schedule. */
+  beat(): void {
+    this.poll = new ProbePoll(this.settings, this.way, this);
+    this.poll.start();
   }
 
-  private polled(result: PollResult): void {
+  /** Called by the poll. */
+  polled(result: PollResult): void {
     this.poll = null;
-    this.timer.start(this.next);
+    this.due = this.schedule.inRhythm(this, this.next);
     this.next = this.settings.interval;
     this.window.add(result.bits, result.seconds);
     this.judge(result.text);

@@ -1,5 +1,6 @@
-// Publishes the worker's counters into a file that the manager reads: all values with one positioned write,
-// every 100 ms and only when something changed. Instances (storages, backends) come and go; a changed set is
+// Publishes the worker's counters into a file that the manager reads: values with positioned writes,
+// every 100 ms and only when something changed. Many backends take turns: a tenth of them each time, so that thousands of
+// idle ones cost little and no publication takes long. Instances (storages, backends) come and go; a changed set is
 // written to a new file that replaces the old one. It never reads back and never fails the worker: after a write
 // that failed, or when the file was removed (a cleaner of old files, a worker that ended late), the
 // next publication makes a new file.
@@ -18,12 +19,25 @@ import type { EdgeCounters, MainCounters, SmaCounters, VbeCounters, WrkCounters 
 import { COUNTERS_HEAD, COUNTERS_MAGIC } from './counters-format.ts';
 
 const BEAT = 100;
+/** Bytes of a value. */
+const WORD = 8;
+/** Publications in a second: about once in one the file is checked, and all backends have had their turn. */
+const BEATS = 10;
+/** Backends that are published every time, however many there are (chosen: 1,000 values). */
+const FEW = 64;
 
 interface Instance {
   /** SMA.s0 or VBE.boot.default. */
   prefix: string;
   names: readonly string[];
   values: Record<string, number | bigint>;
+}
+
+/** Instances whose values lie one after the other, and the bytes they take. */
+interface Part {
+  readonly instances: readonly Instance[];
+  readonly from: number;
+  readonly to: number;
 }
 
 export class CountersFile {
@@ -38,8 +52,13 @@ export class CountersFile {
   private edge: Instance[] = [];
   private fd = -1;
   private valuesAt = 0;
+  /** The values as they were written, and as they are. */
   private last = Buffer.alloc(0);
   private next = Buffer.alloc(0);
+  private words = new Uint32Array(0);
+  /** What is published every time, from the time of writing on; and the shares of the backends. */
+  private steady: readonly Part[] = [];
+  private shares: readonly Part[] = [];
   private changed = true;
   private timer: NodeJS.Timeout | null = null;
   private beats = 0;
@@ -90,25 +109,21 @@ export class CountersFile {
     if (this.timer !== null) clearInterval(this.timer);
     this.timer = null;
     this.beats = 0;
+    // With all backends.
+    this.changed = true;
     this.publish();
     if (this.fd >= 0) closeSync(this.fd);
     this.fd = -1;
   }
 
   publish(): void {
-    const whole = this.beats % 10 === 0;
+    const whole = this.beats % BEATS === 0;
     if (whole) this.sample?.();
     this.beats++;
     try {
       if (whole && this.fd >= 0 && !this.inPlace()) this.changed = true;
       if (this.changed) this.replace();
-      this.encode();
-      // The first word is the time: compare what follows it.
-      if (this.last.compare(this.next, 8, this.next.length, 8, this.last.length) === 0) return;
-      writeAll(this.fd, this.next, this.valuesAt);
-      const swap = this.last;
-      this.last = this.next;
-      this.next = swap;
+      else if (!this.update()) return;
       this.trouble?.worked();
     } catch (cause) {
       // No space or no directory: the next publication tries again, with a new file.
@@ -122,14 +137,29 @@ export class CountersFile {
     return statSync(this.path, { throwIfNoEntry: false })?.ino === fstatSync(this.fd).ino;
   }
 
-  private all(): Instance[] {
+  private lay(): Part[] {
     const [main, wrk] = this.fixed as [Instance, Instance];
-    return [main, ...this.storages, ...this.edge, ...this.backends, wrk];
+    const { backends } = this;
+    const share = backends.length <= FEW ? FEW : Math.ceil(backends.length / BEATS);
+    const groups = [[main, ...this.storages, ...this.edge]];
+    for (let i = 0; i < backends.length; i += share) groups.push(backends.slice(i, i + share));
+    groups.push([wrk]);
+    let at = WORD;
+    const parts = groups.map((instances) => {
+      const from = at;
+      for (const { names } of instances) at += WORD * names.length;
+      return { instances, from, to: at };
+    });
+    this.steady = [parts[0] as Part, parts.at(-1) as Part];
+    this.shares = parts.slice(1, -1);
+    return parts;
   }
 
   private replace(): void {
-    const list = this.all();
-    const names = list.flatMap((i) => i.names.map((n) => `${i.prefix}.${n}`));
+    const parts = this.lay();
+    const names = parts.flatMap((part) =>
+      part.instances.flatMap((i) => i.names.map((n) => `${i.prefix}.${n}`)),
+    );
     const text = Buffer.from(names.join('\n'));
     const padded = (text.length + 7) & ~7;
     const head = Buffer.alloc(COUNTERS_HEAD + padded, '\n');
@@ -139,9 +169,11 @@ export class CountersFile {
     head.writeUInt32LE(0, 12);
     text.copy(head, COUNTERS_HEAD);
     this.valuesAt = head.length;
-    this.next = Buffer.alloc(8 * (names.length + 1));
-    this.last = Buffer.alloc(this.next.length, 0xff);
-    this.encode();
+    this.next = Buffer.alloc(WORD * (names.length + 1));
+    this.words = new Uint32Array(this.next.buffer, this.next.byteOffset, this.next.length >> 2);
+    for (const part of parts) this.encode(part);
+    put(this.words, 0, Date.now());
+    this.last = Buffer.from(this.next);
     const fresh = `${this.path}.${process.pid}.new`;
     const fd = createOwn(fresh, this.access);
     try {
@@ -157,11 +189,35 @@ export class CountersFile {
     if (former >= 0) closeSync(former);
   }
 
-  private encode(): void {
-    const out = this.next;
-    let at = put(out, 0, Date.now());
-    for (const { names, values } of this.all()) {
-      for (const name of names) at = put(out, at, values[name] as number | bigint);
+  /** Writes what has changed; false when nothing has. */
+  private update(): boolean {
+    const { shares } = this;
+    const share = shares[this.beats % shares.length];
+    const parts = share === undefined ? this.steady : [...this.steady, share];
+    const changed = parts.filter((part) => {
+      this.encode(part);
+      return this.last.compare(this.next, part.from, part.to, part.from, part.to) !== 0;
+    });
+    if (changed.length === 0) return false;
+    put(this.words, 0, Date.now());
+    this.write(0, WORD);
+    for (const { from, to } of changed) this.write(from, to);
+    return true;
+  }
+
+  private write(from: number, to: number): void {
+    writeAll(this.fd, this.next.subarray(from, to), this.valuesAt + from);
+    this.next.copy(this.last, from, from, to);
+  }
+
+  private encode({ instances, from }: Part): void {
+    const { words } = this;
+    let at = from >> 2;
+    for (const { names, values } of instances) {
+      for (const name of names) {
+        put(words, at, values[name] as number | bigint);
+        at += 2;
+      }
     }
   }
 }
@@ -177,10 +233,17 @@ function writeAll(fd: number, data: Buffer, at: number): void {
   }
 }
 
-/** A counter is never negative; a gauge that dips below zero by a race of bookkeeping shows as 0. */
-function put(out: Buffer, at: number, value: number | bigint): number {
-  if (typeof value === 'bigint') return out.writeBigUInt64LE(BigInt.asUintN(64, value), at);
-  const v = value > 0 ? Math.floor(value) : 0;
-  out.writeUInt32LE(v >>> 0, at);
-  return out.writeUInt32LE(Math.floor(v / 0x1_0000_0000) >>> 0, at + 4);
+/**
+ * A counter is never negative; a gauge that dips below zero by a race of bookkeeping shows as 0.
+ * @param at the place of the lower half; words are little-endian wherever the ring is read
+ */
+function put(words: Uint32Array, at: number, value: number | bigint): void {
+  if (typeof value === 'bigint') {
+    words[at] = Number(BigInt.asUintN(32, value));
+    words[at + 1] = Number(BigInt.asUintN(32, value >> 32n));
+    return;
+  }
+  const v = value > 0 ? value : 0;
+  words[at] = v;
+  words[at + 1] = v / 0x1_0000_0000;
 }

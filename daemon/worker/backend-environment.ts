@@ -2,21 +2,27 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { BackendEnvironment } from '../backend/backend.ts';
+import { handleWires } from '../backend/handle-wire.ts';
 import { HoldDown } from '../backend/hold-down.ts';
+import { PiecePacer } from '../backend/piece-pacer.ts';
 import { ProbeSchedule } from '../backend/probe-schedule.ts';
+import { socketWires } from '../backend/socket-wire.ts';
 import type { Worker } from './worker.ts';
 
 export function makeBackendEnvironment(worker: Worker): BackendEnvironment {
   const log = worker.newLog();
   log.begin(0, '-');
+  const readBuffer = {
+    bytes: worker.readBuffer,
+    turnOver: (length: number) => worker.stepChecks?.turnOver(worker.readBuffer, length),
+  };
   return {
     pool: worker.pool,
     holdDown: new HoldDown(),
     probes: new ProbeSchedule(),
-    readBuffer: {
-      bytes: worker.readBuffer,
-      turnOver: (length) => worker.stepChecks?.turnOver(worker.readBuffer, length),
-    },
+    wires: handleWires(readBuffer) ?? socketWires(readBuffer),
+    readBuffer,
+    pacer: new PiecePacer(),
     stats: worker.stats,
     get limits() {
       return worker.responseLimits;

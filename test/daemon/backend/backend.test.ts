@@ -9,8 +9,10 @@ import { OriginConnection } from '../../../daemon/backend/connection.ts';
 import { buildBackends } from '../../../daemon/backend/directory.ts';
 import { HoldDown } from '../../../daemon/backend/hold-down.ts';
 import { OriginFailure } from '../../../daemon/backend/origin-failure.ts';
+import { PiecePacer } from '../../../daemon/backend/piece-pacer.ts';
 import { ConnectionPool } from '../../../daemon/backend/pool.ts';
 import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
+import { socketWires } from '../../../daemon/backend/socket-wire.ts';
 import type { BackendDecl } from '../../../daemon/contract/program.ts';
 import {
   type BodyFraming,
@@ -41,12 +43,15 @@ const cleanup: (() => void)[] = [];
 beforeEach(() => {
   pool = new ConnectionPool(60);
   stats = newMainCounters();
+  const shared = { bytes: readBuffer, turnOver: (length: number) => checks.turnOver(readBuffer, length) };
   env = {
     pool,
     stats,
     holdDown: new HoldDown(),
     probes: new ProbeSchedule(),
-    readBuffer: { bytes: readBuffer, turnOver: (length) => checks.turnOver(readBuffer, length) },
+    wires: socketWires(shared),
+    readBuffer: shared,
+    pacer: new PiecePacer(),
     now: () => 0,
     healthLog: () => undefined,
     note: () => undefined,

@@ -1,14 +1,24 @@
 // Probes: their defaults, their window and its renderings, single polls of odd origins, and health that changes
 // exactly at the threshold.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { connectReading } from '../../../daemon/backend/connect.ts';
+import type { OriginAddress } from '../../../daemon/backend/address.ts';
+import { Dialer } from '../../../daemon/backend/dialer.ts';
+import { handleWires } from '../../../daemon/backend/handle-wire.ts';
+import { HoldDown } from '../../../daemon/backend/hold-down.ts';
 import { Probe, type ProbeOwner } from '../../../daemon/backend/probe.ts';
 import { type PollResult, type PollWay, ProbePoll } from '../../../daemon/backend/probe-poll.ts';
-import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
+import { ProbeSchedule, type Scheduled } from '../../../daemon/backend/probe-schedule.ts';
 import { type ProbeSettings, probeSettings } from '../../../daemon/backend/probe-settings.ts';
 import { ProbeWindow } from '../../../daemon/backend/probe-window.ts';
+import type { OpenWire, ProbeWire, WireUser } from '../../../daemon/backend/probe-wire.ts';
+import { socketWires } from '../../../daemon/backend/socket-wire.ts';
 import type { ProbeDecl } from '../../../daemon/contract/program.ts';
+import { newVbeCounters } from '../../../daemon/stats/counter-fields.ts';
 import { ScriptedOrigin } from './scripted-origin.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
@@ -37,19 +47,22 @@ function closing(answer: () => string): Promise<ScriptedOrigin> {
 const bytes = Buffer.alloc(64 * 1024);
 const buffer = { bytes, turnOver: (length: number) => bytes.fill(0, 0, length) };
 
-function way(port: number): PollWay {
-  return {
-    connect: async (timeout, read) => {
-      const made = await connectReading({ kind: 'tcp', address: '127.0.0.1', port }, timeout, buffer, read);
-      return 'errno' in made ? made : { socket: made, family: '4' };
-    },
-    lead: () => null,
-  };
+const handles = handleWires(buffer) as OpenWire;
+const sockets = socketWires(buffer);
+
+function way(at: number | OriginAddress, open: OpenWire = handles): PollWay {
+  const address: OriginAddress =
+    typeof at === 'number' ? { kind: 'tcp', address: '127.0.0.1', port: at } : at;
+  const params = { backend_local_error_holddown: 0, backend_remote_error_holddown: 0 };
+  const dialer = new Dialer([address], new HoldDown(), params, newVbeCounters());
+  return { dial: () => dialer.begin(0), open, lead: () => null };
 }
 
-function poll(port: number, probe: ProbeDecl = {}): Promise<PollResult> {
-  return new ProbePoll(settings(probe), way(port)).result;
+function pollOver(open: OpenWire, at: number | OriginAddress, probe: ProbeDecl = {}): Promise<PollResult> {
+  return new Promise((polled) => new ProbePoll(settings(probe), way(at, open), { polled }).start());
 }
+
+const poll = (port: number, probe: ProbeDecl = {}): Promise<PollResult> => pollOver(handles, port, probe);
 
 describe('probe settings', () => {
   it('are those of the manual where the program says nothing', () => {
@@ -141,6 +154,84 @@ describe('the window', () => {
   });
 });
 
+describe.each([
+  ['a handle', handles],
+  ['a socket', sockets],
+])('a poll over %s', (_name, open) => {
+  const found = async (at: number | OriginAddress, probe: ProbeDecl = {}): Promise<string[]> => {
+    const { bits, text } = await pollOver(open, at, probe);
+    return [bits.join(''), text];
+  };
+
+  async function server(listen: ListenOptions): Promise<Server> {
+    const made = createServer((socket) => socket.on('error', () => undefined).end(OK));
+    cleanup.push(() => made.close());
+    await new Promise<void>((done) => made.listen(listen, done));
+    return made;
+  }
+
+  it('reaches addresses of both families, and paths', async () => {
+    const at = await closing(() => OK);
+    expect(await found(at.port)).toEqual(['4XRH', 'HTTP/1.1 200 OK']);
+    const { port } = (await server({ host: '::1', port: 0 })).address() as AddressInfo;
+    expect(await found({ kind: 'tcp', address: '::1', port })).toEqual(['6XRH', 'HTTP/1.1 200 OK']);
+    const path = join(mkdtempSync(join(tmpdir(), 'probe-')), 'socket');
+    cleanup.push(() => rmSync(dirname(path), { recursive: true }));
+    await server({ path });
+    expect(await found({ kind: 'unix', path })).toEqual(['UXRH', 'HTTP/1.1 200 OK']);
+  });
+
+  it('says why it could not connect, was cut off or had to wait', async () => {
+    const at = await origin((socket, received) => {
+      if (received.startsWith('GET /reset')) socket.resetAndDestroy();
+    });
+    expect(await found(at.port, { url: '/reset' })).toEqual([
+      '4Xr',
+      'Read error 104 (Connection reset by peer)',
+    ]);
+    expect(await found(at.port, { timeout: 0.03 })).toEqual(['4Xr', 'Poll error 110 (Connection timed out)']);
+    const { port } = at;
+    at.stop();
+    expect(await found(port)).toEqual(['', 'Open error 111 (Connection refused)']);
+    expect(await found({ kind: 'unix', path: '/nowhere/socket' })).toEqual([
+      '',
+      'Open error 2 (No such file or directory)',
+    ]);
+  });
+
+  it('puts together an answer that comes in pieces, and closes', async () => {
+    const at = await origin((socket, received) => {
+      if (!received.endsWith('\r\n\r\n')) return;
+      socket.write('HTTP/1.1 ');
+      setTimeout(() => socket.end('200 OK\r\n\r\n'), 10);
+    });
+    expect(await found(at.port)).toEqual(['4XRH', 'HTTP/1.1 200 OK']);
+    await at.until(() => at.sockets[0]?.destroyed === true);
+  });
+
+  it('knows its own end', async () => {
+    const at = await origin(() => undefined);
+    const local = await new Promise<ProbeWire['local']>((told) => {
+      const nothing = (): void => undefined;
+      const user = { connected: () => told(wire.local), received: nothing, ended: nothing, failed: nothing };
+      const wire = open({ kind: 'tcp', address: '127.0.0.1', port: at.port }, user);
+    });
+    await at.until(() => at.sockets.length > 0);
+    expect(local).toEqual({ address: '127.0.0.1', port: at.sockets[0]?.remotePort });
+  });
+
+  it('reports nothing once it is closed', async () => {
+    const heard: string[] = [];
+    const user = Object.fromEntries(
+      ['connected', 'received', 'ended', 'failed'].map((name) => [name, () => heard.push(name)]),
+    ) as unknown as WireUser;
+    const at = await closing(() => OK);
+    open({ kind: 'tcp', address: '127.0.0.1', port: at.port }, user).close();
+    await sleep(20);
+    expect(heard).toEqual([]);
+  });
+});
+
 describe('a poll', () => {
   it.each([
     [OK, '4XRH', 'HTTP/1.1 200 OK'],
@@ -212,11 +303,13 @@ describe('a poll', () => {
 
   it('that is given up says nothing and closes', async () => {
     const at = await origin(() => undefined);
-    const given = new ProbePoll(settings(), way(at.port));
     let told = false;
-    void given.result.then(() => {
-      told = true;
+    const given = new ProbePoll(settings(), way(at.port), {
+      polled: () => {
+        told = true;
+      },
     });
+    given.start();
     await at.until(() => (at.received[0] ?? '') !== '');
     given.cancel();
     await at.until(() => at.sockets[0]?.readableEnded === true || at.sockets[0]?.destroyed === true);
@@ -225,7 +318,7 @@ describe('a poll', () => {
 });
 
 describe('a probe', () => {
-  const never: PollWay = { connect: () => new Promise(() => undefined), lead: () => null };
+  const never: OpenWire = () => ({ local: null, write: () => undefined, close: () => undefined });
 
   /** A probe whose polls find what `answers` says one after the other; waits for `n` of them. */
   async function run(answers: string, probe: ProbeDecl): Promise<{ log: string[]; health: boolean[] }> {
@@ -307,13 +400,10 @@ describe('a probe', () => {
 
   it('never polls twice at the same time', async () => {
     let open = 0;
-    const hanging: PollWay = {
-      ...never,
-      connect: () => {
-        open++;
-        return never.connect(0, () => true);
-      },
-    };
+    const hanging = way(1, (at, user) => {
+      open++;
+      return never(at, user);
+    });
     const owner: ProbeOwner = { vclName: 'b', probed: () => undefined };
     const made = new Probe(
       owner,
@@ -330,6 +420,52 @@ describe('a probe', () => {
 });
 
 describe('the schedule', () => {
+  const beats = (n: number, beat: (i: number) => void): Scheduled[] =>
+    Array.from({ length: n }, (_, i) => ({ beat: () => beat(i) }));
+
+  it('calls each when its time has come, and none that was given up', async () => {
+    const schedule = new ProbeSchedule();
+    const called: number[] = [];
+    const begun = performance.now();
+    const probes = beats(4, (i) => called.push(i));
+    const moments = probes.map((probe, i) => schedule.at(probe, [0.03, 0, 0.015, 0.02][i] as number));
+    schedule.cancel(probes[3] as Scheduled, moments[3] as number);
+    while (called.length < 3) await sleep(1);
+    expect(called).toEqual([1, 2, 0]);
+    expect(performance.now() - begun).toBeGreaterThan(27);
+  });
+
+  it('brings together what lies close, as its interval allows, and keeps the rhythm', () => {
+    const schedule = new ProbeSchedule();
+    const [probe] = beats(1, () => undefined) as [Scheduled];
+    const now = performance.now();
+    const long = schedule.inRhythm(probe, 5);
+    expect(long % 100).toBe(0);
+    expect(Math.abs(long - now - 5000)).toBeLessThanOrEqual(51);
+    const short = schedule.inRhythm(probe, 0.5);
+    expect(short % 10).toBe(0);
+    expect(Math.abs(short - now - 500)).toBeLessThanOrEqual(6);
+    expect(Math.abs(schedule.inRhythm(probe, 0.01) - now - 10)).toBeLessThanOrEqual(2);
+    for (const moment of [long, short]) schedule.cancel(probe, moment);
+  });
+
+  it('begins few in one turn', async () => {
+    const schedule = new ProbeSchedule();
+    let turn = 0;
+    let over = false;
+    const turns: number[] = [];
+    for (const probe of beats(100, () => turns.push(turn))) schedule.at(probe, 0.005);
+    const count = (): void => {
+      turn++;
+      if (!over) setImmediate(count);
+    };
+    count();
+    while (turns.length < 100) await sleep(1);
+    over = true;
+    const most = Math.max(...turns.map((t) => turns.filter((other) => other === t).length));
+    expect(most).toBeLessThanOrEqual(32);
+  });
+
   it('lets a few begin at once and spreads a thousand', () => {
     const schedule = new ProbeSchedule();
     const first = Array.from({ length: 1000 }, () => schedule.first(50));

@@ -211,3 +211,22 @@ it('filters by the first glob that matches', () => {
   expect(pick('main.*')).toEqual([]);
   expect(pick()).toHaveLength(4);
 });
+
+it('publishes many backends by turns, each within a second, and all of them at the end', () => {
+  const main = newMainCounters();
+  const file = new CountersFile(path, main, newWrkCounters());
+  const backends = Array.from({ length: 999 }, newVbeCounters);
+  for (const [i, counters] of backends.entries()) file.addBackend('boot', `b${i}`, counters);
+  file.publish();
+  for (const counters of backends) counters.req = 7;
+  main.cache_hit = 3;
+  const shown = (): number =>
+    Object.entries(read()).filter(([n, v]) => n.endsWith('.req') && v === 7n).length;
+  file.publish();
+  expect([shown(), read()['MAIN.cache_hit']]).toEqual([100, 3n]);
+  for (let i = 0; i < 9; i++) file.publish();
+  expect(shown()).toBe(999);
+  (backends[500] as (typeof backends)[0]).happy = 5n;
+  file.close();
+  expect(read()['VBE.boot.b500.happy']).toBe(5n);
+});

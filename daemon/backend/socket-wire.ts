@@ -1,0 +1,50 @@
+// The connection of a poll over a socket of `node:net`.
+
+import { connect, type Socket } from 'node:net';
+import type { OriginAddress } from './address.ts';
+import type { ReadBuffer } from './connect.ts';
+import type { OpenWire, ProbeWire, WireUser } from './probe-wire.ts';
+import { connectError } from './system-error.ts';
+
+export function socketWires(readBuffer: ReadBuffer): OpenWire {
+  return (at, user) => new SocketWire(at, user, readBuffer);
+}
+
+class SocketWire implements ProbeWire {
+  private readonly socket: Socket;
+
+  constructor(at: OriginAddress, user: WireUser, readBuffer: ReadBuffer) {
+    const { bytes } = readBuffer;
+    const callback = (length: number): boolean => {
+      user.received(bytes, 0, length);
+      readBuffer.turnOver(length);
+      return true;
+    };
+    const target = at.kind === 'tcp' ? { host: at.address, port: at.port } : { path: at.path };
+    const onread = { buffer: bytes, callback };
+    // An address needs no race of its families, and only the poll knows whether an end is one.
+    this.socket = connect({ ...target, onread, allowHalfOpen: true, autoSelectFamily: false });
+    this.socket
+      .once('connect', () => user.connected())
+      .once('end', () => user.ended())
+      .on('error', (error: NodeJS.ErrnoException) => {
+        const what = error.syscall === 'connect' || error.syscall === 'write' ? error.syscall : 'read';
+        user.failed(connectError(error), what);
+      });
+  }
+
+  get local(): { address: string; port: number } | null {
+    const { localAddress: address, localPort: port } = this.socket;
+    return address === undefined || port === undefined ? null : { address, port };
+  }
+
+  write(bytes: Buffer): void {
+    this.socket.write(bytes);
+  }
+
+  close(): void {
+    this.socket.removeAllListeners();
+    this.socket.on('error', () => undefined);
+    this.socket.destroy();
+  }
+}
