@@ -58,6 +58,11 @@ export class Expiry {
     return removed;
   }
 
+  /** Whether a step has left memory to take back or a heap to tidy. */
+  get behind(): boolean {
+    return this.store.hasDiscarded || this.state.expiryHeap.untidy;
+  }
+
   /** When the next object may go, in epoch seconds; infinity when there is none. */
   nextEnd(): number {
     return this.state.expiryHeap.firstEnd();

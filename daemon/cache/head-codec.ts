@@ -70,7 +70,7 @@ export function readHead(from: ChunkBytes, start: number, into: HttpMessage): vo
   into.url = '';
   into.proto = protoLength === 8 && text.startsWith('HTTP/1.1') ? 'HTTP/1.1' : text.slice(0, protoLength);
   into.status = status;
-  into.reason = status === 200 && reasonLength === 2 ? 'OK' : text.slice(at, at + reasonLength);
+  into.reason = reasonLength === 2 && text.startsWith('OK', at) ? 'OK' : text.slice(at, at + reasonLength);
   at += reasonLength + 2;
   const keys = into.keys;
   const lines = into.lines;

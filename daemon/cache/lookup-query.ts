@@ -16,6 +16,8 @@ export const LookupAnswer = {
   HITPASS: 5,
   /** Somebody else is fetching what may match: the caller waits and looks up again. */
   BUSY: 6,
+  /** More bans have to be tested than this turn allows: the caller waits for its next one and looks up again. */
+  UNTESTED: 7,
 } as const;
 export type LookupAnswer = (typeof LookupAnswer)[keyof typeof LookupAnswer];
 

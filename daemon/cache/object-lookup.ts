@@ -1,8 +1,9 @@
 // The lookup: walks a key's objects and decides what the request gets.
 //
 // A fresh object wins over a stale one, a stale one in grace over waiting, and a matching busy one makes the
-// caller wait. Hands out references and makes busy objects, never waits itself. Banned objects met on the way
-// are killed after the walk: the key must not go while it is being walked. A hit allocates nothing.
+// caller wait, as do more new bans than may be tested in a turn. Hands out references and makes busy objects, never
+// waits itself. Banned objects met on the way are killed after the walk: the key must not go while it is being walked.
+// A hit allocates nothing.
 
 import type { BanTester } from './ban/ban-tester.ts';
 import type { CacheState } from './cache-state.ts';
@@ -64,8 +65,12 @@ export class ObjectLookup implements Lookup {
     return this.state.objheads.wait(key, waiter);
   }
 
+  waitTurn(waiter: Waiter): () => void {
+    return this.tester.turns.wait(waiter);
+  }
+
   private search(oh: Oh, q: LookupQuery, out: LookupResult): LookupAnswer {
-    const { objcores, bans, counters, limits, objheads } = this.state;
+    const { objcores, bans, limits, objheads } = this.state;
     let busy = false;
     let stale: Oc = 0;
     let staleOrigin = Number.NEGATIVE_INFINITY;
@@ -86,11 +91,13 @@ export class ObjectLookup implements Lookup {
         this.gone.push(current);
         continue;
       }
-      if (objcores.get(current, row.BAN) !== bans.current && this.tester.isBanned(current, q.http, q.now)) {
-        counters.bans_obj_killed++;
-        q.onBanned?.(objcores.get(current, row.VXID) >>> 0);
-        this.gone.push(current);
-        continue;
+      if (objcores.get(current, row.BAN) !== bans.current) {
+        const verdict = this.tester.test(current, q.http, q.now);
+        if (verdict === 'unfinished') return LookupAnswer.UNTESTED;
+        if (verdict === 'banned') {
+          this.banned(current, q);
+          continue;
+        }
       }
       if ((meta & row.OF_HAS_VARY) !== 0 && !q.hashIgnoreVary) {
         varying = current;
@@ -126,6 +133,12 @@ export class ObjectLookup implements Lookup {
     if (busy) return LookupAnswer.BUSY;
     out.busy = this.life.newBusy(oh, this.predict(varying, q));
     return LookupAnswer.MISS;
+  }
+
+  private banned(oc: Oc, q: LookupQuery): void {
+    this.state.counters.bans_obj_killed++;
+    q.onBanned?.(this.state.objcores.get(oc, row.VXID) >>> 0);
+    this.gone.push(oc);
   }
 
   /** Whether a purge by surrogate key is about to take the object out; a soft one is applied at once. */

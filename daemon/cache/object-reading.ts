@@ -7,8 +7,9 @@ import type { CacheState } from './cache-state.ts';
 import { gunzippedLength } from './head-codec.ts';
 import { BODY_LENGTH, META, type Oc, STATE_FAILED, STATE_FINISHED, stateIn } from './objcore.ts';
 import type { ObjectStore } from './object-store.ts';
-import type { ProgressReader, ProgressSource, Reading } from './roles.ts';
+import type { BodyPlace, ProgressReader, ProgressSource, Reading } from './roles.ts';
 import type { ChunkBytes } from './storage/slab.ts';
+import { BodyCursor } from './storage/stored-body.ts';
 
 export class ObjectReading implements Reading {
   private readonly state: CacheState;
@@ -51,8 +52,13 @@ export class ObjectReading implements Reading {
     return this.store.copyBody(oc, from, dst, dstAt, max);
   }
 
-  slice(oc: Oc, from: number, max: number): Buffer {
-    return this.store.slice(oc, from, max);
+  slice(oc: Oc, from: number, max: number, place?: BodyPlace): Buffer {
+    return this.store.slice(oc, from, max, place as BodyCursor | undefined);
+  }
+
+  place(oc: Oc): BodyPlace | undefined {
+    const isStill = stateIn(this.state.objcores.get(oc, META)) === STATE_FINISHED;
+    return isStill && !this.store.inTransitOnly(oc) ? new BodyCursor() : undefined;
   }
 
   onProgress(oc: Oc, reader: ProgressReader): ProgressSource | null {

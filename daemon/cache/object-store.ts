@@ -218,8 +218,7 @@ export class ObjectStore {
   }
 
   /** A view of stored body bytes from `from` on, at most `max`; empty when there are none (yet). */
-  slice(oc: Oc, from: number, max: number): Buffer {
-    const cursor = this.cursorFor(oc);
+  slice(oc: Oc, from: number, max: number, cursor: BodyCursor = this.cursorFor(oc)): Buffer {
     cursor.at = from;
     const base = this.transfers.get(oc)?.base ?? 0;
     const count = cursor.locate(this.objcores, this.stevedoreOf(oc).slab, oc, base, max);

@@ -21,6 +21,8 @@ export interface Lookup {
   /** Parks a waiter until the busy objects of the key are settled; to be called right after a BUSY answer. Returns
    * how to leave. The waiter looks up again and may have to wait again. */
   wait(key: string, waiter: Waiter): () => void;
+  /** The same after an UNTESTED answer, until the waiter's turn to go on testing comes. */
+  waitTurn(waiter: Waiter): () => void;
 }
 
 /** For a delivery from the cache. */
@@ -82,6 +84,12 @@ export interface ProgressSource {
   detach(reader: ProgressReader): void;
 }
 
+/** Where a reader is in a body. */
+export interface BodyPlace {
+  /** Offset of the next byte. */
+  readonly at: number;
+}
+
 /** For a delivery, and for a fetch that takes over the body of a stale object: the bytes. */
 export interface Reading {
   /** Decodes the stored head into a message, which keeps its kind and log. */
@@ -100,7 +108,10 @@ export interface Reading {
   /** Copies at most `max` body bytes from offset `from`; returns how many there were. */
   copyBody(oc: Oc, from: number, dst: Uint8Array, dstAt: number, max: number): number;
   /** A view of body bytes from `from` on, at most `max`, perhaps fewer; valid while the reference is held. */
-  slice(oc: Oc, from: number, max: number): Buffer;
+  slice(oc: Oc, from: number, max: number, place?: BodyPlace): Buffer;
+  /** For slice(): what finds the next bytes of a long body at once, where others read it too; undefined while the body is
+   * in the making. Valid while the reference is held. */
+  place(oc: Oc): BodyPlace | undefined;
   /** Has a reader called when the body grows, finishes or fails, or the head becomes visible; returns what it is to be
    * detached from, null when there is nothing to come any more. */
   onProgress(oc: Oc, reader: ProgressReader): ProgressSource | null;

@@ -1,5 +1,5 @@
 // The lookup: asks the cache what there is under the request's key and sorts the answer into hit, miss, pass
-// or a wait for somebody else's fetch.
+// or a wait: for somebody else's fetch, or for the turn in which the next of many bans are tested.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import { LookupAnswer } from '../cache/lookup-query.ts';
@@ -74,6 +74,19 @@ export function lookup(req: Request): Step<Request> {
       req.onAbort = () => {
         cancel();
         stats.busy_killed++;
+        req.resume(FINISH);
+      };
+      return PARKED;
+    }
+    case LookupAnswer.UNTESTED: {
+      const cancel = cache.lookup.waitTurn({
+        wake: () => {
+          req.onAbort = null;
+          req.resume(LOOKUP);
+        },
+      });
+      req.onAbort = () => {
+        cancel();
         req.resume(FINISH);
       };
       return PARKED;

@@ -3,7 +3,8 @@
 // Every object names the newest ban it was tested against and counts as a reference to it; only newer ones
 // are tested. Bans at the old end that nobody names can be dropped, since no object can ever be tested against them;
 // that is done where Varnish does it (after a lookup's tests, after ban.list and by the lurker), so that the list
-// shows the same. The list never touches objects: it says whether one matches. There is always at least one ban.
+// shows the same. The list never touches objects: it says whether one matches, and a test that must not take longer
+// goes on later where it stopped. There is always at least one ban.
 
 import type { HttpMessage } from '../../http1/message.ts';
 import { type BanExpression, type BanSubject, banMatches } from './ban-expression.ts';
@@ -38,8 +39,28 @@ export interface Ban {
   older: Ban | null;
 }
 
+/** How far the test of one object has come. It goes from the newest ban to older ones, as in Varnish. */
+export class BanWalk {
+  /** The newest ban when it began: what has come since is not in it. */
+  top = 0;
+  /** The next ban to test. */
+  at = 0;
+  /** Time of the oldest soft ban that matched so far; infinity when none did. */
+  staleSince = Number.POSITIVE_INFINITY;
+}
+
+/** What allows a test to go on. */
+export interface TestBudget {
+  readonly more: boolean;
+  spent(tests: number): void;
+}
+
+export type BanVerdict = 'passed' | 'banned' | 'unfinished';
+
 /** Bans dropped at a time. A guess: about a millisecond of work. */
 const DROPPED = 1000;
+/** Completed bans that cost as much as a test. A guess. */
+const SKIPPED = 32;
 
 export class BanList {
   private readonly counters: BanCounters;
@@ -124,34 +145,45 @@ export class BanList {
     return this.open > 0;
   }
 
-  /** Whether a ban newer than `from` matches; soft ones only say since when the object is stale. `request` null
-   * tests only bans that need none, and then the object is up to date only when `lastComplete` is true. */
-  matches(from: number, subject: () => BanSubject, request: HttpMessage | null, now: number): boolean {
-    this.lastComplete = true;
-    this.staleSince = Number.POSITIVE_INFINITY;
-    if (from === this.newest.number) return false;
+  /** Begins the test of an object. */
+  begin(walk: BanWalk): void {
+    walk.top = this.newest.number;
+    walk.at = walk.top;
+    walk.staleSince = Number.POSITIVE_INFINITY;
     this.counters.bans_tested++;
+  }
+
+  /** Goes on with a test: whether a hard ban newer than `from` matches, as far as the budget goes. */
+  test(
+    walk: BanWalk,
+    from: number,
+    subject: () => BanSubject,
+    request: HttpMessage,
+    now: number,
+    budget: TestBudget,
+  ): BanVerdict {
     let what: BanSubject | null = null;
-    for (let ban: Ban | null = this.newest; ban !== null && ban.number !== from; ban = ban.older) {
-      if (ban.completed) continue;
-      if (request === null && ban.expression.usesRequest) {
-        this.lastComplete = false;
+    let skipped = 0;
+    // One that is not in the list any more is older than `from`, which the lurker has moved meanwhile.
+    for (let ban = this.byNumber.get(walk.at) ?? null; ban !== null && ban.number > from; ban = ban.older) {
+      if (!budget.more) {
+        walk.at = ban.number;
+        return 'unfinished';
+      }
+      if (ban.completed) {
+        if (++skipped % SKIPPED === 0) budget.spent(1);
         continue;
       }
       what ??= subject();
-      this.counters.bans_tests_tested += ban.expression.tests.length;
+      const { tests } = ban.expression;
+      budget.spent(tests.length);
+      this.counters.bans_tests_tested += tests.length;
       if (!banMatches(ban.expression, what, request, now - ban.time)) continue;
-      if (!ban.soft) return true;
-      this.staleSince = ban.time;
+      if (!ban.soft) return 'banned';
+      walk.staleSince = ban.time;
     }
-    return false;
+    return 'passed';
   }
-
-  /** Whether the last call of matches() could test all it should. */
-  lastComplete = true;
-
-  /** Time of the oldest soft ban that matched in the last call of matches(); infinity when none did. */
-  staleSince = Number.POSITIVE_INFINITY;
 
   /** Drops bans at the old end that no object names, at most so many: never a long step. */
   dropTail(most = DROPPED): number {
@@ -166,6 +198,8 @@ export class BanList {
       this.counters.bans_deleted++;
       this.counters.bans_persisted_fragmentation += bytesOf(ban);
       this.byNumber.delete(ban.number);
+      // A round of the lurker may still name it.
+      ban.completed = true;
       this.oldest = ban.newer as Ban;
       this.oldest.older = null;
       dropped++;

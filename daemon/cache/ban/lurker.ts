@@ -4,7 +4,7 @@
 // A round takes the bans that are old enough when it begins. When it has seen every object, those bans are done
 // with: what came later was made under newer ones. Caution: an object that is still being fetched cannot be tested,
 // so bans newer than it wait for the next round; and a ban that needs a request stops an object from counting as
-// tested beyond it, though not from being tested.
+// tested beyond it, though not from being tested. A piece may end in the middle of an object's bans.
 
 import type { CacheState } from '../cache-state.ts';
 import type { Lifetimes } from '../lifetimes.ts';
@@ -31,11 +31,13 @@ export interface LurkerLimits {
 
 /** No step is longer than this (milliseconds): short beside the time of a request. */
 const LONGEST = 2;
-/** Rows looked at between two looks at the clock, and fewer when there are many bans: tests in between. */
+/** Rows and tests between two looks at the clock: a slow expression may take two milliseconds. */
 const STRIDE = 64;
-const TESTS = 1000;
-/** Seconds until the next look for work while there is none, or bans only have to come of age. */
+const TESTS = 16;
+/** Seconds until the next look for work while bans have to come of age, and while there is none to test or the lurker
+ * is turned off: an idle daemon is seldom woken. */
 const IDLE = 0.05;
+const NOTHING = 0.25;
 /** Milliseconds of delay that later batches make up for. */
 const DEBT = 100;
 
@@ -48,6 +50,10 @@ interface Round {
   cutoff: number;
   next: Oc;
   end: Oc;
+  /** The place among the bans at which the test of the next object goes on; 0 when it has not begun. */
+  place: number;
+  /** Time of the oldest soft ban that it matched so far; infinity when none did. */
+  staleSince: number;
   /** The oldest ban that an object under way was made under. */
   unfinished: number;
 }
@@ -62,9 +68,11 @@ export class Lurker {
   private due = 0;
   /** The newest ban when the list was last tidied. */
   private tidied = 0;
-
   /** Requests so far when it worked last. */
   private requests = 0;
+  /** When this step is to end, and its tests since it looked at the clock. */
+  private until = 0;
+  private unclocked = 0;
 
   constructor(state: CacheState, tester: BanTester, lifetimes: Lifetimes, life: ObjectLife) {
     this.state = state;
@@ -85,14 +93,15 @@ export class Lurker {
   }
 
   private work(now: number, limits: LurkerLimits): number {
+    this.until = this.state.millis() + LONGEST;
     this.tidy();
     if (limits.sleep <= 0) {
       this.round = null;
-      return IDLE;
+      return NOTHING;
     }
     if (this.round === null) {
       this.round = this.begin(now, limits);
-      if (this.round === null) return IDLE;
+      if (this.round === null) return this.state.bans.hasUntested ? IDLE : NOTHING;
       this.due = this.state.millis();
     }
     const { round } = this;
@@ -135,65 +144,94 @@ export class Lurker {
       cutoff,
       next: 1,
       end: objcores.end,
+      place: 0,
+      staleSince: Number.POSITIVE_INFINITY,
       unfinished: Number.POSITIVE_INFINITY,
     };
   }
 
   /** A batch, or what time allows of it; true when time ran out first. */
   private batch(round: Round, now: number, limits: LurkerLimits): boolean {
-    const until = this.state.millis() + LONGEST;
-    const bans = round.targets.length + round.blocking.length;
-    const stride = Math.max(1, Math.min(STRIDE, Math.floor(TESTS / Math.max(1, bans))));
     let left = Math.max(1, limits.batch);
     while (round.next < round.end && left > 0) {
-      if (round.next % stride === 0 && this.state.millis() >= until) return true;
-      if (this.look(round, round.next++, now)) left--;
+      if (round.next % STRIDE === 0 && this.isLate()) return true;
+      const looked = this.look(round, round.next, now);
+      if (looked === 'unfinished') return true;
+      round.next++;
+      round.place = 0;
+      round.staleSince = Number.POSITIVE_INFINITY;
+      if (looked === 'tested') left--;
     }
     return false;
   }
 
-  /** Tests one object; false when there was nothing to test. */
-  private look(round: Round, oc: Oc, now: number): boolean {
-    const { objcores, bans, counters, events } = this.state;
+  private isLate(): boolean {
+    this.unclocked = 0;
+    return this.state.millis() >= this.until;
+  }
+
+  /** Tests one object, or goes on with it: it may have gone since, another may be in its place, and a lookup may have
+   * tested it, all of which its ban says. */
+  private look(round: Round, oc: Oc, now: number): 'tested' | 'unfinished' | 'nothing' {
+    const { objcores, bans, counters } = this.state;
     const from = objcores.get(oc, row.BAN);
-    if (objcores.get(oc, row.REFS) === 0 || objcores.get(oc, row.OBJHEAD) === 0 || from === 0) return false;
+    if (objcores.get(oc, row.REFS) === 0 || objcores.get(oc, row.OBJHEAD) === 0 || from === 0)
+      return 'nothing';
     const newest = round.targets[0]?.number ?? 0;
-    if (from >= newest && from >= round.cutoff) return false;
+    if (from >= newest && from >= round.cutoff) return 'nothing';
     if (stateIn(objcores.get(oc, row.META)) === row.STATE_BUSY) {
       round.unfinished = Math.min(round.unfinished, from);
-      return false;
+      return 'nothing';
     }
     if (from < round.cutoff) {
       counters.bans_lurker_obj_killed_cutoff++;
       this.life.kill(oc);
-      return true;
+      return 'tested';
     }
-    let what: BanSubject | null = null;
-    let staleSince = Number.POSITIVE_INFINITY;
-    for (const ban of round.targets) {
-      if (ban.number <= from) break;
-      if (ban.completed) continue;
-      what ??= this.tester.subjectOf(oc, now);
-      counters.bans_lurker_tested++;
-      counters.bans_lurker_tests_tested += ban.expression.tests.length;
-      if (!banMatches(ban.expression, what, null, now - ban.time)) continue;
-      if (ban.soft) {
-        staleSince = ban.time;
-        continue;
-      }
-      counters.bans_lurker_obj_killed++;
-      events.banned(oc);
-      this.life.kill(oc);
-      return true;
-    }
-    if (staleSince < Number.POSITIVE_INFINITY && this.lifetimes.soften(oc, staleSince))
+    const began = round.place > 0;
+    const verdict = this.test(round, oc, from, now);
+    if (verdict === 'banned' || verdict === 'unfinished') return verdict === 'banned' ? 'tested' : verdict;
+    if (round.staleSince < Number.POSITIVE_INFINITY && this.lifetimes.soften(oc, round.staleSince))
       counters.bans_lurker_obj_softened++;
     const tested = this.testedUpTo(round, from, newest);
     if (tested > from) {
       bans.unref(from);
       objcores.set(oc, row.BAN, bans.refAt(tested));
     }
-    return what !== null;
+    return began ? 'tested' : verdict;
+  }
+
+  /** The bans of the round that an object has not been tested against, from round.place on. */
+  private test(
+    round: Round,
+    oc: Oc,
+    from: number,
+    now: number,
+  ): 'tested' | 'banned' | 'unfinished' | 'nothing' {
+    const { counters, events } = this.state;
+    const { targets } = round;
+    let what: BanSubject | null = null;
+    for (; round.place < targets.length; round.place++) {
+      const ban = targets[round.place] as Ban;
+      if (ban.number <= from) break;
+      if (ban.completed) continue;
+      if (this.unclocked >= TESTS && this.isLate()) return 'unfinished';
+      what ??= this.tester.subjectOf(oc, now);
+      const { tests } = ban.expression;
+      this.unclocked += tests.length;
+      counters.bans_lurker_tested++;
+      counters.bans_lurker_tests_tested += tests.length;
+      if (!banMatches(ban.expression, what, null, now - ban.time)) continue;
+      if (ban.soft) {
+        round.staleSince = ban.time;
+        continue;
+      }
+      counters.bans_lurker_obj_killed++;
+      events.banned(oc);
+      this.life.kill(oc);
+      return 'banned';
+    }
+    return what === null ? 'nothing' : 'tested';
   }
 
   /** The newest ban that an object last tested at `from` counts as tested against after this round. */

@@ -91,6 +91,9 @@ it('answers as a naive list does, through fetches, failures, purges, bans and ex
               { ttl: s.ttl, grace: s.grace, vary: 'Lang', length: s.announced },
               fields(s.lang),
             );
+            // A forced miss replaces what its variant had.
+            if (s.ttl > 0)
+              model.entries = model.entries.filter((e) => e.key !== s.key || e.lang !== s.lang || e.ttl <= 0);
             model.entries.unshift({
               key: s.key,
               lang: s.lang,

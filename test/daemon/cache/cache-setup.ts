@@ -118,6 +118,13 @@ export class Bench {
     for (let run = this.deferred.shift(); run !== undefined; run = this.deferred.shift()) run();
   }
 
+  /** Runs what was deferred until now: the next turn of the event loop. False when nothing was. */
+  turn(): boolean {
+    const due = this.deferred.splice(0);
+    for (const run of due) run();
+    return due.length > 0;
+  }
+
   /** Lets the lurker work for a moment; returns its pause in seconds. */
   lurk(limits: LurkerLimits): number {
     this.limits.lurker = limits;

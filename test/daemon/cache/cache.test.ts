@@ -307,6 +307,42 @@ function slices(b: Bench, oc: Oc): Buffer[] {
   }
 }
 
+describe('a long body', () => {
+  it('is the same to readers at many places, each with its own or none', () => {
+    const b = new Bench();
+    const body = Array.from({ length: 60_000 }, (_, i) => `${i};`).join('');
+    const [, out] = b.lookup('/long');
+    expect(b.fetch(out.busy, 1, body, { length: false })).toBe(true);
+    const oc = b.lookup('/long')[1].oc;
+    const { reading } = b.cache;
+    const readers = Array.from({ length: 8 }, (_, i) => ({
+      at: i * 40_000,
+      place: i % 4 === 3 ? undefined : reading.place(oc),
+      size: 1000 + 7919 * i,
+    }));
+    expect(readers[0]?.place).toBeDefined();
+    for (let round = 0; round < 400; round++) {
+      const reader = readers[(round * 5) % readers.length];
+      if (reader === undefined || reader.at >= body.length) continue;
+      const piece = reading.slice(oc, reader.at, reader.size, reader.place);
+      expect(piece.toString()).toBe(body.slice(reader.at, reader.at + piece.length));
+      expect(piece.length).toBeGreaterThan(0);
+      reader.at += piece.length;
+    }
+  });
+
+  it('has no places to keep while it is made, nor when what was read goes', () => {
+    const b = new Bench();
+    const [, out] = b.lookup('/made');
+    b.prepare(out.busy, 1, 'begin', { length: false });
+    expect(b.cache.reading.place(out.busy)).toBeUndefined();
+    const oc = b.cache.filling.newPrivate();
+    b.prepare(oc, 1, 'all', { length: false, storage: 'Transient' });
+    b.cache.filling.finish(oc);
+    expect(b.cache.reading.place(oc)).toBeUndefined();
+  });
+});
+
 describe('streaming', () => {
   it('tells readers of growth and end, and lets them read what there is', () => {
     const b = new Bench();

@@ -42,7 +42,8 @@ describe('maintenance', () => {
     expect(Math.max(...waits.slice(0, -1))).toBeLessThanOrEqual(8);
     bench.tick = 0;
     bench.maintain();
-    expect(step(bench)).toBeGreaterThan(0.02);
+    // The lurker looks at moments of its own.
+    expect(step(bench) + step(bench)).toBeGreaterThan(0.2);
   });
 
   it('has the lurker complete bans', () => {
@@ -79,6 +80,27 @@ describe('maintenance', () => {
     expect(calls).toBeGreaterThan(3);
   });
 
+  it('sleeps long while nothing ends, and no longer than until the first end', () => {
+    const bench = new Bench();
+    const { maintenance } = bench.cache;
+    const rest = (): number => {
+      bench.millis += 1000;
+      let wait = 0;
+      while (wait === 0) wait = maintenance.step(bench.now);
+      return wait;
+    };
+    rest();
+    expect(rest()).toBeCloseTo(0.25, 3);
+    bench.put('/soon', 1, 'x', { ttl: 0.1, grace: 0 });
+    // Ends are noted in eighths of a second.
+    expect(rest()).toBeCloseTo(0.125, 3);
+    bench.now += 0.09;
+    expect(rest()).toBeCloseTo(0.05, 3);
+    bench.now += 0.04;
+    rest();
+    expect(bench.killed).toContain('EXP 1');
+  });
+
   it('does no work for long while another is due', () => {
     const bench = new Bench();
     for (let i = 0; i < 100; i++) bench.put(`/short${i}`, i + 10_000, 'x', { ttl: 10, grace: 0 });
@@ -87,8 +109,8 @@ describe('maintenance', () => {
     bench.tick = 0.3;
     bench.now += 20;
     bench.cache.invalidation.purgeTags('all', false, bench.now);
-    // Long past the expiry's rest, with the purge still at work.
-    bench.millis += 100;
+    // Past the expiry's longest rest, with the purge still at work.
+    bench.millis += 250;
     for (let calls = 0; calls < 4; calls++) step(bench);
     expect(bench.killed).toContain('EXP 10000');
     expect(bench.counters.n_object).toBeGreaterThan(0);

@@ -6,7 +6,7 @@ import {
   parseBan,
   parseBanText,
 } from '../../../../daemon/cache/ban/ban-expression.ts';
-import { BanList } from '../../../../daemon/cache/ban/ban-list.ts';
+import { BanList, type BanVerdict, BanWalk, type TestBudget } from '../../../../daemon/cache/ban/ban-list.ts';
 import { banListJson, banListText } from '../../../../daemon/cache/ban/ban-text.ts';
 import { durationText } from '../../../../daemon/cache/ban/duration.ts';
 import { newCacheCounters } from '../../../../daemon/cache/cache-counters.ts';
@@ -125,6 +125,26 @@ describe('ban expressions', () => {
   });
 });
 
+/** So many tests, and no more. */
+function budget(tests: number): TestBudget {
+  let left = tests;
+  return {
+    get more() {
+      return left > 0;
+    },
+    spent(some) {
+      left -= some;
+    },
+  };
+}
+
+/** Whether a ban newer than `from` takes an object out, tested in one go. */
+function matches(list: BanList, from: number, of: BanSubject): boolean {
+  const walk = new BanWalk();
+  list.begin(walk);
+  return list.test(walk, from, () => of, REQUEST, 200, budget(1000)) === 'banned';
+}
+
 describe('BanList', () => {
   const subject = (): BanSubject => SUBJECT;
 
@@ -135,9 +155,9 @@ describe('BanList', () => {
     list.add(parsed('obj.http.foo == bar'), 101, true);
     const known = list.ref();
     list.add(parsed('obj.http.foo == other'), 102, true);
-    expect(list.matches(known, subject, REQUEST, 200)).toBe(false);
+    expect(matches(list, known, SUBJECT)).toBe(false);
     expect(counters).toMatchObject({ bans_tested: 1, bans_tests_tested: 1 });
-    expect(list.matches(1, subject, REQUEST, 200)).toBe(true);
+    expect(matches(list, 1, SUBJECT)).toBe(true);
   });
 
   it('completes older bans that say the same', () => {
@@ -148,7 +168,7 @@ describe('BanList', () => {
     list.add(parsed('obj.status == 1'), 102, true);
     list.add(parsed('req.url   ~ zz'), 103, true);
     expect(counters).toMatchObject({ bans: 4, bans_completed: 2, bans_dups: 1, bans_obj: 1, bans_req: 2 });
-    list.matches(1, subject, REQUEST, 200);
+    matches(list, 1, SUBJECT);
     expect(counters).toMatchObject({ bans_tested: 1, bans_tests_tested: 2 });
   });
 
@@ -156,13 +176,13 @@ describe('BanList', () => {
     const counters = newCacheCounters();
     const list = new BanList(100, counters);
     const first = list.ref();
-    const aged = (): BanSubject => ({ ...SUBJECT, age: 10, ttl: 5 });
+    const aged = { ...SUBJECT, age: 10, ttl: 5 };
     list.add(parsed('obj.age > 7s'), 195, true);
-    expect(list.matches(first, aged, null, 200)).toBe(false);
+    expect(matches(list, first, aged)).toBe(false);
     list.add(parsed('obj.ttl < 7s'), 197, true);
-    expect(list.matches(first, aged, null, 200)).toBe(false);
+    expect(matches(list, first, aged)).toBe(false);
     list.add(parsed('obj.age > 7s'), 198, true);
-    expect(list.matches(first, aged, null, 200)).toBe(true);
+    expect(matches(list, first, aged)).toBe(true);
     expect(counters.bans_dups).toBe(0);
   });
 
@@ -194,14 +214,21 @@ describe('BanList', () => {
     expect(counters.bans_persisted_fragmentation).toBeGreaterThan(32);
   });
 
-  it('without a request, leaves bans that need one', () => {
-    const list = new BanList(100, newCacheCounters());
-    list.ref();
-    list.add(parsed('req.url ~ .'), 101, false);
-    expect(list.matches(1, subject, null, 200)).toBe(false);
-    expect(list.lastComplete).toBe(false);
-    list.add(parsed('obj.status == 200'), 102, false);
-    expect(list.matches(1, subject, null, 200)).toBe(true);
+  it('goes on with a test where its budget ended, and takes in later what has come meanwhile', () => {
+    const counters = newCacheCounters();
+    const list = new BanList(100, counters);
+    const first = list.ref();
+    for (let i = 0; i < 5; i++) list.add(parsed(`req.url == /${i}`), 101, false);
+    const walk = new BanWalk();
+    list.begin(walk);
+    const top = list.current;
+    const go = (tests: number): BanVerdict => list.test(walk, first, subject, REQUEST, 200, budget(tests));
+    expect([go(2), counters.bans_tests_tested]).toEqual(['unfinished', 2]);
+    list.add(parsed('req.url == /a/b'), 102, false);
+    expect([go(2), counters.bans_tests_tested]).toEqual(['unfinished', 4]);
+    expect([go(2), counters.bans_tests_tested, walk.top]).toEqual(['passed', 5, top]);
+    expect(matches(list, top, SUBJECT)).toBe(true);
+    expect(counters.bans_tested).toBe(2);
   });
 
   it('is listed as ban.list has it', () => {

@@ -97,6 +97,72 @@ describe('the ban lurker', () => {
     expect(bench.counters.n_object).toBe(0);
   });
 
+  it('stops in the middle of the bans of one object, and goes on there', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 3; i++) bench.put(`/${i}`, i + 1, 'x');
+    for (let i = 0; i < 1000; i++) ban(bench, `obj.http.x == ${i}`);
+    bench.tick = 1;
+    let before = 0;
+    let steps = 0;
+    for (; bench.counters.bans_lurker_tests_tested < 3000; steps++) {
+      bench.lurk(EAGER);
+      const tests = bench.counters.bans_lurker_tests_tested - before;
+      before += tests;
+      expect(tests).toBeLessThanOrEqual(100);
+    }
+    expect(steps).toBeLessThan(300);
+    bench.tick = 0;
+    work(bench);
+    expect(bench.counters).toMatchObject({
+      bans_lurker_tests_tested: 3000,
+      bans_lurker_tested: 3000,
+      bans: 1,
+    });
+  });
+
+  it('does not go on with the bans of an object that has gone, for another in its row', () => {
+    const bench = new Bench();
+    bench.put('/a', 1, 'x');
+    for (let i = 0; i < 1000; i++) ban(bench, `obj.http.x == ${i}`);
+    bench.tick = 1;
+    bench.lurk(EAGER);
+    expect(bench.counters.bans_lurker_tests_tested).toBeLessThan(1000);
+    bench.cache.invalidation.purge('/a', bench.now);
+    bench.put('/b', 2, 'x');
+    bench.put('/c', 3, 'x');
+    ban(bench, 'obj.status == 200');
+    bench.tick = 0;
+    work(bench);
+    work(bench);
+    expect([bench.counters.n_object, bench.counters.bans, open(bench)]).toEqual([0, 1, []]);
+  });
+
+  it('makes stale what a soft ban hits, and nothing else', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 3; i++) bench.put(`/${i}`, i + 1, 'x', { keep: i });
+    bench.now += 5;
+    expect(bench.cache.bans.addText('obj.keep == 1s', bench.now, true)).toBeNull();
+    work(bench);
+    expect(['/0', '/1', '/2'].map((url) => bench.ask(url))).toEqual(['HIT', 'GRACE', 'HIT']);
+  });
+
+  it('counts a ban that lookups have outdated in the middle of its round once', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 9; i++) bench.put(`/${i}`, i + 1, 'x');
+    ban(bench, 'obj.status == 404');
+    bench.lurk(EAGER);
+    ban(bench, 'obj.status == 405');
+    for (let i = 0; i < 9; i++) expect(bench.ask(`/${i}`)).toBe('HIT');
+    expect(bench.counters).toMatchObject({ bans: 1, bans_completed: 0 });
+    work(bench);
+    work(bench);
+    expect(bench.counters).toMatchObject({ bans: 1, bans_completed: 1 });
+    bench.put('/new', 10, 'x');
+    ban(bench, 'obj.status == 200');
+    work(bench);
+    expect(bench.counters.n_object).toBe(0);
+  });
+
   it('cannot do with bans on requests, and works past them', () => {
     const bench = new Bench();
     bench.put('/a', 1, 'x');
@@ -155,6 +221,8 @@ describe('the ban lurker', () => {
           } else if (s.k === 'req') ban(bench, `req.url == /never${s.n}`);
           else for (let i = 0; i < s.calls; i++) bench.lurk(EAGER);
         }
+        // Twice: bans that came during a round are for the next one.
+        work(bench);
         work(bench);
         expect(bench.counters.n_object).toBe(alive.size);
         expect(open(bench).every((text) => text.startsWith('req.url'))).toBe(true);

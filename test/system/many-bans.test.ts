@@ -1,0 +1,130 @@
+// Objects under thousands of new bans: nobody waits for the tests of another's object, each object is tested once
+// whoever asks, and clients may leave meanwhile. Black box: only dist/ and its commands.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ClientConnection, requestText } from '../harness/http-client.ts';
+import { Origin, respond } from '../harness/origin.ts';
+import { Sandbox, until } from '../harness/processes.ts';
+import { type RunningProxy, startProxy } from '../harness/proxy.ts';
+
+/** Bans of a request, and conditions of each: the second is never looked at, but counts. */
+const A_REQUEST = 50;
+const CONDITIONS = 20;
+const box = new Sandbox('proxyd-many-bans');
+let origin: Origin;
+let proxy: RunningProxy;
+let series = 0;
+
+beforeAll(async () => {
+  origin = await Origin.start();
+  origin.on('*', (request) => respond('200 OK', {}, request.url));
+  const never = ' + " && obj.status == 200"'.repeat(CONDITIONS - 1);
+  const bans = Array.from(
+    { length: A_REQUEST },
+    (_, i) => `ban("req.url ~ ^/never/.*/" + req.http.n + "-${i}$"${never});`,
+  ).join('\n');
+  proxy = await startProxy(box, {
+    program: `vcl 4.1;
+import std;
+backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }
+sub vcl_recv {
+  if (req.url == "/synth") { return (synth(200, "at once")); }
+  if (req.url == "/ban") { ${bans} return (synth(200, "banned")); }
+}
+sub vcl_backend_response { set beresp.ttl = 1h; set beresp.http.X-Url = bereq.url; }
+`,
+  });
+}, 60_000);
+afterAll(async () => {
+  await origin.close();
+  await box.dispose();
+});
+
+/** Adds so many bans that match nothing. */
+async function manyBans(count: number): Promise<void> {
+  const c = await ClientConnection.open(proxy.port, 20_000);
+  for (let i = 0; i < count; i += A_REQUEST) {
+    c.send(requestText('/ban', { fields: { n: String(series++) } }));
+    expect((await c.response()).reason).toBe('banned');
+  }
+  c.close();
+}
+
+async function tests(): Promise<number> {
+  return (await proxy.counters())['MAIN.bans_tests_tested'] ?? 0;
+}
+
+/** Connections that clients ended: before their answer was written, or while it was. */
+async function left(): Promise<number> {
+  const counters = await proxy.counters();
+  return (counters['MAIN.sc_rem_close'] ?? 0) + (counters['MAIN.sc_tx_error'] ?? 0);
+}
+
+function clients(count: number): Promise<ClientConnection[]> {
+  return Promise.all(Array.from({ length: count }, () => ClientConnection.open(proxy.port, 20_000)));
+}
+
+describe('an object under thousands of new bans', () => {
+  it('is tested once for all who ask, and is then a hit', async () => {
+    await proxy.get('/a');
+    await manyBans(2000);
+    const before = await tests();
+    const all = await clients(40);
+    for (const c of all) c.send(requestText('/a'));
+    const answers = await Promise.all(all.map((c) => c.response()));
+    expect(answers.every((a) => a.status === 200 && a.body.toString() === '/a')).toBe(true);
+    expect(origin.seen('/a')).toHaveLength(1);
+    await until('the tests', async () => (await tests()) - before === 2000 * CONDITIONS);
+    for (const c of all) c.close();
+  });
+
+  it('holds up nobody else', async () => {
+    await proxy.get('/b');
+    const [slow, quick] = (await clients(2)) as [ClientConnection, ClientConnection];
+    // The first to send is the first to be served, unless the machine holds one of them up.
+    const order: string[] = [];
+    for (let tries = 0; tries < 5 && order[0] !== 'at once'; tries++) {
+      order.length = 0;
+      await manyBans(4000);
+      slow.send(requestText('/b'));
+      quick.send(requestText('/synth'));
+      await Promise.all([
+        slow.response().then((a) => order.push(a.body.toString())),
+        quick.response().then((a) => order.push(a.reason)),
+      ]);
+    }
+    expect(order).toEqual(['at once', '/b']);
+    expect(origin.seen('/b')).toHaveLength(1);
+    slow.close();
+    quick.close();
+  });
+
+  it('goes when one of them matches, and a ban that comes meanwhile counts', async () => {
+    await Promise.all([proxy.get('/c'), proxy.get('/d')]);
+    await proxy.adm('ban', 'req.url', '==', '/c');
+    await manyBans(2000);
+    const all = await clients(20);
+    for (const [i, c] of all.entries()) c.send(requestText(i % 2 === 0 ? '/c' : '/d'));
+    await proxy.adm('ban', 'req.url', '==', '/d');
+    const answers = await Promise.all(all.map((c) => c.response()));
+    expect(answers.map((a) => a.body.toString())).toEqual(all.map((_, i) => (i % 2 === 0 ? '/c' : '/d')));
+    await proxy.get('/d');
+    expect([origin.seen('/c').length, origin.seen('/d').length]).toEqual([2, 2]);
+    for (const c of all) c.close();
+  });
+
+  it('may be left by the client who asked', async () => {
+    await proxy.get('/e');
+    await manyBans(2000);
+    const before = await left();
+    const all = await clients(10);
+    for (const [i, c] of all.entries()) {
+      c.send(requestText('/e'));
+      if (i % 2 === 0) c.socket.destroy();
+      else c.socket.resetAndDestroy();
+    }
+    await until('the clients to be gone', async () => (await left()) >= before + all.length);
+    expect((await proxy.get('/e')).body.toString()).toBe('/e');
+    expect(origin.seen('/e')).toHaveLength(1);
+    expect((await proxy.counters())['MGT.child_panic']).toBe(0);
+  });
+});
