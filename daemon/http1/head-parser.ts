@@ -23,7 +23,7 @@ import {
   E_START_LINE,
   E_VALUE,
 } from './head-errors.ts';
-import { latin1Text } from './latin1.ts';
+import { flat, latin1Text } from './latin1.ts';
 import type { LentBytes } from './lent-bytes.ts';
 import { type HttpMessage, nameBit } from './message.ts';
 import { requestLine, statusLine } from './start-line.ts';
@@ -75,6 +75,8 @@ export class HeadResult {
   nameEnd: Int32Array;
   /** Place of the well-known name that line i had in the last head, or -1. */
   guess: Int32Array;
+  /** The name in lower case that line i had when it was none of those, or ''. */
+  readonly otherNames: string[] = [];
   /** The `start` of the call that left the state below. */
   base = 0;
   resume = false;
@@ -113,6 +115,11 @@ export class HeadResult {
     this.trimmed = false;
   }
 }
+
+/** In the place of a well-known name's: the line has the name of otherNames. */
+const OTHER = -2;
+/** Longer names are not kept for the next head. */
+const LONGEST_KEPT = 64;
 
 const CR = 13;
 const LF = 10;
@@ -246,8 +253,9 @@ function fields(
     ) {
       p += key.length;
     } else {
-      slot = -1;
-      key = '';
+      key = otherName(out, lines, buf, p, end);
+      slot = key === '' ? -1 : OTHER;
+      p += key.length;
       while (p < end && TOKEN_FOLD[buf[p] as number] !== 0) p++;
       if (p >= end) break;
     }
@@ -284,7 +292,7 @@ function fields(
     if (buf[p + 1] !== LF) return out.fail(E_BARE_CR, line, p);
     if (p - line > maxLine) return out.fail(E_LINE_LONG, line, line + maxLine);
     if (lines > limits.maxFields) return out.fail(E_FIELDS, line, line);
-    if (slot < 0) {
+    if (slot === -1) {
       slot = findName(buf, line, colon);
       guess[lines] = slot;
       if (slot >= 0) key = nameAt(slot);
@@ -298,6 +306,15 @@ function fields(
     p += 2;
   }
   return incomplete(start, end, limits, out);
+}
+
+/** The name that line i had in the last head, when it has it again. */
+function otherName(out: HeadResult, line: number, buf: LentBytes, at: number, end: number): string {
+  const name = out.otherNames[line];
+  if (name === undefined || at + name.length >= end || buf[at + name.length] !== COLON) return '';
+  for (let i = 0; i < name.length; i++)
+    if (TOKEN_FOLD[buf[at + i] as number] !== name.charCodeAt(i)) return '';
+  return name;
 }
 
 function nameError(c: number, first: boolean, lines: number): number {
@@ -328,8 +345,12 @@ function finish(buf: LentBytes, msg: HttpMessage, out: HeadResult, isRequest: bo
     }
     const line = text.substring(s, e);
     msg.lines[i - 1] = line;
-    if (keys[i - 1] === '')
-      keys[i - 1] = line.substring(0, (nameEnd[i] as number) - headStart - s).toLowerCase();
+    if (keys[i - 1] === '') {
+      const name = line.substring(0, (nameEnd[i] as number) - headStart - s).toLowerCase();
+      keys[i - 1] = name;
+      // Kept without the head that it is part of.
+      if (name.length <= LONGEST_KEPT) out.otherNames[i] = flat(name);
+    }
     names |= nameBit(keys[i - 1] as string);
   }
   msg.filled(lines - 1, names);

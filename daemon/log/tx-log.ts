@@ -41,10 +41,15 @@ function plainDigits(view: DataView, p: number, value: number): number {
   return p + 3 - missing;
 }
 
-/** Constant records encoded once, to be copied with the id of the transaction that logs them. */
+const NO_WORDS = new Uint32Array(0);
+
+/** Constant records encoded once, to be copied with the id of the transaction that logs them: at their second use, since
+ * those of a connection with one request have no other. */
 export class PreparedRecords {
+  /** They have been written once. */
+  used = false;
   readonly items: readonly (readonly [tag: number, text: string])[];
-  words = new Uint32Array(0);
+  words = NO_WORDS;
   /** Word offsets of the ids. */
   ids: number[] = [];
   epoch = 0;
@@ -202,7 +207,14 @@ export class TxLog implements MessageLog {
 
   /** Constant records, in the order they were prepared. */
   putConstant(records: PreparedRecords): void {
-    if (records.epoch !== this.shared.mask.epoch) records.encode(this.shared.mask, this.shared.reclen);
+    if (records.epoch !== this.shared.mask.epoch) {
+      if (!records.used) {
+        records.used = true;
+        for (const [tag, text] of records.items) this.put(tag, text);
+        return;
+      }
+      records.encode(this.shared.mask, this.shared.reclen);
+    }
     const from = records.words;
     const n = from.length;
     if (n === 0) return;

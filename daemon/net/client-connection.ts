@@ -73,6 +73,16 @@ export abstract class ClientConnection extends ClientEnds {
     return this.socket.write(buf);
   }
 
+  writeOutputAnd(buf: Buffer, start: number, end: number, parts: readonly Buffer[]): boolean {
+    return this.output.writeSharedAnd(buf, start, end, parts);
+  }
+
+  /** Writes bytes that stay unchanged until sent, in one call. Returns false when they have not all left yet: wait for
+   * `drained`. */
+  writeParts(parts: readonly Buffer[]): boolean {
+    return this.output.writeParts(parts);
+  }
+
   /** Calls back once when everything written has left; never when the connection goes first. */
   drained(callback: () => void): void {
     this.output.drained(callback);

@@ -19,6 +19,14 @@ const NOTHING = Buffer.alloc(0);
 const BYTES = 'buffer' as BufferEncoding;
 const NEVER = Number.POSITIVE_INFINITY;
 
+/** As the stream in front of a socket hands them over. */
+function chunksOf(parts: readonly Buffer[]): { chunk: Buffer; encoding: BufferEncoding }[] {
+  return Object.assign(
+    parts.map((chunk) => ({ chunk, encoding: BYTES })),
+    { allBuffers: true },
+  );
+}
+
 export class ClientOutput {
   /** Part of a response written in one piece has not left yet. */
   unsent = false;
@@ -50,6 +58,14 @@ export class ClientOutput {
     return this.unsent || this.socket.writableLength > 0;
   }
 
+  /** Writes buf[start, end) of the worker's shared output buffer, and with it parts that nobody changes until they have
+   * left; whether they all have. */
+  writeSharedAnd(buf: Buffer, start: number, end: number, parts: readonly Buffer[]): boolean {
+    const isTaken = this.writeParts([this.core.outputPart(buf, start, end), ...parts]);
+    if (!isTaken) this.core.outputTaken();
+    return isTaken;
+  }
+
   /** Writes buf[start, end) of the worker's shared output buffer. */
   writeShared(buf: Buffer, start: number, end: number): void {
     const { socket } = this;
@@ -63,6 +79,21 @@ export class ClientOutput {
       this.unsent = socket.writableLength > 0;
     }
     if (this.unsent) this.core.outputTaken();
+  }
+
+  /** Writes bytes that nobody changes until they have left; whether they all have. */
+  writeParts(parts: readonly Buffer[]): boolean {
+    const { socket } = this;
+    if (this.unsent || socket.writableLength > 0 || socket.destroyed) {
+      socket.cork();
+      for (const part of parts) socket.write(part);
+      socket.uncork();
+      return socket.writableLength === 0;
+    }
+    this.unsent = true;
+    if (parts.length === 1) socket._write(parts[0], BYTES, this.onWritten);
+    else socket._writev?.(chunksOf(parts), this.onWritten);
+    return !this.unsent;
   }
 
   /** Calls back once when everything written has left; never when the connection goes first. */

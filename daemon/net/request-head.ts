@@ -16,10 +16,16 @@ import type { LentBytes } from '../http1/lent-bytes.ts';
 import type { HttpMessage } from '../http1/message.ts';
 import { failedAtLf, modernRequest } from '../http1/modern-head.ts';
 
+/** Most results that wait for a connection that needs one. */
+const SPARE = 256;
+/** Results of connections that have ended: places in a head and nothing of it, and their arrays are outside the heap. */
+const spare: HeadResult[] = [];
+const NOTHING = Buffer.alloc(0);
+
 export class RequestHeadReader {
-  readonly head = new HeadResult();
+  readonly head = spare.pop() ?? new HeadResult();
   /** What the offsets of `head` count in: the session's bytes, or a copy of the head. */
-  bytes: LentBytes = Buffer.alloc(0);
+  bytes: LentBytes = NOTHING;
   /** Where in `bytes` the head begins, and what there is of it ends. */
   start = 0;
   end = 0;
@@ -27,6 +33,7 @@ export class RequestHeadReader {
   past = 0;
   /** Old forms of the head that was read last; null until there was one. */
   leniencies: Leniencies | null = null;
+  private released = false;
 
   /** Reads the head at the start of buf[start, end) into `msg`; `lenient` allows LF alone. */
   read(
@@ -46,6 +53,15 @@ export class RequestHeadReader {
     if (this.leniencies !== null) this.leniencies = null;
     if (status !== HEAD_ERROR || !lenient || !failedAtLf(head, buf, end)) return status;
     return this.readModern(buf, start, end, limits, msg);
+  }
+
+  /** Nothing is read any more. */
+  release(): void {
+    if (this.released) return;
+    this.released = true;
+    this.bytes = NOTHING;
+    this.head.reset();
+    if (spare.length < SPARE) spare.push(this.head);
   }
 
   private readModern(

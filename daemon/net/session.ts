@@ -46,6 +46,8 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   private req: Request;
   private readonly reader = new RequestHeadReader();
   private parsing = false;
+  /** There was a request. */
+  private begun = false;
   /** The client has ended its side. */
   private inputEnded = false;
 
@@ -59,6 +61,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   }
 
   protected ended(): void {
+    this.reader.release();
     this.owner.sessionClosed(this);
   }
 
@@ -338,7 +341,9 @@ export class Session extends ClientConnection implements ClientSession, Preamble
         if (now > this.lingerEnd) this.core.stats.sess_herd++;
         this.deadline = now + this.timeoutIdle;
         head.reset();
-        this.req = new Request(this.core, this, this.buffers, this.requests.run);
+        // The first one is made with the session.
+        if (this.begun) this.req = new Request(this.core, this, this.buffers, this.requests.run);
+        this.begun = true;
       }
       const { req } = this;
       const { requestLimits, lenientLf } = this.core;

@@ -3,7 +3,7 @@
 // client has taken them: that is the backpressure which reaches the origin through Reading.consume(). A body that fails
 // midway is cut, never ended. Where the bytes go, to the client or into a page, is another's business (BodyTarget).
 
-import type { ProgressReader, ProgressSource } from '../cache/roles.ts';
+import type { BodyPlace, ProgressReader, ProgressSource } from '../cache/roles.ts';
 import type { DeliveryChain } from '../filters/chain.ts';
 import type { Outlet } from '../filters/filter.ts';
 import type { Request } from '../transaction/request.ts';
@@ -19,8 +19,10 @@ export interface BodyPlan {
 
 /** Where the bytes of a body go. */
 export interface BodyTarget {
-  /** Takes bytes; false when they are in use until what is given to drained() is called. */
-  write(bytes: Buffer): boolean;
+  /** Most bytes that it takes at once. */
+  readonly most: number;
+  /** Takes bytes that follow one another; false when they are in use until what is given to drained() is called. */
+  write(parts: readonly Buffer[], length: number): boolean;
   /** Nothing more comes for now: what is held back may leave. */
   flush(): void;
   drained(callback: () => void): void;
@@ -28,7 +30,8 @@ export interface BodyTarget {
   end(): void;
 }
 
-const SLICE = 64 * 1024;
+/** Bytes that filters and pages take at once. */
+export const SLICE = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 export class BodyWriter implements ProgressReader, Sender, Outlet {
@@ -48,6 +51,7 @@ export class BodyWriter implements ProgressReader, Sender, Outlet {
   /** They have been given the end. */
   private given = false;
   private source: ProgressSource | null = null;
+  private place: BodyPlace | undefined;
 
   /** @param chain the filters, when any has something to do */
   constructor(
@@ -102,11 +106,27 @@ export class BodyWriter implements ProgressReader, Sender, Outlet {
         return;
       }
       mayGo = false;
-      const slice = cache.reading.slice(req.attempt.oc, this.at, Math.min(SLICE, have - this.at));
-      this.at += slice.length;
-      if (this.chain !== null) this.filter(this.chain, slice);
-      else if (this.send(slice)) this.consumed();
+      if (this.chain !== null) this.filter(this.chain, this.next(Math.min(have, this.at + SLICE)));
+      else if (this.sendSome(Math.min(have, this.at + this.target.most))) this.consumed();
     }
+  }
+
+  /** The bytes up to `end`, as views of where they are stored. */
+  private sendSome(end: number): boolean {
+    const { at } = this;
+    const parts = [];
+    while (this.at < end) parts.push(this.next(end));
+    return this.send(parts, end - at);
+  }
+
+  /** A view of the next bytes before `end`. */
+  private next(end: number): Buffer {
+    const { req } = this;
+    const { reading } = req.core.cache;
+    this.place ??= reading.place(req.attempt.oc);
+    const slice = reading.slice(req.attempt.oc, this.at, end - this.at, this.place);
+    this.at += slice.length;
+    return slice;
   }
 
   private filter(chain: DeliveryChain, slice: Buffer): void {
@@ -127,7 +147,7 @@ export class BodyWriter implements ProgressReader, Sender, Outlet {
 
   data(bytes: Buffer, last: boolean): boolean {
     if (this.ended) return false;
-    const goesOn = bytes.length === 0 || this.send(bytes);
+    const goesOn = bytes.length === 0 || this.send([bytes], bytes.length);
     if (last) this.complete();
     return goesOn;
   }
@@ -167,15 +187,15 @@ export class BodyWriter implements ProgressReader, Sender, Outlet {
   }
 
   /** Writes client bytes; false when the client must take them first (pump goes on then). */
-  private send(bytes: Buffer): boolean {
+  private send(parts: readonly Buffer[], length: number): boolean {
     const { req, plan, target } = this;
-    if (plan.length >= 0 && this.sent + bytes.length > plan.length) {
+    if (plan.length >= 0 && this.sent + length > plan.length) {
       this.end(false);
       return false;
     }
-    const isTaken = target.write(bytes);
+    const isTaken = target.write(parts, length);
     if (this.sent > 0) req.attempt.bodyWrites++;
-    this.sent += bytes.length;
+    this.sent += length;
     req.attempt.bodyBytesOut = this.sent;
     if (isTaken) return true;
     this.waiting = true;

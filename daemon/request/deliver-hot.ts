@@ -15,6 +15,7 @@ import { type HotHead, ONE_WRITE } from '../transaction/hot-heads.ts';
 import type { Request } from '../transaction/request.ts';
 import { writeStored } from './fragment-body.ts';
 import { FINISH } from './request-steps.ts';
+import { COPIED, sendInPlace } from './send-in-place.ts';
 
 /** Bytes of `HTTP/1.1 200 OK` and its CRLF. */
 const STATUS_LINE = 17;
@@ -110,17 +111,19 @@ function send(req: Request, wire: Uint8Array, length: number): Step<Request> {
 
   const { tail } = hotHeads;
   const head = wire.length + n + tail.length;
-  const out = core.output(head + length + BODY_ALIGN);
-  const start = length > 0 ? -head & (BODY_ALIGN - 1) : 0;
+  const copied = length > COPIED ? 0 : length;
+  const out = core.output(head + copied + BODY_ALIGN);
+  const start = copied > 0 ? -head & (BODY_ALIGN - 1) : 0;
   let at = start;
   out.set(wire, at);
   at += wire.length;
   for (let i = 0; i < n; i++) out[at++] = scratch[i] as number;
   out.set(tail, at);
   at += tail.length;
-  if (length > 0) reading.copyBody(oc, 0, out, at, length);
   req.attempt.headBytesOut = head;
   req.attempt.bodyBytesOut = length;
+  if (copied < length) return sendInPlace(req, out, at, 0, length);
+  if (length > 0) reading.copyBody(oc, 0, out, at, length);
   req.session.writeOutput(out, start, at + length);
   return FINISH;
 }

@@ -11,6 +11,7 @@ import type { FragmentPlace } from '../transaction/fragment-place.ts';
 import type { Request } from '../transaction/request.ts';
 import { type BodyTarget, BodyWriter } from './body-writer.ts';
 import { chooseFilters, finishAlone, isPacked, openBody, openChain, openPage } from './delivery-filters.ts';
+import { PageTarget } from './page-target.ts';
 import { FINISH, TRANSMIT } from './request-steps.ts';
 import { placesOf, SplicedTarget } from './spliced-target.ts';
 
@@ -67,13 +68,15 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
   return PARKED;
 }
 
-/** Writes a whole stored body that the page takes at once. */
+/** Writes a whole stored body that the page takes at once: as one piece, since it may have to use that one for a while. */
 export function writeStored({ core, attempt }: Request, output: PageOutput, length: number): void {
   const { reading } = core.cache;
-  for (let at = 0; at < length; ) {
-    const slice = reading.slice(attempt.oc, at, length - at);
-    output.write(slice);
-    at += slice.length;
+  const slice = reading.slice(attempt.oc, 0, length);
+  if (slice.length === length) output.write(slice);
+  else {
+    const whole = Buffer.allocUnsafe(length);
+    reading.copyBody(attempt.oc, 0, whole, 0, length);
+    output.write(whole);
   }
   attempt.bodyBytesOut = length;
 }
@@ -154,25 +157,4 @@ class WholeWait implements ProgressReader {
     this.req.onAbort = null;
     this.req.resume(step);
   }
-}
-
-/** A body that goes into the page through one of its doors. */
-class PageTarget implements BodyTarget {
-  private readonly output: PageOutput;
-  readonly write: (bytes: Buffer) => boolean;
-
-  constructor(output: PageOutput, write: (bytes: Buffer) => boolean) {
-    this.output = output;
-    this.write = write;
-  }
-
-  flush(): void {
-    this.output.flush();
-  }
-
-  drained(callback: () => void): void {
-    this.output.drained(callback);
-  }
-
-  end(): void {}
 }

@@ -148,6 +148,14 @@ export class FragmentSession implements ClientSession {
 
   writeOutput(): void {}
 
+  writeOutputAnd(): boolean {
+    return true;
+  }
+
+  writeParts(): boolean {
+    return true;
+  }
+
   write(): boolean {
     return true;
   }

@@ -6,51 +6,30 @@ import { type Oc, OF_ESI } from '../cache/objcore.ts';
 import { SplicedData, type StreamPlaces } from '../esi/gzip-stitch.ts';
 import { PackedPieces } from '../filters/deflate-places.ts';
 import type { PageOutput } from '../filters/page-output.ts';
-import type { BodyTarget } from './body-writer.ts';
+import { SLICE } from './body-writer.ts';
+import { PageTarget } from './page-target.ts';
 
-const SLICE = 64 * 1024;
 /** Bytes of a gzip stream behind its data: the sum and the length. */
 const TRAILER = 8;
 /** Bytes that one byte of deflate data can stand for: 258 in two bits (RFC 1951 section 3.2.5). */
 const MOST_PACKED = 1032;
 
-export class SplicedTarget implements BodyTarget {
-  private readonly output: PageOutput;
+export class SplicedTarget extends PageTarget {
   private readonly places: StreamPlaces;
   private readonly data: SplicedData;
-  /** What the output has not taken yet of the slice that was written last. */
-  private rest: Buffer[] = [];
 
   constructor(output: PageOutput, places: StreamPlaces) {
-    this.output = output;
+    super(output, (bytes) => output.put(bytes));
     this.places = places;
     this.data = new SplicedData(places);
   }
 
-  write(bytes: Buffer): boolean {
-    this.rest = this.data.take(bytes);
-    return this.writeRest();
+  override write(parts: readonly Buffer[]): boolean {
+    return super.write(parts.flatMap((part) => this.data.take(part)));
   }
 
-  flush(): void {
-    this.output.flush();
-  }
-
-  drained(callback: () => void): void {
-    this.output.drained(() => {
-      if (this.writeRest()) callback();
-      else this.drained(callback);
-    });
-  }
-
-  end(): void {
+  override end(): void {
     this.output.sum?.add(this.places);
-  }
-
-  private writeRest(): boolean {
-    for (let piece = this.rest.shift(); piece !== undefined; piece = this.rest.shift())
-      if (!this.output.put(piece)) return false;
-    return true;
   }
 }
 

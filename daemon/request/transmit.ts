@@ -13,6 +13,7 @@ import { chooseFilters, finishAlone, openBody } from './delivery-filters.ts';
 import { transmitFragment } from './fragment-body.ts';
 import { answerOverflow, setConnection } from './keep-alive.ts';
 import { FINISH } from './request-steps.ts';
+import { COPIED, sendInPlace } from './send-in-place.ts';
 
 /** Takes nothing: filters that a response without a body passes are opened, and given nothing. */
 const NOBODY: Outlet = { data: () => true, ready: () => undefined, fail: () => undefined };
@@ -48,9 +49,9 @@ export function transmit(req: Request): Step<Request> {
   }
   const sendBody = !bodiless && length !== 0;
   const whole = sendBody && finished && !works && length <= ONE_WRITE;
-  sendHead(req, whole ? from : -1, whole ? length : 0);
+  const sent = sendHead(req, from, whole ? length : 0);
   if (!sendBody && works) chain.connect(NOBODY);
-  if (!sendBody || whole) return FINISH;
+  if (!sendBody || whole) return sent;
   const plan = {
     from,
     // Never more than was promised: the program may have changed what the origin announced.
@@ -73,19 +74,20 @@ export function transmit(req: Request): Step<Request> {
 }
 
 /** Writes the head and, in the same write, `length` body bytes from `from` on. */
-function sendHead(req: Request, from: number, length: number): void {
+function sendHead(req: Request, from: number, length: number): Step<Request> {
   const { core, resp, session } = req;
   const head = responseHeadLength(resp);
-  const out = core.output(head + length + BODY_ALIGN);
+  const copied = length > COPIED ? 0 : length;
+  const out = core.output(head + copied + BODY_ALIGN);
   // The head begins where its end falls on the body's alignment.
-  const start = length > 0 ? (from - head) & (BODY_ALIGN - 1) : 0;
+  const start = copied > 0 ? (from - head) & (BODY_ALIGN - 1) : 0;
   writeResponseHead(out, start, resp);
   // Of a pass these are bytes of the read buffer.
   resp.raw = null;
   req.attempt.headBytesOut = head;
-  if (length > 0) {
-    core.cache.reading.copyBody(req.attempt.oc, from, out, start + head, length);
-    req.attempt.bodyBytesOut = length;
-  }
+  req.attempt.bodyBytesOut = length;
+  if (copied < length) return sendInPlace(req, out, head, from, length);
+  if (length > 0) core.cache.reading.copyBody(req.attempt.oc, from, out, start + head, length);
   session.writeOutput(out, start, start + head + length);
+  return FINISH;
 }

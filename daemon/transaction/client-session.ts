@@ -37,8 +37,14 @@ export interface ClientSession extends VclSession, BodyCarrier {
   readonly inputLength: number;
   /** Writes buf[start, end) of the worker's shared output buffer. */
   writeOutput(buf: Buffer, start: number, end: number): void;
+  /** The same, and with them parts that stay unchanged until sent. Returns false when they have not all left yet: wait
+   * for `drained`. */
+  writeOutputAnd(buf: Buffer, start: number, end: number, parts: readonly Buffer[]): boolean;
   /** Writes bytes that stay unchanged until sent. Returns false when the reader is behind: wait for `drained`. */
   write(buf: Uint8Array): boolean;
+  /** Writes bytes that stay unchanged until sent, in one call. Returns false when they have not all left yet: wait for
+   * `drained`. */
+  writeParts(parts: readonly Buffer[]): boolean;
   /** Calls back once when everything written has left; never when the connection goes first. */
   drained(callback: () => void): void;
   pauseReading(): void;

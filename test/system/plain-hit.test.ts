@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, requestText } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
-import { Sandbox } from '../harness/processes.ts';
+import { delay, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
 
 const FRESH = { 'Cache-Control': 'max-age=1000', ETag: '"tag"' };
@@ -69,6 +69,8 @@ const REQUESTS: Record<string, string> = {
   'an empty body': requestText('/empty'),
   'no length announced': requestText('/chunked'),
   'a body over one write': requestText('/large'),
+  'a body that is sent from where it is stored': requestText('/middling'),
+  'a range of it': requestText('/middling', { fields: { Range: 'bytes=3-40001' } }),
   HEAD: requestText('/plain', { method: 'HEAD' }),
   'a range': requestText('/plain', { fields: { Range: 'bytes=2-5' } }),
   'a condition that holds': requestText('/plain', { fields: { 'If-None-Match': '"tag"' } }),
@@ -79,6 +81,56 @@ const REQUESTS: Record<string, string> = {
   'another status': requestText('/gone'),
 };
 
+/** Bytes that are nowhere else the same. */
+function pattern(name: string, length: number): string {
+  let text = '';
+  for (let i = 0; text.length < length; i++) text += `${name} ${i};`;
+  return text.slice(0, length);
+}
+
+describe('a client that does not take its answers', () => {
+  it('gets each of them whole, whatever became of the object meanwhile', async () => {
+    const COUNT = 200;
+    const LENGTH = 60_000;
+    let version = 0;
+    origin.on('/waiting', () => respond('200 OK', FRESH, pattern(`v${version}`, LENGTH)));
+    await send(requestText('/waiting'));
+    const client = await ClientConnection.open(proxy.port);
+    client.socket.pause();
+    for (let i = 0; i < COUNT; i++) client.send(requestText('/waiting'));
+    const begun = async (): Promise<number> =>
+      (await proxy.log('-q', 'ReqURL eq "/waiting"')).match(/ReqURL/g)?.length ?? 0;
+    // It has stopped when nothing more ends.
+    let ended = -1;
+    await until('the connection is full', async () => {
+      const before = ended;
+      ended = await begun();
+      await delay(200);
+      return ended > 1 && ended === before;
+    });
+    expect(ended).toBeLessThan(COUNT);
+    version = 1;
+    expect(await proxy.adm('ban', 'req.url', '==', '/waiting')).toMatchObject({ code: 0 });
+    // The freed memory is used again.
+    await send(requestText('/waiting'));
+    for (let i = 0; i < 50; i++) {
+      origin.on(`/other?${i}`, respond('200 OK', FRESH, pattern(`other ${i}`, LENGTH)));
+      await send(requestText(`/other?${i}`));
+    }
+    client.socket.resume();
+    const whole = [pattern('v0', LENGTH), pattern('v1', LENGTH)];
+    const got = [0, 0];
+    for (let i = 0; i < COUNT; i++) {
+      const { body } = await client.response('GET');
+      const which = whole.indexOf(body.toString('latin1'));
+      expect(which).toBeGreaterThanOrEqual(0);
+      got[which] = (got[which] as number) + 1;
+    }
+    expect(Math.min(...got)).toBeGreaterThan(0);
+    client.close();
+  });
+});
+
 describe('a hit under the builtin vcl_deliver', () => {
   beforeAll(async () => {
     origin.on('/plain', respond('200 OK', FRESH, '0123456789'));
@@ -88,6 +140,7 @@ describe('a hit under the builtin vcl_deliver', () => {
       { close: true },
     ]);
     origin.on('/large', respond('200 OK', FRESH, 'x'.repeat(100_000)));
+    origin.on('/middling', respond('200 OK', FRESH, pattern('middling', 50_000)));
     origin.on('/via', respond('200 OK', { ...FRESH, Age: '3', Via: '1.1 other' }, 'abc'));
     origin.on('/gone', respond('410 Gone', FRESH, 'gone'));
   });

@@ -11,7 +11,7 @@ import { deliveryChain } from '../filters/filter-setup.ts';
 /** A stored body, a client that takes what was written only when told, and what it got. */
 class Sending {
   readonly got: Buffer[] = [];
-  readonly socket = { writableLength: 0, cork: () => {}, uncork: () => {} };
+  readonly socket = { writableLength: 0 };
   finished = true;
   failed = false;
   outcome: boolean | null = null;
@@ -34,9 +34,10 @@ class Sending {
   start(plan: Partial<BodyPlan> & { chunked?: boolean }, filters = ''): this {
     const session = {
       socket: this.socket,
-      write: (bytes: Uint8Array) => {
-        this.got.push(Buffer.from(bytes));
-        if (this.slow) this.socket.writableLength += bytes.length;
+      write: (bytes: Uint8Array) => this.write(bytes),
+      writeParts: (parts: readonly Uint8Array[]) => {
+        for (const part of parts) this.write(part);
+        return this.socket.writableLength === 0;
       },
       drained: (told: () => void) => {
         this.waiting = told;
@@ -54,6 +55,7 @@ class Sending {
         };
       },
       bodyLength: () => this.stored.length,
+      place: () => undefined,
       slice: (_oc: number, from: number, max: number) => this.stored.subarray(from, from + max),
       consume: () => {},
     };
@@ -80,6 +82,11 @@ class Sending {
       this.settle?.();
     }).start();
     return this;
+  }
+
+  private write(bytes: Uint8Array): void {
+    this.got.push(Buffer.from(bytes));
+    if (this.slow) this.socket.writableLength += bytes.length;
   }
 
   private take(): void {

@@ -1,9 +1,12 @@
 // Single steps of a request: by what the program returns and what the lookup found, which step is next, and which
 // references to objects are let go.
 import { describe, expect, it } from 'vitest';
+import { LookupAnswer } from '../../../daemon/cache/lookup-query.ts';
+import type { Waiter } from '../../../daemon/cache/waiting-list.ts';
 import type { StateName } from '../../../daemon/contract/program.ts';
 import { fetch } from '../../../daemon/request/fetch-wait.ts';
 import { finish } from '../../../daemon/request/finish.ts';
+import { lookup } from '../../../daemon/request/lookup-step.ts';
 import { hit, miss, pass, purge } from '../../../daemon/request/outcomes.ts';
 import { recv } from '../../../daemon/request/recv.ts';
 import { restart } from '../../../daemon/request/restart.ts';
@@ -59,6 +62,38 @@ describe('recv', () => {
     expect(new FakeCore().program('recv', 'hash').program('hash', 'fail').request()).toSatisfy(
       (req: Request) => recv(req).name === 'fail',
     );
+  });
+});
+
+describe('lookup', () => {
+  /** A request whose object has bans left to test, parked until its turn; and what has left its place. */
+  function untested(): { fake: FakeCore; req: Request; turn: () => void; left: number[] } {
+    const fake = new FakeCore();
+    const req = fake.request();
+    const waiters: Waiter[] = [];
+    const left: number[] = [];
+    Object.assign(req.core.cache.lookup, {
+      find: () => LookupAnswer.UNTESTED,
+      waitTurn: (waiter: Waiter) => {
+        const place = waiters.push(waiter);
+        return () => left.push(place);
+      },
+    });
+    expect(lookup(req).name).toBe('parked');
+    return { fake, req, turn: () => waiters.shift()?.wake(false), left };
+  }
+
+  it('looks up again in the next turn while bans are left to test', () => {
+    const { fake, req, turn, left } = untested();
+    turn();
+    expect([fake.resumed, req.onAbort, left]).toEqual([['lookup'], null, []]);
+    expect([req.attempt.waited, fake.stats.busy_sleep, fake.stats.busy_wakeup]).toEqual([false, 0, 0]);
+  });
+
+  it('ends when the client leaves meanwhile, and gives up its turn', () => {
+    const { fake, req, left } = untested();
+    req.abort();
+    expect([fake.resumed, left, fake.stats.busy_killed]).toEqual([['finish'], [1], 0]);
   });
 });
 

@@ -1,0 +1,73 @@
+// A body in several pieces, given to a page that still uses the one before: all of it comes, in order.
+import { expect, it } from 'vitest';
+import { PageOutput } from '../../../daemon/filters/page-output.ts';
+import { writeStored } from '../../../daemon/request/fragment-body.ts';
+import { PageTarget } from '../../../daemon/request/page-target.ts';
+import type { Request } from '../../../daemon/transaction/request.ts';
+
+/** Larger than what a page puts together. */
+const PIECE = 40_000;
+
+it.each([
+  ['takes all at once', 0],
+  ['is in use after each piece', 1],
+  ['is in use after every second piece', 2],
+])('goes into a page whose client %s', async (_name, every) => {
+  const got: string[] = [];
+  let given = 0;
+  const output: PageOutput = new PageOutput(
+    {
+      data: (bytes) => {
+        got.push(Buffer.from(bytes).toString('latin1'));
+        const isTaken = every === 0 || ++given % every !== 0;
+        if (!isTaken) setImmediate(() => output.resume());
+        return isTaken;
+      },
+      ready: () => undefined,
+      fail: () => undefined,
+    },
+    null,
+    null,
+  );
+  const target = new PageTarget(output, (bytes) => output.put(bytes));
+  const texts = Array.from({ length: 24 }, (_, i) => String.fromCharCode(97 + i).repeat(PIECE));
+  // In writes of one to four pieces, each begun when the one before has been taken.
+  for (let at = 0, count = 1; at < texts.length; at += count, count = (count % 4) + 1) {
+    const parts = texts.slice(at, at + count).map((text) => Buffer.from(text));
+    if (!target.write(parts)) await new Promise<void>((taken) => target.drained(taken));
+  }
+  expect(got.join('')).toBe(texts.join(''));
+});
+
+it('a small stored body in several places goes into a page that has to send on first', () => {
+  const got: string[] = [];
+  const output: PageOutput = new PageOutput(
+    {
+      data: (bytes) => {
+        got.push(Buffer.from(bytes).toString('latin1'));
+        return false;
+      },
+      ready: () => undefined,
+      fail: () => undefined,
+    },
+    null,
+    null,
+  );
+  const before = 'x'.repeat(16_000);
+  for (let i = 0; i < 2; i++) output.put(Buffer.from(before));
+  const body = Buffer.from(`${'a'.repeat(3000)}${'b'.repeat(3000)}${'c'.repeat(3000)}`);
+  expect(output.takes(body.length)).toBe(true);
+  const reading = {
+    slice: (_oc: number, from: number, max: number) => body.subarray(from, from + Math.min(max, 3000)),
+    copyBody: (_oc: number, from: number, into: Buffer, at: number, max: number) =>
+      body.copy(into, at, from, from + max),
+  };
+  writeStored(
+    { core: { cache: { reading } }, attempt: { oc: 1 } } as unknown as Request,
+    output,
+    body.length,
+  );
+  output.resume();
+  output.flush();
+  expect(got.join('')).toBe(before + before + body);
+});
