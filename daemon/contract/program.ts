@@ -162,6 +162,8 @@ export interface VclProgram {
   readonly privs: PrivMap;
   /** The extensions it imports, in the order of their imports. */
   readonly extensions: readonly Extension[];
+  /** Each is made ready when it is first used, or before: prepare() does nothing the second time. */
+  readonly regexes: readonly { prepare(): unknown }[];
   /** Objects that vcl_init made and that want to know when the program goes, in the order of their making. */
   readonly objects: ProgramObject[];
   /** One function a state id: user code, then the builtin program; returns a ReturnCode. */

@@ -61,7 +61,13 @@ export function loadProgram(
   const priv = (e: string | null): Priv => privCell(privs, e === null ? {} : extension(e));
   for (const e of compiled.imports) extension(e);
   const factory = compileFunction(compiled.source, [...PARAMETERS], { filename: scriptName(name) });
-  const states = factory(RUNTIME, backend, fn, method, make, priv, extension) as States;
+  const regexes: ReturnType<typeof RUNTIME.regex>[] = [];
+  const regex = (pattern: string): ReturnType<typeof RUNTIME.regex> => {
+    const made = RUNTIME.regex(pattern);
+    regexes.push(made);
+    return made;
+  };
+  const states = factory({ ...RUNTIME, regex }, backend, fn, method, make, priv, extension) as States;
   return {
     name,
     compiled,
@@ -70,6 +76,7 @@ export function loadProgram(
     makeBackend: null,
     privs,
     extensions: [...used.values()],
+    regexes,
     objects,
     states,
     waiting: states.map((state) => (state as Partial<WaitingState>).steps ?? null),

@@ -2,13 +2,12 @@
 // since a ban is matched against every object. An expression in a program, which matches one text at a time, may be
 // of that kind.
 
-import { safeLength } from '../../queries/regex/analyse.ts';
 import { compileRegex } from '../../queries/regex/bounded-regex.ts';
 import type { BanRegex } from '../cache/ban/ban-expression.ts';
 
 export function compileBanRegex(pattern: string): BanRegex {
   const regex = compileRegex(pattern);
-  if (safeLength(regex.prepare().parsed.root) === 0) {
+  if (regex.prepare().safeLength === 0) {
     throw new Error('the time that this expression needs may grow exponentially');
   }
   return regex;

@@ -7,7 +7,7 @@ import { type Growth, growth, safeLength } from './analyse.ts';
 import { BoundedMatcher } from './bounded-matcher.ts';
 import { makeProgram } from './build-program.ts';
 import { parseRegex } from './parse-pattern.ts';
-import { type ParsedRegex, RegexError } from './pattern-ast.ts';
+import { RegexError } from './pattern-ast.ts';
 import { checkSize } from './program-facts.ts';
 import { requiredText } from './required-text.ts';
 import { type Fuel, fuelFor } from './search.ts';
@@ -25,16 +25,16 @@ export interface RegexMatch {
   groups: (string | undefined)[];
 }
 
-/** The facts that the first use of an expression finds. */
+/** The facts that the first use of an expression finds. The parsed expression is not kept: it is as large as all the rest
+ * of a ban, and few are asked what takes it again. */
 interface Prepared {
   /** For searches from the start. */
   js: RegExp | null;
-  /** Its source for searches from an index. */
-  fromSource: string;
   jsGroups: readonly number[];
   jsCaptures: boolean;
-  parsed: ParsedRegex;
   growth: Growth | null;
+  /** Longest subject that is safe with a backtracking engine; 0 where there is none. */
+  safeLength: number;
 }
 
 /** JavaScript limits the size of expressions: trying is the only way to find out. It reports some only when it searches.
@@ -82,14 +82,14 @@ export class BoundedRegex {
     else this.#part = text;
     this.#partOnly = whole;
     this.#js = js;
-    this.#jsLimit = js === null ? -1 : safeLength(parsed.root) || -1;
+    const safe = safeLength(parsed.root);
+    this.#jsLimit = js === null ? -1 : safe || -1;
     this.#prepared = {
       js,
-      fromSource: translation?.source ?? '',
       jsGroups: translation?.groups ?? [],
       jsCaptures: !capturesDiffer(parsed.root),
-      parsed,
       growth: growth(parsed.root),
+      safeLength: safe,
     };
     return this.#prepared;
   }
@@ -130,10 +130,7 @@ export class BoundedRegex {
    * 'limit' when the fuel was used up. */
   exec(s: string, from = 0, notEmpty = false, fuel?: Fuel): RegexMatch | null | 'limit' {
     const p = this.prepare();
-    if (from > 0 && this.#jsFrom === null && p.js !== null) {
-      this.#jsFrom = compiled(p.fromSource, 'g');
-      if (this.#jsFrom !== null) this.#jsFromLimit = safeLength(p.parsed.root, false) || -1;
-    }
+    if (from > 0 && this.#jsFrom === null && p.js !== null) this.#prepareFrom();
     if (s.length <= (from === 0 ? this.#jsLimit : this.#jsFromLimit) && p.jsCaptures) {
       const re = (from === 0 ? p.js : this.#jsFrom) as RegExp;
       re.lastIndex = from;
@@ -147,8 +144,14 @@ export class BoundedRegex {
     return this.#boundedExec(s, from, notEmpty, fuel ?? fuelFor(DEFAULT_MATCH_LIMIT));
   }
 
+  #prepareFrom(): void {
+    const parsed = parseRegex(this.pattern);
+    this.#jsFrom = compiled(translate(parsed)?.source ?? '', 'g');
+    if (this.#jsFrom !== null) this.#jsFromLimit = safeLength(parsed.root, false) || -1;
+  }
+
   #matcher(): BoundedMatcher {
-    this.#bounded ??= new BoundedMatcher(makeProgram(this.prepare().parsed));
+    this.#bounded ??= new BoundedMatcher(makeProgram(parseRegex(this.pattern)));
     return this.#bounded;
   }
 

@@ -22,15 +22,10 @@ export class NetworkRanges<N extends Network> {
    */
   constructor(networks: readonly N[], length: 4 | 16) {
     this.#words = length / 4;
-    const ranges = disjoint(networks, BigInt(length * 8));
+    const ranges = disjoint(networks, length);
     this.#owners = ranges.map(({ owner }) => owner);
     this.#starts = new Uint32Array(ranges.length * this.#words);
-    for (const [i, { start }] of ranges.entries()) {
-      for (let word = 0; word < this.#words; word++)
-        this.#starts[i * this.#words + word] = Number(
-          (start >> BigInt(32 * (this.#words - 1 - word))) & 0xffffffffn,
-        );
-    }
+    for (const [i, { start }] of ranges.entries()) this.#starts.set(start, i * this.#words);
   }
 
   /** The most specific network that the address lies in. */
@@ -51,55 +46,102 @@ export class NetworkRanges<N extends Network> {
     const words = this.#words;
     for (let word = 0; word < words; word++) {
       const start = this.#starts[range * words + word] as number;
-      const at = 4 * word;
-      const wanted =
-        (((bytes[at] as number) << 24) |
-          ((bytes[at + 1] as number) << 16) |
-          ((bytes[at + 2] as number) << 8) |
-          (bytes[at + 3] as number)) >>>
-        0;
+      const wanted = wordAt(bytes, 4 * word);
       if (start !== wanted) return start > wanted;
     }
     return false;
   }
 }
 
+/** An address as words, the first the most significant. */
+type Words = readonly number[];
+
 interface Range<N> {
-  readonly start: bigint;
+  readonly start: Words;
   readonly owner: N | null;
 }
 
-function disjoint<N extends Network>(networks: readonly N[], width: bigint): Range<N>[] {
+interface Span<N> {
+  readonly network: N;
+  readonly first: Words;
+  readonly last: Words;
+}
+
+const ALL = 0xffffffff;
+
+function disjoint<N extends Network>(networks: readonly N[], length: number): Range<N>[] {
   const spans = networks
-    .map((network) => {
-      const size = 1n << (width - BigInt(network.bits));
-      const address = network.bytes.reduce((all, byte) => (all << 8n) | BigInt(byte), 0n);
-      const start = address - (address % size);
-      return { network, start, end: start + size };
-    })
+    .map((network) => spanOf(network, length))
     // Wider ones first where they begin together, so that those in them come later; the sort keeps the order of equal ones.
-    .sort((a, b) => (a.start === b.start ? a.network.bits - b.network.bits : a.start < b.start ? -1 : 1));
+    .sort((a, b) => compare(a.first, b.first) || a.network.bits - b.network.bits);
   const ranges: Range<N>[] = [];
-  /** One beyond the last address. */
-  const last = 1n << width;
-  const begin = (start: bigint, owner: N | null): void => {
-    if (ranges.at(-1)?.start === start) ranges.pop();
-    if (start < last) ranges.push({ start, owner });
+  const begin = (start: Words, owner: N | null): void => {
+    const before = ranges.at(-1);
+    if (before !== undefined && compare(before.start, start) === 0) ranges.pop();
+    ranges.push({ start, owner });
   };
-  const open: typeof spans = [];
-  const close = (until: bigint): void => {
-    for (let top = open.at(-1); top !== undefined && top.end <= until; top = open.at(-1)) {
+  const open: Span<N>[] = [];
+  /** Ends the networks before an address, or all of them. */
+  const close = (until: Words | null): void => {
+    for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+      if (until !== null && compare(top.last, until) >= 0) return;
       open.pop();
-      begin(top.end, open.at(-1)?.network ?? null);
+      const next = after(top.last);
+      if (next !== null) begin(next, open.at(-1)?.network ?? null);
     }
   };
   for (const span of spans) {
-    close(span.start);
+    close(span.first);
     const around = open.at(-1);
-    if (around?.start === span.start && around.end === span.end) continue;
-    begin(span.start, span.network);
+    if (around?.network.bits === span.network.bits && compare(around.first, span.first) === 0) continue;
+    begin(span.first, span.network);
     open.push(span);
   }
-  close(last);
+  close(null);
   return ranges;
+}
+
+function spanOf<N extends Network>(network: N, length: number): Span<N> {
+  const { bytes, bits } = network;
+  const first: number[] = [];
+  const last: number[] = [];
+  for (let at = 0; at < length; at += 4) {
+    const word = wordAt(bytes, at);
+    const kept = Math.max(0, Math.min(32, bits - 8 * at));
+    const hosts = kept === 32 ? 0 : ALL >>> kept;
+    first.push((word & ~hosts) >>> 0);
+    last.push((word | hosts) >>> 0);
+  }
+  return { network, first, last };
+}
+
+function wordAt(bytes: readonly number[], at: number): number {
+  return (
+    (((bytes[at] as number) << 24) |
+      ((bytes[at + 1] as number) << 16) |
+      ((bytes[at + 2] as number) << 8) |
+      (bytes[at + 3] as number)) >>>
+    0
+  );
+}
+
+function compare(a: Words, b: Words): number {
+  for (let i = 0; i < a.length; i++) {
+    const difference = (a[i] as number) - (b[i] as number);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/** The next address; null after the last of all. */
+function after(address: Words): Words | null {
+  const next = [...address];
+  for (let i = next.length - 1; i >= 0; i--) {
+    if (next[i] !== ALL) {
+      next[i] = (next[i] as number) + 1;
+      return next;
+    }
+    next[i] = 0;
+  }
+  return null;
 }

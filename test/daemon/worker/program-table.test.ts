@@ -1,7 +1,8 @@
 // The programs of a worker without the worker: what is active, what a label names, when a discarded program goes and
 // when one becomes cold, and that nothing is left of one that cannot run.
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { HoldDown } from '../../../daemon/backend/hold-down.ts';
+import { PiecePacer } from '../../../daemon/backend/piece-pacer.ts';
 import { ConnectionPool } from '../../../daemon/backend/pool.ts';
 import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
 import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
@@ -9,6 +10,7 @@ import type { LoadedProgram, ProgramState } from '../../../daemon/link.ts';
 import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
 import type { ProgramEntry, ProgramServices } from '../../../daemon/worker/program-entry.ts';
 import { ProgramTable } from '../../../daemon/worker/program-table.ts';
+import { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
 import { textLog } from '../../harness/fake-core.ts';
 
 const PLAIN = 'vcl 4.1; backend one { .host = "127.0.0.1"; .port = "1"; }';
@@ -19,10 +21,13 @@ let table: ProgramTable;
 let shown: Set<unknown>;
 /** What programs log that run for no request. */
 let records: string[];
+/** The next turn of the event loop. */
+let later: (() => void)[];
 
 beforeEach(() => {
   shown = new Set();
   records = [];
+  later = [];
   const stats = newMainCounters();
   const limits = { maxLine: 8192, maxFields: 64, maxSize: 32768 };
   services = {
@@ -33,7 +38,9 @@ beforeEach(() => {
       pool: new ConnectionPool(60),
       holdDown: new HoldDown(),
       probes: new ProbeSchedule(),
+      wires: () => ({ local: null, write: () => undefined, close: () => undefined }),
       readBuffer: { bytes: Buffer.alloc(1024), turnOver: () => undefined },
+      pacer: new PiecePacer(),
       stats,
       limits,
       params: {} as ProgramServices['backendEnvironment']['params'],
@@ -47,6 +54,7 @@ beforeEach(() => {
     },
     newLog: () => textLog(records) as ReturnType<ProgramServices['newLog']>,
     call: () => Promise.reject(new Error('not asked for')),
+    later: (step) => void later.push(step),
   };
   table = new ProgramTable(services);
 });
@@ -167,6 +175,52 @@ it('lists the directors of each program under its name', async () => {
     `${PLAIN} backend two { .host = "127.0.0.1"; } sub vcl_recv { set req.backend_hint = two; }`,
   );
   expect([...table.directors()].map(([name]) => name)).toEqual(['a.one', 'a.two']);
+});
+
+it('has the regular expressions of a warm program ready before it is asked, in bounded steps', async () => {
+  const prepare = vi.spyOn(BoundedRegex.prototype, 'prepare');
+  const clauses = Array.from({ length: 500 }, (_, i) => `req.url ~ "^/(a|b)+${i}[^/]*/x\\d{2,4}$"`);
+  const text = `${PLAIN} sub vcl_recv { if (${clauses.join(' || ')}) { return (pass); } }`;
+  const run = (): number => {
+    prepare.mockClear();
+    for (const step of later.splice(0)) step();
+    return prepare.mock.calls.length;
+  };
+  try {
+    await load('cold', text, { state: 'cold', warm: false });
+    expect(later).toEqual([]);
+    await load('a', text);
+    expect(prepare).not.toHaveBeenCalled();
+    let ready = run();
+    expect(ready).toBeGreaterThan(0);
+    expect(ready).toBeLessThan(400);
+    while (later.length > 0) ready += run();
+    // The builtin program has some of its own.
+    expect(ready).toBeGreaterThanOrEqual(500);
+    table.use('a');
+    expect(ready).toBe(active().program.regexes.length);
+  } finally {
+    prepare.mockRestore();
+  }
+});
+
+it('does not make ready what belongs to a program that is gone, and leaves errors to whoever uses it', async () => {
+  const text = `${PLAIN} sub vcl_recv { if (req.url ~ "a" || req.url ~ "b") { return (pass); } }`;
+  const prepare = vi.spyOn(BoundedRegex.prototype, 'prepare').mockImplementation(() => {
+    throw new Error('planted');
+  });
+  try {
+    await load('a', text);
+    for (const step of later.splice(0)) step();
+    expect(prepare.mock.calls.length).toBeGreaterThan(1);
+    await load('b', text);
+    table.discard('b');
+    prepare.mockClear();
+    for (const step of later.splice(0)) step();
+    expect([prepare.mock.calls, later]).toEqual([[], []]);
+  } finally {
+    prepare.mockRestore();
+  }
 });
 
 it('begins as a worker before it ended, in that order', async () => {
