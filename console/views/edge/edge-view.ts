@@ -153,10 +153,8 @@ function row(session: DaemonSession, item: unknown): ListRow {
 
 /** The network's id of the purge, or what its last answer was. */
 function answerText(item: unknown): string {
-  const detail = textField(item, 'detail');
   const purge = textField(item, 'purgeId');
-  if (purge === '') return detail;
-  return detail === '' ? `purge ${purge}` : `purge ${purge} after ${detail}`;
+  return purge === '' ? textField(item, 'detail') : `purge ${purge}`;
 }
 
 function details(session: DaemonSession, item: unknown, added: number): readonly ToneLine[] {

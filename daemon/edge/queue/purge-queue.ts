@@ -231,11 +231,22 @@ export class PurgeQueue {
     return chosen.length;
   }
 
-  /** Forgets an entry that is not in flight; how many. */
+  /** Forgets an entry that is not in flight; how many. Rejects when the journal cannot be written: the entry stays. */
   async drop(id: string): Promise<number> {
     const entry = this.#entries.get(id);
     if (entry === undefined || entry.state === 'inflight') return 0;
-    await this.#append({ end: id });
+    // While the journal is written it is neither sent nor folded into.
+    const key = targetKey(entry);
+    const waited = this.#waiting.get(key) === entry && this.#waiting.delete(key);
+    this.#entries.delete(id);
+    try {
+      await this.#append({ end: id });
+    } catch (cause) {
+      this.#entries.set(id, entry);
+      if (waited && !this.#waiting.has(key)) this.#waiting.set(key, entry);
+      this.#sender.kick();
+      throw cause;
+    }
     this.#ended(entry, 'dropped', '', false);
     return 1;
   }

@@ -92,7 +92,6 @@ const recording: Recording = ((): Recording => {
             purgeId: 'fake-2',
             ended: 1_795_220_600_500,
             attempts: 1,
-            detail: '500 Failure',
           }),
         ],
         settings: { calls: '50' },
@@ -178,7 +177,7 @@ describe('views', () => {
     ).toEqual(['4', '5', '3', '2']);
     expect(rows[0]).toMatch(/dead .* 1 delete url .*400 Bad request/);
     expect(rows[2]).toMatch(/acked .* 0 delete url .*purge fake-3/);
-    expect(rows[3]).toMatch(/acked .* 1 delete url .*purge fake-2 after 500/);
+    expect(rows[3]).toMatch(/acked .* 1 delete url .*purge fake-2/);
     await s.keys('r', 'a', 'p');
     expect(s.source.sent.filter((line) => /^edge\.(retry|pause|resume)/.test(line))).toEqual([
       'edge.retry 4',

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EdgeBatch, EdgeTarget, Outcome, Provider } from '../../../../daemon/edge/providers/provider.ts';
+import { realFiles } from '../../../../daemon/edge/queue/journal-files.ts';
 import { PurgeQueue, type QueueEvent } from '../../../../daemon/edge/queue/purge-queue.ts';
 
 /** A clock that goes on when it is told to. */
@@ -147,6 +148,34 @@ describe('batches', () => {
     );
     await clock.pass(100);
     expect(sent.map(({ targets: all }) => all.length)).toEqual([2, 2]);
+  });
+});
+
+describe('dropping', () => {
+  it('holds from the call on, and is taken back when the journal cannot be written', async () => {
+    let isSyncing = true;
+    let fail: (cause: Error) => void = () => undefined;
+    const queue = await open({
+      files: {
+        ...realFiles,
+        async open(path, fresh) {
+          const file = await realFiles.open(path, fresh);
+          const sync = (): Promise<void> =>
+            isSyncing ? file.sync() : new Promise((_, failed) => (fail = failed));
+          return { ...file, sync };
+        },
+      },
+    });
+    await queue.add([url('http://a/1')], 'test');
+    isSyncing = false;
+    const dropped = queue.drop('1').catch((cause: Error) => cause.message);
+    await clock.pass(1000);
+    expect(sent).toEqual([]);
+    isSyncing = true;
+    fail(new Error('EIO'));
+    expect(await dropped).toMatch('EIO');
+    await clock.pass(1000);
+    expect(targets()).toEqual(['http://a/1']);
   });
 });
 
