@@ -2,7 +2,7 @@
 // the server's whole process tree (/proc), divided by the requests that wrk got answered. Server and load generator
 // have one core each; the candidates take turns in rounds, so that a noisy minute hits all of them. Usage:
 //   node test/bench/run.js [--pass | --growth] [--seconds 8] [--rounds 3] [--connections 64] [--only NAME,…] [--json]
-// With --growth the rows of growth.js instead. Needs taskset and wrk; varnishd and nginx are left out with a notice when they are missing.
+// With --growth the rows of growth/ instead. Needs taskset and wrk; varnishd and nginx are left out with a notice when they are missing.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
@@ -10,7 +10,17 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cpuSeconds } from './processes.js';
-import { find, PROXYD, sleep, startNginx, startProxyd, startScript, startVarnish } from './servers/start.js';
+import {
+  find,
+  LOAD_CPU,
+  PROXYD,
+  SERVER_CPU,
+  sleep,
+  startNginx,
+  startProxyd,
+  startScript,
+  startVarnish,
+} from './servers/start.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -23,8 +33,6 @@ const { values: options } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-const SERVER_CPU = 0;
-const LOAD_CPU = 1;
 
 function wrk(port, seconds) {
   const args = ['-c', String(LOAD_CPU), 'wrk', '-t', '1', '-c', options.connections, '-d', `${seconds}s`];
@@ -70,7 +78,7 @@ process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
 if (options.growth) {
-  const { growth } = await import('./growth.js');
+  const { growth } = await import('./growth/growth.js');
   await growth({
     dir,
     seconds: Number(options.seconds),

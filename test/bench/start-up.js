@@ -1,7 +1,7 @@
 // How long commands take that an operator waits for: the one-shots beside Varnish's and beside a Node that does nothing,
 // and a daemon from its start to its first answer. Milliseconds by the clock, medians, in turns within one run.
-//   node test/bench/start-up.js [--rounds 15] [--root FOLDER]
-// --root takes the commands of another tree or of an installed package. Exits 1 above 120 ms for a one-shot or 450 ms
+//   node test/bench/start-up.js [--rounds 15] [--root FOLDER] [--daemon]
+// --daemon leaves the one-shots out. --root takes the commands of another tree or of an installed package. Exits 1 above 120 ms for a one-shot or 450 ms
 // for a daemon. Needs a machine that does nothing else; varnishd is left out with a notice where it is missing.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,6 +15,7 @@ import { find, freePort, startProxyd, startVarnish } from './servers/start.js';
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '15' },
+    daemon: { type: 'boolean', default: false },
     root: { type: 'string', default: new URL('../../', import.meta.url).pathname },
   },
 });
@@ -80,7 +81,7 @@ if (varnishd === null) console.log('varnishd is missing: only proxyd is measured
 const daemons = [await startProxyd(0, dir, 9), await startVarnish(0, dir, 9)];
 const rows = [];
 const nothing = [];
-for (const [name, theirs, args] of ONE_SHOTS) {
+for (const [name, theirs, args] of values.daemon ? [] : ONE_SHOTS) {
   const row = { name: `${name} ${args.join(' ')}`, ours: [], theirs: [] };
   for (let i = 0; i < rounds; i++) {
     nothing.push(timed([process.execPath, ['-e', '0']], []));
@@ -110,7 +111,8 @@ for (let i = 0; i < rounds; i++) {
 rows.push(row);
 
 const ms = (list) => (list.length === 0 ? '-' : median(list).toFixed(0)).padStart(7);
-console.log(`node -e 0 ${ms(nothing)} ms\n${''.padEnd(38)} proxyd Varnish  ms, medians of ${rounds}`);
+if (nothing.length > 0) console.log(`node -e 0 ${ms(nothing)} ms`);
+console.log(`${''.padEnd(38)} proxyd Varnish  ms, medians of ${rounds}`);
 for (const { name, ours, theirs } of rows) console.log(`${name.padEnd(38)}${ms(ours)}${ms(theirs)}`);
 const slow = rows.filter(({ ours }, i) => median(ours) > (i === rows.length - 1 ? SERVING_MS : ONE_SHOT_MS));
 if (slow.length > 0) {

@@ -1,5 +1,6 @@
 // The floor of what Node can do: a `net` server that writes one canned response for every packet it
-// reads. It parses nothing, so it is right only for clients that do not pipeline. Prints its port.
+// reads, and ends the connection where that asks for it. It parses nothing else, so it is right only for clients that do
+// not pipeline. Prints its port.
 import { createServer } from 'node:net';
 
 const body = Buffer.alloc(1024, 'x');
@@ -18,7 +19,10 @@ const head = [
 const response = Buffer.concat([Buffer.from(head, 'latin1'), body]);
 
 const server = createServer({ noDelay: true }, (socket) => {
-  socket.on('data', () => socket.write(response));
+  socket.on('data', (bytes) => {
+    if (bytes.includes('Connection: close')) socket.end(response);
+    else socket.write(response);
+  });
   socket.on('error', () => socket.destroy());
 });
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));

@@ -6,7 +6,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
-const ROOT = new URL('../../../', import.meta.url).pathname;
+export const ROOT = new URL('../../../', import.meta.url).pathname;
+/** The core of what is measured, and the one of what loads it. */
+export const SERVER_CPU = 0;
+export const LOAD_CPU = 1;
 export const PROXYD = join(ROOT, 'dist/daemon/proxyd.js');
 const PROXYADM = join(ROOT, 'dist/console/bin/proxyadm.js');
 
@@ -20,9 +23,10 @@ export function find(program) {
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-function start(cpu, program, args, stdout = 'ignore') {
+function start(cpu, program, args, stdout = 'ignore', env = {}) {
   const child = spawn('taskset', ['-c', String(cpu), program, ...args], {
     stdio: ['ignore', stdout, 'pipe'],
+    env: { ...process.env, ...env },
   });
   child.notes = '';
   child.stderr.on('data', (d) => {
@@ -88,12 +92,13 @@ function program(dir, originPort, pass) {
   return ['-f', file];
 }
 
-export async function startProxyd(cpu, dir, originPort, pass = false, storage = 'malloc,64m') {
+/** @param env further environment of its processes */
+export async function startProxyd(cpu, dir, originPort, pass = false, storage = 'malloc,64m', env = {}) {
   const work = join(dir, 'proxyd');
   mkdirSync(work);
   const port = await freePort();
   const args = [PROXYD, '-F', '-n', work, '-a', `127.0.0.1:${port}`, ...program(dir, originPort, pass)];
-  const child = start(cpu, process.execPath, [...args, '-s', storage]);
+  const child = start(cpu, process.execPath, [...args, '-s', storage], 'ignore', env);
   await accepts('proxyd', child, port);
   const adm = (...words) =>
     spawnSync(process.execPath, [PROXYADM, '-n', work, ...words], { encoding: 'utf8' });
