@@ -171,8 +171,8 @@ export class CountersFile {
     this.valuesAt = head.length;
     this.next = Buffer.alloc(WORD * (names.length + 1));
     this.words = new Uint32Array(this.next.buffer, this.next.byteOffset, this.next.length >> 2);
-    for (const part of parts) this.encode(part);
     put(this.words, 0, Date.now());
+    for (const part of parts) this.encode(part);
     this.last = Buffer.from(this.next);
     const fresh = `${this.path}.${process.pid}.new`;
     const fd = createOwn(fresh, this.access);
@@ -189,9 +189,10 @@ export class CountersFile {
     if (former >= 0) closeSync(former);
   }
 
-  /** Writes what has changed; false when nothing has. */
+  /** Writes what has changed, and last the time from which on it may have been so; false when nothing has changed. */
   private update(): boolean {
     const { shares } = this;
+    const now = Date.now();
     const share = shares[this.beats % shares.length];
     const parts = share === undefined ? this.steady : [...this.steady, share];
     const changed = parts.filter((part) => {
@@ -199,9 +200,9 @@ export class CountersFile {
       return this.last.compare(this.next, part.from, part.to, part.from, part.to) !== 0;
     });
     if (changed.length === 0) return false;
-    put(this.words, 0, Date.now());
-    this.write(0, WORD);
     for (const { from, to } of changed) this.write(from, to);
+    put(this.words, 0, now);
+    this.write(0, WORD);
     return true;
   }
 

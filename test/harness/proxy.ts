@@ -1,8 +1,9 @@
 // proxyd and Varnish's varnishd under one interface: the same program, parameters and storage, the same
 // commands, log and counters, so that a test can be run against either. Only what the two products are
 // called differs. The listening port is the kernel's choice, asked for once the worker runs.
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { COUNTERS_HEAD } from '../../daemon/stats/counters-format.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { fetchOnce } from './http-client.ts';
 import { adminCommand, readCounters, readLog } from './in-process-tools.ts';
@@ -116,10 +117,8 @@ export class RunningProxy {
   async counters(): Promise<Record<string, number>> {
     if (this.product === 'proxyd') {
       const asked = Date.now();
-      const published = () =>
-        statSync(join(this.dir, WORKDIR_FILES.counters), { throwIfNoEntry: false })?.mtimeMs ?? 0;
       // The uptime changes every second.
-      while (published() < asked && Date.now() < asked + 1200) await delay(10);
+      while (countersTime(this.dir) <= asked && Date.now() < asked + 1200) await delay(10);
       return readCounters(this.dir);
     }
     const done = await tool('varnish', 'stat', ['-n', this.dir, '-j']);
@@ -222,4 +221,12 @@ export async function startProxy(box: Sandbox, options: ProxyOptions): Promise<R
 /** A minimal program with one backend. */
 export function backendProgram(originPort: number, body = ''): string {
   return `vcl 4.1;\nbackend default { .host = "127.0.0.1"; .port = "${originPort}"; }\n${body}`;
+}
+
+/** When the values of a counters file were taken, in milliseconds since the epoch: written after them. */
+function countersTime(dir: string): number {
+  const path = join(dir, WORKDIR_FILES.counters);
+  if (!existsSync(path)) return 0;
+  const file = readFileSync(path);
+  return Number(file.readBigUInt64LE(COUNTERS_HEAD + file.readUInt32LE(4)));
 }
