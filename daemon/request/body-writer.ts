@@ -178,7 +178,11 @@ export class BodyWriter implements ProgressReader, Sender, Outlet {
     const { req, chain } = this;
     const { cache } = req.core;
     if (cache.facts.isFailed(req.attempt.oc)) this.end(false);
-    else if (!this.isAllRead || this.given) this.target.flush();
+    else if (!this.isAllRead || this.given) {
+      // What lies before a range is used up as it comes: the fetch waits for its only reader.
+      if (this.at === this.plan.from) this.consumed();
+      this.target.flush();
+    }
     else if (chain !== null) {
       this.given = true;
       chain.data(NOTHING, true);

@@ -15,6 +15,7 @@ class Sending {
   finished = true;
   failed = false;
   outcome: boolean | null = null;
+  consumed = -1;
   private stored: Buffer;
   private waiting: (() => void) | null = null;
   private progress: (() => void) | null = null;
@@ -57,7 +58,9 @@ class Sending {
       bodyLength: () => this.stored.length,
       place: () => undefined,
       slice: (_oc: number, from: number, max: number) => this.stored.subarray(from, from + max),
-      consume: () => {},
+      consume: (_oc: number, upTo: number) => {
+        this.consumed = upTo;
+      },
     };
     const facts = {
       isFailed: () => this.failed,
@@ -151,6 +154,20 @@ describe('BodyWriter', () => {
     await one.done;
     expect(one.outcome).toBe(true);
     expect(one.bytes.toString('latin1')).toContain('a\r\n');
+  });
+
+  it('uses up what lies before a range as it comes: the fetch may wait for that', async () => {
+    const one = new Sending(body.subarray(0, 10), false);
+    one.finished = false;
+    one.start({ from: 100, to: 105, length: 5 });
+    expect(one.consumed).toBe(100);
+    one.consumed = -1;
+    one.grow(body.subarray(10, 20));
+    expect(one.consumed).toBe(100);
+    one.grow(body.subarray(20, 200));
+    await one.done;
+    expect([one.consumed, one.outcome]).toEqual([105, true]);
+    expect(one.bytes.equals(body.subarray(100, 105))).toBe(true);
   });
 
   it('does not end a body whose fetch fails', async () => {
