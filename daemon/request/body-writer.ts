@@ -182,8 +182,7 @@ export class BodyWriter implements ProgressReader, Sender, Outlet {
       // What lies before a range is used up as it comes: the fetch waits for its only reader.
       if (this.at === this.plan.from) this.consumed();
       this.target.flush();
-    }
-    else if (chain !== null) {
+    } else if (chain !== null) {
       this.given = true;
       chain.data(NOTHING, true);
     } else if (!cache.facts.isFinished(req.attempt.oc) && !this.patient) this.waitOnce();
