@@ -1,0 +1,80 @@
+// Memory that several threads have in common: pieces of it under names, of which more are made while the threads run.
+//
+// A piece is made under the lock of what it belongs to, and sent to all other threads before anything names it. They
+// take what was sent in when sync() sees that there is more; nothing is polled, and nothing waits for a turn of the
+// event loop. Caution: a thread sees a place in a new piece only through a word that was read before sync().
+
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+
+/** What a new thread is given. */
+export interface MemoryOffer {
+  readonly pieces: ReadonlyMap<string, SharedArrayBuffer>;
+  /** One word: how many pieces were made. */
+  readonly made: SharedArrayBuffer;
+}
+
+export class SharedMemory {
+  private readonly pieces: Map<string, SharedArrayBuffer>;
+  private readonly made: Int32Array;
+  private known: number;
+  private readonly ports: readonly MessagePort[];
+  private readonly listeners: (() => void)[] = [];
+
+  /** @param ports to every other thread; not listened to but read when there is more */
+  constructor(offer?: MemoryOffer, ports: readonly MessagePort[] = []) {
+    this.pieces = new Map(offer?.pieces ?? []);
+    this.made = new Int32Array(offer?.made ?? new SharedArrayBuffer(4));
+    this.known = this.pieces.size;
+    this.ports = ports;
+  }
+
+  /** For a new thread, before any thread runs. */
+  offer(): MemoryOffer {
+    return { pieces: this.pieces, made: this.made.buffer as SharedArrayBuffer };
+  }
+
+  /** The piece of this name; made, all zero, when there is none: under the lock of what it is for, or before any other
+   * thread runs. */
+  piece(name: string, bytes: number): SharedArrayBuffer {
+    const there = this.find(name);
+    if (there !== undefined) return there;
+    const memory = new SharedArrayBuffer(bytes);
+    this.pieces.set(name, memory);
+    this.known++;
+    for (const port of this.ports) port.postMessage({ name, memory });
+    Atomics.add(this.made, 0, 1);
+    return memory;
+  }
+
+  /** The piece of this name, if it was made. */
+  find(name: string): SharedArrayBuffer | undefined {
+    this.sync();
+    return this.pieces.get(name);
+  }
+
+  /** Has something called whenever others have made pieces. */
+  onGrowth(look: () => void): void {
+    this.listeners.push(look);
+  }
+
+  /** Takes in what others have made. */
+  sync(): void {
+    if (Atomics.load(this.made, 0) !== this.known) this.takeIn();
+  }
+
+  private takeIn(): void {
+    let isNew = false;
+    for (const port of this.ports) {
+      for (;;) {
+        const received = receiveMessageOnPort(port) as
+          | { message: { name: string; memory: SharedArrayBuffer } }
+          | undefined;
+        if (received === undefined) break;
+        this.pieces.set(received.message.name, received.message.memory);
+        this.known++;
+        isNew = true;
+      }
+    }
+    if (isNew) for (const look of this.listeners) look();
+  }
+}
