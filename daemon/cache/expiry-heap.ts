@@ -4,6 +4,7 @@
 // sixteenth too long, which nobody sees, because lookups compare the exact times. Never frees an object;
 // ends beyond eight years are brought to eight years and looked at again then.
 
+import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
 import { HEAP_POS, type Oc } from './objcore.ts';
 import type { RowTable } from './row-table.ts';
 import { Regions } from './storage/regions.ts';
@@ -16,22 +17,61 @@ const LAST_TICK = 2 ** 32 - 1;
 /** Fewer gaps are never worth the work. A guess: they are 8 KiB. */
 const MOST_GAPS = 1024;
 
+/** Words of the heap itself. */
+const LENGTH = 0;
+const GAPS = 1;
+const LOOKED = 2;
+const HEAP_WORDS = 3;
+
 export class ExpiryHeap {
   private readonly objcores: RowTable;
   private readonly epoch: number;
   // Pairs of handle and tick, in blocks: growing never copies.
   private readonly blocks: Uint32Array[] = [];
-  private readonly regions = new Regions(BLOCK * 8);
-  private length = 0;
-  /** Entries without an object. */
-  private gaps = 0;
-  /** The place where tidy() is, counted from the beginning: it goes backwards. */
-  private looked = 0;
+  private readonly regions: Regions;
+  private readonly own: Int32Array;
 
   /** `epoch`: point in time before all ends. */
-  constructor(objcores: RowTable, epoch: number) {
+  constructor(objcores: RowTable, epoch: number, memory: MemoryPart = ownMemory()) {
     this.objcores = objcores;
     this.epoch = epoch;
+    this.regions = new Regions(BLOCK * 8, memory.part('entries'));
+    this.own = memory.words(HEAP_WORDS);
+    this.attach();
+    memory.onGrowth(() => this.attach());
+  }
+
+  private attach(): void {
+    for (const { memory, at } of this.regions.made(this.blocks.length)) {
+      this.blocks.push(new Uint32Array(memory, at, BLOCK * 2));
+    }
+  }
+
+  /** Entries, those without an object among them. */
+  private get length(): number {
+    return this.own[LENGTH] as number;
+  }
+
+  private set length(entries: number) {
+    this.own[LENGTH] = entries;
+  }
+
+  /** Entries without an object. */
+  private get gaps(): number {
+    return this.own[GAPS] as number;
+  }
+
+  private set gaps(entries: number) {
+    this.own[GAPS] = entries;
+  }
+
+  /** The place where tidy() is, counted from the beginning: it goes backwards. */
+  private get looked(): number {
+    return this.own[LOOKED] as number;
+  }
+
+  private set looked(place: number) {
+    this.own[LOOKED] = place;
   }
 
   get size(): number {
@@ -45,8 +85,8 @@ export class ExpiryHeap {
     if (at < 0) {
       at = this.length++;
       if (at >>> BLOCK_SHIFT >= this.blocks.length) {
-        const { memory, at: from } = this.regions.take();
-        this.blocks.push(new Uint32Array(memory, from, BLOCK * 2));
+        this.regions.take(at >>> BLOCK_SHIFT);
+        this.attach();
       }
     }
     this.settle(at, oc, tick);

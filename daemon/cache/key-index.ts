@@ -7,6 +7,7 @@
 
 import { createHash } from 'node:crypto';
 import { KeyHash } from './key-hash.ts';
+import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
 import { BATCH } from './objcore.ts';
 import { Regions } from './storage/regions.ts';
 import { Slab } from './storage/slab.ts';
@@ -39,22 +40,33 @@ const PIECE_WORDS_SHIFT = PIECE_SHIFT + SEGMENT_WORDS_SHIFT;
 const PIECE_WORDS_MASK = (1 << PIECE_WORDS_SHIFT) - 1;
 const MAX_KEY = 8192;
 
+/** Words of the index itself: segments made, bits of the directory, segments there is room for in the list of them. */
+const SEGMENTS = 0;
+const DEPTH = 1;
+const LISTED = 2;
+const INDEX_WORDS = 3;
+/** Segments that the list of them has room for at first. */
+const FIRST_LISTED = 64;
+
 /** Number of a segment. */
 type Segment = number;
 
 export class KeyIndex {
-  private readonly keys = new Slab(0);
+  private readonly keys: Slab;
   private readonly hash: KeyHash;
   /** Word of an objhead where its key begins. */
   private readonly keyWord: number;
   private readonly pieces: Int32Array[] = [];
-  private readonly regions = new Regions((SEGMENT_WORDS * 4) << PIECE_SHIFT);
+  private readonly memory: MemoryPart;
+  private readonly regions: Regions;
+  private readonly own: Int32Array;
   /** By segment: its keys, and how many bits of the high half of the hash all of them share. */
-  private readonly used: number[] = [];
-  private readonly depths: number[] = [];
+  private used: Int32Array = new Int32Array(0);
+  private depths: Int32Array = new Int32Array(0);
   /** Segments by the first bits of the high half of the hash. */
-  private directory: Uint32Array = new Uint32Array(1);
-  private depth = 0;
+  private directory: Uint32Array = new Uint32Array(0);
+  /** Bits of that directory; a thread may have an older one, in which it finds less. */
+  private depth = -1;
   /** Shift from the high half of the hash to a place in the directory. */
   private shift = 31;
   /** Slots of the segment that is being split. */
@@ -65,15 +77,22 @@ export class KeyIndex {
   touched = 0;
 
   /** `extra`: words of the caller's own in each objhead, zero at first. */
-  constructor(seed0: number, seed1: number, extra = 0) {
+  constructor(seed0: number, seed1: number, extra = 0, memory: MemoryPart = ownMemory()) {
     this.keyWord = EXTRA + extra;
     this.hash = new KeyHash(seed0, seed1);
-    this.newSegment(0);
+    this.memory = memory;
+    this.keys = new Slab(0, memory.part('keys'));
+    this.regions = new Regions((SEGMENT_WORDS * 4) << PIECE_SHIFT, memory.part('segments'));
+    this.own = memory.words(INDEX_WORDS);
+    if (this.own[LISTED] === 0) this.own[LISTED] = FIRST_LISTED;
+    this.attach();
+    memory.onGrowth(() => this.attach());
+    if (this.own[SEGMENTS] === 0) this.newSegment(0);
   }
 
   /** Number of objheads, hidden ones included. */
   get count(): number {
-    return this.keys.stats.g_alloc;
+    return this.keys.blocks;
   }
 
   /** Bytes of memory the objheads and their keys take. */
@@ -299,20 +318,53 @@ export class KeyIndex {
 
   private deepen(): void {
     const old = this.directory;
-    this.directory = new Uint32Array(old.length * 2);
+    this.own[DEPTH] = this.depth + 1;
+    this.attach();
     for (let i = 0; i < this.directory.length; i++) this.directory[i] = old[i >>> 1] as Segment;
-    this.depth++;
-    this.shift--;
+    if (!this.memory.isShared) this.memory.drop(`directory${this.depth - 1}`);
   }
 
   private newSegment(depth: number): Segment {
-    const segment = this.used.push(0) - 1;
-    this.depths.push(depth);
+    const { own } = this;
+    const segment = own[SEGMENTS] as number;
+    if (segment >= (own[LISTED] as number)) this.listMore();
+    this.depths[segment] = depth;
+    this.used[segment] = 0;
+    own[SEGMENTS] = segment + 1;
     if (segment >>> PIECE_SHIFT >= this.pieces.length) {
-      const { memory, at } = this.regions.take();
-      this.pieces.push(new Int32Array(memory, at, SEGMENT_WORDS << PIECE_SHIFT));
+      this.regions.take(segment >>> PIECE_SHIFT);
+      this.attach();
     }
     return segment;
+  }
+
+  private listMore(): void {
+    const { used, depths } = this;
+    this.own[LISTED] = used.length * 2;
+    this.attach();
+    this.used.set(used);
+    this.depths.set(depths);
+    if (!this.memory.isShared) this.memory.drop(`list${used.length}`);
+  }
+
+  /** Takes in what was made, by whatever thread. */
+  private attach(): void {
+    const { own, memory } = this;
+    for (const piece of this.regions.made(this.pieces.length)) {
+      this.pieces.push(new Int32Array(piece.memory, piece.at, SEGMENT_WORDS << PIECE_SHIFT));
+    }
+    const listed = own[LISTED] as number;
+    if (listed !== this.used.length) {
+      const list = memory.piece(`list${listed}`, listed * 8);
+      this.used = new Int32Array(list, 0, listed);
+      this.depths = new Int32Array(list, listed * 4, listed);
+    }
+    const depth = own[DEPTH] as number;
+    if (depth !== this.depth) {
+      this.directory = new Uint32Array(memory.piece(`directory${depth}`, 4 << depth));
+      this.depth = depth;
+      this.shift = 31 - depth;
+    }
   }
 
   private insert(segment: Segment, lo: number, oh: Oh): void {

@@ -3,6 +3,7 @@
 // Links and unlinks, parks and wakes; never looks at what an object is and never frees one. A key is forgotten
 // as soon as it has neither objects nor waiters: drop() is to be called after the last object was taken out.
 
+import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
 import type { CacheCounters } from './cache-counters.ts';
 import { KeyIndex, type Oh } from './key-index.ts';
 import { BATCH, KEY_NEXT, KEY_PREV, OBJHEAD, type Oc } from './objcore.ts';
@@ -24,10 +25,11 @@ export class Objheads {
     limits: { rushExponent: number },
     seed: readonly [number, number],
     defer: (run: () => void) => void,
+    memory: MemoryPart = ownMemory(),
   ) {
     this.objcores = objcores;
     this.counters = counters;
-    this.index = new KeyIndex(seed[0], seed[1]);
+    this.index = new KeyIndex(seed[0], seed[1], 0, memory);
     this.defer = defer;
     this.waiting = new WaitingList({
       defer,

@@ -3,11 +3,24 @@
 // A row is named by its number, 0 is none. The table grows by whole blocks, so that growing never copies and
 // never moves a row; freed rows are reused first. It knows nothing of what the words mean.
 
+import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
 import { Regions } from './storage/regions.ts';
 
 const BLOCK_SHIFT = 13;
 const BLOCK_ROWS = 1 << BLOCK_SHIFT;
 const BLOCK_MASK = BLOCK_ROWS - 1;
+
+/** Words of the table itself. */
+const FREED = 0;
+const NEXT = 1;
+const COUNT = 2;
+const TABLE_WORDS = 3;
+
+/** A word that a row keeps while it is free, and what it is in a row that was never used. */
+export interface KeptWord {
+  readonly word: number;
+  readonly fresh: number;
+}
 
 export class RowTable {
   /** 32-bit words a row; even, so that a row can hold doubles. */
@@ -15,57 +28,111 @@ export class RowTable {
   private readonly words: Int32Array[] = [];
   private readonly doubles: Float64Array[] = [];
   private readonly regions: Regions;
-  private freed = 0;
-  private next = 1;
-  /** Rows in use. */
-  count = 0;
+  private readonly own: Int32Array;
+  private readonly kept: KeptWord | null;
   /** The words that touchAll() read, folded: without a use of them the compiler would leave the reads out. */
   touched = 0;
 
-  constructor(width: number) {
+  constructor(width: number, memory: MemoryPart = ownMemory(), kept: KeptWord | null = null) {
     this.width = width;
-    this.regions = new Regions(BLOCK_ROWS * width * 4);
+    this.kept = kept;
+    this.regions = new Regions(BLOCK_ROWS * width * 4, memory.part('rows'));
+    this.own = memory.words(TABLE_WORDS);
+    if (this.own[NEXT] === 0) this.own[NEXT] = 1;
+    this.attach();
+    memory.onGrowth(() => this.attach());
+  }
+
+  /** Rows in use. */
+  get count(): number {
+    return this.own[COUNT] as number;
   }
 
   /** Rows ever used: a scan goes from 1 to below this. */
   get end(): number {
-    return this.next;
+    return this.own[NEXT] as number;
   }
 
-  /** A row with all words zero. */
+  /** A row with all words zero, but for the one that is kept. */
   take(): number {
-    this.count++;
-    const reused = this.freed;
+    const { own, kept } = this;
+    own[COUNT] = (own[COUNT] as number) + 1;
+    const reused = own[FREED] as number;
     if (reused !== 0) {
-      this.freed = this.get(reused, 0);
-      const at = (reused & BLOCK_MASK) * this.width;
-      (this.words[reused >>> BLOCK_SHIFT] as Int32Array).fill(0, at, at + this.width);
+      own[FREED] = this.get(reused, 0);
+      this.clear(reused);
       return reused;
     }
-    const row = this.next++;
+    const row = own[NEXT] as number;
     if (row >>> BLOCK_SHIFT >= this.words.length) {
-      const { memory, at } = this.regions.take();
-      this.words.push(new Int32Array(memory, at, BLOCK_ROWS * this.width));
-      this.doubles.push(new Float64Array(memory, at, (BLOCK_ROWS * this.width) / 2));
+      this.regions.take(row >>> BLOCK_SHIFT);
+      this.attach();
     }
+    if (kept !== null) this.set(row, kept.word, kept.fresh);
+    own[NEXT] = row + 1;
     return row;
   }
 
+  private clear(row: number): void {
+    const words = this.words[row >>> BLOCK_SHIFT] as Int32Array;
+    const at = (row & BLOCK_MASK) * this.width;
+    if (this.kept === null) {
+      words.fill(0, at, at + this.width);
+      return;
+    }
+    words.fill(0, at, at + this.kept.word);
+    words.fill(0, at + this.kept.word + 1, at + this.width);
+  }
+
+  private attach(): void {
+    for (const { memory, at } of this.regions.made(this.words.length)) {
+      this.words.push(new Int32Array(memory, at, BLOCK_ROWS * this.width));
+      this.doubles.push(new Float64Array(memory, at, (BLOCK_ROWS * this.width) / 2));
+    }
+  }
+
   give(row: number): void {
-    this.count--;
-    this.set(row, 0, this.freed);
-    this.freed = row;
+    const { own } = this;
+    own[COUNT] = (own[COUNT] as number) - 1;
+    this.set(row, 0, own[FREED] as number);
+    own[FREED] = row;
   }
 
   giveAll(rows: Int32Array, count: number): void {
-    let { freed } = this;
+    const { own } = this;
+    let freed = own[FREED] as number;
     for (let i = 0; i < count; i++) {
       const row = rows[i] as number;
       this.set(row, 0, freed);
       freed = row;
     }
-    this.freed = freed;
-    this.count -= count;
+    own[FREED] = freed;
+    own[COUNT] = (own[COUNT] as number) - count;
+  }
+
+  /** Adds to a word in one step, whatever other threads do to it; returns what it was. */
+  addTo(row: number, word: number, value: number): number {
+    return Atomics.add(
+      this.words[row >>> BLOCK_SHIFT] as Int32Array,
+      (row & BLOCK_MASK) * this.width + word,
+      value,
+    );
+  }
+
+  /** Changes a word only if it is as expected; whether it was. */
+  exchange(row: number, word: number, expected: number, value: number): boolean {
+    const at = (row & BLOCK_MASK) * this.width + word;
+    const words = this.words[row >>> BLOCK_SHIFT] as Int32Array;
+    return Atomics.compareExchange(words, at, expected, value) === expected;
+  }
+
+  /** Writes a word behind all that was written before it. */
+  publish(row: number, word: number, value: number): void {
+    Atomics.store(
+      this.words[row >>> BLOCK_SHIFT] as Int32Array,
+      (row & BLOCK_MASK) * this.width + word,
+      value,
+    );
   }
 
   /** Reads a word of many rows, so that it is at hand when they are worked on: reads that do not depend on each other

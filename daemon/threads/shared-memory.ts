@@ -46,6 +46,16 @@ export class SharedMemory {
     return memory;
   }
 
+  /** Whether there are other threads. */
+  get isShared(): boolean {
+    return this.ports.length > 0;
+  }
+
+  /** Forgets a piece that nothing names any more; only without other threads, which might still look at it. */
+  drop(name: string): void {
+    this.pieces.delete(name);
+  }
+
   /** The piece of this name, if it was made. */
   find(name: string): SharedArrayBuffer | undefined {
     this.sync();
@@ -77,4 +87,53 @@ export class SharedMemory {
     }
     if (isNew) for (const look of this.listeners) look();
   }
+}
+
+/** The pieces of one structure, whose names begin alike. */
+export class MemoryPart {
+  private readonly memory: SharedMemory;
+  private readonly prefix: string;
+
+  constructor(memory: SharedMemory, prefix: string) {
+    this.memory = memory;
+    this.prefix = prefix;
+  }
+
+  part(name: string): MemoryPart {
+    return new MemoryPart(this.memory, `${this.prefix}${name}.`);
+  }
+
+  piece(name: string, bytes: number): SharedArrayBuffer {
+    return this.memory.piece(this.prefix + name, bytes);
+  }
+
+  find(name: string): SharedArrayBuffer | undefined {
+    return this.memory.find(this.prefix + name);
+  }
+
+  drop(name: string): void {
+    this.memory.drop(this.prefix + name);
+  }
+
+  /** Numbers that a structure keeps beside its pieces, zero at first. */
+  words(count: number): Int32Array {
+    return new Int32Array(this.piece('words', count * 4), 0, count);
+  }
+
+  get isShared(): boolean {
+    return this.memory.isShared;
+  }
+
+  sync(): void {
+    this.memory.sync();
+  }
+
+  onGrowth(look: () => void): void {
+    this.memory.onGrowth(look);
+  }
+}
+
+/** Memory of one thread alone. */
+export function ownMemory(): MemoryPart {
+  return new MemoryPart(new SharedMemory(), '');
 }

@@ -1,22 +1,27 @@
 // The order in which one storage's objects were last used: a doubly linked list through their objcore rows.
 // Never decides what to evict and never follows a reference count; young end first.
 
+import { type MemoryPart, ownMemory } from '../../threads/shared-memory.ts';
 import { BATCH, LRU_NEXT, LRU_PREV, LRU_TIME, META, type Oc, OF_IN_LRU } from '../objcore.ts';
 import type { RowTable } from '../row-table.ts';
 
+const YOUNG = 0;
+const OLD = 1;
+
 export class Lru {
   private readonly objcores: RowTable;
-  private young: Oc = 0;
-  private old: Oc = 0;
+  /** The ends of the list. */
+  private readonly own: Int32Array;
   /** Scratch of removeAll(): neighbours. */
   private readonly near = new Int32Array(2 * BATCH);
 
-  constructor(objcores: RowTable) {
+  constructor(objcores: RowTable, memory: MemoryPart = ownMemory()) {
     this.objcores = objcores;
+    this.own = memory.words(2);
   }
 
   get oldest(): Oc {
-    return this.old;
+    return this.own[OLD] as Oc;
   }
 
   /** The next younger one. */
@@ -27,13 +32,14 @@ export class Lru {
   /** Puts an object at the young end; `time` is sixteenths of a second since the cache's epoch. */
   add(oc: Oc, time: number): void {
     const rows = this.objcores;
+    const young = this.own[YOUNG] as Oc;
     rows.set(oc, LRU_PREV, 0);
-    rows.set(oc, LRU_NEXT, this.young);
+    rows.set(oc, LRU_NEXT, young);
     rows.set(oc, LRU_TIME, time);
     rows.set(oc, META, rows.get(oc, META) | OF_IN_LRU);
-    if (this.young === 0) this.old = oc;
-    else rows.set(this.young, LRU_PREV, oc);
-    this.young = oc;
+    if (young === 0) this.own[OLD] = oc;
+    else rows.set(young, LRU_PREV, oc);
+    this.own[YOUNG] = oc;
   }
 
   /** Takes out many that are not to be used again; reads first what that needs. */
@@ -57,9 +63,9 @@ export class Lru {
     const rows = this.objcores;
     const prev = rows.get(oc, LRU_PREV);
     const next = rows.get(oc, LRU_NEXT);
-    if (prev === 0) this.young = next;
+    if (prev === 0) this.own[YOUNG] = next;
     else rows.set(prev, LRU_NEXT, next);
-    if (next === 0) this.old = prev;
+    if (next === 0) this.own[OLD] = prev;
     else rows.set(next, LRU_PREV, prev);
   }
 }

@@ -1,19 +1,16 @@
-// Equal pieces of shared memory. The more there are, the more of them come from one mapping: the system gives large
-// pages only within one, and among millions of objects those halve the time to read any place.
+// Equal pieces of shared memory, by number. The more there are, the more of them come from one mapping: the system gives
+// large pages only within one, and among millions of objects those halve the time to read any place.
 //
-// Knows nothing of what a piece holds. A mapping is touched page by page as its pieces are used, so that a large one
-// costs nothing before; it goes when all its pieces have been given back.
+// Which mapping a piece lies in, and where, follows from its number alone, so that threads need not agree on it. Knows
+// nothing of what a piece holds. A mapping is touched page by page as its pieces are used, so that a large one costs
+// nothing before; with one thread it goes when all its pieces have been given back.
 
-interface Region {
-  used: number;
-  readonly bytes: number;
-}
+import { type MemoryPart, ownMemory } from '../../threads/shared-memory.ts';
 
 export interface Piece {
   readonly memory: SharedArrayBuffer;
   /** Byte where the piece begins. */
   readonly at: number;
-  readonly region: Region;
 }
 
 /** Bytes of the largest mapping. */
@@ -21,37 +18,64 @@ const LARGEST = 32 << 20;
 
 export class Regions {
   private readonly pieceBytes: number;
-  private total = 0;
-  private free: Piece[] = [];
+  private readonly memory: MemoryPart;
+  /** Number of the first piece of each mapping, and of the one after the last. */
+  private readonly starts = [0];
+  /** Pieces in use, by mapping. */
+  private readonly used: number[] = [];
 
-  constructor(pieceBytes: number) {
+  constructor(pieceBytes: number, memory: MemoryPart = ownMemory()) {
     this.pieceBytes = pieceBytes;
+    this.memory = memory;
   }
 
-  /** A piece; all zero, unless it was given back before. */
-  take(): Piece {
-    const piece = this.free.pop() ?? this.grow();
-    piece.region.used++;
-    return piece;
+  /** The piece of this number, made when nobody has: all zero, unless it was given back before. */
+  take(number: number): Piece {
+    const region = this.regionOf(number);
+    this.used[region] = (this.used[region] ?? 0) + 1;
+    const memory = this.memory.piece(String(region), this.bytesOf(region));
+    return { memory, at: (number - (this.starts[region] as number)) * this.pieceBytes };
   }
 
-  give(piece: Piece): void {
-    const { region } = piece;
-    this.free.push(piece);
-    if (--region.used > 0) return;
-    this.total -= region.bytes;
-    this.free = this.free.filter((each) => each.region !== region);
-  }
-
-  private grow(): Piece {
-    let bytes = this.pieceBytes;
-    while (bytes * 2 <= Math.min(LARGEST, this.total / 2)) bytes *= 2;
-    this.total += bytes;
-    const region = { used: 0, bytes };
-    const memory = new SharedArrayBuffer(bytes);
-    for (let at = bytes - this.pieceBytes; at > 0; at -= this.pieceBytes) {
-      this.free.push({ memory, at, region });
+  /** The pieces from this number on that lie in mappings that were made, by whatever thread. */
+  *made(from: number): IterableIterator<Piece> {
+    for (let number = from; ; ) {
+      const region = this.regionOf(number);
+      const memory = this.memory.find(String(region));
+      if (memory === undefined) return;
+      const first = this.starts[region] as number;
+      const end = this.starts[region + 1] as number;
+      for (; number < end; number++) yield { memory, at: (number - first) * this.pieceBytes };
     }
-    return { memory, at: 0, region };
+  }
+
+  /** Takes a piece back. */
+  give(number: number): void {
+    const region = this.regionOf(number);
+    this.used[region] = (this.used[region] as number) - 1;
+    if (this.used[region] === 0) this.memory.drop(String(region));
+  }
+
+  private regionOf(number: number): number {
+    const { starts } = this;
+    while ((starts.at(-1) as number) <= number) this.plan();
+    let low = 0;
+    for (let high = starts.length - 1; high - low > 1; ) {
+      const middle = (low + high) >>> 1;
+      if ((starts[middle] as number) <= number) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  private bytesOf(region: number): number {
+    return ((this.starts[region + 1] as number) - (this.starts[region] as number)) * this.pieceBytes;
+  }
+
+  private plan(): void {
+    const total = (this.starts.at(-1) as number) * this.pieceBytes;
+    let bytes = this.pieceBytes;
+    while (bytes * 2 <= Math.min(LARGEST, total / 2)) bytes *= 2;
+    this.starts.push((total + bytes) / this.pieceBytes);
   }
 }

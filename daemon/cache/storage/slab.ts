@@ -4,7 +4,8 @@
 // configured size is used up it says so. A page serves one class until its last block is free and then any
 // class again. Caution: what is larger than a page takes a run of neighbouring pages of one chunk.
 
-import { type Piece, Regions } from './regions.ts';
+import { type MemoryPart, ownMemory } from '../../threads/shared-memory.ts';
+import { Regions } from './regions.ts';
 import { GRANULE, SizeClasses } from './size-classes.ts';
 
 const GRANULE_SHIFT = 4;
@@ -13,6 +14,28 @@ const FREE = 255;
 const RUN = 254;
 const RUN_REST = 253;
 const ABSENT = 252;
+
+/** Words of the slab itself; after them the first page with a free block of each class. */
+const PAGES_MADE = 0;
+const FREE_PAGES = 1;
+const EMPTY_CHUNKS = 2;
+/** Chunks ever made, plus one: numbers begin at 1. */
+const CHUNKS = 3;
+/** Pages that there are records for. */
+const PAGE_ROOM = 4;
+const SLAB_WORDS = 5;
+
+/** Places of the figures, in the order of SlabStats. */
+const C_REQ = 0;
+const C_FAIL = 1;
+const C_BYTES = 2;
+const C_FREED = 3;
+const G_ALLOC = 4;
+const G_BYTES = 5;
+const FIGURES = 6;
+
+/** Bytes of all records of a page. */
+const PAGE_RECORD = 16;
 
 /** Chunk memory. Node's Buffer has the two methods; its types leave them out. */
 export interface ChunkBytes extends Buffer {
@@ -34,25 +57,25 @@ export class Slab {
   /** Configured size in bytes; 0 is unlimited. */
   readonly size: number;
   readonly classes: SizeClasses;
-  readonly stats: SlabStats = { c_req: 0, c_fail: 0, c_bytes: 0, c_freed: 0, g_alloc: 0, g_bytes: 0 };
   /** Chunk memory by chunk number, from 1; a given-back chunk is null. */
   readonly bytes: (ChunkBytes | null)[] = [null];
   /** Plain memory in which to arrange what is to be copied into a block; begins at a multiple of 8. */
   readonly scratch = Buffer.allocUnsafeSlow(16 * 1024);
   private readonly words: (Uint32Array | null)[] = [null];
-  private readonly pieces: Piece[] = [];
+  private readonly memory: MemoryPart;
   private readonly regions: Regions;
+  private readonly own: Int32Array;
+  private readonly figures: Float64Array;
   /** Shift from a block reference to its chunk number, and the mask of what remains. */
   readonly chunkShift: number;
   readonly chunkMask: number;
   private readonly pageShift: number;
   private readonly pagesPerChunk: number;
   private readonly maxPages: number;
-  private pagesMade = 0;
-  /** Pages in use, by chunk. */
-  private readonly chunkUsed: number[] = [0];
+  /** Chunks that were given back, to be made again first: only with one thread. */
   private readonly absentChunks: number[] = [];
-  private emptyChunks = 0;
+  /** Pages that the records below are for: a thread may know of fewer than there are. */
+  private knownRoom = 0;
   private pageClass: Uint8Array = new Uint8Array(0);
   /** Blocks in use of a class page; number of pages of a run. */
   private pageUsed: Uint16Array = new Uint16Array(0);
@@ -62,19 +85,21 @@ export class Slab {
   private pageFree: Uint16Array = new Uint16Array(0);
   private pagePrev: Int32Array = new Int32Array(0);
   private pageNext: Int32Array = new Int32Array(0);
-  private freePages = 0;
+  /** Pages in use, by chunk: at the chunk's first page. */
+  private chunkUsed: Uint16Array = new Uint16Array(0);
   /** First page with a free block, by class. */
   private readonly partial: Int32Array;
   private readonly perPage: number[];
   /** The words that touchAll() read, folded: without a use of them the compiler would leave the reads out. */
   touched = 0;
 
-  constructor(size: number) {
+  constructor(size: number, memory: MemoryPart = ownMemory()) {
     this.size = size;
+    this.memory = memory;
     this.pageShift = pageShiftFor(size);
     const pageSize = 1 << this.pageShift;
     const chunk = size >= 2 ** 30 ? 4 << 20 : 1 << 20;
-    this.regions = new Regions(chunk);
+    this.regions = new Regions(chunk, memory.part('chunks'));
     this.pagesPerChunk = chunk >>> this.pageShift;
     this.chunkShift = Math.log2(chunk) - GRANULE_SHIFT;
     this.chunkMask = (1 << this.chunkShift) - 1;
@@ -82,18 +107,41 @@ export class Slab {
     const limit = Math.min(size === 0 ? Number.POSITIVE_INFINITY : size, 2 ** 32 * GRANULE - 2 * chunk);
     this.maxPages = Math.floor(limit / pageSize);
     this.classes = new SizeClasses(pageSize);
-    this.partial = new Int32Array(this.classes.sizes.length);
+    const classes = this.classes.sizes.length;
+    this.own = memory.words(SLAB_WORDS + classes);
+    this.partial = this.own.subarray(SLAB_WORDS);
+    this.figures = new Float64Array(memory.piece('figures', FIGURES * 8));
+    if (this.own[CHUNKS] === 0) this.own[CHUNKS] = 1;
     this.perPage = this.classes.sizes.map((bytes) => Math.floor(pageSize / bytes));
+    this.attach();
+    memory.onGrowth(() => this.attach());
+  }
+
+  get stats(): SlabStats {
+    const { figures } = this;
+    return {
+      c_req: figures[C_REQ] as number,
+      c_fail: figures[C_FAIL] as number,
+      c_bytes: figures[C_BYTES] as number,
+      c_freed: figures[C_FREED] as number,
+      g_alloc: figures[G_ALLOC] as number,
+      g_bytes: figures[G_BYTES] as number,
+    };
+  }
+
+  /** Blocks in use. */
+  get blocks(): number {
+    return this.figures[G_ALLOC] as number;
   }
 
   /** g_space: what the configured size leaves; 0 when unlimited. */
   get space(): number {
-    return this.size === 0 ? 0 : Math.max(0, this.size - this.stats.g_bytes);
+    return this.size === 0 ? 0 : Math.max(0, this.size - (this.figures[G_BYTES] as number));
   }
 
   /** Bytes of memory taken from the system. */
   get resident(): number {
-    return this.pagesMade << this.pageShift;
+    return (this.own[PAGES_MADE] as number) * 2 ** this.pageShift;
   }
 
   /** A block of `bytes`; when no memory is left for one, any free block of at least `least` bytes, so that
@@ -101,15 +149,16 @@ export class Slab {
   alloc(bytes: number, least: number = bytes): number {
     const cls = this.classes.ceil(bytes);
     const ref = (cls < 0 ? this.takeRun(bytes) : this.take(cls)) || this.takeLeftover(bytes, least);
-    this.stats.c_req++;
+    const { figures } = this;
+    figures[C_REQ] = (figures[C_REQ] as number) + 1;
     if (ref === 0) {
-      this.stats.c_fail++;
+      figures[C_FAIL] = (figures[C_FAIL] as number) + 1;
       return 0;
     }
     const got = this.sizeOf(ref);
-    this.stats.c_bytes += got;
-    this.stats.g_bytes += got;
-    this.stats.g_alloc++;
+    figures[C_BYTES] = (figures[C_BYTES] as number) + got;
+    figures[G_BYTES] = (figures[G_BYTES] as number) + got;
+    figures[G_ALLOC] = (figures[G_ALLOC] as number) + 1;
     return ref;
   }
 
@@ -125,10 +174,10 @@ export class Slab {
   }
 
   private countFreed(bytes: number, blocks: number): void {
-    const { stats } = this;
-    stats.c_freed += bytes;
-    stats.g_bytes -= bytes;
-    stats.g_alloc -= blocks;
+    const { figures } = this;
+    figures[C_FREED] = (figures[C_FREED] as number) + bytes;
+    figures[G_BYTES] = (figures[G_BYTES] as number) - bytes;
+    figures[G_ALLOC] = (figures[G_ALLOC] as number) - blocks;
   }
 
   /** Frees a block and leaves the counters as they are; returns its size. */
@@ -205,8 +254,8 @@ export class Slab {
   private take(cls: number): number {
     let page = this.partial[cls] as number;
     if (page === 0) {
-      if (this.freePages === 0 && !this.grow()) return 0;
-      page = this.freePages;
+      if (this.own[FREE_PAGES] === 0 && !this.grow()) return 0;
+      page = this.own[FREE_PAGES] as number;
       this.claimPage(page, cls);
       this.pageUsed[page] = 0;
       this.pageBump[page] = 0;
@@ -235,8 +284,8 @@ export class Slab {
     const pages = Math.ceil(bytes / this.classes.pageSize);
     if (pages > this.pagesPerChunk) return 0;
     for (;;) {
-      for (let chunk = 1; chunk < this.bytes.length; chunk++) {
-        if (this.pagesPerChunk - (this.chunkUsed[chunk] as number) < pages) continue;
+      for (let chunk = 1; chunk < (this.own[CHUNKS] as number); chunk++) {
+        if (this.pagesPerChunk - this.usedOf(chunk) < pages) continue;
         const first = this.findRun(chunk * this.pagesPerChunk, pages);
         if (first === 0) continue;
         for (let i = 0; i < pages; i++) this.claimPage(first + i, i === 0 ? RUN : RUN_REST);
@@ -257,85 +306,132 @@ export class Slab {
     return 0;
   }
 
+  /** Pages of a chunk in use. */
+  private usedOf(chunk: number): number {
+    return this.chunkUsed[chunk * this.pagesPerChunk] as number;
+  }
+
   private claimPage(page: number, cls: number): void {
+    const { own } = this;
     const next = this.pageNext[page] as number;
     const prev = this.pagePrev[page] as number;
-    if (prev === 0) this.freePages = next;
+    if (prev === 0) own[FREE_PAGES] = next;
     else this.pageNext[prev] = next;
     if (next !== 0) this.pagePrev[next] = prev;
     this.pageClass[page] = cls;
-    const chunk = Math.floor(page / this.pagesPerChunk);
-    if (this.chunkUsed[chunk] === 0) this.emptyChunks--;
-    this.chunkUsed[chunk] = (this.chunkUsed[chunk] as number) + 1;
+    const first = page - (page % this.pagesPerChunk);
+    const used = this.chunkUsed[first] as number;
+    if (used === 0) own[EMPTY_CHUNKS] = (own[EMPTY_CHUNKS] as number) - 1;
+    this.chunkUsed[first] = used + 1;
   }
 
   private releasePage(page: number): void {
+    const { own } = this;
     this.addFreePage(page);
     const chunk = Math.floor(page / this.pagesPerChunk);
-    const used = (this.chunkUsed[chunk] as number) - 1;
-    this.chunkUsed[chunk] = used;
+    const used = this.usedOf(chunk) - 1;
+    this.chunkUsed[chunk * this.pagesPerChunk] = used;
     if (used > 0) return;
-    this.emptyChunks++;
-    // A bounded store keeps its memory: freed buffers linger until a collection, which would break the bound.
-    if (this.size === 0 && this.emptyChunks > 2) this.dropChunk(chunk);
+    own[EMPTY_CHUNKS] = (own[EMPTY_CHUNKS] as number) + 1;
+    // A bounded store keeps its memory: freed buffers linger until a collection, which would break the bound. So does one
+    // that several threads have: each of them may still look at it.
+    if (this.size === 0 && (own[EMPTY_CHUNKS] as number) > 2 && !this.memory.isShared) this.dropChunk(chunk);
   }
 
   private addFreePage(page: number): void {
+    const { own } = this;
+    const first = own[FREE_PAGES] as number;
     this.pageClass[page] = FREE;
     this.pagePrev[page] = 0;
-    this.pageNext[page] = this.freePages;
-    if (this.freePages !== 0) this.pagePrev[this.freePages] = page;
-    this.freePages = page;
+    this.pageNext[page] = first;
+    if (first !== 0) this.pagePrev[first] = page;
+    own[FREE_PAGES] = page;
   }
 
   private dropChunk(chunk: number): void {
+    const { own } = this;
     for (let i = 0; i < this.pagesPerChunk; i++) {
       const page = chunk * this.pagesPerChunk + i;
       const next = this.pageNext[page] as number;
       const prev = this.pagePrev[page] as number;
-      if (prev === 0) this.freePages = next;
+      if (prev === 0) own[FREE_PAGES] = next;
       else this.pageNext[prev] = next;
       if (next !== 0) this.pagePrev[next] = prev;
       this.pageClass[page] = ABSENT;
     }
-    this.regions.give(this.pieces[chunk] as Piece);
+    this.regions.give(chunk - 1);
     this.bytes[chunk] = null;
     this.words[chunk] = null;
-    this.emptyChunks--;
-    this.pagesMade -= this.pagesPerChunk;
+    own[EMPTY_CHUNKS] = (own[EMPTY_CHUNKS] as number) - 1;
+    own[PAGES_MADE] = (own[PAGES_MADE] as number) - this.pagesPerChunk;
     this.absentChunks.push(chunk);
   }
 
   /** One more chunk, smaller when the size leaves less; false when the size is used up. */
   private grow(): boolean {
-    const pages = Math.min(this.pagesPerChunk, this.maxPages - this.pagesMade);
+    const { own } = this;
+    const pages = Math.min(this.pagesPerChunk, this.maxPages - (own[PAGES_MADE] as number));
     if (pages <= 0) return false;
-    const chunk = this.absentChunks.pop() ?? this.bytes.length;
-    const piece = this.regions.take();
-    const { memory, at } = piece;
-    const bytes = pages << this.pageShift;
-    this.pieces[chunk] = piece;
-    this.bytes[chunk] = Buffer.from(memory, at, bytes) as ChunkBytes;
-    this.words[chunk] = new Uint32Array(memory, at, bytes >>> 2);
-    this.chunkUsed[chunk] = 0;
-    this.emptyChunks++;
-    this.pagesMade += pages;
+    const chunk = this.absentChunks.pop() ?? (own[CHUNKS] as number);
+    const { memory, at } = this.regions.take(chunk - 1);
+    if (chunk < this.bytes.length && this.bytes[chunk] === null) this.see(chunk, memory, at);
+    else this.attach();
     const first = chunk * this.pagesPerChunk;
     this.roomForPages(first + this.pagesPerChunk);
+    this.chunkUsed[first] = 0;
+    own[EMPTY_CHUNKS] = (own[EMPTY_CHUNKS] as number) + 1;
+    own[PAGES_MADE] = (own[PAGES_MADE] as number) + pages;
+    own[CHUNKS] = Math.max(own[CHUNKS] as number, chunk + 1);
     this.pageClass.fill(ABSENT, first, first + this.pagesPerChunk);
     for (let i = pages - 1; i >= 0; i--) this.addFreePage(first + i);
     return true;
   }
 
+  /** Takes in chunks and records of pages that were made, by whatever thread. */
+  private attach(): void {
+    for (const { memory, at } of this.regions.made(this.bytes.length - 1)) {
+      this.see(this.bytes.length, memory, at);
+    }
+    if (this.own[PAGE_ROOM] !== this.knownRoom) this.seeRecords(this.own[PAGE_ROOM] as number);
+  }
+
+  private see(chunk: number, memory: SharedArrayBuffer, at: number): void {
+    const bytes = this.pagesPerChunk << this.pageShift;
+    this.bytes[chunk] = Buffer.from(memory, at, bytes) as ChunkBytes;
+    this.words[chunk] = new Uint32Array(memory, at, bytes >>> 2);
+  }
+
   private roomForPages(pages: number): void {
-    if (pages <= this.pageClass.length) return;
-    const room = Math.max(pages, this.pageClass.length * 2);
-    this.pageClass = grown(this.pageClass, new Uint8Array(room));
-    this.pageUsed = grown(this.pageUsed, new Uint16Array(room));
-    this.pageBump = grown(this.pageBump, new Uint16Array(room));
-    this.pageFree = grown(this.pageFree, new Uint16Array(room));
-    this.pagePrev = grown(this.pagePrev, new Int32Array(room));
-    this.pageNext = grown(this.pageNext, new Int32Array(room));
+    const known = this.knownRoom;
+    if (pages <= known) return;
+    const room = Math.max(pages, known * 2);
+    const { pagePrev, pageNext, pageUsed, pageBump, pageFree, chunkUsed, pageClass } = this;
+    this.seeRecords(room);
+    this.pagePrev.set(pagePrev);
+    this.pageNext.set(pageNext);
+    this.pageUsed.set(pageUsed);
+    this.pageBump.set(pageBump);
+    this.pageFree.set(pageFree);
+    this.chunkUsed.set(chunkUsed);
+    this.pageClass.set(pageClass);
+    this.own[PAGE_ROOM] = room;
+    if (!this.memory.isShared && known > 0) this.memory.drop(`pages${known}`);
+  }
+
+  /** The records of so many pages, one kind after the other. */
+  private seeRecords(room: number): void {
+    const memory = this.memory.piece(`pages${room}`, room * (PAGE_RECORD + 1));
+    let at = 0;
+    const longs = (): Int32Array => new Int32Array(memory, (at += room * 4) - room * 4, room);
+    const shorts = (): Uint16Array => new Uint16Array(memory, (at += room * 2) - room * 2, room);
+    this.pagePrev = longs();
+    this.pageNext = longs();
+    this.pageUsed = shorts();
+    this.pageBump = shorts();
+    this.pageFree = shorts();
+    this.chunkUsed = shorts();
+    this.pageClass = new Uint8Array(memory, at, room);
+    this.knownRoom = room;
   }
 
   private link(page: number, cls: number): void {
@@ -361,9 +457,4 @@ function pageShiftFor(size: number): number {
   if (size >= 2 ** 30) return 18;
   if (size === 0 || size >= 64 << 20) return 16;
   return size >= 4 << 20 ? 14 : 12;
-}
-
-function grown<A extends Uint8Array | Uint16Array | Int32Array>(old: A, bigger: A): A {
-  bigger.set(old);
-  return bigger;
 }

@@ -3,6 +3,7 @@
 // Knows which storage an object is in and whose turn it is; never evicts.
 
 import type { StorageSpec } from '../../link.ts';
+import { type MemoryPart, ownMemory } from '../../threads/shared-memory.ts';
 import { META, type Oc, storageIn } from '../objcore.ts';
 import type { Storages } from '../roles.ts';
 import type { RowTable } from '../row-table.ts';
@@ -19,10 +20,10 @@ export class Stevedore {
   /** Bytes of a body that may be here at one time; 0 is any number. */
   readonly mostOfBody: number;
 
-  constructor(spec: StorageSpec, objcores: RowTable, mostOfBody: number) {
+  constructor(spec: StorageSpec, objcores: RowTable, mostOfBody: number, memory: MemoryPart) {
     this.name = spec.name;
-    this.slab = new Slab(spec.size);
-    this.lru = new Lru(objcores);
+    this.slab = new Slab(spec.size, memory.part('slab'));
+    this.lru = new Lru(objcores, memory.part('lru'));
     this.mostOfBody = mostOfBody;
   }
 }
@@ -39,9 +40,9 @@ export class Stevedores implements Storages {
   private readonly all: Stevedore[];
   private turn = -1;
 
-  constructor(specs: readonly StorageSpec[], objcores: RowTable) {
+  constructor(specs: readonly StorageSpec[], objcores: RowTable, memory: MemoryPart = ownMemory()) {
     this.objcores = objcores;
-    this.all = makeStevedores(specs, objcores);
+    this.all = makeStevedores(specs, objcores, memory);
   }
 
   /** Of an object with a head. */
@@ -97,11 +98,18 @@ export class Stevedores implements Storages {
  * body that none of the others could hold: an endless one, or a gzip bomb that must be whole first, would take all
  * memory there is (SAFETY rule 11).
  */
-export function makeStevedores(specs: readonly StorageSpec[], objcores: RowTable): Stevedore[] {
+export function makeStevedores(
+  specs: readonly StorageSpec[],
+  objcores: RowTable,
+  memory: MemoryPart = ownMemory(),
+): Stevedore[] {
   const sizes = specs.filter((spec) => spec.name !== TRANSIENT).map((spec) => spec.size);
   const largest = sizes.includes(0) ? 0 : Math.max(LEAST_MOST, ...sizes);
   const all = specs.some((spec) => spec.name === TRANSIENT)
     ? specs
     : [...specs, { name: TRANSIENT, kind: 'malloc', size: 0 } as const];
-  return all.map((spec) => new Stevedore(spec, objcores, spec.size === 0 ? largest : spec.size));
+  return all.map((spec, i) => {
+    const most = spec.size === 0 ? largest : spec.size;
+    return new Stevedore(spec, objcores, most, memory.part(String(i)));
+  });
 }

@@ -5,6 +5,7 @@
 // nothing about objects. Caution: a doomed tag, one that was purged, is cut off from its key at once, so that new
 // objects under the same key are not its members; it lives until its last member has left.
 
+import { type MemoryPart, ownMemory } from '../../threads/shared-memory.ts';
 import { KeyIndex, type Oh } from '../key-index.ts';
 import { BATCH, META, type Oc, OF_TAGGED, SURROGATE } from '../objcore.ts';
 import { RowTable } from '../row-table.ts';
@@ -36,22 +37,24 @@ const KEY_OVERHEAD = 12;
 export class TagIndex {
   private readonly objcores: RowTable;
   private readonly keys: KeyIndex;
-  private readonly links = new RowTable(LINK_WORDS);
-  /** Tags cut off from their keys. */
-  private doomed = 0;
+  private readonly links: RowTable;
+  /** One word: tags cut off from their keys. */
+  private readonly doomed: Int32Array;
   /** Scratch of forgetAll(): links, what is near them, and their tags. */
   private readonly leaving = new Int32Array(2 * BATCH);
   private readonly near = new Int32Array(2 * BATCH);
   private readonly tagsOf = new Uint32Array(2 * BATCH);
 
-  constructor(objcores: RowTable, seed: readonly [number, number]) {
+  constructor(objcores: RowTable, seed: readonly [number, number], memory: MemoryPart = ownMemory()) {
     this.objcores = objcores;
-    this.keys = new KeyIndex(seed[0], seed[1], TAG_WORDS);
+    this.links = new RowTable(LINK_WORDS, memory.part('links'));
+    this.doomed = memory.words(1);
+    this.keys = new KeyIndex(seed[0], seed[1], TAG_WORDS, memory.part('keys'));
   }
 
   /** Keys that have members. */
   get keyCount(): number {
-    return this.keys.count - this.doomed;
+    return this.keys.count - (this.doomed[0] as number);
   }
 
   /** Pairs of object and key. */
@@ -178,7 +181,7 @@ export class TagIndex {
     const { keys } = this;
     if (keys.extra(tag, DOOM) === Doom.NONE) {
       keys.hide(tag);
-      this.doomed++;
+      this.doomed[0] = (this.doomed[0] as number) + 1;
     }
     keys.setExtra(tag, DOOM, doom);
   }
@@ -207,7 +210,7 @@ export class TagIndex {
 
   /** The end of a doomed tag without members. */
   release(tag: Tag): void {
-    this.doomed--;
+    this.doomed[0] = (this.doomed[0] as number) - 1;
     this.keys.free(tag);
   }
 
