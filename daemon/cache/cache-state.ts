@@ -5,13 +5,16 @@
 // and never set, and each state has its own epoch, seed and limits.
 
 import type { StorageSpec } from '../link.ts';
-import type { CompileRegex } from './ban/ban-expression.ts';
+import { type Lock, NO_LOCK } from '../threads/shared-lock.ts';
+import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
+import { type CompileRegex, parseBan, parseBanText } from './ban/ban-expression.ts';
 import { BanList } from './ban/ban-list.ts';
 import type { LurkerLimits } from './ban/lurker.ts';
 import type { CacheCounters } from './cache-counters.ts';
 import { ExpiryHeap } from './expiry-heap.ts';
-import { OBJCORE_WORDS, type Oc } from './objcore.ts';
+import { CLOSED, OBJCORE_WORDS, type Oc, REFS } from './objcore.ts';
 import { Objheads } from './objheads.ts';
+import { ALONE, type Peers } from './peers.ts';
 import { RowTable } from './row-table.ts';
 import { Stevedores } from './storage/stevedores.ts';
 import { PurgeLog } from './tags/purge-log.ts';
@@ -84,17 +87,31 @@ export interface CacheOptions {
   events?: ObjectEvents;
   /** Called when maintenance has work before the moment that its last step named. */
   wake?: () => void;
+  /** Of a cache that several threads serve: each has a cache of its own over the same memory. */
+  shared?: SharedCache;
 }
 
-export class CacheState {
-  // Threads that serve one cache would share these: they are tables of numbers in shared memory, or (the list of
-  // bans and the log of purges, of which there are few) would be the same in each because each hears of every ban
-  // and purge in the same order.
+export interface SharedCache {
+  readonly memory: MemoryPart;
+  /** Taken for everything but hits; what others have done meanwhile is taken in by onLocked(). */
+  readonly lock: Lock;
+  readonly peers: Peers;
+}
 
+/** Short beside the time of a request; and short for others who wait for the lock (both chosen). */
+const STEP = 2;
+const STEP_UNDER_LOCK = 0.25;
+
+export class CacheState {
+  // Threads that serve one cache share these: they are tables of numbers in shared memory (decisions/15).
+
+  readonly memory: MemoryPart;
+  readonly lock: Lock;
+  readonly peers: Peers;
   /** A row an object: objcore.ts has the layout. */
-  readonly objcores = new RowTable(OBJCORE_WORDS);
+  readonly objcores: RowTable;
   readonly stevedores: Stevedores;
-  /** The keys. Their waiting lists are a thread's own: it can wake only its own requests. */
+  /** The keys. Their waiting lists are a thread's own: it wakes only its own requests, and tells its peers. */
   readonly objheads: Objheads;
   readonly expiryHeap: ExpiryHeap;
   readonly tags: TagIndex;
@@ -103,11 +120,11 @@ export class CacheState {
   /** Epoch seconds of the moment before all times that are kept as ticks. */
   readonly epoch: number;
 
-  // The rest would be each thread's own, as is all that the parts keep beside the state: scratch memory, remembered
+  // The rest is each thread's own, as is all that the parts keep beside the state: scratch memory, remembered
   // places and work that they have begun (a round of the lurker, the jobs of a purge, bodies that are being freed).
 
   /** For objects under way: the needs of their fetch and readers, callbacks among them. */
-  readonly transfers = new TransferTable();
+  readonly transfers: TransferTable;
   /** A thread's share: readers of the figures add them up. */
   readonly counters: CacheCounters;
   readonly limits: CacheLimits;
@@ -115,6 +132,8 @@ export class CacheState {
   readonly compileRegex: CompileRegex;
   readonly defer: (run: () => void) => void;
   readonly millis: () => number;
+  /** Milliseconds that a step of the work that no request waits for may take. */
+  readonly longestStep: number;
   readonly wake: () => void;
 
   constructor(o: CacheOptions) {
@@ -126,11 +145,40 @@ export class CacheState {
     this.millis = o.millis ?? (() => performance.now());
     this.wake = o.wake ?? ignore;
     this.epoch = Math.floor(o.now) - 1;
-    this.stevedores = new Stevedores(o.storages, this.objcores);
-    this.objheads = new Objheads(this.objcores, o.counters, o.limits, o.seed, this.defer);
-    this.expiryHeap = new ExpiryHeap(this.objcores, this.epoch);
-    this.tags = new TagIndex(this.objcores, o.seed);
-    this.bans = new BanList(o.now, o.counters);
-    this.purgeLog = new PurgeLog();
+    const memory = o.shared?.memory ?? ownMemory();
+    this.memory = memory;
+    this.longestStep = memory.isShared ? STEP_UNDER_LOCK : STEP;
+    this.lock = o.shared?.lock ?? NO_LOCK;
+    this.peers = o.shared?.peers ?? ALONE;
+    this.objcores = new RowTable(OBJCORE_WORDS, memory.part('objcores'), { word: REFS, fresh: CLOSED });
+    this.transfers = new TransferTable(this.objcores);
+    this.stevedores = new Stevedores(o.storages, this.objcores, memory.part('storages'));
+    this.objheads = new Objheads(
+      this.objcores,
+      o.counters,
+      o.limits,
+      o.seed,
+      this.defer,
+      memory.part('objheads'),
+      this.peers,
+    );
+    this.expiryHeap = new ExpiryHeap(this.objcores, this.epoch, memory.part('expiry'));
+    this.tags = new TagIndex(this.objcores, o.seed, memory.part('tags'));
+    this.bans = new BanList(o.now, o.counters, {
+      memory: memory.part('bans'),
+      parse: (source) => {
+        const parse = typeof source === 'string' ? parseBanText : parseBan;
+        const parsed = parse(source as string & readonly string[], o.compileRegex);
+        if (typeof parsed === 'string') throw new Error(`a ban of another thread is no ban here: ${parsed}`);
+        return parsed;
+      },
+    });
+    this.purgeLog = new PurgeLog(memory.part('purgeLog'));
+  }
+
+  /** Takes in what others have done: to be called whenever the lock was taken. */
+  onLocked(): void {
+    this.memory.sync();
+    this.bans.sync();
   }
 }

@@ -16,6 +16,7 @@ import { ObjectLookup } from './object-lookup.ts';
 import { ObjectLru } from './object-lru.ts';
 import { ObjectReading } from './object-reading.ts';
 import { ObjectStore } from './object-store.ts';
+import { PeerCalls } from './peer-calls.ts';
 import { Reaper } from './reaper.ts';
 import type {
   Bans,
@@ -24,11 +25,13 @@ import type {
   Hits,
   Invalidation,
   Lookup,
+  Maintenance,
   Reading,
   References,
   Storages,
 } from './roles.ts';
 import { TagPurges } from './tags/tag-purges.ts';
+import { underLock } from './under-lock.ts';
 
 export class Cache {
   readonly lookup: Lookup;
@@ -40,7 +43,9 @@ export class Cache {
   readonly invalidation: Invalidation;
   readonly bans: Bans;
   readonly storages: Storages;
-  readonly maintenance: CacheMaintenance;
+  readonly maintenance: Maintenance;
+  /** For what other threads tell. */
+  readonly peerCalls: PeerCalls;
 
   constructor(options: CacheOptions) {
     const state = new CacheState(options);
@@ -56,15 +61,40 @@ export class Cache {
     const tagPurges = new TagPurges(state, lifetimes, reaper);
     const expiry = new Expiry(state, store, lru, lifetimes, reaper);
     const lurker = new Lurker(state, tester, lifetimes, life);
-    this.maintenance = new CacheMaintenance(state, expiry, lurker, tagPurges);
+    const lock = state.memory.isShared ? state.lock : null;
+    const maintenance = new CacheMaintenance(state, expiry, lurker, tagPurges);
+    this.maintenance = underLock<Maintenance>(maintenance, lock, ['step', 'sample']);
     this.lookup = new ObjectLookup(state, store, life, tester, tagPurges);
     this.hits = lru;
     this.references = life;
-    this.filling = new ObjectFilling(state, store, lru, lifetimes, life);
-    this.reading = new ObjectReading(state, store);
+    this.filling = underLock<Filling>(new ObjectFilling(state, store, lru, lifetimes, life), lock, [
+      'newPrivate',
+      'setAttributes',
+      'storeHead',
+      'setAnnex',
+      'unbusy',
+      'finish',
+      'fail',
+    ]);
+    const reading = new ObjectReading(state, store);
+    this.reading = underLock<Reading>(reading, lock, ['onProgress', 'consume']);
     this.facts = new ObjectFacts(state);
-    this.invalidation = new ObjectInvalidation(state, lifetimes, life, tagPurges, this.maintenance);
-    this.bans = new BanService(state, tester);
+    const invalidation = new ObjectInvalidation(state, lifetimes, life, tagPurges, maintenance);
+    this.invalidation = underLock<Invalidation>(invalidation, lock, [
+      'purge',
+      'purgeOne',
+      'purgeTags',
+      'kill',
+    ]);
+    this.bans = underLock<Bans>(new BanService(state, tester), lock, [
+      'add',
+      'addText',
+      'count',
+      'list',
+      'objectsOf',
+      'tidy',
+    ]);
+    this.peerCalls = new PeerCalls(state, reading.foreign);
     this.storages = state.stevedores;
   }
 }

@@ -6,8 +6,8 @@
 // longer than MAX_KEY are first reduced to a digest, and the reduced form counts as the key.
 
 import { createHash } from 'node:crypto';
-import { KeyHash } from './key-hash.ts';
 import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
+import { KeyHash } from './key-hash.ts';
 import { BATCH } from './objcore.ts';
 import { Regions } from './storage/regions.ts';
 import { Slab } from './storage/slab.ts';
@@ -69,6 +69,7 @@ export class KeyIndex {
   private depth = -1;
   /** Shift from the high half of the hash to a place in the directory. */
   private shift = 31;
+  private prepared = '';
   /** Slots of the segment that is being split. */
   private readonly scratch = new Int32Array(SEGMENT_WORDS);
   /** Of removeAll(): where the searches begin. */
@@ -196,12 +197,34 @@ export class KeyIndex {
     return this.keys.chunk(oh).latin1Slice(at, at + this.word(oh, KEY_LENGTH));
   }
 
+  /** A key as it is stored. */
+  keptForm(key: string): string {
+    return this.hashed(key);
+  }
+
   first(oh: Oh): number {
     return this.word(oh, FIRST);
   }
 
+  /** What was written before is seen by whoever sees this. */
   setFirst(oh: Oh, oc: number): void {
-    this.setWord(oh, FIRST, oc);
+    Atomics.store(this.keys.chunkWords(oh), (this.keys.offset(oh) >>> 2) + FIRST, oc);
+  }
+
+  /** A number that keys share, which changes for no key. */
+  placeOf(oh: Oh): number {
+    return this.word(oh, HASH_LO);
+  }
+
+  /** Prepares a search for a key; returns its placeOf(). */
+  prepare(key: string): number {
+    this.prepared = this.hashed(key);
+    return this.hash.lo >>> 0;
+  }
+
+  /** The objhead of the key that was prepared, or 0; it may also be 0 while another thread changes the index. */
+  findPrepared(): Oh {
+    return this.probe(this.prepared);
   }
 
   extra(oh: Oh, word: number): number {

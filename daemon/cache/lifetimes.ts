@@ -37,7 +37,9 @@ export class Lifetimes {
   }
 
   setAttributes(oc: Oc, a: Attributes): void {
-    const { objcores } = this.state;
+    const { objcores, transfers } = this.state;
+    const transfer = transfers.get(oc);
+    if (transfer !== undefined) transfer.stamp = a.vxid | 0;
     objcores.setDouble(oc, row.T_ORIGIN, a.tOrigin);
     objcores.setDouble(oc, row.TTL, a.ttl);
     objcores.setDouble(oc, row.GRACE, a.grace);

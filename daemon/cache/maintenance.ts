@@ -9,11 +9,10 @@ import type { Expiry } from './expiry.ts';
 import type { Maintenance } from './roles.ts';
 import type { TagPurges } from './tags/tag-purges.ts';
 
-/** Milliseconds of a piece of work, and of the rest between two pieces of expiry while more objects are due, while
- * some will be soon, and while none will: a million that end at one moment are gone in seconds and leave four fifths of
+/** How many times as long as a piece of work expiry rests while more objects are due; and the milliseconds of its rest
+ * while some will be soon, and while none will: a million that end at one moment are gone in seconds and leave four fifths of
  * the time to traffic, and an idle daemon is seldom woken. */
-const PIECE = 2;
-const EXPIRY_PAUSE = 8;
+const EXPIRY_PAUSE = 4;
 const EXPIRY_REST = 50;
 const EXPIRY_LONG_REST = 250;
 /** Milliseconds by which timers may come early: they count whole ones. */
@@ -81,14 +80,14 @@ export class CacheMaintenance implements Maintenance {
   }
 
   private purge(): number {
-    this.tagPurges.step(PIECE);
+    this.tagPurges.step(this.state.longestStep);
     return this.tagPurges.pending ? 0 : Number.POSITIVE_INFINITY;
   }
 
   private expire(now: number): number {
-    this.expiry.step(now, PIECE);
+    this.expiry.step(now, this.state.longestStep);
     const left = (this.expiry.nextEnd() - now) * 1000;
-    if (left <= 0) return EXPIRY_PAUSE;
+    if (left <= 0) return EXPIRY_PAUSE * this.state.longestStep;
     if (this.expiry.behind) return EXPIRY_REST;
     return Math.min(EXPIRY_LONG_REST, Math.max(EXPIRY_REST, left));
   }

@@ -44,6 +44,19 @@ export const VARIANT = 27;
 /** Even, since rows hold doubles. */
 export const OBJCORE_WORDS = 28;
 
+/** Bytes that the response announced, -1 when it did not: a double in the place of the LRU's words, which an object needs
+ * only once it is finished. */
+export const ANNOUNCED = 9;
+
+/** What is added to the references of a row that nobody may take a reference to: a free one, and for a moment one whose
+ * blocks are being moved. Whoever comes without the lock sees it, and gives its own reference back. */
+export const CLOSED = 1 << 30;
+
+/** Whether so many references are those of an object, and not of a free row. */
+export function isHeld(refs: number): boolean {
+  return refs > 0 && refs < CLOSED;
+}
+
 /** Most objects that are taken out together. Measured: with so many, all that belongs to them stays in the processor's
  * caches meanwhile. */
 export const BATCH = 128;

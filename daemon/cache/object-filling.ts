@@ -71,7 +71,7 @@ export class ObjectFilling implements Filling {
   }
 
   unbusy(oc: Oc, uncacheable = false): void {
-    if (this.publish(oc, uncacheable)) this.state.transfers.get(oc)?.notify();
+    if (this.publish(oc, uncacheable)) this.store.tellReaders(oc, this.state.transfers.get(oc));
   }
 
   finish(oc: Oc, uncacheable = false): void {
@@ -86,8 +86,8 @@ export class ObjectFilling implements Filling {
     }
     const transfer = transfers.get(oc);
     if (!this.store.inTransitOnly(oc)) transfers.delete(oc);
-    transfer?.notify();
-    this.life.trimWhenAlone(oc);
+    this.store.tellReaders(oc, transfer);
+    if (objcores.get(oc, row.REFS) === 1) this.life.trimWhenAlone(oc);
   }
 
   fail(oc: Oc): void {
@@ -101,8 +101,8 @@ export class ObjectFilling implements Filling {
     life.ref(oc);
     if (state === row.STATE_BUSY) life.detach(oc, true);
     else if (oh !== 0) life.kill(oc);
-    transfers.get(oc)?.notify();
-    life.deref(oc);
+    this.store.tellReaders(oc, transfers.get(oc));
+    this.state.lock.after(() => life.deref(oc));
   }
 
   hasWaiters(oc: Oc): boolean {
@@ -135,8 +135,8 @@ export class ObjectFilling implements Filling {
       return true;
     }
     const oh = objcores.get(oc, row.OBJHEAD);
-    objcores.set(oc, row.META, withState(meta | row.OF_INDEXED, row.STATE_STREAM));
     this.life.ref(oc);
+    objcores.publish(oc, row.META, withState(meta | row.OF_INDEXED, row.STATE_STREAM));
     this.lifetimes.mail(oc);
     objheads.unlink(oh, oc);
     if ((meta & row.OF_HAS_VARY) !== 0) this.hashVariantOf(oc, oh);

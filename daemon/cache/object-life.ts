@@ -7,17 +7,21 @@ import type { CacheState } from './cache-state.ts';
 import type { Oh } from './key-index.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import * as row from './objcore.ts';
-import { type Oc, withState } from './objcore.ts';
+import { CLOSED, type Oc, withState } from './objcore.ts';
 import type { ObjectLru } from './object-lru.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { References } from './roles.ts';
 import type { VaryKey } from './vary.ts';
+
+/** Marks what is not the id of a fetch: those are below it. */
+const NO_VXID = 0x80000000 | 0;
 
 export class ObjectLife implements References {
   private readonly state: CacheState;
   private readonly store: ObjectStore;
   private readonly lru: ObjectLru;
   private readonly lifetimes: Lifetimes;
+  private made = 0;
 
   constructor(state: CacheState, store: ObjectStore, lru: ObjectLru, lifetimes: Lifetimes) {
     this.state = state;
@@ -95,42 +99,78 @@ export class ObjectLife implements References {
   }
 
   ref(oc: Oc): void {
-    const { objcores } = this.state;
-    objcores.set(oc, row.REFS, objcores.get(oc, row.REFS) + 1);
+    this.state.objcores.addTo(oc, row.REFS, 1);
+  }
+
+  /** Takes a reference without the lock, to what may have gone meanwhile; false when nobody may take one. */
+  tryRef(oc: Oc): boolean {
+    const before = this.state.objcores.addTo(oc, row.REFS, 1);
+    if (before > 0 && before < CLOSED) return true;
+    this.deref(oc);
+    return false;
   }
 
   deref(oc: Oc): void {
     const { objcores } = this.state;
-    const refs = objcores.get(oc, row.REFS) - 1;
+    const refs = objcores.addTo(oc, row.REFS, -1) - 1;
     if (refs < 0) throw new Error(`objcore ${oc} has no reference to give back`);
-    objcores.set(oc, row.REFS, refs);
     if (refs === 0) {
-      this.free(oc);
+      this.release(oc);
       return;
     }
+    // Others may look at the row, which is free or about to be moved.
+    if (refs >= CLOSED) return;
     const meta = objcores.get(oc, row.META);
-    if ((meta & row.OF_TRIM) !== 0) this.trimWhenAlone(oc);
-    else if (this.store.inTransitOnly(oc)) this.state.transfers.get(oc)?.onConsume?.();
+    if ((meta & row.OF_TRIM) !== 0) {
+      if (refs === 1) this.trimWhenAlone(oc);
+    } else if (this.store.inTransitOnly(oc)) this.state.transfers.get(oc)?.onConsume?.();
+  }
+
+  /** The last reference has gone. Who comes without the lock may have taken one since, and given it back, and be here
+   * as well: one of them closes the row. */
+  private release(oc: Oc): void {
+    const { lock, objcores } = this.state;
+    lock.enter();
+    try {
+      if (objcores.exchange(oc, row.REFS, 0, CLOSED)) this.free(oc);
+    } finally {
+      lock.leave();
+    }
   }
 
   /** Gives back what a finished object's blocks have too much, once nobody reads it. */
   trimWhenAlone(oc: Oc): void {
-    const { objcores } = this.state;
-    const meta = objcores.get(oc, row.META);
-    // The index alone: no reader can hold a view. Of an object taken out of it, the last reference is a reader's.
-    if (objcores.get(oc, row.REFS) > 1 || (meta & row.OF_INDEXED) === 0) return;
-    objcores.set(oc, row.META, meta & ~row.OF_TRIM);
-    if ((meta & row.OF_MARKER) !== 0) this.store.dropBody(oc);
-    else this.store.trim(oc);
+    const { lock, objcores } = this.state;
+    lock.enter();
+    try {
+      const meta = objcores.get(oc, row.META);
+      if ((meta & row.OF_TRIM) === 0 || (meta & row.OF_INDEXED) === 0) return;
+      // The index alone: no reader can hold a view, and none may come meanwhile. Of an object taken out of it, the last
+      // reference is a reader's.
+      if (!objcores.exchange(oc, row.REFS, 1, CLOSED + 1)) return;
+      objcores.set(oc, row.META, meta & ~row.OF_TRIM);
+      if ((meta & row.OF_MARKER) !== 0) this.store.dropBody(oc);
+      else this.store.trim(oc);
+      objcores.addTo(oc, row.REFS, -CLOSED);
+    } finally {
+      lock.leave();
+    }
   }
 
   private take(flags: number): Oc {
     const { objcores, counters } = this.state;
     const oc = objcores.take();
-    objcores.set(oc, row.REFS, 1);
+    objcores.set(oc, row.VXID, this.unnamed());
     objcores.set(oc, row.META, withState(flags, row.STATE_BUSY));
+    objcores.addTo(oc, row.REFS, 1 - CLOSED);
     counters.n_objectcore++;
     return oc;
+  }
+
+  /** The id of an object whose fetch has not begun: no other object of this row has had it for a long time. */
+  private unnamed(): number {
+    this.made = (this.made + 1) & 0x7fffffff;
+    return this.made | NO_VXID;
   }
 
   private free(oc: Oc): void {

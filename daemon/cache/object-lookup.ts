@@ -22,12 +22,16 @@ import type { Waiter } from './waiting-list.ts';
 /** Variants that are compared with the request itself before it is worth a hash (chosen). */
 const HASHED_AFTER = 4;
 
+/** Objects of a key that a look without the lock passes over (chosen): variants are told apart faster with it. */
+const MOST_UNLOCKED = 16;
+
 export class ObjectLookup implements Lookup {
   private readonly state: CacheState;
   private readonly store: ObjectStore;
   private readonly life: ObjectLife;
   private readonly tester: BanTester;
   private readonly tagPurges: TagPurges;
+  private readonly isShared: boolean;
   /** Objects met on the way that are to be killed after it. */
   private readonly gone: Oc[] = [];
 
@@ -43,11 +47,74 @@ export class ObjectLookup implements Lookup {
     this.life = life;
     this.tester = tester;
     this.tagPurges = tagPurges;
+    this.isShared = state.memory.isShared;
   }
 
   find(q: LookupQuery, out: LookupResult): LookupAnswer {
-    const { objheads } = this.state;
+    const { lock } = this.state;
     out.clear();
+    if (this.isShared) {
+      const oc = this.findUnlocked(q);
+      if (oc !== 0) {
+        out.oc = oc;
+        return LookupAnswer.HIT;
+      }
+    }
+    lock.enter();
+    try {
+      return this.findLocked(q, out);
+    } finally {
+      lock.leave();
+    }
+  }
+
+  /** A plain hit, without the lock: 0 for everything else, and for what others are changing right now. */
+  private findUnlocked(q: LookupQuery): Oc {
+    if (q.hashAlwaysMiss || this.tagPurges.pending) return 0;
+    try {
+      this.state.memory.sync();
+      return this.searchUnlocked(q);
+    } catch {
+      // A place in memory that this thread has not taken in yet: with the lock it will have.
+      return 0;
+    }
+  }
+
+  private searchUnlocked(q: LookupQuery): Oc {
+    const { objcores, bans, objheads } = this.state;
+    let oc = objheads.firstUnlocked(q.key);
+    for (let looked = 0; oc !== 0 && looked < MOST_UNLOCKED; looked++) {
+      const meta = objcores.get(oc, row.META);
+      const ttl = objcores.getDouble(oc, row.TTL);
+      const isPassedOver =
+        stateIn(meta) === row.STATE_BUSY || ttl <= 0 || ((meta & row.OF_FOR_WAITERS) !== 0 && !q.waited);
+      if (isPassedOver) {
+        oc = objcores.get(oc, row.KEY_NEXT);
+        continue;
+      }
+      const usable = q.reqTtl > 0 && q.reqTtl < ttl ? q.reqTtl : ttl;
+      const isFresh = objcores.getDouble(oc, row.T_ORIGIN) + usable > q.now;
+      if ((meta & row.OF_MARKER) !== 0 || !isFresh || objcores.get(oc, row.BAN) !== bans.current) return 0;
+      if (!this.life.tryRef(oc)) return 0;
+      // From here on it stays what it is, if it was the key's until now.
+      if (objheads.isUnchanged() && (objcores.get(oc, row.META) & row.OF_DYING) === 0) {
+        if ((meta & row.OF_HAS_VARY) === 0 || q.hashIgnoreVary || this.isVariantOf(oc, q)) return oc;
+      }
+      const next = objcores.get(oc, row.KEY_NEXT);
+      this.life.deref(oc);
+      if (!objheads.isUnchanged()) return 0;
+      oc = next;
+    }
+    return 0;
+  }
+
+  private isVariantOf(oc: Oc, q: LookupQuery): boolean {
+    const { gzipSupport, normaliseVary } = this.state.limits;
+    return matchesStored(this.store.headChunk(oc), this.store.varyAt(oc), q.http, gzipSupport, normaliseVary);
+  }
+
+  private findLocked(q: LookupQuery, out: LookupResult): LookupAnswer {
+    const { objheads } = this.state;
     const oh = objheads.find(q.key);
     if (oh === 0 || q.hashAlwaysMiss) {
       out.busy = this.life.newBusy(oh === 0 ? objheads.findOrAdd(q.key) : oh, null);
@@ -62,7 +129,13 @@ export class ObjectLookup implements Lookup {
   }
 
   wait(key: string, waiter: Waiter): () => void {
-    return this.state.objheads.wait(key, waiter);
+    const { lock, objheads } = this.state;
+    lock.enter();
+    try {
+      return objheads.wait(key, waiter);
+    } finally {
+      lock.leave();
+    }
   }
 
   waitTurn(waiter: Waiter): () => void {
@@ -70,7 +143,7 @@ export class ObjectLookup implements Lookup {
   }
 
   private search(oh: Oh, q: LookupQuery, out: LookupResult): LookupAnswer {
-    const { objcores, bans, limits, objheads } = this.state;
+    const { objcores, bans, objheads } = this.state;
     let busy = false;
     let stale: Oc = 0;
     let staleOrigin = Number.NEGATIVE_INFINITY;
@@ -111,9 +184,7 @@ export class ObjectLookup implements Lookup {
             }
           }
         }
-        const at = this.store.varyAt(current);
-        const { gzipSupport, normaliseVary } = limits;
-        if (!matchesStored(this.store.headChunk(current), at, q.http, gzipSupport, normaliseVary)) {
+        if (!this.isVariantOf(current, q)) {
           out.variants++;
           continue;
         }

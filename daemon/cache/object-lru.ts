@@ -9,8 +9,8 @@ import type { Hits } from './roles.ts';
 import type { RowTable } from './row-table.ts';
 
 const TICKS = 16;
-/** The count stays there. */
-const MOST_HITS = 0x7fffffff;
+/** The count stays there; threads may go beyond it by a hit each. */
+const MOST_HITS = 0x7fff0000;
 
 export class ObjectLru implements Hits {
   private readonly state: CacheState;
@@ -28,18 +28,24 @@ export class ObjectLru implements Hits {
   }
 
   count(oc: Oc): void {
-    const hits = this.objcores.get(oc, HITS);
-    if (hits < MOST_HITS) this.objcores.set(oc, HITS, hits + 1);
+    if (this.objcores.get(oc, HITS) < MOST_HITS) this.objcores.addTo(oc, HITS, 1);
   }
 
   touch(oc: Oc, now: number): void {
     if ((this.objcores.get(oc, META) & OF_IN_LRU) === 0) return;
     this.tick(now);
     if (this.ticks - this.objcores.get(oc, LRU_TIME) < this.state.limits.lruInterval * TICKS) return;
-    const { lru } = this.state.stevedores.of(oc);
-    lru.remove(oc);
-    lru.add(oc, this.ticks);
-    this.state.counters.n_lru_moved++;
+    const { lock, counters } = this.state;
+    // While another thread works on the cache, its objects keep their places: a hit waits for nobody, and the object that
+    // is used again is moved then.
+    if (!lock.tryEnter()) return;
+    if ((this.objcores.get(oc, META) & OF_IN_LRU) !== 0) {
+      const { lru } = this.state.stevedores.of(oc);
+      lru.remove(oc);
+      lru.add(oc, this.ticks);
+      counters.n_lru_moved++;
+    }
+    lock.leave();
   }
 
   /** From this moment the object may be evicted. */

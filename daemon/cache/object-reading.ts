@@ -4,6 +4,7 @@
 
 import type { HttpMessage } from '../http1/message.ts';
 import type { CacheState } from './cache-state.ts';
+import { ForeignReaders } from './foreign-readers.ts';
 import { gunzippedLength } from './head-codec.ts';
 import { BODY_LENGTH, META, type Oc, STATE_FAILED, STATE_FINISHED, stateIn } from './objcore.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -14,10 +15,13 @@ import { BodyCursor } from './storage/stored-body.ts';
 export class ObjectReading implements Reading {
   private readonly state: CacheState;
   private readonly store: ObjectStore;
+  /** Of this thread, of objects that other threads fetch. */
+  readonly foreign: ForeignReaders;
 
   constructor(state: CacheState, store: ObjectStore) {
     this.state = state;
     this.store = store;
+    this.foreign = new ForeignReaders(state.peers);
   }
 
   head(oc: Oc, into: HttpMessage): void {
@@ -45,7 +49,7 @@ export class ObjectReading implements Reading {
   }
 
   declaredLength(oc: Oc): number {
-    return this.state.transfers.get(oc)?.expected ?? -1;
+    return this.store.announced(oc);
   }
 
   copyBody(oc: Oc, from: number, dst: Uint8Array, dstAt: number, max: number): number {
@@ -64,6 +68,8 @@ export class ObjectReading implements Reading {
   onProgress(oc: Oc, reader: ProgressReader): ProgressSource | null {
     const state = stateIn(this.state.objcores.get(oc, META));
     if (state === STATE_FINISHED || state === STATE_FAILED) return null;
+    const { memory, transfers } = this.state;
+    if (memory.isShared && transfers.get(oc) === undefined) return this.foreign.attach(oc, reader);
     const transfer = this.store.transferOf(oc);
     transfer.attach(reader);
     return transfer;

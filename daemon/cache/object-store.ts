@@ -11,6 +11,7 @@ import type { CacheState } from './cache-state.ts';
 import { headBytes, readHead, varyStart, writeHead } from './head-codec.ts';
 import {
   ANNEX,
+  ANNOUNCED,
   BATCH,
   BODY_LENGTH,
   EXTENT,
@@ -23,6 +24,10 @@ import {
   OF_MARKER,
   OF_PRIVATE,
   REFS,
+  STATE_BUSY,
+  STATE_STREAM,
+  stateIn,
+  VXID,
   withStorage,
 } from './objcore.ts';
 import type { RowTable } from './row-table.ts';
@@ -57,11 +62,11 @@ export class ObjectStore {
   private readonly objcores: RowTable;
   private readonly transfers: TransferTable;
   private readonly evict: (oc: Oc, by: Oc) => void;
-  /** Gone objects whose large bodies are still to be freed, linked by KEY_NEXT. */
-  private discarded: Oc = 0;
+  /** One word: the first of the gone objects whose large bodies are still to be freed, linked by KEY_NEXT. */
+  private readonly discarded: Int32Array;
   /** Scratch of discardAll(). */
   private readonly blocks = new Uint32Array(BATCH);
-  private readonly cursors: { oc: Oc; cursor: BodyCursor }[];
+  private readonly cursors: KeptCursor[];
 
   /** @param evict takes the object `oc` out of the cache to make room for `by` */
   constructor(state: CacheState, evict: (oc: Oc, by: Oc) => void) {
@@ -69,7 +74,13 @@ export class ObjectStore {
     this.objcores = state.objcores;
     this.transfers = state.transfers;
     this.evict = evict;
-    this.cursors = Array.from({ length: CURSORS }, () => ({ oc: 0, cursor: new BodyCursor() }));
+    this.discarded = state.memory.part('discarded').words(1);
+    this.cursors = Array.from({ length: CURSORS }, () => ({
+      oc: 0,
+      vxid: 0,
+      kind: 0,
+      cursor: new BodyCursor(),
+    }));
   }
 
   private stevedoreOf(oc: Oc): Stevedore {
@@ -85,6 +96,7 @@ export class ObjectStore {
     const declared = msg.get('content-length');
     transfer.expected = declared === null ? -1 : parseLength(declared);
     const { objcores } = this;
+    objcores.setDouble(oc, ANNOUNCED, transfer.expected);
     objcores.set(oc, META, withStorage(objcores.get(oc, META), number) & ~OF_HAS_VARY);
     const { slab } = this.state.stevedores.of(oc);
     // A body after its head begins at a multiple of 8: see BODY_ALIGN.
@@ -119,8 +131,26 @@ export class ObjectStore {
     }
     const room = (wanted: number, least: number): number => this.room(oc, transfer, wanted, least);
     const stored = appendBody(this.objcores, slab, oc, transfer, buf, start, end, room);
-    transfer.notify();
+    this.tellReaders(oc, transfer);
     return stored;
+  }
+
+  /** Those who read the object on this thread learn at once that there is more, or that it is settled, and those on other
+   * threads in a moment. */
+  tellReaders(oc: Oc, transfer: Transfer | undefined): void {
+    this.state.peers.progress(oc);
+    if (transfer !== undefined) this.state.lock.after(() => transfer.notify());
+  }
+
+  /** The length that the response announced, while its body comes in; -1 when unknown or no longer of interest. */
+  announced(oc: Oc): number {
+    const transfer = this.transfers.get(oc);
+    if (transfer !== undefined) return transfer.expected;
+    if (!this.state.memory.isShared || this.objcores.get(oc, HEAD_BLOCK) === 0) return -1;
+    const announced = this.objcores.getDouble(oc, ANNOUNCED);
+    // Its place serves the LRU once the object is finished.
+    const state = stateIn(this.objcores.get(oc, META));
+    return state === STATE_STREAM || state === STATE_BUSY ? announced : -1;
   }
 
   /** Whether the body is for one reader, so that what was read can go. */
@@ -204,6 +234,7 @@ export class ObjectStore {
     const cursor = this.cursorFor(oc);
     const { slab } = this.stevedoreOf(oc);
     const base = this.transfers.get(oc)?.base ?? 0;
+    if (this.objcores.getDouble(oc, BODY_LENGTH) > from) this.state.memory.sync();
     cursor.at = from;
     let copied = 0;
     while (copied < max) {
@@ -220,6 +251,7 @@ export class ObjectStore {
   /** A view of stored body bytes from `from` on, at most `max`; empty when there are none (yet). */
   slice(oc: Oc, from: number, max: number, cursor: BodyCursor = this.cursorFor(oc)): Buffer {
     cursor.at = from;
+    if (this.objcores.getDouble(oc, BODY_LENGTH) > from) this.state.memory.sync();
     const base = this.transfers.get(oc)?.base ?? 0;
     const count = cursor.locate(this.objcores, this.stevedoreOf(oc).slab, oc, base, max);
     if (count === 0) return EMPTY;
@@ -263,7 +295,7 @@ export class ObjectStore {
   transferOf(oc: Oc): Transfer {
     let transfer = this.transfers.get(oc);
     if (transfer === undefined) {
-      transfer = new Transfer(this.state.limits.nukeLimit);
+      transfer = new Transfer(this.state.limits.nukeLimit, this.objcores.get(oc, VXID));
       this.transfers.set(oc, transfer);
     }
     return transfer;
@@ -299,8 +331,8 @@ export class ObjectStore {
     this.transfers.delete(oc);
     if (this.objcores.getDouble(oc, BODY_LENGTH) - freed > LARGE_BODY) {
       this.forgetCursor(oc);
-      this.objcores.set(oc, KEY_NEXT, this.discarded);
-      this.discarded = oc;
+      this.objcores.set(oc, KEY_NEXT, this.discarded[0] as Oc);
+      this.discarded[0] = oc;
       return;
     }
     this.freeBytes(oc);
@@ -342,26 +374,36 @@ export class ObjectStore {
   }
 
   get hasDiscarded(): boolean {
-    return this.discarded !== 0;
+    return this.discarded[0] !== 0;
   }
 
   /** Frees one piece of what discard() left. */
   reclaim(): void {
     const { objcores } = this;
-    const oc = this.discarded;
+    const oc = this.discarded[0] as Oc;
     if (oc === 0 || !freeBody(objcores, this.stevedoreOf(oc).slab, oc, EXTENTS_A_STEP)) return;
-    this.discarded = objcores.get(oc, KEY_NEXT);
+    this.discarded[0] = objcores.get(oc, KEY_NEXT);
     this.freeBytes(oc);
     objcores.give(oc);
   }
 
   /** A block of `wanted` bytes, or of less but at least `least`, evicting when the storage is full. */
   private room(oc: Oc, transfer: Transfer, wanted: number, least: number): number {
+    const { lock } = this.state;
+    lock.enter();
+    try {
+      return this.findRoom(oc, transfer, wanted, least);
+    } finally {
+      lock.leave();
+    }
+  }
+
+  private findRoom(oc: Oc, transfer: Transfer, wanted: number, least: number): number {
     const { slab, lru } = this.stevedoreOf(oc);
     for (;;) {
       const block = slab.alloc(wanted, least);
       if (block !== 0) return block;
-      if (this.discarded !== 0) {
+      if (this.discarded[0] !== 0) {
         this.reclaim();
         continue;
       }
@@ -385,18 +427,32 @@ export class ObjectStore {
   }
 
   private cursorFor(oc: Oc): BodyCursor {
-    const entry = this.cursors[oc & (CURSORS - 1)] as { oc: Oc; cursor: BodyCursor };
-    if (entry.oc !== oc) {
+    const { objcores } = this;
+    const entry = this.cursors[oc & (CURSORS - 1)] as KeptCursor;
+    const vxid = objcores.get(oc, VXID);
+    const kind = objcores.get(oc, META);
+    // Another thread may have shortened the body's last block, which its state and flags say, or given the row away.
+    if (entry.oc !== oc || entry.vxid !== vxid || entry.kind !== kind) {
       entry.oc = oc;
+      entry.vxid = vxid;
+      entry.kind = kind;
       entry.cursor.start();
     }
     return entry.cursor;
   }
 
   private forgetCursor(oc: Oc): void {
-    const entry = this.cursors[oc & (CURSORS - 1)] as { oc: Oc; cursor: BodyCursor };
+    const entry = this.cursors[oc & (CURSORS - 1)] as KeptCursor;
     if (entry.oc === oc) entry.oc = 0;
   }
+}
+
+/** A place in a body, and what the object's row was like then. */
+interface KeptCursor {
+  oc: Oc;
+  vxid: number;
+  kind: number;
+  readonly cursor: BodyCursor;
 }
 
 const EMPTY = Buffer.alloc(0);

@@ -6,9 +6,13 @@
 import { type MemoryPart, ownMemory } from '../threads/shared-memory.ts';
 import type { CacheCounters } from './cache-counters.ts';
 import { KeyIndex, type Oh } from './key-index.ts';
-import { BATCH, KEY_NEXT, KEY_PREV, OBJHEAD, type Oc } from './objcore.ts';
+import { BATCH, KEY_NEXT, KEY_PREV, META, OBJHEAD, type Oc, STATE_BUSY, stateIn } from './objcore.ts';
+import { ALONE, type Peers } from './peers.ts';
 import type { RowTable } from './row-table.ts';
 import { type Waiter, WaitingList } from './waiting-list.ts';
+
+/** Words in which keys share a count of changes; a power of two. */
+const CHANGE_WORDS = 1 << 16;
 
 export class Objheads {
   private readonly objcores: RowTable;
@@ -16,6 +20,11 @@ export class Objheads {
   private readonly index: KeyIndex;
   private readonly waiting: WaitingList;
   private readonly defer: (run: () => void) => void;
+  private readonly peers: Peers;
+  /** By a key's place: how often objects were taken out of chains there, for lookups without the lock. */
+  private readonly changes: Int32Array;
+  private seen = 0;
+  private place = 0;
   /** Scratch of dropAll(). */
   private readonly empty = new Uint32Array(BATCH);
 
@@ -26,7 +35,10 @@ export class Objheads {
     seed: readonly [number, number],
     defer: (run: () => void) => void,
     memory: MemoryPart = ownMemory(),
+    peers: Peers = ALONE,
   ) {
+    this.peers = peers;
+    this.changes = new Int32Array(memory.piece('changes', CHANGE_WORDS * 4));
     this.objcores = objcores;
     this.counters = counters;
     this.index = new KeyIndex(seed[0], seed[1], 0, memory);
@@ -34,7 +46,11 @@ export class Objheads {
     this.waiting = new WaitingList({
       defer,
       exponent: () => limits.rushExponent,
-      onEmpty: (oh) => this.drop(oh),
+      onEmpty: (oh) => {
+        peers.waitsNoMore(oh);
+        // Of a key that other threads may change, there is a busy object as long as somebody waits.
+        if (!memory.isShared) this.drop(oh);
+      },
     });
   }
 
@@ -54,6 +70,20 @@ export class Objheads {
   /** The key of an objhead, or the digest that stands for it. */
   keyOf(oh: Oh): string {
     return this.index.keyOf(oh);
+  }
+
+  /** The first object of a key without the lock: 0 when there is none, and sometimes when there is. What is found
+   * on from it holds if isUnchanged() then. */
+  firstUnlocked(key: string): Oc {
+    this.place = this.index.prepare(key) & (CHANGE_WORDS - 1);
+    this.seen = Atomics.load(this.changes, this.place);
+    const oh = this.index.findPrepared();
+    return oh === 0 ? 0 : this.index.first(oh);
+  }
+
+  /** Whether no object was taken out of its chain since, as far as that key may be concerned. */
+  isUnchanged(): boolean {
+    return Atomics.load(this.changes, this.place) === this.seen;
   }
 
   /** First object of the chain; the next ones are in KEY_NEXT. */
@@ -76,6 +106,7 @@ export class Objheads {
     if (prev === 0) this.index.setFirst(oh, next);
     else this.objcores.set(prev, KEY_NEXT, next);
     if (next !== 0) this.objcores.set(next, KEY_PREV, prev);
+    Atomics.add(this.changes, this.index.placeOf(oh) & (CHANGE_WORDS - 1), 1);
   }
 
   /** Takes many objects out of their chains, and forgets the keys that have no others and no waiters. */
@@ -104,13 +135,17 @@ export class Objheads {
 
   /** Whether anybody waits for an object of this key. */
   hasWaiters(oh: Oh): boolean {
-    return this.waiting.has(oh);
+    return this.waiting.has(oh) || this.peers.othersWait(oh);
   }
 
   /** Parks a waiter; one whose key is gone by now is woken soon. Returns how to leave. */
   wait(key: string, waiter: Waiter): () => void {
     const oh = this.index.find(key);
-    if (oh !== 0) return this.waiting.park(oh, waiter);
+    // Another thread may have settled them meanwhile, and woken those who waited.
+    if (oh !== 0 && this.hasBusy(oh)) {
+      if (!this.waiting.has(oh)) this.peers.waits(oh);
+      return this.waiting.park(oh, waiter);
+    }
     let gone = false;
     this.defer(() => {
       if (!gone) waiter.wake(false);
@@ -122,6 +157,21 @@ export class Objheads {
 
   /** Wakes those who wait: in waves, or all at once when they cannot share what there is (`alone`). */
   rush(oh: Oh, alone: boolean): void {
+    this.peers.rush(oh, alone);
+    this.rushOwn(oh, alone);
+  }
+
+  /** The same for those on this thread alone. */
+  rushOwn(oh: Oh, alone: boolean): void {
+    if (!this.waiting.has(oh)) return;
+    this.peers.waitsNoMore(oh);
     this.waiting.rush(oh, alone);
+  }
+
+  private hasBusy(oh: Oh): boolean {
+    for (let oc = this.index.first(oh); oc !== 0; oc = this.objcores.get(oc, KEY_NEXT)) {
+      if (stateIn(this.objcores.get(oc, META)) === STATE_BUSY) return true;
+    }
+    return false;
   }
 }

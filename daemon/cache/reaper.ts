@@ -73,8 +73,7 @@ export class Reaper {
     for (let i = 0; i < count; i++) {
       const oc = ocs[i] as Oc;
       // The index alone: nobody will notice.
-      if (objcores.get(oc, row.REFS) === 1) {
-        objcores.set(oc, row.REFS, 0);
+      if (objcores.exchange(oc, row.REFS, 1, row.CLOSED)) {
         ocs[alone++] = oc;
       } else {
         inUse[used++] = oc;

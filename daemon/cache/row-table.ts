@@ -14,7 +14,9 @@ const BLOCK_MASK = BLOCK_ROWS - 1;
 const FREED = 0;
 const NEXT = 1;
 const COUNT = 2;
-const TABLE_WORDS = 3;
+/** Counts nothing: a step that keeps the order of what is written. */
+const FENCE = 3;
+const TABLE_WORDS = 4;
 
 /** A word that a row keeps while it is free, and what it is in a row that was never used. */
 export interface KeptWord {
@@ -154,6 +156,12 @@ export class RowTable {
 
   set(row: number, word: number, value: number): void {
     (this.words[row >>> BLOCK_SHIFT] as Int32Array)[(row & BLOCK_MASK) * this.width + word] = value;
+  }
+
+  /** Writes a double behind all that was written before it. */
+  publishDouble(row: number, double: number, value: number): void {
+    Atomics.add(this.own, FENCE, 1);
+    this.setDouble(row, double, value);
   }
 
   /** Doubles count in pairs of words: double 2 is words 4 and 5. */

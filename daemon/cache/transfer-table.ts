@@ -2,9 +2,13 @@
 // fetches, and each table that it left holds the next one and all that was in it, so that nothing a fetch ever
 // touched was freed by the quick collections. Here nothing is made while a fetch comes and goes.
 //
+// The row of an object that another thread gave back may be another object's by now. Each entry therefore has the id that
+// its row had, and one with another is as good as absent.
+//
 // Open addressing with linear probing; what is taken out is closed up, so that a search ends at the first gap.
 
-import type { Oc } from './objcore.ts';
+import { type Oc, VXID } from './objcore.ts';
+import type { RowTable } from './row-table.ts';
 import type { Transfer } from './transfer.ts';
 
 const SMALLEST = 64;
@@ -14,6 +18,11 @@ export class TransferTable {
   private entries: (Transfer | null)[] = new Array<Transfer | null>(SMALLEST).fill(null);
   private mask = SMALLEST - 1;
   private count = 0;
+  private readonly objcores: RowTable | null;
+
+  constructor(objcores: RowTable | null = null) {
+    this.objcores = objcores;
+  }
 
   get size(): number {
     return this.count;
@@ -21,13 +30,18 @@ export class TransferTable {
 
   get(oc: Oc): Transfer | undefined {
     const at = this.at(oc);
-    return this.ocs[at] === 0 ? undefined : (this.entries[at] as Transfer);
+    if (this.ocs[at] === 0) return undefined;
+    const transfer = this.entries[at] as Transfer;
+    return this.isStale(oc, transfer) ? undefined : transfer;
   }
 
   /** Adds what is not there yet. */
   set(oc: Oc, transfer: Transfer): void {
-    if (++this.count * 2 > this.mask) this.grow();
-    const at = this.at(oc);
+    let at = this.at(oc);
+    if (this.ocs[at] === 0 && ++this.count * 2 > this.mask) {
+      this.grow();
+      at = this.at(oc);
+    }
     this.ocs[at] = oc;
     this.entries[at] = transfer;
   }
@@ -47,6 +61,17 @@ export class TransferTable {
     }
     ocs[gap] = 0;
     entries[gap] = null;
+  }
+
+  /** Drops the entries of objects that others gave back. */
+  sweep(): void {
+    for (const oc of this.ocs.filter((each) => each !== 0)) {
+      if (this.isStale(oc, this.entries[this.at(oc)] as Transfer)) this.delete(oc);
+    }
+  }
+
+  private isStale(oc: Oc, transfer: Transfer): boolean {
+    return this.objcores !== null && this.objcores.get(oc, VXID) !== transfer.stamp;
   }
 
   /** The place of a handle, or the gap where it would be. */

@@ -30,10 +30,13 @@ export class Transfer implements ProgressSource {
   consumed = 0;
   /** Called when a reader has used up bytes or left: the fetch may go on, or give up. */
   onConsume: (() => void) | null = null;
+  /** What the object's row says of its fetch: with another, the row is another object's by now. */
+  stamp: number;
   private readers: readonly ProgressReader[] = NOBODY;
 
-  constructor(nukesLeft: number) {
+  constructor(nukesLeft: number, stamp = 0) {
     this.nukesLeft = nukesLeft;
+    this.stamp = stamp;
   }
 
   /** Readers come and go while others are being called: the list is copied, never changed. */

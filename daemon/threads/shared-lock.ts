@@ -21,6 +21,8 @@ const LOST = 10_000;
 /** What the parts of the cache ask of a lock. */
 export interface Lock {
   enter(): void;
+  /** Enters if that needs no waiting; whether it has. */
+  tryEnter(): boolean;
   leave(): void;
   /** Runs something once this thread no longer has the lock: at once when it has not. */
   after(run: () => void): void;
@@ -29,6 +31,7 @@ export interface Lock {
 /** For one thread alone. */
 export const NO_LOCK: Lock = {
   enter: () => undefined,
+  tryEnter: () => true,
   leave: () => undefined,
   after: (run) => run(),
 };
@@ -43,7 +46,8 @@ export class SharedLock implements Lock {
   private readonly words: Int32Array;
   private readonly at: number;
   private readonly thread: number;
-  private readonly entered: () => void;
+  /** Called each time the lock was taken: to learn what others have changed. */
+  entered: () => void = () => undefined;
   private depth = 0;
   private later: (() => void)[] = [];
   /** Called inside each critical section: a test makes a delay of it. */
@@ -51,13 +55,11 @@ export class SharedLock implements Lock {
 
   /**
    * @param words LOCK_WORDS words of shared memory at `at`, zero at first
-   * @param entered called each time the lock was taken: to learn what others have changed
    */
-  constructor(words: Int32Array, at: number, thread: number, entered: () => void = () => undefined) {
+  constructor(words: Int32Array, at: number, thread: number) {
     this.words = words;
     this.at = at;
     this.thread = thread;
-    this.entered = entered;
   }
 
   enter(): void {
@@ -67,6 +69,16 @@ export class SharedLock implements Lock {
     words[at + 1] = this.thread + 1;
     this.delay?.();
     this.entered();
+  }
+
+  tryEnter(): boolean {
+    const { words, at } = this;
+    if (this.depth === 0 && Atomics.compareExchange(words, at, FREE, TAKEN) !== FREE) return false;
+    if (this.depth++ > 0) return true;
+    words[at + 1] = this.thread + 1;
+    this.delay?.();
+    this.entered();
+    return true;
   }
 
   leave(): void {
@@ -97,7 +109,8 @@ export class SharedLock implements Lock {
   private wait(): void {
     const { words, at } = this;
     for (let i = 0; i < SPINS; i++) {
-      if (Atomics.load(words, at) === FREE && Atomics.compareExchange(words, at, FREE, TAKEN) === FREE) return;
+      if (Atomics.load(words, at) === FREE && Atomics.compareExchange(words, at, FREE, TAKEN) === FREE)
+        return;
     }
     this.figures.waits++;
     while (Atomics.exchange(words, at, AWAITED) !== FREE) {

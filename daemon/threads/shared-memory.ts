@@ -16,7 +16,6 @@ export interface MemoryOffer {
 export class SharedMemory {
   private readonly pieces: Map<string, SharedArrayBuffer>;
   private readonly made: Int32Array;
-  private known: number;
   private readonly ports: readonly MessagePort[];
   private readonly listeners: (() => void)[] = [];
 
@@ -24,7 +23,6 @@ export class SharedMemory {
   constructor(offer?: MemoryOffer, ports: readonly MessagePort[] = []) {
     this.pieces = new Map(offer?.pieces ?? []);
     this.made = new Int32Array(offer?.made ?? new SharedArrayBuffer(4));
-    this.known = this.pieces.size;
     this.ports = ports;
   }
 
@@ -40,7 +38,6 @@ export class SharedMemory {
     if (there !== undefined) return there;
     const memory = new SharedArrayBuffer(bytes);
     this.pieces.set(name, memory);
-    this.known++;
     for (const port of this.ports) port.postMessage({ name, memory });
     Atomics.add(this.made, 0, 1);
     return memory;
@@ -69,7 +66,7 @@ export class SharedMemory {
 
   /** Takes in what others have made. */
   sync(): void {
-    if (Atomics.load(this.made, 0) !== this.known) this.takeIn();
+    if (Atomics.load(this.made, 0) !== this.pieces.size) this.takeIn();
   }
 
   private takeIn(): void {
@@ -80,8 +77,9 @@ export class SharedMemory {
           | { message: { name: string; memory: SharedArrayBuffer } }
           | undefined;
         if (received === undefined) break;
-        this.pieces.set(received.message.name, received.message.memory);
-        this.known++;
+        const { name, memory } = received.message;
+        if (this.pieces.has(name)) continue;
+        this.pieces.set(name, memory);
         isNew = true;
       }
     }

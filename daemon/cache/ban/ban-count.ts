@@ -10,8 +10,6 @@ import * as row from '../objcore.ts';
 import { type BanExpression, judge, type KnownRequest } from './ban-expression.ts';
 import type { BanTester } from './ban-tester.ts';
 
-/** Milliseconds of a step: short beside the time of a request. */
-const STEP = 2;
 /** Rows between two looks at the clock. */
 const STRIDE = 32;
 
@@ -44,20 +42,26 @@ export class BanCount {
 
   /** Works for a moment; true when it is done. */
   step(): boolean {
-    const { objcores, millis } = this.state;
-    const end = millis() + STEP;
-    while (this.next < objcores.end) {
-      this.look(this.next++);
-      if (this.next % STRIDE === 0 && millis() >= end) return false;
+    const { objcores, millis, lock, longestStep } = this.state;
+    lock.enter();
+    try {
+      const end = millis() + longestStep;
+      while (this.next < objcores.end) {
+        this.look(this.next++);
+        if (this.next % STRIDE === 0 && millis() >= end) return false;
+      }
+      return true;
+    } finally {
+      lock.leave();
     }
-    return true;
   }
 
   private look(oc: Oc): void {
     const { expression } = this;
     const { objcores } = this.state;
     // A freed row has no references; its first words mean something else.
-    if (objcores.get(oc, row.REFS) === 0 || (objcores.get(oc, row.META) & row.OF_INDEXED) === 0) return;
+    if (!row.isHeld(objcores.get(oc, row.REFS)) || (objcores.get(oc, row.META) & row.OF_INDEXED) === 0)
+      return;
     this.objects++;
     const request = expression.usesRequest ? this.requestOf(oc) : UNKNOWN;
     const verdict = judge(expression, this.tester.subjectOf(oc, this.now), request);

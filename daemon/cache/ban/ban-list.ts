@@ -3,10 +3,15 @@
 // Every object names the newest ban it was tested against and counts as a reference to it; only newer ones
 // are tested. Bans at the old end that nobody names can be dropped, since no object can ever be tested against them;
 // that is done where Varnish does it (after a lookup's tests, after ban.list and by the lurker), so that the list
-// shows the same. The list never touches objects: it says whether one matches, and a test that must not take longer
+// shows the same. With several threads the list is in shared memory, and each thread has a copy of what does not change
+// of a ban, with the expression compiled for itself: sync() brings it up to date, which every taking of the cache's lock
+// does. The list never touches objects: it says whether one matches, and a test that must not take longer
 // goes on later where it stopped. There is always at least one ban.
 
 import type { HttpMessage } from '../../http1/message.ts';
+import { type MemoryPart, ownMemory } from '../../threads/shared-memory.ts';
+import { RowTable } from '../row-table.ts';
+import { Slab } from '../storage/slab.ts';
 import { type BanExpression, type BanSubject, banMatches } from './ban-expression.ts';
 
 /** Counters of the list, by their MAIN names. */
@@ -25,18 +30,84 @@ export interface BanCounters {
   bans_persisted_fragmentation: number;
 }
 
-export interface Ban {
+// A ban's row: its time (a double), then words.
+const TIME = 0;
+const NUMBER = 2;
+const REFS = 3;
+const FLAGS = 4;
+const NEWER = 5;
+/** Where its expression is written, for other threads to read, and its length. */
+const SOURCE = 6;
+const SOURCE_LENGTH = 7;
+const BAN_WORDS = 8;
+
+const COMPLETED = 1;
+const SOFT = 2;
+
+/** Words of the list: numbers of the newest ban, of the oldest and of the next, its rows' ends, and open bans. */
+const NEWEST = 0;
+const OLDEST = 1;
+const NEXT = 2;
+const NEWEST_ROW = 3;
+const OLDEST_ROW = 4;
+/** Bans that need no request and are not done with. */
+const OPEN = 5;
+const LIST_WORDS = 6;
+
+export class Ban {
   readonly number: number;
   /** Epoch seconds. */
   readonly time: number;
   readonly expression: BanExpression;
   /** Objects that match become stale as of `time` instead of going. */
   readonly soft: boolean;
-  refs: number;
+  newer: Ban | null = null;
+  older: Ban | null = null;
+  readonly row: number;
+  private readonly rows: RowTable;
+  /** As it was when it left the list. */
+  private gone = false;
+
+  constructor(rows: RowTable, row: number, expression: BanExpression) {
+    this.rows = rows;
+    this.row = row;
+    this.number = rows.get(row, NUMBER);
+    this.time = rows.getDouble(row, TIME);
+    this.soft = (rows.get(row, FLAGS) & SOFT) !== 0;
+    this.expression = expression;
+  }
+
+  get refs(): number {
+    return this.gone ? 0 : this.rows.get(this.row, REFS);
+  }
+
+  set refs(count: number) {
+    this.rows.set(this.row, REFS, count);
+  }
+
   /** Nothing needs to be tested against it any more. */
-  completed: boolean;
-  newer: Ban | null;
-  older: Ban | null;
+  get completed(): boolean {
+    return this.gone || (this.rows.get(this.row, FLAGS) & COMPLETED) !== 0;
+  }
+
+  complete(): void {
+    this.rows.set(this.row, FLAGS, this.rows.get(this.row, FLAGS) | COMPLETED);
+  }
+
+  /** It is no longer in the list; a round of the lurker may still name it. */
+  leave(): void {
+    this.gone = true;
+  }
+}
+
+/** An expression as it was given: the words of a command, or one text of a program. */
+export type BanSource = readonly string[] | string;
+
+/** What a list that several threads have is given. */
+export interface SharedBans {
+  readonly memory: MemoryPart;
+  /** Compiles what another thread has added; it was found to be right there. */
+  parse(source: BanSource): BanExpression;
 }
 
 /** How far the test of one object has come. It goes from the newest ban to older ones, as in Varnish. */
@@ -65,22 +136,33 @@ const SKIPPED = 32;
 export class BanList {
   private readonly counters: BanCounters;
   private readonly byNumber = new Map<number, Ban>();
+  private readonly rows: RowTable;
+  private readonly own: Int32Array;
+  /** Where expressions are written; null with one thread. */
+  private readonly sources: Slab | null;
+  private readonly parse: (source: BanSource) => BanExpression;
   private newest: Ban;
   private oldest: Ban;
-  private next = 1;
-  /** Bans that need no request and are not done with. */
-  private open = 0;
 
-  constructor(now: number, counters: BanCounters) {
+  constructor(now: number, counters: BanCounters, shared: SharedBans | null = null) {
     this.counters = counters;
-    const first = this.make(now, {
-      tests: [],
-      text: '',
-      usesRequest: false,
-      usesObject: false,
-      usesTime: false,
-    });
-    first.completed = true;
+    const memory = shared?.memory ?? ownMemory();
+    this.rows = new RowTable(BAN_WORDS, memory.part('rows'));
+    this.own = memory.words(LIST_WORDS);
+    this.sources = memory.isShared ? new Slab(0, memory.part('sources')) : null;
+    this.parse = shared?.parse ?? (() => NOTHING);
+    if (this.own[NEXT] !== 0) {
+      // Another thread has begun the list: it is copied at the first sync().
+      this.newest = new Ban(this.rows, this.own[OLDEST_ROW] as number, NOTHING);
+      this.oldest = this.newest;
+      this.byNumber.set(this.newest.number, this.newest);
+      return;
+    }
+    this.own[NEXT] = 1;
+    const first = this.make(now, NOTHING, false, '');
+    first.complete();
+    this.own[OLDEST] = first.number;
+    this.own[OLDEST_ROW] = first.row;
     counters.bans++;
     counters.bans_completed++;
     counters.bans_added++;
@@ -91,20 +173,66 @@ export class BanList {
 
   /** Number of the newest ban: an object that names it is up to date. */
   get current(): number {
-    return this.newest.number;
+    return Atomics.load(this.own, NEWEST);
   }
 
-  /** Adds a ban; older ones with the same expression are completed when `dups` says so. */
-  add(expression: BanExpression, now: number, dups: boolean, soft = false): void {
-    const ban = this.make(now, expression, soft);
+  /** Brings this thread's copy up to date. */
+  sync(): void {
+    const { own } = this;
+    if (own[NEWEST] === this.newest.number && own[OLDEST] === this.oldest.number) return;
+    this.copyNewer();
+    while (this.oldest.number < (own[OLDEST] as number)) this.dropOldest();
+  }
+
+  private copyNewer(): void {
+    const { rows, own } = this;
+    // A ban that others have dropped names no newer one: its row may be another's.
+    const isThere = this.newest.number >= (own[OLDEST] as number);
+    let row = isThere ? rows.get(this.newest.row, NEWER) : (own[OLDEST_ROW] as number);
+    for (; row !== 0; row = rows.get(row, NEWER)) this.append(new Ban(rows, row, this.read(row)));
+  }
+
+  private read(row: number): BanExpression {
+    const { rows, sources } = this;
+    const block = rows.get(row, SOURCE) >>> 0;
+    if (block === 0 || sources === null) return NOTHING;
+    const at = sources.offset(block);
+    const text = Buffer.from(sources.chunk(block).subarray(at, at + rows.get(row, SOURCE_LENGTH)));
+    return this.parse(JSON.parse(text.toString()) as BanSource);
+  }
+
+  private append(ban: Ban): void {
     ban.older = this.newest;
     this.newest.newer = ban;
     this.newest = ban;
+    this.byNumber.set(ban.number, ban);
+  }
+
+  private dropOldest(): void {
+    const ban = this.oldest;
+    this.byNumber.delete(ban.number);
+    ban.leave();
+    this.oldest = ban.newer as Ban;
+    this.oldest.older = null;
+  }
+
+  /** Adds a ban; older ones with the same expression are completed when `dups` says so. */
+  add(
+    expression: BanExpression,
+    now: number,
+    dups: boolean,
+    soft = false,
+    source: BanSource = expression.text,
+  ): void {
+    const before = this.newest;
+    const ban = this.make(now, expression, soft, source);
+    this.rows.set(before.row, NEWER, ban.row);
+    this.append(ban);
     this.counters.bans++;
     this.counters.bans_added++;
     this.counters.bans_persisted_bytes += bytesOf(ban);
     if (expression.usesRequest) this.counters.bans_req++;
-    else this.open++;
+    else this.addOpen(1);
     if (expression.usesObject) this.counters.bans_obj++;
     if (soft) this.counters.bans_soft++;
     // A soft ban says less than an older hard one, and a later time than an older soft one. Two bans on ttl or age
@@ -142,7 +270,7 @@ export class BanList {
 
   /** Whether there may be bans for the lurker to work on. */
   get hasUntested(): boolean {
-    return this.open > 0;
+    return (this.own[OPEN] as number) > 0;
   }
 
   /** Begins the test of an object. */
@@ -190,18 +318,19 @@ export class BanList {
     let dropped = 0;
     while (dropped < most && this.oldest !== this.newest && this.oldest.refs === 0) {
       const ban = this.oldest;
-      if (!ban.completed && !ban.expression.usesRequest) this.open--;
+      if (!ban.completed && !ban.expression.usesRequest) this.addOpen(-1);
       if (ban.completed) this.counters.bans_completed--;
       if (ban.expression.usesRequest) this.counters.bans_req--;
       if (ban.expression.usesObject) this.counters.bans_obj--;
       this.counters.bans--;
       this.counters.bans_deleted++;
       this.counters.bans_persisted_fragmentation += bytesOf(ban);
-      this.byNumber.delete(ban.number);
-      // A round of the lurker may still name it.
-      ban.completed = true;
-      this.oldest = ban.newer as Ban;
-      this.oldest.older = null;
+      this.dropOldest();
+      const source = this.rows.get(ban.row, SOURCE);
+      if (source !== 0) this.sources?.free(source >>> 0);
+      this.rows.give(ban.row);
+      this.own[OLDEST] = this.oldest.number;
+      this.own[OLDEST_ROW] = this.oldest.row;
       dropped++;
     }
     return dropped;
@@ -210,8 +339,8 @@ export class BanList {
   /** Marks a ban as done with: the lurker does so when every object was tested against it. */
   complete(ban: Ban): void {
     if (ban.completed) return;
-    ban.completed = true;
-    if (!ban.expression.usesRequest) this.open--;
+    ban.complete();
+    if (!ban.expression.usesRequest) this.addOpen(-1);
     this.counters.bans_completed++;
   }
 
@@ -220,21 +349,46 @@ export class BanList {
     for (let ban: Ban | null = this.newest; ban !== null; ban = ban.older) yield ban;
   }
 
-  private make(time: number, expression: BanExpression, soft = false): Ban {
-    const ban: Ban = {
-      number: this.next++,
-      time,
-      expression,
-      soft,
-      refs: 0,
-      completed: false,
-      newer: null,
-      older: null,
-    };
-    this.byNumber.set(ban.number, ban);
+  private make(time: number, expression: BanExpression, soft: boolean, source: BanSource): Ban {
+    const { rows, own } = this;
+    const row = rows.take();
+    const number = own[NEXT] as number;
+    rows.setDouble(row, TIME, time);
+    rows.set(row, NUMBER, number);
+    rows.set(row, FLAGS, soft ? SOFT : 0);
+    if (source !== '') this.write(row, source);
+    own[NEXT] = number + 1;
+    own[NEWEST_ROW] = row;
+    Atomics.store(own, NEWEST, number);
+    const ban = new Ban(rows, row, expression);
+    this.byNumber.set(number, ban);
     return ban;
   }
+
+  private write(row: number, source: BanSource): void {
+    const { rows, sources } = this;
+    if (sources === null) return;
+    const bytes = Buffer.from(JSON.stringify(source));
+    const block = sources.alloc(bytes.length);
+    if (block === 0)
+      throw new Error(`an expression of ${bytes.length} bytes is too long for several threads`);
+    sources.chunk(block).set(bytes, sources.offset(block));
+    rows.set(row, SOURCE, block);
+    rows.set(row, SOURCE_LENGTH, bytes.length);
+  }
+
+  private addOpen(count: number): void {
+    this.own[OPEN] = (this.own[OPEN] as number) + count;
+  }
 }
+
+const NOTHING: BanExpression = {
+  tests: [],
+  text: '',
+  usesRequest: false,
+  usesObject: false,
+  usesTime: false,
+};
 
 /** Bytes of a ban in a file of bans. There is no such file: Varnish counts them all the same, and those of dropped
  * bans as waste. */

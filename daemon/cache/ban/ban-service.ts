@@ -6,7 +6,7 @@ import * as row from '../objcore.ts';
 import type { Bans } from '../roles.ts';
 import { BanCount } from './ban-count.ts';
 import { type BanExpression, parseBan, parseBanText } from './ban-expression.ts';
-import type { Ban } from './ban-list.ts';
+import type { Ban, BanSource } from './ban-list.ts';
 import type { BanTester } from './ban-tester.ts';
 
 export class BanService implements Bans {
@@ -19,11 +19,11 @@ export class BanService implements Bans {
   }
 
   add(words: readonly string[], now: number, soft = false): string | null {
-    return this.enter(parseBan(words, this.state.compileRegex), now, soft);
+    return this.enter(parseBan(words, this.state.compileRegex), now, soft, words);
   }
 
   addText(text: string, now: number, soft = false): string | null {
-    return this.enter(parseBanText(text, this.state.compileRegex), now, soft);
+    return this.enter(parseBanText(text, this.state.compileRegex), now, soft, text);
   }
 
   count(words: readonly string[], now: number, plainHash: boolean): BanCount | string {
@@ -33,14 +33,14 @@ export class BanService implements Bans {
   }
 
   list(): Iterable<Ban> {
-    return this.state.bans;
+    return [...this.state.bans];
   }
 
   objectsOf(ban: Ban): Oc[] {
     const { objcores } = this.state;
     const found: Oc[] = [];
     for (let oc = 1; oc < objcores.end; oc++) {
-      if (objcores.get(oc, row.REFS) > 0 && objcores.get(oc, row.BAN) === ban.number) found.push(oc);
+      if (row.isHeld(objcores.get(oc, row.REFS)) && objcores.get(oc, row.BAN) === ban.number) found.push(oc);
     }
     return found;
   }
@@ -49,9 +49,14 @@ export class BanService implements Bans {
     this.state.bans.dropTail();
   }
 
-  private enter(parsed: BanExpression | string, now: number, soft: boolean): string | null {
+  private enter(
+    parsed: BanExpression | string,
+    now: number,
+    soft: boolean,
+    source: BanSource,
+  ): string | null {
     if (typeof parsed === 'string') return parsed;
-    this.state.bans.add(parsed, now, this.state.limits.banDups, soft);
+    this.state.bans.add(parsed, now, this.state.limits.banDups, soft, source);
     return null;
   }
 }

@@ -29,8 +29,6 @@ export interface LurkerLimits {
   holdoff: number;
 }
 
-/** No step is longer than this (milliseconds): short beside the time of a request. */
-const LONGEST = 2;
 /** Rows and tests between two looks at the clock: a slow expression may take two milliseconds. */
 const STRIDE = 64;
 const TESTS = 16;
@@ -93,7 +91,7 @@ export class Lurker {
   }
 
   private work(now: number, limits: LurkerLimits): number {
-    this.until = this.state.millis() + LONGEST;
+    this.until = this.state.millis() + this.state.longestStep;
     this.tidy();
     if (limits.sleep <= 0) {
       this.round = null;
@@ -175,8 +173,8 @@ export class Lurker {
   private look(round: Round, oc: Oc, now: number): 'tested' | 'unfinished' | 'nothing' {
     const { objcores, bans, counters } = this.state;
     const from = objcores.get(oc, row.BAN);
-    if (objcores.get(oc, row.REFS) === 0 || objcores.get(oc, row.OBJHEAD) === 0 || from === 0)
-      return 'nothing';
+    const isThere = row.isHeld(objcores.get(oc, row.REFS)) && objcores.get(oc, row.OBJHEAD) !== 0;
+    if (!isThere || from === 0) return 'nothing';
     const newest = round.targets[0]?.number ?? 0;
     if (from >= newest && from >= round.cutoff) return 'nothing';
     if (stateIn(objcores.get(oc, row.META)) === row.STATE_BUSY) {

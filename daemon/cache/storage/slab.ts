@@ -35,7 +35,7 @@ const G_BYTES = 5;
 const FIGURES = 6;
 
 /** Bytes of all records of a page. */
-const PAGE_RECORD = 16;
+const PAGE_RECORD = 17;
 
 /** Chunk memory. Node's Buffer has the two methods; its types leave them out. */
 export interface ChunkBytes extends Buffer {
@@ -420,17 +420,14 @@ export class Slab {
 
   /** The records of so many pages, one kind after the other. */
   private seeRecords(room: number): void {
-    const memory = this.memory.piece(`pages${room}`, room * (PAGE_RECORD + 1));
-    let at = 0;
-    const longs = (): Int32Array => new Int32Array(memory, (at += room * 4) - room * 4, room);
-    const shorts = (): Uint16Array => new Uint16Array(memory, (at += room * 2) - room * 2, room);
-    this.pagePrev = longs();
-    this.pageNext = longs();
-    this.pageUsed = shorts();
-    this.pageBump = shorts();
-    this.pageFree = shorts();
-    this.chunkUsed = shorts();
-    this.pageClass = new Uint8Array(memory, at, room);
+    const memory = this.memory.piece(`pages${room}`, room * PAGE_RECORD);
+    this.pagePrev = new Int32Array(memory, 0, room);
+    this.pageNext = new Int32Array(memory, room * 4, room);
+    this.pageUsed = new Uint16Array(memory, room * 8, room);
+    this.pageBump = new Uint16Array(memory, room * 10, room);
+    this.pageFree = new Uint16Array(memory, room * 12, room);
+    this.chunkUsed = new Uint16Array(memory, room * 14, room);
+    this.pageClass = new Uint8Array(memory, room * 16, room);
     this.knownRoom = room;
   }
 

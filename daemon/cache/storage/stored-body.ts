@@ -55,7 +55,7 @@ export function appendBody(
     if (free === 0) {
       const extent = newExtent(slab, transfer, end - from, length, room);
       if (extent === 0) {
-        objcores.setDouble(oc, BODY_LENGTH, length);
+        objcores.publishDouble(oc, BODY_LENGTH, length);
         return false;
       }
       if (transfer.tail === 0) {
@@ -74,7 +74,7 @@ export function appendBody(
     from += count;
     length += count;
   }
-  objcores.setDouble(oc, BODY_LENGTH, length);
+  objcores.publishDouble(oc, BODY_LENGTH, length);
   return true;
 }
 

@@ -72,6 +72,16 @@ export class TagIndex {
     return this.keys.find(key);
   }
 
+  /** The key of a tag, in the form in which it is kept. */
+  keyOf(tag: Tag): string {
+    return this.keys.keyOf(tag);
+  }
+
+  /** Whether a tag is, or was, that of this key. */
+  isOf(tag: Tag, key: string): boolean {
+    return this.keys.keyOf(tag) === this.keys.keptForm(key);
+  }
+
   /** Gives an object a key that it does not have yet. */
   add(oc: Oc, key: string): void {
     const { objcores, links } = this;

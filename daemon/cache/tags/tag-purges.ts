@@ -8,6 +8,7 @@ import type { Lifetimes } from '../lifetimes.ts';
 import { BATCH, type Oc } from '../objcore.ts';
 import { Pace } from '../pace.ts';
 import type { Reaper } from '../reaper.ts';
+import { RowTable } from '../row-table.ts';
 import { Doom, type Tag } from './tag-index.ts';
 
 /** Milliseconds that a purge works itself before it leaves the rest to steps. Small beside a request's time. */
@@ -16,13 +17,21 @@ const AT_ONCE = 1;
  * count. */
 const COUNTED = 16_384;
 
-interface Job {
-  tag: Tag;
-  key: string;
-  doom: Doom;
-  /** When the objects became stale, in epoch seconds. */
-  at: number;
-}
+// A job's row: when the objects became stale in epoch seconds (a double), its tag, its kind, the next job.
+const AT = 0;
+const TAG = 2;
+const DOOM = 3;
+const NEXT = 4;
+const JOB_WORDS = 6;
+
+/** Words of the list of jobs: its ends, and how many there are, of those soft ones. */
+const FIRST = 0;
+const LAST = 1;
+const COUNT = 2;
+const SOFT = 3;
+const LIST_WORDS = 4;
+
+type Job = number;
 
 export class TagPurges {
   private readonly state: CacheState;
@@ -30,8 +39,9 @@ export class TagPurges {
   private readonly reaper: Reaper;
   private readonly batch = new Int32Array(BATCH);
   private readonly pace = new Pace(BATCH);
-  private readonly jobs: Job[] = [];
-  private softJobs = 0;
+  /** Oldest first, of all threads. */
+  private readonly jobs: RowTable;
+  private readonly own: Int32Array;
   private working = false;
   /** Members that may still be looked at to count what this purge hits. */
   private looks = 0;
@@ -40,18 +50,50 @@ export class TagPurges {
     this.state = state;
     this.lifetimes = lifetimes;
     this.reaper = reaper;
+    const memory = state.memory.part('tagPurges');
+    this.jobs = new RowTable(JOB_WORDS, memory.part('jobs'));
+    this.own = memory.words(LIST_WORDS);
   }
 
   /** Whether there are objects that a lookup has to look at more closely, and work for step(). */
   get pending(): boolean {
-    return this.jobs.length > 0;
+    return this.own[COUNT] !== 0;
+  }
+
+  /** Oldest first. */
+  private *each(): IterableIterator<Job> {
+    for (let job = this.own[FIRST] as Job; job !== 0; job = this.jobs.get(job, NEXT)) yield job;
+  }
+
+  private add(tag: Tag, doom: Doom, at: number): void {
+    const { jobs, own } = this;
+    const job = jobs.take();
+    jobs.setDouble(job, AT, at);
+    jobs.set(job, TAG, tag);
+    jobs.set(job, DOOM, doom);
+    if (own[FIRST] === 0) own[FIRST] = job;
+    else jobs.set(own[LAST] as Job, NEXT, job);
+    own[LAST] = job;
+    own[COUNT] = (own[COUNT] as number) + 1;
+    if (doom === Doom.SOFT) own[SOFT] = (own[SOFT] as number) + 1;
+  }
+
+  /** Forgets the oldest one. */
+  private shift(): void {
+    const { jobs, own } = this;
+    const job = own[FIRST] as Job;
+    own[FIRST] = jobs.get(job, NEXT);
+    own[COUNT] = (own[COUNT] as number) - 1;
+    if (jobs.get(job, DOOM) === Doom.SOFT) own[SOFT] = (own[SOFT] as number) - 1;
+    jobs.give(job);
   }
 
   /** Does to one object what waits for it, soft ones only: it is asked for before its turn. */
   softenNow(oc: Oc): void {
     // The oldest purge that the object can belong to is not known here, so it is stale as of the first one.
-    for (const job of this.jobs) {
-      if (job.doom === Doom.SOFT && this.lifetimes.soften(oc, job.at)) return;
+    const { jobs } = this;
+    for (const job of this.each()) {
+      if (jobs.get(job, DOOM) === Doom.SOFT && this.lifetimes.soften(oc, jobs.getDouble(job, AT))) return;
     }
   }
 
@@ -62,13 +104,12 @@ export class TagPurges {
     this.looks = COUNTED;
     for (const key of keys) {
       this.state.purgeLog.add(key);
-      if (doom === Doom.HARD && this.softJobs > 0) count += this.harden(key);
+      if (doom === Doom.HARD && this.own[SOFT] !== 0) count += this.harden(key);
       const tag = this.state.tags.find(key);
       if (tag === 0) continue;
       count += this.hits(tag, doom, now);
       this.state.tags.doom(tag, doom);
-      this.jobs.push({ tag, key, doom, at: now });
-      if (doom === Doom.SOFT) this.softJobs++;
+      this.add(tag, doom, now);
     }
     // A reader that learns of a purge may ask for one itself.
     if (this.pending && !this.working) {
@@ -81,12 +122,15 @@ export class TagPurges {
   /** A soft purge that is still at work becomes a hard one. */
   private harden(key: string): number {
     let count = 0;
-    for (const job of this.jobs) {
-      if (job.key !== key || job.doom !== Doom.SOFT) continue;
-      count += this.hits(job.tag, Doom.HARD, 0);
-      job.doom = Doom.HARD;
-      this.softJobs--;
-      this.state.tags.doom(job.tag, Doom.HARD);
+    const { jobs, own } = this;
+    const { tags } = this.state;
+    for (const job of this.each()) {
+      const tag = jobs.get(job, TAG) >>> 0;
+      if (jobs.get(job, DOOM) !== Doom.SOFT || !tags.isOf(tag, key)) continue;
+      count += this.hits(tag, Doom.HARD, 0);
+      jobs.set(job, DOOM, Doom.HARD);
+      own[SOFT] = (own[SOFT] as number) - 1;
+      tags.doom(tag, Doom.HARD);
     }
     return count;
   }
@@ -94,11 +138,11 @@ export class TagPurges {
   private hits(tag: Tag, doom: Doom, now: number): number {
     const index = this.state.tags;
     const all = index.count(tag);
-    if (all > this.looks || (doom === Doom.HARD && this.jobs.length === 0)) return all;
+    if (all > this.looks || (doom === Doom.HARD && !this.pending)) return all;
     this.looks -= all;
     let count = 0;
     index.forEach(tag, (oc) => {
-      if (this.jobs.length > 0 && index.doomOf(oc) >= doom) return;
+      if (this.pending && index.doomOf(oc) >= doom) return;
       if (doom === Doom.HARD || this.lifetimes.isFresh(oc, now)) count++;
     });
     return count;
@@ -111,8 +155,8 @@ export class TagPurges {
     let at = millis();
     const end = at + budgetMs;
     this.working = true;
-    while (at < end && this.jobs.length > 0) {
-      const count = this.workOn(this.jobs[0] as Job);
+    while (at < end && this.pending) {
+      const count = this.workOn(this.own[FIRST] as Job);
       const begun = at;
       at = millis();
       pace.took(count, at - begun);
@@ -122,20 +166,21 @@ export class TagPurges {
 
   /** Some objects, or the end of the job; returns how many. */
   private workOn(job: Job): number {
-    const { batch } = this;
+    const { batch, jobs } = this;
     const index = this.state.tags;
     const most = this.pace.count;
-    const hard = job.doom === Doom.HARD;
-    const count = hard ? index.cutFirst(job.tag, batch, most) : index.firstObjects(job.tag, batch, most);
+    const tag = jobs.get(job, TAG) >>> 0;
+    const at = jobs.getDouble(job, AT);
+    const hard = jobs.get(job, DOOM) === Doom.HARD;
+    const count = hard ? index.cutFirst(tag, batch, most) : index.firstObjects(tag, batch, most);
     if (count === 0) {
-      index.release(job.tag);
-      if (job.doom === Doom.SOFT) this.softJobs--;
-      this.jobs.shift();
+      this.shift();
+      index.release(tag);
     } else if (hard) {
-      this.reaper.purge(batch, count, job.at);
+      this.reaper.purge(batch, count, at);
     } else {
-      for (let i = 0; i < count; i++) this.lifetimes.soften(batch[i] as Oc, job.at);
-      index.moveFirst(job.tag, count, job.key);
+      for (let i = 0; i < count; i++) this.lifetimes.soften(batch[i] as Oc, at);
+      index.moveFirst(tag, count, index.keyOf(tag));
     }
     return count;
   }

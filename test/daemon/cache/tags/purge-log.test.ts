@@ -14,13 +14,13 @@ describe('PurgeLog', () => {
     expect(log.purgedSince(log.newest, ['a', 'b'])).toBe(false);
   });
 
-  it('takes everything for purged once it has forgotten purges that came since', () => {
+  it('forgets no purge, and takes few other keys for purged', () => {
     const log = new PurgeLog();
     const began = log.newest;
-    for (let i = 0; i < 4096; i++) log.add(`key${i}`);
-    expect(log.purgedSince(began, ['other'])).toBe(false);
-    log.add('one more');
-    expect(log.purgedSince(began, ['other'])).toBe(true);
-    expect(log.purgedSince(log.newest, ['other'])).toBe(false);
+    for (let i = 0; i < 10_000; i++) log.add(`key${i}`);
+    for (let i = 0; i < 10_000; i++) expect(log.purgedSince(began, [`key${i}`])).toBe(true);
+    let wrong = 0;
+    for (let i = 0; i < 10_000; i++) if (log.purgedSince(began, [`other${i}`])) wrong++;
+    expect(wrong).toBeLessThan(400);
   });
 });

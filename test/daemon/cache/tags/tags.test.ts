@@ -129,14 +129,13 @@ describe('a purge by key', () => {
     expect(['/1', '/2', '/3'].map((url) => bench.ask(url))).toEqual(['MISS', 'HIT', 'HIT']);
   });
 
-  it('keeps out all that have keys when more purges came than it remembers', () => {
+  it('remembers any number of purges, and keeps what they do not name', () => {
     const bench = new Bench();
-    const old = begin(bench, '/1');
+    const [hit, other] = [begin(bench, '/1'), begin(bench, '/2')];
     for (let i = 0; i < 5000; i++) purge(bench, `key${i}`);
-    complete(bench, old, 'unrelated');
-    expect(bench.ask('/1')).toBe('MISS');
-    put(bench, '/2', 'unrelated');
-    expect(bench.ask('/2')).toBe('HIT');
+    complete(bench, hit, 'key0');
+    complete(bench, other, 'unrelated');
+    expect(['/1', '/2'].map((url) => bench.ask(url))).toEqual(['MISS', 'HIT']);
   });
 
   it('soft, leaves the grace, counts fresh ones only, and files them again', () => {

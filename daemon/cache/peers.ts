@@ -1,0 +1,35 @@
+// The other threads that serve the same cache, as its parts see them: whom to tell that something has come for which
+// requests on their thread may wait. One thread alone has none.
+
+import type { Oh } from './key-index.ts';
+import type { Oc } from './objcore.ts';
+
+export interface Peers {
+  /** A request of this thread begins to wait for a key, and the last one no longer does. */
+  waits(oh: Oh): void;
+  waitsNoMore(oh: Oh): void;
+  /** Whether a request of another thread may wait for it. */
+  othersWait(oh: Oh): boolean;
+  /** Those of other threads who wait for it are to look again. */
+  rush(oh: Oh, alone: boolean): void;
+  /** This thread reads an object that another one fetches, and no longer does. */
+  reads(oc: Oc): void;
+  readsNoMore(oc: Oc): void;
+  /** An object of this thread's fetch has grown, is visible or is settled. */
+  progress(oc: Oc): void;
+  /** There is work for the thread that does the cache's maintenance. */
+  wakeMaintenance(): void;
+}
+
+const nothing = (): void => undefined;
+
+export const ALONE: Peers = {
+  waits: nothing,
+  waitsNoMore: nothing,
+  othersWait: () => false,
+  rush: nothing,
+  reads: nothing,
+  readsNoMore: nothing,
+  progress: nothing,
+  wakeMaintenance: nothing,
+};
