@@ -93,8 +93,8 @@ export interface CacheOptions {
 
 export interface SharedCache {
   readonly memory: MemoryPart;
-  /** Taken for everything but hits; what others have done meanwhile is taken in by onLocked(). */
-  readonly lock: Lock;
+  /** Taken for everything but hits. `entered` is the cache's: it takes in what others have done meanwhile. */
+  readonly lock: Lock & { entered: () => void };
   readonly peers: Peers;
 }
 
@@ -174,11 +174,11 @@ export class CacheState {
       },
     });
     this.purgeLog = new PurgeLog(memory.part('purgeLog'));
+    if (o.shared === undefined) return;
+    o.shared.lock.entered = () => {
+      memory.sync();
+      this.bans.sync();
+    };
   }
 
-  /** Takes in what others have done: to be called whenever the lock was taken. */
-  onLocked(): void {
-    this.memory.sync();
-    this.bans.sync();
-  }
 }
