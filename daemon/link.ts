@@ -102,6 +102,10 @@ export interface InitMessage {
   active: string;
   /** How many times a worker was started before this one. */
   generation: number;
+  /** Threads that serve together. */
+  threads: number;
+  /** The worker's own code, for threads beside the first; null with one. */
+  code: string | null;
 }
 
 /** A call that the worker answers. */
@@ -122,7 +126,8 @@ export type WorkerCall =
 
 export type ToWorker =
   | InitMessage
-  | { t: 'listener'; index: number }
+  /** Comes with the handle of a listener, for one of the threads: each listens on a descriptor of its own. */
+  | { t: 'listener'; index: number; thread: number }
   | { t: 'call'; id: number; call: WorkerCall };
 
 export type FromWorker =

@@ -27,6 +27,11 @@ export class ProcessCode {
     this.#text = `${readFileSync(file, 'utf8')}\n//# sourceURL=${file}\n`;
   }
 
+  /** The code itself, for threads of a process that runs it. */
+  get text(): string {
+    return this.#text;
+  }
+
   /** Starts a process; a failure is its event `error`, as with `spawn`. */
   start(args: readonly string[], { execArgv, stdio, env, cwd }: ProcessOptions): ChildProcess {
     const options: SpawnOptions = { stdio: ['pipe', ...stdio], env, argv0: process.execPath };

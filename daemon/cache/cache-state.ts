@@ -96,6 +96,8 @@ export interface SharedCache {
   /** Taken for everything but hits. `entered` is the cache's: it takes in what others have done meanwhile. */
   readonly lock: Lock & { entered: () => void };
   readonly peers: Peers;
+  /** Whether this thread runs the maintenance: the figures of the whole cache are its. */
+  readonly maintains: boolean;
 }
 
 /** Short beside the time of a request; and short for others who wait for the lock (both chosen). */
@@ -108,6 +110,7 @@ export class CacheState {
   readonly memory: MemoryPart;
   readonly lock: Lock;
   readonly peers: Peers;
+  readonly maintains: boolean;
   /** A row an object: objcore.ts has the layout. */
   readonly objcores: RowTable;
   readonly stevedores: Stevedores;
@@ -150,6 +153,7 @@ export class CacheState {
     this.longestStep = memory.isShared ? STEP_UNDER_LOCK : STEP;
     this.lock = o.shared?.lock ?? NO_LOCK;
     this.peers = o.shared?.peers ?? ALONE;
+    this.maintains = o.shared?.maintains ?? true;
     this.objcores = new RowTable(OBJCORE_WORDS, memory.part('objcores'), { word: REFS, fresh: CLOSED });
     this.transfers = new TransferTable(this.objcores);
     this.stevedores = new Stevedores(o.storages, this.objcores, memory.part('storages'));
@@ -180,5 +184,4 @@ export class CacheState {
       this.bans.sync();
     };
   }
-
 }

@@ -63,6 +63,7 @@ export class CacheMaintenance implements Maintenance {
   }
 
   sample(): void {
+    if (!this.state.maintains) return;
     const { tags, counters } = this.state;
     const { keyCount, linkCount, bytes } = tags;
     counters.xkey_keys += keyCount - this.keys;

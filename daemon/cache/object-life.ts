@@ -163,6 +163,8 @@ export class ObjectLife implements References {
     objcores.set(oc, row.VXID, this.unnamed());
     objcores.set(oc, row.META, withState(flags, row.STATE_BUSY));
     objcores.addTo(oc, row.REFS, 1 - CLOSED);
+    // By this its thread knows the fetch as its own.
+    if (this.state.memory.isShared) this.store.transferOf(oc);
     counters.n_objectcore++;
     return oc;
   }

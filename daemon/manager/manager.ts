@@ -155,6 +155,8 @@ export class Manager implements ManagerServices {
             order: loaded.order,
             active: loaded.active,
             generation,
+            threads: Number(process.env.PROXYD_THREADS ?? 1),
+            code: null,
           };
         },
         log,

@@ -260,9 +260,13 @@ export class Supervisor implements WorkerProcess {
           this.failStart('No active VCL');
           return;
         }
-        this.post(child, { ...init, listeners: this.listeners.specs() });
+        const code = init.threads > 1 ? this.code.text : null;
+        this.post(child, { ...init, listeners: this.listeners.specs(), code });
         this.listeners.handles().forEach((handle, index) => {
-          if (handle !== null) this.post(child, { t: 'listener', index }, handle);
+          if (handle === null) return;
+          for (let thread = 0; thread < init.threads; thread++) {
+            this.post(child, { t: 'listener', index, thread }, handle);
+          }
         });
         this.watchStart(child);
         return;

@@ -10,6 +10,7 @@ import { requestMachine } from '../request/request-machine.ts';
 import type { Core } from '../transaction/core.ts';
 import type { DescriptorGuard } from './descriptor-guard.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { Handover } from './handover.ts';
 import { PeerReader, wantsPeers } from './peer-credentials.ts';
 import { Session, type SessionOwner } from './session.ts';
 
@@ -30,6 +31,8 @@ const KEEPALIVE_OFF = 7200;
 
 export interface AcceptorHost extends SessionOwner {
   readonly descriptors: DescriptorGuard;
+  /** Null with one thread. */
+  readonly handover: Handover | null;
   sessionOpened(session: Session): void;
 }
 
@@ -40,8 +43,11 @@ export class Acceptor {
   private readonly endpoint: Endpoint;
   private readonly readBuffer: Buffer;
   private readonly peers = new PeerReader();
+  private readonly index: number;
 
-  constructor(core: Core, host: AcceptorHost, endpoint: Endpoint, readBuffer: Buffer) {
+  /** @param index of its listener */
+  constructor(core: Core, host: AcceptorHost, endpoint: Endpoint, readBuffer: Buffer, index = 0) {
+    this.index = index;
     this.core = core;
     this.host = host;
     this.endpoint = endpoint;
@@ -52,8 +58,8 @@ export class Acceptor {
       const { _handle } = this.server as unknown as { _handle?: ListenHandle | null };
       if (_handle?.onconnection === undefined) return;
       _handle.onconnection = (status, connection) => {
-        if (status === 0 && connection !== undefined) this.accept(connection);
-        else core.stats.sess_fail++;
+        if (status !== 0 || connection === undefined) core.stats.sess_fail++;
+        else if (host.handover?.giveAway(this.index, connection) !== true) this.accept(connection);
       };
     });
     this.server.on('error', () => {
@@ -61,7 +67,8 @@ export class Acceptor {
     });
   }
 
-  private accept(taken: Handle): void {
+  /** Serves a connection that this listener or another thread has accepted. */
+  accept(taken: Handle): void {
     if (this.host.descriptors.turnsAway(taken.fd)) {
       taken.close();
       return;

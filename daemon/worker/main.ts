@@ -1,36 +1,72 @@
 // Entry of the worker process: joins the channel to the manager with a Worker. It ends when the channel closes,
 // because a worker must never outlive its manager, and reports an uncaught exception before it dies of it. Started by
-// root, it gives up root's rights before it opens a file, runs a program or is handed a socket.
+// root, it gives up root's rights before it opens a file, runs a program or is handed a socket. Its other threads begin
+// here as well, and go another way at once.
 
-import type { FromWorker, InitMessage, ToWorker } from '../link.ts';
+import { randomInt } from 'node:crypto';
+import { isMainThread } from 'node:worker_threads';
+import type { CommandReply } from '../../protocol/messages.ts';
+import type { FromWorker, InitMessage, ToWorker, WorkerCall } from '../link.ts';
 import { becomeUser } from '../privileges.ts';
+import { Companions, makeSeats } from '../threads/seat.ts';
+import { Crew } from './crew.ts';
+import { runThread } from './thread.ts';
 import { Worker } from './worker.ts';
 
 function send(message: FromWorker): void {
   if (process.connected) process.send?.(message);
 }
 
-// As ps and top show it; its code came through standard input, so that there is no name of a file.
-process.title = 'proxyd worker';
-
 let worker: Worker | null = null;
+/** The other threads, if there are any. */
+let crew: Crew | null = null;
 
 async function receive(message: ToWorker, handle: unknown): Promise<void> {
   switch (message.t) {
     case 'init':
-      worker = new Worker(settleIn(message), send);
-      await worker.start();
+      await begin(settleIn(message));
       return;
     case 'listener':
-      worker?.listen(message.index, handle);
+      if (message.thread === 0) worker?.listen(message.index, handle);
+      else crew?.listen(message.thread, message.index, handle as { fd?: number } | null);
       return;
     case 'call': {
-      const reply = worker === null ? { status: 400, body: 'Not ready' } : await worker.call(message.call);
+      const reply = await answer(message.call);
       send({ t: 'reply', id: message.id, ...reply });
       if (message.call.op === 'stop') setImmediate(() => process.exit(0));
       return;
     }
   }
+}
+
+/** Starts to serve, with as many threads as it is told. */
+async function begin(init: InitMessage): Promise<void> {
+  if (init.threads <= 1) {
+    worker = new Worker(init, send);
+    await worker.start();
+    return;
+  }
+  const seats = makeSeats(init.threads);
+  const companions = new Companions(seats[0] as (typeof seats)[number]);
+  const common = {
+    now: Date.now() / 1000,
+    seed: [randomInt(2 ** 32), randomInt(2 ** 32)] as const,
+  };
+  let others: Promise<void> = Promise.resolve();
+  // It serves when all threads do.
+  const tell = (message: FromWorker): void => {
+    if (message.t === 'ready') void others.then(() => send(message));
+    else send(message);
+  };
+  worker = new Worker(init, tell, { companions, ...common });
+  crew = new Crew(worker, companions, seats, { init, common }, send, panic);
+  others = crew.started();
+  await worker.start();
+}
+
+async function answer(call: WorkerCall): Promise<CommandReply> {
+  if (worker === null) return { status: 400, body: 'Not ready' };
+  return crew === null ? worker.call(call) : crew.call(call);
 }
 
 /** Its own directory is where it works: the way there may be closed to the user that it becomes. */
@@ -52,19 +88,26 @@ function panic(error: unknown): void {
   setTimeout(() => process.exit(70), 500);
 }
 
-process.on('uncaughtException', panic);
-process.on('unhandledRejection', panic);
-process.on('disconnect', () => {
-  worker?.flush();
-  process.exit(0);
-});
-// The manager decides when the worker ends; a terminal's Ctrl-C reaches both.
-process.on('SIGINT', () => undefined);
-process.on('message', (message, handle) => {
-  receive(message as ToWorker, handle).catch((error: unknown) => {
-    const text = error instanceof Error ? error.message : String(error);
-    if ((message as ToWorker).t === 'init') send({ t: 'failed', reason: text });
-    else panic(error);
+function run(): void {
+  // As ps and top show it; its code came through standard input, so that there is no name of a file.
+  process.title = 'proxyd worker';
+  process.on('uncaughtException', panic);
+  process.on('unhandledRejection', panic);
+  process.on('disconnect', () => {
+    worker?.flush();
+    process.exit(0);
   });
-});
-send({ t: 'hello', pid: process.pid });
+  // The manager decides when the worker ends; a terminal's Ctrl-C reaches both.
+  process.on('SIGINT', () => undefined);
+  process.on('message', (message, handle) => {
+    receive(message as ToWorker, handle).catch((error: unknown) => {
+      const text = error instanceof Error ? error.message : String(error);
+      if ((message as ToWorker).t === 'init') send({ t: 'failed', reason: text });
+      else panic(error);
+    });
+  });
+  send({ t: 'hello', pid: process.pid });
+}
+
+if (isMainThread) run();
+else runThread();

@@ -9,7 +9,7 @@ import { Tag } from '../../protocol/tables/tags.ts';
 import type { BackendEnvironment } from '../backend/backend.ts';
 import { ConnectionPool } from '../backend/pool.ts';
 import { Cache } from '../cache/cache.ts';
-import type { CacheLimits } from '../cache/cache-state.ts';
+import type { CacheLimits, SharedCache } from '../cache/cache-state.ts';
 import { headerNames } from '../cache/tags/tag-headers.ts';
 import { Clock } from '../clock.ts';
 import { runCommand } from '../commands/worker-dispatch.ts';
@@ -27,6 +27,7 @@ import { WriteTrouble } from '../log/write-trouble.ts';
 import { Acceptor, type AcceptorHost } from '../net/acceptor.ts';
 import { DescriptorGuard, descriptorLimit } from '../net/descriptor-guard.ts';
 import { endpointOf } from '../net/endpoint.ts';
+import { Handover } from '../net/handover.ts';
 import { OutputBuffer } from '../net/output-buffer.ts';
 import type { Session } from '../net/session.ts';
 import { Params } from '../params/parameter-set.ts';
@@ -40,6 +41,7 @@ import {
 import { CountersFile } from '../stats/counters-file.ts';
 import { COUNTERS_FILE } from '../stats/counters-format.ts';
 import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
+import type { Companions } from '../threads/seat.ts';
 import type { Core, HotParams, ProgramRef } from '../transaction/core.ts';
 import { EsiState } from '../transaction/esi-state.ts';
 import { HotHeads } from '../transaction/hot-heads.ts';
@@ -49,6 +51,7 @@ import { StepChecks } from '../transaction/step-checks.ts';
 import { makeBackendEnvironment } from './backend-environment.ts';
 import { compileBanRegex } from './ban-regex.ts';
 import { cliText, loadedText, logHeard, logSaid } from './cli-log.ts';
+import type { CommonStart } from './crew.ts';
 import { connectEdge } from './edge-connection.ts';
 import { makeHost } from './host.ts';
 import { MaintenanceTimer } from './maintenance-timer.ts';
@@ -58,6 +61,11 @@ import { ProgramTable } from './program-table.ts';
 /** How often sessions are checked for timeouts, in milliseconds. */
 const SWEEP = 250;
 const READ_BUFFER = 64 * 1024;
+
+/** What a worker has in common with those of other threads. */
+export interface WorkerShare extends CommonStart {
+  readonly companions: Companions;
+}
 
 export class Worker implements Core, AcceptorHost {
   readonly clock = new Clock();
@@ -101,9 +109,11 @@ export class Worker implements Core, AcceptorHost {
   private readonly ring: RingWriter;
   private readonly logShared: LogShared;
   private readonly sessions = new Set<Session>();
-  private readonly acceptors: Acceptor[] = [];
+  /** By the index of their listeners. */
+  private readonly acceptors: (Acceptor | undefined)[] = [];
   private readonly bound: (ListenerAddress | undefined)[] = [];
-  private nextVxid = 1;
+  /** The number of the next transaction: in memory that all threads have. */
+  private readonly vxids: Int32Array;
   private readonly out = new OutputBuffer();
   readonly sendTurns = new SendTurns((run) => setImmediate(run));
   private started = false;
@@ -120,8 +130,13 @@ export class Worker implements Core, AcceptorHost {
   /** For what belongs to no transaction. */
   readonly workerLog: TxLog;
   private readonly cacheLimits: CacheLimits;
+  /** Of several; the first one logs what is asked of all, probes backends and takes care of the cache. */
+  private readonly thread: number;
+  readonly handover: Handover | null;
 
-  constructor(init: InitMessage, send: (message: FromWorker) => void) {
+  constructor(init: InitMessage, send: (message: FromWorker) => void, share: WorkerShare | null = null) {
+    const { thread } = share?.companions ?? FIRST;
+    this.thread = thread;
     this.init = init;
     this.send = send;
     this.identity = init.identity;
@@ -134,16 +149,18 @@ export class Worker implements Core, AcceptorHost {
     this.requestLimits = { maxLine: 0, maxFields: 1, maxSize: 0 };
     this.responseLimits = { maxLine: 0, maxFields: 1, maxSize: 0 };
     // A daemon begins a log of its own; a worker that replaces a dead one goes on with it.
-    const ringPath = join(init.dir, RING_FILE);
+    const ringPath = join(init.dir, thread === 0 ? RING_FILE : `${RING_FILE}.${thread}`);
     const { vsl_space: space } = this.params;
-    if (init.generation === 0) rmSync(ringPath, { force: true });
+    if (init.generation === 0 && thread === 0) rmSync(ringPath, { force: true });
     this.ring = new RingWriter(ringPath, space, this.stats, init.files, this.trouble('The log'));
     if (this.ring.cutTo > 0) this.tellCutLog(this.ring.cutTo, space);
     this.logShared = new LogShared(this.ring, this.mask);
     this.workerLog = new TxLog(this.logShared);
     this.objectLog = new ObjectLog(() => this.cache.facts, this.workerLog, new TxLog(this.logShared));
-    this.tStart = this.clock.now();
-    this.nextVxid = 1 + (init.generation % 1000) * 1_000_000;
+    this.tStart = share?.now ?? this.clock.now();
+    this.vxids = share?.companions.part('vxids').words(1) ?? new Int32Array(1);
+    if (thread === 0) this.vxids[0] = 1 + (init.generation % 1000) * 1_000_000;
+    this.handover = share === null ? null : this.makeHandover(share.companions);
     this.cacheLimits = this.limitsOfCache();
     this.cache = new Cache({
       storages: init.storages,
@@ -151,10 +168,12 @@ export class Worker implements Core, AcceptorHost {
       limits: this.cacheLimits,
       compileRegex: compileBanRegex,
       now: this.tStart,
-      seed: [randomInt(2 ** 32), randomInt(2 ** 32)],
+      seed: share?.seed ?? [randomInt(2 ** 32), randomInt(2 ** 32)],
       events: this.objectLog,
-      wake: () => this.maintenance.wake(),
+      wake: () => (thread === 0 ? this.maintenance.wake() : share?.companions.peers.wakeMaintenance()),
+      ...(share === null ? {} : { shared: sharedCache(share.companions) }),
     });
+    share?.companions.peers.listen(this.cache.peerCalls, () => this.maintenance.wake());
     this.hotHeads = new HotHeads(this.cache.facts, this.cache.reading, this.viaLine, this.idHeader.key);
     for (const name of this.cache.storages.names()) this.storages.set(name, newSmaCounters());
     this.pool = new ConnectionPool(this.params.backend_idle_timeout);
@@ -162,7 +181,7 @@ export class Worker implements Core, AcceptorHost {
     this.host = makeHost(this);
     this.programs = new ProgramTable(this);
     this.countersFile = new CountersFile(
-      join(init.dir, COUNTERS_FILE),
+      join(init.dir, thread === 0 ? COUNTERS_FILE : `${COUNTERS_FILE}.${thread}`),
       this.stats,
       this.wrk,
       init.files,
@@ -190,11 +209,13 @@ export class Worker implements Core, AcceptorHost {
     this.countersFile.start();
     // Behind what has come in meanwhile: a client that has sent is not idle, however late it is read.
     setInterval(() => setImmediate(() => this.sweep()), SWEEP);
-    if (this.init.generation > 0) this.tellLoss();
-    this.maintenance.start();
+    if (this.init.generation > 0 && this.thread === 0) this.tellLoss();
     this.started = true;
-    logHeard(this.workerLog, 'start');
-    logSaid(this.workerLog, 200, '');
+    if (this.thread === 0) {
+      this.maintenance.start();
+      logHeard(this.workerLog, 'start');
+      logSaid(this.workerLog, 200, '');
+    }
     this.readyWhenBound();
   }
 
@@ -202,9 +223,9 @@ export class Worker implements Core, AcceptorHost {
   listen(index: number, handle: unknown): void {
     const spec = this.init.listeners[index];
     if (spec === undefined) return;
-    const acceptor = new Acceptor(this, this, endpointOf(spec), this.readBuffer);
+    const acceptor = new Acceptor(this, this, endpointOf(spec), this.readBuffer, index);
     const { server } = acceptor;
-    this.acceptors.push(acceptor);
+    this.acceptors[index] = acceptor;
     server.once('error', (error) => this.send({ t: 'failed', reason: `${spec.text}: ${error.message}` }));
     const backlog = this.params.listen_depth;
     const done = (): void => {
@@ -220,9 +241,28 @@ export class Worker implements Core, AcceptorHost {
     else server.listen({ host: spec.host ?? '', port: spec.port ?? 0, backlog }, done);
   }
 
+  /** Listens on a descriptor that the first thread was given for this one. */
+  listenOn(index: number, fd: number): void {
+    this.listen(index, { fd });
+  }
+
+  private makeHandover(companions: Companions): Handover {
+    return new Handover({
+      thread: this.thread,
+      loads: companions.part('loads').words(companions.count),
+      take: (listener, connection, counted) => {
+        // It is counted again when it is a session.
+        if (counted) this.handover?.closed();
+        const acceptor = this.acceptors[listener];
+        if (acceptor === undefined) connection.close();
+        else acceptor.accept(connection);
+      },
+    });
+  }
+
   async call(call: WorkerCall): Promise<CommandReply> {
     const text = cliText(call);
-    if (text === null) return this.answer(call);
+    if (text === null || this.thread > 0) return this.answer(call);
     logHeard(this.workerLog, text);
     const reply = await this.answer(call);
     const said = call.op === 'vcl.load' && reply.status === 200 ? loadedText(call.load.name) : reply.body;
@@ -238,7 +278,7 @@ export class Worker implements Core, AcceptorHost {
         const problem = await this.programs.load(call.load);
         if (problem !== null) return { status: 300, body: problem };
         const { edge } = call.load.program;
-        if (edge !== undefined) {
+        if (edge !== undefined && this.thread === 0) {
           if (this.edge === null) this.countersFile.addEdge(this.edgeCounters);
           this.edge = await connectEdge(this, edge);
         }
@@ -296,18 +336,19 @@ export class Worker implements Core, AcceptorHost {
   };
 
   lastVxid(): number {
-    return this.nextVxid - 1;
+    return (this.vxids[0] as number) - 1;
   }
 
   setNextVxid(next: number): void {
-    this.nextVxid = next;
+    Atomics.store(this.vxids, 0, next);
   }
 
   newVxid(): number {
-    const id = this.nextVxid++;
-    // Two bits of the log's word mark the side.
-    if (this.nextVxid >= 1 << 30) this.nextVxid = 1;
-    return id;
+    const id = Atomics.add(this.vxids, 0, 1);
+    if (id < LAST_VXID) return id;
+    // Whoever comes first begins again; numbers beyond the last one are nobody's.
+    Atomics.compareExchange(this.vxids, 0, id + 1, 1);
+    return id === LAST_VXID ? id : this.newVxid();
   }
 
   newLog(): TxLog {
@@ -331,10 +372,12 @@ export class Worker implements Core, AcceptorHost {
   }
 
   sessionOpened(session: Session): void {
+    this.handover?.opened();
     this.sessions.add(session);
   }
 
   sessionClosed(session: Session): void {
+    this.handover?.closed();
     this.sessions.delete(session);
   }
 
@@ -361,7 +404,7 @@ export class Worker implements Core, AcceptorHost {
 
   private stop(): void {
     this.stopping = true;
-    for (const { server } of this.acceptors) server.close();
+    for (const acceptor of this.acceptors) acceptor?.server.close();
     for (const session of this.sessions) session.shutdown();
     this.programs.close();
     void this.edge?.close();
@@ -432,6 +475,20 @@ export class Worker implements Core, AcceptorHost {
       },
     };
   }
+}
+
+/** Two bits of the log's word mark the side. */
+const LAST_VXID = (1 << 30) - 1;
+/** A worker without others. */
+const FIRST = { thread: 0 };
+
+function sharedCache(companions: Companions): SharedCache {
+  return {
+    memory: companions.part('cache'),
+    lock: companions.lock,
+    peers: companions.peers,
+    maintains: companions.thread === 0,
+  };
 }
 
 const OK: CommandReply = { status: 200, body: '' };

@@ -43,6 +43,7 @@ function openCache(companions) {
             memory: companions.part('cache'),
             lock: companions.lock,
             peers: companions.peers,
+            maintains: companions.thread === 0,
           },
         }),
   });

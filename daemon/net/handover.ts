@@ -1,0 +1,166 @@
+// Hands connections that one thread has accepted to another one that has fewer. All threads listen on the same sockets,
+// and whoever is awake takes all that wait there: without this, one thread would have most of them.
+//
+// How many connections each thread has is in shared memory. A connection goes over as its descriptor, through a Unix
+// socket in the worker's directory, as it would to another process (SCM_RIGHTS): the runtime has no other way to let go
+// of one. Where its handles are not to be had, each thread keeps what it accepts. Caution: a connection counts for its
+// new thread from the moment it is given away, so that many that come at once are spread.
+
+import { unlinkSync } from 'node:fs';
+import { type PipeHandle, type RawHandle, type RawHandles, rawHandles } from './raw-handles.ts';
+
+/** More connections than the thread that has the fewest, from which on new ones are given away: this many, or an eighth
+ * of what that thread has (chosen; the spread is to stay within half of a thread's share). */
+const SLACK = 2;
+const SLACK_SHIFT = 3;
+/** Connections under way to another thread that have no answer yet (chosen): more stay where they are. */
+const MOST_WAITING = 1024;
+
+export interface HandoverOptions {
+  readonly thread: number;
+  /** Connections of each thread, in shared memory. */
+  readonly loads: Int32Array;
+  /** Takes a connection that another thread gave, or that could not be given; `listener` is its index. */
+  take(listener: number, connection: RawHandle, counted: boolean): void;
+}
+
+export class Handover {
+  private readonly options: HandoverOptions;
+  private readonly raw: RawHandles | null;
+  private readonly ways: (Way | undefined)[] = [];
+  /** Held open: its descriptor is the channel's. */
+  private readonly held: PipeHandle[] = [];
+
+  constructor(options: HandoverOptions) {
+    this.options = options;
+    this.raw = rawHandles();
+    if (this.raw !== null) this.listen(this.raw);
+  }
+
+  /** A connection of this thread has begun, or ended. */
+  opened(): void {
+    Atomics.add(this.options.loads, this.options.thread, 1);
+  }
+
+  closed(): void {
+    Atomics.sub(this.options.loads, this.options.thread, 1);
+  }
+
+  /** Connections of this thread. */
+  get own(): number {
+    return Atomics.load(this.options.loads, this.options.thread);
+  }
+
+  /** Gives a connection away if another thread has fewer; false when it is to stay. */
+  giveAway(listener: number, connection: RawHandle): boolean {
+    if (this.raw === null) return false;
+    const { loads, thread } = this.options;
+    let least = thread;
+    for (let i = 0; i < loads.length; i++) if ((loads[i] as number) < (loads[least] as number)) least = i;
+    const few = loads[least] as number;
+    if ((loads[thread] as number) < few + Math.max(SLACK, few >> SLACK_SHIFT)) return false;
+    const way = this.wayTo(least, this.raw);
+    if (way === null || way.waiting >= MOST_WAITING) return false;
+    Atomics.add(loads, least, 1);
+    way.give(listener, connection);
+    return true;
+  }
+
+  private wayTo(thread: number, raw: RawHandles): Way | null {
+    const known = this.ways[thread];
+    if (known !== undefined) return known.isBroken ? null : known;
+    const way = new Way(raw, nameOf(thread), (listener, connection) => {
+      Atomics.sub(this.options.loads, thread, 1);
+      this.options.take(listener, connection, false);
+    });
+    this.ways[thread] = way;
+    return way;
+  }
+
+  private listen(raw: RawHandles): void {
+    const name = nameOf(this.options.thread);
+    try {
+      unlinkSync(name);
+    } catch {
+      // A worker before this one may have left it.
+    }
+    const server = raw.pipeServer();
+    if (server.bind(name) !== 0) return;
+    server.onconnection = (status, accepted) => {
+      if (status === 0 && accepted !== undefined) this.hear(raw, accepted);
+    };
+    server.listen(16);
+    server.unref?.();
+    this.held.push(server);
+  }
+
+  private hear(raw: RawHandles, accepted: PipeHandle): void {
+    const channel = raw.pipeChannel();
+    const fd = accepted.fd ?? -1;
+    if (fd < 0 || (channel.open(fd) ?? 0) !== 0) {
+      accepted.close();
+      return;
+    }
+    this.held.push(accepted, channel);
+    channel.onread = (bytes) => {
+      const connection = channel.pendingHandle ?? null;
+      channel.pendingHandle = null;
+      if (connection === null || bytes === undefined) return;
+      this.options.take(new Uint8Array(bytes)[0] as number, connection, true);
+    };
+    channel.readStart();
+    channel.unref?.();
+  }
+}
+
+/** The name of a thread's socket in the directory in which the worker runs. */
+function nameOf(thread: number): string {
+  return `thread-${thread}.sock`;
+}
+
+/** The way to another thread. */
+class Way {
+  isBroken = false;
+  /** Connections that have not gone over yet. */
+  waiting = 0;
+  private readonly raw: RawHandles;
+  private readonly channel: PipeHandle;
+  private readonly failed: (listener: number, connection: RawHandle) => void;
+  /** What waits for the way to be open; null once it is. */
+  private queue: { listener: number; connection: RawHandle }[] | null = [];
+
+  constructor(raw: RawHandles, name: string, failed: (listener: number, connection: RawHandle) => void) {
+    this.raw = raw;
+    this.failed = failed;
+    this.channel = raw.pipeChannel();
+    raw.connect(this.channel, name, (status) => this.opened(status));
+    this.channel.unref?.();
+  }
+
+  give(listener: number, connection: RawHandle): void {
+    this.waiting++;
+    if (this.queue !== null) this.queue.push({ listener, connection });
+    else this.send(listener, connection);
+  }
+
+  private opened(status: number): void {
+    const queue = this.queue ?? [];
+    this.queue = null;
+    this.isBroken = status !== 0;
+    for (const { listener, connection } of queue) this.send(listener, connection);
+  }
+
+  private send(listener: number, connection: RawHandle): void {
+    const done = (status: number): void => {
+      this.waiting--;
+      if (status === 0) {
+        connection.close();
+        return;
+      }
+      this.isBroken = true;
+      this.failed(listener, connection);
+    };
+    if (this.isBroken) done(-1);
+    else this.raw.sendHandle(this.channel, listener, connection, done);
+  }
+}

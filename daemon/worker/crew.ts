@@ -1,0 +1,200 @@
+// The threads beside the first, as the first one sees them: it starts them, passes on what the manager asks, and puts
+// their answers together. All of them end with the process: a thread that dies takes the worker with it, and the manager
+// starts another (decisions/15).
+
+import { Worker as Thread } from 'node:worker_threads';
+import type { CommandReply } from '../../protocol/messages.ts';
+import type { CommandName } from '../../protocol/tables/commands.ts';
+import type { FromWorker, InitMessage, ProgramStatus, WorkerCall } from '../link.ts';
+import { type Companions, portsOf, type Seat } from '../threads/seat.ts';
+import type { MemoryOffer } from '../threads/shared-memory.ts';
+import type { Worker } from './worker.ts';
+
+/** What a thread is started with. */
+export interface ThreadStart {
+  readonly seat: Seat;
+  readonly offer: MemoryOffer;
+  readonly init: InitMessage;
+  /** Of the cache that all have. */
+  readonly common: CommonStart;
+}
+
+/** What all threads' caches begin with. */
+export interface CommonStart {
+  /** Epoch seconds. */
+  readonly now: number;
+  readonly seed: readonly [number, number];
+}
+
+/** What the first thread and another one say to each other, beside the cache. */
+export interface CallSaid {
+  readonly kind: 'call';
+  readonly id: number;
+  readonly call: WorkerCall;
+}
+export interface ReplySaid {
+  readonly kind: 'reply';
+  readonly id: number;
+  readonly reply: CommandReply;
+}
+export interface ListenSaid {
+  readonly kind: 'listen';
+  readonly index: number;
+  readonly fd: number;
+}
+/** What a worker would tell the manager. */
+export interface ToldSaid {
+  readonly kind: 'told';
+  readonly message: FromWorker;
+}
+
+/** Commands that change what each thread keeps for itself. */
+const EVERYWHERE: ReadonlySet<CommandName> = new Set(['backend.set_health']);
+
+const OK: CommandReply = { status: 200, body: '' };
+
+export class Crew {
+  private readonly own: Worker;
+  private readonly companions: Companions;
+  private readonly failed: (text: string) => void;
+  private readonly pending = new Map<number, (reply: CommandReply) => void>();
+  private next = 1;
+  private readonly ready: Promise<void>;
+  /** The descriptors that the threads listen on belong to these. */
+  private readonly handles: unknown[] = [];
+
+  /**
+   * @param seats of all threads
+   * @param tell passes on what a thread would tell the manager
+   * @param failed called with the reason when a thread has ended
+   */
+  constructor(
+    own: Worker,
+    companions: Companions,
+    seats: readonly Seat[],
+    start: { readonly init: InitMessage; readonly common: CommonStart },
+    tell: (message: FromWorker) => void,
+    failed: (text: string) => void,
+  ) {
+    this.own = own;
+    this.companions = companions;
+    this.failed = failed;
+    const waiting = new Set<number>();
+    let allReady = (): void => undefined;
+    this.ready = new Promise((resolve) => {
+      allReady = resolve;
+    });
+    const { talk } = companions;
+    talk.on<ToldSaid>('told', ({ message }, from) => {
+      if (message.t === 'panic') failed(`Thread ${from}: ${message.text}`);
+      else if (message.t !== 'ready') tell(message);
+      else {
+        waiting.delete(from);
+        if (waiting.size === 0) allReady();
+      }
+    });
+    talk.on<ReplySaid>('reply', ({ id, reply }) => {
+      this.pending.get(id)?.(reply);
+      this.pending.delete(id);
+    });
+    // The code goes once into a thread as its program, and not again as a message.
+    const { code, ...init } = start.init;
+    const program = new URL(`data:text/javascript,${encodeURIComponent(code ?? '')}`);
+    for (const seat of seats.slice(1)) {
+      waiting.add(seat.thread);
+      const data: ThreadStart = {
+        seat,
+        offer: companions.memory.offer(),
+        init: { ...init, code: null },
+        common: start.common,
+      };
+      const thread = new Thread(program, { workerData: data, transferList: portsOf(seat) });
+      thread.on('error', (error) => failed(`Thread ${seat.thread}: ${textOf(error)}`));
+      thread.on('exit', (status) => failed(`Thread ${seat.thread} ended with status ${status}`));
+    }
+  }
+
+  /** All threads have loaded their programs and listen. */
+  started(): Promise<void> {
+    return this.ready;
+  }
+
+  /** Has a thread listen on a descriptor of its own, which the handle keeps open. */
+  listen(thread: number, index: number, handle: { readonly fd?: number } | null): void {
+    const fd = handle?.fd ?? -1;
+    if (fd < 0) {
+      this.failed(`Thread ${thread}: no descriptor to listen on`);
+      return;
+    }
+    this.handles.push(handle);
+    this.companions.talk.say<ListenSaid>(thread, { kind: 'listen', index, fd });
+  }
+
+  /** What the manager asks is done in every thread, before it is answered. */
+  async call(call: WorkerCall): Promise<CommandReply> {
+    switch (call.op) {
+      case 'cli': {
+        const reply = await this.own.call(call);
+        if (EVERYWHERE.has(call.command.name)) await this.callOthers(call);
+        return reply;
+      }
+      case 'vcl.load': {
+        const reply = await this.own.call(call);
+        if (reply.status !== 200) return reply;
+        const refusal = (await this.callOthers(call)).find(({ status }) => status !== 200);
+        if (refusal === undefined) return reply;
+        // A program that one thread cannot run, none has.
+        await this.callAll({ op: 'vcl.discard', name: call.load.name });
+        return refusal;
+      }
+      case 'vcl.list': {
+        const replies = await this.callAll(call);
+        const lists = replies.map(({ body }) => JSON.parse(body) as ProgramStatus[]);
+        return { status: 200, body: JSON.stringify(mergeLists(lists)) };
+      }
+      default: {
+        const replies = await this.callAll(call);
+        return replies.find(({ status }) => status !== 200) ?? replies[0] ?? OK;
+      }
+    }
+  }
+
+  /** The first thread's reply comes first. */
+  private async callAll(call: WorkerCall): Promise<CommandReply[]> {
+    const others = this.callOthers(call);
+    return [await this.own.call(call), ...(await others)];
+  }
+
+  private callOthers(call: WorkerCall): Promise<CommandReply[]> {
+    const { talk, count } = this.companions;
+    const replies: Promise<CommandReply>[] = [];
+    for (let thread = 1; thread < count; thread++) {
+      const id = this.next++;
+      replies.push(new Promise((resolve) => this.pending.set(id, resolve)));
+      talk.say<CallSaid>(thread, { kind: 'call', id, call });
+    }
+    return Promise.all(replies);
+  }
+}
+
+/** The programs as operators see them: those of all threads, run by the transactions of all. */
+function mergeLists(lists: readonly ProgramStatus[][]): ProgramStatus[] {
+  const merged: ProgramStatus[] = [];
+  for (const list of lists) {
+    const left = [...merged];
+    for (const status of list) {
+      const at = left.findIndex((each) => each.name === status.name && each.discarded === status.discarded);
+      const same = at < 0 ? undefined : left.splice(at, 1)[0];
+      if (same === undefined) merged.push({ ...status });
+      else {
+        same.refs += status.refs;
+        if (status.temperature === 'busy') same.temperature = 'busy';
+      }
+    }
+  }
+  return merged;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,41 @@
+// A thread beside the first: a worker of its own over the cache, the log and the counters that all have. It does what the
+// first thread says, and tells that one what the first would tell the manager.
+
+import { parentPort, workerData } from 'node:worker_threads';
+import type { FromWorker } from '../link.ts';
+import { Companions } from '../threads/seat.ts';
+import type { CallSaid, ListenSaid, ReplySaid, ThreadStart, ToldSaid } from './crew.ts';
+import { Worker } from './worker.ts';
+
+const FIRST = 0;
+
+export function runThread(): void {
+  const start = workerData as ThreadStart;
+  const companions = new Companions(start.seat, start.offer);
+  const { talk } = companions;
+  const tell = (message: FromWorker): void => talk.say<ToldSaid>(FIRST, { kind: 'told', message });
+  // As long as the process lives, whatever the thread waits for.
+  parentPort?.on('message', () => undefined);
+  let worker: Worker | null = null;
+  const panic = (error: unknown): void => {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    if (worker?.programs.isOutsideFault(error) === true) {
+      tell({ t: 'note', level: 'error', text: `An extension threw outside of a call: ${text}` });
+      return;
+    }
+    worker?.flush();
+    tell({ t: 'panic', text });
+  };
+  process.on('uncaughtException', panic);
+  process.on('unhandledRejection', panic);
+  worker = new Worker(start.init, tell, { companions, ...start.common });
+  const own = worker;
+  talk.on<CallSaid>('call', ({ id, call }) => {
+    own
+      .call(call)
+      .then((reply) => talk.say<ReplySaid>(FIRST, { kind: 'reply', id, reply }))
+      .catch(panic);
+  });
+  talk.on<ListenSaid>('listen', ({ index, fd }) => own.listenOn(index, fd));
+  own.start().catch((error: Error) => tell({ t: 'failed', reason: error.message }));
+}
