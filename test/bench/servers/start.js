@@ -92,13 +92,25 @@ function program(dir, originPort, pass) {
   return ['-f', file];
 }
 
-/** @param env further environment of its processes */
-export async function startProxyd(cpu, dir, originPort, pass = false, storage = 'malloc,64m', env = {}) {
+/**
+ * @param cpu a number, or several as taskset takes them
+ * @param env further environment of its processes
+ * @param more further arguments
+ */
+export async function startProxyd(
+  cpu,
+  dir,
+  originPort,
+  pass = false,
+  storage = 'malloc,64m',
+  env = {},
+  more = [],
+) {
   const work = join(dir, 'proxyd');
   mkdirSync(work);
   const port = await freePort();
   const args = [PROXYD, '-F', '-n', work, '-a', `127.0.0.1:${port}`, ...program(dir, originPort, pass)];
-  const child = start(cpu, process.execPath, [...args, '-s', storage], 'ignore', env);
+  const child = start(cpu, process.execPath, [...args, '-s', storage, ...more], 'ignore', env);
   await accepts('proxyd', child, port);
   const adm = (...words) =>
     spawnSync(process.execPath, [PROXYADM, '-n', work, ...words], { encoding: 'utf8' });
