@@ -1,13 +1,12 @@
 // What comes in on one client connection: reads heads, runs one request after another, hands body bytes to whoever
 // wants them, and gives up on a client that takes too long. Pipelined requests wait in `rest` while one is running or
-// while the client has not taken the last answer; the socket is paused when they grow. It never decides anything about
+// while the client has not taken the last answer; the connection is paused when they grow. It never decides anything about
 // a request beyond its framing.
 //
 // Caution: bytes arrive in a buffer shared by all sessions of the worker, so whatever is not used before
 // receive() returns is copied. And a client may end its side before its requests are answered: what it sent
 // before that still counts.
 
-import type { Socket } from 'node:net';
 import { HEAD_COMPLETE, HEAD_INCOMPLETE } from '../http1/head-parser.ts';
 import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import type { ClientSession, PipeTap } from '../transaction/client-session.ts';
@@ -17,6 +16,7 @@ import { Request } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
 import { RequestBuffers } from '../transaction/request-buffers.ts';
 import { ClientConnection } from './client-connection.ts';
+import type { ClientWire, WireUser } from './client-wire.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type PreambleTarget, receivePreamble } from './preamble.ts';
 import { RequestHeadReader } from './request-head.ts';
@@ -32,10 +32,10 @@ export interface SessionOwner {
   sessionClosed(session: Session): void;
 }
 
-/** Bytes a client may send ahead of what is being worked on before its socket is paused. */
+/** Bytes a client may send ahead of what is being worked on before its connection is paused. */
 const READ_AHEAD = 64 * 1024;
 
-export class Session extends ClientConnection implements ClientSession, PreambleTarget {
+export class Session extends ClientConnection implements ClientSession, PreambleTarget, WireUser {
   /** When the first byte of the head being received arrived, 0 when none did. */
   tHead = 0;
   body: RequestBody | null = null;
@@ -52,8 +52,14 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   private inputEnded = false;
 
   /** @param requests runs requests; given, since the steps know sessions. */
-  constructor(core: Core, owner: SessionOwner, socket: Socket, endpoint: Endpoint, requests: RequestMachine) {
-    super(core, socket, endpoint);
+  constructor(
+    core: Core,
+    owner: SessionOwner,
+    wire: ClientWire,
+    endpoint: Endpoint,
+    requests: RequestMachine,
+  ) {
+    super(core, wire, endpoint);
     this.requests = requests;
     this.owner = owner;
     this.buffers = new RequestBuffers(core);
@@ -65,8 +71,8 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     this.owner.sessionClosed(this);
   }
 
-  /** Bytes from the socket, lent until this returns. False asks the caller to stop. */
-  receive(buf: LentBytes, start: number, end: number): boolean {
+  /** Bytes from the client, lent until this returns. */
+  receive(buf: LentBytes, start: number, end: number): void {
     switch (this.phase) {
       case 'head':
         if (this.rest === null) this.parse(buf, start, end);
@@ -93,7 +99,6 @@ export class Session extends ClientConnection implements ClientSession, Preamble
       default:
         break;
     }
-    return !this.paused;
   }
 
   /** The client closed its sending side. */
@@ -108,8 +113,8 @@ export class Session extends ClientConnection implements ClientSession, Preamble
         this.pipeTap?.clientEnded();
         break;
       case 'closing':
-        // What is still on its way out ends the socket by itself.
-        if (!this.output.isSending) this.destroy();
+        // What is still on its way out ends the connection by itself.
+        if (!this.wire.isSending) this.destroy();
         break;
       case 'closed':
         break;
@@ -120,7 +125,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     }
   }
 
-  /** The socket is gone. */
+  /** The connection is gone. */
   lost(): void {
     if (this.phase === 'closed') return;
     const busy = this.phase === 'request' || this.phase === 'body';
@@ -143,7 +148,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   checkTimeout(now: number): void {
     if (this.output.isStalled(now)) {
       this.lossReason = 'TX_ERROR';
-      this.socket.destroy();
+      this.wire.destroy();
       return;
     }
     if (now < this.deadline) return;
@@ -175,7 +180,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     else this.closeAfter ??= 'OVERLOAD';
   }
 
-  /** The current request is over and its response has been handed to the socket. */
+  /** The current request is over and its response has been handed to the connection. */
   requestDone(): void {
     const body = this.body;
     if (this.phase === 'closed') {
@@ -189,7 +194,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
       return;
     }
     this.output.responseDone();
-    if (this.output.unsent) {
+    if (this.wire.isSending) {
       // No further answers pile up before a client that does not read (SAFETY rule 11).
       this.phase = 'unsent';
       this.deadline = Number.POSITIVE_INFINITY;
