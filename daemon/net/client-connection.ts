@@ -110,8 +110,9 @@ export abstract class ClientConnection extends ClientEnds {
     this.wire.resume();
   }
 
-  /** Ends the connection in an orderly way: the response is flushed, unread input discarded for a moment. */
-  close(reason: CloseReason): void {
+  /** Ends the connection in an orderly way: the response is flushed, unread input discarded for a moment.
+   * @param heard the client sends nothing more that would have to be discarded */
+  close(reason: CloseReason, heard = false): void {
     if (this.phase === 'closed' || this.phase === 'closing') return;
     this.closeAfter = reason;
     this.logClose(reason);
@@ -119,6 +120,10 @@ export abstract class ClientConnection extends ClientEnds {
     this.rest = null;
     this.pipeTap = null;
     const { clock } = this.core;
+    if (heard && !this.wire.isSending) {
+      this.wire.destroy();
+      return;
+    }
     if (this.wire.isSending && !this.wire.isGone) {
       // The client takes its time: it has what a client has that reads any other response.
       this.deadline = Number.POSITIVE_INFINITY;
@@ -175,9 +180,17 @@ export abstract class ClientConnection extends ClientEnds {
   }
 }
 
-const IS_ERROR = new Map<string, boolean>(CLOSE_REASONS.map((row) => [row.name, row.error]));
+interface HowCounted {
+  readonly counter: Extract<keyof MainCounters, `sc_${string}`>;
+  readonly error: boolean;
+}
 
-type CloseCounter = Extract<keyof MainCounters, `sc_${string}`>;
+const HOW_COUNTED = new Map<CloseReason, HowCounted>(
+  CLOSE_REASONS.map(({ name, error }) => [
+    name,
+    { counter: `sc_${name.toLowerCase()}` as HowCounted['counter'], error },
+  ]),
+);
 
 /** Ends of a session that waits for a request: nothing is left to close in an orderly way, and Varnish does not count
  * them as closed. */
@@ -185,8 +198,8 @@ const ENDS_WAITING: ReadonlySet<CloseReason> = new Set(['RX_TIMEOUT', 'RX_CLOSE_
 
 /** @param inPreamble the session ends before its first request could begin */
 function countClose(stats: MainCounters, reason: CloseReason, inPreamble: boolean): void {
-  const field = `sc_${reason.toLowerCase()}` as CloseCounter;
-  stats[field]++;
-  if (IS_ERROR.get(reason) === true) stats.sess_closed_err++;
+  const { counter, error } = HOW_COUNTED.get(reason) as HowCounted;
+  stats[counter]++;
+  if (error) stats.sess_closed_err++;
   if (reason !== 'REM_CLOSE' && !inPreamble && !ENDS_WAITING.has(reason)) stats.sess_closed++;
 }

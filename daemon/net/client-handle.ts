@@ -4,7 +4,6 @@
 
 import {
   END_OF_INPUT,
-  type HandleAddress,
   type RuntimeHandle,
   type RuntimeHandles,
   type ShutdownRequest,
@@ -27,6 +26,8 @@ interface WireHandle extends RuntimeHandle {
 export class HandleWires {
   readonly runtime: RuntimeHandles;
   readonly reads: SharedReads;
+  /** For the runtime to fill in: adding fields to an empty object costs it more than asking the system. */
+  readonly name = { address: '', family: '', port: 0 };
   /** For the next write. */
   request: WriteRequest;
 
@@ -73,13 +74,13 @@ class HandleWire implements ClientWire {
   }
 
   get remote(): WireEnd | null {
-    const into: HandleAddress = {};
-    return this.handle.getpeername?.(into) === 0 ? (into as WireEnd) : null;
+    const { name } = this.wires;
+    return this.handle.getpeername?.(name) === 0 ? { address: name.address, port: name.port } : null;
   }
 
   get local(): WireEnd | null {
-    const into: HandleAddress = {};
-    return this.handle.getsockname?.(into) === 0 ? (into as WireEnd) : null;
+    const { name } = this.wires;
+    return this.handle.getsockname?.(name) === 0 ? { address: name.address, port: name.port } : null;
   }
 
   get fd(): number {

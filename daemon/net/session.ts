@@ -7,6 +7,7 @@
 // receive() returns is copied. And a client may end its side before its requests are answered: what it sent
 // before that still counts.
 
+import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { HEAD_COMPLETE, HEAD_INCOMPLETE } from '../http1/head-parser.ts';
 import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import type { ClientSession, PipeTap } from '../transaction/client-session.ts';
@@ -34,6 +35,8 @@ export interface SessionOwner {
 
 /** Bytes a client may send ahead of what is being worked on before its connection is paused. */
 const READ_AHEAD = 64 * 1024;
+/** The client has said, in one way or the other, that the request was its last (RFC 9112 section 9.6). */
+const LAST_REQUESTS: ReadonlySet<CloseReason> = new Set(['REQ_CLOSE', 'REQ_HTTP10']);
 
 export class Session extends ClientConnection implements ClientSession, PreambleTarget, WireUser {
   /** When the first byte of the head being received arrived, 0 when none did. */
@@ -48,6 +51,8 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   private parsing = false;
   /** There was a request. */
   private begun = false;
+  /** The packet of the request under way goes on after it. */
+  private sentMore = false;
   /** The client has ended its side. */
   private inputEnded = false;
 
@@ -107,7 +112,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     switch (this.phase) {
       case 'preamble':
       case 'head':
-        this.close('REM_CLOSE');
+        this.close('REM_CLOSE', true);
         break;
       case 'pipe':
         this.pipeTap?.clientEnded();
@@ -190,7 +195,11 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     if (body !== null && !body.complete) this.closeAfter ??= 'RX_BODY';
     this.body = null;
     if (this.closeAfter !== null) {
-      this.close(this.closeAfter);
+      // Some clients send a line end after a body. Bytes that come later are answered with a reset, which may destroy
+      // the response.
+      const isLast = LAST_REQUESTS.has(this.closeAfter) && body === null;
+      const sentMore = this.sentMore || this.rest !== null || this.paused;
+      this.close(this.closeAfter, (isLast && !sentMore) || this.inputEnded);
       return;
     }
     this.output.responseDone();
@@ -310,7 +319,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     const rest = this.rest;
     this.rest = null;
     if (rest !== null) this.parse(rest, 0, rest.length);
-    else if (this.inputEnded) this.close('REM_CLOSE');
+    else if (this.inputEnded) this.close('REM_CLOSE', true);
     if (this.phase === 'head') this.resumeReading();
   }
 
@@ -329,7 +338,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     }
     this.parsing = false;
     if (at < end && this.isOpen) this.keep(buf, at, end);
-    if (this.phase === 'head' && this.inputEnded) this.close('REM_CLOSE');
+    if (this.phase === 'head' && this.inputEnded) this.close('REM_CLOSE', true);
   }
 
   /** Returns how far it came: short of `end` when a head is incomplete or a request has to wait. */
@@ -367,6 +376,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
         this.keep(buf, at, end);
         at = end;
       }
+      this.sentMore = at < end;
       this.requests.start(req);
     }
     return at;

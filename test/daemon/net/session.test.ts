@@ -82,12 +82,12 @@ describe('a client that has ended its side', () => {
     one.answer = () => {};
     one.receive(get('/a') + get('/b'));
     one.session.receivedEnd();
-    expect(one.wire.ended).toBe(false);
+    expect(one.wire.isGone).toBe(false);
     one.session.requestDone();
     expect(one.ran).toEqual(['/a', '/b']);
-    expect(one.wire.ended).toBe(false);
+    expect(one.wire.isGone).toBe(false);
     one.session.requestDone();
-    expect(one.wire.ended).toBe(true);
+    expect(one.wire.isGone).toBe(true);
   });
 
   it('has sent a whole body when all of it waits, and none when it does not', () => {
@@ -206,6 +206,57 @@ describe('time', () => {
     one.pass(2);
     expect(one.wire.isGone).toBe(true);
     expect(one.closed).toBe(1);
+  });
+});
+
+describe('the last request', () => {
+  const last = (one: FakeSession): void => {
+    one.answer = (req) => {
+      req.closeAfter('REQ_CLOSE');
+      reply(10)(req);
+    };
+  };
+
+  it('of a client that says so closes the connection at once, counted and logged once', () => {
+    const one = new FakeSession();
+    last(one);
+    one.receive(get('/a'));
+    expect([one.wire.isGone, one.wire.ended, one.closed]).toEqual([true, false, 0]);
+    one.session.lost();
+    one.pass(2);
+    expect([one.closed, one.stats.sc_req_close, one.stats.sess_closed]).toEqual([1, 1, 1]);
+    expect(one.records.filter((record) => record.startsWith('SessClose'))).toHaveLength(1);
+  });
+
+  it.each([
+    ['of a client that has sent more', get('/a') + get('/b'), (one: FakeSession) => last(one)],
+    [
+      'with a body, after which some send a line end',
+      `${get('/a', 'Content-Length: 1\r\n')}x`,
+      (one: FakeSession): void => {
+        one.answer = (req) => {
+          req.closeAfter('REQ_CLOSE');
+          drain(1)(req);
+        };
+      },
+    ],
+    [
+      'that we declared to be the last',
+      get('/a'),
+      (one: FakeSession): void => {
+        one.answer = (req) => {
+          req.closeAfter('RESP_CLOSE');
+          reply(10)(req);
+        };
+      },
+    ],
+  ])('%s: what may still come is discarded for a moment', (_what, text, prepare) => {
+    const one = new FakeSession();
+    prepare(one);
+    one.receive(text);
+    expect([one.wire.isGone, one.wire.ended]).toEqual([false, true]);
+    one.pass(2);
+    expect([one.wire.isGone, one.closed]).toEqual([true, 1]);
   });
 });
 
