@@ -25,7 +25,6 @@ import type {
   Hits,
   Invalidation,
   Lookup,
-  Maintenance,
   Reading,
   References,
   Storages,
@@ -43,7 +42,7 @@ export class Cache {
   readonly invalidation: Invalidation;
   readonly bans: Bans;
   readonly storages: Storages;
-  readonly maintenance: Maintenance;
+  readonly maintenance: CacheMaintenance;
   /** For what other threads tell. */
   readonly peerCalls: PeerCalls;
 
@@ -63,7 +62,7 @@ export class Cache {
     const lurker = new Lurker(state, tester, lifetimes, life);
     const lock = state.memory.isShared ? state.lock : null;
     const maintenance = new CacheMaintenance(state, expiry, lurker, tagPurges);
-    this.maintenance = underLock<Maintenance>(maintenance, lock, ['step', 'sample']);
+    this.maintenance = underLock<CacheMaintenance>(maintenance, lock, ['step', 'sample']);
     this.lookup = new ObjectLookup(state, store, life, tester, tagPurges);
     this.hits = lru;
     this.references = life;

@@ -18,14 +18,14 @@ import { edgeOperation, SITE_TAG } from './edge-operations.ts';
 import type { HeaderSwitches } from './providers/edge-headers.ts';
 import { makeProvider } from './providers/make-provider.ts';
 import type { Provider } from './providers/provider.ts';
-import { PurgeQueue, type QueueEvent } from './queue/purge-queue.ts';
+import { PurgeQueue, type QueueCounters, type QueueEvent } from './queue/purge-queue.ts';
 import type { Limiter } from './queue/sender.ts';
 
 export interface ConnectorParts {
   /** A line of the transaction log that belongs to no transaction. */
   log(text: string): void;
-  /** Filled by sample(). */
-  readonly counters: Record<string, number>;
+  /** What happens is counted here at once, by one queue after another; what is at hand is filled in by sample(). */
+  readonly counters: QueueCounters & { tokens_left: number };
   /** For the operator's log. */
   warn(text: string): void;
   /** Whether the active program imports the connector. */
@@ -103,6 +103,7 @@ export class EdgeConnector implements EdgeService {
         maxAge: config.number('max_age') * 1000,
         dryRun: config.flag('dry_run'),
         event: (event) => this.#tell(event),
+        totals: this.#parts.counters,
       });
     } catch (cause) {
       const { code, message } = cause as NodeJS.ErrnoException;
@@ -112,7 +113,7 @@ export class EdgeConnector implements EdgeService {
     }
   }
 
-  /** Brings the counters up to date. */
+  /** Brings the gauges up to date. */
   sample(): void {
     const { counters } = this.#parts;
     if (this.#queue !== null) Object.assign(counters, this.#queue.counters());

@@ -19,8 +19,7 @@ export function interimForwarder(req: Request): (head: HttpMessage) => void {
   let left = MOST;
   return (head) => {
     if (head.status === 100 || left === 0 || req.isHttp10) return;
-    if (req.attempt !== attempt || req.aborted || !session.isOpen || session.socket.writableLength > 0)
-      return;
+    if (req.attempt !== attempt || req.aborted || !session.isOpen || session.isSending) return;
     left--;
     const out = new HttpMessage(Tag.RespMethod);
     out.proto = 'HTTP/1.1';

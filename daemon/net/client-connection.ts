@@ -1,7 +1,6 @@
 // The connection of a client: what is written to it, whether it is read from, and how it ends: in an orderly way, cut,
 // or with a reset; logged and counted once. What its bytes mean is the session's business.
 
-import type { Socket } from 'node:net';
 import { CLOSE_REASONS, type CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { MainCounters } from '../stats/counter-fields.ts';
@@ -9,6 +8,7 @@ import type { PipeTap } from '../transaction/client-session.ts';
 import type { Core } from '../transaction/core.ts';
 import { ClientEnds } from './client-ends.ts';
 import { ClientOutput } from './client-output.ts';
+import type { ClientWire } from './client-wire.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** After an answer that closes, unread input is discarded for so long (seconds), so that no reset destroys it. */
@@ -31,14 +31,14 @@ export abstract class ClientConnection extends ClientEnds {
   /** Bytes that nobody has taken yet. */
   protected rest: Buffer | null = null;
   protected paused = false;
-  /** What a socket that is suddenly gone means: the client left, unless we made it go. */
+  /** What a connection that is suddenly gone means: the client left, unless we made it go. */
   protected lossReason: CloseReason = 'REM_CLOSE';
 
-  constructor(core: Core, socket: Socket, endpoint: Endpoint) {
-    super(core, socket, endpoint);
+  constructor(core: Core, wire: ClientWire, endpoint: Endpoint) {
+    super(core, wire, endpoint);
     this.deadline = this.tOpen + this.timeoutIdle;
     this.lingerEnd = this.tOpen + this.timeoutLinger;
-    this.output = new ClientOutput(core, socket, this);
+    this.output = new ClientOutput(core, wire, this);
     if (endpoint.proxy) this.phase = 'preamble';
   }
 
@@ -68,9 +68,14 @@ export abstract class ClientConnection extends ClientEnds {
     this.output.writeShared(buf, start, end);
   }
 
-  /** Writes bytes that stay unchanged until sent. Returns false when the reader is behind: wait for `drained`. */
+  /** The client has not taken everything yet that was written. */
+  get isSending(): boolean {
+    return this.wire.isSending;
+  }
+
+  /** Writes bytes that stay unchanged until sent. Returns false when they have not all left yet: wait for `drained`. */
   write(buf: Uint8Array): boolean {
-    return this.socket.write(buf);
+    return this.wire.write(buf);
   }
 
   writeOutputAnd(buf: Buffer, start: number, end: number, parts: readonly Buffer[]): boolean {
@@ -80,7 +85,7 @@ export abstract class ClientConnection extends ClientEnds {
   /** Writes bytes that stay unchanged until sent, in one call. Returns false when they have not all left yet: wait for
    * `drained`. */
   writeParts(parts: readonly Buffer[]): boolean {
-    return this.output.writeParts(parts);
+    return parts.length === 1 ? this.wire.write(parts[0] as Buffer) : this.wire.writeAll(parts);
   }
 
   /** Calls back once when everything written has left; never when the connection goes first. */
@@ -88,24 +93,26 @@ export abstract class ClientConnection extends ClientEnds {
     this.output.drained(callback);
   }
 
-  socketDrained(): void {
-    this.output.socketDrained();
+  /** The same without a limit of time: who waits has one of its own. */
+  taken(callback: () => void): void {
+    this.wire.flushed(callback);
   }
 
   pauseReading(): void {
     if (this.paused) return;
     this.paused = true;
-    this.socket.pause();
+    this.wire.pause();
   }
 
   resumeReading(): void {
     if (!this.paused) return;
     this.paused = false;
-    this.socket.resume();
+    this.wire.resume();
   }
 
-  /** Ends the connection in an orderly way: the response is flushed, unread input discarded for a moment. */
-  close(reason: CloseReason): void {
+  /** Ends the connection in an orderly way: the response is flushed, unread input discarded for a moment.
+   * @param heard the client sends nothing more that would have to be discarded */
+  close(reason: CloseReason, heard = false): void {
     if (this.phase === 'closed' || this.phase === 'closing') return;
     this.closeAfter = reason;
     this.logClose(reason);
@@ -113,14 +120,18 @@ export abstract class ClientConnection extends ClientEnds {
     this.rest = null;
     this.pipeTap = null;
     const { clock } = this.core;
-    if (this.output.isSending && !this.socket.destroyed) {
+    if (heard && !this.wire.isSending) {
+      this.wire.destroy();
+      return;
+    }
+    if (this.wire.isSending && !this.wire.isGone) {
       // The client takes its time: it has what a client has that reads any other response.
       this.deadline = Number.POSITIVE_INFINITY;
       this.drained(() => {
         this.deadline = clock.now() + LINGER;
       });
     } else this.deadline = clock.now() + LINGER;
-    this.socket.end();
+    this.wire.end();
     this.resumeReading();
   }
 
@@ -130,18 +141,18 @@ export abstract class ClientConnection extends ClientEnds {
     this.closeAfter = reason;
     // Whatever the log calls it, this side closed.
     if (reason === 'REM_CLOSE') this.core.stats.sess_closed++;
-    this.socket.destroy();
+    this.wire.destroy();
   }
 
   /** Cuts so that the client cannot take it for an orderly end, where the end would mean that all was sent. */
   reset(reason: CloseReason): void {
     // A Unix socket has no reset.
-    if (this.phase !== 'closed' && this.localPort > 0) this.socket.resetAndDestroy();
+    if (this.phase !== 'closed' && this.localPort > 0) this.wire.reset();
     this.cut(reason);
   }
 
   protected destroy(): void {
-    this.socket.destroy();
+    this.wire.destroy();
     this.finish(this.closeAfter ?? 'REM_CLOSE');
   }
 
@@ -169,9 +180,17 @@ export abstract class ClientConnection extends ClientEnds {
   }
 }
 
-const IS_ERROR = new Map<string, boolean>(CLOSE_REASONS.map((row) => [row.name, row.error]));
+interface HowCounted {
+  readonly counter: Extract<keyof MainCounters, `sc_${string}`>;
+  readonly error: boolean;
+}
 
-type CloseCounter = Extract<keyof MainCounters, `sc_${string}`>;
+const HOW_COUNTED = new Map<CloseReason, HowCounted>(
+  CLOSE_REASONS.map(({ name, error }) => [
+    name,
+    { counter: `sc_${name.toLowerCase()}` as HowCounted['counter'], error },
+  ]),
+);
 
 /** Ends of a session that waits for a request: nothing is left to close in an orderly way, and Varnish does not count
  * them as closed. */
@@ -179,8 +198,8 @@ const ENDS_WAITING: ReadonlySet<CloseReason> = new Set(['RX_TIMEOUT', 'RX_CLOSE_
 
 /** @param inPreamble the session ends before its first request could begin */
 function countClose(stats: MainCounters, reason: CloseReason, inPreamble: boolean): void {
-  const field = `sc_${reason.toLowerCase()}` as CloseCounter;
-  stats[field]++;
-  if (IS_ERROR.get(reason) === true) stats.sess_closed_err++;
+  const { counter, error } = HOW_COUNTED.get(reason) as HowCounted;
+  stats[counter]++;
+  if (error) stats.sess_closed_err++;
   if (reason !== 'REM_CLOSE' && !inPreamble && !ENDS_WAITING.has(reason)) stats.sess_closed++;
 }

@@ -2,15 +2,14 @@
 // place, the limits a program may change, and the connection's log with the records that every request of it begins
 // with.
 
-import type { Socket } from 'node:net';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { PeerCredentials } from '../contract/context.ts';
 import { flat } from '../http1/latin1.ts';
 import { constantRecord, type PreparedRecords, type TxLog } from '../log/tx-log.ts';
 import type { Core } from '../transaction/core.ts';
+import type { ClientWire } from './client-wire.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { ProxyAddress } from './proxy-protocol.ts';
-import { fileDescriptor } from './socket-handle.ts';
 
 /** An IPv4 client of a listener on `::` has its own address, not the mapped one, so that acls know it. */
 function plainAddress(address: string | undefined): string {
@@ -20,7 +19,7 @@ function plainAddress(address: string | undefined): string {
 
 export abstract class ClientEnds {
   readonly core: Core;
-  readonly socket: Socket;
+  protected readonly wire: ClientWire;
   readonly endpoint: Endpoint;
   readonly vxid: number;
   readonly log: TxLog;
@@ -48,19 +47,20 @@ export abstract class ClientEnds {
   /** The process at the other end of a Unix socket, where a program asks. */
   peer: PeerCredentials | null = null;
 
-  constructor(core: Core, socket: Socket, endpoint: Endpoint) {
+  constructor(core: Core, wire: ClientWire, endpoint: Endpoint) {
     this.core = core;
-    this.socket = socket;
+    this.wire = wire;
     this.endpoint = endpoint;
     this.endpointName = endpoint.name;
     this.endpointSocket = endpoint.socketText;
     this.vxid = core.newVxid();
     this.log = core.newLog();
     this.tOpen = core.clock.now();
-    this.remoteIp = plainAddress(socket.remoteAddress);
-    this.remotePort = socket.remotePort ?? 0;
-    this.localIp = plainAddress(socket.localAddress);
-    this.localPort = socket.localPort ?? 0;
+    const { remote, local } = wire;
+    this.remoteIp = plainAddress(remote?.address);
+    this.remotePort = remote?.port ?? 0;
+    this.localIp = plainAddress(local?.address);
+    this.localPort = local?.port ?? 0;
     this.clientIp = this.remoteIp;
     this.clientPort = this.remotePort;
     this.serverIp = this.localIp;
@@ -77,7 +77,7 @@ export abstract class ClientEnds {
     this.log.put(Tag.Begin, endpoint.proxy ? 'sess 0 PROXY' : 'sess 0 HTTP/1');
     this.log.put(
       Tag.SessOpen,
-      `${this.remoteIp} ${this.remotePort} ${endpoint.name} ${this.localIp} ${this.localPort} ${this.tOpen.toFixed(6)} ${fileDescriptor(socket)}`,
+      `${this.remoteIp} ${this.remotePort} ${endpoint.name} ${this.localIp} ${this.localPort} ${this.tOpen.toFixed(6)} ${wire.fd}`,
     );
     core.stats.sess_conn++;
     core.stats.s_sess++;

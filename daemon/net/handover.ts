@@ -7,7 +7,8 @@
 // new thread from the moment it is given away, so that many that come at once are spread.
 
 import { unlinkSync } from 'node:fs';
-import { type PipeHandle, type RawHandle, type RawHandles, rawHandles } from './raw-handles.ts';
+import type { RuntimeHandle } from '../runtime-handles.ts';
+import { type HandleChannels, handleChannels, type PipeHandle } from './handle-channels.ts';
 
 /** More connections than the thread that has the fewest, from which on new ones are given away: this many, or an eighth
  * of what that thread has (chosen; the spread is to stay within half of a thread's share). */
@@ -21,20 +22,20 @@ export interface HandoverOptions {
   /** Connections of each thread, in shared memory. */
   readonly loads: Int32Array;
   /** Takes a connection that another thread gave, or that could not be given; `listener` is its index. */
-  take(listener: number, connection: RawHandle, counted: boolean): void;
+  take(listener: number, connection: RuntimeHandle, counted: boolean): void;
 }
 
 export class Handover {
   private readonly options: HandoverOptions;
-  private readonly raw: RawHandles | null;
+  private readonly channels: HandleChannels | null;
   private readonly ways: (Way | undefined)[] = [];
   /** Held open: its descriptor is the channel's. */
   private readonly held: PipeHandle[] = [];
 
   constructor(options: HandoverOptions) {
     this.options = options;
-    this.raw = rawHandles();
-    if (this.raw !== null) this.listen(this.raw);
+    this.channels = handleChannels();
+    if (this.channels !== null) this.listen(this.channels);
   }
 
   /** A connection of this thread has begun, or ended. */
@@ -52,24 +53,24 @@ export class Handover {
   }
 
   /** Gives a connection away if another thread has fewer; false when it is to stay. */
-  giveAway(listener: number, connection: RawHandle): boolean {
-    if (this.raw === null) return false;
+  giveAway(listener: number, connection: RuntimeHandle): boolean {
+    if (this.channels === null) return false;
     const { loads, thread } = this.options;
     let least = thread;
     for (let i = 0; i < loads.length; i++) if ((loads[i] as number) < (loads[least] as number)) least = i;
     const few = loads[least] as number;
     if ((loads[thread] as number) < few + Math.max(SLACK, few >> SLACK_SHIFT)) return false;
-    const way = this.wayTo(least, this.raw);
+    const way = this.wayTo(least, this.channels);
     if (way === null || way.waiting >= MOST_WAITING) return false;
     Atomics.add(loads, least, 1);
     way.give(listener, connection);
     return true;
   }
 
-  private wayTo(thread: number, raw: RawHandles): Way | null {
+  private wayTo(thread: number, channels: HandleChannels): Way | null {
     const known = this.ways[thread];
     if (known !== undefined) return known.isBroken ? null : known;
-    const way = new Way(raw, nameOf(thread), (listener, connection) => {
+    const way = new Way(channels, nameOf(thread), (listener, connection) => {
       Atomics.sub(this.options.loads, thread, 1);
       this.options.take(listener, connection, false);
     });
@@ -77,25 +78,25 @@ export class Handover {
     return way;
   }
 
-  private listen(raw: RawHandles): void {
+  private listen(channels: HandleChannels): void {
     const name = nameOf(this.options.thread);
     try {
       unlinkSync(name);
     } catch {
       // A worker before this one may have left it.
     }
-    const server = raw.pipeServer();
+    const server = channels.server();
     if (server.bind(name) !== 0) return;
     server.onconnection = (status, accepted) => {
-      if (status === 0 && accepted !== undefined) this.hear(raw, accepted);
+      if (status === 0 && accepted !== undefined) this.hear(channels, accepted);
     };
     server.listen(16);
-    server.unref?.();
+    server.unref();
     this.held.push(server);
   }
 
-  private hear(raw: RawHandles, accepted: PipeHandle): void {
-    const channel = raw.pipeChannel();
+  private hear(channels: HandleChannels, accepted: PipeHandle): void {
+    const channel = channels.channel();
     const fd = accepted.fd ?? -1;
     if (fd < 0 || (channel.open(fd) ?? 0) !== 0) {
       accepted.close();
@@ -109,7 +110,7 @@ export class Handover {
       this.options.take(new Uint8Array(bytes)[0] as number, connection, true);
     };
     channel.readStart();
-    channel.unref?.();
+    channel.unref();
   }
 }
 
@@ -123,21 +124,25 @@ class Way {
   isBroken = false;
   /** Connections that have not gone over yet. */
   waiting = 0;
-  private readonly raw: RawHandles;
+  private readonly channels: HandleChannels;
   private readonly channel: PipeHandle;
-  private readonly failed: (listener: number, connection: RawHandle) => void;
+  private readonly failed: (listener: number, connection: RuntimeHandle) => void;
   /** What waits for the way to be open; null once it is. */
-  private queue: { listener: number; connection: RawHandle }[] | null = [];
+  private queue: { listener: number; connection: RuntimeHandle }[] | null = [];
 
-  constructor(raw: RawHandles, name: string, failed: (listener: number, connection: RawHandle) => void) {
-    this.raw = raw;
+  constructor(
+    channels: HandleChannels,
+    name: string,
+    failed: (listener: number, connection: RuntimeHandle) => void,
+  ) {
+    this.channels = channels;
     this.failed = failed;
-    this.channel = raw.pipeChannel();
-    raw.connect(this.channel, name, (status) => this.opened(status));
-    this.channel.unref?.();
+    this.channel = channels.channel();
+    channels.connect(this.channel, name, (status) => this.opened(status));
+    this.channel.unref();
   }
 
-  give(listener: number, connection: RawHandle): void {
+  give(listener: number, connection: RuntimeHandle): void {
     this.waiting++;
     if (this.queue !== null) this.queue.push({ listener, connection });
     else this.send(listener, connection);
@@ -150,7 +155,7 @@ class Way {
     for (const { listener, connection } of queue) this.send(listener, connection);
   }
 
-  private send(listener: number, connection: RawHandle): void {
+  private send(listener: number, connection: RuntimeHandle): void {
     const done = (status: number): void => {
       this.waiting--;
       if (status === 0) {
@@ -161,6 +166,6 @@ class Way {
       this.failed(listener, connection);
     };
     if (this.isBroken) done(-1);
-    else this.raw.sendHandle(this.channel, listener, connection, done);
+    else this.channels.send(this.channel, listener, connection, done);
   }
 }

@@ -7,10 +7,9 @@
 // make the socket blocking, for the worker too.
 
 import { spawn } from 'node:child_process';
-import type { Socket } from 'node:net';
 import type { PeerCredentials } from '../contract/context.ts';
 import type { Core } from '../transaction/core.ts';
-import { fileDescriptor } from './socket-handle.ts';
+import type { ClientWire } from './client-wire.ts';
 
 /** SOL_SOCKET and SO_PEERCRED of Linux; the answer is pid, uid and gid. */
 const QUESTION =
@@ -25,14 +24,14 @@ export class PeerReader {
   private readonly waiting: (() => void)[] = [];
 
   /** Null when it cannot be known; never rejects. */
-  async read(socket: Socket): Promise<PeerCredentials | null> {
+  async read(wire: Pick<ClientWire, 'fd' | 'isGone'>): Promise<PeerCredentials | null> {
     if (process.platform !== 'linux') return null;
     if (this.running >= AT_ONCE) await new Promise<void>((resolve) => this.waiting.push(resolve));
     this.running++;
     try {
-      // Only now: a socket that has closed in the line may have left its number to another one.
-      const fd = fileDescriptor(socket);
-      return fd <= 2 || socket.destroyed ? null : parse(await ask(fd));
+      // Only now: a connection that has closed in the line may have left its number to another one.
+      const { fd, isGone } = wire;
+      return fd <= 2 || isGone ? null : parse(await ask(fd));
     } catch {
       // No descriptors or processes left.
       return null;

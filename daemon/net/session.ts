@@ -1,13 +1,13 @@
 // What comes in on one client connection: reads heads, runs one request after another, hands body bytes to whoever
 // wants them, and gives up on a client that takes too long. Pipelined requests wait in `rest` while one is running or
-// while the client has not taken the last answer; the socket is paused when they grow. It never decides anything about
+// while the client has not taken the last answer; the connection is paused when they grow. It never decides anything about
 // a request beyond its framing.
 //
 // Caution: bytes arrive in a buffer shared by all sessions of the worker, so whatever is not used before
 // receive() returns is copied. And a client may end its side before its requests are answered: what it sent
 // before that still counts.
 
-import type { Socket } from 'node:net';
+import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { HEAD_COMPLETE, HEAD_INCOMPLETE } from '../http1/head-parser.ts';
 import { keep, type LentBytes } from '../http1/lent-bytes.ts';
 import type { ClientSession, PipeTap } from '../transaction/client-session.ts';
@@ -17,6 +17,7 @@ import { Request } from '../transaction/request.ts';
 import type { RequestBody } from '../transaction/request-body.ts';
 import { RequestBuffers } from '../transaction/request-buffers.ts';
 import { ClientConnection } from './client-connection.ts';
+import type { ClientWire, WireUser } from './client-wire.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type PreambleTarget, receivePreamble } from './preamble.ts';
 import { RequestHeadReader } from './request-head.ts';
@@ -32,10 +33,12 @@ export interface SessionOwner {
   sessionClosed(session: Session): void;
 }
 
-/** Bytes a client may send ahead of what is being worked on before its socket is paused. */
+/** Bytes a client may send ahead of what is being worked on before its connection is paused. */
 const READ_AHEAD = 64 * 1024;
+/** The client has said, in one way or the other, that the request was its last (RFC 9112 section 9.6). */
+const LAST_REQUESTS: ReadonlySet<CloseReason> = new Set(['REQ_CLOSE', 'REQ_HTTP10']);
 
-export class Session extends ClientConnection implements ClientSession, PreambleTarget {
+export class Session extends ClientConnection implements ClientSession, PreambleTarget, WireUser {
   /** When the first byte of the head being received arrived, 0 when none did. */
   tHead = 0;
   body: RequestBody | null = null;
@@ -48,12 +51,20 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   private parsing = false;
   /** There was a request. */
   private begun = false;
+  /** The packet of the request under way goes on after it. */
+  private sentMore = false;
   /** The client has ended its side. */
   private inputEnded = false;
 
   /** @param requests runs requests; given, since the steps know sessions. */
-  constructor(core: Core, owner: SessionOwner, socket: Socket, endpoint: Endpoint, requests: RequestMachine) {
-    super(core, socket, endpoint);
+  constructor(
+    core: Core,
+    owner: SessionOwner,
+    wire: ClientWire,
+    endpoint: Endpoint,
+    requests: RequestMachine,
+  ) {
+    super(core, wire, endpoint);
     this.requests = requests;
     this.owner = owner;
     this.buffers = new RequestBuffers(core);
@@ -65,8 +76,8 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     this.owner.sessionClosed(this);
   }
 
-  /** Bytes from the socket, lent until this returns. False asks the caller to stop. */
-  receive(buf: LentBytes, start: number, end: number): boolean {
+  /** Bytes from the client, lent until this returns. */
+  receive(buf: LentBytes, start: number, end: number): void {
     switch (this.phase) {
       case 'head':
         if (this.rest === null) this.parse(buf, start, end);
@@ -93,7 +104,6 @@ export class Session extends ClientConnection implements ClientSession, Preamble
       default:
         break;
     }
-    return !this.paused;
   }
 
   /** The client closed its sending side. */
@@ -102,14 +112,14 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     switch (this.phase) {
       case 'preamble':
       case 'head':
-        this.close('REM_CLOSE');
+        this.close('REM_CLOSE', true);
         break;
       case 'pipe':
         this.pipeTap?.clientEnded();
         break;
       case 'closing':
-        // What is still on its way out ends the socket by itself.
-        if (!this.output.isSending) this.destroy();
+        // What is still on its way out ends the connection by itself.
+        if (!this.wire.isSending) this.destroy();
         break;
       case 'closed':
         break;
@@ -120,7 +130,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     }
   }
 
-  /** The socket is gone. */
+  /** The connection is gone. */
   lost(): void {
     if (this.phase === 'closed') return;
     const busy = this.phase === 'request' || this.phase === 'body';
@@ -143,7 +153,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   checkTimeout(now: number): void {
     if (this.output.isStalled(now)) {
       this.lossReason = 'TX_ERROR';
-      this.socket.destroy();
+      this.wire.destroy();
       return;
     }
     if (now < this.deadline) return;
@@ -175,7 +185,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     else this.closeAfter ??= 'OVERLOAD';
   }
 
-  /** The current request is over and its response has been handed to the socket. */
+  /** The current request is over and its response has been handed to the connection. */
   requestDone(): void {
     const body = this.body;
     if (this.phase === 'closed') {
@@ -185,11 +195,15 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     if (body !== null && !body.complete) this.closeAfter ??= 'RX_BODY';
     this.body = null;
     if (this.closeAfter !== null) {
-      this.close(this.closeAfter);
+      // Some clients send a line end after a body. Bytes that come later are answered with a reset, which may destroy
+      // the response.
+      const isLast = LAST_REQUESTS.has(this.closeAfter) && body === null;
+      const sentMore = this.sentMore || this.rest !== null || this.paused;
+      this.close(this.closeAfter, (isLast && !sentMore) || this.inputEnded);
       return;
     }
     this.output.responseDone();
-    if (this.output.unsent) {
+    if (this.wire.isSending) {
       // No further answers pile up before a client that does not read (SAFETY rule 11).
       this.phase = 'unsent';
       this.deadline = Number.POSITIVE_INFINITY;
@@ -305,7 +319,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     const rest = this.rest;
     this.rest = null;
     if (rest !== null) this.parse(rest, 0, rest.length);
-    else if (this.inputEnded) this.close('REM_CLOSE');
+    else if (this.inputEnded) this.close('REM_CLOSE', true);
     if (this.phase === 'head') this.resumeReading();
   }
 
@@ -324,7 +338,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
     }
     this.parsing = false;
     if (at < end && this.isOpen) this.keep(buf, at, end);
-    if (this.phase === 'head' && this.inputEnded) this.close('REM_CLOSE');
+    if (this.phase === 'head' && this.inputEnded) this.close('REM_CLOSE', true);
   }
 
   /** Returns how far it came: short of `end` when a head is incomplete or a request has to wait. */
@@ -362,6 +376,7 @@ export class Session extends ClientConnection implements ClientSession, Preamble
         this.keep(buf, at, end);
         at = end;
       }
+      this.sentMore = at < end;
       this.requests.start(req);
     }
     return at;

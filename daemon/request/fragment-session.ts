@@ -1,7 +1,6 @@
 // The connection as the request for a fragment sees it: that of its page, but nothing that becomes of the fragment closes
 // it, and nothing is written to it but by the page.
 
-import type { Socket } from 'node:net';
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import type { PeerCredentials } from '../contract/context.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
@@ -32,8 +31,8 @@ export class FragmentSession implements ClientSession {
     this.tHead = now;
   }
 
-  get socket(): Socket {
-    return this.client.socket;
+  get isSending(): boolean {
+    return this.client.isSending;
   }
 
   get log(): TxLog {
@@ -161,6 +160,8 @@ export class FragmentSession implements ClientSession {
   }
 
   drained(): void {}
+
+  taken(): void {}
 
   pauseReading(): void {}
 

@@ -69,7 +69,7 @@ export class Pipe implements PipeTap {
     const { session, conn } = this;
     this.bytes.toClient += bytes.length;
     const more = session.write(bytes);
-    if (!more) session.socket.once('drain', () => conn.socket.resume());
+    if (!more) session.taken(() => conn.socket.resume());
     return more;
   }
 

@@ -1,7 +1,6 @@
 // What a request may ask of the connection it came on. net/session.ts is the one that answers; requests and fetches
 // know no more of it than this.
 
-import type { Socket } from 'node:net';
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import type { VclSession } from '../contract/context.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
@@ -18,7 +17,6 @@ export interface PipeTap {
 }
 
 export interface ClientSession extends VclSession, BodyCarrier {
-  readonly socket: Socket;
   readonly log: TxLog;
   /** When the first byte of the head being received arrived, 0 when none did. */
   readonly tHead: number;
@@ -32,6 +30,8 @@ export interface ClientSession extends VclSession, BodyCarrier {
   /** The body of the request under way, which the session feeds. */
   body: RequestBody | null;
   readonly isOpen: boolean;
+  /** The client has not taken everything yet that was written. */
+  readonly isSending: boolean;
   /** The client has sent more than what has been worked on; bytes of it. */
   readonly hasInput: boolean;
   readonly inputLength: number;
@@ -40,16 +40,19 @@ export interface ClientSession extends VclSession, BodyCarrier {
   /** The same, and with them parts that stay unchanged until sent. Returns false when they have not all left yet: wait
    * for `drained`. */
   writeOutputAnd(buf: Buffer, start: number, end: number, parts: readonly Buffer[]): boolean;
-  /** Writes bytes that stay unchanged until sent. Returns false when the reader is behind: wait for `drained`. */
+  /** Writes bytes that stay unchanged until sent. Returns false when they have not all left yet: wait for
+   * `drained`. */
   write(buf: Uint8Array): boolean;
   /** Writes bytes that stay unchanged until sent, in one call. Returns false when they have not all left yet: wait for
    * `drained`. */
   writeParts(parts: readonly Buffer[]): boolean;
   /** Calls back once when everything written has left; never when the connection goes first. */
   drained(callback: () => void): void;
+  /** The same without a limit of time: who waits has one of its own. */
+  taken(callback: () => void): void;
   pauseReading(): void;
   resumeReading(): void;
-  /** The request under way is over and its response has been handed to the socket. */
+  /** The request under way is over and its response has been handed to the connection. */
   requestDone(): void;
   /** From now on bytes go to and from the tap; requestDone() is not called any more. */
   startPipe(tap: PipeTap): void;

@@ -113,7 +113,7 @@ export class RunningProxy {
   }
 
   /** All counters by name. Ours count what was seen before the call: they are published ten times a second if they
-   * change. */
+   * change. Gauges of storages, the edge and the process may be a second old. */
   async counters(): Promise<Record<string, number>> {
     if (this.product === 'proxyd') {
       const asked = Date.now();

@@ -23,6 +23,8 @@ export interface QueueOptions {
   readonly maxAge: number;
   readonly dryRun: boolean;
   event(event: QueueEvent): void;
+  /** Where events are counted: a new record without it. */
+  readonly totals?: QueueTotals;
   readonly clock?: SendClock;
   readonly random?: () => number;
   readonly files?: JournalOptions['files'];
@@ -44,14 +46,18 @@ export interface AddResult {
   readonly reason?: string;
 }
 
-export interface QueueCounters {
-  queued: number;
-  inflight: number;
+/** Counted as it happens, over all queues that count there. */
+export interface QueueTotals {
   acked: number;
   retried: number;
-  dead: number;
   ratelimited: number;
   auth_paused: number;
+}
+
+export interface QueueCounters extends QueueTotals {
+  queued: number;
+  inflight: number;
+  dead: number;
   /** Seconds. */
   oldest_age: number;
 }
@@ -96,12 +102,13 @@ export class PurgeQueue {
   readonly #sender: Sender;
   readonly #errors: string[] = [];
   readonly #recent: EndedEntry[] = [];
-  readonly #totals = { acked: 0, retried: 0, ratelimited: 0, auth_paused: 0 };
+  readonly #totals: QueueTotals;
   #dryRun: boolean;
 
   private constructor(options: QueueOptions, records: readonly unknown[]) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#totals = options.totals ?? { acked: 0, retried: 0, ratelimited: 0, auth_paused: 0 };
     this.#dryRun = options.dryRun;
     const { entries, rules, next } = replay(records);
     this.#entries = entries;
@@ -187,7 +194,11 @@ export class PurgeQueue {
   }
 
   counters(): QueueCounters {
-    const counters = { queued: 0, inflight: 0, dead: 0, oldest_age: 0, ...this.#totals };
+    const { acked, retried, ratelimited, auth_paused } = this.#totals;
+    const counters = {
+      ...{ queued: 0, inflight: 0, dead: 0, oldest_age: 0 },
+      ...{ acked, retried, ratelimited, auth_paused },
+    };
     let oldest = this.#clock.now();
     for (const { state, added } of this.#entries.values()) {
       if (state === 'dead') {

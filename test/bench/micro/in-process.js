@@ -30,27 +30,27 @@ export async function startWorker(text) {
   return { worker, close: () => rmSync(dir, { recursive: true, force: true }) };
 }
 
-/** A session whose socket takes everything; `written` is called after each response in one piece. */
+/** A session whose client takes everything; `written` is called after each response in one piece. */
 export function openSession(worker, written = () => {}) {
-  const socket = {
-    remoteAddress: '127.0.0.1',
-    remotePort: 12345,
-    localAddress: '127.0.0.1',
-    localPort: 80,
-    writableLength: 0,
-    destroyed: false,
-    write: () => true,
-    _write(_chunk, _encoding, told) {
-      told();
+  const wire = {
+    remote: { address: '127.0.0.1', port: 12345 },
+    local: { address: '127.0.0.1', port: 80 },
+    fd: 20,
+    isGone: false,
+    isSending: false,
+    queued: 0,
+    write() {
       written();
+      return true;
     },
+    writeAll: () => true,
+    flushed() {},
     pause() {},
     resume() {},
     destroy() {},
+    reset() {},
     end() {},
-    cork() {},
-    uncork() {},
   };
   const endpoint = { name: 'a0', socketText: ':80', proxy: false };
-  return new Session(worker, { sessionClosed() {} }, socket, endpoint, requestMachine);
+  return new Session(worker, { sessionClosed() {} }, wire, endpoint, requestMachine);
 }

@@ -6,11 +6,12 @@ import { keep, type LentBytes } from '../../../daemon/http1/lent-bytes.ts';
 import { Acceptor } from '../../../daemon/net/acceptor.ts';
 import type { DescriptorGuard } from '../../../daemon/net/descriptor-guard.ts';
 import type { Session } from '../../../daemon/net/session.ts';
+import { runtimeHandles } from '../../../daemon/runtime-handles.ts';
 import { StepChecks } from '../../../daemon/transaction/step-checks.ts';
 import { FakeCore } from '../../harness/fake-core.ts';
 
 /** What a session that keeps the buffer it was lent sees of "GET" in the next turn. */
-async function keptBytes(checked: boolean): Promise<string> {
+async function keptBytes(checked: boolean, runtime = runtimeHandles()): Promise<string> {
   const fake = new FakeCore({ tcp_keepalive_time: 7200, timeout_idle: 5, timeout_linger: 0 });
   Object.assign(fake.core, { stepChecks: checked ? new StepChecks() : null });
   let kept: LentBytes = Buffer.alloc(0);
@@ -19,13 +20,12 @@ async function keptBytes(checked: boolean): Promise<string> {
       session.receive = (buf, start, end) => {
         kept = buf.subarray(start, end);
         setImmediate(resolve);
-        return true;
       };
     };
     const descriptors = { turnsAway: () => false } as unknown as DescriptorGuard;
-    const host = { descriptors, sessionOpened, sessionClosed: () => undefined };
+    const host = { descriptors, sessionOpened, handover: null, sessionClosed: () => undefined };
     const endpoint = { name: 'a0', socketText: '', isPath: false, proxy: false };
-    const { server } = new Acceptor(fake.core, host, endpoint, Buffer.alloc(64));
+    const { server } = new Acceptor(fake.core, host, endpoint, Buffer.alloc(64), 0, runtime);
     server.listen(0, '127.0.0.1', () => {
       const client = connect((server.address() as AddressInfo).port, '127.0.0.1', () => client.write('GET'));
       void read.then(() => {
@@ -41,4 +41,8 @@ async function keptBytes(checked: boolean): Promise<string> {
 it('takes lent bytes back after their turn in the debug mode', async () => {
   expect(await keptBytes(false)).toBe('GET');
   expect(await keptBytes(true)).toBe('\xbf\xbf\xbf');
+});
+
+it('accepts over sockets where the runtime has no handles', async () => {
+  expect(await keptBytes(false, null)).toBe('GET');
 });

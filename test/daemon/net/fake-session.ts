@@ -1,7 +1,6 @@
-// A session without a network: a socket that takes as much as it is told to, a clock set by hand, a log that
+// A session without a network: a wire that takes as much as it is told to, a clock set by hand, a log that
 // keeps texts, and requests that are answered by the test instead of the state machine.
-import { EventEmitter } from 'node:events';
-import type { Socket } from 'node:net';
+import type { ClientWire } from '../../../daemon/net/client-wire.ts';
 import { Session } from '../../../daemon/net/session.ts';
 import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
 import type { Core } from '../../../daemon/transaction/core.ts';
@@ -26,55 +25,58 @@ function forgetfulLog(records: string[]): object {
   return log;
 }
 
-export class FakeSocket extends EventEmitter {
+export class FakeWire implements ClientWire {
+  readonly remote = { address: '192.0.2.1', port: 1 };
+  readonly local = { address: '192.0.2.2', port: 80 };
+  readonly fd = 7;
   readonly written: string[] = [];
-  writableLength = 0;
-  destroyed = false;
+  isGone = false;
+  queued = 0;
   ended = false;
   paused = false;
   wasReset = false;
-  readonly remoteAddress = '192.0.2.1';
-  readonly remotePort = 1;
-  readonly localAddress = '192.0.2.2';
-  readonly localPort = 80;
   /** While false, what is written stays. */
   takes = true;
   private readonly waiting: (() => void)[] = [];
 
-  get _handle(): { fd: number; writeQueueSize: number } {
-    return { fd: 7, writeQueueSize: this.writableLength };
+  get isSending(): boolean {
+    return this.queued > 0;
   }
 
-  write(bytes: Uint8Array, told?: (error?: Error) => void): boolean {
+  write(bytes: Uint8Array): boolean {
     this.written.push(Buffer.from(bytes).toString('latin1'));
-    if (!this.takes) this.writableLength += bytes.length;
-    if (told !== undefined) {
-      if (this.takes) told();
-      else this.waiting.push(() => told());
-    }
+    if (!this.takes) this.queued += bytes.length;
     return this.takes;
   }
 
-  _write(bytes: Uint8Array, _encoding: string, told: (error?: Error) => void): void {
-    this.write(bytes, told);
+  writeAll(parts: readonly Uint8Array[]): boolean {
+    for (const part of parts) this.write(part);
+    return this.takes;
+  }
+
+  flushed(callback: () => void): void {
+    if (this.takes) callback();
+    else this.waiting.push(callback);
   }
 
   /** The client takes all of what waits. */
   drain(): void {
     this.takes = true;
-    this.writableLength = 0;
-    for (const told of this.waiting.splice(0)) told();
+    this.queued = 0;
+    for (const callback of this.waiting.splice(0)) callback();
   }
 
+  begin(): void {}
+  keepAlive(): void {}
   end(): void {
     this.ended = true;
   }
   destroy(): void {
-    this.destroyed = true;
+    this.isGone = true;
   }
-  resetAndDestroy(): void {
+  reset(): void {
     this.wasReset = true;
-    this.destroyed = true;
+    this.isGone = true;
   }
   pause(): void {
     this.paused = true;
@@ -86,7 +88,7 @@ export class FakeSocket extends EventEmitter {
 
 export class FakeSession {
   now = 1000;
-  readonly socket = new FakeSocket();
+  readonly wire = new FakeWire();
   readonly stats = newMainCounters();
   readonly ran: string[] = [];
   /** What was logged as "Tag text". */
@@ -117,7 +119,7 @@ export class FakeSession {
     this.session = new Session(
       core,
       { sessionClosed: () => this.closed++ },
-      this.socket as unknown as Socket,
+      this.wire,
       { name: 'a0', socketText: '', isPath: false, proxy },
       {
         start: (req) => {

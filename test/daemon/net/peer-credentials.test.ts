@@ -4,6 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { SocketWire } from '../../../daemon/net/client-socket.ts';
 import { PeerReader, wantsPeers } from '../../../daemon/net/peer-credentials.ts';
 import type { Core } from '../../../daemon/transaction/core.ts';
 import { installed } from '../../harness/processes.ts';
@@ -27,21 +28,21 @@ async function connected<T>(use: (socket: Socket) => Promise<T>): Promise<T> {
 
 describe.skipIf(process.platform !== 'linux' || !installed('perl'))('the peer of a Unix socket', () => {
   it('is this process', async () => {
-    const peer = await connected((socket) => new PeerReader().read(socket));
+    const peer = await connected((socket) => new PeerReader().read(new SocketWire(socket)));
     expect(peer).toEqual({ uid: process.getuid?.(), gid: process.getgid?.() });
   });
 
   it('is found for many at once', async () => {
     const reader = new PeerReader();
     const peers = await connected((socket) =>
-      Promise.all(Array.from({ length: 9 }, () => reader.read(socket))),
+      Promise.all(Array.from({ length: 9 }, () => reader.read(new SocketWire(socket)))),
     );
     expect(peers.filter((p) => p?.uid === process.getuid?.())).toHaveLength(9);
   });
 
   it('leaves the socket as it was', async () => {
     const echoed = await connected(async (socket) => {
-      await new PeerReader().read(socket);
+      await new PeerReader().read(new SocketWire(socket));
       return new Promise<boolean>((resolve) => socket.write('x', (error) => resolve(error == null)));
     });
     expect(echoed).toBe(true);
@@ -49,14 +50,13 @@ describe.skipIf(process.platform !== 'linux' || !installed('perl'))('the peer of
 });
 
 describe('a peer that cannot be known', () => {
-  const socket = (fd: number, destroyed = false): Socket =>
-    ({ _handle: { fd }, destroyed }) as unknown as Socket;
+  const wire = (fd: number, isGone = false): { fd: number; isGone: boolean } => ({ fd, isGone });
 
   it.each([
-    ['no descriptor', socket(-1)],
-    ['a standard one', socket(2)],
-    ['one that is closed', socket(1_000_000)],
-    ['one that another may have by now', socket(20, true)],
+    ['no descriptor', wire(-1)],
+    ['a standard one', wire(2)],
+    ['one that is closed', wire(1_000_000)],
+    ['one that another may have by now', wire(20, true)],
   ])('%s', async (_what, gone) => {
     expect(await new PeerReader().read(gone)).toBeNull();
   });

@@ -72,9 +72,9 @@ describe('a session behind a PROXY listener', () => {
     const t = opened();
     t.receive('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     expect(t.ran).toEqual([]);
-    expect(t.socket.ended).toBe(true);
+    expect(t.wire.ended).toBe(true);
     expect(t.records).toContain('SessClose RX_JUNK 0.000');
-    expect(t.socket.written).toEqual([]);
+    expect(t.wire.written).toEqual([]);
     expect([t.stats.sc_rx_junk, t.stats.sess_closed_err, t.stats.sess_closed]).toEqual([1, 1, 0]);
   });
 
@@ -83,7 +83,7 @@ describe('a session behind a PROXY listener', () => {
     t.pass(3);
     t.receive('PROXY TCP4 ');
     t.pass(1.9);
-    expect(t.socket.ended).toBe(false);
+    expect(t.wire.ended).toBe(false);
     t.receive('1.2.3.4 ');
     t.pass(0.2);
     expect(t.records).toContain('SessClose RX_TIMEOUT 5.100');
@@ -95,7 +95,7 @@ describe('a session behind a PROXY listener', () => {
     t.pass(4);
     t.receive(TCP4);
     t.pass(4);
-    expect(t.socket.ended).toBe(false);
+    expect(t.wire.ended).toBe(false);
     t.pass(1.1);
     expect(t.records.at(-2)).toMatch(/^SessClose RX_CLOSE_IDLE/);
   });
@@ -116,7 +116,7 @@ describe('a session behind a PROXY listener', () => {
     const t = opened();
     t.receive('PROXY');
     t.session.shutdown();
-    expect(t.socket.ended).toBe(true);
+    expect(t.wire.ended).toBe(true);
   });
 
   it.each([

@@ -39,20 +39,20 @@ describe('requests on one connection', () => {
     one.receive(get('/a'));
     for (let i = 0; i < 3000; i++) one.receive(get(`/${i}`));
     expect(one.ran).toEqual(['/a']);
-    expect(one.socket.paused).toBe(true);
+    expect(one.wire.paused).toBe(true);
     one.answer = (req) => req.session.requestDone();
     one.session.requestDone();
     expect(one.ran).toHaveLength(3001);
-    expect(one.socket.paused).toBe(false);
+    expect(one.wire.paused).toBe(false);
   });
 
   it('answers nobody who does not read: the next request waits until the last answer has left', () => {
     const one = new FakeSession();
     one.answer = reply(50_000);
-    one.socket.takes = false;
+    one.wire.takes = false;
     one.receive(get('/a') + get('/b') + get('/c'));
     expect(one.ran).toEqual(['/a']);
-    one.socket.drain();
+    one.wire.drain();
     expect(one.ran).toEqual(['/a', '/b', '/c']);
   });
 
@@ -82,12 +82,12 @@ describe('a client that has ended its side', () => {
     one.answer = () => {};
     one.receive(get('/a') + get('/b'));
     one.session.receivedEnd();
-    expect(one.socket.ended).toBe(false);
+    expect(one.wire.isGone).toBe(false);
     one.session.requestDone();
     expect(one.ran).toEqual(['/a', '/b']);
-    expect(one.socket.ended).toBe(false);
+    expect(one.wire.isGone).toBe(false);
     one.session.requestDone();
-    expect(one.socket.ended).toBe(true);
+    expect(one.wire.isGone).toBe(true);
   });
 
   it('has sent a whole body when all of it waits, and none when it does not', () => {
@@ -130,9 +130,9 @@ describe('time', () => {
   it('ends an idle connection', () => {
     const one = new FakeSession();
     one.pass(4.9);
-    expect(one.socket.ended).toBe(false);
+    expect(one.wire.ended).toBe(false);
     one.pass(0.2);
-    expect(one.socket.ended).toBe(true);
+    expect(one.wire.ended).toBe(true);
     expect(one.stats.sc_rx_close_idle).toBe(1);
   });
 
@@ -142,7 +142,7 @@ describe('time', () => {
       one.receive(c);
       one.pass(0.5);
     }
-    expect(one.socket.ended).toBe(true);
+    expect(one.wire.ended).toBe(true);
     expect(one.stats.sc_rx_timeout).toBe(1);
   });
 
@@ -164,15 +164,15 @@ describe('time', () => {
   it('gives up a client that takes nothing, and bears with one that takes a little', () => {
     const one = new FakeSession();
     one.answer = reply(50_000);
-    one.socket.takes = false;
+    one.wire.takes = false;
     one.receive(get('/a'));
     for (let i = 0; i < 5; i++) {
-      one.socket.writableLength -= 1000;
+      one.wire.queued -= 1000;
       one.pass(61);
-      expect(one.socket.destroyed).toBe(false);
+      expect(one.wire.isGone).toBe(false);
     }
     one.pass(61);
-    expect(one.socket.destroyed).toBe(true);
+    expect(one.wire.isGone).toBe(true);
     one.session.lost();
     expect(one.stats.sc_tx_error).toBe(1);
     expect(one.closed).toBe(1);
@@ -181,13 +181,13 @@ describe('time', () => {
   it('does not bear with it beyond send_timeout', () => {
     const one = new FakeSession();
     one.answer = reply(50_000);
-    one.socket.takes = false;
+    one.wire.takes = false;
     one.receive(get('/a'));
     for (let i = 0; i < 11; i++) {
-      one.socket.writableLength -= 1000;
+      one.wire.queued -= 1000;
       one.pass(61);
     }
-    expect(one.socket.destroyed).toBe(true);
+    expect(one.wire.isGone).toBe(true);
   });
 
   it('does not cut the end of a response short because it is the last one', () => {
@@ -196,16 +196,67 @@ describe('time', () => {
       req.closeAfter('REQ_CLOSE');
       reply(50_000)(req);
     };
-    one.socket.takes = false;
+    one.wire.takes = false;
     one.receive(get('/a'));
-    expect(one.socket.ended).toBe(true);
+    expect(one.wire.ended).toBe(true);
     one.session.receivedEnd();
     one.pass(30);
-    expect(one.socket.destroyed).toBe(false);
-    one.socket.drain();
+    expect(one.wire.isGone).toBe(false);
+    one.wire.drain();
     one.pass(2);
-    expect(one.socket.destroyed).toBe(true);
+    expect(one.wire.isGone).toBe(true);
     expect(one.closed).toBe(1);
+  });
+});
+
+describe('the last request', () => {
+  const last = (one: FakeSession): void => {
+    one.answer = (req) => {
+      req.closeAfter('REQ_CLOSE');
+      reply(10)(req);
+    };
+  };
+
+  it('of a client that says so closes the connection at once, counted and logged once', () => {
+    const one = new FakeSession();
+    last(one);
+    one.receive(get('/a'));
+    expect([one.wire.isGone, one.wire.ended, one.closed]).toEqual([true, false, 0]);
+    one.session.lost();
+    one.pass(2);
+    expect([one.closed, one.stats.sc_req_close, one.stats.sess_closed]).toEqual([1, 1, 1]);
+    expect(one.records.filter((record) => record.startsWith('SessClose'))).toHaveLength(1);
+  });
+
+  it.each([
+    ['of a client that has sent more', get('/a') + get('/b'), (one: FakeSession) => last(one)],
+    [
+      'with a body, after which some send a line end',
+      `${get('/a', 'Content-Length: 1\r\n')}x`,
+      (one: FakeSession): void => {
+        one.answer = (req) => {
+          req.closeAfter('REQ_CLOSE');
+          drain(1)(req);
+        };
+      },
+    ],
+    [
+      'that we declared to be the last',
+      get('/a'),
+      (one: FakeSession): void => {
+        one.answer = (req) => {
+          req.closeAfter('RESP_CLOSE');
+          reply(10)(req);
+        };
+      },
+    ],
+  ])('%s: what may still come is discarded for a moment', (_what, text, prepare) => {
+    const one = new FakeSession();
+    prepare(one);
+    one.receive(text);
+    expect([one.wire.isGone, one.wire.ended]).toEqual([false, true]);
+    one.pass(2);
+    expect([one.wire.isGone, one.closed]).toEqual([true, 1]);
   });
 });
 
@@ -215,7 +266,7 @@ describe('a cut', () => {
     one.answer = () => {};
     one.receive(get('/a'));
     one.session.reset('REM_CLOSE');
-    expect(one.socket.wasReset).toBe(true);
+    expect(one.wire.wasReset).toBe(true);
     one.session.lost();
     one.session.requestDone();
     expect(one.closed).toBe(1);

@@ -11,7 +11,7 @@ import { deliveryChain } from '../filters/filter-setup.ts';
 /** A stored body, a client that takes what was written only when told, and what it got. */
 class Sending {
   readonly got: Buffer[] = [];
-  readonly socket = { writableLength: 0 };
+  private queued = 0;
   finished = true;
   failed = false;
   outcome: boolean | null = null;
@@ -34,11 +34,10 @@ class Sending {
 
   start(plan: Partial<BodyPlan> & { chunked?: boolean }, filters = ''): this {
     const session = {
-      socket: this.socket,
       write: (bytes: Uint8Array) => this.write(bytes),
       writeParts: (parts: readonly Uint8Array[]) => {
         for (const part of parts) this.write(part);
-        return this.socket.writableLength === 0;
+        return this.queued === 0;
       },
       drained: (told: () => void) => {
         this.waiting = told;
@@ -89,11 +88,11 @@ class Sending {
 
   private write(bytes: Uint8Array): void {
     this.got.push(Buffer.from(bytes));
-    if (this.slow) this.socket.writableLength += bytes.length;
+    if (this.slow) this.queued += bytes.length;
   }
 
   private take(): void {
-    this.socket.writableLength = 0;
+    this.queued = 0;
     const told = this.waiting;
     this.waiting = null;
     told?.();

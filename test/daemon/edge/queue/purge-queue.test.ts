@@ -221,6 +221,23 @@ describe('answers', () => {
     expect(penalties).toEqual(Array(5).fill(7000));
   });
 
+  it('counts at once where the counters are published, and goes on there after new settings', async () => {
+    const totals = { acked: 0, retried: 0, ratelimited: 0, auth_paused: 0 };
+    const limited: Outcome = { is: 'limited', wait: 7000, detail: '429' };
+    for (const n of [1, 2]) {
+      const queue = await open({ totals });
+      const before = sent.length;
+      script = () => (sent.length === before + 1 ? limited : acked);
+      await queue.add([url('a')], '');
+      await clock.pass(100);
+      await clock.pass(7000);
+      await settle();
+      expect(queue.list()).toEqual([]);
+      expect(totals).toEqual({ acked: n, retried: 0, ratelimited: n, auth_paused: 0 });
+      await queue.close();
+    }
+  });
+
   it('413: splits', async () => {
     const queue = await open();
     script = ({ targets: all }) => (all.length > 1 ? { is: 'split', detail: '413' } : acked);
