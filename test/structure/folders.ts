@@ -42,7 +42,8 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'console/documents': ['protocol', 'queries', 'console/ncsa'],
   'daemon/http1': ['protocol'],
   'daemon/contract': ['protocol', 'daemon/http1'],
-  'daemon/log': ['protocol', 'daemon/http1'],
+  'daemon/threads': [],
+  'daemon/log': ['protocol', 'daemon/http1', 'daemon/threads'],
   'daemon/stats': ['protocol', 'daemon/log'],
   'daemon/vcl': ['protocol', 'queries', 'daemon/http1', 'daemon/contract', 'daemon/log'],
   'daemon/backend': [
@@ -55,7 +56,6 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ],
   'daemon/privileges': [],
   'daemon/link': ['protocol', 'daemon/contract', 'daemon/privileges'],
-  'daemon/threads': [],
   'daemon/cache': ['protocol', 'daemon/http1', 'daemon/link', 'daemon/threads'],
   'daemon/clock': ['protocol'],
   'daemon/own-process': [],

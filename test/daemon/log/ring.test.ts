@@ -16,6 +16,7 @@ import { LogMask } from '../../../daemon/log/log-mask.ts';
 import { createRing } from '../../../daemon/log/ring-file.ts';
 import { HEADER_SIZE, ringShape } from '../../../daemon/log/ring-format.ts';
 import { RingReader } from '../../../daemon/log/ring-reader.ts';
+import { RingPlace } from '../../../daemon/log/ring-place.ts';
 import { RingWriter } from '../../../daemon/log/ring-writer.ts';
 import { LogShared, TxLog } from '../../../daemon/log/tx-log.ts';
 import { WriteTrouble } from '../../../daemon/log/write-trouble.ts';
@@ -34,7 +35,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }));
 
 function open(): { writer: RingWriter; log: TxLog } {
-  const writer = new RingWriter(path, SIZE, counters());
+  const writer = new RingWriter(RingPlace.begin(path, SIZE), counters());
   const log = new TxLog(new LogShared(writer, new LogMask()));
   log.begin(1, 'c');
   return { writer, log };
@@ -102,7 +103,7 @@ describe('log ring', () => {
 
   it('flushes by itself when the staging buffer is full', () => {
     const c = counters();
-    const writer = new RingWriter(path, SIZE, c);
+    const writer = new RingWriter(RingPlace.begin(path, SIZE), c);
     const log = new TxLog(new LogShared(writer, new LogMask()));
     for (const t of numbers(0, 40_000)) log.put(Tag.VCL_Log, t);
     expect(c.shm_flushes).toBeGreaterThan(0);
@@ -163,7 +164,7 @@ describe('log ring', () => {
     const { ino } = statSync(path);
     open().writer.close();
     expect(statSync(path).ino).toBe(ino);
-    new RingWriter(path, 2 * SIZE, counters()).close();
+    new RingWriter(RingPlace.begin(path, 2 * SIZE), counters()).close();
     expect(statSync(path).size).toBeGreaterThan(1.9 * SIZE);
   });
 
@@ -179,10 +180,10 @@ describe('log ring', () => {
     const told: string[] = [];
     const errors = { write_errors: 0 };
     const trouble = new WriteTrouble('The log', errors, (text) => told.push(text));
-    const writer = new RingWriter(path, SIZE, counters(), { mode: 0o600 }, trouble);
+    const writer = new RingWriter(RingPlace.begin(path, SIZE), counters(), trouble);
     const log = new TxLog(new LogShared(writer, new LogMask()));
     // Its file is closed under it: every write fails from now on.
-    closeSync((writer as unknown as { fd: number }).fd);
+    closeSync((writer as unknown as { place: { fd: number } }).place.fd);
     log.begin(1, 'c');
     log.put(Tag.VCL_Log, 'lost');
     writer.flush();
