@@ -21,6 +21,7 @@ import { flat } from '../http1/latin1.ts';
 import type { FromWorker, InitMessage, ListenerAddress, WorkerCall } from '../link.ts';
 import { LogMask } from '../log/log-mask.ts';
 import { RING_FILE } from '../log/ring-format.ts';
+import { RingPlace } from '../log/ring-place.ts';
 import { RingWriter } from '../log/ring-writer.ts';
 import { constantRecord, LogShared, type PreparedRecords, TxLog } from '../log/tx-log.ts';
 import { WriteTrouble } from '../log/write-trouble.ts';
@@ -42,6 +43,8 @@ import { CountersFile } from '../stats/counters-file.ts';
 import { COUNTERS_FILE } from '../stats/counters-format.ts';
 import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
 import type { Companions } from '../threads/seat.ts';
+import { NO_LOCK } from '../threads/shared-lock.ts';
+import { ownMemory } from '../threads/shared-memory.ts';
 import type { Core, HotParams, ProgramRef } from '../transaction/core.ts';
 import { EsiState } from '../transaction/esi-state.ts';
 import { HotHeads } from '../transaction/hot-heads.ts';
@@ -149,11 +152,8 @@ export class Worker implements Core, AcceptorHost {
     this.requestLimits = { maxLine: 0, maxFields: 1, maxSize: 0 };
     this.responseLimits = { maxLine: 0, maxFields: 1, maxSize: 0 };
     // A daemon begins a log of its own; a worker that replaces a dead one goes on with it.
-    const ringPath = join(init.dir, thread === 0 ? RING_FILE : `${RING_FILE}.${thread}`);
-    const { vsl_space: space } = this.params;
-    if (init.generation === 0 && thread === 0) rmSync(ringPath, { force: true });
-    this.ring = new RingWriter(ringPath, space, this.stats, init.files, this.trouble('The log'));
-    if (this.ring.cutTo > 0) this.tellCutLog(this.ring.cutTo, space);
+    if (init.generation === 0 && thread === 0) rmSync(join(init.dir, RING_FILE), { force: true });
+    this.ring = this.openRing(share?.companions ?? null);
     this.logShared = new LogShared(this.ring, this.mask);
     this.workerLog = new TxLog(this.logShared);
     this.objectLog = new ObjectLog(() => this.cache.facts, this.workerLog, new TxLog(this.logShared));
@@ -315,7 +315,7 @@ export class Worker implements Core, AcceptorHost {
 
   /** Called before the process ends for whatever reason. */
   flush(): void {
-    this.ring.flush();
+    this.ring.flushAtEnd();
     this.countersFile.publish();
   }
 
@@ -379,6 +379,20 @@ export class Worker implements Core, AcceptorHost {
   sessionClosed(session: Session): void {
     this.handover?.closed();
     this.sessions.delete(session);
+  }
+
+  /** The ring that all threads write; the first one begins it. */
+  private openRing(companions: Companions | null): RingWriter {
+    const path = join(this.init.dir, RING_FILE);
+    const { vsl_space: space } = this.params;
+    const memory = companions?.part('ring') ?? ownMemory();
+    const isFirst = this.thread === 0;
+    const place = isFirst
+      ? RingPlace.begin(path, space, this.init.files, memory)
+      : RingPlace.join(path, memory);
+    if (place.cutTo > 0) this.tellCutLog(place.cutTo, space);
+    const lock = companions?.makeLock('ring') ?? NO_LOCK;
+    return new RingWriter(place, this.stats, this.trouble('The log'), lock);
   }
 
   private trouble(what: string): WriteTrouble {

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { LogMask } from '../../dist/modules/daemon/log/log-mask.js';
+import { RingPlace } from '../../dist/modules/daemon/log/ring-place.js';
 import { RingWriter } from '../../dist/modules/daemon/log/ring-writer.js';
 import { LogShared, TxLog } from '../../dist/modules/daemon/log/tx-log.js';
 import { LogStreams } from '../../dist/modules/daemon/manager/streams/log-stream.js';
@@ -37,7 +38,7 @@ else await bench();
 /** Writes at the rate, in turns of some milliseconds, as the worker does. */
 function write(dir) {
   const counters = { shm_records: 0, shm_writes: 0, shm_flushes: 0, shm_cycles: 0 };
-  const writer = new RingWriter(join(dir, 'log.ring'), Number(options.size) << 20, counters);
+  const writer = new RingWriter(RingPlace.begin(join(dir, 'log.ring'), Number(options.size) << 20), counters);
   const log = new TxLog(new LogShared(writer, new LogMask()));
   let vxid = 1;
   let rare = 0;

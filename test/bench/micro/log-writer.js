@@ -3,13 +3,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { LogMask } from '../../../dist/modules/daemon/log/log-mask.js';
+import { RingPlace } from '../../../dist/modules/daemon/log/ring-place.js';
 import { RingWriter } from '../../../dist/modules/daemon/log/ring-writer.js';
 import { LogShared, TxLog } from '../../../dist/modules/daemon/log/tx-log.js';
 import { logHit } from '../hit-records.js';
 
 const dir = mkdtempSync('/dev/shm/log-bench-');
 const counters = { shm_records: 0, shm_writes: 0, shm_flushes: 0, shm_cycles: 0 };
-const writer = new RingWriter(join(dir, 'log.ring'), 80 << 20, counters);
+const writer = new RingWriter(RingPlace.begin(join(dir, 'log.ring'), 80 << 20), counters);
 const log = new TxLog(new LogShared(writer, new LogMask()));
 let vxid = 1;
 function run(turns, write) {

@@ -15,10 +15,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LogMask } from '../../../daemon/log/log-mask.ts';
 import { createRing } from '../../../daemon/log/ring-file.ts';
 import { HEADER_SIZE, ringShape } from '../../../daemon/log/ring-format.ts';
+import { RingPlace } from '../../../daemon/log/ring-place.ts';
 import { RingReader } from '../../../daemon/log/ring-reader.ts';
 import { RingWriter } from '../../../daemon/log/ring-writer.ts';
 import { LogShared, TxLog } from '../../../daemon/log/tx-log.ts';
 import { WriteTrouble } from '../../../daemon/log/write-trouble.ts';
+import { LOCK_WORDS, type Lock, NO_LOCK, SharedLock } from '../../../daemon/threads/shared-lock.ts';
+import { ownMemory } from '../../../daemon/threads/shared-memory.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 import { textsOf } from '../../harness/records.ts';
 
@@ -34,7 +37,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }));
 
 function open(): { writer: RingWriter; log: TxLog } {
-  const writer = new RingWriter(path, SIZE, counters());
+  const writer = new RingWriter(RingPlace.begin(path, SIZE), counters());
   const log = new TxLog(new LogShared(writer, new LogMask()));
   log.begin(1, 'c');
   return { writer, log };
@@ -102,7 +105,7 @@ describe('log ring', () => {
 
   it('flushes by itself when the staging buffer is full', () => {
     const c = counters();
-    const writer = new RingWriter(path, SIZE, c);
+    const writer = new RingWriter(RingPlace.begin(path, SIZE), c);
     const log = new TxLog(new LogShared(writer, new LogMask()));
     for (const t of numbers(0, 40_000)) log.put(Tag.VCL_Log, t);
     expect(c.shm_flushes).toBeGreaterThan(0);
@@ -163,7 +166,7 @@ describe('log ring', () => {
     const { ino } = statSync(path);
     open().writer.close();
     expect(statSync(path).ino).toBe(ino);
-    new RingWriter(path, 2 * SIZE, counters()).close();
+    new RingWriter(RingPlace.begin(path, 2 * SIZE), counters()).close();
     expect(statSync(path).size).toBeGreaterThan(1.9 * SIZE);
   });
 
@@ -179,15 +182,63 @@ describe('log ring', () => {
     const told: string[] = [];
     const errors = { write_errors: 0 };
     const trouble = new WriteTrouble('The log', errors, (text) => told.push(text));
-    const writer = new RingWriter(path, SIZE, counters(), { mode: 0o600 }, trouble);
+    const writer = new RingWriter(RingPlace.begin(path, SIZE), counters(), trouble);
     const log = new TxLog(new LogShared(writer, new LogMask()));
     // Its file is closed under it: every write fails from now on.
-    closeSync((writer as unknown as { fd: number }).fd);
+    closeSync((writer as unknown as { place: { fd: number } }).place.fd);
     log.begin(1, 'c');
     log.put(Tag.VCL_Log, 'lost');
     writer.flush();
     expect(errors.write_errors).toBe(1);
     expect(told[0]).toContain('The log cannot be written');
+  });
+
+  it('gives up a last block, after a moment, for a lock that a dead thread holds', () => {
+    const words = new Int32Array(new SharedArrayBuffer(LOCK_WORDS * 4));
+    const c = counters();
+    const writer = new RingWriter(RingPlace.begin(path, SIZE), c, null, new SharedLock(words, 0, 0));
+    const log = new TxLog(new LogShared(writer, new LogMask()));
+    log.put(Tag.VCL_Log, 'one');
+    writer.flushAtEnd();
+    expect(c.shm_records).toBe(1);
+    log.put(Tag.VCL_Log, 'two');
+    const dead = new SharedLock(words, 0, 1);
+    dead.enter();
+    const from = performance.now();
+    writer.flushAtEnd();
+    expect(performance.now() - from).toBeLessThan(1000);
+    expect(c.shm_records).toBe(1);
+    // For the turn's end, which comes after all here.
+    dead.leave();
+  });
+
+  it('has each block in the file when it gives the lock back, and moves nothing before it has it', () => {
+    const memory = ownMemory();
+    const places = [RingPlace.begin(path, SIZE, undefined, memory), RingPlace.join(path, memory)] as const;
+    const reader = RingReader.open(path, 'head') as RingReader;
+    let position = places[0].position;
+    const seen: string[] = [];
+    const lock: Lock = {
+      ...NO_LOCK,
+      enter: () => expect(places[0].position).toBe(position),
+      leave: () => {
+        const got = texts(reader);
+        expect(got).toMatchObject({ lost: 0, texts: [expect.any(String)] });
+        seen.push(...got.texts);
+        position = places[1].position;
+      },
+    };
+    const logs = places.map((place) => {
+      const writer = new RingWriter(place, counters(), null, lock);
+      return { writer, log: new TxLog(new LogShared(writer, new LogMask())) };
+    });
+    // Several segments.
+    for (let n = 0; n < 3000; n++) {
+      const { writer, log } = logs[n % 2] as (typeof logs)[0];
+      log.put(Tag.VCL_Log, `n${n}${'x'.repeat(90)}`);
+      writer.flush();
+    }
+    expect(seen.map((text) => text.replace(/x+$/, ''))).toEqual(numbers(0, 3000));
   });
 
   it('goes over to a ring that replaces the file', () => {

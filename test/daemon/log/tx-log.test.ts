@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LogMask } from '../../../daemon/log/log-mask.ts';
 import { BLOCK_HEAD } from '../../../daemon/log/ring-format.ts';
+import { RingPlace } from '../../../daemon/log/ring-place.ts';
 import { RingWriter } from '../../../daemon/log/ring-writer.ts';
 import { LogShared, PreparedRecords, TxLog } from '../../../daemon/log/tx-log.ts';
 import { encodeRecord, recordText } from '../../../protocol/log-record.ts';
@@ -18,7 +19,7 @@ let log: TxLog;
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'txlog-'));
-  writer = new RingWriter(join(dir, 'log.ring'), 1 << 20, {
+  writer = new RingWriter(RingPlace.begin(join(dir, 'log.ring'), 1 << 20), {
     shm_records: 0,
     shm_writes: 0,
     shm_flushes: 0,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LogMask } from '../../../../daemon/log/log-mask.ts';
+import { RingPlace } from '../../../../daemon/log/ring-place.ts';
 import { RingWriter } from '../../../../daemon/log/ring-writer.ts';
 import { LogShared, TxLog } from '../../../../daemon/log/tx-log.ts';
 import { LogStreams } from '../../../../daemon/manager/streams/log-stream.ts';
@@ -20,7 +21,7 @@ let log: TxLog;
 
 const SIZE = 1 << 20;
 function newWriter(): void {
-  writer = new RingWriter(join(dir, 'log.ring'), SIZE, {
+  writer = new RingWriter(RingPlace.begin(join(dir, 'log.ring'), SIZE), {
     shm_records: 0,
     shm_writes: 0,
     shm_flushes: 0,
