@@ -155,7 +155,7 @@ export class Manager implements ManagerServices {
             order: loaded.order,
             active: loaded.active,
             generation,
-            threads: Number(process.env.PROXYD_THREADS ?? 1),
+            threads: this.params.num('worker_threads'),
             code: null,
           };
         },

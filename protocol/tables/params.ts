@@ -722,6 +722,16 @@ export const PARAMS = [
     help: 'The size of the log ring. In a small one a reader falls behind sooner and loses records.',
   },
   {
+    name: 'worker_threads',
+    type: 'uint',
+    default: '1',
+    min: '1',
+    max: '64',
+    unit: 'threads',
+    flags: ['must_restart'],
+    help: 'How many threads of the worker serve clients, each with an event loop of its own. They have one cache, one log and one set of counters in common.',
+  },
+  {
     name: 'workspace_backend',
     type: 'bytes',
     default: '96k',
@@ -784,7 +794,8 @@ export interface AbsentParam {
   readonly reason: string;
 }
 
-const THREADS = 'requests do not run on a pool of threads';
+const NO_POOL = 'requests do not run on a pool of threads';
+const THREADS = `${NO_POOL}; worker_threads says how many threads serve clients, with an event loop each`;
 const HTTP2 = 'HTTP/2 is not spoken';
 const COMPILER = 'programs are compiled without a C compiler';
 const ALLOCATOR = 'there is no such pool of memory';
@@ -863,5 +874,5 @@ export const ABSENT_PARAMS: readonly AbsentParam[] = [
     max: '600.000',
     reason: 'log and counters are plain files',
   },
-  { name: 'workspace_thread', type: 'bytes', min: '0.25k', max: '8k', reason: THREADS },
+  { name: 'workspace_thread', type: 'bytes', min: '0.25k', max: '8k', reason: NO_POOL },
 ];

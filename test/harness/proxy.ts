@@ -187,6 +187,8 @@ export function daemonArguments(options: ProxyOptions, dir: string, programFile:
   if (programFile !== null) args.push('-f', programFile);
   else if (options.backend !== undefined) args.push('-b', options.backend);
   for (const spec of options.storage ?? ['malloc,64m']) args.push('-s', spec);
+  const threads = process.env.PROXYD_TEST_THREADS;
+  if (threads !== undefined && options.product !== 'varnish') args.push('-p', `worker_threads=${threads}`);
   for (const [name, value] of Object.entries(options.params ?? {})) args.push('-p', `${name}=${value}`);
   return [...args, ...(options.args ?? [])];
 }

@@ -177,7 +177,8 @@ describe('mistakes at the start', () => {
     await expect(startManager(['-d', '-p', 'thread_pools=x'])).rejects.toThrow('Not a number (x)');
     await expect(startManager(['-d', '-p', 'feature=+http2,+nosuch'])).rejects.toThrow('Unknown feature bit');
     const f = await start('-d', '-p', 'thread_pools=4', '-p', 'feature=+http2', '-r', 'thread_pools');
-    const reason = 'requests do not run on a pool of threads';
+    const reason =
+      'requests do not run on a pool of threads; worker_threads says how many threads serve clients, with an event loop each';
     expect(f.log.slice(0, 2)).toEqual([
       `warning: -p thread_pools=4: Parameter "thread_pools" has no effect here: ${reason}.`,
       'warning: -p feature=+http2: Feature +http2 has no effect here: HTTP/2 is not spoken.',

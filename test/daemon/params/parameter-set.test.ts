@@ -186,7 +186,9 @@ describe('values', () => {
   it('explains what is absent, unknown or protected', () => {
     const params = new Params();
     expect(params.set('thread_pools', '1')).toEqual(
-      new NoEffect('Parameter "thread_pools" has no effect here: requests do not run on a pool of threads.'),
+      new NoEffect(
+        'Parameter "thread_pools" has no effect here: requests do not run on a pool of threads; worker_threads says how many threads serve clients, with an event loop each.',
+      ),
     );
     expect(params.set('nosuch', '1')).toMatchObject({ text: 'Unknown parameter "nosuch".' });
     expect(params.set('constructor', '1')).toMatchObject({ text: 'Unknown parameter "constructor".' });
