@@ -13,6 +13,7 @@ import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { RING_FILE } from '../log/ring-format.ts';
 import type { Account } from '../privileges.ts';
 import { COUNTERS_FILE } from '../stats/counters-format.ts';
+import { THREAD_SOCKET } from '../threads/thread-socket.ts';
 import { OptionError } from './option-error.ts';
 
 export class WorkerDirectory {
@@ -66,9 +67,10 @@ function removeLeftOver(path: string, worker: Account | null): void {
     throw new Untrusted(`It is there and belongs to ${userText(stat.uid)}: remove it`);
   }
   // By name and one by one: whoever owns the directory can have put links in it, and those must not be followed.
-  const ours = [RING_FILE, COUNTERS_FILE].map(
+  const files = [RING_FILE, COUNTERS_FILE].map(
     (name) => new RegExp(`^${name.replace('.', '\\.')}(\\.\\d+\\.new)?$`),
   );
+  const ours = [...files, THREAD_SOCKET];
   const names = readdirSync(path);
   if (!names.every((name) => ours.some((pattern) => pattern.test(name)))) {
     throw new Untrusted('It holds files that are not the daemon’s: remove it');

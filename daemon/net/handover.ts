@@ -8,6 +8,7 @@
 
 import { unlinkSync } from 'node:fs';
 import type { RuntimeHandle } from '../runtime-handles.ts';
+import { threadSocket } from '../threads/thread-socket.ts';
 import { type HandleChannels, handleChannels, type PipeHandle } from './handle-channels.ts';
 
 /** More connections than the thread that has the fewest, from which on new ones are given away: this many, or an eighth
@@ -70,7 +71,7 @@ export class Handover {
   private wayTo(thread: number, channels: HandleChannels): Way | null {
     const known = this.ways[thread];
     if (known !== undefined) return known.isBroken ? null : known;
-    const way = new Way(channels, nameOf(thread), (listener, connection) => {
+    const way = new Way(channels, threadSocket(thread), (listener, connection) => {
       Atomics.sub(this.options.loads, thread, 1);
       this.options.take(listener, connection, false);
     });
@@ -79,7 +80,7 @@ export class Handover {
   }
 
   private listen(channels: HandleChannels): void {
-    const name = nameOf(this.options.thread);
+    const name = threadSocket(this.options.thread);
     try {
       unlinkSync(name);
     } catch {
@@ -112,11 +113,6 @@ export class Handover {
     channel.readStart();
     channel.unref();
   }
-}
-
-/** The name of a thread's socket in the directory in which the worker runs. */
-function nameOf(thread: number): string {
-  return `thread-${thread}.sock`;
 }
 
 /** The way to another thread. */

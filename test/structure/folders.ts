@@ -128,6 +128,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/params',
     'daemon/commands',
     'daemon/edge',
+    'daemon/threads',
   ],
   'daemon/request': [
     'protocol',
@@ -153,6 +154,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/link',
     'daemon/transaction',
     'daemon/request',
+    'daemon/threads',
   ],
   'daemon/proxyd': ['protocol', 'daemon/vcl', 'daemon/params', 'daemon/manager'],
   'daemon/worker': [
