@@ -8,6 +8,7 @@ import {
   MAIN_COUNTERS,
   MGT_COUNTERS,
   SMA_COUNTERS,
+  THR_COUNTERS,
   VBE_COUNTERS,
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
@@ -117,6 +118,7 @@ function countersText(): string {
     group('SMA.<storage>: a storage', SMA_COUNTERS) +
     group('EDGE: the edge connector, where a program imports it', EDGE_COUNTERS) +
     group('VBE.<program>.<backend>: a backend', VBE_COUNTERS) +
+    group('THR.<number>: a thread of the worker', THR_COUNTERS) +
     group('WRK: the process of the worker', WRK_COUNTERS)
   );
 }

@@ -152,7 +152,7 @@ function changes(before: CounterValue[] | null, after: CounterValue[] | null, se
 }
 
 function workerText(counters: CounterValue[] | null): string {
-  const own = (counters ?? []).filter((c) => c.name.startsWith('WRK.'));
+  const own = (counters ?? []).filter((c) => /^(?:THR|WRK)\./.test(c.name));
   if (own.length === 0) return 'no figures: no worker has run, or nobody answers\n';
   return `${own.map((c) => `${c.name.padEnd(20)} ${c.value.padStart(14)} ${c.description}`).join('\n')}\n`;
 }

@@ -129,16 +129,17 @@ export class MergedSource implements Source {
     return { state: 'up', identity: this.label, version: [...new Set(versions)].join('+') };
   }
 
-  /** Counters of one name are summed, those of backends kept apart; an uptime is that of the younger. */
+  /** Counters of one name are summed, those of backends and threads kept apart; an uptime is that of the younger. */
   private merged(): { info: CounterInfo; value: bigint }[] {
     const byName = new Map<string, { info: CounterInfo; value: bigint }>();
     for (const part of this.open) {
       for (const [i, info] of part.info.entries()) {
-        const backend = info.name.startsWith('VBE.');
-        const name = backend ? `VBE.${placed(part.name, info.name.slice(4))}` : info.name;
+        const group = info.name.slice(0, 4);
+        const apart = group === 'VBE.' || group === 'THR.';
+        const name = apart ? `${group}${placed(part.name, info.name.slice(4))}` : info.name;
         const value = (counts(info) ? part.totals.get(info.name) : part.values[i]) ?? 0n;
         const known = byName.get(name);
-        if (known === undefined) byName.set(name, { info: backend ? { ...info, name } : info, value });
+        if (known === undefined) byName.set(name, { info: apart ? { ...info, name } : info, value });
         else if (info.format === 'd') known.value = value < known.value ? value : known.value;
         else known.value += value;
       }

@@ -11,6 +11,7 @@ import {
   MAIN_COUNTERS,
   MGT_COUNTERS,
   SMA_COUNTERS,
+  THR_COUNTERS,
   VBE_COUNTERS,
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
@@ -43,12 +44,10 @@ export function metricsText(input: MetricsInput): string {
   ]);
   group(out, 'mgt', 'MGT', MGT_COUNTERS, values);
   group(out, 'main', 'MAIN', MAIN_COUNTERS, values);
-  for (const row of SMA_COUNTERS) {
-    const samples = instances(values, 'SMA.', row.name);
-    metric(out, metricName('storage', row), metricType(row), row.help, 'storage', samples);
-  }
+  labelled(out, 'storage', 'SMA', SMA_COUNTERS, values);
   group(out, 'edge', 'EDGE', EDGE_COUNTERS, values);
   backends(out, input, values);
+  labelled(out, 'thread', 'THR', THR_COUNTERS, values);
   group(out, 'wrk', 'WRK', WRK_COUNTERS, values);
   return out.join('');
 }
@@ -75,6 +74,20 @@ function group(
     const value = values.get(`${prefix}.${row.name}`);
     if (value === undefined) continue;
     metric(out, metricName(part, row), metricType(row), row.help, '', [{ label: '', value }]);
+  }
+}
+
+/** A group with instances, whose names are the label. */
+function labelled(
+  out: string[],
+  label: string,
+  prefix: string,
+  rows: readonly CounterRow[],
+  values: ReadonlyMap<string, bigint>,
+): void {
+  for (const row of rows) {
+    const samples = instances(values, `${prefix}.`, row.name);
+    metric(out, metricName(label, row), metricType(row), row.help, label, samples);
   }
 }
 

@@ -12,6 +12,8 @@ import {
   type MgtCounterName,
   SMA_COUNTERS,
   type SmaCounterName,
+  THR_COUNTERS,
+  type ThrCounterName,
   VBE_COUNTERS,
   type VbeCounterName,
   WRK_COUNTERS,
@@ -26,6 +28,8 @@ export type SmaCounters = Record<SmaCounterName, number>;
 export type EdgeCounters = Record<EdgeCounterName, number>;
 /** VBE.<program>.<backend>.*: one instance a backend of a loaded program. A bitmap is a bigint. */
 export type VbeCounters = Record<Exclude<VbeCounterName, 'happy'>, number> & { happy: bigint };
+/** THR.<number>.*: one instance a thread. */
+export type ThrCounters = Record<ThrCounterName, number>;
 /** WRK.*: filled just before each publication. */
 export type WrkCounters = Record<WrkCounterName, number>;
 /** MGT.*: kept by the manager. */
@@ -35,6 +39,7 @@ export const newMainCounters = (): MainCounters => zeros(MAIN_COUNTERS);
 export const newSmaCounters = (): SmaCounters => zeros(SMA_COUNTERS);
 export const newEdgeCounters = (): EdgeCounters => zeros(EDGE_COUNTERS);
 export const newVbeCounters = (): VbeCounters => ({ ...zeros(VBE_COUNTERS), happy: 0n });
+export const newThrCounters = (): ThrCounters => zeros(THR_COUNTERS);
 export const newWrkCounters = (): WrkCounters => zeros(WRK_COUNTERS);
 export const newMgtCounters = (): MgtCounters => zeros(MGT_COUNTERS);
 

@@ -3,7 +3,8 @@
 // idle ones cost little and no publication takes long. Instances (storages, backends) come and go; a changed set is
 // written to a new file that replaces the old one. It never reads back and never fails the worker: after a write
 // that failed, or when the file was removed (a cleaner of old files, a worker that ended late), the
-// next publication makes a new file.
+// next publication makes a new file. Of several threads the first one has the file, and takes in what the others
+// report (counter-relay.ts).
 
 import { closeSync, fstatSync, renameSync, statSync, writeSync } from 'node:fs';
 import { createOwn, type FileAccess } from '../../protocol/files/own-file.ts';
@@ -11,31 +12,26 @@ import {
   EDGE_COUNTERS,
   MAIN_COUNTERS,
   SMA_COUNTERS,
+  THR_COUNTERS,
   VBE_COUNTERS,
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
 import type { WriteTrouble } from '../log/write-trouble.ts';
 import type { EdgeCounters, MainCounters, SmaCounters, VbeCounters, WrkCounters } from './counter-fields.ts';
+import type { CountersMessage } from './counter-relay.ts';
+import { CounterSum } from './counter-sum.ts';
 import { COUNTERS_HEAD, COUNTERS_MAGIC } from './counters-format.ts';
+import { BEAT, BEATS, shareOf } from './publication-beat.ts';
+import type { ThreadRow } from './thread-row.ts';
 
-const BEAT = 100;
 /** Bytes of a value. */
 const WORD = 8;
-/** Publications in a second: about once in one the file is checked, and all backends have had their turn. */
-const BEATS = 10;
-/** Backends that are published every time, however many there are (chosen: 1,000 values). */
-const FEW = 64;
-
-interface Instance {
-  /** SMA.s0 or VBE.boot.default. */
-  prefix: string;
-  names: readonly string[];
-  values: Record<string, number | bigint>;
-}
+/** The thread that has the file: its objects are told apart from those of other threads by this. */
+const OWN = 0;
 
 /** Instances whose values lie one after the other, and the bytes they take. */
 interface Part {
-  readonly instances: readonly Instance[];
+  readonly instances: readonly CounterSum[];
   readonly from: number;
   readonly to: number;
 }
@@ -43,13 +39,24 @@ interface Part {
 export class CountersFile {
   /** Called before each publication, about once a second and once at the end: brings gauges up to date. */
   sample: (() => void) | null = null;
+  /** Until when all threads' counts are in what is published, in milliseconds of the epoch; null with one thread. */
+  wholeUntil: (() => number) | null = null;
   private readonly path: string;
   private readonly access: FileAccess;
   private readonly trouble: WriteTrouble | null;
-  private readonly fixed: Instance[];
-  private storages: Instance[] = [];
-  private backends: Instance[] = [];
-  private edge: Instance[] = [];
+  private readonly main: CounterSum;
+  private readonly wrk: CounterSum;
+  private readonly storages: CounterSum[] = [];
+  /** By prefix. */
+  private readonly backends = new Map<string, CounterSum>();
+  private edge: CounterSum[] = [];
+  private readonly threads: CounterSum[] = [];
+  private row: ThreadRow | null = null;
+  /** Objects of this thread keep their number: a backend that comes again goes on counting. */
+  private readonly parts = new WeakMap<VbeCounters, string>();
+  private readonly prefixes = new Map<VbeCounters, string>();
+  private nextPart = 1;
+  private closed = false;
   private fd = -1;
   private valuesAt = 0;
   /** The values as they were written, and as they are. */
@@ -73,28 +80,86 @@ export class CountersFile {
     this.path = path;
     this.access = access;
     this.trouble = trouble;
-    this.fixed = [instance('MAIN', MAIN_COUNTERS, main), instance('WRK', WRK_COUNTERS, wrk)];
+    this.main = new CounterSum('MAIN', MAIN_COUNTERS, main);
+    this.wrk = new CounterSum('WRK', WRK_COUNTERS, wrk);
   }
 
   addStorage(name: string, counters: SmaCounters): void {
-    this.storages.push(instance(`SMA.${name}`, SMA_COUNTERS, counters));
+    this.storages.push(new CounterSum(`SMA.${name}`, SMA_COUNTERS, counters));
     this.changed = true;
   }
 
   addEdge(counters: EdgeCounters): void {
-    this.edge = [instance('EDGE', EDGE_COUNTERS, counters)];
+    this.edge = [new CounterSum('EDGE', EDGE_COUNTERS, counters)];
+    this.changed = true;
+  }
+
+  /** Shows the row of this thread. */
+  addThread(row: ThreadRow): void {
+    this.row = row;
+    this.threads[row.thread] = new CounterSum(`THR.${row.thread}`, THR_COUNTERS, row.values);
     this.changed = true;
   }
 
   addBackend(program: string, name: string, counters: VbeCounters): void {
-    this.backends.push(instance(`VBE.${program}.${name}`, VBE_COUNTERS, counters));
-    this.changed = true;
+    let part = this.parts.get(counters);
+    if (part === undefined) {
+      part = `${OWN}.${this.nextPart++}`;
+      this.parts.set(counters, part);
+    }
+    const sum = this.backend(program, name);
+    sum.add(counters, part);
+    this.prefixes.set(counters, sum.prefix);
   }
 
   removeBackend(counters: VbeCounters): void {
-    const as: unknown = counters;
-    this.backends = this.backends.filter((b) => b.values !== as);
+    const sum = this.backends.get(this.prefixes.get(counters) ?? '');
+    if (sum === undefined) return;
+    this.prefixes.delete(counters);
+    sum.remove(counters, this.parts.get(counters) as string);
+    this.dropUnless(sum);
+  }
+
+  /** Takes in what another thread reports. */
+  takeIn(thread: number, { main, wrk, thr, backends }: CountersMessage): void {
+    const from = String(thread);
+    if (main.length > 0) this.main.report(from, main, true);
+    if (wrk.length > 0) this.wrk.report(from, wrk, true);
+    if (thr.length > 0) this.thread(thread).report(from, thr, true);
+    for (const { part, program, name, live, changes } of backends) {
+      const sum = this.backend(program, name);
+      sum.report(`${from}.${part}`, changes, live);
+      this.dropUnless(sum);
+    }
+    // A thread that ended a little later than this one.
+    if (this.closed) this.publishLast();
+  }
+
+  private backend(program: string, name: string): CounterSum {
+    const prefix = `VBE.${program}.${name}`;
+    let sum = this.backends.get(prefix);
+    if (sum === undefined) {
+      sum = new CounterSum(prefix, VBE_COUNTERS);
+      this.backends.set(prefix, sum);
+      this.changed = true;
+    }
+    return sum;
+  }
+
+  private dropUnless(sum: CounterSum): void {
+    if (sum.isLive) return;
+    this.backends.delete(sum.prefix);
     this.changed = true;
+  }
+
+  private thread(thread: number): CounterSum {
+    let sum = this.threads[thread];
+    if (sum === undefined) {
+      sum = new CounterSum(`THR.${thread}`, THR_COUNTERS);
+      this.threads[thread] = sum;
+      this.changed = true;
+    }
+    return sum;
   }
 
   /** Begins to publish. */
@@ -108,6 +173,11 @@ export class CountersFile {
   close(): void {
     if (this.timer !== null) clearInterval(this.timer);
     this.timer = null;
+    this.closed = true;
+    this.publishLast();
+  }
+
+  private publishLast(): void {
     this.beats = 0;
     // With all backends.
     this.changed = true;
@@ -120,6 +190,7 @@ export class CountersFile {
     const whole = this.beats % BEATS === 0;
     if (whole) this.sample?.();
     this.beats++;
+    this.row?.update();
     try {
       if (whole && this.fd >= 0 && !this.inPlace()) this.changed = true;
       if (this.changed) this.replace();
@@ -138,16 +209,15 @@ export class CountersFile {
   }
 
   private lay(): Part[] {
-    const [main, wrk] = this.fixed as [Instance, Instance];
-    const { backends } = this;
-    const share = backends.length <= FEW ? FEW : Math.ceil(backends.length / BEATS);
-    const groups = [[main, ...this.storages, ...this.edge]];
+    const backends = [...this.backends.values()];
+    const share = shareOf(backends.length);
+    const groups = [[this.main, ...this.storages, ...this.edge]];
     for (let i = 0; i < backends.length; i += share) groups.push(backends.slice(i, i + share));
-    groups.push([wrk]);
+    groups.push([...this.threads.filter((sum) => sum !== undefined), this.wrk]);
     let at = WORD;
     const parts = groups.map((instances) => {
       const from = at;
-      for (const { names } of instances) at += WORD * names.length;
+      for (const { rows } of instances) at += WORD * rows.length;
       return { instances, from, to: at };
     });
     this.steady = [parts[0] as Part, parts.at(-1) as Part];
@@ -158,7 +228,7 @@ export class CountersFile {
   private replace(): void {
     const parts = this.lay();
     const names = parts.flatMap((part) =>
-      part.instances.flatMap((i) => i.names.map((n) => `${i.prefix}.${n}`)),
+      part.instances.flatMap((i) => i.rows.map((row) => `${i.prefix}.${row.name}`)),
     );
     const text = Buffer.from(names.join('\n'));
     const padded = (text.length + 7) & ~7;
@@ -171,7 +241,7 @@ export class CountersFile {
     this.valuesAt = head.length;
     this.next = Buffer.alloc(WORD * (names.length + 1));
     this.words = new Uint32Array(this.next.buffer, this.next.byteOffset, this.next.length >> 2);
-    put(this.words, 0, Date.now());
+    put(this.words, 0, this.time());
     for (const part of parts) this.encode(part);
     this.last = Buffer.from(this.next);
     const fresh = `${this.path}.${process.pid}.new`;
@@ -192,18 +262,24 @@ export class CountersFile {
   /** Writes what has changed, and last the time from which on it may have been so; false when nothing has changed. */
   private update(): boolean {
     const { shares } = this;
-    const now = Date.now();
+    const time = this.time();
     const share = shares[this.beats % shares.length];
     const parts = share === undefined ? this.steady : [...this.steady, share];
     const changed = parts.filter((part) => {
       this.encode(part);
       return this.last.compare(this.next, part.from, part.to, part.from, part.to) !== 0;
     });
-    if (changed.length === 0) return false;
+    // Other threads may have looked at theirs since, and found nothing new.
+    if (changed.length === 0 && this.wholeUntil === null) return false;
     for (const { from, to } of changed) this.write(from, to);
-    put(this.words, 0, now);
+    put(this.words, 0, time);
     this.write(0, WORD);
     return true;
+  }
+
+  /** What was counted before it is in the values that are at hand now. */
+  private time(): number {
+    return Math.min(Date.now(), this.wholeUntil?.() ?? Number.POSITIVE_INFINITY);
   }
 
   private write(from: number, to: number): void {
@@ -214,17 +290,13 @@ export class CountersFile {
   private encode({ instances, from }: Part): void {
     const { words } = this;
     let at = from >> 2;
-    for (const { names, values } of instances) {
-      for (const name of names) {
-        put(words, at, values[name] as number | bigint);
+    for (const sum of instances) {
+      for (let i = 0; i < sum.rows.length; i++) {
+        put(words, at, sum.value(i));
         at += 2;
       }
     }
   }
-}
-
-function instance(prefix: string, rows: readonly { readonly name: string }[], values: object): Instance {
-  return { prefix, names: rows.map((r) => r.name), values: values as Record<string, number | bigint> };
 }
 
 /** A full disk may cut a write short: half a file must never replace a complete one. */

@@ -9,6 +9,7 @@ import {
   MAIN_COUNTERS,
   MGT_COUNTERS,
   SMA_COUNTERS,
+  THR_COUNTERS,
   VBE_COUNTERS,
   WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
@@ -24,6 +25,7 @@ const GROUPS: Readonly<Record<string, readonly CounterRow[]>> = {
   SMA: SMA_COUNTERS,
   EDGE: EDGE_COUNTERS,
   VBE: VBE_COUNTERS,
+  THR: THR_COUNTERS,
   WRK: WRK_COUNTERS,
 };
 

@@ -24,6 +24,7 @@ export class Companions {
   /** For all that belongs to the cache. */
   readonly lock: SharedLock;
   readonly peers: ThreadPeers;
+  private readonly locks: SharedLock[] = [];
 
   /** @param offer of the first thread, for all others */
   constructor(seat: Seat, offer?: MemoryOffer) {
@@ -40,7 +41,14 @@ export class Companions {
   /** A lock by its name. */
   makeLock(name: string): SharedLock {
     const words = new MemoryPart(this.memory, `lock.${name}.`).words(LOCK_WORDS);
-    return new SharedLock(words, 0, this.thread);
+    const lock = new SharedLock(words, 0, this.thread);
+    this.locks.push(lock);
+    return lock;
+  }
+
+  /** How often this thread has slept for one of its locks. */
+  get lockWaits(): number {
+    return this.locks.reduce((sum, { figures }) => sum + figures.waits, 0);
   }
 
   part(name: string): MemoryPart {

@@ -39,9 +39,6 @@ import {
   newWrkCounters,
   type SmaCounters,
 } from '../stats/counter-fields.ts';
-import { CountersFile } from '../stats/counters-file.ts';
-import { COUNTERS_FILE } from '../stats/counters-format.ts';
-import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
 import type { Companions } from '../threads/seat.ts';
 import { NO_LOCK } from '../threads/shared-lock.ts';
 import { ownMemory } from '../threads/shared-memory.ts';
@@ -60,6 +57,7 @@ import { makeHost } from './host.ts';
 import { MaintenanceTimer } from './maintenance-timer.ts';
 import { ObjectLog } from './object-log.ts';
 import { ProgramTable } from './program-table.ts';
+import { type PublicCounters, WorkerCounters } from './worker-counters.ts';
 
 /** How often sessions are checked for timeouts, in milliseconds. */
 const SWEEP = 250;
@@ -102,7 +100,8 @@ export class Worker implements Core, AcceptorHost {
   readonly readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER);
   readonly mask = new LogMask();
   readonly storages = new Map<string, SmaCounters>();
-  readonly countersFile: CountersFile;
+  readonly countersFile: PublicCounters;
+  private readonly counters: WorkerCounters;
   requestLimits: HeadLimits;
   responseLimits: HeadLimits;
   lenientDates = false;
@@ -180,22 +179,22 @@ export class Worker implements Core, AcceptorHost {
     this.backendEnvironment = makeBackendEnvironment(this);
     this.host = makeHost(this);
     this.programs = new ProgramTable(this);
-    this.countersFile = new CountersFile(
-      join(init.dir, thread === 0 ? COUNTERS_FILE : `${COUNTERS_FILE}.${thread}`),
-      this.stats,
-      this.wrk,
-      init.files,
-      this.trouble('The file of counters'),
-    );
-    for (const [name, counters] of this.storages) this.countersFile.addStorage(name, counters);
-    const gauges = sampleWorkerGauges(this.wrk);
-    this.countersFile.sample = () => {
-      this.stats.uptime = Math.floor(this.clock.now() - this.tStart);
-      for (const [name, counters] of this.storages) Object.assign(counters, this.cache.storages.stats(name));
-      this.cache.maintenance.sample();
-      gauges();
-      this.edge?.sample();
-    };
+    this.counters = new WorkerCounters({
+      dir: init.dir,
+      files: init.files,
+      trouble: this.trouble('The file of counters'),
+      main: this.stats,
+      wrk: this.wrk,
+      storages: this.storages,
+      edge: this.edgeCounters,
+      companions: share?.companions ?? null,
+      facts: {
+        sessions: () => this.sessions.size,
+        lockWaits: () => share?.companions.lockWaits ?? 0,
+      },
+      sample: () => this.sampleGauges(),
+    });
+    this.countersFile = this.counters.public;
     this.paramsChanged();
   }
 
@@ -279,7 +278,7 @@ export class Worker implements Core, AcceptorHost {
         if (problem !== null) return { status: 300, body: problem };
         const { edge } = call.load.program;
         if (edge !== undefined && this.thread === 0) {
-          if (this.edge === null) this.countersFile.addEdge(this.edgeCounters);
+          this.counters.showEdge();
           this.edge = await connectEdge(this, edge);
         }
         return OK;
@@ -414,6 +413,13 @@ export class Worker implements Core, AcceptorHost {
   private tell(text: string): void {
     this.logNotice(text);
     this.note(4, text);
+  }
+
+  private sampleGauges(): void {
+    this.stats.uptime = Math.floor(this.clock.now() - this.tStart);
+    for (const [name, counters] of this.storages) Object.assign(counters, this.cache.storages.stats(name));
+    this.cache.maintenance.sample();
+    this.edge?.sample();
   }
 
   private stop(): void {

@@ -16,6 +16,9 @@ export interface CounterRow {
   readonly format: CounterFormat;
   readonly level: CounterLevel;
   readonly help: string;
+  /** Of several threads: the first one's, because each has the same, or it is a truth of the process; or the highest. Absent
+   * is their sum. A bitmap is the first one's. */
+  readonly threads?: 'first' | 'worst';
 }
 
 /** The manager itself; present also while no worker runs. */
@@ -65,7 +68,14 @@ const REFUSED_COUNTERS = REFUSALS.filter((row) => !('answersOnly' in row)).map((
 
 /** The worker as a whole. */
 export const MAIN_COUNTERS = [
-  { name: 'uptime', flag: 'c', format: 'd', level: 'info', help: 'Seconds since the worker started' },
+  {
+    name: 'uptime',
+    flag: 'c',
+    format: 'd',
+    level: 'info',
+    help: 'Seconds since the worker started',
+    threads: 'first',
+  },
   { name: 'sess_conn', flag: 'c', format: 'i', level: 'info', help: 'Client connections accepted' },
   { name: 'sess_fail', flag: 'c', format: 'i', level: 'info', help: 'Failed accepts, all causes' },
   {
@@ -269,7 +279,14 @@ export const MAIN_COUNTERS = [
     help: 'Object cores, marks and fetches under way included',
   },
   { name: 'n_objecthead', flag: 'g', format: 'i', level: 'info', help: 'Distinct lookup keys' },
-  { name: 'n_backend', flag: 'g', format: 'i', level: 'info', help: 'Backends of all loaded programs' },
+  {
+    name: 'n_backend',
+    flag: 'g',
+    format: 'i',
+    level: 'info',
+    help: 'Backends of all loaded programs',
+    threads: 'first',
+  },
   {
     name: 'n_expired',
     flag: 'c',
@@ -502,14 +519,23 @@ export const MAIN_COUNTERS = [
     format: 'i',
     level: 'info',
     help: 'Loaded config programs, discarded ones in use included',
+    threads: 'first',
   },
-  { name: 'n_vcl_avail', flag: 'g', format: 'i', level: 'diag', help: 'Config programs available' },
+  {
+    name: 'n_vcl_avail',
+    flag: 'g',
+    format: 'i',
+    level: 'diag',
+    help: 'Config programs available',
+    threads: 'first',
+  },
   {
     name: 'n_vcl_discard',
     flag: 'g',
     format: 'i',
     level: 'diag',
     help: 'Config programs discarded but still in use',
+    threads: 'first',
   },
   { name: 'vcl_fail', flag: 'c', format: 'i', level: 'info', help: 'Failures of the config program' },
   { name: 'bans', flag: 'g', format: 'i', level: 'info', help: 'Bans on the list' },
@@ -644,7 +670,7 @@ export const MAIN_COUNTERS = [
     level: 'diag',
     help: 'Warnings about ESI markup of fetched pages (ESI_xmlerror)',
   },
-  { name: 'vmods', flag: 'g', format: 'i', level: 'info', help: 'Extensions in use' },
+  { name: 'vmods', flag: 'g', format: 'i', level: 'info', help: 'Extensions in use', threads: 'first' },
   { name: 'n_gzip', flag: 'c', format: 'i', level: 'info', help: 'Bodies compressed' },
   { name: 'n_gunzip', flag: 'c', format: 'i', level: 'info', help: 'Bodies unpacked' },
   { name: 'n_test_gunzip', flag: 'c', format: 'i', level: 'info', help: 'Compressed bodies checked' },
@@ -771,8 +797,11 @@ export const VBE_COUNTERS = [
 ] as const satisfies readonly CounterRow[];
 export type VbeCounterName = (typeof VBE_COUNTERS)[number]['name'];
 
-/** The worker process as Node sees it; not in Varnish. */
-export const WRK_COUNTERS = [
+/** One thread of the worker: THR.<number>.<counter>; not in Varnish. */
+export const THR_COUNTERS = [
+  { name: 'client_req', flag: 'c', format: 'i', level: 'info', help: 'Well-formed client requests' },
+  { name: 'sess_conn', flag: 'c', format: 'i', level: 'info', help: 'Client connections accepted' },
+  { name: 'sess_open', flag: 'g', format: 'i', level: 'info', help: 'Client connections open now' },
   {
     name: 'loop_busy',
     flag: 'g',
@@ -787,8 +816,43 @@ export const WRK_COUNTERS = [
     level: 'diag',
     help: 'Event loop delay of the last second, worst, in microseconds',
   },
+  {
+    name: 'lock_waits',
+    flag: 'c',
+    format: 'i',
+    level: 'diag',
+    help: 'Times it slept because another thread was at work on what they share',
+  },
+] as const satisfies readonly CounterRow[];
+export type ThrCounterName = (typeof THR_COUNTERS)[number]['name'];
+
+/** The worker process as Node sees it; not in Varnish. Of several threads the worst loop. */
+export const WRK_COUNTERS = [
+  {
+    name: 'loop_busy',
+    flag: 'g',
+    format: 'i',
+    level: 'diag',
+    help: 'Event loop utilisation of the last second, in 1/1000',
+    threads: 'worst',
+  },
+  {
+    name: 'loop_lag_us',
+    flag: 'g',
+    format: 'i',
+    level: 'diag',
+    help: 'Event loop delay of the last second, worst, in microseconds',
+    threads: 'worst',
+  },
   { name: 'heap_bytes', flag: 'g', format: 'B', level: 'diag', help: 'JavaScript heap in use' },
-  { name: 'rss_bytes', flag: 'g', format: 'B', level: 'diag', help: 'Resident memory of the worker' },
+  {
+    name: 'rss_bytes',
+    flag: 'g',
+    format: 'B',
+    level: 'diag',
+    help: 'Resident memory of the worker',
+    threads: 'first',
+  },
   {
     name: 'write_errors',
     flag: 'c',

@@ -1,0 +1,181 @@
+// Reports the counters of a thread beside the first to that one, whose counters-file.ts publishes the sums: every 100 ms
+// what has changed, and nothing when nothing has. Many backends take turns, as they do in the file. It has the interface
+// of the file as far as such a thread uses it, and never writes itself.
+//
+// Special case: a backend that was removed is reported a last time, with what it counted since the report before.
+
+import {
+  type CounterRow,
+  MAIN_COUNTERS,
+  THR_COUNTERS,
+  VBE_COUNTERS,
+  WRK_COUNTERS,
+} from '../../protocol/tables/counters.ts';
+import type { MainCounters, VbeCounters, WrkCounters } from './counter-fields.ts';
+import { BEAT, BEATS, shareOf } from './publication-beat.ts';
+import type { ThreadRow } from './thread-row.ts';
+
+/** Indexes of the table's rows, and their values as they are now, in turn. */
+export type CounterChanges = readonly number[];
+
+export interface BackendChanges {
+  /** Number of this object among all that the thread counts in. */
+  readonly part: number;
+  readonly program: string;
+  readonly name: string;
+  /** False: the thread has removed it. */
+  readonly live: boolean;
+  readonly changes: CounterChanges;
+}
+
+export interface CountersMessage {
+  readonly kind: 'counters';
+  readonly main: CounterChanges;
+  readonly wrk: CounterChanges;
+  readonly thr: CounterChanges;
+  readonly backends: readonly BackendChanges[];
+}
+
+/** An object and what was sent of it. */
+class Tracked {
+  private readonly rows: readonly CounterRow[];
+  private readonly values: Readonly<Record<string, number | bigint>>;
+  private readonly sent: number[];
+
+  constructor(rows: readonly CounterRow[], values: object) {
+    this.rows = rows;
+    this.values = values as Record<string, number | bigint>;
+    this.sent = rows.map(() => 0);
+  }
+
+  /** Without bitmaps and what is the first thread's alone. */
+  changes(): number[] {
+    const out: number[] = [];
+    const { rows, values, sent } = this;
+    for (let i = 0; i < rows.length; i++) {
+      const { name, threads } = rows[i] as CounterRow;
+      const value = values[name];
+      if (value === sent[i] || typeof value !== 'number' || threads === 'first') continue;
+      sent[i] = value;
+      out.push(i, value);
+    }
+    return out;
+  }
+}
+
+interface TrackedBackend {
+  readonly part: number;
+  readonly program: string;
+  readonly name: string;
+  readonly counters: VbeCounters;
+  readonly tracked: Tracked;
+  /** Whether the first thread has heard of it. */
+  known: boolean;
+}
+
+export class CounterRelay {
+  /** Called after each look at the counters with the time when it began: what was counted before has been sent. */
+  looked: ((at: number) => void) | null = null;
+  /** Called before each report, about once a second and once at the end: brings gauges up to date. */
+  sample: (() => void) | null = null;
+  private readonly send: (message: CountersMessage) => void;
+  private readonly main: Tracked;
+  private readonly wrk: Tracked;
+  private readonly thr: Tracked;
+  private readonly row: ThreadRow;
+  private backends: TrackedBackend[] = [];
+  private removed: TrackedBackend[] = [];
+  /** An object keeps its number: a backend that comes again goes on counting. */
+  private readonly parts = new WeakMap<VbeCounters, number>();
+  private nextPart = 1;
+  private turn = 0;
+  private beats = 0;
+  private timer: NodeJS.Timeout | null = null;
+
+  constructor(
+    main: MainCounters,
+    wrk: WrkCounters,
+    row: ThreadRow,
+    send: (message: CountersMessage) => void,
+  ) {
+    this.send = send;
+    this.row = row;
+    this.main = new Tracked(MAIN_COUNTERS, main);
+    this.wrk = new Tracked(WRK_COUNTERS, wrk);
+    this.thr = new Tracked(THR_COUNTERS, row.values);
+  }
+
+  addBackend(program: string, name: string, counters: VbeCounters): void {
+    const again = this.removed.find((each) => each.counters === counters);
+    if (again !== undefined) {
+      this.removed = this.removed.filter((each) => each !== again);
+      this.backends.push(again);
+      return;
+    }
+    let part = this.parts.get(counters);
+    if (part === undefined) {
+      part = this.nextPart++;
+      this.parts.set(counters, part);
+    }
+    const tracked = new Tracked(VBE_COUNTERS, counters);
+    this.backends.push({ part, program, name, counters, tracked, known: false });
+  }
+
+  removeBackend(counters: VbeCounters): void {
+    const gone = this.backends.find((each) => each.counters === counters);
+    if (gone === undefined) return;
+    this.backends = this.backends.filter((each) => each !== gone);
+    this.removed.push(gone);
+  }
+
+  /** Begins to report. */
+  start(): void {
+    this.publish();
+    this.timer = setInterval(() => this.publish(), BEAT);
+    this.timer.unref();
+  }
+
+  /** Reports a last time, all backends. */
+  close(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+    this.timer = null;
+    this.beats = 0;
+    this.report(this.backends);
+  }
+
+  publish(): void {
+    const { backends } = this;
+    const share = shareOf(backends.length);
+    if (this.turn >= backends.length) this.turn = 0;
+    const due = backends.slice(this.turn, this.turn + share);
+    this.turn += share;
+    this.report(due);
+  }
+
+  private report(due: readonly TrackedBackend[]): void {
+    const at = Date.now();
+    if (this.beats % BEATS === 0) this.sample?.();
+    this.beats++;
+    this.row.update();
+    const main = this.main.changes();
+    const wrk = this.wrk.changes();
+    const thr = this.thr.changes();
+    const backends: BackendChanges[] = [];
+    for (const backend of due) addChanges(backends, backend, true);
+    // Those added before their turn came are unknown to the first thread, and need no farewell without figures.
+    for (const backend of this.removed) addChanges(backends, backend, false);
+    this.removed = [];
+    if (main.length + wrk.length + thr.length + backends.length > 0)
+      this.send({ kind: 'counters', main, wrk, thr, backends });
+    this.looked?.(at);
+  }
+}
+
+function addChanges(out: BackendChanges[], backend: TrackedBackend, live: boolean): void {
+  const changes = backend.tracked.changes();
+  const isNews = live ? !backend.known : backend.known;
+  if (changes.length === 0 && !isNews) return;
+  backend.known = true;
+  const { part, program, name } = backend;
+  out.push({ part, program, name, live, changes });
+}

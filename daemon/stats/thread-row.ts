@@ -1,0 +1,37 @@
+// The figures of one thread as THR.<number> shows them: most stand in other counters of that thread as well, where they
+// become a part of a sum. It only copies, just before each publication.
+
+import { type MainCounters, newThrCounters, type ThrCounters, type WrkCounters } from './counter-fields.ts';
+
+/** What no counter of a thread says. */
+export interface ThreadFacts {
+  /** Client connections open now. */
+  sessions(): number;
+  /** Times it slept for a lock. */
+  lockWaits(): number;
+}
+
+export class ThreadRow {
+  readonly thread: number;
+  readonly values: ThrCounters = newThrCounters();
+  private readonly main: MainCounters;
+  private readonly wrk: WrkCounters;
+  private readonly facts: ThreadFacts;
+
+  constructor(thread: number, main: MainCounters, wrk: WrkCounters, facts: ThreadFacts) {
+    this.thread = thread;
+    this.main = main;
+    this.wrk = wrk;
+    this.facts = facts;
+  }
+
+  update(): void {
+    const { values, main, wrk, facts } = this;
+    values.client_req = main.client_req;
+    values.sess_conn = main.sess_conn;
+    values.sess_open = facts.sessions();
+    values.loop_busy = wrk.loop_busy;
+    values.loop_lag_us = wrk.loop_lag_us;
+    values.lock_waits = facts.lockWaits();
+  }
+}

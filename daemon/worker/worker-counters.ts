@@ -1,0 +1,140 @@
+// How a worker's counters become public: the first thread writes them into the file that the manager reads, with what the
+// others report to it.
+
+import { join } from 'node:path';
+import type { FileAccess } from '../../protocol/files/own-file.ts';
+import type { WriteTrouble } from '../log/write-trouble.ts';
+import type {
+  EdgeCounters,
+  MainCounters,
+  SmaCounters,
+  VbeCounters,
+  WrkCounters,
+} from '../stats/counter-fields.ts';
+import { CounterRelay, type CountersMessage } from '../stats/counter-relay.ts';
+import { CountersFile } from '../stats/counters-file.ts';
+import { COUNTERS_FILE } from '../stats/counters-format.ts';
+import { type ThreadFacts, ThreadRow } from '../stats/thread-row.ts';
+import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
+import type { Companions } from '../threads/seat.ts';
+
+/** What the rest of the worker does with it. */
+export interface PublicCounters {
+  addBackend(program: string, backend: string, counters: VbeCounters): void;
+  removeBackend(counters: VbeCounters): void;
+  start(): void;
+  publish(): void;
+  close(): void;
+}
+
+export interface CounterParts {
+  /** The worker's directory. */
+  readonly dir: string;
+  readonly files: FileAccess;
+  readonly trouble: WriteTrouble;
+  readonly main: MainCounters;
+  readonly wrk: WrkCounters;
+  readonly storages: ReadonlyMap<string, SmaCounters>;
+  readonly edge: EdgeCounters;
+  readonly facts: ThreadFacts;
+  /** Null with one thread. */
+  readonly companions: Companions | null;
+  /** Brings gauges up to date, about once a second. */
+  sample(): void;
+}
+
+const FIRST = 0;
+
+/** When each thread has last looked at its counters, in shared memory beside the number of reports that it has sent: with
+ * those that have come in, the first thread knows until when its sums are whole. */
+class ReportTimes {
+  private readonly times: Float64Array;
+  private readonly sent: Int32Array;
+  private readonly got: Int32Array;
+  /** The times as of the reports that have come in. */
+  private readonly known: Float64Array;
+
+  constructor(companions: Companions) {
+    const { count } = companions;
+    const part = companions.part('reports');
+    this.times = new Float64Array(part.piece('times', count * 8));
+    this.sent = part.words(count);
+    this.got = new Int32Array(count);
+    this.known = new Float64Array(count);
+  }
+
+  sending(thread: number): void {
+    Atomics.add(this.sent, thread, 1);
+  }
+
+  looked(thread: number, at: number): void {
+    this.times[thread] = at;
+  }
+
+  received(thread: number): void {
+    this.got[thread] = (this.got[thread] as number) + 1;
+  }
+
+  wholeUntil(): number {
+    let least = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < this.times.length; i++) {
+      if (i === FIRST) continue;
+      // The time first: a report that it stands for is counted as sent by then.
+      const at = this.times[i] as number;
+      if (Atomics.load(this.sent, i) === this.got[i]) this.known[i] = at;
+      least = Math.min(least, this.known[i] as number);
+    }
+    return least;
+  }
+}
+
+export class WorkerCounters {
+  readonly public: PublicCounters;
+  private readonly file: CountersFile | null;
+  private readonly edge: EdgeCounters;
+  private edgeShown = false;
+
+  constructor(parts: CounterParts) {
+    const { main, wrk, companions } = parts;
+    this.edge = parts.edge;
+    const thread = companions?.thread ?? FIRST;
+    const row = new ThreadRow(thread, main, wrk, parts.facts);
+    const gauges = sampleWorkerGauges(wrk);
+    const sample = (): void => {
+      parts.sample();
+      gauges();
+    };
+    if (companions !== null && thread !== FIRST) {
+      const reports = new ReportTimes(companions);
+      const relay = new CounterRelay(main, wrk, row, (message) => {
+        reports.sending(thread);
+        companions.talk.say(FIRST, message);
+      });
+      relay.looked = (at) => reports.looked(thread, at);
+      relay.sample = sample;
+      this.public = relay;
+      this.file = null;
+      return;
+    }
+    const file = new CountersFile(join(parts.dir, COUNTERS_FILE), main, wrk, parts.files, parts.trouble);
+    for (const [name, counters] of parts.storages) file.addStorage(name, counters);
+    file.addThread(row);
+    file.sample = sample;
+    this.public = file;
+    this.file = file;
+    if (companions === null) return;
+    const reports = new ReportTimes(companions);
+    companions.talk.on<CountersMessage>('counters', (message, from) => {
+      reports.received(from);
+      file.takeIn(from, message);
+    });
+    file.wholeUntil = () => reports.wholeUntil();
+  }
+
+  /** The edge connector is in use. */
+  showEdge(): void {
+    if (this.edgeShown) return;
+    this.edgeShown = true;
+    this.file?.addEdge(this.edge);
+  }
+}
