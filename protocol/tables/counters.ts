@@ -285,7 +285,7 @@ export const MAIN_COUNTERS = [
     format: 'i',
     level: 'info',
     help: 'Backends of all loaded programs',
-    threads: 'first',
+    threads: 'worst',
   },
   {
     name: 'n_expired',
@@ -519,7 +519,7 @@ export const MAIN_COUNTERS = [
     format: 'i',
     level: 'info',
     help: 'Loaded config programs, discarded ones in use included',
-    threads: 'first',
+    threads: 'worst',
   },
   {
     name: 'n_vcl_avail',
@@ -527,7 +527,7 @@ export const MAIN_COUNTERS = [
     format: 'i',
     level: 'diag',
     help: 'Config programs available',
-    threads: 'first',
+    threads: 'worst',
   },
   {
     name: 'n_vcl_discard',
@@ -535,7 +535,7 @@ export const MAIN_COUNTERS = [
     format: 'i',
     level: 'diag',
     help: 'Config programs discarded but still in use',
-    threads: 'first',
+    threads: 'worst',
   },
   { name: 'vcl_fail', flag: 'c', format: 'i', level: 'info', help: 'Failures of the config program' },
   { name: 'bans', flag: 'g', format: 'i', level: 'info', help: 'Bans on the list' },
