@@ -203,7 +203,7 @@ export class BusyObj implements VclBusyobj, Transaction {
       this.headBytesIn + this.bodyBytesIn,
     );
     log.put(Tag.End, '');
-    if (this.isBgFetch) core.bgFetches--;
+    if (this.isBgFetch) core.bgFetches.add(-1);
     this.dropStale();
     this.programRef.refs--;
     core.cache.filling.takeBackHead(this.oc);

@@ -52,7 +52,7 @@ export function startFetch(
   core.stats.s_fetch++;
   if (mode === 'bgfetch') {
     core.stats.s_bgfetch++;
-    core.bgFetches++;
+    core.bgFetches.add(1);
   }
   if (mode !== 'bgfetch' && isStrict(core.params)) bo.onInterim = interimForwarder(req);
   bo.log.begin(bo.attempt.vxid, 'b');

@@ -9,6 +9,7 @@ import type { HeadLimits } from '../http1/head-parser.ts';
 import type { PreparedRecords, TxLog } from '../log/tx-log.ts';
 import type { Params } from '../params/parameter-set.ts';
 import type { MainCounters } from '../stats/counter-fields.ts';
+import type { SharedCount } from '../threads/shared-count.ts';
 import type { EsiState } from './esi-state.ts';
 import type { HotHeads } from './hot-heads.ts';
 import type { IdHeader } from './id-header.ts';
@@ -60,7 +61,7 @@ export interface Core {
   /** What ended fetches left for the next ones: FetchBuffers of fetch/, which nobody else looks into. */
   readonly spareFetchBuffers: object[];
   /** Background fetches under way. */
-  bgFetches: number;
+  readonly bgFetches: SharedCount;
   /** The program new requests begin with, or null before the first vcl.use. */
   readonly active: ProgramRef | null;
   newVxid(): number;

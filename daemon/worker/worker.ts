@@ -40,6 +40,7 @@ import {
   type SmaCounters,
 } from '../stats/counter-fields.ts';
 import type { Companions } from '../threads/seat.ts';
+import { SharedCount } from '../threads/shared-count.ts';
 import { NO_LOCK } from '../threads/shared-lock.ts';
 import { ownMemory } from '../threads/shared-memory.ts';
 import type { Core, HotParams, ProgramRef } from '../transaction/core.ts';
@@ -85,7 +86,7 @@ export class Worker implements Core, AcceptorHost {
   readonly esi = new EsiState();
   /** debug=+req_state. */
   stepChecks: StepChecks | null = null;
-  bgFetches = 0;
+  readonly bgFetches: SharedCount;
   readonly host: VclHost;
   /** Made by the first program that imports it. */
   edge: EdgeConnector | null = null;
@@ -157,6 +158,7 @@ export class Worker implements Core, AcceptorHost {
     this.workerLog = new TxLog(this.logShared);
     this.objectLog = new ObjectLog(() => this.cache.facts, this.workerLog, new TxLog(this.logShared));
     this.tStart = share?.now ?? this.clock.now();
+    this.bgFetches = new SharedCount(share?.companions.part('bgFetches').words(1));
     this.vxids = share?.companions.part('vxids').words(1) ?? new Int32Array(1);
     if (thread === 0) this.vxids[0] = 1 + (init.generation % 1000) * 1_000_000;
     this.handover = share === null ? null : this.makeHandover(share.companions);

@@ -1,10 +1,12 @@
 // What a step of a request or a fetch reaches of the worker, so that one step can run alone: a clock set by hand,
 // counters, a log that keeps texts, and a cache of one object whose references are counted. A test replaces what its
 // step looks at.
+
 import { type Director, RequestSettings } from '../../daemon/contract/context.ts';
 import { State, type StateName, type VclProgram } from '../../daemon/contract/program.ts';
 import { BusyObj, type FetchMode } from '../../daemon/fetch/busyobj.ts';
 import { newMainCounters } from '../../daemon/stats/counter-fields.ts';
+import { SharedCount } from '../../daemon/threads/shared-count.ts';
 import type { ClientSession } from '../../daemon/transaction/client-session.ts';
 import type { Core, ProgramRef } from '../../daemon/transaction/core.ts';
 import type { Step } from '../../daemon/transaction/drive.ts';
@@ -75,7 +77,7 @@ export class FakeCore {
       stats: this.stats,
       host: { edge: null },
       stepChecks: null,
-      bgFetches: 0,
+      bgFetches: new SharedCount(),
       spareFetchBuffers: [],
       esi: new EsiState(),
       requestLimits: { maxLine: 8192, maxFields: 64, maxSize: 32768 },

@@ -91,6 +91,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/esi',
     'daemon/filters',
     'daemon/params',
+    'daemon/threads',
   ],
   'daemon/fetch': [
     'protocol',

@@ -73,6 +73,10 @@ backend default {
 }
 sub vcl_recv { if (req.url ~ "^/pass") { return (pass); } }`;
     const proxy = await startProxy(box, { program });
+    // Many at once: where threads give each other connections, the ways between them are open from now on.
+    await Promise.all(Array.from({ length: LOOPS }, () => proxy.get('/pass/many')));
+    await origin.down();
+    await origin.up();
     await proxy.get('/pass/first');
     await settled(proxy);
     const before = descriptors(proxy);

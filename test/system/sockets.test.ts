@@ -170,7 +170,9 @@ describe('a backend with a path', () => {
     await new Promise<void>((resolve) => origin?.listen(path, resolve));
     // For the worker's user.
     chmodSync(path, 0o777);
-    const proxy = await start({ program: `vcl 4.1; backend b { .path = "${path}"; }` });
+    // Each thread keeps connections of its own.
+    const params = { worker_threads: '1' };
+    const proxy = await start({ program: `vcl 4.1; backend b { .path = "${path}"; }`, params });
     for (let i = 0; i < 2; i++) {
       expect(await exchange({ port: proxy.port }, GET)).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nok$/);
     }

@@ -219,12 +219,14 @@ describe('requests of odd kinds', () => {
       n === 1 ? [{ close: true }] : [{ send: 'HTTP/1.1 200 OK\r\n\r\nthrough' }, { close: true }],
     );
     origin.on('/kept', respond('200 OK', {}, 'kept\n'));
-    await proxy.get('/kept', { method: 'POST', body: 'x' });
+    // Of one client: connections are kept by the thread that serves it.
+    const connection = await ClientConnection.open(proxy.port);
+    connection.send('POST /kept HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx');
+    await connection.response();
     await until('the connection is given back', async () => {
       const counters = Object.entries(await proxy.counters());
       return counters.some(([name, value]) => /^VBE\..*\.conn$/.test(name) && value === 0);
     });
-    const connection = await ClientConnection.open(proxy.port);
     connection.send(requestText('/tube'));
     expect((await connection.rest()).toString('latin1')).toContain('\r\n\r\nthrough');
     const [kept, first, second] = [...origin.seen('/kept'), ...origin.seen('/tube')].map((r) => r.connection);

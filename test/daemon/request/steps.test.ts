@@ -131,7 +131,7 @@ describe('hit', () => {
     const req = fake.request();
     found(req);
     req.attempt.busyOc = 6;
-    req.core.bgFetches = 1000;
+    req.core.bgFetches.add(1000);
     expect(hit(req).name).toBe('deliver');
     expect([fake.held(6), req.attempt.busyOc, fake.stats.fetch_no_thread]).toEqual([-1, 0, 1]);
   });
