@@ -1,6 +1,7 @@
 // The edge connector: hears of invalidations, has the edge's part written into the queue's journal, and says what became
 // of it. One of a worker, made by the first program that imports `edge`; its settings are those of the program that was
-// loaded last. Changed settings close the queue and open it again: the journal has what was waiting.
+// loaded last. Changed settings close the queue and open it again: the journal has what was waiting. Of several threads
+// the first one has the queue; the others know the settings as it does, and have it write down what they invalidate.
 
 import { type BoundedRegex, compileRegex } from '../../queries/regex/bounded-regex.ts';
 import type {
@@ -30,13 +31,22 @@ export interface ConnectorParts {
   warn(text: string): void;
   /** Whether the active program imports the connector. */
   activeImports(): boolean;
+  /** The thread that has the queue; null when this one has it. */
+  readonly elsewhere: QueueElsewhere | null;
+}
+
+/** The queue of another thread. Neither call rejects. */
+export interface QueueElsewhere {
+  record(event: Invalidation): Promise<EdgeReceipt>;
+  /** An invalidation that no network is told of. */
+  unheard(): void;
 }
 
 /** How long the reply of mode = inline waits for the network, in milliseconds. */
 const INLINE_PATIENCE = 30_000;
 const IMPORT = 'edge';
 
-export class EdgeConnector implements EdgeService {
+export class EdgeConnector implements EdgeService, QueueElsewhere {
   readonly #parts: ConnectorParts;
   #config: EdgeConfig;
   #via: BoundedRegex;
@@ -87,7 +97,7 @@ export class EdgeConnector implements EdgeService {
     this.#broken = null;
     this.#provider = makeProvider(config, { ca });
     this.#warned = false;
-    if (!config.configured) return;
+    if (!config.configured || this.#parts.elsewhere !== null) return;
     try {
       const { limiter, left } = limiterOf(config);
       this.#tokens = left;
@@ -142,18 +152,23 @@ export class EdgeConnector implements EdgeService {
   invalidated(event: Invalidation, program: VclProgram | null): Promise<EdgeReceipt> | null {
     const heard = this.#parts.activeImports() || program?.compiled.imports.includes(IMPORT) === true;
     if (!heard) return null;
-    if (!this.configured) {
-      if (!this.#warned)
-        this.#parts.warn(
-          'The edge is not told of purges: edge-connector.conf names no network, or lacks fields of its purge section',
-        );
-      this.#warned = true;
-      return null;
-    }
-    return this.#record(event);
+    const { elsewhere } = this.#parts;
+    if (this.configured) return (elsewhere ?? this).record(event);
+    (elsewhere ?? this).unheard();
+    return null;
   }
 
-  async #record(event: Invalidation): Promise<EdgeReceipt> {
+  /** Warns once that no network is told of invalidations. */
+  unheard(): void {
+    if (!this.#warned)
+      this.#parts.warn(
+        'The edge is not told of purges: edge-connector.conf names no network, or lacks fields of its purge section',
+      );
+    this.#warned = true;
+  }
+
+  /** Has the edge's part of an invalidation written down; never rejects. */
+  async record(event: Invalidation): Promise<EdgeReceipt> {
     const provider = this.#provider;
     const queue = this.#queue;
     const name = this.#config.text('provider');

@@ -1,9 +1,11 @@
 // Joins the edge connector to the worker: made when a program that imports it is loaded, by the settings that came with
-// the program.
+// the program. The first thread has the queue, and the others ask it over the ports between them.
 
+import type { EdgeReceipt, Invalidation } from '../contract/invalidation.ts';
 import type { EdgeFile } from '../contract/program.ts';
-import { EdgeConnector } from '../edge/connector.ts';
+import { EdgeConnector, type QueueElsewhere } from '../edge/connector.ts';
 import { parseEdgeConfig } from '../edge/edge-config.ts';
+import type { Talk } from '../threads/talk.ts';
 import type { Worker } from './worker.ts';
 
 /** The worker's connector with these settings. */
@@ -16,7 +18,62 @@ export async function connectEdge(worker: Worker, file: EdgeFile): Promise<EdgeC
       log: (text) => worker.logNotice(text),
       warn: (text) => worker.note(4, text),
       activeImports: () => worker.active?.program.compiled.imports.includes('edge') === true,
+      elsewhere: worker.queueElsewhere,
     });
   await connector.configure(config, config.text('dir') || file.directory, file.ca);
   return connector;
+}
+
+interface RecordSaid {
+  readonly kind: 'edge.record';
+  readonly id: number;
+  readonly event: Invalidation;
+}
+interface RecordedSaid {
+  readonly kind: 'edge.recorded';
+  readonly id: number;
+  readonly receipt: EdgeReceipt;
+}
+interface UnheardSaid {
+  readonly kind: 'edge.unheard';
+}
+
+const FIRST = 0;
+
+/** The queue of the first thread, for another one. */
+export function queueOfFirst(talk: Talk): QueueElsewhere {
+  const asked = new Map<number, (receipt: EdgeReceipt) => void>();
+  let next = 1;
+  talk.on<RecordedSaid>('edge.recorded', ({ id, receipt }) => {
+    asked.get(id)?.(receipt);
+    asked.delete(id);
+  });
+  return {
+    record: (event) =>
+      new Promise((resolve) => {
+        const id = next++;
+        asked.set(id, resolve);
+        talk.say<RecordSaid>(FIRST, { kind: 'edge.record', id, event });
+      }),
+    unheard: () => talk.say<UnheardSaid>(FIRST, { kind: 'edge.unheard' }),
+  };
+}
+
+/** The first thread's part of that. */
+export function answerOthers(talk: Talk, worker: Worker): void {
+  talk.on<RecordSaid>('edge.record', ({ id, event }, from) => {
+    const answer = (receipt: EdgeReceipt): void =>
+      talk.say<RecordedSaid>(from, { kind: 'edge.recorded', id, receipt });
+    const { edge } = worker;
+    if (edge === null)
+      answer({
+        provider: '',
+        op: event.kind,
+        id: '',
+        state: 'rejected',
+        detail: 'no program imports edge any more',
+      });
+    else void edge.record(event).then(answer);
+  });
+  talk.on<UnheardSaid>('edge.unheard', () => worker.edge?.unheard());
 }

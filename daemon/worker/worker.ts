@@ -14,7 +14,7 @@ import { headerNames } from '../cache/tags/tag-headers.ts';
 import { Clock } from '../clock.ts';
 import { runCommand } from '../commands/worker-dispatch.ts';
 import type { VclHost } from '../contract/context.ts';
-import type { EdgeConnector } from '../edge/connector.ts';
+import type { EdgeConnector, QueueElsewhere } from '../edge/connector.ts';
 import { isStrict } from '../fetch/rfc9111.ts';
 import { fieldLimit, type HeadLimits } from '../http1/head-parser.ts';
 import { flat } from '../http1/latin1.ts';
@@ -53,7 +53,7 @@ import { makeBackendEnvironment } from './backend-environment.ts';
 import { compileBanRegex } from './ban-regex.ts';
 import { cliText, loadedText, logHeard, logSaid } from './cli-log.ts';
 import type { CommonStart } from './crew.ts';
-import { connectEdge } from './edge-connection.ts';
+import { answerOthers, connectEdge, queueOfFirst } from './edge-connection.ts';
 import { makeHost } from './host.ts';
 import { MaintenanceTimer } from './maintenance-timer.ts';
 import { ObjectLog } from './object-log.ts';
@@ -90,6 +90,8 @@ export class Worker implements Core, AcceptorHost {
   readonly host: VclHost;
   /** Made by the first program that imports it. */
   edge: EdgeConnector | null = null;
+  /** Of the edge connector, for all threads but the first. */
+  readonly queueElsewhere: QueueElsewhere | null;
   readonly identity: string;
   idHeader: IdHeader;
   readonly via: string;
@@ -161,6 +163,8 @@ export class Worker implements Core, AcceptorHost {
     this.bgFetches = new SharedCount(share?.companions.part('bgFetches').words(1));
     this.vxids = share?.companions.part('vxids').words(1) ?? new Int32Array(1);
     if (thread === 0) this.vxids[0] = 1 + (init.generation % 1000) * 1_000_000;
+    this.queueElsewhere = share === null || thread === 0 ? null : queueOfFirst(share.companions.talk);
+    if (share !== null && thread === 0) answerOthers(share.companions.talk, this);
     this.handover = share === null ? null : this.makeHandover(share.companions);
     this.cacheLimits = this.limitsOfCache();
     this.cache = new Cache({
@@ -279,7 +283,7 @@ export class Worker implements Core, AcceptorHost {
         const problem = await this.programs.load(call.load);
         if (problem !== null) return { status: 300, body: problem };
         const { edge } = call.load.program;
-        if (edge !== undefined && this.thread === 0) {
+        if (edge !== undefined) {
           this.counters.showEdge();
           this.edge = await connectEdge(this, edge);
         }
