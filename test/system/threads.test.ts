@@ -1,0 +1,249 @@
+// Several worker threads over one store, as clients and operators see them: connections are spread, what one thread
+// fetched is a hit on all, one fetch serves all who wait, an invalidation holds everywhere when it is answered, programs
+// are in all threads or in none, and a thread that ends takes the worker along.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ClientConnection, field, requestText } from '../harness/http-client.ts';
+import { Origin, respond } from '../harness/origin.ts';
+import { delay, Sandbox, until } from '../harness/processes.ts';
+import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
+
+const THREADS = 4;
+const box = new Sandbox('proxyd-threads');
+const folder = box.path('modules');
+mkdirSync(folder, { recursive: true });
+writeFileSync(
+  join(folder, 'which.mjs'),
+  `import { threadId, isMainThread } from 'node:worker_threads';
+export const extension = {
+  abi: 1,
+  name: 'which',
+  functions: {
+    thread: { signature: 'INT thread()', call: () => (isMainThread ? 0 : threadId) },
+    leave: { signature: 'VOID leave()', call: () => process.exit(3) },
+    picky: {
+      signature: 'VOID picky()',
+      call: () => {
+        if (!isMainThread) throw new Error('not on this thread');
+      },
+    },
+  },
+};
+`,
+);
+
+let origin: Origin;
+let proxy: RunningProxy;
+const open: ClientConnection[] = [];
+
+const PROGRAM = `import which;
+acl ours { "127.0.0.1"; }
+sub vcl_recv {
+  if (req.method == "PURGE" && client.ip ~ ours) { return (purge); }
+  if (req.url == "/leave") { which.leave(); }
+}
+sub vcl_deliver { set resp.http.thread = which.thread(); }
+`;
+
+beforeAll(async () => {
+  origin = await Origin.start();
+  proxy = await startProxy(box, {
+    program: backendProgram(origin.port, PROGRAM),
+    params: { worker_threads: String(THREADS), vmod_path: folder },
+  });
+});
+afterEach(() => {
+  for (const connection of open.splice(0)) connection.close();
+});
+afterAll(async () => {
+  await box.dispose();
+  await origin.close();
+});
+
+function connections(count: number): Promise<ClientConnection[]> {
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const connection = await ClientConnection.open(proxy.port);
+      open.push(connection);
+      return connection;
+    }),
+  );
+}
+
+async function ask(connection: ClientConnection, url: string, method = 'GET') {
+  connection.send(requestText(url, { method }));
+  return connection.response();
+}
+
+/** Connections by thread; each asks something. */
+async function threadsOf(all: readonly ClientConnection[]): Promise<number[]> {
+  const answers = await Promise.all(all.map((connection) => ask(connection, '/which')));
+  const counts = new Map<string, number>();
+  for (const answer of answers) {
+    const thread = field(answer, 'thread') ?? '-';
+    counts.set(thread, (counts.get(thread) ?? 0) + 1);
+  }
+  return [...counts.values()].sort((a, b) => b - a);
+}
+
+describe('connections', () => {
+  it('are spread over the threads, also after some have gone', async () => {
+    origin.on('/which', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'x'));
+    const first = await connections(64);
+    const spread = await threadsOf(first);
+    expect(spread.length).toBe(THREADS);
+    expect(spread[0]).toBeLessThanOrEqual((64 / THREADS) * 1.5);
+    // All those of one thread go, and others come.
+    const answers = await Promise.all(first.map((connection) => ask(connection, '/which')));
+    const left = first.filter((connection, i) => {
+      const goes =
+        field(answers[i] as (typeof answers)[number], 'thread') ===
+        field(answers[0] as (typeof answers)[number], 'thread');
+      if (goes) connection.close();
+      return !goes;
+    });
+    await until('they are gone', async () => {
+      const counters = await proxy.counters();
+      let now = 0;
+      for (let i = 0; i < THREADS; i++) now += counters[`THR.${i}.sess_open`] ?? 0;
+      return now === left.length;
+    });
+    const again = [...left, ...(await connections(64 - left.length))];
+    expect((await threadsOf(again))[0]).toBeLessThanOrEqual((64 / THREADS) * 1.5);
+  });
+});
+
+describe('one store', () => {
+  it('what one thread fetched is a hit on all', async () => {
+    origin.on('/once', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'once'));
+    const all = await connections(32);
+    await ask(all[0] as ClientConnection, '/once');
+    const answers = await Promise.all(all.map((connection) => ask(connection, '/once')));
+    expect(new Set(answers.map((answer) => answer.body.toString()))).toEqual(new Set(['once']));
+    expect(new Set(answers.map((answer) => field(answer, 'thread'))).size).toBe(THREADS);
+    expect(origin.seen('/once').length).toBe(1);
+  });
+
+  it('one fetch serves all who wait, and they read its body while it comes', async () => {
+    const piece = Buffer.alloc(200_000, 'p');
+    let finish = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    let begin = (): void => undefined;
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    origin.on('/growing', [
+      { hold: begun },
+      {
+        send: `HTTP/1.1 200 OK\r\nCache-Control: max-age=100\r\nContent-Length: ${2 * piece.length}\r\n\r\n`,
+      },
+      { send: piece },
+      { hold: held },
+      { send: piece },
+    ]);
+    const all = await connections(40);
+    for (const connection of all) connection.send(requestText('/growing'));
+    await proxy.counterReaches('MAIN.busy_sleep', 39);
+    begin();
+    const answers = Promise.all(all.map((connection) => connection.response()));
+    const bytes = (): number => all.reduce((sum, { socket }) => sum + socket.bytesRead, 0);
+    await until('all have the first half', () => bytes() > 40 * piece.length);
+    expect(bytes()).toBeLessThan(41 * piece.length);
+    finish();
+    const whole = Buffer.concat([piece, piece]);
+    for (const answer of await answers) {
+      expect(answer.complete && answer.framing === 'length' && answer.body.equals(whole)).toBe(true);
+    }
+    expect(origin.seen('/growing').length).toBe(1);
+  });
+
+  it('a fetch that fails lets all go at once', async () => {
+    let fail = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      fail = resolve;
+    });
+    origin.on('/fails', [{ hold: held }, { reset: true }]);
+    const before = (await proxy.counters())['MAIN.busy_sleep'] ?? 0;
+    const all = await connections(24);
+    for (const connection of all) connection.send(requestText('/fails'));
+    await proxy.counterReaches('MAIN.busy_sleep', before + 23);
+    fail();
+    const statuses = await Promise.all(all.map(async (connection) => (await connection.response()).status));
+    expect(new Set(statuses)).toEqual(new Set([503]));
+  });
+});
+
+describe('an invalidation holds on every thread once it is answered', () => {
+  const versions: Record<string, (connection: ClientConnection) => Promise<unknown>> = {
+    'PURGE of a program': (connection) => ask(connection, '/changing', 'PURGE'),
+    'the command ban': () => proxy.adm('ban', 'req.url', '==', '/changing'),
+    'the command ban with an object’s header': () => proxy.adm('ban', 'obj.http.kind', '~', '^chang'),
+  };
+  for (const [name, invalidate] of Object.entries(versions)) {
+    it(name, async () => {
+      let version = 0;
+      origin.on('/changing', () =>
+        respond('200 OK', { 'Cache-Control': 'max-age=100', kind: 'changing' }, `v${version}`),
+      );
+      const all = await connections(16);
+      for (let round = 0; round < 10; round++) {
+        await Promise.all(all.map((connection) => ask(connection, '/changing')));
+        version++;
+        await invalidate(all[round] as ClientConnection);
+        const answers = await Promise.all(all.map((connection) => ask(connection, '/changing')));
+        expect(new Set(answers.map((answer) => answer.body.toString()))).toEqual(new Set([`v${version}`]));
+      }
+    });
+  }
+});
+
+describe('programs and parameters', () => {
+  it('a parameter holds on every thread once it is answered', async () => {
+    const all = await connections(16);
+    expect((await proxy.adm('param.set', 'id_header', 'X-Other-Id')).code).toBe(0);
+    const answers = await Promise.all(all.map((connection) => ask(connection, '/once')));
+    expect(answers.every((answer) => field(answer, 'X-Other-Id') !== undefined)).toBe(true);
+    await proxy.adm('param.reset', 'id_header');
+  });
+
+  it('a program is in all threads once it is loaded', async () => {
+    const all = await connections(16);
+    const text = backendProgram(origin.port, 'sub vcl_deliver { set resp.http.program = "second"; }');
+    expect((await proxy.adm(`vcl.inline second << EOT\n${text}\nEOT`)).code).toBe(0);
+    expect((await proxy.adm('vcl.use', 'second')).code).toBe(0);
+    const answers = await Promise.all(all.map((connection) => ask(connection, '/once')));
+    expect(answers.every((answer) => field(answer, 'program') === 'second')).toBe(true);
+    expect((await proxy.adm('vcl.use', 'boot')).code).toBe(0);
+    expect((await proxy.adm('vcl.discard', 'second')).code).toBe(0);
+  });
+
+  it('one that a thread cannot run is in none', async () => {
+    const text = backendProgram(origin.port, 'import which; sub vcl_init { which.picky(); }');
+    const done = await proxy.adm(`vcl.inline picky << EOT\n${text}\nEOT`);
+    expect(done.code).not.toBe(0);
+    expect(done.stdout + done.stderr).toContain('not on this thread');
+    expect((await proxy.adm('vcl.list')).stdout).not.toContain('picky');
+    expect((await proxy.adm('vcl.use', 'picky')).code).not.toBe(0);
+  });
+});
+
+describe('a thread', () => {
+  it('that ends takes the worker along, which is back in a moment and says why', async () => {
+    const before = proxy.workerPid();
+    const all = await connections(8);
+    const answers = await Promise.all(all.map((connection) => ask(connection, '/which')));
+    const at = answers.findIndex((answer) => field(answer, 'thread') !== '0');
+    all[at]?.send(requestText('/leave'));
+    const begun = performance.now();
+    await until('a new worker', () => proxy.workerPid() !== before && proxy.workerPid() !== null);
+    await until('an answer', async () => (await proxy.get('/which').catch(() => null))?.status === 200);
+    // The goal is a second; the bound leaves room for a busy machine.
+    expect(performance.now() - begun).toBeLessThan(5000);
+    await delay(100);
+    const panic = await proxy.adm('panic.show');
+    expect(panic.stdout).toMatch(/Thread \d+ ended with status 3/);
+  });
+});
