@@ -85,7 +85,11 @@ export class KeyIndex {
     this.keys = new Slab(0, memory.part('keys'));
     this.regions = new Regions((SEGMENT_WORDS * 4) << PIECE_SHIFT, memory.part('segments'));
     this.own = memory.words(INDEX_WORDS);
-    if (this.own[LISTED] === 0) this.own[LISTED] = FIRST_LISTED;
+    if (this.own[LISTED] === 0) {
+      memory.piece(`list${FIRST_LISTED}`, FIRST_LISTED * 8);
+      memory.piece('directory0', 4);
+      this.own[LISTED] = FIRST_LISTED;
+    }
     this.attach();
     memory.onGrowth(() => this.attach());
     if (this.own[SEGMENTS] === 0) this.newSegment(0);
@@ -341,9 +345,10 @@ export class KeyIndex {
 
   private deepen(): void {
     const old = this.directory;
-    this.own[DEPTH] = this.depth + 1;
-    this.attach();
-    for (let i = 0; i < this.directory.length; i++) this.directory[i] = old[i >>> 1] as Segment;
+    const depth = this.depth + 1;
+    const wider = new Uint32Array(this.memory.piece(`directory${depth}`, 4 << depth));
+    for (let i = 0; i < wider.length; i++) wider[i] = old[i >>> 1] as Segment;
+    this.rename(DEPTH, depth);
     if (!this.memory.isShared) this.memory.drop(`directory${this.depth - 1}`);
   }
 
@@ -363,11 +368,19 @@ export class KeyIndex {
 
   private listMore(): void {
     const { used, depths } = this;
-    this.own[LISTED] = used.length * 2;
-    this.attach();
-    this.used.set(used);
-    this.depths.set(depths);
+    const listed = used.length * 2;
+    const list = new Int32Array(this.memory.piece(`list${listed}`, listed * 8));
+    list.set(used);
+    list.set(depths, listed);
+    this.rename(LISTED, listed);
     if (!this.memory.isShared) this.memory.drop(`list${used.length}`);
+  }
+
+  /** Has all threads take a larger piece, which is filled, for the one before it. */
+  private rename(word: number, value: number): void {
+    Atomics.store(this.own, word, value);
+    this.memory.announce();
+    this.attach();
   }
 
   /** Takes in what was made, by whatever thread. */
@@ -376,15 +389,16 @@ export class KeyIndex {
     for (const piece of this.regions.made(this.pieces.length)) {
       this.pieces.push(new Int32Array(piece.memory, piece.at, SEGMENT_WORDS << PIECE_SHIFT));
     }
-    const listed = own[LISTED] as number;
-    if (listed !== this.used.length) {
-      const list = memory.piece(`list${listed}`, listed * 8);
+    const listed = Atomics.load(own, LISTED);
+    const list = listed === this.used.length ? undefined : memory.find(`list${listed}`);
+    if (list !== undefined) {
       this.used = new Int32Array(list, 0, listed);
       this.depths = new Int32Array(list, listed * 4, listed);
     }
-    const depth = own[DEPTH] as number;
-    if (depth !== this.depth) {
-      this.directory = new Uint32Array(memory.piece(`directory${depth}`, 4 << depth));
+    const depth = Atomics.load(own, DEPTH);
+    const directory = depth === this.depth ? undefined : memory.find(`directory${depth}`);
+    if (directory !== undefined) {
+      this.directory = new Uint32Array(directory);
       this.depth = depth;
       this.shift = 31 - depth;
     }
@@ -396,7 +410,8 @@ export class KeyIndex {
     let slot = lo & SEGMENT_MASK;
     while (slots[base + slot * 2 + 1] !== 0) slot = (slot + 1) & SEGMENT_MASK;
     slots[base + slot * 2] = lo;
-    slots[base + slot * 2 + 1] = oh;
+    // Another thread that finds it without the lock finds the key as well.
+    Atomics.store(slots, base + slot * 2 + 1, oh);
     this.used[segment] = (this.used[segment] as number) + 1;
   }
 }

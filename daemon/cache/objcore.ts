@@ -28,6 +28,8 @@ export const LRU_PREV = 18;
 export const LRU_NEXT = 19;
 /** Sixteenths of a second since the cache's epoch at the last move to the young end. */
 export const LRU_TIME = 20;
+/** In its place while an object is being fetched by one of several threads: that one's number, plus one. */
+export const FETCHER = LRU_TIME;
 /** Position in the expiry heap plus one; 0 is not in it. */
 export const HEAP_POS = 21;
 /** Neighbours among the objects of one key. */

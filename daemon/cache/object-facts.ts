@@ -18,7 +18,8 @@ export class ObjectFacts implements Facts {
   }
 
   isFinished(oc: Oc): boolean {
-    return stateIn(this.objcores.get(oc, row.META)) === row.STATE_FINISHED;
+    // Before the length, which is the body's then.
+    return stateIn(this.objcores.load(oc, row.META)) === row.STATE_FINISHED;
   }
 
   isFailed(oc: Oc): boolean {

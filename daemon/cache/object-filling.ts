@@ -78,7 +78,8 @@ export class ObjectFilling implements Filling {
     this.publish(oc, uncacheable);
     const { objcores, transfers } = this.state;
     const meta = withState(objcores.get(oc, row.META), row.STATE_FINISHED);
-    objcores.set(oc, row.META, meta | row.OF_TRIM);
+    // Who sees this without the lock sees the body whole.
+    objcores.publish(oc, row.META, meta | row.OF_TRIM);
     if ((meta & row.OF_INDEXED) !== 0) {
       this.lru.enter(oc);
       this.killMarkersAfter(oc);
@@ -102,6 +103,8 @@ export class ObjectFilling implements Filling {
     if (state === row.STATE_BUSY) life.detach(oc, true);
     else if (oh !== 0) life.kill(oc);
     this.store.tellReaders(oc, transfers.get(oc));
+    // The last reader may be another thread's.
+    if (!this.store.inTransitOnly(oc)) transfers.delete(oc);
     this.state.lock.after(() => life.deref(oc));
   }
 

@@ -21,13 +21,15 @@ export class ObjectLife implements References {
   private readonly store: ObjectStore;
   private readonly lru: ObjectLru;
   private readonly lifetimes: Lifetimes;
-  private made = 0;
+  /** One word: objects made, of all threads. */
+  private readonly made: Int32Array;
 
   constructor(state: CacheState, store: ObjectStore, lru: ObjectLru, lifetimes: Lifetimes) {
     this.state = state;
     this.store = store;
     this.lru = lru;
     this.lifetimes = lifetimes;
+    this.made = state.memory.part('life').words(1);
   }
 
   /** A busy object under a key. `predicted`: the variant it will probably become. The caller holds a reference. */
@@ -106,6 +108,7 @@ export class ObjectLife implements References {
   tryRef(oc: Oc): boolean {
     const before = this.state.objcores.addTo(oc, row.REFS, 1);
     if (before > 0 && before < CLOSED) return true;
+    this.state.memory.point();
     this.deref(oc);
     return false;
   }
@@ -115,6 +118,7 @@ export class ObjectLife implements References {
     const refs = objcores.addTo(oc, row.REFS, -1) - 1;
     if (refs < 0) throw new Error(`objcore ${oc} has no reference to give back`);
     if (refs === 0) {
+      this.state.memory.point();
       this.release(oc);
       return;
     }
@@ -123,7 +127,18 @@ export class ObjectLife implements References {
     const meta = objcores.get(oc, row.META);
     if ((meta & row.OF_TRIM) !== 0) {
       if (refs === 1) this.trimWhenAlone(oc);
-    } else if (this.store.inTransitOnly(oc)) this.state.transfers.get(oc)?.onConsume?.();
+    } else if (this.store.inTransitOnly(oc)) this.readerLeft(oc, meta);
+  }
+
+  /** The fetch of a body for one reader may be abandoned by now: it may be another thread's that learns it. */
+  private readerLeft(oc: Oc, meta: number): void {
+    const { transfers, lock, memory, objcores, peers } = this.state;
+    const transfer = transfers.get(oc);
+    if (transfer !== undefined) {
+      if (transfer.onConsume !== null) lock.after(transfer.onConsume);
+    } else if (memory.isShared && (meta & row.OF_IN_LRU) === 0) {
+      peers.readerLeft(objcores.get(oc, row.FETCHER) - 1, oc);
+    }
   }
 
   /** The last reference has gone. Who comes without the lock may have taken one since, and given it back, and be here
@@ -148,6 +163,7 @@ export class ObjectLife implements References {
       // The index alone: no reader can hold a view, and none may come meanwhile. Of an object taken out of it, the last
       // reference is a reader's.
       if (!objcores.exchange(oc, row.REFS, 1, CLOSED + 1)) return;
+      this.state.memory.point();
       objcores.set(oc, row.META, meta & ~row.OF_TRIM);
       if ((meta & row.OF_MARKER) !== 0) this.store.dropBody(oc);
       else this.store.trim(oc);
@@ -163,16 +179,20 @@ export class ObjectLife implements References {
     objcores.set(oc, row.VXID, this.unnamed());
     objcores.set(oc, row.META, withState(flags, row.STATE_BUSY));
     objcores.addTo(oc, row.REFS, 1 - CLOSED);
-    // By this its thread knows the fetch as its own.
-    if (this.state.memory.isShared) this.store.transferOf(oc);
+    if (this.state.memory.isShared) {
+      // By this its thread knows the fetch as its own.
+      this.store.transferOf(oc);
+      objcores.set(oc, row.FETCHER, this.state.peers.thread + 1);
+    }
     counters.n_objectcore++;
     return oc;
   }
 
   /** The id of an object whose fetch has not begun: no other object of this row has had it for a long time. */
   private unnamed(): number {
-    this.made = (this.made + 1) & 0x7fffffff;
-    return this.made | NO_VXID;
+    const made = ((this.made[0] as number) + 1) & 0x7fffffff;
+    this.made[0] = made;
+    return made | NO_VXID;
   }
 
   private free(oc: Oc): void {

@@ -74,17 +74,18 @@ export class ObjectLookup implements Lookup {
     try {
       this.state.memory.sync();
       return this.searchUnlocked(q);
-    } catch {
+    } catch (error) {
       // A place in memory that this thread has not taken in yet: with the lock it will have.
-      return 0;
+      if (error instanceof TypeError) return 0;
+      throw error;
     }
   }
 
   private searchUnlocked(q: LookupQuery): Oc {
-    const { objcores, bans, objheads } = this.state;
+    const { objcores, bans, objheads, memory } = this.state;
     let oc = objheads.firstUnlocked(q.key);
     for (let looked = 0; oc !== 0 && looked < MOST_UNLOCKED; looked++) {
-      const meta = objcores.get(oc, row.META);
+      const meta = objcores.load(oc, row.META);
       const ttl = objcores.getDouble(oc, row.TTL);
       const isPassedOver =
         stateIn(meta) === row.STATE_BUSY || ttl <= 0 || ((meta & row.OF_FOR_WAITERS) !== 0 && !q.waited);
@@ -95,8 +96,11 @@ export class ObjectLookup implements Lookup {
       const usable = q.reqTtl > 0 && q.reqTtl < ttl ? q.reqTtl : ttl;
       const isFresh = objcores.getDouble(oc, row.T_ORIGIN) + usable > q.now;
       if ((meta & row.OF_MARKER) !== 0 || !isFresh || objcores.get(oc, row.BAN) !== bans.current) return 0;
+      memory.point();
       if (!this.life.tryRef(oc)) return 0;
-      // From here on it stays what it is, if it was the key's until now.
+      memory.point();
+      // From here on it stays what it is, if it was the key's until now, and this thread can read all of it.
+      memory.sync();
       if (objheads.isUnchanged() && (objcores.get(oc, row.META) & row.OF_DYING) === 0) {
         if ((meta & row.OF_HAS_VARY) === 0 || q.hashIgnoreVary || this.isVariantOf(oc, q)) return oc;
       }

@@ -25,6 +25,7 @@ import {
   OF_PRIVATE,
   REFS,
   STATE_BUSY,
+  STATE_FINISHED,
   STATE_STREAM,
   stateIn,
   VXID,
@@ -131,6 +132,7 @@ export class ObjectStore {
     }
     const room = (wanted: number, least: number): number => this.room(oc, transfer, wanted, least);
     const stored = appendBody(this.objcores, slab, oc, transfer, buf, start, end, room);
+    this.state.memory.point();
     this.tellReaders(oc, transfer);
     return stored;
   }
@@ -149,6 +151,7 @@ export class ObjectStore {
     if (!this.state.memory.isShared || this.objcores.get(oc, HEAD_BLOCK) === 0) return -1;
     const announced = this.objcores.getDouble(oc, ANNOUNCED);
     // Its place serves the LRU once the object is finished.
+    this.objcores.fence();
     const state = stateIn(this.objcores.get(oc, META));
     return state === STATE_STREAM || state === STATE_BUSY ? announced : -1;
   }
@@ -163,7 +166,7 @@ export class ObjectStore {
     if (transfer === undefined || !this.inTransitOnly(oc)) return;
     this.forgetCursor(oc);
     consumeBody(this.objcores, this.stevedoreOf(oc).slab, oc, transfer, upTo);
-    transfer.onConsume?.();
+    if (transfer.onConsume !== null) this.state.lock.after(transfer.onConsume);
   }
 
   trim(oc: Oc): void {
@@ -234,11 +237,11 @@ export class ObjectStore {
     const cursor = this.cursorFor(oc);
     const { slab } = this.stevedoreOf(oc);
     const base = this.transfers.get(oc)?.base ?? 0;
-    if (this.objcores.getDouble(oc, BODY_LENGTH) > from) this.state.memory.sync();
+    const length = this.lengthInReach(oc);
     cursor.at = from;
     let copied = 0;
     while (copied < max) {
-      const count = cursor.locate(this.objcores, slab, oc, base, max - copied);
+      const count = cursor.locate(this.objcores, slab, oc, base, length, max - copied);
       if (count === 0) break;
       const at = cursor.from;
       dst.set((cursor.chunk as ChunkBytes).subarray(at, at + count), dstAt + copied);
@@ -248,12 +251,26 @@ export class ObjectStore {
     return copied;
   }
 
+  /** Bytes of the body so far, all of which this thread can read: it has taken in the memory they are in. */
+  private lengthInReach(oc: Oc): number {
+    const { objcores } = this;
+    const { memory } = this.state;
+    if (!memory.isShared) return objcores.getDouble(oc, BODY_LENGTH);
+    const isGrowing = stateIn(objcores.load(oc, META)) !== STATE_FINISHED;
+    const length = objcores.getDouble(oc, BODY_LENGTH);
+    // What lies before the length was written before it, and is to be read after it.
+    if (isGrowing) objcores.fence();
+    memory.point();
+    memory.sync();
+    return length;
+  }
+
   /** A view of stored body bytes from `from` on, at most `max`; empty when there are none (yet). */
   slice(oc: Oc, from: number, max: number, cursor: BodyCursor = this.cursorFor(oc)): Buffer {
     cursor.at = from;
-    if (this.objcores.getDouble(oc, BODY_LENGTH) > from) this.state.memory.sync();
+    const length = this.lengthInReach(oc);
     const base = this.transfers.get(oc)?.base ?? 0;
-    const count = cursor.locate(this.objcores, this.stevedoreOf(oc).slab, oc, base, max);
+    const count = cursor.locate(this.objcores, this.stevedoreOf(oc).slab, oc, base, length, max);
     if (count === 0) return EMPTY;
     return (cursor.chunk as ChunkBytes).subarray(cursor.from, cursor.from + count);
   }
@@ -279,6 +296,7 @@ export class ObjectStore {
   annex(oc: Oc): Buffer | null {
     const block = this.objcores.get(oc, ANNEX) >>> 0;
     if (block === 0) return null;
+    this.state.memory.sync();
     const { slab } = this.stevedoreOf(oc);
     const at = slab.offset(block);
     const length = slab.chunkWords(block)[at >>> 2] as number;

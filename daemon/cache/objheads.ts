@@ -23,10 +23,13 @@ export class Objheads {
   private readonly peers: Peers;
   /** By a key's place: how often objects were taken out of chains there, for lookups without the lock. */
   private readonly changes: Int32Array;
+  private readonly memory: MemoryPart;
+  private readonly isShared: boolean;
   private seen = 0;
   private place = 0;
   /** Scratch of dropAll(). */
   private readonly empty = new Uint32Array(BATCH);
+  private readonly places = new Uint32Array(BATCH);
 
   constructor(
     objcores: RowTable,
@@ -38,6 +41,8 @@ export class Objheads {
     peers: Peers = ALONE,
   ) {
     this.peers = peers;
+    this.memory = memory;
+    this.isShared = memory.isShared;
     this.changes = new Int32Array(memory.piece('changes', CHANGE_WORDS * 4));
     this.objcores = objcores;
     this.counters = counters;
@@ -78,10 +83,12 @@ export class Objheads {
     this.place = this.index.prepare(key) & (CHANGE_WORDS - 1);
     this.seen = Atomics.load(this.changes, this.place);
     const oh = this.index.findPrepared();
+    this.memory.point();
     return oh === 0 ? 0 : this.index.first(oh);
   }
 
-  /** Whether no object was taken out of its chain since, as far as that key may be concerned. */
+  /** Whether no object was taken out of its chain since, and no key out of the index whose place might serve another, as
+   * far as that key may be concerned. */
   isUnchanged(): boolean {
     return Atomics.load(this.changes, this.place) === this.seen;
   }
@@ -106,12 +113,17 @@ export class Objheads {
     if (prev === 0) this.index.setFirst(oh, next);
     else this.objcores.set(prev, KEY_NEXT, next);
     if (next !== 0) this.objcores.set(next, KEY_PREV, prev);
-    Atomics.add(this.changes, this.index.placeOf(oh) & (CHANGE_WORDS - 1), 1);
+    if (this.isShared) this.changed(this.index.placeOf(oh));
+  }
+
+  private changed(place: number): void {
+    this.memory.point();
+    Atomics.add(this.changes, place & (CHANGE_WORDS - 1), 1);
   }
 
   /** Takes many objects out of their chains, and forgets the keys that have no others and no waiters. */
   dropAll(ocs: Int32Array, count: number): void {
-    const { objcores, index, waiting, empty } = this;
+    const { objcores, index, empty, places } = this;
     for (let i = 0; i < count; i++) empty[i] = objcores.get(ocs[i] as Oc, OBJHEAD);
     index.touchAll(empty, count);
     let gone = 0;
@@ -120,17 +132,30 @@ export class Objheads {
       const oh = empty[i] as Oh;
       objcores.set(oc, OBJHEAD, 0);
       this.unlink(oh, oc);
-      if (index.first(oh) === 0 && (waiting.size === 0 || !waiting.has(oh))) empty[gone++] = oh;
+      if (!this.mayGo(oh)) continue;
+      places[gone] = index.placeOf(oh);
+      empty[gone++] = oh;
     }
     index.removeAll(empty, gone);
+    if (this.isShared) for (let i = 0; i < gone; i++) this.changed(places[i] as number);
     this.counters.n_objecthead -= gone;
   }
 
   /** Forgets a key without objects and waiters. */
   drop(oh: Oh): void {
-    if (this.index.first(oh) !== 0 || this.waiting.has(oh)) return;
+    if (!this.mayGo(oh)) return;
+    const place = this.index.placeOf(oh);
     this.index.remove(oh);
+    if (this.isShared) this.changed(place);
     this.counters.n_objecthead--;
+  }
+
+  /** With other threads, who still waits for it waits for a busy object that has left it, and is about to be told: on this
+   * thread by the rush that took the object out, or by what another thread has sent. The key may be another's by then,
+   * for which they look again in vain. */
+  private mayGo(oh: Oh): boolean {
+    if (this.index.first(oh) !== 0) return false;
+    return this.isShared || this.waiting.size === 0 || !this.waiting.has(oh);
   }
 
   /** Whether anybody waits for an object of this key. */

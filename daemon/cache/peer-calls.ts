@@ -19,6 +19,10 @@ export class PeerCalls {
     this.state.objheads.rushOwn(oh, alone);
   }
 
+  readerLeft(oc: Oc): void {
+    this.state.transfers.get(oc)?.onConsume?.();
+  }
+
   progress(oc: Oc): void {
     this.state.memory.sync();
     const state = stateIn(this.state.objcores.get(oc, META));

@@ -5,6 +5,8 @@ import type { Oh } from './key-index.ts';
 import type { Oc } from './objcore.ts';
 
 export interface Peers {
+  /** Number of this thread. */
+  readonly thread: number;
   /** A request of this thread begins to wait for a key, and the last one no longer does. */
   waits(oh: Oh): void;
   waitsNoMore(oh: Oh): void;
@@ -17,6 +19,8 @@ export interface Peers {
   readsNoMore(oc: Oc): void;
   /** An object of this thread's fetch has grown, is visible or is settled. */
   progress(oc: Oc): void;
+  /** A thread fetches an object for one reader, which may have been held last by a request of this one. */
+  readerLeft(thread: number, oc: Oc): void;
   /** There is work for the thread that does the cache's maintenance. */
   wakeMaintenance(): void;
 }
@@ -24,6 +28,7 @@ export interface Peers {
 const nothing = (): void => undefined;
 
 export const ALONE: Peers = {
+  thread: 0,
   waits: nothing,
   waitsNoMore: nothing,
   othersWait: () => false,
@@ -31,5 +36,6 @@ export const ALONE: Peers = {
   reads: nothing,
   readsNoMore: nothing,
   progress: nothing,
+  readerLeft: nothing,
   wakeMaintenance: nothing,
 };

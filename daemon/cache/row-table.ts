@@ -14,9 +14,7 @@ const BLOCK_MASK = BLOCK_ROWS - 1;
 const FREED = 0;
 const NEXT = 1;
 const COUNT = 2;
-/** Counts nothing: a step that keeps the order of what is written. */
-const FENCE = 3;
-const TABLE_WORDS = 4;
+const TABLE_WORDS = 3;
 
 /** A word that a row keeps while it is free, and what it is in a row that was never used. */
 export interface KeptWord {
@@ -32,12 +30,16 @@ export class RowTable {
   private readonly regions: Regions;
   private readonly own: Int32Array;
   private readonly kept: KeptWord | null;
+  private readonly isShared: boolean;
+  /** This thread's own, of no meaning: see fence(). */
+  private readonly steps = new Int32Array(1);
   /** The words that touchAll() read, folded: without a use of them the compiler would leave the reads out. */
   touched = 0;
 
   constructor(width: number, memory: MemoryPart = ownMemory(), kept: KeptWord | null = null) {
     this.width = width;
     this.kept = kept;
+    this.isShared = memory.isShared;
     this.regions = new Regions(BLOCK_ROWS * width * 4, memory.part('rows'));
     this.own = memory.words(TABLE_WORDS);
     if (this.own[NEXT] === 0) this.own[NEXT] = 1;
@@ -158,10 +160,31 @@ export class RowTable {
     (this.words[row >>> BLOCK_SHIFT] as Int32Array)[(row & BLOCK_MASK) * this.width + word] = value;
   }
 
-  /** Writes a double behind all that was written before it. */
+  /** Reads a word before all that is read after it. */
+  load(row: number, word: number): number {
+    return Atomics.load(
+      this.words[row >>> BLOCK_SHIFT] as Int32Array,
+      (row & BLOCK_MASK) * this.width + word,
+    );
+  }
+
+  /** Keeps all that is read and written before apart from all that comes after, as other threads see it. */
+  fence(): void {
+    // A processor may move what comes before one atomic step, and what comes after it, into the step, past each other;
+    // two such steps are in order.
+    Atomics.add(this.steps, 0, 1);
+    Atomics.add(this.steps, 0, 1);
+  }
+
+  /** Writes a double behind all that was written before it, and before all that is read after it. */
   publishDouble(row: number, double: number, value: number): void {
-    Atomics.add(this.own, FENCE, 1);
+    if (!this.isShared) {
+      this.setDouble(row, double, value);
+      return;
+    }
+    this.fence();
     this.setDouble(row, double, value);
+    this.fence();
   }
 
   /** Doubles count in pairs of words: double 2 is words 4 and 5. */

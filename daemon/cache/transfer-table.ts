@@ -7,7 +7,7 @@
 //
 // Open addressing with linear probing; what is taken out is closed up, so that a search ends at the first gap.
 
-import { type Oc, VXID } from './objcore.ts';
+import { CLOSED, isHeld, type Oc, REFS, VXID } from './objcore.ts';
 import type { RowTable } from './row-table.ts';
 import type { Transfer } from './transfer.ts';
 
@@ -38,10 +38,12 @@ export class TransferTable {
   /** Adds what is not there yet. */
   set(oc: Oc, transfer: Transfer): void {
     let at = this.at(oc);
-    if (this.ocs[at] === 0 && ++this.count * 2 > this.mask) {
-      this.grow();
+    if (this.ocs[at] === 0 && (this.count + 1) * 2 > this.mask) {
+      this.sweep();
+      if ((this.count + 1) * 2 > this.mask) this.grow();
       at = this.at(oc);
     }
+    if (this.ocs[at] === 0) this.count++;
     this.ocs[at] = oc;
     this.entries[at] = transfer;
   }
@@ -64,9 +66,12 @@ export class TransferTable {
   }
 
   /** Drops the entries of objects that others gave back. */
-  sweep(): void {
+  private sweep(): void {
+    const { objcores } = this;
+    if (objcores === null) return;
     for (const oc of this.ocs.filter((each) => each !== 0)) {
-      if (this.isStale(oc, this.entries[this.at(oc)] as Transfer)) this.delete(oc);
+      const isGone = !isHeld(objcores.get(oc, REFS) % CLOSED);
+      if (isGone || this.isStale(oc, this.entries[this.at(oc)] as Transfer)) this.delete(oc);
     }
   }
 

@@ -15,8 +15,10 @@ const AWAITED = 2;
 
 /** Looks at the lock before a thread sleeps (chosen: about two microseconds, as long as most work under it). */
 const SPINS = 100;
-/** Milliseconds after which a lock counts as lost: no work under it takes a hundredth of that. */
+/** Milliseconds without anybody being woken after which a lock counts as lost: no work under it takes a hundredth of
+ * that. They count in parts, so that a process that was stopped for longer does not take its own sleep for a loss. */
 const LOST = 10_000;
+const PARTS = 10;
 
 /** What the parts of the cache ask of a lock. */
 export interface Lock {
@@ -46,6 +48,7 @@ export class SharedLock implements Lock {
   private readonly words: Int32Array;
   private readonly at: number;
   private readonly thread: number;
+  private readonly lost: number;
   /** Called each time the lock was taken: to learn what others have changed. */
   entered: () => void = () => undefined;
   private depth = 0;
@@ -55,8 +58,10 @@ export class SharedLock implements Lock {
 
   /**
    * @param words LOCK_WORDS words of shared memory at `at`, zero at first
+   * @param lost milliseconds after which it counts as lost
    */
-  constructor(words: Int32Array, at: number, thread: number) {
+  constructor(words: Int32Array, at: number, thread: number, lost = LOST) {
+    this.lost = lost;
     this.words = words;
     this.at = at;
     this.thread = thread;
@@ -113,11 +118,16 @@ export class SharedLock implements Lock {
         return;
     }
     this.figures.waits++;
+    let timeouts = 0;
     while (Atomics.exchange(words, at, AWAITED) !== FREE) {
-      if (Atomics.wait(words, at, AWAITED, LOST) !== 'timed-out') continue;
-      this.depth--;
-      const holder = (words[at + 1] as number) - 1;
-      throw new Error(`A lock was not released within ${LOST / 1000} s; thread ${holder} has it`);
+      if (Atomics.wait(words, at, AWAITED, this.lost / PARTS) !== 'timed-out') timeouts = 0;
+      else if (++timeouts === PARTS) this.giveUp();
     }
+  }
+
+  private giveUp(): never {
+    this.depth--;
+    const holder = (this.words[this.at + 1] as number) - 1;
+    throw new Error(`A lock was not released within ${this.lost / 1000} s; thread ${holder} has it`);
   }
 }

@@ -2,45 +2,58 @@
 //
 // A piece is made under the lock of what it belongs to, and sent to all other threads before anything names it. They
 // take what was sent in when sync() sees that there is more; nothing is polled, and nothing waits for a turn of the
-// event loop. Caution: a thread sees a place in a new piece only through a word that was read before sync().
+// event loop. Caution: a thread sees a place in a new piece only through a word that was read before sync(). Where a
+// piece takes the place of another, it is filled first, then the word that names it is written, then announce() has the
+// others look: they call sync() without any lock, and see each moment in between.
 
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 
 /** What a new thread is given. */
 export interface MemoryOffer {
   readonly pieces: ReadonlyMap<string, SharedArrayBuffer>;
-  /** One word: how many pieces were made. */
-  readonly made: SharedArrayBuffer;
+  /** One word: how often there was something new to look at. */
+  readonly news: SharedArrayBuffer;
 }
 
 export class SharedMemory {
   private readonly pieces: Map<string, SharedArrayBuffer>;
-  private readonly made: Int32Array;
+  private readonly news: Int32Array;
+  /** The news that this thread has looked at. */
+  private seen = -1;
   private readonly ports: readonly MessagePort[];
   private readonly listeners: (() => void)[] = [];
+  /** Called where threads meet without a lock: a test makes a delay of it. */
+  delay: (() => void) | null = null;
 
   /** @param ports to every other thread; not listened to but read when there is more */
   constructor(offer?: MemoryOffer, ports: readonly MessagePort[] = []) {
     this.pieces = new Map(offer?.pieces ?? []);
-    this.made = new Int32Array(offer?.made ?? new SharedArrayBuffer(4));
+    this.news = new Int32Array(offer?.news ?? new SharedArrayBuffer(4));
     this.ports = ports;
   }
 
   /** For a new thread, before any thread runs. */
   offer(): MemoryOffer {
-    return { pieces: this.pieces, made: this.made.buffer as SharedArrayBuffer };
+    return { pieces: this.pieces, news: this.news.buffer as SharedArrayBuffer };
   }
 
   /** The piece of this name; made, all zero, when there is none: under the lock of what it is for, or before any other
    * thread runs. */
   piece(name: string, bytes: number): SharedArrayBuffer {
-    const there = this.find(name);
+    this.sync();
+    const there = this.pieces.get(name);
     if (there !== undefined) return there;
     const memory = new SharedArrayBuffer(bytes);
     this.pieces.set(name, memory);
     for (const port of this.ports) port.postMessage({ name, memory });
-    Atomics.add(this.made, 0, 1);
+    this.announce();
     return memory;
+  }
+
+  /** Has all threads look again: a word that names a piece has changed. */
+  announce(): void {
+    this.delay?.();
+    Atomics.add(this.news, 0, 1);
   }
 
   /** Whether there are other threads. */
@@ -53,24 +66,27 @@ export class SharedMemory {
     this.pieces.delete(name);
   }
 
-  /** The piece of this name, if it was made. */
+  /** The piece of this name, if this thread knows of it. */
   find(name: string): SharedArrayBuffer | undefined {
-    this.sync();
     return this.pieces.get(name);
   }
 
-  /** Has something called whenever others have made pieces. */
+  /** Has something called whenever there are news. It must not make pieces: it may run without any lock. */
   onGrowth(look: () => void): void {
     this.listeners.push(look);
   }
 
   /** Takes in what others have made. */
   sync(): void {
-    if (Atomics.load(this.made, 0) !== this.pieces.size) this.takeIn();
+    const news = Atomics.load(this.news, 0);
+    if (news === this.seen) return;
+    this.seen = news;
+    if (this.ports.length === 0) return;
+    this.takeIn();
+    for (const look of this.listeners) look();
   }
 
   private takeIn(): void {
-    let isNew = false;
     for (const port of this.ports) {
       for (;;) {
         const received = receiveMessageOnPort(port) as
@@ -78,12 +94,9 @@ export class SharedMemory {
           | undefined;
         if (received === undefined) break;
         const { name, memory } = received.message;
-        if (this.pieces.has(name)) continue;
-        this.pieces.set(name, memory);
-        isNew = true;
+        if (!this.pieces.has(name)) this.pieces.set(name, memory);
       }
     }
-    if (isNew) for (const look of this.listeners) look();
   }
 }
 
@@ -124,6 +137,15 @@ export class MemoryPart {
 
   sync(): void {
     this.memory.sync();
+  }
+
+  announce(): void {
+    this.memory.announce();
+  }
+
+  /** A place where threads meet without a lock. */
+  point(): void {
+    this.memory.delay?.();
   }
 
   onGrowth(look: () => void): void {

@@ -18,6 +18,8 @@ export class Talk {
   private readonly outgoing: Said[][];
   private readonly listeners = new Map<string, Listener>();
   private scheduled = false;
+  /** Goes up each time that messages go out. */
+  round = 0;
 
   /** @param ports by thread; null for this one */
   constructor(thread: number, ports: readonly (MessagePort | null)[]) {
@@ -57,6 +59,7 @@ export class Talk {
 
   private flush(): void {
     this.scheduled = false;
+    this.round++;
     this.outgoing.forEach((messages, to) => {
       if (messages.length === 0) return;
       this.outgoing[to] = [];

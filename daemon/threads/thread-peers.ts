@@ -16,24 +16,33 @@ interface ProgressSaid {
   readonly oc: number;
 }
 
+interface ReaderLeftSaid {
+  readonly kind: 'reader left';
+  readonly oc: number;
+}
+
 /** Who takes in what others say. */
 export interface PeerListener {
   rush(oh: number, alone: boolean): void;
   progress(oc: number): void;
+  readerLeft(oc: number): void;
 }
 
 /** The thread that does the cache's maintenance. */
 const MAINTAINER = 0;
 
 export class ThreadPeers {
+  readonly thread: number;
   private readonly talk: Talk;
   private readonly waiting: Interest;
   private readonly reading: Interest;
-  /** Objects that this callback has said something of already. */
-  private readonly told = new Set<number>();
+  /** Objects that something was said of in the messages that have not gone out yet, and to whom. */
+  private readonly told = new Map<number, number>();
+  private round = 0;
 
   constructor(talk: Talk, memory: MemoryPart) {
     this.talk = talk;
+    this.thread = talk.thread;
     const words = (name: string): Int32Array => new Int32Array(memory.piece(name, INTEREST_WORDS * 4));
     this.waiting = new Interest(words('waiting'), talk.thread);
     this.reading = new Interest(words('reading'), talk.thread);
@@ -42,6 +51,7 @@ export class ThreadPeers {
   listen(listener: PeerListener, wake: () => void): void {
     this.talk.on<RushSaid>('rush', ({ oh, alone }) => listener.rush(oh, alone));
     this.talk.on<ProgressSaid>('progress', ({ oc }) => listener.progress(oc));
+    this.talk.on<ReaderLeftSaid>('reader left', ({ oc }) => listener.readerLeft(oc));
     this.talk.on('wake', wake);
   }
 
@@ -72,10 +82,23 @@ export class ThreadPeers {
 
   progress(oc: number): void {
     const bits = this.reading.others(oc);
-    if (bits === 0 || this.told.has(oc)) return;
-    if (this.told.size === 0) queueMicrotask(() => this.told.clear());
-    this.told.add(oc);
-    this.talk.sayToBits<ProgressSaid>(bits, { kind: 'progress', oc });
+    if (bits === 0) return;
+    const { told, talk } = this;
+    if (this.round !== talk.round) {
+      this.round = talk.round;
+      told.clear();
+    }
+    const before = told.get(oc) ?? 0;
+    const left = bits & ~before;
+    if (left === 0) return;
+    told.set(oc, before | bits);
+    talk.sayToBits<ProgressSaid>(left, { kind: 'progress', oc });
+  }
+
+  readerLeft(thread: number, oc: number): void {
+    // Its number was read beside the lock: it may be none.
+    if (thread >= 0 && thread < this.talk.count)
+      this.talk.say<ReaderLeftSaid>(thread, { kind: 'reader left', oc });
   }
 
   wakeMaintenance(): void {

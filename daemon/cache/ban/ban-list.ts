@@ -152,8 +152,9 @@ export class BanList {
     this.sources = memory.isShared ? new Slab(0, memory.part('sources')) : null;
     this.parse = shared?.parse ?? (() => NOTHING);
     if (this.own[NEXT] !== 0) {
-      // Another thread has begun the list: it is copied at the first sync().
-      this.newest = new Ban(this.rows, this.own[OLDEST_ROW] as number, NOTHING);
+      // Another thread has begun the list: what is newer is copied at the first sync().
+      const row = this.own[OLDEST_ROW] as number;
+      this.newest = new Ban(this.rows, row, this.read(row));
       this.oldest = this.newest;
       this.byNumber.set(this.newest.number, this.newest);
       return;

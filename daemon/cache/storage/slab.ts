@@ -392,7 +392,9 @@ export class Slab {
     for (const { memory, at } of this.regions.made(this.bytes.length - 1)) {
       this.see(this.bytes.length, memory, at);
     }
-    if (this.own[PAGE_ROOM] !== this.knownRoom) this.seeRecords(this.own[PAGE_ROOM] as number);
+    const room = Atomics.load(this.own, PAGE_ROOM);
+    const records = room === this.knownRoom ? undefined : this.memory.find(`pages${room}`);
+    if (records !== undefined) this.seeRecords(records, room);
   }
 
   private see(chunk: number, memory: SharedArrayBuffer, at: number): void {
@@ -406,7 +408,7 @@ export class Slab {
     if (pages <= known) return;
     const room = Math.max(pages, known * 2);
     const { pagePrev, pageNext, pageUsed, pageBump, pageFree, chunkUsed, pageClass } = this;
-    this.seeRecords(room);
+    this.seeRecords(this.memory.piece(`pages${room}`, room * PAGE_RECORD), room);
     this.pagePrev.set(pagePrev);
     this.pageNext.set(pageNext);
     this.pageUsed.set(pageUsed);
@@ -414,13 +416,13 @@ export class Slab {
     this.pageFree.set(pageFree);
     this.chunkUsed.set(chunkUsed);
     this.pageClass.set(pageClass);
-    this.own[PAGE_ROOM] = room;
+    Atomics.store(this.own, PAGE_ROOM, room);
+    this.memory.announce();
     if (!this.memory.isShared && known > 0) this.memory.drop(`pages${known}`);
   }
 
   /** The records of so many pages, one kind after the other. */
-  private seeRecords(room: number): void {
-    const memory = this.memory.piece(`pages${room}`, room * PAGE_RECORD);
+  private seeRecords(memory: SharedArrayBuffer, room: number): void {
     this.pagePrev = new Int32Array(memory, 0, room);
     this.pageNext = new Int32Array(memory, room * 4, room);
     this.pageUsed = new Uint16Array(memory, room * 8, room);

@@ -168,10 +168,9 @@ export class BodyCursor {
     this.extentAt = 0;
   }
 
-  /** Finds the bytes at `at`: the block is in `chunk`, from `from` on; returns how many there are, at most
-   * `max`, 0 when no more are stored yet. */
-  locate(objcores: RowTable, slab: Slab, oc: Oc, base: number, max: number): number {
-    const length = objcores.getDouble(oc, BODY_LENGTH);
+  /** Finds the bytes at `at` of a body of so many so far: the block is in `chunk`, from `from` on; returns how many there
+   * are, at most `max`, 0 when no more are stored yet. */
+  locate(objcores: RowTable, slab: Slab, oc: Oc, base: number, length: number, max: number): number {
     if (this.at >= length) return 0;
     const inline = inlineCapacity(objcores, slab, oc);
     if (this.at < inline) {
@@ -190,7 +189,7 @@ export class BodyCursor {
     }
     this.chunk = slab.chunk(this.extent);
     this.from = slab.offset(this.extent) + EXTENT_HEADER + (this.at - this.extentAt);
-    return Math.min(max, this.extentAt + usedOf(slab, this.extent) - this.at);
+    return Math.min(max, Math.min(this.extentAt + usedOf(slab, this.extent), length) - this.at);
   }
 
   chunk: ChunkBytes | null = null;
