@@ -27,9 +27,9 @@ export class ThreadRow {
 
   update(): void {
     const { values, main, wrk, facts } = this;
-    values.client_req = main.client_req;
-    values.sess_conn = main.sess_conn;
-    values.sess_open = facts.sessions();
+    values.requests = main.client_req;
+    values.connections = main.sess_conn;
+    values.connections_open = facts.sessions();
     values.loop_busy = wrk.loop_busy;
     values.loop_lag_us = wrk.loop_lag_us;
     values.lock_waits = facts.lockWaits();

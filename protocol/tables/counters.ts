@@ -797,11 +797,12 @@ export const VBE_COUNTERS = [
 ] as const satisfies readonly CounterRow[];
 export type VbeCounterName = (typeof VBE_COUNTERS)[number]['name'];
 
-/** One thread of the worker: THR.<number>.<counter>; not in Varnish. */
+/** One thread of the worker: THR.<number>.<counter>; not in Varnish. No name is one of MAIN: readers that know no THR would
+ * take them for the same. */
 export const THR_COUNTERS = [
-  { name: 'client_req', flag: 'c', format: 'i', level: 'info', help: 'Well-formed client requests' },
-  { name: 'sess_conn', flag: 'c', format: 'i', level: 'info', help: 'Client connections accepted' },
-  { name: 'sess_open', flag: 'g', format: 'i', level: 'info', help: 'Client connections open now' },
+  { name: 'requests', flag: 'c', format: 'i', level: 'info', help: 'Well-formed client requests' },
+  { name: 'connections', flag: 'c', format: 'i', level: 'info', help: 'Client connections accepted' },
+  { name: 'connections_open', flag: 'g', format: 'i', level: 'info', help: 'Client connections open now' },
   {
     name: 'loop_busy',
     flag: 'g',

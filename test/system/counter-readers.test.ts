@@ -159,7 +159,7 @@ describe('telegraf', () => {
     expect(lines.length).toBeGreaterThan(150);
     for (const line of lines) {
       const [name, value] = line.trim().split(/\s+/) as [string, string];
-      expect(name).toMatch(/^(MAIN|MGT|SMA|VBE|WRK)\.\S+$/);
+      expect(name).toMatch(/^(MAIN|MGT|SMA|THR|VBE|WRK)\.\S+$/);
       expect(value).toMatch(/^\d{1,20}$/);
     }
     for (const wanted of ['MAIN.cache_hit', 'MAIN.cache_miss', 'MAIN.uptime']) {
@@ -195,7 +195,7 @@ describe('netdata', () => {
       const [name = '', ...more] = line.trim().split(/\s+/);
       expect(more.length, line).toBeGreaterThanOrEqual(3);
       const parts = name.split('.').length;
-      expect(parts, line).toBe(name.startsWith('VBE.') ? 4 : name.startsWith('SMA.') ? 3 : 2);
+      expect(parts, line).toBe(name.startsWith('VBE.') ? 4 : /^(?:SMA|THR)\./.test(name) ? 3 : 2);
     }
   });
 

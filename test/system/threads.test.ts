@@ -106,7 +106,7 @@ describe('connections', () => {
     await until('they are gone', async () => {
       const counters = await proxy.counters();
       let now = 0;
-      for (let i = 0; i < THREADS; i++) now += counters[`THR.${i}.sess_open`] ?? 0;
+      for (let i = 0; i < THREADS; i++) now += counters[`THR.${i}.connections_open`] ?? 0;
       return now === left.length;
     });
     const again = [...left, ...(await connections(64 - left.length))];
