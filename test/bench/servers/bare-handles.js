@@ -1,11 +1,7 @@
-// What Node can do below its sockets: as bare-net.js, over the runtime's bare handles. Prints its port.
-import { readFileSync } from 'node:fs';
+// The floor below node's sockets: as bare-net.js, over the runtime's bare handles, and a connection that is to be closed
+// is closed at once. Prints its port.
 import { createServer } from 'node:net';
-
-const source = readFileSync(new URL('bare-net.js', import.meta.url), 'utf8');
-/** One answer for both: what is compared is the way it goes. */
-const lines = /const head = \[([\s\S]*?)\]\.join/.exec(source)[1].match(/'[^']*'/g).map((s) => s.slice(1, -1));
-const response = Buffer.concat([Buffer.from(lines.join('\r\n'), 'latin1'), Buffer.alloc(1024, 'x')]);
+import { RESPONSE } from './canned-response.js';
 
 const { WriteWrap, streamBaseState, kReadBytesOrError, kLastWriteWasAsync } = process.binding('stream_wrap');
 const reads = Buffer.alloc(64 * 1024);
@@ -18,7 +14,7 @@ function onread() {
     return;
   }
   const close = reads.latin1Slice(0, length).includes('Connection: close');
-  if (this.writeBuffer(request, response) !== 0) this.close();
+  if (this.writeBuffer(request, RESPONSE) !== 0) this.close();
   else {
     if (streamBaseState[kLastWriteWasAsync] !== 0) request = new WriteWrap();
     if (close) this.close();
@@ -32,6 +28,7 @@ server.listen(0, '127.0.0.1', () => {
   listener.onconnection = (status, handle) => {
     if (status !== 0) return;
     handle.onread = onread;
+    // biome-ignore lint/correctness/useHookAtTopLevel: a method of the handle
     handle.useUserBuffer(reads);
     handle.readStart();
   };
