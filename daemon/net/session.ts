@@ -42,6 +42,8 @@ export class Session extends ClientConnection implements ClientSession, Preamble
   /** When the first byte of the head being received arrived, 0 when none did. */
   tHead = 0;
   body: RequestBody | null = null;
+  /** In the worker's list. */
+  place = 0;
   private readonly owner: SessionOwner;
   private readonly requests: RequestMachine;
   private readonly buffers: RequestBuffers;

@@ -31,6 +31,7 @@ import { endpointOf } from '../net/endpoint.ts';
 import { Handover } from '../net/handover.ts';
 import { OutputBuffer } from '../net/output-buffer.ts';
 import type { Session } from '../net/session.ts';
+import { SessionList } from '../net/session-list.ts';
 import { Params } from '../params/parameter-set.ts';
 import {
   newEdgeCounters,
@@ -113,7 +114,7 @@ export class Worker implements Core, AcceptorHost {
   private readonly send: (message: FromWorker) => void;
   private readonly ring: RingWriter;
   private readonly logShared: LogShared;
-  private readonly sessions = new Set<Session>();
+  private readonly sessions = new SessionList<Session>();
   /** By the index of their listeners. */
   private readonly acceptors: (Acceptor | undefined)[] = [];
   private readonly bound: (ListenerAddress | undefined)[] = [];
@@ -383,7 +384,7 @@ export class Worker implements Core, AcceptorHost {
 
   sessionClosed(session: Session): void {
     this.handover?.closed();
-    this.sessions.delete(session);
+    this.sessions.remove(session);
   }
 
   /** The ring that all threads write; the first one begins it. */
@@ -431,7 +432,7 @@ export class Worker implements Core, AcceptorHost {
   private stop(): void {
     this.stopping = true;
     for (const acceptor of this.acceptors) acceptor?.server.close();
-    for (const session of this.sessions) session.shutdown();
+    this.sessions.each((session) => session.shutdown());
     this.programs.close();
     void this.edge?.close();
     this.flush();
@@ -442,7 +443,7 @@ export class Worker implements Core, AcceptorHost {
     const now = this.clock.now();
     const step = this.clock.correct();
     if (step < -this.params.clock_step) this.tell(`The clock was set back by ${(-step).toFixed(3)} s`);
-    for (const session of this.sessions) session.checkTimeout(now);
+    this.sessions.each((session) => session.checkTimeout(now));
     this.programs.sweep();
   }
 

@@ -20,7 +20,7 @@ async function vary(server) {
  * prepare(server) before it; floor: a script that does no more than the system needs for it; nginx: played there too.
  */
 export const ROWS = [
-  { name: 'plain', nginx: true, floor: 'bare-net.js' },
+  { name: 'plain', nginx: true, floor: 'bare-handles.js' },
   { name: '64 KiB', path: '/64k', nginx: true },
   {
     name: '100 MB to 50 clients',
@@ -57,5 +57,5 @@ export const ROWS = [
     connections: 8,
     prepare: vary,
   },
-  { name: 'Connection: close', headers: ['Connection: close'], nginx: true, floor: 'bare-net.js' },
+  { name: 'Connection: close', headers: ['Connection: close'], nginx: true, floor: 'bare-handles.js' },
 ];

@@ -2,26 +2,12 @@
 // reads, and ends the connection where that asks for it. It parses nothing else, so it is right only for clients that do
 // not pipeline. Prints its port.
 import { createServer } from 'node:net';
-
-const body = Buffer.alloc(1024, 'x');
-const head = [
-  'HTTP/1.1 200 OK',
-  'Content-Type: text/plain',
-  'Cache-Control: max-age=3600',
-  'Date: Thu, 01 Jan 2026 00:00:00 GMT',
-  'Content-Length: 1024',
-  'Age: 12',
-  'Accept-Ranges: bytes',
-  'Connection: keep-alive',
-  '',
-  '',
-].join('\r\n');
-const response = Buffer.concat([Buffer.from(head, 'latin1'), body]);
+import { RESPONSE } from './canned-response.js';
 
 const server = createServer({ noDelay: true }, (socket) => {
   socket.on('data', (bytes) => {
-    if (bytes.includes('Connection: close')) socket.end(response);
-    else socket.write(response);
+    if (bytes.includes('Connection: close')) socket.end(RESPONSE);
+    else socket.write(RESPONSE);
   });
   socket.on('error', () => socket.destroy());
 });
