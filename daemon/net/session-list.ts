@@ -11,6 +11,10 @@ export interface Listed {
 export class SessionList<T extends Listed> {
   private readonly list: T[] = [];
 
+  get count(): number {
+    return this.list.length;
+  }
+
   add(session: T): void {
     session.place = this.list.length;
     this.list.push(session);

@@ -196,7 +196,7 @@ export class Worker implements Core, AcceptorHost {
       edge: this.edgeCounters,
       companions: share?.companions ?? null,
       facts: {
-        sessions: () => this.sessions.size,
+        sessions: () => this.sessions.count,
         lockWaits: () => share?.companions.lockWaits ?? 0,
       },
       sample: () => this.sampleGauges(),

@@ -1,0 +1,128 @@
+// Counters of several threads: what a thread reports, and what the first one makes of it in the file.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  newMainCounters,
+  newMgtCounters,
+  newVbeCounters,
+  newWrkCounters,
+} from '../../../daemon/stats/counter-fields.ts';
+import { CounterRelay, type CountersMessage } from '../../../daemon/stats/counter-relay.ts';
+import { CountersFile } from '../../../daemon/stats/counters-file.ts';
+import { CountersReader } from '../../../daemon/stats/counters-reader.ts';
+import { ThreadRow } from '../../../daemon/stats/thread-row.ts';
+
+let dir: string;
+let path: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'counters-'));
+  path = join(dir, 'counters');
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+function thread(number: number) {
+  const main = newMainCounters();
+  const wrk = newWrkCounters();
+  const facts = { sessions: () => number, lockWaits: () => 0 };
+  return { main, wrk, row: new ThreadRow(number, main, wrk, facts) };
+}
+
+function setUp() {
+  const first = thread(0);
+  const other = thread(1);
+  const file = new CountersFile(path, first.main, first.wrk);
+  file.addThread(first.row);
+  const sent: CountersMessage[] = [];
+  const relay = new CounterRelay(other.main, other.wrk, other.row, (message) => sent.push(message));
+  const pass = (): void => {
+    relay.publish();
+    // As a port does it.
+    for (const message of sent.splice(0)) file.takeIn(1, structuredClone(message));
+    file.publish();
+  };
+  const read = (): Record<string, bigint> => {
+    const { info, values } = new CountersReader(path, newMgtCounters()).read();
+    return Object.fromEntries(info.map((c, i) => [c.name, values[i] as bigint]));
+  };
+  return { first, other, file, relay, sent, pass, read };
+}
+
+describe('the sums of two threads', () => {
+  it('are those of their counters; gauges below zero of one thread are made up by the other', () => {
+    const { first, other, pass, read } = setUp();
+    first.main.cache_hit = 3;
+    other.main.cache_hit = 4;
+    first.main.n_object = 5;
+    other.main.n_object = -2;
+    pass();
+    expect(read()).toMatchObject({ 'MAIN.cache_hit': 7n, 'MAIN.n_object': 3n });
+    other.main.cache_hit++;
+    pass();
+    expect(read()['MAIN.cache_hit']).toBe(8n);
+  });
+
+  it('have a row for each thread, the worst loop, and one uptime', () => {
+    const { first, other, pass, read } = setUp();
+    Object.assign(first.main, { uptime: 9, client_req: 1, n_vcl: 1 });
+    Object.assign(other.main, { uptime: 9, client_req: 2, n_vcl: 2 });
+    first.wrk.loop_lag_us = 100;
+    other.wrk.loop_lag_us = 700;
+    pass();
+    expect(read()).toMatchObject({
+      'MAIN.uptime': 9n,
+      'MAIN.n_vcl': 2n,
+      'MAIN.client_req': 3n,
+      'THR.0.requests': 1n,
+      'THR.1.requests': 2n,
+      'THR.1.connections_open': 1n,
+      'WRK.loop_lag_us': 700n,
+    });
+  });
+
+  it('count a backend of both once, keep what a thread has counted that has it no more, and forget one that nobody has', () => {
+    const { file, relay, pass, read } = setUp();
+    const own = newVbeCounters();
+    const others = newVbeCounters();
+    Object.assign(own, { req: 1, happy: 5n });
+    Object.assign(others, { req: 2, happy: 7n });
+    file.addBackend('boot', 'b', own);
+    relay.addBackend('boot', 'b', others);
+    pass();
+    expect(read()).toMatchObject({ 'VBE.boot.b.req': 3n, 'VBE.boot.b.happy': 5n });
+    relay.removeBackend(others);
+    pass();
+    expect(read()['VBE.boot.b.req']).toBe(3n);
+    file.removeBackend(own);
+    pass();
+    expect(read()['VBE.boot.b.req']).toBeUndefined();
+  });
+});
+
+describe('a report', () => {
+  it('is made of what has changed, and of nothing else', () => {
+    const { other, relay, sent } = setUp();
+    relay.publish();
+    sent.length = 0;
+    relay.publish();
+    expect(sent).toEqual([]);
+    other.main.cache_hit++;
+    relay.publish();
+    expect(sent.map(({ main }) => main.length)).toEqual([2]);
+  });
+
+  it('says until when all was looked at, also when it has nothing to say', () => {
+    const { relay, file, first } = setUp();
+    const looks: number[] = [];
+    relay.looked = (at) => looks.push(at);
+    const before = Date.now();
+    relay.publish();
+    expect(looks[0]).toBeGreaterThanOrEqual(before);
+    // The file is whole until then, and not until now.
+    file.wholeUntil = () => 1234;
+    first.main.cache_hit++;
+    file.publish();
+    expect(new CountersReader(path, newMgtCounters()).read().info.length).toBeGreaterThan(0);
+  });
+});
