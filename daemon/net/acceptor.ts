@@ -29,8 +29,6 @@ const INHERITS = process.platform === 'linux';
 
 export interface AcceptorHost extends SessionOwner {
   readonly descriptors: DescriptorGuard;
-  /** Null with one thread. */
-  readonly handover: Handover | null;
   sessionOpened(session: Session): void;
 }
 
@@ -42,9 +40,11 @@ export class Acceptor {
   private readonly wires: HandleWires | null;
   private readonly peers = new PeerReader();
   private readonly index: number;
+  private readonly handover: Handover | null;
 
   /**
    * @param index of its listener
+   * @param handover gives connections to other threads; null with one
    * @param runtime null: over sockets
    */
   constructor(
@@ -53,9 +53,11 @@ export class Acceptor {
     endpoint: Endpoint,
     readBuffer: Buffer,
     index: number,
+    handover: Handover | null,
     runtime = runtimeHandles(),
   ) {
     this.index = index;
+    this.handover = handover;
     this.core = core;
     this.host = host;
     this.endpoint = endpoint;
@@ -87,7 +89,7 @@ export class Acceptor {
     if (INHERITS) listener.setNoDelay?.(true);
     listener.onconnection = (status, connection) => {
       if (status !== 0 || connection === undefined) this.core.stats.sess_fail++;
-      else if (this.host.handover?.giveAway(this.index, connection) !== true) this.accept(connection);
+      else if (this.handover?.giveAway(this.index, connection) !== true) this.accept(connection);
     };
   }
 

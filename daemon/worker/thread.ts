@@ -36,6 +36,6 @@ export function runThread(): void {
       .then((reply) => talk.say<ReplySaid>(FIRST, { kind: 'reply', id, reply }))
       .catch(panic);
   });
-  talk.on<ListenSaid>('listen', ({ index, fd }) => own.listenOn(index, fd));
+  talk.on<ListenSaid>('listen', ({ index, fd }) => own.listen(index, { fd }));
   own.start().catch((error: Error) => tell({ t: 'failed', reason: error.message }));
 }

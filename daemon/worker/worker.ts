@@ -25,10 +25,8 @@ import { RingPlace } from '../log/ring-place.ts';
 import { RingWriter } from '../log/ring-writer.ts';
 import { constantRecord, LogShared, type PreparedRecords, TxLog } from '../log/tx-log.ts';
 import { WriteTrouble } from '../log/write-trouble.ts';
-import { Acceptor, type AcceptorHost } from '../net/acceptor.ts';
+import type { AcceptorHost } from '../net/acceptor.ts';
 import { DescriptorGuard, descriptorLimit } from '../net/descriptor-guard.ts';
-import { endpointOf } from '../net/endpoint.ts';
-import { Handover } from '../net/handover.ts';
 import { OutputBuffer } from '../net/output-buffer.ts';
 import type { Session } from '../net/session.ts';
 import { SessionList } from '../net/session-list.ts';
@@ -56,6 +54,7 @@ import { cliText, loadedText, logHeard, logSaid } from './cli-log.ts';
 import type { CommonStart } from './crew.ts';
 import { answerOthers, connectEdge, queueOfFirst } from './edge-connection.ts';
 import { makeHost } from './host.ts';
+import { Listening } from './listening.ts';
 import { MaintenanceTimer } from './maintenance-timer.ts';
 import { ObjectLog } from './object-log.ts';
 import { ProgramTable } from './program-table.ts';
@@ -115,9 +114,7 @@ export class Worker implements Core, AcceptorHost {
   private readonly ring: RingWriter;
   private readonly logShared: LogShared;
   private readonly sessions = new SessionList<Session>();
-  /** By the index of their listeners. */
-  private readonly acceptors: (Acceptor | undefined)[] = [];
-  private readonly bound: (ListenerAddress | undefined)[] = [];
+  private readonly listeners: Listening;
   /** The number of the next transaction: in memory that all threads have. */
   private readonly vxids: Int32Array;
   private readonly out = new OutputBuffer();
@@ -138,7 +135,6 @@ export class Worker implements Core, AcceptorHost {
   private readonly cacheLimits: CacheLimits;
   /** Of several; the first one logs what is asked of all, probes backends and takes care of the cache. */
   private readonly thread: number;
-  readonly handover: Handover | null;
 
   constructor(init: InitMessage, send: (message: FromWorker) => void, share: WorkerShare | null = null) {
     const { thread } = share?.companions ?? FIRST;
@@ -166,7 +162,16 @@ export class Worker implements Core, AcceptorHost {
     if (thread === 0) this.vxids[0] = 1 + (init.generation % 1000) * 1_000_000;
     this.queueElsewhere = share === null || thread === 0 ? null : queueOfFirst(share.companions.talk);
     if (share !== null && thread === 0) answerOthers(share.companions.talk, this);
-    this.handover = share === null ? null : this.makeHandover(share.companions);
+    this.listeners = new Listening({
+      core: this,
+      host: this,
+      specs: init.listeners,
+      readBuffer: this.readBuffer,
+      companions: share?.companions ?? null,
+      backlog: () => this.params.listen_depth,
+      changed: () => this.readyWhenBound(),
+      failed: (reason) => send({ t: 'failed', reason }),
+    });
     this.cacheLimits = this.limitsOfCache();
     this.cache = new Cache({
       storages: init.storages,
@@ -225,45 +230,9 @@ export class Worker implements Core, AcceptorHost {
     this.readyWhenBound();
   }
 
-  /** Listens on the handle that the manager bound, or on the address itself when it sent none. */
+  /** Listens on the handle that the manager bound, or with the descriptor that this thread was given. */
   listen(index: number, handle: unknown): void {
-    const spec = this.init.listeners[index];
-    if (spec === undefined) return;
-    const acceptor = new Acceptor(this, this, endpointOf(spec), this.readBuffer, index);
-    const { server } = acceptor;
-    this.acceptors[index] = acceptor;
-    server.once('error', (error) => this.send({ t: 'failed', reason: `${spec.text}: ${error.message}` }));
-    const backlog = this.params.listen_depth;
-    const done = (): void => {
-      const at = server.address();
-      this.bound[index] =
-        at === null || typeof at === 'string'
-          ? { name: spec.name, address: spec.path ?? '', port: -1, path: spec.path ?? '' }
-          : { name: spec.name, address: at.address, port: at.port };
-      this.readyWhenBound();
-    };
-    if (handle !== undefined && handle !== null) server.listen(handle as object, backlog, done);
-    else if (spec.path !== undefined) server.listen({ path: spec.path, backlog }, done);
-    else server.listen({ host: spec.host ?? '', port: spec.port ?? 0, backlog }, done);
-  }
-
-  /** Listens on a descriptor that the first thread was given for this one. */
-  listenOn(index: number, fd: number): void {
-    this.listen(index, { fd });
-  }
-
-  private makeHandover(companions: Companions): Handover {
-    return new Handover({
-      thread: this.thread,
-      loads: companions.part('loads').words(companions.count),
-      take: (listener, connection, counted) => {
-        // It is counted again when it is a session.
-        if (counted) this.handover?.closed();
-        const acceptor = this.acceptors[listener];
-        if (acceptor === undefined) connection.close();
-        else acceptor.accept(connection);
-      },
-    });
+    this.listeners.listen(index, handle);
   }
 
   async call(call: WorkerCall): Promise<CommandReply> {
@@ -335,11 +304,7 @@ export class Worker implements Core, AcceptorHost {
     this.workerLog.put(Tag.Notice, text);
   }
 
-  readonly listening = (): readonly ListenerAddress[] => {
-    return this.bound.filter(
-      (l, i) => l !== undefined && this.init.listeners[i]?.proto === 'HTTP',
-    ) as ListenerAddress[];
-  };
+  readonly listening = (): readonly ListenerAddress[] => this.listeners.plain;
 
   lastVxid(): number {
     return (this.vxids[0] as number) - 1;
@@ -378,12 +343,12 @@ export class Worker implements Core, AcceptorHost {
   }
 
   sessionOpened(session: Session): void {
-    this.handover?.opened();
+    this.listeners.handover?.opened();
     this.sessions.add(session);
   }
 
   sessionClosed(session: Session): void {
-    this.handover?.closed();
+    this.listeners.handover?.closed();
     this.sessions.remove(session);
   }
 
@@ -431,7 +396,7 @@ export class Worker implements Core, AcceptorHost {
 
   private stop(): void {
     this.stopping = true;
-    for (const acceptor of this.acceptors) acceptor?.server.close();
+    this.listeners.close();
     this.sessions.each((session) => session.shutdown());
     this.programs.close();
     void this.edge?.close();
@@ -450,7 +415,7 @@ export class Worker implements Core, AcceptorHost {
   private readyWhenBound(): void {
     const { listeners } = this.init;
     if (!this.started || this.stopping) return;
-    const bound = this.bound.filter((l) => l !== undefined);
+    const { bound } = this.listeners;
     if (bound.length === listeners.length) this.send({ t: 'ready', listeners: bound });
   }
 
