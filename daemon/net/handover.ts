@@ -18,6 +18,9 @@ const SLACK_SHIFT = 3;
 /** Connections under way to another thread that have no answer yet (chosen): more stay where they are. */
 const MOST_WAITING = 1024;
 
+/** Threads up to which the ways between all of them are opened at once (chosen: a hundred descriptors). */
+const MOST_OPENED = 8;
+
 export interface HandoverOptions {
   readonly thread: number;
   /** Connections of each thread, in shared memory. */
@@ -37,6 +40,14 @@ export class Handover {
     this.options = options;
     this.channels = handleChannels();
     if (this.channels !== null) this.listen(this.channels);
+  }
+
+  /** Opens the ways to all other threads, where there are few: each takes two descriptors, and is there when it is needed.
+   * To be called when all threads listen. */
+  openWays(): void {
+    const { loads, thread } = this.options;
+    if (this.channels === null || loads.length > MOST_OPENED) return;
+    for (let i = 0; i < loads.length; i++) if (i !== thread) this.wayTo(i, this.channels);
   }
 
   /** A connection of this thread has begun, or ended. */

@@ -42,6 +42,10 @@ export interface ListenSaid {
   readonly index: number;
   readonly fd: number;
 }
+/** All threads listen. */
+export interface ReadySaid {
+  readonly kind: 'ready';
+}
 /** What a worker would tell the manager. */
 export interface ToldSaid {
   readonly kind: 'told';
@@ -90,7 +94,10 @@ export class Crew {
       else if (message.t !== 'ready') tell(message);
       else {
         waiting.delete(from);
-        if (waiting.size === 0) allReady();
+        if (waiting.size > 0) return;
+        talk.sayToAll<ReadySaid>({ kind: 'ready' });
+        own.allReady();
+        allReady();
       }
     });
     talk.on<ReplySaid>('reply', ({ id, reply }) => {

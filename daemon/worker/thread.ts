@@ -4,7 +4,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FromWorker } from '../link.ts';
 import { Companions } from '../threads/seat.ts';
-import type { CallSaid, ListenSaid, ReplySaid, ThreadStart, ToldSaid } from './crew.ts';
+import type { CallSaid, ListenSaid, ReadySaid, ReplySaid, ThreadStart, ToldSaid } from './crew.ts';
 import { Worker } from './worker.ts';
 
 const FIRST = 0;
@@ -36,6 +36,7 @@ export function runThread(): void {
       .then((reply) => talk.say<ReplySaid>(FIRST, { kind: 'reply', id, reply }))
       .catch(panic);
   });
+  talk.on<ReadySaid>('ready', () => own.allReady());
   talk.on<ListenSaid>('listen', ({ index, fd }) => own.listen(index, { fd }));
   own.start().catch((error: Error) => tell({ t: 'failed', reason: error.message }));
 }

@@ -235,6 +235,11 @@ export class Worker implements Core, AcceptorHost {
     this.listeners.listen(index, handle);
   }
 
+  /** All threads listen. */
+  allReady(): void {
+    this.listeners.handover?.openWays();
+  }
+
   async call(call: WorkerCall): Promise<CommandReply> {
     const text = cliText(call);
     if (text === null || this.thread > 0) return this.answer(call);

@@ -74,7 +74,8 @@ sub vcl_backend_fetch {
 
 let proxy: RunningProxy;
 beforeAll(async () => {
-  proxy = await startProxy(box, { program: PROGRAM });
+  // What an extension makes for itself is a thread's own.
+  proxy = await startProxy(box, { program: PROGRAM, params: { worker_threads: '1' } });
 });
 afterAll(async () => {
   for (const server of origins) server.close();
