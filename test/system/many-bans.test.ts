@@ -73,7 +73,11 @@ describe('an object under thousands of new bans', () => {
     const answers = await Promise.all(all.map((c) => c.response()));
     expect(answers.every((a) => a.status === 200 && a.body.toString() === '/a')).toBe(true);
     expect(origin.seen('/a')).toHaveLength(1);
-    await until('the tests', async () => (await tests()) - before === 2000 * CONDITIONS);
+    // Each thread goes its own way through the bans until one of them is done.
+    const threads = Number(process.env.PROXYD_TEST_THREADS ?? 1);
+    const once = 2000 * CONDITIONS;
+    await until('the tests', async () => (await tests()) - before >= once);
+    expect((await tests()) - before).toBeLessThanOrEqual(threads * once);
     for (const c of all) c.close();
   });
 

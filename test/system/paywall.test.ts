@@ -56,7 +56,9 @@ beforeAll(async () => {
     },
   ]);
   // A daemon of root would give the worker another user, who could not read the file.
-  proxy = await startProxy(box, { program: program('free = 2'), args: ['-j', 'none'] });
+  // Each thread asks the service for itself, and remembers its answers and failures.
+  const params = { worker_threads: '1' };
+  proxy = await startProxy(box, { program: program('free = 2'), args: ['-j', 'none'], params });
 });
 afterAll(async () => {
   await box.dispose();

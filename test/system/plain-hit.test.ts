@@ -14,7 +14,9 @@ let proxy: RunningProxy;
 
 beforeAll(async () => {
   origin = await Origin.start();
-  proxy = await startProxy(box, { program: backendProgram(origin.port, '') });
+  // The last group of the log is the last request only where one thread writes it.
+  const params = { worker_threads: '1' };
+  proxy = await startProxy(box, { program: backendProgram(origin.port, ''), params });
   // Ids of one width, so that heads are of one length.
   await proxy.adm('debug.xid', '5000');
   const coded = `${backendProgram(origin.port, '')}
