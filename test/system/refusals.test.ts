@@ -178,7 +178,9 @@ describe('an answer in an old form', () => {
       return new Set(origin.seen(url).map((r) => r.connection));
     };
     expect((await connections('/chunks')).size).toBe(3);
-    expect((await connections('/length')).size).toBe(1);
+    // Each thread keeps connections of its own.
+    const threads = Number(process.env.PROXYD_TEST_THREADS ?? 1);
+    expect((await connections('/length')).size).toBeLessThanOrEqual(threads);
   });
 
   it('is counted once, whatever there is of it, and a clean one is not', async () => {
