@@ -249,7 +249,7 @@ function checkBlocks(state, found, tags, say, same) {
     if (!isMarker && !found.discarded.includes(oc) && objcores.get(oc, row.INLINE_AT) === 0)
       same(`bytes of object ${oc}`, bytes, length);
   }
-  stevedores.all.forEach(({ name, slab }, i) => checkSlab(name, slab, owned[i], say, same));
+  for (const [i, { name, slab }] of stevedores.all.entries()) checkSlab(name, slab, owned[i], say, same);
   checkSlab('keys', objheads.index.keys, found.heads, say, same);
   if (state.tags.doomed[0] === 0) checkSlab('tags', state.tags.keys.keys, tags, say, same);
   if (bans.sources !== null) checkSlab('bans', bans.sources, found.sources, say, same);

@@ -172,11 +172,11 @@ export class Agent {
         this.count('hit');
         cache.hits.count(oc);
         cache.hits.touch(oc, r.query.now);
-        this.readObject(oc, r, fresh);
+        this.readObject(oc, r, fresh, 'hit');
         return;
       case LookupAnswer.GRACE:
         this.count('grace');
-        this.readObject(oc, r, least);
+        this.readObject(oc, r, least, 'grace');
         if (busy !== 0) this.fetch(busy, r.url, r.lang, { isBackground: true });
         return;
       case LookupAnswer.MISS:
@@ -246,8 +246,8 @@ export class Agent {
     this.cache.references.deref(oc);
   }
 
-  readObject(oc, r, least) {
-    const reader = new Reader(this, oc, r, least);
+  readObject(oc, r, least, answer = 'miss') {
+    const reader = new Reader(this, oc, r, least, answer);
     reader.start();
     return reader;
   }
@@ -415,11 +415,12 @@ export class Agent {
 
 /** Reads one body to its end, or leaves before. */
 class Reader {
-  constructor(agent, oc, r, least) {
+  constructor(agent, oc, r, least, answer) {
     this.agent = agent;
     this.oc = oc;
     this.r = r;
     this.least = least;
+    this.answer = answer;
     this.at = 0;
     this.head = null;
     this.source = null;
@@ -499,7 +500,14 @@ class Reader {
     if (head.url !== r.url) agent.fault(`/u${head.url} for /u${r.url}`);
     if (r.url % 3 === 0 && LANGS[head.lang] !== r.lang) agent.fault(`${LANGS[head.lang]} for ${r.lang}`);
     if (head.version < least)
-      agent.fault(`version ${head.version} of /u${r.url}, which was invalid before ${least}`);
+      agent.fault(
+        `${this.answer}: version ${head.version} of /u${r.url}, which was invalid before ${least}; the clock is at ${r.query?.now - T0}, ${this.facts()}`,
+      );
+  }
+
+  facts() {
+    const { facts } = this.agent.cache;
+    return `made ${facts.tOriginOf(this.oc) - T0}, ttl ${facts.ttlOf(this.oc)}`;
   }
 
   check(at, bytes) {
