@@ -122,6 +122,9 @@ export class CacheState {
   readonly purgeLog: PurgeLog;
   /** Epoch seconds of the moment before all times that are kept as ticks. */
   readonly epoch: number;
+  /** One number: epoch seconds of the latest soft purge. It ends a ttl that was over before, later than it was: for a lookup
+   * that read its clock earlier on another thread, the object would be fresh again. */
+  readonly softPurged: Float64Array;
 
   // The rest is each thread's own, as is all that the parts keep beside the state: scratch memory, remembered
   // places and work that they have begun (a round of the lurker, the jobs of a purge, bodies that are being freed).
@@ -149,6 +152,7 @@ export class CacheState {
     this.wake = o.wake ?? ignore;
     this.epoch = Math.floor(o.now) - 1;
     const memory = o.shared?.memory ?? ownMemory();
+    this.softPurged = new Float64Array(memory.piece('softPurged', 8));
     this.memory = memory;
     this.longestStep = memory.isShared ? STEP_UNDER_LOCK : STEP;
     this.lock = o.shared?.lock ?? NO_LOCK;

@@ -74,6 +74,8 @@ export class Lifetimes {
   reset(oc: Oc, soft: SoftPurge, now: number): void {
     const { objcores } = this.state;
     const end = this.endOf(oc);
+    const { softPurged } = this.state;
+    softPurged[0] = Math.max(softPurged[0] as number, now);
     if (soft.grace >= 0) objcores.setDouble(oc, row.GRACE, soft.grace);
     if (soft.keep >= 0) objcores.setDouble(oc, row.KEEP, soft.keep);
     // Nothing left is stale, less than nothing is not found any more.

@@ -26,7 +26,7 @@ export class LookupQuery {
   key = '';
   /** The request: for Vary and bans. */
   http: HttpMessage;
-  /** Epoch seconds. */
+  /** Epoch seconds; a lookup moves it on to the latest soft purge of another thread. */
   now = 0;
   hashAlwaysMiss = false;
   hashIgnoreBusy = false;

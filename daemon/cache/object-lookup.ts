@@ -62,6 +62,8 @@ export class ObjectLookup implements Lookup {
     }
     lock.enter();
     try {
+      // The clock may have gone on while this thread waited.
+      if (this.isShared) q.now = Math.max(q.now, this.state.softPurged[0] as number);
       return this.findLocked(q, out);
     } finally {
       lock.leave();
@@ -101,7 +103,11 @@ export class ObjectLookup implements Lookup {
       memory.point();
       // From here on it stays what it is, if it was the key's until now, and this thread can read all of it.
       memory.sync();
-      if (objheads.isUnchanged() && (objcores.get(oc, row.META) & row.OF_DYING) === 0) {
+      const isStill =
+        objheads.isUnchanged() &&
+        (objcores.get(oc, row.META) & row.OF_DYING) === 0 &&
+        (this.state.softPurged[0] as number) <= q.now;
+      if (isStill) {
         if ((meta & row.OF_HAS_VARY) === 0 || q.hashIgnoreVary || this.isVariantOf(oc, q)) return oc;
       }
       const next = objcores.get(oc, row.KEY_NEXT);
