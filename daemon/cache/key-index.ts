@@ -341,6 +341,8 @@ export class KeyIndex {
 
   private deepen(): void {
     const old = this.directory;
+    // Made before anything names it: a thread that sees the word without the lock would make one of its own.
+    this.memory.piece(`directory${this.depth + 1}`, 8 << this.depth);
     this.own[DEPTH] = this.depth + 1;
     this.attach();
     for (let i = 0; i < this.directory.length; i++) this.directory[i] = old[i >>> 1] as Segment;
@@ -363,6 +365,8 @@ export class KeyIndex {
 
   private listMore(): void {
     const { used, depths } = this;
+    // As the directory in deepen().
+    this.memory.piece(`list${used.length * 2}`, used.length * 16);
     this.own[LISTED] = used.length * 2;
     this.attach();
     this.used.set(used);
