@@ -1,15 +1,18 @@
-// Token buckets by key: the extension vsthrottle limits requests with them, as that of Varnish's modules does. A bucket
-// holds up to `limit` tokens and gets `limit` new ones a period, whole tokens only, counted from the last one taken.
+// Token buckets by key, as Varnish's module has them. A bucket holds up to `limit` tokens and gets `limit` new ones a
+// period, whole tokens only, counted from the last one taken. All threads share the buckets.
 //
 // Memory is bounded: long keys are kept as their digest, a bucket that is full again is forgotten when its turn
-// comes, and beyond MAX_BUCKETS the one that was not asked for longest goes. Time is the caller's, in seconds on any
-// steady clock.
+// comes, and beyond MAX_BUCKETS the one that was not asked for longest goes. Time is the caller's, in seconds on a
+// steady clock that all threads have.
 
 import { createHash } from 'node:crypto';
+import type { SharedDraft, SharedRow, SharedState, SharedTable } from '../../contract/shared-state.ts';
 
 const MAX_BUCKETS = 250_000;
 /** Longer keys are replaced by a digest (characters). */
 const LONG_KEY = 64;
+/** More than a name with a key of that length, three numbers and a row's own need: entries are the bound. */
+const BYTES = 250;
 /** Buckets looked at for forgetting whenever one is made. */
 const SWEEP = 2;
 
@@ -20,92 +23,99 @@ export interface Rule {
   block: number;
 }
 
-interface Bucket {
-  tokens: number;
-  /** When the last token was taken. */
-  last: number;
-  blockedUntil: number;
-  limit: number;
-  period: number;
-}
+/** Numbers of a bucket. */
+const TOKENS = 0;
+/** When the last token was taken. */
+const LAST = 1;
+const BLOCKED_UNTIL = 2;
+/** Of its rule: a bucket is looked at for forgetting without its name. */
+const LIMIT = 3;
+const PERIOD = 4;
+const NUMBERS = 5;
 
-function available(bucket: Bucket, now: number): number {
-  const { limit, period } = bucket;
-  if (period <= 0) return bucket.tokens;
-  return Math.min(limit, bucket.tokens + Math.floor(((now - bucket.last) / period) * limit));
+function available({ numbers }: SharedRow, now: number): number {
+  const tokens = numbers[TOKENS] as number;
+  const limit = numbers[LIMIT] as number;
+  const period = numbers[PERIOD] as number;
+  if (period <= 0) return tokens;
+  return Math.min(limit, tokens + Math.floor(((now - (numbers[LAST] as number)) / period) * limit));
 }
 
 export class Buckets {
-  /** The one that was not asked for longest comes first. */
-  private readonly buckets = new Map<string, Bucket>();
-  private readonly most: number;
+  private readonly table: SharedTable;
 
-  constructor(most: number = MAX_BUCKETS) {
-    this.most = most;
+  constructor(state: SharedState, most: number = MAX_BUCKETS) {
+    this.table = state.table('vsthrottle', {
+      numbers: NUMBERS,
+      entries: most,
+      bytes: most * BYTES,
+      forgetsOldest: true,
+    });
   }
 
   get size(): number {
-    return this.buckets.size;
+    return this.table.size;
   }
 
   /** Takes a token; true when there was none, which blocks the key for the rule's time, or while it is blocked. */
   isDenied(key: string, rule: Rule, now: number): boolean {
     if (rule.limit <= 0 || rule.period <= 0) return true;
-    const bucket = this.find(key, rule, now);
-    const blocked = bucket.blockedUntil > now;
-    const tokens = available(bucket, now);
-    if (tokens >= 1) {
-      // Who knocks while blocked uses up what has come back.
-      bucket.tokens = tokens - 1;
-      bucket.last = now;
-      return blocked;
-    }
-    if (!blocked && rule.block > 0) bucket.blockedUntil = now + rule.block;
-    return true;
+    return this.change(key, rule, now, (bucket) => {
+      const { numbers } = bucket;
+      const blocked = (numbers[BLOCKED_UNTIL] as number) > now;
+      const tokens = available(bucket, now);
+      if (tokens >= 1) {
+        // Who knocks while blocked uses up what has come back.
+        numbers[TOKENS] = tokens - 1;
+        numbers[LAST] = now;
+        return blocked;
+      }
+      if (!blocked && rule.block > 0) numbers[BLOCKED_UNTIL] = now + rule.block;
+      return true;
+    });
   }
 
   /** Gives a token back. */
   returnToken(key: string, rule: Rule, now: number): void {
-    const bucket = this.find(key, rule, now);
-    bucket.tokens = Math.min(bucket.limit, bucket.tokens + 1);
+    this.change(key, rule, now, ({ numbers }) => {
+      numbers[TOKENS] = Math.min(numbers[LIMIT] as number, (numbers[TOKENS] as number) + 1);
+    });
   }
 
   remaining(key: string, rule: Rule, now: number): number {
-    const bucket = this.buckets.get(nameOf(key, rule));
-    return bucket === undefined ? Math.max(0, rule.limit) : available(bucket, now);
+    const bucket = this.table.read(nameOf(key, rule));
+    return bucket === null ? Math.max(0, rule.limit) : available(bucket, now);
   }
 
   /** Seconds until the key is no longer blocked, 0 when it is not. */
   blocked(key: string, rule: Rule, now: number): number {
-    const bucket = this.buckets.get(nameOf(key, rule));
-    return bucket === undefined ? 0 : Math.max(0, bucket.blockedUntil - now);
+    const bucket = this.table.read(nameOf(key, rule));
+    return bucket === null ? 0 : Math.max(0, (bucket.numbers[BLOCKED_UNTIL] as number) - now);
   }
 
   remove(key: string, rule: Rule): void {
-    this.buckets.delete(nameOf(key, rule));
+    this.table.remove(nameOf(key, rule));
   }
 
-  private find(key: string, rule: Rule, now: number): Bucket {
-    const name = nameOf(key, rule);
-    let bucket = this.buckets.get(name);
-    if (bucket !== undefined) this.buckets.delete(name);
-    else {
-      this.forget(now);
-      const limit = Math.max(0, rule.limit);
-      bucket = { tokens: limit, last: now, blockedUntil: 0, limit, period: rule.period };
-    }
-    this.buckets.set(name, bucket);
-    return bucket;
+  private change<T>(key: string, rule: Rule, now: number, change: (bucket: SharedDraft) => T): T {
+    let isNew = false;
+    const result = this.table.update(nameOf(key, rule), (bucket) => {
+      isNew = bucket.isNew;
+      if (isNew) {
+        const limit = Math.max(0, rule.limit);
+        bucket.numbers.splice(0, NUMBERS, limit, now, 0, limit, rule.period);
+      }
+      return change(bucket);
+    });
+    if (isNew) this.forget(now);
+    return result;
   }
 
-  /** Makes room for one more. */
   private forget(now: number): void {
-    let looked = 0;
-    for (const [name, bucket] of this.buckets) {
-      const unused = bucket.blockedUntil <= now && available(bucket, now) >= bucket.limit;
-      if (unused || this.buckets.size >= this.most) this.buckets.delete(name);
-      if (++looked >= SWEEP) break;
-    }
+    this.table.removeOldest(SWEEP, (bucket) => {
+      const isBlocked = (bucket.numbers[BLOCKED_UNTIL] as number) > now;
+      return !isBlocked && available(bucket, now) >= (bucket.numbers[LIMIT] as number);
+    });
   }
 }
 
