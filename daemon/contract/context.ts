@@ -6,6 +6,7 @@ import type { HttpMessage, MessageLog } from '../http1/message.ts';
 import type { EdgeReceipt, EdgeService } from './invalidation.ts';
 import type { PrivMap } from './priv.ts';
 import type { VclProgram } from './program.ts';
+import type { SharedState } from './shared-state.ts';
 import type { Waiting } from './waiting.ts';
 
 /** A BACKEND value: anything that can answer a fetch. Null is the program's `none`. */
@@ -225,6 +226,8 @@ export interface VclHost {
   now(): number;
   identity: string;
   hostname: string;
+  /** What all threads have as one. */
+  readonly shared: SharedState;
   /** The edge connector; null until a program that imports it is loaded. */
   readonly edge: EdgeService | null;
   /** ban(): adds a ban; returns an error text or null. The edge hears of it where the task is given. */

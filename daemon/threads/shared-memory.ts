@@ -44,10 +44,15 @@ export class SharedMemory {
     const there = this.pieces.get(name);
     if (there !== undefined) return there;
     const memory = new SharedArrayBuffer(bytes);
+    this.place(name, memory);
+    return memory;
+  }
+
+  /** Gives memory that exists to all threads under a name that has none: as piece() is called. */
+  place(name: string, memory: SharedArrayBuffer): void {
     this.pieces.set(name, memory);
     for (const port of this.ports) port.postMessage({ name, memory });
     this.announce();
-    return memory;
   }
 
   /** Has all threads look again: a word that names a piece has changed. */
@@ -116,6 +121,10 @@ export class MemoryPart {
 
   piece(name: string, bytes: number): SharedArrayBuffer {
     return this.memory.piece(this.prefix + name, bytes);
+  }
+
+  place(name: string, memory: SharedArrayBuffer): void {
+    this.memory.place(this.prefix + name, memory);
   }
 
   find(name: string): SharedArrayBuffer | undefined {

@@ -1,6 +1,6 @@
 // Keeps the rate limits of others: of any API that allows so many calls in so much time, across the threads of a
 // process. The package exports this module as `proxyd/throttle`, so that it and all it imports need nothing else of
-// the proxy; README.md beside it is for those who use it. token-buckets.ts is the other kind, by keys, for programs.
+// the proxy; README.md beside it is for those who use it.
 
 import { Limit } from './limit.ts';
 import { LimitGroup } from './limit-group.ts';

@@ -15,6 +15,7 @@ export function makeHost(worker: Worker): VclHost {
     now: () => worker.clock.now(),
     identity: worker.identity,
     hostname: hostname(),
+    shared: worker.shared,
     get edge() {
       return worker.edge;
     },

@@ -14,6 +14,8 @@ import { headerNames } from '../cache/tags/tag-headers.ts';
 import { Clock } from '../clock.ts';
 import { runCommand } from '../commands/worker-dispatch.ts';
 import type { VclHost } from '../contract/context.ts';
+import { OwnState } from '../contract/own-state.ts';
+import type { SharedState } from '../contract/shared-state.ts';
 import type { EdgeConnector, QueueElsewhere } from '../edge/connector.ts';
 import { isStrict } from '../fetch/rfc9111.ts';
 import { fieldLimit, type HeadLimits } from '../http1/head-parser.ts';
@@ -58,6 +60,7 @@ import { Listening } from './listening.ts';
 import { MaintenanceTimer } from './maintenance-timer.ts';
 import { ObjectLog } from './object-log.ts';
 import { ProgramTable } from './program-table.ts';
+import { ThreadsState } from './threads-state.ts';
 import { type PublicCounters, WorkerCounters } from './worker-counters.ts';
 
 /** How often sessions are checked for timeouts, in milliseconds. */
@@ -87,6 +90,8 @@ export class Worker implements Core, AcceptorHost {
   /** debug=+req_state. */
   stepChecks: StepChecks | null = null;
   readonly bgFetches: SharedCount;
+  /** Of extensions. */
+  readonly shared: SharedState;
   readonly host: VclHost;
   /** Made by the first program that imports it. */
   edge: EdgeConnector | null = null;
@@ -189,6 +194,7 @@ export class Worker implements Core, AcceptorHost {
     for (const name of this.cache.storages.names()) this.storages.set(name, newSmaCounters());
     this.pool = new ConnectionPool(this.params.backend_idle_timeout);
     this.backendEnvironment = makeBackendEnvironment(this);
+    this.shared = share === null ? new OwnState() : new ThreadsState(share.companions, share.seed);
     this.host = makeHost(this);
     this.programs = new ProgramTable(this);
     this.counters = new WorkerCounters({

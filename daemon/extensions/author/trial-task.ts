@@ -14,6 +14,7 @@ import {
   type VclRequest,
   type VclSession,
 } from '../../contract/context.ts';
+import { OwnState } from '../../contract/own-state.ts';
 import type { VclProgram } from '../../contract/program.ts';
 import { keep, type LentBytes } from '../../http1/lent-bytes.ts';
 import { type ConstantRecord, HttpMessage } from '../../http1/message.ts';
@@ -29,6 +30,7 @@ const HOST: VclHost = {
   now: () => Date.now() / 1000,
   identity: 'test',
   hostname: 'test',
+  shared: new OwnState(),
   ban: () => null,
   softBan: () => null,
   edge: null,

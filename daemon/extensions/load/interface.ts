@@ -2,9 +2,11 @@
 // small context it gets. This is the stable part; a change that breaks an extension raises EXTENSION_INTERFACE.
 // The package exports this module as `proxyd/extension`, so that it imports only what is packed with it.
 //
-// Everything the proxy hands out here lives for one call only: using it later throws, and harms nothing.
+// Everything the proxy hands out here lives for one call only: using it later throws, and harms nothing. Tables and
+// memory of `shared` are the exception: they are the extension's for as long as the worker runs.
 
 import type { BodyTransform, FilterChanges, FilterSide, PassingBody } from '../../contract/body-filter.ts';
+import type { SharedState } from '../../contract/shared-state.ts';
 
 /** The version of this interface. An extension names the one it was written for as its `abi`. */
 export const EXTENSION_INTERFACE = 1;
@@ -113,6 +115,9 @@ export interface OutsideContext {
   readonly storage: string | null;
   /** Lifetimes of the cached object (read-only), or of the response in vcl_backend_response and vcl_backend_error. */
   readonly life: OutsideLife | null;
+  /** What all threads of the worker have as one. What a module keeps in variables is its thread's own. Names belong to all
+   * extensions from files together: begin them with the extension's. */
+  readonly shared: SharedState;
   /** A VCL_Log record. */
   log(text: string): void;
   /** A VCL_Error record; the transaction goes on. */
@@ -223,6 +228,14 @@ export interface ExtensionTest {
   /** All texts of VCL_Log records. */
   logs?: readonly string[];
 }
+
+export type {
+  SharedDraft,
+  SharedRow,
+  SharedState,
+  SharedTable,
+  TableShape,
+} from '../../contract/shared-state.ts';
 
 // In the daemon, the plain names are those of the built-in extensions.
 export type {

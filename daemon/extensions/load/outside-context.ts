@@ -5,6 +5,7 @@ import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclBusyobj, VclContext } from '../../contract/context.ts';
 import { ExtensionError } from '../../contract/failure.ts';
 import { STATES } from '../../contract/program.ts';
+import type { SharedState } from '../../contract/shared-state.ts';
 import type { HttpMessage } from '../../http1/message.ts';
 import { setHeader } from '../../vcl/runtime/headers.ts';
 import { backendHandle } from './handles.ts';
@@ -19,6 +20,7 @@ import {
   type OutsideLife,
   type OutsideSession,
 } from './interface.ts';
+import { OutsideShared } from './outside-shared.ts';
 import { addDirector, backendAt, OwnDirector } from './own-directors.ts';
 
 /** Something of a call was used after its end. */
@@ -300,6 +302,10 @@ export class Context implements OutsideContext {
     const obj = HAS_OBJ.has(this.state) ? req?.obj : null;
     if (obj === null || obj === undefined) return null;
     return Object.freeze({ ttl: obj.ttl, grace: obj.grace, keep: obj.keep, age: obj.age });
+  }
+
+  get shared(): SharedState {
+    return new OutsideShared(this.#now().host.shared);
   }
 
   fail(text: string): never {

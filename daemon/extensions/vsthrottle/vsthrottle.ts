@@ -1,26 +1,28 @@
 // The extension vsthrottle: denies what comes more often than a rule allows, by key. Follows vmod_vsthrottle(3) of the
-// field's module collection, and its later remove_bucket(). Keys are shared by all programs of a worker.
+// field's module collection, and its later remove_bucket(). Keys are shared by all programs and threads of a
+// worker.
 //
 // Unlike Varnish's, asking how much remains never changes what remains.
 
 import type { VclContext, VclHost } from '../../contract/context.ts';
 import type { Extension } from '../../contract/extension.ts';
-import { Buckets } from '../../throttle/token-buckets.ts';
+import { threadsTime } from '../../throttle/steady-clock.ts';
+import { Buckets } from './token-buckets.ts';
 
 const BUCKETS = new WeakMap<VclHost, Buckets>();
 
 function buckets(ctx: VclContext): Buckets {
   let found = BUCKETS.get(ctx.host);
   if (found === undefined) {
-    found = new Buckets();
+    found = new Buckets(ctx.host.shared);
     BUCKETS.set(ctx.host, found);
   }
   return found;
 }
 
-/** Seconds on a clock that never jumps. */
+/** Seconds on a clock that never jumps, the same in all threads. */
 function clock(): number {
-  return performance.now() / 1000;
+  return threadsTime() / 1000;
 }
 
 type Key = string | null;

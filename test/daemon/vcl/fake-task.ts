@@ -12,6 +12,7 @@ import {
   type VclRequest,
   type VclSession,
 } from '../../../daemon/contract/context.ts';
+import { OwnState } from '../../../daemon/contract/own-state.ts';
 import { State, type StateName, type VclProgram } from '../../../daemon/contract/program.ts';
 import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
 import { findExtension } from '../../../daemon/extensions/registry.ts';
@@ -85,6 +86,7 @@ export const host: VclHost = {
   now: () => NOW,
   identity: 'id',
   hostname: 'host',
+  shared: new OwnState(),
   edge: null,
   ban: (e) => (e.includes('==') ? null : 'Expected second operand.'),
   softBan: () => null,

@@ -28,13 +28,14 @@ const commands = [...Object.values(bin), 'dist/console/bin/demo.js']
 const libraries = await bundle(fileURLToPath(root), commands);
 writeFileSync(new URL('dist/console/bin/package.json', root), '{ "type": "commonjs" }\n');
 // What others import as proxyd/extension and proxyd/throttle, in the folders that its modules name each other by.
-const throttle = readdirSync(new URL('dist/modules/daemon/throttle/', root)).filter(
-  (name) => /\.(js|d\.ts)$/.test(name) && !name.startsWith('token-buckets.'),
+const throttle = readdirSync(new URL('dist/modules/daemon/throttle/', root)).filter((name) =>
+  /\.(js|d\.ts)$/.test(name),
 );
 for (const name of [
   'extensions/load/interface.js',
   'extensions/load/interface.d.ts',
   'contract/body-filter.d.ts',
+  'contract/shared-state.d.ts',
   ...throttle.map((file) => `throttle/${file}`),
 ]) {
   const packed = new URL(`dist/author/${name}`, root);

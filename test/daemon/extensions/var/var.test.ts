@@ -1,6 +1,7 @@
 // Variables of a task and of a worker.
 
 import { describe, expect, it } from 'vitest';
+import { OwnState } from '../../../../daemon/contract/own-state.ts';
 import { GlobalVariables } from '../../../../daemon/extensions/var/global-variables.ts';
 import { task } from '../../vcl/fake-task.ts';
 
@@ -47,7 +48,7 @@ describe('var', () => {
 
 describe('global variables', () => {
   it('have an end', () => {
-    const g = new GlobalVariables();
+    const g = new GlobalVariables(new OwnState());
     const half = 'x'.repeat(8 * 1024 * 1024 - 1);
     g.set('a', half);
     g.set('b', half);

@@ -1,6 +1,7 @@
 // Token buckets on a clock that the test moves, and the functions that a program calls.
 import { describe, expect, it } from 'vitest';
-import { Buckets } from '../../../../daemon/throttle/token-buckets.ts';
+import { OwnState } from '../../../../daemon/contract/own-state.ts';
+import { Buckets } from '../../../../daemon/extensions/vsthrottle/token-buckets.ts';
 import { task } from '../../vcl/fake-task.ts';
 
 const RULE = { limit: 3, period: 3, block: 0 };
@@ -11,19 +12,19 @@ function denials(b: Buckets, times: readonly number[], rule = RULE): boolean[] {
 
 describe('a bucket', () => {
   it('gives its tokens, and whole new ones as time passes', () => {
-    const b = new Buckets();
+    const b = new Buckets(new OwnState());
     expect(denials(b, [0, 0, 0, 0, 0.9])).toEqual([false, false, false, true, true]);
     // As varnishd has it: the first token after a second, counted from the last one taken.
     expect(denials(b, [1, 1.9, 2])).toEqual([false, true, false]);
   });
 
   it('never holds more than its limit', () => {
-    const b = new Buckets();
+    const b = new Buckets(new OwnState());
     expect(denials(b, [0, 1000, 1000, 1000, 1000])).toEqual([false, false, false, false, true]);
   });
 
   it('tells how many remain without changing it', () => {
-    const b = new Buckets();
+    const b = new Buckets(new OwnState());
     expect(b.remaining('k', RULE, 0)).toBe(3);
     denials(b, [0, 0, 0]);
     for (const now of [1.0, 1.2, 1.4, 1.6, 1.8]) expect(b.remaining('k', RULE, now)).toBe(1);
@@ -31,7 +32,7 @@ describe('a bucket', () => {
   });
 
   it('takes tokens back up to the limit', () => {
-    const b = new Buckets();
+    const b = new Buckets(new OwnState());
     denials(b, [0, 0]);
     b.returnToken('k', RULE, 0);
     expect(b.remaining('k', RULE, 0)).toBe(2);
@@ -40,7 +41,7 @@ describe('a bucket', () => {
   });
 
   it('is another one for another rule, and gone when it is removed', () => {
-    const b = new Buckets();
+    const b = new Buckets(new OwnState());
     denials(b, [0, 0, 0]);
     expect(b.isDenied('k', { ...RULE, period: 4 }, 0)).toBe(false);
     expect(b.isDenied('k', { ...RULE, block: 1 }, 0)).toBe(false);
@@ -50,7 +51,7 @@ describe('a bucket', () => {
   });
 
   it('blocks a key whose tokens are used up', () => {
-    const b = new Buckets();
+    const b = new Buckets(new OwnState());
     const rule = { limit: 1, period: 1, block: 5 };
     expect(denials(b, [0, 0], rule)).toEqual([false, true]);
     expect([b.blocked('k', rule, 1), b.blocked('k', rule, 6)]).toEqual([4, 0]);
@@ -58,7 +59,7 @@ describe('a bucket', () => {
   });
 
   it('takes what comes back from who goes on while blocked', () => {
-    const b = new Buckets();
+    const b = new Buckets(new OwnState());
     const rule = { limit: 1, period: 1, block: 5 };
     // The token of 4.5 is used up when the block ends at 5: the next one blocks again.
     expect(denials(b, [0, 0, 4.5, 5.2], rule)).toEqual([false, true, true, true]);
@@ -72,7 +73,7 @@ describe('a bucket', () => {
     { limit: 1, period: 0, block: 0 },
     { limit: 1, period: -1, block: 0 },
   ])('denies under a rule without sense, and keeps nothing: %j', (rule) => {
-    const b = new Buckets();
+    const b = new Buckets(new OwnState());
     expect(b.isDenied('k', rule, 0)).toBe(true);
     expect(b.remaining('k', rule, 0)).toBe(Math.max(0, rule.limit));
     expect(b.size).toBe(0);
@@ -81,7 +82,7 @@ describe('a bucket', () => {
 
 describe('memory', () => {
   it('is bounded: the key not asked for longest goes', () => {
-    const b = new Buckets(100);
+    const b = new Buckets(new OwnState(), 100);
     const rule = { limit: 1, period: 1000, block: 0 };
     b.isDenied('first', rule, 0);
     for (let i = 0; i < 99; i++) b.isDenied(`k${i}`, rule, 0);
@@ -93,14 +94,14 @@ describe('memory', () => {
   });
 
   it('forgets what is full again', () => {
-    const b = new Buckets();
+    const b = new Buckets(new OwnState());
     for (let i = 0; i < 1000; i++) b.isDenied(`k${i}`, RULE, 0);
     for (let i = 0; i < 600; i++) b.isDenied('again', { ...RULE, limit: i + 1 }, 100);
     expect(b.size).toBeLessThan(700);
   });
 
   it('does not keep long keys, and does not mix them up', () => {
-    const b = new Buckets();
+    const b = new Buckets(new OwnState());
     const long = 'x'.repeat(5000);
     denials(b, [0]);
     expect(b.isDenied(`${long}a`, { ...RULE, limit: 1 }, 0)).toBe(false);

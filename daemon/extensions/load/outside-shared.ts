@@ -1,0 +1,88 @@
+// Shared state as an outside extension gets it: under names of its own kind, with everything checked that goes in, and
+// copies of what comes out.
+
+import type {
+  SharedDraft,
+  SharedRow,
+  SharedState,
+  SharedTable,
+  TableShape,
+} from '../../contract/shared-state.ts';
+
+/** Before names that extensions from files give: the built-in ones' are others. */
+const OUTSIDE = 'file:';
+
+export class OutsideShared implements SharedState {
+  readonly #state: SharedState;
+
+  constructor(state: SharedState) {
+    this.#state = state;
+  }
+
+  table(name: string, shape: TableShape = {}): SharedTable {
+    return new OutsideTable(name, this.#state.table(OUTSIDE + name, shape), shape.numbers ?? 0);
+  }
+
+  memory(name: string, make: () => SharedArrayBuffer): SharedArrayBuffer {
+    return this.#state.memory(OUTSIDE + name, make);
+  }
+}
+
+class OutsideTable implements SharedTable {
+  readonly #name: string;
+  readonly #table: SharedTable;
+  readonly #numbers: number;
+
+  constructor(name: string, table: SharedTable, numbers: number) {
+    this.#name = name;
+    this.#table = table;
+    this.#numbers = numbers;
+  }
+
+  get size(): number {
+    return this.#table.size;
+  }
+
+  update<T>(key: string, change: (row: SharedDraft) => T): T {
+    return this.#table.update(checkedKey(key), (row) => {
+      const draft: SharedDraft = { numbers: [...row.numbers], text: row.text, isNew: row.isNew };
+      const result = change(draft);
+      this.#check(draft);
+      row.numbers.splice(0, this.#numbers, ...draft.numbers);
+      row.text = draft.text;
+      return result;
+    });
+  }
+
+  read(key: string): SharedRow | null {
+    const row = this.#table.read(checkedKey(key));
+    return row === null ? null : copyOf(row);
+  }
+
+  remove(key: string): boolean {
+    return this.#table.remove(checkedKey(key));
+  }
+
+  removeOldest(count: number, isToGo: (row: SharedRow) => boolean): void {
+    this.#table.removeOldest(count, (row) => isToGo(copyOf(row)));
+  }
+
+  #check({ numbers, text }: SharedDraft): void {
+    const fits = Array.isArray(numbers) && numbers.length === this.#numbers;
+    if (!fits || !numbers.every((number) => typeof number === 'number'))
+      throw new TypeError(`A row of the shared table '${this.#name}' takes ${this.#numbers} numbers`);
+    if (text !== null && typeof text !== 'string')
+      throw new TypeError(
+        `A row of the shared table '${this.#name}' takes a text or null, not ${typeof text}`,
+      );
+  }
+}
+
+function checkedKey(key: unknown): string {
+  if (typeof key === 'string') return key;
+  throw new TypeError(`A key of a shared table is a text, not ${key === null ? 'null' : typeof key}`);
+}
+
+function copyOf(row: SharedRow): SharedRow {
+  return { numbers: [...row.numbers], text: row.text };
+}
