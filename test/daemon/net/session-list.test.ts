@@ -26,7 +26,7 @@ it('holds what was added and not removed', () => {
       const found: number[] = [];
       list.each((item) => found.push(item.name));
       expect(found.sort((a, b) => a - b)).toEqual([...model.keys()].sort((a, b) => a - b));
-      expect(list.size).toBe(model.size);
+      expect(list.count).toBe(model.size);
     }),
   );
 });
