@@ -9,7 +9,7 @@ const BYTES = 16 * 1024 * 1024;
 const MOST_NUMBERS = 64;
 /** Tables and memories of one worker: names are written by authors, and are no data of requests (chosen). */
 export const MOST_NAMES = 1000;
-export const MOST_MEMORY = 64 * 1024 * 1024;
+const MOST_MEMORY = 64 * 1024 * 1024;
 const NAME = /^[!-~]{1,100}$/;
 
 /** An update of a table needs more room than there is. */
@@ -62,7 +62,7 @@ export function isWide(text: string): boolean {
   return /[^\0-\xff]/.test(text);
 }
 
-export function bytesOf(text: string | null): number {
+function bytesOf(text: string | null): number {
   if (text === null) return 0;
   return isWide(text) ? 2 * text.length : text.length;
 }
