@@ -26,7 +26,7 @@ it.each([
   [
     'four threads, few URLs, with delays',
     '--threads=4',
-    '--ops=20000',
+    '--ops=12000',
     `--seed=${SEED}`,
     '--churn',
     '--delays',
@@ -34,7 +34,7 @@ it.each([
   [
     'three threads, a store that grows',
     '--threads=3',
-    '--ops=20000',
+    '--ops=12000',
     `--seed=${SEED}`,
     '--size=50000000',
     '--delays',
