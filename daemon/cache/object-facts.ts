@@ -36,7 +36,8 @@ export class ObjectFacts implements Facts {
   }
 
   has(oc: Oc, flags: number): boolean {
-    return (this.objcores.get(oc, row.META) & flags) !== 0;
+    // Before what a flag says is there.
+    return (this.objcores.load(oc, row.META) & flags) !== 0;
   }
 
   ttlOf(oc: Oc): number {

@@ -288,7 +288,7 @@ export class ObjectStore {
     slab.chunkWords(block)[slab.offset(block) >>> 2] = bytes.length;
     slab.chunk(block).set(bytes, slab.offset(block) + ANNEX_HEADER);
     objcores.set(oc, ANNEX, block);
-    objcores.set(oc, META, objcores.get(oc, META) | flags);
+    objcores.publish(oc, META, objcores.get(oc, META) | flags);
     return true;
   }
 

@@ -59,6 +59,7 @@ export class SharedMemory {
   announce(): void {
     this.delay?.();
     Atomics.add(this.news, 0, 1);
+    this.delay?.();
   }
 
   /** Whether there are other threads. */
