@@ -60,7 +60,7 @@ export class BackendRow {
   constructor(words: Int32Array, at: number, { thread, count }: ThreadPlace, giveBack: (at: number) => void) {
     const isShared = at > 0;
     this.words = words;
-    this.times = new Float64Array(words.buffer);
+    this.times = new Float64Array(words.buffer, 0, words.length >> 1);
     this.at = at;
     this.isFirst = thread === 0;
     this.follows = isShared && thread > 0;
