@@ -62,6 +62,8 @@ export interface LoadedProgram {
   state: ProgramState;
   /** False: it is loaded without its probes and events, to be warmed when it is needed. Absent is true. */
   warm?: boolean;
+  /** Tells it from others of its name that are still in use: counted by a worker that has several threads. */
+  loading?: number;
 }
 
 /** A name for a program; `return (vcl(x))` and vcl.use take it. */

@@ -1,7 +1,8 @@
 // A backend: one origin server as a program declares it, with its health, its counters and its
 // connections. It is the simplest director: it resolves to itself. Its health comes from probe.ts, unless the
 // operator has set it. Special case: a connection with a PROXY preamble belongs to one client and is
-// never kept, and one with a .preamble is kept separately from others to the same address.
+// never kept, and one with a .preamble is kept separately from others to the same address. With several threads its
+// connections count in all of them together, and the probe runs in the first one (shared-backends.ts).
 
 import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import type { Director, DirectorListing } from '../contract/context.ts';
@@ -23,9 +24,11 @@ import { Probe, type ProbeOwner } from './probe.ts';
 import type { PollWay } from './probe-poll.ts';
 import type { ProbeSchedule } from './probe-schedule.ts';
 import { probeSettings } from './probe-settings.ts';
+import { ProbeWindow } from './probe-window.ts';
 import type { OpenWire, ProbeWire } from './probe-wire.ts';
 import { type ProxyEnds, probeProxyHeader, proxyHeader } from './proxy-header.ts';
 import type { NameLookup } from './resolve.ts';
+import type { BackendRow } from './shared-backends.ts';
 import { errorText } from './system-error.ts';
 
 /** The environment that all backends of a worker share. */
@@ -82,8 +85,8 @@ export class Backend implements Director, ConnectionOwner {
   readonly displayName: string;
   readonly counters: VbeCounters;
   readonly health: BackendHealth;
-  /** Connections in use. */
-  inUse = 0;
+  /** Connections in use by this thread. */
+  inUseHere = 0;
   private readonly env: BackendEnvironment;
   private readonly dialer: Dialer;
   private readonly preamble: Buffer | null;
@@ -91,7 +94,10 @@ export class Backend implements Director, ConnectionOwner {
   /** Keys of the addresses in the pool, in their order. */
   private poolKeys: readonly string[];
   private readonly addressRefresh: AddressRefresh | null;
+  private readonly row: BackendRow | null;
+  private ended = false;
 
+  /** @param row what all threads have in common for it; null with one thread */
   constructor(
     decl: BackendDecl,
     programName: string,
@@ -99,8 +105,10 @@ export class Backend implements Director, ConnectionOwner {
     counters: VbeCounters,
     env: BackendEnvironment,
     now: number,
+    row: BackendRow | null = null,
   ) {
     this.decl = decl;
+    this.row = row;
     this.vclName = decl.name;
     this.displayName = `${programName}.${decl.name}`;
     this.counters = counters;
@@ -118,7 +126,13 @@ export class Backend implements Director, ConnectionOwner {
         counters.happy = polls;
       },
       (owner) => this.makeProbe(owner),
+      row,
     );
+  }
+
+  /** Connections in use, by all threads. */
+  get inUse(): number {
+    return this.row === null ? this.inUseHere : this.row.inUse;
   }
 
   /** Tried in order. Empty when the name had no address. */
@@ -149,6 +163,12 @@ export class Backend implements Director, ConnectionOwner {
     this.health.setWarm(warm);
     if (warm) this.addressRefresh?.start();
     else this.addressRefresh?.stop();
+  }
+
+  /** It goes with its program, or alone: what it shares with other threads is given back after the last connection. */
+  end(): void {
+    this.ended = true;
+    if (this.inUseHere === 0) this.row?.release();
   }
 
   /** Timeouts of this backend in seconds; the parameter's value if it declares none. */
@@ -229,7 +249,8 @@ export class Backend implements Director, ConnectionOwner {
   /** Whether one more fetch leaves a place under max_connections for others. */
   get hasSpare(): boolean {
     const max = this.decl.maxConnections ?? 0;
-    return max === 0 || this.inUse < max - 1;
+    if (this.row !== null) return this.row.hasSpare(max);
+    return max === 0 || this.inUseHere < max - 1;
   }
 
   /** Takes a place under max_connections, or returns the reason why not. */
@@ -241,25 +262,32 @@ export class Backend implements Director, ConnectionOwner {
       env.stats.backend_unhealthy++;
       return new OriginFailure('unhealthy', this.vclName);
     }
-    const max = this.decl.maxConnections ?? 0;
-    if (max > 0 && this.inUse >= max) {
+    if (!this.enter(this.decl.maxConnections ?? 0)) {
       counters.busy++;
       env.stats.backend_busy++;
       return new OriginFailure('busy', this.vclName);
     }
     if (this.dialer.addresses.length === 0) {
+      this.leave();
       counters.fail_other++;
       env.stats.backend_fail++;
       return new OriginFailure('unresolved', this.vclName);
     }
-    this.inUse++;
-    counters.conn = this.inUse;
     return null;
   }
 
+  private enter(max: number): boolean {
+    const { row } = this;
+    const isFree = row === null ? max === 0 || this.inUseHere < max : row.enter(max);
+    // The counter is this thread's part: the parts of all are added up where they are shown.
+    if (isFree) this.counters.conn = ++this.inUseHere;
+    return isFree;
+  }
+
   private leave(): void {
-    this.inUse--;
-    this.counters.conn = this.inUse;
+    this.counters.conn = --this.inUseHere;
+    this.row?.leave();
+    if (this.ended && this.inUseHere === 0) this.row?.release();
   }
 
   private begin(conn: OriginConnection, reused: boolean): OriginConnection {
@@ -272,13 +300,22 @@ export class Backend implements Director, ConnectionOwner {
   private makeProbe(owner: ProbeOwner): Probe | null {
     const { decl, env } = this;
     if (decl.probe === undefined || decl.none === true) return null;
+    const settings = probeSettings(decl.probe, decl);
+    if (this.row?.follows === true) {
+      // Until the first thread has said more.
+      const window = new ProbeWindow(settings);
+      owner.probed(window.good >= settings.threshold, window.happy);
+      return null;
+    }
     const way: PollWay = {
       dial: () => this.dialer.begin(env.now()),
       open: env.wires,
       lead: (wire) => this.probeLead(wire),
     };
-    const settings = probeSettings(decl.probe, decl);
-    return new Probe(owner, settings, way, env.probes, (text) => env.healthLog(text));
+    const isQuiet = this.row?.isFirst === false;
+    return new Probe(owner, settings, way, env.probes, (text) => {
+      if (!isQuiet) env.healthLog(text);
+    });
   }
 
   private probeLead(wire: ProbeWire): Buffer | null {

@@ -6,6 +6,7 @@ import type { VbeCounters } from '../stats/counter-fields.ts';
 import type { OriginAddress } from './address.ts';
 import { Backend, type BackendEnvironment } from './backend.ts';
 import { loadAddresses } from './resolve.ts';
+import type { BackendRow } from './shared-backends.ts';
 
 export interface BuiltBackends {
   /** By name, in the order of declaration. */
@@ -18,6 +19,7 @@ export interface BuiltBackends {
  * Makes the backends of a program.
  * @param counters the VBE counters of a backend, by its display name ("<program>.<name>")
  * @param now epoch seconds
+ * @param rowOf what threads have in common for a backend, by its name in the program; null with one thread
  */
 export async function buildBackends(
   programName: string,
@@ -25,6 +27,7 @@ export async function buildBackends(
   env: BackendEnvironment,
   counters: (displayName: string) => VbeCounters,
   now: number,
+  rowOf: (name: string) => BackendRow | null = () => null,
 ): Promise<BuiltBackends> {
   const problems: string[] = [];
   const resolve = async (decl: BackendDecl): Promise<readonly OriginAddress[]> => {
@@ -37,7 +40,8 @@ export async function buildBackends(
   const backends = new Map<string, Backend>();
   decls.forEach((decl, i) => {
     const vbe = counters(`${programName}.${decl.name}`);
-    backends.set(decl.name, new Backend(decl, programName, addresses[i] ?? [], vbe, env, now));
+    const row = decl.none === true ? null : rowOf(decl.name);
+    backends.set(decl.name, new Backend(decl, programName, addresses[i] ?? [], vbe, env, now, row));
   });
   return { backends, problems };
 }

@@ -1,24 +1,29 @@
 // Whether a backend may be used: by its probe, unless the operator has set its health. It is the backend's row
-// of backend.list. Without a probe a backend is taken for healthy.
+// of backend.list. Without a probe a backend is taken for healthy. With several threads the first one's health is that of
+// all: it writes it into the backend's shared row, where the others read it.
 
 import type { AdminHealth, DirectorListing } from '../contract/context.ts';
 import type { Probe, ProbeOwner } from './probe.ts';
+import type { BackendRow } from './shared-backends.ts';
 
 export class BackendHealth implements DirectorListing, ProbeOwner {
   readonly type = 'backend';
   readonly vclName: string;
-  admin: AdminHealth = 'auto';
-  changedAt: number;
   private readonly probe: Probe | null;
   private readonly now: () => number;
   private readonly happy: (polls: bigint) => void;
+  private readonly row: BackendRow | null;
+  private ownAdmin: AdminHealth = 'auto';
+  private ownChange: number;
   private measuredHealthy = true;
+  private isCooling = false;
 
   /**
    * @param since epoch seconds
    * @param now epoch seconds, when a probe changes it
    * @param happy called with the good polls as bits after each poll
    * @param probe makes the probe of this backend, or null
+   * @param row shared with other threads; null with one
    */
   constructor(
     vclName: string,
@@ -26,19 +31,44 @@ export class BackendHealth implements DirectorListing, ProbeOwner {
     now: () => number,
     happy: (polls: bigint) => void,
     probe: (owner: ProbeOwner) => Probe | null,
+    row: BackendRow | null = null,
   ) {
     this.vclName = vclName;
-    this.changedAt = since;
+    this.row = row;
+    this.ownChange = since;
+    if (row?.follows === false) row.changedAt = since;
     this.now = now;
     this.happy = happy;
     this.probe = probe(this);
   }
 
   get usable(): boolean {
-    return this.admin === 'auto' ? this.measuredHealthy : this.admin === 'healthy';
+    const { admin } = this;
+    return admin === 'auto' ? this.measured() : admin === 'healthy';
+  }
+
+  get admin(): AdminHealth {
+    return this.row === null ? this.ownAdmin : this.row.admin;
+  }
+
+  /** In a thread that follows it changes nothing: the first one is asked, too, and a name may mean another backend there
+   * when both were made at run time. */
+  set admin(admin: AdminHealth) {
+    if (this.row === null) this.ownAdmin = admin;
+    else if (!this.row.follows) this.row.admin = admin;
+  }
+
+  get changedAt(): number {
+    return this.row?.changedAt || this.ownChange;
+  }
+
+  set changedAt(seconds: number) {
+    this.ownChange = seconds;
+    if (this.row?.follows === false) this.row.changedAt = seconds;
   }
 
   setWarm(warm: boolean): void {
+    this.isCooling = !warm;
     if (warm) this.probe?.start();
     else this.probe?.stop();
   }
@@ -48,10 +78,14 @@ export class BackendHealth implements DirectorListing, ProbeOwner {
     this.happy(polls);
     if (healthy !== this.measuredHealthy) this.changedAt = this.now();
     this.measuredHealthy = healthy;
+    const { row } = this;
+    // The fresh window of a program that cools is nothing to go by: other threads may still run it.
+    if (row !== null && !row.follows && !this.isCooling) row.healthy = healthy;
   }
 
   measured(): boolean {
-    return this.measuredHealthy;
+    const told = this.row === null || !this.row.follows ? null : this.row.healthy;
+    return told ?? this.measuredHealthy;
   }
 
   counts(): { good: number; total: number } | null {

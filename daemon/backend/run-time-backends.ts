@@ -2,6 +2,9 @@
 // counted, probed. What vcl_init asks for stays as long as the program; the rest goes when nobody has used it for a
 // while, and there is a limit to their number, because what clients send may decide how many there are: the one that has
 // been idle for longest makes room for the next.
+//
+// Threads make them each for itself, under names that may differ, and have a row in common by the description. Those that
+// a thread has are reported to the program, so that the first thread has them as well.
 
 import type { Director } from '../contract/context.ts';
 import { ExtensionError } from '../contract/failure.ts';
@@ -9,6 +12,7 @@ import type { BackendDecl, RunTimeDecl } from '../contract/program.ts';
 import { newVbeCounters } from '../stats/counter-fields.ts';
 import { Backend, type BackendEnvironment } from './backend.ts';
 import { literalAddress } from './resolve.ts';
+import type { BackendRow } from './shared-backends.ts';
 
 /** Run-time backends of one program (chosen). */
 const MOST = 1000;
@@ -24,6 +28,10 @@ export interface BackendOwner {
   /** One has been made, and is listed in both maps; or has gone. */
   made(backend: Backend): void;
   gone(backend: Backend): void;
+  /** What threads have in common for the backend of this key; null with one thread. */
+  rowOf(key: string): BackendRow | null;
+  /** This thread has it, though not for as long as the program: called when it was made, and again at each look. */
+  kept(key: string): void;
 }
 
 interface Entry {
@@ -54,8 +62,9 @@ export class RunTimeBackends {
     const key = JSON.stringify(decl);
     let entry = this.entries.get(key);
     if (entry === undefined) {
-      entry = this.make(decl);
+      entry = this.make(decl, key);
       this.entries.set(key, entry);
+      if (!lasting) this.owner.kept(key);
     }
     entry.usedAt = this.env.now();
     if (lasting) entry.lasting = true;
@@ -67,13 +76,15 @@ export class RunTimeBackends {
     const now = this.env.now();
     for (const [key, entry] of this.entries) {
       const { backend } = entry;
-      if (entry.lasting || backend.inUse > 0 || backend.counters.req !== entry.requests) {
+      if (entry.lasting || backend.inUseHere > 0 || backend.counters.req !== entry.requests) {
         entry.usedAt = now;
         entry.requests = backend.counters.req;
       } else if (now - entry.usedAt >= IDLE) {
         this.entries.delete(key);
         this.drop(backend);
+        continue;
       }
+      if (!entry.lasting) this.owner.kept(key);
     }
     if (this.entries.size === 0) this.stop();
   }
@@ -90,7 +101,7 @@ export class RunTimeBackends {
     this.timer = null;
   }
 
-  private make(given: RunTimeDecl): Entry {
+  private make(given: RunTimeDecl, key: string): Entry {
     const { owner, env } = this;
     const address = literalAddress(given);
     if (address === null) throw new ExtensionError(`"${given.host ?? ''}" is no address for a backend`);
@@ -99,7 +110,7 @@ export class RunTimeBackends {
       throw new ExtensionError(`${MOST} backends were made at run time and all are in use, no more are made`);
     const decl: BackendDecl = { ...given, name: this.freeName(given) };
     const now = env.now();
-    const backend = new Backend(decl, owner.name, [address], newVbeCounters(), env, now);
+    const backend = new Backend(decl, owner.name, [address], newVbeCounters(), env, now, owner.rowOf(key));
     owner.backends.set(decl.name, backend);
     owner.directors.set(decl.name, backend);
     owner.made(backend);
@@ -112,7 +123,7 @@ export class RunTimeBackends {
     let idle: [string, Entry] | null = null;
     for (const row of this.entries) {
       const [, entry] = row;
-      const isFree = !entry.lasting && entry.backend.inUse === 0;
+      const isFree = !entry.lasting && entry.backend.inUseHere === 0;
       if (isFree && (idle === null || entry.usedAt < idle[1].usedAt)) idle = row;
     }
     if (idle === null) return false;
@@ -124,6 +135,7 @@ export class RunTimeBackends {
   private drop(backend: Backend): void {
     const { owner } = this;
     backend.setWarm(false);
+    backend.end();
     owner.backends.delete(backend.vclName);
     owner.directors.delete(backend.vclName);
     owner.gone(backend);

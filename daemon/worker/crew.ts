@@ -63,6 +63,8 @@ export class Crew {
   private readonly failed: (text: string) => void;
   private readonly pending = new Map<number, (reply: CommandReply) => void>();
   private next = 1;
+  /** Number of the next program; those that the threads begin with have none. */
+  private loading = 1;
   private readonly ready: Promise<void>;
   /** The descriptors that the threads listen on belong to these. */
   private readonly handles: unknown[] = [];
@@ -146,9 +148,10 @@ export class Crew {
         return reply;
       }
       case 'vcl.load': {
-        const reply = await this.own.call(call);
+        const load = { op: call.op, load: { ...call.load, loading: this.loading++ } };
+        const reply = await this.own.call(load);
         if (reply.status !== 200) return reply;
-        const refusal = (await this.callOthers(call)).find(({ status }) => status !== 200);
+        const refusal = (await this.callOthers(load)).find(({ status }) => status !== 200);
         if (refusal === undefined) return reply;
         // A program that one thread cannot run, none has.
         await this.callAll({ op: 'vcl.discard', name: call.load.name });

@@ -6,7 +6,9 @@ import type { CommandReply } from '../../protocol/messages.ts';
 import type { Backend, BackendEnvironment } from '../backend/backend.ts';
 import { buildBackends } from '../backend/directory.ts';
 import { RunTimeBackends } from '../backend/run-time-backends.ts';
+import type { BackendRow } from '../backend/shared-backends.ts';
 import { type Director, VclContext, type VclHost, type VclLog } from '../contract/context.ts';
+import { ExtensionError } from '../contract/failure.ts';
 import type { VclProgram } from '../contract/program.ts';
 import type { ModuleShelf } from '../extensions/load/module-shelf.ts';
 import { filterClash } from '../filters/filter-table.ts';
@@ -15,6 +17,7 @@ import type { TxLog } from '../log/tx-log.ts';
 import { type MainCounters, newVbeCounters, type VbeCounters } from '../stats/counter-fields.ts';
 import type { ProgramRef } from '../transaction/core.ts';
 import { finiProgram, initProgram, loadProgram, programEvent } from '../vcl/loader.ts';
+import type { BackendThreads, ProgramIdentity } from './backend-threads.ts';
 
 /** Milliseconds of making regular expressions ready in one turn of the event loop (chosen). */
 const PREPARING = 1;
@@ -25,6 +28,8 @@ export interface ProgramServices {
   readonly host: VclHost;
   readonly stats: MainCounters;
   readonly backendEnvironment: BackendEnvironment;
+  /** Null with one thread. */
+  readonly backendThreads: BackendThreads | null;
   /** Where the counters of warm programs' backends can be read. */
   readonly countersFile: {
     addBackend(program: string, backend: string, counters: VbeCounters): void;
@@ -43,8 +48,9 @@ export interface LabelEntry {
   target: ProgramEntry;
 }
 
-export class ProgramEntry implements ProgramRef {
+export class ProgramEntry implements ProgramRef, ProgramIdentity {
   readonly name: string;
+  readonly loading: number;
   readonly program: VclProgram;
   readonly keepsRequest: boolean;
   readonly keepsFetch: boolean;
@@ -70,6 +76,7 @@ export class ProgramEntry implements ProgramRef {
     const { facts, keeps } = load.program;
     this.services = services;
     this.name = load.name;
+    this.loading = load.loading ?? 0;
     this.state = load.state;
     this.program = program;
     this.backends = backends;
@@ -91,23 +98,30 @@ export class ProgramEntry implements ProgramRef {
     labels: ReadonlyMap<string, LabelEntry>,
     shelf: ModuleShelf,
   ): Promise<ProgramEntry | string> {
+    const { backendThreads: threads } = services;
+    const identity = { name: load.name, loading: load.loading ?? 0 };
     const built = await buildBackends(
       load.name,
       load.program.backends,
       services.backendEnvironment,
       () => newVbeCounters(),
       services.clock.now(),
+      (name) => threads?.join(identity, name) ?? null,
     );
-    if (built.problems.length > 0) return built.problems.join('\n\t');
+    const refuse = (problem: string): string => {
+      for (const backend of built.backends.values()) backend.end();
+      return problem;
+    };
+    if (built.problems.length > 0) return refuse(built.problems.join('\n\t'));
     let program: VclProgram;
     try {
       const extensions = await shelf.lookup(load.program.modules);
       program = loadProgram(load.name, load.program, new Map<string, Director>(built.backends), extensions);
     } catch (error) {
-      return (error as Error).message;
+      return refuse((error as Error).message);
     }
     const clash = filterClash(program.extensions);
-    if (clash !== null) return clash;
+    if (clash !== null) return refuse(clash);
     const entry = new ProgramEntry(services, load, program, new Map(built.backends), labels);
     const problem = initProgram(program, entry.context()) ?? (load.warm === false ? null : entry.heat());
     if (problem === null) return entry;
@@ -137,6 +151,18 @@ export class ProgramEntry implements ProgramRef {
     if (this.temperature !== 'cold') this.chill();
     finiProgram(this.program, this.context());
     this.runTime.close();
+    for (const backend of this.backends.values()) backend.end();
+  }
+
+  /** Another thread has a backend that was made while the program runs. */
+  backendKept(key: string): void {
+    if (this.temperature === 'cold') return;
+    try {
+      this.runTime.at(JSON.parse(key), false);
+    } catch (error) {
+      // The other thread has room for it; this one would have no use for it but to probe it.
+      if (!(error instanceof ExtensionError)) throw error;
+    }
   }
 
   private heat(): string | null {
@@ -201,7 +227,11 @@ export class ProgramEntry implements ProgramRef {
       services.stats.n_backend--;
       services.countersFile.removeBackend(backend.counters);
     };
-    return new RunTimeBackends({ name, directors, backends, made, gone }, services.backendEnvironment);
+    const { backendThreads: threads } = services;
+    const rowOf = (key: string): BackendRow | null => threads?.join(this, key) ?? null;
+    const kept = (key: string): void => threads?.kept(this, key);
+    const owner = { name, directors, backends, made, gone, rowOf, kept };
+    return new RunTimeBackends(owner, services.backendEnvironment);
   }
 
   /** For what runs on behalf of no request. */

@@ -8,6 +8,7 @@ import type { Director } from '../contract/context.ts';
 import type { Extension } from '../contract/extension.ts';
 import { ModuleShelf } from '../extensions/load/module-shelf.ts';
 import type { InitMessage, LoadedProgram, ProgramState, ProgramStatus } from '../link.ts';
+import type { ProgramIdentity } from './backend-threads.ts';
 import { type LabelEntry, ProgramEntry, type ProgramServices } from './program-entry.ts';
 
 export type { ProgramEntry } from './program-entry.ts';
@@ -27,6 +28,8 @@ export class ProgramTable {
 
   constructor(services: ProgramServices) {
     this.services = services;
+    if (services.backendThreads !== null)
+      services.backendThreads.onKept = (program, key) => this.backendKept(program, key);
   }
 
   /** Everything a worker begins with. Throws when a program cannot run: one that could before must not be lost. */
@@ -166,6 +169,11 @@ export class ProgramTable {
     this.programs.clear();
     this.labels.clear();
     this.unsettled.clear();
+  }
+
+  private backendKept({ name, loading }: ProgramIdentity, key: string): void {
+    for (const e of this.all)
+      if (e instanceof ProgramEntry && e.name === name && e.loading === loading) e.backendKept(key);
   }
 
   private count(): void {

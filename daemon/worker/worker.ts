@@ -51,6 +51,7 @@ import { IdHeader } from '../transaction/id-header.ts';
 import { SendTurns } from '../transaction/send-turns.ts';
 import { StepChecks } from '../transaction/step-checks.ts';
 import { makeBackendEnvironment } from './backend-environment.ts';
+import { BackendThreads } from './backend-threads.ts';
 import { compileBanRegex } from './ban-regex.ts';
 import { cliText, loadedText, logHeard, logSaid } from './cli-log.ts';
 import type { CommonStart } from './crew.ts';
@@ -105,6 +106,7 @@ export class Worker implements Core, AcceptorHost {
   readonly programs: ProgramTable;
   readonly pool: ConnectionPool;
   readonly backendEnvironment: BackendEnvironment;
+  readonly backendThreads: BackendThreads | null;
   readonly readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER);
   readonly mask = new LogMask();
   readonly storages = new Map<string, SmaCounters>();
@@ -195,6 +197,7 @@ export class Worker implements Core, AcceptorHost {
     this.pool = new ConnectionPool(this.params.backend_idle_timeout);
     this.backendEnvironment = makeBackendEnvironment(this);
     this.shared = share === null ? new OwnState() : new ThreadsState(share.companions, share.seed);
+    this.backendThreads = share === null ? null : new BackendThreads(share.companions);
     this.host = makeHost(this);
     this.programs = new ProgramTable(this);
     this.counters = new WorkerCounters({

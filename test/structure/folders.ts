@@ -54,6 +54,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/log',
     'daemon/stats',
     'daemon/runtime-handles',
+    'daemon/threads',
     'daemon/vcl',
   ],
   'daemon/privileges': [],

@@ -8,6 +8,7 @@ let now = 1000;
 let backends: Map<string, Backend>;
 let directors: Map<string, Director>;
 let events: string[];
+let kept: string[];
 let made: RunTimeBackends;
 
 beforeEach(() => {
@@ -16,10 +17,13 @@ beforeEach(() => {
   backends = new Map();
   directors = new Map();
   events = [];
+  kept = [];
   const owner = {
     ...{ name: 'boot', directors, backends },
     made: (b: Backend) => void events.push(`+${b.displayName}`),
     gone: (b: Backend) => void events.push(`-${b.displayName}`),
+    rowOf: () => null,
+    kept: (key: string) => void kept.push(key),
   };
   const env = { now: () => now, healthLog: () => undefined };
   made = new RunTimeBackends(owner, env as unknown as BackendEnvironment);
@@ -56,13 +60,13 @@ describe('backends made at run time', () => {
     const served = made.at({ host: '127.0.0.3' }, false) as Backend;
     const busy = made.at({ host: '127.0.0.4' }, false) as Backend;
     made.at({ host: '127.0.0.5' }, true);
-    busy.inUse = 1;
+    busy.inUseHere = 1;
     pass(200);
     made.at({ host: '127.0.0.2' }, false);
     served.counters.req++;
     pass(200);
     expect([...directors.keys()]).toEqual(['127.0.0.2:80', '127.0.0.3:80', '127.0.0.4:80', '127.0.0.5:80']);
-    busy.inUse = 0;
+    busy.inUseHere = 0;
     pass(400);
     expect([...backends.keys()]).toEqual(['127.0.0.5:80']);
     expect(made.at({ host: '127.0.0.2' }, false)).not.toBe(asked);
@@ -74,7 +78,7 @@ describe('backends made at run time', () => {
   it('are a thousand at the most: one more takes the place of the one that was idle for longest', () => {
     const port = (i: number): string => String(i);
     for (let i = 1; i <= 1000; i++, now += 0.001) made.at({ host: '127.0.0.1', port: port(i) }, i === 1);
-    (backends.get('127.0.0.1:2') as Backend).inUse = 1;
+    (backends.get('127.0.0.1:2') as Backend).inUseHere = 1;
     made.at({ host: '127.0.0.1', port: port(3) }, false);
     made.at({ host: '127.0.0.1', port: port(1001) }, false);
     expect(backends.size).toBe(1000);
@@ -84,7 +88,7 @@ describe('backends made at run time', () => {
 
   it('are no more than a thousand when all are in use', () => {
     for (let i = 1; i <= 1000; i++)
-      (made.at({ host: '127.0.0.1', port: String(i) }, false) as Backend).inUse = 1;
+      (made.at({ host: '127.0.0.1', port: String(i) }, false) as Backend).inUseHere = 1;
     expect(() => made.at({ host: '127.0.0.1', port: '1001' }, false)).toThrow('all are in use');
     made.at({ host: '127.0.0.1', port: '7' }, false);
     expect(backends.size).toBe(1000);

@@ -52,6 +52,7 @@ beforeEach(() => {
       addBackend: (_program, _backend, counters) => void shown.add(counters),
       removeBackend: (counters) => void shown.delete(counters),
     },
+    backendThreads: null,
     newLog: () => textLog(records) as ReturnType<ProgramServices['newLog']>,
     call: () => Promise.reject(new Error('not asked for')),
     later: (step) => void later.push(step),

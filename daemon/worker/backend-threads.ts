@@ -1,0 +1,45 @@
+// The backends of one worker's threads as one: rows that they share (backend/shared-backends.ts), and backends made at
+// run time, which the first thread has, too, as long as another one has them: it is the one that probes and lists.
+
+import { type BackendRow, SharedBackends } from '../backend/shared-backends.ts';
+import type { Companions } from '../threads/seat.ts';
+
+const FIRST = 0;
+
+/** A program, among others of its name that are still in use. */
+export interface ProgramIdentity {
+  readonly name: string;
+  /** Number of its loading, the same in all threads. */
+  readonly loading: number;
+}
+
+interface KeptSaid extends ProgramIdentity {
+  readonly kind: 'run-time-backend';
+  /** Its description as JSON. */
+  readonly key: string;
+}
+
+export class BackendThreads {
+  /** Has this thread make or keep a backend that another one has; the first thread's table of programs sets it. */
+  onKept: (program: ProgramIdentity, key: string) => void = () => undefined;
+  private readonly rows: SharedBackends;
+  private readonly companions: Companions;
+
+  constructor(companions: Companions) {
+    this.companions = companions;
+    this.rows = new SharedBackends(companions.part('backends'), companions.makeLock('backends'), companions);
+    companions.talk.on<KeptSaid>('run-time-backend', ({ name, loading, key }) =>
+      this.onKept({ name, loading }, key),
+    );
+  }
+
+  /** @param key of the backend in its program */
+  join({ name, loading }: ProgramIdentity, key: string): BackendRow {
+    return this.rows.join(`${loading} ${name}.${key}`);
+  }
+
+  /** This thread has a backend that was made at run time. */
+  kept({ name, loading }: ProgramIdentity, key: string): void {
+    this.companions.talk.say<KeptSaid>(FIRST, { kind: 'run-time-backend', name, loading, key });
+  }
+}
