@@ -55,7 +55,7 @@ sub vcl_synth {
 
 let proxy: RunningProxy;
 beforeAll(async () => {
-  const file = box.path('counting.mjs');
+  const file = `${box.path('counting')}.mjs`;
   writeFileSync(file, COUNTING);
   proxy = await startProxy(box, { program: program(file), params: { worker_threads: '2' } });
 });
