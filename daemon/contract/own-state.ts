@@ -107,7 +107,7 @@ class OwnTable extends BoundedTable<Entry> {
   protected save(entry: Entry, row: SharedRow, size: number): void {
     const { rows } = this;
     rows.bytes += size - entry.size;
-    entry.row = row;
+    entry.row = { numbers: row.numbers, text: row.text };
     entry.size = size;
     rows.entries.delete(entry.key);
     rows.entries.set(entry.key, entry);

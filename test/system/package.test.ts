@@ -134,11 +134,13 @@ describe('installed from the tarball', () => {
 });
 
 describe('an author of an extension', () => {
-  const TYPED = `import { EXTENSION_INTERFACE, type Context, type Extension, type ExtensionTest } from 'proxyd/extension';
+  const TYPED = `import { EXTENSION_INTERFACE, type Context, type Extension, type ExtensionTest, type SharedTable } from 'proxyd/extension';
+const table = (ctx: Context): SharedTable => ctx.shared.table('own', { numbers: 1 });
 export const extension: Extension = {
   abi: 1,
   functions: {
     own: { signature: 'STRING own(STRING s)', call: (ctx: Context, s: string | null) => s ?? ctx.req?.get('host') ?? null },
+    seen: { signature: 'INT seen()', call: (ctx) => table(ctx).update('k', (row) => (row.numbers[0] = table.length)) },
   },
   objects: {
     box: {

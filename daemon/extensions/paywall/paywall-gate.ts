@@ -3,12 +3,12 @@
 // the free views of a period. Whatever goes wrong ends in what the program said for it, never in an open door.
 //
 // A reader who throws the cookie away begins again. One who sends an older cookie does not: the worker remembers how
-// many views were spent under the cookie's id.
+// many views were spent under the cookie's id, whichever of its threads the reader came to.
 
 import { randomBytes } from 'node:crypto';
+import type { SharedRow, SharedState, SharedTable } from '../../contract/shared-state.ts';
 import { type Authority, digest } from './authority.ts';
 import { type ReaderToken, readToken, sealToken } from './reader-token.ts';
-import { RecentMap } from './recent-map.ts';
 import { type ServiceAnswer, ServiceFailure } from './service-call.ts';
 
 export type OnError = 'deny' | 'allow' | 'metered';
@@ -53,8 +53,10 @@ export interface Verdict {
   failure: string | null;
 }
 
-/** Readers whose views are remembered (chosen). */
+/** Readers whose views are remembered (chosen), by their ids of 16 characters: two numbers for each,
+ * when the period began, in epoch seconds, and views. */
 const MOST_READERS = 10_000;
+const SPENT = { numbers: 2, entries: MOST_READERS, bytes: 64 * MOST_READERS, forgetsOldest: true };
 const PROTECTION = /^[a-z0-9_-]{1,32}$/;
 
 export class Gate {
@@ -62,11 +64,12 @@ export class Gate {
   /** Null without a service. */
   private readonly authority: Authority | null;
   /** By a reader's id, what has been spent in which period. */
-  private readonly spent = new RecentMap<{ start: number; count: number }>(MOST_READERS);
+  private readonly spent: SharedTable;
 
-  constructor(settings: GateSettings, authority: Authority | null) {
+  constructor(settings: GateSettings, authority: Authority | null, state: SharedState) {
     this.settings = settings;
     this.authority = authority;
+    this.spent = state.table('paywall', SPENT);
   }
 
   close(): void {
@@ -123,10 +126,17 @@ export class Gate {
   /** One view of the period, if there is one left. */
   private spend(token: ReaderToken, now: number, user = ''): Verdict {
     if (token.count >= this.settings.free) return this.verdict(token, false, 'spent', user);
-    const start = token.count === 0 ? Math.floor(now) : token.start;
-    const next = { ...token, start, count: token.count + 1 };
-    this.spent.set(next.id, { start, count: next.count });
-    return { ...this.verdict(next, true, 'metered', user), cookie: this.sealed(next, now) };
+    // Another thread may have counted a view since the token was read.
+    const mayRead = this.spent.update(token.id, (row) => {
+      this.follows(token, row, now);
+      if (token.count >= this.settings.free) return false;
+      if (token.count === 0) token.start = Math.floor(now);
+      token.count++;
+      row.numbers.splice(0, 2, token.start, token.count);
+      return true;
+    });
+    if (!mayRead) return this.verdict(token, false, 'spent', user);
+    return { ...this.verdict(token, true, 'metered', user), cookie: this.sealed(token, now) };
   }
 
   private verdict(token: ReaderToken, mayRead: boolean, reason: Reason, user = ''): Verdict {
@@ -140,14 +150,20 @@ export class Gate {
     const token = readToken(cookie, name, key, now);
     if (token === null)
       return { id: randomBytes(12).toString('base64url'), start: 0, count: 0, entitlement: null, expires: 0 };
-    const known = this.spent.get(token.id);
-    // The younger period counts, and of one period the larger number.
-    const isOlder =
-      known !== undefined &&
-      (known.start > token.start || (known.start === token.start && known.count > token.count));
-    if (isOlder) Object.assign(token, known);
+    const known = this.spent.read(token.id);
+    // Whoever comes with an older cookie is to be remembered the longer.
+    if (known !== null && this.follows(token, known, now)) this.spent.update(token.id, () => undefined);
     if (now >= token.start + period) token.count = 0;
     return token;
+  }
+
+  /** Brings a token up to what is remembered; whether it was older. */
+  private follows(token: ReaderToken, { numbers }: SharedRow, now: number): boolean {
+    const [start = 0, count = 0] = numbers;
+    // The younger period counts, and of one period the larger number.
+    const isOlder = start > token.start || (start === token.start && count > token.count);
+    if (isOlder && now < start + this.settings.period) Object.assign(token, { start, count });
+    return isOlder;
   }
 
   private sealed(token: ReaderToken, now: number): Verdict['cookie'] {

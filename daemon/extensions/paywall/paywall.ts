@@ -42,7 +42,7 @@ function visitOf(ctx: VclContext, self: Named): Visit {
 }
 
 function create(
-  _ctx: VclContext,
+  ctx: VclContext,
   name: string,
   keyFile: Text,
   url: Text,
@@ -63,7 +63,8 @@ function create(
   const key = readSigningKey(keyFile ?? '');
   const authority = (url ?? '') === '' ? null : new Authority(serviceAt(url ?? '', timeout), cache);
   const settings = { name: cookie ?? '', key, free, period: Math.floor(period), onError };
-  return { name, cookie: settings.name, gate: new Gate(settings, authority), seconds: timeout + 1 };
+  const gate = new Gate(settings, authority, ctx.host.shared);
+  return { name, cookie: settings.name, gate, seconds: timeout + 1 };
 }
 
 function check(

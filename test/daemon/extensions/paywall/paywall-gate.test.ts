@@ -1,5 +1,6 @@
 // The paywall's decisions without a proxy: what each mark, cookie and answer gives, and what a cookie cannot do.
 import { expect, it } from 'vitest';
+import { OwnState } from '../../../../daemon/contract/own-state.ts';
 import { Authority } from '../../../../daemon/extensions/paywall/authority.ts';
 import { Gate, type GateSettings, type Verdict } from '../../../../daemon/extensions/paywall/paywall-gate.ts';
 import { readToken, sealToken } from '../../../../daemon/extensions/paywall/reader-token.ts';
@@ -26,8 +27,8 @@ const serviceOf = (script: Script, asked: Question[] = []) => ({
   },
   close: () => undefined,
 });
-const gateOf = (script: Script | null, more: Partial<GateSettings> = {}) =>
-  new Gate({ ...SETTINGS, ...more }, script === null ? null : new Authority(serviceOf(script), 60));
+const gateOf = (script: Script | null, more: Partial<GateSettings> = {}, state = new OwnState()) =>
+  new Gate({ ...SETTINGS, ...more }, script === null ? null : new Authority(serviceOf(script), 60), state);
 const asked = (protection: string, cookie = '', session = '', now = NOW) => ({
   cookie,
   protection,
@@ -70,6 +71,14 @@ it('counts views in a period, and an older cookie does not help', async () => {
   });
   const later = await gate.check(asked('metered', sent(two), '', NOW + 1000));
   expect([later.reason, later.remaining, later.cookie?.seconds]).toEqual(['metered', 1, 1000]);
+});
+
+it('counts the views of a reader for the gates of all threads', async () => {
+  const state = new OwnState();
+  const [one, other] = [gateOf(null, {}, state), gateOf(null, {}, state)];
+  const first = await one.check(asked('metered'));
+  expect((await other.check(asked('metered', sent(first)))).remaining).toBe(0);
+  expect(await one.check(asked('metered', sent(first)))).toMatchObject({ mayRead: false, reason: 'spent' });
 });
 
 it('keeps an entitlement in the cookie for its session, its mark and its time', async () => {

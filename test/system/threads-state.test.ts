@@ -1,0 +1,150 @@
+// State of extensions with two threads: what an operator thinks of as one is one, wherever a request is served. Several
+// connections that are open at once are spread over the threads.
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ClientConnection, field } from '../harness/http-client.ts';
+import { Sandbox } from '../harness/processes.ts';
+import { type RunningProxy, startProxy } from '../harness/proxy.ts';
+
+const box = new Sandbox('proxyd-threads-state');
+afterAll(() => box.dispose());
+
+/** A module that counts for all threads, and says which one it is. */
+const COUNTING = `import { threadId } from 'node:worker_threads';
+let own = 0;
+export const extension = {
+  abi: 1,
+  functions: {
+    thread: { signature: 'INT thread()', call: () => threadId },
+    own: { signature: 'INT own()', call: () => ++own },
+    count: {
+      signature: 'INT count(STRING key)',
+      call: (ctx, key) => ctx.shared.table('counting', { numbers: 1 }).update(key, (row) => ++row.numbers[0]),
+    },
+    fill: {
+      signature: 'VOID fill(STRING key)',
+      call: (ctx, key) => ctx.shared.table('counting.full', { entries: 2 }).update(key, () => undefined),
+    },
+    place: {
+      signature: 'INT place()',
+      call: (ctx) => Atomics.add(new Int32Array(ctx.shared.memory('counting', () => new SharedArrayBuffer(4))), 0, 1),
+    },
+  },
+};
+`;
+
+const program = (file: string) => `vcl 4.1;
+import vsthrottle;
+import var;
+import counting from "${file}";
+backend default none;
+sub vcl_recv {
+  if (req.url == "/count") { set req.http.x = counting.count(req.http.key); }
+  if (req.url == "/own") { set req.http.x = counting.own(); }
+  if (req.url == "/place") { set req.http.x = counting.place(); }
+  if (req.url == "/full") { counting.fill("k1"); counting.fill("k2"); counting.fill("k3"); }
+  if (req.url == "/limit") { set req.http.x = vsthrottle.is_denied(req.http.key, 50, 1000s); }
+  if (req.url == "/set") { var.global_set("g", "of " + counting.thread()); }
+  if (req.url == "/get") { set req.http.x = var.global_get("g"); }
+  set req.http.thread = counting.thread();
+  return (synth(200));
+}
+sub vcl_synth {
+  set resp.http.x = req.http.x;
+  set resp.http.thread = req.http.thread;
+  return (deliver);
+}
+`;
+
+let proxy: RunningProxy;
+beforeAll(async () => {
+  const file = `${box.path('counting')}.mjs`;
+  writeFileSync(file, COUNTING);
+  proxy = await startProxy(box, { program: program(file), params: { worker_threads: '2' } });
+});
+
+interface Answer {
+  status: number;
+  thread: number;
+  x: string | undefined;
+}
+
+async function ask(connection: ClientConnection, path: string, key = ''): Promise<Answer> {
+  connection.send(`GET ${path} HTTP/1.1\r\nHost: a\r\nKey: ${key}\r\n\r\n`);
+  const response = await connection.response();
+  return { status: response.status, thread: Number(field(response, 'thread')), x: field(response, 'x') };
+}
+
+/** So many connections at once, with their threads. */
+async function open(count: number): Promise<{ connection: ClientConnection; thread: number }[]> {
+  const connections = await Promise.all(
+    Array.from({ length: count }, () => ClientConnection.open(proxy.port)),
+  );
+  const answers = await Promise.all(connections.map((connection) => ask(connection, '/')));
+  return connections.map((connection, i) => ({ connection, thread: (answers[i] as Answer).thread }));
+}
+
+/** So many requests on each of eight connections at once. */
+async function askAll(path: string, times: number): Promise<Answer[]> {
+  const all = await open(8);
+  // A test that is tried again begins anew.
+  const key = randomUUID();
+  const answers = await Promise.all(
+    all.map(async ({ connection }) => {
+      const own: Answer[] = [];
+      for (let i = 0; i < times; i++) own.push(await ask(connection, path, key));
+      return own;
+    }),
+  );
+  for (const { connection } of all) connection.close();
+  expect(new Set(all.map(({ thread }) => thread)).size).toBe(2);
+  return answers.flat();
+}
+
+const numbersOf = (answers: readonly Answer[]) => answers.map(({ x }) => Number(x)).sort((a, b) => a - b);
+const upTo = (count: number, first = 1) => Array.from({ length: count }, (_, i) => i + first);
+
+describe('with two threads', () => {
+  it('an extension from a file counts for both', async () => {
+    expect(numbersOf(await askAll('/count', 50))).toEqual(upTo(400));
+    // Variables of the module are a thread's own.
+    const own = numbersOf(await askAll('/own', 50));
+    expect(new Set(own).size).toBeLessThan(400);
+  });
+
+  it('memory has one name in both', async () => {
+    const places = numbersOf(await askAll('/place', 20));
+    expect(places).toEqual(upTo(160, places[0]));
+  });
+
+  it('a full table fails the transaction in words', async () => {
+    const { connection } = (await open(1))[0] as { connection: ClientConnection };
+    expect((await ask(connection, '/full')).status).toBe(503);
+    connection.close();
+    expect(await proxy.log('-g', 'raw')).toMatch(
+      /VCL_Error +c counting\.fill: .*'file:counting.full' is full: it has room for 2 entries/,
+    );
+  });
+
+  it('vsthrottle lets exactly its limit through', async () => {
+    const answers = await askAll('/limit', 20);
+    const passed = answers.filter(({ x }) => x === 'false');
+    expect(passed).toHaveLength(50);
+    expect(new Set(passed.map(({ thread }) => thread)).size).toBe(2);
+  });
+
+  it('a global variable that one sets is read by the other', async () => {
+    const all = await open(8);
+    for (const { connection, thread } of all) {
+      await ask(connection, '/set');
+      const other = all.find((each) => each.thread !== thread) as (typeof all)[number];
+      expect(await ask(other.connection, '/get')).toEqual({
+        status: 200,
+        thread: other.thread,
+        x: `of ${thread}`,
+      });
+    }
+    for (const { connection } of all) connection.close();
+  });
+});
