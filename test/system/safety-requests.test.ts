@@ -112,6 +112,8 @@ describe('afterwards', () => {
   it('the worker is the same and holds no descriptor more', async () => {
     expect(proxy.workerPid()).toBe(worker);
     expect((await proxy.get('/warm', { host: 'a' })).body.toString()).toBe('fine\n');
-    await until('all sessions are gone', () => openFiles() <= files);
+    // Each thread keeps a connection to the origin; one of them had one before.
+    const others = Number(process.env.PROXYD_TEST_THREADS ?? 1) - 1;
+    await until('all sessions are gone', () => openFiles() <= files + others);
   });
 });
