@@ -75,6 +75,19 @@ describe('backends made at run time', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('are reported when they are made and at each look, as long as this thread has them', () => {
+    const host = '127.0.0.1';
+    made.at({ host, port: '1' }, true);
+    made.at({ host, port: '2' }, false);
+    made.at({ host, port: '2' }, false);
+    const key = JSON.stringify({ host, port: '2' });
+    expect(kept).toEqual([key]);
+    pass(60);
+    expect(kept).toEqual([key, key, key]);
+    pass(600);
+    expect([backends.size, kept.length]).toEqual([1, 10]);
+  });
+
   it('are a thousand at the most: one more takes the place of the one that was idle for longest', () => {
     const port = (i: number): string => String(i);
     for (let i = 1; i <= 1000; i++, now += 0.001) made.at({ host: '127.0.0.1', port: port(i) }, i === 1);

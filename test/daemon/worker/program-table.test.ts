@@ -5,9 +5,11 @@ import { HoldDown } from '../../../daemon/backend/hold-down.ts';
 import { PiecePacer } from '../../../daemon/backend/piece-pacer.ts';
 import { ConnectionPool } from '../../../daemon/backend/pool.ts';
 import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
+import { BackendRow } from '../../../daemon/backend/shared-backends.ts';
 import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
 import type { LoadedProgram, ProgramState } from '../../../daemon/link.ts';
 import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
+import type { BackendThreads, ProgramIdentity } from '../../../daemon/worker/backend-threads.ts';
 import type { ProgramEntry, ProgramServices } from '../../../daemon/worker/program-entry.ts';
 import { ProgramTable } from '../../../daemon/worker/program-table.ts';
 import { BoundedRegex } from '../../../queries/regex/bounded-regex.ts';
@@ -254,4 +256,39 @@ it('does not begin with a program that cannot run', async () => {
   const refusing = { ...services, call: async () => ({ status: 300, body: 'it cannot' }) };
   const begun = new ProgramTable(refusing);
   await expect(begun.begin({ programs: [program('a')], active: 'a' })).rejects.toThrow('it cannot');
+});
+
+it('gives back what its backends share with other threads, whether the program ran or never could', async () => {
+  const rows = new Map<string, number>();
+  const row = (key: string): BackendRow => {
+    rows.set(key, (rows.get(key) ?? 0) + 1);
+    const giveBack = (): void => void rows.set(key, (rows.get(key) ?? 0) - 1);
+    return new BackendRow(new Int32Array(64), 16, { thread: 0, count: 2 }, giveBack);
+  };
+  const join = ({ name, loading }: ProgramIdentity, key: string): BackendRow =>
+    row(`${name} ${loading} ${key}`);
+  const threads = {
+    join,
+    kept: () => undefined,
+    onKept: (_: ProgramIdentity, __: string): void => undefined,
+  };
+  services = { ...services, backendThreads: threads as unknown as BackendThreads };
+  table = new ProgramTable(services);
+  expect(await table.load({ ...program('a'), loading: 1 })).toBeNull();
+  const entry = [...rows.keys()];
+  expect([entry, rows.get('a 1 one')]).toEqual([['a 1 one'], 1]);
+  // Another thread has made this one.
+  const key = JSON.stringify({ host: '127.0.0.1', port: '81' });
+  threads.onKept({ name: 'a', loading: 2 }, key);
+  expect(rows.size).toBe(1);
+  threads.onKept({ name: 'a', loading: 1 }, key);
+  threads.onKept({ name: 'a', loading: 1 }, JSON.stringify({ host: 'nowhere.test' }));
+  expect(rows.get(`a 1 ${key}`)).toBe(1);
+  expect([...table.directors()].map(([name]) => name)).toEqual(['a.one', 'a.127.0.0.1:81']);
+  table.discard('a');
+  expect([...rows.values()]).toEqual([0, 0]);
+  const broken = { ...program('b'), loading: 3 };
+  broken.program = { ...broken.program, source: 'throw new Error("on purpose")' };
+  expect(await table.load(broken)).not.toBeNull();
+  expect(rows.get('b 3 one')).toBe(0);
 });
