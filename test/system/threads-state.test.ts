@@ -2,7 +2,7 @@
 // connections that are open at once are spread over the threads.
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, field } from '../harness/http-client.ts';
 import { Sandbox } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
@@ -76,18 +76,32 @@ async function ask(connection: ClientConnection, path: string, key = ''): Promis
   return { status: response.status, thread: Number(field(response, 'thread')), x: field(response, 'x') };
 }
 
-/** So many connections at once, with their threads. */
-async function open(count: number): Promise<{ connection: ClientConnection; thread: number }[]> {
-  const connections = await Promise.all(
-    Array.from({ length: count }, () => ClientConnection.open(proxy.port)),
-  );
-  const answers = await Promise.all(connections.map((connection) => ask(connection, '/')));
-  return connections.map((connection, i) => ({ connection, thread: (answers[i] as Answer).thread }));
+interface Open {
+  connection: ClientConnection;
+  thread: number;
 }
+
+/** Connections, open at once, until each thread has four: those that were closed a moment ago may still count. */
+async function openEight(): Promise<Open[]> {
+  const chosen: Open[] = [];
+  for (let tries = 0; chosen.length < 8; tries++) {
+    if (tries === 100) throw new Error(`of ${tries} connections one thread has less than four`);
+    const connection = await ClientConnection.open(proxy.port);
+    const { thread } = await ask(connection, '/');
+    if (chosen.filter((each) => each.thread === thread).length < 4) chosen.push({ connection, thread });
+    else surplus.push(connection);
+  }
+  return chosen;
+}
+
+const surplus: ClientConnection[] = [];
+afterEach(() => {
+  for (const connection of surplus.splice(0)) connection.close();
+});
 
 /** So many requests on each of eight connections at once. */
 async function askAll(path: string, times: number): Promise<Answer[]> {
-  const all = await open(8);
+  const all = await openEight();
   // A test that is tried again begins anew.
   const key = randomUUID();
   const answers = await Promise.all(
@@ -98,7 +112,6 @@ async function askAll(path: string, times: number): Promise<Answer[]> {
     }),
   );
   for (const { connection } of all) connection.close();
-  expect(new Set(all.map(({ thread }) => thread)).size).toBe(2);
   return answers.flat();
 }
 
@@ -119,7 +132,7 @@ describe('with two threads', () => {
   });
 
   it('a full table fails the transaction in words', async () => {
-    const { connection } = (await open(1))[0] as { connection: ClientConnection };
+    const connection = await ClientConnection.open(proxy.port);
     expect((await ask(connection, '/full')).status).toBe(503);
     connection.close();
     expect(await proxy.log('-g', 'raw')).toMatch(
@@ -135,7 +148,7 @@ describe('with two threads', () => {
   });
 
   it('a global variable that one sets is read by the other', async () => {
-    const all = await open(8);
+    const all = await openEight();
     for (const { connection, thread } of all) {
       await ask(connection, '/set');
       const other = all.find((each) => each.thread !== thread) as (typeof all)[number];

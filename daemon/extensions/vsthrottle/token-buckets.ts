@@ -38,7 +38,9 @@ function available({ numbers }: SharedRow, now: number): number {
   const limit = numbers[LIMIT] as number;
   const period = numbers[PERIOD] as number;
   if (period <= 0) return tokens;
-  return Math.min(limit, tokens + Math.floor(((now - (numbers[LAST] as number)) / period) * limit));
+  // Another thread, which has read the clock later, may have come first.
+  const passed = Math.max(0, now - (numbers[LAST] as number));
+  return Math.min(limit, tokens + Math.floor((passed / period) * limit));
 }
 
 export class Buckets {
@@ -67,7 +69,7 @@ export class Buckets {
       if (tokens >= 1) {
         // Who knocks while blocked uses up what has come back.
         numbers[TOKENS] = tokens - 1;
-        numbers[LAST] = now;
+        numbers[LAST] = Math.max(now, numbers[LAST] as number);
         return blocked;
       }
       if (!blocked && rule.block > 0) numbers[BLOCKED_UNTIL] = now + rule.block;

@@ -23,6 +23,13 @@ describe('a bucket', () => {
     expect(denials(b, [0, 1000, 1000, 1000, 1000])).toEqual([false, false, false, false, true]);
   });
 
+  it('loses no token when a thread comes late that read the clock before another', () => {
+    const b = new Buckets(new OwnState());
+    expect(denials(b, [5, 4.999, 5, 4.999])).toEqual([false, false, false, true]);
+    // New tokens count from the latest hour.
+    expect(denials(b, [5.9995, 6])).toEqual([true, false]);
+  });
+
   it('tells how many remain without changing it', () => {
     const b = new Buckets(new OwnState());
     expect(b.remaining('k', RULE, 0)).toBe(3);
