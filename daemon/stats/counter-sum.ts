@@ -45,7 +45,8 @@ export class CounterSum {
   value(i: number): number | bigint {
     const { own, others, rows } = this;
     const { name, threads, flag } = rows[i] as CounterRow;
-    const first = own.length === 0 ? 0 : ((own[0] as Values)[name] as number | bigint);
+    // The newest, where there are two: a bitmap has no sum.
+    const first = own.length === 0 ? 0 : ((own[own.length - 1] as Values)[name] as number | bigint);
     if (own.length > 1 && typeof first === 'number')
       return this.join(
         i,

@@ -127,6 +127,8 @@ export class CountersFile {
     if (wrk.length > 0) this.wrk.report(from, wrk, true);
     if (thr.length > 0) this.thread(thread).report(from, thr, true);
     for (const { part, program, name, live, changes } of backends) {
+      // Gone before anybody saw it.
+      if (!live && !this.backends.has(`VBE.${program}.${name}`)) continue;
       const sum = this.backend(program, name);
       sum.report(`${from}.${part}`, changes, live);
       this.dropUnless(sum);
