@@ -31,7 +31,7 @@ beforeAll(async () => {
   origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
   proxy = await startProxy(box, {
     program: backendProgram(origin.port, 'sub vcl_recv { if (req.url ~ "^/pass") { return (pass); } }'),
-    params: { worker_threads: String(THREADS) },
+    params: { worker_threads: String(THREADS), timeout_idle: '60' },
     args: ['--metrics', '127.0.0.1:0'],
   });
   metricsPort = Number(
