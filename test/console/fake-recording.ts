@@ -184,7 +184,7 @@ export function fakeRecording(seconds = 120, threads = 1): Recording {
     set('VBE.boot.images.happy', s > 60 ? 0xffffff0fn : 0xffffffffn);
     for (let i = 0; i < threads; i++) {
       add(`THR.${i}.requests`, (load * (i + 1)) / ((threads * (threads + 1)) / 2));
-      set(`THR.${i}.connections`, 12 + i);
+      set(`THR.${i}.connections_open`, 12 + i);
       set(`THR.${i}.loop_lag_us`, 400 * (i + 1) ** 4);
     }
     steps.push({ after: s, kind: 'values', changed: values.map((v, i): [number, string] => [i, String(v)]) });

@@ -66,8 +66,8 @@ describe('counters', () => {
     });
     expect(counters['VBE.boot.default.req']).toBe(counters['MAIN.backend_req']);
     expect(sumOf(counters, 'requests')).toBe(TOTAL);
-    expect(sumOf(counters, 'accepted')).toBe(CLIENTS);
     expect(sumOf(counters, 'connections')).toBe(CLIENTS);
+    expect(sumOf(counters, 'connections_open')).toBe(CLIENTS);
     for (const i of threads) expect(counters[`THR.${i}.requests`]).toBeGreaterThan(0);
     expect(counters['WRK.loop_lag_us']).toBeGreaterThanOrEqual(0);
   });
@@ -92,11 +92,11 @@ describe('counters', () => {
         .split('\n')
         .map((line) => line.split(' ')[0]),
     ).toEqual(
-      ['requests', 'accepted', 'connections', 'loop_busy', 'loop_lag_us', 'lock_waits'].map(
+      ['requests', 'connections', 'connections_open', 'loop_busy', 'loop_lag_us', 'lock_waits'].map(
         (n) => `THR.2.${n}`,
       ),
     );
-    expect(JSON.parse(json).counters['THR.1.connections']).toMatchObject({ flag: 'g', format: 'i' });
+    expect(JSON.parse(json).counters['THR.1.connections_open']).toMatchObject({ flag: 'g', format: 'i' });
     expect(xml.match(/<name>THR\.\d\.requests<\/name>/g)).toHaveLength(THREADS);
     expect(list.match(/^THR\.\d\.lock_waits/gm)).toHaveLength(THREADS);
     const page = parsePrometheus(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text());

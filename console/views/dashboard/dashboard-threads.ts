@@ -58,7 +58,7 @@ function threadCells(session: DaemonSession, name: string, cells: number): Span[
   return [
     cell(name, cells, 'strong'),
     cellRight(`${rate(counters.rate(`THR.${name}.requests`))}/s`, 8),
-    cellRight(`${count(Number(counters.value(`THR.${name}.connections`)))} conn`, 10),
+    cellRight(`${count(Number(counters.value(`THR.${name}.connections_open`)))} conn`, 10),
     cellRight(duration(delay / 1e6), 7, style),
   ];
 }
