@@ -41,6 +41,11 @@ export class CounterSum {
     return this.own.length > 0 || [...this.reported.values()].some(({ live }) => live);
   }
 
+  /** The object whose values are those of the rows, where there is but one; null otherwise. */
+  get alone(): Values | null {
+    return this.others === null && this.own.length === 1 ? (this.own[0] as Values) : null;
+  }
+
   /** The value of the row with this index; a gauge of one thread may be below zero. */
   value(i: number): number | bigint {
     const { own, others, rows } = this;
