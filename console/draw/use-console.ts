@@ -19,6 +19,11 @@ export function useCutOff(session: DaemonSession): boolean {
   return useSyncExternalStore(session.subscribe, () => session.cutOff);
 }
 
+/** Renders again when the worker's threads are others. */
+export function useThreads(session: DaemonSession): readonly string[] {
+  return useSyncExternalStore(session.subscribe, () => session.counters.threads);
+}
+
 /** What is made again of new data, and nothing around it: a box that is rendered again costs Ink a frame. */
 export function Live({
   session,

@@ -86,6 +86,8 @@ export class CounterHistory {
   private order: Counter[] = [];
   private byName = new Map<string, Counter>();
   private at = 0;
+  /** Names of the worker's threads, as in THR.<name>.requests; none when it has only one. */
+  threads: readonly string[] = [];
   /** Samples taken. */
   samples = 0;
   /** Was the worker restarted between the last two samples? */
@@ -100,6 +102,7 @@ export class CounterHistory {
       return counter;
     });
     this.byName = byName;
+    this.threads = threadsOf(info);
   }
 
   /**
@@ -149,4 +152,10 @@ export class CounterHistory {
   resetAverages(): void {
     for (const counter of this.order) counter.resetAverages();
   }
+}
+
+function threadsOf(info: readonly CounterInfo[]): readonly string[] {
+  const names = info.flatMap(({ name }) => /^THR\.(.+)\.requests$/.exec(name)?.[1] ?? []);
+  // Of two instances as one, each may have one.
+  return names.some((name) => !/(?:^|:)0$/.test(name)) ? names : [];
 }

@@ -36,7 +36,7 @@ export interface CountersMessage {
   readonly backends: readonly BackendChanges[];
 }
 
-/** An object and what was sent of it. */
+/** An object and what was sent of it: at first all values, since an object that comes again may have been sent before. */
 class Tracked {
   private readonly rows: readonly CounterRow[];
   private readonly values: Readonly<Record<string, number | bigint>>;
@@ -45,7 +45,7 @@ class Tracked {
   constructor(rows: readonly CounterRow[], values: object) {
     this.rows = rows;
     this.values = values as Record<string, number | bigint>;
-    this.sent = rows.map(() => 0);
+    this.sent = rows.map(() => Number.NaN);
   }
 
   /** Without bitmaps and what is the first thread's alone. */
@@ -69,8 +69,6 @@ interface TrackedBackend {
   readonly name: string;
   readonly counters: VbeCounters;
   readonly tracked: Tracked;
-  /** Whether the first thread has heard of it. */
-  known: boolean;
 }
 
 export class CounterRelay {
@@ -118,7 +116,7 @@ export class CounterRelay {
       this.parts.set(counters, part);
     }
     const tracked = new Tracked(VBE_COUNTERS, counters);
-    this.backends.push({ part, program, name, counters, tracked, known: false });
+    this.backends.push({ part, program, name, counters, tracked });
   }
 
   removeBackend(counters: VbeCounters): void {
@@ -161,9 +159,11 @@ export class CounterRelay {
     const wrk = this.wrk.changes();
     const thr = this.thr.changes();
     const backends: BackendChanges[] = [];
-    for (const backend of due) addChanges(backends, backend, true);
-    // Those added before their turn came are unknown to the first thread, and need no farewell without figures.
-    for (const backend of this.removed) addChanges(backends, backend, false);
+    for (const backend of due) {
+      const changes = backend.tracked.changes();
+      if (changes.length > 0) backends.push(said(backend, true, changes));
+    }
+    for (const backend of this.removed) backends.push(said(backend, false, backend.tracked.changes()));
     this.removed = [];
     if (main.length + wrk.length + thr.length + backends.length > 0)
       this.send({ kind: 'counters', main, wrk, thr, backends });
@@ -171,11 +171,10 @@ export class CounterRelay {
   }
 }
 
-function addChanges(out: BackendChanges[], backend: TrackedBackend, live: boolean): void {
-  const changes = backend.tracked.changes();
-  const isNews = live ? !backend.known : backend.known;
-  if (changes.length === 0 && !isNews) return;
-  backend.known = true;
-  const { part, program, name } = backend;
-  out.push({ part, program, name, live, changes });
+function said(
+  { part, program, name }: TrackedBackend,
+  live: boolean,
+  changes: CounterChanges,
+): BackendChanges {
+  return { part, program, name, live, changes };
 }

@@ -41,11 +41,17 @@ export class CounterSum {
     return this.own.length > 0 || [...this.reported.values()].some(({ live }) => live);
   }
 
+  /** The object whose values are those of the rows, where there is but one; null otherwise. */
+  get alone(): Values | null {
+    return this.others === null && this.own.length === 1 ? (this.own[0] as Values) : null;
+  }
+
   /** The value of the row with this index; a gauge of one thread may be below zero. */
   value(i: number): number | bigint {
     const { own, others, rows } = this;
     const { name, threads, flag } = rows[i] as CounterRow;
-    const first = own.length === 0 ? 0 : ((own[0] as Values)[name] as number | bigint);
+    // The newest, where there are two: a bitmap has no sum.
+    const first = own.length === 0 ? 0 : ((own[own.length - 1] as Values)[name] as number | bigint);
     if (own.length > 1 && typeof first === 'number')
       return this.join(
         i,

@@ -9,6 +9,7 @@
 import { closeSync, fstatSync, renameSync, statSync, writeSync } from 'node:fs';
 import { createOwn, type FileAccess } from '../../protocol/files/own-file.ts';
 import {
+  type CounterRow,
   EDGE_COUNTERS,
   MAIN_COUNTERS,
   SMA_COUNTERS,
@@ -127,6 +128,8 @@ export class CountersFile {
     if (wrk.length > 0) this.wrk.report(from, wrk, true);
     if (thr.length > 0) this.thread(thread).report(from, thr, true);
     for (const { part, program, name, live, changes } of backends) {
+      // Gone before anybody saw it.
+      if (!live && !this.backends.has(`VBE.${program}.${name}`)) continue;
       const sum = this.backend(program, name);
       sum.report(`${from}.${part}`, changes, live);
       this.dropUnless(sum);
@@ -291,8 +294,10 @@ export class CountersFile {
     const { words } = this;
     let at = from >> 2;
     for (const sum of instances) {
-      for (let i = 0; i < sum.rows.length; i++) {
-        put(words, at, sum.value(i));
+      const { rows, alone } = sum;
+      for (let i = 0; i < rows.length; i++) {
+        const { name } = rows[i] as CounterRow;
+        put(words, at, alone === null ? sum.value(i) : (alone[name] as number | bigint));
         at += 2;
       }
     }

@@ -8,13 +8,14 @@ import {
   MAIN_COUNTERS,
   MGT_COUNTERS,
   SMA_COUNTERS,
+  THR_COUNTERS,
   VBE_COUNTERS,
 } from '../../protocol/tables/counters.ts';
 import { Tag, type TagName } from '../../protocol/tables/tags.ts';
 
 export const FAKE_START = 1_795_220_600;
 
-function infos(): CounterInfo[] {
+function infos(threads: number): CounterInfo[] {
   const rows = (prefix: string, table: readonly { name: string }[]): CounterInfo[] =>
     table.map((row) => {
       const r = row as unknown as CounterInfo & { help?: string };
@@ -34,6 +35,7 @@ function infos(): CounterInfo[] {
     ...rows('VBE.boot.shop.', VBE_COUNTERS),
     ...rows('VBE.boot.images.', VBE_COUNTERS),
     ...rows('EDGE.', EDGE_COUNTERS),
+    ...Array.from({ length: threads }, (_, i) => rows(`THR.${i}.`, THR_COUNTERS)).flat(),
   ];
 }
 
@@ -136,8 +138,8 @@ const URLS = [
   '/articles/how-caches-work',
 ];
 
-export function fakeRecording(seconds = 120): Recording {
-  const info = infos();
+export function fakeRecording(seconds = 120, threads = 1): Recording {
+  const info = infos(threads);
   const index = new Map(info.map((row, i) => [row.name, i]));
   const values = info.map(() => 0n);
   const steps: RecordedStep[] = [
@@ -180,6 +182,11 @@ export function fakeRecording(seconds = 120): Recording {
     add('VBE.boot.images.req', 3);
     set('VBE.boot.shop.happy', 0xffffffffffffn);
     set('VBE.boot.images.happy', s > 60 ? 0xffffff0fn : 0xffffffffn);
+    for (let i = 0; i < threads; i++) {
+      add(`THR.${i}.requests`, (load * (i + 1)) / ((threads * (threads + 1)) / 2));
+      set(`THR.${i}.connections_open`, 12 + i);
+      set(`THR.${i}.loop_lag_us`, 400 * (i + 1) ** 4);
+    }
     steps.push({ after: s, kind: 'values', changed: values.map((v, i): [number, string] => [i, String(v)]) });
     const transactions = Array.from({ length: 3 }, (_, k) => {
       const n = s * 3 + k;

@@ -282,6 +282,7 @@ describe('/metrics', () => {
     );
     expect(value('proxyd_backend_up', 'p_1')).toBe('1');
     expect(families.get('proxyd_backend_up')?.samples).toHaveLength(2);
+    expect(value('proxyd_thread_requests_total', '0')).toBe(String(counters()['THR.0.requests']?.value));
     for (const name of Object.keys(counters()).filter((n) => /^(MAIN|MGT)\./.test(n))) {
       const stem = `proxyd_${name.toLowerCase().replace('.', '_')}`;
       expect(

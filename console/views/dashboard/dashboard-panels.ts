@@ -25,6 +25,10 @@ const BEHIND = {
   traffic: (c) => c.show(LOG_VIEW),
   backends: (c) => c.show(BACKENDS_VIEW),
   storage: (c) => c.show(STORAGE_VIEW),
+  threads: (c) => {
+    c.show(STATS_VIEW);
+    actOnStats(c, { type: 'filter', text: 'thr.' });
+  },
   latency: (c) => c.show(LATENCY_VIEW),
   status: (c) => drill(c, 'RespStatus >= 400'),
   top: (c) => topBy(c, 'REQUESTS'),

@@ -1,5 +1,5 @@
-// The dashboard: requests and hit rate over time, what became of the requests, backends, storage, latency, status
-// classes, what is asked for most, the last errors. All rows are made by plain functions of the session; this file only
+// The dashboard: requests and hit rate over time, what became of the requests, backends, storage, threads if there are
+// several, latency, status classes, what is asked for most, the last errors. All rows are made by plain functions of the session; this file only
 // places them.
 
 import { type ReactNode, useContext } from 'react';
@@ -7,8 +7,8 @@ import { ChartContext, ThemeContext, UtcContext } from '../../draw/contexts.ts';
 import { Box } from '../../draw/ink.ts';
 import { PANEL_EDGES, Panel, Remark } from '../../draw/panel.tsx';
 import { Lines, Rows } from '../../draw/rows.tsx';
-import type { Row } from '../../draw/spans.ts';
-import { Live } from '../../draw/use-console.ts';
+import { type Row, span } from '../../draw/spans.ts';
+import { Live, useThreads } from '../../draw/use-console.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import type { ScreenProps } from '../../model/view.ts';
 import { backendRows } from './dashboard-backends.ts';
@@ -16,12 +16,15 @@ import { hitRateRemark, hitRateRows, requestRows, requestsRemark } from './dashb
 import { errorRows } from './dashboard-errors.ts';
 import type { PanelName } from './dashboard-panels.ts';
 import { latencySummary, percentileRemark, sampleRemark, statusRows, topRows } from './dashboard-sample.ts';
+import { threadLines, threadRows } from './dashboard-threads.ts';
 import { storageRows, trafficRows } from './dashboard-traffic.ts';
 
 export interface DashboardLayout {
   chart: { left: number; right: number; height: number };
   /** Widths of traffic, backends and storage; storage 0 means that it is not shown apart. */
   middle: { traffic: number; backends: number; storage: number; height: number };
+  /** Rows of the threads' panel; 1 is a line without a border, 0 without threads. */
+  threads: number;
   /** Latency, status classes and rankings; 0 rows where they have no room. */
   extra: number;
   latency: number;
@@ -35,14 +38,20 @@ function dashboardRoom(width: number, height: number): { storage: boolean; sampl
   return { storage: width >= 110, sample: height >= 30 && width >= 100 };
 }
 
+/** Rows of threads that the panel has at the most (chosen). */
+const THREAD_LINES = 4;
+
 /** Sizes of the dashboard's panels for a body of `width` by `height`. */
-function dashboardLayout(width: number, height: number): DashboardLayout {
+function dashboardLayout(width: number, height: number, names: readonly string[]): DashboardLayout {
   const left = Math.floor(width / 2);
   const middle = height >= 26 ? 9 : height >= 21 ? 8 : 7;
-  const least = height >= 24 ? 6 : 4;
+  const least = height >= 24 ? 6 : names.length > 0 ? 3 : 4;
   const room = dashboardRoom(width, height);
   const extra = room.sample ? (height >= 60 ? 18 : height >= 44 ? 12 : 8) : 0;
-  const rest = height - middle - extra;
+  const lines = Math.min(THREAD_LINES, threadLines(names, width - PANEL_EDGES));
+  // A border costs two rows, which a small terminal does not have.
+  const threads = names.length === 0 ? 0 : height >= 26 ? lines + 2 : 1;
+  const rest = height - middle - extra - threads;
   const chart = Math.max(6, Math.min(30, Math.floor(rest * 0.58), rest - least));
   const errors = rest - chart;
   const latency = Math.min(40, Math.floor(width * 0.25));
@@ -53,6 +62,7 @@ function dashboardLayout(width: number, height: number): DashboardLayout {
   return {
     chart: { left, right: width - left, height: chart },
     middle: { traffic, backends: width - traffic - storage, storage, height: middle },
+    threads,
     extra,
     latency,
     status,
@@ -70,8 +80,8 @@ export interface PanelPlace {
 }
 
 /** Where the panels are, from the upper left corner of the body. */
-export function panelPlaces(width: number, height: number): PanelPlace[] {
-  const l = dashboardLayout(width, height);
+export function panelPlaces(width: number, height: number, threads: readonly string[]): PanelPlace[] {
+  const l = dashboardLayout(width, height, threads);
   const rows: [number, [PanelName, number][]][] = [
     [
       l.chart.height,
@@ -88,6 +98,7 @@ export function panelPlaces(width: number, height: number): PanelPlace[] {
         ['storage', l.middle.storage],
       ],
     ],
+    [l.threads, [['threads', width]]],
     [
       l.extra,
       [
@@ -122,7 +133,7 @@ export function Dashboard({ controller, width, height, cursor }: DashboardProps)
   const theme = useContext(ThemeContext);
   const chart = useContext(ChartContext);
   const utc = useContext(UtcContext);
-  const l = dashboardLayout(width, height);
+  const l = dashboardLayout(width, height, useThreads(session));
   const narrow = l.middle.storage === 0;
   const misses = width - l.latency - l.status - l.top;
   const common = { session, cursor };
@@ -178,6 +189,18 @@ export function Dashboard({ controller, width, height, cursor }: DashboardProps)
           />
         )}
       </Box>
+      {l.threads === 0 ? null : l.threads === 1 ? (
+        <ThreadLine {...common} width={width} />
+      ) : (
+        <DashboardPanel
+          {...common}
+          name="threads"
+          title="Threads"
+          width={width}
+          height={l.threads}
+          rows={(w, h) => threadRows(session, w, h)}
+        />
+      )}
       {l.extra === 0 ? null : (
         <Box>
           <DashboardPanel
@@ -224,6 +247,22 @@ export function Dashboard({ controller, width, height, cursor }: DashboardProps)
         rows={(w, h) => errorRows(session, w, h, utc, theme)}
         remark={() => (l.extra === 0 ? percentileRemark(session) : [])}
       />
+    </Box>
+  );
+}
+
+/** The threads where a panel has no room: a line under its cursor. */
+function ThreadLine({
+  session,
+  cursor,
+  width,
+}: Pick<DashboardPanelProps, 'session' | 'cursor' | 'width'>): ReactNode {
+  const { pointer } = useContext(ThemeContext).glyphs;
+  const mark = cursor === 'threads' ? span(`${pointer} `, 'accent') : span('  ');
+  const rows = (): Row[] => threadRows(session, width - 4, 1).map((row) => [mark, ...row]);
+  return (
+    <Box height={1} width={width} flexShrink={0}>
+      <Live session={session}>{() => <Lines rows={rows()} width={width} height={1} />}</Live>
     </Box>
   );
 }

@@ -9,7 +9,7 @@ import { PLAIN_VIEW, type View } from '../../model/view.ts';
 import { drill, filterLog } from '../log/log-view.tsx';
 import { countersText } from '../stats/counters-text.ts';
 import { openPanel, type PanelName } from './dashboard-panels.ts';
-import { Dashboard, panelPlaces } from './dashboard-screen.tsx';
+import { Dashboard, type PanelPlace, panelPlaces } from './dashboard-screen.tsx';
 
 /** The panel under the cursor; null before one was chosen. */
 const CURSOR: StateSlot<PanelName | null> = { initial: null, carry: (panel) => panel };
@@ -71,17 +71,21 @@ export const DASHBOARD_VIEW: View = {
 
 /** Among the panels that a screen of this size shows. */
 function step(c: Controller, by: 1 | -1): void {
-  const shown = panelPlaces(c.size.columns, bodyRows(c.size, c.banner)).map((place) => place.name);
+  const shown = places(c).map((place) => place.name);
   const at = shown.indexOf(c.stateOf(CURSOR) as PanelName);
   const next = at < 0 ? (by > 0 ? 0 : shown.length - 1) : (at + by + shown.length) % shown.length;
   c.setState(CURSOR, shown[next] as PanelName);
 }
 
 function click(c: Controller, { x, y }: Place): void {
-  const hit = panelPlaces(c.size.columns, bodyRows(c.size, c.banner)).find(
+  const hit = places(c).find(
     (p) => x >= p.left && x < p.left + p.width && y >= p.top && y < p.top + p.height,
   );
   if (hit === undefined) return;
   if (c.stateOf(CURSOR) === hit.name) openPanel(c, hit.name);
   else c.setState(CURSOR, hit.name);
+}
+
+function places(c: Controller): PanelPlace[] {
+  return panelPlaces(c.size.columns, bodyRows(c.size, c.banner), c.session.counters.threads);
 }

@@ -91,6 +91,19 @@ describe('CounterHistory', () => {
     expect(history.value('VBE.boot.a.happy').toString(16)).toBe('fffffffffffffffd');
   });
 
+  it('knows the threads of a worker that has several', () => {
+    const history = new CounterHistory();
+    const describe = (...names: string[]): readonly string[] => {
+      history.describe(names.map((name) => info(`THR.${name}.requests`)));
+      return history.threads;
+    };
+    expect(describe('0')).toEqual([]);
+    expect(describe('0', '1')).toEqual(['0', '1']);
+    // Two instances as one.
+    expect(describe('a:0', 'b:0')).toEqual([]);
+    expect(describe('a:0', 'b:0', 'b:1')).toEqual(['a:0', 'b:0', 'b:1']);
+  });
+
   it('shows a gauge below zero as zero', () => {
     expect(adjusted((1n << 64n) - 3n)).toBe(0n);
     expect(adjusted(3n)).toBe(3n);

@@ -234,17 +234,19 @@ describe('changes where two are shown as one', () => {
         info('MAIN.uptime', 'd'),
         info('MAIN.client_req', 'i'),
         info('VBE.boot.x.req', 'i'),
+        info('THR.0.requests', 'i'),
       ]);
     const told = (at: number, one: Scripted, ...values: bigint[]): void => one.tell?.values(at, values);
-    told(1, a, 50n, 1000n, 1n);
-    told(1, b, 90n, 1000n, 2n);
-    told(2, a, 51n, 1010n, 1n);
-    told(2, b, 91n, 1010n, 2n);
+    told(1, a, 50n, 1000n, 1n, 1n);
+    told(1, b, 90n, 1000n, 2n, 2n);
+    told(2, a, 51n, 1010n, 1n, 1n);
+    told(2, b, 91n, 1010n, 2n, 2n);
     expect([counters.value('MAIN.client_req'), counters.rate('MAIN.client_req')]).toEqual([2020n, 20]);
-    told(3, a, 1n, 5n, 0n);
-    told(3, b, 92n, 1020n, 3n);
+    told(3, a, 1n, 5n, 0n, 0n);
+    told(3, b, 92n, 1020n, 3n, 3n);
     expect([counters.value('MAIN.client_req'), counters.rate('MAIN.client_req')]).toEqual([2035n, 15]);
     expect([counters.value('VBE.b:boot.x.req'), counters.value('MAIN.uptime')]).toEqual([3n, 1n]);
+    expect(counters.value('THR.b:0.requests')).toBe(3n);
   });
 });
 

@@ -43,6 +43,21 @@ describe('screens', () => {
     expect(await s.screen()).toMatch(/^[\x20-\x7e\n]+$/);
   });
 
+  it('dashboard with several threads: each, or those that are most behind', async () => {
+    const s = await open(110, 32, { recording: fakeRecording(90, 4) });
+    await s.play(80);
+    await golden(s, 'dashboard-threads-110x32');
+    await s.resize(60, 20);
+    await golden(s, 'dashboard-threads-60x20');
+    // The cursor goes there as to other panels, and behind it are their counters.
+    await s.keys('right', 'right', 'right', 'right', 'right');
+    expect(await s.screen()).toMatch(/^▸ 3 /m);
+    await s.keys('enter');
+    const rows = (await s.screen()).split('\n').filter((row) => row.startsWith(' THR.'));
+    expect(rows.length).toBeGreaterThan(4);
+    expect(await s.screen()).not.toMatch(/^ MAIN\./m);
+  });
+
   it('log, folded and unfolded', async () => {
     const s = await open(100, 24);
     await s.keys('2');

@@ -34,6 +34,20 @@ it('is valid and says what is a counter', () => {
   expect(samples(text, 'proxyd_storage_g_bytes')).toEqual([{ labels: { storage: 's0' }, value: '9' }]);
 });
 
+it('has a label for each thread', () => {
+  const text = metricsText(
+    input({ 'THR.0.requests': 4n, 'THR.0.loop_lag_us': 5n, 'THR.1.requests': 6n, 'THR.1.loop_lag_us': 7n }),
+  );
+  expect(parsePrometheus(text).get('proxyd_thread_requests_total')).toMatchObject({
+    type: 'counter',
+    samples: [
+      { labels: { thread: '0' }, value: '4' },
+      { labels: { thread: '1' }, value: '6' },
+    ],
+  });
+  expect(samples(text, 'proxyd_thread_loop_lag_us')?.map(({ value }) => value)).toEqual(['5', '7']);
+});
+
 it('keeps 64 bits', () => {
   const text = metricsText(input({ 'MAIN.s_resp_bodybytes': 2n ** 64n - 1n }));
   expect(samples(text, 'proxyd_main_s_resp_bodybytes_total')?.[0]?.value).toBe('18446744073709551615');
