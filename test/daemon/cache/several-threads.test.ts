@@ -1,0 +1,276 @@
+// Two threads' caches over one memory, played in one thread: what the second does is put exactly where the first would be
+// interrupted. Real threads are in test/system/store-histories.test.ts; they seldom meet just there.
+
+import { afterEach, expect, it } from 'vitest';
+import { Cache } from '../../../daemon/cache/cache.ts';
+import { newCacheCounters } from '../../../daemon/cache/cache-counters.ts';
+import type { CacheState } from '../../../daemon/cache/cache-state.ts';
+import { LookupAnswer, LookupQuery, LookupResult } from '../../../daemon/cache/lookup-query.ts';
+import { type Oc, OF_HIT_MISS } from '../../../daemon/cache/objcore.ts';
+import { Companions, makeSeats, portsOf, type Seat } from '../../../daemon/threads/seat.ts';
+import { request, response, T0 } from './cache-setup.ts';
+
+const opened: Seat[] = [];
+afterEach(() => {
+  for (const seat of opened.splice(0)) for (const port of portsOf(seat)) port.close();
+});
+
+class Thread {
+  readonly companions: Companions;
+  readonly cache: Cache;
+  readonly counters = newCacheCounters();
+  private next: number;
+
+  constructor(companions: Companions) {
+    this.companions = companions;
+    this.next = 1000 * (companions.thread + 1);
+    this.cache = new Cache({
+      storages: [{ name: 's0', kind: 'malloc', size: 256 << 20 }],
+      counters: this.counters,
+      limits: {
+        nukeLimit: 50,
+        rushExponent: 3,
+        lruInterval: 0,
+        gzipSupport: true,
+        normaliseVary: false,
+        banDups: true,
+        tagHeaders: ['xkey'],
+        tagSpace: 0,
+        lurker: { age: 0, batch: 3, sleep: 0.01, cutoff: 0, holdoff: 0 },
+      },
+      compileRegex: (pattern) => new RegExp(pattern),
+      now: T0,
+      seed: [1, 2],
+      shared: {
+        memory: companions.part('cache'),
+        lock: companions.lock,
+        peers: companions.peers,
+        maintains: companions.thread === 0,
+      },
+    });
+    companions.peers.listen(this.cache.peerCalls, () => undefined);
+  }
+
+  /** The state behind the roles. */
+  get state(): CacheState {
+    return (this.cache.hits as unknown as { state: CacheState }).state;
+  }
+
+  query(key: string): LookupQuery {
+    const query = new LookupQuery(request(key));
+    query.key = key;
+    query.now = T0 + 1;
+    return query;
+  }
+
+  find(key: string): [LookupAnswer, LookupResult] {
+    const out = new LookupResult();
+    return [this.cache.lookup.find(this.query(key), out), out];
+  }
+
+  /** A plain hit, or 0; never waits for the lock. */
+  findUnlocked(key: string): Oc {
+    return (this.cache.lookup as unknown as { findUnlocked(q: LookupQuery): Oc }).findUnlocked(
+      this.query(key),
+    );
+  }
+
+  begin(oc: Oc, flags = 0, storage: string | null = null, head: Record<string, string> = {}): void {
+    const { filling } = this.cache;
+    filling.setAttributes(oc, { tOrigin: T0, ttl: 100, grace: 10, keep: 0, vxid: this.next++, flags });
+    expect(filling.storeHead(oc, storage, response(head), null)).toBe(true);
+  }
+
+  append(oc: Oc, bytes: Buffer): void {
+    expect(this.cache.filling.append(oc, bytes, 0, bytes.length)).toBe(true);
+  }
+
+  put(key: string, body = key): void {
+    const [answer, out] = this.find(key);
+    expect(answer).toBe(LookupAnswer.MISS);
+    this.begin(out.busy);
+    this.append(out.busy, Buffer.from(body));
+    this.cache.filling.unbusy(out.busy);
+    this.cache.filling.finish(out.busy);
+    this.cache.references.deref(out.busy);
+  }
+
+  body(oc: Oc): string {
+    const { reading } = this.cache;
+    return reading.slice(oc, 0, reading.bodyLength(oc)).toString();
+  }
+
+  /** Runs something once, the next time that this thread comes to a place where threads meet. */
+  once(run: () => void): void {
+    const { memory } = this.companions;
+    memory.delay = () => {
+      memory.delay = null;
+      run();
+    };
+  }
+}
+
+function pair(): [Thread, Thread] {
+  const seats = makeSeats(2);
+  opened.push(...seats);
+  const first = new Companions(seats[0] as Seat);
+  const a = new Thread(first);
+  return [a, new Thread(new Companions(seats[1] as Seat, first.memory.offer()))];
+}
+
+it('finds on one thread what another has stored', () => {
+  const [a, b] = pair();
+  b.put('/one');
+  const oc = a.findUnlocked('/one');
+  expect(a.body(oc)).toBe('/one');
+  a.cache.references.deref(oc);
+});
+
+it('gives no object that is purged while it is being found', () => {
+  const [a, b] = pair();
+  b.put('/one');
+  a.once(() => b.cache.invalidation.purge('/one', T0));
+  expect(a.findUnlocked('/one')).toBe(0);
+  expect(b.state.objcores.count).toBe(0);
+});
+
+it('gives no object of another key that takes the place of one that goes', () => {
+  const [a, b] = pair();
+  b.put('/one');
+  const { objheads } = b.state;
+  const drop = objheads.drop.bind(objheads);
+  let found = -1;
+  // The other thread has taken the object out of its key, and is about to take the key out of the index.
+  objheads.drop = (oh) => {
+    objheads.drop = drop;
+    a.once(() => {
+      drop(oh);
+      b.put('/two');
+      expect(b.state.objheads.find('/two')).toBe(oh);
+    });
+    found = a.findUnlocked('/one');
+  };
+  b.cache.invalidation.purge('/one', T0);
+  expect(found).toBe(0);
+});
+
+it('takes no reference while the blocks of an object are being moved, and leaves none', () => {
+  const [a, b] = pair();
+  const [, out] = b.find('/one');
+  b.begin(out.busy);
+  b.append(out.busy, Buffer.alloc(100, 'x'));
+  b.cache.filling.unbusy(out.busy);
+  b.cache.filling.finish(out.busy);
+  let found = -1;
+  b.once(() => {
+    found = a.findUnlocked('/one');
+  });
+  b.cache.references.deref(out.busy);
+  expect(found).toBe(0);
+  const oc = a.findUnlocked('/one');
+  expect(a.body(oc)).toBe('x'.repeat(100));
+  a.cache.references.deref(oc);
+});
+
+it('frees an object once when two threads give back its last reference', () => {
+  const [a, b] = pair();
+  b.put('/one');
+  a.cache.references.deref(a.findUnlocked('/one'));
+  const oc = b.findUnlocked('/one');
+  b.cache.invalidation.purge('/one', T0);
+  // Its last reference has gone, and another thread that had found it before comes too late, and goes again.
+  b.once(() => {
+    const life = a.cache.references as unknown as { tryRef(oc: Oc): boolean };
+    expect(life.tryRef(oc)).toBe(false);
+  });
+  b.cache.references.deref(oc);
+  expect(a.state.objcores.count).toBe(0);
+  expect(a.counters.n_objectcore + b.counters.n_objectcore).toBe(0);
+});
+
+it('reads a body that grows into memory which it has not seen', () => {
+  const [a, b] = pair();
+  const [, out] = b.find('/one');
+  b.begin(out.busy);
+  b.cache.filling.unbusy(out.busy);
+  const oc = a.findUnlocked('/one');
+  expect(oc).toBe(out.busy);
+  const piece = Buffer.alloc(1 << 20, 'z');
+  for (let i = 0; i < 8; i++) {
+    b.append(oc, piece);
+    const at = i << 20;
+    expect(a.cache.reading.bodyLength(oc)).toBe(at + piece.length);
+    for (let done = 0; done < piece.length; ) {
+      const slice = a.cache.reading.slice(oc, at + done, piece.length - done);
+      expect(slice.length).toBeGreaterThan(0);
+      expect(slice[0]).toBe(122);
+      done += slice.length;
+    }
+  }
+});
+
+it('sees the tables that took the place of others, whenever it looks', () => {
+  const [a, b] = pair();
+  // It looks at every news, before and after.
+  b.companions.memory.delay = () => a.companions.memory.sync();
+  for (let i = 0; i < 3000; i++) b.put(`/${i}`, 'y'.repeat(20_000));
+  b.companions.memory.delay = null;
+  a.companions.memory.sync();
+  for (let i = 0; i < 3000; i += 7) {
+    const oc = a.findUnlocked(`/${i}`);
+    expect(oc).not.toBe(0);
+    expect(a.cache.reading.bodyLength(oc)).toBe(20_000);
+    a.cache.references.deref(oc);
+  }
+  const [mine, theirs] = [a, b].map(({ state }) => state.stevedores.named('s0')?.slab) as unknown as [
+    { knownRoom: number },
+    { knownRoom: number },
+  ];
+  expect(mine.knownRoom).toBe(theirs.knownRoom);
+});
+
+it('is never earlier than a soft purge of another thread', () => {
+  const [a, b] = pair();
+  b.put('/one');
+  const soft = { ttl: 0, grace: 100, keep: 0 };
+  b.cache.invalidation.purge('/one', T0 + 0.5, soft);
+  // The second purge ends the ttl later than the first did; this lookup read its clock in between.
+  b.cache.invalidation.purge('/one', T0 + 20, soft);
+  const [answer, out] = a.find('/one');
+  expect(answer).toBe(LookupAnswer.GRACE);
+  a.cache.references.deref(out.oc);
+  a.cache.references.deref(out.busy);
+});
+
+it('has a fetch learn that the last one who held its object was a request of another thread', async () => {
+  const [a, b] = pair();
+  const [, out] = b.find('/one');
+  b.begin(out.busy, OF_HIT_MISS, 'Transient');
+  let left = 0;
+  b.cache.filling.onConsume(out.busy, () => {
+    if (b.cache.filling.isAbandoned(out.busy)) left++;
+  });
+  b.cache.filling.unbusy(out.busy, true);
+  const [answer, other] = a.find('/one');
+  expect(answer).toBe(LookupAnswer.HITMISS);
+  expect(other.stale).toBe(out.busy);
+  expect(b.cache.filling.isAbandoned(out.busy)).toBe(false);
+  a.cache.references.deref(other.busy);
+  a.cache.references.deref(other.stale);
+  await expect.poll(() => left).toBe(1);
+});
+
+it('knows a fetch of another thread from one of its own, whatever row it is in', () => {
+  const [a, b] = pair();
+  // Each makes and gives back objects in the same row, in turns.
+  for (let i = 0; i < 4; i++) {
+    const oc = a.cache.filling.newPrivate();
+    b.companions.memory.sync();
+    b.cache.references.deref(oc);
+    const other = b.cache.filling.newPrivate();
+    expect(other).toBe(oc);
+    expect(a.state.transfers.get(other)).toBeUndefined();
+    expect(b.state.transfers.get(other)).toBeDefined();
+    b.cache.references.deref(other);
+  }
+});
