@@ -36,8 +36,7 @@ export class ObjectFacts implements Facts {
   }
 
   has(oc: Oc, flags: number): boolean {
-    // Before what a flag says is there.
-    return (this.objcores.load(oc, row.META) & flags) !== 0;
+    return (this.objcores.get(oc, row.META) & flags) !== 0;
   }
 
   ttlOf(oc: Oc): number {

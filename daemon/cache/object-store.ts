@@ -294,6 +294,8 @@ export class ObjectStore {
 
   /** The bytes beside the body, as they lie in memory; null when there are none. */
   annex(oc: Oc): Buffer | null {
+    // A flag of the object may have said that it is there.
+    if (this.state.memory.isShared) this.objcores.fence();
     const block = this.objcores.get(oc, ANNEX) >>> 0;
     if (block === 0) return null;
     this.state.memory.sync();

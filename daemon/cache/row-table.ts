@@ -160,8 +160,10 @@ export class RowTable {
     (this.words[row >>> BLOCK_SHIFT] as Int32Array)[(row & BLOCK_MASK) * this.width + word] = value;
   }
 
-  /** Reads a word before all that is read after it. */
+  /** Reads a word before all that is read after it. With one thread as get() does: V8 calls a function for an atomic read,
+   * which was measured to cost 7 ns. */
   load(row: number, word: number): number {
+    if (!this.isShared) return this.get(row, word);
     return Atomics.load(
       this.words[row >>> BLOCK_SHIFT] as Int32Array,
       (row & BLOCK_MASK) * this.width + word,
