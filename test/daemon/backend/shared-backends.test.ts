@@ -80,6 +80,9 @@ it('a row is given back when the last thread releases it, and what was released 
     expect(next.inUse).toBe(0);
     next.release();
   }
+  const again = first.join('0 boot.99');
+  again.enter(0);
+  expect(first.join('0 boot.98').inUse).toBe(0);
 });
 
 it('without a free row a thread counts alone: its part of the limit, and one at least', () => {
