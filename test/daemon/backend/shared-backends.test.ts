@@ -1,6 +1,6 @@
 // Rows of backends as several threads have them: found by key, limits that hold for all together, health of the first
 // thread, and nothing that is left behind. The threads are views of one memory here.
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Backend, type BackendEnvironment } from '../../../daemon/backend/backend.ts';
 import { BackendHealth } from '../../../daemon/backend/health.ts';
 import type { Probe, ProbeOwner } from '../../../daemon/backend/probe.ts';
@@ -31,6 +31,15 @@ it('a limit holds for all threads together, and the place of one that leaves is 
   expect([a.inUse, b.inUse]).toEqual([3, 3]);
   a.leave();
   expect([b.enter(3), a.enter(3), a.enter(0), b.inUse]).toEqual([true, false, true, 4]);
+});
+
+it('two threads that see the last place at once have it once', () => {
+  const [a, b] = pair();
+  a.enter(1);
+  const load = vi.spyOn(Atomics, 'load').mockReturnValueOnce(0);
+  expect(b.enter(1)).toBe(false);
+  load.mockRestore();
+  expect(a.inUse).toBe(1);
 });
 
 it('keys have rows of their own, whose words are zero though somebody had the row before', () => {
@@ -71,6 +80,9 @@ it('a row is given back when the last thread releases it, and what was released 
     expect(next.inUse).toBe(0);
     next.release();
   }
+  const again = first.join('0 boot.99');
+  again.enter(0);
+  expect(first.join('0 boot.98').inUse).toBe(0);
 });
 
 it('without a free row a thread counts alone: its part of the limit, and one at least', () => {
