@@ -36,7 +36,7 @@ it('a limit holds for all threads together, and the place of one that leaves is 
 it('two threads that see the last place at once have it once', () => {
   const [a, b] = pair();
   a.enter(1);
-  const load = vi.spyOn(Atomics, 'load').mockReturnValueOnce(0);
+  const load = vi.spyOn(Atomics, 'load').mockReturnValueOnce(0 as never);
   expect(b.enter(1)).toBe(false);
   load.mockRestore();
   expect(a.inUse).toBe(1);
