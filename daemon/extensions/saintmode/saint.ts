@@ -8,6 +8,7 @@
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, DirectorListing, VclContext } from '../../contract/context.ts';
 import { State } from '../../contract/program.ts';
+import type { Listed, SaintNews } from './saint-news.ts';
 
 /** The list is rid of old entries at the latest when it has so many, or twice those that were left the last time. */
 const SWEPT_AT = 1024;
@@ -19,7 +20,8 @@ interface Entry {
   readonly until: number;
 }
 
-export class Saint implements Director {
+export class Saint implements Director, Listed {
+  readonly id: string;
   readonly vclName: string;
   readonly backend: Director;
   readonly threshold: number;
@@ -27,9 +29,22 @@ export class Saint implements Director {
   /** The youngest last. */
   private readonly entries: Entry[] = [];
   private sweepAt = SWEPT_AT;
+  private readonly news: SaintNews;
 
-  /** @param now epoch seconds */
-  constructor(name: string, backend: Director, threshold: number, now: number) {
+  /**
+   * @param program its name
+   * @param now epoch seconds
+   */
+  constructor(
+    program: string,
+    name: string,
+    backend: Director,
+    threshold: number,
+    news: SaintNews,
+    now: number,
+  ) {
+    this.id = `${program}.${name}`;
+    this.news = news;
     this.vclName = name;
     this.backend = backend;
     // As Varnish takes it: below zero is more than there can be.
@@ -46,6 +61,7 @@ export class Saint implements Director {
   }
 
   get count(): number {
+    this.news.look();
     return this.entries.length;
   }
 
@@ -68,9 +84,15 @@ export class Saint implements Director {
     return this.isUsable(ctx.now, ctx) ? this.backend.resolve(ctx) : null;
   }
 
-  /** Puts an object on the list for so many seconds; twice is two entries. */
+  /** Puts an object on the list for so many seconds, in all threads; twice is two entries. */
   blacklist(key: string, seconds: number, now: number): void {
-    this.entries.push({ key, until: now + seconds });
+    this.put(key, now + seconds, now);
+    this.news.post(this.id, key, now + seconds, now);
+  }
+
+  /** Puts an object on this thread's list. */
+  put(key: string, until: number, now: number): void {
+    this.entries.push({ key, until });
     if (this.entries.length < this.sweepAt) return;
     const left = this.entries.filter((entry) => entry.until >= now);
     this.entries.splice(0, this.entries.length, ...left);
@@ -90,6 +112,7 @@ export class Saint implements Director {
 
   /** Whether the object or too many others are on the list. Old entries leave it on the way. */
   private isListed(now: number, ctx: VclContext | null): boolean {
+    this.news.look();
     const { entries } = this;
     const key = keyOf(ctx);
     for (let i = entries.length - 1; i >= 0; i--) {

@@ -1,23 +1,41 @@
 // The extension saintmode: backends that are sick for single objects. Follows vmod_saintmode(3) of the module
 // collection.
 //
-// Each program has its own objects and lists; they go with it, and with the worker. Where Varnish itself ends on a
+// Each program has its own objects and lists, the same in all threads; they go with it, and with the worker. Where Varnish itself ends on a
 // call (status() of a program without objects, a backend that is none), this answers or refuses.
 
 import { Tag } from '../../../protocol/tables/tags.ts';
-import type { Director, VclContext } from '../../contract/context.ts';
+import type { Director, VclContext, VclHost } from '../../contract/context.ts';
 import type { Extension, ExtensionObject } from '../../contract/extension.ts';
 import { ExtensionError } from '../../contract/failure.ts';
 import { programPriv } from '../../contract/priv.ts';
 import { State } from '../../contract/program.ts';
 import { Saint } from './saint.ts';
+import { SaintNews } from './saint-news.ts';
+
+const NEWS = new WeakMap<VclHost, SaintNews>();
+
+function newsOf({ host }: VclContext): SaintNews {
+  let news = NEWS.get(host);
+  if (news === undefined) {
+    news = new SaintNews(host.shared);
+    NEWS.set(host, news);
+  }
+  return news;
+}
 
 /** Key of the cell that has the objects of a program. */
 const OBJECTS = {};
 
 function saintsOf(ctx: VclContext): Saint[] {
   const cell = programPriv(ctx, OBJECTS);
-  cell.value ??= [];
+  if (cell.value === undefined) {
+    const news = newsOf(ctx);
+    cell.value = [];
+    cell.end = (saints) => {
+      for (const one of saints as Saint[]) news.leave(one);
+    };
+  }
   return cell.value as Saint[];
 }
 
@@ -57,7 +75,9 @@ const saint: ExtensionObject = {
         `${name}: None backend cannot have a list of objects: give saintmode.saintmode() a backend or a director`,
       );
     }
-    const made = new Saint(name, backend, threshold, ctx.now);
+    const news = newsOf(ctx);
+    const made = new Saint(ctx.vcl.name, name, backend, threshold, news, ctx.now);
+    news.join(made);
     saintsOf(ctx).push(made);
     ctx.vcl.directors.set(name, made);
     return made;

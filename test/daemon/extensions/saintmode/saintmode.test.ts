@@ -2,10 +2,12 @@
 // the scenarios "saintmode" and "saintmode-directors".
 import { describe, expect, it } from 'vitest';
 import { VclContext } from '../../../../daemon/contract/context.ts';
+import { OwnState } from '../../../../daemon/contract/own-state.ts';
 import { State } from '../../../../daemon/contract/program.ts';
 import { compile } from '../../../../daemon/extensions/compile-with-builtins.ts';
 import { findExtension } from '../../../../daemon/extensions/registry.ts';
 import { Saint } from '../../../../daemon/extensions/saintmode/saint.ts';
+import { SaintNews } from '../../../../daemon/extensions/saintmode/saint-news.ts';
 import { initProgram, loadProgram } from '../../../../daemon/vcl/loader.ts';
 import { FakeLog, host, load, NOW, type Task, task, taskOf } from '../../vcl/fake-task.ts';
 import { backends, FakeBackend, served } from '../directors/fake-backends.ts';
@@ -30,7 +32,7 @@ function asking(key: string, state = State.deliver): Task {
 
 function saintOf(threshold: number): { saint: Saint; backend: FakeBackend } {
   const backend = new FakeBackend('b');
-  return { saint: new Saint('s', backend, threshold, NOW), backend };
+  return { saint: new Saint('boot', 's', backend, threshold, new SaintNews(new OwnState()), NOW), backend };
 }
 
 const OBJECT = 'saintmode: unhealthy: object blacklisted for backend b';
