@@ -54,7 +54,7 @@ function afterPipe(req: Request, bo: BusyObj, ret: ReturnCode): Step<Request> {
   log.timestamp('Process', core.clock.now());
   bo.log.timestamp('Process', core.clock.now());
   const most = core.params.pipe_sess_max;
-  if (most > 0 && core.stats.n_pipe >= most) {
+  if (most > 0 && core.pipes.now >= most) {
     core.stats.pipe_limited++;
     endBereq(bo);
     req.attempt.synthStatus = 503;
@@ -138,8 +138,10 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
   log.timestamp('Pipe', core.clock.now());
   req.pipe = true;
   core.stats.n_pipe++;
+  core.pipes.add(1);
   const run = new Pipe(session, conn, core.params.pipe_timeout, (bytes, unheard) => {
     core.stats.n_pipe--;
+    core.pipes.add(-1);
     bo.log.put(Tag.BackendClose, `${conn.ends.fd} ${backend.vclName} close ${closeText('TX_PIPE')}`);
     if (unheard && conn.reused && session.isOpen && mayRepeat(req)) {
       // It had closed while it was kept: as for any other request that harms nobody twice (SAFETY rule 14).

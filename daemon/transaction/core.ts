@@ -62,6 +62,8 @@ export interface Core {
   readonly spareFetchBuffers: object[];
   /** Background fetches under way. */
   readonly bgFetches: SharedCount;
+  /** Clients that are piped to an origin. */
+  readonly pipes: SharedCount;
   /** The program new requests begin with, or null before the first vcl.use. */
   readonly active: ProgramRef | null;
   newVxid(): number;

@@ -91,6 +91,7 @@ export class Worker implements Core, AcceptorHost {
   /** debug=+req_state. */
   stepChecks: StepChecks | null = null;
   readonly bgFetches: SharedCount;
+  readonly pipes: SharedCount;
   /** Of extensions. */
   readonly shared: SharedState;
   readonly host: VclHost;
@@ -165,6 +166,7 @@ export class Worker implements Core, AcceptorHost {
     this.objectLog = new ObjectLog(() => this.cache.facts, this.workerLog, new TxLog(this.logShared));
     this.tStart = share?.now ?? this.clock.now();
     this.bgFetches = new SharedCount(share?.companions.part('bgFetches').words(1));
+    this.pipes = new SharedCount(share?.companions.part('pipes').words(1));
     this.vxids = share?.companions.part('vxids').words(1) ?? new Int32Array(1);
     if (thread === 0) this.vxids[0] = 1 + (init.generation % 1000) * 1_000_000;
     this.queueElsewhere = share === null || thread === 0 ? null : queueOfFirst(share.companions.talk);

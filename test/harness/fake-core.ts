@@ -78,6 +78,7 @@ export class FakeCore {
       host: { edge: null },
       stepChecks: null,
       bgFetches: new SharedCount(),
+      pipes: new SharedCount(),
       spareFetchBuffers: [],
       esi: new EsiState(),
       requestLimits: { maxLine: 8192, maxFields: 64, maxSize: 32768 },

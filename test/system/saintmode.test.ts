@@ -22,8 +22,7 @@ sub vcl_recv { set req.backend_hint = s.backend(); return (pass); }
 sub vcl_backend_response { if (bereq.url == "/bad") { saintmode.blacklist(1h); } }
 sub vcl_deliver { set resp.http.n = s.blacklist_count(); }
 sub vcl_synth { set resp.http.n = s.blacklist_count(); }`;
-  // Each thread keeps the objects it has had bad luck with for itself.
-  proxy = await startProxy(box, { program, params: { worker_threads: '1' } });
+  proxy = await startProxy(box, { program });
 });
 afterAll(async () => {
   box.dispose();
