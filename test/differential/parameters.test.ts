@@ -19,6 +19,7 @@ const OWN = new Set([
   'http_profile',
   'id_header',
   'validator_keep',
+  'worker_threads',
   'xkey_fields',
   'xkey_space',
 ]);
