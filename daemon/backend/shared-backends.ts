@@ -204,6 +204,7 @@ export class SharedBackends {
       if (words[at + HOLDERS] !== 0) return;
       let link = this.headOf(words.subarray(at, at + DIGEST));
       while (this.word(link) !== at) link = this.word(link) + NEXT;
+      words[link] = this.word(at + NEXT);
       words[at + NEXT] = this.word(FREE);
       words[FREE] = at;
     } finally {
