@@ -59,11 +59,6 @@ export class Handover {
     Atomics.sub(this.options.loads, this.options.thread, 1);
   }
 
-  /** Connections of this thread. */
-  get own(): number {
-    return Atomics.load(this.options.loads, this.options.thread);
-  }
-
   /** Gives a connection away if another thread has fewer; false when it is to stay. */
   giveAway(listener: number, connection: RuntimeHandle): boolean {
     if (this.channels === null) return false;
