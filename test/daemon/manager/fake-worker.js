@@ -79,7 +79,11 @@ process.on('message', (m, handle) => {
       }
       if (name === 'debug.srandom' && what === 'hang') return;
       if (name === 'debug.srandom' && what === 'say') {
-        for (let i = 0; i < 500; i++) process.stderr.write(`line ${i}\n`);
+        for (let i = 0; i < 499; i++) process.stderr.write(`line ${i}\n`);
+        // A pipe that is full takes the rest later: the answer comes when all of it is out, so that a death after it
+        // loses no line.
+        process.stderr.write('line 499\n', () => reply(200, 'said'));
+        return;
       }
       if (name === 'debug.srandom' && what === 'init') return reply(200, JSON.stringify(init));
       return reply(200, `${call.command.words.join('|')} by the worker`);
