@@ -128,7 +128,7 @@ const KINDS = { c: 'counter', g: 'gauge', b: 'bitmap' } as const;
 function paramsText(): string {
   const intro = 'Set at the start with -p of proxyd(1), later with param.set of proxyadm(1).';
   const rows = PARAMS.map((row: ParamRow) => {
-    const facts = [`Default ${row.default === '' ? 'empty' : row.default}`];
+    const facts = [`Default ${row.defaultIs ?? (row.default === '' ? 'empty' : row.default)}`];
     if (row.min !== undefined) facts.push(`at least ${row.min}`);
     if (row.max !== undefined) facts.push(`at most ${row.max}`);
     if (row.flags !== undefined) facts.push(row.flags.join(', '));

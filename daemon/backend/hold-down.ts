@@ -1,32 +1,39 @@
-// Addresses that just refused or could not be reached: for a while nobody tries them again, whatever program
-// and backend asks. It knows keys and times only. Bounded: expired entries are dropped as new ones come.
+// Addresses that just refused or could not be reached: for a while nobody tries them again, whatever thread, program
+// and backend asks. It knows keys and times only. Bounded: the oldest make room.
 
-const SWEEP_FROM = 256;
+import type { SharedState, SharedTable } from '../contract/shared-state.ts';
+
+/** Addresses, and bytes of their keys (chosen: more than the origins of any proxy). */
+const MOST = 4096;
+const BYTES = 1024 * 1024;
 
 export class HoldDown {
-  /** Key to epoch seconds. */
-  private readonly until = new Map<string, number>();
+  /** Epoch seconds until which nobody tries. */
+  private readonly ends: SharedTable;
+
+  constructor(state: SharedState) {
+    this.ends = state.table('backend.hold-down', {
+      numbers: 1,
+      entries: MOST,
+      bytes: BYTES,
+      forgetsOldest: true,
+    });
+  }
 
   /** Whether `key` is still held down. */
   holds(key: string, now: number): boolean {
-    if (this.until.size === 0) return false;
-    const end = this.until.get(key);
+    const end = this.ends.read(key)?.numbers[0];
     if (end === undefined) return false;
     if (now < end) return true;
-    this.until.delete(key);
+    this.ends.remove(key);
     return false;
   }
 
   /** @param seconds 0 holds nothing */
   hold(key: string, seconds: number, now: number): void {
     if (seconds <= 0) return;
-    if (this.until.size >= SWEEP_FROM) {
-      for (const [other, end] of this.until) if (end <= now) this.until.delete(other);
-    }
-    this.until.set(key, now + seconds);
-  }
-
-  get size(): number {
-    return this.until.size;
+    this.ends.update(key, ({ numbers }) => {
+      numbers[0] = now + seconds;
+    });
   }
 }

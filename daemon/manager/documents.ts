@@ -49,7 +49,7 @@ export async function documentText(what: string): Promise<string> {
 function parameterText(row: ParamRow): string {
   const facts: string[] = [];
   if (row.unit !== undefined) facts.push(`\t* Units: ${row.unit}`);
-  facts.push(`\t* Default: ${row.default}`);
+  facts.push(`\t* Default: ${row.defaultIs ?? row.default}`);
   if (row.min !== undefined) facts.push(`\t* Minimum: ${row.min}`);
   if (row.max !== undefined) facts.push(`\t* Maximum: ${row.max}`);
   if (row.flags !== undefined) facts.push(`\t* Flags: ${row.flags.join(', ')}`);

@@ -9,7 +9,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { CommandReply, ServerMessage } from '../../protocol/messages.ts';
 import { systemText } from '../../protocol/system-text.ts';
-import type { ParamName } from '../../protocol/tables/params.ts';
+import { MOST_THREADS, type ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { dispatch } from '../commands/dispatch.ts';
 import type { ManagerServices } from '../commands/manager-services.ts';
@@ -41,6 +41,7 @@ import type { LogStreams } from './streams/log-stream.ts';
 import { Supervisor } from './supervisor.ts';
 import type { TextCli } from './text-cli.ts';
 import { warmUp } from './warm-up.ts';
+import { usableCores } from './usable-cores.ts';
 import { WorkerDirectory } from './worker-directory.ts';
 import { lockDirectory, removeFile } from './working-directory.ts';
 
@@ -57,7 +58,7 @@ export interface ManagerParts {
 }
 
 export class Manager implements ManagerServices {
-  readonly params = new Params();
+  readonly params = new Params({}, { worker_threads: String(usableCores(MOST_THREADS)) });
   readonly programs: Programs;
   readonly supervisor: Supervisor;
   readonly listeners: ListenerSet;

@@ -23,13 +23,20 @@ const ROWS: ReadonlyMap<string, ParamRow> = new Map(PARAMS.map((row) => [row.nam
 export class Params {
   /** Every numeric and boolean parameter as a number: seconds, bytes, counts, 0 or 1. */
   readonly hot: Record<NumericParam, number>;
+  /** Defaults that the machine decides. */
+  private readonly defaults: Readonly<Partial<Record<ParamName, string>>>;
   private readonly values = new Map<string, ParamValue>();
   private readonly readOnly = new Set<string>();
 
-  constructor(initial: Readonly<Record<string, ParamValue>> = {}) {
+  /** @param defaults that the machine decides (rows with `defaultIs`) */
+  constructor(
+    initial: Readonly<Record<string, ParamValue>> = {},
+    defaults: Readonly<Partial<Record<ParamName, string>>> = {},
+  ) {
+    this.defaults = defaults;
     const hot: Record<string, number> = {};
     for (const row of PARAMS) {
-      const value = defaultOf(row);
+      const value = this.defaultOf(row);
       this.values.set(row.name, value);
       if (typeof value !== 'string') hot[row.name] = Number(value);
     }
@@ -102,20 +109,23 @@ export class Params {
     if (absent !== null) return noEffect(absent);
     const row = Params.find(name);
     if (row instanceof ParamError) return row;
-    const value = defaultOf(row);
+    const value = this.defaultOf(row);
     this.apply(name, value);
     return value;
   }
 
-  /** The row with the bounds that other parameters set at the moment, and marked when it is read-only. */
+  /** The row with this machine's default and the bounds that other parameters set at the moment, and marked when it is
+   * read-only. */
   asOfNow(row: ParamRow): ParamRow {
     const { minBy, maxBy, flags = [] } = row;
     const isProtected = this.readOnly.has(row.name);
-    if (minBy === undefined && maxBy === undefined && !isProtected) return row;
+    const initial = this.defaults[row.name as ParamName];
+    if (minBy === undefined && maxBy === undefined && initial === undefined && !isProtected) return row;
     const limit = ([name, plus]: readonly [string, number]): string =>
       String(this.hot[name as NumericParam] + plus);
     return {
       ...row,
+      ...(initial === undefined ? {} : { default: initial }),
       ...(minBy === undefined ? {} : { min: limit(minBy) }),
       ...(maxBy === undefined ? {} : { max: limit(maxBy) }),
       flags: isProtected ? [...flags, 'protected'] : flags,
@@ -134,7 +144,7 @@ export class Params {
   }
 
   isDefault(row: ParamRow): boolean {
-    return this.shown(row) === formatValue(row, defaultOf(row));
+    return this.shown(row) === formatValue(row, this.defaultOf(row));
   }
 
   /** The value as param.show prints it, without its unit. */
@@ -145,6 +155,14 @@ export class Params {
   /** All values, for the message that starts a worker. */
   snapshot(): Record<string, ParamValue> {
     return Object.fromEntries(this.values);
+  }
+
+  private defaultOf(row: ParamRow): ParamValue {
+    const text = this.defaults[row.name as ParamName] ?? row.default;
+    if (TEXTS.has(row.type)) return text;
+    const value = parseValue(row, text, 0);
+    if (value instanceof ParamError) throw new Error(`default of parameter ${row.name}: ${value.text}`);
+    return value;
   }
 
   /** On-bits of a bit-set parameter. */
@@ -163,9 +181,3 @@ function protectedError(name: string): ParamError {
   return new ParamError(`parameter "${name}" is protected.`, true);
 }
 
-function defaultOf(row: ParamRow): ParamValue {
-  if (TEXTS.has(row.type)) return row.default;
-  const value = parseValue(row, row.default, 0);
-  if (value instanceof ParamError) throw new Error(`default of parameter ${row.name}: ${value.text}`);
-  return value;
-}

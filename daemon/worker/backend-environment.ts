@@ -18,7 +18,7 @@ export function makeBackendEnvironment(worker: Worker): BackendEnvironment {
   };
   return {
     pool: worker.pool,
-    holdDown: new HoldDown(),
+    holdDown: new HoldDown(worker.shared),
     probes: new ProbeSchedule(),
     wires: handleWires(readBuffer) ?? socketWires(readBuffer),
     readBuffer,

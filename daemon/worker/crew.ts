@@ -187,16 +187,22 @@ export class Crew {
   }
 }
 
-/** The programs as operators see them: those of all threads, run by the transactions of all. */
-function mergeLists(lists: readonly ProgramStatus[][]): ProgramStatus[] {
+/** The programs as operators see them: those of all threads, run by the transactions of all. Each thread has them in the
+ * order of their loading; one that was discarded and is still in use somewhere stands between those it stood between
+ * there. */
+export function mergeLists(lists: readonly ProgramStatus[][]): ProgramStatus[] {
   const merged: ProgramStatus[] = [];
   for (const list of lists) {
-    const left = [...merged];
+    // Where the next one of this list belongs, if no thread before had it.
+    let next = 0;
     for (const status of list) {
-      const at = left.findIndex((each) => each.name === status.name && each.discarded === status.discarded);
-      const same = at < 0 ? undefined : left.splice(at, 1)[0];
-      if (same === undefined) merged.push({ ...status });
+      const at = merged.findIndex(
+        (each, i) => i >= next && each.name === status.name && each.discarded === status.discarded,
+      );
+      const same = merged[at];
+      if (same === undefined) merged.splice(next++, 0, { ...status });
       else {
+        next = at + 1;
         same.refs += status.refs;
         if (status.temperature === 'busy') same.temperature = 'busy';
       }

@@ -197,8 +197,8 @@ export class Worker implements Core, AcceptorHost {
     this.hotHeads = new HotHeads(this.cache.facts, this.cache.reading, this.viaLine, this.idHeader.key);
     for (const name of this.cache.storages.names()) this.storages.set(name, newSmaCounters());
     this.pool = new ConnectionPool(this.params.backend_idle_timeout);
-    this.backendEnvironment = makeBackendEnvironment(this);
     this.shared = share === null ? new OwnState() : new ThreadsState(share.companions, share.seed);
+    this.backendEnvironment = makeBackendEnvironment(this);
     this.backendThreads = share === null ? null : new BackendThreads(share.companions);
     this.host = makeHost(this);
     this.programs = new ProgramTable(this);

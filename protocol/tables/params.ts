@@ -40,6 +40,8 @@ export interface ParamRow {
   readonly name: string;
   readonly type: ParamType;
   readonly default: string;
+  /** What the default is where the machine decides it; `default` is then that of the smallest machine. */
+  readonly defaultIs?: string;
   readonly min?: string;
   readonly max?: string;
   /** A bound that another parameter sets: its name, and what is added to its value. */
@@ -52,6 +54,9 @@ export interface ParamRow {
   readonly bits?: readonly { readonly name: string; readonly help: string }[];
   readonly help: string;
 }
+
+/** Threads of a worker. */
+export const MOST_THREADS = 64;
 
 const FEATURES = [
   { name: 'short_panic', help: 'Keep only the first lines of a panic report.' },
@@ -725,11 +730,12 @@ export const PARAMS = [
     name: 'worker_threads',
     type: 'uint',
     default: '1',
+    defaultIs: 'the cores that the process may use',
     min: '1',
-    max: '64',
+    max: `${MOST_THREADS}`,
     unit: 'threads',
     flags: ['must_restart'],
-    help: 'How many threads of the worker serve clients, each with an event loop of its own. They have one cache, one log and one set of counters in common.',
+    help: 'How many threads of the worker serve clients, each with an event loop of its own. They have one cache, one log and one set of counters in common. The default counts the cores that the affinity of the process and the quota of its control group leave it.',
   },
   {
     name: 'workspace_backend',

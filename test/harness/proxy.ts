@@ -3,7 +3,9 @@
 // called differs. The listening port is the kernel's choice, asked for once the worker runs.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { usableCores } from '../../daemon/manager/usable-cores.ts';
 import { COUNTERS_HEAD } from '../../daemon/stats/counters-format.ts';
+import { MOST_THREADS } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { fetchOnce } from './http-client.ts';
 import { adminCommand, readCounters, readLog } from './in-process-tools.ts';
@@ -29,6 +31,10 @@ const PROGRAMS: Record<Product, Record<Tool, string>> = {
 };
 
 export const ROOT = new URL('../../', import.meta.url).pathname;
+
+const TOLD_THREADS = process.env.PROXYD_TEST_THREADS;
+/** Worker threads of a proxy under test that says nothing of them. */
+export const WORKER_THREADS = Number(TOLD_THREADS ?? usableCores(MOST_THREADS));
 
 /** Command and leading arguments that start a tool; ours run from dist/, as package.json's `bin` names them. */
 export function command(product: Product, tool: Tool): [string, string[]] {
@@ -187,8 +193,8 @@ export function daemonArguments(options: ProxyOptions, dir: string, programFile:
   if (programFile !== null) args.push('-f', programFile);
   else if (options.backend !== undefined) args.push('-b', options.backend);
   for (const spec of options.storage ?? ['malloc,64m']) args.push('-s', spec);
-  const threads = process.env.PROXYD_TEST_THREADS;
-  if (threads !== undefined && options.product !== 'varnish') args.push('-p', `worker_threads=${threads}`);
+  if (TOLD_THREADS !== undefined && options.product !== 'varnish')
+    args.push('-p', `worker_threads=${TOLD_THREADS}`);
   for (const [name, value] of Object.entries(options.params ?? {})) args.push('-p', `${name}=${value}`);
   return [...args, ...(options.args ?? [])];
 }

@@ -104,7 +104,7 @@ it('holds what it says, of a live daemon, and no secret', async () => {
     ['programs.txt', /active .* boot/],
     ['programs/boot.vcl', /set bereq\.http\.Authorization = "<masked>" \+ "<masked>";/],
     ['counters.txt', /^MAIN\.client_req +1 /m],
-    ['worker.txt', /THR\.0\.requests +1 [\s\S]*WRK\.loop_lag_us +\d+[\s\S]*WRK\.heap_bytes +[1-9]\d+/],
+    ['worker.txt', /THR\.\d\.requests +1 [\s\S]*WRK\.loop_lag_us +\d+[\s\S]*WRK\.heap_bytes +[1-9]\d+/],
     ['log-ring.txt', /ReqURL +c \/page\?token=<masked>/],
   ];
   for (const [file, wanted] of has) expect(files.get(file), file).toMatch(wanted);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, requestText } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { Sandbox, until } from '../harness/processes.ts';
-import { type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { type RunningProxy, startProxy, WORKER_THREADS } from '../harness/proxy.ts';
 
 /** Bans of a request, and conditions of each: the second is never looked at, but counts. */
 const A_REQUEST = 50;
@@ -74,10 +74,9 @@ describe('an object under thousands of new bans', () => {
     expect(answers.every((a) => a.status === 200 && a.body.toString() === '/a')).toBe(true);
     expect(origin.seen('/a')).toHaveLength(1);
     // Each thread goes its own way through the bans until one of them is done.
-    const threads = Number(process.env.PROXYD_TEST_THREADS ?? 1);
     const once = 2000 * CONDITIONS;
     await until('the tests', async () => (await tests()) - before >= once);
-    expect((await tests()) - before).toBeLessThanOrEqual(threads * once);
+    expect((await tests()) - before).toBeLessThanOrEqual(WORKER_THREADS * once);
     for (const c of all) c.close();
   });
 

@@ -146,15 +146,16 @@ describe.skipIf(!root)('started by root', () => {
 
   it('a killed worker is replaced by one like it, on the same port and with the same log', async () => {
     const before = proxy.workerPid() as number;
+    const logged = async (): Promise<number> =>
+      (await proxy.log('-g', 'raw', '-i', 'ReqURL')).trim().split('\n').length;
+    // What was logged last is in the ring a moment after its answer.
+    await until('the log of the first worker', async () => (await logged()) > 2);
+    const had = await logged();
     process.kill(before, 'SIGKILL');
     await until('an answer', () => proxy.get('/').catch(() => null), 5000);
     expect(proxy.workerPid()).not.toBe(before);
     expect(rights(proxy.workerPid())).toEqual(plain(own.uid, own.gid));
-    // What was logged last is in the ring a moment after its answer.
-    await until('the log of both workers', async () => {
-      const urls = (await proxy.log('-g', 'raw', '-i', 'ReqURL')).trim().split('\n');
-      return urls.length > 2;
-    });
+    await until('the log of both workers', async () => (await logged()) > had);
   });
 
   it('stop and start bind the port again', async () => {

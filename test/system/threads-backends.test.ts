@@ -114,6 +114,21 @@ it('max_connections is a limit of all threads together', async () => {
   expect((await running.counters())['VBE.boot.one.conn']).toBe(0);
 }, 60_000);
 
+it('an address that refused one thread is left alone by all for a while', async () => {
+  origin = await Origin.start();
+  const port = origin.port;
+  await origin.close();
+  const running = await start(
+    `${head()} ${PASS} ${DELIVER} backend b { .host = "127.0.0.1"; .port = "${port}"; }`,
+  );
+  expect(await running.adm('param.set', 'backend_remote_error_holddown', '10')).toMatchObject({ code: 0 });
+  const all = await clients(12);
+  expect(await statuses(all.slice(0, 1))).toMatch(/^\d:503$/);
+  expect(await statuses(all)).toBe('0:503 1:503');
+  await running.counterReaches('VBE.boot.b.helddown', 12);
+  expect((await running.counters())['VBE.boot.b.fail_econnrefused']).toBe(1);
+});
+
 it('a program that is still in use and a new one of its name have limits of their own', async () => {
   origin = await Origin.start();
   const { held, release } = holding();

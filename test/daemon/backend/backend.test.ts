@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Backend, type BackendEnvironment } from '../../../daemon/backend/backend.ts';
 import { OriginConnection } from '../../../daemon/backend/connection.ts';
 import { buildBackends } from '../../../daemon/backend/directory.ts';
+import { OwnState } from '../../../daemon/contract/own-state.ts';
 import { HoldDown } from '../../../daemon/backend/hold-down.ts';
 import { OriginFailure } from '../../../daemon/backend/origin-failure.ts';
 import { PiecePacer } from '../../../daemon/backend/piece-pacer.ts';
@@ -47,7 +48,7 @@ beforeEach(() => {
   env = {
     pool,
     stats,
-    holdDown: new HoldDown(),
+    holdDown: new HoldDown(new OwnState()),
     probes: new ProbeSchedule(),
     wires: socketWires(shared),
     readBuffer: shared,

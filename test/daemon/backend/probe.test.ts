@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { OriginAddress } from '../../../daemon/backend/address.ts';
 import { Dialer } from '../../../daemon/backend/dialer.ts';
 import { handleWires } from '../../../daemon/backend/handle-wire.ts';
+import { OwnState } from '../../../daemon/contract/own-state.ts';
 import { HoldDown } from '../../../daemon/backend/hold-down.ts';
 import { Probe, type ProbeOwner } from '../../../daemon/backend/probe.ts';
 import { type PollResult, type PollWay, ProbePoll } from '../../../daemon/backend/probe-poll.ts';
@@ -54,7 +55,7 @@ function way(at: number | OriginAddress, open: OpenWire = handles): PollWay {
   const address: OriginAddress =
     typeof at === 'number' ? { kind: 'tcp', address: '127.0.0.1', port: at } : at;
   const params = { backend_local_error_holddown: 0, backend_remote_error_holddown: 0 };
-  const dialer = new Dialer([address], new HoldDown(), params, newVbeCounters());
+  const dialer = new Dialer([address], new HoldDown(new OwnState()), params, newVbeCounters());
   return { dial: () => dialer.begin(0), open, lead: () => null };
 }
 

@@ -238,6 +238,21 @@ describe('sizes', () => {
   });
 });
 
+describe('a default that the machine decides', () => {
+  const params = new Params({}, { worker_threads: '6' });
+
+  it('is the value until another one is set, and after a reset', () => {
+    expect(params.num('worker_threads')).toBe(6);
+    expect(showShort(params, row('worker_threads'))).toMatch(/ 6 \[threads\] \(default\)\n$/);
+    expect(params.set('worker_threads', '1')).toBe(1);
+    expect(showShort(params, row('worker_threads'))).toMatch(/ 1 \[threads\]\n$/);
+    expect(showLong(params, row('worker_threads'))).toContain('Default is: 6\n');
+    expect(showJson(params, row('worker_threads'))).toContain('"default": "6"');
+    expect(params.reset('worker_threads')).toBe(6);
+    expect(params.isDefault(row('worker_threads'))).toBe(true);
+  });
+});
+
 describe('showing', () => {
   it('one line', () => {
     const params = new Params();

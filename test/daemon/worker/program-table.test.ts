@@ -1,6 +1,7 @@
 // The programs of a worker without the worker: what is active, what a label names, when a discarded program goes and
 // when one becomes cold, and that nothing is left of one that cannot run.
 import { beforeEach, expect, it, vi } from 'vitest';
+import { OwnState } from '../../../daemon/contract/own-state.ts';
 import { HoldDown } from '../../../daemon/backend/hold-down.ts';
 import { PiecePacer } from '../../../daemon/backend/piece-pacer.ts';
 import { ConnectionPool } from '../../../daemon/backend/pool.ts';
@@ -38,7 +39,7 @@ beforeEach(() => {
     stats,
     backendEnvironment: {
       pool: new ConnectionPool(60),
-      holdDown: new HoldDown(),
+      holdDown: new HoldDown(new OwnState()),
       probes: new ProbeSchedule(),
       wires: () => ({ local: null, write: () => undefined, close: () => undefined }),
       readBuffer: { bytes: Buffer.alloc(1024), turnOver: () => undefined },
