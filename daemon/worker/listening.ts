@@ -28,6 +28,8 @@ export class Listening {
   /** Both by the index of their listeners. */
   private readonly acceptors: (Acceptor | undefined)[] = [];
   private readonly addresses: (ListenerAddress | undefined)[] = [];
+  /** What has come before clients can be served; null from then on. */
+  private early: { index: number; handle: unknown }[] | null = [];
 
   constructor(parts: ListeningParts) {
     this.parts = parts;
@@ -60,8 +62,20 @@ export class Listening {
     ) as ListenerAddress[];
   }
 
+  /** The programs are there: listens on what has come meanwhile. A client that the kernel has queued since the last worker
+   * died is accepted at once, and must find a program. */
+  begin(): void {
+    const { early } = this;
+    this.early = null;
+    for (const { index, handle } of early ?? []) this.listen(index, handle);
+  }
+
   /** @param handle of the manager, or with a descriptor; on the address itself when there is none */
   listen(index: number, handle: unknown): void {
+    if (this.early !== null) {
+      this.early.push({ index, handle });
+      return;
+    }
     const { core, host, specs, readBuffer, backlog, changed, failed } = this.parts;
     const spec = specs[index];
     if (spec === undefined) return;

@@ -228,6 +228,7 @@ export class Worker implements Core, AcceptorHost {
   /** Loads the programs and opens what the manager did not bind; the handles of the rest come one by one. */
   async start(): Promise<void> {
     await this.programs.begin(this.init);
+    this.listeners.begin();
     this.countersFile.start();
     // Behind what has come in meanwhile: a client that has sent is not idle, however late it is read.
     setInterval(() => setImmediate(() => this.sweep()), SWEEP);

@@ -1,6 +1,6 @@
 // The manager and its worker: a killed worker is replaced at once, with programs and parameters as they
 // were, and the reason can be read afterwards.
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connect } from '../../console/client/client.ts';
@@ -61,6 +61,30 @@ describe('kill -9 of the worker', () => {
     expect((await proxy.adm('vcl.list')).stdout).toMatch(/^active .*second$/m);
     expect((await proxy.adm('vcl.list')).stdout).toMatch(/^available .*boot$/m);
     expect((await proxy.adm('status')).stdout).toBe('Child in state running\n');
+  });
+
+  it('serves those who came meanwhile with the active program, and refuses nobody', async () => {
+    // Modules from files take a while to load.
+    const module = `${box.path('slow')}.mjs`;
+    writeFileSync(
+      module,
+      `export const extension = { abi: 1, functions: { p: { signature: 'STRING p()', call: () => 'p' } } };`,
+    );
+    for (let i = 0; i < 8; i++) {
+      const deliver = `sub vcl_deliver { set resp.http.X-Program = slow.p() + "${i}"; }`;
+      const text = backendProgram(origin.port, deliver).replace(';', `;\nimport slow from "${module}";`);
+      expect(await proxy.adm(`vcl.inline p${i} << EOT\n${text}\nEOT`)).toMatchObject({ code: 0 });
+    }
+    await proxy.adm('vcl.use', 'p7');
+    const before = worker(proxy);
+    process.kill(before, 'SIGKILL');
+    await until('its end', () => !alive(before));
+    // The manager's socket takes them until a worker does.
+    const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => proxy.get(`/${i}`)));
+    for (const answer of answers) {
+      expect(answer.status).toBe(200);
+      expect(answer.fields).toContainEqual(['X-Program', 'p7']);
+    }
   });
 
   it('says what happened', async () => {

@@ -9,7 +9,9 @@ describe('the quota of control groups', () => {
   it('is none where there are no groups, or none is set', () => {
     expect(from({})).toBe(Infinity);
     expect(from({ [SELF]: '0::/\n', '/sys/fs/cgroup/cpu.max': 'max 100000\n' })).toBe(Infinity);
-    expect(from({ [SELF]: '3:cpu,cpuacct:/a\n', '/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us': '-1\n' })).toBe(Infinity);
+    expect(from({ [SELF]: '3:cpu,cpuacct:/a\n', '/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us': '-1\n' })).toBe(
+      Infinity,
+    );
   });
 
   it('is that of the group of version 2, or of a group above it if that has less', () => {

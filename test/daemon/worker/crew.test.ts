@@ -16,7 +16,9 @@ const merged = (...lists: ProgramStatus[][]) =>
 
 it('programs of several threads are one list, run by the transactions of all', () => {
   expect(merged([is('boot', 1), is('a')], [is('boot', 2), is('a', 3)])).toEqual(['boot warm 3', 'a warm 3']);
-  expect(merged([is('a', 0, { temperature: 'cold' })], [is('a', 1, { temperature: 'busy' })])).toEqual(['a busy 1']);
+  expect(merged([is('a', 0, { temperature: 'cold' })], [is('a', 1, { temperature: 'busy' })])).toEqual([
+    'a busy 1',
+  ]);
 });
 
 it('one that was discarded stands where it stands on the thread that still runs it', () => {

@@ -1,12 +1,12 @@
 // The programs of a worker without the worker: what is active, what a label names, when a discarded program goes and
 // when one becomes cold, and that nothing is left of one that cannot run.
 import { beforeEach, expect, it, vi } from 'vitest';
-import { OwnState } from '../../../daemon/contract/own-state.ts';
 import { HoldDown } from '../../../daemon/backend/hold-down.ts';
 import { PiecePacer } from '../../../daemon/backend/piece-pacer.ts';
 import { ConnectionPool } from '../../../daemon/backend/pool.ts';
 import { ProbeSchedule } from '../../../daemon/backend/probe-schedule.ts';
 import { BackendRow } from '../../../daemon/backend/shared-backends.ts';
+import { OwnState } from '../../../daemon/contract/own-state.ts';
 import { compile } from '../../../daemon/extensions/compile-with-builtins.ts';
 import type { LoadedProgram, ProgramState } from '../../../daemon/link.ts';
 import { newMainCounters } from '../../../daemon/stats/counter-fields.ts';
