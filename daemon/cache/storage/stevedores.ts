@@ -38,11 +38,16 @@ const LEAST_HEAD = 256;
 export class Stevedores implements Storages {
   private readonly objcores: RowTable;
   private readonly all: Stevedore[];
-  private turn = -1;
+  /** The numbers of all but Transient, which take turns. */
+  private readonly inTurn: number[];
+  /** One word: the turns so far, of all threads. */
+  private readonly turns: Int32Array;
 
   constructor(specs: readonly StorageSpec[], objcores: RowTable, memory: MemoryPart = ownMemory()) {
     this.objcores = objcores;
     this.all = makeStevedores(specs, objcores, memory);
+    this.inTurn = [...this.all.keys()].filter((i) => this.all[i]?.name !== TRANSIENT);
+    this.turns = memory.words(1);
   }
 
   /** Of an object with a head. */
@@ -83,13 +88,11 @@ export class Stevedores implements Storages {
     return this.all.find((stevedore) => stevedore.name === name);
   }
 
-  /** Each storage but Transient in turn. */
+  /** Each storage but Transient in turn, whichever thread asks. */
   private nextTurn(): number {
-    for (let tries = this.all.length; tries > 0; tries--) {
-      this.turn = (this.turn + 1) % this.all.length;
-      if ((this.all[this.turn] as Stevedore).name !== TRANSIENT) return this.turn;
-    }
-    return 0;
+    const { inTurn, turns } = this;
+    if (inTurn.length < 2) return inTurn[0] ?? 0;
+    return inTurn[(Atomics.add(turns, 0, 1) >>> 0) % inTurn.length] as number;
   }
 }
 

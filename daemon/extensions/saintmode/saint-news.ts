@@ -1,5 +1,5 @@
-// What one thread puts on the lists of its saintmode objects goes on those of the same objects in the other threads, so
-// that a threshold holds for all together. Each thread writes numbered rows of shared state, and takes in the others'
+// What one thread puts on the lists of its saintmode objects goes on those of the same objects in the other threads, and
+// what it takes off goes from those, so that a threshold and a count hold for all together. Each thread writes numbered rows of shared state, and takes in the others'
 // when it next looks at a list: a look that finds nothing new reads one word.
 //
 // Objects are the same when their programs and they have the same names: those of a program that is still in use though
@@ -15,7 +15,7 @@ const BYTES = 16 * 1024 * 1024;
 /** Numbers of a row. */
 const UNTIL = 0;
 const THREAD = 1;
-/** When it was put there. */
+/** When it was put there, or off. */
 const NOW = 2;
 
 /** An object that has a list. */
@@ -24,6 +24,8 @@ export interface Listed {
   readonly id: string;
   /** Epoch seconds. */
   put(key: string, until: number, now: number): void;
+  /** Takes off what was there for a time that is over. */
+  takeOff(now: number): void;
 }
 
 export class SaintNews {
@@ -60,12 +62,21 @@ export class SaintNews {
 
   /** Tells the same objects in other threads. */
   post(id: string, key: string, until: number, now: number): void {
+    this.write(`${id}\n${key}`, until, now);
+  }
+
+  /** Has the same objects in other threads take off what is over. */
+  postOff(id: string, now: number): void {
+    this.write(id, 0, now);
+  }
+
+  private write(text: string, until: number, now: number): void {
     const number = (Atomics.add(this.last, 0, 1) + 1) | 0;
     this.table.update(String(number), (row) => {
       row.numbers[UNTIL] = until;
       row.numbers[THREAD] = this.thread;
       row.numbers[NOW] = now;
-      row.text = `${id}\n${key}`;
+      row.text = text;
     });
   }
 
@@ -81,10 +92,13 @@ export class SaintNews {
       if (row === null || row.numbers[THREAD] === this.thread) continue;
       const text = row.text ?? '';
       const end = text.indexOf('\n');
-      const id = text.slice(0, end);
-      for (const object of this.objects)
-        if (object.id === id)
-          object.put(text.slice(end + 1), row.numbers[UNTIL] as number, row.numbers[NOW] as number);
+      const id = end < 0 ? text : text.slice(0, end);
+      const now = row.numbers[NOW] as number;
+      for (const object of this.objects) {
+        if (object.id !== id) continue;
+        if (end < 0) object.takeOff(now);
+        else object.put(text.slice(end + 1), row.numbers[UNTIL] as number, now);
+      }
     }
   }
 }

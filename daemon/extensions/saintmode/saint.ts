@@ -94,9 +94,13 @@ export class Saint implements Director, Listed {
   put(key: string, until: number, now: number): void {
     this.entries.push({ key, until });
     if (this.entries.length < this.sweepAt) return;
+    this.takeOff(now);
+    this.sweepAt = Math.max(SWEPT_AT, 2 * this.entries.length);
+  }
+
+  takeOff(now: number): void {
     const left = this.entries.filter((entry) => entry.until >= now);
     this.entries.splice(0, this.entries.length, ...left);
-    this.sweepAt = Math.max(SWEPT_AT, 2 * left.length);
   }
 
   /** What is_healthy() says. */
@@ -115,11 +119,13 @@ export class Saint implements Director, Listed {
     this.news.look();
     const { entries } = this;
     const key = keyOf(ctx);
+    const before = entries.length;
     for (let i = entries.length - 1; i >= 0; i--) {
       const entry = entries[i] as Entry;
       if (entry.until < now) entries.splice(i, 1);
       else if (entry.key === key) return this.said(ctx, 'object blacklisted');
     }
+    if (entries.length < before) this.news.postOff(this.id, now);
     return entries.length >= this.threshold && this.said(ctx, 'hit threshold');
   }
 

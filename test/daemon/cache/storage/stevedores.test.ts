@@ -3,6 +3,7 @@ import type { Storages } from '../../../../daemon/cache/roles.ts';
 import { RowTable } from '../../../../daemon/cache/row-table.ts';
 import { makeStevedores, Stevedores } from '../../../../daemon/cache/storage/stevedores.ts';
 import type { StorageSpec } from '../../../../daemon/link.ts';
+import { ownMemory } from '../../../../daemon/threads/shared-memory.ts';
 import { Bench } from '../cache-setup.ts';
 
 const MB = 1 << 20;
@@ -46,6 +47,13 @@ describe('storages', () => {
   it('are chosen in turn, Transient never', () => {
     expect(storages.names()).toEqual(['one', 'two', 'Transient']);
     expect([1, 2, 3, 4].map(() => storages.next())).toEqual(['one', 'two', 'one', 'two']);
+  });
+
+  it('are chosen in turn by all threads together', () => {
+    const memory = ownMemory();
+    const threads = [1, 2].map(() => new Stevedores([spec('one', 1), spec('two', 2)], new RowTable(16), memory));
+    expect([0, 1, 0, 0, 1].map((i) => threads[i]?.next())).toEqual(['one', 'two', 'one', 'two', 'one']);
+    expect([threads[1]?.pick(null), threads[0]?.pick(null)]).toEqual([1, 0]);
   });
 
   it('say their size, and whether a body with its head could be in them', () => {

@@ -40,6 +40,19 @@ describe('the list of a saintmode object', () => {
     expect([here.count, there.count]).toEqual([0, 0]);
   });
 
+  it('loses in all threads what one takes off because its time is over', () => {
+    const [here, there] = threads().map((news) => saintIn(news)) as [Saint, Saint];
+    here.blacklist('short', 1, NOW);
+    there.blacklist('long', 50, NOW);
+    here.healthy(NOW + 0.5);
+    expect([here.count, there.count]).toEqual([2, 2]);
+    here.healthy(NOW + 2);
+    expect([here.count, there.count]).toEqual([1, 1]);
+    // What is asked of the other one next is counted from there.
+    there.healthy(NOW + 51);
+    expect([here.count, there.count]).toEqual([0, 0]);
+  });
+
   it('is not that of another object, of one made later, or of one that is gone', () => {
     const [one, two] = threads();
     const here = saintIn(one);
