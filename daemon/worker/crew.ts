@@ -57,6 +57,10 @@ const EVERYWHERE: ReadonlySet<CommandName> = new Set(['backend.set_health']);
 
 const OK: CommandReply = { status: 200, body: '' };
 
+/** Milliseconds that a thread is given less than the whole worker (chosen: two looks). The manager counts from a call,
+ * which may be what the thread hangs in, and would end the worker without a word about the thread. */
+const BEFORE_MANAGER = 500;
+
 export class Crew {
   private readonly own: Worker;
   private readonly companions: Companions;
@@ -99,6 +103,7 @@ export class Crew {
         if (waiting.size > 0) return;
         talk.sayToAll<ReadySaid>({ kind: 'ready' });
         own.allReady();
+        own.swept = () => this.watch();
         allReady();
       }
     });
@@ -139,6 +144,17 @@ export class Crew {
     this.companions.talk.say<ListenSaid>(thread, { kind: 'listen', index, fd });
   }
 
+  /** A thread that hangs is one that died: requests wait there, and nothing that reaches all threads comes to an end. */
+  private watch(): void {
+    const { cli_timeout } = this.own.params;
+    const limit = Math.max(BEFORE_MANAGER, cli_timeout * 1000 - BEFORE_MANAGER);
+    const silent = this.companions.heartbeats.silentFor(limit, performance.now());
+    if (silent === null) return;
+    this.failed(
+      `Thread ${silent} hangs: its event loop stands still, for almost ${cli_timeout} s (cli_timeout)`,
+    );
+  }
+
   /** What the manager asks is done in every thread, before it is answered. */
   async call(call: WorkerCall): Promise<CommandReply> {
     switch (call.op) {
@@ -157,6 +173,9 @@ export class Crew {
         await this.callAll({ op: 'vcl.discard', name: call.load.name });
         return refusal;
       }
+      // How the others are, heartbeats say.
+      case 'ping':
+        return this.own.call(call);
       case 'vcl.list': {
         const replies = await this.callAll(call);
         const lists = replies.map(({ body }) => JSON.parse(body) as ProgramStatus[]);

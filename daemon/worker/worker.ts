@@ -127,6 +127,8 @@ export class Worker implements Core, AcceptorHost {
   private readonly vxids: Int32Array;
   private readonly out = new OutputBuffer();
   readonly sendTurns = new SendTurns((run) => setImmediate(run));
+  /** Called a few times a second, as long as the event loop turns. */
+  swept: () => void = () => undefined;
   private started = false;
   private stopping = false;
   private readonly maintenance = new MaintenanceTimer(
@@ -426,6 +428,7 @@ export class Worker implements Core, AcceptorHost {
     if (step < -this.params.clock_step) this.tell(`The clock was set back by ${(-step).toFixed(3)} s`);
     this.sessions.each((session) => session.checkTimeout(now));
     this.programs.sweep();
+    this.swept();
   }
 
   private readyWhenBound(): void {
