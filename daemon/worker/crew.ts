@@ -8,6 +8,7 @@ import type { CommandName } from '../../protocol/tables/commands.ts';
 import type { FromWorker, InitMessage, ProgramStatus, WorkerCall } from '../link.ts';
 import { type Companions, portsOf, type Seat } from '../threads/seat.ts';
 import type { MemoryOffer } from '../threads/shared-memory.ts';
+import { logCall } from './cli-log.ts';
 import type { Worker } from './worker.ts';
 
 /** What a thread is started with. */
@@ -70,6 +71,8 @@ export class Crew {
   /** Number of the next program; those that the threads begin with have none. */
   private loading = 1;
   private readonly ready: Promise<void>;
+  /** Until all changes that were asked for so far are over. */
+  private changed: Promise<unknown> = Promise.resolve();
   /** The descriptors that the threads listen on belong to these. */
   private readonly handles: unknown[] = [];
 
@@ -155,17 +158,29 @@ export class Crew {
     );
   }
 
-  /** What the manager asks is done in every thread, before it is answered. */
-  async call(call: WorkerCall): Promise<CommandReply> {
+  /** What the manager asks is done in every thread, before it is answered. Changes come one after another: two at the same
+   * time would reach the threads in different orders. */
+  call(call: WorkerCall): Promise<CommandReply> {
+    const run = (): Promise<CommandReply> => logCall(this.own.workerLog, call, (same) => this.carryOut(same));
+    if (!changesThreads(call)) return run();
+    const reply = this.changed.then(run);
+    this.changed = reply.catch(() => undefined);
+    return reply;
+  }
+
+  private async carryOut(call: WorkerCall): Promise<CommandReply> {
     switch (call.op) {
       case 'cli': {
-        const reply = await this.own.call(call);
-        if (EVERYWHERE.has(call.command.name)) await this.callOthers(call);
+        const reply = await this.own.carryOut(call);
+        if (changesThreads(call)) await this.callOthers(call);
         return reply;
       }
+      // How the others are, heartbeats say.
+      case 'ping':
+        return this.own.carryOut(call);
       case 'vcl.load': {
         const load = { op: call.op, load: { ...call.load, loading: this.loading++ } };
-        const reply = await this.own.call(load);
+        const reply = await this.own.carryOut(load);
         if (reply.status !== 200) return reply;
         const refusal = (await this.callOthers(load)).find(({ status }) => status !== 200);
         if (refusal === undefined) return reply;
@@ -173,9 +188,6 @@ export class Crew {
         await this.callAll({ op: 'vcl.discard', name: call.load.name });
         return refusal;
       }
-      // How the others are, heartbeats say.
-      case 'ping':
-        return this.own.call(call);
       case 'vcl.list': {
         const replies = await this.callAll(call);
         const lists = replies.map(({ body }) => JSON.parse(body) as ProgramStatus[]);
@@ -191,7 +203,7 @@ export class Crew {
   /** The first thread's reply comes first. */
   private async callAll(call: WorkerCall): Promise<CommandReply[]> {
     const others = this.callOthers(call);
-    return [await this.own.call(call), ...(await others)];
+    return [await this.own.carryOut(call), ...(await others)];
   }
 
   private callOthers(call: WorkerCall): Promise<CommandReply[]> {
@@ -203,6 +215,20 @@ export class Crew {
       talk.say<CallSaid>(thread, { kind: 'call', id, call });
     }
     return Promise.all(replies);
+  }
+}
+
+/** Whether a call changes what each thread keeps for itself. A stop does not wait for anything. */
+function changesThreads(call: WorkerCall): boolean {
+  switch (call.op) {
+    case 'cli':
+      return EVERYWHERE.has(call.command.name);
+    case 'ping':
+    case 'vcl.list':
+    case 'stop':
+      return false;
+    default:
+      return true;
   }
 }
 

@@ -33,7 +33,7 @@ export function runThread(): void {
   own.swept = () => companions.heartbeats.beat();
   talk.on<CallSaid>('call', ({ id, call }) => {
     own
-      .call(call)
+      .carryOut(call)
       .then((reply) => talk.say<ReplySaid>(FIRST, { kind: 'reply', id, reply }))
       .catch(panic);
   });

@@ -53,7 +53,7 @@ import { StepChecks } from '../transaction/step-checks.ts';
 import { makeBackendEnvironment } from './backend-environment.ts';
 import { BackendThreads } from './backend-threads.ts';
 import { compileBanRegex } from './ban-regex.ts';
-import { cliText, loadedText, logHeard, logSaid } from './cli-log.ts';
+import { logCall, logHeard, logSaid } from './cli-log.ts';
 import type { CommonStart } from './crew.ts';
 import { answerOthers, connectEdge, queueOfFirst } from './edge-connection.ts';
 import { makeHost } from './host.ts';
@@ -253,17 +253,14 @@ export class Worker implements Core, AcceptorHost {
     this.listeners.handover?.openWays();
   }
 
-  async call(call: WorkerCall): Promise<CommandReply> {
-    const text = cliText(call);
-    if (text === null || this.thread > 0) return this.answer(call);
-    logHeard(this.workerLog, text);
-    const reply = await this.answer(call);
-    const said = call.op === 'vcl.load' && reply.status === 200 ? loadedText(call.load.name) : reply.body;
-    logSaid(this.workerLog, reply.status, said);
-    return reply;
+  /** What the manager asks, or would ask: programs at the start are loaded as if it had. */
+  call(call: WorkerCall): Promise<CommandReply> {
+    if (this.thread > 0) return this.carryOut(call);
+    return logCall(this.workerLog, call, (same) => this.carryOut(same));
   }
 
-  private async answer(call: WorkerCall): Promise<CommandReply> {
+  /** That without a record of it, for a call that reaches several threads. */
+  async carryOut(call: WorkerCall): Promise<CommandReply> {
     switch (call.op) {
       case 'cli':
         return runCommand(this, call.command);

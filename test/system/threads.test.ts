@@ -1,6 +1,6 @@
 // Several worker threads over one store, as clients and operators see them: connections are spread, what one thread
-// fetched is a hit on all, one fetch serves all who wait, an invalidation holds everywhere when it is answered, programs
-// are in all threads or in none, and a thread that ends takes the worker along.
+// fetched is a hit on all, one fetch serves all who wait, an invalidation holds everywhere when it is answered, and a thread
+// that ends takes the worker along.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -26,12 +26,6 @@ export const extension = {
       signature: 'VOID hang()',
       call: () => {
         for (;;);
-      },
-    },
-    picky: {
-      signature: 'VOID picky()',
-      call: () => {
-        if (!isMainThread) throw new Error('not on this thread');
       },
     },
   },
@@ -205,36 +199,6 @@ describe('an invalidation holds on every thread once it is answered', () => {
       }
     });
   }
-});
-
-describe('programs and parameters', () => {
-  it('a parameter holds on every thread once it is answered', async () => {
-    const all = await connections(16);
-    expect((await proxy.adm('param.set', 'id_header', 'X-Other-Id')).code).toBe(0);
-    const answers = await Promise.all(all.map((connection) => ask(connection, '/once')));
-    expect(answers.every((answer) => field(answer, 'X-Other-Id') !== undefined)).toBe(true);
-    await proxy.adm('param.reset', 'id_header');
-  });
-
-  it('a program is in all threads once it is loaded', async () => {
-    const all = await connections(16);
-    const text = backendProgram(origin.port, 'sub vcl_deliver { set resp.http.program = "second"; }');
-    expect((await proxy.adm(`vcl.inline second << EOT\n${text}\nEOT`)).code).toBe(0);
-    expect((await proxy.adm('vcl.use', 'second')).code).toBe(0);
-    const answers = await Promise.all(all.map((connection) => ask(connection, '/once')));
-    expect(answers.every((answer) => field(answer, 'program') === 'second')).toBe(true);
-    expect((await proxy.adm('vcl.use', 'boot')).code).toBe(0);
-    expect((await proxy.adm('vcl.discard', 'second')).code).toBe(0);
-  });
-
-  it('one that a thread cannot run is in none', async () => {
-    const text = backendProgram(origin.port, 'import which; sub vcl_init { which.picky(); }');
-    const done = await proxy.adm(`vcl.inline picky << EOT\n${text}\nEOT`);
-    expect(done.code).not.toBe(0);
-    expect(done.stdout + done.stderr).toContain('not on this thread');
-    expect((await proxy.adm('vcl.list')).stdout).not.toContain('picky');
-    expect((await proxy.adm('vcl.use', 'picky')).code).not.toBe(0);
-  });
 });
 
 /** Has another thread than the first do what ends it; how long it takes until a new worker serves, in milliseconds. */
