@@ -41,10 +41,10 @@ export class Companions {
     this.heartbeats = new Heartbeats(this.part('beats').words(this.count), seat.thread);
   }
 
-  /** A lock by its name. */
-  makeLock(name: string): SharedLock {
+  /** A lock by its name. @param lost as of SharedLock */
+  makeLock(name: string, lost?: number): SharedLock {
     const words = new MemoryPart(this.memory, `lock.${name}.`).words(LOCK_WORDS);
-    const lock = new SharedLock(words, 0, this.thread);
+    const lock = new SharedLock(words, 0, this.thread, lost);
     this.locks.push(lock);
     return lock;
   }

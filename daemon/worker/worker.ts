@@ -42,7 +42,7 @@ import {
 } from '../stats/counter-fields.ts';
 import type { Companions } from '../threads/seat.ts';
 import { SharedCount } from '../threads/shared-count.ts';
-import { NO_LOCK } from '../threads/shared-lock.ts';
+import { NEVER_LOST, NO_LOCK } from '../threads/shared-lock.ts';
 import { ownMemory } from '../threads/shared-memory.ts';
 import type { Core, HotParams, ProgramRef } from '../transaction/core.ts';
 import { EsiState } from '../transaction/esi-state.ts';
@@ -377,7 +377,7 @@ export class Worker implements Core, AcceptorHost {
       ? RingPlace.begin(path, space, this.init.files, memory)
       : RingPlace.join(path, memory);
     if (place.cutTo > 0) this.tellCutLog(place.cutTo, space);
-    const lock = companions?.makeLock('ring') ?? NO_LOCK;
+    const lock = companions?.makeLock('ring', NEVER_LOST) ?? NO_LOCK;
     return new RingWriter(place, this.stats, this.trouble('The log'), lock);
   }
 
