@@ -227,7 +227,7 @@ export class Worker implements Core, AcceptorHost {
     return this.programs.active;
   }
 
-  /** Loads the programs and opens what the manager did not bind; the handles of the rest come one by one. */
+  /** Loads the programs; the listeners come one by one. */
   async start(): Promise<void> {
     await this.programs.begin(this.init);
     this.countersFile.start();
