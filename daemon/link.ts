@@ -128,7 +128,8 @@ export type WorkerCall =
 
 export type ToWorker =
   | InitMessage
-  /** Comes with the handle of a listener, for one of the threads: each listens on a descriptor of its own. */
+  /** Comes with the handle of a listener, for one of the threads: each listens on a descriptor of its own. Without a handle,
+   * the only thread listens on the address. */
   | { t: 'listener'; index: number; thread: number }
   | { t: 'call'; id: number; call: WorkerCall };
 

@@ -13,6 +13,7 @@ import { groupId, userId } from './accounts.ts';
 import { OptionError } from './option-error.ts';
 
 interface RawHandle {
+  readonly fd?: number;
   close(): void;
   getsockname?(out: { address?: string; port?: number }): number;
 }
@@ -104,6 +105,11 @@ export class ListenerSet {
 
   specs(): ListenerSpec[] {
     return this.slots.map((slot) => slot.spec);
+  }
+
+  /** Whether several threads can listen on all that is bound: each needs a descriptor of it. */
+  get canBeShared(): boolean {
+    return this.slots.every(({ handle }) => (handle?.fd ?? -1) >= 0);
   }
 
   handles(): (RawHandle | null)[] {

@@ -260,12 +260,12 @@ export class Supervisor implements WorkerProcess {
           this.failStart('No active VCL');
           return;
         }
-        const code = init.threads > 1 ? this.code.text : null;
-        this.post(child, { ...init, listeners: this.listeners.specs(), code });
+        const threads = this.threadsOf(init);
+        const code = threads > 1 ? this.code.text : null;
+        this.post(child, { ...init, threads, listeners: this.listeners.specs(), code });
         this.listeners.handles().forEach((handle, index) => {
-          if (handle === null) return;
-          for (let thread = 0; thread < init.threads; thread++) {
-            this.post(child, { t: 'listener', index, thread }, handle);
+          for (let thread = 0; thread < threads; thread++) {
+            this.post(child, { t: 'listener', index, thread }, handle ?? undefined);
           }
         });
         this.watchStart(child);
@@ -301,6 +301,16 @@ export class Supervisor implements WorkerProcess {
         this.notes.take(m);
         return;
     }
+  }
+
+  /** The threads that can serve. */
+  private threadsOf({ threads }: InitMessage): number {
+    if (threads === 1 || this.listeners.canBeShared) return threads;
+    this.host.log(
+      'warning',
+      `One thread serves instead of worker_threads=${threads}: this version of Node gives no listening sockets that threads could share`,
+    );
+    return 1;
   }
 
   private exited(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {

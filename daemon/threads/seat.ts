@@ -2,6 +2,7 @@
 // The first thread makes the seats of all, takes its own, and gives each of the others theirs when it is started.
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { Heartbeats } from './heartbeats.ts';
 import { LOCK_WORDS, SharedLock } from './shared-lock.ts';
 import { type MemoryOffer, MemoryPart, SharedMemory } from './shared-memory.ts';
 import { Talk } from './talk.ts';
@@ -24,6 +25,7 @@ export class Companions {
   /** For all that belongs to the cache. */
   readonly lock: SharedLock;
   readonly peers: ThreadPeers;
+  readonly heartbeats: Heartbeats;
   private readonly locks: SharedLock[] = [];
 
   /** @param offer of the first thread, for all others */
@@ -36,12 +38,13 @@ export class Companions {
     const own = new MemoryPart(this.memory, 'threads.');
     this.lock = this.makeLock('cache');
     this.peers = new ThreadPeers(this.talk, own);
+    this.heartbeats = new Heartbeats(this.part('beats').words(this.count), seat.thread);
   }
 
-  /** A lock by its name. */
-  makeLock(name: string): SharedLock {
+  /** A lock by its name. @param lost as of SharedLock */
+  makeLock(name: string, lost?: number): SharedLock {
     const words = new MemoryPart(this.memory, `lock.${name}.`).words(LOCK_WORDS);
-    const lock = new SharedLock(words, 0, this.thread);
+    const lock = new SharedLock(words, 0, this.thread, lost);
     this.locks.push(lock);
     return lock;
   }

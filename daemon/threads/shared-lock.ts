@@ -19,6 +19,9 @@ const SPINS = 100;
  * that. They count in parts, so that a process that was stopped for longer does not take its own sleep for a loss. */
 const LOST = 10_000;
 const PARTS = 10;
+/** For a lock that is held during a write to a disk, which may take any time: whoever waits for it is as well off as whoever
+ * writes. A thread that waits too long is one that hangs (heartbeats.ts). */
+export const NEVER_LOST = Number.POSITIVE_INFINITY;
 
 /** What the parts of the cache ask of a lock. */
 export interface Lock {
@@ -71,28 +74,25 @@ export class SharedLock implements Lock {
     if (this.depth++ > 0) return;
     const { words, at } = this;
     if (Atomics.compareExchange(words, at, FREE, TAKEN) !== FREE) this.wait();
-    words[at + 1] = this.thread + 1;
-    this.delay?.();
-    this.entered();
+    this.begin();
   }
 
   tryEnter(): boolean {
     const { words, at } = this;
     if (this.depth === 0 && Atomics.compareExchange(words, at, FREE, TAKEN) !== FREE) return false;
     if (this.depth++ > 0) return true;
-    words[at + 1] = this.thread + 1;
-    this.delay?.();
-    this.entered();
+    this.begin();
     return true;
   }
 
   leave(): void {
     if (--this.depth > 0) return;
-    const { words, at } = this;
-    this.delay?.();
-    words[at + 1] = 0;
-    if (Atomics.exchange(words, at, FREE) === AWAITED) Atomics.notify(words, at, 1);
-    while (this.later.length > 0 && this.depth === 0) this.runLater();
+    try {
+      this.delay?.();
+    } finally {
+      this.release();
+    }
+    if (this.later.length > 0) this.runLater();
   }
 
   after(run: () => void): void {
@@ -105,10 +105,40 @@ export class SharedLock implements Lock {
     return this.depth > 0;
   }
 
+  /** Whoever calls enter() does not have it when that throws. */
+  private begin(): void {
+    this.words[this.at + 1] = this.thread + 1;
+    try {
+      this.delay?.();
+      this.entered();
+    } catch (cause) {
+      this.depth--;
+      this.release();
+      throw cause;
+    }
+  }
+
+  private release(): void {
+    const { words, at } = this;
+    words[at + 1] = 0;
+    if (Atomics.exchange(words, at, FREE) === AWAITED) Atomics.notify(words, at, 1);
+  }
+
+  /** All of them, whatever one throws: each is somebody who waits. */
   private runLater(): void {
-    const { later } = this;
-    this.later = [];
-    for (const run of later) run();
+    let failure: { readonly cause: unknown } | null = null;
+    while (this.later.length > 0 && this.depth === 0) {
+      const { later } = this;
+      this.later = [];
+      for (const run of later) {
+        try {
+          run();
+        } catch (cause) {
+          failure ??= { cause };
+        }
+      }
+    }
+    if (failure !== null) throw failure.cause;
   }
 
   private wait(): void {

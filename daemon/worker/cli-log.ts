@@ -1,6 +1,7 @@
 // What the log says of a call from the manager: the command as Varnish's child process would have read it, and
-// the answer to it. The manager's own questions are left out.
+// the answer to it that the manager gets. The manager's own questions are left out.
 
+import type { CommandReply } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { WorkerCall } from '../link.ts';
 import type { TxLog } from '../log/tx-log.ts';
@@ -14,8 +15,23 @@ export function logSaid(log: TxLog, status: number, text: string): void {
   log.put(Tag.CLI, `Wr ${status} ${Buffer.byteLength(text)} ${text}`);
 }
 
+/** Has a call carried out, and logs both. */
+export async function logCall(
+  log: TxLog,
+  call: WorkerCall,
+  carryOut: (call: WorkerCall) => Promise<CommandReply>,
+): Promise<CommandReply> {
+  const text = cliText(call);
+  if (text === null) return carryOut(call);
+  logHeard(log, text);
+  const reply = await carryOut(call);
+  const loaded = call.op === 'vcl.load' && reply.status === 200;
+  logSaid(log, reply.status, loaded ? loadedText(call.load.name) : reply.body);
+  return reply;
+}
+
 /** Text of the CLI record, null for none. */
-export function cliText(call: WorkerCall): string | null {
+function cliText(call: WorkerCall): string | null {
   switch (call.op) {
     case 'cli':
       return call.command.words.join(' ');
@@ -41,7 +57,7 @@ export function cliText(call: WorkerCall): string | null {
 }
 
 /** The answer to a program that could be loaded. */
-export function loadedText(name: string): string {
+function loadedText(name: string): string {
   return `Loaded "${scriptName(name)}" as "${name}"`;
 }
 

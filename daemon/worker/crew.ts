@@ -8,6 +8,7 @@ import type { CommandName } from '../../protocol/tables/commands.ts';
 import type { FromWorker, InitMessage, ProgramStatus, WorkerCall } from '../link.ts';
 import { type Companions, portsOf, type Seat } from '../threads/seat.ts';
 import type { MemoryOffer } from '../threads/shared-memory.ts';
+import { logCall } from './cli-log.ts';
 import type { Worker } from './worker.ts';
 
 /** What a thread is started with. */
@@ -57,6 +58,10 @@ const EVERYWHERE: ReadonlySet<CommandName> = new Set(['backend.set_health']);
 
 const OK: CommandReply = { status: 200, body: '' };
 
+/** Milliseconds that a thread is given less than the whole worker (chosen: two looks). The manager counts from a call,
+ * which may be what the thread hangs in, and would end the worker without a word about the thread. */
+const BEFORE_MANAGER = 500;
+
 export class Crew {
   private readonly own: Worker;
   private readonly companions: Companions;
@@ -66,6 +71,8 @@ export class Crew {
   /** Number of the next program; those that the threads begin with have none. */
   private loading = 1;
   private readonly ready: Promise<void>;
+  /** Until all changes that were asked for so far are over. */
+  private changed: Promise<unknown> = Promise.resolve();
   /** The descriptors that the threads listen on belong to these. */
   private readonly handles: unknown[] = [];
 
@@ -99,6 +106,7 @@ export class Crew {
         if (waiting.size > 0) return;
         talk.sayToAll<ReadySaid>({ kind: 'ready' });
         own.allReady();
+        own.swept = () => this.watch();
         allReady();
       }
     });
@@ -139,17 +147,40 @@ export class Crew {
     this.companions.talk.say<ListenSaid>(thread, { kind: 'listen', index, fd });
   }
 
-  /** What the manager asks is done in every thread, before it is answered. */
-  async call(call: WorkerCall): Promise<CommandReply> {
+  /** A thread that hangs is one that died: requests wait there, and nothing that reaches all threads comes to an end. */
+  private watch(): void {
+    const { cli_timeout } = this.own.params;
+    const limit = Math.max(BEFORE_MANAGER, cli_timeout * 1000 - BEFORE_MANAGER);
+    const silent = this.companions.heartbeats.silentFor(limit, performance.now());
+    if (silent === null) return;
+    this.failed(
+      `Thread ${silent} hangs: its event loop stands still, for almost ${cli_timeout} s (cli_timeout)`,
+    );
+  }
+
+  /** What the manager asks is done in every thread, before it is answered. Changes come one after another: two at the same
+   * time would reach the threads in different orders. */
+  call(call: WorkerCall): Promise<CommandReply> {
+    const run = (): Promise<CommandReply> => logCall(this.own.workerLog, call, (same) => this.carryOut(same));
+    if (!changesThreads(call)) return run();
+    const reply = this.changed.then(run);
+    this.changed = reply.catch(() => undefined);
+    return reply;
+  }
+
+  private async carryOut(call: WorkerCall): Promise<CommandReply> {
     switch (call.op) {
       case 'cli': {
-        const reply = await this.own.call(call);
-        if (EVERYWHERE.has(call.command.name)) await this.callOthers(call);
+        const reply = await this.own.carryOut(call);
+        if (changesThreads(call)) await this.callOthers(call);
         return reply;
       }
+      // How the others are, heartbeats say.
+      case 'ping':
+        return this.own.carryOut(call);
       case 'vcl.load': {
         const load = { op: call.op, load: { ...call.load, loading: this.loading++ } };
-        const reply = await this.own.call(load);
+        const reply = await this.own.carryOut(load);
         if (reply.status !== 200) return reply;
         const refusal = (await this.callOthers(load)).find(({ status }) => status !== 200);
         if (refusal === undefined) return reply;
@@ -172,7 +203,7 @@ export class Crew {
   /** The first thread's reply comes first. */
   private async callAll(call: WorkerCall): Promise<CommandReply[]> {
     const others = this.callOthers(call);
-    return [await this.own.call(call), ...(await others)];
+    return [await this.own.carryOut(call), ...(await others)];
   }
 
   private callOthers(call: WorkerCall): Promise<CommandReply[]> {
@@ -184,6 +215,20 @@ export class Crew {
       talk.say<CallSaid>(thread, { kind: 'call', id, call });
     }
     return Promise.all(replies);
+  }
+}
+
+/** Whether a call changes what each thread keeps for itself. A stop does not wait for anything. */
+function changesThreads(call: WorkerCall): boolean {
+  switch (call.op) {
+    case 'cli':
+      return EVERYWHERE.has(call.command.name);
+    case 'ping':
+    case 'vcl.list':
+    case 'stop':
+      return false;
+    default:
+      return true;
   }
 }
 

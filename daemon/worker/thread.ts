@@ -30,9 +30,10 @@ export function runThread(): void {
   process.on('unhandledRejection', panic);
   worker = new Worker(start.init, tell, { companions, ...start.common });
   const own = worker;
+  own.swept = () => companions.heartbeats.beat();
   talk.on<CallSaid>('call', ({ id, call }) => {
     own
-      .call(call)
+      .carryOut(call)
       .then((reply) => talk.say<ReplySaid>(FIRST, { kind: 'reply', id, reply }))
       .catch(panic);
   });

@@ -1,12 +1,12 @@
 // Several worker threads over one store, as clients and operators see them: connections are spread, what one thread
-// fetched is a hit on all, one fetch serves all who wait, an invalidation holds everywhere when it is answered, programs
-// are in all threads or in none, and a thread that ends takes the worker along.
+// fetched is a hit on all, one fetch serves all who wait, an invalidation holds everywhere when it is answered, and a thread
+// that ends takes the worker along.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, field, requestText } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
-import { delay, Sandbox, until } from '../harness/processes.ts';
+import { Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
 
 const THREADS = 4;
@@ -22,10 +22,10 @@ export const extension = {
   functions: {
     thread: { signature: 'INT thread()', call: () => (isMainThread ? 0 : threadId) },
     leave: { signature: 'VOID leave()', call: () => process.exit(3) },
-    picky: {
-      signature: 'VOID picky()',
+    hang: {
+      signature: 'VOID hang()',
       call: () => {
-        if (!isMainThread) throw new Error('not on this thread');
+        for (;;);
       },
     },
   },
@@ -42,12 +42,14 @@ acl ours { "127.0.0.1"; }
 sub vcl_recv {
   if (req.method == "PURGE" && client.ip ~ ours) { return (purge); }
   if (req.url == "/leave") { which.leave(); }
+  if (req.url == "/hang") { which.hang(); }
 }
 sub vcl_deliver { set resp.http.thread = which.thread(); }
 `;
 
 beforeAll(async () => {
   origin = await Origin.start();
+  origin.on('/which', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'x'));
   proxy = await startProxy(box, {
     program: backendProgram(origin.port, PROGRAM),
     params: { worker_threads: String(THREADS), vmod_path: folder },
@@ -89,7 +91,6 @@ async function threadsOf(all: readonly ClientConnection[]): Promise<number[]> {
 
 describe('connections', () => {
   it('are spread over the threads, also after some have gone', async () => {
-    origin.on('/which', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'x'));
     const first = await connections(64);
     const spread = await threadsOf(first);
     expect(spread.length).toBe(THREADS);
@@ -200,50 +201,33 @@ describe('an invalidation holds on every thread once it is answered', () => {
   }
 });
 
-describe('programs and parameters', () => {
-  it('a parameter holds on every thread once it is answered', async () => {
-    const all = await connections(16);
-    expect((await proxy.adm('param.set', 'id_header', 'X-Other-Id')).code).toBe(0);
-    const answers = await Promise.all(all.map((connection) => ask(connection, '/once')));
-    expect(answers.every((answer) => field(answer, 'X-Other-Id') !== undefined)).toBe(true);
-    await proxy.adm('param.reset', 'id_header');
-  });
+/** Has another thread than the first do what ends it; how long it takes until a new worker serves, in milliseconds. */
+async function endThread(url: string): Promise<number> {
+  const before = proxy.workerPid();
+  const all = await connections(8);
+  const answers = await Promise.all(all.map((connection) => ask(connection, '/which')));
+  const at = answers.findIndex((answer) => field(answer, 'thread') !== '0');
+  all[at]?.send(requestText(url));
+  const begun = performance.now();
+  await until('a new worker', () => proxy.workerPid() !== before && proxy.workerPid() !== null);
+  await until('an answer', async () => (await proxy.get('/which').catch(() => null))?.status === 200);
+  return performance.now() - begun;
+}
 
-  it('a program is in all threads once it is loaded', async () => {
-    const all = await connections(16);
-    const text = backendProgram(origin.port, 'sub vcl_deliver { set resp.http.program = "second"; }');
-    expect((await proxy.adm(`vcl.inline second << EOT\n${text}\nEOT`)).code).toBe(0);
-    expect((await proxy.adm('vcl.use', 'second')).code).toBe(0);
-    const answers = await Promise.all(all.map((connection) => ask(connection, '/once')));
-    expect(answers.every((answer) => field(answer, 'program') === 'second')).toBe(true);
-    expect((await proxy.adm('vcl.use', 'boot')).code).toBe(0);
-    expect((await proxy.adm('vcl.discard', 'second')).code).toBe(0);
-  });
-
-  it('one that a thread cannot run is in none', async () => {
-    const text = backendProgram(origin.port, 'import which; sub vcl_init { which.picky(); }');
-    const done = await proxy.adm(`vcl.inline picky << EOT\n${text}\nEOT`);
-    expect(done.code).not.toBe(0);
-    expect(done.stdout + done.stderr).toContain('not on this thread');
-    expect((await proxy.adm('vcl.list')).stdout).not.toContain('picky');
-    expect((await proxy.adm('vcl.use', 'picky')).code).not.toBe(0);
-  });
-});
+async function panicMatches(pattern: RegExp): Promise<void> {
+  await until('the panic', async () => pattern.test((await proxy.adm('panic.show')).stdout));
+}
 
 describe('a thread', () => {
   it('that ends takes the worker along, which is back in a moment and says why', async () => {
-    const before = proxy.workerPid();
-    const all = await connections(8);
-    const answers = await Promise.all(all.map((connection) => ask(connection, '/which')));
-    const at = answers.findIndex((answer) => field(answer, 'thread') !== '0');
-    all[at]?.send(requestText('/leave'));
-    const begun = performance.now();
-    await until('a new worker', () => proxy.workerPid() !== before && proxy.workerPid() !== null);
-    await until('an answer', async () => (await proxy.get('/which').catch(() => null))?.status === 200);
     // The goal is a second; the bound leaves room for a busy machine.
-    expect(performance.now() - begun).toBeLessThan(5000);
-    await delay(100);
-    const panic = await proxy.adm('panic.show');
-    expect(panic.stdout).toMatch(/Thread \d+ ended with status 3/);
+    expect(await endThread('/leave')).toBeLessThan(5000);
+    await panicMatches(/Thread \d+ ended with status 3/);
+  });
+
+  it('that hangs does so after cli_timeout', async () => {
+    expect((await proxy.adm('param.set', 'cli_timeout', '3')).code).toBe(0);
+    expect(await endThread('/hang')).toBeGreaterThan(2000);
+    await panicMatches(/Thread [1-9]\d* hangs: its event loop stands still, for almost 3 s \(cli_timeout\)/);
   });
 });

@@ -46,6 +46,53 @@ it('runs at once what is to come after it, or when the last leave is over', () =
   expect(ran).toEqual(['free', 'first, held: false', 'of the first', 'second']);
 });
 
+const failing = (): never => {
+  throw new Error('fails');
+};
+
+it.each(['entered', 'delay'] as const)('is free again when %s throws', (hook) => {
+  const words = sharedWords();
+  const [one, two] = [new SharedLock(words, 0, 0), new SharedLock(words, 0, 1)];
+  const before = one[hook] as () => void;
+  for (const take of [() => one.enter(), () => one.tryEnter()]) {
+    one[hook] = failing;
+    expect(take).toThrow('fails');
+    expect(one.isHeld).toBe(false);
+    expect(two.tryEnter()).toBe(true);
+    two.leave();
+    one[hook] = before;
+    take();
+    expect(two.tryEnter()).toBe(false);
+    one.leave();
+  }
+  expect(words[1]).toBe(0);
+});
+
+it('is free again when what is called as it is left throws', () => {
+  const words = sharedWords();
+  const [one, two] = [new SharedLock(words, 0, 0), new SharedLock(words, 0, 1)];
+  one.enter();
+  one.delay = failing;
+  expect(() => one.leave()).toThrow('fails');
+  expect([one.isHeld, two.tryEnter()]).toEqual([false, true]);
+});
+
+it('runs all that is to come after it, whatever one of them throws', () => {
+  const lock = new SharedLock(sharedWords(), 0, 0);
+  const ran: string[] = [];
+  lock.enter();
+  lock.after(() => {
+    lock.enter();
+    lock.after(() => void ran.push('of the first'));
+    lock.leave();
+    failing();
+  });
+  lock.after(() => void ran.push('second'));
+  expect(() => lock.leave()).toThrow('fails');
+  expect(ran).toEqual(['of the first', 'second']);
+  expect(lock.isHeld).toBe(false);
+});
+
 it('gives up, and names who has it, when it is not released', () => {
   const words = sharedWords();
   const [dead, waiting] = [new SharedLock(words, 0, 3), new SharedLock(words, 0, 1, 50)];

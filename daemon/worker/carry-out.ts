@@ -1,0 +1,53 @@
+// What the manager may ask of a worker, in one of its threads: commands, programs, parameters, its end. Each call is answered
+// once; what is refused is a status and a text, and whatever is thrown ends the worker.
+
+import type { CommandReply } from '../../protocol/messages.ts';
+import { runCommand } from '../commands/worker-dispatch.ts';
+import type { WorkerCall } from '../link.ts';
+import { connectEdge } from './edge-connection.ts';
+import type { Worker } from './worker.ts';
+
+const OK: CommandReply = { status: 200, body: '' };
+
+export async function carryOut(worker: Worker, call: WorkerCall): Promise<CommandReply> {
+  switch (call.op) {
+    case 'cli':
+      return runCommand(worker, call.command);
+    case 'vcl.load': {
+      const problem = await worker.programs.load(call.load);
+      if (problem !== null) return { status: 300, body: problem };
+      const { edge } = call.load.program;
+      if (edge !== undefined) {
+        worker.showEdge();
+        worker.edge = await connectEdge(worker, edge);
+      }
+      return OK;
+    }
+    case 'vcl.use':
+      return worker.programs.use(call.name)
+        ? OK
+        : { status: 106, body: `No configuration named ${call.name} known.` };
+    case 'vcl.discard':
+      worker.programs.discard(call.name);
+      return OK;
+    case 'vcl.label':
+      return worker.programs.label(call.name, call.target)
+        ? OK
+        : { status: 106, body: `No configuration named ${call.target} known.` };
+    case 'vcl.state': {
+      const problem = worker.programs.setState(call.name, call.state, call.warm);
+      return problem === null ? OK : { status: 300, body: problem };
+    }
+    case 'vcl.list':
+      return { status: 200, body: JSON.stringify(worker.programs.list()) };
+    case 'ping':
+      return { status: 200, body: `PONG ${Math.floor(worker.clock.now())} 1.0` };
+    case 'param.set':
+      worker.allParams.apply(call.name, call.value);
+      worker.paramsChanged();
+      return OK;
+    case 'stop':
+      worker.stop();
+      return OK;
+  }
+}

@@ -1,0 +1,73 @@
+// The log as one thread of the worker writes it: the ring, which all threads have in common, and the records that belong to
+// no transaction. The first thread begins the ring.
+
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { InitMessage } from '../link.ts';
+import { LogMask } from '../log/log-mask.ts';
+import { RING_FILE } from '../log/ring-format.ts';
+import { RingPlace } from '../log/ring-place.ts';
+import { type RingCounters, RingWriter } from '../log/ring-writer.ts';
+import { LogShared, TxLog } from '../log/tx-log.ts';
+import type { WriteTrouble } from '../log/write-trouble.ts';
+import type { Companions } from '../threads/seat.ts';
+import { NEVER_LOST, NO_LOCK } from '../threads/shared-lock.ts';
+import { ownMemory } from '../threads/shared-memory.ts';
+
+export interface ThreadLogParts {
+  readonly init: Pick<InitMessage, 'dir' | 'files' | 'generation'>;
+  /** Null with one thread. */
+  readonly companions: Companions | null;
+  /** The ring's size in bytes. */
+  readonly space: number;
+  readonly counters: RingCounters;
+  readonly trouble: WriteTrouble;
+  /** Called when the ring is smaller than that, in bytes. */
+  cutTo(bytes: number): void;
+}
+
+export class ThreadLog {
+  /** For what belongs to no transaction. */
+  readonly own: TxLog;
+  private readonly mask = new LogMask();
+  private readonly ring: RingWriter;
+  private readonly shared: LogShared;
+
+  constructor(parts: ThreadLogParts) {
+    this.ring = openRing(parts);
+    this.shared = new LogShared(this.ring, this.mask);
+    this.own = this.make();
+  }
+
+  make(): TxLog {
+    return new TxLog(this.shared);
+  }
+
+  /** A record that belongs to no transaction. */
+  notice(text: string): void {
+    this.own.put(Tag.Notice, text);
+  }
+
+  /** @param masked as of LogMask @param reclen the longest record */
+  set(masked: Parameters<LogMask['leaveOut']>[0], reclen: number): void {
+    this.mask.leaveOut(masked);
+    this.shared.reclen = reclen;
+  }
+
+  /** Before the process ends. */
+  flushAtEnd(): void {
+    this.ring.flushAtEnd();
+  }
+}
+
+function openRing({ init, companions, space, counters, trouble, cutTo }: ThreadLogParts): RingWriter {
+  const path = join(init.dir, RING_FILE);
+  const isFirst = companions === null || companions.thread === 0;
+  // A daemon begins a log of its own; a worker that replaces a dead one goes on with it.
+  if (init.generation === 0 && isFirst) rmSync(path, { force: true });
+  const memory = companions?.part('ring') ?? ownMemory();
+  const place = isFirst ? RingPlace.begin(path, space, init.files, memory) : RingPlace.join(path, memory);
+  if (place.cutTo > 0) cutTo(place.cutTo);
+  return new RingWriter(place, counters, trouble, companions?.makeLock('ring', NEVER_LOST) ?? NO_LOCK);
+}

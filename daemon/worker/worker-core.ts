@@ -1,0 +1,243 @@
+// What transactions of one thread work with (`Core`): parameters, log, cache, counters, numbers, buffers. It is there before
+// the programs are, and knows nothing of listeners, of calls and of how a worker begins and ends (worker.ts).
+
+import { randomInt } from 'node:crypto';
+import { Tag } from '../../protocol/tables/tags.ts';
+import { ConnectionPool } from '../backend/pool.ts';
+import { Cache } from '../cache/cache.ts';
+import type { CacheLimits, SharedCache } from '../cache/cache-state.ts';
+import { Clock } from '../clock.ts';
+import type { VclHost } from '../contract/context.ts';
+import { OwnState } from '../contract/own-state.ts';
+import type { SharedState } from '../contract/shared-state.ts';
+import type { HeadLimits } from '../http1/head-parser.ts';
+import { flat } from '../http1/latin1.ts';
+import type { FromWorker, InitMessage } from '../link.ts';
+import { constantRecord, type PreparedRecords, type TxLog } from '../log/tx-log.ts';
+import { WriteTrouble } from '../log/write-trouble.ts';
+import { DescriptorGuard, descriptorLimit } from '../net/descriptor-guard.ts';
+import { OutputBuffer } from '../net/output-buffer.ts';
+import { Params } from '../params/parameter-set.ts';
+import {
+  newMainCounters,
+  newSmaCounters,
+  newWrkCounters,
+  type SmaCounters,
+} from '../stats/counter-fields.ts';
+import type { Companions } from '../threads/seat.ts';
+import { SharedCount } from '../threads/shared-count.ts';
+import type { Core, HotParams, ProgramRef } from '../transaction/core.ts';
+import { EsiState } from '../transaction/esi-state.ts';
+import { HotHeads } from '../transaction/hot-heads.ts';
+import { IdHeader } from '../transaction/id-header.ts';
+import { SendTurns } from '../transaction/send-turns.ts';
+import { StepChecks } from '../transaction/step-checks.ts';
+import { limitsOfCache, requestHeadLimits, responseHeadLimits } from './applied-params.ts';
+import { compileBanRegex } from './ban-regex.ts';
+import type { CommonStart } from './crew.ts';
+import { MaintenanceTimer } from './maintenance-timer.ts';
+import { ObjectLog } from './object-log.ts';
+import { ThreadLog } from './thread-log.ts';
+import { ThreadsState } from './threads-state.ts';
+import { Vxids } from './vxids.ts';
+
+const READ_BUFFER = 64 * 1024;
+
+/** What a worker has in common with those of other threads. */
+export interface WorkerShare extends CommonStart {
+  readonly companions: Companions;
+}
+
+export abstract class WorkerCore implements Core {
+  readonly clock = new Clock();
+  readonly stats = newMainCounters();
+  protected readonly wrk = newWrkCounters();
+  readonly descriptors = new DescriptorGuard({
+    limit: descriptorLimit(),
+    stats: this.stats,
+    now: () => this.clock.now(),
+    tell: (text) => this.tell(text),
+  });
+  readonly params: HotParams;
+  readonly allParams: Params;
+  readonly cache: Cache;
+  readonly hotHeads: HotHeads;
+  readonly spareFetchBuffers: object[] = [];
+  readonly esi = new EsiState();
+  /** debug=+req_state. */
+  stepChecks: StepChecks | null = null;
+  readonly bgFetches: SharedCount;
+  readonly pipes: SharedCount;
+  /** Of extensions. */
+  readonly shared: SharedState;
+  readonly identity: string;
+  idHeader: IdHeader;
+  readonly via: string;
+  readonly viaLine: string;
+  readonly viaRecord: PreparedRecords;
+  readonly pool: ConnectionPool;
+  readonly readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER);
+  readonly storages = new Map<string, SmaCounters>();
+  requestLimits: HeadLimits;
+  responseLimits: HeadLimits;
+  lenientDates = false;
+  lenientLf = false;
+  readonly sendTurns = new SendTurns((run) => setImmediate(run));
+  /** For what belongs to no transaction. */
+  readonly workerLog: TxLog;
+  /** debug=+lurker. */
+  readonly objectLog: ObjectLog;
+  protected readonly log: ThreadLog;
+  protected readonly maintenance = new MaintenanceTimer(
+    () => this.cache.maintenance,
+    () => this.clock.now(),
+  );
+  /** Epoch seconds. */
+  protected readonly tStart: number;
+  /** Of several; the first one logs what is asked of all, probes backends and takes care of the cache. */
+  protected readonly thread: number;
+  private readonly send: (message: FromWorker) => void;
+  private readonly vxids: Vxids;
+  private readonly out = new OutputBuffer();
+  private readonly cacheLimits: CacheLimits;
+
+  constructor(init: InitMessage, send: (message: FromWorker) => void, share: WorkerShare | null) {
+    const companions = share?.companions ?? null;
+    const thread = companions?.thread ?? 0;
+    this.thread = thread;
+    this.send = send;
+    this.identity = init.identity;
+    this.via = `1.1 ${init.identity} (proxyd/0.1)`;
+    this.viaLine = flat(`Via: ${this.via}`);
+    this.viaRecord = constantRecord(Tag.RespHeader, this.viaLine);
+    this.allParams = new Params(init.params);
+    this.params = this.allParams.hot;
+    this.idHeader = new IdHeader(this.allParams.text('id_header'), 0);
+    this.requestLimits = requestHeadLimits(this.allParams);
+    this.responseLimits = responseHeadLimits(this.allParams);
+    const { vsl_space: space } = this.params;
+    this.log = new ThreadLog({
+      init,
+      companions,
+      space,
+      counters: this.stats,
+      trouble: this.trouble('The log'),
+      cutTo: (bytes) => this.tellCutLog(bytes, space),
+    });
+    this.workerLog = this.log.own;
+    this.objectLog = new ObjectLog(() => this.cache.facts, this.workerLog, this.newLog());
+    this.tStart = share?.now ?? this.clock.now();
+    this.bgFetches = new SharedCount(companions?.part('bgFetches').words(1));
+    this.pipes = new SharedCount(companions?.part('pipes').words(1));
+    this.vxids = new Vxids(companions?.part('vxids').words(1) ?? new Int32Array(1));
+    if (thread === 0) this.vxids.begin(init.generation);
+    this.cacheLimits = limitsOfCache(this.allParams);
+    this.cache = new Cache({
+      storages: init.storages,
+      counters: this.stats,
+      limits: this.cacheLimits,
+      compileRegex: compileBanRegex,
+      now: this.tStart,
+      seed: share?.seed ?? [randomInt(2 ** 32), randomInt(2 ** 32)],
+      events: this.objectLog,
+      wake: () => (thread === 0 ? this.maintenance.wake() : companions?.peers.wakeMaintenance()),
+      ...(companions === null ? {} : { shared: sharedCache(companions) }),
+    });
+    companions?.peers.listen(this.cache.peerCalls, () => this.maintenance.wake());
+    this.hotHeads = new HotHeads(this.cache.facts, this.cache.reading, this.viaLine, this.idHeader.key);
+    for (const name of this.cache.storages.names()) this.storages.set(name, newSmaCounters());
+    this.pool = new ConnectionPool(this.params.backend_idle_timeout);
+    this.shared = share === null ? new OwnState() : new ThreadsState(share.companions, share.seed);
+  }
+
+  abstract readonly host: VclHost;
+
+  abstract get active(): ProgramRef | null;
+
+  newVxid(): number {
+    return this.vxids.next();
+  }
+
+  lastVxid(): number {
+    return this.vxids.last();
+  }
+
+  setNextVxid(next: number): void {
+    this.vxids.setNext(next);
+  }
+
+  newLog(): TxLog {
+    return this.log.make();
+  }
+
+  output(size: number): Buffer {
+    return this.out.room(size);
+  }
+
+  outputPart(out: Buffer, start: number, end: number): Buffer {
+    return this.out.part(out, start, end);
+  }
+
+  outputTaken(): void {
+    this.out.taken();
+  }
+
+  later(step: () => void): void {
+    setImmediate(step);
+  }
+
+  /** std.syslog and the like: the manager's log takes it. */
+  note(priority: number, text: string): void {
+    this.send({ t: 'note', level: priority <= 3 ? 'error' : priority <= 4 ? 'warning' : 'info', text });
+  }
+
+  /** A record that belongs to no transaction. */
+  logNotice(text: string): void {
+    this.log.notice(text);
+  }
+
+  /** For the log, and for the operator. */
+  protected tell(text: string): void {
+    this.logNotice(text);
+    this.note(4, text);
+  }
+
+  protected trouble(what: string): WriteTrouble {
+    return new WriteTrouble(what, this.wrk, (text) => this.send({ t: 'trouble', text }));
+  }
+
+  private tellCutLog(taken: number, wanted: number): void {
+    const mb = (bytes: number): string => `${Math.floor(bytes / 1024 / 1024)} MB`;
+    const text = `The log keeps ${mb(taken)} instead of ${mb(wanted)}: the working directory has no more room. Make room there, or ask for less with -l`;
+    this.note(4, text);
+  }
+
+  /** Everything that goes by parameters does so now. */
+  paramsChanged(): void {
+    const { allParams, params } = this;
+    this.requestLimits = requestHeadLimits(allParams);
+    const idName = allParams.text('id_header');
+    if (idName !== this.idHeader.name) {
+      this.idHeader = new IdHeader(idName, this.clock.now());
+      this.hotHeads.renameId(this.idHeader.key);
+    }
+    this.lenientDates = allParams.feature('http_date_postel');
+    this.lenientLf = allParams.feature('lenient_lf');
+    this.esi.set((bit) => allParams.feature(bit));
+    this.responseLimits = responseHeadLimits(allParams);
+    Object.assign(this.cacheLimits, limitsOfCache(allParams));
+    this.objectLog.lurkerDebug = allParams.debug('lurker');
+    this.stepChecks = allParams.debug('req_state') ? (this.stepChecks ?? new StepChecks()) : null;
+    this.log.set(allParams.masked(), params.vsl_reclen);
+    this.pool.setIdleTimeout(params.backend_idle_timeout);
+  }
+}
+
+function sharedCache(companions: Companions): SharedCache {
+  return {
+    memory: companions.part('cache'),
+    lock: companions.lock,
+    peers: companions.peers,
+    maintains: companions.thread === 0,
+  };
+}
