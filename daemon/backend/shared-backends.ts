@@ -76,10 +76,12 @@ export class BackendRow {
       return true;
     }
     const limit = this.limitOf(max);
-    // The look before it keeps threads that are refused from holding a place for a moment, most of the time.
-    if (Atomics.load(words, at + IN_USE) >= limit) return false;
-    if (Atomics.add(words, at + IN_USE, 1) < limit) return true;
-    Atomics.sub(words, at + IN_USE, 1);
+    // Not by adding and taking back: until then another thread would see a place taken that nobody has.
+    for (let inUse = this.inUse; inUse < limit; ) {
+      const seen = Atomics.compareExchange(words, at + IN_USE, inUse, inUse + 1);
+      if (seen === inUse) return true;
+      inUse = seen;
+    }
     return false;
   }
 

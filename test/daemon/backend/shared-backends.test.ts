@@ -42,6 +42,53 @@ it('two threads that see the last place at once have it once', () => {
   expect(a.inUse).toBe(1);
 });
 
+/** Has `others` called before each step that `work` takes in shared memory, with the step's number; returns how many. */
+function interleaved(work: () => void, others: (step: number) => void): number {
+  let steps = 0;
+  let isOther = false;
+  const spies = (['load', 'add', 'sub', 'compareExchange'] as const).map((name) => {
+    const original = Atomics[name] as (...args: unknown[]) => number;
+    return vi.spyOn(Atomics, name).mockImplementation(((...args: unknown[]) => {
+      if (!isOther) {
+        isOther = true;
+        others(steps++);
+        isOther = false;
+      }
+      return original(...args);
+    }) as never);
+  });
+  work();
+  for (const spy of spies) spy.mockRestore();
+  return steps;
+}
+
+it('a free place is refused to nobody, whatever other threads do between the steps of one', () => {
+  let moments = 0;
+  for (let taken = 0; taken <= moments; taken++) {
+    for (let left = taken; left <= moments; left++) {
+      const rows = threads(3).map((thread) => thread.join('boot.a'));
+      const [a, b, c] = rows as [BackendRow, BackendRow, BackendRow];
+      const has = { a: false, b: false, c: false };
+      const steps = interleaved(
+        () => {
+          has.a = a.enter(1);
+        },
+        (step) => {
+          if (step === taken) has.b = b.enter(1);
+          if (step !== left) return;
+          if (has.b) b.leave();
+          has.b = false;
+          has.c = c.enter(1);
+        },
+      );
+      moments = Math.max(moments, steps);
+      const having = Object.values(has).filter((it) => it).length;
+      expect([taken, left, having, a.inUse]).toEqual([taken, left, 1, 1]);
+    }
+  }
+  expect(moments).toBeGreaterThan(1);
+});
+
 it('keys have rows of their own, whose words are zero though somebody had the row before', () => {
   const [first, second] = threads(2, 4) as [SharedBackends, SharedBackends];
   const keys = ['1 boot.a', '0 boot.a', '0 boot.b', '0 boot.c'];
