@@ -132,6 +132,20 @@ it('a row is given back when the last thread releases it, and what was released 
   expect(first.join('0 boot.98').inUse).toBe(0);
 });
 
+it('backends of one name are numbered, the same in all threads, and a number is free again with its row', () => {
+  const [first, second] = threads(2, 4) as [SharedBackends, SharedBackends];
+  const a = first.join('a', 'n');
+  const b = second.join('b', 'n');
+  expect([a.number, b.number, second.join('a', 'n').number, first.join('b', 'n').number]).toEqual([
+    1, 2, 1, 2,
+  ]);
+  const c = first.join('c', 'n');
+  const other = first.join('d', 'o');
+  expect([c.number, other.number, second.join('e', 'n').number]).toEqual([3, 1, null]);
+  c.release();
+  expect([second.join('e', 'n').number, c.number]).toEqual([3, 3]);
+});
+
 it('without a free row a thread counts alone: its part of the limit, and one at least', () => {
   const [first, second] = threads(2, 1) as [SharedBackends, SharedBackends];
   const held = first.join('0 boot.a');
