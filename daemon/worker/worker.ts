@@ -190,6 +190,7 @@ export class Worker implements Core, AcceptorHost {
       now: this.tStart,
       seed: share?.seed ?? [randomInt(2 ** 32), randomInt(2 ** 32)],
       events: this.objectLog,
+      transactions: () => this.lastVxid(),
       wake: () => (thread === 0 ? this.maintenance.wake() : share?.companions.peers.wakeMaintenance()),
       ...(share === null ? {} : { shared: sharedCache(share.companions) }),
     });
