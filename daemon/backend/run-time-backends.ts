@@ -3,7 +3,7 @@
 // while, and there is a limit to their number, because what clients send may decide how many there are: the one that has
 // been idle for longest makes room for the next.
 //
-// Threads make them each for itself, under names that may differ, and have a row in common by the description. Those that
+// Threads make them each for itself, and have a row in common by the description, which gives them one name. Those that
 // a thread has are reported to the program, so that the first thread has them as well.
 
 import type { Director } from '../contract/context.ts';
@@ -28,8 +28,8 @@ export interface BackendOwner {
   /** One has been made, and is listed in both maps; or has gone. */
   made(backend: Backend): void;
   gone(backend: Backend): void;
-  /** What threads have in common for the backend of this key; null with one thread. */
-  rowOf(key: string): BackendRow | null;
+  /** What threads have in common for the backend of this key, which may have its name with others; null with one thread. */
+  rowOf(key: string, name: string): BackendRow | null;
   /** This thread has it, though not for as long as the program: called when it was made, and again at each look. */
   kept(key: string): void;
 }
@@ -108,9 +108,11 @@ export class RunTimeBackends {
     if (typeof address === 'string') throw new ExtensionError(address);
     if (this.entries.size >= MOST && !this.makeRoom())
       throw new ExtensionError(`${MOST} backends were made at run time and all are in use, no more are made`);
-    const decl: BackendDecl = { ...given, name: this.freeName(given) };
+    const name = placeOf(given);
+    const row = owner.rowOf(key, name);
+    const decl: BackendDecl = { ...given, name: this.freeName(name, row?.number ?? 1) };
     const now = env.now();
-    const backend = new Backend(decl, owner.name, [address], newVbeCounters(), env, now, owner.rowOf(key));
+    const backend = new Backend(decl, owner.name, [address], newVbeCounters(), env, now, row);
     owner.backends.set(decl.name, backend);
     owner.directors.set(decl.name, backend);
     owner.made(backend);
@@ -141,12 +143,14 @@ export class RunTimeBackends {
     owner.gone(backend);
   }
 
-  /** Its address, and a number where others are at the same one. */
-  private freeName({ host = '', port = '80', path }: RunTimeDecl): string {
-    const name =
-      path ?? (host.includes(':') && !host.startsWith('[') ? `[${host}]:${port}` : `${host}:${port}`);
-    let free = name;
-    for (let n = 2; this.owner.directors.has(free); n++) free = `${name}(${n})`;
+  /** A number is part of it where others have the name as well. */
+  private freeName(name: string, from: number): string {
+    let free = from === 1 ? name : `${name}(${from})`;
+    for (let n = from + 1; this.owner.directors.has(free); n++) free = `${name}(${n})`;
     return free;
   }
+}
+
+function placeOf({ host = '', port = '80', path }: RunTimeDecl): string {
+  return path ?? (host.includes(':') && !host.startsWith('[') ? `[${host}]:${port}` : `${host}:${port}`);
 }

@@ -1,5 +1,5 @@
 // What the threads of a worker have in common for each backend: its connections in use, its health by the probe that the
-// first thread runs, and the operator's word. Each backend has a row in shared memory, found by a digest of its key, so
+// first thread runs, the operator's word, and the number in its name where several would have the same. Each backend has a row in shared memory, found by a digest of its key, so
 // that all threads find the same one without a message. It is given back when the backend has ended in all threads.
 //
 // Special case: the table is bounded. A backend that finds it full counts alone, with its thread's part of the limit, and
@@ -26,8 +26,12 @@ const IN_USE = 6;
 const HEALTH = 7;
 /** A place in ADMINS. */
 const ADMIN = 8;
+/** Which one of its name it is, from 1. */
+const NUMBER = 9;
 /** Two words: epoch seconds of the last change, as a float. */
 const CHANGED = 10;
+/** The digest of its name before the number. */
+const NAME = 12;
 
 /** Words of the first row, which is nobody's: the first free row, and rows that were ever taken. */
 const FREE = 0;
@@ -76,10 +80,12 @@ export class BackendRow {
       return true;
     }
     const limit = this.limitOf(max);
-    // The look before it keeps threads that are refused from holding a place for a moment, most of the time.
-    if (Atomics.load(words, at + IN_USE) >= limit) return false;
-    if (Atomics.add(words, at + IN_USE, 1) < limit) return true;
-    Atomics.sub(words, at + IN_USE, 1);
+    // Not by adding and taking back: until then another thread would see a place taken that nobody has.
+    for (let inUse = this.inUse; inUse < limit; ) {
+      const seen = Atomics.compareExchange(words, at + IN_USE, inUse, inUse + 1);
+      if (seen === inUse) return true;
+      inUse = seen;
+    }
     return false;
   }
 
@@ -95,6 +101,11 @@ export class BackendRow {
   /** Connections of all threads. */
   get inUse(): number {
     return Atomics.load(this.words, this.at + IN_USE);
+  }
+
+  /** Which one it is of those that joined under the same name, from 1; null without a name, or without a row. */
+  get number(): number | null {
+    return this.words[this.at + NUMBER] || null;
   }
 
   /** By the probe; null when the first thread has not said yet. */
@@ -158,12 +169,15 @@ export class SharedBackends {
     this.rows = rows;
   }
 
-  /** The row of the backend with this key, which this thread has until it is released. */
-  join(key: string): BackendRow {
+  /**
+   * The row of the backend with this key, which this thread has until it is released.
+   * @param name one that several backends may have, which numbers them; the same whenever the key is
+   */
+  join(key: string, name: string | null = null): BackendRow {
     const digest = digestOf(key);
     this.lock.enter();
     try {
-      const at = this.find(digest) || this.take(digest);
+      const at = this.find(digest) || this.take(digest, name);
       if (at === 0) return new BackendRow(new Int32Array(WIDTH), 0, this.place, () => undefined);
       this.words[at + HOLDERS] = this.word(at + HOLDERS) + 1;
       return new BackendRow(this.words, at, this.place, (row) => this.leave(row));
@@ -180,7 +194,7 @@ export class SharedBackends {
   }
 
   /** A row that nobody has; 0 when there is none. */
-  private take(digest: Int32Array): number {
+  private take(digest: Int32Array, name: string | null): number {
     const { words } = this;
     let at = this.word(FREE);
     if (at !== 0) words[FREE] = this.word(at + NEXT);
@@ -191,9 +205,23 @@ export class SharedBackends {
     const head = this.headOf(digest);
     words.fill(0, at, at + WIDTH);
     words.set(digest, at);
+    if (name !== null) this.number(at, digestOf(name));
     words[at + NEXT] = this.word(head);
     words[head] = at;
     return at;
+  }
+
+  /** Gives a row the first number that none of its name has. */
+  private number(row: number, name: Int32Array): void {
+    const taken = new Set<number>();
+    for (let at = WIDTH; at <= this.word(TAKEN) * WIDTH; at += WIDTH) {
+      if (this.word(at + HOLDERS) > 0 && name.every((word, i) => this.word(at + NAME + i) === word))
+        taken.add(this.word(at + NUMBER));
+    }
+    let number = 1;
+    while (taken.has(number)) number++;
+    this.words[row + NUMBER] = number;
+    this.words.set(name, row + NAME);
   }
 
   private leave(at: number): void {

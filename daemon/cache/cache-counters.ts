@@ -4,8 +4,6 @@
 import type { BanCounters } from './ban/ban-list.ts';
 
 export interface CacheCounters extends BanCounters {
-  /** Requests so far. Only read here: while they come in, they go before the lurker. */
-  client_req: number;
   n_object: number;
   n_objectcore: number;
   n_objecthead: number;
@@ -31,7 +29,6 @@ export interface CacheCounters extends BanCounters {
 
 export function newCacheCounters(): CacheCounters {
   return {
-    client_req: 0,
     n_object: 0,
     n_objectcore: 0,
     n_objecthead: 0,

@@ -85,6 +85,8 @@ export interface CacheOptions {
   /** Milliseconds from a steady clock, for bounded steps; performance.now when absent. */
   millis?: () => number;
   events?: ObjectEvents;
+  /** Transactions of all threads so far: while there are more and more, they go before the lurker. Absent: none. */
+  transactions?: () => number;
   /** Called when maintenance has work before the moment that its last step named. */
   wake?: () => void;
   /** Of a cache that several threads serve: each has a cache of its own over the same memory. */
@@ -138,6 +140,7 @@ export class CacheState {
   readonly compileRegex: CompileRegex;
   readonly defer: (run: () => void) => void;
   readonly millis: () => number;
+  readonly transactions: () => number;
   /** Milliseconds that a step of the work that no request waits for may take. */
   readonly longestStep: number;
   readonly wake: () => void;
@@ -149,6 +152,7 @@ export class CacheState {
     this.compileRegex = o.compileRegex;
     this.defer = o.defer ?? ((run) => void setImmediate(run));
     this.millis = o.millis ?? (() => performance.now());
+    this.transactions = o.transactions ?? (() => 0);
     this.wake = o.wake ?? ignore;
     this.epoch = Math.floor(o.now) - 1;
     const memory = o.shared?.memory ?? ownMemory();

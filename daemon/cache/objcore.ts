@@ -43,6 +43,8 @@ export const SURROGATE = 25;
 export const ANNEX = 26;
 /** Hash of the variant (vary.ts), if all others of its key that have one vary by the same headers; else 0. */
 export const VARIANT = 27;
+/** In its place while the object is busy: the variant that it is expected to become (vary.ts); 0 is unknown. */
+export const EXPECTED = VARIANT;
 /** Even, since rows hold doubles. */
 export const OBJCORE_WORDS = 28;
 

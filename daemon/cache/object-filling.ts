@@ -142,6 +142,7 @@ export class ObjectFilling implements Filling {
     objcores.publish(oc, row.META, withState(meta | row.OF_INDEXED, row.STATE_STREAM));
     this.lifetimes.mail(oc);
     objheads.unlink(oh, oc);
+    objcores.set(oc, row.VARIANT, 0);
     if ((meta & row.OF_HAS_VARY) !== 0) this.hashVariantOf(oc, oh);
     objheads.linkFirst(oh, oc);
     objheads.rush(oh, uncacheable || (meta & row.OF_MARKER) !== 0);
@@ -171,7 +172,8 @@ export class ObjectFilling implements Filling {
     let other = objheads.first(oh);
     for (let looked = 0; other !== 0; looked++) {
       if (looked === SIBLING_SEARCH) return;
-      if (objcores.get(other, row.VARIANT) !== 0) {
+      const isBusy = stateIn(objcores.get(other, row.META)) === row.STATE_BUSY;
+      if (!isBusy && objcores.get(other, row.VARIANT) !== 0) {
         const same = sameNames(
           store.headChunk(oc),
           store.varyAt(oc),

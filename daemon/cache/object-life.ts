@@ -11,7 +11,6 @@ import { CLOSED, type Oc, withState } from './objcore.ts';
 import type { ObjectLru } from './object-lru.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { References } from './roles.ts';
-import type { VaryKey } from './vary.ts';
 
 /** Marks what is not the id of a fetch: those are below it. */
 const NO_VXID = 0x80000000 | 0;
@@ -32,16 +31,16 @@ export class ObjectLife implements References {
     this.made = state.memory.part('life').words(1);
   }
 
-  /** A busy object under a key. `predicted`: the variant it will probably become. The caller holds a reference. */
-  newBusy(oh: Oh, predicted: VaryKey | null): Oc {
+  /** A busy object under a key. `expected`: the variant it will probably become (vary.ts). The caller holds a reference. */
+  newBusy(oh: Oh, expected: number): Oc {
     const { objcores, bans, purgeLog, objheads } = this.state;
     const oc = this.take(0);
     objcores.set(oc, row.OBJHEAD, oh);
     // Counted from now, not from the end of the fetch: a ban or purge that comes in between is tested.
     objcores.set(oc, row.BAN, bans.ref());
     objcores.set(oc, row.SURROGATE, purgeLog.newest);
+    objcores.set(oc, row.EXPECTED, expected);
     objheads.linkFirst(oh, oc);
-    if (predicted !== null) this.store.transferOf(oc).predicted = predicted;
     return oc;
   }
 

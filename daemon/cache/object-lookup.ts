@@ -16,7 +16,7 @@ import type { ObjectStore } from './object-store.ts';
 import type { Lookup } from './roles.ts';
 import { Doom } from './tags/tag-index.ts';
 import type { TagPurges } from './tags/tag-purges.ts';
-import { hashVariant, matchesKey, matchesStored, storedNames, type VaryKey } from './vary.ts';
+import { expectedVariant, hashVariant, matchesStored, mayBecome, storedNames, type VaryKey } from './vary.ts';
 import type { Waiter } from './waiting-list.ts';
 
 /** Variants that are compared with the request itself before it is worth a hash (chosen). */
@@ -127,7 +127,7 @@ export class ObjectLookup implements Lookup {
     const { objheads } = this.state;
     const oh = objheads.find(q.key);
     if (oh === 0 || q.hashAlwaysMiss) {
-      out.busy = this.life.newBusy(oh === 0 ? objheads.findOrAdd(q.key) : oh, null);
+      out.busy = this.life.newBusy(oh === 0 ? objheads.findOrAdd(q.key) : oh, 0);
       if (oh !== 0) {
         this.store.transferOf(out.busy).replaces = q.hashIgnoreVary ? 'all' : 'variant';
       }
@@ -155,6 +155,8 @@ export class ObjectLookup implements Lookup {
   private search(oh: Oh, q: LookupQuery, out: LookupResult): LookupAnswer {
     const { objcores, bans, objheads } = this.state;
     let busy = false;
+    /** There are fetches that may be for other variants. */
+    let expecting = false;
     let stale: Oc = 0;
     let staleOrigin = Number.NEGATIVE_INFINITY;
     let varying: Oc = 0;
@@ -165,7 +167,9 @@ export class ObjectLookup implements Lookup {
       const meta = objcores.get(current, row.META);
       oc = objcores.get(current, row.KEY_NEXT);
       if (stateIn(meta) === row.STATE_BUSY) {
-        if (!busy && !q.hashIgnoreBusy) busy = this.mayBecome(current, q);
+        if (q.hashIgnoreBusy) continue;
+        if (q.hashIgnoreVary || objcores.get(current, row.EXPECTED) === 0) busy = true;
+        else expecting = true;
         continue;
       }
       if (objcores.getDouble(current, row.TTL) <= 0) continue;
@@ -210,6 +214,7 @@ export class ObjectLookup implements Lookup {
         staleOrigin = origin;
       }
     }
+    if (expecting && !busy) busy = this.mayBecome(oh, varying, q);
     if (stale !== 0) return this.expired(stale, busy, q, out, oh, varying);
     if (busy) return LookupAnswer.BUSY;
     out.busy = this.life.newBusy(oh, this.predict(varying, q));
@@ -288,18 +293,22 @@ export class ObjectLookup implements Lookup {
     return LookupAnswer.MISS;
   }
 
-  /** Whether a fetch under way may bring what this request can use. */
-  private mayBecome(busy: Oc, q: LookupQuery): boolean {
-    const predicted = this.state.transfers.get(busy)?.predicted ?? null;
-    const { gzipSupport, normaliseVary } = this.state.limits;
-    return (
-      predicted === null || q.hashIgnoreVary || matchesKey(predicted, q.http, gzipSupport, normaliseVary)
-    );
+  /** Whether a fetch under way that is expected to become a variant may bring what this request can use. */
+  private mayBecome(oh: Oh, sibling: Oc, q: LookupQuery): boolean {
+    const { objcores, objheads, limits } = this.state;
+    // It varied as an object that has gone meanwhile.
+    if (sibling === 0) return true;
+    const wanted = this.variantOf(sibling, q);
+    for (let oc = objheads.first(oh); oc !== 0; oc = objcores.get(oc, row.KEY_NEXT)) {
+      const isBusy = stateIn(objcores.get(oc, row.META)) === row.STATE_BUSY;
+      if (isBusy && mayBecome(objcores.get(oc, row.EXPECTED), wanted, limits.gzipSupport)) return true;
+    }
+    return false;
   }
 
-  /** The variant a fetch for this request will become, if it varies as its sibling does. */
-  private predict(sibling: Oc, q: LookupQuery): VaryKey | null {
-    return sibling === 0 ? null : this.variantOf(sibling, q);
+  /** The variant that a fetch for this request will become, if it varies as its sibling does; 0 without one. */
+  private predict(sibling: Oc, q: LookupQuery): number {
+    return sibling === 0 ? 0 : expectedVariant(this.variantOf(sibling, q), this.state.limits.gzipSupport);
   }
 
   /** The request's values of the headers that an object varies by. */

@@ -4,13 +4,10 @@
 
 import type { HttpMessage } from '../http1/message.ts';
 import type { ProgressReader, ProgressSource } from './roles.ts';
-import type { VaryKey } from './vary.ts';
 
 const NOBODY: readonly ProgressReader[] = [];
 
 export class Transfer implements ProgressSource {
-  /** The variant this fetch is expected to become, from the Vary of its siblings; null when unknown. */
-  predicted: VaryKey | null = null;
   /** What a forced miss replaces once it is whole. */
   replaces: 'nothing' | 'variant' | 'all' = 'nothing';
   /** Body bytes the response announced; -1 when unknown. */

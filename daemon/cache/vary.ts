@@ -68,29 +68,6 @@ function sameText(from: ChunkBytes, at: number, length: number, text: string): b
   return true;
 }
 
-/**
- * Whether the request has the key's values.
- * @param normalise values that differ only in how they are written count as the same
- */
-export function matchesKey(
-  key: VaryKey,
-  request: HttpMessage,
-  gzipSupport: boolean,
-  normalise = false,
-): boolean {
-  for (let i = 0; i < key.names.length; i++) {
-    const name = key.names[i] as string;
-    if (gzipSupport && name === 'accept-encoding') continue;
-    if (name === '*') return false;
-    const kept = key.values[i] as string | null;
-    const value = request.getAll(name);
-    if (value === kept) continue;
-    if (!normalise || value === null || kept === null) return false;
-    if (normalValue(name, value) !== normalValue(name, kept)) return false;
-  }
-  return true;
-}
-
 /** Bytes writeVary() needs. Layout: count (16 bits: a head has room for more than 255 names, and a name that
  * is not looked at gives one client what is another's), then for each name its length, the value's length (16 bits,
  * all ones for absent), name, value. */
@@ -115,7 +92,10 @@ export function writeVary(key: VaryKey, to: ChunkBytes, start: number): void {
   }
 }
 
-/** matchesKey() on the stored form, without making strings unless values that differ may mean the same. */
+/**
+ * Whether the request has the values of a stored variant. Makes no strings unless values that differ may mean the same.
+ * @param normalise values that differ only in how they are written count as the same
+ */
 export function matchesStored(
   from: ChunkBytes,
   start: number,
@@ -169,17 +149,47 @@ function storedBytes(from: ChunkBytes, start: number): number {
  * A number for the values of a variant, never 0: of two that differ, one does not match the other. Values that mean the same
  * have the same number, and Accept-Encoding has no part in it. For one list of names only; 0 where `*` is one of them.
  */
-export function hashVariant({ names, values }: VaryKey): number {
-  let hash = 0x811c9dc5;
+export function hashVariant({ names, values }: VaryKey, skipsEncoding = true): number {
+  let hash = FNV_BASIS;
   for (const [i, name] of names.entries()) {
-    if (name === ACCEPT_ENCODING) continue;
+    if (skipsEncoding && name === ACCEPT_ENCODING) continue;
     if (name === '*') return 0;
     const value = values[i] as string | null;
-    const text = value === null ? '\0' : normalValue(name, value);
-    for (let c = 0; c < text.length; c++) hash = Math.imul(hash ^ text.charCodeAt(c), 0x01000193);
-    hash = Math.imul(hash ^ 0x100, 0x01000193);
+    hash = fold(hash, value === null ? '\0' : normalValue(name, value));
   }
   return hash === 0 ? 1 : hash;
+}
+
+/** FNV-1a, of a text and an end that is no character of it. */
+function fold(start: number, text: string): number {
+  let hash = start;
+  for (let c = 0; c < text.length; c++) hash = Math.imul(hash ^ text.charCodeAt(c), FNV_PRIME);
+  return Math.imul(hash ^ 0x100, FNV_PRIME);
+}
+
+/**
+ * A number for the variant that a fetch is expected to become, never 0, which is for one of which nothing is known: the
+ * names of the headers in its upper half, their values in its lower one.
+ * @param gzipSupport Accept-Encoding makes no variant
+ */
+export function expectedVariant(key: VaryKey, gzipSupport: boolean): number {
+  const values = hashVariant(key, gzipSupport);
+  if (values === 0) return FOR_NOBODY;
+  const names = key.names.reduce(fold, FNV_BASIS);
+  return (half(names) << 16) | half(values) | NAMED;
+}
+
+/** Whether a fetch that is expected to become a variant may bring what one with these values can use. It may, too, if it
+ * varies by other headers, or if both halves are the same by chance. */
+export function mayBecome(expected: number, key: VaryKey, gzipSupport: boolean): boolean {
+  if (expected === FOR_NOBODY) return false;
+  const other = expected ^ expectedVariant(key, gzipSupport);
+  return other >>> 16 !== 0 || other === 0;
+}
+
+/** Half as many bits of a hash. */
+function half(hash: number): number {
+  return (hash ^ (hash >>> 16)) & 0xffff;
 }
 
 /** hashVariant() of a stored variant. */
@@ -242,6 +252,13 @@ function isLast(request: HttpMessage, field: number, key: string): boolean {
   for (let i = field + 1; i < request.n; i++) if (request.keys[i] === key) return false;
   return true;
 }
+
+const FNV_BASIS = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+/** A bit of all that names headers, which tells it from the numbers that say something else. */
+const NAMED = 1 << 31;
+/** Expected by `*`: no request ever matches it. */
+const FOR_NOBODY = 1;
 
 const ACCEPT_ENCODING = 'accept-encoding';
 

@@ -127,10 +127,10 @@ export abstract class BoundedTable<H> implements SharedTable {
     });
   }
 
-  remove(key: string): boolean {
+  remove(key: string, isToGo?: (row: SharedRow) => boolean): boolean {
     return this.alone(() => {
       const found = this.find(key);
-      if (found === undefined) return false;
+      if (found === undefined || (isToGo !== undefined && !isToGo(this.rowOf(found)))) return false;
       this.drop(found);
       return true;
     });

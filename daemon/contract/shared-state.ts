@@ -42,8 +42,8 @@ export interface SharedTable {
   update<T>(key: string, change: (row: SharedDraft) => T): T;
   /** The row as it is now, or null. */
   read(key: string): SharedRow | null;
-  /** Whether there was one. */
-  remove(key: string): boolean;
+  /** Removes the row of a key, where a function is given only if that says so of it; whether it did. */
+  remove(key: string, isToGo?: (row: SharedRow) => boolean): boolean;
   /** Looks at so many of the rows that were not updated for longest, and removes those for which the function says so. */
   removeOldest(count: number, isToGo: (row: SharedRow) => boolean): void;
   /** Rows. */

@@ -33,9 +33,9 @@ export class BackendThreads {
     );
   }
 
-  /** @param key of the backend in its program */
-  join({ name, loading }: ProgramIdentity, key: string): BackendRow {
-    return this.rows.join(`${loading} ${name}.${key}`);
+  /** @param key of the backend in its program, and `of` the name that others may have as well */
+  join({ name, loading }: ProgramIdentity, key: string, of: string | null = null): BackendRow {
+    return this.rows.join(`${loading} ${name}.${key}`, of === null ? null : `${loading} ${name}.${of}`);
   }
 
   /** This thread has a backend that was made at run time. */

@@ -228,7 +228,7 @@ export class ProgramEntry implements ProgramRef, ProgramIdentity {
       services.countersFile.removeBackend(backend.counters);
     };
     const { backendThreads: threads } = services;
-    const rowOf = (key: string): BackendRow | null => threads?.join(this, key) ?? null;
+    const rowOf = (key: string, of: string): BackendRow | null => threads?.join(this, key, of) ?? null;
     const kept = (key: string): void => threads?.kept(this, key);
     const owner = { name, directors, backends, made, gone, rowOf, kept };
     return new RunTimeBackends(owner, services.backendEnvironment);

@@ -140,6 +140,7 @@ export abstract class WorkerCore implements Core {
       now: this.tStart,
       seed: share?.seed ?? [randomInt(2 ** 32), randomInt(2 ** 32)],
       events: this.objectLog,
+      transactions: () => this.lastVxid(),
       wake: () => (thread === 0 ? this.maintenance.wake() : companions?.peers.wakeMaintenance()),
       ...(companions === null ? {} : { shared: sharedCache(companions) }),
     });

@@ -3,7 +3,7 @@
 // do not wait for it.
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { field, type Response } from '../harness/http-client.ts';
+import { ClientConnection, field, type Response, requestText } from '../harness/http-client.ts';
 import { type Action, Origin, respond } from '../harness/origin.ts';
 import { Sandbox } from '../harness/processes.ts';
 import { ROOT, type RunningProxy, startProxy } from '../harness/proxy.ts';
@@ -56,7 +56,7 @@ beforeAll(async () => {
     },
   ]);
   // A daemon of root would give the worker another user, who could not read the file.
-  // Each thread asks the service for itself, and remembers its answers and failures.
+  // Each thread has questions of its own on their way.
   const params = { worker_threads: '1' };
   proxy = await startProxy(box, { program: program('free = 2'), args: ['-j', 'none'], params });
 });
@@ -220,3 +220,22 @@ it.each([
   expect(stdout + stderr).toContain(words);
   expect(stdout + stderr).not.toContain(key);
 });
+
+it('asks once for all threads, one after the other, and they leave a failing service alone together', async () => {
+  const params = { worker_threads: '4' };
+  const threads = await startProxy(box, { program: program('free = 1'), args: ['-j', 'none'], params });
+  const all = await Promise.all(Array.from({ length: 16 }, () => ClientConnection.open(threads.port)));
+  const ask = async (i: number, session: string): Promise<number> => {
+    const connection = all[i % all.length] as ClientConnection;
+    connection.send(requestText('/s', { fields: { Cookie: `session=${session}` } }));
+    return (await connection.response()).status;
+  };
+  service.on('/access', says({ access: 'allow' }));
+  for (let i = 0; i < 16; i++) expect(await ask(i, 'good')).toBe(200);
+  expect(service.requests.length).toBe(1);
+  service.on('/access', respond('500 Oops'));
+  for (let i = 0; i < 16; i++) expect(await ask(i, `other${i}`)).toBe(503);
+  expect(service.requests.length).toBe(1 + 3);
+  for (const connection of all) connection.close();
+  await threads.stop();
+}, 60_000);

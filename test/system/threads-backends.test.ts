@@ -22,6 +22,10 @@ export const extension = { abi: 1,
       signature: 'BACKEND at(STRING port, PROBE p)',
       call: (ctx, port, probe) => ctx.backendAt({ host: '127.0.0.1', port, probe }),
     },
+    limited: {
+      signature: 'BACKEND limited(STRING port, INT most)',
+      call: (ctx, port, maxConnections) => ctx.backendAt({ host: '127.0.0.1', port, maxConnections }),
+    },
   },
 };`,
 );
@@ -36,8 +40,8 @@ afterEach(async () => {
 });
 afterAll(() => box.dispose());
 
-async function start(program: string): Promise<RunningProxy> {
-  proxy = await startProxy(box, { program, params: { worker_threads: '2' } });
+async function start(program: string, threads = 2): Promise<RunningProxy> {
+  proxy = await startProxy(box, { program, params: { worker_threads: String(threads) } });
   return proxy;
 }
 
@@ -247,4 +251,44 @@ sub vcl_backend_fetch { set bereq.backend = serving.at("${origin.port}", p); }`)
   expect((await running.adm('backend.list')).stdout).toMatch(/ probe +[01]\/4 +sick /);
   expect((await running.adm('backend.set_health', `boot.${name}`, 'healthy')).code).toBe(0);
   expect(await statuses(second)).toBe('1:200');
+}, 60_000);
+
+it('backends made at run time have one name in all threads, whichever makes which first, and count once', async () => {
+  origin = await Origin.start();
+  origin.on('*', () => respond('200 OK', { 'Cache-Control': 'no-store' }, 'page'));
+  const running = await start(
+    `${head()} import std; backend none none;
+sub vcl_recv { if (req.url == "/which") { return (synth(200)); } return (pass); }
+sub vcl_synth { set resp.http.thread = serving.thread(); }
+sub vcl_backend_fetch {
+  set bereq.backend = serving.limited("${origin.port}", std.integer(regsub(bereq.url, "^/", "")));
+}
+sub vcl_backend_response { set beresp.http.thread = beresp.backend.name; }`,
+    4,
+  );
+  const all = await clients(16);
+  const places = await Promise.all(all.map((client) => ask(client, '/which')));
+  const byThread = [0, 1, 2, 3].map((thread) => all[places.findIndex((it) => it.thread === String(thread))]);
+  const name = `127.0.0.1:${origin.port}`;
+  const limits = [100, 101, 102, 103];
+  const names = new Map(limits.map((limit) => [limit, new Set<string>()]));
+  // Each thread begins with another one of the four.
+  for (const turn of limits.keys()) {
+    for (const thread of [3, 1, 0, 2]) {
+      const limit = limits[(turn + thread) % 4] as number;
+      const answer = await ask(byThread[thread] as ClientConnection, `/${limit}`);
+      names.get(limit)?.add(answer.thread);
+    }
+  }
+  const used = [...names.values()].map((each) => [...each].join());
+  expect(used.sort()).toEqual([name, `${name}(2)`, `${name}(3)`, `${name}(4)`]);
+  for (const each of used) await running.counterReaches(`VBE.boot.${each}.req`, 4);
+  const { 'MAIN.n_backend': count } = await running.counters();
+  expect(count).toBe(4);
+  expect((await running.adm('backend.set_health', `boot.${used[1]}`, 'sick')).code).toBe(0);
+  const sick = limits.find((limit) => names.get(limit)?.has(used[1] as string));
+  for (const limit of limits) {
+    const asked = await Promise.all(byThread.map((client) => ask(client as ClientConnection, `/${limit}`)));
+    expect(asked.map(({ status }) => status)).toEqual(new Array(4).fill(limit === sick ? 503 : 200));
+  }
 }, 60_000);

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, field } from '../harness/http-client.ts';
-import { Sandbox } from '../harness/processes.ts';
+import { Sandbox, until } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxyd-threads-state');
@@ -34,9 +34,13 @@ export const extension = {
 };
 `;
 
+const read = box.path('read');
+const next = box.path('next');
 const program = (file: string) => `vcl 4.1;
 import vsthrottle;
 import var;
+import std;
+import blob;
 import counting from "${file}";
 backend default none;
 sub vcl_recv {
@@ -47,6 +51,8 @@ sub vcl_recv {
   if (req.url == "/limit") { set req.http.x = vsthrottle.is_denied(req.http.key, 50, 1000s); }
   if (req.url == "/set") { var.global_set("g", "of " + counting.thread()); }
   if (req.url == "/get") { set req.http.x = var.global_get("g"); }
+  if (req.url == "/file") { set req.http.x = std.fileread("${read}"); }
+  if (req.url == "/blob") { set req.http.x = blob.encode(blob=std.blobread("${read}")); }
   set req.http.thread = counting.thread();
   return (synth(200));
 }
@@ -61,6 +67,7 @@ let proxy: RunningProxy;
 beforeAll(async () => {
   const file = `${box.path('counting')}.mjs`;
   writeFileSync(file, COUNTING);
+  writeFileSync(next, program(file));
   proxy = await startProxy(box, { program: program(file), params: { worker_threads: '2' } });
 });
 
@@ -158,6 +165,33 @@ describe('with two threads', () => {
         x: `of ${thread}`,
       });
     }
+    for (const { connection } of all) connection.close();
+  });
+
+  it('a file is for both what one of them has read first, for as long as programs live that have read it', async () => {
+    const all = await openEight();
+    const ofFirst = all.find(({ thread }) => thread === 0) as Open;
+    const ofSecond = all.find(({ thread }) => thread === 1) as Open;
+    const first = async ({ connection }: Open) =>
+      [await ask(connection, '/file'), await ask(connection, '/blob')].map(({ x }) => x);
+    writeFileSync(read, 'one\xe9', 'latin1');
+    expect(await first(ofSecond)).toEqual(['one\xe9', 'one\xe9']);
+    writeFileSync(read, 'two');
+    expect([await first(ofFirst), await first(ofSecond)]).toEqual([
+      ['one\xe9', 'one\xe9'],
+      ['one\xe9', 'one\xe9'],
+    ]);
+    for (const words of [
+      ['vcl.load', 'next', next],
+      ['vcl.use', 'next'],
+      ['vcl.discard', 'boot'],
+    ])
+      expect((await proxy.adm(...words)).code).toBe(0);
+    await until('it has gone', async () => !(await proxy.adm('vcl.list')).stdout.includes('boot'));
+    expect([await first(ofFirst), await first(ofSecond)]).toEqual([
+      ['two', 'two'],
+      ['two', 'two'],
+    ]);
     for (const { connection } of all) connection.close();
   });
 });

@@ -66,8 +66,8 @@ export class Lurker {
   private due = 0;
   /** The newest ban when the list was last tidied. */
   private tidied = 0;
-  /** Requests so far when it worked last. */
-  private requests = 0;
+  /** Transactions so far when it worked last. */
+  private transactions = 0;
   /** When this step is to end, and its tests since it looked at the clock. */
   private until = 0;
   private unclocked = 0;
@@ -83,10 +83,11 @@ export class Lurker {
   step(now: number): number {
     const { counters, limits } = this.state;
     const wait = this.work(now, limits.lurker);
-    // It stopped in the middle of a batch. While requests come in, they have the loop first.
-    const pause = wait === 0 && counters.client_req !== this.requests ? limits.lurker.holdoff : wait;
+    const transactions = this.state.transactions();
+    // It stopped in the middle of a batch. While requests come in, they have the loop and the lock first.
+    const pause = wait === 0 && transactions !== this.transactions ? limits.lurker.holdoff : wait;
     if (pause > wait) counters.bans_lurker_contention++;
-    this.requests = counters.client_req;
+    this.transactions = transactions;
     return pause;
   }
 

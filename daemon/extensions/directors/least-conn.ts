@@ -7,12 +7,14 @@ import type { ExtensionObject } from '../../contract/extension.ts';
 import { ExtensionError } from '../../contract/failure.ts';
 import { MemberDirector } from './member-director.ts';
 import { lazyBackend, removeBackend } from './member-methods.ts';
+import { MemberPlace } from './member-place.ts';
 
 class LeastConn extends MemberDirector {
-  private next = 0;
+  readonly next: MemberPlace;
 
-  constructor(name: string, now: number) {
-    super('least-conn', name, 'Weight', now);
+  constructor(ctx: VclContext, name: string) {
+    super('least-conn', name, 'Weight', ctx.now);
+    this.next = new MemberPlace(ctx, name);
   }
 
   override add(director: Director | null, weight = 1): void {
@@ -21,11 +23,16 @@ class LeastConn extends MemberDirector {
   }
 
   protected pick(ctx: VclContext): Director | null {
+    return this.memberInTurn(this.next, (from) => this.leastFrom(from, ctx));
+  }
+
+  /** The healthy member with the fewest connections, of equal ones the first from `start` on; -1 when there is none. */
+  private leastFrom(start: number, ctx: VclContext): number {
     const { members } = this;
     let best = -1;
     let least = Number.POSITIVE_INFINITY;
     for (let i = 0; i < members.length; i++) {
-      const at = (this.next + i) % members.length;
+      const at = (start + i) % members.length;
       const m = members[at];
       if (m === undefined || !m.director.healthy(ctx.now, ctx)) continue;
       const load = m.director.inUse / m.weight;
@@ -34,9 +41,7 @@ class LeastConn extends MemberDirector {
         best = at;
       }
     }
-    if (best < 0) return null;
-    this.next = (best + 1) % members.length;
-    return members[best]?.director ?? null;
+    return best;
   }
 
   protected override memberCell(at: number): string {
@@ -51,7 +56,8 @@ class LeastConn extends MemberDirector {
 export const leastConn: ExtensionObject = {
   signature: 'least_conn()',
   help: 'A director that takes the healthy member with the fewest connections for its weight.',
-  create: (ctx, name) => new LeastConn(name, ctx.now),
+  create: (ctx, name) => new LeastConn(ctx, name),
+  destroy: (self: LeastConn) => self.next.release(),
   methods: {
     add_backend: {
       signature: 'VOID add_backend(BACKEND, REAL weight=1.0)',

@@ -6,6 +6,7 @@
 
 import type { Director, DirectorListing, VclContext } from '../../contract/context.ts';
 import { ExtensionError } from '../../contract/failure.ts';
+import type { MemberPlace } from './member-place.ts';
 import { DirectorRow, healthWord, type MemberRow, type RowSource } from './row.ts';
 
 export interface Member {
@@ -116,6 +117,17 @@ export abstract class MemberDirector implements Director, RowSource {
 
   /** Called after the member at `at` has left the list. */
   protected removed(_at: number): void {}
+
+  /** The member that `find` says from a place on, after which the next turn begins; null when it finds none (-1). */
+  protected memberInTurn(next: MemberPlace, find: (from: number) => number): Director | null {
+    for (;;) {
+      const from = next.now;
+      const at = find(from);
+      if (at < 0) return null;
+      // Otherwise another thread has taken the turn.
+      if (next.move(from, (at + 1) % this.members.length)) return this.members[at]?.director ?? null;
+    }
+  }
 
   /** The first healthy member from `start` on, going round; -1 when there is none. */
   protected healthyFrom(start: number, ctx: VclContext): number {

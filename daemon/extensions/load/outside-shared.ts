@@ -59,8 +59,8 @@ class OutsideTable implements SharedTable {
     return row === null ? null : copyOf(row);
   }
 
-  remove(key: string): boolean {
-    return this.#table.remove(checkedKey(key));
+  remove(key: string, isToGo: (row: SharedRow) => boolean = () => true): boolean {
+    return this.#table.remove(checkedKey(key), (row) => isToGo(copyOf(row)));
   }
 
   removeOldest(count: number, isToGo: (row: SharedRow) => boolean): void {

@@ -1,39 +1,30 @@
 // The authorisation service as many requests see it: its answers are kept for a time, a question that is on its way is
-// not asked a second time, and a service that fails is left alone for a while, after which one question tries it.
+// not asked a second time, and a service that fails is left alone for a while, after which one question tries it. Answers
+// and failures are those of all threads; questions on their way are a thread's own, so that each may have one.
 
 import { createHash } from 'node:crypto';
-import { RecentMap } from './recent-map.ts';
+import { threadsTime } from '../../throttle/steady-clock.ts';
 import { type Question, type Service, type ServiceAnswer, ServiceFailure } from './service-call.ts';
+import type { ServiceMemory } from './service-memory.ts';
 
-/** Answers kept, and questions on their way (chosen). */
-const MOST_ANSWERS = 10_000;
+/** Questions on their way (chosen). */
 const MOST_CALLS = 64;
-/** So many failures in a row open the circuit, for so many milliseconds (chosen). */
-const FAILURES = 3;
-const REST = 5000;
-
-interface Kept {
-  answer: ServiceAnswer;
-  /** Milliseconds on `clock`. */
-  until: number;
-}
 
 export class Authority {
   private readonly service: Service;
   /** Milliseconds. */
   private readonly life: number;
   private readonly clock: () => number;
-  private readonly answers = new RecentMap<Kept>(MOST_ANSWERS);
+  private readonly memory: ServiceMemory;
   private readonly calls = new Map<string, Promise<ServiceAnswer>>();
-  private failures = 0;
-  private restsUntil = 0;
 
   /**
    * @param seconds how long an answer is used
-   * @param clock milliseconds on a clock that never jumps
+   * @param clock milliseconds on a clock that never jumps, the same in all threads
    */
-  constructor(service: Service, seconds: number, clock = (): number => performance.now()) {
+  constructor(service: Service, memory: ServiceMemory, seconds: number, clock = threadsTime) {
     this.service = service;
+    this.memory = memory;
     this.life = seconds * 1000;
     this.clock = clock;
   }
@@ -46,9 +37,7 @@ export class Authority {
   ask(question: Question): ServiceAnswer | Promise<ServiceAnswer> {
     // A session is a secret: it is not kept for longer than its question.
     const key = digest(`${question.protection}\n${question.session}`);
-    const kept = this.answers.get(key);
-    if (kept !== undefined && this.clock() < kept.until) return kept.answer;
-    return this.calls.get(key) ?? this.call(key, question);
+    return this.memory.answer(key, this.clock()) ?? this.calls.get(key) ?? this.call(key, question);
   }
 
   close(): void {
@@ -56,20 +45,21 @@ export class Authority {
   }
 
   private call(key: string, question: Question): Promise<ServiceAnswer> {
-    if (this.failures >= FAILURES && (this.clock() < this.restsUntil || this.calls.size > 0))
+    const { memory } = this;
+    const failing = memory.failing(this.clock());
+    if (failing !== null && (failing.rests || this.calls.size > 0))
       throw new ServiceFailure('it failed a moment ago and is left alone');
     if (this.calls.size >= MOST_CALLS) throw new ServiceFailure(`${MOST_CALLS} questions wait for it`);
     const answer = this.service
       .ask(question)
       .then(
         (given) => {
-          this.failures = 0;
-          if (this.life > 0) this.answers.set(key, { answer: given, until: this.clock() + this.life });
+          memory.worked();
+          if (this.life > 0) memory.keep(key, given, this.clock() + this.life);
           return given;
         },
         (error) => {
-          this.failures++;
-          this.restsUntil = this.clock() + REST;
+          memory.failed(this.clock());
           throw error;
         },
       )

@@ -8,9 +8,10 @@ import type { Extension, ExtensionObject } from '../../contract/extension.ts';
 import { ExtensionError } from '../../contract/failure.ts';
 import { topPriv } from '../../contract/priv.ts';
 import { awaited, type Waiting } from '../../contract/waiting.ts';
-import { Authority } from './authority.ts';
+import { Authority, digest } from './authority.ts';
 import { Gate, type OnError, type Verdict } from './paywall-gate.ts';
 import { serviceAt } from './service-call.ts';
+import { ServiceMemory } from './service-memory.ts';
 import { readSigningKey } from './signing-key.ts';
 
 interface Named {
@@ -61,10 +62,21 @@ function create(
   if (!(timeout > 0 && timeout <= LONGEST_TIMEOUT)) wrong(`timeout has to be in 0 to ${LONGEST_TIMEOUT} s`);
   if (!COOKIE_NAME.test(cookie ?? '')) wrong('cookie has to be a name of letters, digits, - and _');
   const key = readSigningKey(keyFile ?? '');
-  const authority = (url ?? '') === '' ? null : new Authority(serviceAt(url ?? '', timeout), cache);
+  const authority = (url ?? '') === '' ? null : authorityAt(ctx, name, url ?? '', timeout, cache);
   const settings = { name: cookie ?? '', key, free, period: Math.floor(period), onError };
   const gate = new Gate(settings, authority, ctx.host.shared);
   return { name, cookie: settings.name, gate, seconds: timeout + 1 };
+}
+
+function authorityAt(
+  { host, vcl }: VclContext,
+  name: string,
+  url: string,
+  timeout: number,
+  cache: number,
+): Authority {
+  const memory = new ServiceMemory(host.shared, digest(`${vcl.name}\n${name}\n${url}`));
+  return new Authority(serviceAt(url, timeout), memory, cache);
 }
 
 function check(

@@ -1,7 +1,7 @@
 // std conversions between types. Exactly one argument must be given beside the fallback; what cannot be converted
 // is the fallback, or fails the task when there is none. The texts are those of Varnish's daemon.
 
-import type { VclContext } from '../../contract/context.ts';
+import type { VclContext, VclHost } from '../../contract/context.ts';
 import type { ExtensionFunction } from '../../contract/extension.ts';
 import { softFail } from '../../contract/failure.ts';
 import { VclIp } from '../../vcl/runtime/ip.ts';
@@ -57,7 +57,16 @@ function given(bool: boolean | undefined, ...numbers: readonly (number | undefin
   return numbers.find((n) => n !== undefined);
 }
 
-const names = new NameLookup();
+const NAMES = new WeakMap<VclHost, NameLookup>();
+
+function namesOf({ host }: VclContext): NameLookup {
+  let names = NAMES.get(host);
+  if (names === undefined) {
+    names = new NameLookup(host.shared);
+    NAMES.set(host, names);
+  }
+  return names;
+}
 
 export const conversionFunctions: Record<string, ExtensionFunction> = {
   random: {
@@ -139,7 +148,8 @@ export const conversionFunctions: Record<string, ExtensionFunction> = {
     signature: 'IP ip(STRING s, [IP fallback], BOOL resolve=1, [STRING p])',
     help: 'An address, from a text or, unless resolve is false, from a name. p is a port or the name of a service.',
     call: (c, s: Maybe<string>, fallback: Maybe<VclIp>, resolve: boolean, p?: string | null) => {
-      const v = s == null ? null : ipOf(s, p === undefined ? '80' : (p ?? ''), resolve ? names : NO_NAMES);
+      const v =
+        s == null ? null : ipOf(s, p === undefined ? '80' : (p ?? ''), resolve ? namesOf(c) : NO_NAMES);
       return or(c, 'ip', v, fallback, new VclIp('0.0.0.0', 0));
     },
   },

@@ -1,84 +1,114 @@
 // std functions that look at files and the environment. A file is read once and then kept for as long as any
 // program lives that has asked for it, as in Varnish: a change shows after the last of them is gone. What cannot
 // be read, and what is no regular file, is unset.
+//
+// The first content that any thread reads is that of all. A thread keeps the texts that its programs have asked for.
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import type { VclContext, VclHost } from '../../contract/context.ts';
+import { SharedStateFull } from '../../contract/bounded-table.ts';
+import type { VclContext } from '../../contract/context.ts';
 import type { ExtensionFunction } from '../../contract/extension.ts';
+import { VclFailure } from '../../contract/failure.ts';
 import { programPriv } from '../../contract/priv.ts';
+import type { SharedTable } from '../../contract/shared-state.ts';
 
-/** A file's bytes, the string they are (it ends at a zero byte), and how many programs hold it. */
+/** Files and their bytes together, at the most (chosen): names may come from requests. */
+const FILES = 2 ** 20;
+const LIMIT = 2 ** 30;
+
+/** A file as a program has it: all its bytes as a text, and what was made of them. */
 interface Content {
-  bytes: Buffer;
-  text: string;
-  holders: number;
+  readonly whole: string;
+  /** It ends at a zero byte. */
+  readonly text: string;
+  bytes: Buffer | null;
 }
 
-type Files = Map<string, Content>;
+type Contents = Map<string, Content>;
 
 const HELD = Object.freeze({});
-const filesByHost = new WeakMap<VclHost, Files>();
 
-function filesOf(host: VclHost): Files {
-  let files = filesByHost.get(host);
-  if (files === undefined) {
-    files = new Map();
-    filesByHost.set(host, files);
-  }
-  return files;
+/** The bytes of each file as a text, and how many programs hold it, each once for every thread. */
+function heldByAll(ctx: VclContext): SharedTable {
+  return ctx.host.shared.table('std.files', { numbers: 1, entries: FILES, bytes: LIMIT });
 }
 
 /** What this program has read, by path. */
-function heldBy(ctx: VclContext): Files {
+function heldBy(ctx: VclContext): Contents {
   const priv = programPriv(ctx, HELD);
   if (priv.value === undefined) {
-    const all = filesOf(ctx.host);
+    const all = heldByAll(ctx);
     priv.value = new Map();
     priv.end = (held) => {
-      for (const [path, content] of held as Files) {
-        content.holders--;
-        if (content.holders === 0 && all.get(path) === content) all.delete(path);
-      }
+      for (const path of (held as Contents).keys()) release(all, path);
     };
   }
-  return priv.value as Files;
+  return priv.value as Contents;
 }
 
-function read(path: string): Content | null {
+function release(all: SharedTable, path: string): void {
+  all.update(path, ({ numbers }) => {
+    numbers[0] = (numbers[0] as number) - 1;
+  });
+  // Somebody may have asked for it since.
+  all.remove(path, ({ numbers }) => numbers[0] === 0);
+}
+
+function read(path: string): string | null {
   try {
-    if (!statSync(path).isFile()) return null;
-    const bytes = readFileSync(path);
-    const end = bytes.indexOf(0);
-    return { bytes, text: bytes.toString('latin1', 0, end < 0 ? bytes.length : end), holders: 0 };
+    return statSync(path).isFile() ? readFileSync(path, 'latin1') : null;
   } catch {
     return null;
+  }
+}
+
+/** The content that is that of all from now on; null when there is none. */
+function hold(all: SharedTable, path: string): string | null {
+  const first = all.read(path)?.text ?? read(path);
+  if (first === null) return null;
+  try {
+    return all.update(path, (row) => {
+      row.text ??= first;
+      row.numbers[0] = (row.numbers[0] as number) + 1;
+      return row.text;
+    });
+  } catch (error) {
+    if (!(error instanceof SharedStateFull)) throw error;
+    throw new VclFailure('std.fileread(): out of space for files');
   }
 }
 
 function content(ctx: VclContext, path: string | null): Content | null {
   if (path === null || path === '') return null;
   const held = heldBy(ctx);
-  let file = held.get(path);
-  if (file !== undefined) return file;
-  const all = filesOf(ctx.host);
-  file = all.get(path) ?? read(path) ?? undefined;
-  if (file === undefined) return null;
-  file.holders++;
-  all.set(path, file);
-  held.set(path, file);
-  return file;
+  const known = held.get(path);
+  if (known !== undefined) return known;
+  const whole = hold(heldByAll(ctx), path);
+  if (whole === null) return null;
+  const end = whole.indexOf('\0');
+  const found = { whole, text: end < 0 ? whole : whole.slice(0, end), bytes: null };
+  held.set(path, found);
+  return found;
+}
+
+function bytesOf(file: Content): Buffer {
+  file.bytes ??= Buffer.from(file.whole, 'latin1');
+  return file.bytes;
 }
 
 export const fileFunctions: Record<string, ExtensionFunction> = {
   fileread: {
     signature: 'STRING fileread(STRING)',
-    help: 'The content of a file as a text up to its first zero byte; unset when it cannot be read. A change shows once no program lives that has read it.',
+    help: 'The content of a file as a text up to its first zero byte; unset when it cannot be read. A change shows once no program lives that has read it. All threads have the same content.',
     call: (ctx, path: string | null) => content(ctx, path)?.text ?? null,
   },
   blobread: {
     signature: 'BLOB blobread(STRING)',
     help: 'As fileread(), as bytes.',
-    call: (ctx, path: string | null) => content(ctx, path)?.bytes ?? null,
+    call: (ctx, path: string | null) => {
+      const file = content(ctx, path);
+      return file === null ? null : bytesOf(file);
+    },
   },
   file_exists: {
     signature: 'BOOL file_exists(STRING path)',

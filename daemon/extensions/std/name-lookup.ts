@@ -1,10 +1,11 @@
 // Host and service names for std.ip. The machine's tables are read once; other host names are asked of the
-// resolver without waiting: the first call with a name finds nothing, later ones find the answer. A request never
-// waits for a name server, and however many names requests bring, few are kept and few asked for at once.
+// resolver without waiting: the first call with a name finds nothing, later ones, of whichever thread, find the answer. A
+// request never waits for a name server, and however many names requests bring, few are kept and few asked for at once.
 
 import { lookup } from 'node:dns';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import type { SharedState, SharedTable } from '../../contract/shared-state.ts';
 import type { Names } from './ip-text.ts';
 
 /** Milliseconds an answer is used; a name that was not found counts as an answer too. */
@@ -12,10 +13,11 @@ const KEEP = 60_000;
 const MAX_NAMES = 1000;
 const MAX_PENDING = 16;
 
-interface Answer {
-  address: string | null;
-  until: number;
-}
+/** Asks the system's resolver; null when it does not know. */
+export type Resolve = (name: string, answer: (address: string | null) => void) => void;
+
+const systemResolve: Resolve = (name, answer) =>
+  lookup(name, (error, address) => answer(error === null ? address : null));
 
 function table(path: string): string[][] {
   try {
@@ -29,8 +31,15 @@ function table(path: string): string[][] {
 export class NameLookup implements Names {
   #hosts: Map<string, string> | null = null;
   #services: Map<string, number> | null = null;
-  readonly #answers = new Map<string, Answer>();
+  /** By name: an address or null, and until when it is used, in milliseconds since 1970. */
+  readonly #answers: SharedTable;
+  readonly #resolve: Resolve;
   #pending = 0;
+
+  constructor(state: SharedState, resolve = systemResolve) {
+    this.#answers = state.table('std.names', { numbers: 1, entries: MAX_NAMES, forgetsOldest: true });
+    this.#resolve = resolve;
+  }
 
   host(name: string): string | null {
     if (!/^[0-9A-Za-z_.-]{1,253}$/.test(name)) return null;
@@ -38,9 +47,9 @@ export class NameLookup implements Names {
     this.#hosts ??= readHosts();
     const known = this.#hosts.get(key);
     if (known !== undefined) return known;
-    const answer = this.#answers.get(key);
-    if (answer === undefined || answer.until < Date.now()) this.#ask(key);
-    return answer?.address ?? null;
+    const answer = this.#answers.read(key);
+    if (answer === null || (answer.numbers[0] as number) < Date.now()) this.#ask(key);
+    return answer?.text ?? null;
   }
 
   service(name: string): number | null {
@@ -51,15 +60,12 @@ export class NameLookup implements Names {
   #ask(key: string): void {
     if (this.#pending >= MAX_PENDING) return;
     this.#pending++;
-    lookup(key, (error, address) => {
+    this.#resolve(key, (address) => {
       this.#pending--;
-      this.#answers.delete(key);
-      this.#answers.set(key, { address: error === null ? address : null, until: Date.now() + KEEP });
-      if (this.#answers.size <= MAX_NAMES) return;
-      for (const oldest of this.#answers.keys()) {
-        this.#answers.delete(oldest);
-        break;
-      }
+      this.#answers.update(key, (answer) => {
+        answer.numbers[0] = Date.now() + KEEP;
+        answer.text = address;
+      });
     });
   }
 }

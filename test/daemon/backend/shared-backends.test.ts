@@ -42,6 +42,53 @@ it('two threads that see the last place at once have it once', () => {
   expect(a.inUse).toBe(1);
 });
 
+/** Has `others` called before each step that `work` takes in shared memory, with the step's number; returns how many. */
+function interleaved(work: () => void, others: (step: number) => void): number {
+  let steps = 0;
+  let isOther = false;
+  const spies = (['load', 'add', 'sub', 'compareExchange'] as const).map((name) => {
+    const original = Atomics[name] as (...args: unknown[]) => number;
+    return vi.spyOn(Atomics, name).mockImplementation(((...args: unknown[]) => {
+      if (!isOther) {
+        isOther = true;
+        others(steps++);
+        isOther = false;
+      }
+      return original(...args);
+    }) as never);
+  });
+  work();
+  for (const spy of spies) spy.mockRestore();
+  return steps;
+}
+
+it('a free place is refused to nobody, whatever other threads do between the steps of one', () => {
+  let moments = 0;
+  for (let taken = 0; taken <= moments; taken++) {
+    for (let left = taken; left <= moments; left++) {
+      const rows = threads(3).map((thread) => thread.join('boot.a'));
+      const [a, b, c] = rows as [BackendRow, BackendRow, BackendRow];
+      const has = { a: false, b: false, c: false };
+      const steps = interleaved(
+        () => {
+          has.a = a.enter(1);
+        },
+        (step) => {
+          if (step === taken) has.b = b.enter(1);
+          if (step !== left) return;
+          if (has.b) b.leave();
+          has.b = false;
+          has.c = c.enter(1);
+        },
+      );
+      moments = Math.max(moments, steps);
+      const having = Object.values(has).filter((it) => it).length;
+      expect([taken, left, having, a.inUse]).toEqual([taken, left, 1, 1]);
+    }
+  }
+  expect(moments).toBeGreaterThan(1);
+});
+
 it('keys have rows of their own, whose words are zero though somebody had the row before', () => {
   const [first, second] = threads(2, 4) as [SharedBackends, SharedBackends];
   const keys = ['1 boot.a', '0 boot.a', '0 boot.b', '0 boot.c'];
@@ -83,6 +130,20 @@ it('a row is given back when the last thread releases it, and what was released 
   const again = first.join('0 boot.99');
   again.enter(0);
   expect(first.join('0 boot.98').inUse).toBe(0);
+});
+
+it('backends of one name are numbered, the same in all threads, and a number is free again with its row', () => {
+  const [first, second] = threads(2, 4) as [SharedBackends, SharedBackends];
+  const a = first.join('a', 'n');
+  const b = second.join('b', 'n');
+  expect([a.number, b.number, second.join('a', 'n').number, first.join('b', 'n').number]).toEqual([
+    1, 2, 1, 2,
+  ]);
+  const c = first.join('c', 'n');
+  const other = first.join('d', 'o');
+  expect([c.number, other.number, second.join('e', 'n').number]).toEqual([3, 1, null]);
+  c.release();
+  expect([second.join('e', 'n').number, c.number]).toEqual([3, 3]);
 });
 
 it('without a free row a thread counts alone: its part of the limit, and one at least', () => {

@@ -76,6 +76,8 @@ export class Bench {
   readonly killed: string[] = [];
   /** Times maintenance asked to be called early. */
   wakes = 0;
+  /** Transactions so far. */
+  transactions = 0;
   /** The steady clock's milliseconds; each reading moves it on by `tick`. */
   millis = 0;
   tick = 0;
@@ -99,6 +101,7 @@ export class Bench {
         this.millis += this.tick;
         return this.millis;
       },
+      transactions: () => this.transactions,
       wake: () => {
         this.wakes++;
         this.deferred.push(() => this.maintain());

@@ -61,7 +61,7 @@ describe('maintenance', () => {
     bench.cache.bans.add(['obj.status', '==', '200'], bench.now);
     bench.tick = 1;
     expect(bench.cache.maintenance.lurker.step(bench.now)).toBe(0);
-    bench.counters.client_req++;
+    bench.transactions++;
     expect(bench.cache.maintenance.lurker.step(bench.now)).toBe(0.03);
     expect(bench.counters.bans_lurker_contention).toBe(1);
   });

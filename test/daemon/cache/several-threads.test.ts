@@ -7,6 +7,7 @@ import { newCacheCounters } from '../../../daemon/cache/cache-counters.ts';
 import type { CacheState } from '../../../daemon/cache/cache-state.ts';
 import { LookupAnswer, LookupQuery, LookupResult } from '../../../daemon/cache/lookup-query.ts';
 import { type Oc, OF_HIT_MISS } from '../../../daemon/cache/objcore.ts';
+import { type VaryKey, varyKey } from '../../../daemon/cache/vary.ts';
 import { Companions, makeSeats, portsOf, type Seat } from '../../../daemon/threads/seat.ts';
 import { request, response, T0 } from './cache-setup.ts';
 
@@ -56,16 +57,16 @@ class Thread {
     return (this.cache.hits as unknown as { state: CacheState }).state;
   }
 
-  query(key: string): LookupQuery {
-    const query = new LookupQuery(request(key));
+  query(key: string, fields: Record<string, string> = {}): LookupQuery {
+    const query = new LookupQuery(request(key, fields));
     query.key = key;
     query.now = T0 + 1;
     return query;
   }
 
-  find(key: string): [LookupAnswer, LookupResult] {
+  find(key: string, fields: Record<string, string> = {}): [LookupAnswer, LookupResult] {
     const out = new LookupResult();
-    return [this.cache.lookup.find(this.query(key), out), out];
+    return [this.cache.lookup.find(this.query(key, fields), out), out];
   }
 
   /** A plain hit, or 0; never waits for the lock. */
@@ -75,10 +76,16 @@ class Thread {
     );
   }
 
-  begin(oc: Oc, flags = 0, storage: string | null = null, head: Record<string, string> = {}): void {
+  begin(
+    oc: Oc,
+    flags = 0,
+    storage: string | null = null,
+    head: Record<string, string> = {},
+    vary: VaryKey | null = null,
+  ): void {
     const { filling } = this.cache;
     filling.setAttributes(oc, { tOrigin: T0, ttl: 100, grace: 10, keep: 0, vxid: this.next++, flags });
-    expect(filling.storeHead(oc, storage, response(head), null)).toBe(true);
+    expect(filling.storeHead(oc, storage, response(head), vary)).toBe(true);
   }
 
   append(oc: Oc, bytes: Buffer): void {
@@ -117,6 +124,34 @@ function pair(): [Thread, Thread] {
   const a = new Thread(first);
   return [a, new Thread(new Companions(seats[1] as Seat, first.memory.offer()))];
 }
+
+it('a request waits for the fetch of another thread that may bring its variant, and for no other', () => {
+  const [a, b] = pair();
+  const lang = (value: string): Record<string, string> => ({ Lang: value });
+  const fill = (thread: Thread, oc: Oc, value: string): void => {
+    thread.begin(oc, 0, null, {}, varyKey('Lang', request('/v', lang(value))));
+    thread.cache.filling.unbusy(oc);
+    thread.cache.filling.finish(oc);
+    thread.cache.references.deref(oc);
+  };
+  const [, first] = a.find('/v', lang('de'));
+  // As nothing is known of the key, it may become anything.
+  expect(b.find('/v', lang('en'))[0]).toBe(LookupAnswer.BUSY);
+  fill(a, first.busy, 'de');
+  const [, en] = a.find('/v', lang('en'));
+  const [answer, fr] = b.find('/v', lang('fr'));
+  expect(answer).toBe(LookupAnswer.MISS);
+  for (const thread of [a, b]) {
+    expect(['en', 'fr'].map((value) => thread.find('/v', lang(value))[0])).toEqual([
+      LookupAnswer.BUSY,
+      LookupAnswer.BUSY,
+    ]);
+  }
+  fill(a, en.busy, 'en');
+  fill(b, fr.busy, 'fr');
+  for (const thread of [a, b])
+    for (const value of ['de', 'en', 'fr']) expect(thread.find('/v', lang(value))[0]).toBe(LookupAnswer.HIT);
+});
 
 it('finds on one thread what another has stored', () => {
   const [a, b] = pair();

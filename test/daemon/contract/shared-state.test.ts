@@ -38,7 +38,11 @@ describe.each([
     expect(b.table('t', shape).read('k')).toEqual({ numbers: [0, 1.5], text: 'naïve ☃' });
     expect(b.table('t', shape).update('k', (row) => row.isNew)).toBe(false);
     expect([b.table('t', shape).read('K'), b.table('other').read('k')]).toEqual([null, null]);
-    expect([b.table('t', shape).remove('k'), a.table('t', shape).remove('k')]).toEqual([true, false]);
+    expect(a.table('t', shape).remove('k', ({ numbers }) => numbers[1] === 0)).toBe(false);
+    expect([
+      b.table('t', shape).remove('k', ({ text }) => text !== null),
+      a.table('t', shape).remove('k'),
+    ]).toEqual([true, false]);
     expect(a.table('t', shape).size).toBe(0);
   });
 

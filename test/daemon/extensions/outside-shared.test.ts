@@ -56,6 +56,10 @@ describe('shared state of extensions from files', () => {
       (row.numbers as number[])[0] = 7;
       return false;
     });
+    table.remove('k', (row) => {
+      (row.numbers as number[])[0] = 8;
+      return false;
+    });
     expect(table.read('k')).toEqual({ numbers: [0], text: null });
     expect([table.remove('k'), table.size]).toEqual([true, 0]);
   });

@@ -6,13 +6,24 @@ import { backends, type FakeBackend, served } from './fake-backends.ts';
 
 const ctx: VclContext = task('sub vcl_recv { }').ctx;
 
-/** A director with its methods bound. */
+let made = 0;
+
+/** A director with its methods bound, under a name of its own. */
 function make(kind: string, ...args: unknown[]) {
+  return named(`dir${made++}`, kind, ...args);
+}
+
+function named(name: string, kind: string, ...args: unknown[]) {
   const object = directors.objects?.[kind];
   if (object === undefined) throw new Error(kind);
-  const self = object.create(ctx, 'dir', ...args) as Director;
+  const self = object.create(ctx, name, ...args) as Director;
   const call = (method: string, ...given: unknown[]) => object.methods[method]?.call(ctx, self, ...given);
-  return { self, call, add: (...given: unknown[]) => call('add_backend', ...given) };
+  return {
+    self,
+    call,
+    add: (...given: unknown[]) => call('add_backend', ...given),
+    end: () => object.destroy?.(self),
+  };
 }
 
 function filled(kind: string, members: readonly FakeBackend[], ...args: unknown[]) {
@@ -47,8 +58,8 @@ describe('round_robin', () => {
 
   it('refuses none', () => {
     const d = make('round_robin');
-    expect(() => d.add(null)).toThrow('dir: None backend cannot be added');
-    expect(() => d.call('remove_backend', null)).toThrow('dir: None backend cannot be removed');
+    expect(() => d.add(null)).toThrow(/^dir\d+: None backend cannot be added/);
+    expect(() => d.call('remove_backend', null)).toThrow(/^dir\d+: None backend cannot be removed/);
   });
 });
 
@@ -84,6 +95,66 @@ describe('fallback', () => {
     expect(served(d.self, ctx, 1)).toBe('b2');
     d.call('remove_backend', b[one]);
     expect(served(d.self, ctx, 1)).toBe('b2');
+  });
+});
+
+describe('one director as several threads have it', () => {
+  const pair = (kind: string, members: readonly FakeBackend[], ...args: unknown[]) => {
+    const name = `dir${made++}`;
+    return [0, 1].map(() => {
+      const d = named(name, kind, ...args);
+      for (const m of members) d.add(m, 1);
+      return d;
+    }) as [ReturnType<typeof make>, ReturnType<typeof make>];
+  };
+
+  it.each(['round_robin', 'least_conn'])('takes turns over all of them: %s', (kind) => {
+    const [a, b] = pair(kind, backends(3));
+    const seen = [a, a, b, b, a, b].map(({ self }) => served(self, ctx, 1));
+    expect(seen.join(' ')).toBe('b1 b2 b3 b1 b2 b3');
+  });
+
+  it('takes the next turn where another thread has taken the same between two steps', () => {
+    const members = backends(3);
+    const [a, b] = pair('round_robin', members);
+    let other = '';
+    const [first] = members as [FakeBackend];
+    // A's look at the health of the first member is when B comes.
+    first.healthy = () => {
+      first.healthy = () => true;
+      other = served(b.self, ctx, 1);
+      return true;
+    };
+    expect([served(a.self, ctx, 1), other]).toEqual(['b2', 'b1']);
+  });
+
+  it('stays with the member that any of them has come to when it is sticky', () => {
+    const members = backends(2);
+    const [a, b] = pair('fallback', members, true);
+    (members[one] as FakeBackend).up = false;
+    expect(served(a.self, ctx, 1)).toBe('b2');
+    (members[one] as FakeBackend).up = true;
+    expect([served(b.self, ctx, 1), b.self.listed?.text(NOW)]).toEqual([
+      'b2',
+      expect.stringContaining('b2\t*\thealthy'),
+    ]);
+  });
+
+  it('begins at the first again when all of them have let it go', () => {
+    const [a, b] = pair('round_robin', backends(3));
+    const name = a.self.vclName;
+    expect([served(a.self, ctx, 1), served(b.self, ctx, 1)]).toEqual(['b1', 'b2']);
+    const again = () => {
+      const d = named(name, 'round_robin');
+      for (const m of backends(3)) d.add(m, 1);
+      const got = served(d.self, ctx, 1);
+      d.end();
+      return got;
+    };
+    a.end();
+    expect(again()).toBe('b3');
+    b.end();
+    expect([again(), again()]).toEqual(['b1', 'b1']);
   });
 });
 
@@ -138,7 +209,7 @@ describe('least_conn', () => {
   it('refuses a weight that is not above zero', () => {
     const d = make('least_conn');
     const [b] = backends(1);
-    expect(() => d.add(b, 0)).toThrow('dir: weight 0 is not above zero');
+    expect(() => d.add(b, 0)).toThrow(/^dir\d+: weight 0 is not above zero/);
     expect(() => d.add(b, Number.NaN)).toThrow('not above zero');
   });
 });

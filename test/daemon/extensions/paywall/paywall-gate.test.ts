@@ -4,12 +4,13 @@ import { OwnState } from '../../../../daemon/contract/own-state.ts';
 import { Authority } from '../../../../daemon/extensions/paywall/authority.ts';
 import { Gate, type GateSettings, type Verdict } from '../../../../daemon/extensions/paywall/paywall-gate.ts';
 import { readToken, sealToken } from '../../../../daemon/extensions/paywall/reader-token.ts';
-import { RecentMap } from '../../../../daemon/extensions/paywall/recent-map.ts';
 import {
   type Question,
+  type Service,
   type ServiceAnswer,
   ServiceFailure,
 } from '../../../../daemon/extensions/paywall/service-call.ts';
+import { ServiceMemory } from '../../../../daemon/extensions/paywall/service-memory.ts';
 
 const KEY = Buffer.alloc(32, 7);
 const SETTINGS: GateSettings = { name: 'pw', key: KEY, free: 2, period: 1000, onError: 'deny' };
@@ -27,8 +28,10 @@ const serviceOf = (script: Script, asked: Question[] = []) => ({
   },
   close: () => undefined,
 });
+const authorityOf = (service: Service, state = new OwnState(), clock?: () => number) =>
+  new Authority(service, new ServiceMemory(state, 'gate'), 60, clock);
 const gateOf = (script: Script | null, more: Partial<GateSettings> = {}, state = new OwnState()) =>
-  new Gate({ ...SETTINGS, ...more }, script === null ? null : new Authority(serviceOf(script), 60), state);
+  new Gate({ ...SETTINGS, ...more }, script === null ? null : authorityOf(serviceOf(script), state), state);
 const asked = (protection: string, cookie = '', session = '', now = NOW) => ({
   cookie,
   protection,
@@ -118,18 +121,19 @@ it('asks once at a time and once in a time, and leaves a failing service alone',
   const questions: Question[] = [];
   let now = 0;
   let script: Script = said('allow');
-  const authority = new Authority(
-    serviceOf((q) => script(q), questions),
-    60,
-    () => now,
-  );
-  const ask = async (session: string) => authority.ask({ session, protection: 'p' });
+  // Two threads take turns.
+  const state = new OwnState();
+  const service = serviceOf((q) => script(q), questions);
+  const threads = [0, 1].map(() => authorityOf(service, state, () => now)) as [Authority, Authority];
+  const ask = async (session: string, thread: 0 | 1 = 0) => threads[thread].ask({ session, protection: 'p' });
   await Promise.all([ask('a'), ask('a'), ask('b')]);
-  await ask('a');
+  expect(await Promise.all([ask('a'), ask('a', 1)])).toEqual(
+    new Array(2).fill(said('allow')({} as Question)),
+  );
   expect(questions.length).toBe(2);
   now = 60_000;
   script = down;
-  for (let i = 0; i < 5; i++) await expect(ask('a')).rejects.toThrow(ServiceFailure);
+  for (let i = 0; i < 6; i++) await expect(ask('a', i % 2 === 0 ? 0 : 1)).rejects.toThrow(ServiceFailure);
   expect(questions.length).toBe(5);
   now += 5000;
   script = said('deny');
@@ -139,16 +143,19 @@ it('asks once at a time and once in a time, and leaves a failing service alone',
 });
 
 it('bounds the questions on their way', async () => {
-  const authority = new Authority({ ask: () => new Promise(() => undefined), close: () => undefined }, 60);
+  const authority = authorityOf({ ask: () => new Promise(() => undefined), close: () => undefined });
   for (let i = 0; i < 64; i++) void authority.ask({ session: String(i), protection: 'p' });
   expect(() => authority.ask({ session: 'more', protection: 'p' })).toThrow('64 questions');
 });
 
-it('forgets what was used longest ago', () => {
-  const map = new RecentMap<number>(2);
-  map.set('a', 1);
-  map.set('b', 2);
-  map.get('a');
-  map.set('c', 3);
-  expect([map.get('a'), map.get('b'), map.get('c'), map.size]).toEqual([1, undefined, 3, 2]);
+it('keeps few answers, each gate its own', () => {
+  const state = new OwnState();
+  const [memory, other] = ['a', 'b'].map((gate) => new ServiceMemory(state, gate)) as [
+    ServiceMemory,
+    ServiceMemory,
+  ];
+  const answer = { access: 'allow', user: '', seconds: 9 } as const;
+  for (let i = 0; i <= 10_000; i++) memory.keep(`q${i}`, answer, 50);
+  expect(['q0', 'q1', 'q10000'].map((q) => memory.answer(q, 49))).toEqual([null, answer, answer]);
+  expect([memory.answer('q1', 50), other.answer('q1', 0)]).toEqual([null, null]);
 });
