@@ -40,8 +40,8 @@ import type { CounterStreams } from './streams/counter-stream.ts';
 import type { LogStreams } from './streams/log-stream.ts';
 import { Supervisor } from './supervisor.ts';
 import type { TextCli } from './text-cli.ts';
-import { warmUp } from './warm-up.ts';
 import { usableCores } from './usable-cores.ts';
+import { warmUp } from './warm-up.ts';
 import { WorkerDirectory } from './worker-directory.ts';
 import { lockDirectory, removeFile } from './working-directory.ts';
 

@@ -153,7 +153,9 @@ interface Seen {
 
 async function play(box: Sandbox, product: Product): Promise<Seen> {
   const origins = await new Origins().start();
-  const params = { backend_remote_error_holddown: '4' };
+  const params: Record<string, string> = { backend_remote_error_holddown: '4' };
+  // Each thread keeps connections of its own.
+  if (product === 'proxyd') params.worker_threads = '1';
   const proxy = await startProxy(box, { product, program: await programText(origins), params });
   try {
     // One poll of each probe, the slowest to its timeout.

@@ -296,7 +296,9 @@ describe.skipIf(!there)('directors beside Varnish’s', () => {
     }
     const text = program(origins.map((o) => o.port));
     const run = async (product: Product): Promise<Seen> => {
-      const params = product === 'varnish' ? { vcc_err_unref: 'off' } : {};
+      // Members that a request adds or removes are those of its thread.
+      const params: Record<string, string> =
+        product === 'varnish' ? { vcc_err_unref: 'off' } : { worker_threads: '1' };
       return play(await startProxy(box, { product, program: text, params }));
     };
     reference = await run('varnish');

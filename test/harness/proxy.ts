@@ -193,7 +193,7 @@ export function daemonArguments(options: ProxyOptions, dir: string, programFile:
   if (programFile !== null) args.push('-f', programFile);
   else if (options.backend !== undefined) args.push('-b', options.backend);
   for (const spec of options.storage ?? ['malloc,64m']) args.push('-s', spec);
-  if (TOLD_THREADS !== undefined && options.product !== 'varnish')
+  if (TOLD_THREADS !== undefined && options.product !== 'varnish' && !options.asInstalled)
     args.push('-p', `worker_threads=${TOLD_THREADS}`);
   for (const [name, value] of Object.entries(options.params ?? {})) args.push('-p', `${name}=${value}`);
   return [...args, ...(options.args ?? [])];

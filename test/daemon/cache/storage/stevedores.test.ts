@@ -51,7 +51,9 @@ describe('storages', () => {
 
   it('are chosen in turn by all threads together', () => {
     const memory = ownMemory();
-    const threads = [1, 2].map(() => new Stevedores([spec('one', 1), spec('two', 2)], new RowTable(16), memory));
+    const threads = [1, 2].map(
+      () => new Stevedores([spec('one', 1), spec('two', 2)], new RowTable(16), memory),
+    );
     expect([0, 1, 0, 0, 1].map((i) => threads[i]?.next())).toEqual(['one', 'two', 'one', 'two', 'one']);
     expect([threads[1]?.pick(null), threads[0]?.pick(null)]).toEqual([1, 0]);
   });
