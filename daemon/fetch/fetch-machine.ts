@@ -35,7 +35,8 @@ bindSteps<BusyObj>([
 const driver = new Driver<BusyObj>({ broke, done });
 
 /**
- * Starts to fill `oc` for this request. `staleOc` may be 0. Returns at once.
+ * Starts to fill `oc` for this request. `staleOc` may be 0. Returns at once. Who starts a background fetch has taken one of
+ * `core.bgFetches`, which it gives back at its end.
  * @param bodyDone called once when the request's body has been sent, or will not be: at the latest with the fetch's end
  */
 export function startFetch(
@@ -50,10 +51,7 @@ export function startFetch(
   bo.onBodyDone = bodyDone;
   req.log.open().text('bereq ').int(bo.attempt.vxid).text(' ').text(mode).close(Tag.Link);
   core.stats.s_fetch++;
-  if (mode === 'bgfetch') {
-    core.stats.s_bgfetch++;
-    core.bgFetches.add(1);
-  }
+  if (mode === 'bgfetch') core.stats.s_bgfetch++;
   if (mode !== 'bgfetch' && isStrict(core.params)) bo.onInterim = interimForwarder(req);
   bo.log.begin(bo.attempt.vxid, 'b');
   bo.log.open().text('bereq ').int(bo.reqVxid).text(' ').text(mode).close(Tag.Begin);

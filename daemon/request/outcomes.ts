@@ -59,7 +59,7 @@ function refresh(req: Request): Step<Request> {
   const { core } = req;
   const { busyOc } = req.attempt;
   req.attempt.busyOc = 0;
-  if (core.bgFetches.now >= MAX_BACKGROUND) {
+  if (!core.bgFetches.take(MAX_BACKGROUND)) {
     core.stats.fetch_no_thread++;
     req.log.put(Tag.Error, 'Too many background fetches, stale object not refreshed');
     core.cache.references.deref(busyOc);

@@ -10,6 +10,7 @@ import { addHost, closeText, resolve } from '../fetch/exchange.ts';
 import { headSize, writeRequestHead } from '../http1/head-writer.ts';
 import { copyOnward, HOP_PIPE } from '../http1/hop-by-hop.ts';
 import { isRequestLine } from '../http1/start-line.ts';
+import type { Core } from '../transaction/core.ts';
 import { PARKED, type Step } from '../transaction/drive.ts';
 import { noteRefusal } from '../transaction/refuse.ts';
 import type { Request } from '../transaction/request.ts';
@@ -53,8 +54,7 @@ function afterPipe(req: Request, bo: BusyObj, ret: ReturnCode): Step<Request> {
   }
   log.timestamp('Process', core.clock.now());
   bo.log.timestamp('Process', core.clock.now());
-  const most = core.params.pipe_sess_max;
-  if (most > 0 && core.pipes.now >= most) {
+  if (!core.pipes.take(core.params.pipe_sess_max)) {
     core.stats.pipe_limited++;
     endBereq(bo);
     req.attempt.synthStatus = 503;
@@ -96,7 +96,7 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
   if (backend === null) {
     // As Varnish: there is nobody to pipe to, and no answer.
     bo.log.put(Tag.VCL_Error, 'Backend does not support pipe');
-    endBereq(bo);
+    endPipe(core, bo);
     req.unanswered = true;
     session.cut('TX_ERROR');
     req.resume(FINISH);
@@ -111,7 +111,7 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
   if (refused) bo.log.put(Tag.FetchError, conn.text);
   if (refused || !session.isOpen) {
     if (!refused) conn.destroy();
-    endBereq(bo);
+    endPipe(core, bo);
     if (!session.isOpen) {
       req.resume(FINISH);
       return;
@@ -138,10 +138,8 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
   log.timestamp('Pipe', core.clock.now());
   req.pipe = true;
   core.stats.n_pipe++;
-  core.pipes.add(1);
   const run = new Pipe(session, conn, core.params.pipe_timeout, (bytes, unheard) => {
     core.stats.n_pipe--;
-    core.pipes.add(-1);
     bo.log.put(Tag.BackendClose, `${conn.ends.fd} ${backend.vclName} close ${closeText('TX_PIPE')}`);
     if (unheard && conn.reused && session.isOpen && mayRepeat(req)) {
       // It had closed while it was kept: as for any other request that harms nobody twice (SAFETY rule 14).
@@ -158,7 +156,7 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
     backend.counters.pipe_hdrbytes += length;
     backend.counters.pipe_out += bytes.fromClient;
     backend.counters.pipe_in += bytes.toClient;
-    endBereq(bo);
+    endPipe(core, bo);
     session.closeAfter = null;
     session.pipeEnded();
     req.resume(FINISH);
@@ -178,6 +176,12 @@ function broken(req: Request, error: Error): void {
   req.log.put(Tag.Error, `Internal error: ${error.stack ?? error.message}`);
   req.session.cut('TX_ERROR');
   req.resume(FINISH);
+}
+
+/** The place of a pipe is taken before there is a connection: so many may be on the way to one. */
+function endPipe(core: Core, bo: BusyObj): void {
+  core.pipes.add(-1);
+  endBereq(bo);
 }
 
 function endBereq(bo: BusyObj): void {

@@ -15,4 +15,15 @@ export class SharedCount {
   add(by: number): void {
     Atomics.add(this.words, 0, by);
   }
+
+  /** Adds one unless there are `most` already; whether it did. 0 is no limit. */
+  take(most: number): boolean {
+    const { words } = this;
+    for (let now = this.now; most === 0 || now < most; ) {
+      const seen = Atomics.compareExchange(words, 0, now, now + 1);
+      if (seen === now) return true;
+      now = seen;
+    }
+    return false;
+  }
 }
