@@ -70,7 +70,9 @@ const adm = (...words) =>
     encoding: 'utf8',
   }).stdout;
 const workerPid = () => {
-  const { stdout } = spawnSync('pgrep', ['-P', String(daemon.pid), '-f', 'proxyd worker'], { encoding: 'utf8' });
+  const { stdout } = spawnSync('pgrep', ['-P', String(daemon.pid), '-f', 'proxyd worker'], {
+    encoding: 'utf8',
+  });
   return Number(stdout.trim().split('\n')[0]);
 };
 while (!adm('status').includes('running')) {
