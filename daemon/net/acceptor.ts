@@ -74,12 +74,17 @@ export class Acceptor {
   /** Serves a connection that was accepted, here or elsewhere. */
   accept(handle: RuntimeHandle): void {
     const { wires } = this;
-    if (wires === null || this.host.descriptors.turnsAway(handle.fd)) {
-      handle.close();
-      return;
+    if (wires === null) handle.close();
+    else if (!this.turnsAway(handle)) {
+      if (!INHERITS) handle.setNoDelay?.(true);
+      this.open(wires.of(handle));
     }
-    if (!INHERITS) handle.setNoDelay?.(true);
-    this.open(wires.of(handle));
+  }
+
+  private turnsAway(handle: RuntimeHandle): boolean {
+    if (!this.host.descriptors.turnsAway(handle.fd)) return false;
+    handle.close();
+    return true;
   }
 
   /** Connections come to us in the place of node's server. */
@@ -89,6 +94,8 @@ export class Acceptor {
     if (INHERITS) listener.setNoDelay?.(true);
     listener.onconnection = (status, connection) => {
       if (status !== 0 || connection === undefined) this.core.stats.sess_fail++;
+      // The way to another thread would take one more descriptor.
+      else if (this.handover !== null && this.turnsAway(connection)) return;
       else if (this.handover?.giveAway(this.index, connection) !== true) this.accept(connection);
     };
   }

@@ -33,17 +33,26 @@ export class DescriptorGuard {
   /** Whether a client with this descriptor is one too many; it is counted then. */
   turnsAway(fd: number | undefined): boolean {
     if (fd === undefined || fd < this.#first) return false;
+    this.#count(fd);
+    return true;
+  }
+
+  /** A client is gone because no descriptor was left at all. */
+  ranOut(): void {
+    this.#count(this.#parts.limit);
+  }
+
+  #count(inUse: number): void {
     const { stats, limit, now, tell } = this.#parts;
     stats.sess_fail++;
     stats.sess_fail_emfile++;
     this.#since++;
-    if (now() - this.#toldAt < PAUSE) return true;
+    if (now() - this.#toldAt < PAUSE) return;
     tell(
-      `Out of descriptors: ${this.#since === 1 ? 'a client was' : `${this.#since} clients were`} turned away, ${fd} of ${limit} are in use. Raise the limit (LimitNOFILE= in systemd, ulimit -n), or lower timeout_idle`,
+      `Out of descriptors: ${this.#since === 1 ? 'a client was' : `${this.#since} clients were`} turned away, ${inUse} of ${limit} are in use. Raise the limit (LimitNOFILE= in systemd, ulimit -n), or lower timeout_idle`,
     );
     this.#toldAt = now();
     this.#since = 0;
-    return true;
   }
 }
 

@@ -27,6 +27,8 @@ export interface HandoverOptions {
   readonly loads: Int32Array;
   /** Takes a connection that another thread gave, or that could not be given; `listener` is its index. */
   take(listener: number, connection: RuntimeHandle, counted: boolean): void;
+  /** A connection that was given to this thread has not arrived: no descriptor was free for it. */
+  lost(): void;
 }
 
 export class Handover {
@@ -36,9 +38,9 @@ export class Handover {
   /** Held open: its descriptor is the channel's. */
   private readonly held: PipeHandle[] = [];
 
-  constructor(options: HandoverOptions) {
+  constructor(options: HandoverOptions, channels = handleChannels()) {
     this.options = options;
-    this.channels = handleChannels();
+    this.channels = channels;
     if (this.channels !== null) this.listen(this.channels);
   }
 
@@ -113,8 +115,14 @@ export class Handover {
     channel.onread = (bytes) => {
       const connection = channel.pendingHandle ?? null;
       channel.pendingHandle = null;
-      if (connection === null || bytes === undefined) return;
-      this.options.take(new Uint8Array(bytes)[0] as number, connection, true);
+      if (bytes === undefined) return;
+      if (connection !== null) {
+        this.options.take(new Uint8Array(bytes)[0] as number, connection, true);
+        return;
+      }
+      // The kernel has dropped it: only its byte came.
+      this.closed();
+      this.options.lost();
     };
     channel.readStart();
     channel.unref();

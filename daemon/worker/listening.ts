@@ -47,6 +47,7 @@ export class Listening {
               if (acceptor === undefined) connection.close();
               else acceptor.accept(connection);
             },
+            lost: () => parts.host.descriptors.ranOut(),
           });
   }
 

@@ -68,17 +68,21 @@ function load(name: string, body: string): Promise<Awaited<ReturnType<RunningPro
   return proxy.adm(`vcl.inline ${name} << EOT\n${backendProgram(origin.port, body)}\nEOT`);
 }
 
-/** What connections of all threads are answered. */
-async function answers() {
-  const all = await Promise.all(
+/** Connections that all threads have. */
+function connections(): Promise<ClientConnection[]> {
+  return Promise.all(
     Array.from({ length: 4 * THREADS }, async () => {
       const connection = await ClientConnection.open(proxy.port);
       open.push(connection);
       return connection;
     }),
   );
+}
+
+/** What connections of all threads are answered. */
+async function answers(all?: readonly ClientConnection[]) {
   return Promise.all(
-    all.map((connection) => {
+    (all ?? (await connections())).map((connection) => {
       connection.send(requestText('/'));
       return connection.response();
     }),
@@ -146,4 +150,31 @@ sub vcl_recv { set req.backend_hint = outer.backend(); return (pass); }`;
   // In the log, too, one was over when the other began.
   const text = (await logged('vcl.load slow')).join();
   expect(text.indexOf('Loaded "vcl_slow')).toBeLessThan(text.indexOf('Rd backend.set_health'));
+});
+
+it('the list of programs has the transactions of all threads', async () => {
+  let release = (): void => undefined;
+  const hold = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  origin.on('/held', () => [{ hold }, ...respond('200 OK', {}, 'x')]);
+  const body = `import picky; sub vcl_recv { return (pass); }
+sub vcl_deliver { set resp.http.thread = picky.thread(); }`;
+  expect((await load('used', body)).code).toBe(0);
+  await done('vcl.use', 'used');
+  const all = await connections();
+  const threads = (await answers(all)).map((answer) => field(answer, 'thread'));
+  const others = all.filter((_, i) => threads[i] !== '0');
+  for (const connection of others) connection.send(requestText('/held'));
+  await until('all are held', () => origin.seen('/held').length === others.length);
+  const listed = async (): Promise<string> =>
+    /^.* used$/m.exec((await proxy.adm('vcl.list')).stdout)?.[0].replace(/ +/g, ' ') ?? '';
+  // A request and its fetch.
+  expect(await listed()).toBe(`active auto warm ${2 * others.length} used`);
+  await done('vcl.use', 'boot');
+  await done('vcl.state', 'used', 'cold');
+  expect(await listed()).toBe(`available cold busy ${2 * others.length} used`);
+  release();
+  for (const connection of others) await connection.response();
+  await until('it is cold', async () => (await listed()) === 'available cold cold 0 used');
 });

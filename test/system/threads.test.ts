@@ -22,6 +22,15 @@ export const extension = {
   functions: {
     thread: { signature: 'INT thread()', call: () => (isMainThread ? 0 : threadId) },
     leave: { signature: 'VOID leave()', call: () => process.exit(3) },
+    fault: {
+      signature: 'VOID fault()',
+      // As of code of the daemon: no line of the stack is this file's.
+      call: () => void setTimeout(() => { throw Object.assign(new Error(), { stack: 'Error: planted' }); }),
+    },
+    slip: {
+      signature: 'VOID slip()',
+      call: () => void setTimeout(() => { throw new Error('slipped'); }),
+    },
     hang: {
       signature: 'VOID hang()',
       call: () => {
@@ -42,6 +51,8 @@ acl ours { "127.0.0.1"; }
 sub vcl_recv {
   if (req.method == "PURGE" && client.ip ~ ours) { return (purge); }
   if (req.url == "/leave") { which.leave(); }
+  if (req.url == "/fault") { which.fault(); }
+  if (req.url == "/slip") { which.slip(); }
   if (req.url == "/hang") { which.hang(); }
 }
 sub vcl_deliver { set resp.http.thread = which.thread(); }
@@ -201,13 +212,17 @@ describe('an invalidation holds on every thread once it is answered', () => {
   }
 });
 
-/** Has another thread than the first do what ends it; how long it takes until a new worker serves, in milliseconds. */
-async function endThread(url: string): Promise<number> {
-  const before = proxy.workerPid();
+/** Has another thread than the first do something. */
+async function onOtherThread(url: string): Promise<void> {
   const all = await connections(8);
   const answers = await Promise.all(all.map((connection) => ask(connection, '/which')));
-  const at = answers.findIndex((answer) => field(answer, 'thread') !== '0');
-  all[at]?.send(requestText(url));
+  all[answers.findIndex((answer) => field(answer, 'thread') !== '0')]?.send(requestText(url));
+}
+
+/** Has another thread do what ends it; how long it takes until a new worker serves, in milliseconds. */
+async function endThread(url: string): Promise<number> {
+  const before = proxy.workerPid();
+  await onOtherThread(url);
   const begun = performance.now();
   await until('a new worker', () => proxy.workerPid() !== before && proxy.workerPid() !== null);
   await until('an answer', async () => (await proxy.get('/which').catch(() => null))?.status === 200);
@@ -223,6 +238,21 @@ describe('a thread', () => {
     // The goal is a second; the bound leaves room for a busy machine.
     expect(await endThread('/leave')).toBeLessThan(5000);
     await panicMatches(/Thread \d+ ended with status 3/);
+  });
+
+  it('that throws does so, with what it threw', async () => {
+    await endThread('/fault');
+    await panicMatches(/Thread [1-9]\d*: Error: planted/);
+  });
+
+  it('in which an extension throws outside of a call goes on, and says so', async () => {
+    const before = proxy.workerPid();
+    await onOtherThread('/slip');
+    await until('the report', () =>
+      proxy.daemon.stderr.includes('An extension threw outside of a call: Error: slipped'),
+    );
+    expect((await threadsOf(await connections(16))).length).toBe(THREADS);
+    expect(proxy.workerPid()).toBe(before);
   });
 
   it('that hangs does so after cli_timeout', async () => {

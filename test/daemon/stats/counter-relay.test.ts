@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   newMainCounters,
   newMgtCounters,
@@ -110,19 +110,113 @@ describe('a report', () => {
     other.main.cache_hit++;
     relay.publish();
     expect(sent.map(({ main }) => main.length)).toEqual([2]);
+    // What the first thread says alone, and what is no number.
+    other.main.uptime++;
+    relay.publish();
+    expect(sent.length).toBe(1);
   });
 
   it('says until when all was looked at, also when it has nothing to say', () => {
     const { relay, file, first } = setUp();
+    vi.useFakeTimers({ now: 1000 });
     const looks: number[] = [];
     relay.looked = (at) => looks.push(at);
-    const before = Date.now();
+    // What is counted while it looks may have been missed.
+    relay.sample = () => void vi.setSystemTime(2000);
     relay.publish();
-    expect(looks[0]).toBeGreaterThanOrEqual(before);
+    relay.publish();
+    expect(looks).toEqual([1000, 2000]);
+    vi.useRealTimers();
     // The file is whole until then, and not until now.
     file.wholeUntil = () => 1234;
     first.main.cache_hit++;
     file.publish();
     expect(new CountersReader(path, newMgtCounters()).read().info.length).toBeGreaterThan(0);
   });
+});
+
+describe('the backends of a report', () => {
+  const backends = ({ backends: all }: CountersMessage) =>
+    all.map(({ part, name, live, changes }) => ({ part, name, live, changed: changes.length > 0 }));
+
+  it('are said once when they are gone, with what they counted last', () => {
+    const { relay, sent, pass, read } = setUp();
+    const [stays, goes] = [newVbeCounters(), newVbeCounters()];
+    relay.addBackend('boot', 'b', stays);
+    relay.addBackend('boot', 'b', goes);
+    pass();
+    goes.req = 5;
+    relay.removeBackend(goes);
+    relay.removeBackend(newVbeCounters());
+    pass();
+    expect(read()['VBE.boot.b.req']).toBe(5n);
+    goes.req = 6;
+    relay.publish();
+    expect(sent).toEqual([]);
+  });
+
+  it('keep their number when they come again', () => {
+    const { relay, sent } = setUp();
+    const counters = newVbeCounters();
+    relay.addBackend('boot', 'b', counters);
+    relay.publish();
+    // Before anybody heard that it was gone.
+    relay.removeBackend(counters);
+    relay.addBackend('boot', 'b', counters);
+    relay.publish();
+    expect(sent.splice(0).map(backends)).toEqual([[{ part: 1, name: 'b', live: true, changed: true }]]);
+    counters.req++;
+    relay.publish();
+    expect(sent.splice(0).map(backends)).toEqual([[{ part: 1, name: 'b', live: true, changed: true }]]);
+    relay.removeBackend(counters);
+    relay.publish();
+    relay.addBackend('boot', 'b', counters);
+    relay.publish();
+    expect(sent.splice(0).map(backends)).toEqual([
+      [{ part: 1, name: 'b', live: false, changed: false }],
+      [{ part: 1, name: 'b', live: true, changed: true }],
+    ]);
+  });
+
+  it('take turns where they are many, and are all there at the end', () => {
+    const { relay, sent } = setUp();
+    const all = Array.from({ length: 70 }, (_, i) => ({ name: `b${i}`, counters: newVbeCounters() }));
+    for (const { name, counters } of all) relay.addBackend('boot', name, counters);
+    const names = (): string[] => sent.flatMap((message) => message.backends.map(({ name }) => name));
+    for (let second = 0; second < 2; second++) {
+      for (let beat = 0; beat < 10; beat++) relay.publish();
+      expect(names()).toEqual(all.map(({ name }) => name));
+      expect(Math.max(...sent.splice(0).map((message) => message.backends.length))).toBe(7);
+      for (const { counters } of all) counters.req++;
+    }
+    relay.close();
+    expect(names()).toEqual(all.map(({ name }) => name));
+  });
+});
+
+it('reports ten times a second from the start to the end, and samples once a second and at the end', () => {
+  const { relay, other, sent } = setUp();
+  vi.useFakeTimers();
+  try {
+    let samples = 0;
+    relay.sample = () => {
+      other.main.n_object = ++samples;
+    };
+    relay.start();
+    // With what was sampled for it.
+    expect(sent.splice(0).map(({ main }) => main.includes(1))).toEqual([true]);
+    for (let beat = 1; beat <= 25; beat++) {
+      other.main.cache_hit++;
+      vi.advanceTimersByTime(100);
+      expect(sent.splice(0).length).toBe(1);
+    }
+    expect(samples).toBe(3);
+    relay.close();
+    expect([samples, sent.splice(0).length]).toEqual([4, 1]);
+    other.main.cache_hit++;
+    vi.advanceTimersByTime(1000);
+    expect(sent).toEqual([]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
