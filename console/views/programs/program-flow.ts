@@ -8,7 +8,8 @@ import type { Operator, OperatorHost } from '../../model/operator.ts';
 import type { Panel, ToneLine } from '../../model/panel.ts';
 import { inlineCommand } from '../../model/undo.ts';
 import { annotatedSource, compileErrors, remarkScroll, type SourceRemark } from './compile-error.ts';
-import { diffLines, lineDiff } from './line-diff.ts';
+import { type Program, programChanges } from './program-changes.ts';
+import { programFiles } from './program-files.ts';
 import { activeProgram, PROGRAMS_LINE, programRows } from './program-rows.ts';
 
 /** Lines that a remark is kept away from the panel's upper edge. */
@@ -26,8 +27,14 @@ export class ProgramFlow {
   }
 
   async showSource(name: string): Promise<void> {
-    const source = await this.source(name);
-    if (source !== null) this.panel(`Source of ${name}`, annotatedSource(source, []));
+    const program = await this.program(name);
+    if (program === null) return;
+    const lines = program.files.flatMap((file, i): ToneLine[] => [
+      ...(i === 0 ? [] : [[]]),
+      [{ text: file.name, tone: 'title' }],
+      ...annotatedSource(file.text, []),
+    ]);
+    this.panel(`Source of ${name}`, lines);
   }
 
   /** What the program would change if it replaced the active one. */
@@ -45,7 +52,7 @@ export class ProgramFlow {
     this.operator.ask(
       `vcl.use ${name}`,
       panel,
-      `use ${bareName(name)}${active === '' ? '' : ` instead of ${bareName(active)}`}?`,
+      `use ${bareName(name)}${active === '' ? '' : ` instead of ${bareName(active)}`}${panel === null ? ' (its changes cannot be shown)' : ''}?`,
     );
   }
 
@@ -106,17 +113,22 @@ export class ProgramFlow {
 
   private async changes(name: string): Promise<Panel | null> {
     const active = activeProgram(this.host.session, name);
-    const after = await this.source(name);
-    const before = active === '' ? '' : await this.source(active);
+    const after = await this.program(name);
+    const before = active === '' ? { name: 'none', files: [] } : await this.program(active);
     if (after === null || before === null) return null;
-    const lines: ToneLine[] = diffLines(lineDiff(before, after));
-    return { kind: 'text', scroll: 0, title: `Changes from ${active} to ${name}`, lines };
+    const lines = programChanges(before, after);
+    return { kind: 'text', scroll: 0, title: `Changes from ${before.name} to ${name}`, lines };
   }
 
-  private async source(name: string): Promise<string | null> {
-    const { status, body } = await this.host.session.source.command(`vcl.show ${name}`);
-    if (status === 200) return body.replace(/\n\n$/, '\n');
-    this.host.notify('bad', `${status} ${body.trim()}`);
+  /** With all its files, the included ones too. */
+  private async program(name: string): Promise<Program | null> {
+    const { status, body } = await this.host.session.source.command(`vcl.show -v ${name}`);
+    const files = status === 200 ? programFiles(body) : [];
+    if (files.length > 0) return { name, files };
+    this.host.notify(
+      'bad',
+      status === 200 ? `${name}: its files are not understood` : `${status} ${body.trim()}`,
+    );
     return null;
   }
 

@@ -18,6 +18,14 @@ const json = (command: string, ...items: unknown[]): { status: number; body: str
   body: JSON.stringify([2, command.split(' '), 1_795_220_600, ...items]),
 });
 
+/** The answer of `vcl.show -v`. */
+const shownFiles = (files: Record<string, string>): { status: number; body: string } => ({
+  status: 200,
+  body: Object.entries(files)
+    .map(([name, text], i) => `// VCL.SHOW ${i} ${Buffer.byteLength(text)} ${name}\n${text}\n`)
+    .join(''),
+});
+
 const program = (name: string, status: string): object => ({
   status,
   state: 'auto',
@@ -60,8 +68,8 @@ const recording: Recording = ((): Recording => {
       ...base.commands,
       'backend.list -j -p': base.commands['backend.list -j'] as { status: number; body: string },
       'vcl.list -j': json('vcl.list -j', program('boot', 'active'), program('next', 'available')),
-      'vcl.show boot': { status: 200, body: 'vcl 4.1;\nbackend a { .host = "::1"; }\n' },
-      'vcl.show next': { status: 200, body: 'vcl 4.1;\nbackend b { .host = "::1"; }\n' },
+      'vcl.show -v boot': shownFiles({ '/etc/a.vcl': 'vcl 4.1;\nbackend a { .host = "::1"; }\n' }),
+      'vcl.show -v next': shownFiles({ '/etc/a.vcl': 'vcl 4.1;\nbackend b { .host = "::1"; }\n' }),
       'vcl.use next': { status: 200, body: "VCL 'next' now active" },
       'param.show -j': json(
         'param.show -j',
@@ -269,6 +277,24 @@ describe('changes', () => {
     await s.settle();
     expect(s.source.sent).toContain('vcl.use next');
     expect(s.controller.state.deeds[0]?.undo).toBe('vcl.use boot');
+  });
+
+  it('of a file that the program includes are shown under its name', async () => {
+    const main = { '/etc/main.vcl': 'vcl 4.1;\ninclude "rules.vcl";\n' };
+    const commands = {
+      ...recording.commands,
+      'vcl.show -v boot': shownFiles({ ...main, '/etc/rules.vcl': 'sub é { }\n', '/etc/old.vcl': '# o\n' }),
+      'vcl.show -v next': shownFiles({ ...main, '/etc/rules.vcl': 'sub è { }\n', '/etc/more.vcl': '# m\n' }),
+    };
+    const s = await open(100, 30, { recording: { ...recording, commands } });
+    await s.keys('5');
+    await s.keys('j', 'u');
+    await s.settle();
+    const text = await s.screen();
+    expect(text).not.toContain('No difference');
+    expect(text).toMatch(
+      /\/etc\/rules\.vcl[\s\S]*- sub é[\s\S]*\+ sub è[\s\S]*\/etc\/more\.vcl: only in next[\s\S]*\+ # m[\s\S]*\/etc\/old\.vcl: only in boot[\s\S]*- # o[\s\S]*The same in 1 file\./,
+    );
   });
 
   it('of the program are not made when it does not compile: the words stand at their place', async () => {
