@@ -4,8 +4,15 @@
 export interface LintFinding {
   severity: string;
   message: string;
+  file: string;
   line: number;
+  /** In characters from 1; the last one that is meant. */
   column: number;
+  endColumn: number;
+  /** The line itself. */
+  source: string;
+  /** The includes that lead to the file, the innermost first. */
+  includedFrom: readonly { file: string; line: number }[];
   rule: string;
 }
 

@@ -323,6 +323,55 @@ describe('changes', () => {
     expect(s.controller.state.confirm).toBeNull();
   });
 
+  it('of the program are not made when an included file does not compile: its line is shown', async () => {
+    const files = new FakeFiles();
+    files.files.set('/etc/bad.vcl', 'vcl 4.1;\ninclude "/srv/inc.vcl";\n');
+    const commands = {
+      ...recording.commands,
+      [`vcl.inline bad << END_OF_PROGRAM\n${files.files.get('/etc/bad.vcl')}END_OF_PROGRAM`]: {
+        status: 106,
+        body: "Message from VCC-compiler:\nNo such thing\n('/srv/inc.vcl' Line 7 Pos 3)\n  set x;\n--#-----\nIncluded from: ('<vcl.inline>' Line 2 Pos 9)\n\nRunning VCC-compiler failed, exited with 2\nVCL compilation failed",
+      },
+    };
+    const s = await open(100, 30, { files, recording: { ...recording, commands } });
+    await s.keys('5');
+    await s.keys('l');
+    await s.type('/etc/bad.vcl');
+    await s.keys('enter');
+    await s.settle();
+    expect(await s.screen()).toMatch(
+      /\/srv\/inc\.vcl {2}included from \/etc\/bad\.vcl line 2[\s\S]*text is not known here[\s\S]* 7 {3}set x;[\s\S]* \^ No such thing/,
+    );
+  });
+
+  it('of the check are shown in the files that they are about', async () => {
+    const files = new FakeFiles();
+    files.files.set('/etc/main.vcl', 'vcl 4.1;\ninclude "/etc/inc.vcl";\n');
+    files.files.set('/etc/inc.vcl', '# first\nset x;\n');
+    files.findings = [
+      {
+        severity: 'warning',
+        message: 'never',
+        rule: 'r',
+        file: '/etc/inc.vcl',
+        line: 2,
+        column: 5,
+        endColumn: 5,
+        source: 'set x;',
+        includedFrom: [{ file: '/etc/main.vcl', line: 2 }],
+      },
+    ];
+    const s = await open(100, 30, { files });
+    await s.keys('5');
+    await s.keys('L');
+    await s.type('/etc/main.vcl');
+    await s.keys('enter');
+    await s.settle();
+    expect(await s.screen()).toMatch(
+      /\/etc\/inc\.vcl {2}included from \/etc\/main\.vcl line 2[\s\S]* 2 set x;[\s\S]* {5}\^ warning: never \[r\]/,
+    );
+  });
+
   it('by a ban are counted first', async () => {
     const s = await open();
     await s.keys('7');
