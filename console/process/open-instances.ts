@@ -53,7 +53,7 @@ export function liveInstances(options: ConsoleTarget, config: ConsoleConfig): In
   const instances = new Instances(
     first,
     known.filter((i) => i.name !== first.name),
-    (source) => new DaemonSession({ source, now, later, utc: config.utc }),
+    (source) => new DaemonSession({ source, now, later, matcher, utc: config.utc }),
   );
   let path = '';
   instances.record = async (wanted) => {
@@ -79,7 +79,7 @@ export function replayInstances(
 ): { instances: Instances; player: ReplayPlayer } {
   const recording = openRecording(path);
   const makeSession = (source: Source): DaemonSession =>
-    new DaemonSession({ source, now: () => player.now(), later, utc: config.utc });
+    new DaemonSession({ source, now: () => player.now(), later, matcher, utc: config.utc });
   const player: ReplayPlayer = new ReplayPlayer({ recording, matcher, label: path, makeSession });
   const instances = new Instances({ name: 'recording', open: () => player.first }, [], makeSession);
   player.attach(instances);

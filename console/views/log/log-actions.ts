@@ -21,7 +21,7 @@ export function nextGrouping(c: Controller): void {
   const { session } = c;
   const at = (GROUPINGS as readonly string[]).indexOf(session.grouping);
   const grouping = GROUPINGS[(at + 1) % GROUPINGS.length] as (typeof GROUPINGS)[number];
-  session.log.addGap(`grouping by ${grouping}`);
+  session.kept.addGap(`grouping by ${grouping}`);
   session.follow(session.query, grouping);
   c.notify('info', `grouping by ${grouping}`);
 }
@@ -48,7 +48,9 @@ export function followLink(c: Controller) {
     const found = findTransaction(log, vxid);
     if (found !== null) return actOnLog(c, { type: 'jump', ...found });
   }
-  c.notify('warn', `${links.map((l) => `${l.kind} ${l.vxid}`).join(', ')}: not kept here`);
+  const hidden = links.some(({ vxid }) => findTransaction(c.session.kept, vxid) !== null);
+  const why = hidden ? 'kept, but the query does not show it' : 'not kept here';
+  c.notify('warn', `${links.map((l) => `${l.kind} ${l.vxid}`).join(', ')}: ${why}`);
 }
 
 export function explain(c: Controller) {

@@ -13,7 +13,9 @@ import { placeOf } from './log-tree.ts';
 import { completeFromLog } from './query-values.ts';
 
 export function applyQuery(c: Controller, query: string): void {
-  c.session.log.addGap(query === '' ? 'all transactions' : `query: ${query}`);
+  const { query: former, kept } = c.session;
+  const above = former === '' || former === query ? '' : ` (above only what matched ${former} too)`;
+  kept.addGap(query === '' ? `all transactions${above.replace(' too)', ')')}` : `query: ${query}${above}`);
   c.session.follow(query, c.session.grouping);
   actOnLog(c, { type: 'end' });
   c.set({ field: null, panel: null, queries: remember(c.state.queries, query) });
@@ -37,7 +39,7 @@ const QUERY_FIELD: FieldKind = {
   recall: 'queries',
   verdict: (c, text) => (text.trim() === '' ? { ok: true } : c.options.checkQuery(text)),
   complete: (c, { text, cursor }) => ({
-    ...(completeFromLog(text, cursor, c.session.log) ?? c.options.completeQuery(text, cursor)),
+    ...(completeFromLog(text, cursor, c.session.kept) ?? c.options.completeQuery(text, cursor)),
     usage: '',
   }),
   accept: (c, text) => applyQuery(c, text.trim()),

@@ -88,7 +88,7 @@ function Verdict({ field: { line, check }, width }: { field: Field; width: numbe
 }
 
 function statusRow(session: DaemonSession, state: LogState, width: number, theme: Theme): Row {
-  const { log } = session;
+  const { kept, log } = session;
   if (session.logError !== '') return [span(`       ${session.logError}`, 'bad')];
   const left: Span[] = [
     span('       '),
@@ -97,10 +97,14 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
       : span(`${theme.glyphs.up} paused`, 'warn'),
     span(`  by ${session.grouping}`, 'muted'),
   ];
-  const right: Span[] = [
-    span(`${count(log.received)} received · ${count(log.size)} kept, ${bytes(log.bytes)}`, 'muted'),
-  ];
-  if (log.dropped > 0 && width >= 80) right.push(span(` · ${count(log.dropped)} dropped`, 'muted'));
-  right.push(span(log.lost > 0 ? ` · ${count(log.lost)} lost ` : ' ', 'warn'));
+  // The query is not all that is on screen yet.
+  if (session.asking) left.push(span('  asking the daemon', 'warn'));
+  else if (log.untested > 0) left.push(span(`  looking through ${count(log.untested)} kept`, 'warn'));
+  const received = `${count(kept.received)} received`;
+  const all = `${count(kept.size)} kept, ${bytes(kept.bytes)}`;
+  const of = session.query === '' ? '' : `${count(log.size)} of `;
+  const right: Span[] = [span(`${received} · ${of}${all}`, 'muted')];
+  if (kept.dropped > 0 && width >= 80) right.push(span(` · ${count(kept.dropped)} dropped`, 'muted'));
+  right.push(span(kept.lost > 0 ? ` · ${count(kept.lost)} lost ` : ' ', 'warn'));
   return spread(left, right, width);
 }

@@ -2,8 +2,10 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { makeTheme } from '../../../console/draw/theme.ts';
 import { checkQuery } from '../../../console/model/query-parser.ts';
 import type { Recording } from '../../../console/model/recording.ts';
+import type { GroupMatcher } from '../../../console/model/replay-source.ts';
+import { summarise } from '../../../console/model/transaction.ts';
 import { applyQuery } from '../../../console/views/log/log-query.ts';
-import { fakeRecording } from '../fake-recording.ts';
+import { fakeGroup, fakeRecording } from '../fake-recording.ts';
 import { Stage, type StageOptions } from '../stage.ts';
 
 const RECORDING: Recording = fakeRecording(90);
@@ -187,6 +189,55 @@ describe('operation', () => {
     await s.type('RespStatus == 503');
     await s.keys('enter');
     expect(s.session.query).toBe('RespStatus == 503');
+  });
+
+  it('shows of the rows that are kept those that match the query it names, and forgets none', async () => {
+    const hits: GroupMatcher = (query) => (group) =>
+      query !== 'hits' || group.some((tx) => summarise(tx).handling === 'hit');
+    const s = await open(100, 24, { matcher: hits });
+    await s.keys('2');
+    await s.play(20);
+    expect(await s.screen()).toMatch(/ miss .*\n/);
+    await s.keys('/');
+    await s.type('hits');
+    await s.keys('enter');
+    const text = await s.screen();
+    expect(text.split('\n')[1]).toContain('hits');
+    expect(text).toMatch(/ hit .*\n/);
+    expect(text).not.toMatch(/ (miss|pass) .*\n/);
+    const { size } = s.session.log;
+    expect(text).toContain(` ${size} of ${s.session.kept.size} kept`);
+    applyQuery(s.controller, '');
+    await s.settle();
+    expect(await s.screen()).toMatch(/ miss .*\n/);
+  });
+
+  it('says while the daemon has not taken the query, and while the kept rows are looked through', async () => {
+    const s = await open(100, 24);
+    await s.keys('2');
+    await s.play(2);
+    s.session.kept.add(
+      fakeGroup({
+        vxid: 9,
+        at: 0,
+        method: 'GET',
+        url: '/',
+        status: 200,
+        handling: 'HIT',
+        seconds: 0,
+        body: 1,
+      }),
+    );
+    const taken: (() => void)[] = [];
+    const log = s.source.log.bind(s.source);
+    s.source.log = (sub, handlers) =>
+      log(sub, { ...handlers, ready: () => taken.push(() => handlers.ready?.()) });
+    applyQuery(s.controller, 'ReqURL');
+    await s.settle();
+    expect(await s.screen()).toContain('asking the daemon');
+    taken[0]?.();
+    await s.settle();
+    expect(await s.screen()).not.toContain('asking the daemon');
   });
 
   it('says once that a tag is never written, and goes on', async () => {
