@@ -7,7 +7,7 @@ import type { PaletteRow } from '../../model/palette.ts';
 import type { Choice } from '../../model/panel.ts';
 import { remember } from '../../model/recall.ts';
 import { likeThis } from './like-this.ts';
-import { actOnLog } from './log-actions.ts';
+import { actOnLog, searchText } from './log-actions.ts';
 import { LOG_STATE, selectedEntry } from './log-state.ts';
 import { placeOf } from './log-tree.ts';
 import { completeFromLog } from './query-values.ts';
@@ -43,6 +43,10 @@ const QUERY_FIELD: FieldKind = {
     usage: '',
   }),
   accept: (c, text) => applyQuery(c, text.trim()),
+  otherwise: {
+    offer: 'no query: Enter again looks for it as a text',
+    accept: (c, text) => searchText(c, text.trim()),
+  },
 };
 
 export function editQuery(c: Controller): void {
@@ -93,7 +97,7 @@ function save(c: Controller, name: string, query: string | null) {
 export function queryCommands(drill: (c: Controller, query: string) => void): PaletteRow[] {
   const set = (c: Controller, query: string) => {
     const check = query === '' ? { ok: true as const } : c.options.checkQuery(query);
-    if (!check.ok) return c.notify('bad', `${check.message} at ${check.from + 1}`);
+    if (!check.ok) return c.notify('bad', `${check.message} at ${check.from + 1}; s looks for a text`);
     drill(c, query);
   };
   const use = (c: Controller, name: string) => {

@@ -61,7 +61,13 @@ const Asked = memo(function Asked({ query }: { query: string }): ReactNode {
 });
 
 /** What is wrong with the query, below the place where it is. */
-function Verdict({ field: { line, check }, width }: { field: Field; width: number }): ReactNode {
+function Verdict({
+  field: { line, check, offered, otherwise },
+  width,
+}: {
+  field: Field;
+  width: number;
+}): ReactNode {
   const { arrowUp, caret, ellipsis: mark } = useContext(ThemeContext).glyphs;
   if (check === null || check.ok) {
     const hint = line.text === '' ? 'empty matches everything' : 'valid';
@@ -71,6 +77,12 @@ function Verdict({ field: { line, check }, width }: { field: Field; width: numbe
       </Box>
     );
   }
+  if (offered && otherwise !== undefined)
+    return (
+      <Box paddingLeft={LABEL.length}>
+        <Words style="warn">{otherwise.offer}</Words>
+      </Box>
+    );
   const room = width - LABEL.length - 1;
   const before = widthOf(line.text.slice(0, check.from));
   const wanted = check.expected.length === 0 ? '' : `; expected ${check.expected.slice(0, 6).join(', ')}`;

@@ -5,6 +5,7 @@ import type { Recording } from '../../../console/model/recording.ts';
 import type { GroupMatcher } from '../../../console/model/replay-source.ts';
 import { summarise } from '../../../console/model/transaction.ts';
 import { applyQuery } from '../../../console/views/log/log-query.ts';
+import { LOG_STATE } from '../../../console/views/log/log-state.ts';
 import { fakeGroup, fakeRecording } from '../fake-recording.ts';
 import { Stage, type StageOptions } from '../stage.ts';
 
@@ -189,6 +190,26 @@ describe('operation', () => {
     await s.type('RespStatus == 503');
     await s.keys('enter');
     expect(s.session.query).toBe('RespStatus == 503');
+  });
+
+  it('offers to look for a text that is no query, and does so on a second Enter', async () => {
+    const s = await open(100, 24, { checkQuery });
+    await s.keys('2');
+    await s.play(20);
+    await s.keys('/');
+    await s.type('/cart');
+    await s.keys('enter');
+    expect(await s.screen()).toContain('no query: Enter again looks for it as a text');
+    await s.type('x');
+    expect(await s.screen()).not.toContain('Enter again');
+    await s.keys('backspace', 'enter', 'enter');
+    const { search, selected } = s.controller.stateOf(LOG_STATE);
+    expect([s.session.query, search, s.controller.state.field]).toEqual(['', '/cart', null]);
+    expect(s.session.kept.at(s.session.kept.indexOf(selected))?.summary.url).toBe('/cart');
+    await s.keys('/');
+    await s.type('/nowhere');
+    await s.keys('enter', 'enter');
+    expect(await s.screen()).toContain('"/nowhere" is in no record shown');
   });
 
   it('shows of the rows that are kept those that match the query it names, and forgets none', async () => {
