@@ -63,6 +63,12 @@ export function spread(left: Row, right: Row, width: number): Span[] {
   return [...fitRow(left, width - r), ...right];
 }
 
+/** How many rows of a list lie outside of its window; '' where none do. */
+export function moreRows(above: number, below: number): string {
+  const parts = [above > 0 ? `${above} above` : '', below > 0 ? `${below} below` : ''];
+  return parts.filter(Boolean).join(', ');
+}
+
 export function cell(text: string, width: number, style?: StyleName): Span {
   return span(padEnd(clip(text, width), width), style);
 }

@@ -1,7 +1,7 @@
 // Rows of a list view: its title, its list, and the detail of a row.
 
 import { ellipsis } from '../../draw/cells.ts';
-import { fitRow, type Row, rowWidth, type Span, span, spread } from '../../draw/spans.ts';
+import { fitRow, moreRows, type Row, rowWidth, type Span, span, spread } from '../../draw/spans.ts';
 import type { Theme } from '../../draw/theme.ts';
 import { cellSpans, toneRow } from '../../draw/tone-rows.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
@@ -26,6 +26,8 @@ export interface ShownList {
   widths: readonly number[];
   all: number;
   passing: number;
+  /** Rows that lie outside of the window. */
+  more: string;
 }
 
 export function shownList(
@@ -40,8 +42,10 @@ export function shownList(
   const passing = shownRows(state, all);
   const at = selectedIndex(state, passing);
   const top = listTop(state, at, passing.length, list);
+  const window = passing.slice(top, top + list);
   return {
-    window: passing.slice(top, top + list),
+    window,
+    more: moreRows(top, passing.length - top - window.length),
     selected: passing[at] === undefined ? -1 : at - top,
     widths: columnWidths(definition.columns, size.columns - 2),
     all: all.length,
@@ -53,7 +57,7 @@ export function titleRow(
   session: DaemonSession,
   definition: ListDefinition,
   state: ListState,
-  { all, passing }: ShownList,
+  { all, passing, more }: ShownList,
   width: number,
 ): Row {
   const left: Span[] = [
@@ -67,6 +71,7 @@ export function titleRow(
     right.push(
       span(`by ${column.title.toLowerCase()}${state.descending ? ', highest first' : ''}  `, 'muted'),
     );
+  if (more !== '') right.push(span(`${more}  `, 'accent'));
   right.push(span(`${passing === all ? all : `${passing} of ${all}`} `, 'muted'));
   return spread(left, right, width);
 }

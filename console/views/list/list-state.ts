@@ -62,6 +62,9 @@ export const INITIAL_LIST: ListState = {
   scroll: 0,
 };
 
+/** Who asks for another order wants to see what comes first, and goes on seeing it while rows change places. */
+const TOP: Pick<ListState, 'selected' | 'at' | 'top' | 'scroll'> = { selected: '', at: 0, top: 0, scroll: 0 };
+
 export type ListAction =
   | { type: 'move'; rows: number }
   | { type: 'home' }
@@ -137,15 +140,15 @@ export function reduceList(
       return place({ ...state, filter: action.text }, rows, height, (at) => at);
     case 'sort': {
       const sort = state.sort + 1 >= action.columns ? -1 : state.sort + 1;
-      return place({ ...state, sort }, rows, height, (at) => at);
+      return { ...state, ...TOP, sort };
     }
     case 'sort-by': {
       const { column } = action;
       const descending = state.sort === column ? !state.descending : action.descending;
-      return place({ ...state, sort: column, descending }, rows, height, (at) => at);
+      return { ...state, ...TOP, sort: column, descending };
     }
     case 'reverse':
-      return place({ ...state, descending: !state.descending }, rows, height, (at) => at);
+      return { ...state, ...TOP, descending: !state.descending };
     case 'option':
       return place({ ...state, option: action.option }, rows, height, () => 0);
     case 'detail':

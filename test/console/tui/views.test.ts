@@ -195,10 +195,10 @@ describe('views', () => {
     await golden(s, 'edge-140x30');
   });
 
-  it('filter, sort, and keep the cursor on its row', async () => {
+  it('filter, sort from the top, and keep the cursor on its row', async () => {
     const s = await open();
     await s.keys('6');
-    await s.keys('j', 'o', 'O');
+    await s.keys('o', 'O', 'j');
     expect(PARAMETERS_VIEW.selected(s.controller)?.key).toBe('default_grace');
     await s.keys('/');
     await s.type('!grace');
@@ -495,9 +495,15 @@ describe('what is behind the dashboard, the counters and the latencies', () => {
     expect([s.controller.state.view.name, s.controller.state.field?.kind]).toEqual(['log', 'query']);
   });
 
-  it('is sorted as one likes', async () => {
+  it('is sorted as one likes, and shown from the top', async () => {
     const s = await open(100, 30);
-    await s.keys('3', 'o', 'o', 'o');
+    await s.keys('3', 'end');
+    expect(await s.screen()).toMatch(/ \d+ above {2}\d+-/);
+    await s.keys('o', 'o', 'o');
+    expect(await s.screen()).toMatch(/ \d+ below {2}1-/);
+    await s.keys('end', 'O');
+    expect(await s.screen()).toMatch(/ \d+ below {2}1-/);
+    await s.keys('O');
     const values = (await s.screen())
       .split('\n')
       .flatMap(
