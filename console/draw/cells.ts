@@ -58,6 +58,7 @@ const LOOKALIKES: Readonly<Record<string, string>> = {
   '·': '.',
   '’': "'",
   '→': '>',
+  '└': '`',
   '↑': '^',
   '↓': 'v',
 };

@@ -9,6 +9,7 @@ import { type BackendRow, parseBackendList } from './backends.ts';
 import { CounterHistory } from './counter-history.ts';
 import { HitRate } from './hit-rate.ts';
 import { LogStore } from './log-store.ts';
+import { ProbeAnswers } from './probe-answers.ts';
 import type { GroupMatcher } from './replay-source.ts';
 import { Series } from './series.ts';
 import { ShownLog } from './shown-log.ts';
@@ -64,6 +65,7 @@ export class DaemonSession {
   backends: BackendRow[] = [];
   readonly admin: AdminStore;
   readonly sample = new TrafficSample();
+  readonly probes: ProbeAnswers;
   readonly utc: boolean;
   private sampleBase: { requests: bigint; sampled: number } | null = null;
   readonly errors = new LogStore({ maxBytes: 4 << 20, maxEntries: 200 });
@@ -96,6 +98,7 @@ export class DaemonSession {
     this.admin = new AdminStore(this.source, this.now, () => this.touch());
     this.kept = new LogStore(options.logBounds ?? { maxBytes: 128 << 20, maxEntries: 100_000 });
     this.log = new ShownLog(this.kept, { later: this.later, changed: () => this.touch() });
+    this.probes = new ProbeAnswers(this.source, () => this.touch());
     this.matcher = options.matcher ?? (() => () => false);
   }
 
@@ -155,6 +158,7 @@ export class DaemonSession {
     this.logStream?.close();
     this.errorStream?.close();
     this.sampleStream?.close();
+    this.probes.close();
     this.source.close();
     this.listeners.clear();
   }

@@ -36,12 +36,22 @@ function backendRow(
     span(` ${padEnd(b.health, 8)}`, style),
   ];
   const used = 2 + nameWidth + 9;
-  const load = `${rate(session.counters.rate(`VBE.${b.name}.req`))}/s`;
-  const right: Span[] = [span(` ${load}`, 'muted')];
+  const counter = `VBE.${b.name}.req`;
+  // A director counts nothing itself.
+  const load = session.counters.get(counter) === undefined ? '' : `${rate(session.counters.rate(counter))}/s`;
+  const right: Span[] = [span(load === '' ? '' : ` ${load}`, 'muted')];
   const happy = session.counters.get(`VBE.${b.name}.happy`)?.current;
-  if (b.probe === null) {
+  if (b.members !== null) {
+    const said = ` ${b.members.healthy}/${b.members.all} members`;
+    if (width - used >= said.length + load.length + 1) left.push(span(said, 'muted'));
+  } else if (b.probe === null) {
     if (width - used >= 20)
-      left.push(span(b.admin !== 'sick' ? ` ${dash} no probe` : ` ${b.admin}`, 'faint'));
+      left.push(
+        span(
+          b.admin !== 'sick' ? ` ${dash} ${b.type === 'backend' ? 'no probe' : b.type}` : ` ${b.admin}`,
+          'faint',
+        ),
+      );
   } else {
     const score = ` ${b.probe.good}/${b.probe.window}`;
     if (width - used >= score.length + load.length + 1) left.push(span(score, 'muted'));

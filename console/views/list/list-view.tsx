@@ -40,6 +40,8 @@ export interface ListDefinition extends Pick<View, 'name' | 'key' | 'title' | 's
   remark(session: DaemonSession, option: string): string;
   /** In the place of rows when there are none. */
   empty(session: DaemonSession, option: string): string;
+  /** Called before it is shown. */
+  open?(controller: Controller): void;
   /** Enter on a row. */
   enter(controller: Controller, row: ListRow): void;
 }
@@ -78,6 +80,7 @@ export function listView(definition: ListDefinition): ListView {
     asks,
     state,
     definition,
+    open: (c) => definition.open?.(c),
     keys: definition.keys.map(
       (row): KeyRow => ('act' in row ? { ...row, run: (c) => withRow(c, row.act) } : row),
     ),
