@@ -183,7 +183,15 @@ export class Controller {
     this.notify('info', `copied ${what}`);
   }
 
-  async exportTo(path: string): Promise<void> {
+  /** Writes what the view shows to a file; asks first where there is one already. */
+  exportTo(path: string) {
+    const act = () => void this.writeExport(path);
+    if (!this.options.files.exists(path)) return act();
+    const text = `${path} is there already: overwrite it?`;
+    this.set({ confirm: { line: `export ${path}`, text, undoes: 0, part: '', act }, notice: null });
+  }
+
+  private async writeExport(path: string): Promise<void> {
     try {
       const text = this.state.view.export(this, /\.(nd)?jsonl?$/.test(path));
       await this.options.files.write(path, text);

@@ -20,6 +20,7 @@ export interface HostFiles {
   /** Rejects with a plain sentence. */
   read(path: string): Promise<string>;
   write(path: string, text: string): Promise<void>;
+  exists(path: string): boolean;
   /** Paths that begin with this text, folders with a final slash; [] when there are none. */
   complete(prefix: string): string[];
   /** An absolute path for what the operator typed. */

@@ -183,6 +183,10 @@ export class FakeFiles implements HostFiles {
     return Promise.resolve();
   }
 
+  exists(path: string): boolean {
+    return this.files.has(path);
+  }
+
   complete(prefix: string): string[] {
     return [...this.files.keys()].filter((path) => path.startsWith(prefix)).sort();
   }

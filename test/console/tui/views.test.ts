@@ -231,6 +231,22 @@ describe('views', () => {
     expect(files.files.get('/tmp/s.txt')).toMatch(/^MGT\.uptime\t72\d\d\t/);
   });
 
+  it('are not exported over a file without a question', async () => {
+    const files = new FakeFiles();
+    files.files.set('/tmp/p.txt', 'precious');
+    const s = await open(100, 30, { files });
+    await s.keys('5', 'X');
+    await s.type('/tmp/p.txt');
+    await s.keys('enter');
+    expect(await s.screen()).toContain('/tmp/p.txt is there already: overwrite it? y/n');
+    await s.keys('n');
+    expect(await s.screen()).toContain('not done: export /tmp/p.txt');
+    expect(files.files.get('/tmp/p.txt')).toBe('precious');
+    s.controller.submit('export /tmp/p.txt');
+    await s.keys('y');
+    expect(files.files.get('/tmp/p.txt')).toMatch(/^PROGRAM\t/);
+  });
+
   it('drill from the top into the log', async () => {
     const s = await open();
     await s.keys('9');
