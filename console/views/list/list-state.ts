@@ -77,7 +77,8 @@ export type ListAction =
   /** Opens at the top again. */
   | { type: 'option'; option: string }
   | { type: 'detail' }
-  | { type: 'scroll'; rows: number };
+  /** `last` is the line at which the detail pane shows its end. */
+  | { type: 'scroll'; rows: number; last: number };
 
 /** Rows that the filter lets through, sorted. All words must occur in a row, in any case; `!word` must not. */
 export function shownRows(state: ListState, rows: readonly ListRow[]): ListRow[] {
@@ -153,10 +154,8 @@ export function reduceList(
       return place({ ...state, option: action.option }, rows, height, () => 0);
     case 'detail':
       return { ...state, detail: !state.detail, scroll: 0 };
-    case 'scroll': {
-      const lines = selectedRow(state, rows)?.detail().length ?? 0;
-      return { ...state, scroll: Math.max(0, Math.min(lines - 1, state.scroll + action.rows)) };
-    }
+    case 'scroll':
+      return { ...state, scroll: Math.max(0, Math.min(action.last, state.scroll + action.rows)) };
   }
 }
 

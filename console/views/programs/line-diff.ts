@@ -75,7 +75,7 @@ export function diffLines(diff: readonly DiffLine[]): ToneLine[] {
     const mark = d.kind === 'gone' ? '-' : d.kind === 'new' ? '+' : ' ';
     const tone = d.kind === 'gone' ? 'bad' : d.kind === 'new' ? 'good' : 'muted';
     return [
-      { text: `${String(d.line).padStart(5)} `, tone: 'faint' },
+      { text: `${String(d.line).padStart(5)} `, tone: 'faint', fixed: true },
       { text: `${mark} ${d.text}`, tone },
     ];
   });

@@ -86,7 +86,7 @@ function isQuoted(text: string, { line, quote, quoteFrom }: SourceRemark): boole
 
 function numbered(line: number, text: string, remarked: boolean): ToneLine {
   return [
-    { text: `${String(line).padStart(MARGIN - 1)} `, tone: remarked ? 'warn' : 'faint' },
+    { text: `${String(line).padStart(MARGIN - 1)} `, tone: remarked ? 'warn' : 'faint', fixed: true },
     { text, tone: remarked ? 'strong' : 'text' },
   ];
 }

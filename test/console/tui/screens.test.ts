@@ -113,6 +113,29 @@ describe('screens', () => {
     }
   });
 
+  it('cuts no word of a panel on the smallest terminal', async () => {
+    const s = await open(60, 20);
+    await s.play(30);
+    const shows = async (pattern: RegExp) => expect(await s.screen()).toMatch(pattern);
+    await shows(/images sick +3\.0\/s[\s\S]*shop +healthy +[\d.]+\/s/);
+    s.controller.submit('param.show default_ttl');
+    await s.settle();
+    await shows(/if neither the +│[\s\S]*backend nor the program assigns one\./);
+    await s.keys('escape', '?');
+    await s.type('/');
+    await s.type('behind');
+    await s.keys('enter');
+    await shows(/What is behind the panel: its +│[\s\S]* view, its transactions +│/);
+    await s.keys('escape', '9');
+    await shows(/Top {2}by url, \d+ requests, a sample of [\d.]+% +\d+ *\n/);
+    await s.keys('0');
+    await shows(/hits and others +last \d+ sampled[\s\S]* p99\.9 *\n/);
+    await s.keys('6');
+    await s.keys(':');
+    await s.type('ban');
+    await shows(/Make every object that matches all… /);
+  });
+
   it('says so when the terminal is too small', async () => {
     const s = await open(50, 10);
     expect(await s.screen()).toContain('needs 60 by 20');

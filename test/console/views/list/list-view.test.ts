@@ -2,12 +2,14 @@
 // console knows views by.
 import { expect, it } from 'vitest';
 import { plain } from '../../../../console/draw/spans.ts';
+import { makeTheme } from '../../../../console/draw/theme.ts';
 import { Controller } from '../../../../console/model/controller.ts';
 import { DaemonSession } from '../../../../console/model/daemon-session.ts';
 import { Instances } from '../../../../console/model/instances.ts';
+import { PANEL_EDGES, PANEL_RULES } from '../../../../console/model/layout.ts';
 import { ReplaySource } from '../../../../console/model/replay-source.ts';
 import { volatileQueries } from '../../../../console/model/saved-queries.ts';
-import { shownList, titleRow } from '../../../../console/views/list/list-rows.ts';
+import { detailRows, shownList, titleRow } from '../../../../console/views/list/list-rows.ts';
 import { listBody } from '../../../../console/views/list/list-state.ts';
 import { listView } from '../../../../console/views/list/list-view.tsx';
 import { fakeRecording } from '../../fake-recording.ts';
@@ -39,7 +41,7 @@ function stage(sizes = SIZES) {
           key: name,
           facts: { name },
           cells: [{ text: name }, { text: String(size), by: size }],
-          detail: () => [],
+          detail: () => [[{ text: Array.from({ length: 200 }, (_, i) => `word${i}`).join(' ') }]],
         })),
     remark: () => '',
     empty: () => 'none',
@@ -110,6 +112,27 @@ it('says how many rows lie outside of its window', () => {
   press('end', 'up');
   for (let i = 1; i < list; i++) press('up');
   expect(said()).toMatch(new RegExp(` ${60 - list - 1} above, 1 below {2}60$`));
+});
+
+it('scrolls to the end of what is said about a row, folded as it is', () => {
+  const { fruit, c, press } = stage();
+  const last = (): string => {
+    const { detail } = listBody(c.size, false, true);
+    const { width, height } = { width: c.size.columns - PANEL_EDGES, height: detail - PANEL_RULES };
+    const { rows } = detailRows(
+      fruit.selected(c),
+      c.stateOf(fruit.state),
+      width,
+      height,
+      makeTheme('none', false),
+    );
+    return plain(rows.at(-1) ?? []);
+  };
+  expect(last()).not.toContain('word199');
+  for (let i = 0; i < 20; i++) press('J');
+  expect(last()).toContain('word199');
+  press('K');
+  expect(last()).not.toContain('word199');
 });
 
 it('copies and exports what the filter shows', () => {
