@@ -128,6 +128,9 @@ export class LiveSource implements Source {
   private subscribe(client: Client, log: OpenLog): ClientSubscription {
     const { handlers } = log;
     return client.log(log.sub, {
+      ready: () => {
+        if (this.logs.has(log)) handlers.ready?.();
+      },
       frame: (data) => {
         const frame = this.logs.has(log) ? decodeLogFrame(data) : null;
         if (frame !== null) handlers.batch(frame.transactions);

@@ -17,6 +17,8 @@ export type ConnectionState =
   | { state: 'waiting'; attempt: number; retryAt: number; reason: string };
 
 export interface LogHandlers {
+  /** The subscription is in place. */
+  ready?(): void;
   /** Complete groups in order; a group is a run of transactions whose first has the lowest level. */
   batch(transactions: LogTransaction[]): void;
   lost(records: number, reason: 'overrun' | 'backpressure' | 'rate'): void;

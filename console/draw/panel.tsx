@@ -1,6 +1,7 @@
 // A box with a title, and a remark at the right end of its top border.
 
 import { type ReactNode, useContext } from 'react';
+import { PANEL_EDGES } from '../model/layout.ts';
 import { ellipsis, widthOf } from './cells.ts';
 import { ThemeContext } from './contexts.ts';
 import { Box, Text } from './ink.ts';
@@ -8,9 +9,6 @@ import { block, Rows } from './rows.tsx';
 import { type Row, rowWidth, span } from './spans.ts';
 import type { StyleName, Theme } from './theme.ts';
 import { Words } from './words.tsx';
-
-/** Cells that border and padding take of a panel's width. */
-export const PANEL_EDGES = 4;
 
 export interface PanelProps {
   title: string;

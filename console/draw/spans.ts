@@ -56,11 +56,21 @@ export function sliceRow(row: Row, from: number): Span[] {
   return out;
 }
 
-/** Left and right part on one row; the left one gives way. */
+/** Left and right part on one row; the left one gives way, and shows that it does. */
 export function spread(left: Row, right: Row, width: number): Span[] {
   const r = rowWidth(right);
   if (r >= width) return fitRow(right, width);
-  return [...fitRow(left, width - r), ...right];
+  const room = width - r;
+  if (rowWidth(left) <= room) return [...fitRow(left, room), ...right];
+  const gap = r === 0 || right[0]?.text.startsWith(' ') === true ? 0 : 1;
+  const kept = fitRow(left, Math.max(0, room - 1 - gap));
+  return [...kept, { ...kept.at(-1), text: '…' }, span(' '.repeat(gap)), ...right];
+}
+
+/** How many rows of a list lie outside of its window; '' where none do. */
+export function moreRows(above: number, below: number): string {
+  const parts = [above > 0 ? `${above} above` : '', below > 0 ? `${below} below` : ''];
+  return parts.filter(Boolean).join(', ');
 }
 
 export function cell(text: string, width: number, style?: StyleName): Span {

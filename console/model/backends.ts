@@ -1,61 +1,78 @@
-// The backends as `backend.list -j` reports them. The answer is read with suspicion: a shape that is not the
-// expected one gives an empty list, never an exception in the middle of a frame.
+// The backends and directors as `backend.list -j` reports them, with -p with what it says of probes and members. The
+// answer is read with suspicion: a shape that is not the expected one gives an empty list, never an exception in the
+// middle of a frame.
+
+import { answerItems, textField } from './admin-store.ts';
 
 export interface BackendRow {
   /** Program and backend: boot.default. */
   name: string;
+  /** `backend`, or the kind of a director. */
   type: string;
   admin: string;
   /** Good probes of the window, or null without a probe. */
   probe: { good: number; window: number } | null;
+  /** Of a director: how many of its members are healthy; null of a backend, and where it is not told. */
+  members: { healthy: number; all: number } | null;
   health: 'healthy' | 'sick' | 'unknown';
   /** Epoch seconds. */
   lastChange: number;
+  /** What -p adds; {} without it. Of a director `backends` are its members by their names. */
+  details: Readonly<Record<string, unknown>>;
 }
 
 export function parseBackendList(body: string): BackendRow[] {
-  let answer: unknown;
-  try {
-    answer = JSON.parse(body);
-  } catch {
-    return [];
-  }
-  if (!Array.isArray(answer)) return [];
-  const table: unknown = answer[3];
-  if (typeof table !== 'object' || table === null) return [];
-  const rows: BackendRow[] = [];
-  for (const [name, value] of Object.entries(table)) {
-    if (typeof value !== 'object' || value === null) continue;
-    const row = value as Record<string, unknown>;
-    const admin = String(row.admin_health ?? '');
-    const { probe, health } = readProbe(row.probe_message, admin);
-    rows.push({
-      name,
-      type: String(row.type ?? ''),
-      admin,
-      probe,
-      health,
-      lastChange: Number(row.last_change ?? 0) || 0,
-    });
-  }
-  return rows;
+  const table = answerItems(body)[0];
+  return Object.entries(record(table)).flatMap(([name, value]): BackendRow[] => {
+    if (typeof value !== 'object' || value === null) return [];
+    const row = record(value);
+    const admin = textField(row, 'admin_health');
+    const type = textField(row, 'type');
+    const { counts, health } = readMessage(row.probe_message, admin);
+    const probed = type === 'backend';
+    return [
+      {
+        name,
+        type,
+        admin,
+        probe: probed && counts !== null ? { good: counts.good, window: counts.of } : null,
+        members: !probed && counts !== null ? { healthy: counts.good, all: counts.of } : null,
+        health,
+        lastChange: Number(row.last_change ?? 0) || 0,
+        details: record(row.probe_details),
+      },
+    ];
+  });
 }
 
-function readProbe(message: unknown, admin: string): Pick<BackendRow, 'probe' | 'health'> {
-  const forced = admin === 'sick' ? 'sick' : admin === 'healthy' ? 'healthy' : null;
-  if (Array.isArray(message)) {
-    const numbers = message.filter((m): m is number => typeof m === 'number');
-    const word = message.find((m) => typeof m === 'string');
-    const [good, window] = numbers;
-    return {
-      // A window of 0 is a backend without a probe.
-      probe: good === undefined || window === undefined || window === 0 ? null : { good, window },
-      health: forced ?? (word === 'healthy' ? 'healthy' : word === 'sick' ? 'sick' : 'unknown'),
-    };
-  }
-  const word = typeof message === 'string' ? message : '';
+/** The name without its program. */
+export function shortName(name: string): string {
+  return name.slice(name.lastIndexOf('.') + 1);
+}
+
+/** Full names of a director's members: they are of its program. */
+export function memberNames({ name, details }: BackendRow): string[] {
+  const program = name.slice(0, name.lastIndexOf('.') + 1);
+  return Object.keys(record(details.backends)).map((member) => program + member);
+}
+
+export function record(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
+}
+
+function readMessage(
+  message: unknown,
+  admin: string,
+): { counts: { good: number; of: number } | null; health: BackendRow['health'] } {
+  const parts: unknown[] = Array.isArray(message) ? message : [message];
+  const [good, of] = parts.filter((m): m is number => typeof m === 'number');
+  const word = parts.find((m) => typeof m === 'string');
+  const said = admin === 'sick' || admin === 'healthy' ? admin : word;
   return {
-    probe: null,
-    health: forced ?? (word === 'healthy' ? 'healthy' : word === 'sick' ? 'sick' : 'unknown'),
+    // 0 of 0 is a backend without a probe, or a director that says nothing of its members.
+    counts: good === undefined || of === undefined || of === 0 ? null : { good, of },
+    health: said === 'healthy' || said === 'sick' ? said : 'unknown',
   };
 }

@@ -6,11 +6,12 @@
 import type { CompletionTables } from './completion.ts';
 import type { DaemonSession } from './daemon-session.ts';
 import { FieldKeeper } from './field-keeper.ts';
+import { folded, helpLines } from './folded-lines.ts';
 import { SCROLL_KEYS } from './global-keys.ts';
 import type { HostFiles } from './host-files.ts';
 import type { Instances } from './instances.ts';
 import { Keymap } from './keymap.ts';
-import { bodyRows, panelTextRows, type Size, type Step } from './layout.ts';
+import { bodyRows, helpColumns, panelTextCells, panelTextRows, type Size, type Step } from './layout.ts';
 import { insert } from './line-editor.ts';
 import { Operator } from './operator.ts';
 import type { QueryChecker, QueryCompleter } from './query-check.ts';
@@ -172,9 +173,10 @@ export class Controller {
   private panelLines(): number {
     const { panel } = this.state;
     if (panel === null) return 0;
-    if (panel.kind === 'text') return panel.lines.length;
+    if (panel.kind === 'text') return folded(panel.lines, panelTextCells(this.size)).length;
     if (panel.kind === 'choices') return panel.choices.length;
-    return this.keymap.help(this.state.view, panel.filter).reduce((n, s) => n + s.rows.length + 2, -1);
+    const sections = this.keymap.help(this.state.view, panel.filter);
+    return helpLines(sections, helpColumns(this.size).help).length;
   }
 
   copy(text: string, what: string) {
@@ -183,7 +185,15 @@ export class Controller {
     this.notify('info', `copied ${what}`);
   }
 
-  async exportTo(path: string): Promise<void> {
+  /** Writes what the view shows to a file; asks first where there is one already. */
+  exportTo(path: string) {
+    const act = () => void this.writeExport(path);
+    if (!this.options.files.exists(path)) return act();
+    const text = `${path} is there already: overwrite it?`;
+    this.set({ confirm: { line: `export ${path}`, text, undoes: 0, part: '', act }, notice: null });
+  }
+
+  private async writeExport(path: string): Promise<void> {
     try {
       const text = this.state.view.export(this, /\.(nd)?jsonl?$/.test(path));
       await this.options.files.write(path, text);

@@ -9,7 +9,10 @@ import { type BackendRow, parseBackendList } from './backends.ts';
 import { CounterHistory } from './counter-history.ts';
 import { HitRate } from './hit-rate.ts';
 import { LogStore } from './log-store.ts';
+import { ProbeAnswers } from './probe-answers.ts';
+import type { GroupMatcher } from './replay-source.ts';
 import { Series } from './series.ts';
+import { ShownLog } from './shown-log.ts';
 import { SAMPLED_RECORDS } from './traffic-facts.ts';
 import { TrafficSample } from './traffic-sample.ts';
 
@@ -24,6 +27,8 @@ export interface SessionOptions {
   logBounds?: { maxBytes: number; maxEntries: number };
   /** Clock times in UTC; local time otherwise. */
   utc?: boolean;
+  /** Tests the kept groups with a new query; without it none of them matches. */
+  matcher?: GroupMatcher;
 }
 
 export interface SessionEvent {
@@ -43,6 +48,7 @@ export class DaemonSession {
   readonly source: Source;
   readonly now: () => number;
   private readonly later: SessionOptions['later'];
+  private readonly matcher: GroupMatcher;
   private readonly frameMs: number;
   connection: ConnectionState = { state: 'connecting', attempt: 0 };
   /** Identity and version of the last daemon seen. */
@@ -59,15 +65,20 @@ export class DaemonSession {
   backends: BackendRow[] = [];
   readonly admin: AdminStore;
   readonly sample = new TrafficSample();
+  readonly probes: ProbeAnswers;
   readonly utc: boolean;
   private sampleBase: { requests: bigint; sampled: number } | null = null;
   readonly errors = new LogStore({ maxBytes: 4 << 20, maxEntries: 200 });
-  readonly log: LogStore;
+  /** All groups that are kept, and of them those that the query lets through. */
+  readonly kept: LogStore;
+  readonly log: ShownLog;
   readonly events: SessionEvent[] = [];
   query = '';
   grouping: Grouping = 'request';
   /** Why the log subscription does not run; '' when it does. */
   logError = '';
+  /** The daemon has not taken the log subscription yet. */
+  asking = false;
   private logStream: Subscription | null = null;
   private errorStream: Subscription | null = null;
   private sampleStream: Subscription | null = null;
@@ -85,7 +96,10 @@ export class DaemonSession {
     this.frameMs = options.frameMs ?? 80;
     this.utc = options.utc === true;
     this.admin = new AdminStore(this.source, this.now, () => this.touch());
-    this.log = new LogStore(options.logBounds ?? { maxBytes: 128 << 20, maxEntries: 100_000 });
+    this.kept = new LogStore(options.logBounds ?? { maxBytes: 128 << 20, maxEntries: 100_000 });
+    this.log = new ShownLog(this.kept, { later: this.later, changed: () => this.touch() });
+    this.probes = new ProbeAnswers(this.source, () => this.touch());
+    this.matcher = options.matcher ?? (() => () => false);
   }
 
   start(): void {
@@ -144,6 +158,7 @@ export class DaemonSession {
     this.logStream?.close();
     this.errorStream?.close();
     this.sampleStream?.close();
+    this.probes.close();
     this.source.close();
     this.listeners.clear();
   }
@@ -155,16 +170,22 @@ export class DaemonSession {
     this.grouping = grouping;
     this.logError = '';
     // All of it comes again.
-    if (this.source.retells === true) this.log.clear();
+    if (this.source.retells === true) this.kept.clear();
+    this.log.select(query === '' ? null : this.matcher(query));
+    this.asking = true;
     this.logStream = this.source.log(
       { grouping, from: 'tail', ...(query === '' ? {} : { query }) },
       {
+        ready: () => {
+          this.asking = false;
+          this.touch();
+        },
         batch: (transactions) => {
-          this.log.add(transactions);
+          this.kept.add(transactions);
           this.touch();
         },
         lost: (records, reason) => {
-          this.log.addLoss(records, reason);
+          this.kept.addLoss(records, reason);
           this.touch();
         },
         failed: (message) => {
@@ -269,7 +290,7 @@ export class DaemonSession {
   }
 
   private gap(text: string): void {
-    if (this.logStream !== null) this.log.addGap(text);
+    if (this.logStream !== null) this.kept.addGap(text);
     if (text !== 'reconnected') this.record('lost', text);
   }
 

@@ -27,7 +27,7 @@ export class FieldKeeper {
   }
 
   open(kind: FieldKind, line: Line, prompt: Field['prompt'] = null): void {
-    this.edit({ ...kind, line, completion: null, choice: -1, check: null, prompt }, line);
+    this.edit({ ...kind, line, completion: null, choice: -1, check: null, offered: false, prompt }, line);
   }
 
   openCommand(line: Line): void {
@@ -74,7 +74,7 @@ export class FieldKeeper {
     const completion = field.complete?.(c, line) ?? null;
     const check = field.verdict?.(c, line.text, field.prompt?.subject ?? '') ?? null;
     field.follow?.(c, line.text);
-    c.set({ field: { ...field, line, choice: -1, completion, check }, notice: null });
+    c.set({ field: { ...field, line, choice: -1, completion, check, offered: false }, notice: null });
   }
 
   /** A line of the palette: a command of the console or an admin command. */
@@ -90,9 +90,17 @@ export class FieldKeeper {
   }
 
   private accept(field: Field) {
-    if (field.check !== null && !field.check.ok) return;
+    if (field.check !== null && !field.check.ok) return this.refuse(field);
     this.c.set({ field: null });
     field.accept?.(this.c, field.line.text, field.prompt?.subject ?? '');
+  }
+
+  private refuse(field: Field) {
+    const { otherwise } = field;
+    if (otherwise === undefined) return;
+    if (!field.offered) return this.c.set({ field: { ...field, offered: true } });
+    this.c.set({ field: null });
+    otherwise.accept(this.c, field.line.text);
   }
 
   private recall(field: Field, step: 1 | -1): void {

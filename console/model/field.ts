@@ -20,6 +20,8 @@ export interface FieldKind {
   /** Called after every key. */
   follow?(controller: Controller, text: string): void;
   accept?(controller: Controller, text: string, subject: string): void;
+  /** What a second Enter does with a text that the verdict refuses; the first one says so in these words. */
+  readonly otherwise?: { offer: string; accept(controller: Controller, text: string): void };
 }
 
 export interface Field extends FieldKind {
@@ -30,6 +32,8 @@ export interface Field extends FieldKind {
   choice: number;
   /** Null where the text may be anything. */
   check: QueryCheck | null;
+  /** Is the next Enter the second one? */
+  offered: boolean;
   /** What a prompt asks, and what it is about: a parameter's name, a tag. */
   prompt: { label: string; subject: string } | null;
 }

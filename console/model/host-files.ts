@@ -4,8 +4,15 @@
 export interface LintFinding {
   severity: string;
   message: string;
+  file: string;
   line: number;
+  /** In characters from 1; the last one that is meant. */
   column: number;
+  endColumn: number;
+  /** The line itself. */
+  source: string;
+  /** The includes that lead to the file, the innermost first. */
+  includedFrom: readonly { file: string; line: number }[];
   rule: string;
 }
 
@@ -13,6 +20,7 @@ export interface HostFiles {
   /** Rejects with a plain sentence. */
   read(path: string): Promise<string>;
   write(path: string, text: string): Promise<void>;
+  exists(path: string): boolean;
   /** Paths that begin with this text, folders with a final slash; [] when there are none. */
   complete(prefix: string): string[];
   /** An absolute path for what the operator typed. */

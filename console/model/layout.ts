@@ -32,6 +32,22 @@ export function panelTextRows(size: Size, banner: boolean, lines: number): numbe
   return Math.max(1, Math.min(lines, bodyRows(size, banner) - 4));
 }
 
+/** Cells that border and padding take of a panel's width, and rows of its height. */
+export const PANEL_EDGES = 4;
+export const PANEL_RULES = 2;
+
+/** Cells of a panel's lines: it keeps away from the edges of the screen. */
+export function panelTextCells(size: Size): number {
+  return size.columns - 4 - PANEL_EDGES;
+}
+
+/** The panel of keys: its width, and the columns of the keys and of what they do. */
+export function helpColumns(size: Size): { panel: number; keys: number; help: number } {
+  const panel = Math.min(size.columns - 4, 76);
+  const keys = 18;
+  return { panel, keys, help: panel - PANEL_EDGES - keys };
+}
+
 /** A step in a list of which `height` rows are on screen. */
 export function stepAction(
   step: Step,

@@ -25,7 +25,20 @@ const LEAST_BLOCK_BYTES = 4 << 10;
 /** Unpacked groups that are kept: what two screens show. */
 const UNPACKED = 256;
 
-export class LogStore {
+/** Groups in the order of their sequence numbers, which are positions that stay. */
+export interface LogReader {
+  readonly size: number;
+  /** The i-th oldest entry. */
+  at(i: number): LogEntry | undefined;
+  /** Index of a sequence number, or of the next one that is there; of the oldest or newest beyond the ends; -1 when
+   * empty. */
+  indexOf(seq: number): number;
+  /** Calls `visit` with a block and a group's place in it, from the i-th oldest group on, until it says true; the
+   * index of that group, or -1. */
+  find(from: number, back: boolean, visit: (block: LogBlock, n: number) => boolean): number;
+}
+
+export class LogStore implements LogReader {
   private readonly bounds: LogBounds;
   private readonly blockBytes: number;
   private readonly packer = new LogPacker(Math.floor(Math.random() * 2 ** 32));
@@ -58,12 +71,20 @@ export class LogStore {
     return this.nextSeq - this.first;
   }
 
+  /** Sequence numbers of the oldest group that is kept, and of the next that will come. */
+  get oldest(): number {
+    return this.first;
+  }
+
+  get end(): number {
+    return this.nextSeq;
+  }
+
   /** What the groups take, packed. */
   get bytes(): number {
     return this.sealed + (this.blocks.at(-1)?.used ?? 0);
   }
 
-  /** The i-th oldest entry. */
   at(i: number): LogEntry | undefined {
     if (i < 0 || i >= this.size) return undefined;
     const seq = this.first + i;
@@ -78,13 +99,10 @@ export class LogStore {
     return entry;
   }
 
-  /** Index of a sequence number, or of the oldest entry when that one fell out; -1 when empty. */
   indexOf(seq: number): number {
     return this.size === 0 ? -1 : Math.max(0, Math.min(this.size - 1, seq - this.first));
   }
 
-  /** Calls `visit` with a block and a group's place in it, from the i-th oldest group on, until it says true; the
-   * index of that group, or -1. */
   find(from: number, back: boolean, visit: (block: LogBlock, n: number) => boolean): number {
     const step = back ? -1 : 1;
     for (let i = from; i >= 0 && i < this.size; ) {
@@ -201,7 +219,8 @@ export class LogStore {
     if (this.free.length < 2) this.free.push(block);
   }
 
-  private blockOf(seq: number): LogBlock {
+  /** The block that holds a kept group. */
+  blockOf(seq: number): LogBlock {
     let low = 0;
     let high = this.blocks.length - 1;
     while (low < high) {

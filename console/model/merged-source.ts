@@ -90,8 +90,13 @@ export class MergedSource implements Source {
 
   log(sub: LogSubscription, handlers: LogHandlers): Subscription {
     let open = this.open.length;
+    let unready = open;
     const streams = this.open.map((part) =>
       part.source.log(sub, {
+        // Each says so again after its connection was lost.
+        ready: () => {
+          if (--unready === 0) handlers.ready?.();
+        },
         batch: (transactions) => handlers.batch(transactions),
         lost: (records, reason) => handlers.lost(records, reason),
         failed: (message) => handlers.failed(`${part.name}: ${message}`),

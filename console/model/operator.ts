@@ -72,6 +72,7 @@ export class Operator {
     if (confirm === null) return;
     this.host.set({ confirm: null, panel: null });
     if (!yes) return this.host.notify('info', `not done: ${firstLine(confirm.line)}`);
+    if (confirm.act !== undefined) return confirm.act();
     void this.run(confirm.line, confirm.undoes, confirm.part);
   }
 

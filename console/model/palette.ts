@@ -16,7 +16,7 @@ export interface PaletteRow {
   run(controller: Controller, argument: string): void;
 }
 
-const EXPORT_PROMPT = filePrompt((c, path) => void c.exportTo(path));
+const EXPORT_PROMPT = filePrompt((c, path) => c.exportTo(path));
 
 export function promptExport(c: Controller): void {
   c.fields.prompt(EXPORT_PROMPT, 'export to');
@@ -78,7 +78,7 @@ const COMMANDS: readonly PaletteRow[] = [
     name: 'export',
     syntax: 'export <file>',
     help: 'Write what the view shows: text, or NDJSON for .json.',
-    run: (c, path) => (path === '' ? promptExport(c) : void c.exportTo(path)),
+    run: (c, path) => (path === '' ? promptExport(c) : c.exportTo(path)),
   },
   {
     name: 'record',

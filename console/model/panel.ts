@@ -8,6 +8,8 @@ export type Tone = 'text' | 'strong' | 'muted' | 'faint' | 'accent' | 'good' | '
 export interface ToneText {
   text: string;
   tone?: Tone;
+  /** A part of columns or of a source: its line is cut where it is too long, and never folded. */
+  fixed?: true;
   /** Drawn after the text: the newest `count` bits of a bitmap, the newest at the right. */
   bits?: { value: bigint; count: number };
   /** Drawn after the text: a bar of so many cells. */

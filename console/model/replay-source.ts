@@ -64,6 +64,7 @@ export class ReplaySource implements Source {
   log(sub: LogSubscription, handlers: LogHandlers): Subscription {
     const match = sub.query === undefined ? () => true : this.matcher(sub.query);
     // What was played so far is what the daemon's log would hold.
+    handlers.ready?.();
     if (sub.once === true || this.retells) this.retell(sub.grouping, match, handlers);
     if (sub.once === true) {
       queueMicrotask(() => handlers.ended?.());

@@ -12,6 +12,8 @@ export interface TrafficFacts {
   client: string;
   agent: string;
   backend: string;
+  /** Of the connection to it: address:port; '' when unknown. */
+  address: string;
   status: number;
   handling: Handling;
   /** Seconds until the response was on its way out; NaN when unknown. */
@@ -46,6 +48,7 @@ export function readTraffic({ records }: LogTransaction): TrafficFacts {
     client: '',
     agent: '',
     backend: '',
+    address: '',
     status: 0,
     handling: '',
     seconds: Number.NaN,
@@ -94,9 +97,14 @@ export function readTraffic({ records }: LogTransaction): TrafficFacts {
       case Tag.BereqAcct:
         out.bytes = Number(cursor.text.split(' ')[4]) || 0;
         break;
-      case Tag.BackendOpen:
-        out.backend = cursor.text.split(' ')[1] ?? '';
+      case Tag.BackendOpen: {
+        const [, name = '', address = '', port = '0'] = cursor.text.split(' ');
+        out.backend = name;
+        // A Unix socket has none: 0.0.0.0 0.
+        out.address =
+          port === '0' ? '' : address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
         break;
+      }
       case Tag.FetchError:
         out.failed = true;
         break;

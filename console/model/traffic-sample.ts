@@ -34,6 +34,7 @@ export class TrafficSample {
   readonly tags = new Map<string, SeenTag>();
   readonly latency = new LatencyMeter();
   private readonly ranks = new Map<RankingName, Map<string, Rank>>(RANKINGS.map((name) => [name, new Map()]));
+  private readonly addresses = new Map<string, string>();
   /** Requests of clients in the sample so far. */
   requests = 0;
   /** Raised with every batch. */
@@ -58,6 +59,11 @@ export class TrafficSample {
 
   all(ranking: RankingName): readonly Rank[] {
     return [...(this.ranks.get(ranking) as Map<string, Rank>).values()];
+  }
+
+  /** Where the last connection of a backend went; '' when none was seen. */
+  addressOf(backend: string): string {
+    return this.addresses.get(backend) ?? '';
   }
 
   clearRanks(): void {
@@ -90,6 +96,8 @@ export class TrafficSample {
 
   private addFetch(f: TrafficFacts): void {
     if (f.backend !== '') this.count('backend', f.backend, f, true);
+    if (f.address !== '' && (this.addresses.size < KEPT || this.addresses.has(f.backend)))
+      this.addresses.set(f.backend, f.address);
     for (const tag of f.tags) {
       const seen = this.tags.get(tag);
       if (seen !== undefined) {

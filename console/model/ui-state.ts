@@ -14,6 +14,8 @@ export interface Notice {
 /** A command that waits for y or n. */
 export interface Question {
   line: string;
+  /** What yes does where the line is no command of the daemon. */
+  act?: () => void;
   text: string;
   /** Id of the deed that it would undo; 0 is none. */
   undoes: number;

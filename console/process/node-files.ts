@@ -2,7 +2,7 @@
 // own executable.
 
 import { execFile } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -37,6 +37,10 @@ export class NodeFiles implements HostFiles {
     } catch (cause) {
       throw new Error(systemText(cause), { cause });
     }
+  }
+
+  exists(path: string): boolean {
+    return existsSync(this.absolute(path));
   }
 
   complete(prefix: string): string[] {

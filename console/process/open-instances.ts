@@ -36,24 +36,32 @@ export interface ConsoleTarget {
   secretFile?: string | undefined;
 }
 
-/** Instances on live daemons. */
-export function liveInstances(options: ConsoleTarget, config: ConsoleConfig): Instances {
+/** What is shown first: what the command line names, else the first of the operator's instances, else the daemon here. */
+export function firstTarget(options: ConsoleTarget, { instances }: ConsoleConfig): ConsoleTarget {
+  const { dir, address, secretFile } = options;
+  const named = dir !== undefined || address !== undefined || secretFile !== undefined;
+  return named ? { dir, address, secretFile } : (instances[0] ?? {});
+}
+
+/** Instances on live daemons; `target` is shown first. */
+export function liveInstances(target: ConsoleTarget, config: ConsoleConfig): Instances {
   const recorders = new Map<Source, RecordingSource>();
-  const open = (target: ConsoleTarget): Source => {
-    const source = new RecordingSource(new LiveSource({ ...target, name: 'console' }), now);
+  const open = ({ dir, address, secretFile }: ConsoleTarget): Source => {
+    const live = new LiveSource({ dir, address, secretFile, name: 'console' });
+    const source = new RecordingSource(live, now);
     recorders.set(source, source);
     return source;
   };
   const known = config.instances.map((i): Instance => ({ name: i.name, open: () => open(i) }));
-  const { dir, address, secretFile } = options;
+  const { dir, address } = target;
   const named = config.instances.find((i) =>
     address !== undefined ? i.address === address : dir !== undefined && i.dir === dir,
   );
-  const first: Instance = { name: named?.name ?? 'daemon', open: () => open({ dir, address, secretFile }) };
+  const first: Instance = { name: named?.name ?? 'daemon', open: () => open(target) };
   const instances = new Instances(
     first,
     known.filter((i) => i.name !== first.name),
-    (source) => new DaemonSession({ source, now, later, utc: config.utc }),
+    (source) => new DaemonSession({ source, now, later, matcher, utc: config.utc }),
   );
   let path = '';
   instances.record = async (wanted) => {
@@ -79,7 +87,7 @@ export function replayInstances(
 ): { instances: Instances; player: ReplayPlayer } {
   const recording = openRecording(path);
   const makeSession = (source: Source): DaemonSession =>
-    new DaemonSession({ source, now: () => player.now(), later, utc: config.utc });
+    new DaemonSession({ source, now: () => player.now(), later, matcher, utc: config.utc });
   const player: ReplayPlayer = new ReplayPlayer({ recording, matcher, label: path, makeSession });
   const instances = new Instances({ name: 'recording', open: () => player.first }, [], makeSession);
   player.attach(instances);

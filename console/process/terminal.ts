@@ -14,16 +14,29 @@ const LEAVE = `${MOUSE_OFF}\x1b[?2026l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l`;
 /** Terminals cut longer ones off, some without a word. */
 const COPY_LIMIT = 74_000;
 
+/** A terminal without a cursor that could be moved. */
+export function isDumb(env: NodeJS.ProcessEnv): boolean {
+  return env.TERM === 'dumb';
+}
+
+/** Does the environment ask for lines in the place of a screen? */
+export function speaksInLines(env: NodeJS.ProcessEnv): boolean {
+  return env.PROXYD_READER === '1' || isDumb(env);
+}
+
 export class Terminal {
   readonly stdin: ReadStream;
   readonly stdout: WriteStream;
+  private readonly dumb: boolean;
   private active = false;
   private screen = true;
   private wheel = false;
 
-  constructor(stdin: ReadStream, stdout: WriteStream) {
+  /** A `dumb` one gets no escape sequences. */
+  constructor(stdin: ReadStream, stdout: WriteStream, dumb = false) {
     this.stdin = stdin;
     this.stdout = stdout;
+    this.dumb = dumb;
   }
 
   /** `screen` false reads keys one by one, but leaves the screen to scroll. */
@@ -32,26 +45,27 @@ export class Terminal {
     this.active = true;
     this.screen = screen;
     this.stdin.setRawMode(true);
-    this.stdout.write(screen ? ENTER : '\x1b[?2004h');
-    if (this.wheel) this.stdout.write(MOUSE_ON);
+    this.control(screen ? ENTER : '\x1b[?2004h');
+    if (this.wheel) this.control(MOUSE_ON);
   }
 
   /** Puts text into the clipboard of the terminal, also over SSH (OSC 52); terminals that cannot ignore it. */
   copy(text: string): void {
     const data = Buffer.from(text, 'utf8').subarray(0, COPY_LIMIT).toString('base64');
-    this.stdout.write(`\x1b]52;c;${data}\x07`);
+    this.control(`\x1b]52;c;${data}\x07`);
   }
 
   mouse(on: boolean): void {
     this.wheel = on;
-    this.stdout.write(on ? MOUSE_ON : MOUSE_OFF);
+    this.control(on ? MOUSE_ON : MOUSE_OFF);
   }
 
   restore(): void {
     if (!this.active) return;
     this.active = false;
     try {
-      writeSync((this.stdout as { fd?: number }).fd ?? 1, this.screen ? LEAVE : '\x1b[?2004l\r\n');
+      const leave = this.dumb ? '\r\n' : this.screen ? LEAVE : '\x1b[?2004l\r\n';
+      writeSync((this.stdout as { fd?: number }).fd ?? 1, leave);
     } catch {
       // The terminal is gone, or its pipe full: there is nobody to restore it for.
     }
@@ -60,5 +74,9 @@ export class Terminal {
     } catch {
       // As above.
     }
+  }
+
+  private control(sequence: string): void {
+    if (!this.dumb) this.stdout.write(sequence);
   }
 }

@@ -28,12 +28,7 @@ export class Reader {
     );
     this.tell('view', `${state.view.title} view. ${state.view.spokenRemark(this.c)}`);
     this.tell('row', state.view.spokenRow(this.c));
-    this.tell(
-      'field',
-      state.field === null
-        ? ''
-        : `${state.field.prompt?.label ?? state.field.kind}: ${state.field.line.text}${state.field.check !== null && !state.field.check.ok ? `. ${state.field.check.message}` : ''}`,
-    );
+    this.tell('field', this.field());
     this.tell('confirm', state.confirm === null ? '' : `Question: ${state.confirm.text} y or n.`);
     this.tell('panel', this.panel());
     this.tell(
@@ -62,6 +57,14 @@ export class Reader {
     if (text === '') return;
     this.summaryAt = session.now();
     this.write(`${text}\r\n`);
+  }
+
+  private field(): string {
+    const { field } = this.c.state;
+    if (field === null) return '';
+    const { check, offered, otherwise, prompt, kind, line } = field;
+    const problem = offered ? otherwise?.offer : check?.ok === false ? check.message : undefined;
+    return `${prompt?.label ?? kind}: ${line.text}${problem === undefined ? '' : `. ${problem}`}`;
   }
 
   private panel(): string {

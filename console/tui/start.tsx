@@ -11,8 +11,13 @@ import { checkQuery, completeQuery } from '../model/query-parser.ts';
 import { configPath, QueryFile, readConfig } from '../process/config-file.ts';
 import { HUNG_UP } from '../process/leave.ts';
 import { NodeFiles } from '../process/node-files.ts';
-import { liveInstances, replayInstances } from '../process/open-instances.ts';
-import { Terminal } from '../process/terminal.ts';
+import {
+  type ConsoleTarget,
+  firstTarget,
+  liveInstances,
+  replayInstances,
+} from '../process/open-instances.ts';
+import { isDumb, speaksInLines, Terminal } from '../process/terminal.ts';
 import { VIEWS } from '../views/views.ts';
 import { click } from './click.ts';
 import { FrameSink } from './frame-sink.ts';
@@ -29,7 +34,7 @@ const CLOCK_MS = 1000;
 const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGTERM: 143, SIGHUP: HUNG_UP } as const;
 
 /** The daemon lets this user look and nothing else. */
-function mayOnlyRead({ dir, address }: ConsoleOptions): boolean {
+function mayOnlyRead({ dir, address }: ConsoleTarget): boolean {
   return address === undefined && findDaemon(dir).readonly;
 }
 
@@ -39,7 +44,7 @@ export function startConsole(
   stdout: WriteStream,
 ): Promise<number> {
   return new Promise((resolve) => {
-    const terminal = new Terminal(stdin, stdout);
+    const terminal = new Terminal(stdin, stdout, isDumb(process.env));
     const sink = new FrameSink(stdout, stdout.columns || 80, stdout.rows || 24);
     const path = configPath(process.env);
     const { config, problems } = readConfig(path, {
@@ -54,8 +59,9 @@ export function startConsole(
       resolve(1);
       return;
     }
-    const instances = replay?.instances ?? liveInstances(options, config);
-    const reading = options.reader === true || config.reader || process.env.PROXYD_READER === '1';
+    const target = firstTarget(options, config);
+    const instances = replay?.instances ?? liveInstances(target, config);
+    const reading = options.reader === true || config.reader || speaksInLines(process.env);
     const theme = themeFromEnv(process.env, { name: config.theme, ascii: config.ascii });
     const parser = new KeyParser();
     let escapeTimer: NodeJS.Timeout | undefined;
@@ -84,7 +90,7 @@ export function startConsole(
     const controller = new Controller({
       views: VIEWS,
       instances,
-      readonly: options.readonly === true || replay !== null || mayOnlyRead(options),
+      readonly: options.readonly === true || replay !== null || mayOnlyRead(target),
       tables: { commands: COMMANDS, params: PARAMS },
       checkQuery,
       completeQuery,

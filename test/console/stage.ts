@@ -47,14 +47,15 @@ export class Stage {
   constructor(o: StageOptions) {
     this.start = o.recording.start;
     this.terminal = new xterm.Terminal({ cols: o.columns, rows: o.rows, allowProposedApi: true });
+    // Enough of a query language for the stage: the one the dashboard asks.
+    const matcher: GroupMatcher =
+      o.matcher ??
+      ((query) => (group) =>
+        query !== 'RespStatus >= 500' ||
+        group.some((tx) => tx.type === 'request' && summarise(tx).status >= 500));
     this.source = new ReplaySource({
       recording: o.recording,
-      // Enough of a query language for the stage: the one the dashboard asks.
-      matcher:
-        o.matcher ??
-        ((query) => (group) =>
-          query !== 'RespStatus >= 500' ||
-          group.some((tx) => tx.type === 'request' && summarise(tx).status >= 500)),
+      matcher,
     });
     const instances = new Instances(
       { name: 'stage', open: () => this.source },
@@ -62,6 +63,7 @@ export class Stage {
       (source) =>
         new DaemonSession({
           source,
+          matcher,
           utc: true,
           ...(o.logBounds === undefined ? {} : { logBounds: o.logBounds }),
           now: () => this.start + this.clock,
@@ -179,6 +181,10 @@ export class FakeFiles implements HostFiles {
   write(path: string, text: string): Promise<void> {
     this.files.set(path, text);
     return Promise.resolve();
+  }
+
+  exists(path: string): boolean {
+    return this.files.has(path);
   }
 
   complete(prefix: string): string[] {

@@ -1,7 +1,7 @@
 // The console in a real terminal (tmux) on a real daemon: looks around, queries the log, asks why, changes what can be
 // changed, loses and regains the daemon, and leaves the terminal as it found it, whichever way it ends.
 import { existsSync, readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field } from '../harness/http-client.ts';
@@ -216,6 +216,23 @@ describe.skipIf(missing)('console', () => {
       await terminal.waitFor(new RegExp(`ended ${status}\\nsame modes`));
       expect(await terminal.modes()).toBe('0 1');
     }
+  }, 60_000);
+
+  it('speaks in lines on a dumb terminal, and shows the first instance of the operator’s file', async () => {
+    const [node, [proxyadm]] = command('proxyd', 'adm');
+    const config = box.path('config');
+    await mkdir(join(config, 'proxyd'), { recursive: true });
+    const instances = [{ name: 'mine', dir: proxy.dir }];
+    await writeFile(join(config, 'proxyd/console.json'), JSON.stringify({ instances }));
+    const start = `TERM=dumb XDG_CONFIG_HOME=${config} ${node} ${proxyadm}`;
+    await terminal.type(`clear; ${start}; echo "status $?"`);
+    await terminal.press('Enter');
+    await terminal.waitFor(/Dashboard view\.[\s\S]*Connected\./);
+    expect(await terminal.modes()).toBe('0 1');
+    await terminal.type('4');
+    await terminal.waitFor(/Backends view\.[\s\S]*boot\.default, [\s\S]*healthy/);
+    await terminal.type('q');
+    await terminal.waitFor(/status 0/);
   }, 60_000);
 
   it('ends when its terminal goes away without a word', async () => {

@@ -1,16 +1,24 @@
 // What lies over a view: the help, the output of a command, choices, the candidates of the line being typed.
 
 import { type ReactNode, useContext } from 'react';
-import { ellipsis } from '../../draw/cells.ts';
+import { ellipsis, wordsFit } from '../../draw/cells.ts';
 import { ThemeContext } from '../../draw/contexts.ts';
 import { Box } from '../../draw/ink.ts';
-import { PANEL_EDGES, Panel, Remark } from '../../draw/panel.tsx';
+import { Panel, Remark } from '../../draw/panel.tsx';
 import { span } from '../../draw/spans.ts';
 import { toneRow } from '../../draw/tone-rows.ts';
 import { Line, Words } from '../../draw/words.tsx';
 import type { Field } from '../../model/field.ts';
+import { folded, helpLines } from '../../model/folded-lines.ts';
 import type { Keymap } from '../../model/keymap.ts';
-import { bodyRows, panelTextRows, type Size } from '../../model/layout.ts';
+import {
+  bodyRows,
+  helpColumns,
+  PANEL_EDGES,
+  panelTextCells,
+  panelTextRows,
+  type Size,
+} from '../../model/layout.ts';
 import type { Panel as OpenPanel } from '../../model/panel.ts';
 import type { View } from '../../model/view.ts';
 
@@ -44,32 +52,33 @@ function HelpPanel({
   keymap,
   ...place
 }: OverlayProps & { panel: Of<'help'>; view: View; keymap: Keymap }): ReactNode {
-  const lines = keymap
-    .help(view, panel.filter)
-    .flatMap((section, i) => [...(i > 0 ? [{ title: ' ' }] : []), { title: section.title }, ...section.rows]);
-  if (lines.length === 0) lines.push({ keys: '', help: 'No key matches.' });
+  const columns = helpColumns(place.size);
+  const lines = helpLines(keymap.help(view, panel.filter), columns.help);
   return (
     <Scrolled
       {...place}
       title="Keys"
       hint="/ search  Esc close"
-      width={Math.min(place.size.columns - 4, 76)}
+      width={columns.panel}
       scroll={panel.scroll}
       count={lines.length}
       line={(i) => {
         const line = lines[i];
         if (line === undefined) return null;
-        return 'title' in line ? <Words style="accent">{line.title}</Words> : <KeyHelp {...line} />;
+        return 'title' in line ? (
+          <Words style="accent">{line.title}</Words>
+        ) : (
+          <KeyHelp {...line} width={columns.keys} />
+        );
       }}
     />
   );
 }
 
-function KeyHelp({ keys, help }: { keys: string; help: string }): ReactNode {
-  if (keys === '') return <Words style="muted">{help}</Words>;
+function KeyHelp({ keys, help, width }: { keys: string; help: string; width: number }): ReactNode {
   return (
     <Box>
-      <Box width={18} marginLeft={2} flexShrink={0}>
+      <Box width={width - 2} marginLeft={2} flexShrink={0}>
         <Words style="key">{keys}</Words>
       </Box>
       <Words>{help}</Words>
@@ -79,6 +88,7 @@ function KeyHelp({ keys, help }: { keys: string; help: string }): ReactNode {
 
 function TextPanel({ panel, ...place }: OverlayProps & { panel: Of<'text'> }): ReactNode {
   const theme = useContext(ThemeContext);
+  const lines = folded(panel.lines, panelTextCells(place.size));
   return (
     <Scrolled
       {...place}
@@ -86,8 +96,8 @@ function TextPanel({ panel, ...place }: OverlayProps & { panel: Of<'text'> }): R
       hint="y copy  Esc close"
       width={place.size.columns - 4}
       scroll={panel.scroll}
-      count={panel.lines.length}
-      line={(i) => <Line row={toneRow(panel.lines[i] ?? [], theme)} />}
+      count={lines.length}
+      line={(i) => <Line row={toneRow(lines[i] ?? [], theme)} />}
     />
   );
 }
@@ -140,7 +150,7 @@ function Option({
       <Box width={columns[0]} flexShrink={0}>
         <Words style={chosen ? 'strong' : 'accent'}>{ellipsis(label, columns[0] - 1, mark)}</Words>
       </Box>
-      <Words style="muted">{ellipsis(note, columns[1], mark)}</Words>
+      <Words style="muted">{wordsFit(note, columns[1], mark)}</Words>
     </Box>
   );
 }

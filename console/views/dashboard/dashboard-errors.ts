@@ -8,6 +8,9 @@ import type { LogEntry } from '../../model/log-entry.ts';
 import { clock, duration } from '../../model/numbers.ts';
 import { handlingStyle } from '../log/log-rows.ts';
 
+/** From this width on there is room for how long a request took. */
+const WITH_TIME = 64;
+
 export function errorRows(
   session: DaemonSession,
   width: number,
@@ -37,9 +40,9 @@ function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): R
       span(`${clock(s.at, utc)}  `, 'muted'),
       span(`${s.status}  `, 'bad'),
       cell(s.handling === '' ? theme.glyphs.dash : s.handling, 7, handlingStyle(s.handling)),
-      cell(took, 8, 'muted'),
+      ...(width < WITH_TIME ? [] : [cell(took, 8, 'muted')]),
       span(`${s.method} `, 'strong'),
-      span(`${s.url}  `),
+      span(s.url),
     ],
     right,
     width,

@@ -5,11 +5,12 @@
 import { type ReactNode, useContext } from 'react';
 import { ChartContext, ThemeContext, UtcContext } from '../../draw/contexts.ts';
 import { Box } from '../../draw/ink.ts';
-import { PANEL_EDGES, Panel, Remark } from '../../draw/panel.tsx';
+import { Panel, Remark } from '../../draw/panel.tsx';
 import { Lines, Rows } from '../../draw/rows.tsx';
 import { type Row, span } from '../../draw/spans.ts';
 import { Live, useThreads } from '../../draw/use-console.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
+import { PANEL_EDGES } from '../../model/layout.ts';
 import type { ScreenProps } from '../../model/view.ts';
 import { backendRows } from './dashboard-backends.ts';
 import { hitRateRemark, hitRateRows, requestRows, requestsRemark } from './dashboard-charts.ts';

@@ -17,6 +17,9 @@ const KINDS = [
 /** Rows of the table of percentiles. */
 export const PERCENTILE_ROWS = 1 + KINDS.length;
 
+/** From this width on the title has room for what is measured. */
+const WIDE = 100;
+
 /** Whose times are shown. */
 export type Quantity = (typeof KINDS)[number]['name'];
 
@@ -26,7 +29,10 @@ const WORDS = { all: 'hits and others', hits: 'hits only', others: 'all but hits
 export function titleRow(session: DaemonSession, shown: Quantity, width: number): Row {
   const sampled = session.sampleShare() < 0.99 ? ` (${percent(session.sampleShare())} of all)` : '';
   return spread(
-    [span(' Latency', 'title'), span(`  until the first byte goes out; ${WORDS[shown]}`, 'muted')],
+    [
+      span(' Latency', 'title'),
+      span(width < WIDE ? `  ${WORDS[shown]}` : `  until the first byte goes out; ${WORDS[shown]}`, 'muted'),
+    ],
     [span(`last ${count(session.sample.latency.size)} sampled${sampled} `, 'muted')],
     width,
   );
@@ -110,17 +116,18 @@ function axis(from: number, to: number, width: number): Row {
 }
 
 /** A row of titles and a row a kind of request. */
-export function percentileRows(session: DaemonSession): Row[] {
+export function percentileRows(session: DaemonSession, width: number): Row[] {
   const meter = session.sample.latency;
+  const each = Math.min(10, Math.floor((width - 11) / SHARES.length));
   return [
-    [span(' '), cell('', 10), ...SHARES.map((s) => cellRight(`p${s * 100}`, 10, 'muted'))],
+    [span(' '), cell('', 10), ...SHARES.map((s) => cellRight(`p${s * 100}`, each, 'muted'))],
     ...KINDS.map(
       ({ name, label }): Row => [
         span(' '),
         cell(label, 10, name === 'hits' ? 'hit' : name === 'others' ? 'miss' : 'strong'),
         ...SHARES.map((share) => {
           const value = meter.percentile(share, name);
-          return cellRight(value === null ? '–' : duration(value), 10);
+          return cellRight(value === null ? '–' : duration(value), each);
         }),
       ],
     ),

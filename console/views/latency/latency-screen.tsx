@@ -33,7 +33,11 @@ export function LatencyScreen({
           ) : (
             <>
               <Rows rows={histogramRows(session, quantity, width, room, theme)} width={width} height={room} />
-              <Lines rows={[[], ...percentileRows(session)]} width={width} height={PERCENTILE_ROWS + 1} />
+              <Lines
+                rows={[[], ...percentileRows(session, width)]}
+                width={width}
+                height={PERCENTILE_ROWS + 1}
+              />
             </>
           )
         }

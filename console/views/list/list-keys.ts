@@ -70,13 +70,13 @@ export function listKeys(view: ListView): KeyGroup {
         keys: ['K'],
         command: 'list.scroll-up',
         help: 'Scroll the detail pane up',
-        run: (c) => view.act(c, { type: 'scroll', rows: -SCROLL }),
+        run: (c) => view.scroll(c, -SCROLL),
       },
       {
         keys: ['J'],
         command: 'list.scroll-down',
         help: 'Scroll the detail pane down',
-        run: (c) => view.act(c, { type: 'scroll', rows: SCROLL }),
+        run: (c) => view.scroll(c, SCROLL),
       },
       {
         keys: ['ctrl+r'],

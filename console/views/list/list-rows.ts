@@ -1,10 +1,11 @@
 // Rows of a list view: its title, its list, and the detail of a row.
 
-import { ellipsis } from '../../draw/cells.ts';
-import { fitRow, type Row, rowWidth, type Span, span, spread } from '../../draw/spans.ts';
+import { ellipsis, wordsFit } from '../../draw/cells.ts';
+import { fitRow, moreRows, type Row, rowWidth, type Span, span, spread } from '../../draw/spans.ts';
 import type { Theme } from '../../draw/theme.ts';
 import { cellSpans, toneRow } from '../../draw/tone-rows.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
+import { folded } from '../../model/folded-lines.ts';
 import type { Size } from '../../model/layout.ts';
 import {
   columnWidths,
@@ -26,6 +27,8 @@ export interface ShownList {
   widths: readonly number[];
   all: number;
   passing: number;
+  /** Rows that lie outside of the window. */
+  more: string;
 }
 
 export function shownList(
@@ -40,8 +43,10 @@ export function shownList(
   const passing = shownRows(state, all);
   const at = selectedIndex(state, passing);
   const top = listTop(state, at, passing.length, list);
+  const window = passing.slice(top, top + list);
   return {
-    window: passing.slice(top, top + list),
+    window,
+    more: moreRows(top, passing.length - top - window.length),
     selected: passing[at] === undefined ? -1 : at - top,
     widths: columnWidths(definition.columns, size.columns - 2),
     all: all.length,
@@ -53,22 +58,24 @@ export function titleRow(
   session: DaemonSession,
   definition: ListDefinition,
   state: ListState,
-  { all, passing }: ShownList,
+  { all, passing, more }: ShownList,
   width: number,
 ): Row {
-  const left: Span[] = [
-    span(` ${definition.title}`, 'title'),
-    span(`  ${definition.remark(session, state.option)}`, 'muted'),
-  ];
   const column = definition.columns[state.sort];
+  const title = ` ${definition.title}`;
+  const remark = definition.remark(session, state.option);
   const right: Span[] = [];
   if (state.filter !== '') right.push(span(`/${state.filter}  `, 'warn'));
-  if (column !== undefined)
-    right.push(
-      span(`by ${column.title.toLowerCase()}${state.descending ? ', highest first' : ''}  `, 'muted'),
-    );
+  if (more !== '') right.push(span(`${more}  `, 'accent'));
   right.push(span(`${passing === all ? all : `${passing} of ${all}`} `, 'muted'));
-  return spread(left, right, width);
+  const room = width - title.length - rowWidth(right) - 3;
+  const order =
+    column === undefined
+      ? ''
+      : `by ${column.title.toLowerCase()}${state.descending ? ', highest first' : ''}`;
+  // The mark in the heading says it too.
+  if (order !== '' && remark.length + order.length + 2 <= room) right.unshift(span(`${order}  `, 'muted'));
+  return spread([span(title, 'title'), span(`  ${wordsFit(remark, room)}`, 'muted')], right, width);
 }
 
 /** A column's title with the mark of the sorted one. */
@@ -111,30 +118,11 @@ export function detailRows(
   height: number,
   theme: Theme,
 ): ShownDetail {
-  const lines = row?.detail() ?? [];
+  const lines = folded(row?.detail() ?? [], width);
   const from = Math.max(0, Math.min(state.scroll, lines.length - height));
-  const rows = lines.slice(from).flatMap((line) => folded(toneRow(line, theme), width));
   const last = Math.min(lines.length, from + height);
   return {
-    rows: rows.slice(0, height),
+    rows: lines.slice(from, last).map((line) => toneRow(line, theme)),
     place: lines.length > height ? `${from + 1}-${last}/${lines.length}  J K scroll` : '',
   };
-}
-
-/** A row of one span that is too long becomes several, broken at blanks. */
-function folded(row: Row, width: number): Row[] {
-  if (rowWidth(row) <= width || row.length !== 1) return [row];
-  const { text, style } = row[0] as Span;
-  const indent = /^ */.exec(text)?.[0] ?? '';
-  const out: Row[] = [];
-  let line = indent;
-  for (const word of text.trim().split(' ')) {
-    if (line.trim() !== '' && line.length + word.length + 1 > width) {
-      out.push([span(line, style)]);
-      line = indent;
-    }
-    line = line.trim() === '' ? `${indent}${word}` : `${line} ${word}`;
-  }
-  out.push([span(line, style)]);
-  return out;
 }

@@ -5,12 +5,13 @@ import { memo, type ReactNode, useContext } from 'react';
 import { clip } from '../../draw/cells.ts';
 import { ThemeContext } from '../../draw/contexts.ts';
 import { Box } from '../../draw/ink.ts';
-import { PANEL_EDGES, Panel, Remark } from '../../draw/panel.tsx';
+import { Panel, Remark } from '../../draw/panel.tsx';
 import { Lines, Rows } from '../../draw/rows.tsx';
 import { span } from '../../draw/spans.ts';
 import type { FillName } from '../../draw/theme.ts';
 import { Live } from '../../draw/use-console.ts';
 import { Bar, Words } from '../../draw/words.tsx';
+import { PANEL_EDGES, PANEL_RULES } from '../../model/layout.ts';
 import type { ScreenProps } from '../../model/view.ts';
 import { columnTitle, detailRows, listRow, type ShownDetail, shownList, titleRow } from './list-rows.ts';
 import { columnWidths, type ListState, listBody } from './list-state.ts';
@@ -40,7 +41,7 @@ export function ListScreen({ controller, definition, state, width, height }: Lis
     }
     const detail = () => {
       const row = shown.window[shown.selected];
-      const inside = { width: width - PANEL_EDGES, height: body.detail - 2 };
+      const inside = { width: width - PANEL_EDGES, height: body.detail - PANEL_RULES };
       const lines = detailRows(row, state, inside.width, inside.height, theme);
       return { title: row?.key ?? 'nothing selected', ...lines };
     };
@@ -75,7 +76,7 @@ const Detail = memo(function Detail({ title, rows, place, width, height }: Detai
       width={width}
       height={height}
     >
-      <Lines rows={rows} width={width - PANEL_EDGES} height={height - 2} />
+      <Lines rows={rows} width={width - PANEL_EDGES} height={height - PANEL_RULES} />
     </Panel>
   );
 }, isDeepStrictEqual);

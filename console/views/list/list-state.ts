@@ -62,6 +62,9 @@ export const INITIAL_LIST: ListState = {
   scroll: 0,
 };
 
+/** Who asks for another order wants to see what comes first, and goes on seeing it while rows change places. */
+const TOP: Pick<ListState, 'selected' | 'at' | 'top' | 'scroll'> = { selected: '', at: 0, top: 0, scroll: 0 };
+
 export type ListAction =
   | { type: 'move'; rows: number }
   | { type: 'home' }
@@ -74,7 +77,8 @@ export type ListAction =
   /** Opens at the top again. */
   | { type: 'option'; option: string }
   | { type: 'detail' }
-  | { type: 'scroll'; rows: number };
+  /** `last` is the line at which the detail pane shows its end. */
+  | { type: 'scroll'; rows: number; last: number };
 
 /** Rows that the filter lets through, sorted. All words must occur in a row, in any case; `!word` must not. */
 export function shownRows(state: ListState, rows: readonly ListRow[]): ListRow[] {
@@ -137,23 +141,21 @@ export function reduceList(
       return place({ ...state, filter: action.text }, rows, height, (at) => at);
     case 'sort': {
       const sort = state.sort + 1 >= action.columns ? -1 : state.sort + 1;
-      return place({ ...state, sort }, rows, height, (at) => at);
+      return { ...state, ...TOP, sort };
     }
     case 'sort-by': {
       const { column } = action;
       const descending = state.sort === column ? !state.descending : action.descending;
-      return place({ ...state, sort: column, descending }, rows, height, (at) => at);
+      return { ...state, ...TOP, sort: column, descending };
     }
     case 'reverse':
-      return place({ ...state, descending: !state.descending }, rows, height, (at) => at);
+      return { ...state, ...TOP, descending: !state.descending };
     case 'option':
       return place({ ...state, option: action.option }, rows, height, () => 0);
     case 'detail':
       return { ...state, detail: !state.detail, scroll: 0 };
-    case 'scroll': {
-      const lines = selectedRow(state, rows)?.detail().length ?? 0;
-      return { ...state, scroll: Math.max(0, Math.min(lines - 1, state.scroll + action.rows)) };
-    }
+    case 'scroll':
+      return { ...state, scroll: Math.max(0, Math.min(action.last, state.scroll + action.rows)) };
   }
 }
 

@@ -4,8 +4,9 @@
 import type { Ask } from '../../model/admin-store.ts';
 import type { Controller } from '../../model/controller.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
+import { folded } from '../../model/folded-lines.ts';
 import type { KeyRow } from '../../model/key-row.ts';
-import { type Place, stepAction } from '../../model/layout.ts';
+import { PANEL_EDGES, PANEL_RULES, type Place, stepAction } from '../../model/layout.ts';
 import { type StateSlot, stateOf } from '../../model/ui-state.ts';
 import { PLAIN_VIEW, type View } from '../../model/view.ts';
 import { listKeys } from './list-keys.ts';
@@ -40,6 +41,8 @@ export interface ListDefinition extends Pick<View, 'name' | 'key' | 'title' | 's
   remark(session: DaemonSession, option: string): string;
   /** In the place of rows when there are none. */
   empty(session: DaemonSession, option: string): string;
+  /** Called before it is shown. */
+  open?(controller: Controller): void;
   /** Enter on a row. */
   enter(controller: Controller, row: ListRow): void;
 }
@@ -53,6 +56,8 @@ export interface ListView extends View {
   /** Opens the row under the cursor. */
   enter(controller: Controller): void;
   act(controller: Controller, action: ListAction): void;
+  /** Scrolls the detail pane. */
+  scroll(controller: Controller, rows: number): void;
 }
 
 export function listView(definition: ListDefinition): ListView {
@@ -78,6 +83,7 @@ export function listView(definition: ListDefinition): ListView {
     asks,
     state,
     definition,
+    open: (c) => definition.open?.(c),
     keys: definition.keys.map(
       (row): KeyRow => ('act' in row ? { ...row, run: (c) => withRow(c, row.act) } : row),
     ),
@@ -95,6 +101,11 @@ export function listView(definition: ListDefinition): ListView {
       c.setState(state, reduceList(before, action, rows, height(c)));
     },
 
+    scroll: (c, rows) => {
+      const { detail } = listBody(c.size, c.banner, true);
+      const lines = folded(view.selected(c)?.detail() ?? [], c.size.columns - PANEL_EDGES).length;
+      view.act(c, { type: 'scroll', rows, last: lines - (detail - PANEL_RULES) });
+    },
     move: (c, step) => view.act(c, stepAction(step, height(c))),
     back: (c) => view.act(c, { type: 'filter', text: '' }),
     click: (c, at) => click(c, view, at),

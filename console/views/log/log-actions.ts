@@ -21,7 +21,7 @@ export function nextGrouping(c: Controller): void {
   const { session } = c;
   const at = (GROUPINGS as readonly string[]).indexOf(session.grouping);
   const grouping = GROUPINGS[(at + 1) % GROUPINGS.length] as (typeof GROUPINGS)[number];
-  session.log.addGap(`grouping by ${grouping}`);
+  session.kept.addGap(`grouping by ${grouping}`);
   session.follow(session.query, grouping);
   c.notify('info', `grouping by ${grouping}`);
 }
@@ -48,7 +48,9 @@ export function followLink(c: Controller) {
     const found = findTransaction(log, vxid);
     if (found !== null) return actOnLog(c, { type: 'jump', ...found });
   }
-  c.notify('warn', `${links.map((l) => `${l.kind} ${l.vxid}`).join(', ')}: not kept here`);
+  const hidden = links.some(({ vxid }) => findTransaction(c.session.kept, vxid) !== null);
+  const why = hidden ? 'kept, but the query does not show it' : 'not kept here';
+  c.notify('warn', `${links.map((l) => `${l.kind} ${l.vxid}`).join(', ')}: ${why}`);
 }
 
 export function explain(c: Controller) {
@@ -58,12 +60,22 @@ export function explain(c: Controller) {
   void whyPanel(c, entry, selectedPlace(c.stateOf(LOG_STATE), c.session.log));
 }
 
+/** To the text in what is shown: from the selected row on, else before it. */
+export function searchText(c: Controller, text: string): void {
+  actOnLog(c, { type: 'move', rows: 0 });
+  actOnLog(c, { type: 'search', text });
+  if (!goToMatch(c, false) && !goToMatch(c, true)) c.notify('warn', `"${text}" is in no record shown`);
+}
+
 export function nextMatch(c: Controller, back: boolean) {
   const { search } = c.stateOf(LOG_STATE);
   if (search === '') return c.notify('warn', 'nothing to search for; s begins a search');
+  if (!goToMatch(c, back)) c.notify('warn', `no ${back ? 'earlier' : 'later'} match for "${search}"`);
+}
+
+function goToMatch(c: Controller, back: boolean): boolean {
   const before = c.stateOf(LOG_STATE);
   actOnLog(c, { type: 'next-match', back });
   const { selected, offset } = c.stateOf(LOG_STATE);
-  if (selected === before.selected && offset === before.offset)
-    c.notify('warn', `no ${back ? 'earlier' : 'later'} match for "${search}"`);
+  return selected !== before.selected || offset !== before.offset;
 }

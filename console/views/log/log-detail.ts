@@ -70,7 +70,7 @@ export function keptOf(
   part: readonly LogTransaction[],
   session: DaemonSession,
 ): (readonly LogTransaction[])[] {
-  const pages = earlierOf(session.log, entry, EARLIER).map((e) => e.transactions);
+  const pages = earlierOf(session.kept, entry, EARLIER).map((e) => e.transactions);
   if (part === entry.transactions) return pages;
   const request = part.find((tx) => tx.type === 'request');
   if (request === undefined) return [];
@@ -86,8 +86,8 @@ function startOf(part: readonly LogTransaction[]): number {
 
 /** Epoch seconds of the oldest group kept; 0 when unknown. */
 export function sinceOf(session: DaemonSession): number {
-  for (let i = 0; i < Math.min(20, session.log.size); i++) {
-    const at = session.log.at(i)?.summary.at ?? 0;
+  for (let i = 0; i < Math.min(20, session.kept.size); i++) {
+    const at = session.kept.at(i)?.summary.at ?? 0;
     if (at > 0) return at;
   }
   return 0;

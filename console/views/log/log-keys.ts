@@ -27,7 +27,7 @@ function search(c: Controller): void {
 }
 
 function clear(c: Controller): void {
-  c.session.log.clear();
+  c.session.kept.clear();
   actOnLog(c, { type: 'end' });
 }
 

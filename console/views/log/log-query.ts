@@ -7,13 +7,15 @@ import type { PaletteRow } from '../../model/palette.ts';
 import type { Choice } from '../../model/panel.ts';
 import { remember } from '../../model/recall.ts';
 import { likeThis } from './like-this.ts';
-import { actOnLog } from './log-actions.ts';
+import { actOnLog, searchText } from './log-actions.ts';
 import { LOG_STATE, selectedEntry } from './log-state.ts';
 import { placeOf } from './log-tree.ts';
 import { completeFromLog } from './query-values.ts';
 
 export function applyQuery(c: Controller, query: string): void {
-  c.session.log.addGap(query === '' ? 'all transactions' : `query: ${query}`);
+  const { query: former, kept } = c.session;
+  const above = former === '' || former === query ? '' : ` (above only what matched ${former} too)`;
+  kept.addGap(query === '' ? `all transactions${above.replace(' too)', ')')}` : `query: ${query}${above}`);
   c.session.follow(query, c.session.grouping);
   actOnLog(c, { type: 'end' });
   c.set({ field: null, panel: null, queries: remember(c.state.queries, query) });
@@ -37,10 +39,14 @@ const QUERY_FIELD: FieldKind = {
   recall: 'queries',
   verdict: (c, text) => (text.trim() === '' ? { ok: true } : c.options.checkQuery(text)),
   complete: (c, { text, cursor }) => ({
-    ...(completeFromLog(text, cursor, c.session.log) ?? c.options.completeQuery(text, cursor)),
+    ...(completeFromLog(text, cursor, c.session.kept) ?? c.options.completeQuery(text, cursor)),
     usage: '',
   }),
   accept: (c, text) => applyQuery(c, text.trim()),
+  otherwise: {
+    offer: 'no query: Enter again looks for it as a text',
+    accept: (c, text) => searchText(c, text.trim()),
+  },
 };
 
 export function editQuery(c: Controller): void {
@@ -91,7 +97,7 @@ function save(c: Controller, name: string, query: string | null) {
 export function queryCommands(drill: (c: Controller, query: string) => void): PaletteRow[] {
   const set = (c: Controller, query: string) => {
     const check = query === '' ? { ok: true as const } : c.options.checkQuery(query);
-    if (!check.ok) return c.notify('bad', `${check.message} at ${check.from + 1}`);
+    if (!check.ok) return c.notify('bad', `${check.message} at ${check.from + 1}; s looks for a text`);
     drill(c, query);
   };
   const use = (c: Controller, name: string) => {

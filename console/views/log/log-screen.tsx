@@ -3,13 +3,14 @@
 import { memo, type ReactNode, useContext, useState } from 'react';
 import { ThemeContext, UtcContext } from '../../draw/contexts.ts';
 import { Box } from '../../draw/ink.ts';
-import { PANEL_EDGES, Panel, Remark } from '../../draw/panel.tsx';
+import { Panel, Remark } from '../../draw/panel.tsx';
 import { Rows } from '../../draw/rows.tsx';
 import { span } from '../../draw/spans.ts';
 import type { FillName } from '../../draw/theme.ts';
 import { Live } from '../../draw/use-console.ts';
 import { Bar, Line } from '../../draw/words.tsx';
 import type { DaemonSession } from '../../model/daemon-session.ts';
+import { PANEL_EDGES } from '../../model/layout.ts';
 import type { ScreenProps } from '../../model/view.ts';
 import { LogPainter } from './log-rows.ts';
 import { type LogState, logBody, visibleRows } from './log-state.ts';

@@ -4,7 +4,7 @@
 
 import type { LogBlock } from '../../model/log-block.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
-import type { LogStore } from '../../model/log-store.ts';
+import type { LogReader, LogStore } from '../../model/log-store.ts';
 import { decodeRecords } from '../../model/transaction.ts';
 import type { RowPlace } from './log-tree.ts';
 
@@ -15,7 +15,7 @@ export interface Found {
 
 /** The next match after (or before) a place; null when there is none. */
 export function findMatch(
-  store: LogStore,
+  store: LogReader,
   seq: number,
   after: RowPlace,
   text: string,
@@ -88,7 +88,7 @@ export function anyCase(text: string): boolean {
 }
 
 /** Index of the next failed group after (or before) this one, or -1. */
-export function nextError(store: LogStore, from: number, back: boolean): number {
+export function nextError(store: LogReader, from: number, back: boolean): number {
   const step = back ? -1 : 1;
   const failed = (block: LogBlock, n: number): boolean => block.hasFailed(n);
   for (let i = store.find(from + step, back, failed); i >= 0; i = store.find(i + step, back, failed))
@@ -97,7 +97,7 @@ export function nextError(store: LogStore, from: number, back: boolean): number 
 }
 
 /** Where the transaction with this id is, the newest first; null when it is not kept. */
-export function findTransaction(store: LogStore, vxid: number): Found | null {
+export function findTransaction(store: LogReader, vxid: number): Found | null {
   let tx = -1;
   const found = store.find(store.size - 1, true, (block, n) => {
     tx = block.indexOf(n, vxid);

@@ -3,7 +3,7 @@
 
 import { bodyRows, type Size } from '../../model/layout.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
-import type { LogStore } from '../../model/log-store.ts';
+import type { LogReader } from '../../model/log-store.ts';
 import type { StateSlot } from '../../model/ui-state.ts';
 import { findMatch, nextError } from './log-search.ts';
 import {
@@ -106,7 +106,7 @@ export interface VisibleRow {
 }
 
 /** The rows on a screen of `height`: the last ones while following, else from the top position down. */
-export function visibleRows(view: LogState, store: LogStore, height: number): VisibleRow[] {
+export function visibleRows(view: LogState, store: LogReader, height: number): VisibleRow[] {
   const out: VisibleRow[] = [];
   if (store.size === 0 || height <= 0) return out;
   if (view.follow) {
@@ -129,19 +129,19 @@ export function visibleRows(view: LogState, store: LogStore, height: number): Vi
 }
 
 /** The selected entry, or the newest while following. */
-export function selectedEntry(view: LogState, store: LogStore): LogEntry | undefined {
+export function selectedEntry(view: LogState, store: LogReader): LogEntry | undefined {
   return view.follow || view.selected === 0
     ? store.at(store.size - 1)
     : store.at(store.indexOf(view.selected));
 }
 
-export function selectedPlace(view: LogState, store: LogStore): RowPlace {
+export function selectedPlace(view: LogState, store: LogReader): RowPlace {
   const entry = selectedEntry(view, store);
   return entry === undefined || view.follow ? { tx: -1, record: -1 } : placeOf(view, entry, view.offset);
 }
 
 /** Applies an action; `height` is that of the list on screen. */
-export function reduceLog(view: LogState, action: LogAction, store: LogStore, height: number): LogState {
+export function reduceLog(view: LogState, action: LogAction, store: LogReader, height: number): LogState {
   switch (action.type) {
     case 'pause':
       return view.follow ? stop(view, store, height) : following(view);
@@ -211,7 +211,7 @@ function following(view: LogState): LogState {
 }
 
 /** Ends following with the view where it is and the last entry selected. */
-function stop(view: LogState, store: LogStore, height: number): LogState {
+function stop(view: LogState, store: LogReader, height: number): LogState {
   if (!view.follow) return pruned(view, store.at(0)?.seq ?? 0);
   const rows = visibleRows(view, store, height);
   const top = rows[0];
@@ -220,7 +220,7 @@ function stop(view: LogState, store: LogStore, height: number): LogState {
   return { ...view, follow: false, selected: last.seq, offset: 0, top: top.entry.seq, topRow: top.row };
 }
 
-function unfold(view: LogState, store: LogStore, height: number): LogState {
+function unfold(view: LogState, store: LogReader, height: number): LogState {
   const entry = selectedEntry(view, store);
   if (entry === undefined || entry.gap !== '') return view;
   const place = placeOf(view, entry, view.offset);
@@ -232,14 +232,14 @@ function unfold(view: LogState, store: LogStore, height: number): LogState {
 }
 
 /** What was unfolded is to be seen: scrolls until most of the screen shows it, its neighbours above. */
-function spread(view: LogState, entry: LogEntry, store: LogStore, height: number): LogState {
+function spread(view: LogState, entry: LogEntry, store: LogReader, height: number): LogState {
   const rows = rowsOf(view, entry);
   const last = Math.min(rows - 1, view.offset + Math.ceil(height * 0.7) - 1);
   const shown = reveal({ ...reveal(view, store, height), offset: last }, store, height);
   return { ...shown, offset: view.offset };
 }
 
-function fold(view: LogState, store: LogStore, height: number): LogState {
+function fold(view: LogState, store: LogReader, height: number): LogState {
   const entry = selectedEntry(view, store);
   if (entry === undefined) return view;
   const place = placeOf(view, entry, view.offset);
@@ -252,7 +252,7 @@ function fold(view: LogState, store: LogStore, height: number): LogState {
   return at(view, { tx: -1, record: -1 });
 }
 
-function go(view: LogState, seq: number, place: RowPlace, store: LogStore, height: number): LogState {
+function go(view: LogState, seq: number, place: RowPlace, store: LogReader, height: number): LogState {
   const entry = store.at(store.indexOf(seq));
   if (entry === undefined) return view;
   let next: LogState = { ...view, selected: entry.seq, scroll: 0 };
@@ -262,7 +262,7 @@ function go(view: LogState, seq: number, place: RowPlace, store: LogStore, heigh
 }
 
 /** Moves by rows: within a tall unfolded entry first, then from entry to entry. */
-function move(view: LogState, rows: number, store: LogStore, height: number): LogState {
+function move(view: LogState, rows: number, store: LogReader, height: number): LogState {
   let index = store.indexOf(view.selected);
   if (index < 0) return view;
   let offset = view.offset;
@@ -290,7 +290,7 @@ function move(view: LogState, rows: number, store: LogStore, height: number): Lo
   return reveal({ ...view, selected, offset, scroll: 0 }, store, height);
 }
 
-function findError(view: LogState, back: boolean, store: LogStore, height: number): LogState {
+function findError(view: LogState, back: boolean, store: LogReader, height: number): LogState {
   const at = nextError(store, store.indexOf(view.selected), back);
   const entry = store.at(at);
   if (entry === undefined) return view;
@@ -298,7 +298,7 @@ function findError(view: LogState, back: boolean, store: LogStore, height: numbe
 }
 
 /** Scrolls as little as needed to show the selected row. */
-function reveal(view: LogState, store: LogStore, height: number): LogState {
+function reveal(view: LogState, store: LogReader, height: number): LogState {
   if (view.follow || height <= 0) return view;
   const rows = visibleRows(view, store, height);
   const first = rows[0];

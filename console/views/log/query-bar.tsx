@@ -61,7 +61,13 @@ const Asked = memo(function Asked({ query }: { query: string }): ReactNode {
 });
 
 /** What is wrong with the query, below the place where it is. */
-function Verdict({ field: { line, check }, width }: { field: Field; width: number }): ReactNode {
+function Verdict({
+  field: { line, check, offered, otherwise },
+  width,
+}: {
+  field: Field;
+  width: number;
+}): ReactNode {
   const { arrowUp, caret, ellipsis: mark } = useContext(ThemeContext).glyphs;
   if (check === null || check.ok) {
     const hint = line.text === '' ? 'empty matches everything' : 'valid';
@@ -71,6 +77,12 @@ function Verdict({ field: { line, check }, width }: { field: Field; width: numbe
       </Box>
     );
   }
+  if (offered && otherwise !== undefined)
+    return (
+      <Box paddingLeft={LABEL.length}>
+        <Words style="warn">{otherwise.offer}</Words>
+      </Box>
+    );
   const room = width - LABEL.length - 1;
   const before = widthOf(line.text.slice(0, check.from));
   const wanted = check.expected.length === 0 ? '' : `; expected ${check.expected.slice(0, 6).join(', ')}`;
@@ -88,7 +100,7 @@ function Verdict({ field: { line, check }, width }: { field: Field; width: numbe
 }
 
 function statusRow(session: DaemonSession, state: LogState, width: number, theme: Theme): Row {
-  const { log } = session;
+  const { kept, log } = session;
   if (session.logError !== '') return [span(`       ${session.logError}`, 'bad')];
   const left: Span[] = [
     span('       '),
@@ -97,10 +109,14 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
       : span(`${theme.glyphs.up} paused`, 'warn'),
     span(`  by ${session.grouping}`, 'muted'),
   ];
-  const right: Span[] = [
-    span(`${count(log.received)} received · ${count(log.size)} kept, ${bytes(log.bytes)}`, 'muted'),
-  ];
-  if (log.dropped > 0 && width >= 80) right.push(span(` · ${count(log.dropped)} dropped`, 'muted'));
-  right.push(span(log.lost > 0 ? ` · ${count(log.lost)} lost ` : ' ', 'warn'));
+  // The query is not all that is on screen yet.
+  if (session.asking) left.push(span('  asking the daemon', 'warn'));
+  else if (log.untested > 0) left.push(span(`  looking through ${count(log.untested)} kept`, 'warn'));
+  const received = `${count(kept.received)} received`;
+  const all = `${count(kept.size)} kept, ${bytes(kept.bytes)}`;
+  const of = session.query === '' ? '' : `${count(log.size)} of `;
+  const right: Span[] = [span(`${received} · ${of}${all}`, 'muted')];
+  if (kept.dropped > 0 && width >= 80) right.push(span(` · ${count(kept.dropped)} dropped`, 'muted'));
+  right.push(span(kept.lost > 0 ? ` · ${count(kept.lost)} lost ` : ' ', 'warn'));
   return spread(left, right, width);
 }

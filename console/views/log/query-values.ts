@@ -4,7 +4,7 @@
 
 import type { Candidate } from '../../model/completion.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
-import type { LogStore } from '../../model/log-store.ts';
+import type { LogReader } from '../../model/log-store.ts';
 import { decodeRecords } from '../../model/transaction.ts';
 
 const LOOKED_THROUGH = 300;
@@ -14,7 +14,7 @@ const MOST = 60;
 export function completeFromLog(
   text: string,
   cursor: number,
-  store: LogStore,
+  store: LogReader,
 ): { from: number; candidates: Candidate[] } | null {
   const head = text.slice(0, cursor);
   const header = /(\w+Header):([\w-]*)$/i.exec(head);
@@ -52,7 +52,7 @@ export function completeFromLog(
 }
 
 function collect(
-  store: LogStore,
+  store: LogReader,
   pick: (record: { name: string; text: string }, vxid: number) => string | undefined,
   begun: string,
   anyCase: boolean,

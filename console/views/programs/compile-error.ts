@@ -1,68 +1,79 @@
-// Places in the compiler's words, and a source with the words put at their places: what an operator sees when a
-// program does not compile.
+// Remarks on lines of a program's files: out of the compiler's words, which are the reply to a program that does not
+// compile and count in cells, and of the findings of the program check, which count in characters.
 
-import type { ToneLine } from '../../model/panel.ts';
+import type { LintFinding } from '../../model/host-files.ts';
+import { inCells, type SourceRemark } from './source-remarks.ts';
 
-export interface SourceRemark {
-  message: string;
-  /** From 1. */
-  line: number;
-  column: number;
-  /** Cells that the mark is wide. */
-  length: number;
-  tone: 'bad' | 'warn';
-}
+const PLACE = /^\('(.*)' Line (\d+) Pos (\d+)\)(?:\s*--\s*\(Pos (\d+)\))?$/;
+const INCLUDED = /^Included from: \('(.*)' Line (\d+) Pos \d+\)$/;
+const MARKS = /^-*(#+)-*$/;
+/** Lines that say nothing of a place. */
+const FRAME = /^Message from |^Running .* failed|^VCL compilation failed$|^Hint: |^\s*$/;
 
-const PLACE = /^\('(.*)' Line (\d+) Pos (\d+)\)(?:\s*--\s*\(Pos (\d+)\))?/;
+/** The compiler's name of a program that came with the command. */
+const INLINE = '<vcl.inline>';
 
-/** The errors of a failed vcl.load or vcl.inline, in the order of the reply. */
-export function compileErrors(body: string): SourceRemark[] {
+/** The errors of a failed vcl.load or vcl.inline, in the order of the reply. `main` is the name of what came inline. */
+export function compileErrors(body: string, main = INLINE): SourceRemark[] {
+  const named = (file = ''): string => (file === INLINE ? main : file);
   const lines = body.split('\n');
   const out: SourceRemark[] = [];
   let message: string[] = [];
-  for (const [i, line] of lines.entries()) {
+  for (let i = 0; i < lines.length; i++) {
+    const line = lines[i] as string;
     const place = PLACE.exec(line.trim());
-    if (place === null) {
-      if (/^Message from|^Running |failed|^\s*$/.test(line)) message = [];
-      else if (!/^-*#+-*$/.test(line) && !line.startsWith('(')) message.push(line.trim());
-      continue;
-    }
-    const marks = /#+/.exec(lines.slice(i + 1, i + 4).find((l) => /^-*#+-*$/.test(l)) ?? '')?.[0].length ?? 1;
-    out.push({
-      message: message.join(' '),
-      line: Number(place[2]),
-      column: Number(place[3]),
-      length: marks,
-      tone: 'bad',
-    });
-    message = [];
+    const included = INCLUDED.exec(line);
+    const last = out.at(-1);
+    if (place !== null) {
+      const file = named(place[1]);
+      out.push({ file, ...placed(place, lines[i + 1] ?? '', lines[i + 2] ?? ''), ...words(message) });
+      // The line of the source and its marks, which are not read as words.
+      if (MARKS.test(lines[i + 2] ?? '')) i += 2;
+      message = [];
+    } else if (included !== null && last !== undefined) {
+      // The innermost comes first.
+      last.includedFrom ||= `${named(included[1])} line ${included[2]}`;
+    } else if (FRAME.test(line)) message = [];
+    else message.push(line.trim());
   }
   return out;
 }
 
-/** The source with numbered lines and each remark below its line. */
-export function annotatedSource(source: string, remarks: readonly SourceRemark[]): ToneLine[] {
-  const out: ToneLine[] = [];
-  const lines = source.replace(/\n$/, '').split('\n');
-  for (const [i, text] of lines.entries()) {
-    const here = remarks.filter((r) => r.line === i + 1);
-    // A tab is as wide as one cell here, so that the marks stand below what they mean.
-    out.push([
-      { text: `${String(i + 1).padStart(5)} `, tone: here.length > 0 ? 'warn' : 'faint' },
-      { text: text.replaceAll('\t', ' '), tone: here.length > 0 ? 'strong' : 'text' },
-    ]);
-    for (const r of here) {
-      const mark = '^'.repeat(Math.max(1, Math.min(r.length, 40)));
-      out.push([
-        { text: `      ${' '.repeat(Math.max(0, r.column - 1))}${mark} ${r.message}`, tone: r.tone },
-      ]);
-    }
-  }
-  return out;
+function words(message: readonly string[]): Pick<SourceRemark, 'message' | 'tone'> {
+  const text = message.join(' ');
+  return { message: text, tone: text.startsWith('Warning: ') ? 'warn' : 'bad' };
 }
 
-/** Where a panel of `height` lines is to begin so that the first remark is well inside it. */
-export function remarkScroll(remarks: readonly SourceRemark[], height: number): number {
-  const first = remarks[0];
-  return first === undefined ? 0 : Math.max(0, first.line - Math.floor(height / 2));
+/** The compiler counts in cells, and cuts a long line around the place. */
+function placed(
+  place: RegExpExecArray,
+  source: string,
+  marks: string,
+): Omit<SourceRemark, 'message' | 'tone' | 'file'> {
+  const column = Number(place[3]);
+  const quoted = MARKS.exec(marks);
+  return {
+    line: Number(place[2]),
+    column,
+    length: quoted?.[1]?.length ?? 1,
+    quote: quoted === null ? '' : source,
+    quoteFrom: quoted === null ? 1 : column - marks.indexOf('#'),
+    includedFrom: '',
+  };
+}
+
+export function lintRemark(f: LintFinding): SourceRemark {
+  const cellsBefore = (column: number): number => inCells(f.source.slice(0, column)).length;
+  const [from] = f.includedFrom;
+  return {
+    message: `${f.severity}: ${f.message} [${f.rule}]`,
+    tone: f.severity === 'error' ? 'bad' : 'warn',
+    file: f.file,
+    line: f.line,
+    column: cellsBefore(f.column - 1) + 1,
+    length: Math.max(1, cellsBefore(f.endColumn) - cellsBefore(f.column - 1)),
+    quote: inCells(f.source),
+    quoteFrom: 1,
+    includedFrom: from === undefined ? '' : `${from.file} line ${from.line}`,
+  };
 }

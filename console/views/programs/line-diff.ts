@@ -40,6 +40,12 @@ export function lineDiff(before: string, after: string, context = 3): DiffLine[]
   return around(all, context);
 }
 
+/** All lines of a text that the other side does not have. */
+export function wholeText(kind: 'new' | 'gone', text: string): DiffLine[] {
+  const lines = text.replace(/\n$/, '').split('\n');
+  return lines.map((line, i) => ({ kind, text: line, line: i + 1 }));
+}
+
 function around(all: readonly DiffLine[], context: number): DiffLine[] {
   const near = new Uint8Array(all.length);
   for (const [i, line] of all.entries()) {
@@ -64,13 +70,12 @@ function around(all: readonly DiffLine[], context: number): DiffLine[] {
 
 /** Marks say the same as the colours. */
 export function diffLines(diff: readonly DiffLine[]): ToneLine[] {
-  if (diff.length === 0) return [[{ text: 'No difference.', tone: 'muted' }]];
   return diff.map((d): ToneLine => {
     if (d.kind === 'skip') return [{ text: `      ... ${d.text} ...`, tone: 'faint' }];
     const mark = d.kind === 'gone' ? '-' : d.kind === 'new' ? '+' : ' ';
     const tone = d.kind === 'gone' ? 'bad' : d.kind === 'new' ? 'good' : 'muted';
     return [
-      { text: `${String(d.line).padStart(5)} `, tone: 'faint' },
+      { text: `${String(d.line).padStart(5)} `, tone: 'faint', fixed: true },
       { text: `${mark} ${d.text}`, tone },
     ];
   });

@@ -7,12 +7,14 @@ import { bareName, placed } from '../../model/instance-address.ts';
 import type { Operator, OperatorHost } from '../../model/operator.ts';
 import type { Panel, ToneLine } from '../../model/panel.ts';
 import { inlineCommand } from '../../model/undo.ts';
-import { annotatedSource, compileErrors, remarkScroll, type SourceRemark } from './compile-error.ts';
-import { diffLines, lineDiff } from './line-diff.ts';
+import { compileErrors, lintRemark } from './compile-error.ts';
+import { type Program, programChanges } from './program-changes.ts';
+import { type ProgramFile, programFiles } from './program-files.ts';
 import { activeProgram, PROGRAMS_LINE, programRows } from './program-rows.ts';
+import { annotatedSource, type RemarkedFile, remarkedFiles, type SourceRemark } from './source-remarks.ts';
 
 /** Lines that a remark is kept away from the panel's upper edge. */
-const VIEW_LINES = 14;
+const VIEW_LINES = 7;
 
 export class ProgramFlow {
   private readonly host: OperatorHost;
@@ -26,8 +28,14 @@ export class ProgramFlow {
   }
 
   async showSource(name: string): Promise<void> {
-    const source = await this.source(name);
-    if (source !== null) this.panel(`Source of ${name}`, annotatedSource(source, []));
+    const program = await this.program(name);
+    if (program === null) return;
+    const lines = program.files.flatMap((file, i): ToneLine[] => [
+      ...(i === 0 ? [] : [[]]),
+      [{ text: file.name, tone: 'title' }],
+      ...annotatedSource(file.text, []),
+    ]);
+    this.panel(`Source of ${name}`, lines);
   }
 
   /** What the program would change if it replaced the active one. */
@@ -45,7 +53,7 @@ export class ProgramFlow {
     this.operator.ask(
       `vcl.use ${name}`,
       panel,
-      `use ${bareName(name)}${active === '' ? '' : ` instead of ${bareName(active)}`}?`,
+      `use ${bareName(name)}${active === '' ? '' : ` instead of ${bareName(active)}`}${panel === null ? ' (its changes cannot be shown)' : ''}?`,
     );
   }
 
@@ -69,7 +77,11 @@ export class ProgramFlow {
       await session.admin.ask(PROGRAMS_LINE);
       return this.use(part === '' ? name : placed(part, name));
     }
-    if (reply.status === 106) this.remarks(`${path} does not compile`, source, compileErrors(reply.body));
+    if (reply.status !== 106) return;
+    const local = session.source.local === true;
+    const main = local ? this.files.absolute(path) : path;
+    const files = await this.remarked(compileErrors(reply.body, main), { name: main, text: source }, local);
+    this.remarks(`${path} does not compile`, files);
   }
 
   /** Findings of the program check at their places. */
@@ -77,46 +89,61 @@ export class ProgramFlow {
     const source = await this.read(path);
     if (source === null) return;
     try {
-      const found = await this.files.lint(path);
-      const remarks = found.map(
-        (f): SourceRemark => ({
-          message: `${f.severity}: ${f.message} [${f.rule}]`,
-          line: f.line,
-          column: f.column,
-          length: 1,
-          tone: f.severity === 'error' ? 'bad' : 'warn',
-        }),
-      );
-      if (remarks.length === 0) return this.host.notify('info', `${path}: nothing to remark`);
-      this.remarks(
-        `${path}: ${remarks.length === 1 ? '1 remark' : `${remarks.length} remarks`}`,
-        source,
-        remarks,
-      );
+      const found = (await this.files.lint(path)).map(lintRemark);
+      if (found.length === 0) return this.host.notify('info', `${path}: nothing to remark`);
+      const files = await this.remarked(found, { name: this.files.absolute(path), text: source }, true);
+      this.remarks(`${path}: ${found.length === 1 ? '1 remark' : `${found.length} remarks`}`, files);
     } catch (error) {
       this.host.notify('bad', `cannot check: ${(error as Error).message}`);
     }
   }
 
-  private remarks(title: string, source: string, remarks: readonly SourceRemark[]): void {
-    if (remarks.length === 0) return;
-    const scroll = remarkScroll(remarks, VIEW_LINES);
-    this.host.set({ panel: { kind: 'text', scroll, title, lines: annotatedSource(source, remarks) } });
+  private remarks(title: string, files: readonly RemarkedFile[]): void {
+    if (files.length === 0) return;
+    const { lines, first } = remarkedFiles(files);
+    const scroll = Math.max(0, first - VIEW_LINES);
+    this.host.set({ panel: { kind: 'text', scroll, title, lines } });
+  }
+
+  /** The files that have remarks, the main one first. Included files can be read where the compiler sees the same. */
+  private async remarked(
+    remarks: readonly SourceRemark[],
+    main: ProgramFile,
+    local: boolean,
+  ): Promise<RemarkedFile[]> {
+    const names = new Set(remarks.map((r) => r.file));
+    const order = [...names].sort((a, b) => Number(b === main.name) - Number(a === main.name));
+    const text = async (name: string): Promise<string | null> => {
+      if (name === main.name) return main.text;
+      return local ? this.files.read(name).catch(() => null) : null;
+    };
+    return Promise.all(
+      order.map(async (name) => ({
+        name,
+        text: await text(name),
+        remarks: remarks.filter((r) => r.file === name),
+      })),
+    );
   }
 
   private async changes(name: string): Promise<Panel | null> {
     const active = activeProgram(this.host.session, name);
-    const after = await this.source(name);
-    const before = active === '' ? '' : await this.source(active);
+    const after = await this.program(name);
+    const before = active === '' ? { name: 'none', files: [] } : await this.program(active);
     if (after === null || before === null) return null;
-    const lines: ToneLine[] = diffLines(lineDiff(before, after));
-    return { kind: 'text', scroll: 0, title: `Changes from ${active} to ${name}`, lines };
+    const lines = programChanges(before, after);
+    return { kind: 'text', scroll: 0, title: `Changes from ${before.name} to ${name}`, lines };
   }
 
-  private async source(name: string): Promise<string | null> {
-    const { status, body } = await this.host.session.source.command(`vcl.show ${name}`);
-    if (status === 200) return body.replace(/\n\n$/, '\n');
-    this.host.notify('bad', `${status} ${body.trim()}`);
+  /** With all its files, the included ones too. */
+  private async program(name: string): Promise<Program | null> {
+    const { status, body } = await this.host.session.source.command(`vcl.show -v ${name}`);
+    const files = status === 200 ? programFiles(body) : [];
+    if (files.length > 0) return { name, files };
+    this.host.notify(
+      'bad',
+      status === 200 ? `${name}: its files are not understood` : `${status} ${body.trim()}`,
+    );
     return null;
   }
 

@@ -1,7 +1,7 @@
 // Rows of the statistics view: uptimes and hit rates, the columns NAME CURRENT CHANGE AVERAGE AVG_10
 // AVG_100 AVG_1000, the selected counter's description. A narrow terminal drops averages from the right.
 
-import { cell, cellRight, type Row, span, spread } from '../../draw/spans.ts';
+import { cell, cellRight, moreRows, type Row, span, spread } from '../../draw/spans.ts';
 import type { StyleName, Theme } from '../../draw/theme.ts';
 import { adjusted, type Counter } from '../../model/counter-history.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
@@ -41,8 +41,9 @@ export interface ShownCounters {
   rows: Row[];
   cursor: number;
   current: Counter | undefined;
-  /** Which of how many. */
+  /** Which of how many, and how many lie outside of the window. */
   place: string;
+  more: string;
 }
 
 export function shownCounters(
@@ -64,6 +65,7 @@ export function shownCounters(
     cursor: window.length === 0 ? -1 : at - top,
     current: visible[at],
     place: visible.length === 0 ? '0/0' : `${top + 1}-${top + window.length}/${visible.length}`,
+    more: moreRows(top, visible.length - top - window.length),
   };
 }
 

@@ -128,10 +128,10 @@ export function reduceStat(
     }
     case 'sort': {
       const at = (STAT_SORTS.indexOf(view.sort) + 1) % STAT_SORTS.length;
-      return keep({ ...view, sort: STAT_SORTS[at] as StatSort }, counters, height);
+      return { ...view, sort: STAT_SORTS[at] as StatSort, selected: '', top: 0 };
     }
     case 'reverse':
-      return keep({ ...view, reversed: !view.reversed }, counters, height);
+      return { ...view, reversed: !view.reversed, selected: '', top: 0 };
     case 'scale':
       return { ...view, scale: !view.scale };
     case 'filter':

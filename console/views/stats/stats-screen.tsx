@@ -21,6 +21,8 @@ import type { StatState } from './stat-state.ts';
 
 /** Rows around the list: two of uptimes, the heading, the status and two of description. */
 const AROUND = 6;
+/** From this width on there is room for how many counters lie outside of the window. */
+const PLACE_WIDTH = 80;
 
 export function StatsScreen({
   controller,
@@ -51,7 +53,14 @@ export function StatsScreen({
                 height={room}
                 fills={new Map([[shown.cursor, 'selected']])}
               />
-              <Status view={state} counter={shown.current} place={shown.place} width={width} />
+              <Status
+                view={state}
+                counter={shown.current}
+                place={
+                  width >= PLACE_WIDTH && shown.more !== '' ? `${shown.more}  ${shown.place}` : shown.place
+                }
+                width={width}
+              />
             </>
           );
         }}

@@ -78,7 +78,7 @@ describe('two as one', () => {
     one.advance(10);
     expect(shown.counters.value('MAIN.client_req')).toBe(2n * alone.counters.value('MAIN.client_req'));
     expect(shown.counters.value('MAIN.uptime')).toBe(alone.counters.value('MAIN.uptime'));
-    expect(shown.log.received).toBe(66);
+    expect(shown.kept.received).toBe(66);
     expect((await merged.command('vcl.list')).body).toBe(
       'a: active   auto/warm          0 boot\nb: active   auto/warm          0 boot',
     );
@@ -179,7 +179,7 @@ describe('changes where two are shown as one', () => {
     expect([a.lines.length, b.lines.at(-1)]).toEqual([0, 'param.set default_ttl 7']);
     await c.session.admin.ask('vcl.list -j');
     await new ProgramFlow(c).use('b:boot');
-    expect(c.state.confirm?.text).toBe('b: use boot instead of good?');
+    expect(c.state.confirm?.text).toBe('b: use boot instead of good (its changes cannot be shown)?');
   });
 
   it('are asked for where a line names neither', async () => {
@@ -271,7 +271,7 @@ describe('a recording', () => {
     (played.source as ReplaySource).advance(100);
     for (const name of ['MAIN.client_req', 'MAIN.cache_hit', 'MGT.uptime'])
       expect(played.counters.value(name), name).toBe(live.counters.value(name));
-    expect(played.log.received).toBe(45);
+    expect(played.kept.received).toBe(45);
   });
 
   it('is wound back and forth, with the log followed as before', () => {
@@ -289,7 +289,7 @@ describe('a recording', () => {
     instances.current.follow('q', 'session');
     player.seek(40);
     const requests = instances.current.counters.value('MAIN.client_req');
-    expect([player.at, instances.current.log.received]).toEqual([40, 123]);
+    expect([player.at, instances.current.kept.received]).toEqual([40, 123]);
     player.skip(-30);
     expect(player.at).toBe(10);
     expect(instances.current.counters.value('MAIN.client_req')).toBeLessThan(requests);

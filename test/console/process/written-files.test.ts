@@ -17,7 +17,9 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 it('an export', async () => {
   const files = new NodeFiles();
+  expect(files.exists(join(dir, 'export'))).toBe(false);
   await files.write(join(dir, 'export'), 'one');
+  expect(files.exists(join(dir, 'export'))).toBe(true);
   await files.write(join(dir, 'export'), 'two');
   expect(readFileSync(join(dir, 'export'), 'utf8')).toBe('two');
   expect(statSync(join(dir, 'export')).mode & 0o777).toBe(0o600);

@@ -2,8 +2,11 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { makeTheme } from '../../../console/draw/theme.ts';
 import { checkQuery } from '../../../console/model/query-parser.ts';
 import type { Recording } from '../../../console/model/recording.ts';
+import type { GroupMatcher } from '../../../console/model/replay-source.ts';
+import { summarise } from '../../../console/model/transaction.ts';
 import { applyQuery } from '../../../console/views/log/log-query.ts';
-import { fakeRecording } from '../fake-recording.ts';
+import { LOG_STATE } from '../../../console/views/log/log-state.ts';
+import { fakeGroup, fakeRecording } from '../fake-recording.ts';
 import { Stage, type StageOptions } from '../stage.ts';
 
 const RECORDING: Recording = fakeRecording(90);
@@ -110,6 +113,29 @@ describe('screens', () => {
     }
   });
 
+  it('cuts no word of a panel on the smallest terminal', async () => {
+    const s = await open(60, 20);
+    await s.play(30);
+    const shows = async (pattern: RegExp) => expect(await s.screen()).toMatch(pattern);
+    await shows(/images sick +3\.0\/s[\s\S]*shop +healthy +[\d.]+\/s/);
+    s.controller.submit('param.show default_ttl');
+    await s.settle();
+    await shows(/if neither the +│[\s\S]*backend nor the program assigns one\./);
+    await s.keys('escape', '?');
+    await s.type('/');
+    await s.type('behind');
+    await s.keys('enter');
+    await shows(/What is behind the panel: its +│[\s\S]* view, its transactions +│/);
+    await s.keys('escape', '9');
+    await shows(/Top {2}by url, \d+ requests, a sample of [\d.]+% +\d+ *\n/);
+    await s.keys('0');
+    await shows(/hits and others +last \d+ sampled[\s\S]* p99\.9 *\n/);
+    await s.keys('6');
+    await s.keys(':');
+    await s.type('ban');
+    await shows(/Make every object that matches all… /);
+  });
+
   it('says so when the terminal is too small', async () => {
     const s = await open(50, 10);
     expect(await s.screen()).toContain('needs 60 by 20');
@@ -187,6 +213,75 @@ describe('operation', () => {
     await s.type('RespStatus == 503');
     await s.keys('enter');
     expect(s.session.query).toBe('RespStatus == 503');
+  });
+
+  it('offers to look for a text that is no query, and does so on a second Enter', async () => {
+    const s = await open(100, 24, { checkQuery });
+    await s.keys('2');
+    await s.play(20);
+    await s.keys('/');
+    await s.type('/cart');
+    await s.keys('enter');
+    expect(await s.screen()).toContain('no query: Enter again looks for it as a text');
+    await s.type('x');
+    expect(await s.screen()).not.toContain('Enter again');
+    await s.keys('backspace', 'enter', 'enter');
+    const { search, selected } = s.controller.stateOf(LOG_STATE);
+    expect([s.session.query, search, s.controller.state.field]).toEqual(['', '/cart', null]);
+    expect(s.session.kept.at(s.session.kept.indexOf(selected))?.summary.url).toBe('/cart');
+    await s.keys('/');
+    await s.type('/nowhere');
+    await s.keys('enter', 'enter');
+    expect(await s.screen()).toContain('"/nowhere" is in no record shown');
+  });
+
+  it('shows of the rows that are kept those that match the query it names, and forgets none', async () => {
+    const hits: GroupMatcher = (query) => (group) =>
+      query !== 'hits' || group.some((tx) => summarise(tx).handling === 'hit');
+    const s = await open(100, 24, { matcher: hits });
+    await s.keys('2');
+    await s.play(20);
+    expect(await s.screen()).toMatch(/ miss .*\n/);
+    await s.keys('/');
+    await s.type('hits');
+    await s.keys('enter');
+    const text = await s.screen();
+    expect(text.split('\n')[1]).toContain('hits');
+    expect(text).toMatch(/ hit .*\n/);
+    expect(text).not.toMatch(/ (miss|pass) .*\n/);
+    const { size } = s.session.log;
+    expect(text).toContain(` ${size} of ${s.session.kept.size} kept`);
+    applyQuery(s.controller, '');
+    await s.settle();
+    expect(await s.screen()).toMatch(/ miss .*\n/);
+  });
+
+  it('says while the daemon has not taken the query, and while the kept rows are looked through', async () => {
+    const s = await open(100, 24);
+    await s.keys('2');
+    await s.play(2);
+    s.session.kept.add(
+      fakeGroup({
+        vxid: 9,
+        at: 0,
+        method: 'GET',
+        url: '/',
+        status: 200,
+        handling: 'HIT',
+        seconds: 0,
+        body: 1,
+      }),
+    );
+    const taken: (() => void)[] = [];
+    const log = s.source.log.bind(s.source);
+    s.source.log = (sub, handlers) =>
+      log(sub, { ...handlers, ready: () => taken.push(() => handlers.ready?.()) });
+    applyQuery(s.controller, 'ReqURL');
+    await s.settle();
+    expect(await s.screen()).toContain('asking the daemon');
+    taken[0]?.();
+    await s.settle();
+    expect(await s.screen()).not.toContain('asking the daemon');
   });
 
   it('says once that a tag is never written, and goes on', async () => {

@@ -18,6 +18,14 @@ const json = (command: string, ...items: unknown[]): { status: number; body: str
   body: JSON.stringify([2, command.split(' '), 1_795_220_600, ...items]),
 });
 
+/** The answer of `vcl.show -v`. */
+const shownFiles = (files: Record<string, string>): { status: number; body: string } => ({
+  status: 200,
+  body: Object.entries(files)
+    .map(([name, text], i) => `// VCL.SHOW ${i} ${Buffer.byteLength(text)} ${name}\n${text}\n`)
+    .join(''),
+});
+
 const program = (name: string, status: string): object => ({
   status,
   state: 'auto',
@@ -60,8 +68,8 @@ const recording: Recording = ((): Recording => {
       ...base.commands,
       'backend.list -j -p': base.commands['backend.list -j'] as { status: number; body: string },
       'vcl.list -j': json('vcl.list -j', program('boot', 'active'), program('next', 'available')),
-      'vcl.show boot': { status: 200, body: 'vcl 4.1;\nbackend a { .host = "::1"; }\n' },
-      'vcl.show next': { status: 200, body: 'vcl 4.1;\nbackend b { .host = "::1"; }\n' },
+      'vcl.show -v boot': shownFiles({ '/etc/a.vcl': 'vcl 4.1;\nbackend a { .host = "::1"; }\n' }),
+      'vcl.show -v next': shownFiles({ '/etc/a.vcl': 'vcl 4.1;\nbackend b { .host = "::1"; }\n' }),
       'vcl.use next': { status: 200, body: "VCL 'next' now active" },
       'param.show -j': json(
         'param.show -j',
@@ -187,10 +195,10 @@ describe('views', () => {
     await golden(s, 'edge-140x30');
   });
 
-  it('filter, sort, and keep the cursor on its row', async () => {
+  it('filter, sort from the top, and keep the cursor on its row', async () => {
     const s = await open();
     await s.keys('6');
-    await s.keys('j', 'o', 'O');
+    await s.keys('o', 'O', 'j');
     expect(PARAMETERS_VIEW.selected(s.controller)?.key).toBe('default_grace');
     await s.keys('/');
     await s.type('!grace');
@@ -221,6 +229,22 @@ describe('views', () => {
     await s.type('/tmp/s.txt');
     await s.keys('enter');
     expect(files.files.get('/tmp/s.txt')).toMatch(/^MGT\.uptime\t72\d\d\t/);
+  });
+
+  it('are not exported over a file without a question', async () => {
+    const files = new FakeFiles();
+    files.files.set('/tmp/p.txt', 'precious');
+    const s = await open(100, 30, { files });
+    await s.keys('5', 'X');
+    await s.type('/tmp/p.txt');
+    await s.keys('enter');
+    expect(await s.screen()).toContain('/tmp/p.txt is there already: overwrite it? y/n');
+    await s.keys('n');
+    expect(await s.screen()).toContain('not done: export /tmp/p.txt');
+    expect(files.files.get('/tmp/p.txt')).toBe('precious');
+    s.controller.submit('export /tmp/p.txt');
+    await s.keys('y');
+    expect(files.files.get('/tmp/p.txt')).toMatch(/^PROGRAM\t/);
   });
 
   it('drill from the top into the log', async () => {
@@ -271,6 +295,24 @@ describe('changes', () => {
     expect(s.controller.state.deeds[0]?.undo).toBe('vcl.use boot');
   });
 
+  it('of a file that the program includes are shown under its name', async () => {
+    const main = { '/etc/main.vcl': 'vcl 4.1;\ninclude "rules.vcl";\n' };
+    const commands = {
+      ...recording.commands,
+      'vcl.show -v boot': shownFiles({ ...main, '/etc/rules.vcl': 'sub é { }\n', '/etc/old.vcl': '# o\n' }),
+      'vcl.show -v next': shownFiles({ ...main, '/etc/rules.vcl': 'sub è { }\n', '/etc/more.vcl': '# m\n' }),
+    };
+    const s = await open(100, 30, { recording: { ...recording, commands } });
+    await s.keys('5');
+    await s.keys('j', 'u');
+    await s.settle();
+    const text = await s.screen();
+    expect(text).not.toContain('No difference');
+    expect(text).toMatch(
+      /\/etc\/rules\.vcl[\s\S]*- sub é[\s\S]*\+ sub è[\s\S]*\/etc\/more\.vcl: only in next[\s\S]*\+ # m[\s\S]*\/etc\/old\.vcl: only in boot[\s\S]*- # o[\s\S]*The same in 1 file\./,
+    );
+  });
+
   it('of the program are not made when it does not compile: the words stand at their place', async () => {
     const files = new FakeFiles();
     files.files.set('/etc/bad.vcl', 'vcl 4.1;\nsub vcl_recv {\n  set req.http.x = ;\n}\n');
@@ -295,6 +337,55 @@ describe('changes', () => {
     expect(lines[at + 1]).toContain("^ Expected a value got ';'");
     expect(lines[at + 1]?.indexOf('^')).toBe(lines[at]?.indexOf(';'));
     expect(s.controller.state.confirm).toBeNull();
+  });
+
+  it('of the program are not made when an included file does not compile: its line is shown', async () => {
+    const files = new FakeFiles();
+    files.files.set('/etc/bad.vcl', 'vcl 4.1;\ninclude "/srv/inc.vcl";\n');
+    const commands = {
+      ...recording.commands,
+      [`vcl.inline bad << END_OF_PROGRAM\n${files.files.get('/etc/bad.vcl')}END_OF_PROGRAM`]: {
+        status: 106,
+        body: "Message from VCC-compiler:\nNo such thing\n('/srv/inc.vcl' Line 7 Pos 3)\n  set x;\n--#-----\nIncluded from: ('<vcl.inline>' Line 2 Pos 9)\n\nRunning VCC-compiler failed, exited with 2\nVCL compilation failed",
+      },
+    };
+    const s = await open(100, 30, { files, recording: { ...recording, commands } });
+    await s.keys('5');
+    await s.keys('l');
+    await s.type('/etc/bad.vcl');
+    await s.keys('enter');
+    await s.settle();
+    expect(await s.screen()).toMatch(
+      /\/srv\/inc\.vcl {2}included from \/etc\/bad\.vcl line 2[\s\S]*text is not known here[\s\S]* 7 {3}set x;[\s\S]* \^ No such thing/,
+    );
+  });
+
+  it('of the check are shown in the files that they are about', async () => {
+    const files = new FakeFiles();
+    files.files.set('/etc/main.vcl', 'vcl 4.1;\ninclude "/etc/inc.vcl";\n');
+    files.files.set('/etc/inc.vcl', '# first\nset x;\n');
+    files.findings = [
+      {
+        severity: 'warning',
+        message: 'never',
+        rule: 'r',
+        file: '/etc/inc.vcl',
+        line: 2,
+        column: 5,
+        endColumn: 5,
+        source: 'set x;',
+        includedFrom: [{ file: '/etc/main.vcl', line: 2 }],
+      },
+    ];
+    const s = await open(100, 30, { files });
+    await s.keys('5');
+    await s.keys('L');
+    await s.type('/etc/main.vcl');
+    await s.keys('enter');
+    await s.settle();
+    expect(await s.screen()).toMatch(
+      /\/etc\/inc\.vcl {2}included from \/etc\/main\.vcl line 2[\s\S]* 2 set x;[\s\S]* {5}\^ warning: never \[r\]/,
+    );
   });
 
   it('by a ban are counted first', async () => {
@@ -420,9 +511,15 @@ describe('what is behind the dashboard, the counters and the latencies', () => {
     expect([s.controller.state.view.name, s.controller.state.field?.kind]).toEqual(['log', 'query']);
   });
 
-  it('is sorted as one likes', async () => {
+  it('is sorted as one likes, and shown from the top', async () => {
     const s = await open(100, 30);
-    await s.keys('3', 'o', 'o', 'o');
+    await s.keys('3', 'end');
+    expect(await s.screen()).toMatch(/ \d+ above {2}\d+-/);
+    await s.keys('o', 'o', 'o');
+    expect(await s.screen()).toMatch(/ \d+ below {2}1-/);
+    await s.keys('end', 'O');
+    expect(await s.screen()).toMatch(/ \d+ below {2}1-/);
+    await s.keys('O');
     const values = (await s.screen())
       .split('\n')
       .flatMap(

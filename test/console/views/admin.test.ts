@@ -6,8 +6,9 @@ import { inlineCommand, UNDO } from '../../../console/model/undo.ts';
 import { tagCondition } from '../../../console/views/bans/bans-view.ts';
 import { columnWidths } from '../../../console/views/list/list-state.ts';
 import { checkParameter } from '../../../console/views/parameters/parameter-check.ts';
-import { annotatedSource, compileErrors } from '../../../console/views/programs/compile-error.ts';
+import { compileErrors, lintRemark } from '../../../console/views/programs/compile-error.ts';
 import { lineDiff } from '../../../console/views/programs/line-diff.ts';
+import { remarkedFiles } from '../../../console/views/programs/source-remarks.ts';
 
 describe('lineDiff', () => {
   const show = (a: string, b: string): string[] =>
@@ -39,18 +40,88 @@ describe('the compiler’s words', () => {
     'VCL compilation failed',
   ].join('\n');
 
+  const included = [
+    'Message from VCC-compiler:',
+    "Symbol not found: 'nosuch'",
+    "('/etc/inc.vcl' Line 2 Pos 13) -- (Pos 18)",
+    '        set nosuch;',
+    '------------######-',
+    "Included from: ('/etc/x.vcl' Line 3 Pos 9)",
+    "Included from: ('/etc/y.vcl' Line 4 Pos 9)",
+    'Hint: Text stands in double quotes.',
+    '',
+  ].join('\n');
+  const shown = (...files: Parameters<typeof remarkedFiles>[0]): string[] =>
+    remarkedFiles(files).lines.map((line) => line.map((piece) => piece.text).join(''));
+
   it('have places', () => {
-    expect(compileErrors(body)).toEqual([
-      { message: 'Unused backend images, defined:', line: 2, column: 9, length: 6, tone: 'bad' },
+    const place = { line: 2, column: 9, length: 6, tone: 'bad', quote: 'backend images { }', quoteFrom: 1 };
+    expect(compileErrors(`${body}\n${included}`)).toEqual([
+      { message: 'Unused backend images, defined:', file: '/etc/x.vcl', includedFrom: '', ...place },
+      {
+        ...place,
+        message: "Symbol not found: 'nosuch'",
+        file: '/etc/inc.vcl',
+        includedFrom: '/etc/x.vcl line 3',
+        column: 13,
+        quote: '        set nosuch;',
+      },
     ]);
     expect(compileErrors('Cannot read file')).toEqual([]);
   });
 
-  it('are put there', () => {
-    const text = annotatedSource('vcl 4.1;\n\tbackend x {}\n', [
-      { message: 'no', line: 2, column: 2, length: 7, tone: 'bad' },
-    ]).map((l) => l.map((s) => s.text).join(''));
-    expect(text).toEqual(['    1 vcl 4.1;', '    2  backend x {}', '       ^^^^^^^ no']);
+  it('are put there, in the file that they are about', () => {
+    const remarks = compileErrors(included);
+    expect(shown({ name: '/etc/inc.vcl', text: 'sub a {\n\tset nosuch;\n}\n', remarks })).toEqual([
+      '/etc/inc.vcl  included from /etc/x.vcl line 3',
+      '    1 sub a {',
+      '    2         set nosuch;',
+      "                  ^^^^^^ Symbol not found: 'nosuch'",
+      '    3 }',
+    ]);
+  });
+
+  it.each([
+    ['not known', null],
+    ['another one by now', 'sub a {\n\tset other;\n}\n'],
+    ['shorter by now', 'sub a {'],
+  ])('are put on the line that came with them where the text is %s', (_what, text) => {
+    expect(shown({ name: '/etc/inc.vcl', text, remarks: compileErrors(included) })).toEqual([
+      '/etc/inc.vcl  included from /etc/x.vcl line 3',
+      'Its text is not known here, only the lines that are meant:',
+      '    2         set nosuch;',
+      "                  ^^^^^^ Symbol not found: 'nosuch'",
+    ]);
+  });
+
+  it('are found in a long line that is quoted in part', () => {
+    const long = `${'x'.repeat(400)} here ${'y'.repeat(400)}`;
+    const quote = `${long.slice(101, 405)}...`.slice(0, 304);
+    const words = `No\n('/a' Line 1 Pos 402) -- (Pos 405)\n${quote}\n${'-'.repeat(300)}####\n`;
+    const remarks = compileErrors(words);
+    expect(remarks[0]).toMatchObject({ column: 402, quoteFrom: 102, quote });
+    expect(shown({ name: '/a', text: long, remarks })[2]).toBe(`${' '.repeat(6 + 401)}^^^^ No`);
+    expect(shown({ name: '/a', text: null, remarks })[3]).toBe(`${' '.repeat(6 + 300)}^^^^ No`);
+  });
+
+  it('of the check stand at their cells', () => {
+    const remark = lintRemark({
+      severity: 'warning',
+      message: 'no',
+      rule: 'rule',
+      file: '/etc/x.vcl',
+      line: 2,
+      column: 2,
+      endColumn: 8,
+      source: '\tbackend x {}',
+      includedFrom: [],
+    });
+    expect(shown({ name: '/etc/x.vcl', text: 'vcl 4.1;\n\tbackend x {}\n', remarks: [remark] })).toEqual([
+      '/etc/x.vcl',
+      '    1 vcl 4.1;',
+      '    2         backend x {}',
+      '              ^^^^^^^ warning: no [rule]',
+    ]);
   });
 });
 

@@ -1,18 +1,23 @@
 // One list view and nothing else: what a definition of rows and keys becomes, driven through the interface that the
 // console knows views by.
 import { expect, it } from 'vitest';
+import { plain } from '../../../../console/draw/spans.ts';
+import { makeTheme } from '../../../../console/draw/theme.ts';
 import { Controller } from '../../../../console/model/controller.ts';
 import { DaemonSession } from '../../../../console/model/daemon-session.ts';
 import { Instances } from '../../../../console/model/instances.ts';
+import { PANEL_EDGES, PANEL_RULES } from '../../../../console/model/layout.ts';
 import { ReplaySource } from '../../../../console/model/replay-source.ts';
 import { volatileQueries } from '../../../../console/model/saved-queries.ts';
+import { detailRows, shownList, titleRow } from '../../../../console/views/list/list-rows.ts';
+import { listBody } from '../../../../console/views/list/list-state.ts';
 import { listView } from '../../../../console/views/list/list-view.tsx';
 import { fakeRecording } from '../../fake-recording.ts';
 import { FakeFiles } from '../../stage.ts';
 
 const SIZES: Readonly<Record<string, number>> = { plum: 2, apple: 3, fig: 1 };
 
-function stage() {
+function stage(sizes = SIZES) {
   const entered: string[] = [];
   const copied: string[] = [];
   const fruit = listView({
@@ -30,13 +35,13 @@ function stage() {
       { keys: ['s'], command: 'fruit.eat', help: 'Eat it', act: (_c, row) => entered.push(`ate ${row.key}`) },
     ],
     rows: (_session, option) =>
-      Object.entries(SIZES)
+      Object.entries(sizes)
         .filter(([, size]) => option === '' || size > 1)
         .map(([name, size]) => ({
           key: name,
           facts: { name },
           cells: [{ text: name }, { text: String(size), by: size }],
-          detail: () => [],
+          detail: () => [[{ text: Array.from({ length: 200 }, (_, i) => `word${i}`).join(' ') }]],
         })),
     remark: () => '',
     empty: () => 'none',
@@ -79,6 +84,55 @@ it('moves, sorts, filters and opens', () => {
   expect(entered.at(-1)).toBe('plum');
   press('escape', 'end', 'enter');
   expect([entered.at(-1), c.stateOf(fruit.state).filter]).toEqual(['apple', '']);
+});
+
+it('shows the top after a sort, also when rows change places then', () => {
+  const sizes = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`f${i}`, i]));
+  const { fruit, c, press } = stage(sizes);
+  const clickSize = () => fruit.click(c, { x: c.size.columns - 3, y: 1 });
+  for (const sort of [() => press('o'), () => press('O'), clickSize]) {
+    press('end');
+    sort();
+    expect(c.stateOf(fruit.state).top).toBe(0);
+  }
+  expect(fruit.selected(c)?.key).toBe('f59');
+  sizes.f7 = 100;
+  expect(fruit.selected(c)?.key).toBe('f7');
+});
+
+it('says how many rows lie outside of its window', () => {
+  const sizes = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`f${i}`, i]));
+  const { fruit, c, press } = stage(sizes);
+  const said = (): string => {
+    const shown = shownList(c.session, fruit.definition, c.stateOf(fruit.state), c.size, false);
+    return plain(titleRow(c.session, fruit.definition, c.stateOf(fruit.state), shown, 60)).trim();
+  };
+  const { list } = listBody(c.size, false, true);
+  expect(said()).toMatch(new RegExp(` ${60 - list} below {2}60$`));
+  press('end', 'up');
+  for (let i = 1; i < list; i++) press('up');
+  expect(said()).toMatch(new RegExp(` ${60 - list - 1} above, 1 below {2}60$`));
+});
+
+it('scrolls to the end of what is said about a row, folded as it is', () => {
+  const { fruit, c, press } = stage();
+  const last = (): string => {
+    const { detail } = listBody(c.size, false, true);
+    const { width, height } = { width: c.size.columns - PANEL_EDGES, height: detail - PANEL_RULES };
+    const { rows } = detailRows(
+      fruit.selected(c),
+      c.stateOf(fruit.state),
+      width,
+      height,
+      makeTheme('none', false),
+    );
+    return plain(rows.at(-1) ?? []);
+  };
+  expect(last()).not.toContain('word199');
+  for (let i = 0; i < 20; i++) press('J');
+  expect(last()).toContain('word199');
+  press('K');
+  expect(last()).not.toContain('word199');
 });
 
 it('copies and exports what the filter shows', () => {

@@ -1,0 +1,83 @@
+// Lines of toned text folded to a width: at blanks, below where they begin, so that no word is cut. A line that has a
+// fixed piece is one of columns or of a source, whose marks stand below what they mean, and stays one line.
+
+import type { HelpSection } from './keymap.ts';
+import type { ToneLine, ToneText } from './panel.ts';
+
+/** A line that begins far to the right goes on further to the left. */
+const MOST_INDENT = 1 / 3;
+
+export function folded(lines: readonly ToneLine[], width: number): ToneLine[] {
+  return lines.flatMap((line) => fold(line, width));
+}
+
+/** A line of the help: a title, or keys and what they do, which may go on below without keys. */
+export type HelpLine = { title: string } | { keys: string; help: string };
+
+/** Sections with a blank line between, their texts folded to `width`. */
+export function helpLines(sections: readonly HelpSection[], width: number): HelpLine[] {
+  if (sections.length === 0) return [{ title: 'No key matches.' }];
+  return sections.flatMap(({ title, rows }, i): HelpLine[] => [
+    ...(i > 0 ? [{ title: ' ' }] : []),
+    { title },
+    ...rows.flatMap(({ keys, help }) =>
+      fold([{ text: help }], width).map((line, n) => ({
+        keys: n === 0 ? keys : '',
+        help: line
+          .map((piece) => piece.text)
+          .join('')
+          .trimEnd(),
+      })),
+    ),
+  ]);
+}
+
+function fold(line: ToneLine, width: number): ToneLine[] {
+  const text = line.map((piece) => piece.text).join('');
+  if (text.length <= width || width < 1 || line.some(isFixed)) return [line];
+  const begins = /^\s*/.exec(text)?.[0].length ?? 0;
+  const indent = Math.min(begins, Math.floor(width * MOST_INDENT));
+  const out: ToneText[][] = [];
+  let row: ToneText[] = [];
+  let used = 0;
+  let words = 0;
+  const put = (piece: ToneText): void => {
+    row.push(piece);
+    used += piece.text.length;
+  };
+  const begin = (): void => {
+    row = indent > 0 ? [{ text: ' '.repeat(indent) }] : [];
+    used = indent;
+    words = 0;
+  };
+  const next = (): void => {
+    // Blanks at a fold are not needed.
+    while (row.at(-1)?.text.trim() === '') row.pop();
+    out.push(row);
+    begin();
+  };
+  for (const piece of line) {
+    for (const token of piece.text.match(/\s+|\S+/g) ?? []) {
+      if (token.trim() === '') {
+        if (words > 0 || out.length === 0) put({ ...piece, text: token });
+        continue;
+      }
+      if (used + token.length > width && words > 0) next();
+      // Not even the first word has room behind so many blanks.
+      else if (used + token.length > width && used > indent) begin();
+      for (let rest = token; rest !== ''; ) {
+        const room = width - used;
+        put({ ...piece, text: rest.slice(0, room) });
+        words++;
+        rest = rest.slice(room);
+        if (rest !== '') next();
+      }
+    }
+  }
+  if (words > 0) out.push(row);
+  return out;
+}
+
+function isFixed({ fixed, bits, bar }: ToneText): boolean {
+  return fixed === true || bits !== undefined || bar !== undefined;
+}

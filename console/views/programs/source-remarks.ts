@@ -1,0 +1,97 @@
+// Sources with numbered lines and the words on them put at their places, file by file. Where the text of a file is not
+// known, or is not the one that the words are about, only the line that came with them is shown, and that is said.
+
+import type { ToneLine } from '../../model/panel.ts';
+
+export interface SourceRemark {
+  message: string;
+  file: string;
+  /** From 1. */
+  line: number;
+  /** In cells from 1: a tab goes on to the next multiple of 8. */
+  column: number;
+  /** Cells that the mark is wide. */
+  length: number;
+  tone: 'bad' | 'warn';
+  /** The line as it came with the remark, in cells; a long one may be cut, and then begins at this column. */
+  quote: string;
+  quoteFrom: number;
+  /** "main.vcl line 3"; '' in the main file. */
+  includedFrom: string;
+}
+
+export interface RemarkedFile {
+  name: string;
+  /** Null where it is not known. */
+  text: string | null;
+  remarks: readonly SourceRemark[];
+}
+
+const TAB = 8;
+/** Cells before the text: the line's number and a blank. */
+const MARGIN = 6;
+const MOST_MARKS = 40;
+
+export function inCells(line: string): string {
+  let out = '';
+  for (const [i, part] of line.replace(/\r$/, '').split('\t').entries())
+    out += i === 0 ? part : ' '.repeat(TAB - (out.length % TAB)) + part;
+  return out;
+}
+
+/** The files that have remarks, and the line on which the first remark stands. */
+export function remarkedFiles(files: readonly RemarkedFile[]): { lines: ToneLine[]; first: number } {
+  const lines: ToneLine[] = [];
+  let first = -1;
+  for (const { name, text, remarks } of files) {
+    const [one] = remarks;
+    if (one === undefined) continue;
+    if (lines.length > 0) lines.push([]);
+    const from = one.includedFrom === '' ? '' : `  included from ${one.includedFrom}`;
+    lines.push([
+      { text: name, tone: 'title' },
+      { text: from, tone: 'muted' },
+    ]);
+    const known = text !== null && remarks.every((r) => isQuoted(text, r));
+    if (first < 0) first = lines.length + (known ? one.line - 1 : 1);
+    lines.push(...(known ? annotatedSource(text, remarks) : quotedLines(remarks)));
+  }
+  return { lines, first: Math.max(0, first) };
+}
+
+/** The source with numbered lines and each remark below its line. */
+export function annotatedSource(source: string, remarks: readonly SourceRemark[]): ToneLine[] {
+  return linesOf(source).flatMap((text, i) => {
+    const here = remarks.filter((r) => r.line === i + 1);
+    return [numbered(i + 1, text, here.length > 0), ...here.map((r) => marked(r, r.column))];
+  });
+}
+
+function quotedLines(remarks: readonly SourceRemark[]): ToneLine[] {
+  return [
+    [{ text: 'Its text is not known here, only the lines that are meant:', tone: 'muted' }],
+    ...remarks.flatMap((r) => [numbered(r.line, r.quote, true), marked(r, r.column - r.quoteFrom + 1)]),
+  ];
+}
+
+function linesOf(source: string): string[] {
+  return source.replace(/\n$/, '').split('\n').map(inCells);
+}
+
+/** Is this the text that the remark is about? */
+function isQuoted(text: string, { line, quote, quoteFrom }: SourceRemark): boolean {
+  const whole = linesOf(text)[line - 1];
+  return whole !== undefined && whole.slice(quoteFrom - 1, quoteFrom - 1 + quote.length) === quote;
+}
+
+function numbered(line: number, text: string, remarked: boolean): ToneLine {
+  return [
+    { text: `${String(line).padStart(MARGIN - 1)} `, tone: remarked ? 'warn' : 'faint', fixed: true },
+    { text, tone: remarked ? 'strong' : 'text' },
+  ];
+}
+
+function marked({ message, length, tone }: SourceRemark, column: number): ToneLine {
+  const mark = '^'.repeat(Math.max(1, Math.min(length, MOST_MARKS)));
+  return [{ text: `${' '.repeat(MARGIN + Math.max(0, column - 1))}${mark} ${message}`, tone }];
+}

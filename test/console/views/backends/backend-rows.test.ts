@@ -1,0 +1,155 @@
+// Rows of backends and directors, of an answer of the daemon and of its records of probes.
+import { describe, expect, it } from 'vitest';
+import { plain } from '../../../../console/draw/spans.ts';
+import { makeTheme } from '../../../../console/draw/theme.ts';
+import { parseBackendList } from '../../../../console/model/backends.ts';
+import { DaemonSession } from '../../../../console/model/daemon-session.ts';
+import { answerWords, ProbeAnswers } from '../../../../console/model/probe-answers.ts';
+import type { Recording } from '../../../../console/model/recording.ts';
+import { ReplaySource } from '../../../../console/model/replay-source.ts';
+import { BACKENDS_LINE, backendRows } from '../../../../console/views/backends/backend-rows.ts';
+import { backendRows as dashboardRows } from '../../../../console/views/dashboard/dashboard-backends.ts';
+import { encodeRecord } from '../../../../protocol/log-record.ts';
+import type { LogTransaction } from '../../../../protocol/messages.ts';
+import { Tag } from '../../../../protocol/tables/tags.ts';
+import { fakeRecording } from '../../fake-recording.ts';
+
+const director = (type: string, healthy: number, ...members: string[]): object => ({
+  type,
+  admin_health: 'probe',
+  probe_message: [healthy, members.length, healthy > 0 ? 'healthy' : 'sick'],
+  probe_details: { backends: Object.fromEntries(members.map((m) => [m, { weight: 1, health: 'healthy' }])) },
+});
+const backend = (good: number, bits: Record<string, number> = {}): object => ({
+  type: 'backend',
+  admin_health: 'probe',
+  probe_message: [good, 4, good >= 2 ? 'healthy' : 'sick'],
+  probe_details: { ...bits, good, threshold: 2, window: 4 },
+});
+
+async function session(table: object): Promise<DaemonSession> {
+  const body = JSON.stringify([3, ['backend.list'], 1, table]);
+  const recording: Recording = { ...fakeRecording(1), commands: { [BACKENDS_LINE]: { status: 200, body } } };
+  const source = new ReplaySource({ recording, matcher: () => () => true });
+  const made = new DaemonSession({ source, now: () => 0, later: () => undefined });
+  await made.admin.ask(BACKENDS_LINE);
+  return made;
+}
+
+const polls = (...texts: string[]): LogTransaction[] =>
+  texts.map((text) => ({
+    level: 0,
+    type: 'raw',
+    reason: '',
+    vxid: 0,
+    parent: 0,
+    records: encodeRecord(Tag.Backend_health, 0, '-', text),
+  }));
+
+/** A source whose log is fed by hand. */
+function answers(...transactions: LogTransaction[]): ProbeAnswers {
+  const source = new ReplaySource({ recording: fakeRecording(1), matcher: () => () => true });
+  source.log = (_sub, handlers) => {
+    handlers.batch(transactions);
+    return { close: () => undefined };
+  };
+  const made = new ProbeAnswers(source, () => undefined);
+  made.watch();
+  return made;
+}
+
+describe('directors', () => {
+  it('stand above their members, each time one is a member', async () => {
+    const rows = backendRows(
+      await session({
+        'boot.a': backend(4),
+        'boot.b': backend(4),
+        'boot.lone': backend(4),
+        'boot.all': director('fallback', 2, 'half', 'a'),
+        'boot.half': director('round-robin', 2, 'a', 'b'),
+      }),
+    );
+    expect(rows.map((r) => r.cells[0]?.text)).toEqual([
+      'boot.lone',
+      'boot.all',
+      '└ boot.half',
+      '  └ boot.a',
+      '  └ boot.b',
+      '└ boot.a',
+    ]);
+    expect(new Set(rows.map((r) => r.key)).size).toBe(6);
+  });
+
+  it('have no probe: their kind stands there, and how many members are healthy', async () => {
+    const [row] = backendRows(await session({ 'boot.d': director('round-robin', 1, 'a', 'b') }));
+    expect(row?.cells[3]?.text).toBe('1/2');
+    expect(row?.cells[4]).toEqual({ text: 'round-robin', tone: 'faint' });
+    const text = row?.detail().map((line) => line.map((piece) => piece.text).join('')) ?? [];
+    expect(text.slice(0, 2)).toEqual([
+      'Director round-robin, 1 of 2 members healthy',
+      '  a  healthy  weight 1',
+    ]);
+    expect(row?.detail().some((line) => line.some((piece) => piece.bits !== undefined))).toBe(false);
+  });
+
+  it('say so on the dashboard', async () => {
+    const shown = await session({ 'boot.d': director('round-robin', 1, 'a', 'b') });
+    shown.backends = parseBackendList(shown.admin.body(BACKENDS_LINE));
+    const [row = []] = dashboardRows(shown, 60, makeTheme('none', false));
+    expect(plain(row)).toMatch(/boot\.d +healthy {2}1\/2 members *$/);
+  });
+
+  it('may be below themselves', async () => {
+    const rows = backendRows(
+      await session({
+        'boot.x': director('fallback', 1, 'y', 'x'),
+        'boot.y': director('fallback', 1, 'x'),
+      }),
+    );
+    expect(rows.map((r) => r.cells[0]?.text)).toEqual(['boot.x', '└ boot.y']);
+  });
+});
+
+describe('the last answer to a probe', () => {
+  const sick = { bits: '4---X-R-', good: 0, threshold: 2, window: 4 };
+
+  it('is the newest that left the window as the daemon lists it', () => {
+    const known = answers(
+      ...polls(
+        'b Still sick 4---X-R- 0 2 4 0.001 0.000 "HTTP/1.1 500 Old"',
+        'b Still sick 4---X-R- 0 2 4 0.002 0.000 "HTTP/1.1 503 Busy \u001b"',
+        'b Still healthy 4---X-RH 4 2 4 0.003 0.003 "HTTP/1.1 200 OK"',
+        'b no record of a probe',
+      ),
+    );
+    expect(known.of('b', sick)).toMatchObject({ seconds: 0.002 });
+    expect(known.of('b', sick)?.text).toMatch(/^HTTP\/1\.1 503 Busy [^\u001b]*$/);
+    expect(known.of('b', { ...sick, bits: '--------' })).toBeUndefined();
+    expect(known.of('other', sick)).toBeUndefined();
+  });
+
+  it('is shown in few words', async () => {
+    const shown = await session({ 'boot.b': backend(0, { bits_4: 3, bits_X: 3, bits_R: 3, bits_H: 2 }) });
+    const source = shown.source;
+    source.log = (_sub, handlers) => {
+      handlers.batch(polls('b Still sick 4---X-R- 0 2 4 0.002 0.000 "HTTP/1.1 503 Busy"'));
+      return { close: () => undefined };
+    };
+    shown.probes.watch();
+    expect(backendRows(shown)[0]?.cells[5]).toMatchObject({ text: 'HTTP 503', tone: 'bad' });
+  });
+
+  it.each([
+    ['HTTP/1.1 503 Service Unavailable', 'HTTP 503'],
+    ['Open error 111 (Connection refused)', 'connect refused'],
+    ['Open error 110 (Connection timed out)', 'no connection in time'],
+    ['Open error 113 (No route to host)', 'connect no route to host'],
+    ['Poll error 110 (Connection timed out)', 'no answer in time'],
+    ['Read error 104 (Connection reset by peer)', 'read reset by peer'],
+    ['Empty response', 'empty response'],
+    ['Unexpected close', 'unexpected close'],
+    ['', ''],
+  ])('%j: %s', (text, words) => {
+    expect(answerWords(text)).toBe(words);
+  });
+});
