@@ -8,7 +8,9 @@ import { AdminStore } from './admin-store.ts';
 import { type BackendRow, parseBackendList } from './backends.ts';
 import { CounterHistory } from './counter-history.ts';
 import { HitRate } from './hit-rate.ts';
+import { LogEntry } from './log-entry.ts';
 import { LogStore } from './log-store.ts';
+import { splitGroups } from './request-group.ts';
 import { Series } from './series.ts';
 import { SAMPLED_RECORDS } from './traffic-facts.ts';
 import { TrafficSample } from './traffic-sample.ts';
@@ -99,7 +101,9 @@ export class DaemonSession {
       { grouping: 'request', query: 'RespStatus >= 500', from: 'tail' },
       {
         batch: (transactions) => {
-          this.errors.add(transactions);
+          // A life that failed and was started again is no error that anybody saw.
+          const seen = splitGroups(transactions).filter((g) => new LogEntry(0, g, '').failure !== null);
+          this.errors.add(seen.flat());
           this.touch();
         },
         lost: () => undefined,
@@ -108,7 +112,7 @@ export class DaemonSession {
     );
     this.sampleStream = this.source.log(
       {
-        grouping: 'vxid',
+        grouping: 'request',
         from: 'tail',
         rate: { count: SAMPLE_RATE, period: 1 },
         filters: [...SAMPLED_RECORDS],

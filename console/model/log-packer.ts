@@ -16,6 +16,7 @@ import {
   TRANSACTION_HEAD,
   TYPES,
 } from './log-block.ts';
+import { livesOf } from './request-group.ts';
 
 const SLOTS = 1 << 14;
 /** Records of a block: the table is at most three quarters full. */
@@ -37,7 +38,7 @@ export class LogPacker {
   private length = 0;
   private words = new Int32Array(4096);
   private bytes = Buffer.from(this.words.buffer);
-  // What the walk over the main request found.
+  // What the walk over the main request's first and last life found.
   private failed = false;
   private url = 0;
 
@@ -72,12 +73,10 @@ export class LogPacker {
     this.url = 0;
     if (!this.room(GROUP_HEAD)) return false;
     this.length = GROUP_HEAD;
-    const main = Math.max(
-      0,
-      group.findIndex((tx) => tx.type === 'request'),
-    );
-    for (let i = 0; i < group.length; i++)
-      if (!this.transaction(group[i] as LogTransaction, i === main)) return false;
+    const main = group.find((tx) => tx.type === 'request') ?? group[0];
+    // How it ended is said by its last life, what was asked for by its first.
+    const last = main === undefined || group.length === 1 ? main : livesOf(group, main).at(-1);
+    for (const tx of group) if (!this.transaction(tx, tx === main, tx === last)) return false;
     this.units[0] = group.length;
     this.units[1] = this.failed ? FAILED : 0;
     this.double(2, this.url);
@@ -88,7 +87,7 @@ export class LogPacker {
     return true;
   }
 
-  private transaction(tx: LogTransaction, main: boolean): boolean {
+  private transaction(tx: LogTransaction, main: boolean, last: boolean): boolean {
     const head = this.length;
     if (!this.room(TRANSACTION_HEAD)) return false;
     this.length += TRANSACTION_HEAD;
@@ -121,13 +120,13 @@ export class LogPacker {
       }
       if (!this.room(1)) return false;
       this.units[this.length++] = place;
-      if (main) {
-        const tag = first >>> 24;
+      const tag = first >>> 24;
+      if (main && this.url === 0 && (tag === Tag.ReqURL || tag === Tag.BereqURL)) this.url = hash;
+      if (last) {
         if (tag === Tag.FetchError || tag === Tag.Error || tag === Tag.VCL_Error) this.failed = true;
         // The last status is the one the client got.
         else if (tag === Tag.RespStatus || tag === Tag.BerespStatus)
           fives = ((words[from] as number) & 0xff) === DIGIT_5;
-        else if (this.url === 0 && (tag === Tag.ReqURL || tag === Tag.BereqURL)) this.url = hash;
       }
       at = to;
     }

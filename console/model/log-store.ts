@@ -7,6 +7,7 @@ import type { LogTransaction } from '../../protocol/messages.ts';
 import { LogBlock } from './log-block.ts';
 import { LogEntry } from './log-entry.ts';
 import { LogPacker } from './log-packer.ts';
+import { splitGroups } from './request-group.ts';
 
 export interface LogBounds {
   maxBytes: number;
@@ -100,18 +101,8 @@ export class LogStore {
     return this.packer.urlHash(url);
   }
 
-  /** Splits a batch into groups where the daemon says that one begins, and keeps them. A batch that does not say
-   * it is split at the outermost level: a group may begin deeper, and restarts stand at the level of their first. */
   add(transactions: readonly LogTransaction[]): void {
-    let group: LogTransaction[] = [];
-    for (const tx of transactions) {
-      if ((tx.first ?? tx.level <= 1) && group.length > 0) {
-        this.push(group);
-        group = [];
-      }
-      group.push(tx);
-    }
-    if (group.length > 0) this.push(group);
+    for (const group of splitGroups(transactions)) this.push(group);
   }
 
   /** Puts a mark where the log has a hole. */

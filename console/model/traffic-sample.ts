@@ -4,9 +4,20 @@
 
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { LatencyMeter } from './latency-meter.ts';
+import { splitGroups } from './request-group.ts';
 import { readTraffic, type TrafficFacts } from './traffic-facts.ts';
+import { isMiss, isPass } from './transaction.ts';
 
-export const RANKINGS = ['url', 'host', 'client', 'status', 'method', 'backend', 'agent'] as const;
+export const RANKINGS = [
+  'url',
+  'host',
+  'client',
+  'status',
+  'method',
+  'backend',
+  'agent',
+  'fragment',
+] as const;
 export type RankingName = (typeof RANKINGS)[number];
 
 export interface Rank {
@@ -14,6 +25,7 @@ export interface Rank {
   requests: number;
   hits: number;
   misses: number;
+  passes: number;
   errors: number;
   /** To the client. */
   bytes: number;
@@ -40,13 +52,7 @@ export class TrafficSample {
   version = 0;
 
   add(transactions: readonly LogTransaction[]): void {
-    for (const tx of transactions) {
-      if (tx.type !== 'request' && tx.type !== 'bereq') continue;
-      const facts = readTraffic(tx);
-      if (tx.type === 'bereq') this.addFetch(facts);
-      else if (tx.reason === 'esi') this.addFragment(facts);
-      else this.addRequest(facts);
-    }
+    for (const group of splitGroups(transactions)) for (const facts of readTraffic(group)) this.take(facts);
     this.version++;
   }
 
@@ -66,30 +72,31 @@ export class TrafficSample {
     this.version++;
   }
 
-  /** Of a fragment of a page only what it asks for: no client sent it, and none waits for it alone. */
-  private addFragment(f: TrafficFacts): void {
-    if (f.url !== '') this.count('url', f.url, f, isMiss(f));
-    if (f.host !== '') this.count('host', f.host, f, isMiss(f));
-  }
-
-  private addRequest(f: TrafficFacts): void {
-    this.requests++;
-    const miss = isMiss(f);
-    this.latency.add(f.seconds, f.handling === 'hit');
-    for (const [name, key] of [
-      ['url', f.url],
-      ['host', f.host],
-      ['client', f.client],
-      ['status', f.status === 0 ? '' : String(f.status)],
-      ['method', f.method],
-      ['agent', f.agent],
-    ] as const) {
-      if (key !== '') this.count(name, key, f, miss);
+  private take(f: TrafficFacts): void {
+    switch (f.kind) {
+      case 'fragment':
+        // No client sent it, and none waits for it alone.
+        this.count('fragment', f.url, f);
+        break;
+      case 'fetch':
+        this.count('backend', f.backend, f);
+        this.seeTags(f);
+        break;
+      case 'request':
+        this.requests++;
+        this.latency.add(f.seconds, f.handling === 'hit');
+        this.count('url', f.url, f);
+        this.count('host', f.host, f);
+        this.count('client', f.client, f);
+        this.count('status', f.status === 0 ? '' : String(f.status), f);
+        this.count('method', f.method, f);
+        this.count('agent', f.agent, f);
     }
   }
 
-  private addFetch(f: TrafficFacts): void {
-    if (f.backend !== '') this.count('backend', f.backend, f, true);
+  /** What is passed is not kept: no object carries its tags. */
+  private seeTags(f: TrafficFacts): void {
+    if (isPass(f.handling)) return;
     for (const tag of f.tags) {
       const seen = this.tags.get(tag);
       if (seen !== undefined) {
@@ -100,17 +107,19 @@ export class TrafficSample {
     }
   }
 
-  private count(name: RankingName, key: string, f: TrafficFacts, miss: boolean): void {
+  private count(name: RankingName, key: string, f: TrafficFacts): void {
+    if (key === '') return;
     const map = this.ranks.get(name) as Map<string, Rank>;
     let rank = map.get(key);
     if (rank === undefined) {
-      rank = { key, requests: 0, hits: 0, misses: 0, errors: 0, bytes: 0, seconds: 0 };
+      rank = { key, requests: 0, hits: 0, misses: 0, passes: 0, errors: 0, bytes: 0, seconds: 0 };
       map.set(key, rank);
       if (map.size > 2 * KEPT) prune(map);
     }
     rank.requests++;
     if (f.handling === 'hit') rank.hits++;
-    else if (miss) rank.misses++;
+    else if (isMiss(f.handling)) rank.misses++;
+    else if (isPass(f.handling)) rank.passes++;
     if (f.status >= 500 || f.failed) rank.errors++;
     rank.bytes += f.bytes;
     if (f.seconds >= 0) rank.seconds += f.seconds;
@@ -118,10 +127,6 @@ export class TrafficSample {
 }
 
 /** Drops the half that was seen least. */
-function isMiss({ handling }: TrafficFacts): boolean {
-  return handling !== 'hit' && handling !== 'synth' && handling !== 'purge' && handling !== '';
-}
-
 function prune(map: Map<string, Rank>): void {
   const order = [...map.values()].sort((a, b) => b.requests - a.requests);
   for (const rank of order.slice(KEPT)) map.delete(rank.key);

@@ -23,6 +23,7 @@ export const BANS_VIEW: ListView = listView({
     { title: 'KIND', min: 5 },
     { title: 'AGE', min: 8, right: true },
     { title: 'OBJECTS', min: 8, right: true },
+    { title: 'FETCHES', min: 8, right: true },
     { title: 'STATE', min: 9, drop: 1 },
     { title: 'WHAT', min: 24, grow: 1 },
   ],
@@ -108,6 +109,7 @@ function banRow(session: DaemonSession, item: unknown, index: number): ListRow {
       { text: 'ban', tone: 'accent' },
       { text: duration(age), by: age, tone: 'muted' },
       { text: count(refs), by: refs },
+      { text: '', by: -1 },
       { text: done ? 'completed' : 'at work', tone: done ? 'faint' : 'warn' },
       { text: `${instance === '' ? '' : `${instance}: `}${spec}`, tone: done ? 'muted' : 'strong' },
     ],
@@ -141,6 +143,7 @@ function tagRows(session: DaemonSession): ListRow[] {
     cells: [
       { text: 'tag', tone: 'good' },
       { text: '', by: 0 },
+      { text: '', by: -1 },
       { text: count(seen.fetches), by: seen.fetches },
       { text: 'seen', tone: 'faint' },
       { text: tag, tone: 'strong' },

@@ -32,6 +32,14 @@ export function detailLines(
     [
       { text: `${s.method} ${s.url}`, tone: 'strong' },
       { text: `  ${s.status || ''} ${s.handling}`, tone: s.status >= 500 ? 'bad' : 'accent' },
+      ...(entry.restarts === 0
+        ? []
+        : [
+            {
+              text: `  restarted ${entry.restarts === 1 ? 'once' : `${entry.restarts} times`}`,
+              tone: 'muted' as const,
+            },
+          ]),
       {
         text: `  ${s.at === 0 ? '' : clock(s.at, session.utc)}  ${s.body > 0 ? bytes(s.body) : ''}`,
         tone: 'muted',

@@ -7,6 +7,7 @@ import type { Controller } from '../../model/controller.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
 import type { ToneLine } from '../../model/panel.ts';
+import { splitGroups } from '../../model/request-group.ts';
 import { summarise } from '../../model/transaction.ts';
 import { keptOf, reasonLines, reasonsOf, sinceOf } from './log-detail.ts';
 import type { RowPlace } from './log-tree.ts';
@@ -77,10 +78,7 @@ function historyOf(session: DaemonSession, url: string): Promise<History> {
       { grouping: 'request', query, from: 'head', once: true },
       {
         batch: (transactions) => {
-          for (const tx of transactions) {
-            if ((tx.first ?? tx.level <= 1) || groups.length === 0) groups.push([]);
-            groups.at(-1)?.push(tx);
-          }
+          groups.push(...splitGroups(transactions));
         },
         lost: () => undefined,
         failed: () => finish('from what is kept here: the daemon did not tell more'),

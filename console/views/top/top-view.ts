@@ -19,6 +19,7 @@ const QUERIES: Readonly<Record<RankingName, (key: string) => string>> = {
   method: (key) => `ReqMethod eq ${quoted(key)}`,
   backend: (key) => `BackendOpen[2] eq ${quoted(key)}`,
   agent: (key) => `ReqHeader:User-Agent eq ${quoted(key)}`,
+  fragment: (key) => `Begin[3] eq "esi" and ReqURL eq ${quoted(key)}`,
 };
 
 export const TOP_VIEW: ListView = listView({
@@ -35,6 +36,7 @@ export const TOP_VIEW: ListView = listView({
     { title: 'SHARE', min: 6, right: true, drop: 4 },
     { title: 'HITS', min: 6, right: true, drop: 2 },
     { title: 'MISSES', min: 7, right: true },
+    { title: 'PASSES', min: 7, right: true, drop: 7 },
     { title: 'ERRORS', min: 6, right: true, drop: 1 },
     { title: 'BYTES', min: 7, right: true, drop: 3 },
     { title: 'TIME', min: 8, right: true, drop: 5 },
@@ -88,6 +90,7 @@ function row(session: DaemonSession, ranking: RankingName, r: Rank): ListRow {
         tone: 'good',
       },
       { text: count(r.misses), by: r.misses, tone: r.misses > 0 ? 'warn' : 'muted' },
+      { text: count(r.passes), by: r.passes, tone: r.passes > 0 ? 'warn' : 'muted' },
       { text: count(r.errors), by: r.errors, tone: r.errors > 0 ? 'bad' : 'muted' },
       { text: bytes(r.bytes), by: r.bytes, tone: 'muted' },
       { text: duration(r.seconds), by: r.seconds, tone: 'muted' },
@@ -97,7 +100,7 @@ function row(session: DaemonSession, ranking: RankingName, r: Rank): ListRow {
       [{ text: r.key, tone: 'strong' }],
       [
         {
-          text: `${r.requests} requests: ${r.hits} hits, ${r.misses} that went to a backend, ${r.errors} errors; ${bytes(r.bytes)} in bodies.`,
+          text: `${r.requests} requests: ${r.hits} hits, ${r.misses} misses, ${r.passes} passes, ${r.errors} errors; ${bytes(r.bytes)} in bodies.`,
         },
       ],
       [

@@ -3,6 +3,7 @@
 // order. A rule says nothing that its evidence does not show: where the log cannot tell, the sentence says so.
 
 import type { LogTransaction } from '../../../../protocol/messages.ts';
+import { isRestart, livesOf } from '../../../model/request-group.ts';
 import type { BanFact } from './ban-match.ts';
 import { ERROR_RULES } from './error-rules.ts';
 import { FRAGMENT_RULES } from './fragment-rules.ts';
@@ -93,7 +94,7 @@ function readCase(group: readonly LogTransaction[], context: WhyContext): Case |
   return {
     ...pair,
     fragments: fragmentsOf(group),
-    restarts: group.filter((tx) => tx.type === 'request' && tx.reason.startsWith('restart')).length,
+    restarts: group.filter(isRestart).length,
     former: context.earlier.flatMap((g) => pairOf(g) ?? []),
     bans: context.bans ?? [],
     bansKnown: context.bans !== null,
@@ -103,15 +104,12 @@ function readCase(group: readonly LogTransaction[], context: WhyContext): Case |
 
 /** The request that decided and its own backend request. */
 function pairOf(group: readonly LogTransaction[]): Former | null {
-  const requests = group.filter((tx) => tx.type === 'request');
-  const first = requests[0];
+  const first = group.find((tx) => tx.type === 'request');
   if (first === undefined) {
     const bereq = group.find((tx) => tx.type === 'bereq');
     return bereq === undefined ? null : { request: new Facts(bereq), fetch: new Facts(bereq) };
   }
-  // A restart goes on as another transaction: its last life is what the client got.
-  let main = first;
-  for (const tx of requests) if (tx.reason.startsWith('restart') && tx.parent === main.vxid) main = tx;
+  const main = livesOf(group, first).at(-1) ?? first;
   const fetch = group.find((tx) => tx.type === 'bereq' && tx.parent === main.vxid);
   return { request: new Facts(main), fetch: fetch === undefined ? null : new Facts(fetch) };
 }
