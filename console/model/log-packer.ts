@@ -11,6 +11,7 @@ import {
   FIRST,
   FOREIGN,
   GROUP_HEAD,
+  INVALIDATED,
   type LogBlock,
   MOST_WORDS,
   TRANSACTION_HEAD,
@@ -22,6 +23,10 @@ const SLOTS = 1 << 14;
 /** Records of a block: the table is at most three quarters full. */
 const MOST_RECORDS = 3 << 12;
 const DIGIT_5 = 0x35;
+/** The first word of the method GET. */
+const GET = 0x00544547;
+/** Notices of purges by surrogate key, and methods of bans, as recipes have them. */
+const INVALIDATES = /^(?:xkey|hashtwo)\.|BAN$/;
 /** Multipliers that spread bits (Weyl, xxHash). */
 const SPREAD = 0x9e3779b1 | 0;
 const SPREAD_HEAD = 0x85ebca77 | 0;
@@ -40,6 +45,7 @@ export class LogPacker {
   private bytes = Buffer.from(this.words.buffer);
   // What the walk over the main request's first and last life found.
   private failed = false;
+  private invalidated = false;
   private url = 0;
 
   constructor(seed: number) {
@@ -70,6 +76,7 @@ export class LogPacker {
     if (group.length > 0xffff) return false;
     this.length = 0;
     this.failed = false;
+    this.invalidated = false;
     this.url = 0;
     if (!this.room(GROUP_HEAD)) return false;
     this.length = GROUP_HEAD;
@@ -78,7 +85,7 @@ export class LogPacker {
     const last = main === undefined || group.length === 1 ? main : livesOf(group, main).at(-1);
     for (const tx of group) if (!this.transaction(tx, tx === main, tx === last)) return false;
     this.units[0] = group.length;
-    this.units[1] = this.failed ? FAILED : 0;
+    this.units[1] = (this.failed ? FAILED : 0) | (this.invalidated ? INVALIDATED : 0);
     this.double(2, this.url);
     const start = block.top - this.length;
     block.units.set(this.units.subarray(0, this.length), start);
@@ -122,6 +129,10 @@ export class LogPacker {
       this.units[this.length++] = place;
       const tag = first >>> 24;
       if (main && this.url === 0 && (tag === Tag.ReqURL || tag === Tag.BereqURL)) this.url = hash;
+      if (tag === Tag.Notice || (tag === Tag.ReqMethod && words[from] !== GET)) {
+        const text = this.bytes.toString('latin1', from * 4, from * 4 + length - 1);
+        if (INVALIDATES.test(text)) this.invalidated = true;
+      }
       if (last) {
         if (tag === Tag.FetchError || tag === Tag.Error || tag === Tag.VCL_Error) this.failed = true;
         // The last status is the one the client got.

@@ -10,6 +10,7 @@ import { FRAGMENT_RULES } from './fragment-rules.ts';
 import { type Fragment, fragmentsOf } from './fragments.ts';
 import { LOOKUP_RULES } from './lookup-rules.ts';
 import { MISS_RULES } from './miss-rules.ts';
+import { bansAmong, type Purge, purgeOf } from './purges.ts';
 import { type Evidence, Facts } from './request-facts.ts';
 import { STORAGE_RULES } from './storage-rules.ts';
 
@@ -25,6 +26,8 @@ export interface Reason {
 export interface WhyContext {
   /** Groups of the same URL before this one, the newest first. */
   earlier: readonly (readonly LogTransaction[])[];
+  /** Groups of any URL before this one that may have invalidated its object: by surrogate key, by a ban. */
+  elsewhere?: readonly (readonly LogTransaction[])[];
   /** Null when nobody asked for them. */
   bans: readonly BanFact[] | null;
   /** Epoch seconds from which on `earlier` is complete. */
@@ -46,6 +49,8 @@ export interface Case {
   /** Of the page that it is; empty for what includes nothing. */
   fragments: readonly Fragment[];
   former: readonly Former[];
+  /** What may have invalidated the object before this request, the newest first: its own earlier lives among them. */
+  purges: readonly Purge[];
   bans: readonly BanFact[];
   bansKnown: boolean;
   since: number;
@@ -91,25 +96,42 @@ export function why(group: readonly LogTransaction[], context: WhyContext): Reas
 function readCase(group: readonly LogTransaction[], context: WhyContext): Case | null {
   const pair = pairOf(group);
   if (pair === null) return null;
+  const purges = purgesIn(group, context);
   return {
     ...pair,
+    purges,
     fragments: fragmentsOf(group),
     restarts: group.filter(isRestart).length,
     former: context.earlier.flatMap((g) => pairOf(g) ?? []),
-    bans: context.bans ?? [],
+    bans: [...(context.bans ?? []), ...bansAmong(purges)],
     bansKnown: context.bans !== null,
     since: context.since,
   };
 }
 
+function purgesIn(group: readonly LogTransaction[], context: WhyContext): Purge[] {
+  const own = group.filter((tx) => tx !== livesIn(group).at(-1));
+  const found = new Map<number, Purge>();
+  for (const tx of [own, ...context.earlier, ...(context.elsewhere ?? [])].flat()) {
+    if (tx.type !== 'request' || found.has(tx.vxid)) continue;
+    const purge = purgeOf(new Facts(tx));
+    if (purge !== null) found.set(tx.vxid, purge);
+  }
+  return [...found.values()].sort((a, b) => b.request.at - a.request.at);
+}
+
+function livesIn(group: readonly LogTransaction[]): LogTransaction[] {
+  const first = group.find((tx) => tx.type === 'request');
+  return first === undefined ? [] : livesOf(group, first);
+}
+
 /** The request that decided and its own backend request. */
 function pairOf(group: readonly LogTransaction[]): Former | null {
-  const first = group.find((tx) => tx.type === 'request');
-  if (first === undefined) {
+  const main = livesIn(group).at(-1);
+  if (main === undefined) {
     const bereq = group.find((tx) => tx.type === 'bereq');
     return bereq === undefined ? null : { request: new Facts(bereq), fetch: new Facts(bereq) };
   }
-  const main = livesOf(group, first).at(-1) ?? first;
   const fetch = group.find((tx) => tx.type === 'bereq' && tx.parent === main.vxid);
   return { request: new Facts(main), fetch: fetch === undefined ? null : new Facts(fetch) };
 }
