@@ -57,7 +57,9 @@ export class DaemonSession {
   readonly counters = new CounterHistory();
   readonly hitRate = new HitRate();
   readonly requests = new Series(SERIES_SAMPLES);
+  /** Hits and lookups a second: their quotient is the hit rate, where there was any lookup. */
   readonly hits = new Series(SERIES_SAMPLES);
+  readonly lookups = new Series(SERIES_SAMPLES);
   backends: BackendRow[] = [];
   readonly admin: AdminStore;
   readonly sample = new TrafficSample();
@@ -119,7 +121,7 @@ export class DaemonSession {
       },
       {
         batch: (transactions) => {
-          this.sample.add(transactions);
+          this.sample.add(transactions, this.now());
           this.touch();
         },
         lost: () => undefined,
@@ -138,7 +140,7 @@ export class DaemonSession {
 
   /** Counts what the sample ranks from zero. */
   clearSample(): void {
-    this.sample.clearRanks();
+    this.sample.clearRanks(this.now());
     this.sampleBase = null;
     this.touch();
   }
@@ -228,8 +230,7 @@ export class DaemonSession {
     } else if (was.state === 'up') {
       this.lastDataAt = this.now();
       this.gap(state.state === 'waiting' ? `connection lost: ${state.reason}` : 'connection lost');
-      this.requests.push(this.now(), Number.NaN);
-      this.hits.push(this.now(), Number.NaN);
+      for (const series of [this.requests, this.hits, this.lookups]) series.push(this.now(), Number.NaN);
     }
     this.touch();
   }
@@ -241,14 +242,16 @@ export class DaemonSession {
 
   private onValues(at: number, values: bigint[], steady = false): void {
     const seconds = this.counters.update(at, values, steady);
-    const rate = this.hitRate.sample(
+    const looked = this.hitRate.sample(
       this.counters.value('MAIN.cache_hit'),
       this.counters.value('MAIN.cache_miss'),
+      seconds,
       this.counters.restarted,
     );
     if (seconds > 0) {
       this.requests.push(at, this.counters.rate('MAIN.client_req'));
-      this.hits.push(at, rate ?? this.hits.last() ?? Number.NaN);
+      this.hits.push(at, (looked?.hits ?? Number.NaN) / seconds);
+      this.lookups.push(at, (looked?.all ?? Number.NaN) / seconds);
     }
     const total = this.counters.value('MAIN.client_req');
     if (this.sampleBase === null || total < this.sampleBase.requests)

@@ -37,6 +37,8 @@ export class LogPacker {
   private readonly table = new Uint16Array(SLOTS);
   private block: LogBlock | null = null;
   private known = 0;
+  /** Records of the group that was packed last. */
+  records = 0;
   /** Places of the reasons in the open block. */
   private readonly reasons = new Map<string, number>();
   private units = new Uint16Array(1024);
@@ -75,6 +77,7 @@ export class LogPacker {
     const block = this.block as LogBlock;
     if (group.length > 0xffff) return false;
     this.length = 0;
+    this.records = 0;
     this.failed = false;
     this.invalidated = false;
     this.url = 0;
@@ -126,6 +129,7 @@ export class LogPacker {
         this.length += 3;
       }
       if (!this.room(1)) return false;
+      this.records++;
       this.units[this.length++] = place;
       const tag = first >>> 24;
       if (main && this.url === 0 && (tag === Tag.ReqURL || tag === Tag.BereqURL)) this.url = hash;

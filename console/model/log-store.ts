@@ -3,6 +3,7 @@
 // that stays valid as a position while others fall out; a group is unpacked for who looks at it, the few looked at
 // last are kept so. What must be found among all of them is looked for in the blocks.
 
+import { countRecords } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { LogBlock } from './log-block.ts';
 import { LogEntry } from './log-entry.ts';
@@ -45,8 +46,9 @@ export class LogStore {
   dropped = 0;
   /** Records the daemon could not deliver. */
   lost = 0;
-  /** Groups received in all. */
+  /** Groups received in all, and their records: the unit in which losses are told. */
   received = 0;
+  records = 0;
   /** Raised with every change: what a view compares. */
   version = 0;
 
@@ -143,8 +145,15 @@ export class LogStore {
     if (open === undefined || open.whole !== null || !this.packer.pack(group)) this.pushToNew(group);
     this.nextSeq++;
     if (group.length > 0) this.received++;
+    this.records += this.packed(group);
     this.version++;
     this.evict();
+  }
+
+  /** Records of the group that was stored last. */
+  private packed(group: readonly LogTransaction[]): number {
+    if (this.blocks.at(-1)?.whole == null) return this.packer.records;
+    return group.reduce((sum, tx) => sum + countRecords(tx.records), 0);
   }
 
   private pushToNew(group: readonly LogTransaction[]): void {

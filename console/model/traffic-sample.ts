@@ -48,11 +48,16 @@ export class TrafficSample {
   private readonly ranks = new Map<RankingName, Map<string, Rank>>(RANKINGS.map((name) => [name, new Map()]));
   /** Requests of clients in the sample so far. */
   requests = 0;
+  /** Epoch seconds from which on rankings count; 0 before the first. */
+  since = 0;
   /** Raised with every batch. */
   version = 0;
 
-  add(transactions: readonly LogTransaction[]): void {
-    for (const group of splitGroups(transactions)) for (const facts of readTraffic(group)) this.take(facts);
+  /** `now`: epoch seconds at which they came. */
+  add(transactions: readonly LogTransaction[], now: number): void {
+    if (this.since === 0) this.since = now;
+    for (const group of splitGroups(transactions))
+      for (const facts of readTraffic(group)) this.take(facts, now);
     this.version++;
   }
 
@@ -66,13 +71,14 @@ export class TrafficSample {
     return [...(this.ranks.get(ranking) as Map<string, Rank>).values()];
   }
 
-  clearRanks(): void {
+  clearRanks(now: number): void {
+    this.since = now;
     for (const map of this.ranks.values()) map.clear();
     this.requests = 0;
     this.version++;
   }
 
-  private take(f: TrafficFacts): void {
+  private take(f: TrafficFacts, now: number): void {
     switch (f.kind) {
       case 'fragment':
         // No client sent it, and none waits for it alone.
@@ -84,7 +90,7 @@ export class TrafficSample {
         break;
       case 'request':
         this.requests++;
-        this.latency.add(f.seconds, f.handling === 'hit');
+        this.latency.add(f.seconds, f.handling === 'hit', now);
         this.count('url', f.url, f);
         this.count('host', f.host, f);
         this.count('client', f.client, f);

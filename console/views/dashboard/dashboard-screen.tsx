@@ -147,7 +147,7 @@ export function Dashboard({ controller, width, height, cursor }: DashboardProps)
           width={l.chart.left}
           height={l.chart.height}
           rows={(w, h) => requestRows(session, w, h, chart)}
-          remark={() => requestsRemark(session)}
+          remark={() => requestsRemark(session, l.chart.left, l.chart.height)}
           chart
         />
         <DashboardPanel

@@ -97,10 +97,10 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
       : span(`${theme.glyphs.up} paused`, 'warn'),
     span(`  by ${session.grouping}`, 'muted'),
   ];
-  const right: Span[] = [
-    span(`${count(log.received)} received · ${count(log.size)} kept, ${bytes(log.bytes)}`, 'muted'),
-  ];
-  if (log.dropped > 0 && width >= 80) right.push(span(` · ${count(log.dropped)} dropped`, 'muted'));
-  right.push(span(log.lost > 0 ? ` · ${count(log.lost)} lost ` : ' ', 'warn'));
+  const right: Span[] = [span(`${count(log.records)} records received`, 'muted')];
+  if (log.lost > 0) right.push(span(`, ${count(log.lost)} lost`, 'warn'));
+  right.push(span(` · ${count(log.size)} groups kept, ${bytes(log.bytes)}`, 'muted'));
+  if (log.dropped > 0 && width >= 100) right.push(span(`, ${count(log.dropped)} dropped`, 'muted'));
+  right.push(span(' '));
   return spread(left, right, width);
 }

@@ -1,7 +1,7 @@
 // What is asked for most: URLs, hosts, clients and more, from the sample, by requests, misses, errors, bytes, time.
 
 import type { DaemonSession } from '../../model/daemon-session.ts';
-import { bytes, count, duration, percent } from '../../model/numbers.ts';
+import { bytes, clock, count, duration, percent } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
 import { RANKINGS, type Rank, type RankingName } from '../../model/traffic-sample.ts';
 import type { ListRow } from '../list/list-state.ts';
@@ -47,7 +47,7 @@ export const TOP_VIEW: ListView = listView({
     return session.sample.top(ranking, 'requests', SHOWN).map((rank) => row(session, ranking, rank));
   },
   remark: (session, option) =>
-    `by ${rankingOf(option)}, ${count(session.sample.requests)} requests${session.sampleShare() < 0.99 ? `, a sample of ${percent(session.sampleShare())}` : ''}`,
+    `by ${rankingOf(option)}, ${count(session.sample.requests)} requests${sinceText(session)}${session.sampleShare() < 0.99 ? `, a sample of ${percent(session.sampleShare())}` : ''}`,
   empty: (session) => (session.connection.state === 'up' ? 'no traffic yet' : 'no connection'),
   keys: [
     {
@@ -67,6 +67,10 @@ export const TOP_VIEW: ListView = listView({
 
 function rankingOf(option: string): RankingName {
   return (RANKINGS as readonly string[]).includes(option) ? (option as RankingName) : 'url';
+}
+
+function sinceText({ sample, utc }: DaemonSession): string {
+  return sample.since === 0 ? '' : ` since ${clock(sample.since, utc)}`;
 }
 
 function row(session: DaemonSession, ranking: RankingName, r: Rank): ListRow {

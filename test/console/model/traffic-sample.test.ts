@@ -44,7 +44,7 @@ function restarted(): LogTransaction[] {
 
 function added(groups: readonly LogTransaction[]): TrafficSample {
   const sample = new TrafficSample();
-  sample.add(groups);
+  sample.add(groups, FAKE_START);
   return sample;
 }
 
@@ -128,4 +128,14 @@ it('takes the tags of what is kept, not of what is passed', () => {
   };
   const sample = added([...tagged(2, 'fetch', 'MISS', 'kept'), ...tagged(5, 'pass', 'PASS', 'passed')]);
   expect([...sample.tags.keys()]).toEqual(['kept']);
+});
+
+it('says since when it counts', () => {
+  const sample = new TrafficSample();
+  expect([sample.since, sample.latency.since]).toEqual([0, 0]);
+  for (let n = 0; n < 8193; n++) sample.add(request(2, '/'), FAKE_START + n);
+  // Rankings count from the first on, latencies keep the last 8192.
+  expect([sample.since, sample.latency.since]).toEqual([FAKE_START, FAKE_START + 1]);
+  sample.clearRanks(FAKE_START + 9000);
+  expect([sample.since, sample.requests]).toEqual([FAKE_START + 9000, 0]);
 });

@@ -127,6 +127,8 @@ describe('LogStore', () => {
     store.add(hit(1));
     store.addLoss(12, 'overrun');
     expect(store.lost).toBe(12);
+    // In the unit of the losses.
+    expect(store.records).toBe(countRecords((hit(1)[0] as LogTransaction).records));
     expect(store.at(1)?.gap).toBe('12 records lost (overrun)');
     store.addLoss(3, 'backpressure');
     expect(store.size).toBe(2);
@@ -222,9 +224,9 @@ describe('what invalidated objects of other URLs', () => {
     store.add(withRecord(3, 'ReqMethod', 'BAN'));
     store.add(hit(4));
     store.add(withRecord(5, 'ReqMethod', 'SOFTBAN'));
-    const before = (n: number): number[] =>
+    const foundFrom = (n: number): number[] =>
       invalidatedBefore(store, store.at(n) as LogEntry, 9).map((group) => group[0]?.vxid ?? 0);
-    expect(before(3)).toEqual([1009, 1003]);
-    expect(before(0)).toEqual([]);
+    expect(foundFrom(3)).toEqual([1009, 1003]);
+    expect(foundFrom(0)).toEqual([]);
   });
 });
