@@ -138,6 +138,12 @@ export class DaemonSession {
     return Math.min(1, (this.sample.requests - base.sampled) / Number(requests - base.requests));
   }
 
+  /** Requests a second of clients in the last `seconds`, as the counters say; null before two of their samples. */
+  requestRate(seconds: number): number | null {
+    const rate = this.requests.slices(this.lastDataAt, Math.max(1, seconds), 1).mean[0];
+    return rate === undefined || Number.isNaN(rate) ? null : rate;
+  }
+
   /** Counts what the sample ranks from zero. */
   clearSample(): void {
     this.sample.clearRanks(this.now());

@@ -15,6 +15,8 @@ export interface TrafficFacts {
   url: string;
   host: string;
   client: string;
+  /** The first address in X-Forwarded-For: who the client says that it is. */
+  forwarded: string;
   agent: string;
   backend: string;
   status: number;
@@ -38,7 +40,7 @@ export const SAMPLED_RECORDS: readonly RecordFilter[] = [
       'BereqURL,BerespStatus,BackendOpen,BereqAcct,FetchError',
     ].join(','),
   },
-  { kind: 'include-regex', tags: 'ReqHeader', regex: '^(?i)(host|user-agent):' },
+  { kind: 'include-regex', tags: 'ReqHeader', regex: '^(?i)(host|user-agent|x-forwarded-for):' },
   { kind: 'include-regex', tags: 'BerespHeader', regex: '^(?i)(xkey|surrogate-key|cache-tag|x-cache-tags):' },
 ];
 
@@ -54,9 +56,9 @@ export function readTraffic(group: readonly LogTransaction[]): TrafficFacts[] {
     for (const { vxid, facts } of lives) handled.set(vxid, facts.handling);
     const [first, last] = [lives[0], lives.at(-1)];
     if (first === undefined || last === undefined) continue;
-    const { method, url, host, client, agent } = first.facts;
+    const { method, url, host, client, forwarded, agent } = first.facts;
     const kind = isFragment(tx) ? 'fragment' : 'request';
-    out.push({ ...last.facts, kind, method, url, host, client, agent });
+    out.push({ ...last.facts, kind, method, url, host, client, forwarded, agent });
   }
   // After all requests: fetches of fragments stand where they like.
   for (const tx of group) {
@@ -89,6 +91,7 @@ export function readTransaction({ records }: LogTransaction): TrafficFacts {
     url: '',
     host: '',
     client: '',
+    forwarded: '',
     agent: '',
     backend: '',
     status: 0,
@@ -165,5 +168,12 @@ function header(out: TrafficFacts, text: string): void {
   const colon = text.indexOf(':');
   const name = text.slice(0, colon).toLowerCase();
   if (name === 'host') out.host = printable(text.slice(colon + 1).trim());
+  else if (name === 'x-forwarded-for')
+    out.forwarded = printable(
+      text
+        .slice(colon + 1)
+        .split(',', 1)[0]
+        ?.trim() ?? '',
+    );
   else if (name === 'user-agent') out.agent = printable(text.slice(colon + 1).trim());
 }

@@ -2,7 +2,8 @@
 import { expect, it } from 'vitest';
 import { LogEntry } from '../../../console/model/log-entry.ts';
 import { LogStore } from '../../../console/model/log-store.ts';
-import { TrafficSample } from '../../../console/model/traffic-sample.ts';
+import { networkOf, type RankingName } from '../../../console/model/rankings.ts';
+import { TrafficSample, type Window } from '../../../console/model/traffic-sample.ts';
 import { nextError } from '../../../console/views/log/log-search.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import type { TagName } from '../../../protocol/tables/tags.ts';
@@ -138,4 +139,65 @@ it('says since when it counts', () => {
   expect([sample.since, sample.latency.since]).toEqual([FAKE_START, FAKE_START + 1]);
   sample.clearRanks(FAKE_START + 9000);
   expect([sample.since, sample.requests]).toEqual([FAKE_START + 9000, 0]);
+});
+
+/** With these headers. */
+function from(client: string, url: string, ...headers: string[]): LogTransaction[] {
+  const [tx] = request(2, url) as [LogTransaction];
+  const more = [
+    record('c', 2, 'ReqStart', `${client} 1 a0`),
+    ...headers.map((h) => record('c', 2, 'ReqHeader', h)),
+  ];
+  return [{ ...tx, records: Buffer.concat([tx.records, ...more]) }];
+}
+
+it('ranks by host and path, prefix, network and X-Forwarded-For', () => {
+  const sample = added([
+    ...from('192.0.2.7', '/img/a.png?x=1', 'X-Forwarded-For: 203.0.113.9'),
+    ...from('192.0.2.99', '/img/b/c.png', 'X-Forwarded-For: 203.0.113.9, 192.0.2.99'),
+    ...from('2001:db8:1::7', '/top?q'),
+    ...from('2001:db8:1:0:9:8:7:6', 'http://shop.example/img/a.png'),
+  ]);
+  const keys = (ranking: RankingName): [string, number][] =>
+    sample.top(ranking, 'requests', 9).map((r) => [r.key, r.requests]);
+  expect(keys('page')).toEqual([
+    ['shop.example/img/a.png', 2],
+    ['shop.example/img/b/c.png', 1],
+    ['shop.example/top', 1],
+  ]);
+  expect(keys('prefix')).toEqual([
+    ['/img/', 3],
+    ['/', 1],
+  ]);
+  expect(keys('network')).toEqual([
+    ['192.0.2.0/24', 2],
+    ['2001:db8:1:0::/64', 2],
+  ]);
+  expect(keys('forwarded')).toEqual([['203.0.113.9', 2]]);
+});
+
+it('ranks over a window, and says since when where it has not seen all of it', () => {
+  const sample = new TrafficSample();
+  const ranked = (window: Window, now: number): unknown[] => {
+    const { ranks, total, since, seconds } = sample.ranked('url', window, FAKE_START + now, 9);
+    return [ranks.map((r) => `${r.key} ${r.requests}`), total, since - FAKE_START, seconds];
+  };
+  sample.add(request(2, '/old'), FAKE_START);
+  expect(ranked(60, 20)).toEqual([['/old 1'], 1, 0, 20]);
+  sample.add([...request(5, '/new'), ...request(8, '/new')], FAKE_START + 100);
+  expect(ranked(60, 110)).toEqual([['/new 2'], 2, 50, 60]);
+  expect(ranked(300, 110)).toEqual([['/new 2', '/old 1'], 3, 0, 110]);
+  expect(ranked(300, 350)).toEqual([['/new 2'], 2, 50, 300]);
+  expect(ranked(null, 1000)).toEqual([['/new 2', '/old 1'], 3, 0, 1000]);
+});
+
+it.each([
+  ['192.0.2.7', '192.0.2.0/24'],
+  ['::ffff:192.0.2.7', '192.0.2.0/24'],
+  ['2001:DB8::1', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['/run/proxy.sock', ''],
+])('the network of %s is %s', (address, network) => {
+  expect(networkOf(address)).toBe(network);
 });

@@ -223,6 +223,21 @@ describe('views', () => {
     expect(files.files.get('/tmp/s.txt')).toMatch(/^MGT\.uptime\t72\d\d\t/);
   });
 
+  it('rank by more than the URL, and over a window', async () => {
+    const s = await open();
+    await s.keys('9', 'w');
+    const title = async (): Promise<string> => (await s.screen()).split('\n')[1] ?? '';
+    // Half of the last minute has been seen.
+    expect(await title()).toMatch(/^ Top {2}by URL, 93 requests since 00:23:21, a sample of \d/);
+    await s.keys('T');
+    expect(await title()).toContain('by fragment, not requests, ');
+    await s.keys('t', 't', 't');
+    expect(await title()).toContain('by path prefix, ');
+    expect((await s.screen()).split('\n')[3]).toMatch(/^ \/ /);
+    await s.play(100);
+    expect(await title()).toContain(' requests, last minute, a sample of ');
+  });
+
   it('drill from the top into the log', async () => {
     const s = await open();
     await s.keys('9');
