@@ -93,12 +93,12 @@ export function highest(ranks: Rank[], by: Exclude<keyof Rank, 'key'>, limit: nu
   return ranks.sort((a, b) => b[by] - a[by] || (a.key < b.key ? -1 : 1)).slice(0, limit);
 }
 
-export function pathOf(url: string): string {
+function pathOf(url: string): string {
   return url.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '') || '/';
 }
 
 /** The first part of a path: `/img/` of what stands below it, `/` of what stands at the top. */
-export function prefixOf(url: string): string {
+function prefixOf(url: string): string {
   if (url === '') return '';
   return /^\/[^/]+\//.exec(pathOf(url))?.[0] ?? '/';
 }

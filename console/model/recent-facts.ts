@@ -4,7 +4,7 @@
 import type { TrafficFacts } from './traffic-facts.ts';
 
 /** Seconds that are kept. */
-export const RECENT_SECONDS = 300;
+const RECENT_SECONDS = 300;
 const TEXTS = 20_000;
 const TEXT_FIELDS = ['method', 'url', 'host', 'client', 'forwarded', 'agent', 'backend'] as const;
 
