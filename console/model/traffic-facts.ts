@@ -31,17 +31,22 @@ export interface TrafficFacts {
   tagHeader: string;
 }
 
-/** The records that are read here: what the sample asks the daemon for. */
+/** What the sample asks the daemon for: the records that are read here, and those that say why a request was no hit. */
 export const SAMPLED_RECORDS: readonly RecordFilter[] = [
   {
     kind: 'include-tags',
     tags: [
-      'ReqStart,ReqMethod,ReqURL,RespStatus,VCL_call,HitMiss,HitPass,Timestamp,ReqAcct',
-      'BereqURL,BerespStatus,BackendOpen,BereqAcct,FetchError',
+      'ReqStart,ReqMethod,ReqURL,ReqHeader,ReqUnset,RespStatus,RespReason,VCL_call,VCL_return,Hit,HitMiss,HitPass',
+      'ExpBan,Notice,Timestamp,ReqAcct,Error',
+      'BereqMethod,BereqURL,BereqHeader,BereqUnset,BerespStatus,TTL,BackendOpen,BereqAcct,FetchError',
     ].join(','),
   },
-  { kind: 'include-regex', tags: 'ReqHeader', regex: '^(?i)(host|user-agent|x-forwarded-for):' },
-  { kind: 'include-regex', tags: 'BerespHeader', regex: '^(?i)(xkey|surrogate-key|cache-tag|x-cache-tags):' },
+  {
+    kind: 'include-regex',
+    tags: 'BerespHeader',
+    regex:
+      '^(?i)(xkey|x-hashtwo|surrogate-key|cache-tag|x-cache-tags|set-cookie|cache-control|surrogate-control|expires|vary):',
+  },
 ];
 
 const TAG_HEADERS = /^(xkey|surrogate-key|cache-tag|x-cache-tags):\s*(.*)$/i;

@@ -9,6 +9,7 @@ import { RecentFacts } from './recent-facts.ts';
 import { splitGroups } from './request-group.ts';
 import { readTraffic, type TrafficFacts } from './traffic-facts.ts';
 import { isPass } from './transaction.ts';
+import { UnservedRequests } from './unserved.ts';
 
 export interface SeenTag {
   fetches: number;
@@ -37,6 +38,7 @@ const NONE: Counts = { request: 0, fragment: 0, fetch: 0 };
 export class TrafficSample {
   readonly tags = new Map<string, SeenTag>();
   readonly latency = new LatencyMeter();
+  readonly unserved = new UnservedRequests();
   private readonly tables = new Map(RANKING_NAMES.map((name) => [name, new RankTable(RANKINGS[name])]));
   private readonly recent = new RecentFacts();
   private counts: Counts = { ...NONE };
@@ -55,8 +57,12 @@ export class TrafficSample {
   /** `now`: epoch seconds at which they came. */
   add(transactions: readonly LogTransaction[], now: number): void {
     if (this.since === 0) this.since = now;
-    for (const group of splitGroups(transactions))
-      for (const facts of readTraffic(group)) this.take(facts, now);
+    for (const group of splitGroups(transactions)) {
+      for (const facts of readTraffic(group)) {
+        if (facts.kind === 'request') this.unserved.add(group, facts, this.requests, now);
+        this.take(facts, now);
+      }
+    }
     this.version++;
   }
 
@@ -85,6 +91,7 @@ export class TrafficSample {
   clearRanks(now: number): void {
     for (const table of this.tables.values()) table.clear();
     this.recent.clear();
+    this.unserved.clear();
     this.counts = { ...NONE };
     this.made = { key: '', ranks: [], counts: NONE };
     this.since = now;

@@ -17,7 +17,7 @@ export const BANS_VIEW: ListView = listView({
   key: '7',
   title: 'Bans and tags',
   short: 'Bans',
-  brief: 'Bans',
+  brief: 'Ban',
   asks: [{ line: LINE, every: 3 }],
   columns: [
     { title: 'KIND', min: 5 },

@@ -375,7 +375,7 @@ describe('the mouse', () => {
 
   it('shows a view, selects, sorts and opens', async () => {
     const s = await open(100, 30);
-    await on(s, '6Param');
+    await on(s, '6Par');
     expect(s.controller.state.view.name).toBe('parameters');
     await on(s, 'VALUE');
     expect(s.controller.stateOf(PARAMETERS_VIEW.state)).toMatchObject({ sort: 1, descending: false });

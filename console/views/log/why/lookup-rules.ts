@@ -178,6 +178,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
         sentence: `It was a hit-for-miss: the response of ${id} was not to be kept${because}; this holds for ${duration(Math.max(0, Number(left)))} more.`,
         evidence: [mark, ...(cause?.evidence ?? [])],
         hint: '',
+        apart: cause?.because ?? '',
       };
     },
   },

@@ -96,6 +96,7 @@ export const MISS_RULES: readonly Rule[] = [
           (e): e is Evidence => e !== undefined,
         ),
         hint: `Normalise ${name} in vcl_recv to make fewer variants.`,
+        apart: names.join(', '),
       };
     },
   },
@@ -111,6 +112,7 @@ export const MISS_RULES: readonly Rule[] = [
         sentence: `The last response (${newest.fetch.vxid}, ${duration(Math.max(0, c.request.at - newest.fetch.until))} before) was not kept, because ${cause.because}.`,
         evidence: cause.evidence,
         hint: '',
+        apart: cause.because,
       };
     },
   },

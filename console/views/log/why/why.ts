@@ -21,6 +21,8 @@ export interface Reason {
   evidence: readonly Evidence[];
   /** What to look at next; '' for nothing. */
   hint: string;
+  /** What sets it apart from others of its rule: a header, why a response is not kept. */
+  apart?: string;
 }
 
 export interface WhyContext {
@@ -91,6 +93,12 @@ export function why(group: readonly LogTransaction[], context: WhyContext): Reas
     }
   }
   return reasons;
+}
+
+/** Of the reasons of a request that was no hit the one that says why. */
+export function lookupReason(reasons: readonly Reason[]): Reason | null {
+  const rules = [...LOOKUP_RULES, ...MISS_RULES];
+  return reasons.find((reason) => rules.some((rule) => rule.name === reason.rule)) ?? null;
 }
 
 function readCase(group: readonly LogTransaction[], context: WhyContext): Case | null {
