@@ -24,6 +24,18 @@ export function isRestart(tx: LogTransaction): boolean {
   return tx.type === 'request' && tx.reason.startsWith('restart');
 }
 
+/** The lives of a request and what they fetched, without the fragments of a page. */
+export function withoutFragments(group: readonly LogTransaction[]): LogTransaction[] {
+  const first = group.find((tx) => tx.type === 'request');
+  if (first === undefined) return [...group];
+  const lives = livesOf(group, first);
+  const ids = new Set(lives.map((tx) => tx.vxid));
+  return group.filter((tx) => {
+    if (tx.type === 'bereq' && ids.has(tx.parent)) ids.add(tx.vxid);
+    return ids.has(tx.vxid);
+  });
+}
+
 /** A request and its restarts, in order: how it ended is said by the last. */
 export function livesOf(group: readonly LogTransaction[], first: LogTransaction): LogTransaction[] {
   const lives = [first];

@@ -77,7 +77,7 @@ export class TrafficSample {
 
   /** A ranking over a window that ends at `now`, the most requests first. */
   ranked(ranking: RankingName, window: Window, now: number, limit: number): Ranked {
-    const from = window === null ? this.since : Math.max(this.since, now - window);
+    const from = window === null ? this.since : Math.max(this.since, this.recent.since, now - window);
     const { ranks, counts } = window === null ? this.whole(ranking) : this.over(ranking, window, now);
     return {
       ranks: highest(ranks, 'requests', limit),

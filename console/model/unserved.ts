@@ -3,6 +3,7 @@
 // them for that, and from hits only that there was one. Bounded: what is older falls out.
 
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { withoutFragments } from './request-group.ts';
 import type { TrafficFacts } from './traffic-facts.ts';
 import { isMiss, isPass } from './transaction.ts';
 
@@ -42,6 +43,8 @@ export interface Evidence {
 export type Judge = (request: Unserved, evidence: Evidence) => Verdict;
 
 const KEPT = 2000;
+/** Bytes of records that they may have (chosen). */
+const MOST_BYTES = 24 << 20;
 const KEPT_HITS = 5000;
 /** Groups that a verdict looks at, of its URL and beside it (chosen). */
 const EARLIER = 4;
@@ -49,6 +52,7 @@ const BESIDE = 8;
 
 export class UnservedRequests {
   private all: Unserved[] = [];
+  private bytes = 0;
   /** Index of the first without a verdict. */
   private judged = 0;
   /** Epoch seconds of the first hit, by host and URL. */
@@ -67,18 +71,16 @@ export class UnservedRequests {
     // What else the program answers is kept where it may have purged.
     if (!counts && /^(GET|HEAD|POST)$/.test(f.method)) return;
     // Out of the frame that brought it.
-    const own = group.map((tx) => ({ ...tx, records: new Uint8Array(tx.records) }));
+    const own = withoutFragments(group).map((tx) => ({ ...tx, records: new Uint8Array(tx.records) }));
     this.all.push({ at: now, host: f.host, url: f.url, group: own, before, counts, verdict: null });
+    this.bytes += bytesOf(own);
     // By the half, so that it costs little.
-    if (this.all.length > 2 * KEPT) {
-      this.judged = Math.max(0, this.judged - (this.all.length - KEPT));
-      this.all = this.all.slice(-KEPT);
-    }
+    if (this.all.length > 2 * KEPT || this.bytes > MOST_BYTES) this.halve();
   }
 
-  /** The last of them, the oldest first. */
+  /** The oldest first. */
   last(): readonly Unserved[] {
-    return this.all.slice(-KEPT);
+    return this.all;
   }
 
   /** Gives a verdict to at most `limit` of those that have none. */
@@ -92,8 +94,8 @@ export class UnservedRequests {
       const key = pathOf(one.url);
       const same = byPath.get(key) ?? [];
       if (i >= this.judged && one.counts) one.verdict = judge(one, this.evidence(one, same, purges));
-      if (!one.counts) purges.unshift(one);
-      same.unshift(one);
+      if (!one.counts) purges.push(one);
+      same.push(one);
       byPath.set(key, same);
     }
     this.judged = end;
@@ -101,21 +103,45 @@ export class UnservedRequests {
 
   clear(): void {
     this.all = [];
+    this.bytes = 0;
     this.judged = 0;
     this.hits.clear();
+  }
+
+  private halve(): void {
+    const gone = Math.ceil(this.all.length / 2);
+    this.judged = Math.max(0, this.judged - gone);
+    this.all = this.all.slice(gone);
+    this.bytes = this.all.reduce((sum, one) => sum + bytesOf(one.group), 0);
   }
 
   private evidence(one: Unserved, samePath: readonly Unserved[], purges: readonly Unserved[]): Evidence {
     const own = (other: Unserved): boolean => other.host === one.host && other.url === one.url;
     return {
-      earlier: samePath.filter(own).slice(0, EARLIER),
-      beside: samePath
-        .filter((other) => !own(other) && (other.host === one.host || other.url === one.url))
-        .slice(0, BESIDE),
-      purges: purges.slice(0, BESIDE),
+      earlier: newest(samePath, EARLIER, own),
+      beside: newest(
+        samePath,
+        BESIDE,
+        (other) => !own(other) && (other.host === one.host || other.url === one.url),
+      ),
+      purges: newest(purges, BESIDE, () => true),
       hit: (this.hits.get(keyOf(one)) ?? Number.POSITIVE_INFINITY) <= one.at,
     };
   }
+}
+
+function bytesOf(group: readonly LogTransaction[]): number {
+  return group.reduce((sum, tx) => sum + tx.records.length, 0);
+}
+
+/** The last of a list that are accepted, the newest first. */
+function newest(list: readonly Unserved[], limit: number, accept: (one: Unserved) => boolean): Unserved[] {
+  const out: Unserved[] = [];
+  for (let i = list.length - 1; i >= 0 && out.length < limit; i--) {
+    const one = list[i] as Unserved;
+    if (accept(one)) out.push(one);
+  }
+  return out;
 }
 
 function keyOf({ host, url }: { host: string; url: string }): string {
