@@ -20,7 +20,11 @@ export function printSummaries(client: Client, print: (line: string) => void): v
       values: (at, values) => {
         const now = new Map(names.map((name, i) => [name, BigInt(values[i] ?? '0')]));
         const value = (name: string): number => Number(now.get(`MAIN.${name}`) ?? 0n);
-        hits.sample(now.get('MAIN.cache_hit') ?? 0n, now.get('MAIN.cache_miss') ?? 0n);
+        hits.sample(
+          now.get('MAIN.cache_hit') ?? 0n,
+          now.get('MAIN.cache_miss') ?? 0n,
+          at0 === 0 ? 0 : at - at0,
+        );
         if (before === null) start = at;
         else {
           const seconds = Math.max(0.001, at - at0);

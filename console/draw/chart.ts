@@ -84,7 +84,8 @@ export class ChartPainter {
     const grid: Span[][] = Array.from({ length: height }, () =>
       Array.from({ length: width }, () => span(' ')),
     );
-    for (const [index, one] of series.entries()) {
+    // The first one is drawn last, over the others.
+    for (const [index, one] of [...series.entries()].reverse()) {
       for (const run of runs(one.values)) this.drawRun(grid, run, one, index, max);
     }
     return grid;
@@ -145,7 +146,7 @@ function runs(values: readonly number[]): Run[] {
     const hole = i === values.length || Number.isNaN(values[i]);
     if (!hole && from < 0) from = i;
     if (hole && from >= 0) {
-      if (i - from > 1) out.push({ from, to: i });
+      out.push({ from, to: i });
       from = -1;
     }
   }
@@ -158,7 +159,7 @@ function at(values: readonly number[], i: number): number {
 
 function columns(series: readonly ChartSeries[], width: number, height: number, max: number): Span[][] {
   const grid: Span[][] = Array.from({ length: height }, () => Array.from({ length: width }, () => span(' ')));
-  for (const [index, one] of series.entries()) {
+  for (const [index, one] of [...series.entries()].reverse()) {
     for (let column = 0; column < width; column++) {
       const value = one.values[Math.floor((column / width) * one.values.length)];
       if (value === undefined || Number.isNaN(value)) continue;
@@ -166,7 +167,8 @@ function columns(series: readonly ChartSeries[], width: number, height: number, 
       for (let row = 0; row < height; row++) {
         const here = height - 1 - row;
         if (here === level) (grid[row] as Span[])[column] = span(index === 0 ? '*' : 'o', one.style);
-        else if (index === 0 && here < level) (grid[row] as Span[])[column] = span('.', 'faint');
+        else if (index === 0 && here < level && grid[row]?.[column]?.text === ' ')
+          (grid[row] as Span[])[column] = span('.', 'faint');
       }
     }
   }

@@ -8,9 +8,11 @@ import { AdminStore } from './admin-store.ts';
 import { type BackendRow, parseBackendList } from './backends.ts';
 import { CounterHistory } from './counter-history.ts';
 import { HitRate } from './hit-rate.ts';
+import { LogEntry } from './log-entry.ts';
 import { LogStore } from './log-store.ts';
 import { ProbeAnswers } from './probe-answers.ts';
 import type { GroupMatcher } from './replay-source.ts';
+import { splitGroups } from './request-group.ts';
 import { Series } from './series.ts';
 import { ShownLog } from './shown-log.ts';
 import { SAMPLED_RECORDS } from './traffic-facts.ts';
@@ -61,7 +63,9 @@ export class DaemonSession {
   readonly counters = new CounterHistory();
   readonly hitRate = new HitRate();
   readonly requests = new Series(SERIES_SAMPLES);
+  /** Hits and lookups a second: their quotient is the hit rate, where there was any lookup. */
   readonly hits = new Series(SERIES_SAMPLES);
+  readonly lookups = new Series(SERIES_SAMPLES);
   backends: BackendRow[] = [];
   readonly admin: AdminStore;
   readonly sample = new TrafficSample();
@@ -113,7 +117,9 @@ export class DaemonSession {
       { grouping: 'request', query: 'RespStatus >= 500', from: 'tail' },
       {
         batch: (transactions) => {
-          this.errors.add(transactions);
+          // A life that failed and was started again is no error that anybody saw.
+          const seen = splitGroups(transactions).filter((g) => new LogEntry(0, g, '').failure !== null);
+          this.errors.add(seen.flat());
           this.touch();
         },
         lost: () => undefined,
@@ -122,14 +128,14 @@ export class DaemonSession {
     );
     this.sampleStream = this.source.log(
       {
-        grouping: 'vxid',
+        grouping: 'request',
         from: 'tail',
         rate: { count: SAMPLE_RATE, period: 1 },
         filters: [...SAMPLED_RECORDS],
       },
       {
         batch: (transactions) => {
-          this.sample.add(transactions);
+          this.sample.add(transactions, this.now());
           this.touch();
         },
         lost: () => undefined,
@@ -146,9 +152,15 @@ export class DaemonSession {
     return Math.min(1, (this.sample.requests - base.sampled) / Number(requests - base.requests));
   }
 
+  /** Requests a second of clients in the last `seconds`, as the counters say; null before two of their samples. */
+  requestRate(seconds: number): number | null {
+    const rate = this.requests.slices(this.lastDataAt, Math.max(1, seconds), 1).mean[0];
+    return rate === undefined || Number.isNaN(rate) ? null : rate;
+  }
+
   /** Counts what the sample ranks from zero. */
   clearSample(): void {
-    this.sample.clearRanks();
+    this.sample.clearRanks(this.now());
     this.sampleBase = null;
     this.touch();
   }
@@ -245,8 +257,7 @@ export class DaemonSession {
     } else if (was.state === 'up') {
       this.lastDataAt = this.now();
       this.gap(state.state === 'waiting' ? `connection lost: ${state.reason}` : 'connection lost');
-      this.requests.push(this.now(), Number.NaN);
-      this.hits.push(this.now(), Number.NaN);
+      for (const series of [this.requests, this.hits, this.lookups]) series.push(this.now(), Number.NaN);
     }
     this.touch();
   }
@@ -258,14 +269,16 @@ export class DaemonSession {
 
   private onValues(at: number, values: bigint[], steady = false): void {
     const seconds = this.counters.update(at, values, steady);
-    const rate = this.hitRate.sample(
+    const looked = this.hitRate.sample(
       this.counters.value('MAIN.cache_hit'),
       this.counters.value('MAIN.cache_miss'),
+      seconds,
       this.counters.restarted,
     );
     if (seconds > 0) {
       this.requests.push(at, this.counters.rate('MAIN.client_req'));
-      this.hits.push(at, rate ?? this.hits.last() ?? Number.NaN);
+      this.hits.push(at, (looked?.hits ?? Number.NaN) / seconds);
+      this.lookups.push(at, (looked?.all ?? Number.NaN) / seconds);
     }
     const total = this.counters.value('MAIN.client_req');
     if (this.sampleBase === null || total < this.sampleBase.requests)

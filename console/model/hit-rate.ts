@@ -7,8 +7,15 @@ export const WINDOWS = [10, 100, 1000] as const;
 export interface WindowRate {
   /** Samples in the window so far, at most the window. */
   n: number;
+  /** Seconds that these samples cover. */
+  seconds: number;
   /** 0..1, or null without lookups. */
   rate: number | null;
+}
+
+export interface Lookups {
+  hits: number;
+  all: number;
 }
 
 const WRAP = 1n << 64n;
@@ -26,12 +33,14 @@ export function increase(before: bigint, after: bigint, restarted = false): bigi
 export class HitRate {
   private readonly hits = new Float64Array(1000);
   private readonly lookups = new Float64Array(1000);
+  private readonly seconds = new Float64Array(1000);
   private n = 0;
   private next = 0;
   private before: { hit: bigint; miss: bigint } | null = null;
 
-  /** Takes one reading of MAIN.cache_hit and MAIN.cache_miss; the rate of this sample alone, or null. */
-  sample(hit: bigint, miss: bigint, restarted = false): number | null {
+  /** Takes one reading of MAIN.cache_hit and MAIN.cache_miss, `seconds` after the one before; what was counted since
+   * then, null at first. */
+  sample(hit: bigint, miss: bigint, seconds: number, restarted = false): Lookups | null {
     const before = this.before;
     this.before = { hit, miss };
     if (before === null) return null;
@@ -39,21 +48,24 @@ export class HitRate {
     const m = Number(increase(before.miss, miss, restarted));
     this.hits[this.next] = h;
     this.lookups[this.next] = h + m;
+    this.seconds[this.next] = seconds;
     this.next = (this.next + 1) % 1000;
     if (this.n < 1000) this.n++;
-    return h + m === 0 ? null : h / (h + m);
+    return { hits: h, all: h + m };
   }
 
   window(size: number): WindowRate {
     const n = Math.min(size, this.n);
     let hits = 0;
     let lookups = 0;
+    let seconds = 0;
     for (let i = 1; i <= n; i++) {
       const slot = (this.next - i + 1000) % 1000;
       hits += this.hits[slot] as number;
       lookups += this.lookups[slot] as number;
+      seconds += this.seconds[slot] as number;
     }
-    return { n, rate: lookups === 0 ? null : hits / lookups };
+    return { n, seconds, rate: lookups === 0 ? null : hits / lookups };
   }
 
   reset(): void {

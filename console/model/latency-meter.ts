@@ -12,16 +12,18 @@ export class LatencyMeter {
   readonly hits = new Uint32Array(BUCKETS);
   readonly others = new Uint32Array(BUCKETS);
   private readonly ring = new Int16Array(KEPT);
+  private readonly at = new Float64Array(KEPT);
   private next = 0;
   size = 0;
 
-  /** Seconds; anything that is no time is left out. */
-  add(seconds: number, hit: boolean): void {
+  /** Seconds that a request took, and the epoch seconds at which it was seen; anything that is no time is left out. */
+  add(seconds: number, hit: boolean, at: number): void {
     if (!(seconds >= 0)) return;
     const bucket = bucketOf(seconds);
     if (this.size === KEPT) this.remove(this.ring[this.next] as number);
     else this.size++;
     this.ring[this.next] = bucket * 2 + (hit ? 1 : 0);
+    this.at[this.next] = at;
     this.next = (this.next + 1) % KEPT;
     const counts = hit ? this.hits : this.others;
     counts[bucket] = (counts[bucket] as number) + 1;
@@ -40,6 +42,11 @@ export class LatencyMeter {
       if (left <= 0) return bucketTop(b);
     }
     return bucketTop(BUCKETS - 1);
+  }
+
+  /** Epoch seconds of the oldest that counts; 0 without any. */
+  get since(): number {
+    return this.size === 0 ? 0 : (this.at[(this.next - this.size + KEPT) % KEPT] as number);
   }
 
   clear(): void {

@@ -16,7 +16,9 @@ export const TRANSACTION_HEAD = 10;
 export const FOREIGN = 0xffff;
 /** Words of records that a place can name. */
 export const MOST_WORDS = 0xffff;
+/** Flags of a group. */
 export const FAILED = 1;
+export const INVALIDATED = 2;
 /** Of the unit with level and type. */
 export const FIRST = 0x8000;
 
@@ -77,6 +79,11 @@ export class LogBlock {
 
   hasFailed(i: number): boolean {
     return ((this.whole === null ? this.unit(this.start(i) + 1) : FAILED) & FAILED) !== 0;
+  }
+
+  /** Whether a group may have purged by surrogate key, or added a ban. */
+  hasInvalidated(i: number): boolean {
+    return this.whole === null && (this.unit(this.start(i) + 1) & INVALIDATED) !== 0;
   }
 
   /** Whether the first URL of the group's main request may be the one with this hash. */

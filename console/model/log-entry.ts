@@ -4,6 +4,7 @@
 import { RecordCursor } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import { isFragment, isRestart, livesOf } from './request-group.ts';
 import { EMPTY_SUMMARY, type Summary, summarise } from './transaction.ts';
 
 export class LogEntry {
@@ -29,10 +30,20 @@ export class LogEntry {
       : (this.transactions.find((tx) => tx.type === 'request') ?? first);
   }
 
+  /** As the client asked for it, and as it ended: of a request that was restarted the last life's outcome. */
   get summary(): Summary {
-    const { main } = this;
-    if (this.read === null) this.read = main === undefined ? EMPTY_SUMMARY : summarise(main);
+    this.read ??= summariseLives(this.lives);
     return this.read;
+  }
+
+  /** How often the main request was restarted. */
+  get restarts(): number {
+    return Math.max(0, this.lives.length - 1);
+  }
+
+  private get lives(): readonly LogTransaction[] {
+    const { main } = this;
+    return main === undefined ? [] : livesOf(this.transactions, main);
   }
 
   /** Indexes of the transactions in the order in which a tree shows them: each before its children, which come before
@@ -47,13 +58,24 @@ export class LogEntry {
   /** Requests for fragments of the page. */
   get fragments(): number {
     let count = 0;
-    for (const tx of this.transactions) if (tx.reason === 'esi' && tx.type === 'request') count++;
+    for (const tx of this.transactions) if (isFragment(tx)) count++;
     return count;
+  }
+
+  /** What ended with a status from 500 on: the request, else a fragment of its page; null when nothing did. */
+  get failure(): Summary | null {
+    if (this.summary.status >= 500) return this.summary;
+    for (const tx of this.transactions) {
+      if (tx === this.main || tx.type !== 'request' || isRestart(tx)) continue;
+      const ended = summariseLives(livesOf(this.transactions, tx));
+      if (ended.status >= 500) return ended;
+    }
+    return null;
   }
 
   /** Why a fetch of the group failed, '' when none did. */
   get fetchError(): string {
-    if (this.summary.status < 500) return '';
+    if (this.failure === null) return '';
     for (const tx of this.transactions) {
       if (tx.type !== 'bereq') continue;
       const { error } = summarise(tx);
@@ -76,6 +98,13 @@ export class LogEntry {
         return records.subarray(cursor.from, cursor.to);
     return new Uint8Array();
   }
+}
+
+function summariseLives(lives: readonly LogTransaction[]): Summary {
+  const [first, last] = [lives[0], lives.at(-1)];
+  if (first === undefined || last === undefined) return EMPTY_SUMMARY;
+  const asked = summarise(first);
+  return first === last ? asked : { ...summarise(last), method: asked.method, url: asked.url, at: asked.at };
 }
 
 function depthFirst(transactions: readonly LogTransaction[]): number[] {

@@ -11,16 +11,22 @@ import {
   FIRST,
   FOREIGN,
   GROUP_HEAD,
+  INVALIDATED,
   type LogBlock,
   MOST_WORDS,
   TRANSACTION_HEAD,
   TYPES,
 } from './log-block.ts';
+import { livesOf } from './request-group.ts';
 
 const SLOTS = 1 << 14;
 /** Records of a block: the table is at most three quarters full. */
 const MOST_RECORDS = 3 << 12;
 const DIGIT_5 = 0x35;
+/** The first word of the method GET. */
+const GET = 0x00544547;
+/** Notices of purges by surrogate key, and methods of bans, as recipes have them. */
+const INVALIDATES = /^(?:xkey|hashtwo)\.|BAN$/;
 /** Multipliers that spread bits (Weyl, xxHash). */
 const SPREAD = 0x9e3779b1 | 0;
 const SPREAD_HEAD = 0x85ebca77 | 0;
@@ -31,14 +37,17 @@ export class LogPacker {
   private readonly table = new Uint16Array(SLOTS);
   private block: LogBlock | null = null;
   private known = 0;
+  /** Records of the group that was packed last. */
+  records = 0;
   /** Places of the reasons in the open block. */
   private readonly reasons = new Map<string, number>();
   private units = new Uint16Array(1024);
   private length = 0;
   private words = new Int32Array(4096);
   private bytes = Buffer.from(this.words.buffer);
-  // What the walk over the main request found.
+  // What the walk over the main request's first and last life found.
   private failed = false;
+  private invalidated = false;
   private url = 0;
 
   constructor(seed: number) {
@@ -68,18 +77,18 @@ export class LogPacker {
     const block = this.block as LogBlock;
     if (group.length > 0xffff) return false;
     this.length = 0;
+    this.records = 0;
     this.failed = false;
+    this.invalidated = false;
     this.url = 0;
     if (!this.room(GROUP_HEAD)) return false;
     this.length = GROUP_HEAD;
-    const main = Math.max(
-      0,
-      group.findIndex((tx) => tx.type === 'request'),
-    );
-    for (let i = 0; i < group.length; i++)
-      if (!this.transaction(group[i] as LogTransaction, i === main)) return false;
+    const main = group.find((tx) => tx.type === 'request') ?? group[0];
+    // How it ended is said by its last life, what was asked for by its first.
+    const last = main === undefined || group.length === 1 ? main : livesOf(group, main).at(-1);
+    for (const tx of group) if (!this.transaction(tx, tx === main, tx === last)) return false;
     this.units[0] = group.length;
-    this.units[1] = this.failed ? FAILED : 0;
+    this.units[1] = (this.failed ? FAILED : 0) | (this.invalidated ? INVALIDATED : 0);
     this.double(2, this.url);
     const start = block.top - this.length;
     block.units.set(this.units.subarray(0, this.length), start);
@@ -88,7 +97,7 @@ export class LogPacker {
     return true;
   }
 
-  private transaction(tx: LogTransaction, main: boolean): boolean {
+  private transaction(tx: LogTransaction, main: boolean, last: boolean): boolean {
     const head = this.length;
     if (!this.room(TRANSACTION_HEAD)) return false;
     this.length += TRANSACTION_HEAD;
@@ -120,14 +129,19 @@ export class LogPacker {
         this.length += 3;
       }
       if (!this.room(1)) return false;
+      this.records++;
       this.units[this.length++] = place;
-      if (main) {
-        const tag = first >>> 24;
+      const tag = first >>> 24;
+      if (main && this.url === 0 && (tag === Tag.ReqURL || tag === Tag.BereqURL)) this.url = hash;
+      if (tag === Tag.Notice || (tag === Tag.ReqMethod && words[from] !== GET)) {
+        const text = this.bytes.toString('latin1', from * 4, from * 4 + length - 1);
+        if (INVALIDATES.test(text)) this.invalidated = true;
+      }
+      if (last) {
         if (tag === Tag.FetchError || tag === Tag.Error || tag === Tag.VCL_Error) this.failed = true;
         // The last status is the one the client got.
         else if (tag === Tag.RespStatus || tag === Tag.BerespStatus)
           fives = ((words[from] as number) & 0xff) === DIGIT_5;
-        else if (this.url === 0 && (tag === Tag.ReqURL || tag === Tag.BereqURL)) this.url = hash;
       }
       at = to;
     }

@@ -8,12 +8,14 @@ import type { CounterInfo, LogTransaction } from '../../protocol/messages.ts';
 import { MAIN_COUNTERS } from '../../protocol/tables/counters.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { RecordedStep, Recording } from './recording.ts';
-import { readTraffic } from './traffic-facts.ts';
+import { isFragment, isRestart } from './request-group.ts';
+import { readTransaction } from './traffic-facts.ts';
 
 const COUNTED = [
   'uptime',
   'sess_conn',
   'client_req',
+  'esi_req',
   'cache_hit',
   'cache_hitpass',
   'cache_hitmiss',
@@ -90,8 +92,10 @@ class Counts {
     if (tx.type === 'session') this.raise('sess_conn', 's_sess');
     if (tx.type === 'bereq') this.raise('backend_req', 's_fetch');
     if (tx.type !== 'request') return;
-    const { handling, bytes } = readTraffic(tx);
-    this.raise('client_req');
+    const { handling, bytes } = readTransaction(tx);
+    // As the daemon counts: a restart is looked up again, and is not another request.
+    if (isFragment(tx)) this.raise('esi_req');
+    else if (!isRestart(tx)) this.raise('client_req');
     this.values.set('s_resp_bodybytes', this.value('s_resp_bodybytes') + bytes);
     if (handling === 'hit') this.raise('cache_hit');
     else if (handling === 'miss') this.raise('cache_miss');

@@ -3,10 +3,12 @@
 // that stays valid as a position while others fall out; a group is unpacked for who looks at it, the few looked at
 // last are kept so. What must be found among all of them is looked for in the blocks.
 
+import { countRecords } from '../../protocol/log-record.ts';
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { LogBlock } from './log-block.ts';
 import { LogEntry } from './log-entry.ts';
 import { LogPacker } from './log-packer.ts';
+import { splitGroups } from './request-group.ts';
 
 export interface LogBounds {
   maxBytes: number;
@@ -57,8 +59,9 @@ export class LogStore implements LogReader {
   dropped = 0;
   /** Records the daemon could not deliver. */
   lost = 0;
-  /** Groups received in all. */
+  /** Groups received in all, and their records: the unit in which losses are told. */
   received = 0;
+  records = 0;
   /** Raised with every change: what a view compares. */
   version = 0;
 
@@ -118,18 +121,8 @@ export class LogStore implements LogReader {
     return this.packer.urlHash(url);
   }
 
-  /** Splits a batch into groups where the daemon says that one begins, and keeps them. A batch that does not say
-   * it is split at the outermost level: a group may begin deeper, and restarts stand at the level of their first. */
   add(transactions: readonly LogTransaction[]): void {
-    let group: LogTransaction[] = [];
-    for (const tx of transactions) {
-      if ((tx.first ?? tx.level <= 1) && group.length > 0) {
-        this.push(group);
-        group = [];
-      }
-      group.push(tx);
-    }
-    if (group.length > 0) this.push(group);
+    for (const group of splitGroups(transactions)) this.push(group);
   }
 
   /** Puts a mark where the log has a hole. */
@@ -170,8 +163,15 @@ export class LogStore implements LogReader {
     if (open === undefined || open.whole !== null || !this.packer.pack(group)) this.pushToNew(group);
     this.nextSeq++;
     if (group.length > 0) this.received++;
+    this.records += this.packed(group);
     this.version++;
     this.evict();
+  }
+
+  /** Records of the group that was stored last. */
+  private packed(group: readonly LogTransaction[]): number {
+    if (this.blocks.at(-1)?.whole == null) return this.packer.records;
+    return group.reduce((sum, tx) => sum + countRecords(tx.records), 0);
   }
 
   private pushToNew(group: readonly LogTransaction[]): void {

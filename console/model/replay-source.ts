@@ -4,6 +4,7 @@
 import type { CommandReply, Grouping, LogSubscription, LogTransaction } from '../../protocol/messages.ts';
 import type { LogHandlers, Source, SourceEvents, Subscription } from '../client/source.ts';
 import { decodeTransaction, type Recording } from './recording.ts';
+import { splitGroups } from './request-group.ts';
 
 /** Decides whether a group matches a query. */
 export type GroupMatcher = (query: string) => (group: readonly LogTransaction[]) => boolean;
@@ -126,14 +127,7 @@ export class ReplaySource implements Source {
 
 /** The groups of a recorded step, which are those of requests; or its transactions one by one. */
 function groupsOf(transactions: readonly LogTransaction[], grouping: Grouping): LogTransaction[][] {
-  const groups: LogTransaction[][] = [];
-  for (const tx of transactions) {
-    if (grouping === 'vxid') {
-      groups.push([{ ...tx, level: 1, first: true }]);
-      continue;
-    }
-    if ((tx.first ?? tx.level <= 1) || groups.length === 0) groups.push([]);
-    groups.at(-1)?.push(tx);
-  }
-  return groups;
+  return grouping === 'vxid'
+    ? transactions.map((tx) => [{ ...tx, level: 1, first: true }])
+    : splitGroups(transactions);
 }

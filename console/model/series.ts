@@ -1,6 +1,11 @@
 // A ring of samples with their times, for charts and windows. It keeps numbers only, of a fixed count, in
 // typed arrays: a console left open for a month holds what it held after the first quarter of an hour.
 
+export interface Slices {
+  max: number[];
+  mean: number[];
+}
+
 export class Series {
   private readonly at: Float64Array;
   private readonly value: Float64Array;
@@ -40,13 +45,19 @@ export class Series {
     this.length = 0;
   }
 
+  /** Seconds from the oldest sample to `now`. */
+  spanTo(now: number): number {
+    return this.length === 0 ? 0 : Math.max(0, now - (this.timeAt(0) as number));
+  }
+
   /**
-   * `count` means over equal slices of the last `span` seconds before `now`, oldest first. A slice without
-   * a sample takes its predecessor's value when samples are sparser than slices, and NaN at a gap.
+   * Maxima and means over `count` equal slices of the last `span` seconds before `now`, oldest first. A slice without
+   * a sample takes its predecessor's values when samples are sparser than slices, and NaN at a gap.
    */
-  resample(now: number, span: number, count: number): number[] {
+  slices(now: number, span: number, count: number): Slices {
     const sums = new Float64Array(count);
-    const hits = new Uint32Array(count);
+    const peaks = new Float64Array(count);
+    const taken = new Uint32Array(count);
     const gaps = new Uint8Array(count);
     const start = now - span;
     for (let i = 0; i < this.length; i++) {
@@ -59,14 +70,19 @@ export class Series {
         continue;
       }
       sums[slice] = (sums[slice] as number) + value;
-      hits[slice] = (hits[slice] as number) + 1;
+      peaks[slice] = taken[slice] === 0 ? value : Math.max(peaks[slice] as number, value);
+      taken[slice] = (taken[slice] as number) + 1;
     }
-    const out: number[] = [];
-    let former = Number.NaN;
+    const out: Slices = { max: [], mean: [] };
+    let max = Number.NaN;
+    let mean = Number.NaN;
     for (let i = 0; i < count; i++) {
-      if ((hits[i] as number) > 0) former = (sums[i] as number) / (hits[i] as number);
-      else if (gaps[i] === 1) former = Number.NaN;
-      out.push(former);
+      if ((taken[i] as number) > 0) {
+        max = peaks[i] as number;
+        mean = (sums[i] as number) / (taken[i] as number);
+      } else if (gaps[i] === 1) max = mean = Number.NaN;
+      out.max.push(max);
+      out.mean.push(mean);
     }
     return out;
   }

@@ -1,20 +1,28 @@
-// What rankings need of one transaction, in one walk over its records; text is made for what is counted only.
+// What rankings need of a group of the log: of each request that a client sent, of each fragment and of each fetch, in
+// one walk over its records; text is made for what is counted only. A request that was restarted is one, as the client
+// sent it and as it ended.
 
 import { RecordCursor } from '../../protocol/log-record.ts';
 import type { LogTransaction, RecordFilter } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import { type Handling, handlingOf, printable } from './transaction.ts';
+import { isFragment, isRestart, livesOf } from './request-group.ts';
+import { type Handling, handlingOf, marked, printable } from './transaction.ts';
 
 export interface TrafficFacts {
+  /** Who asked: a client, a page for a fragment of itself, the daemon a backend. */
+  kind: 'request' | 'fragment' | 'fetch';
   method: string;
   url: string;
   host: string;
   client: string;
+  /** The first address in X-Forwarded-For: who the client says that it is. */
+  forwarded: string;
   agent: string;
   backend: string;
   /** Of the connection to it: address:port; '' when unknown. */
   address: string;
   status: number;
+  /** Of a fetch that of the request it is for; '' where it is for none, as in the background. */
   handling: Handling;
   /** Seconds until the response was on its way out; NaN when unknown. */
   seconds: number;
@@ -25,27 +33,72 @@ export interface TrafficFacts {
   tagHeader: string;
 }
 
-/** The records that are read here: what the sample asks the daemon for. */
+/** What the sample asks the daemon for: the records that are read here, and those that say why a request was no hit. */
 export const SAMPLED_RECORDS: readonly RecordFilter[] = [
   {
     kind: 'include-tags',
     tags: [
-      'ReqStart,ReqMethod,ReqURL,RespStatus,VCL_call,HitMiss,HitPass,Timestamp,ReqAcct',
-      'BereqURL,BerespStatus,BackendOpen,BereqAcct,FetchError',
+      'ReqStart,ReqMethod,ReqURL,ReqHeader,ReqUnset,RespStatus,RespReason,VCL_call,VCL_return,Hit,HitMiss,HitPass',
+      'ExpBan,Notice,Timestamp,ReqAcct,Error',
+      'BereqMethod,BereqURL,BereqHeader,BereqUnset,BerespStatus,TTL,BackendOpen,BereqAcct,FetchError',
     ].join(','),
   },
-  { kind: 'include-regex', tags: 'ReqHeader', regex: '^(?i)(host|user-agent):' },
-  { kind: 'include-regex', tags: 'BerespHeader', regex: '^(?i)(xkey|surrogate-key|cache-tag|x-cache-tags):' },
+  {
+    kind: 'include-regex',
+    tags: 'BerespHeader',
+    regex:
+      '^(?i)(xkey|x-hashtwo|surrogate-key|cache-tag|x-cache-tags|set-cookie|cache-control|surrogate-control|expires|vary):',
+  },
 ];
 
 const TAG_HEADERS = /^(xkey|surrogate-key|cache-tag|x-cache-tags):\s*(.*)$/i;
 
-export function readTraffic({ records }: LogTransaction): TrafficFacts {
+export function readTraffic(group: readonly LogTransaction[]): TrafficFacts[] {
+  const out: TrafficFacts[] = [];
+  const known = new Set(group.map((tx) => tx.vxid));
+  const handled = new Map<number, Handling>();
+  for (const tx of group) {
+    if (tx.type !== 'request' || (isRestart(tx) && known.has(tx.parent))) continue;
+    const lives = livesOf(group, tx).map((life) => ({ vxid: life.vxid, facts: readTransaction(life) }));
+    for (const { vxid, facts } of lives) handled.set(vxid, facts.handling);
+    const [first, last] = [lives[0], lives.at(-1)];
+    if (first === undefined || last === undefined) continue;
+    const { method, url, host, client, forwarded, agent } = first.facts;
+    const kind = isFragment(tx) ? 'fragment' : 'request';
+    out.push({ ...last.facts, kind, method, url, host, client, forwarded, agent });
+  }
+  // After all requests: fetches of fragments stand where they like.
+  for (const tx of group) {
+    if (tx.type !== 'bereq') continue;
+    const handling = fetchedFor(tx, handled);
+    handled.set(tx.vxid, handling);
+    out.push({ ...readTransaction(tx), kind: 'fetch', handling });
+  }
+  return out;
+}
+
+/** How the request was treated that a fetch is for; a retry is for the same as the one before it. */
+function fetchedFor({ reason, parent }: LogTransaction, handled: ReadonlyMap<number, Handling>): Handling {
+  switch (reason) {
+    case 'pass':
+    case 'pipe':
+      return reason;
+    case 'bgfetch':
+      return '';
+    default:
+      return handled.get(parent) ?? '';
+  }
+}
+
+/** Of one transaction alone: of a request one life. */
+export function readTransaction({ records }: LogTransaction): TrafficFacts {
   const out: TrafficFacts = {
+    kind: 'request',
     method: '',
     url: '',
     host: '',
     client: '',
+    forwarded: '',
     agent: '',
     backend: '',
     address: '',
@@ -79,7 +132,7 @@ export function readTraffic({ records }: LogTransaction): TrafficFacts {
         out.status = Number.parseInt(cursor.text, 10) || 0;
         break;
       case Tag.VCL_call:
-        out.handling = handlingOf(cursor.text) ?? out.handling;
+        out.handling = marked(out.handling, handlingOf(cursor.text) ?? out.handling);
         break;
       case Tag.HitMiss:
         out.handling = 'hitmiss';
@@ -128,5 +181,12 @@ function header(out: TrafficFacts, text: string): void {
   const colon = text.indexOf(':');
   const name = text.slice(0, colon).toLowerCase();
   if (name === 'host') out.host = printable(text.slice(colon + 1).trim());
+  else if (name === 'x-forwarded-for')
+    out.forwarded = printable(
+      text
+        .slice(colon + 1)
+        .split(',', 1)[0]
+        ?.trim() ?? '',
+    );
   else if (name === 'user-agent') out.agent = printable(text.slice(colon + 1).trim());
 }

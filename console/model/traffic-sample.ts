@@ -4,22 +4,12 @@
 
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { LatencyMeter } from './latency-meter.ts';
+import { highest, RANKING_NAMES, RANKINGS, type Rank, type RankingName, RankTable } from './rankings.ts';
+import { RecentFacts } from './recent-facts.ts';
+import { splitGroups } from './request-group.ts';
 import { readTraffic, type TrafficFacts } from './traffic-facts.ts';
-
-export const RANKINGS = ['url', 'host', 'client', 'status', 'method', 'backend', 'agent'] as const;
-export type RankingName = (typeof RANKINGS)[number];
-
-export interface Rank {
-  key: string;
-  requests: number;
-  hits: number;
-  misses: number;
-  errors: number;
-  /** To the client. */
-  bytes: number;
-  /** Summed, of those that have a time. */
-  seconds: number;
-}
+import { isPass } from './transaction.ts';
+import { UnservedRequests } from './unserved.ts';
 
 export interface SeenTag {
   fetches: number;
@@ -27,38 +17,65 @@ export interface SeenTag {
   url: string;
 }
 
-const KEPT = 2000;
+/** Seconds that a ranking looks back; null is all since it was last cleared. */
+export type Window = number | null;
+
+export interface Ranked {
+  ranks: Rank[];
+  /** What there is of the ranking's kind in the window, and of requests that clients sent. */
+  total: number;
+  requests: number;
+  /** Epoch seconds from which on it counts, 0 before the first; and the seconds since then. */
+  since: number;
+  seconds: number;
+}
+
+type Counts = Record<TrafficFacts['kind'], number>;
+
 const KEPT_TAGS = 500;
+/** Backends whose address is kept. */
+const KEPT_ADDRESSES = 500;
+const NONE: Counts = { request: 0, fragment: 0, fetch: 0 };
 
 export class TrafficSample {
   readonly tags = new Map<string, SeenTag>();
   readonly latency = new LatencyMeter();
-  private readonly ranks = new Map<RankingName, Map<string, Rank>>(RANKINGS.map((name) => [name, new Map()]));
   private readonly addresses = new Map<string, string>();
-  /** Requests of clients in the sample so far. */
-  requests = 0;
+  readonly unserved = new UnservedRequests();
+  private readonly tables = new Map(RANKING_NAMES.map((name) => [name, new RankTable(RANKINGS[name])]));
+  private readonly recent = new RecentFacts();
+  private counts: Counts = { ...NONE };
+  /** The last ranking over a window, which is made once a second. */
+  private made: { key: string; ranks: Rank[]; counts: Counts } = { key: '', ranks: [], counts: NONE };
+  /** Epoch seconds from which on rankings count; 0 before the first. */
+  since = 0;
   /** Raised with every batch. */
   version = 0;
 
-  add(transactions: readonly LogTransaction[]): void {
-    for (const tx of transactions) {
-      if (tx.type !== 'request' && tx.type !== 'bereq') continue;
-      const facts = readTraffic(tx);
-      if (tx.type === 'bereq') this.addFetch(facts);
-      else if (tx.reason === 'esi') this.addFragment(facts);
-      else this.addRequest(facts);
+  /** Requests of clients in the sample so far. */
+  get requests(): number {
+    return this.counts.request;
+  }
+
+  /** `now`: epoch seconds at which they came. */
+  add(transactions: readonly LogTransaction[], now: number): void {
+    if (this.since === 0) this.since = now;
+    for (const group of splitGroups(transactions)) {
+      for (const facts of readTraffic(group)) {
+        if (facts.kind === 'request') this.unserved.add(group, facts, this.requests, now);
+        this.take(facts, now);
+      }
     }
     this.version++;
   }
 
-  /** The highest by a figure, at most `limit`. */
+  /** The highest by a figure, at most `limit`, since the ranks were last cleared. */
   top(ranking: RankingName, by: Exclude<keyof Rank, 'key'>, limit: number): Rank[] {
-    const all = [...(this.ranks.get(ranking) as Map<string, Rank>).values()];
-    return all.sort((a, b) => b[by] - a[by] || (a.key < b.key ? -1 : 1)).slice(0, limit);
+    return highest(this.all(ranking), by, limit);
   }
 
-  all(ranking: RankingName): readonly Rank[] {
-    return [...(this.ranks.get(ranking) as Map<string, Rank>).values()];
+  all(ranking: RankingName): Rank[] {
+    return this.tables.get(ranking)?.all() ?? [];
   }
 
   /** Where the last connection of a backend went; '' when none was seen. */
@@ -66,38 +83,66 @@ export class TrafficSample {
     return this.addresses.get(backend) ?? '';
   }
 
-  clearRanks(): void {
-    for (const map of this.ranks.values()) map.clear();
-    this.requests = 0;
+  /** A ranking over a window that ends at `now`, the most requests first. */
+  ranked(ranking: RankingName, window: Window, now: number, limit: number): Ranked {
+    const from = window === null ? this.since : Math.max(this.since, this.recent.since, now - window);
+    const { ranks, counts } = window === null ? this.whole(ranking) : this.over(ranking, window, now);
+    return {
+      ranks: highest(ranks, 'requests', limit),
+      total: counts[RANKINGS[ranking].of],
+      requests: counts.request,
+      since: this.since === 0 ? 0 : from,
+      seconds: this.since === 0 ? 0 : now - from,
+    };
+  }
+
+  clearRanks(now: number): void {
+    for (const table of this.tables.values()) table.clear();
+    this.recent.clear();
+    this.unserved.clear();
+    this.counts = { ...NONE };
+    this.made = { key: '', ranks: [], counts: NONE };
+    this.since = now;
     this.version++;
   }
 
-  /** Of a fragment of a page only what it asks for: no client sent it, and none waits for it alone. */
-  private addFragment(f: TrafficFacts): void {
-    if (f.url !== '') this.count('url', f.url, f, isMiss(f));
-    if (f.host !== '') this.count('host', f.host, f, isMiss(f));
+  private whole(ranking: RankingName): { ranks: Rank[]; counts: Counts } {
+    return { ranks: this.all(ranking), counts: this.counts };
   }
 
-  private addRequest(f: TrafficFacts): void {
-    this.requests++;
-    const miss = isMiss(f);
-    this.latency.add(f.seconds, f.handling === 'hit');
-    for (const [name, key] of [
-      ['url', f.url],
-      ['host', f.host],
-      ['client', f.client],
-      ['status', f.status === 0 ? '' : String(f.status)],
-      ['method', f.method],
-      ['agent', f.agent],
-    ] as const) {
-      if (key !== '') this.count(name, key, f, miss);
+  private over(ranking: RankingName, window: number, now: number): { ranks: Rank[]; counts: Counts } {
+    const key = `${ranking} ${window} ${Math.floor(now)}`;
+    if (this.made.key === key) return this.made;
+    const table = new RankTable(RANKINGS[ranking]);
+    const counts = { ...NONE };
+    this.recent.each(window, now, (facts) => {
+      counts[facts.kind]++;
+      table.count(facts);
+    });
+    this.made = { key, ranks: table.all(), counts };
+    return this.made;
+  }
+
+  private take(f: TrafficFacts, now: number): void {
+    this.counts[f.kind]++;
+    for (const table of this.tables.values()) table.count(f);
+    if (f.kind === 'fetch') {
+      this.seeTags(f);
+      this.seeAddress(f);
     }
+    // Of a fragment no client waits for it alone.
+    if (f.kind === 'request') this.latency.add(f.seconds, f.handling === 'hit', now);
+    this.recent.add(f, now);
   }
 
-  private addFetch(f: TrafficFacts): void {
-    if (f.backend !== '') this.count('backend', f.backend, f, true);
-    if (f.address !== '' && (this.addresses.size < KEPT || this.addresses.has(f.backend)))
-      this.addresses.set(f.backend, f.address);
+  private seeAddress({ backend, address }: TrafficFacts): void {
+    if (address !== '' && (this.addresses.size < KEPT_ADDRESSES || this.addresses.has(backend)))
+      this.addresses.set(backend, address);
+  }
+
+  /** What is passed is not kept: no object carries its tags. */
+  private seeTags(f: TrafficFacts): void {
+    if (isPass(f.handling)) return;
     for (const tag of f.tags) {
       const seen = this.tags.get(tag);
       if (seen !== undefined) {
@@ -107,30 +152,4 @@ export class TrafficSample {
         this.tags.set(tag, { fetches: 1, header: f.tagHeader, url: f.url });
     }
   }
-
-  private count(name: RankingName, key: string, f: TrafficFacts, miss: boolean): void {
-    const map = this.ranks.get(name) as Map<string, Rank>;
-    let rank = map.get(key);
-    if (rank === undefined) {
-      rank = { key, requests: 0, hits: 0, misses: 0, errors: 0, bytes: 0, seconds: 0 };
-      map.set(key, rank);
-      if (map.size > 2 * KEPT) prune(map);
-    }
-    rank.requests++;
-    if (f.handling === 'hit') rank.hits++;
-    else if (miss) rank.misses++;
-    if (f.status >= 500 || f.failed) rank.errors++;
-    rank.bytes += f.bytes;
-    if (f.seconds >= 0) rank.seconds += f.seconds;
-  }
-}
-
-/** Drops the half that was seen least. */
-function isMiss({ handling }: TrafficFacts): boolean {
-  return handling !== 'hit' && handling !== 'synth' && handling !== 'purge' && handling !== '';
-}
-
-function prune(map: Map<string, Rank>): void {
-  const order = [...map.values()].sort((a, b) => b.requests - a.requests);
-  for (const rank of order.slice(KEPT)) map.delete(rank.key);
 }

@@ -17,6 +17,16 @@ export interface LogRecord {
 /** How the cache treated a request: from its VCL_call records. */
 export type Handling = 'hit' | 'miss' | 'pass' | 'pipe' | 'synth' | 'purge' | 'hitmiss' | 'hitpass' | '';
 
+/** A miss as the counter cache_miss has it: a fetch after a lookup, also where a mark says that nothing is kept. */
+export function isMiss(handling: Handling): boolean {
+  return handling === 'miss' || handling === 'hitmiss';
+}
+
+/** A pass as the counter s_pass has it, whoever asked for it: the program, or a mark in the cache. */
+export function isPass(handling: Handling): boolean {
+  return handling === 'pass' || handling === 'hitpass';
+}
+
 export interface Summary {
   method: string;
   url: string;
@@ -69,7 +79,7 @@ export const EMPTY_SUMMARY: Summary = {
   error: '',
 };
 
-/** Walks the records once; later records win, so a restarted request shows its last life. */
+/** Walks the records of one transaction once; later records win, but the method is the one the client sent. */
 export function summarise(tx: LogTransaction): Summary {
   const out: Summary = { ...EMPTY_SUMMARY };
   const { records } = tx;
@@ -78,6 +88,8 @@ export function summarise(tx: LogTransaction): Summary {
   while (cursor.next()) {
     switch (cursor.tag) {
       case Tag.ReqMethod:
+        if (out.method === '') out.method = printable(bytes.toString('utf8', cursor.from, cursor.to));
+        break;
       case Tag.BereqMethod:
         out.method = printable(bytes.toString('utf8', cursor.from, cursor.to));
         break;
@@ -122,7 +134,7 @@ export function summarise(tx: LogTransaction): Summary {
 }
 
 /** A mark found by the lookup says more than the state that it leads to. */
-function marked(before: Handling, now: Handling): Handling {
+export function marked(before: Handling, now: Handling): Handling {
   const same = (before === 'hitmiss' && now === 'miss') || (before === 'hitpass' && now === 'pass');
   return same ? before : now;
 }

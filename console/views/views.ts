@@ -4,6 +4,7 @@
 import type { View } from '../model/view.ts';
 import { BACKENDS_VIEW } from './backends/backends-view.ts';
 import { BANS_VIEW } from './bans/bans-view.ts';
+import { CAUSES_VIEW } from './causes/causes-view.ts';
 import { DASHBOARD_VIEW } from './dashboard/dashboard-view.tsx';
 import { EDGE_VIEW } from './edge/edge-view.ts';
 import { LATENCY_VIEW } from './latency/latency-view.tsx';
@@ -28,4 +29,5 @@ export const VIEWS: readonly View[] = [
   LATENCY_VIEW,
   PANICS_VIEW,
   EDGE_VIEW,
+  CAUSES_VIEW,
 ];

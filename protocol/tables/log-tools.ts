@@ -143,7 +143,7 @@ export const PROXYTOP: ToolRow = {
   ...TOOL,
   name: 'proxytop',
   summary: 'most frequent log records of proxyd',
-  text: 'Ranks the records of the log by how often they come: all (proxy-log(7) has their tags), or of the groups that a query of -q finds (proxy-query(7)).',
+  text: 'Ranks the records of the log by how often they come: all (proxy-log(7) has their tags), or of the groups that a query of -q finds (proxy-query(7)). Records are counted, not requests: each restart of a request and each fragment of a page has records of its own, which -q \'Begin[3] eq "rxreq"\' leaves out.',
   options: [
     { flags: '-1', help: 'What the log holds now, once, as text' },
     BACKEND,

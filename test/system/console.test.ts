@@ -78,7 +78,7 @@ describe.skipIf(missing)('console', () => {
 
     // From a ranking to its transactions.
     await terminal.press('9');
-    await terminal.waitFor(/REQUESTS +SHARE[\s\S]*\/wanted/);
+    await terminal.waitFor(/REQUESTS +REQ\/S +SHARE[\s\S]*\/wanted/);
     await terminal.type('/wanted');
     await terminal.press('Enter', 'Enter');
     await terminal.waitFor(/query: ReqURL eq "\/wanted"/);

@@ -1,15 +1,27 @@
 // The two charts of the dashboard and the figures beside their titles.
 
-import type { ChartPainter } from '../../draw/chart.ts';
+import type { ChartPainter, ChartSeries } from '../../draw/chart.ts';
 import { type Row, type Span, span } from '../../draw/spans.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
+import { PANEL_EDGES } from '../../model/layout.ts';
 import { percent, rate } from '../../model/numbers.ts';
+import type { Series } from '../../model/series.ts';
 
 const PERIODS = [60, 120, 300, 600] as const;
 
 /** Seconds that a chart covers: what there is, in round steps, so that it neither starts empty nor jumps. */
-function chartSpan(samples: number): number {
-  return PERIODS.find((p) => samples <= p) ?? 900;
+function chartSpan(seconds: number): number {
+  return PERIODS.find((p) => seconds <= p) ?? 900;
+}
+
+/** Slices of a chart of so many cells. */
+function slicesOf(width: number): number {
+  return Math.max(8, width - 8);
+}
+
+/** Is there room for means beside maxima, and is there a difference between them? */
+function hasMeans(session: DaemonSession, width: number, height: number): boolean {
+  return height >= 8 && chartSpan(session.requests.spanTo(session.lastDataAt)) >= 2 * slicesOf(width);
 }
 
 function ago(seconds: number): string {
@@ -24,10 +36,12 @@ export function requestRows(
 ): readonly Row[] {
   if (session.requests.length < 2) return [[span('collecting…', 'muted')]];
   if (chart === null) return [];
-  const period = chartSpan(session.requests.length);
-  const values = session.requests.resample(session.lastDataAt, period, Math.max(8, width - 8));
-  const max = niceCeiling(Math.max(1, ...values.filter((v) => !Number.isNaN(v))));
-  return chart.draw([{ values, style: 'line1' }], {
+  const period = chartSpan(session.requests.spanTo(session.lastDataAt));
+  // Maxima: a mean hides the burst that brought the trouble.
+  const { max: peaks, mean } = session.requests.slices(session.lastDataAt, period, slicesOf(width));
+  const max = niceCeiling(Math.max(1, ...peaks.filter((v) => !Number.isNaN(v))));
+  const means: ChartSeries[] = hasMeans(session, width, height) ? [{ values: mean, style: 'muted' }] : [];
+  return chart.draw([{ values: peaks, style: 'line1' }, ...means], {
     width,
     height,
     max,
@@ -45,8 +59,13 @@ export function hitRateRows(
 ): readonly Row[] {
   if (session.hits.length < 2) return [[span('collecting…', 'muted')]];
   if (chart === null) return [];
-  const period = chartSpan(session.hits.length);
-  const values = session.hits.resample(session.lastDataAt, period, Math.max(8, width - 8));
+  const period = chartSpan(session.hits.spanTo(session.lastDataAt));
+  const over = (series: Series): number[] => series.slices(session.lastDataAt, period, slicesOf(width)).mean;
+  const lookups = over(session.lookups);
+  // Without lookups there is no rate: nothing is drawn.
+  const values = over(session.hits).map((hits, i) =>
+    lookups[i] === 0 ? Number.NaN : hits / (lookups[i] as number),
+  );
   return chart.draw([{ values, style: 'line2' }], {
     width,
     height,
@@ -57,19 +76,25 @@ export function hitRateRows(
   });
 }
 
-export function requestsRemark(session: DaemonSession): Row {
+/** The requests a second now, and which line is which where there are two; `width` and `height` are the panel's. */
+export function requestsRemark(session: DaemonSession, width: number, height: number): Row {
   const now = session.requests.last();
-  return now === undefined || Number.isNaN(now) ? [] : [span(`${rate(now)}/s`, 'line1')];
+  const legend = hasMeans(session, width - PANEL_EDGES, height - 2)
+    ? [span('highest ', 'line1'), span('mean  ', 'muted')]
+    : [];
+  return now === undefined || Number.isNaN(now) ? legend : [...legend, span(`${rate(now)}/s`, 'line1')];
 }
 
-/** Hit rate over 10, 100 and 1000 seconds; the longer windows give way on a narrow panel. */
+/** Hit rate over 10, 100 and 1000 seconds, or what there is yet; the longer give way on a narrow panel. */
 export function hitRateRemark(session: DaemonSession, width: number): Row {
   const out: Span[] = [];
   const windows = width >= 52 ? [10, 100, 1000] : width >= 38 ? [10, 100] : [10];
-  for (const window of windows) {
-    const { rate: value } = session.hitRate.window(window);
+  for (const size of windows) {
+    const { n, seconds, rate: value } = session.hitRate.window(size);
     if (out.length > 0) out.push(span('  '));
-    out.push(span(`${window}s `, 'faint'), span(percent(value), 'line2'));
+    out.push(span(`${Math.round(seconds)}s `, 'faint'), span(percent(value), 'line2'));
+    // A longer window has nothing more.
+    if (n < size) break;
   }
   return out;
 }

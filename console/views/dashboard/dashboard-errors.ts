@@ -30,7 +30,7 @@ export function errorRows(
 }
 
 function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): Row {
-  const s = entry.summary;
+  const s = entry.failure ?? entry.summary;
   const error = s.error === '' ? entry.fetchError : s.error;
   const room = Math.max(0, Math.floor(width / 3));
   const right = error === '' ? [] : [span(`  ${ellipsis(error, room, theme.glyphs.ellipsis)}`, 'bad')];

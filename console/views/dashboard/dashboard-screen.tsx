@@ -18,7 +18,7 @@ import { errorRows } from './dashboard-errors.ts';
 import type { PanelName } from './dashboard-panels.ts';
 import { latencySummary, percentileRemark, sampleRemark, statusRows, topRows } from './dashboard-sample.ts';
 import { threadLines, threadRows } from './dashboard-threads.ts';
-import { storageRows, trafficRows } from './dashboard-traffic.ts';
+import { storageRows, trafficRemark, trafficRows } from './dashboard-traffic.ts';
 
 export interface DashboardLayout {
   chart: { left: number; right: number; height: number };
@@ -148,7 +148,7 @@ export function Dashboard({ controller, width, height, cursor }: DashboardProps)
           width={l.chart.left}
           height={l.chart.height}
           rows={(w, h) => requestRows(session, w, h, chart)}
-          remark={() => requestsRemark(session)}
+          remark={() => requestsRemark(session, l.chart.left, l.chart.height)}
           chart
         />
         <DashboardPanel
@@ -170,6 +170,7 @@ export function Dashboard({ controller, width, height, cursor }: DashboardProps)
           width={l.middle.traffic}
           height={l.middle.height}
           rows={(w, h) => trafficRows(session, w, h, narrow, theme, chart)}
+          remark={() => trafficRemark(session)}
         />
         <DashboardPanel
           {...common}

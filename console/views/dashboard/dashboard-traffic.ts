@@ -13,6 +13,12 @@ const OUTCOMES: readonly { name: string; counters: readonly string[]; style: Sty
   { name: 'synth', counters: ['MAIN.s_synth'], style: 'synth' },
 ];
 
+/** A lookup of a fragment is a lookup: where pages have fragments, the shares are of both. */
+export function trafficRemark(session: DaemonSession): Row {
+  const fragments = session.counters.rate('MAIN.esi_req');
+  return fragments > 0 ? [span(`with ${rate(fragments)}/s fragments`, 'faint')] : [];
+}
+
 /** Cells of the donut, and the least of the figures beside it. */
 const RING = { width: 14, height: 7, beside: 15 };
 

@@ -26,7 +26,7 @@ export const EDGE_VIEW: ListView = listView({
   key: '@',
   title: 'Edge network',
   short: 'Edge',
-  brief: 'Edge',
+  brief: 'Edg',
   asks: [
     { line: STATUS, every: 2 },
     { line: QUEUE, every: 2 },

@@ -5,7 +5,7 @@ import { cell, cellRight, type Row, type Span, span, spread } from '../../draw/s
 import type { Theme } from '../../draw/theme.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { BUCKETS, bucketTop, PER_DECADE } from '../../model/latency-meter.ts';
-import { count, duration, percent } from '../../model/numbers.ts';
+import { clock, count, duration, percent } from '../../model/numbers.ts';
 
 const SHARES = [0.5, 0.9, 0.95, 0.99, 0.999] as const;
 const KINDS = [
@@ -27,13 +27,19 @@ const WORDS = { all: 'hits and others', hits: 'hits only', others: 'all but hits
 
 /** What is counted, and of how many requests. */
 export function titleRow(session: DaemonSession, shown: Quantity, width: number): Row {
-  const sampled = session.sampleShare() < 0.99 ? ` (${percent(session.sampleShare())} of all)` : '';
+  const { size, since } = session.sample.latency;
+  const sampled = session.sampleShare() < 0.99 ? `, ${percent(session.sampleShare())} sampled` : '';
   return spread(
     [
       span(' Latency', 'title'),
       span(width < WIDE ? `  ${WORDS[shown]}` : `  until the first byte goes out; ${WORDS[shown]}`, 'muted'),
     ],
-    [span(`last ${count(session.sample.latency.size)} sampled${sampled} `, 'muted')],
+    [
+      span(
+        `${width < WIDE ? '' : 'last '}${count(size)}${size === 0 ? '' : ` since ${clock(since, session.utc)}`}${sampled} `,
+        'muted',
+      ),
+    ],
     width,
   );
 }

@@ -7,7 +7,7 @@ import type { LogEntry } from '../../model/log-entry.ts';
 import { bytes, clock, duration } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
 import { decodeRecords } from '../../model/transaction.ts';
-import { earlierOf } from './log-search.ts';
+import { earlierOf, invalidatedBefore } from './log-search.ts';
 import type { RowPlace } from './log-tree.ts';
 import { timeline, timelineBar } from './timeline.ts';
 import { linksOf } from './transaction-links.ts';
@@ -32,6 +32,14 @@ export function detailLines(
     [
       { text: `${s.method} ${s.url}`, tone: 'strong' },
       { text: `  ${s.status || ''} ${s.handling}`, tone: s.status >= 500 ? 'bad' : 'accent' },
+      ...(entry.restarts === 0
+        ? []
+        : [
+            {
+              text: `  restarted ${entry.restarts === 1 ? 'once' : `${entry.restarts} times`}`,
+              tone: 'muted' as const,
+            },
+          ]),
       {
         text: `  ${s.at === 0 ? '' : clock(s.at, session.utc)}  ${s.body > 0 ? bytes(s.body) : ''}`,
         tone: 'muted',
@@ -61,7 +69,8 @@ export function detailLines(
 /** Of the page, or of the fragment that `place` is in, from what is kept here alone; `w` asks the daemon for more. */
 export function reasonsOf(entry: LogEntry, place: RowPlace, session: DaemonSession): Reason[] {
   const part = partOf(entry.transactions, place.tx);
-  return why(part, { earlier: keptOf(entry, part, session), bans: null, since: sinceOf(session) });
+  const elsewhere = invalidatedBefore(session.kept, entry, EARLIER);
+  return why(part, { earlier: keptOf(entry, part, session), elsewhere, bans: null, since: sinceOf(session) });
 }
 
 /** Requests kept here for the URL of a page or fragment, newest first: those of the page's URL and those in it. */

@@ -152,7 +152,7 @@ export class LogPainter {
       cell(handlingText(s.handling, first), 8, handlingStyle(s.handling)),
       cell(s.status === 0 ? dash : String(s.status), 7, statusStyle(s.status)),
       cell(s.method === '' ? dash : s.method, 8, 'strong'),
-      ...urlCells(s.url, entry.fragments, c.url, theme),
+      ...urlCells(s.url, beyondUrl(entry), c.url, theme),
       cellRight(s.body > 0 ? bytes(s.body) : dash, c.body, 'muted'),
       cellRight(
         Number.isNaN(s.seconds) ? dash : duration(s.seconds),
@@ -196,9 +196,14 @@ function marked(row: Row, search: string): Row {
   });
 }
 
-/** The URL, and behind it how many fragments the page has. */
-function urlCells(url: string, fragments: number, width: number, theme: Theme): Row {
-  const more = fragments === 0 ? '' : ` +${fragments} esi`;
+/** How many fragments the page has, and how often the request was restarted. */
+function beyondUrl({ fragments, restarts }: LogEntry): string {
+  const restarted = restarts === 0 ? '' : ` +${restarts} ${restarts === 1 ? 'restart' : 'restarts'}`;
+  return `${fragments === 0 ? '' : ` +${fragments} esi`}${restarted}`;
+}
+
+/** The URL, and behind it what there is to say of the group. */
+function urlCells(url: string, more: string, width: number, theme: Theme): Row {
   if (more === '' || width < more.length + 8)
     return [cell(ellipsis(url, width - 1, theme.glyphs.ellipsis), width)];
   const text = ellipsis(url, width - 1 - more.length, theme.glyphs.ellipsis);

@@ -2,6 +2,7 @@
 // distinct records of a block first, and groups are unpacked where one of them is a match. A text of small letters
 // alone is found in any case, one with a capital as it is written.
 
+import type { LogTransaction } from '../../../protocol/messages.ts';
 import type { LogBlock } from '../../model/log-block.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
 import type { LogReader, LogStore } from '../../model/log-store.ts';
@@ -104,6 +105,21 @@ export function findTransaction(store: LogReader, vxid: number): Found | null {
     return tx >= 0;
   });
   return found < 0 ? null : { seq: (store.at(found) as LogEntry).seq, place: { tx, record: -1 } };
+}
+
+/** Groups before this one that purged by surrogate key or added a ban, the newest first. */
+export function invalidatedBefore(
+  store: LogStore,
+  entry: LogEntry,
+  limit: number,
+): (readonly LogTransaction[])[] {
+  const out: (readonly LogTransaction[])[] = [];
+  for (let i = store.indexOf(entry.seq); out.length < limit; ) {
+    i = store.find(i - 1, true, (block, n) => block.hasInvalidated(n));
+    if (i < 0) break;
+    out.push((store.at(i) as LogEntry).transactions);
+  }
+  return out;
 }
 
 /** Groups of the same URL and host before this one, the newest first. */

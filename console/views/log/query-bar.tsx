@@ -112,11 +112,15 @@ function statusRow(session: DaemonSession, state: LogState, width: number, theme
   // The query is not all that is on screen yet.
   if (session.asking) left.push(span('  asking the daemon', 'warn'));
   else if (log.untested > 0) left.push(span(`  looking through ${count(log.untested)} kept`, 'warn'));
-  const received = `${count(kept.received)} received`;
-  const all = `${count(kept.size)} kept, ${bytes(kept.bytes)}`;
+  const right: Span[] = [];
+  // That takes the room of what could be read a moment later.
+  if (width >= 120 || !(session.asking || log.untested > 0))
+    right.push(span(`${count(kept.records)} records received`, 'muted'));
+  if (kept.lost > 0) right.push(span(`, ${count(kept.lost)} lost`, 'warn'));
   const of = session.query === '' ? '' : `${count(log.size)} of `;
-  const right: Span[] = [span(`${received} · ${of}${all}`, 'muted')];
-  if (kept.dropped > 0 && width >= 80) right.push(span(` · ${count(kept.dropped)} dropped`, 'muted'));
-  right.push(span(kept.lost > 0 ? ` · ${count(kept.lost)} lost ` : ' ', 'warn'));
+  if (right.length > 0) right.push(span(' · ', 'muted'));
+  right.push(span(`${of}${count(kept.size)} groups kept, ${bytes(kept.bytes)}`, 'muted'));
+  if (kept.dropped > 0 && width >= 100) right.push(span(`, ${count(kept.dropped)} dropped`, 'muted'));
+  right.push(span(' '));
   return spread(left, right, width);
 }

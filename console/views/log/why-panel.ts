@@ -7,8 +7,10 @@ import type { Controller } from '../../model/controller.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
 import type { ToneLine } from '../../model/panel.ts';
+import { splitGroups } from '../../model/request-group.ts';
 import { summarise } from '../../model/transaction.ts';
 import { keptOf, reasonLines, reasonsOf, sinceOf } from './log-detail.ts';
+import { invalidatedBefore } from './log-search.ts';
 import type { RowPlace } from './log-tree.ts';
 import type { BanFact } from './why/ban-match.ts';
 import { partOf, partsFor } from './why/fragments.ts';
@@ -37,9 +39,12 @@ export async function whyPanel(c: Controller, entry: LogEntry, place: RowPlace):
   // Closed, or another panel by now: nobody waits for this answer.
   if (c.state.panel !== panel) return;
   const told = history.groups.flatMap((group) => partsFor(group, url));
+  const elsewhere = [...history.groups, ...invalidatedBefore(session.kept, entry, EARLIER)].filter((group) =>
+    isBefore(group, part),
+  );
   const earlier = mergeHistory(part, told, keptOf(entry, part, session));
   const since = history.since > 0 ? history.since : sinceOf(session);
-  show(why(part, { earlier, bans, since }), history.remark);
+  show(why(part, { earlier, elsewhere, bans, since }), history.remark);
 }
 
 function panelLines(reasons: readonly Reason[], remark: string, width: number): ToneLine[] {
@@ -57,10 +62,10 @@ interface History {
   remark: string;
 }
 
-/** What the daemon's ring still holds of the URL: requests that fetched, purges. */
+/** What the daemon's ring still holds: requests of the URL that fetched or purged, and what purges without a URL. */
 function historyOf(session: DaemonSession, url: string): Promise<History> {
   const quoted = `"${url.replace(/["\\]/g, '\\$&')}"`;
-  const query = `ReqURL eq ${quoted} and (Link or VCL_call eq "PURGE")`;
+  const query = `(ReqURL eq ${quoted} and (Link or VCL_call eq "PURGE" or ReqMethod ~ "PURGE$")) or Notice ~ "^(xkey|hashtwo)[.]" or ReqMethod ~ "BAN$"`;
   return new Promise((resolve) => {
     const groups: LogTransaction[][] = [];
     let done = false;
@@ -77,10 +82,7 @@ function historyOf(session: DaemonSession, url: string): Promise<History> {
       { grouping: 'request', query, from: 'head', once: true },
       {
         batch: (transactions) => {
-          for (const tx of transactions) {
-            if ((tx.first ?? tx.level <= 1) || groups.length === 0) groups.push([]);
-            groups.at(-1)?.push(tx);
-          }
+          groups.push(...splitGroups(transactions));
         },
         lost: () => undefined,
         failed: () => finish('from what is kept here: the daemon did not tell more'),
@@ -97,6 +99,15 @@ async function bansOf(session: DaemonSession): Promise<BanFact[]> {
     at: Number(textField(b, 'time')) || 0,
     spec: textField(b, 'spec'),
   }));
+}
+
+/** Did it begin before the group asked about? What came later took nothing from it. */
+function isBefore(group: readonly LogTransaction[], part: readonly LogTransaction[]): boolean {
+  const at = (one: readonly LogTransaction[]): number => {
+    const request = one.find((tx) => tx.type === 'request');
+    return request === undefined ? 0 : new Facts(request).at;
+  };
+  return at(group) <= at(part);
 }
 
 /** Both histories, each transaction once, before the group, the newest first. */

@@ -29,7 +29,7 @@ export const PARAMETERS_VIEW: ListView = listView({
   key: '6',
   title: 'Parameters',
   short: 'Params',
-  brief: 'Param',
+  brief: 'Par',
   asks: [{ line: LINE, every: 10 }],
   columns: [
     { title: 'PARAMETER', min: 26, grow: 2 },

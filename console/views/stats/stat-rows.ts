@@ -107,7 +107,7 @@ export function headRows(session: DaemonSession, width: number): Row[] {
       [span(' Uptime child: ', 'muted'), span(uptime(session.counters.uptime()))],
       right(
         '   avg(n):',
-        windows.map((w) => (w.rate ?? 0).toFixed(4)),
+        windows.map((w) => (w.rate === null ? '–' : w.rate.toFixed(4))),
         'good',
       ),
       width,

@@ -22,7 +22,7 @@ export const STATS_VIEW: View = {
   key: '3',
   title: 'Statistics',
   short: 'Stats',
-  brief: 'Stats',
+  brief: 'Stat',
   keys: statKeys(openCounter),
   state: STAT_STATE,
   move: (c, step) => actOnStats(c, stepAction(step, statListRows(c.size, c.banner))),

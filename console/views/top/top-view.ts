@@ -1,25 +1,25 @@
-// What is asked for most: URLs, hosts, clients and more, from the sample, by requests, misses, errors, bytes, time.
+// What is asked for most: URLs, hosts, clients and more, from the sample, over a minute, five, or all that was seen, by
+// requests, misses, passes, errors, bytes, time. Where the sample is not all, requests a second are scaled to the
+// daemon's own count.
 
+import type { Controller } from '../../model/controller.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
-import { bytes, count, duration, percent } from '../../model/numbers.ts';
+import { bytes, clock, count, duration, percent, rate } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
-import { RANKINGS, type Rank, type RankingName } from '../../model/traffic-sample.ts';
+import { RANKING_NAMES, RANKINGS, type Rank, type RankingName } from '../../model/rankings.ts';
+import type { Ranked, Window } from '../../model/traffic-sample.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';
+import { rankQuery } from './rank-queries.ts';
 
 const SHOWN = 500;
 
-/** The query that shows only what a row stands for; null where the log has no single record of it. */
-const QUERIES: Readonly<Record<RankingName, (key: string) => string>> = {
-  url: (key) => `ReqURL eq ${quoted(key)}`,
-  host: (key) => `ReqHeader:Host eq ${quoted(key)}`,
-  client: (key) => `ReqStart[1] eq ${quoted(key)}`,
-  status: (key) => `RespStatus == ${key}`,
-  method: (key) => `ReqMethod eq ${quoted(key)}`,
-  backend: (key) => `BackendOpen[2] eq ${quoted(key)}`,
-  agent: (key) => `ReqHeader:User-Agent eq ${quoted(key)}`,
-};
+const WINDOWS: readonly { seconds: Window; label: string }[] = [
+  { seconds: null, label: 'all' },
+  { seconds: 60, label: 'last minute' },
+  { seconds: 300, label: 'last 5 minutes' },
+];
 
 export const TOP_VIEW: ListView = listView({
   name: 'top',
@@ -30,64 +30,117 @@ export const TOP_VIEW: ListView = listView({
   asks: [],
   initial: { sort: 1, descending: true },
   columns: [
-    { title: 'WHAT', min: 20, grow: 1 },
+    { title: 'WHAT', min: 28, grow: 1 },
     { title: 'REQUESTS', min: 8, right: true },
-    { title: 'SHARE', min: 6, right: true, drop: 4 },
+    { title: 'REQ/S', min: 6, right: true, drop: 3 },
+    { title: 'SHARE', min: 6, right: true, drop: 5 },
     { title: 'HITS', min: 6, right: true, drop: 2 },
     { title: 'MISSES', min: 7, right: true },
+    { title: 'PASSES', min: 7, right: true, drop: 1 },
     { title: 'ERRORS', min: 6, right: true, drop: 1 },
-    { title: 'BYTES', min: 7, right: true, drop: 3 },
-    { title: 'TIME', min: 8, right: true, drop: 5 },
+    { title: 'BYTES', min: 7, right: true, drop: 4 },
+    { title: 'TIME', min: 8, right: true, drop: 7 },
     { title: 'EACH', min: 7, right: true, drop: 6 },
   ],
   rows: (session, option) => {
-    const ranking = rankingOf(option);
-    return session.sample.top(ranking, 'requests', SHOWN).map((rank) => row(session, ranking, rank));
+    const { ranking } = chosen(option);
+    const ranked = rankedBy(session, option);
+    const share = shareOf(session, option, ranked);
+    return ranked.ranks.map((rank) => row(ranking, rank, ranked, share));
   },
-  remark: (session, option) =>
-    `by ${rankingOf(option)}, ${count(session.sample.requests)} requests${session.sampleShare() < 0.99 ? `, a sample of ${percent(session.sampleShare())}` : ''}`,
+  remark: (session, option) => {
+    const { ranking, window } = chosen(option);
+    const ranked = rankedBy(session, option);
+    const { requests, since, seconds } = ranked;
+    const share = shareOf(session, option, ranked);
+    // A window that has not been seen whole begins where the sample does.
+    const whole = window.seconds !== null && seconds >= window.seconds;
+    const when = whole ? `, ${window.label}` : since === 0 ? '' : ` since ${clock(since, session.utc)}`;
+    return `by ${RANKINGS[ranking].title}, ${count(requests)} requests${when}${share < 1 ? `, ${percent(share)} sampled` : ''}`;
+  },
   empty: (session) => (session.connection.state === 'up' ? 'no traffic yet' : 'no connection'),
   keys: [
     {
       keys: ['t'],
       command: 'top.next',
-      help: 'Rank by URL, host, client, status, backend',
+      help: 'Rank by URL, host and path, path prefix, host, client, network, X-Forwarded-For, status and more',
       hint: 'by',
-      run: (c) => {
-        const at = RANKINGS.indexOf(rankingOf(c.stateOf(TOP_VIEW.state).option));
-        TOP_VIEW.act(c, { type: 'option', option: RANKINGS[(at + 1) % RANKINGS.length] as string });
-      },
+      run: (c) => choose(c, { by: 1 }),
+    },
+    { keys: ['T'], command: 'top.previous', help: 'The ranking before', run: (c) => choose(c, { by: -1 }) },
+    {
+      keys: ['w'],
+      command: 'top.window',
+      help: 'Count the last minute, the last five, or all',
+      hint: 'window',
+      run: (c) => choose(c, { window: 1 }),
     },
     { keys: ['x'], command: 'top.clear', help: 'Count from zero', run: (c) => c.session.clearSample() },
   ],
   enter: (c, row) => drill(c, row.facts.query ?? ''),
 });
 
-function rankingOf(option: string): RankingName {
-  return (RANKINGS as readonly string[]).includes(option) ? (option as RankingName) : 'url';
+/** An option is the name of a ranking, and the index of a window behind a blank. */
+function chosen(option: string): { ranking: RankingName; window: (typeof WINDOWS)[number] } {
+  const [name = '', index = ''] = option.split(' ');
+  const ranking = RANKING_NAMES.find((one) => one === name) ?? 'url';
+  return { ranking, window: WINDOWS[Number(index)] ?? (WINDOWS[0] as (typeof WINDOWS)[number]) };
 }
 
-function row(session: DaemonSession, ranking: RankingName, r: Rank): ListRow {
-  const total = Math.max(1, session.sample.requests);
+function choose(c: Controller, step: { by?: number; window?: number }): void {
+  const { ranking, window } = chosen(c.stateOf(TOP_VIEW.state).option);
+  const names = RANKING_NAMES.length;
+  const name = RANKING_NAMES[(RANKING_NAMES.indexOf(ranking) + (step.by ?? 0) + names) % names];
+  const at = (WINDOWS.indexOf(window) + (step.window ?? 0)) % WINDOWS.length;
+  TOP_VIEW.act(c, { type: 'option', option: `${name} ${at}` });
+}
+
+function rankedBy(session: DaemonSession, option: string): Ranked {
+  const { ranking, window } = chosen(option);
+  return session.sample.ranked(ranking, window.seconds, session.now(), SHOWN);
+}
+
+/** Shares above this are all: counters and log do not come at the same moment. */
+const ALL = 0.95;
+
+/** Share of the clients' requests that the sample has. */
+function shareOf(session: DaemonSession, option: string, { requests, seconds }: Ranked): number {
+  const all = session.requestRate(seconds);
+  const share =
+    chosen(option).window.seconds === null
+      ? session.sampleShare()
+      : all === null || all === 0
+        ? 1
+        : requests / (all * seconds);
+  return share > ALL || share === 0 ? 1 : share;
+}
+
+function row(ranking: RankingName, r: Rank, { total, seconds }: Ranked, share: number): ListRow {
   const each = r.requests === 0 ? 0 : r.seconds / r.requests;
+  const perSecond = r.requests / share / Math.max(1, seconds);
+  const query = rankQuery(ranking, r.key);
   return {
-    key: `${ranking} ${r.key}`,
+    key: `${RANKINGS[ranking].title} ${r.key}`,
     facts: {
       key: r.key,
-      query: QUERIES[ranking](r.key),
+      query,
       requests: String(r.requests),
+      perSecond: perSecond.toFixed(3),
       misses: String(r.misses),
+      passes: String(r.passes),
     },
     cells: [
       { text: r.key },
       { text: count(r.requests), by: r.requests, tone: 'strong' },
-      { text: percent(r.requests / total), by: r.requests, tone: 'muted' },
+      { text: rate(perSecond), by: r.requests, tone: 'strong' },
+      { text: percent(r.requests / Math.max(1, total)), by: r.requests, tone: 'muted' },
       {
         text: r.requests === 0 ? '' : percent(r.hits / r.requests),
         by: r.hits / Math.max(1, r.requests),
         tone: 'good',
       },
       { text: count(r.misses), by: r.misses, tone: r.misses > 0 ? 'warn' : 'muted' },
+      { text: count(r.passes), by: r.passes, tone: r.passes > 0 ? 'warn' : 'muted' },
       { text: count(r.errors), by: r.errors, tone: r.errors > 0 ? 'bad' : 'muted' },
       { text: bytes(r.bytes), by: r.bytes, tone: 'muted' },
       { text: duration(r.seconds), by: r.seconds, tone: 'muted' },
@@ -97,17 +150,13 @@ function row(session: DaemonSession, ranking: RankingName, r: Rank): ListRow {
       [{ text: r.key, tone: 'strong' }],
       [
         {
-          text: `${r.requests} requests: ${r.hits} hits, ${r.misses} that went to a backend, ${r.errors} errors; ${bytes(r.bytes)} in bodies.`,
+          text: `${r.requests} requests: ${r.hits} hits, ${r.misses} misses, ${r.passes} passes, ${r.errors} errors; ${bytes(r.bytes)} in bodies.`,
         },
       ],
       [
         { text: 'Enter shows them in the log: ', tone: 'faint' },
-        { text: QUERIES[ranking](r.key), tone: 'accent' },
+        { text: query, tone: 'accent' },
       ],
     ],
   };
-}
-
-function quoted(text: string): string {
-  return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }

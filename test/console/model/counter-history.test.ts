@@ -59,7 +59,8 @@ describe('CounterHistory', () => {
     const sample = (at: number, ...values: bigint[]): (number | null)[] => {
       history.update(at, values);
       const of = history.value.bind(history);
-      const share = rate.sample(of('MAIN.cache_hit'), of('MAIN.cache_miss'), history.restarted);
+      const seen = rate.sample(of('MAIN.cache_hit'), of('MAIN.cache_miss'), 1, history.restarted);
+      const share = seen === null ? null : seen.hits / seen.all;
       return [history.rate('MGT.x'), history.rate('MAIN.cache_hit'), share];
     };
     expect(sample(1, 1n, 50n, 10n, 90n)).toEqual([0, 0, null]);

@@ -10,12 +10,14 @@ describe('Series', () => {
     expect(series.last()).toBe(50);
   });
 
-  it('averages samples into slices and carries a value over slices without one', () => {
+  it('has the maximum and the mean of each slice, and carries them over slices without a sample', () => {
     const series = new Series(10);
     series.push(1, 10);
     series.push(2, 30);
+    series.push(2.5, 90);
     series.push(8, 5);
-    expect(series.resample(10, 10, 5)).toEqual([10, 30, 30, 30, 5]);
+    expect(series.slices(10, 10, 5)).toEqual({ max: [10, 90, 90, 90, 5], mean: [10, 60, 60, 60, 5] });
+    expect(series.spanTo(10)).toBe(9);
   });
 
   it('shows a gap until the next sample, and nothing before the first', () => {
@@ -23,7 +25,7 @@ describe('Series', () => {
     series.push(3, 7);
     series.push(5, Number.NaN);
     series.push(9, 8);
-    const out = series.resample(10, 10, 10);
+    const out = series.slices(10, 10, 10).max;
     expect(out[0]).toBeNaN();
     expect(out.slice(3, 5)).toEqual([7, 7]);
     expect(out.slice(5, 9).every(Number.isNaN)).toBe(true);
@@ -34,30 +36,30 @@ describe('Series', () => {
     const series = new Series(10);
     series.push(1, 100);
     series.push(95, 1);
-    expect(series.resample(100, 10, 2)).toEqual([Number.NaN, 1]);
+    expect(series.slices(100, 10, 2).max).toEqual([Number.NaN, 1]);
   });
 });
 
 describe('HitRate', () => {
   it('weighs a window by its lookups, not by its seconds', () => {
     const rate = new HitRate();
-    rate.sample(0n, 0n);
-    rate.sample(90n, 10n);
-    rate.sample(90n, 11n);
-    expect(rate.window(10)).toEqual({ n: 2, rate: 90 / 101 });
+    rate.sample(0n, 0n, 2);
+    rate.sample(90n, 10n, 2);
+    rate.sample(90n, 11n, 2);
+    expect(rate.window(10)).toEqual({ n: 2, seconds: 4, rate: 90 / 101 });
   });
 
   it('has no rate without lookups, which is not a rate of zero', () => {
     const rate = new HitRate();
-    rate.sample(5n, 5n);
-    expect(rate.sample(5n, 5n)).toBeNull();
-    expect(rate.window(10)).toEqual({ n: 1, rate: null });
+    rate.sample(5n, 5n, 2);
+    expect(rate.sample(5n, 5n, 2)).toEqual({ hits: 0, all: 0 });
+    expect(rate.window(10)).toEqual({ n: 1, seconds: 2, rate: null });
   });
 
   it('counts a restarted worker from zero', () => {
     const rate = new HitRate();
-    rate.sample(1_000n, 1_000n);
-    rate.sample(3n, 1n);
+    rate.sample(1_000n, 1_000n, 2);
+    rate.sample(3n, 1n, 2);
     expect(rate.window(10).rate).toBe(0.75);
   });
 
@@ -65,11 +67,11 @@ describe('HitRate', () => {
     const rate = new HitRate();
     let hits = 0n;
     let misses = 0n;
-    rate.sample(hits, misses);
-    for (let i = 0; i < 10; i++) rate.sample(hits, ++misses);
-    for (let i = 0; i < 10; i++) rate.sample(++hits, misses);
+    rate.sample(hits, misses, 2);
+    for (let i = 0; i < 10; i++) rate.sample(hits, ++misses, 2);
+    for (let i = 0; i < 10; i++) rate.sample(++hits, misses, 2);
     expect(rate.window(10).rate).toBe(1);
-    expect(rate.window(100)).toEqual({ n: 20, rate: 0.5 });
+    expect(rate.window(100)).toEqual({ n: 20, seconds: 40, rate: 0.5 });
   });
 
   it('is exact beyond 2^53', () => {

@@ -1,11 +1,16 @@
-// The sample of the traffic: what a page of fragments adds to rankings and latencies.
+// The sample of the traffic: what restarts, fragments, passes and marks add to rankings, latencies and tags.
 import { expect, it } from 'vitest';
-import { TrafficSample } from '../../../console/model/traffic-sample.ts';
+import { LogEntry } from '../../../console/model/log-entry.ts';
+import { LogStore } from '../../../console/model/log-store.ts';
+import { networkOf, type RankingName } from '../../../console/model/rankings.ts';
+import { TrafficSample, type Window } from '../../../console/model/traffic-sample.ts';
+import { nextError } from '../../../console/views/log/log-search.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
-import { FAKE_START, fakeGroup } from '../fake-recording.ts';
+import type { TagName } from '../../../protocol/tables/tags.ts';
+import { FAKE_START, type FakeRequest, fakeGroup, record } from '../fake-recording.ts';
 
-function request(vxid: number, url: string, reason: string): LogTransaction {
-  const [tx] = fakeGroup({
+function request(vxid: number, url: string, more: Partial<FakeRequest> = {}): LogTransaction[] {
+  return fakeGroup({
     vxid,
     at: FAKE_START,
     method: 'GET',
@@ -14,19 +19,196 @@ function request(vxid: number, url: string, reason: string): LogTransaction {
     handling: 'HIT',
     seconds: 0.01,
     body: 10,
-  }) as [LogTransaction];
-  return { ...tx, reason };
+    ...more,
+  });
 }
 
-it('counts fragments by what they ask for, and clients by what they ask for', () => {
+/** A page of fragments, as the daemon groups it. */
+function page(): LogTransaction[] {
+  const part = (vxid: number): LogTransaction[] =>
+    request(vxid, '/part').map((tx) => ({ ...tx, reason: 'esi', level: 2, parent: 2 }));
+  return [...request(2, '/page'), ...part(4), ...part(6)];
+}
+
+/** A request that failed, was restarted with another URL, and then was a hit. */
+function restarted(): LogTransaction[] {
+  const [first, fetch] = request(12, '/first', { handling: 'MISS', status: 503, seconds: 0.2 });
+  const [second] = request(16, '/second', { seconds: 0.3, body: 70 });
+  if (first === undefined || fetch === undefined || second === undefined)
+    throw new Error('three transactions');
+  return [
+    { ...first, first: true },
+    { ...fetch, first: false },
+    { ...second, first: false, reason: 'restart', parent: 12 },
+  ];
+}
+
+function added(groups: readonly LogTransaction[]): TrafficSample {
   const sample = new TrafficSample();
-  sample.add([request(2, '/page', 'rxreq'), request(4, '/part', 'esi'), request(6, '/part', 'esi')]);
+  sample.add(groups, FAKE_START);
+  return sample;
+}
+
+/** Records appended to the first transaction of a group. */
+function marked(group: LogTransaction[], ...more: [TagName, string][]): LogTransaction[] {
+  const [first, ...rest] = group as [LogTransaction, ...LogTransaction[]];
+  const records = more.map(([tag, text]) => record('c', first.vxid, tag, text));
+  // A mark of the lookup stands before the state that it leads to.
+  return [{ ...first, records: Buffer.concat([...records, first.records]) }, ...rest];
+}
+
+it('counts what clients sent as requests, and fragments in a ranking of their own', () => {
+  const sample = added(page());
   expect(sample.requests).toBe(1);
-  expect(sample.top('url', 'requests', 9).map((r) => [r.key, r.requests, r.hits])).toEqual([
-    ['/part', 2, 2],
-    ['/page', 1, 1],
-  ]);
-  expect(sample.top('host', 'requests', 9).map((r) => r.requests)).toEqual([3]);
-  for (const ranking of ['client', 'status', 'method'] as const)
+  expect(sample.latency.size).toBe(1);
+  for (const ranking of ['url', 'host', 'client', 'status', 'method'] as const)
     expect(sample.top(ranking, 'requests', 9).map((r) => r.requests)).toEqual([1]);
+  expect(sample.top('fragment', 'requests', 9)).toMatchObject([{ key: '/part', requests: 2, hits: 2 }]);
+});
+
+it('counts a request that was restarted once: as it was sent, and as it ended', () => {
+  const sample = added(restarted());
+  expect(sample.requests).toBe(1);
+  expect(sample.latency.size).toBe(1);
+  expect(sample.top('url', 'requests', 9)).toMatchObject([
+    { key: '/first', requests: 1, hits: 1, misses: 0, errors: 0, bytes: 70, seconds: 0.27 },
+  ]);
+  expect(sample.top('status', 'requests', 9).map((r) => r.key)).toEqual(['200']);
+  // What was asked of backends was asked of them in each life.
+  expect(sample.top('backend', 'requests', 9)).toEqual([]);
+});
+
+it('shows in the log how a request that was restarted ended', () => {
+  const entry = new LogEntry(1, restarted(), '');
+  expect(entry.summary).toMatchObject({
+    url: '/first',
+    status: 200,
+    handling: 'hit',
+    error: '',
+    seconds: 0.3,
+  });
+  expect(entry.restarts).toBe(1);
+  expect(entry.failed).toBe(false);
+  expect(entry.failure).toBeNull();
+});
+
+it('finds errors by how requests ended, in the packed log too', () => {
+  const log = new LogStore({ maxBytes: 1e6, maxEntries: 10 });
+  const failing = restarted().map((tx) => ({ ...tx, vxid: tx.vxid + 100, parent: tx.parent + 100 }));
+  const [first, fetch, last] = failing as [LogTransaction, LogTransaction, LogTransaction];
+  log.add(restarted());
+  // The other way round: the second life is the one that failed.
+  log.add([{ ...first, records: last.records }, fetch, { ...last, records: first.records }]);
+  expect(nextError(log, -1, false)).toBe(1);
+  expect(nextError(log, 1, false)).toBe(-1);
+});
+
+it('tells misses from passes, and marks by what they lead to', () => {
+  const sample = added([
+    ...request(2, '/m', { handling: 'MISS' }),
+    ...request(5, '/p', { handling: 'PASS' }),
+    ...marked(request(8, '/hfm', { handling: 'MISS' }), ['HitMiss', '3 119.0']),
+    ...marked(request(11, '/hfp', { handling: 'PASS' }), ['HitPass', '3 119.0']),
+    ...request(14, '/s', { handling: 'SYNTH' }),
+  ]);
+  const figures = new Map(sample.all('url').map((r) => [r.key, [r.hits, r.misses, r.passes]]));
+  expect(Object.fromEntries(figures)).toEqual({
+    '/m': [0, 1, 0],
+    '/p': [0, 0, 1],
+    '/hfm': [0, 1, 0],
+    '/hfp': [0, 0, 1],
+    '/s': [0, 0, 0],
+  });
+});
+
+it('takes the tags of what is kept, not of what is passed', () => {
+  const tagged = (vxid: number, reason: string, handling: 'MISS' | 'PASS', tag: string): LogTransaction[] => {
+    const [client, fetch] = request(vxid, `/${tag}`, { handling }) as [LogTransaction, LogTransaction];
+    const header = record('b', fetch.vxid, 'BerespHeader', `xkey: ${tag}`);
+    return [client, { ...fetch, reason, records: Buffer.concat([fetch.records, header]) }];
+  };
+  const sample = added([...tagged(2, 'fetch', 'MISS', 'kept'), ...tagged(5, 'pass', 'PASS', 'passed')]);
+  expect([...sample.tags.keys()]).toEqual(['kept']);
+});
+
+it('says since when it counts', () => {
+  const sample = new TrafficSample();
+  expect([sample.since, sample.latency.since]).toEqual([0, 0]);
+  for (let n = 0; n < 8193; n++) sample.add(request(2, '/'), FAKE_START + n);
+  // Rankings count from the first on, latencies keep the last 8192.
+  expect([sample.since, sample.latency.since]).toEqual([FAKE_START, FAKE_START + 1]);
+  sample.clearRanks(FAKE_START + 9000);
+  expect([sample.since, sample.requests]).toEqual([FAKE_START + 9000, 0]);
+});
+
+/** With these headers. */
+function from(client: string, url: string, ...headers: string[]): LogTransaction[] {
+  const [tx] = request(2, url) as [LogTransaction];
+  const more = [
+    record('c', 2, 'ReqStart', `${client} 1 a0`),
+    ...headers.map((h) => record('c', 2, 'ReqHeader', h)),
+  ];
+  return [{ ...tx, records: Buffer.concat([tx.records, ...more]) }];
+}
+
+it('ranks by host and path, prefix, network and X-Forwarded-For', () => {
+  const sample = added([
+    ...from('192.0.2.7', '/img/a.png?x=1', 'X-Forwarded-For: 203.0.113.9'),
+    ...from('192.0.2.99', '/img/b/c.png', 'X-Forwarded-For: 203.0.113.9, 192.0.2.99'),
+    ...from('2001:db8:1::7', '/top?q'),
+    ...from('2001:db8:1:0:9:8:7:6', 'http://shop.example/img/a.png'),
+  ]);
+  const keys = (ranking: RankingName): [string, number][] =>
+    sample.top(ranking, 'requests', 9).map((r) => [r.key, r.requests]);
+  expect(keys('page')).toEqual([
+    ['shop.example/img/a.png', 2],
+    ['shop.example/img/b/c.png', 1],
+    ['shop.example/top', 1],
+  ]);
+  expect(keys('prefix')).toEqual([
+    ['/img/', 3],
+    ['/', 1],
+  ]);
+  expect(keys('network')).toEqual([
+    ['192.0.2.0/24', 2],
+    ['2001:db8:1:0::/64', 2],
+  ]);
+  expect(keys('forwarded')).toEqual([['203.0.113.9', 2]]);
+});
+
+it('ranks over a window, and says since when where it has not seen all of it', () => {
+  const sample = new TrafficSample();
+  const ranked = (window: Window, now: number): unknown[] => {
+    const { ranks, total, since, seconds } = sample.ranked('url', window, FAKE_START + now, 9);
+    return [ranks.map((r) => `${r.key} ${r.requests}`), total, since - FAKE_START, seconds];
+  };
+  sample.add(request(2, '/old'), FAKE_START);
+  expect(ranked(60, 20)).toEqual([['/old 1'], 1, 0, 20]);
+  sample.add([...request(5, '/new'), ...request(8, '/new')], FAKE_START + 100);
+  expect(ranked(60, 110)).toEqual([['/new 2'], 2, 50, 60]);
+  expect(ranked(300, 110)).toEqual([['/new 2', '/old 1'], 3, 0, 110]);
+  expect(ranked(300, 350)).toEqual([['/new 2'], 2, 50, 300]);
+  expect(ranked(null, 1000)).toEqual([['/new 2', '/old 1'], 3, 0, 1000]);
+});
+
+it.each([
+  ['192.0.2.7', '192.0.2.0/24'],
+  ['::ffff:192.0.2.7', '192.0.2.0/24'],
+  ['2001:DB8::1', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['/run/proxy.sock', ''],
+])('the network of %s is %s', (address, network) => {
+  expect(networkOf(address)).toBe(network);
+});
+
+it('keeps of the last minutes what has room, and says since when', () => {
+  const sample = new TrafficSample();
+  const long = `/${'x'.repeat(30_000)}`;
+  for (let second = 0; second < 100; second++)
+    sample.add(Array.from({ length: 30 }, (_, i) => request(2, `${long}${i}`)).flat(), FAKE_START + second);
+  const { total, since } = sample.ranked('url', 300, FAKE_START + 100, 9);
+  expect(total).toBeLessThan(3000);
+  // Thirty a second, all of each second that is left.
+  expect(total).toBe(30 * (FAKE_START + 100 - since));
 });

@@ -127,9 +127,9 @@ describe('screens', () => {
     await s.keys('enter');
     await shows(/What is behind the panel: its +│[\s\S]* view, its transactions +│/);
     await s.keys('escape', '9');
-    await shows(/Top {2}by url, \d+ requests, a sample of [\d.]+% +\d+ *\n/);
+    await shows(/Top {2}by URL, \d+ requests since [\d:]+, [\d.]+% sampled +\d+ *\n/);
     await s.keys('0');
-    await shows(/hits and others +last \d+ sampled[\s\S]* p99\.9 *\n/);
+    await shows(/hits and others +\d+ since [\d:]+, [\d.]+% sampled *\n[\s\S]* p99\.9 *\n/);
     await s.keys('6');
     await s.keys(':');
     await s.type('ban');
@@ -250,7 +250,7 @@ describe('operation', () => {
     expect(text).toMatch(/ hit .*\n/);
     expect(text).not.toMatch(/ (miss|pass) .*\n/);
     const { size } = s.session.log;
-    expect(text).toContain(` ${size} of ${s.session.kept.size} kept`);
+    expect(text).toContain(` ${size} of ${s.session.kept.size} groups kept`);
     applyQuery(s.controller, '');
     await s.settle();
     expect(await s.screen()).toMatch(/ miss .*\n/);

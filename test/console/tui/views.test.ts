@@ -247,6 +247,21 @@ describe('views', () => {
     expect(files.files.get('/tmp/p.txt')).toMatch(/^PROGRAM\t/);
   });
 
+  it('rank by more than the URL, and over a window', async () => {
+    const s = await open();
+    await s.keys('9', 'w');
+    const title = async (): Promise<string> => (await s.screen()).split('\n')[1] ?? '';
+    // Half of the last minute has been seen.
+    expect(await title()).toMatch(/^ Top {2}by URL, 93 requests since 00:23:21, [\d.]+% sampled/);
+    await s.keys('T');
+    expect(await title()).toContain('by fragment, not requests, ');
+    await s.keys('t', 't', 't');
+    expect(await title()).toContain('by path prefix, ');
+    expect((await s.screen()).split('\n')[3]).toMatch(/^ \/ /);
+    await s.play(100);
+    expect(await title()).toMatch(/ requests, last minute, [\d.]+% sampled /);
+  });
+
   it('drill from the top into the log', async () => {
     const s = await open();
     await s.keys('9');
@@ -451,7 +466,7 @@ describe('the mouse', () => {
 
   it('shows a view, selects, sorts and opens', async () => {
     const s = await open(100, 30);
-    await on(s, '6Param');
+    await on(s, '6Par');
     expect(s.controller.state.view.name).toBe('parameters');
     await on(s, 'VALUE');
     expect(s.controller.stateOf(PARAMETERS_VIEW.state)).toMatchObject({ sort: 1, descending: false });

@@ -229,13 +229,13 @@ describe('latencies', () => {
   it('have percentiles, of the last values alone', () => {
     const meter = new LatencyMeter();
     expect(meter.percentile(0.5)).toBeNull();
-    for (let i = 1; i <= 1000; i++) meter.add(i / 1000, i % 2 === 0);
+    for (let i = 1; i <= 1000; i++) meter.add(i / 1000, i % 2 === 0, 0);
     expect(meter.percentile(0.5)).toBeCloseTo(0.5, 1);
     expect(meter.percentile(0.99)).toBeGreaterThan(0.98);
     expect(meter.percentile(0.99)).toBeLessThan(1.2);
-    for (let i = 0; i < 20_000; i++) meter.add(0.001, true);
+    for (let i = 0; i < 20_000; i++) meter.add(0.001, true, 0);
     expect([meter.size, meter.percentile(1, 'others')]).toEqual([8192, null]);
-    meter.add(Number.NaN, true);
+    meter.add(Number.NaN, true, 0);
     expect(meter.size).toBe(8192);
   });
 });

@@ -36,7 +36,34 @@ export const WHY_CASES: readonly WhyCase[] = [
     name: 'other variant',
     steps: [get('/vary', { 'Accept-Language': 'de' }), get('/vary', { 'Accept-Language': 'fr' })],
   },
-  { name: 'purged', steps: [get('/purge-me'), { get: '/purge-me', method: 'PURGE' }, get('/purge-me')] },
+  { name: 'purged', steps: [get('/purge-me'), { get: '/purge-me', method: 'FLUSH' }, get('/purge-me')] },
+  {
+    name: 'purged by recipe',
+    steps: [get('/recipe'), { get: '/recipe', method: 'PURGE' }, get('/recipe')],
+  },
+  { name: 'purged in vain', steps: [{ get: '/nothing', method: 'PURGE' }, get('/nothing')] },
+  {
+    name: 'soft purge',
+    steps: [get('/softly'), { get: '/softly', method: 'SOFTPURGE' }, get('/softly')],
+  },
+  {
+    name: 'purged by key',
+    steps: [get('/keyed'), { get: '/', method: 'PURGE', headers: { xkey: 'blue pink' } }, get('/keyed')],
+  },
+  {
+    name: 'soft purge by key',
+    steps: [get('/keyed'), { get: '/', method: 'SOFTPURGE', headers: { xkey: 'blue' } }, get('/keyed')],
+  },
+  {
+    name: 'banned over HTTP',
+    steps: [
+      get('/ban-http'),
+      { get: '/', method: 'BAN', headers: { 'X-Ban': 'req.url == /ban-http' } },
+      get('/ban-http'),
+    ],
+  },
+  { name: 'refreshed', steps: [get('/refresh'), { get: '/refresh', method: 'REFRESH' }] },
+  { name: 'synth after lookup', steps: [get('/synth-in-miss')] },
   { name: 'banned by url', steps: [get('/ban-me'), { command: 'ban req.url == /ban-me' }, get('/ban-me')] },
   {
     name: 'banned by tag',
@@ -95,9 +122,11 @@ export function whyProgram(port: number): string {
   return `vcl 4.1;
 backend shop { .host = "127.0.0.1"; .port = "${port}"; .first_byte_timeout = 0.4s; }
 backend nobody { .host = "127.0.0.1"; .port = "1"; }
+acl invalidators { "127.0.0.1"; }
+include "invalidate.vcl";
 sub vcl_recv {
   set req.backend_hint = shop;
-  if (req.method == "PURGE") { return (purge); }
+  if (req.method == "FLUSH") { return (purge); }
   if (req.url == "/pass") { return (pass); }
   if (req.url == "/synth") { return (synth(418, "Teapot")); }
   if (req.url == "/vcl-error") { return (fail("told to")); }
@@ -106,6 +135,9 @@ sub vcl_recv {
 }
 sub vcl_hit {
   if (req.url == "/pass-in-hit") { return (pass); }
+}
+sub vcl_miss {
+  if (req.url == "/synth-in-miss") { return (synth(404, "Not here")); }
 }
 sub vcl_backend_response {
   if (bereq.url == "/hfp") { return (pass(60s)); }

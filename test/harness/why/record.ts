@@ -106,6 +106,7 @@ const HEADERS: Readonly<Record<string, Record<string, string>>> = {
   '/zero': { 'Cache-Control': 'max-age=0' },
   '/vary': { Vary: 'Accept-Language', 'Cache-Control': 'max-age=60' },
   '/tagged': { xkey: 'red green', 'Cache-Control': 'max-age=60' },
+  '/keyed': { xkey: 'blue green', 'Cache-Control': 'max-age=60' },
   '/evict-me': { 'X-Evict': '1', 'Cache-Control': 'max-age=60' },
 };
 

@@ -5,6 +5,7 @@
 
 import type { LogTransaction } from '../../../../protocol/messages.ts';
 import { duration } from '../../../model/numbers.ts';
+import { isFragment } from '../../../model/request-group.ts';
 import { type Handling, summarise } from '../../../model/transaction.ts';
 import { type Evidence, Facts } from './request-facts.ts';
 import { uncacheable } from './uncacheable.ts';
@@ -101,10 +102,6 @@ export function idsBelow(group: readonly LogTransaction[]): Set<number> {
   const found = new Set<number>();
   for (const tx of group) if (tx !== page && (isFragment(tx) || found.has(tx.parent))) found.add(tx.vxid);
   return found;
-}
-
-function isFragment(tx: LogTransaction): boolean {
-  return tx.type === 'request' && tx.reason === 'esi';
 }
 
 function below(group: readonly LogTransaction[], root: LogTransaction): LogTransaction[] {

@@ -1,7 +1,8 @@
 // Rules for what the lookup found, and for requests that were not looked up at all.
 
 import { duration } from '../../../model/numbers.ts';
-import { banMatches } from './ban-match.ts';
+import { type BanFact, banMatches } from './ban-match.ts';
+import { addedBy, ago, madeStale, objects, type Purge, purgeOf, purgeText, tookObject } from './purges.ts';
 import type { Evidence, Facts } from './request-facts.ts';
 import { uncacheable } from './uncacheable.ts';
 import type { Case, Rule } from './why.ts';
@@ -22,31 +23,45 @@ const pass = (c: Case): Evidence | null => {
   return recv?.returned === 'pass' ? recv.evidence : null;
 };
 
+/** The expression of a ban, and the request that added it. */
+function named(c: Case, ban: BanFact | undefined): string {
+  return ban === undefined ? '' : `"${ban.spec}"${addedBy(ban, c.purges, c.request.at)}`;
+}
+
+function whatItTook({ kind, soft, subject, count, request }: Purge): string {
+  const became = soft ? 'became stale' : 'left the cache';
+  const many = count === null ? '' : `: ${objects(count)}`;
+  switch (kind) {
+    case 'ban':
+      return `This was a ${soft ? 'soft ' : ''}ban: what matches ${subject === '' ? 'its expression, which the request does not show,' : `"${subject}"`} and is older ${soft ? 'is stale' : 'is not delivered any more'}.`;
+    case 'keys':
+      return `This was a ${soft ? 'soft ' : ''}purge by surrogate key: what carries ${subject.split(/[\s,]+/).join(' or ')} ${became}${many}.`;
+    case 'url':
+      return request.step('RECV')?.returned === 'purge'
+        ? 'This was a purge: the program returned purge, and every variant of the object left the cache.'
+        : `This was a ${soft ? 'soft ' : ''}purge: the program answered ${request.first('ReqMethod')?.text} ${request.url} with ${request.status} ${request.last('RespReason')}${count === null ? '' : `, and ${count === 0 ? 'nothing' : objects(count)} ${became}`}.`;
+  }
+}
+
 export const LOOKUP_RULES: readonly Rule[] = [
   {
     name: 'purge',
     explains: 'The request was a purge.',
     try: ({ request }) => {
-      const recv = request.step('RECV');
-      if (recv?.returned !== 'purge') return null;
-      return {
-        sentence:
-          'This was a purge: the program returned purge, and every variant of the object left the cache.',
-        evidence: some(request.first('ReqMethod'), recv.evidence),
-        hint: '',
-      };
+      const purge = purgeOf(request);
+      return purge === null ? null : { sentence: whatItTook(purge), evidence: purge.evidence, hint: '' };
     },
   },
   {
     name: 'synth',
-    explains: 'The program answered without a lookup.',
+    explains: 'The program answered by itself, before a lookup or after it.',
     try: ({ request }) => {
-      const recv = request.step('RECV');
-      if (recv?.returned !== 'synth') return null;
-      const status = request.first('RespStatus');
+      const step = request.steps.find((s) => s.returned === 'synth');
+      if (step === undefined || !/^(RECV|HIT|MISS|PASS)$/.test(step.state)) return null;
+      const asked = step.state === 'RECV' ? 'neither cache nor backend' : 'no backend';
       return {
-        sentence: `The program answered by itself: vcl_recv returned synth with ${request.status} ${request.last('RespReason')}; neither cache nor backend was asked.`,
-        evidence: some(recv.evidence, status),
+        sentence: `The program answered by itself: vcl_${step.state.toLowerCase()} returned synth with ${request.status} ${request.last('RespReason')}; ${asked} was asked.`,
+        evidence: some(step.evidence, request.first('RespStatus')),
         hint: '',
       };
     },
@@ -163,6 +178,7 @@ export const LOOKUP_RULES: readonly Rule[] = [
         sentence: `It was a hit-for-miss: the response of ${id} was not to be kept${because}; this holds for ${duration(Math.max(0, Number(left)))} more.`,
         evidence: [mark, ...(cause?.evidence ?? [])],
         hint: '',
+        apart: cause?.because ?? '',
       };
     },
   },
@@ -181,9 +197,9 @@ export const LOOKUP_RULES: readonly Rule[] = [
       const maybe = after.filter((b) => banMatches(b.spec, c.request, maker) === 'maybe');
       const which =
         sure.length > 0
-          ? ` by the ban "${sure[0]?.spec}"`
+          ? ` by the ban ${named(c, sure[0])}`
           : maybe.length > 0
-            ? `, maybe by the ban "${maybe[0]?.spec}"`
+            ? `, maybe by the ban ${named(c, maybe[0])}`
             : c.bansKnown
               ? '; the ban is no longer in the list'
               : '';
@@ -203,9 +219,16 @@ export const LOOKUP_RULES: readonly Rule[] = [
       const [id = '', ttl = '', grace = ''] = hit.text.split(' ');
       if (Number(ttl) >= 0) return null;
       const refresh = c.request.first('Link', /bgfetch/);
+      const end = c.request.at + Number(ttl);
+      const maker = fetchOf(c, Number(id));
+      const soft = c.purges.find((p) => madeStale(p, end) && tookObject(p, c.request, maker));
+      const why =
+        soft === undefined
+          ? `expired ${duration(-Number(ttl))} ago`
+          : `was made stale ${ago(c.request.at, soft)} ago by request ${soft.request.vxid} (${purgeText(soft)})`;
       return {
-        sentence: `A hit in grace: object ${id} expired ${duration(-Number(ttl))} ago and may be delivered for ${duration(Number(grace))} after that${refresh === undefined ? '; another request fetches it again' : `; it is fetched again in the background (${refresh.text.split(' ')[1]})`}.`,
-        evidence: some(hit, refresh),
+        sentence: `A hit in grace: object ${id} ${why} and may be delivered for ${duration(Number(grace))} after that${refresh === undefined ? '; another request fetches it again' : `; it is fetched again in the background (${refresh.text.split(' ')[1]})`}.`,
+        evidence: some(hit, refresh, ...(soft?.evidence ?? [])),
         hint: '',
       };
     },

@@ -3,6 +3,7 @@
 
 import { clock, duration } from '../../../model/numbers.ts';
 import { banMatches } from './ban-match.ts';
+import { addedBy, ago, purgeText, tookObject } from './purges.ts';
 import type { Evidence, Facts } from './request-facts.ts';
 import { uncacheable } from './uncacheable.ts';
 import type { Case, Former, Rule } from './why.ts';
@@ -53,19 +54,24 @@ export const MISS_RULES: readonly Rule[] = [
     explains: 'It was purged after it was last fetched.',
     try: (c) => {
       if (!missed(c)) return null;
-      for (const f of c.former) {
-        if (!sameHost(c, f.request)) continue;
-        const recv = f.request.step('RECV');
-        if (recv?.returned === 'purge')
-          return {
-            sentence: `It had been purged ${duration(Math.max(0, c.request.at - f.request.at))} before, by request ${f.request.vxid}.`,
-            evidence: [recv.evidence],
-            hint: '',
-          };
-        // Whatever was purged before this fetch, it filled the cache again.
-        if (f.fetch !== null && uncacheable(f.fetch) === null) return null;
-      }
-      return null;
+      const stored = newestFetch(c, (fetch) => uncacheable(fetch) === null)?.fetch ?? null;
+      const purge = c.purges.find(
+        (p) =>
+          p.kind !== 'ban' &&
+          p.request.at <= c.request.at &&
+          // Whatever was purged before that fetch, it filled the cache again.
+          (stored === null || p.request.at >= stored.at) &&
+          tookObject(p, c.request, stored),
+      );
+      if (purge === undefined) return null;
+      const by = `${ago(c.request.at, purge)} before, by request ${purge.request.vxid} (${purgeText(purge)})`;
+      return {
+        sentence: purge.soft
+          ? `It had been made stale ${by}, and its grace was over or not used.`
+          : `It had been purged ${by}.`,
+        evidence: purge.evidence,
+        hint: '',
+      };
     },
   },
   {
@@ -90,6 +96,7 @@ export const MISS_RULES: readonly Rule[] = [
           (e): e is Evidence => e !== undefined,
         ),
         hint: `Normalise ${name} in vcl_recv to make fewer variants.`,
+        apart: names.join(', '),
       };
     },
   },
@@ -105,6 +112,7 @@ export const MISS_RULES: readonly Rule[] = [
         sentence: `The last response (${newest.fetch.vxid}, ${duration(Math.max(0, c.request.at - newest.fetch.until))} before) was not kept, because ${cause.because}.`,
         evidence: cause.evidence,
         hint: '',
+        apart: cause.because,
       };
     },
   },
@@ -151,7 +159,7 @@ export const MISS_RULES: readonly Rule[] = [
         sentence:
           ban === undefined
             ? `The copy that ${fetch.vxid} fetched would be fresh for ${left} more, but was gone: evicted to make room, purged by a tag, or the worker was restarted; or the program asked for a miss.`
-            : `The copy that ${fetch.vxid} fetched would be fresh for ${left} more, but the ban "${ban.spec}" removed it.`,
+            : `The copy that ${fetch.vxid} fetched would be fresh for ${left} more, but the ban "${ban.spec}"${addedBy(ban, c.purges, c.request.at)}, removed it.`,
         evidence: [had.evidence],
         hint: 'The Storage view (8) counts evictions, the Panics view (!) restarts.',
       };

@@ -3,12 +3,14 @@
 // order. A rule says nothing that its evidence does not show: where the log cannot tell, the sentence says so.
 
 import type { LogTransaction } from '../../../../protocol/messages.ts';
+import { isRestart, livesOf } from '../../../model/request-group.ts';
 import type { BanFact } from './ban-match.ts';
 import { ERROR_RULES } from './error-rules.ts';
 import { FRAGMENT_RULES } from './fragment-rules.ts';
 import { type Fragment, fragmentsOf } from './fragments.ts';
 import { LOOKUP_RULES } from './lookup-rules.ts';
 import { MISS_RULES } from './miss-rules.ts';
+import { bansAmong, type Purge, purgeOf } from './purges.ts';
 import { type Evidence, Facts } from './request-facts.ts';
 import { STORAGE_RULES } from './storage-rules.ts';
 
@@ -19,11 +21,15 @@ export interface Reason {
   evidence: readonly Evidence[];
   /** What to look at next; '' for nothing. */
   hint: string;
+  /** What sets it apart from others of its rule: a header, why a response is not kept. */
+  apart?: string;
 }
 
 export interface WhyContext {
   /** Groups of the same URL before this one, the newest first. */
   earlier: readonly (readonly LogTransaction[])[];
+  /** Groups of any URL before this one that may have invalidated its object: by surrogate key, by a ban. */
+  elsewhere?: readonly (readonly LogTransaction[])[];
   /** Null when nobody asked for them. */
   bans: readonly BanFact[] | null;
   /** Epoch seconds from which on `earlier` is complete. */
@@ -45,6 +51,8 @@ export interface Case {
   /** Of the page that it is; empty for what includes nothing. */
   fragments: readonly Fragment[];
   former: readonly Former[];
+  /** What may have invalidated the object before this request, the newest first: its own earlier lives among them. */
+  purges: readonly Purge[];
   bans: readonly BanFact[];
   bansKnown: boolean;
   since: number;
@@ -87,31 +95,51 @@ export function why(group: readonly LogTransaction[], context: WhyContext): Reas
   return reasons;
 }
 
+/** Of the reasons of a request that was no hit the one that says why. */
+export function lookupReason(reasons: readonly Reason[]): Reason | null {
+  const rules = [...LOOKUP_RULES, ...MISS_RULES];
+  return reasons.find((reason) => rules.some((rule) => rule.name === reason.rule)) ?? null;
+}
+
 function readCase(group: readonly LogTransaction[], context: WhyContext): Case | null {
   const pair = pairOf(group);
   if (pair === null) return null;
+  const purges = purgesIn(group, context);
   return {
     ...pair,
+    purges,
     fragments: fragmentsOf(group),
-    restarts: group.filter((tx) => tx.type === 'request' && tx.reason.startsWith('restart')).length,
+    restarts: group.filter(isRestart).length,
     former: context.earlier.flatMap((g) => pairOf(g) ?? []),
-    bans: context.bans ?? [],
+    bans: [...(context.bans ?? []), ...bansAmong(purges)],
     bansKnown: context.bans !== null,
     since: context.since,
   };
 }
 
+function purgesIn(group: readonly LogTransaction[], context: WhyContext): Purge[] {
+  const own = group.filter((tx) => tx !== livesIn(group).at(-1));
+  const found = new Map<number, Purge>();
+  for (const tx of [own, ...context.earlier, ...(context.elsewhere ?? [])].flat()) {
+    if (tx.type !== 'request' || found.has(tx.vxid)) continue;
+    const purge = purgeOf(new Facts(tx));
+    if (purge !== null) found.set(tx.vxid, purge);
+  }
+  return [...found.values()].sort((a, b) => b.request.at - a.request.at);
+}
+
+function livesIn(group: readonly LogTransaction[]): LogTransaction[] {
+  const first = group.find((tx) => tx.type === 'request');
+  return first === undefined ? [] : livesOf(group, first);
+}
+
 /** The request that decided and its own backend request. */
 function pairOf(group: readonly LogTransaction[]): Former | null {
-  const requests = group.filter((tx) => tx.type === 'request');
-  const first = requests[0];
-  if (first === undefined) {
+  const main = livesIn(group).at(-1);
+  if (main === undefined) {
     const bereq = group.find((tx) => tx.type === 'bereq');
     return bereq === undefined ? null : { request: new Facts(bereq), fetch: new Facts(bereq) };
   }
-  // A restart goes on as another transaction: its last life is what the client got.
-  let main = first;
-  for (const tx of requests) if (tx.reason.startsWith('restart') && tx.parent === main.vxid) main = tx;
   const fetch = group.find((tx) => tx.type === 'bereq' && tx.parent === main.vxid);
   return { request: new Facts(main), fetch: fetch === undefined ? null : new Facts(fetch) };
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { LogEntry } from '../../../../console/model/log-entry.ts';
 import { LogStore } from '../../../../console/model/log-store.ts';
 import { decodeRecords, printable, summarise } from '../../../../console/model/transaction.ts';
+import { invalidatedBefore } from '../../../../console/views/log/log-search.ts';
 import {
   LOG_STATE,
   type LogAction,
@@ -126,6 +127,8 @@ describe('LogStore', () => {
     store.add(hit(1));
     store.addLoss(12, 'overrun');
     expect(store.lost).toBe(12);
+    // In the unit of the losses.
+    expect(store.records).toBe(countRecords((hit(1)[0] as LogTransaction).records));
     expect(store.at(1)?.gap).toBe('12 records lost (overrun)');
     store.addLoss(3, 'backpressure');
     expect(store.size).toBe(2);
@@ -205,5 +208,25 @@ describe('log view', () => {
     for (const type of ['pause', 'home', 'end', 'unfold', 'fold', 'toggle-all', 'detail'] as const)
       act(store, INITIAL, { type });
     expect(shown(act(store, INITIAL, { type: 'move', rows: -3 }), store)).toEqual([]);
+  });
+});
+
+describe('what invalidated objects of other URLs', () => {
+  const withRecord = (n: number, tag: 'Notice' | 'ReqMethod', text: string): LogTransaction[] => {
+    const [tx] = hit(n) as [LogTransaction];
+    return [{ ...tx, records: Buffer.concat([record('c', tx.vxid, tag, text), tx.records]) }];
+  };
+
+  it('is found in the packed log: purges by surrogate key and bans, the newest first', () => {
+    const store = new LogStore({ maxBytes: 1e6, maxEntries: 100 });
+    store.add(withRecord(1, 'Notice', 'xkey.purge red: 3'));
+    store.add(withRecord(2, 'Notice', 'vsl: High number of variants (12)'));
+    store.add(withRecord(3, 'ReqMethod', 'BAN'));
+    store.add(hit(4));
+    store.add(withRecord(5, 'ReqMethod', 'SOFTBAN'));
+    const foundFrom = (n: number): number[] =>
+      invalidatedBefore(store, store.at(n) as LogEntry, 9).map((group) => group[0]?.vxid ?? 0);
+    expect(foundFrom(3)).toEqual([1009, 1003]);
+    expect(foundFrom(0)).toEqual([]);
   });
 });

@@ -38,7 +38,8 @@ function said(name: string, fromEnd = 1, bans = bansOf(name)): Reason[] {
   const before = groups.slice(0, groups.indexOf(group));
   const { url } = requestOf(group);
   const earlier = before.filter((g) => requestOf(g).url === url).reverse();
-  return why(group, { earlier, bans, since: requestOf(groups[0] as LogTransaction[]).at });
+  const elsewhere = before.filter((g) => requestOf(g).url !== url).reverse();
+  return why(group, { earlier, elsewhere, bans, since: requestOf(groups[0] as LogTransaction[]).at });
 }
 
 function bansOf(name: string): BanFact[] {
@@ -71,7 +72,55 @@ const ROWS: readonly [string, string, RegExp, string][] = [
     /accept-language, which is "fr" here and was "de"/,
     'BerespHeader ReqHeader',
   ],
-  ['purged', 'purged', /had been purged \S+ before, by request \d+/, 'VCL_return'],
+  [
+    'purged',
+    'purged',
+    /had been purged \S+ before, by request \d+ \(FLUSH \/purge-me\)/,
+    'ReqMethod VCL_return',
+  ],
+  [
+    'purged by recipe',
+    'purged',
+    /^It had been purged \S+ before, by request \d+ \(PURGE \/recipe, 1 object\)\.$/,
+    'ReqMethod VCL_return ReqHeader',
+  ],
+  ['purged in vain', 'never-seen', /was not fetched before/, 'VCL_return'],
+  [
+    'soft purge',
+    'grace',
+    /^A hit in grace: object \d+ was made stale \S+ ago by request \d+ \(SOFTPURGE \/softly, 1 object\)/,
+    'Hit Link ReqMethod VCL_return ReqHeader',
+  ],
+  [
+    'purged by key',
+    'purged',
+    /^It had been purged \S+ before, by request \d+ \(PURGE by keys blue pink, 1 object\)\.$/,
+    'Notice',
+  ],
+  [
+    'soft purge by key',
+    'grace',
+    /was made stale \S+ ago by request \d+ \(soft, SOFTPURGE by key blue, 1 object\)/,
+    'Hit Link Notice',
+  ],
+  [
+    'banned over HTTP',
+    'banned',
+    /by the ban "req\.url == \/ban-http", which request \d+ added \S+ before; so it was fetched again/,
+    'ExpBan',
+  ],
+  [
+    'refreshed',
+    'purged',
+    /^It had been purged \S+ before, by request \d+ \(REFRESH \/refresh\)\.$/,
+    'ReqMethod VCL_return',
+  ],
+  [
+    'synth after lookup',
+    'synth',
+    /vcl_miss returned synth with 404 Not here; no backend was asked/,
+    'VCL_return RespStatus',
+  ],
   ['banned by url', 'banned', /by the ban "req\.url == \/ban-me"/, 'ExpBan'],
   ['banned by tag', 'banned', /by the ban "obj\.http\.xkey ~ red"/, 'ExpBan'],
   ['cookie', 'cookie', /because it has a Cookie/, 'ReqHeader VCL_return'],
@@ -150,7 +199,25 @@ describe('why?', () => {
   });
 
   it('names the purge itself', () => {
-    expect(said('purged', 2).map((r) => r.rule)).toEqual(['purge']);
+    const sentence = (name: string): string => {
+      const [only, ...more] = said(name, 2);
+      expect([only?.rule, more.length]).toEqual(['purge', 0]);
+      return only?.sentence ?? '';
+    };
+    expect(sentence('purged')).toBe(
+      'This was a purge: the program returned purge, and every variant of the object left the cache.',
+    );
+    expect(sentence('purged by recipe')).toBe(
+      'This was a purge: the program answered PURGE /recipe with 200 Purged, and 1 object left the cache.',
+    );
+    expect(sentence('purged in vain')).toMatch(/and nothing left the cache\.$/);
+    expect(sentence('soft purge')).toMatch(/^This was a soft purge: .* and 1 object became stale\.$/);
+    expect(sentence('purged by key')).toBe(
+      'This was a purge by surrogate key: what carries blue or pink left the cache: 1 object.',
+    );
+    expect(sentence('banned over HTTP')).toMatch(
+      /^This was a ban: what matches "req\.url == \/ban-http" and is older/,
+    );
   });
 
   it('says what becomes of the response', () => {

@@ -1,0 +1,153 @@
+// The last requests of the sample that were no hits, whole, so that it can be said why: a verdict is made of a request,
+// of what was seen of its URL before, and of what purged meanwhile, and is kept with it. Purges and bans are kept among
+// them for that, and from hits only that there was one. Bounded: what is older falls out.
+
+import type { LogTransaction } from '../../protocol/messages.ts';
+import { withoutFragments } from './request-group.ts';
+import type { TrafficFacts } from './traffic-facts.ts';
+import { isMiss, isPass } from './transaction.ts';
+
+export interface Verdict {
+  /** Requests with the same are one cause. */
+  cause: string;
+  /** What sets it apart within its cause's text: a header's name, why a response is not kept; '' for nothing. */
+  detail: string;
+  sentence: string;
+}
+
+export interface Unserved {
+  /** Epoch seconds at which it came. */
+  at: number;
+  host: string;
+  url: string;
+  group: readonly LogTransaction[];
+  /** Requests of clients that had come before it. */
+  before: number;
+  /** Is it a miss or a pass, or kept for what it purged? */
+  counts: boolean;
+  verdict: Verdict | null;
+}
+
+/** What a verdict is made of. */
+export interface Evidence {
+  /** Groups of the URL before it, the newest first. */
+  earlier: readonly Unserved[];
+  /** What purged or banned before it. */
+  purges: readonly Unserved[];
+  /** Kept under the same path or URL before it, with another query string or host. */
+  beside: readonly Unserved[];
+  /** Was it a hit before? */
+  hit: boolean;
+}
+
+export type Judge = (request: Unserved, evidence: Evidence) => Verdict;
+
+const KEPT = 2000;
+/** Bytes of records that they may have (chosen). */
+const MOST_BYTES = 24 << 20;
+const KEPT_HITS = 5000;
+/** Groups that a verdict looks at, of its URL and beside it (chosen). */
+const EARLIER = 4;
+const BESIDE = 8;
+
+export class UnservedRequests {
+  private all: Unserved[] = [];
+  private bytes = 0;
+  /** Index of the first without a verdict. */
+  private judged = 0;
+  /** Epoch seconds of the first hit, by host and URL. */
+  private readonly hits = new Map<string, number>();
+
+  /** `before`: requests of clients so far. */
+  add(group: readonly LogTransaction[], f: TrafficFacts, before: number, now: number): void {
+    if (f.handling === 'hit') {
+      const key = keyOf(f);
+      if (this.hits.has(key)) return;
+      this.hits.set(key, now);
+      if (this.hits.size > KEPT_HITS) this.hits.delete(this.hits.keys().next().value as string);
+      return;
+    }
+    const counts = isMiss(f.handling) || isPass(f.handling) || f.handling === 'pipe';
+    // What else the program answers is kept where it may have purged.
+    if (!counts && /^(GET|HEAD|POST)$/.test(f.method)) return;
+    // Out of the frame that brought it.
+    const own = withoutFragments(group).map((tx) => ({ ...tx, records: new Uint8Array(tx.records) }));
+    this.all.push({ at: now, host: f.host, url: f.url, group: own, before, counts, verdict: null });
+    this.bytes += bytesOf(own);
+    // By the half, so that it costs little.
+    if (this.all.length > 2 * KEPT || this.bytes > MOST_BYTES) this.halve();
+  }
+
+  /** The oldest first. */
+  last(): readonly Unserved[] {
+    return this.all;
+  }
+
+  /** Gives a verdict to at most `limit` of those that have none. */
+  judge(limit: number, judge: Judge): void {
+    const end = Math.min(this.all.length, this.judged + limit);
+    if (end === this.judged) return;
+    const byPath = new Map<string, Unserved[]>();
+    const purges: Unserved[] = [];
+    for (let i = 0; i < end; i++) {
+      const one = this.all[i] as Unserved;
+      const key = pathOf(one.url);
+      const same = byPath.get(key) ?? [];
+      if (i >= this.judged && one.counts) one.verdict = judge(one, this.evidence(one, same, purges));
+      if (!one.counts) purges.push(one);
+      same.push(one);
+      byPath.set(key, same);
+    }
+    this.judged = end;
+  }
+
+  clear(): void {
+    this.all = [];
+    this.bytes = 0;
+    this.judged = 0;
+    this.hits.clear();
+  }
+
+  private halve(): void {
+    const gone = Math.ceil(this.all.length / 2);
+    this.judged = Math.max(0, this.judged - gone);
+    this.all = this.all.slice(gone);
+    this.bytes = this.all.reduce((sum, one) => sum + bytesOf(one.group), 0);
+  }
+
+  private evidence(one: Unserved, samePath: readonly Unserved[], purges: readonly Unserved[]): Evidence {
+    const own = (other: Unserved): boolean => other.host === one.host && other.url === one.url;
+    return {
+      earlier: newest(samePath, EARLIER, own),
+      beside: newest(
+        samePath,
+        BESIDE,
+        (other) => !own(other) && (other.host === one.host || other.url === one.url),
+      ),
+      purges: newest(purges, BESIDE, () => true),
+      hit: (this.hits.get(keyOf(one)) ?? Number.POSITIVE_INFINITY) <= one.at,
+    };
+  }
+}
+
+function bytesOf(group: readonly LogTransaction[]): number {
+  return group.reduce((sum, tx) => sum + tx.records.length, 0);
+}
+
+/** The last of a list that are accepted, the newest first. */
+function newest(list: readonly Unserved[], limit: number, accept: (one: Unserved) => boolean): Unserved[] {
+  const out: Unserved[] = [];
+  for (let i = list.length - 1; i >= 0 && out.length < limit; i--) {
+    const one = list[i] as Unserved;
+    if (accept(one)) out.push(one);
+  }
+  return out;
+}
+
+function keyOf({ host, url }: { host: string; url: string }): string {
+  return `${host} ${url}`;
+}
+
+function pathOf(url: string): string {
+  return url.replace(/\?.*$/s, '');
+}

@@ -1,0 +1,95 @@
+// What a cause of misses and passes is called, and what would change it. The names are those of the rules of "why?",
+// and those that judge.ts adds.
+
+interface CauseText {
+  /** `detail` sets requests of one rule apart. */
+  label(detail: string): string;
+  change: string | ((detail: string) => string);
+}
+
+const KEEP =
+  'In vcl_backend_response set beresp.ttl and unset what forbids to keep it, where the response is the same for everybody; else let the backend send max-age.';
+const PROGRAM = 'The program asks for it: the Programs view (5) shows where.';
+
+const notKept = (detail: string): string =>
+  /Set-Cookie/.test(detail)
+    ? 'Unset beresp.http.Set-Cookie in vcl_backend_response for responses that are the same for everybody.'
+    : /Vary/.test(detail)
+      ? 'Let the backend name in Vary the headers that it looks at, instead of *.'
+      : /program/.test(detail)
+        ? PROGRAM
+        : KEEP;
+
+const TEXTS: Readonly<Record<string, CauseText>> = {
+  cookie: {
+    label: () => 'passed: it has a Cookie',
+    change:
+      'Unset in vcl_recv the cookies that do not change the page: a request without a Cookie is looked up.',
+  },
+  authorization: {
+    label: () => 'passed: it has Authorization',
+    change: 'Return hash for what is the same for every user, or hash the user.',
+  },
+  method: {
+    label: () => 'passed: its method is not looked up',
+    change: 'Nothing, unless these requests could be GET.',
+  },
+  'return-pass': { label: () => 'passed: the program says so', change: PROGRAM },
+  pipe: { label: () => 'piped', change: 'Return pass instead where the protocol is HTTP.' },
+  'hit-for-pass': { label: () => 'hit-for-pass: the program passes the response', change: PROGRAM },
+  'hit-for-miss': {
+    label: (detail) => `hit-for-miss: ${detail === '' ? 'the response is not kept' : detail}`,
+    change: notKept,
+  },
+  'not-kept': {
+    label: (detail) => `not kept the last time: ${detail}`,
+    change: notKept,
+  },
+  'other-variant': {
+    label: (detail) => `another variant: Vary: ${detail}`,
+    change: (detail) => `Normalise ${detail} in vcl_recv to the few values that make a difference.`,
+  },
+  expired: {
+    label: () => 'expired',
+    change: 'A longer max-age or beresp.ttl; grace delivers the old response while it is fetched again.',
+  },
+  purged: {
+    label: () => 'purged',
+    change: 'Purge by narrower keys, or softly: what is stale is delivered while it is fetched again.',
+  },
+  banned: {
+    label: () => 'banned',
+    change: 'Ban by narrower expressions, or softly (std.softban, ban.soft).',
+  },
+  removed: {
+    label: () => 'gone early: evicted, or by the ban lurker',
+    change:
+      'The Storage view (8) counts evictions: more storage, or less that is stored without being asked for again.',
+  },
+  gone: {
+    label: () => 'hit before: expired or gone, fetch not seen',
+    change: 'Look again when more has been seen.',
+  },
+  'other-query': {
+    label: () => 'near miss: cached with another query string',
+    change:
+      'Sort the query string and take out parameters that change nothing (import querystring, std.querysort).',
+  },
+  'other-host': {
+    label: () => 'near miss: cached under another Host',
+    change: 'Set req.http.Host to one name in vcl_recv for hosts that serve the same.',
+  },
+  'never-seen': {
+    label: () => 'first time seen',
+    change: 'Nothing, for the first request. If every URL comes only once, take out of it what makes it so.',
+  },
+};
+
+export function causeLabel(cause: string, detail: string): string {
+  return TEXTS[cause]?.label(detail) ?? 'no rule explains it';
+}
+
+export function causeChange(cause: string, detail: string): string {
+  const change = TEXTS[cause]?.change ?? 'w on such a request in the log shows its records.';
+  return typeof change === 'string' ? change : change(detail);
+}

@@ -1,0 +1,143 @@
+// Why requests were no hits, as a ranking of causes: how many, how much of the hit rate each costs, its URLs, and what
+// would change it. Of the last misses and passes of the sample; "why?" of the log explains each of them.
+
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import { clock, count, percent } from '../../model/numbers.ts';
+import type { ToneLine } from '../../model/panel.ts';
+import type { Unserved, Verdict } from '../../model/unserved.ts';
+import type { ListRow } from '../list/list-state.ts';
+import { type ListView, listView } from '../list/list-view.tsx';
+import { drill } from '../log/log-view.tsx';
+import { causeChange, causeLabel } from './cause-texts.ts';
+import { judge } from './judge.ts';
+
+/** Verdicts that are made for one drawing: some milliseconds. */
+const AT_ONCE = 250;
+const URLS = 6;
+
+interface Cause {
+  verdict: Verdict;
+  requests: number;
+  /** Requests by host and URL. */
+  urls: Map<string, { url: string; requests: number }>;
+}
+
+interface Survey {
+  causes: readonly Cause[];
+  /** Misses and passes with a verdict, of how many; all requests in that time. */
+  judged: number;
+  unserved: number;
+  requests: number;
+  /** Epoch seconds of the first of them; 0 without any. */
+  since: number;
+}
+
+export const CAUSES_VIEW: ListView = listView({
+  name: 'causes',
+  key: '#',
+  title: 'Why misses',
+  short: 'Why',
+  brief: 'Why',
+  asks: [],
+  initial: { sort: 1, descending: true },
+  columns: [
+    { title: 'WHY', min: 30, grow: 2 },
+    { title: 'REQUESTS', min: 8, right: true },
+    { title: 'COSTS', min: 6, right: true },
+    { title: 'SHARE', min: 6, right: true, drop: 1 },
+    { title: 'MOSTLY', min: 16, grow: 1, drop: 2 },
+  ],
+  rows: (session) => {
+    const survey = surveyOf(session);
+    return survey.causes.map((cause) => row(cause, survey));
+  },
+  remark: (session) => {
+    const { judged, unserved, requests, since } = surveyOf(session);
+    const share = session.sampleShare();
+    const sampled = share < 0.99 ? `, ${percent(share)} sampled` : '';
+    const looked = judged < unserved ? `, ${count(judged)} looked at` : '';
+    return `${count(unserved)} of ${count(requests)} requests${looked}${since === 0 ? '' : ` since ${clock(since, session.utc)}`}${sampled}`;
+  },
+  empty: (session) => (session.connection.state === 'up' ? 'no misses and no passes yet' : 'no connection'),
+  keys: [
+    { keys: ['x'], command: 'causes.clear', help: 'Count from zero', run: (c) => c.session.clearSample() },
+  ],
+  enter: (c, row) => drill(c, row.facts.query ?? ''),
+});
+
+function surveyOf(session: DaemonSession): Survey {
+  const { unserved, requests } = session.sample;
+  unserved.judge(AT_ONCE, judge);
+  const last = unserved.last();
+  const counted = last.filter((one) => one.counts);
+  const causes = new Map<string, Cause>();
+  let judged = 0;
+  for (const one of counted) {
+    if (one.verdict === null) continue;
+    judged++;
+    const key = `${one.verdict.cause} ${one.verdict.detail}`;
+    const cause = causes.get(key) ?? { verdict: one.verdict, requests: 0, urls: new Map() };
+    causes.set(key, cause);
+    // The newest speaks for all.
+    cause.verdict = one.verdict;
+    cause.requests++;
+    countUrl(cause, one);
+  }
+  const first = last[0];
+  return {
+    causes: [...causes.values()].sort((a, b) => b.requests - a.requests),
+    judged,
+    unserved: counted.length,
+    requests: first === undefined ? 0 : requests - first.before,
+    since: first?.at ?? 0,
+  };
+}
+
+function countUrl(cause: Cause, { host, url }: Unserved): void {
+  const key = host + url;
+  const known = cause.urls.get(key);
+  if (known === undefined) cause.urls.set(key, { url, requests: 1 });
+  else known.requests++;
+}
+
+function row({ verdict, requests, urls }: Cause, survey: Survey): ListRow {
+  const label = causeLabel(verdict.cause, verdict.detail);
+  const top = [...urls].sort((a, b) => b[1].requests - a[1].requests);
+  const costs = requests / Math.max(1, survey.requests);
+  const mostly = top[0]?.[1].url ?? '';
+  return {
+    key: label,
+    facts: {
+      cause: verdict.cause,
+      detail: verdict.detail,
+      requests: String(requests),
+      costs: costs.toFixed(4),
+      query: `ReqURL eq "${mostly.replace(/["\\]/g, '\\$&')}" and VCL_call ~ "^(MISS|PASS|PIPE)$"`,
+    },
+    cells: [
+      { text: label, tone: 'strong' },
+      { text: count(requests), by: requests },
+      { text: percent(costs), by: requests, tone: 'warn' },
+      { text: percent(requests / Math.max(1, survey.judged)), by: requests, tone: 'muted' },
+      { text: mostly, tone: 'muted' },
+    ],
+    detail: (): readonly ToneLine[] => [
+      [
+        {
+          text: `${count(requests)} requests: were they hits, the share of hits among all requests would be ${percent(costs)} higher.`,
+        },
+      ],
+      [{ text: causeChange(verdict.cause, verdict.detail), tone: 'accent' }],
+      [{ text: `The last: ${verdict.sentence}`, tone: 'muted' }],
+      ...top
+        .slice(0, URLS)
+        .map(
+          ([key, { requests: n }]): ToneLine => [
+            { text: `${count(n).padStart(8)}  `, tone: 'faint' },
+            { text: key },
+          ],
+        ),
+      [{ text: 'Enter shows those of the first URL in the log, where w asks why.', tone: 'faint' }],
+    ],
+  };
+}

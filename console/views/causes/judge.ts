@@ -1,0 +1,57 @@
+// The verdict on a request that was no hit: what the rules of "why?" say first of its lookup. Where nothing in the
+// sample tells why there was no object, near misses are looked for: the same path kept with another query string, the
+// same URL under another host.
+
+import type { Evidence, Unserved, Verdict } from '../../model/unserved.ts';
+import { Facts } from '../log/why/request-facts.ts';
+import { uncacheable } from '../log/why/uncacheable.ts';
+import { lookupReason, why } from '../log/why/why.ts';
+
+export function judge(request: Unserved, evidence: Evidence): Verdict {
+  const reason = lookupReason(
+    why(request.group, {
+      earlier: evidence.earlier.map((one) => one.group),
+      elsewhere: evidence.purges.map((one) => one.group),
+      bans: null,
+      since: 0,
+    }),
+  );
+  if (reason === null) return { cause: 'unknown', detail: '', sentence: 'No rule explains it.' };
+  if (reason.rule === 'never-seen') {
+    const near = nearMiss(request, evidence);
+    if (near !== null) return near;
+  }
+  return { cause: reason.rule, detail: reason.apart ?? '', sentence: reason.sentence };
+}
+
+function nearMiss(request: Unserved, { beside, hit }: Evidence): Verdict | null {
+  if (hit)
+    return {
+      cause: 'gone',
+      detail: '',
+      sentence: 'It had been a hit before, of a response that was fetched before anything was seen here.',
+    };
+  const other = beside.find((one) => isKept(one, request.at));
+  if (other === undefined) return null;
+  const seen = `${other.host}${other.url}`;
+  return other.host === request.host
+    ? {
+        cause: 'other-query',
+        detail: '',
+        sentence: `The cache had the same path with another query string: ${seen}.`,
+      }
+    : {
+        cause: 'other-host',
+        detail: '',
+        sentence: `The cache had the same URL under another Host: ${seen}.`,
+      };
+}
+
+/** Did it bring a response that is fresh at this time? */
+function isKept({ group }: Unserved, now: number): boolean {
+  const fetch = group.find((tx) => tx.type === 'bereq' && tx.reason !== 'pass' && tx.reason !== 'pipe');
+  if (fetch === undefined) return false;
+  const facts = new Facts(fetch);
+  const last = facts.lifetimes.at(-1);
+  return last !== undefined && uncacheable(facts) === null && facts.at + last.ttl > now;
+}

@@ -1,0 +1,164 @@
+// What a request invalidated, as far as its records say so: return (purge), purges from vcl_hit and vcl_miss, purges by
+// surrogate key, bans over HTTP. A purge from vcl_hit leaves no record of its own, as in Varnish: there it is known by
+// its method and by the program's answer, and its count by the X-Invalidated of the recipe invalidate.vcl.
+
+import { duration } from '../../../model/numbers.ts';
+import { type BanFact, banMatches } from './ban-match.ts';
+import type { Evidence, Facts } from './request-facts.ts';
+
+export interface Purge {
+  kind: 'url' | 'keys' | 'ban';
+  soft: boolean;
+  /** Surrogate keys between blanks, or the ban's expression; '' for the URL's own key, and where the log has none. */
+  subject: string;
+  /** Objects; null where the log does not say. */
+  count: number | null;
+  /** The request that did it. */
+  request: Facts;
+  evidence: readonly Evidence[];
+}
+
+/** As the extensions xkey, hashtwo and purge log it. */
+const BY_KEYS = /^(?:xkey|hashtwo)\.(soft)?purge (.*): (\d+)$/s;
+const ONE_VARIANT = /^purge\.(hard|soft)_variant: (\d+)$/;
+const KEY_HEADERS = ['xkey', 'x-hashtwo', 'surrogate-key', 'cache-tag', 'x-cache-tags'];
+
+/** Null when nothing shows that it invalidated anything. */
+export function purgeOf(request: Facts): Purge | null {
+  const recv = request.step('RECV');
+  const method = request.first('ReqMethod');
+  if (recv === undefined || method === undefined) return null;
+  for (const notice of request.all('Notice')) {
+    const keys = BY_KEYS.exec(notice.text);
+    if (keys !== null)
+      return {
+        kind: 'keys',
+        soft: keys[1] !== undefined,
+        // A long list is cut off in its last key.
+        subject: (keys[2] ?? '').replace(/\S*\.\.\.$/, '').trim(),
+        count: Number(keys[3]),
+        request,
+        evidence: [notice],
+      };
+    const one = ONE_VARIANT.exec(notice.text);
+    if (one !== null)
+      return {
+        kind: 'url',
+        soft: one[1] === 'soft',
+        subject: '',
+        count: Number(one[2]),
+        request,
+        evidence: [notice],
+      };
+  }
+  if (recv.returned === 'purge')
+    return { kind: 'url', soft: false, subject: '', count: null, request, evidence: [method, recv.evidence] };
+  const status = request.first('RespStatus');
+  if (status === undefined || request.status >= 300) return null;
+  const soft = /^SOFT/i.test(method.text);
+  const answered = request.steps.find((s) => /^(HIT|MISS|PASS)$/.test(s.state) && s.returned === 'synth');
+  if (/PURGE$/i.test(method.text) && answered !== undefined) {
+    const said = request.header('request', 'x-invalidated');
+    const count =
+      said === undefined ? Number.NaN : Number.parseInt(said.text.slice('x-invalidated:'.length), 10);
+    return {
+      kind: 'url',
+      soft,
+      subject: '',
+      count: Number.isNaN(count) ? null : count,
+      request,
+      evidence: [method, answered.evidence, ...(said === undefined ? [] : [said])],
+    };
+  }
+  if (/BAN$/i.test(method.text) && recv.returned === 'synth') {
+    const asked = request.header('request', 'x-ban');
+    const subject = request.request.get('x-ban') ?? '';
+    return {
+      kind: 'ban',
+      soft,
+      subject,
+      count: null,
+      request,
+      evidence: [method, ...(asked === undefined ? [] : [asked]), status],
+    };
+  }
+  return null;
+}
+
+/** Did it take, or make stale, what `fetch` brought for the URL and host of `request`? */
+export function tookObject(purge: Purge, request: Facts, fetch: Facts | null): boolean {
+  if (purge.count === 0) return false;
+  switch (purge.kind) {
+    case 'url':
+      return isSameKey(purge.request, request);
+    case 'keys':
+      return fetch !== null && keysOf(fetch).some((key) => words(purge.subject).includes(key));
+    case 'ban':
+      return purge.subject !== '' && banMatches(purge.subject, request, fetch) === 'yes';
+  }
+}
+
+/** The purges among them that are bans, as the list of bans has them. */
+export function bansAmong(purges: readonly Purge[]): BanFact[] {
+  return purges.flatMap((p) =>
+    p.kind === 'ban' && p.subject !== '' ? [{ at: p.request.at, spec: p.subject }] : [],
+  );
+}
+
+/** The request that added a ban, by its expression and its time; '' where the log has none. */
+export function addedBy(ban: BanFact, purges: readonly Purge[], now: number): string {
+  const found = purges.find(
+    (p) =>
+      p.kind === 'ban' &&
+      ban.at >= p.request.at - CLOCK &&
+      ban.at <= p.request.until + CLOCK &&
+      (p.subject === '' || plain(p.subject) === plain(ban.spec)),
+  );
+  return found === undefined ? '' : `, which request ${found.request.vxid} added ${ago(now, found)} before`;
+}
+
+/** Seconds by which two times of one moment may differ: they are told in microseconds and milliseconds. */
+const CLOCK = 0.01;
+
+/** Was it this that made an object stale which expired at `end`? */
+export function madeStale(purge: Purge, end: number): boolean {
+  return purge.soft && end >= purge.request.at - CLOCK && end <= purge.request.until + CLOCK;
+}
+
+/** "purged by key art, 2 objects": what goes into brackets. */
+export function purgeText({ kind, soft, subject, count, request }: Purge): string {
+  const name = request.first('ReqMethod')?.text ?? '';
+  const what =
+    kind === 'keys'
+      ? ` by ${words(subject).length === 1 ? 'key' : 'keys'} ${subject}`
+      : kind === 'ban'
+        ? ` ${subject}`
+        : ` ${request.url}`;
+  return `${soft && kind === 'keys' ? 'soft, ' : ''}${name}${what}${count === null ? '' : `, ${objects(count)}`}`;
+}
+
+export function objects(count: number): string {
+  return count === 1 ? '1 object' : `${count} objects`;
+}
+
+export function ago(now: number, { request }: Purge): string {
+  return duration(Math.max(0, now - request.at));
+}
+
+function isSameKey(a: Facts, b: Facts): boolean {
+  const urls = (facts: Facts): string[] => facts.all('ReqURL').map((e) => e.text);
+  const host = (facts: Facts): string => facts.request.get('host') ?? '';
+  return host(a) === host(b) && urls(a).some((url) => urls(b).includes(url));
+}
+
+function keysOf(fetch: Facts): string[] {
+  return KEY_HEADERS.flatMap((name) => words(fetch.response.get(name) ?? ''));
+}
+
+function words(text: string): string[] {
+  return text.split(/[\s,]+/).filter((word) => word !== '');
+}
+
+function plain(spec: string): string {
+  return spec.replace(/"/g, '').replace(/\s+/g, ' ').trim();
+}

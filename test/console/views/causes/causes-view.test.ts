@@ -1,0 +1,172 @@
+// Why requests were no hits, as a ranking: what real traffic is told apart into, out of the records that the sample
+// asks for, what each cause costs, and near misses.
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { DaemonSession } from '../../../../console/model/daemon-session.ts';
+import { decodeTransaction, type RecordedTransaction } from '../../../../console/model/recording.ts';
+import { SAMPLED_RECORDS } from '../../../../console/model/traffic-facts.ts';
+import { CAUSES_VIEW } from '../../../../console/views/causes/causes-view.ts';
+import type { ListRow } from '../../../../console/views/list/list-state.ts';
+import type { LogTransaction } from '../../../../protocol/messages.ts';
+import { LogSelection } from '../../../../queries/log-selection.ts';
+import { FAKE_START, type FakeRequest, fakeGroup, record } from '../../fake-recording.ts';
+
+function session(): DaemonSession {
+  return new DaemonSession({
+    source: {
+      label: 'made up',
+      start: () => undefined,
+      command: () => Promise.resolve({ status: 101, body: '' }),
+      log: () => ({ close: () => undefined }),
+      setInterval: () => undefined,
+      sampleNow: () => undefined,
+      close: () => undefined,
+    },
+    now: () => FAKE_START,
+    later: () => undefined,
+    utc: true,
+  });
+}
+
+function rowsAfter(groups: readonly (readonly LogTransaction[])[], from = session()): ListRow[] {
+  groups.forEach((group, i) => {
+    from.sample.add(
+      group.map((tx, n) => ({ ...tx, first: n === 0 })),
+      FAKE_START + i,
+    );
+  });
+  return CAUSES_VIEW.definition.rows(from, '');
+}
+
+const texts = (rows: readonly ListRow[]): string[] =>
+  rows.map((row) =>
+    row.cells
+      .slice(0, 3)
+      .map((cell) => cell.text)
+      .join(' | '),
+  );
+
+describe('real traffic', () => {
+  const file = new URL('../log/why-recorded.json.gz', import.meta.url);
+  const recorded = JSON.parse(gunzipSync(readFileSync(file)).toString()) as {
+    groups: RecordedTransaction[][];
+  };
+
+  it('is told apart out of the records that the sample has', () => {
+    const selection = LogSelection.create({
+      grouping: 'request',
+      from: 'head',
+      filters: [...SAMPLED_RECORDS],
+    });
+    if (!(selection instanceof LogSelection)) throw new Error(selection.message);
+    const groups = recorded.groups.map((group) => selection.take(group.map(decodeTransaction), 0) ?? []);
+    expect(
+      Object.fromEntries(rowsAfter(groups).map((row) => [row.key, Number(row.facts.requests)])),
+    ).toMatchInlineSnapshot(`
+      {
+        "another variant: Vary: accept-language": 1,
+        "banned": 3,
+        "expired": 1,
+        "first time seen": 33,
+        "gone early: evicted, or by the ban lurker": 1,
+        "hit-for-miss: it has a Set-Cookie": 1,
+        "hit-for-miss: its Cache-Control says no-store": 1,
+        "hit-for-miss: its Cache-Control says private": 1,
+        "hit-for-miss: its Vary is *": 1,
+        "hit-for-miss: its headers give it no lifetime": 1,
+        "hit-for-miss: the program marked it uncacheable": 1,
+        "hit-for-pass: the program passes the response": 1,
+        "not kept the last time: the fetch failed": 1,
+        "passed: it has Authorization": 1,
+        "passed: it has a Cookie": 1,
+        "passed: its method is not looked up": 2,
+        "passed: the program says so": 2,
+        "piped": 1,
+        "purged": 4,
+      }
+    `);
+  });
+});
+
+const PLAIN: FakeRequest = {
+  vxid: 0,
+  at: FAKE_START,
+  method: 'GET',
+  url: '/',
+  status: 200,
+  handling: 'HIT',
+  seconds: 0.01,
+  body: 10,
+};
+
+const hit = (vxid: number, url: string): LogTransaction[] => fakeGroup({ ...PLAIN, vxid, url });
+const post = (vxid: number): LogTransaction[] =>
+  fakeGroup({ ...PLAIN, vxid, url: '/b', method: 'POST', handling: 'PASS' });
+
+/** A fetch that is kept for a minute. */
+function kept(vxid: number, url: string, host = 'shop.example'): LogTransaction[] {
+  const [client, fetch] = fakeGroup({ ...PLAIN, vxid, url, handling: 'MISS' }) as [
+    LogTransaction,
+    LogTransaction,
+  ];
+  const times = [
+    record('b', fetch.vxid, 'Timestamp', `Start: ${FAKE_START} 0 0`),
+    record('b', fetch.vxid, 'TTL', `RFC 60 10 0 ${FAKE_START} 0 0 0 60 cacheable`),
+  ];
+  return [
+    {
+      ...client,
+      records: Buffer.concat([
+        client.records,
+        record('c', vxid, 'ReqUnset', 'Host: x'),
+        record('c', vxid, 'ReqHeader', `Host: ${host}`),
+      ]),
+    },
+    { ...fetch, records: Buffer.concat([fetch.records, ...times]) },
+  ];
+}
+
+it('says of each cause how much of the hit rate it costs, and what would change it', () => {
+  const of = session();
+  const rows = rowsAfter(
+    [kept(10, '/a'), ...Array.from({ length: 7 }, (_, i) => hit(20 + i, '/a')), post(40), post(50)],
+    of,
+  );
+  expect(CAUSES_VIEW.definition.remark(of, '')).toBe('3 of 10 requests since 00:23:20');
+  expect(texts(rows)).toEqual(['no rule explains it | 2 | 20.0%', 'first time seen | 1 | 10.0%']);
+  expect(rows[1]?.cells.at(-1)?.text).toBe('/a');
+  expect(rows[1]?.facts.query).toBe('ReqURL eq "/a" and VCL_call ~ "^(MISS|PASS|PIPE)$"');
+  const detail = rows[1]?.detail().map((line) => line.map((part) => part.text).join('')) ?? [];
+  expect(detail[0]).toBe(
+    '1 requests: were they hits, the share of hits among all requests would be 10.0% higher.',
+  );
+  expect(detail).toContain('       1  shop.example/a');
+});
+
+it('finds near misses: another query string, another host, a hit whose fetch was not seen', () => {
+  expect(
+    texts(
+      rowsAfter([
+        kept(10, '/a?x=1&y=2'),
+        kept(20, '/a?y=2&x=1'),
+        kept(30, '/c'),
+        kept(40, '/c', 'www.shop.example'),
+        hit(50, '/d'),
+        kept(60, '/d'),
+      ]),
+    ),
+  ).toEqual([
+    'first time seen | 2 | 33.3%',
+    'near miss: cached with another query string | 1 | 16.7%',
+    'near miss: cached under another Host | 1 | 16.7%',
+    'hit before: expired or gone, fetch not seen | 1 | 16.7%',
+  ]);
+});
+
+it('counts from zero', () => {
+  const of = session();
+  rowsAfter([kept(10, '/a')], of);
+  of.clearSample();
+  expect(CAUSES_VIEW.definition.rows(of, '')).toEqual([]);
+});

@@ -1,0 +1,90 @@
+// The charts of the dashboard: bursts are seen after minutes, a hit rate needs lookups, windows say what they cover.
+import { expect, it } from 'vitest';
+import type { SourceEvents } from '../../../../console/client/source.ts';
+import { ChartPainter } from '../../../../console/draw/chart.ts';
+import { plain, type Row } from '../../../../console/draw/spans.ts';
+import { makeTheme } from '../../../../console/draw/theme.ts';
+import { DaemonSession } from '../../../../console/model/daemon-session.ts';
+import {
+  hitRateRemark,
+  hitRateRows,
+  requestRows,
+  requestsRemark,
+} from '../../../../console/views/dashboard/dashboard-charts.ts';
+import type { CounterInfo } from '../../../../protocol/messages.ts';
+
+const NAMES = ['MAIN.client_req', 'MAIN.cache_hit', 'MAIN.cache_miss', 'MAIN.uptime'];
+const CHART = new ChartPainter(makeTheme('none', true));
+
+/** A session that has seen one reading a second; each of `rates` is requests, a tenth of which miss. */
+function after(rates: readonly number[]): DaemonSession {
+  let events: SourceEvents | null = null;
+  let now = 1000;
+  const session = new DaemonSession({
+    source: {
+      label: 'made up',
+      start: (e) => {
+        events = e;
+      },
+      command: () => Promise.resolve({ status: 101, body: '' }),
+      log: () => ({ close: () => undefined }),
+      setInterval: () => undefined,
+      sampleNow: () => undefined,
+      close: () => undefined,
+    },
+    now: () => now,
+    later: () => undefined,
+  });
+  session.start();
+  const info = NAMES.map(
+    (name): CounterInfo => ({ name, flag: 'c', format: 'i', level: 'info', description: '' }),
+  );
+  const to = events as SourceEvents | null;
+  to?.counters(info);
+  let total = 0;
+  let hits = 0;
+  for (const rate of [0, ...rates]) {
+    now++;
+    total += rate;
+    hits += Math.round(rate * 0.9);
+    to?.values(now, [total, hits, total - hits, now].map(BigInt));
+  }
+  return session;
+}
+
+const text = (rows: readonly Row[]): string[] => rows.map(plain);
+
+it('draws a burst as high as it was, minutes after it', () => {
+  const quiet = Array.from({ length: 280 }, () => 100);
+  const session = after([...quiet.slice(0, 10), 20_000, ...quiet]);
+  const rows = text(requestRows(session, 50, 12, CHART));
+  expect(rows[0]).toMatch(/^ *20\.0k \|.*\*/);
+  // There is room for the means, and a legend that tells them apart.
+  expect(rows.join('')).toContain('o');
+  expect(plain(requestsRemark(session, 52, 14))).toBe('highest mean  100/s');
+  expect(plain(requestsRemark(session, 52, 8))).toBe('100/s');
+});
+
+it('draws no hit rate where nothing was looked up', () => {
+  const session = after([...Array.from({ length: 20 }, () => 100), ...Array.from({ length: 30 }, () => 0)]);
+  const rows = text(hitRateRows(session, 68, 10, CHART));
+  // One slice a second: the last half minute is empty.
+  for (const row of rows.slice(0, 8)) expect(row.slice(-25).trim()).toBe('');
+  expect(rows.join('')).toContain('*');
+});
+
+it('shows a hit rate of a single second', () => {
+  const session = after([
+    ...Array.from({ length: 20 }, () => 0),
+    100,
+    ...Array.from({ length: 20 }, () => 0),
+  ]);
+  for (const ascii of [true, false]) {
+    const rows = text(hitRateRows(session, 68, 10, new ChartPainter(makeTheme('none', ascii))));
+    expect(rows.slice(0, 8).join('')).toMatch(/[*\u2801-\u28ff]/);
+  }
+});
+
+it('says of each window how long it is yet', () => {
+  expect(plain(hitRateRemark(after(Array.from({ length: 27 }, () => 10)), 60))).toBe('10s 90.0%  27s 90.0%');
+});
