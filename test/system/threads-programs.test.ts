@@ -117,11 +117,13 @@ it('a program is in all threads once it is loaded', async () => {
 });
 
 it('one that a thread cannot run is in none, and the log has it once, refused', async () => {
+  const before = (await proxy.counters())['MAIN.n_vcl'];
   const refused = await load('picky', 'import picky; sub vcl_init { picky.refuse(); }');
   expect(refused.code).not.toBe(0);
   expect(refused.stdout + refused.stderr).toContain('not on this thread');
   expect((await proxy.adm('vcl.list')).stdout).not.toContain('picky');
   expect((await proxy.adm('vcl.use', 'picky')).code).not.toBe(0);
+  expect((await proxy.counters())['MAIN.n_vcl']).toBe(before);
   await done('vcl.label', 'after', 'boot');
   const [rd, wr, ...more] = await logged('vcl.load picky');
   expect(rd).toMatch(/^Rd vcl\.load picky /);
