@@ -237,11 +237,14 @@ function mergeLists(lists: readonly ProgramStatus[][]): ProgramStatus[] {
   const merged: ProgramStatus[] = [];
   for (const list of lists) {
     const left = [...merged];
+    // The place of one that no list before has: after the one that it follows here.
+    let place = 0;
     for (const status of list) {
       const at = left.findIndex((each) => each.name === status.name && each.discarded === status.discarded);
       const same = at < 0 ? undefined : left.splice(at, 1)[0];
-      if (same === undefined) merged.push({ ...status });
+      if (same === undefined) merged.splice(place++, 0, { ...status });
       else {
+        place = merged.indexOf(same) + 1;
         same.refs += status.refs;
         if (status.temperature === 'busy') same.temperature = 'busy';
       }

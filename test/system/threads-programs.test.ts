@@ -169,14 +169,19 @@ sub vcl_deliver { set resp.http.thread = picky.thread(); }`;
   const others = all.filter((_, i) => threads[i] !== '0');
   for (const connection of others) connection.send(requestText('/held'));
   await until('all are held', () => origin.seen('/held').length === others.length);
-  const listed = async (): Promise<string> =>
-    /^.* used$/m.exec((await proxy.adm('vcl.list')).stdout)?.[0].replace(/ +/g, ' ') ?? '';
+  const listed = async (): Promise<string[]> =>
+    ((await proxy.adm('vcl.list')).stdout.match(/^.* used$/gm) ?? []).map((line) => line.replace(/ +/g, ' '));
   // A request and its fetch.
-  expect(await listed()).toBe(`active auto warm ${2 * others.length} used`);
+  const running = 2 * others.length;
+  expect(await listed()).toEqual([`active auto warm ${running} used`]);
   await done('vcl.use', 'boot');
   await done('vcl.state', 'used', 'cold');
-  expect(await listed()).toBe(`available cold busy ${2 * others.length} used`);
+  expect(await listed()).toEqual([`available cold busy ${running} used`]);
+  // The first thread has it no more when another of its name comes.
+  await done('vcl.discard', 'used');
+  expect((await load('used', body)).code).toBe(0);
+  expect(await listed()).toEqual([`discarded cold busy ${running} used`, 'available auto warm 0 used']);
   release();
   for (const connection of others) await connection.response();
-  await until('it is cold', async () => (await listed()) === 'available cold cold 0 used');
+  await until('it is gone', async () => String(await listed()) === 'available auto warm 0 used');
 });
