@@ -35,6 +35,8 @@ export class Handover {
   private readonly options: HandoverOptions;
   private readonly channels: HandleChannels | null;
   private readonly ways: (Way | undefined)[] = [];
+  /** Before, a way to a thread that does not listen yet would be taken for broken. */
+  private allListen = false;
   /** Held open: its descriptor is the channel's. */
   private readonly held: PipeHandle[] = [];
 
@@ -47,6 +49,7 @@ export class Handover {
   /** Opens the ways to all other threads, where there are few: each takes two descriptors, and is there when it is needed.
    * To be called when all threads listen. */
   openWays(): void {
+    this.allListen = true;
     const { loads, thread } = this.options;
     if (this.channels === null || loads.length > MOST_OPENED) return;
     for (let i = 0; i < loads.length; i++) if (i !== thread) this.wayTo(i, this.channels);
@@ -63,7 +66,7 @@ export class Handover {
 
   /** Gives a connection away if another thread has fewer; false when it is to stay. */
   giveAway(listener: number, connection: RuntimeHandle): boolean {
-    if (this.channels === null) return false;
+    if (this.channels === null || !this.allListen) return false;
     const { loads, thread } = this.options;
     let least = thread;
     for (let i = 0; i < loads.length; i++) if ((loads[i] as number) < (loads[least] as number)) least = i;

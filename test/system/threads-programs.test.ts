@@ -117,11 +117,13 @@ it('a program is in all threads once it is loaded', async () => {
 });
 
 it('one that a thread cannot run is in none, and the log has it once, refused', async () => {
+  const before = (await proxy.counters())['MAIN.n_vcl'];
   const refused = await load('picky', 'import picky; sub vcl_init { picky.refuse(); }');
   expect(refused.code).not.toBe(0);
   expect(refused.stdout + refused.stderr).toContain('not on this thread');
   expect((await proxy.adm('vcl.list')).stdout).not.toContain('picky');
   expect((await proxy.adm('vcl.use', 'picky')).code).not.toBe(0);
+  expect((await proxy.counters())['MAIN.n_vcl']).toBe(before);
   await done('vcl.label', 'after', 'boot');
   const [rd, wr, ...more] = await logged('vcl.load picky');
   expect(rd).toMatch(/^Rd vcl\.load picky /);
@@ -167,14 +169,19 @@ sub vcl_deliver { set resp.http.thread = picky.thread(); }`;
   const others = all.filter((_, i) => threads[i] !== '0');
   for (const connection of others) connection.send(requestText('/held'));
   await until('all are held', () => origin.seen('/held').length === others.length);
-  const listed = async (): Promise<string> =>
-    /^.* used$/m.exec((await proxy.adm('vcl.list')).stdout)?.[0].replace(/ +/g, ' ') ?? '';
+  const listed = async (): Promise<string[]> =>
+    ((await proxy.adm('vcl.list')).stdout.match(/^.* used$/gm) ?? []).map((line) => line.replace(/ +/g, ' '));
   // A request and its fetch.
-  expect(await listed()).toBe(`active auto warm ${2 * others.length} used`);
+  const running = 2 * others.length;
+  expect(await listed()).toEqual([`active auto warm ${running} used`]);
   await done('vcl.use', 'boot');
   await done('vcl.state', 'used', 'cold');
-  expect(await listed()).toBe(`available cold busy ${2 * others.length} used`);
+  expect(await listed()).toEqual([`available cold busy ${running} used`]);
+  // The first thread has it no more when another of its name comes.
+  await done('vcl.discard', 'used');
+  expect((await load('used', body)).code).toBe(0);
+  expect(await listed()).toEqual([`discarded cold busy ${running} used`, 'available auto warm 0 used']);
   release();
   for (const connection of others) await connection.response();
-  await until('it is cold', async () => (await listed()) === 'available cold cold 0 used');
+  await until('it is gone', async () => String(await listed()) === 'available auto warm 0 used');
 });

@@ -77,7 +77,7 @@ function twoThreads(trouble: Trouble) {
     );
     return handover;
   }) as [Handover];
-  return { first, loads, events };
+  return { first, loads, events, played };
 }
 
 const connection = { close: () => undefined } as unknown as RuntimeHandle;
@@ -95,6 +95,7 @@ it.each(CASES)(
   'a connection that is given away counts for who has it: trouble %s',
   async (trouble, left, event) => {
     const { first, loads, events } = twoThreads(trouble);
+    first.openWays();
     loads[0] = 5;
     expect(first.giveAway(3, connection)).toBe(true);
     // At once, so that many that come together are spread.
@@ -106,10 +107,23 @@ it.each(CASES)(
 
 it('a connection stays where there are not more than elsewhere, and after the way has broken', async () => {
   const { first, loads } = twoThreads('not sent');
+  first.openWays();
   loads[0] = 1;
   expect(first.giveAway(0, connection)).toBe(false);
   loads[0] = 5;
   expect(first.giveAway(0, connection)).toBe(true);
   await turns();
   expect(first.giveAway(0, connection)).toBe(false);
+});
+
+it('a connection stays until all threads listen, and goes then', async () => {
+  const { first, loads, events, played } = twoThreads('not connected');
+  loads[0] = 5;
+  expect(first.giveAway(0, connection)).toBe(false);
+  await turns();
+  played.trouble = 'none';
+  first.openWays();
+  await turns();
+  expect(first.giveAway(0, connection)).toBe(true);
+  expect([[...loads], events]).toEqual([[5, 1], ['thread 1 takes one of listener 0']]);
 });
