@@ -98,6 +98,7 @@ async function bansOf(session: DaemonSession): Promise<BanFact[]> {
   return answerItems(body).map((b) => ({
     at: Number(textField(b, 'time')) || 0,
     spec: textField(b, 'spec'),
+    soft: textField(b, 'soft') === 'true',
   }));
 }
 

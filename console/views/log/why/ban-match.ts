@@ -8,6 +8,8 @@ export interface BanFact {
   /** Epoch seconds. */
   at: number;
   spec: string;
+  /** Does what it matches become stale, instead of going? */
+  soft: boolean;
 }
 
 type Verdict = 'yes' | 'no' | 'maybe';

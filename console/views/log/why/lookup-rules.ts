@@ -2,7 +2,17 @@
 
 import { duration } from '../../../model/numbers.ts';
 import { type BanFact, banMatches } from './ban-match.ts';
-import { addedBy, ago, madeStale, objects, type Purge, purgeOf, purgeText, tookObject } from './purges.ts';
+import {
+  addedBy,
+  ago,
+  madeStale,
+  objects,
+  type Purge,
+  purgeOf,
+  purgeText,
+  staleByBan,
+  tookObject,
+} from './purges.ts';
 import type { Evidence, Facts } from './request-facts.ts';
 import { uncacheable } from './uncacheable.ts';
 import type { Case, Rule } from './why.ts';
@@ -191,7 +201,8 @@ export const LOOKUP_RULES: readonly Rule[] = [
       const id = Number.parseInt(found.text, 10);
       const maker = fetchOf(c, id);
       const after = c.bans.filter(
-        (b) => (maker === null || b.at >= maker.at) && (c.request.at === 0 || b.at <= c.request.until),
+        (b) =>
+          !b.soft && (maker === null || b.at >= maker.at) && (c.request.at === 0 || b.at <= c.request.until),
       );
       const sure = after.filter((b) => banMatches(b.spec, c.request, maker) === 'yes');
       const maybe = after.filter((b) => banMatches(b.spec, c.request, maker) === 'maybe');
@@ -222,10 +233,13 @@ export const LOOKUP_RULES: readonly Rule[] = [
       const end = c.request.at + Number(ttl);
       const maker = fetchOf(c, Number(id));
       const soft = c.purges.find((p) => madeStale(p, end) && tookObject(p, c.request, maker));
+      const ban = soft === undefined ? staleByBan(c.bans, end, c.request, maker) : undefined;
       const why =
-        soft === undefined
-          ? `expired ${duration(-Number(ttl))} ago`
-          : `was made stale ${ago(c.request.at, soft)} ago by request ${soft.request.vxid} (${purgeText(soft)})`;
+        soft !== undefined
+          ? `was made stale ${ago(c.request.at, soft)} ago by request ${soft.request.vxid} (${purgeText(soft)})`
+          : ban !== undefined
+            ? `was made stale ${duration(-Number(ttl))} ago by the soft ban "${ban.spec}"`
+            : `expired ${duration(-Number(ttl))} ago`;
       return {
         sentence: `A hit in grace: object ${id} ${why} and may be delivered for ${duration(Number(grace))} after that${refresh === undefined ? '; another request fetches it again' : `; it is fetched again in the background (${refresh.text.split(' ')[1]})`}.`,
         evidence: some(hit, refresh, ...(soft?.evidence ?? [])),

@@ -159,7 +159,7 @@ export const MISS_RULES: readonly Rule[] = [
         sentence:
           ban === undefined
             ? `The copy that ${fetch.vxid} fetched would be fresh for ${left} more, but was gone: evicted to make room, purged by a tag, or the worker was restarted; or the program asked for a miss.`
-            : `The copy that ${fetch.vxid} fetched would be fresh for ${left} more, but the ban "${ban.spec}"${addedBy(ban, c.purges, c.request.at)}, removed it.`,
+            : `The copy that ${fetch.vxid} fetched would be fresh for ${left} more, but the ${ban.soft ? 'soft ban' : 'ban'} "${ban.spec}"${addedBy(ban, c.purges, c.request.at)} ${ban.soft ? 'made it stale, and its grace was over or not used' : 'removed it'}.`,
         evidence: [had.evidence],
         hint: 'The Storage view (8) counts evictions, the Panics view (!) restarts.',
       };

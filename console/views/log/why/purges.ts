@@ -101,7 +101,7 @@ export function tookObject(purge: Purge, request: Facts, fetch: Facts | null): b
 /** The purges among them that are bans, as the list of bans has them. */
 export function bansAmong(purges: readonly Purge[]): BanFact[] {
   return purges.flatMap((p) =>
-    p.kind === 'ban' && p.subject !== '' ? [{ at: p.request.at, spec: p.subject }] : [],
+    p.kind === 'ban' && p.subject !== '' ? [{ at: p.request.at, spec: p.subject, soft: p.soft }] : [],
   );
 }
 
@@ -119,6 +119,18 @@ export function addedBy(ban: BanFact, purges: readonly Purge[], now: number): st
 
 /** Seconds by which two times of one moment may differ: they are told in microseconds and milliseconds. */
 const CLOCK = 0.01;
+
+/** The soft ban of an administrator that made an object stale which expired at `end`; undefined without. */
+export function staleByBan(
+  bans: readonly BanFact[],
+  end: number,
+  request: Facts,
+  fetch: Facts | null,
+): BanFact | undefined {
+  return bans.find(
+    (b) => b.soft && Math.abs(b.at - end) <= CLOCK && banMatches(b.spec, request, fetch) !== 'no',
+  );
+}
 
 /** Was it this that made an object stale which expired at `end`? */
 export function madeStale(purge: Purge, end: number): boolean {

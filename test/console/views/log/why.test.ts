@@ -46,6 +46,7 @@ function bansOf(name: string): BanFact[] {
   return answerItems(recorded.bans[name] ?? '').map((b) => ({
     at: Number(textField(b, 'time')),
     spec: textField(b, 'spec'),
+    soft: textField(b, 'soft') === 'true',
   }));
 }
 
@@ -218,6 +219,28 @@ describe('why?', () => {
     expect(sentence('banned over HTTP')).toMatch(
       /^This was a ban: what matches "req\.url == \/ban-http" and is older/,
     );
+  });
+
+  it('names the soft ban of an administrator that made an object stale', () => {
+    const group = groups.filter((g) => caseOf(g) === 'grace').at(-1) as LogTransaction[];
+    const request = requestOf(group);
+    const end = request.at + Number(request.first('Hit')?.text.split(' ')[1]);
+    const of = (at: number, soft: boolean): string =>
+      said('grace', 1, [{ at, spec: 'req.url == /grace', soft }])[0]?.sentence ?? '';
+    expect(of(end, true)).toMatch(
+      / was made stale \d+ms ago by the soft ban "req\.url == \/grace" and may be/,
+    );
+    expect(of(end - 1, true)).toMatch(/ expired \d+ms ago /);
+    expect(of(end, false)).toMatch(/ expired \d+ms ago /);
+  });
+
+  it('names the ban that removed what should be fresh, or made it stale', () => {
+    const group = groups.filter((g) => caseOf(g) === 'removed').at(-1) as LogTransaction[];
+    const { at } = requestOf(group);
+    const of = (soft: boolean): string =>
+      said('removed', 1, [{ at: at - 0.5, spec: 'obj.http.x-evict == 1', soft }])[0]?.sentence ?? '';
+    expect(of(false)).toMatch(/more, but the ban "obj\.http\.x-evict == 1" removed it\.$/);
+    expect(of(true)).toMatch(/but the soft ban "[^"]+" made it stale, and its grace was over or not used\.$/);
   });
 
   it('says what becomes of the response', () => {
