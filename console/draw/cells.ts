@@ -40,13 +40,14 @@ export function ellipsis(text: string, width: number, mark = '…'): string {
   return width <= 0 ? '' : clip(text, width - 1) + mark;
 }
 
-/** As many whole words as have room, and the mark where some had none. */
+/** As many whole words as have room, and the mark where some had none. A word so long that much would stay empty is
+ * cut. */
 export function wordsFit(text: string, width: number, mark = '…'): string {
   const cut = ellipsis(text, width, mark);
   if (cut === text) return text;
   const kept = cut.slice(0, -mark.length);
   const end = text[kept.length] === ' ' ? kept.length : kept.lastIndexOf(' ');
-  return end <= 0 ? cut : `${kept.slice(0, end).replace(/[\s,;:]+$/, '')}${mark}`;
+  return end < (width * 2) / 3 ? cut : `${kept.slice(0, end).replace(/[\s,;:]+$/, '')}${mark}`;
 }
 
 export function padEnd(text: string, width: number): string {

@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { memo, type ReactNode, useContext } from 'react';
+import { wordsFit } from '../../draw/cells.ts';
 import { ThemeContext, UtcContext } from '../../draw/contexts.ts';
 import { Box } from '../../draw/ink.ts';
 import { Lines, Rows } from '../../draw/rows.tsx';
@@ -119,7 +120,8 @@ function bannerText(session: DaemonSession): string {
   const age = stale === null ? 'no daemon' : `stale ${Math.floor(stale)} s`;
   if (connection.state !== 'waiting') return `${age}: connecting again…`;
   const wait = Math.max(0, Math.ceil(connection.retryAt - session.now()));
-  return `${age}: ${connection.reason}; attempt ${connection.attempt + 1} in ${wait} s`;
+  // The reason may be long: it comes last.
+  return `${age}; attempt ${connection.attempt + 1} in ${wait} s: ${connection.reason}`;
 }
 
 export function Banner({ session, width }: { session: DaemonSession; width: number }): ReactNode {
@@ -128,7 +130,7 @@ export function Banner({ session, width }: { session: DaemonSession; width: numb
     <Live session={session}>
       {() => (
         <Lines
-          rows={[[span(` ${theme.glyphs.up} ${bannerText(session)}`, 'banner')]]}
+          rows={[[span(wordsFit(` ${theme.glyphs.up} ${bannerText(session)}`, width), 'banner')]]}
           width={width}
           height={1}
           fill="banner"

@@ -78,7 +78,7 @@ function row(
   const window = probe?.window ?? members?.all ?? 0;
   const auto = admin === 'probe';
   return {
-    key: path.join(' '),
+    key: path.join(' > '),
     facts: {
       name,
       type: b.type,

@@ -64,7 +64,7 @@ export const DASHBOARD_VIEW: View = {
   spokenSummary: ({ session }) => {
     if (session.requests.length === 0) return '';
     const sick = session.backends.filter((b) => b.health === 'sick').map((b) => b.name);
-    return `${rate(session.requests.last() ?? 0)} requests a second, hit rate ${percent(session.hitRate.window(10).rate)}, ${session.backends.length} backends, ${sick.length === 0 ? 'none sick' : `sick: ${sick.join(', ')}`}.`;
+    return `${rate(session.requests.last() ?? 0)} requests a second, hit rate ${percent(session.hitRate.window(10).rate)}, ${session.backends.length === 1 ? '1 backend' : `${session.backends.length} backends`}, ${sick.length === 0 ? 'none sick' : `sick: ${sick.join(', ')}`}.`;
   },
   screen: (props) => <Dashboard {...props} cursor={stateOf(props.ui, CURSOR)} />,
 };

@@ -63,7 +63,7 @@ export function titleRow(
 ): Row {
   const column = definition.columns[state.sort];
   const title = ` ${definition.title}`;
-  const remark = definition.remark(session, state.option);
+  const remark = answered(session, definition) ? definition.remark(session, state.option) : '';
   const right: Span[] = [];
   if (state.filter !== '') right.push(span(`/${state.filter}  `, 'warn'));
   if (more !== '') right.push(span(`${more}  `, 'accent'));
@@ -76,6 +76,23 @@ export function titleRow(
   // The mark in the heading says it too.
   if (order !== '' && remark.length + order.length + 2 <= room) right.unshift(span(`${order}  `, 'muted'));
   return spread([span(title, 'title'), span(`  ${wordsFit(remark, room)}`, 'muted')], right, width);
+}
+
+/** Has the daemon answered what the rows are made of? Before that their number says nothing. */
+function answered({ admin }: DaemonSession, { asks }: ListDefinition): boolean {
+  return asks.every(({ line }) => (admin.answer(line)?.status ?? 0) !== 0);
+}
+
+/** What stands in the place of rows. */
+export function emptyWords(
+  session: DaemonSession,
+  definition: ListDefinition,
+  state: ListState,
+  all: number,
+): string {
+  if (all > 0) return `nothing matches /${state.filter}`;
+  if (session.connection.state === 'up' && !answered(session, definition)) return 'not answered yet';
+  return definition.empty(session, state.option);
 }
 
 /** A column's title with the mark of the sorted one. */

@@ -13,7 +13,15 @@ import { Live } from '../../draw/use-console.ts';
 import { Bar, Words } from '../../draw/words.tsx';
 import { PANEL_EDGES, PANEL_RULES } from '../../model/layout.ts';
 import type { ScreenProps } from '../../model/view.ts';
-import { columnTitle, detailRows, listRow, type ShownDetail, shownList, titleRow } from './list-rows.ts';
+import {
+  columnTitle,
+  detailRows,
+  emptyWords,
+  listRow,
+  type ShownDetail,
+  shownList,
+  titleRow,
+} from './list-rows.ts';
 import { columnWidths, type ListState, listBody } from './list-state.ts';
 import type { ListDefinition } from './list-view.tsx';
 
@@ -34,11 +42,8 @@ export function ListScreen({ controller, definition, state, width, height }: Lis
     const title = titleRow(session, definition, state, shown, width);
     const fills = new Map<number, FillName>([[shown.selected, 'selected']]);
     const rows = shown.window.map((row) => listRow(row, definition, shown.widths, theme));
-    if (rows.length === 0) {
-      const words =
-        shown.all > 0 ? `nothing matches /${state.filter}` : definition.empty(session, state.option);
-      rows.push([span(`  ${words}`, 'muted')]);
-    }
+    if (rows.length === 0)
+      rows.push([span(`  ${emptyWords(session, definition, state, shown.all)}`, 'muted')]);
     const detail = () => {
       const row = shown.window[shown.selected];
       const inside = { width: width - PANEL_EDGES, height: body.detail - PANEL_RULES };

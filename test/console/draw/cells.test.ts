@@ -2,7 +2,7 @@
 import { Unicode11Addon } from '@xterm/addon-unicode11';
 import xterm from '@xterm/headless';
 import { afterAll, describe, expect, it } from 'vitest';
-import { clip, widthOf } from '../../../console/draw/cells.ts';
+import { clip, widthOf, wordsFit } from '../../../console/draw/cells.ts';
 
 const terminal = new xterm.Terminal({ cols: 80, rows: 1, allowProposedApi: true });
 terminal.loadAddon(new Unicode11Addon());
@@ -33,4 +33,12 @@ describe('cells', () => {
     expect(clip('a⚡b', 3)).toBe('a⚡');
     expect(clip('e\u0301x', 1)).toBe('e\u0301');
   });
+});
+
+it('keeps words whole where something has to go, but not one that would leave much empty', () => {
+  expect(wordsFit('one two three', 13)).toBe('one two three');
+  expect(wordsFit('one two, three', 10)).toBe('one two…');
+  expect(wordsFit('one two three', 8)).toBe('one two…');
+  expect(wordsFit('at /a/long/path/of/a/file', 12)).toBe('at /a/long/…');
+  expect(wordsFit('unbroken', 4)).toBe('unb…');
 });

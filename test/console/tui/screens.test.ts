@@ -350,7 +350,24 @@ describe('operation', () => {
     await s.play(1);
     const text = await s.screen();
     expect(text).toContain('▲ no daemon');
-    expect(text).toContain('no daemon: connect ENOENT /n/console.sock; attempt 1 in');
+    expect(text).toMatch(/no daemon; attempt 1 in \d s: connect ENOENT \/n\/console\.sock/);
+  });
+
+  it('says nothing of what no daemon has answered, and when it tries again, however long the reason', async () => {
+    const reason =
+      '/run/proxyd/a/rather/long/name: connect ENOENT /run/proxyd/a/rather/long/name/console.sock';
+    const recording: Recording = { ...RECORDING, steps: [{ after: 0, kind: 'down', reason }] };
+    const s = await open(60, 20, { recording });
+    s.source.command = () => Promise.resolve({ status: 0, body: '' });
+    await s.play(1);
+    for (const key of ['4', '5', '6', '!']) {
+      await s.keys(key);
+      await s.settle();
+      const text = await s.screen();
+      expect(text).toMatch(/no daemon; attempt 1 in \d s: .*…\n/);
+      expect(text).toContain('no connection');
+      expect(text).not.toMatch(/none sick|none active|all default|no worker has died/);
+    }
   });
 
   it('keeps the data when the daemon goes, counts the seconds, and marks the hole', async () => {
@@ -366,7 +383,7 @@ describe('operation', () => {
     await s.keys('2');
     await s.play(25);
     const stale = await s.screen();
-    expect(stale).toContain('stale 4 s: connection closed by the daemon');
+    expect(stale).toMatch(/stale 4 s; attempt 1 in \d s: connection closed by the daemon/);
     expect(stale).toContain('/articles/how-caches-work');
     await s.play(31);
     const back = await s.screen();
