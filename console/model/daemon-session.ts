@@ -50,6 +50,12 @@ export class DaemonSession {
   version = '';
   /** Epoch seconds of the last data; 0 before any. */
   lastDataAt = 0;
+  /** The same of the counters, on the present connection: how the daemon does is known from them. */
+  valuesAt = 0;
+  /** Seconds between two sets of counters. */
+  interval = 1;
+  /** Log records that should have come and did not; what a rate leaves out was not asked for. */
+  lostRecords = 0;
   /** Has the connection been up at all? */
   everUp = false;
   readonly counters = new CounterHistory();
@@ -102,7 +108,7 @@ export class DaemonSession {
           this.errors.add(transactions);
           this.touch();
         },
-        lost: () => undefined,
+        lost: (records, reason) => this.lose(records, reason),
         failed: () => undefined,
       },
     );
@@ -118,10 +124,15 @@ export class DaemonSession {
           this.sample.add(transactions);
           this.touch();
         },
-        lost: () => undefined,
+        lost: (records, reason) => this.lose(records, reason),
         failed: () => undefined,
       },
     );
+  }
+
+  setInterval(seconds: number): void {
+    this.interval = seconds;
+    this.source.setInterval(seconds);
   }
 
   /** Share of the client's requests that the sample has seen, 0..1; 1 before any. */
@@ -165,7 +176,7 @@ export class DaemonSession {
         },
         lost: (records, reason) => {
           this.log.addLoss(records, reason);
-          this.touch();
+          this.lose(records, reason);
         },
         failed: (message) => {
           this.logError = message;
@@ -178,12 +189,6 @@ export class DaemonSession {
 
   get following(): boolean {
     return this.logStream !== null;
-  }
-
-  /** Seconds since the data stopped, or null while it flows. */
-  staleFor(): number | null {
-    if (this.connection.state === 'up' || !this.everUp) return null;
-    return Math.max(0, this.now() - this.lastDataAt);
   }
 
   /** Is the connection lost, or was it never made? */
@@ -213,6 +218,7 @@ export class DaemonSession {
   private onConnection(state: ConnectionState): void {
     const was = this.connection;
     this.connection = state;
+    this.valuesAt = 0;
     if (state.state === 'up') {
       this.identity = state.identity;
       this.version = state.version;
@@ -250,8 +256,14 @@ export class DaemonSession {
     if (this.sampleBase === null || total < this.sampleBase.requests)
       this.sampleBase = { requests: total, sampled: this.sample.requests };
     this.lastDataAt = this.now();
+    this.valuesAt = this.lastDataAt;
     this.admin.tick();
     this.pollBackends();
+    this.touch();
+  }
+
+  private lose(records: number, reason: string): void {
+    if (reason !== 'rate') this.lostRecords += records;
     this.touch();
   }
 

@@ -126,6 +126,18 @@ export const GLOBAL_KEYS: readonly KeyRow[] = [
     help: 'Recording: stop or go on',
     run: (c) => c.options.instances.replay?.toggle(),
   },
+  {
+    keys: [']'],
+    command: 'replay.faster',
+    help: 'Recording: faster',
+    run: (c) => c.options.instances.replay?.shift(1),
+  },
+  {
+    keys: ['['],
+    command: 'replay.slower',
+    help: 'Recording: slower',
+    run: (c) => c.options.instances.replay?.shift(-1),
+  },
   { keys: ['ctrl+l'], command: 'redraw', help: 'Redraw the screen', run: (c) => c.options.onRedraw() },
   {
     keys: ['ctrl+z'],

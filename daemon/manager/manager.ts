@@ -9,6 +9,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { CommandReply, ServerMessage } from '../../protocol/messages.ts';
 import { systemText } from '../../protocol/system-text.ts';
+import type { WorkerStanding } from '../../protocol/tables/counters.ts';
 import type { ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { dispatch } from '../commands/dispatch.ts';
@@ -18,6 +19,7 @@ import type { StorageSpec } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
 import { Params } from '../params/parameter-set.ts';
 import { newMgtCounters } from '../stats/counter-fields.ts';
+import { ManagerGauges } from '../stats/manager-gauges.ts';
 import { ownPrograms } from '../vcl/own-programs.ts';
 import { addressReason, unresolved } from './address-errors.ts';
 import { makeCompile } from './compiler.ts';
@@ -69,8 +71,11 @@ export class Manager implements ManagerServices {
   private readonly options: Options;
   private readonly log: Log;
   private readonly identity: string;
-  private readonly startedAt = Date.now();
   private readonly mgt = newMgtCounters();
+  private readonly gauges = new ManagerGauges(this.mgt, () => ({
+    standing: this.standing(),
+    changedAt: this.supervisor.changedAt,
+  }));
   private readonly secret: Secret;
   private readonly access: Access;
   /** Gives the working directory back. */
@@ -395,11 +400,17 @@ export class Manager implements ManagerServices {
   private openCounterStreams(): Promise<CounterStreams> {
     this.counterStreams ??= import('./streams/counter-stream.ts').then(
       (m) =>
-        new m.CounterStreams(join(this.dir, WORKDIR_FILES.worker), this.mgt, () => {
-          this.mgt.uptime = Math.floor((Date.now() - this.startedAt) / 1000);
-        }),
+        new m.CounterStreams(join(this.dir, WORKDIR_FILES.worker), this.mgt, (written) =>
+          this.gauges.update(written),
+        ),
     );
     return this.counterStreams;
+  }
+
+  /** A worker without a program is not started: that is worth more than that it is not there. */
+  private standing(): WorkerStanding {
+    const { standing } = this.supervisor;
+    return standing === 'stopped' && this.programs.activeName() === null ? 'no program' : standing;
   }
 
   private broadcast(event: (ServerMessage & { t: 'event' })['event'], text: string): void {

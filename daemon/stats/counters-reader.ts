@@ -22,16 +22,21 @@ export class CountersReader {
   private readonly path: string;
   private readonly mgt: MgtCounters;
   private names = Buffer.alloc(0);
+  private readonly refresh: (written: number) => void;
   private info: CounterInfo[] = describe([]);
 
-  constructor(path: string, mgt: MgtCounters) {
+  /** `refresh` brings `mgt` up to date before each reading; it is told when the file was written, in milliseconds of the
+   * epoch, 0 without one. */
+  constructor(path: string, mgt: MgtCounters, refresh: (written: number) => void = () => {}) {
     this.path = path;
     this.mgt = mgt;
+    this.refresh = refresh;
   }
 
   read(): CounterSnapshot {
-    const values: bigint[] = MGT_COUNTERS.map((row) => BigInt(Math.floor(this.mgt[row.name])));
     const file = this.load();
+    this.refresh(file === null ? 0 : Number(file.readBigUInt64LE(COUNTERS_HEAD + file.readUInt32LE(4))));
+    const values: bigint[] = MGT_COUNTERS.map((row) => BigInt(Math.floor(this.mgt[row.name])));
     if (file === null) {
       this.setNames(Buffer.alloc(0));
       return { info: this.info, values };

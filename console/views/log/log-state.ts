@@ -90,8 +90,8 @@ export interface LogBody {
 }
 
 /** Query bar 2 rows (text, verdict), heading, list, and the detail pane when it is open. */
-export function logBody(size: Size, banner: boolean, detail: boolean): LogBody {
-  const room = Math.max(1, bodyRows(size, banner) - 3);
+export function logBody(size: Size, detail: boolean): LogBody {
+  const room = Math.max(1, bodyRows(size) - 3);
   if (!detail) return { list: room, detail: 0, beside: 0 };
   if (size.columns >= BESIDE)
     return { list: room, detail: room + 1, beside: Math.floor(size.columns * 0.45) };

@@ -24,8 +24,7 @@ export const LOG_VIEW: View = {
   open: ({ session }) => {
     if (!session.following) session.follow(session.query, session.grouping);
   },
-  move: (c, step) =>
-    actOnLog(c, stepAction(step, logBody(c.size, c.banner, c.stateOf(LOG_STATE).detail).list)),
+  move: (c, step) => actOnLog(c, stepAction(step, logBody(c.size, c.stateOf(LOG_STATE).detail).list)),
   back: (c) => {
     if (c.stateOf(LOG_STATE).detail) actOnLog(c, { type: 'detail' });
   },
@@ -53,7 +52,7 @@ export function filterLog(c: Controller): void {
 function click(c: Controller, { x, y }: Place) {
   if (y < 2) return editQuery(c);
   const before = c.stateOf(LOG_STATE);
-  const body = logBody(c.size, c.banner, before.detail);
+  const body = logBody(c.size, before.detail);
   if (y < 3 || y >= 3 + body.list || x >= c.size.columns - body.beside) return;
   actOnLog(c, { type: 'move', rows: 0 });
   const state = c.stateOf(LOG_STATE);

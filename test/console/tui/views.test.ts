@@ -163,8 +163,8 @@ describe('views', () => {
     const s = await open(140);
     await s.keys('@');
     const lines = (await s.screen()).split('\n');
-    expect(lines[1]).toContain('fake at work, 1 waiting, 1 dead letter, ');
-    expect(lines[1]).toMatch(/\d+ of 50 calls left/);
+    expect(lines[2]).toContain('fake at work, 1 waiting, 1 dead letter, ');
+    expect(lines[2]).toMatch(/\d+ of 50 calls left/);
     const rows = lines.filter((line) => line.includes('https://shop.example/'));
     expect(
       rows.map(
@@ -348,13 +348,12 @@ describe('changes', () => {
 });
 
 describe('the mouse', () => {
-  const theme = makeTheme('none', false);
   /** Clicks on the first place of this text, in the row that holds it. */
   async function on(s: Stage, text: string): Promise<void> {
     const rows = (await s.screen()).split('\n');
     const y = rows.findIndex((row) => row.includes(text));
     expect(y, text).toBeGreaterThanOrEqual(0);
-    click(s.controller, theme, { x: (rows[y] as string).indexOf(text), y });
+    click(s.controller, { x: (rows[y] as string).indexOf(text), y });
     await s.settle();
   }
 
@@ -390,10 +389,10 @@ describe('the mouse', () => {
     applyQuery(s.controller, '');
     await s.play(48);
     const rows = (await s.screen()).split('\n');
-    click(s.controller, theme, { x: 12, y: 8 });
+    click(s.controller, { x: 12, y: 8 });
     await s.settle();
     const { selected } = s.controller.stateOf(LOG_STATE);
-    click(s.controller, theme, { x: 12, y: 6 });
+    click(s.controller, { x: 12, y: 6 });
     await s.settle();
     expect([
       rows.length,
