@@ -5,6 +5,9 @@
 /** Version of this protocol; both sides name theirs in hello and must agree on the number. */
 export const PROTOCOL_VERSION = 1;
 
+/** Version of the history of counters: a daemon that has one names it in its welcome. */
+export const HISTORY_VERSION = 1;
+
 /** How log records are grouped, as proxylog -g. */
 export type Grouping = 'raw' | 'vxid' | 'request' | 'session';
 
@@ -49,6 +52,20 @@ export interface CounterSubscription {
   filters?: { kind: 'include' | 'exclude'; glob: string }[];
 }
 
+/** The past of the counters, as far as the daemon has kept it. */
+export interface HistoryRequest {
+  /** Epoch seconds from which on. */
+  from: number;
+  /** Seconds between two samples: 1, for the last hour, or 10, for the last day. */
+  step: 1 | 10;
+  /** As of a counter subscription. */
+  filters?: NonNullable<CounterSubscription['filters']>;
+}
+
+/** Epoch seconds, then the index and the value of each counter that has changed since the sample before, in turn; a value
+ * that a double cannot hold is decimal text. */
+export type PastSample = [at: number, ...changes: (number | string)[]];
+
 export type ClientMessage =
   | { t: 'hello'; v: number; client: string }
   /** `to`: address and port that the client has connected to (proof.ts). */
@@ -57,6 +74,8 @@ export type ClientMessage =
   | { t: 'cmd'; id: number; line: string }
   | { t: 'log'; id: number; log: LogSubscription }
   | { t: 'stat'; id: number; stat: CounterSubscription }
+  /** Answered once, and `end` follows; only where the welcome says `history`. */
+  | { t: 'history'; id: number; history: HistoryRequest }
   | { t: 'end'; id: number }
   /** Sends a log subscription's incomplete transactions now; it continues. */
   | { t: 'flush'; id: number };
@@ -87,7 +106,8 @@ export type ServerMessage =
       /** 32 random bytes in hex; the answer is HMAC-SHA256(secret, challenge text) in hex. */
       challenge?: string;
     }
-  | { t: 'welcome'; state: 'running' | 'stopped' }
+  /** `history`: version of what it knows of the counters' past; absent where it keeps none. */
+  | { t: 'welcome'; state: 'running' | 'stopped'; history?: number }
   | ({ t: 'reply'; id: number } & CommandReply)
   /** The subscription is in place. */
   | { t: 'ok'; id: number }
@@ -96,6 +116,8 @@ export type ServerMessage =
   | { t: 'counters'; id: number; info: CounterInfo[] }
   /** Values in the order of the last `counters` message; decimal text, so that 64 bits survive. */
   | { t: 'values'; id: number; at: number; values: string[] }
+  /** Samples of the past in the order of the last `counters` message, after which all values are 0. */
+  | { t: 'past'; id: number; samples: PastSample[] }
   /** The subscription is over; nothing more comes for this id. */
   | { t: 'end'; id: number }
   | { t: 'event'; event: 'started' | 'stopped' | 'died' | 'program' | 'trouble'; text: string }

@@ -18,6 +18,9 @@ import type { LogHandlers, Source, SourceEvents, Subscription } from './source.t
 const FIRST_DELAY = 100;
 const LAST_DELAY = 3000;
 
+/** Seconds of the counters' past that are asked for: what the averages and the charts hold. */
+const RECALLED = 1000;
+
 interface OpenLog {
   sub: LogSubscription;
   readonly handlers: LogHandlers;
@@ -34,6 +37,8 @@ export class LiveSource implements Source {
   private interval = 1;
   private timer: NodeJS.Timeout | null = null;
   private delay = FIRST_DELAY;
+  /** Epoch seconds, by the daemon's clock, of the last sample of the counters; 0 before any. */
+  private sampledAt = 0;
   /** Attempts since the connection was lost. */
   private attempt = 0;
   private closed = false;
@@ -101,7 +106,7 @@ export class LiveSource implements Source {
         if (again) log.sub = { ...log.sub, from: 'tail' };
         this.logs.set(log, this.subscribe(client, log));
       }
-      this.subscribeCounters();
+      this.recall(client, events);
       events.connection({ state: 'up', identity: client.identity, version: client.version });
     } catch (cause) {
       this.lose(
@@ -144,6 +149,37 @@ export class LiveSource implements Source {
     });
   }
 
+  /** What was counted before, as far as it is not known already; then what is counted now. */
+  private recall(client: Client, events: SourceEvents): void {
+    if (!client.keepsHistory) {
+      this.subscribeCounters();
+      return;
+    }
+    const values: bigint[] = [];
+    const from = Math.max(this.sampledAt, Date.now() / 1000 - RECALLED);
+    client.history(
+      { from, step: 1 },
+      {
+        counters: (info) => {
+          values.length = 0;
+          for (const _ of info) values.push(0n);
+          events.counters(info);
+        },
+        past: (samples) => {
+          for (const [at, ...changes] of samples) {
+            for (let i = 0; i < changes.length; i += 2)
+              values[changes[i] as number] = BigInt(changes[i + 1] as number | string);
+            this.sampledAt = at;
+            events.past(at, [...values]);
+          }
+        },
+        end: () => {
+          if (this.client === client) this.subscribeCounters();
+        },
+      },
+    );
+  }
+
   /** A new subscription replaces the former; its first values come at once. */
   private subscribeCounters(): void {
     const { client, events } = this;
@@ -157,7 +193,9 @@ export class LiveSource implements Source {
           if (open) events.counters(info);
         },
         values: (at, values) => {
-          if (open) events.values(at, values.map(BigInt));
+          if (!open) return;
+          this.sampledAt = at;
+          events.values(at, values.map(BigInt));
         },
       },
     );

@@ -32,6 +32,8 @@ export interface SourceEvents {
   counters(info: CounterInfo[]): void;
   /** `at` in epoch seconds. `steady`: no counter starts again; the source has handled restarts itself. */
   values(at: number, values: bigint[], steady?: boolean): void;
+  /** A sample of before the connection, the oldest first; `counters` and `values` follow. */
+  past(at: number, values: bigint[]): void;
   event(event: EventKind, text: string): void;
 }
 

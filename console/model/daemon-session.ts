@@ -32,6 +32,8 @@ export interface SessionEvent {
   text: string;
 }
 
+/** Seconds without a sample that are a hole in the charts (chosen): the daemon keeps one a second. */
+const HOLE = 5;
 const BACKEND_POLL_SECONDS = 2;
 const KEPT_EVENTS = 50;
 /** Requests a second that the sample takes at the most. */
@@ -99,6 +101,7 @@ export class DaemonSession {
       connection: (state) => this.onConnection(state),
       counters: (info) => this.onCounters(info),
       values: (at, values, steady) => this.onValues(at, values, steady),
+      past: (at, values) => this.onPast(at, values),
       event: (kind, text) => this.onEvent(kind, text),
     });
     this.errorStream = this.source.log(
@@ -242,6 +245,31 @@ export class DaemonSession {
   }
 
   private onValues(at: number, values: bigint[], steady = false): void {
+    this.takeSample(at, values, steady);
+    const total = this.counters.value('MAIN.client_req');
+    if (this.sampleBase === null || total < this.sampleBase.requests)
+      this.sampleBase = { requests: total, sampled: this.sample.requests };
+    this.lastDataAt = this.now();
+    this.valuesAt = this.lastDataAt;
+    this.admin.tick();
+    this.pollBackends();
+    this.touch();
+  }
+
+  /** A sample that the daemon has kept: no sign of its life now. */
+  private onPast(at: number, values: bigint[]): void {
+    if (at <= this.counters.at) return;
+    // The daemon did not run, or did not keep any.
+    const since = this.counters.at;
+    if (this.counters.samples > 0 && at - since > HOLE) {
+      this.requests.push(since + 1, Number.NaN);
+      this.hits.push(since + 1, Number.NaN);
+    }
+    this.takeSample(at, values, false);
+    this.touch();
+  }
+
+  private takeSample(at: number, values: bigint[], steady: boolean): void {
     const seconds = this.counters.update(at, values, steady);
     const rate = this.hitRate.sample(
       this.counters.value('MAIN.cache_hit'),
@@ -252,14 +280,6 @@ export class DaemonSession {
       this.requests.push(at, this.counters.rate('MAIN.client_req'));
       this.hits.push(at, rate ?? this.hits.last() ?? Number.NaN);
     }
-    const total = this.counters.value('MAIN.client_req');
-    if (this.sampleBase === null || total < this.sampleBase.requests)
-      this.sampleBase = { requests: total, sampled: this.sample.requests };
-    this.lastDataAt = this.now();
-    this.valuesAt = this.lastDataAt;
-    this.admin.tick();
-    this.pollBackends();
-    this.touch();
   }
 
   private lose(records: number, reason: string): void {

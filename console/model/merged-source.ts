@@ -69,6 +69,8 @@ export class MergedSource implements Source {
             true,
           );
         },
+        // Samples of two daemons would have to be put side by side.
+        past: () => undefined,
         event: (kind, text) => events.event(kind, `${part.name}: ${text}`),
       });
     }

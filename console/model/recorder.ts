@@ -97,6 +97,8 @@ export class RecordingSource implements Source {
         this.note({ after: this.after(), kind: 'values', changed });
         events.values(at, values);
       },
+      // A recording begins where it was begun.
+      past: (at, values) => events.past(at, values),
       event: (event, text) => {
         this.note({ after: this.after(), kind: 'event', event, text });
         events.event(event, text);

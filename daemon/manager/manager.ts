@@ -26,6 +26,7 @@ import { makeCompile } from './compiler.ts';
 import type { ControlServer } from './control-server.ts';
 import { withEdgeFile } from './edge-file.ts';
 import { workerCode } from './fork-worker.ts';
+import type { HistoryKeeper } from './history-keeper.ts';
 import { type Access, makeAccess } from './jail.ts';
 import { ListenerSet, resolveListeners } from './listeners.ts';
 import type { MetricsServer } from './metrics-server.ts';
@@ -87,6 +88,7 @@ export class Manager implements ManagerServices {
   private metrics: MetricsServer | null = null;
   private logStreams: Promise<LogStreams> | null = null;
   private counterStreams: Promise<CounterStreams> | null = null;
+  private history: Promise<HistoryKeeper> | null = null;
   private opening: Promise<unknown> = Promise.resolve();
   private booted: Promise<void> = Promise.resolve();
   /** To be called once, when the first worker serves. */
@@ -294,6 +296,7 @@ export class Manager implements ManagerServices {
     this.programs.close();
     this.listeners.close();
     (await this.logStreams?.catch(() => null))?.close();
+    (await this.history?.catch(() => null))?.close();
     (await this.counterStreams?.catch(() => null))?.close();
     this.textCli?.close();
     this.metrics?.close();
@@ -317,6 +320,7 @@ export class Manager implements ManagerServices {
         openLog: (id, sub, sink) =>
           this.inTurn(async () => (await this.openLogStreams()).open(id, sub, sink)),
         openCounters: async (id, sub, sink) => (await this.openCounterStreams()).open(id, sub, sink),
+        openHistory: async (id, request, sink) => (await this.keepHistory()).streams.open(id, request, sink),
         fault: (cause) => this.strayError(cause),
       },
       this.secret,
@@ -338,6 +342,7 @@ export class Manager implements ManagerServices {
     if (this.options.cli.length > 0 || this.options.reverseCli.length > 0) await this.openTextCli();
     if (this.options.metrics !== null) await this.openMetrics(this.options.metrics);
     this.removePidFile = writePidFiles(this.dir, this.options.pidFile);
+    void this.keepHistory();
   }
 
   private async openTextCli(): Promise<void> {
@@ -395,6 +400,19 @@ export class Manager implements ManagerServices {
       (m) => new m.LogStreams(join(this.dir, WORKDIR_FILES.worker)),
     );
     return this.logStreams;
+  }
+
+  private keepHistory(): Promise<HistoryKeeper> {
+    this.history ??= Promise.all([import('./history-keeper.ts'), this.openCounterStreams()]).then(
+      ([{ HistoryKeeper }, counters]) =>
+        new HistoryKeeper(
+          join(this.dir, WORKDIR_FILES.history),
+          () => counters.read(),
+          (text) => this.log('warning', text),
+          (cause) => this.strayError(cause),
+        ),
+    );
+    return this.history;
   }
 
   private openCounterStreams(): Promise<CounterStreams> {
