@@ -82,6 +82,7 @@ const isLog: (v: unknown) => v is LogSubscription = shape({
   grouping: oneOf('raw', 'vxid', 'request', 'session'),
   'query?': text(LIMITS.query),
   from: oneOf('tail', 'head'),
+  'before?': shape({ mark: text(64, 1), bytes: whole(1, 2 ** 40) }),
   'once?': flag,
   'client?': flag,
   'backend?': flag,
@@ -130,11 +131,21 @@ const SERVER_TYPES: ReadonlySet<string> = new Set([
   'counters',
   'values',
   'past',
+  'reached',
   'end',
   'event',
   'error',
 ]);
-const SERVER_IDS: ReadonlySet<string> = new Set(['reply', 'ok', 'lost', 'counters', 'values', 'past', 'end']);
+const SERVER_IDS: ReadonlySet<string> = new Set([
+  'reply',
+  'ok',
+  'lost',
+  'counters',
+  'values',
+  'past',
+  'reached',
+  'end',
+]);
 
 function parseObject(frame: string): Fields | ProtocolError {
   let value: unknown;

@@ -5,7 +5,8 @@
 /** Version of this protocol; both sides name theirs in hello and must agree on the number. */
 export const PROTOCOL_VERSION = 1;
 
-/** Version of the history of counters: a daemon that has one names it in its welcome. */
+/** Version of what a daemon says of the time before the connection: a history of counters, marks in the log. One that does
+ * names it in its welcome. */
 export const HISTORY_VERSION = 1;
 
 /** How log records are grouped, as proxylog -g. */
@@ -17,6 +18,9 @@ export interface LogSubscription {
   query?: string;
   /** Start at the end of the log, or at the oldest record the ring still holds. */
   from: 'tail' | 'head';
+  /** Only groups that begin in so many bytes of the log before a mark, which the `ok` of another subscription has given;
+   * `from` is nothing then. Only where the welcome says `history`. */
+  before?: { mark: string; bytes: number };
   /** Stop at the end of the log (proxylog -d without following): an `end` message follows. */
   once?: boolean;
   /** Transactions of the client side, the backend side (proxylog -c, -b); both when neither is set. */
@@ -106,11 +110,13 @@ export type ServerMessage =
       /** 32 random bytes in hex; the answer is HMAC-SHA256(secret, challenge text) in hex. */
       challenge?: string;
     }
-  /** `history`: version of what it knows of the counters' past; absent where it keeps none. */
+  /** `history`: version of what it says of the past; absent where it says nothing. */
   | { t: 'welcome'; state: 'running' | 'stopped'; history?: number }
   | ({ t: 'reply'; id: number } & CommandReply)
-  /** The subscription is in place. */
-  | { t: 'ok'; id: number }
+  /** The subscription is in place. `at`: the place in the log at which it begins; absent where nothing is older. */
+  | { t: 'ok'; id: number; at?: string }
+  /** A subscription with `before` has sent all groups that are complete by now; others follow as they end. */
+  | { t: 'reached'; id: number }
   /** Records this subscriber will not see, since the last such message. */
   | { t: 'lost'; id: number; records: number; reason: 'overrun' | 'backpressure' | 'rate' }
   | { t: 'counters'; id: number; info: CounterInfo[] }

@@ -49,8 +49,10 @@ export interface SubscriptionError {
 export interface FrameHandlers {
   /** A binary frame of transactions, for protocol/log-frame.ts. */
   frame(data: Uint8Array): void;
-  /** The subscription is in place. */
-  ready?(): void;
+  /** The subscription is in place; with the mark of its beginning where something is older. */
+  ready?(mark?: string): void;
+  /** Of one with `before`: all that was complete has come. */
+  reached?(): void;
   /** Records this subscriber will not see. */
   lost?(records: number, reason: 'overrun' | 'backpressure' | 'rate'): void;
   /** Over: nothing more comes. Without an error when it was asked for or the log was read to its end. */
@@ -222,7 +224,11 @@ export class Client {
         return;
       }
       case 'ok':
-        (this.logs.get(m.id) ?? this.stats.get(m.id))?.ready?.();
+        this.logs.get(m.id)?.ready?.(m.at);
+        this.stats.get(m.id)?.ready?.();
+        return;
+      case 'reached':
+        this.logs.get(m.id)?.reached?.();
         return;
       case 'lost':
         this.logs.get(m.id)?.lost?.(m.records, m.reason);

@@ -4,13 +4,8 @@
 
 import { decodeLogFrame } from '../../protocol/log-frame.ts';
 import type { CommandReply, LogSubscription } from '../../protocol/messages.ts';
-import {
-  type Client,
-  type ClientSubscription,
-  ConnectError,
-  type ConnectOptions,
-  connect,
-} from './client.ts';
+import { type Client, ConnectError, type ConnectOptions, connect } from './client.ts';
+import { EarlierLog } from './earlier-log.ts';
 import { findDaemon } from './find-daemon.ts';
 import type { LogHandlers, Source, SourceEvents, Subscription } from './source.ts';
 
@@ -24,13 +19,15 @@ const RECALLED = 1000;
 interface OpenLog {
   sub: LogSubscription;
   readonly handlers: LogHandlers;
+  /** What was logged before it has been asked for. */
+  known: boolean;
 }
 
 export class LiveSource implements Source {
   readonly label: string;
   readonly local: boolean;
   private readonly options: ConnectOptions;
-  private readonly logs = new Map<OpenLog, ClientSubscription | null>();
+  private readonly logs = new Map<OpenLog, Subscription | null>();
   private events: SourceEvents | null = null;
   private client: Client | null = null;
   private counters: Subscription | null = null;
@@ -49,6 +46,11 @@ export class LiveSource implements Source {
     this.label = options.address ?? findDaemon(options.dir).dir;
   }
 
+  /** The daemon can tell again what it has told. */
+  get retells(): boolean {
+    return this.client?.keepsHistory === true;
+  }
+
   start(events: SourceEvents): void {
     this.events = events;
     void this.connect(events);
@@ -64,7 +66,7 @@ export class LiveSource implements Source {
   }
 
   log(sub: LogSubscription, handlers: LogHandlers): Subscription {
-    const log: OpenLog = { sub, handlers };
+    const log: OpenLog = { sub, handlers, known: false };
     this.logs.set(log, this.client === null ? null : this.subscribe(this.client, log));
     return {
       close: () => {
@@ -130,9 +132,18 @@ export class LiveSource implements Source {
     this.delay = Math.min(this.delay * 2, LAST_DELAY);
   }
 
-  private subscribe(client: Client, log: OpenLog): ClientSubscription {
+  private subscribe(client: Client, log: OpenLog): Subscription {
     const { handlers } = log;
-    return client.log(log.sub, {
+    let earlier: EarlierLog | null = null;
+    const live = client.log(log.sub, {
+      ready: (mark) => {
+        const begin = handlers.earlier;
+        // What came before a lost connection is known.
+        if (begin === undefined || mark === undefined || log.known || !this.logs.has(log)) return;
+        log.known = true;
+        earlier = new EarlierLog(client, log.sub, begin, (transactions) => handlers.batch(transactions));
+        earlier.read(mark);
+      },
       frame: (data) => {
         const frame = this.logs.has(log) ? decodeLogFrame(data) : null;
         if (frame !== null) handlers.batch(frame.transactions);
@@ -147,6 +158,12 @@ export class LiveSource implements Source {
         else handlers.ended?.();
       },
     });
+    return {
+      close: () => {
+        live.close();
+        earlier?.close();
+      },
+    };
   }
 
   /** What was counted before, as far as it is not known already; then what is counted now. */

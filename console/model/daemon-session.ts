@@ -3,7 +3,7 @@
 // fast data comes. Data stays when the daemon goes: it turns stale, and the hole is marked.
 
 import type { CounterInfo, Grouping } from '../../protocol/messages.ts';
-import type { ConnectionState, EventKind, Source, Subscription } from '../client/source.ts';
+import type { ConnectionState, EarlierRun, EventKind, Source, Subscription } from '../client/source.ts';
 import { AdminStore } from './admin-store.ts';
 import { type BackendRow, parseBackendList } from './backends.ts';
 import { CounterHistory } from './counter-history.ts';
@@ -38,6 +38,8 @@ const BACKEND_POLL_SECONDS = 2;
 const KEPT_EVENTS = 50;
 /** Requests a second that the sample takes at the most. */
 const SAMPLE_RATE = 300;
+/** Requests of the past after which no more are asked for (chosen): rankings have settled, latencies have all they hold. */
+const RECALLED_REQUESTS = 20_000;
 /** A quarter of an hour of one-second samples. */
 const SERIES_SAMPLES = 1000;
 
@@ -113,6 +115,7 @@ export class DaemonSession {
         },
         lost: (records, reason) => this.lose(records, reason),
         failed: () => undefined,
+        earlier: () => this.runBefore(this.errors),
       },
     );
     this.sampleStream = this.source.log(
@@ -129,6 +132,7 @@ export class DaemonSession {
         },
         lost: (records, reason) => this.lose(records, reason),
         failed: () => undefined,
+        earlier: () => this.sampleBefore(),
       },
     );
   }
@@ -185,6 +189,7 @@ export class DaemonSession {
           this.logError = message;
           this.touch();
         },
+        earlier: () => this.runBefore(this.log),
       },
     );
     this.touch();
@@ -280,6 +285,33 @@ export class DaemonSession {
       this.requests.push(at, this.counters.rate('MAIN.client_req'));
       this.hits.push(at, rate ?? this.hits.last() ?? Number.NaN);
     }
+  }
+
+  /** Takes groups of a log from before what it holds. */
+  private runBefore(log: LogStore): EarlierRun {
+    const part = log.before();
+    return {
+      batch: (transactions) => part.add(transactions),
+      done: () => {
+        log.prepend(part);
+        this.touch();
+        return !this.closed && log.hasRoom;
+      },
+    };
+  }
+
+  /** Not part of what the sample is a share of: that counts from the first counters on. */
+  private sampleBefore(): EarlierRun {
+    const { sample } = this;
+    return {
+      batch: (transactions) => {
+        const before = sample.requests;
+        sample.add(transactions, true);
+        if (this.sampleBase !== null) this.sampleBase.sampled += sample.requests - before;
+        this.touch();
+      },
+      done: () => !this.closed && sample.requests < RECALLED_REQUESTS,
+    };
   }
 
   private lose(records: number, reason: string): void {

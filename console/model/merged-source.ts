@@ -98,6 +98,7 @@ export class MergedSource implements Source {
         batch: (transactions) => handlers.batch(transactions),
         lost: (records, reason) => handlers.lost(records, reason),
         failed: (message) => handlers.failed(`${part.name}: ${message}`),
+        ...(handlers.earlier === undefined ? {} : { earlier: handlers.earlier }),
         ended: () => {
           if (--open === 0) handlers.ended?.();
         },
@@ -108,6 +109,10 @@ export class MergedSource implements Source {
         for (const stream of streams) stream.close();
       },
     };
+  }
+
+  get retells(): boolean {
+    return this.open.every((part) => part.source.retells === true);
   }
 
   setInterval(seconds: number): void {

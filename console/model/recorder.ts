@@ -27,6 +27,10 @@ export class RecordingSource implements Source {
     if (source.local !== undefined) this.local = source.local;
   }
 
+  get retells(): boolean {
+    return this.source.retells === true;
+  }
+
   get active(): boolean {
     return this.recording !== null;
   }

@@ -39,13 +39,14 @@ export class TrafficSample {
   /** Raised with every batch. */
   version = 0;
 
-  add(transactions: readonly LogTransaction[]): void {
+  /** @param earlier they lie before all that came so far */
+  add(transactions: readonly LogTransaction[], earlier = false): void {
     for (const tx of transactions) {
       if (tx.type !== 'request' && tx.type !== 'bereq') continue;
       const facts = readTraffic(tx);
       if (tx.type === 'bereq') this.addFetch(facts);
       else if (tx.reason === 'esi') this.addFragment(facts);
-      else this.addRequest(facts);
+      else this.addRequest(facts, earlier);
     }
     this.version++;
   }
@@ -72,10 +73,10 @@ export class TrafficSample {
     if (f.host !== '') this.count('host', f.host, f, isMiss(f));
   }
 
-  private addRequest(f: TrafficFacts): void {
+  private addRequest(f: TrafficFacts, earlier: boolean): void {
     this.requests++;
     const miss = isMiss(f);
-    this.latency.add(f.seconds, f.handling === 'hit');
+    this.latency.add(f.seconds, f.handling === 'hit', earlier);
     for (const [name, key] of [
       ['url', f.url],
       ['host', f.host],

@@ -302,7 +302,8 @@ export class ControlConnection {
       return;
     }
     this.streams.set(id, stream);
-    void this.json({ t: 'ok', id });
+    const { mark } = stream;
+    void this.json(mark === undefined ? { t: 'ok', id } : { t: 'ok', id, at: mark });
     const held = early;
     early = null;
     for (const message of held) sink.json(message);

@@ -203,6 +203,27 @@ describe('operation', () => {
     expect(await s.screen()).not.toContain('never writes');
   });
 
+  it('goes back from the log to where one came from, with the query of that place', async () => {
+    const s = await open(100, 24);
+    await s.play(5);
+    s.controller.submit('query RespStatus == 200');
+    await s.settle();
+    await s.keys('1', 'e');
+    expect([s.controller.state.view.name, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
+    await s.keys('/', 'ctrl+u');
+    await s.type('RespStatus == 503');
+    await s.keys('enter', 'enter');
+    // First what is open, then one step after the other.
+    await s.keys('escape');
+    expect(s.session.query).toBe('RespStatus == 503');
+    await s.keys('escape');
+    expect([s.controller.state.view.name, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
+    await s.keys('escape');
+    expect([s.controller.state.view.name, s.session.query]).toEqual(['dashboard', 'RespStatus == 200']);
+    await s.keys('3', '2', 'escape');
+    expect(s.controller.state.view.name).toBe('stats');
+  });
+
   it('filters statistics as one types', async () => {
     const s = await open(100, 24);
     await s.play(5);

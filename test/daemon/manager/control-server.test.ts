@@ -530,7 +530,7 @@ it('a fault in what a connection asked for ends that connection, and no other', 
     bad.onClose = resolve;
   });
   await new Promise<void>((resolve) => {
-    bad.log({ grouping: 'raw', from: 'tail' }, { frame: () => {}, ready: resolve });
+    bad.log({ grouping: 'raw', from: 'tail' }, { frame: () => {}, ready: () => resolve() });
   });
   sinks[0]?.run(() => {
     throw new Error('a fault');
