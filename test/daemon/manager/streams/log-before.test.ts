@@ -90,12 +90,15 @@ function* request(vxid: number, fetches: boolean): Generator<void> {
   client.put(Tag.ReqURL, `/${vxid}${'x'.repeat(random(400))}`);
   yield;
   if (fetches) {
-    client.put(Tag.Link, `bereq ${vxid + 1} fetch`);
+    // The link may come after what it leads to.
+    const linked = random(2) === 0;
+    if (linked) client.put(Tag.Link, `bereq ${vxid + 1} fetch`);
     yield;
     const backend = new TxLog(shared);
     backend.begin(vxid + 1, 'b');
     backend.put(Tag.Begin, `bereq ${vxid} fetch`);
     for (let i = random(4); i > 0; i--) yield;
+    if (!linked) client.put(Tag.Link, `bereq ${vxid + 1} fetch`);
     backend.put(Tag.End, '');
   }
   client.put(Tag.RespStatus, '200');
