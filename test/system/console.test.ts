@@ -59,13 +59,13 @@ describe.skipIf(missing)('console', () => {
     await terminal.type('~ "^/wanted"');
     await terminal.waitFor(/valid/);
     await terminal.press('Enter');
-    await terminal.waitFor(/query: ReqURL ~/);
+    await terminal.waitFor(/query ReqURL ~/);
     await until('only the wanted request', async () => {
       await proxy.get('/other');
       await proxy.get('/wanted');
       return /GET +\/wanted/.test(await terminal.screen());
     });
-    expect((await terminal.screen()).split('query: ReqURL')[1]).not.toContain('/other');
+    expect((await terminal.screen()).split('query ReqURL')[1]).not.toContain('/other');
     await until('a hit is the newest', async () => {
       await proxy.get('/wanted');
       return /hit +200 +GET +\/wanted/.test(await terminal.screen());
@@ -81,7 +81,7 @@ describe.skipIf(missing)('console', () => {
     await terminal.waitFor(/REQUESTS +SHARE[\s\S]*\/wanted/);
     await terminal.type('/wanted');
     await terminal.press('Enter', 'Enter');
-    await terminal.waitFor(/query: ReqURL eq "\/wanted"/);
+    await terminal.waitFor(/query ReqURL eq "\/wanted"/);
 
     await terminal.press('3');
     await terminal.waitFor(/NAME +CURRENT +CHANGE +AVERAGE[\s\S]*MAIN\.client_req/);
@@ -143,7 +143,7 @@ describe.skipIf(missing)('console', () => {
     // Why was it a miss? Why was it passed?
     await terminal.type(':query ReqURL ~ "^/new"');
     await terminal.press('Enter');
-    await terminal.waitFor(/query: ReqURL ~ "\^\/new"/);
+    await terminal.waitFor(/query ReqURL ~ "\^\/new"/);
     let asked = 0;
     await until('a miss', async () => {
       await proxy.get(`/new/${asked++}`);
@@ -154,7 +154,7 @@ describe.skipIf(missing)('console', () => {
     await terminal.press('Escape');
     await terminal.type(':query ReqURL eq "/mine"');
     await terminal.press('Enter');
-    await terminal.waitFor(/query: ReqURL eq "\/mine"/);
+    await terminal.waitFor(/query ReqURL eq "\/mine"/);
     await until('a request with a cookie', async () => {
       await proxy.get('/mine', { fields: { Cookie: 'a=b' } });
       return /pass +200 +GET +\/mine/.test(await terminal.screen());
