@@ -70,6 +70,8 @@ export class DaemonSession {
   readonly admin: AdminStore;
   readonly sample = new TrafficSample();
   readonly utc: boolean;
+  /** The operator has begun a count of his own: the past is no part of it. */
+  private sampleCleared = false;
   private sampleBase: { requests: bigint; sampled: number } | null = null;
   readonly errors = new LogStore({ maxBytes: 4 << 20, maxEntries: 200 });
   readonly log: LogStore;
@@ -150,9 +152,10 @@ export class DaemonSession {
     return Math.min(1, (this.sample.requests - base.sampled) / Number(requests - base.requests));
   }
 
-  /** Counts what the sample ranks from zero. */
+  /** Counts what the sample ranks from zero, and no more of the past. */
   clearSample(): void {
     this.sample.clearRanks();
+    this.sampleCleared = true;
     this.sampleBase = null;
     this.touch();
   }
@@ -305,12 +308,13 @@ export class DaemonSession {
     const { sample } = this;
     return {
       batch: (transactions) => {
+        if (this.sampleCleared) return;
         const before = sample.requests;
         sample.add(transactions, true);
         if (this.sampleBase !== null) this.sampleBase.sampled += sample.requests - before;
         this.touch();
       },
-      done: () => !this.closed && sample.requests < RECALLED_REQUESTS,
+      done: () => !this.closed && !this.sampleCleared && sample.requests < RECALLED_REQUESTS,
     };
   }
 
