@@ -51,10 +51,13 @@ describe('a console that attaches', () => {
     await proxy.get('/broken');
     const session = attach();
     await send(200);
-    await until('the log to its beginning', async () => numbered(session.log)[0] === 0);
+    await until('the log to its beginning', async () => numbered(session.log).includes(0));
     await send(20);
-    await until('the last request', async () => numbered(session.log).at(-1) === sent - 1);
-    expect(numbered(session.log)).toEqual(Array.from({ length: sent }, (_, i) => i));
+    await until('the last request', async () => numbered(session.log).includes(sent - 1));
+    // Of several threads the one may write the end of a request after the next has been served by the other.
+    const log = numbered(session.log);
+    expect(log.toSorted((a, b) => a - b)).toEqual(Array.from({ length: sent }, (_, i) => i));
+    for (const [i, n] of log.entries()) expect(Math.abs(n - i)).toBeLessThan(10);
     await until('the error', async () => urls(session.errors).includes('/broken'));
     await until('a sample of the past', async () => session.sample.requests >= 600);
     expect(session.sample.latency.size).toBeGreaterThanOrEqual(600);
