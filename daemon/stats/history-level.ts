@@ -3,13 +3,23 @@
 // What is written is on the file system with the second it belongs to; after a sample that cannot be written there is
 // another file.
 
-import { closeSync, ftruncateSync, readdirSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  ftruncateSync,
+  readdirSync,
+  readFileSync,
+  statfsSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { createOwn, openRegular } from '../../protocol/files/own-file.ts';
 import { decodeHistory, HistoryEncoder, type HistorySample, spanOfHistory } from './history-frames.ts';
 
 /** Samples of a file (chosen): names take little of it, and what is kept beyond what is due is a sixth at the most. */
 const SAMPLES = 600;
+/** Bytes of the file system that are left to others (chosen): the counters themselves need some when their set changes. */
+const RESERVE = 2 << 20;
 /** A clock that was set back by less than this is waited for. */
 const PATIENCE_MS = 60_000;
 
@@ -34,6 +44,7 @@ export class HistoryLevel {
   readonly shape: LevelShape;
   private readonly directory: string;
   private readonly warn: (text: string) => void;
+  private readonly free: () => number;
   private readonly encoder = new HistoryEncoder();
   /** The oldest first. */
   private chunks: Chunk[] = [];
@@ -43,11 +54,17 @@ export class HistoryLevel {
   private values: bigint[] = [];
   private troubled = false;
 
-  /** `warn` is told of files that are refused, and once of writes that fail. */
-  constructor(directory: string, shape: LevelShape, warn: (text: string) => void) {
+  /** `warn` is told of files that are refused, and once of writes that fail; `free` gives the bytes that are free. */
+  constructor(
+    directory: string,
+    shape: LevelShape,
+    warn: (text: string) => void,
+    free: () => number = () => freeBytes(directory),
+  ) {
     this.directory = directory;
     this.shape = shape;
     this.warn = warn;
+    this.free = free;
   }
 
   get bytes(): number {
@@ -74,6 +91,7 @@ export class HistoryLevel {
       this.clear();
     }
     try {
+      this.makeRoom();
       if (last === undefined || this.fd < 0 || last.samples >= SAMPLES || this.names !== names)
         this.begin({ at, names, values });
       else this.add(last, this.encoder.changes(at - last.to, this.values, values), at);
@@ -130,9 +148,21 @@ export class HistoryLevel {
     while (this.chunks.length > 1) {
       const oldest = this.chunks[0] as Chunk;
       if (now - oldest.to <= keep * 1000 && this.bytes <= bytes) return;
-      this.chunks.shift();
-      remove(oldest.path);
+      this.dropOldest();
     }
+  }
+
+  /** The rest of a file system that is nearly full is not for what was. */
+  private makeRoom(): void {
+    while (this.free() < RESERVE) {
+      if (this.chunks.length <= 1) throw new Error('too little space is left');
+      this.dropOldest();
+    }
+  }
+
+  private dropOldest(): void {
+    const oldest = this.chunks.shift();
+    if (oldest !== undefined) remove(oldest.path);
   }
 
   private end(): void {
@@ -172,6 +202,12 @@ function read(path: string): Buffer | null {
   } finally {
     closeSync(fd);
   }
+}
+
+function freeBytes(directory: string): number {
+  const { bsize, blocks, bavail } = statfsSync(directory);
+  // A file system without blocks has no limit.
+  return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
 }
 
 function remove(path: string): void {

@@ -141,6 +141,22 @@ describe('a level of the history', () => {
     expect(taken(small).at(-1)?.[0]).toBe(6000);
   });
 
+  it('leaves the last of a file system to others: the oldest goes, then nothing is written, with a word of it', () => {
+    let free = 1e9;
+    const one = new HistoryLevel(dir, { step: 1, keep: 1e6, bytes: 1e9 }, warn, () => free);
+    one.open();
+    for (let s = 0; s < 1500; s++) one.append(START + s * 1000, NAMES, [BigInt(s), 0n, 0n]);
+    expect(readdirSync(dir)).toHaveLength(3);
+    free = 1e6;
+    for (let s = 1500; s < 1510; s++) one.append(START + s * 1000, NAMES, [BigInt(s), 0n, 0n]);
+    expect(readdirSync(dir)).toHaveLength(1);
+    expect(taken(one).at(-1)?.[0]).toBe(1499);
+    expect(warnings).toEqual(['The history of counters cannot be written: too little space is left']);
+    free = 1e9;
+    one.append(START + 1_510_000, NAMES, [7n, 0n, 0n]);
+    expect(taken(one).at(-1)).toEqual([1510, 7n, 0n, 0n]);
+  });
+
   it('waits for a clock that was set back a little, and begins again after more', () => {
     const one = level();
     one.append(START + 100_000, NAMES, [1n, 0n, 0n]);
