@@ -8,6 +8,7 @@ import { ProtocolError } from './errors.ts';
 import type {
   ClientMessage,
   CounterSubscription,
+  HistoryRequest,
   LogSubscription,
   RecordFilter,
   ServerMessage,
@@ -81,6 +82,7 @@ const isLog: (v: unknown) => v is LogSubscription = shape({
   grouping: oneOf('raw', 'vxid', 'request', 'session'),
   'query?': text(LIMITS.query),
   from: oneOf('tail', 'head'),
+  'before?': shape({ mark: text(64, 1), bytes: whole(1, 2 ** 40) }),
   'once?': flag,
   'client?': flag,
   'backend?': flag,
@@ -94,10 +96,20 @@ const isLog: (v: unknown) => v is LogSubscription = shape({
   'filters?': listOf(isRecordFilter, LIMITS.filters),
 }) as (v: unknown) => v is LogSubscription;
 
+const counterFilters = listOf(
+  shape({ kind: oneOf('include', 'exclude'), glob: text(LIMITS.text) }),
+  LIMITS.filters,
+);
 const isStat: (v: unknown) => v is CounterSubscription = shape({
   interval: number(0, 86_400),
-  'filters?': listOf(shape({ kind: oneOf('include', 'exclude'), glob: text(LIMITS.text) }), LIMITS.filters),
+  'filters?': counterFilters,
 }) as (v: unknown) => v is CounterSubscription;
+
+const isHistory: (v: unknown) => v is HistoryRequest = shape({
+  from: number(0, 1e12),
+  step: (v) => v === 1 || v === 10,
+  'filters?': counterFilters,
+}) as (v: unknown) => v is HistoryRequest;
 
 const id = whole(0, 0xffff_ffff);
 const CLIENT_SHAPES: Readonly<Record<string, Check>> = {
@@ -106,6 +118,7 @@ const CLIENT_SHAPES: Readonly<Record<string, Check>> = {
   cmd: shape({ t: text(8), id, line: text(LIMITS.line) }),
   log: shape({ t: text(8), id, log: isLog }),
   stat: shape({ t: text(8), id, stat: isStat }),
+  history: shape({ t: text(8), id, history: isHistory }),
   end: shape({ t: text(8), id }),
   flush: shape({ t: text(8), id }),
 };
@@ -117,11 +130,22 @@ const SERVER_TYPES: ReadonlySet<string> = new Set([
   'lost',
   'counters',
   'values',
+  'past',
+  'reached',
   'end',
   'event',
   'error',
 ]);
-const SERVER_IDS: ReadonlySet<string> = new Set(['reply', 'ok', 'lost', 'counters', 'values', 'end']);
+const SERVER_IDS: ReadonlySet<string> = new Set([
+  'reply',
+  'ok',
+  'lost',
+  'counters',
+  'values',
+  'past',
+  'reached',
+  'end',
+]);
 
 function parseObject(frame: string): Fields | ProtocolError {
   let value: unknown;

@@ -5,6 +5,10 @@
 /** Version of this protocol; both sides name theirs in hello and must agree on the number. */
 export const PROTOCOL_VERSION = 1;
 
+/** Version of what a daemon says of the time before the connection: a history of counters, marks in the log. One that does
+ * names it in its welcome. */
+export const HISTORY_VERSION = 1;
+
 /** How log records are grouped, as proxylog -g. */
 export type Grouping = 'raw' | 'vxid' | 'request' | 'session';
 
@@ -14,6 +18,9 @@ export interface LogSubscription {
   query?: string;
   /** Start at the end of the log, or at the oldest record the ring still holds. */
   from: 'tail' | 'head';
+  /** Only groups that begin in so many bytes of the log before a mark, which the `ok` of another subscription has given;
+   * `from` is nothing then. Only where the welcome says `history`. */
+  before?: { mark: string; bytes: number };
   /** Stop at the end of the log (proxylog -d without following): an `end` message follows. */
   once?: boolean;
   /** Transactions of the client side, the backend side (proxylog -c, -b); both when neither is set. */
@@ -49,6 +56,20 @@ export interface CounterSubscription {
   filters?: { kind: 'include' | 'exclude'; glob: string }[];
 }
 
+/** The past of the counters, as far as the daemon has kept it. */
+export interface HistoryRequest {
+  /** Epoch seconds from which on. */
+  from: number;
+  /** Seconds between two samples: 1, for the last hour, or 10, for the last day. */
+  step: 1 | 10;
+  /** As of a counter subscription. */
+  filters?: NonNullable<CounterSubscription['filters']>;
+}
+
+/** Epoch seconds, then the index and the value of each counter that has changed since the sample before, in turn; a value
+ * that a double cannot hold is decimal text. */
+export type PastSample = [at: number, ...changes: (number | string)[]];
+
 export type ClientMessage =
   | { t: 'hello'; v: number; client: string }
   /** `to`: address and port that the client has connected to (proof.ts). */
@@ -57,6 +78,8 @@ export type ClientMessage =
   | { t: 'cmd'; id: number; line: string }
   | { t: 'log'; id: number; log: LogSubscription }
   | { t: 'stat'; id: number; stat: CounterSubscription }
+  /** Answered once, and `end` follows; only where the welcome says `history`. */
+  | { t: 'history'; id: number; history: HistoryRequest }
   | { t: 'end'; id: number }
   /** Sends a log subscription's incomplete transactions now; it continues. */
   | { t: 'flush'; id: number };
@@ -87,15 +110,20 @@ export type ServerMessage =
       /** 32 random bytes in hex; the answer is HMAC-SHA256(secret, challenge text) in hex. */
       challenge?: string;
     }
-  | { t: 'welcome'; state: 'running' | 'stopped' }
+  /** `history`: version of what it says of the past; absent where it says nothing. */
+  | { t: 'welcome'; state: 'running' | 'stopped'; history?: number }
   | ({ t: 'reply'; id: number } & CommandReply)
-  /** The subscription is in place. */
-  | { t: 'ok'; id: number }
+  /** The subscription is in place. `at`: the place in the log at which it begins; absent where nothing is older. */
+  | { t: 'ok'; id: number; at?: string }
+  /** A subscription with `before` has sent all groups that are complete by now; others follow as they end. */
+  | { t: 'reached'; id: number }
   /** Records this subscriber will not see, since the last such message. */
   | { t: 'lost'; id: number; records: number; reason: 'overrun' | 'backpressure' | 'rate' }
   | { t: 'counters'; id: number; info: CounterInfo[] }
   /** Values in the order of the last `counters` message; decimal text, so that 64 bits survive. */
   | { t: 'values'; id: number; at: number; values: string[] }
+  /** Samples of the past in the order of the last `counters` message, after which all values are 0. */
+  | { t: 'past'; id: number; samples: PastSample[] }
   /** The subscription is over; nothing more comes for this id. */
   | { t: 'end'; id: number }
   | { t: 'event'; event: 'started' | 'stopped' | 'died' | 'program' | 'trouble'; text: string }

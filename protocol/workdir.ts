@@ -20,6 +20,7 @@ export const WORKDIR_FILES = {
   log: 'worker/log.ring',
   counters: 'worker/counters',
   modules: 'vmod_cache',
+  history: 'history',
 } as const;
 
 /** The environment that the meaning of a name depends on. */

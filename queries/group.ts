@@ -81,6 +81,8 @@ export class Grouper {
   maxBytes = Number.POSITIVE_INFINITY;
   /** Bytes held. */
   private bytes = 0;
+  /** No group begins any more. */
+  private closed = false;
 
   constructor(options: GrouperOptions, sink: GroupSink) {
     this.grouping = options.grouping;
@@ -99,6 +101,7 @@ export class Grouper {
    * index of the next record: the length, unless it was paused. */
   push(b: Uint8Array, now: number, from = 0): number {
     this.now = now;
+    if (this.closed && (this.grouping === 'raw' || this.open.size === 0)) return b.length;
     const cursor = this.cursor.over(b, from);
     while (cursor.next()) {
       const { at, end, vxid } = cursor;
@@ -107,6 +110,19 @@ export class Grouper {
       if (this.paused()) return end;
     }
     return b.length;
+  }
+
+  /** From here on only what belongs to a group counts that has begun. */
+  beginNoMore(): void {
+    this.closed = true;
+    for (const tx of [...this.open.values()]) {
+      let root = tx;
+      while (root.parent !== null) root = root.parent;
+      if (root.begun) continue;
+      this.open.delete(tx.vxid);
+      this.waiting.delete(tx);
+      this.bytes = Math.max(0, this.bytes - tx.length - OVERHEAD);
+    }
   }
 
   /** Closes what has been open for too long. */
@@ -143,7 +159,7 @@ export class Grouper {
     const tag = b[at + 3] as number;
     let tx = this.open.get(vxid);
     if (tx === undefined) {
-      if (tag !== Tag.Begin) return;
+      if (tag !== Tag.Begin || (this.closed && !this.belongs(b, at))) return;
       tx = this.add(vxid);
     }
     if (tag === Tag.Begin) this.begin(tx, b, at, end);
@@ -164,6 +180,14 @@ export class Grouper {
       if (oldest === undefined) break;
       this.force(oldest, 'store overflow');
     }
+  }
+
+  /** Whether a Begin record is that of a child of what is open. */
+  private belongs(b: Uint8Array, at: number): boolean {
+    const told = parseRelation(recordText(b, at));
+    if (typeof told === 'string' || this.grouping === 'vxid') return false;
+    if (this.grouping === 'request' && told.kind === 'request' && told.reason === 'rxreq') return false;
+    return this.open.has(told.vxid);
   }
 
   private add(vxid: number): Open {

@@ -15,7 +15,10 @@ import {
   type CounterInfo,
   type CounterSubscription,
   type ErrorCode,
+  HISTORY_VERSION,
+  type HistoryRequest,
   type LogSubscription,
+  type PastSample,
   PROTOCOL_VERSION,
   type ServerMessage,
 } from '../../protocol/messages.ts';
@@ -46,8 +49,10 @@ export interface SubscriptionError {
 export interface FrameHandlers {
   /** A binary frame of transactions, for protocol/log-frame.ts. */
   frame(data: Uint8Array): void;
-  /** The subscription is in place. */
-  ready?(): void;
+  /** The subscription is in place; with the mark of its beginning where something is older. */
+  ready?(mark?: string): void;
+  /** Of one with `before`: all that was complete has come. */
+  reached?(): void;
   /** Records this subscriber will not see. */
   lost?(records: number, reason: 'overrun' | 'backpressure' | 'rate'): void;
   /** Over: nothing more comes. Without an error when it was asked for or the log was read to its end. */
@@ -60,6 +65,13 @@ export interface StatHandlers {
   /** `at` is epoch seconds; values are decimal texts in the order of the last counters(). */
   values(at: number, values: string[]): void;
   ready?(): void;
+  end?(error: SubscriptionError | null): void;
+}
+
+export interface HistoryHandlers {
+  /** Describes the samples that follow, and all values are 0. */
+  counters(info: CounterInfo[]): void;
+  past(samples: PastSample[]): void;
   end?(error: SubscriptionError | null): void;
 }
 
@@ -91,6 +103,8 @@ export class Client {
   readonly identity: string;
   /** State of the worker at the welcome. */
   readonly state: 'running' | 'stopped';
+  /** Whether the daemon has a history of its counters. */
+  readonly keepsHistory: boolean;
   /** Worker started, stopped, died; program changed. */
   onEvent: ((event: DaemonEvent) => void) | null = null;
   /** The connection is gone: null after close(), an error otherwise. Called once. */
@@ -103,15 +117,21 @@ export class Client {
   >();
   private readonly logs = new Map<number, FrameHandlers>();
   private readonly stats = new Map<number, StatHandlers>();
+  private readonly histories = new Map<number, HistoryHandlers>();
   private nextId = 1;
   private closing = false;
 
-  constructor(ws: WebSocket, hello: ServerMessage & { t: 'hello' }, state: 'running' | 'stopped') {
+  constructor(
+    ws: WebSocket,
+    hello: ServerMessage & { t: 'hello' },
+    welcome: ServerMessage & { t: 'welcome' },
+  ) {
     this.ws = ws;
     this.server = hello.server;
     this.version = hello.version;
     this.identity = hello.identity;
-    this.state = state;
+    this.state = welcome.state;
+    this.keepsHistory = welcome.history === HISTORY_VERSION;
     ws.on('message', (data: Buffer, binary: boolean) => this.receive(data, binary));
     ws.on('error', () => {});
     ws.on('close', (code: number) => this.lose(code));
@@ -141,6 +161,13 @@ export class Client {
     this.stats.set(id, handlers);
     this.send({ t: 'stat', id, stat: sub });
     return this.subscription(id);
+  }
+
+  /** The past of the counters; it ends by itself. */
+  history(request: HistoryRequest, handlers: HistoryHandlers): void {
+    const id = this.nextId++;
+    this.histories.set(id, handlers);
+    this.send({ t: 'history', id, history: request });
   }
 
   /** Stops reading from the connection, so that backpressure reaches the daemon; resume() goes on. */
@@ -197,16 +224,23 @@ export class Client {
         return;
       }
       case 'ok':
-        (this.logs.get(m.id) ?? this.stats.get(m.id))?.ready?.();
+        this.logs.get(m.id)?.ready?.(m.at);
+        this.stats.get(m.id)?.ready?.();
+        return;
+      case 'reached':
+        this.logs.get(m.id)?.reached?.();
         return;
       case 'lost':
         this.logs.get(m.id)?.lost?.(m.records, m.reason);
         return;
       case 'counters':
-        this.stats.get(m.id)?.counters(m.info);
+        (this.stats.get(m.id) ?? this.histories.get(m.id))?.counters(m.info);
         return;
       case 'values':
         this.stats.get(m.id)?.values(m.at, m.values);
+        return;
+      case 'past':
+        this.histories.get(m.id)?.past(m.samples);
         return;
       case 'end':
         this.finish(m.id, null);
@@ -229,9 +263,10 @@ export class Client {
       waiting.reject(new Error(error?.message ?? 'no reply'));
       return;
     }
-    const handlers = this.logs.get(id) ?? this.stats.get(id);
+    const handlers = this.logs.get(id) ?? this.stats.get(id) ?? this.histories.get(id);
     this.logs.delete(id);
     this.stats.delete(id);
+    this.histories.delete(id);
     handlers?.end?.(error);
   }
 
@@ -245,9 +280,10 @@ export class Client {
       reject(error ?? new ConnectError('closed', 'connection is closed'));
     }
     this.commands.clear();
-    const open = [...this.logs.values(), ...this.stats.values()];
+    const open = [...this.logs.values(), ...this.stats.values(), ...this.histories.values()];
     this.logs.clear();
     this.stats.clear();
+    this.histories.clear();
     for (const handlers of open) handlers.end?.(error === null ? null : LOST);
     this.onClose?.(error);
   }
@@ -334,7 +370,7 @@ export function connect(o: ConnectOptions = {}): Promise<Client> {
       if (m.t === 'welcome' && hello !== null) {
         clearTimeout(timer);
         ws.removeAllListeners('message').removeAllListeners('close').removeAllListeners('error');
-        resolve(new Client(ws, hello, m.state));
+        resolve(new Client(ws, hello, m));
       }
     });
   });

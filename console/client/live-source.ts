@@ -4,13 +4,8 @@
 
 import { decodeLogFrame } from '../../protocol/log-frame.ts';
 import type { CommandReply, LogSubscription } from '../../protocol/messages.ts';
-import {
-  type Client,
-  type ClientSubscription,
-  ConnectError,
-  type ConnectOptions,
-  connect,
-} from './client.ts';
+import { type Client, ConnectError, type ConnectOptions, connect } from './client.ts';
+import { EarlierLog } from './earlier-log.ts';
 import { findDaemon } from './find-daemon.ts';
 import type { LogHandlers, Source, SourceEvents, Subscription } from './source.ts';
 
@@ -18,22 +13,29 @@ import type { LogHandlers, Source, SourceEvents, Subscription } from './source.t
 const FIRST_DELAY = 100;
 const LAST_DELAY = 3000;
 
+/** Seconds of the counters' past that are asked for: what the averages and the charts hold. */
+const RECALLED = 1000;
+
 interface OpenLog {
   sub: LogSubscription;
   readonly handlers: LogHandlers;
+  /** What was logged before it has been asked for. */
+  known: boolean;
 }
 
 export class LiveSource implements Source {
   readonly label: string;
   readonly local: boolean;
   private readonly options: ConnectOptions;
-  private readonly logs = new Map<OpenLog, ClientSubscription | null>();
+  private readonly logs = new Map<OpenLog, Subscription | null>();
   private events: SourceEvents | null = null;
   private client: Client | null = null;
   private counters: Subscription | null = null;
   private interval = 1;
   private timer: NodeJS.Timeout | null = null;
   private delay = FIRST_DELAY;
+  /** Epoch seconds, by the daemon's clock, of the last sample of the counters; 0 before any. */
+  private sampledAt = 0;
   /** Attempts since the connection was lost. */
   private attempt = 0;
   private closed = false;
@@ -42,6 +44,11 @@ export class LiveSource implements Source {
     this.options = options;
     this.local = options.address === undefined;
     this.label = options.address ?? findDaemon(options.dir).dir;
+  }
+
+  /** The daemon can tell again what it has told. */
+  get retells(): boolean {
+    return this.client?.keepsHistory === true;
   }
 
   start(events: SourceEvents): void {
@@ -59,7 +66,7 @@ export class LiveSource implements Source {
   }
 
   log(sub: LogSubscription, handlers: LogHandlers): Subscription {
-    const log: OpenLog = { sub, handlers };
+    const log: OpenLog = { sub, handlers, known: false };
     this.logs.set(log, this.client === null ? null : this.subscribe(this.client, log));
     return {
       close: () => {
@@ -101,7 +108,7 @@ export class LiveSource implements Source {
         if (again) log.sub = { ...log.sub, from: 'tail' };
         this.logs.set(log, this.subscribe(client, log));
       }
-      this.subscribeCounters();
+      this.recall(client, events);
       events.connection({ state: 'up', identity: client.identity, version: client.version });
     } catch (cause) {
       this.lose(
@@ -125,11 +132,18 @@ export class LiveSource implements Source {
     this.delay = Math.min(this.delay * 2, LAST_DELAY);
   }
 
-  private subscribe(client: Client, log: OpenLog): ClientSubscription {
+  private subscribe(client: Client, log: OpenLog): Subscription {
     const { handlers } = log;
-    return client.log(log.sub, {
-      ready: () => {
+    let earlier: EarlierLog | null = null;
+    const live = client.log(log.sub, {
+      ready: (mark) => {
         if (this.logs.has(log)) handlers.ready?.();
+        const begin = handlers.earlier;
+        // What came before a lost connection is known.
+        if (begin === undefined || mark === undefined || log.known || !this.logs.has(log)) return;
+        log.known = true;
+        earlier = new EarlierLog(client, log.sub, begin, (transactions) => handlers.batch(transactions));
+        earlier.read(mark);
       },
       frame: (data) => {
         const frame = this.logs.has(log) ? decodeLogFrame(data) : null;
@@ -145,6 +159,43 @@ export class LiveSource implements Source {
         else handlers.ended?.();
       },
     });
+    return {
+      close: () => {
+        live.close();
+        earlier?.close();
+      },
+    };
+  }
+
+  /** What was counted before, as far as it is not known already; then what is counted now. */
+  private recall(client: Client, events: SourceEvents): void {
+    if (!client.keepsHistory) {
+      this.subscribeCounters();
+      return;
+    }
+    const values: bigint[] = [];
+    const from = Math.max(this.sampledAt, Date.now() / 1000 - RECALLED);
+    client.history(
+      { from, step: 1 },
+      {
+        counters: (info) => {
+          values.length = 0;
+          for (const _ of info) values.push(0n);
+          events.counters(info);
+        },
+        past: (samples) => {
+          for (const [at, ...changes] of samples) {
+            for (let i = 0; i < changes.length; i += 2)
+              values[changes[i] as number] = BigInt(changes[i + 1] as number | string);
+            this.sampledAt = at;
+            events.past(at, [...values]);
+          }
+        },
+        end: () => {
+          if (this.client === client) this.subscribeCounters();
+        },
+      },
+    );
   }
 
   /** A new subscription replaces the former; its first values come at once. */
@@ -160,7 +211,9 @@ export class LiveSource implements Source {
           if (open) events.counters(info);
         },
         values: (at, values) => {
-          if (open) events.values(at, values.map(BigInt));
+          if (!open) return;
+          this.sampledAt = at;
+          events.values(at, values.map(BigInt));
         },
       },
     );

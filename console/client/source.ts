@@ -26,6 +26,15 @@ export interface LogHandlers {
   failed(message: string): void;
   /** A subscription with `once` has read the log to its end. */
   ended?(): void;
+  /** Where what was logged before the subscription goes, as far back as it is wanted; absent: it is not. */
+  earlier?(): EarlierRun;
+}
+
+/** Groups that lie before all that came so far. */
+export interface EarlierRun {
+  batch(transactions: LogTransaction[]): void;
+  /** The run is complete; true: what lies before it is wanted, too. */
+  done(): boolean;
 }
 
 export interface SourceEvents {
@@ -34,6 +43,8 @@ export interface SourceEvents {
   counters(info: CounterInfo[]): void;
   /** `at` in epoch seconds. `steady`: no counter starts again; the source has handled restarts itself. */
   values(at: number, values: bigint[], steady?: boolean): void;
+  /** A sample of before the connection, the oldest first; `counters` and `values` follow. */
+  past(at: number, values: bigint[]): void;
   event(event: EventKind, text: string): void;
 }
 
@@ -50,7 +61,7 @@ export interface Source {
   readonly parts?: readonly string[];
   /** Does the daemon see the same files as the console? */
   readonly local?: boolean;
-  /** A log subscription begins with all that was there before it, not with what comes next: a recording. */
+  /** A log subscription brings what was there before it, too. */
   readonly retells?: boolean;
   /** Begins to deliver. Called once. */
   start(events: SourceEvents): void;

@@ -14,11 +14,6 @@ export function useUi(controller: Controller): UiState {
   return useSyncExternalStore(controller.subscribe, controller.snapshot);
 }
 
-/** Renders again when the connection is lost or back. */
-export function useCutOff(session: DaemonSession): boolean {
-  return useSyncExternalStore(session.subscribe, () => session.cutOff);
-}
-
 /** Renders again when the worker's threads are others. */
 export function useThreads(session: DaemonSession): readonly string[] {
   return useSyncExternalStore(session.subscribe, () => session.counters.threads);

@@ -126,11 +126,6 @@ export class Controller {
     this.set({ notice: { level, text } });
   }
 
-  /** Is the stale banner on screen? It takes a row. */
-  get banner(): boolean {
-    return this.session.cutOff;
-  }
-
   set(change: Partial<UiState>): void {
     this.state = { ...this.state, ...change };
     for (const listener of this.listeners) listener();
@@ -155,7 +150,7 @@ export class Controller {
     const { panel } = this.state;
     if (panel === null) return;
     const lines = this.panelLines();
-    const page = panelTextRows(this.size, this.banner, bodyRows(this.size, this.banner));
+    const page = panelTextRows(this.size, bodyRows(this.size));
     const steps: Record<Step, number> = {
       up: -1,
       down: 1,

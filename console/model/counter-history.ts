@@ -85,7 +85,8 @@ export function adjusted(value: bigint): bigint {
 export class CounterHistory {
   private order: Counter[] = [];
   private byName = new Map<string, Counter>();
-  private at = 0;
+  /** Epoch seconds of the last sample. */
+  at = 0;
   /** Names of the worker's threads, as in THR.<name>.requests; none when it has only one. */
   threads: readonly string[] = [];
   /** Samples taken. */

@@ -3,7 +3,7 @@
 // fast data comes. Data stays when the daemon goes: it turns stale, and the hole is marked.
 
 import type { CounterInfo, Grouping } from '../../protocol/messages.ts';
-import type { ConnectionState, EventKind, Source, Subscription } from '../client/source.ts';
+import type { ConnectionState, EarlierRun, EventKind, Source, Subscription } from '../client/source.ts';
 import { AdminStore } from './admin-store.ts';
 import { type BackendRow, parseBackendList } from './backends.ts';
 import { CounterHistory } from './counter-history.ts';
@@ -39,10 +39,14 @@ export interface SessionEvent {
   text: string;
 }
 
+/** Seconds without a sample that are a hole in the charts (chosen): the daemon keeps one a second. */
+const HOLE = 5;
 const BACKEND_POLL_SECONDS = 2;
 const KEPT_EVENTS = 50;
 /** Requests a second that the sample takes at the most. */
 const SAMPLE_RATE = 300;
+/** Requests of the past after which no more are asked for (chosen): rankings have settled, latencies have all they hold. */
+const RECALLED_REQUESTS = 20_000;
 /** A quarter of an hour of one-second samples. */
 const SERIES_SAMPLES = 1000;
 
@@ -58,6 +62,12 @@ export class DaemonSession {
   version = '';
   /** Epoch seconds of the last data; 0 before any. */
   lastDataAt = 0;
+  /** The same of the counters, on the present connection: how the daemon does is known from them. */
+  valuesAt = 0;
+  /** Seconds between two sets of counters. */
+  interval = 1;
+  /** Log records that should have come and did not; what a rate leaves out was not asked for. */
+  lostRecords = 0;
   /** Has the connection been up at all? */
   everUp = false;
   readonly counters = new CounterHistory();
@@ -71,6 +81,8 @@ export class DaemonSession {
   readonly sample = new TrafficSample();
   readonly probes: ProbeAnswers;
   readonly utc: boolean;
+  /** The operator has begun a count of his own: the past is no part of it. */
+  private sampleCleared = false;
   private sampleBase: { requests: bigint; sampled: number } | null = null;
   readonly errors = new LogStore({ maxBytes: 4 << 20, maxEntries: 200 });
   /** All groups that are kept, and of them those that the query lets through. */
@@ -111,6 +123,7 @@ export class DaemonSession {
       connection: (state) => this.onConnection(state),
       counters: (info) => this.onCounters(info),
       values: (at, values, steady) => this.onValues(at, values, steady),
+      past: (at, values) => this.onPast(at, values),
       event: (kind, text) => this.onEvent(kind, text),
     });
     this.errorStream = this.source.log(
@@ -122,8 +135,9 @@ export class DaemonSession {
           this.errors.add(seen.flat());
           this.touch();
         },
-        lost: () => undefined,
+        lost: (records, reason) => this.lose(records, reason),
         failed: () => undefined,
+        earlier: () => this.runBefore(this.errors),
       },
     );
     this.sampleStream = this.source.log(
@@ -138,10 +152,16 @@ export class DaemonSession {
           this.sample.add(transactions, this.now());
           this.touch();
         },
-        lost: () => undefined,
+        lost: (records, reason) => this.lose(records, reason),
         failed: () => undefined,
+        earlier: () => this.sampleBefore(),
       },
     );
+  }
+
+  setInterval(seconds: number): void {
+    this.interval = seconds;
+    this.source.setInterval(seconds);
   }
 
   /** Share of the client's requests that the sample has seen, 0..1; 1 before any. */
@@ -158,9 +178,10 @@ export class DaemonSession {
     return rate === undefined || Number.isNaN(rate) ? null : rate;
   }
 
-  /** Counts what the sample ranks from zero. */
+  /** Counts what the sample ranks from zero, and no more of the past. */
   clearSample(): void {
     this.sample.clearRanks(this.now());
+    this.sampleCleared = true;
     this.sampleBase = null;
     this.touch();
   }
@@ -181,9 +202,10 @@ export class DaemonSession {
     this.query = query;
     this.grouping = grouping;
     this.logError = '';
-    // All of it comes again.
-    if (this.source.retells === true) this.kept.clear();
-    this.log.select(query === '' ? null : this.matcher(query));
+    // What the daemon tells again matches by itself; of what it cannot tell again, the kept is looked through.
+    const comesAgain = this.source.retells === true;
+    if (comesAgain) this.kept.clear();
+    this.log.select(query === '' || comesAgain ? null : this.matcher(query));
     this.asking = true;
     this.logStream = this.source.log(
       { grouping, from: 'tail', ...(query === '' ? {} : { query }) },
@@ -198,12 +220,13 @@ export class DaemonSession {
         },
         lost: (records, reason) => {
           this.kept.addLoss(records, reason);
-          this.touch();
+          this.lose(records, reason);
         },
         failed: (message) => {
           this.logError = message;
           this.touch();
         },
+        earlier: () => this.runBefore(this.kept),
       },
     );
     this.touch();
@@ -211,12 +234,6 @@ export class DaemonSession {
 
   get following(): boolean {
     return this.logStream !== null;
-  }
-
-  /** Seconds since the data stopped, or null while it flows. */
-  staleFor(): number | null {
-    if (this.connection.state === 'up' || !this.everUp) return null;
-    return Math.max(0, this.now() - this.lastDataAt);
   }
 
   /** Is the connection lost, or was it never made? */
@@ -246,6 +263,7 @@ export class DaemonSession {
   private onConnection(state: ConnectionState): void {
     const was = this.connection;
     this.connection = state;
+    this.valuesAt = 0;
     if (state.state === 'up') {
       this.identity = state.identity;
       this.version = state.version;
@@ -268,6 +286,30 @@ export class DaemonSession {
   }
 
   private onValues(at: number, values: bigint[], steady = false): void {
+    this.takeSample(at, values, steady);
+    const total = this.counters.value('MAIN.client_req');
+    if (this.sampleBase === null || total < this.sampleBase.requests)
+      this.sampleBase = { requests: total, sampled: this.sample.requests };
+    this.lastDataAt = this.now();
+    this.valuesAt = this.lastDataAt;
+    this.admin.tick();
+    this.pollBackends();
+    this.touch();
+  }
+
+  /** A sample that the daemon has kept: no sign of its life now. */
+  private onPast(at: number, values: bigint[]): void {
+    if (at <= this.counters.at) return;
+    // The daemon did not run, or did not keep any.
+    const since = this.counters.at;
+    if (this.counters.samples > 0 && at - since > HOLE) {
+      for (const series of [this.requests, this.hits, this.lookups]) series.push(since + 1, Number.NaN);
+    }
+    this.takeSample(at, values, false);
+    this.touch();
+  }
+
+  private takeSample(at: number, values: bigint[], steady: boolean): void {
     const seconds = this.counters.update(at, values, steady);
     const looked = this.hitRate.sample(
       this.counters.value('MAIN.cache_hit'),
@@ -280,12 +322,38 @@ export class DaemonSession {
       this.hits.push(at, (looked?.hits ?? Number.NaN) / seconds);
       this.lookups.push(at, (looked?.all ?? Number.NaN) / seconds);
     }
-    const total = this.counters.value('MAIN.client_req');
-    if (this.sampleBase === null || total < this.sampleBase.requests)
-      this.sampleBase = { requests: total, sampled: this.sample.requests };
-    this.lastDataAt = this.now();
-    this.admin.tick();
-    this.pollBackends();
+  }
+
+  /** Takes groups of a log from before what it holds. */
+  private runBefore(log: LogStore): EarlierRun {
+    const part = log.before();
+    return {
+      batch: (transactions) => part.add(transactions),
+      done: () => {
+        log.prepend(part);
+        this.touch();
+        return !this.closed && log.hasRoom;
+      },
+    };
+  }
+
+  /** Not part of what the sample is a share of: that counts from the first counters on. */
+  private sampleBefore(): EarlierRun {
+    const { sample } = this;
+    return {
+      batch: (transactions) => {
+        if (this.sampleCleared) return;
+        const before = sample.requests;
+        sample.addEarlier(transactions);
+        if (this.sampleBase !== null) this.sampleBase.sampled += sample.requests - before;
+        this.touch();
+      },
+      done: () => !this.closed && !this.sampleCleared && sample.requests < RECALLED_REQUESTS,
+    };
+  }
+
+  private lose(records: number, reason: string): void {
+    if (reason !== 'rate') this.lostRecords += records;
     this.touch();
   }
 

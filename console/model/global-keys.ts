@@ -126,6 +126,18 @@ export const GLOBAL_KEYS: readonly KeyRow[] = [
     help: 'Recording: stop or go on',
     run: (c) => c.options.instances.replay?.toggle(),
   },
+  {
+    keys: [']'],
+    command: 'replay.faster',
+    help: 'Recording: faster',
+    run: (c) => c.options.instances.replay?.shift(1),
+  },
+  {
+    keys: ['['],
+    command: 'replay.slower',
+    help: 'Recording: slower',
+    run: (c) => c.options.instances.replay?.shift(-1),
+  },
   { keys: ['ctrl+l'], command: 'redraw', help: 'Redraw the screen', run: (c) => c.options.onRedraw() },
   {
     keys: ['ctrl+z'],
@@ -133,7 +145,12 @@ export const GLOBAL_KEYS: readonly KeyRow[] = [
     help: 'Suspend; fg brings it back',
     run: (c) => c.options.onSuspend(),
   },
-  { keys: ['escape'], command: 'back', help: 'Close what is open, leave a field', run: goBack },
+  {
+    keys: ['escape'],
+    command: 'back',
+    help: 'Close what is open, leave a field; in the log go back to where one came from',
+    run: goBack,
+  },
   { keys: ['q'], command: 'quit', help: 'Quit', hint: 'quit', run: (c) => c.quit() },
   { keys: ['ctrl+c'], command: 'quit', help: 'Quit', run: (c) => c.quit() },
 ];

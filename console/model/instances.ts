@@ -15,9 +15,13 @@ export interface ReplayControl {
   readonly at: number;
   readonly length: number;
   readonly paused: boolean;
+  /** Seconds of the recording that a second shows. */
+  readonly speed: number;
   skip(seconds: number): void;
   seek(seconds: number): void;
   toggle(): void;
+  /** The next higher or lower speed. */
+  shift(step: 1 | -1): void;
 }
 
 export class Instances {

@@ -16,15 +16,19 @@ export class LatencyMeter {
   private next = 0;
   size = 0;
 
-  /** Seconds that a request took, and the epoch seconds at which it was seen; anything that is no time is left out. */
-  add(seconds: number, hit: boolean, at: number): void {
+  /** Seconds that a request took, and the epoch seconds at which it was seen; anything that is no time is left out. One from
+   * before all others takes what room they leave. */
+  add(seconds: number, hit: boolean, at: number, earlier = false): void {
     if (!(seconds >= 0)) return;
+    const full = this.size === KEPT;
+    if (full && earlier) return;
     const bucket = bucketOf(seconds);
-    if (this.size === KEPT) this.remove(this.ring[this.next] as number);
+    const slot = earlier ? (this.next - this.size - 1 + KEPT) % KEPT : this.next;
+    if (full) this.remove(this.ring[slot] as number);
     else this.size++;
-    this.ring[this.next] = bucket * 2 + (hit ? 1 : 0);
-    this.at[this.next] = at;
-    this.next = (this.next + 1) % KEPT;
+    this.ring[slot] = bucket * 2 + (hit ? 1 : 0);
+    this.at[slot] = at;
+    if (!earlier) this.next = (this.next + 1) % KEPT;
     const counts = hit ? this.hits : this.others;
     counts[bucket] = (counts[bucket] as number) + 1;
   }

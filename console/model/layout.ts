@@ -22,14 +22,17 @@ export function fits(size: Size): boolean {
   return size.columns >= MIN_SIZE.columns && size.rows >= MIN_SIZE.rows;
 }
 
-/** Header 1 row, footer 1 row; the stale banner takes one more while it shows. */
-export function bodyRows(size: Size, banner: boolean): number {
-  return Math.max(1, size.rows - 2 - (banner ? 1 : 0));
+/** The header: titles, and how the daemon does. */
+export const HEADER_ROWS = 2;
+
+/** The footer has one row. */
+export function bodyRows(size: Size): number {
+  return Math.max(1, size.rows - HEADER_ROWS - 1);
 }
 
 /** A panel over the view: its text rows, inside its frame. */
-export function panelTextRows(size: Size, banner: boolean, lines: number): number {
-  return Math.max(1, Math.min(lines, bodyRows(size, banner) - 4));
+export function panelTextRows(size: Size, lines: number): number {
+  return Math.max(1, Math.min(lines, bodyRows(size) - 4));
 }
 
 /** Cells that border and padding take of a panel's width, and rows of its height. */

@@ -43,7 +43,8 @@ export interface LogReader {
 export class LogStore implements LogReader {
   private readonly bounds: LogBounds;
   private readonly blockBytes: number;
-  private readonly packer = new LogPacker(Math.floor(Math.random() * 2 ** 32));
+  private readonly packer: LogPacker;
+  private readonly seed: number;
   /** The oldest first; the last one is being filled. */
   private blocks: LogBlock[] = [];
   /** Blocks that can be filled again. */
@@ -65,8 +66,11 @@ export class LogStore implements LogReader {
   /** Raised with every change: what a view compares. */
   version = 0;
 
-  constructor(bounds: LogBounds) {
+  /** `seed` of hashes that cannot be foreseen. */
+  constructor(bounds: LogBounds, seed = Math.floor(Math.random() * 2 ** 32)) {
     this.bounds = bounds;
+    this.seed = seed;
+    this.packer = new LogPacker(seed);
     this.blockBytes = Math.max(LEAST_BLOCK_BYTES, Math.min(BLOCK_BYTES, (bounds.maxBytes >> 5) << 2));
   }
 
@@ -125,6 +129,38 @@ export class LogStore implements LogReader {
     for (const group of splitGroups(transactions)) this.push(group);
   }
 
+  /** A store for groups that lie before all that is kept here, to be filled in their order; see prepend(). */
+  before(): LogStore {
+    return new LogStore(this.bounds, this.seed);
+  }
+
+  /** Is there room for what lies before? Not any more when something of what was here has gone. */
+  get hasRoom(): boolean {
+    return (
+      this.dropped === 0 &&
+      this.size < this.bounds.maxEntries &&
+      this.bytes + this.blockBytes < this.bounds.maxBytes
+    );
+  }
+
+  /** Puts what such a store holds in front, as far as there is room, and takes it over. */
+  prepend(part: LogStore): void {
+    const { maxEntries, maxBytes } = this.bounds;
+    while (part.size > 0 && part.size + this.size > maxEntries) part.drop();
+    while (part.blocks.length > 1 && part.cost + this.bytes > maxBytes) part.dropBlock();
+    if (part.size === 0 || this.dropped > 0 || part.cost + this.bytes > maxBytes) return;
+    const shift = this.first - part.nextSeq;
+    for (const block of part.blocks) block.first += shift;
+    for (const [seq, mark] of part.marks) this.marks.set(seq + shift, mark);
+    this.first -= part.size;
+    this.sealed += part.cost;
+    // The last block of the part would be filled otherwise, by a packer that does not know it.
+    if (this.blocks.length === 0) this.fill();
+    this.blocks = [...part.blocks, ...this.blocks];
+    this.received += part.received;
+    this.version++;
+  }
+
   /** Puts a mark where the log has a hole. */
   addGap(text: string): void {
     this.mark({ text, lost: 0 });
@@ -145,6 +181,8 @@ export class LogStore implements LogReader {
     this.free = [];
     this.marks.clear();
     this.unpacked.clear();
+    // What comes before what comes next takes numbers that nothing had before.
+    this.nextSeq += this.bounds.maxEntries;
     this.first = this.nextSeq;
     this.sealed = 0;
     this.dropped = 0;
@@ -186,10 +224,20 @@ export class LogStore implements LogReader {
   private begin(): void {
     const last = this.blocks.at(-1);
     if (last !== undefined) this.sealed += this.costOf(last);
+    this.fill();
+  }
+
+  private fill(): void {
     const block = this.free.pop() ?? new LogBlock(this.blockBytes);
     block.reset(this.nextSeq);
     this.blocks.push(block);
     this.packer.open(block);
+  }
+
+  /** What the blocks take when none of them is filled any more. */
+  private get cost(): number {
+    const last = this.blocks.at(-1);
+    return this.sealed + (last === undefined ? 0 : this.costOf(last));
   }
 
   private costOf(block: LogBlock): number {
@@ -200,10 +248,12 @@ export class LogStore implements LogReader {
     const { maxEntries, maxBytes } = this.bounds;
     while (this.size > maxEntries) this.drop();
     // By bytes whole blocks go: less frees nothing.
-    while (this.blocks.length > 1 && this.bytes > maxBytes) {
-      const block = this.blocks[0] as LogBlock;
-      for (const end = block.first + block.count; this.first < end; ) this.drop();
-    }
+    while (this.blocks.length > 1 && this.bytes > maxBytes) this.dropBlock();
+  }
+
+  private dropBlock(): void {
+    const block = this.blocks[0] as LogBlock;
+    for (const end = block.first + block.count; this.first < end; ) this.drop();
   }
 
   /** Forgets the oldest group, and its block with the last of it. */

@@ -4,6 +4,7 @@
 // is the operator's (operator.ts).
 
 import type { CommandReply, CounterInfo, LogSubscription } from '../../protocol/messages.ts';
+import { MGT_COUNTERS, WRK_COUNTERS } from '../../protocol/tables/counters.ts';
 import type { ConnectionState, LogHandlers, Source, SourceEvents, Subscription } from '../client/source.ts';
 import { commandWord } from './completion.ts';
 import { increase } from './hit-rate.ts';
@@ -68,6 +69,8 @@ export class MergedSource implements Source {
             true,
           );
         },
+        // Samples of two daemons would have to be put side by side.
+        past: () => undefined,
         event: (kind, text) => events.event(kind, `${part.name}: ${text}`),
       });
     }
@@ -100,6 +103,7 @@ export class MergedSource implements Source {
         batch: (transactions) => handlers.batch(transactions),
         lost: (records, reason) => handlers.lost(records, reason),
         failed: (message) => handlers.failed(`${part.name}: ${message}`),
+        ...(handlers.earlier === undefined ? {} : { earlier: handlers.earlier }),
         ended: () => {
           if (--open === 0) handlers.ended?.();
         },
@@ -110,6 +114,10 @@ export class MergedSource implements Source {
         for (const stream of streams) stream.close();
       },
     };
+  }
+
+  get retells(): boolean {
+    return this.open.every((part) => part.source.retells === true);
   }
 
   setInterval(seconds: number): void {
@@ -134,9 +142,12 @@ export class MergedSource implements Source {
     return { state: 'up', identity: this.label, version: [...new Set(versions)].join('+') };
   }
 
-  /** Counters of one name are summed, those of backends and threads kept apart; an uptime is that of the younger. */
+  /** Counters of one name are summed, of some the worse is taken, those of backends and threads kept apart; an uptime is
+   * that of the younger. */
   private merged(): { info: CounterInfo; value: bigint }[] {
     const byName = new Map<string, { info: CounterInfo; value: bigint }>();
+    const stateOf = (part: Part): bigint => part.last.get(STATE) ?? 0n;
+    const worse = this.open.reduce((a, b) => (stateOf(b) > stateOf(a) ? b : a));
     for (const part of this.open) {
       for (const [i, info] of part.info.entries()) {
         const group = info.name.slice(0, 4);
@@ -145,6 +156,8 @@ export class MergedSource implements Source {
         const value = (counts(info) ? part.totals.get(info.name) : part.values[i]) ?? 0n;
         const known = byName.get(name);
         if (known === undefined) byName.set(name, { info: apart ? { ...info, name } : info, value });
+        else if (WORST.has(name)) known.value = value > known.value ? value : known.value;
+        else if (name === STATE_SINCE) known.value = part === worse ? value : known.value;
         else if (info.format === 'd') known.value = value < known.value ? value : known.value;
         else known.value += value;
       }
@@ -152,6 +165,16 @@ export class MergedSource implements Source {
     return [...byName.values()];
   }
 }
+
+const STATE = 'MGT.worker_state';
+/** The age of the state that is shown, which is the worse one. */
+const STATE_SINCE = 'MGT.worker_since';
+/** A sum of them would say nothing. */
+const WORST: ReadonlySet<string> = new Set(
+  Object.entries({ MGT: MGT_COUNTERS, WRK: WRK_COUNTERS }).flatMap(([group, rows]) =>
+    rows.flatMap((row) => ('threads' in row && row.threads === 'worst' ? [`${group}.${row.name}`] : [])),
+  ),
+);
 
 /** A counter proper: it only grows while its worker lives, and a sum of such must not shrink when one restarts. */
 function counts(info: CounterInfo): boolean {

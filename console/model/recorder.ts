@@ -27,6 +27,10 @@ export class RecordingSource implements Source {
     if (source.local !== undefined) this.local = source.local;
   }
 
+  get retells(): boolean {
+    return this.source.retells === true;
+  }
+
   get active(): boolean {
     return this.recording !== null;
   }
@@ -97,6 +101,8 @@ export class RecordingSource implements Source {
         this.note({ after: this.after(), kind: 'values', changed });
         events.values(at, values);
       },
+      // A recording begins where it was begun.
+      past: (at, values) => events.past(at, values),
       event: (event, text) => {
         this.note({ after: this.after(), kind: 'event', event, text });
         events.event(event, text);

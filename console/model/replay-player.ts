@@ -7,6 +7,8 @@ import type { Instances, ReplayControl } from './instances.ts';
 import type { Recording } from './recording.ts';
 import { type GroupMatcher, ReplaySource } from './replay-source.ts';
 
+const SPEEDS: readonly number[] = [0.5, 1, 2, 5, 10, 30, 60];
+
 export interface PlayerOptions {
   recording: Recording;
   matcher: GroupMatcher;
@@ -18,6 +20,7 @@ export class ReplayPlayer implements ReplayControl {
   readonly length: number;
   at = 0;
   paused = false;
+  speed = 1;
   private readonly options: PlayerOptions;
   private source: ReplaySource;
   private instances: Instances | null = null;
@@ -48,7 +51,7 @@ export class ReplayPlayer implements ReplayControl {
   /** So many seconds of the world went by. */
   tick(seconds: number): void {
     if (this.paused || this.at >= this.length) return;
-    this.advance(Math.min(this.length, this.at + seconds));
+    this.advance(Math.min(this.length, this.at + seconds * this.speed));
   }
 
   skip(seconds: number): void {
@@ -72,6 +75,11 @@ export class ReplayPlayer implements ReplayControl {
 
   toggle(): void {
     this.paused = !this.paused;
+    this.onChange();
+  }
+
+  shift(step: 1 | -1): void {
+    this.speed = SPEEDS[SPEEDS.indexOf(this.speed) + step] ?? this.speed;
     this.onChange();
   }
 

@@ -8,7 +8,7 @@ import { highest, RANKING_NAMES, RANKINGS, type Rank, type RankingName, RankTabl
 import { RecentFacts } from './recent-facts.ts';
 import { splitGroups } from './request-group.ts';
 import { readTraffic, type TrafficFacts } from './traffic-facts.ts';
-import { isPass } from './transaction.ts';
+import { isPass, summarise } from './transaction.ts';
 import { UnservedRequests } from './unserved.ts';
 
 export interface SeenTag {
@@ -49,6 +49,8 @@ export class TrafficSample {
   private made: { key: string; ranks: Rank[]; counts: Counts } = { key: '', ranks: [], counts: NONE };
   /** Epoch seconds from which on rankings count; 0 before the first. */
   since = 0;
+  /** The same of windows, which know nothing of before the console was there. */
+  private began = 0;
   /** Raised with every batch. */
   version = 0;
 
@@ -60,11 +62,23 @@ export class TrafficSample {
   /** `now`: epoch seconds at which they came. */
   add(transactions: readonly LogTransaction[], now: number): void {
     if (this.since === 0) this.since = now;
+    if (this.began === 0) this.began = now;
     for (const group of splitGroups(transactions)) {
       for (const facts of readTraffic(group)) {
         if (facts.kind === 'request') this.unserved.add(group, facts, this.requests, now);
         this.take(facts, now);
+        this.recent.add(facts, now);
       }
+    }
+    this.version++;
+  }
+
+  /** Groups that lie before all that came so far: they count in what has no window. */
+  addEarlier(transactions: readonly LogTransaction[]): void {
+    for (const group of splitGroups(transactions)) {
+      const { at } = summarise(group[0] as LogTransaction);
+      if (at > 0 && (this.since === 0 || at < this.since)) this.since = at;
+      for (const facts of readTraffic(group)) this.take(facts, at, true);
     }
     this.version++;
   }
@@ -85,7 +99,7 @@ export class TrafficSample {
 
   /** A ranking over a window that ends at `now`, the most requests first. */
   ranked(ranking: RankingName, window: Window, now: number, limit: number): Ranked {
-    const from = window === null ? this.since : Math.max(this.since, this.recent.since, now - window);
+    const from = window === null ? this.since : Math.max(this.began, this.recent.since, now - window);
     const { ranks, counts } = window === null ? this.whole(ranking) : this.over(ranking, window, now);
     return {
       ranks: highest(ranks, 'requests', limit),
@@ -103,6 +117,7 @@ export class TrafficSample {
     this.counts = { ...NONE };
     this.made = { key: '', ranks: [], counts: NONE };
     this.since = now;
+    this.began = now;
     this.version++;
   }
 
@@ -123,7 +138,7 @@ export class TrafficSample {
     return this.made;
   }
 
-  private take(f: TrafficFacts, now: number): void {
+  private take(f: TrafficFacts, at: number, earlier = false): void {
     this.counts[f.kind]++;
     for (const table of this.tables.values()) table.count(f);
     if (f.kind === 'fetch') {
@@ -131,8 +146,7 @@ export class TrafficSample {
       this.seeAddress(f);
     }
     // Of a fragment no client waits for it alone.
-    if (f.kind === 'request') this.latency.add(f.seconds, f.handling === 'hit', now);
-    this.recent.add(f, now);
+    if (f.kind === 'request') this.latency.add(f.seconds, f.handling === 'hit', at, earlier);
   }
 
   private seeAddress({ backend, address }: TrafficFacts): void {

@@ -1,21 +1,21 @@
-// The whole screen: header, banner while stale, the view, the footer, and what lies over them. It places
+// The whole screen: header, the view, the footer, and what lies over them. It places
 // and nothing more: data comes from the session, what is open from the controller.
 
 import { Fragment, type ReactNode } from 'react';
 import { Box, Text } from '../draw/ink.ts';
-import { Painted, useCutOff, useUi } from '../draw/use-console.ts';
+import { Painted, useUi } from '../draw/use-console.ts';
 import { Words } from '../draw/words.tsx';
 import type { Controller } from '../model/controller.ts';
 import { bodyRows, fits, MIN_SIZE, type Size } from '../model/layout.ts';
 import { Footer } from './components/footer.tsx';
-import { Banner, Header } from './components/header.tsx';
+import { Header } from './components/header.tsx';
+import { HealthStrip } from './components/health-strip.tsx';
 import { CandidateOverlay, PanelOverlay } from './components/overlays.tsx';
 import type { FrameSink } from './frame-sink.ts';
 
 export function App({ controller, sink }: { controller: Controller; sink: FrameSink }): ReactNode {
   const ui = useUi(controller);
   const { session, size } = controller;
-  const stale = useCutOff(session);
   const painted = <Painted session={session} ui={ui} paint={() => sink.paint()} />;
   const { columns, rows } = size;
   if (!fits(size)) {
@@ -26,17 +26,16 @@ export function App({ controller, sink }: { controller: Controller; sink: FrameS
       </Box>
     );
   }
-  const top = stale ? 2 : 1;
   return (
     <Box flexDirection="column" width={columns} height={rows}>
       <Header controller={controller} view={ui.view} width={columns} readonly={ui.readonly} />
-      {stale ? <Banner session={session} width={columns} /> : null}
+      <HealthStrip controller={controller} width={columns} />
       <Fragment key={ui.view.name}>
-        {ui.view.screen({ controller, ui, width: columns, height: bodyRows(size, stale) })}
+        {ui.view.screen({ controller, ui, width: columns, height: bodyRows(size) })}
       </Fragment>
       <Footer ui={ui} keymap={controller.keymap} width={columns} />
       {ui.panel === null ? null : (
-        <PanelOverlay panel={ui.panel} view={ui.view} keymap={controller.keymap} size={size} top={top} />
+        <PanelOverlay panel={ui.panel} view={ui.view} keymap={controller.keymap} size={size} />
       )}
       {ui.field === null ? null : <CandidateOverlay field={ui.field} size={size} />}
       {painted}

@@ -3,25 +3,24 @@
 // click does nothing: it must not answer what it did not aim at.
 
 import { widthOf } from '../draw/cells.ts';
-import type { Theme } from '../draw/theme.ts';
 import type { Controller } from '../model/controller.ts';
-import { bodyRows, fits, type Place } from '../model/layout.ts';
+import { bodyRows, fits, HEADER_ROWS, type Place } from '../model/layout.ts';
 import { headerParts } from './components/header.tsx';
 
-export function click(c: Controller, theme: Theme, { x, y }: Place) {
+export function click(c: Controller, { x, y }: Place) {
   const { state, size } = c;
   if (state.confirm !== null || state.field !== null || state.panel !== null || !fits(size)) return;
-  if (y === 0) return header(c, theme, x);
-  const row = y - 1 - (c.banner ? 1 : 0);
-  if (row >= 0 && row < bodyRows(size, c.banner)) state.view.click(c, { x, y: row });
+  if (y === 0) return header(c, x);
+  const row = y - HEADER_ROWS;
+  if (row >= 0 && row < bodyRows(size)) state.view.click(c, { x, y: row });
 }
 
 /** The title that stands at `x` belongs to the last key before it. */
-function header(c: Controller, theme: Theme, x: number) {
+function header(c: Controller, x: number) {
   const { views } = c.options;
   let at = 0;
   let titles = 0;
-  const { left } = headerParts(c, c.state.view, c.size.columns, c.state.readonly, theme, c.session.utc);
+  const { left } = headerParts(c, c.state.view, c.size.columns, c.state.readonly, c.session.utc);
   for (const span of left) {
     if (span.style === 'key') titles++;
     at += widthOf(span.text);

@@ -3,6 +3,7 @@
 
 import type { Controller } from '../model/controller.ts';
 import { clock } from '../model/numbers.ts';
+import { spokenHealth } from './components/health-strip.tsx';
 
 /** Seconds between two summaries of a view. */
 const SUMMARY_SECONDS = 15;
@@ -21,11 +22,7 @@ export class Reader {
   /** Called after every change; tells what is new. */
   update(): void {
     const { state, session } = this.c;
-    this.tell(
-      'connection',
-      `${session.connection.state === 'up' ? 'Connected' : session.connection.state === 'waiting' ? `No connection: ${session.connection.reason}` : 'Connecting'}.`,
-      true,
-    );
+    this.tell('health', `${spokenHealth(this.c)}.`, true);
     this.tell('view', `${state.view.title} view. ${state.view.spokenRemark(this.c)}`);
     this.tell('row', state.view.spokenRow(this.c));
     this.tell('field', this.field());

@@ -28,7 +28,7 @@ import { Reader } from './reader.ts';
 
 /** How long a lone ESC waits for the rest of a sequence. */
 const ESCAPE_MS = 50;
-/** The clock of the header and the banner's seconds. */
+/** The clock of the header and the strip's seconds. */
 const CLOCK_MS = 1000;
 
 const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGTERM: 143, SIGHUP: HUNG_UP } as const;
@@ -119,7 +119,7 @@ export function startConsole(
 
     const press = (keys: ReturnType<KeyParser['push']>): void => {
       for (const key of keys) {
-        if (key.kind === 'click') click(controller, theme, key.at ?? { x: 0, y: 0 });
+        if (key.kind === 'click') click(controller, key.at ?? { x: 0, y: 0 });
         else if (key.kind === 'paste') controller.paste(key.text);
         else controller.key(key);
       }

@@ -23,6 +23,8 @@ import {
 const CHUNK = 1024 * 1024;
 
 export interface RingBlock {
+  /** Its place in the log. */
+  position: number;
   /** Number of the writer; another one means that transaction ids start again. */
   generation: number;
   /** Number of records written before this block. */
@@ -46,6 +48,8 @@ export class RingReader {
   private offset = 0;
   /** Record count the next block should begin with; -1 when unknown. */
   private expected = -1;
+  /** A ring that replaces this one is another log. */
+  private pinned = false;
   private readonly path: string;
   private readonly head = Buffer.alloc(64);
   private readonly buffer: Buffer;
@@ -62,6 +66,35 @@ export class RingReader {
     if (from === 'head') reader.toOldest();
     else reader.toTail();
     return reader;
+  }
+
+  /** Reads about so many bytes before a mark, and what follows them; never another ring that takes the place of this one.
+   * Null when the mark is none of this ring or nothing is left before it. */
+  static openBefore(
+    path: string,
+    mark: string,
+    bytes: number,
+    buffer = RingReader.buffer(),
+  ): { reader: RingReader; until: number } | null {
+    const reader = new RingReader(path, buffer);
+    if (!reader.attach()) return null;
+    const [inode, until] = mark.split(':').map(Number);
+    reader.pinned = true;
+    if (inode === reader.inode && until !== undefined && reader.toBefore(until, bytes)) {
+      return { reader, until };
+    }
+    reader.close();
+    return null;
+  }
+
+  /** The place of what is read next, in words that mean it as long as the ring is there. */
+  get mark(): string {
+    return `${this.inode}:${this.position}`;
+  }
+
+  /** Whether the ring holds nothing before it. */
+  get atOldest(): boolean {
+    return this.position <= this.oldest() * this.header.segmentSize;
   }
 
   static buffer(): Buffer {
@@ -129,6 +162,7 @@ export class RingReader {
 
   /** Switches to a new ring file of the same name; true when there is one. */
   private replaced(): boolean {
+    if (this.pinned) return false;
     try {
       if (statSync(this.path).ino === this.inode) return false;
     } catch {
@@ -145,9 +179,48 @@ export class RingReader {
   }
 
   private toOldest(): void {
-    // The oldest segment is overwritten next: skip it, which leaves the time of a segment.
-    this.segment = Math.max(0, this.header.segment - this.header.segments + 2);
+    this.segment = this.oldest();
     this.offset = 0;
+  }
+
+  /** The oldest segment is overwritten next: skip it, which leaves the time of a segment. */
+  private oldest(): number {
+    return Math.max(0, this.header.segment - this.header.segments + 2);
+  }
+
+  private get position(): number {
+    return this.segment * this.header.segmentSize + this.offset;
+  }
+
+  /** To the block that lies so many bytes before a place, or the last one before it; false when there is none. */
+  private toBefore(until: number, bytes: number): boolean {
+    const { segmentSize } = this.header;
+    const from = Math.max(this.oldest() * segmentSize, until - bytes);
+    if (!(from >= 0 && from < until)) return false;
+    this.segment = Math.floor(from / segmentSize);
+    this.offset = 0;
+    for (let last = -1; ; ) {
+      const end = this.scan();
+      // The rest of a segment may be empty, and all of the one before the first writer's.
+      if (end <= 0) {
+        this.offset = Math.max(0, last);
+        if (last >= 0) return true;
+        this.segment++;
+        if (this.position >= until) return false;
+        continue;
+      }
+      const start = this.position;
+      for (let at = 0; at < end; ) {
+        const next = at + blockAt(this.buffer, at, end, start + at);
+        if (start + next > from) {
+          this.offset += at;
+          return true;
+        }
+        last = this.offset + at;
+        at = next;
+      }
+      this.offset += end;
+    }
   }
 
   private toTail(): void {
@@ -200,6 +273,7 @@ export class RingReader {
       if (n <= 0) break;
       const from = at + BLOCK_HEAD;
       blocks.push({
+        position: position + at,
         generation: this.buffer.readUInt32LE(at + B_GENERATION),
         before: getU64(this.buffer, at + B_BEFORE),
         count: this.buffer.readUInt32LE(at + B_COUNT),

@@ -14,6 +14,8 @@ import {
   type CommandReply,
   type CounterSubscription,
   type ErrorCode,
+  HISTORY_VERSION,
+  type HistoryRequest,
   type LogSubscription,
   PROTOCOL_VERSION,
   type ServerMessage,
@@ -30,6 +32,7 @@ export interface ControlHost {
   command(line: string): Promise<CommandReply>;
   openLog(id: number, sub: LogSubscription, sink: StreamSink): Promise<Stream | StreamError>;
   openCounters(id: number, sub: CounterSubscription, sink: StreamSink): Promise<Stream | StreamError>;
+  openHistory(id: number, request: HistoryRequest, sink: StreamSink): Promise<Stream | StreamError>;
   /** A fault of the daemon's own, met while it did something for a connection, which has been ended. */
   fault(cause: unknown): void;
 }
@@ -163,6 +166,9 @@ export class ControlConnection {
       case 'stat':
         void this.subscribe(m.id, (sink) => this.host.openCounters(m.id, m.stat, sink));
         return;
+      case 'history':
+        void this.subscribe(m.id, (sink) => this.host.openHistory(m.id, m.history, sink));
+        return;
       case 'flush':
         this.streams.get(m.id)?.flush?.();
         return;
@@ -213,7 +219,7 @@ export class ControlConnection {
       return;
     }
     this.welcomed = true;
-    void this.json({ t: 'welcome', state: this.host.state() });
+    void this.json({ t: 'welcome', state: this.host.state(), history: HISTORY_VERSION });
   }
 
   private command(id: number, line: string): void {
@@ -296,7 +302,8 @@ export class ControlConnection {
       return;
     }
     this.streams.set(id, stream);
-    void this.json({ t: 'ok', id });
+    const { mark } = stream;
+    void this.json(mark === undefined ? { t: 'ok', id } : { t: 'ok', id, at: mark });
     const held = early;
     early = null;
     for (const message of held) sink.json(message);

@@ -9,6 +9,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { CommandReply, ServerMessage } from '../../protocol/messages.ts';
 import { systemText } from '../../protocol/system-text.ts';
+import type { WorkerStanding } from '../../protocol/tables/counters.ts';
 import { MOST_THREADS, type ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { dispatch } from '../commands/dispatch.ts';
@@ -18,12 +19,14 @@ import type { StorageSpec } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
 import { Params } from '../params/parameter-set.ts';
 import { newMgtCounters } from '../stats/counter-fields.ts';
+import { ManagerGauges } from '../stats/manager-gauges.ts';
 import { ownPrograms } from '../vcl/own-programs.ts';
 import { addressReason, unresolved } from './address-errors.ts';
 import { makeCompile } from './compiler.ts';
 import type { ControlServer } from './control-server.ts';
 import { withEdgeFile } from './edge-file.ts';
 import { workerCode } from './fork-worker.ts';
+import type { HistoryKeeper } from './history-keeper.ts';
 import { type Access, makeAccess } from './jail.ts';
 import { ListenerSet, resolveListeners } from './listeners.ts';
 import type { MetricsServer } from './metrics-server.ts';
@@ -70,8 +73,11 @@ export class Manager implements ManagerServices {
   private readonly options: Options;
   private readonly log: Log;
   private readonly identity: string;
-  private readonly startedAt = Date.now();
   private readonly mgt = newMgtCounters();
+  private readonly gauges = new ManagerGauges(this.mgt, () => ({
+    standing: this.standing(),
+    changedAt: this.supervisor.changedAt,
+  }));
   private readonly secret: Secret;
   private readonly access: Access;
   /** Gives the working directory back. */
@@ -83,6 +89,7 @@ export class Manager implements ManagerServices {
   private metrics: MetricsServer | null = null;
   private logStreams: Promise<LogStreams> | null = null;
   private counterStreams: Promise<CounterStreams> | null = null;
+  private history: Promise<HistoryKeeper> | null = null;
   private opening: Promise<unknown> = Promise.resolve();
   private booted: Promise<void> = Promise.resolve();
   /** To be called once, when the first worker serves. */
@@ -290,6 +297,7 @@ export class Manager implements ManagerServices {
     this.programs.close();
     this.listeners.close();
     (await this.logStreams?.catch(() => null))?.close();
+    (await this.history?.catch(() => null))?.close();
     (await this.counterStreams?.catch(() => null))?.close();
     this.textCli?.close();
     this.metrics?.close();
@@ -313,6 +321,7 @@ export class Manager implements ManagerServices {
         openLog: (id, sub, sink) =>
           this.inTurn(async () => (await this.openLogStreams()).open(id, sub, sink)),
         openCounters: async (id, sub, sink) => (await this.openCounterStreams()).open(id, sub, sink),
+        openHistory: async (id, request, sink) => (await this.keepHistory()).streams.open(id, request, sink),
         fault: (cause) => this.strayError(cause),
       },
       this.secret,
@@ -334,6 +343,7 @@ export class Manager implements ManagerServices {
     if (this.options.cli.length > 0 || this.options.reverseCli.length > 0) await this.openTextCli();
     if (this.options.metrics !== null) await this.openMetrics(this.options.metrics);
     this.removePidFile = writePidFiles(this.dir, this.options.pidFile);
+    void this.keepHistory();
   }
 
   private async openTextCli(): Promise<void> {
@@ -393,14 +403,33 @@ export class Manager implements ManagerServices {
     return this.logStreams;
   }
 
+  private keepHistory(): Promise<HistoryKeeper> {
+    this.history ??= Promise.all([import('./history-keeper.ts'), this.openCounterStreams()]).then(
+      ([{ HistoryKeeper }, counters]) =>
+        new HistoryKeeper(
+          join(this.dir, WORKDIR_FILES.history),
+          () => counters.read(),
+          (text) => this.log('warning', text),
+          (cause) => this.strayError(cause),
+        ),
+    );
+    return this.history;
+  }
+
   private openCounterStreams(): Promise<CounterStreams> {
     this.counterStreams ??= import('./streams/counter-stream.ts').then(
       (m) =>
-        new m.CounterStreams(join(this.dir, WORKDIR_FILES.worker), this.mgt, () => {
-          this.mgt.uptime = Math.floor((Date.now() - this.startedAt) / 1000);
-        }),
+        new m.CounterStreams(join(this.dir, WORKDIR_FILES.worker), this.mgt, (written) =>
+          this.gauges.update(written),
+        ),
     );
     return this.counterStreams;
+  }
+
+  /** A worker without a program is not started: that is worth more than that it is not there. */
+  private standing(): WorkerStanding {
+    const { standing } = this.supervisor;
+    return standing === 'stopped' && this.programs.activeName() === null ? 'no program' : standing;
   }
 
   private broadcast(event: (ServerMessage & { t: 'event' })['event'], text: string): void {

@@ -9,6 +9,7 @@ import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
+import type { WorkerStanding } from '../../protocol/tables/counters.ts';
 import type { WorkerProcess } from '../commands/manager-services.ts';
 import type { FromWorker, InitMessage, ListenerAddress, ToWorker, WorkerCall, WorkerState } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
@@ -44,7 +45,11 @@ const YOUNG_MS = 2000;
 const PATIENCE_MS = 1000;
 
 export class Supervisor implements WorkerProcess {
-  state: WorkerState = 'stopped';
+  /** When the standing changed last, in milliseconds of the epoch. */
+  changedAt = Date.now();
+  private now: WorkerState = 'stopped';
+  /** The last worker is gone, or did not come up, and nobody asked for that. */
+  private failed = false;
   readonly counters: MgtCounters;
   /** Process id of the worker, 0 when there is none. */
   pid = 0;
@@ -92,6 +97,21 @@ export class Supervisor implements WorkerProcess {
     );
   }
 
+  get state(): WorkerState {
+    return this.now;
+  }
+
+  private set state(state: WorkerState) {
+    if (state !== this.now) this.changedAt = Date.now();
+    this.now = state;
+  }
+
+  get standing(): WorkerStanding {
+    if (this.now !== 'stopped') return this.now;
+    if (this.retries.pending) return 'dead, to be replaced';
+    return this.failed ? 'dead' : 'stopped';
+  }
+
   /** Whether a worker that died is about to be replaced, later than at once. */
   get awaitsRestart(): boolean {
     return this.retries.pending;
@@ -128,6 +148,8 @@ export class Supervisor implements WorkerProcess {
   /** Stops the worker; resolves when it is gone. Never fails: a worker that hangs is killed. */
   stop(): Promise<void> {
     this.wanted = false;
+    if (this.failed) this.changedAt = Date.now();
+    this.failed = false;
     if (this.retries.pending) this.host.log('info', 'No worker was running; none is started any more');
     this.retries.cancel();
     const child = this.child;
@@ -225,6 +247,7 @@ export class Supervisor implements WorkerProcess {
     if (this.child !== child) return;
     this.child = null;
     this.pid = 0;
+    this.failed = true;
     this.state = 'stopped';
     const settle = this.settle;
     this.settle = null;
@@ -276,6 +299,7 @@ export class Supervisor implements WorkerProcess {
         this.listeners.bound(m.listeners);
         if (this.state === 'starting') this.state = 'running';
         this.servedAt = performance.now();
+        this.failed = false;
         this.startEnded();
         this.release();
         this.watch(child);
@@ -319,6 +343,7 @@ export class Supervisor implements WorkerProcess {
     const asked = this.state === 'stopping';
     this.child = null;
     this.pid = 0;
+    if (!asked) this.failed = true;
     this.state = 'stopped';
     this.startEnded();
     this.release();
@@ -364,6 +389,7 @@ export class Supervisor implements WorkerProcess {
   private failStart(reason: string): void {
     const settle = this.settle;
     this.settle = null;
+    this.failed = true;
     if ((settle !== null && !this.retrying) || !this.host.autoRestart()) this.wanted = false;
     const child = this.child;
     const next = child === null && this.wanted ? `; ${this.retries.next()}` : '';

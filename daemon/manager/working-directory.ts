@@ -96,6 +96,7 @@ function entryProblem(what: keyof typeof WORKDIR_FILES, stat: Stats): string | n
       if (!stat.isSocket()) return `It is ${kindOf(stat)} and no socket: remove it`;
       return stat.uid === ownUid() ? null : owner;
     case 'modules':
+    case 'history':
       if (!stat.isDirectory()) return `It is ${kindOf(stat)} and no directory: remove it`;
       if (stat.uid !== ownUid()) return owner;
       return (othersBits(stat) & 0o022) === 0 ? null : 'Others may write to it: remove it';

@@ -12,6 +12,8 @@ import { COUNTERS_HEAD, COUNTERS_MAGIC, counterRow } from './counters-format.ts'
 /** Largest counters file (chosen): its writer may have fewer rights than its reader. */
 const LARGEST = 64 * 1024 * 1024;
 
+const MGT_NAMES: readonly string[] = MGT_COUNTERS.map((row) => `MGT.${row.name}`);
+
 export interface CounterSnapshot {
   /** The same array object until the set of counters changes. */
   info: CounterInfo[];
@@ -22,16 +24,21 @@ export class CountersReader {
   private readonly path: string;
   private readonly mgt: MgtCounters;
   private names = Buffer.alloc(0);
-  private info: CounterInfo[] = describe([]);
+  private readonly refresh: (written: number) => void;
+  private info: CounterInfo[] = describeCounters(MGT_NAMES);
 
-  constructor(path: string, mgt: MgtCounters) {
+  /** `refresh` brings `mgt` up to date before each reading; it is told when the file was written, in milliseconds of the
+   * epoch, 0 without one. */
+  constructor(path: string, mgt: MgtCounters, refresh: (written: number) => void = () => {}) {
     this.path = path;
     this.mgt = mgt;
+    this.refresh = refresh;
   }
 
   read(): CounterSnapshot {
-    const values: bigint[] = MGT_COUNTERS.map((row) => BigInt(Math.floor(this.mgt[row.name])));
     const file = this.load();
+    this.refresh(file === null ? 0 : Number(file.readBigUInt64LE(COUNTERS_HEAD + file.readUInt32LE(4))));
+    const values: bigint[] = MGT_COUNTERS.map((row) => BigInt(Math.floor(this.mgt[row.name])));
     if (file === null) {
       this.setNames(Buffer.alloc(0));
       return { info: this.info, values };
@@ -64,12 +71,14 @@ export class CountersReader {
   private setNames(names: Buffer): void {
     if (this.names.equals(names)) return;
     this.names = Buffer.from(names);
-    this.info = describe(names.length === 0 ? [] : names.toString('utf8').trimEnd().split('\n'));
+    const own = names.length === 0 ? [] : names.toString('utf8').trimEnd().split('\n');
+    this.info = describeCounters([...MGT_NAMES, ...own]);
   }
 }
 
-function describe(names: readonly string[]): CounterInfo[] {
-  return [...MGT_COUNTERS.map((row) => `MGT.${row.name}`), ...names].map((name) => {
+/** What the tables say of counters. */
+export function describeCounters(names: readonly string[]): CounterInfo[] {
+  return names.map((name) => {
     const row = counterRow(name);
     return {
       name,

@@ -4,6 +4,7 @@
 
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { WrkCounters } from './counter-fields.ts';
+import { processorShare } from './processor-share.ts';
 
 /** Milliseconds between the looks at the loop's delay: of a loop with work and of an idle one, which each look wakes. */
 const FINE = 20;
@@ -17,6 +18,7 @@ export function sampleWorkerGauges(wrk: WrkCounters): () => void {
   const fine = monitorEventLoopDelay({ resolution: FINE });
   coarse.enable();
   let before = performance.eventLoopUtilization();
+  const share = processorShare();
   return () => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, before);
@@ -25,6 +27,7 @@ export function sampleWorkerGauges(wrk: WrkCounters): () => void {
     wrk.loop_lag_us = Math.max(worst(coarse, COARSE), worst(fine, FINE));
     if (utilization >= WORK) fine.enable();
     else fine.disable();
+    wrk.cpu = share();
     const memory = memoryUsage();
     if (memory === null) return;
     wrk.heap_bytes = memory.heapUsed;

@@ -16,10 +16,22 @@ export interface CounterRow {
   readonly format: CounterFormat;
   readonly level: CounterLevel;
   readonly help: string;
-  /** Of several threads: the first one's, because each has the same, or it is a truth of the process; or the highest. Absent
-   * is their sum. A bitmap is the first one's. */
+  /** Of several threads, or of daemons shown as one: the first one's, because each has the same, or it is a truth of the
+   * process; or the highest. Absent is their sum. A bitmap is the first one's. */
   readonly threads?: 'first' | 'worst';
 }
+
+/** How the worker stands, as MGT.worker_state counts them: the worse the higher. */
+export const WORKER_STATES = [
+  'running',
+  'starting',
+  'stopping',
+  'stopped',
+  'no program',
+  'dead, to be replaced',
+  'dead',
+] as const;
+export type WorkerStanding = (typeof WORKER_STATES)[number];
 
 /** The manager itself; present also while no worker runs. */
 export const MGT_COUNTERS = [
@@ -54,6 +66,37 @@ export const MGT_COUNTERS = [
     level: 'diag',
     help: 'Worker processes that reported a panic',
   },
+  {
+    name: 'worker_state',
+    flag: 'g',
+    format: 'i',
+    level: 'diag',
+    help: `How the worker stands: ${WORKER_STATES.map((text, i) => `${i} ${text}`).join(', ')}`,
+    threads: 'worst',
+  },
+  {
+    name: 'worker_since',
+    flag: 'g',
+    format: 'd',
+    level: 'diag',
+    help: 'Seconds for which the worker has stood so',
+  },
+  {
+    name: 'worker_silent',
+    flag: 'g',
+    format: 'd',
+    level: 'diag',
+    help: 'Seconds since all threads of a running worker were last heard of: more than a few, and one hangs or cannot write',
+    threads: 'worst',
+  },
+  {
+    name: 'cpu',
+    flag: 'g',
+    format: 'i',
+    level: 'diag',
+    help: 'Processor time that the manager used in the last second, in 1/1000',
+  },
+  { name: 'rss_bytes', flag: 'g', format: 'B', level: 'diag', help: 'Resident memory of the manager' },
 ] as const satisfies readonly CounterRow[];
 export type MgtCounterName = (typeof MGT_COUNTERS)[number]['name'];
 
@@ -844,6 +887,14 @@ export const WRK_COUNTERS = [
     level: 'diag',
     help: 'Event loop delay of the last second, worst, in microseconds',
     threads: 'worst',
+  },
+  {
+    name: 'cpu',
+    flag: 'g',
+    format: 'i',
+    level: 'diag',
+    help: 'Processor time that all threads used in the last second, in 1/1000 of one processor',
+    threads: 'first',
   },
   { name: 'heap_bytes', flag: 'g', format: 'B', level: 'diag', help: 'JavaScript heap in use' },
   {

@@ -10,6 +10,7 @@ import {
   SMA_COUNTERS,
   THR_COUNTERS,
   VBE_COUNTERS,
+  WRK_COUNTERS,
 } from '../../protocol/tables/counters.ts';
 import { Tag, type TagName } from '../../protocol/tables/tags.ts';
 
@@ -36,6 +37,7 @@ function infos(threads: number): CounterInfo[] {
     ...rows('VBE.boot.images.', VBE_COUNTERS),
     ...rows('EDGE.', EDGE_COUNTERS),
     ...Array.from({ length: threads }, (_, i) => rows(`THR.${i}.`, THR_COUNTERS)).flat(),
+    ...rows('WRK.', WRK_COUNTERS),
   ];
 }
 
@@ -171,6 +173,13 @@ export function fakeRecording(seconds = 120, threads = 1): Recording {
     add('MAIN.s_resp_bodybytes', load * 8200);
     add('MAIN.s_resp_hdrbytes', load * 240);
     set('MGT.uptime', 7200 + s);
+    set('MGT.child_start', 1);
+    set('MGT.worker_since', 7199 + s);
+    set('MGT.cpu', 8 + (s % 3));
+    set('MGT.rss_bytes', (61 << 20) + s * 512);
+    set('WRK.cpu', 120 + (s % 7) * 11);
+    set('WRK.rss_bytes', (88 << 20) + s * 4096);
+    set('WRK.loop_lag_us', 380 + (s % 9) * 40);
     set('MAIN.uptime', 7199 + s);
     set('MAIN.n_object', 900 + s * 3);
     set('MAIN.n_expired', s * 2);

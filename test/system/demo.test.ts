@@ -88,7 +88,7 @@ describe('demo', () => {
       try {
         await terminal.type(`${process.execPath} ${DEMO}; echo "status $?"`);
         await terminal.press('Enter');
-        await terminal.waitFor(/demo +● live[\s\S]*boot\.shop/, 20_000);
+        await terminal.waitFor(/demo[\s\S]*● running[\s\S]*boot\.shop/, 20_000);
         await terminal.press('2');
         await terminal.waitFor(/hit +200 +GET/);
         await terminal.press('q');

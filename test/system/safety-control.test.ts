@@ -129,7 +129,7 @@ describe('one subscription cannot freeze the manager', () => {
               { grouping: 'request', from: 'head', query: `ReqHeader ~ "^X-Hard(er)?: ${pattern}"` },
               {
                 frame: () => {},
-                ready: resolve,
+                ready: () => resolve(),
                 lost: (records) => {
                   lost += records;
                 },

@@ -1,17 +1,14 @@
-// The top row: product, views, instance, connection. And the banner below it while data is stale.
+// The top row: product, views, instance, time.
 
 import { isDeepStrictEqual } from 'node:util';
 import { memo, type ReactNode, useContext } from 'react';
-import { wordsFit } from '../../draw/cells.ts';
-import { ThemeContext, UtcContext } from '../../draw/contexts.ts';
+import { UtcContext } from '../../draw/contexts.ts';
 import { Box } from '../../draw/ink.ts';
-import { Lines, Rows } from '../../draw/rows.tsx';
+import { Rows } from '../../draw/rows.tsx';
 import { type Row, rowWidth, type Span, span } from '../../draw/spans.ts';
-import type { Theme } from '../../draw/theme.ts';
 import { Live } from '../../draw/use-console.ts';
 import { Bar, Line } from '../../draw/words.tsx';
 import type { Controller } from '../../model/controller.ts';
-import type { DaemonSession } from '../../model/daemon-session.ts';
 import { clock } from '../../model/numbers.ts';
 import type { View } from '../../model/view.ts';
 
@@ -23,14 +20,13 @@ export interface HeaderProps {
 }
 
 export function Header({ controller, view, width, readonly }: HeaderProps): ReactNode {
-  const theme = useContext(ThemeContext);
   const utc = useContext(UtcContext);
   const { session } = controller;
   return (
     <Box width={width} height={1} flexShrink={0}>
       <Live session={session}>
         {() => {
-          const { left, right } = headerParts(controller, view, width, readonly, theme, utc);
+          const { left, right } = headerParts(controller, view, width, readonly, utc);
           const clock = rowWidth(right);
           // The right end changes every second: the sink paints it, and Ink has nothing to do.
           return (
@@ -61,7 +57,6 @@ export function headerParts(
   view: View,
   width: number,
   readonly: boolean,
-  theme: Theme,
   utc: boolean,
 ): { left: Row; right: Row } {
   const { session } = controller;
@@ -70,22 +65,20 @@ export function headerParts(
   const told = session.identity === '' ? session.source.label : session.identity;
   const name = several ? instances.name : told;
   const lock: Span[] = readonly ? [span('read-only', 'warn'), span('  ')] : [];
-  const state: Span[] = [connectionSpan(session, theme), span(' ')];
   const time: Span[] = [span(' '), span(clock(session.now(), utc), 'muted'), span(' ')];
   const brand: Span[] = [span(' proxyd ', 'brand'), span(' ')];
   // What has no room goes, the least needed first: the clock, the name, the titles of other views.
-  const named: Span[] = [...lock, span(name, 'strong'), span('  '), ...state];
-  const bare: Span[] = [...lock, ...state];
+  const named: Span[] = [...lock, span(name, 'strong'), span(' ')];
   // Of several instances the name is no ornament.
-  const rights = several ? [[...named, ...time], named] : [[...named, ...time], named, bare];
+  const rights = several ? [[...named, ...time], named] : [[...named, ...time], named, lock];
   for (const titles of ['title', 'short', 'brief', 'key'] as const) {
     for (const head of titles === 'title' ? [brand] : [brand, []]) {
       const left = [...head, ...tabs(controller.options.views, view, titles)];
-      for (const right of titles === 'key' ? [...rights, bare] : rights)
+      for (const right of titles === 'key' ? [...rights, lock] : rights)
         if (rowWidth(left) + rowWidth(right) < width) return { left, right };
     }
   }
-  return { left: [...brand, ...tabs(controller.options.views, view, 'key')], right: state };
+  return { left: [...brand, ...tabs(controller.options.views, view, 'key')], right: [] };
 }
 
 function tabs(views: readonly View[], view: View, titles: 'title' | 'short' | 'brief' | 'key'): Span[] {
@@ -99,43 +92,4 @@ function tabs(views: readonly View[], view: View, titles: 'title' | 'short' | 'b
       span(label === '' ? ' ' : ` ${label} `, here ? 'tab' : 'muted'),
     ];
   });
-}
-
-function connectionSpan(session: DaemonSession, theme: Theme): Span {
-  const { bullet, up } = theme.glyphs;
-  switch (session.connection.state) {
-    case 'up':
-      return span(`${bullet} live`, 'good');
-    case 'connecting':
-      return span(`${bullet} connecting`, 'warn');
-    case 'waiting':
-      return span(`${up} ${session.everUp ? 'stale' : 'no daemon'}`, 'bad');
-  }
-}
-
-/** What the banner says while the connection is down. */
-function bannerText(session: DaemonSession): string {
-  const { connection } = session;
-  const stale = session.staleFor();
-  const age = stale === null ? 'no daemon' : `stale ${Math.floor(stale)} s`;
-  if (connection.state !== 'waiting') return `${age}: connecting again…`;
-  const wait = Math.max(0, Math.ceil(connection.retryAt - session.now()));
-  // The reason may be long: it comes last.
-  return `${age}; attempt ${connection.attempt + 1} in ${wait} s: ${connection.reason}`;
-}
-
-export function Banner({ session, width }: { session: DaemonSession; width: number }): ReactNode {
-  const theme = useContext(ThemeContext);
-  return (
-    <Live session={session}>
-      {() => (
-        <Lines
-          rows={[[span(wordsFit(` ${theme.glyphs.up} ${bannerText(session)}`, width), 'banner')]]}
-          width={width}
-          height={1}
-          fill="banner"
-        />
-      )}
-    </Live>
-  );
 }

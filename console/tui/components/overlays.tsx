@@ -13,6 +13,7 @@ import { folded, helpLines } from '../../model/folded-lines.ts';
 import type { Keymap } from '../../model/keymap.ts';
 import {
   bodyRows,
+  HEADER_ROWS,
   helpColumns,
   PANEL_EDGES,
   panelTextCells,
@@ -26,8 +27,6 @@ type Of<K extends OpenPanel['kind']> = Extract<OpenPanel, { kind: K }>;
 
 export interface OverlayProps {
   size: Size;
-  /** Rows above the body. */
-  top: number;
 }
 
 export function PanelOverlay({
@@ -104,8 +103,8 @@ function TextPanel({ panel, ...place }: OverlayProps & { panel: Of<'text'> }): R
 
 /** Of choices `scroll` is the one selected. */
 function ChoicePanel({ panel, ...place }: OverlayProps & { panel: Of<'choices'> }): ReactNode {
-  const { size, top } = place;
-  const rows = panelTextRows(size, top > 1, panel.choices.length);
+  const { size } = place;
+  const rows = panelTextRows(size, panel.choices.length);
   const from = Math.max(0, Math.min(panel.scroll - Math.floor(rows / 2), panel.choices.length - rows));
   const width = Math.min(size.columns - 4, 90);
   const note = Math.max(0, ...panel.choices.map((c) => c.note.length));
@@ -158,7 +157,6 @@ function Option({
 /** A panel in the middle of the body that shows as many of its lines as have room, from line `scroll` on. */
 function Scrolled({
   size,
-  top,
   title,
   hint,
   width,
@@ -173,15 +171,15 @@ function Scrolled({
   count: number;
   line: (index: number) => ReactNode;
 }): ReactNode {
-  const height = panelTextRows(size, top > 1, count);
+  const height = panelTextRows(size, count);
   const from = Math.max(0, Math.min(scroll, count - height));
   const more = count > height ? `${from + 1}-${from + height}/${count}  ` : '';
-  const room = bodyRows(size, top > 1) - height - 2;
+  const room = bodyRows(size) - height - 2;
   return (
     <Box
       position="absolute"
       marginLeft={Math.floor((size.columns - width) / 2)}
-      marginTop={top + Math.max(0, Math.floor(room / 2))}
+      marginTop={HEADER_ROWS + Math.max(0, Math.floor(room / 2))}
     >
       <Panel
         title={title}
@@ -220,7 +218,7 @@ export function CandidateOverlay({ field, size }: { field: Field; size: Size }):
     <Box
       position="absolute"
       marginLeft={query ? 6 : 0}
-      marginTop={query ? 3 : Math.max(0, size.rows - 1 - height - 2)}
+      marginTop={query ? HEADER_ROWS + 2 : Math.max(0, size.rows - 1 - height - 2)}
     >
       <Panel
         title="Complete"

@@ -36,7 +36,7 @@ export interface DashboardLayout {
 
 /** Does the dashboard show storage apart, and the sample's panels? */
 function dashboardRoom(width: number, height: number): { storage: boolean; sample: boolean } {
-  return { storage: width >= 110, sample: height >= 30 && width >= 100 };
+  return { storage: width >= 110, sample: height >= 29 && width >= 100 };
 }
 
 /** Rows of threads that the panel has at the most (chosen). */
@@ -45,13 +45,13 @@ const THREAD_LINES = 4;
 /** Sizes of the dashboard's panels for a body of `width` by `height`. */
 function dashboardLayout(width: number, height: number, names: readonly string[]): DashboardLayout {
   const left = Math.floor(width / 2);
-  const middle = height >= 26 ? 9 : height >= 21 ? 8 : 7;
-  const least = height >= 24 ? 6 : names.length > 0 ? 3 : 4;
+  const middle = height >= 25 ? 9 : height >= 20 ? 8 : 7;
+  const least = height >= 23 ? 6 : names.length > 0 ? 3 : 4;
   const room = dashboardRoom(width, height);
-  const extra = room.sample ? (height >= 60 ? 18 : height >= 44 ? 12 : 8) : 0;
+  const extra = room.sample ? (height >= 59 ? 18 : height >= 43 ? 12 : 8) : 0;
   const lines = Math.min(THREAD_LINES, threadLines(names, width - PANEL_EDGES));
   // A border costs two rows, which a small terminal does not have.
-  const threads = names.length === 0 ? 0 : height >= 26 ? lines + 2 : 1;
+  const threads = names.length === 0 ? 0 : height >= 25 ? lines + 2 : 1;
   const rest = height - middle - extra - threads;
   const chart = Math.max(6, Math.min(30, Math.floor(rest * 0.58), rest - least));
   const errors = rest - chart;

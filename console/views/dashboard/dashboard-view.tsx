@@ -87,5 +87,5 @@ function click(c: Controller, { x, y }: Place): void {
 }
 
 function places(c: Controller): PanelPlace[] {
-  return panelPlaces(c.size.columns, bodyRows(c.size, c.banner), c.session.counters.threads);
+  return panelPlaces(c.size.columns, bodyRows(c.size), c.session.counters.threads);
 }

@@ -36,9 +36,8 @@ export function shownList(
   definition: ListDefinition,
   state: ListState,
   size: Size,
-  banner: boolean,
 ): ShownList {
-  const { list } = listBody(size, banner, state.detail);
+  const { list } = listBody(size, state.detail);
   const all = definition.rows(session, state.option);
   const passing = shownRows(state, all);
   const at = selectedIndex(state, passing);

@@ -35,10 +35,10 @@ export interface ListScreenProps extends ScreenProps {
 
 export function ListScreen({ controller, definition, state, width, height }: ListScreenProps): ReactNode {
   const theme = useContext(ThemeContext);
-  const { session, size, banner } = controller;
-  const body = listBody(size, banner, state.detail);
+  const { session, size } = controller;
+  const body = listBody(size, state.detail);
   const content = (): ReactNode => {
-    const shown = shownList(session, definition, state, size, banner);
+    const shown = shownList(session, definition, state, size);
     const title = titleRow(session, definition, state, shown, width);
     const fills = new Map<number, FillName>([[shown.selected, 'selected']]);
     const rows = shown.window.map((row) => listRow(row, definition, shown.widths, theme));

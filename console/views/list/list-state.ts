@@ -196,8 +196,8 @@ export function columnWidths(columns: readonly ListColumn[], width: number): num
 }
 
 /** A list view: a title row, a heading, the list, and the detail pane when it is open. */
-export function listBody(size: Size, banner: boolean, detail: boolean): { list: number; detail: number } {
-  const room = Math.max(1, bodyRows(size, banner) - 2);
+export function listBody(size: Size, detail: boolean): { list: number; detail: number } {
+  const room = Math.max(1, bodyRows(size) - 2);
   if (!detail || room < 12) return { list: room, detail: 0 };
   const pane = Math.max(6, Math.floor(room * 0.38));
   return { list: room - pane, detail: pane };

@@ -65,7 +65,7 @@ export function listView(definition: ListDefinition): ListView {
   const initial = { ...INITIAL_LIST, ...definition.initial };
   const state: StateSlot<ListState> = { initial, carry: ({ option }) => ({ ...initial, option }) };
 
-  const height = (c: Controller): number => listBody(c.size, c.banner, c.stateOf(state).detail).list;
+  const height = (c: Controller): number => listBody(c.size, c.stateOf(state).detail).list;
   const shown = (c: Controller): ListRow[] => shownRows(c.stateOf(state), view.rows(c));
   const withRow = (c: Controller, act: (c: Controller, row: ListRow) => void): void => {
     const row = view.selected(c);
@@ -102,7 +102,7 @@ export function listView(definition: ListDefinition): ListView {
     },
 
     scroll: (c, rows) => {
-      const { detail } = listBody(c.size, c.banner, true);
+      const { detail } = listBody(c.size, true);
       const lines = folded(view.selected(c)?.detail() ?? [], c.size.columns - PANEL_EDGES).length;
       view.act(c, { type: 'scroll', rows, last: lines - (detail - PANEL_RULES) });
     },
@@ -144,7 +144,7 @@ function click(c: Controller, view: ListView, { x, y }: Place) {
   const { columns } = view.definition;
   const state = c.stateOf(view.state);
   if (y === 1) return clickHeading(c, view, columns, x);
-  const body = listBody(c.size, c.banner, state.detail);
+  const body = listBody(c.size, state.detail);
   const shown = shownRows(state, view.rows(c));
   const at = selectedIndex(state, shown);
   const to = listTop(state, at, shown.length, body.list) + y - 2;

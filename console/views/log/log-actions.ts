@@ -11,7 +11,7 @@ import { whyPanel } from './why-panel.ts';
 /** Applies an action to what is on screen. */
 export function actOnLog(c: Controller, action: LogAction): void {
   const state = c.stateOf(LOG_STATE);
-  const { list } = logBody(c.size, c.banner, state.detail || action.type === 'detail');
+  const { list } = logBody(c.size, state.detail || action.type === 'detail');
   c.setState(LOG_STATE, reduceLog(state, action, c.session.log, list));
 }
 

@@ -12,15 +12,34 @@ import { LOG_STATE, selectedEntry } from './log-state.ts';
 import { placeOf } from './log-tree.ts';
 import { completeFromLog } from './query-values.ts';
 
+/** Another query than before, to which Escape leads back. */
 export function applyQuery(c: Controller, query: string): void {
-  const { query: former, kept } = c.session;
-  const above = former === '' || former === query ? '' : ` (above only what matched ${former} too)`;
+  const state = c.stateOf(LOG_STATE);
+  const former = c.session.query;
+  if (query !== former) {
+    const origins = [...state.origins, { view: null, query: former }].slice(-MOST_ORIGINS);
+    c.setState(LOG_STATE, { ...state, origins });
+  }
+  setQuery(c, query);
+}
+
+/** The query alone: Escape leads where it led. */
+export function setQuery(c: Controller, query: string): void {
+  const { query: former, kept, source } = c.session;
+  // What the daemon can tell again begins anew.
+  const above =
+    former === '' || former === query || source.retells === true
+      ? ''
+      : ` (above only what matched ${former} too)`;
   kept.addGap(query === '' ? `all transactions${above.replace(' too)', ')')}` : `query: ${query}${above}`);
   c.session.follow(query, c.session.grouping);
   actOnLog(c, { type: 'end' });
   c.set({ field: null, panel: null, queries: remember(c.state.queries, query) });
   nameOddity(c, query);
 }
+
+/** Steps that Escape remembers (chosen). */
+const MOST_ORIGINS = 20;
 
 /** A query for records that cannot come goes on; but it is said, once for each. */
 function nameOddity(c: Controller, query: string): void {

@@ -27,7 +27,7 @@ export function LogScreen({
   const [painter] = useState(() => new LogPainter());
   const theme = useContext(ThemeContext);
   const utc = useContext(UtcContext);
-  const body = logBody(controller.size, controller.banner, state.detail);
+  const body = logBody(controller.size, state.detail);
   const listWidth = width - body.beside;
   const list = (): ReactNode => {
     const shown = visibleRows(state, session.log, body.list);

@@ -5,6 +5,7 @@ import { bodyRows, type Size } from '../../model/layout.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
 import type { LogReader } from '../../model/log-store.ts';
 import type { StateSlot } from '../../model/ui-state.ts';
+import type { View } from '../../model/view.ts';
 import { findMatch, nextError } from './log-search.ts';
 import {
   type Folds,
@@ -21,7 +22,7 @@ import {
 
 export interface LogState extends Folds {
   follow: boolean;
-  /** Sequence number of the selected entry; 0 is none yet. */
+  /** Sequence number of the selected entry, or NONE. */
   selected: number;
   /** Selected row of that entry: 0 is its summary. */
   offset: number;
@@ -37,11 +38,22 @@ export interface LogState extends Folds {
   jumps: readonly { seq: number; offset: number }[];
   /** Queries of which something odd was said. */
   noted: ReadonlySet<string>;
+  /** Where Escape leads, the next step at the end. */
+  origins: readonly Origin[];
 }
+
+/** A view and the query that the log had there; null is the log itself. */
+export interface Origin {
+  view: View | null;
+  query: string;
+}
+
+/** No entry has this number. */
+const NONE = Number.NEGATIVE_INFINITY;
 
 const INITIAL_LOG: LogState = {
   follow: true,
-  selected: 0,
+  selected: NONE,
   offset: 0,
   unfoldAll: false,
   toggled: new Set(),
@@ -53,6 +65,7 @@ const INITIAL_LOG: LogState = {
   search: '',
   jumps: [],
   noted: new Set(),
+  origins: [],
 };
 
 export const LOG_STATE: StateSlot<LogState> = {
@@ -90,8 +103,8 @@ export interface LogBody {
 }
 
 /** Query bar 2 rows (text, verdict), heading, list, and the detail pane when it is open. */
-export function logBody(size: Size, banner: boolean, detail: boolean): LogBody {
-  const room = Math.max(1, bodyRows(size, banner) - 3);
+export function logBody(size: Size, detail: boolean): LogBody {
+  const room = Math.max(1, bodyRows(size) - 3);
   if (!detail) return { list: room, detail: 0, beside: 0 };
   if (size.columns >= BESIDE)
     return { list: room, detail: room + 1, beside: Math.floor(size.columns * 0.45) };
@@ -130,7 +143,7 @@ export function visibleRows(view: LogState, store: LogReader, height: number): V
 
 /** The selected entry, or the newest while following. */
 export function selectedEntry(view: LogState, store: LogReader): LogEntry | undefined {
-  return view.follow || view.selected === 0
+  return view.follow || view.selected === NONE
     ? store.at(store.size - 1)
     : store.at(store.indexOf(view.selected));
 }
@@ -207,7 +220,7 @@ export function reduceLog(view: LogState, action: LogAction, store: LogReader, h
 }
 
 function following(view: LogState): LogState {
-  return { ...view, follow: true, selected: 0, offset: 0, scroll: 0 };
+  return { ...view, follow: true, selected: NONE, offset: 0, scroll: 0 };
 }
 
 /** Ends following with the view where it is and the last entry selected. */

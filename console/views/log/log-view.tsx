@@ -7,7 +7,7 @@ import { PLAIN_VIEW, type View } from '../../model/view.ts';
 import { actOnLog } from './log-actions.ts';
 import { copySelected, exportLog, spokenRow } from './log-excerpt.ts';
 import { LOG_KEYS } from './log-keys.ts';
-import { applyQuery, editQuery, queryCommands } from './log-query.ts';
+import { applyQuery, editQuery, queryCommands, setQuery } from './log-query.ts';
 import { LogScreen } from './log-screen.tsx';
 import { LOG_STATE, logBody, visibleRows } from './log-state.ts';
 
@@ -21,14 +21,15 @@ export const LOG_VIEW: View = {
   keys: LOG_KEYS,
   commands: queryCommands(drill),
   state: LOG_STATE,
-  open: ({ session }) => {
+  open: (c) => {
+    const { session, state } = c;
     if (!session.following) session.follow(session.query, session.grouping);
+    if (state.view === LOG_VIEW) return;
+    const origins = [{ view: state.view, query: session.query }];
+    c.setState(LOG_STATE, { ...c.stateOf(LOG_STATE), origins });
   },
-  move: (c, step) =>
-    actOnLog(c, stepAction(step, logBody(c.size, c.banner, c.stateOf(LOG_STATE).detail).list)),
-  back: (c) => {
-    if (c.stateOf(LOG_STATE).detail) actOnLog(c, { type: 'detail' });
-  },
+  move: (c, step) => actOnLog(c, stepAction(step, logBody(c.size, c.stateOf(LOG_STATE).detail).list)),
+  back,
   click,
   copy: copySelected,
   export: exportLog,
@@ -39,8 +40,21 @@ export const LOG_VIEW: View = {
 
 /** Shows the log with only what a query lets through. */
 export function drill(c: Controller, query: string): void {
+  const within = c.state.view === LOG_VIEW;
   c.show(LOG_VIEW);
-  applyQuery(c, query);
+  if (within) applyQuery(c, query);
+  else setQuery(c, query);
+}
+
+/** Closes the detail pane, or goes to where one came from, with the query of that place. */
+function back(c: Controller) {
+  const state = c.stateOf(LOG_STATE);
+  if (state.detail) return actOnLog(c, { type: 'detail' });
+  const origin = state.origins.at(-1);
+  if (origin === undefined) return;
+  c.setState(LOG_STATE, { ...state, origins: state.origins.slice(0, -1) });
+  if (origin.query !== c.session.query) setQuery(c, origin.query);
+  if (origin.view !== null) c.show(origin.view);
 }
 
 /** Views without a filter of their own have the query of the log for it. */
@@ -53,7 +67,7 @@ export function filterLog(c: Controller): void {
 function click(c: Controller, { x, y }: Place) {
   if (y < 2) return editQuery(c);
   const before = c.stateOf(LOG_STATE);
-  const body = logBody(c.size, c.banner, before.detail);
+  const body = logBody(c.size, before.detail);
   if (y < 3 || y >= 3 + body.list || x >= c.size.columns - body.beside) return;
   actOnLog(c, { type: 'move', rows: 0 });
   const state = c.stateOf(LOG_STATE);

@@ -18,7 +18,7 @@ import {
 
 /** Applies an action to what is on screen. */
 export function actOnStats(c: Controller, action: StatAction): void {
-  const height = statListRows(c.size, c.banner);
+  const height = statListRows(c.size);
   c.setState(STAT_STATE, reduceStat(c.stateOf(STAT_STATE), action, c.session.counters.all(), height));
 }
 
@@ -32,7 +32,7 @@ export function selectedCounter(c: Controller): Counter | undefined {
 function stepInterval(c: Controller, step: 1 | -1): void {
   actOnStats(c, { type: 'interval', step });
   const { interval } = c.stateOf(STAT_STATE);
-  c.session.source.setInterval(interval);
+  c.session.setInterval(interval);
   c.notify('info', `refresh interval set to ${interval.toFixed(1)} s`);
 }
 

@@ -168,8 +168,8 @@ function scrolled(top: number, at: number, count: number, height: number): numbe
 }
 
 /** 2 rows of uptimes, a heading, the list, a status row, 2 rows of description. */
-export function statListRows(size: Size, banner: boolean): number {
-  return Math.max(1, bodyRows(size, banner) - 6);
+export function statListRows(size: Size): number {
+  return Math.max(1, bodyRows(size) - 6);
 }
 
 /** First row on a screen of `height`, with the cursor at `at`. */

@@ -25,7 +25,7 @@ export const STATS_VIEW: View = {
   brief: 'Stat',
   keys: statKeys(openCounter),
   state: STAT_STATE,
-  move: (c, step) => actOnStats(c, stepAction(step, statListRows(c.size, c.banner))),
+  move: (c, step) => actOnStats(c, stepAction(step, statListRows(c.size))),
   back: (c) => actOnStats(c, { type: 'filter', text: '' }),
   click,
   copy: (c) => {
@@ -70,7 +70,7 @@ function openCounter(c: Controller) {
 
 /** Two rows of uptimes, the heading, the list. */
 function click(c: Controller, { y }: Place) {
-  const height = statListRows(c.size, c.banner);
+  const height = statListRows(c.size);
   if (y === 2) return actOnStats(c, { type: 'sort' });
   if (y < 3 || y >= 3 + height) return;
   const state = c.stateOf(STAT_STATE);

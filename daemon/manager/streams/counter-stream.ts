@@ -22,15 +22,13 @@ const SLICE_MS = 5;
 
 export class CounterStreams {
   private readonly reader: CountersReader;
-  private readonly refresh: () => void;
   private readonly open_ = new Set<CounterStream>();
   /** The reading of this turn of the event loop. */
   private latest: { info: CounterInfo[]; values: bigint[] } | null = null;
 
-  /** `refresh` is called before each reading: the manager brings `mgt` (its uptime) up to date there. */
-  constructor(dir: string, mgt: MgtCounters, refresh: () => void = () => {}) {
-    this.reader = new CountersReader(join(dir, COUNTERS_FILE), mgt);
-    this.refresh = refresh;
+  /** `refresh` as the reader of the file takes it. */
+  constructor(dir: string, mgt: MgtCounters, refresh: (written: number) => void = () => {}) {
+    this.reader = new CountersReader(join(dir, COUNTERS_FILE), mgt, refresh);
   }
 
   /** Starts a subscription. Nothing is sent before this returns: send `ok` right after. */
@@ -51,7 +49,6 @@ export class CounterStreams {
   /** One reading of everything: for /metrics and the like. */
   read(): { info: CounterInfo[]; values: bigint[] } {
     if (this.latest === null) {
-      this.refresh();
       this.latest = this.reader.read();
       setImmediate(() => {
         this.latest = null;

@@ -68,14 +68,27 @@ export class LogStreams {
     });
     this.all.add(subscriber);
     this.share();
-    if (sub.from === 'tail' && sub.once !== true) this.join(subscriber);
-    else {
+    if (sub.before !== undefined) this.openBefore(subscriber, sub.before);
+    else if (sub.from === 'tail' && sub.once !== true) {
+      this.join(subscriber);
+      subscriber.mark = this.shared?.mark;
+    } else {
       const reader = RingReader.open(this.path, sub.from, this.buffer);
       if (reader !== null) this.readers.set(subscriber, reader);
       this.wake(subscriber);
     }
     this.timer ??= setInterval(() => this.turn(), POLL);
     return subscriber;
+  }
+
+  private openBefore(subscriber: LogSubscriber, { mark, bytes }: { mark: string; bytes: number }): void {
+    const found = RingReader.openBefore(this.path, mark, bytes, this.buffer);
+    subscriber.until = found?.until ?? 0;
+    if (found !== null) {
+      this.readers.set(subscriber, found.reader);
+      if (!found.reader.atOldest) subscriber.mark = found.reader.mark;
+    }
+    this.wake(subscriber);
   }
 
   /** Ends all subscriptions without a word. */
@@ -181,13 +194,17 @@ export class LogStreams {
       subscriber.offer(read);
       if (!subscriber.work(slice(end), now)) subscriber.keep();
       this.wake(subscriber);
-    } else if (subscriber.sub.once === true) {
+    } else if (
+      subscriber.sub.once === true ||
+      (subscriber.sub.before !== undefined && reader === undefined)
+    ) {
       reader?.close();
       this.readers.delete(subscriber);
       subscriber.finish();
     } else if (reader === undefined) {
       this.join(subscriber);
     } else {
+      if (subscriber.sub.before !== undefined) subscriber.reach();
       subscriber.expire(now);
       setTimeout(() => this.wake(subscriber), POLL);
     }

@@ -31,6 +31,13 @@ export interface LogFeeder {
 
 export class LogSubscriber implements Stream {
   closed = false;
+  mark: string | undefined;
+  /** The place in the log from which on no group begins for it. */
+  until = Number.POSITIVE_INFINITY;
+  /** It has come there. */
+  private beyond = false;
+  /** The peer knows that it has all that was complete. */
+  private told = false;
   readonly sub: LogSubscription;
   readonly sink: StreamSink;
   private readonly id: number;
@@ -138,13 +145,14 @@ export class LogSubscriber implements Stream {
         if (!first) this.grouper.flush();
         if (this.groups.length > 0) continue;
       }
+      if (block.position >= this.until) this.beginNoMore();
       this.at = this.grouper.push(block.records, now, this.at);
       if (this.at < block.records.length) continue;
       this.at = 0;
       this.blocks.shift();
       this.waiting -= block.records.length;
     }
-    if (this.ending) {
+    if (this.ending || (this.beyond && this.grouper.size === 0)) {
       this.send();
       this.end();
     }
@@ -178,6 +186,23 @@ export class LogSubscriber implements Stream {
     this.ending = true;
     this.grouper.flush();
     this.feeder.wake(this);
+  }
+
+  /** The end of the log, for one with an end of its own: what is open there goes on. */
+  reach(): void {
+    this.beginNoMore();
+    if (this.told || this.closed) return;
+    this.told = true;
+    if (this.grouper.size > 0) {
+      this.send();
+      this.sink.json({ t: 'reached', id: this.id });
+    } else this.feeder.wake(this);
+  }
+
+  private beginNoMore(): void {
+    if (this.beyond) return;
+    this.beyond = true;
+    this.grouper.beginNoMore();
   }
 
   private tellLost(reason: 'rate' | 'overrun' | 'backpressure', records: number): void {

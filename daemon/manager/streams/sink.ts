@@ -16,6 +16,8 @@ export interface StreamSink {
 
 /** A running subscription. close() is final: nothing is sent after it, an `end` message neither. */
 export interface Stream {
+  /** Where it begins, for `ok`; only for logs, and absent where nothing is older. */
+  readonly mark?: string | undefined;
   close(): void;
   /** Sends what is incomplete as it is and goes on; only for logs. */
   flush?(): void;

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Source, SourceEvents, Subscription } from '../../../console/client/source.ts';
 import { answerItems } from '../../../console/model/admin-store.ts';
 import { Controller } from '../../../console/model/controller.ts';
+import { readHealth } from '../../../console/model/daemon-health.ts';
 import { DaemonSession } from '../../../console/model/daemon-session.ts';
 import { Instances } from '../../../console/model/instances.ts';
 import { MergedSource } from '../../../console/model/merged-source.ts';
@@ -55,6 +56,27 @@ describe('instances', () => {
 });
 
 describe('two as one', () => {
+  it('are as well as the one that does worse', () => {
+    const told = (changes: Record<string, string>): ReplaySource => {
+      const names = recording.steps.find((s) => s.kind === 'counters')?.info.map((i) => i.name) ?? [];
+      const changed = Object.entries(changes).map(([name, v]): [number, string] => [names.indexOf(name), v]);
+      return replay({
+        ...recording,
+        steps: [...recording.steps.slice(0, 3), { after: 1, kind: 'values', changed }],
+      });
+    };
+    const a = told({ 'WRK.loop_lag_us': '3000', 'MGT.worker_since': '20' });
+    const b = told({ 'WRK.loop_lag_us': '9000', 'MGT.worker_since': '50', 'MGT.worker_state': '3' });
+    const shown = session(new MergedSource({ name: 'a', source: a }, { name: 'b', source: b }));
+    shown.start();
+    for (const second of [0, 1]) {
+      a.advance(second);
+      b.advance(second);
+    }
+    expect(shown.counters.value('WRK.loop_lag_us')).toBe(9000n);
+    expect(readHealth(shown)).toMatchObject({ state: 'stopped', since: FAKE_START - 50 });
+  });
+
   it('sum counters, mix logs, join answers, and are stale when one is', async () => {
     const a = replay();
     const b = replay({

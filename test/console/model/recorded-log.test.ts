@@ -134,6 +134,7 @@ describe('a log as a recording', () => {
           `${at - FAKE_START}: ${of('client_req')} ${of('cache_hit')} ${of('cache_miss')} ${of('s_pass')}`,
         );
       },
+      past: () => undefined,
       event: () => undefined,
     });
     expect(source.advance(4)).toBe(true);

@@ -1,5 +1,7 @@
 // The sample of the traffic: what restarts, fragments, passes and marks add to rankings, latencies and tags.
 import { expect, it } from 'vitest';
+import type { EarlierRun, Source, SourceEvents } from '../../../console/client/source.ts';
+import { DaemonSession } from '../../../console/model/daemon-session.ts';
 import { LogEntry } from '../../../console/model/log-entry.ts';
 import { LogStore } from '../../../console/model/log-store.ts';
 import { networkOf, type RankingName } from '../../../console/model/rankings.ts';
@@ -211,4 +213,45 @@ it('keeps of the last minutes what has room, and says since when', () => {
   expect(total).toBeLessThan(3000);
   // Thirty a second, all of each second that is left.
   expect(total).toBe(30 * (FAKE_START + 100 - since));
+});
+
+it('takes no more of the past once it was begun anew, and counts none of it into its share', () => {
+  let run: EarlierRun | undefined;
+  let daemon: SourceEvents | undefined;
+  const nothing = { close: () => undefined };
+  const source: Source = {
+    label: 'x',
+    start: (events) => {
+      daemon = events;
+      events.counters([{ name: 'MAIN.client_req', flag: 'c', format: 'i', level: 'info', description: '' }]);
+      events.values(1, [100n]);
+    },
+    command: async () => ({ status: 0, body: '' }),
+    log: (sub, handlers) => {
+      if (sub.rate !== undefined) run = handlers.earlier?.();
+      return nothing;
+    },
+    setInterval: () => undefined,
+    sampleNow: () => undefined,
+    close: () => undefined,
+  };
+  const session = new DaemonSession({ source, now: () => 1, later: (fn) => fn() });
+  session.start();
+  const group = fakeGroup({
+    vxid: 5,
+    at: FAKE_START,
+    method: 'GET',
+    url: '/',
+    status: 200,
+    handling: 'HIT',
+    seconds: 0.001,
+    body: 10,
+  });
+  run?.batch(group);
+  daemon?.values(2, [110n]);
+  expect([session.sample.requests, session.sampleShare(), run?.done()]).toEqual([1, 0, true]);
+  session.clearSample();
+  run?.batch(group);
+  expect([session.sample.requests, run?.done()]).toEqual([0, false]);
+  session.close();
 });

@@ -204,9 +204,9 @@ describe('operation', () => {
     await s.keys('2', '/');
     await s.type('ReqURL ! "a"');
     const lines = (await s.screen()).split('\n');
-    expect(lines[1]).toContain('ReqURL ! "a"');
-    expect(lines[2]?.indexOf('▲')).toBe(lines[1]?.indexOf('!'));
-    expect(lines[2]).toContain('Expected an operator; expected ==, ~');
+    expect(lines[2]).toContain('ReqURL ! "a"');
+    expect(lines[3]?.indexOf('▲')).toBe(lines[2]?.indexOf('!'));
+    expect(lines[3]).toContain('Expected an operator; expected ==, ~');
     await s.keys('enter');
     expect(s.session.query).toBe('');
     await s.keys('ctrl+u');
@@ -246,7 +246,7 @@ describe('operation', () => {
     await s.type('hits');
     await s.keys('enter');
     const text = await s.screen();
-    expect(text.split('\n')[1]).toContain('hits');
+    expect(text.split('\n')[2]).toContain('hits');
     expect(text).toMatch(/ hit .*\n/);
     expect(text).not.toMatch(/ (miss|pass) .*\n/);
     const { size } = s.session.log;
@@ -296,6 +296,27 @@ describe('operation', () => {
     applyQuery(s.controller, 'Witness');
     await s.settle();
     expect(await s.screen()).not.toContain('never writes');
+  });
+
+  it('goes back from the log to where one came from, with the query of that place', async () => {
+    const s = await open(100, 24);
+    await s.play(5);
+    s.controller.submit('query RespStatus == 200');
+    await s.settle();
+    await s.keys('1', 'e');
+    expect([s.controller.state.view.name, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
+    await s.keys('/', 'ctrl+u');
+    await s.type('RespStatus == 503');
+    await s.keys('enter', 'enter');
+    // First what is open, then one step after the other.
+    await s.keys('escape');
+    expect(s.session.query).toBe('RespStatus == 503');
+    await s.keys('escape');
+    expect([s.controller.state.view.name, s.session.query]).toEqual(['log', 'RespStatus >= 500']);
+    await s.keys('escape');
+    expect([s.controller.state.view.name, s.session.query]).toEqual(['dashboard', 'RespStatus == 200']);
+    await s.keys('3', '2', 'escape');
+    expect(s.controller.state.view.name).toBe('stats');
   });
 
   it('filters statistics as one types', async () => {
@@ -387,7 +408,7 @@ describe('operation', () => {
     expect(stale).toContain('/articles/how-caches-work');
     await s.play(31);
     const back = await s.screen();
-    expect(back).toContain('● live');
+    expect(back).toContain('▲ connected, nothing heard yet');
     expect(back).toContain('reconnected');
     expect(back).not.toContain('stale');
   });

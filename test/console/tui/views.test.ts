@@ -171,8 +171,8 @@ describe('views', () => {
     const s = await open(140);
     await s.keys('@');
     const lines = (await s.screen()).split('\n');
-    expect(lines[1]).toContain('fake at work, 1 waiting, 1 dead letter, ');
-    expect(lines[1]).toMatch(/\d+ of 50 calls left/);
+    expect(lines[2]).toContain('fake at work, 1 waiting, 1 dead letter, ');
+    expect(lines[2]).toMatch(/\d+ of 50 calls left/);
     const rows = lines.filter((line) => line.includes('https://shop.example/'));
     expect(
       rows.map(
@@ -250,14 +250,14 @@ describe('views', () => {
   it('rank by more than the URL, and over a window', async () => {
     const s = await open();
     await s.keys('9', 'w');
-    const title = async (): Promise<string> => (await s.screen()).split('\n')[1] ?? '';
+    const title = async (): Promise<string> => (await s.screen()).split('\n')[2] ?? '';
     // Half of the last minute has been seen.
     expect(await title()).toMatch(/^ Top {2}by URL, 93 requests since 00:23:21, [\d.]+% sampled/);
     await s.keys('T');
     expect(await title()).toContain('by fragment, not requests, ');
     await s.keys('t', 't', 't');
     expect(await title()).toContain('by path prefix, ');
-    expect((await s.screen()).split('\n')[3]).toMatch(/^ \/ /);
+    expect((await s.screen()).split('\n')[4]).toMatch(/^ \/ /);
     await s.play(100);
     expect(await title()).toMatch(/ requests, last minute, [\d.]+% sampled /);
   });
@@ -454,13 +454,12 @@ describe('changes', () => {
 });
 
 describe('the mouse', () => {
-  const theme = makeTheme('none', false);
   /** Clicks on the first place of this text, in the row that holds it. */
   async function on(s: Stage, text: string): Promise<void> {
     const rows = (await s.screen()).split('\n');
     const y = rows.findIndex((row) => row.includes(text));
     expect(y, text).toBeGreaterThanOrEqual(0);
-    click(s.controller, theme, { x: (rows[y] as string).indexOf(text), y });
+    click(s.controller, { x: (rows[y] as string).indexOf(text), y });
     await s.settle();
   }
 
@@ -496,10 +495,10 @@ describe('the mouse', () => {
     applyQuery(s.controller, '');
     await s.play(48);
     const rows = (await s.screen()).split('\n');
-    click(s.controller, theme, { x: 12, y: 8 });
+    click(s.controller, { x: 12, y: 8 });
     await s.settle();
     const { selected } = s.controller.stateOf(LOG_STATE);
-    click(s.controller, theme, { x: 12, y: 6 });
+    click(s.controller, { x: 12, y: 6 });
     await s.settle();
     expect([
       rows.length,

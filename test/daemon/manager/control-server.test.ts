@@ -35,6 +35,14 @@ const host: ControlHost = {
     if (line.startsWith('slow')) await new Promise((resolve) => setTimeout(resolve, 50));
     return { status: line === 'bad' ? 106 : 200, body: `did ${line}` };
   },
+  openHistory: async (id, request, sink) => {
+    sinks.push(sink);
+    setImmediate(() => {
+      sink.json({ t: 'past', id, samples: [[request.from]] });
+      sink.json({ t: 'end', id });
+    });
+    return { close: () => closedStreams.push(id) };
+  },
   openLog: async (id, sub, sink) => {
     if (sub.query === 'broken') {
       return { error: { code: 'bad-query', message: 'no', detail: 'broken\n-^---' } };
@@ -522,7 +530,7 @@ it('a fault in what a connection asked for ends that connection, and no other', 
     bad.onClose = resolve;
   });
   await new Promise<void>((resolve) => {
-    bad.log({ grouping: 'raw', from: 'tail' }, { frame: () => {}, ready: resolve });
+    bad.log({ grouping: 'raw', from: 'tail' }, { frame: () => {}, ready: () => resolve() });
   });
   sinks[0]?.run(() => {
     throw new Error('a fault');
@@ -546,6 +554,7 @@ it('a live source renews its subscriptions when the daemon is back', async () =>
     connection: ({ state }) => states.push(state),
     counters: () => {},
     values: () => values++,
+    past: () => {},
     event: () => {},
   });
   await expect.poll(() => values).toBe(1);

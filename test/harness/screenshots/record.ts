@@ -65,6 +65,7 @@ export async function record(): Promise<void> {
       values = now;
       steps.push({ after: after(), kind: 'values', changed });
     },
+    past: () => undefined,
     event: (event, text) => steps.push({ after: after(), kind: 'event', event, text }),
   });
   await new Promise((resolve) => setTimeout(resolve, 1000));

@@ -32,7 +32,13 @@ export async function recordWhy(): Promise<void> {
   const { port } = origin.address() as AddressInfo;
   const daemon = await startDaemon(whyProgram(port));
   const source = new LiveSource({ dir: daemon.dir, name: 'recorder' });
-  source.start({ connection: () => {}, counters: () => {}, values: () => {}, event: () => {} });
+  source.start({
+    connection: () => {},
+    counters: () => {},
+    values: () => {},
+    past: () => {},
+    event: () => {},
+  });
   const groups: LogTransaction[][] = [];
   await sleep(500);
   source.log(

@@ -87,7 +87,7 @@ it('counts of a tag fetches, not objects', async () => {
   const header = record('b', fetch.vxid, 'BerespHeader', 'xkey: red');
   const s = await open([client, { ...fetch, records: Buffer.concat([fetch.records, header]) }]);
   await s.keys('7');
-  const [head = '', row = ''] = (await s.screen()).split('\n').slice(2);
+  const [head = '', row = ''] = (await s.screen()).split('\n').slice(3);
   expect(row).toMatch(/^ tag /);
   expect(row.slice(0, head.indexOf('FETCHES') + 'FETCHES'.length)).toMatch(/ 1$/);
   expect(row.slice(head.indexOf('OBJECTS'), head.indexOf('FETCHES')).trim()).toBe('');

@@ -104,10 +104,10 @@ it('says how many rows lie outside of its window', () => {
   const sizes = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`f${i}`, i]));
   const { fruit, c, press } = stage(sizes);
   const said = (): string => {
-    const shown = shownList(c.session, fruit.definition, c.stateOf(fruit.state), c.size, false);
+    const shown = shownList(c.session, fruit.definition, c.stateOf(fruit.state), c.size);
     return plain(titleRow(c.session, fruit.definition, c.stateOf(fruit.state), shown, 60)).trim();
   };
-  const { list } = listBody(c.size, false, true);
+  const { list } = listBody(c.size, true);
   expect(said()).toMatch(new RegExp(` ${60 - list} below {2}60$`));
   press('end', 'up');
   for (let i = 1; i < list; i++) press('up');
@@ -117,7 +117,7 @@ it('says how many rows lie outside of its window', () => {
 it('scrolls to the end of what is said about a row, folded as it is', () => {
   const { fruit, c, press } = stage();
   const last = (): string => {
-    const { detail } = listBody(c.size, false, true);
+    const { detail } = listBody(c.size, true);
     const { width, height } = { width: c.size.columns - PANEL_EDGES, height: detail - PANEL_RULES };
     const { rows } = detailRows(
       fruit.selected(c),

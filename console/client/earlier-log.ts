@@ -1,0 +1,75 @@
+// Reads the log backwards from where a subscription begins: a small run before it, so that a screen is full at once, then
+// larger ones before that, as long as more is wanted. What of a run ends only now comes with the live log, because that is
+// when it was logged. A run that is refused or broken off is the last.
+
+import { decodeLogFrame } from '../../protocol/log-frame.ts';
+import type { LogSubscription, LogTransaction } from '../../protocol/messages.ts';
+import type { Client, ClientSubscription } from './client.ts';
+import type { EarlierRun } from './source.ts';
+
+/** Bytes of log in the first run and in the largest (chosen): some hundred requests, and what the daemon reads in a
+ * fraction of a second. */
+const FIRST = 256 << 10;
+const MOST = 64 << 20;
+const GROWTH = 4;
+
+export class EarlierLog {
+  private readonly client: Client;
+  private readonly sub: LogSubscription;
+  private readonly begin: () => EarlierRun;
+  private readonly live: (transactions: LogTransaction[]) => void;
+  private readonly open = new Set<ClientSubscription>();
+  private closed = false;
+
+  /** `live` takes groups that began earlier and end now. */
+  constructor(
+    client: Client,
+    sub: LogSubscription,
+    begin: () => EarlierRun,
+    live: (transactions: LogTransaction[]) => void,
+  ) {
+    this.client = client;
+    // A rate is one of reading, which has nothing to do with when things were logged.
+    const { rate: _, ...rest } = sub;
+    this.sub = rest;
+    this.begin = begin;
+    this.live = live;
+  }
+
+  /** Reads what lies before a mark. */
+  read(mark: string, bytes = FIRST): void {
+    const run = this.begin();
+    let older: string | undefined;
+    let complete = false;
+    const finish = (): void => {
+      if (complete || this.closed) return;
+      complete = true;
+      if (run.done() && older !== undefined) this.read(older, Math.min(bytes * GROWTH, MOST));
+    };
+    const live = this.client.log(
+      { ...this.sub, before: { mark, bytes } },
+      {
+        ready: (at) => {
+          older = at;
+        },
+        frame: (data) => {
+          const frame = this.closed ? null : decodeLogFrame(data);
+          if (frame === null) return;
+          if (complete) this.live(frame.transactions);
+          else run.batch(frame.transactions);
+        },
+        reached: finish,
+        end: () => {
+          this.open.delete(live);
+          finish();
+        },
+      },
+    );
+    this.open.add(live);
+  }
+
+  close(): void {
+    this.closed = true;
+    for (const run of this.open) run.close();
+  }
+}

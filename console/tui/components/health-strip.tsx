@@ -1,0 +1,146 @@
+// The second row: how the daemon does, always on screen; for a recording where it stands. What has no room goes, the
+// least important first, so the parts stand in the order of their importance.
+
+import { type ReactNode, useContext } from 'react';
+import { wordsFit } from '../../draw/cells.ts';
+import { ThemeContext, UtcContext } from '../../draw/contexts.ts';
+import { Rows } from '../../draw/rows.tsx';
+import { type Row, rowWidth, type Span, span } from '../../draw/spans.ts';
+import type { FillName, StyleName, Theme } from '../../draw/theme.ts';
+import { Live } from '../../draw/use-console.ts';
+import type { Controller } from '../../model/controller.ts';
+import { type Health, type HealthState, type ProcessFigures, readHealth } from '../../model/daemon-health.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import type { ReplayControl } from '../../model/instances.ts';
+import { clock, count, duration, scaledBytes } from '../../model/numbers.ts';
+
+/** Seconds of event loop delay from which it is shown as a trouble (chosen): clients notice it. */
+const LATE = 0.1;
+
+const WORDS: Readonly<Record<HealthState, { text: string; style: StyleName }>> = {
+  connecting: { text: 'connecting', style: 'warn' },
+  waiting: { text: 'connected, nothing heard yet', style: 'warn' },
+  'cut off': { text: '', style: 'bad' },
+  'daemon silent': { text: 'daemon silent', style: 'bad' },
+  'worker silent': { text: 'worker silent', style: 'bad' },
+  unknown: { text: 'connected, worker unknown', style: 'warn' },
+  running: { text: 'running', style: 'good' },
+  starting: { text: 'worker starting', style: 'warn' },
+  stopping: { text: 'worker stopping', style: 'warn' },
+  stopped: { text: 'worker stopped', style: 'bad' },
+  'no program': { text: 'no program, no worker', style: 'bad' },
+  'dead, to be replaced': { text: 'worker dead, to be replaced', style: 'bad' },
+  dead: { text: 'worker dead', style: 'bad' },
+};
+
+export function HealthStrip({ controller, width }: { controller: Controller; width: number }): ReactNode {
+  const theme = useContext(ThemeContext);
+  const utc = useContext(UtcContext);
+  const { session } = controller;
+  return (
+    <Live session={session}>
+      {() => {
+        const { row, fill } = healthStrip(controller, width, theme, utc);
+        return <Rows rows={[row]} width={width} height={1} fill={fill} />;
+      }}
+    </Live>
+  );
+}
+
+export function healthStrip(
+  controller: Controller,
+  width: number,
+  theme: Theme,
+  utc: boolean,
+): { row: Row; fill: FillName } {
+  const { session } = controller;
+  const { replay } = controller.options.instances;
+  if (replay !== undefined) return { row: fitting(replayParts(replay), width), fill: 'bar' };
+  const health = readHealth(session);
+  if (health.state !== 'cut off')
+    return { row: fitting(healthParts(health, session.now(), theme, utc), width), fill: 'bar' };
+  return {
+    row: [span(wordsFit(` ${theme.glyphs.up} ${cutOffText(session)}`, width), 'banner')],
+    fill: 'banner',
+  };
+}
+
+/** For a screen reader: the state alone, which is spoken when it changes. */
+export function spokenHealth({ session, options }: Controller): string {
+  if (options.instances.replay !== undefined) return 'A recording';
+  const { state, since } = readHealth(session);
+  const { connection } = session;
+  if (state === 'cut off')
+    return `No connection${connection.state === 'waiting' ? `: ${connection.reason}` : ''}`;
+  const { text, style } = WORDS[state];
+  const told = text.slice(0, 1).toUpperCase() + text.slice(1);
+  return since === null || style === 'good' ? told : `${told} since ${clock(since, session.utc)}`;
+}
+
+/** As many parts as there is room for; the first one always. */
+function fitting(parts: readonly Row[], width: number): Row {
+  const row: Span[] = [];
+  for (const part of parts) {
+    const more = [span(row.length === 0 ? ' ' : '   '), ...part];
+    if (row.length > 0 && rowWidth(row) + rowWidth(more) > width) break;
+    row.push(...more);
+  }
+  return row;
+}
+
+function healthParts(health: Health, now: number, theme: Theme, utc: boolean): Row[] {
+  const { bullet, up } = theme.glyphs;
+  const { text, style } = WORDS[health.state];
+  const parts: Row[] = [
+    [span(`${style === 'good' ? bullet : up} ${text}${sinceText(health, now, utc)}`, style)],
+  ];
+  const { lost, restarts, lag } = health;
+  const restarted = `${restarts} ${restarts === 1 ? 'restart' : 'restarts'}`;
+  if (lost > 0) parts.push([span(`${count(lost)} log records lost`, 'warn')]);
+  parts.push([span(restarted, health.deaths > 0 ? 'warn' : 'muted')]);
+  if (lag !== null) parts.push([span('loop ', 'faint'), span(duration(lag), lag >= LATE ? 'warn' : 'muted')]);
+  if (health.worker !== null) parts.push(processPart('worker', health.worker));
+  if (health.manager !== null) parts.push(processPart('manager', health.manager));
+  if (lost === 0) parts.push([span('no log lost', 'faint')]);
+  return parts;
+}
+
+/** How long it runs; of all else also since when, because one looks for what was then. */
+function sinceText({ state, since }: Health, now: number, utc: boolean): string {
+  if (since === null) return '';
+  const seconds = Math.max(0, Math.floor(now - since));
+  const long = seconds < 60 ? `${seconds}s` : duration(seconds);
+  return state === 'running' ? ` ${long}` : ` since ${clock(since, utc)} (${long})`;
+}
+
+function processPart(name: string, { cpu, rss }: ProcessFigures): Row {
+  return [span(`${name} `, 'faint'), span(`${Math.round(cpu * 100)}% ${scaledBytes(rss)}`, 'muted')];
+}
+
+/** The connection is down, or was never made. */
+function cutOffText(session: DaemonSession): string {
+  const { connection, everUp } = session;
+  const age = everUp ? `stale ${Math.floor(Math.max(0, session.now() - session.lastDataAt))} s` : 'no daemon';
+  if (connection.state !== 'waiting') return `${age}: connecting again…`;
+  const wait = Math.max(0, Math.ceil(connection.retryAt - session.now()));
+  // The reason may be long: it comes last.
+  return `${age}; attempt ${connection.attempt + 1} in ${wait} s: ${connection.reason}`;
+}
+
+function replayParts({ at, length, paused, speed }: ReplayControl): Row[] {
+  const ended = at >= length;
+  return [
+    [span('REPLAY', 'warn'), span(` ${position(at)} of ${position(length)}`, 'strong')],
+    [span(ended ? 'end' : paused ? 'paused' : 'playing', ended || paused ? 'warn' : 'muted')],
+    [span(`${speed}×`, 'muted')],
+  ];
+}
+
+/** 1:02:03, or 2:03. */
+function position(seconds: number): string {
+  const s = Math.floor(seconds);
+  const p = (n: number): string => String(n).padStart(2, '0');
+  const hours = Math.floor(s / 3600);
+  const minutes = Math.floor(s / 60) % 60;
+  return hours === 0 ? `${minutes}:${p(s % 60)}` : `${hours}:${p(minutes)}:${p(s % 60)}`;
+}

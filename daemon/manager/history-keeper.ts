@@ -1,0 +1,44 @@
+// Keeps the history of counters going, and answers for it: reads them once a second, from the first second of the manager to its last, and
+// whether anybody looks or not. A history that cannot be kept is reported and does without.
+
+import { CountersHistory } from '../stats/counters-history.ts';
+import type { CounterSnapshot } from '../stats/counters-reader.ts';
+import { HistoryStreams } from './streams/history-stream.ts';
+
+const SECOND_MS = 1000;
+
+export class HistoryKeeper {
+  readonly streams: HistoryStreams;
+  private readonly history: CountersHistory;
+  private readonly timer: NodeJS.Timeout;
+
+  /** @param fault what went wrong with a reading */
+  constructor(
+    directory: string,
+    read: () => CounterSnapshot,
+    warn: (text: string) => void,
+    fault: (cause: unknown) => void,
+  ) {
+    this.history = new CountersHistory(directory, warn);
+    this.streams = new HistoryStreams(this.history);
+    try {
+      this.history.open();
+    } catch (cause) {
+      warn(`No history of counters is kept: ${(cause as Error).message}`);
+    }
+    this.timer = setInterval(() => {
+      try {
+        this.history.take(Date.now(), read());
+      } catch (cause) {
+        clearInterval(this.timer);
+        fault(cause);
+      }
+    }, SECOND_MS);
+    this.timer.unref();
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    this.history.close();
+  }
+}

@@ -1,0 +1,68 @@
+// The counters of the last day, kept by the manager, so that they outlive a worker, and in files, so that they outlive the
+// manager: every second for an hour, every ten seconds for a day. It takes what it is given once a second and never asks
+// for anything itself.
+
+import { mkdirSync } from 'node:fs';
+import type { CounterInfo } from '../../protocol/messages.ts';
+import type { CounterSnapshot } from './counters-reader.ts';
+import type { HistorySample } from './history-frames.ts';
+import { HistoryLevel } from './history-level.ts';
+
+/** The bytes are a bound for many changing counters; decision 16 has what it takes as a rule. */
+const FINE = { step: 1, keep: 3600, bytes: 16 << 20 };
+const COARSE = { step: 10, keep: 86_400, bytes: 40 << 20 };
+
+export class CountersHistory {
+  private readonly directory: string;
+  private readonly fine: HistoryLevel;
+  private readonly coarse: HistoryLevel;
+  private readonly names = new Map<readonly CounterInfo[], readonly string[]>();
+  private coarseAt = 0;
+
+  constructor(directory: string, warn: (text: string) => void) {
+    this.directory = directory;
+    this.fine = new HistoryLevel(directory, FINE, warn);
+    this.coarse = new HistoryLevel(directory, COARSE, warn);
+  }
+
+  /** Makes the directory and finds what is in it. Throws when there can be none. */
+  open(): void {
+    mkdirSync(this.directory, { recursive: true, mode: 0o700 });
+    this.fine.open();
+    this.coarse.open();
+  }
+
+  /** `at` in milliseconds of the epoch. */
+  take(at: number, { info, values }: CounterSnapshot): void {
+    const names = this.namesOf(info);
+    this.fine.append(at, names, values);
+    if (at >= this.coarseAt && at < this.coarseAt + COARSE.step * 1000) return;
+    this.coarseAt = Math.floor(at / (COARSE.step * 1000)) * COARSE.step * 1000;
+    this.coarse.append(at, names, values);
+  }
+
+  /** Samples from `from` (milliseconds of the epoch) on, with so many seconds between them. */
+  samples(from: number, step: number): Generator<HistorySample> {
+    return (step < COARSE.step ? this.fine : this.coarse).samples(from);
+  }
+
+  /** Bytes of all files. */
+  get bytes(): number {
+    return this.fine.bytes + this.coarse.bytes;
+  }
+
+  close(): void {
+    this.fine.close();
+    this.coarse.close();
+  }
+
+  /** The same array as long as the set of counters is the same. */
+  private namesOf(info: readonly CounterInfo[]): readonly string[] {
+    const known = this.names.get(info);
+    if (known !== undefined) return known;
+    this.names.clear();
+    const names = info.map((row) => row.name);
+    this.names.set(info, names);
+    return names;
+  }
+}

@@ -1,0 +1,199 @@
+// The history of counters as bytes. A file is a run of frames: the first one has all names and values, each of the others
+// what has changed since the one before it. A frame is checked before it is believed, and a file that holds anything else
+// than whole frames is damaged. Pure: files are history-level.ts's.
+//
+// A frame: bytes of its content (u32), their CRC (u32), the content: kind, time in milliseconds of the epoch (after the
+// first frame since the one before), and the numbers, all of variable length: seven bits a byte, the lowest first.
+
+import { crc32 } from 'node:zlib';
+
+const HEAD = 8;
+const WHOLE = 1;
+const CHANGES = 2;
+const WRAP = 1n << 64n;
+
+/** One object is read into again and again: the next sample changes it, and its values. */
+export interface HistorySample {
+  /** Milliseconds of the epoch. */
+  at: number;
+  /** The same array within a file. */
+  names: readonly string[];
+  values: readonly bigint[];
+}
+
+export class HistoryEncoder {
+  private bytes = Buffer.allocUnsafe(4096);
+  private length = 0;
+
+  /** The first frame of a file. */
+  whole({ at, names, values }: HistorySample): Buffer {
+    this.begin(WHOLE);
+    this.number(at);
+    const text = Buffer.from(names.join('\n'));
+    this.number(names.length);
+    this.number(text.length);
+    this.reserve(text.length);
+    text.copy(this.bytes, this.length);
+    this.length += text.length;
+    for (const value of values) this.wide(value);
+    return this.end();
+  }
+
+  /** What `values` have that `before` had not. */
+  changes(since: number, before: readonly bigint[], values: readonly bigint[]): Buffer {
+    this.begin(CHANGES);
+    this.number(since);
+    let last = -1;
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i] as bigint;
+      const former = before[i] as bigint;
+      if (value === former) continue;
+      this.number(i - last - 1);
+      last = i;
+      // Signed: the lowest bit says that it went down.
+      const down = value < former;
+      this.wide(((down ? former - value : value - former) << 1n) | (down ? 1n : 0n));
+    }
+    return this.end();
+  }
+
+  private begin(kind: number): void {
+    this.length = HEAD;
+    this.bytes[this.length++] = kind;
+  }
+
+  private end(): Buffer {
+    const frame = Buffer.from(this.bytes.subarray(0, this.length));
+    frame.writeUInt32LE(frame.length - HEAD, 0);
+    frame.writeUInt32LE(crc32(frame.subarray(HEAD)), 4);
+    return frame;
+  }
+
+  private wide(value: bigint): void {
+    let rest = value;
+    this.reserve(10);
+    while (rest > BigInt(Number.MAX_SAFE_INTEGER)) {
+      this.bytes[this.length++] = Number(rest & 0x7fn) | 0x80;
+      rest >>= 7n;
+    }
+    this.number(Number(rest));
+  }
+
+  private number(value: number): void {
+    let rest = value;
+    this.reserve(10);
+    while (rest >= 0x80) {
+      this.bytes[this.length++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    this.bytes[this.length++] = rest;
+  }
+
+  private reserve(more: number): void {
+    if (this.length + more <= this.bytes.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(this.length + more, this.bytes.length * 2));
+    this.bytes.copy(grown, 0, 0, this.length);
+    this.bytes = grown;
+  }
+}
+
+/** The samples of a file, in order. Throws for bytes that are not whole frames. */
+export function* decodeHistory(bytes: Buffer): Generator<HistorySample> {
+  let sample: { at: number; names: string[]; values: bigint[] } | null = null;
+  for (const content of frames(bytes)) {
+    const from = new Numbers(content);
+    if (sample === null) sample = from.whole();
+    else from.change(sample);
+    yield sample;
+  }
+}
+
+/** First and last time of a file's samples, and how many there are: its values are not looked at. Throws for bytes that
+ * are not whole frames, and for none. */
+export function spanOfHistory(bytes: Buffer): { from: number; to: number; samples: number } {
+  const span = { from: 0, to: 0, samples: 0 };
+  for (const content of frames(bytes)) {
+    const time = new Numbers(content).next();
+    if (span.samples++ === 0) span.from = time;
+    span.to += time;
+  }
+  if (span.samples === 0) throw new Error('it is empty');
+  return span;
+}
+
+/** What the frames hold; the first one has everything, all others changes. */
+function* frames(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; ) {
+    const length = at + HEAD <= bytes.length ? bytes.readUInt32LE(at) : 0;
+    const end = at + HEAD + length;
+    const content = bytes.subarray(at + HEAD, end);
+    if (length === 0 || end > bytes.length || crc32(content) !== bytes.readUInt32LE(at + 4))
+      throw new Error(`no whole frame at byte ${at}`);
+    if (content[0] !== (at === 0 ? WHOLE : CHANGES)) throw new Error(`another frame than due at byte ${at}`);
+    at = end;
+    yield content;
+  }
+}
+
+/** The numbers of a frame's content, after its kind. */
+class Numbers {
+  private readonly bytes: Buffer;
+  private at = 1;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  whole(): { at: number; names: string[]; values: bigint[] } {
+    const at = this.next();
+    const count = this.next();
+    const length = this.next();
+    const names = length === 0 ? [] : this.bytes.toString('utf8', this.at, this.at + length).split('\n');
+    if (names.length !== count) throw new Error('names are missing');
+    this.at += length;
+    return { at, names, values: Array.from(names, () => this.wide()) };
+  }
+
+  change(sample: { at: number; values: bigint[] }): void {
+    sample.at += this.next();
+    for (let i = -1; this.at < this.bytes.length; ) {
+      i += this.next() + 1;
+      const former = sample.values[i];
+      if (former === undefined) throw new Error('a change of no counter');
+      const coded = this.wide();
+      const by = coded >> 1n;
+      sample.values[i] = BigInt.asUintN(64, (coded & 1n) === 1n ? former + WRAP - by : former + by);
+    }
+  }
+
+  next(): number {
+    return Number(this.wide());
+  }
+
+  private wide(): bigint {
+    let low = 0;
+    let scale = 1;
+    let { at } = this;
+    const { bytes } = this;
+    for (let n = 0; n < 7; n++, scale *= 0x80) {
+      const byte = bytes[at++];
+      if (byte === undefined) throw new Error('a number without an end');
+      low += (byte & 0x7f) * scale;
+      if (byte < 0x80) {
+        this.at = at;
+        return BigInt(low);
+      }
+    }
+    let value = BigInt(low);
+    for (let shift = 49n; shift < 70n; shift += 7n) {
+      const byte = bytes[at++];
+      if (byte === undefined) break;
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        this.at = at;
+        return value;
+      }
+    }
+    throw new Error('a number without an end');
+  }
+}

@@ -1,0 +1,217 @@
+// The history of counters at one resolution: files of six hundred samples each, in a directory of their own. A file begins
+// with everything and is independent of the others, so that the oldest can be removed, and a damaged one is refused alone.
+// What is written is on the file system with the second it belongs to; after a sample that cannot be written there is
+// another file.
+
+import {
+  closeSync,
+  ftruncateSync,
+  readdirSync,
+  readFileSync,
+  statfsSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { createOwn, openRegular } from '../../protocol/files/own-file.ts';
+import { decodeHistory, HistoryEncoder, type HistorySample, spanOfHistory } from './history-frames.ts';
+
+/** Samples of a file (chosen): names take little of it, and what is kept beyond what is due is a sixth at the most. */
+const SAMPLES = 600;
+/** Bytes of the file system that are left to others (chosen): the counters themselves need some when their set changes. */
+const RESERVE = 2 << 20;
+/** A clock that was set back by less than this is waited for. */
+const PATIENCE_MS = 60_000;
+
+export interface LevelShape {
+  /** Seconds between two samples. */
+  step: number;
+  /** Seconds that are kept, and bytes at the most: beyond them the oldest file goes. */
+  keep: number;
+  bytes: number;
+}
+
+interface Chunk {
+  readonly path: string;
+  /** Milliseconds of the epoch. */
+  readonly from: number;
+  to: number;
+  bytes: number;
+  samples: number;
+}
+
+export class HistoryLevel {
+  readonly shape: LevelShape;
+  private readonly directory: string;
+  private readonly warn: (text: string) => void;
+  private readonly free: () => number;
+  private readonly encoder = new HistoryEncoder();
+  /** The oldest first. */
+  private chunks: Chunk[] = [];
+  /** Of the last one, while it is written; -1: the next sample begins another. */
+  private fd = -1;
+  private names: readonly string[] = [];
+  private values: bigint[] = [];
+  private troubled = false;
+
+  /** `warn` is told of files that are refused, and once of writes that fail; `free` gives the bytes that are free. */
+  constructor(
+    directory: string,
+    shape: LevelShape,
+    warn: (text: string) => void,
+    free: () => number = () => freeBytes(directory),
+  ) {
+    this.directory = directory;
+    this.shape = shape;
+    this.warn = warn;
+    this.free = free;
+  }
+
+  get bytes(): number {
+    return this.chunks.reduce((sum, chunk) => sum + chunk.bytes, 0);
+  }
+
+  /** Finds what an earlier manager has left. */
+  open(): void {
+    const mine = new RegExp(`^${this.shape.step}s-\\d+$`);
+    const found: Chunk[] = [];
+    for (const name of readdirSync(this.directory).filter((file) => mine.test(file))) {
+      const path = join(this.directory, name);
+      const chunk = this.look(path);
+      if (chunk !== null) found.push(chunk);
+    }
+    this.chunks = found.sort((a, b) => a.from - b.from);
+  }
+
+  append(at: number, names: readonly string[], values: readonly bigint[]): void {
+    const last = this.chunks.at(-1);
+    if (last !== undefined && at <= last.to) {
+      if (last.to - at < PATIENCE_MS) return;
+      this.warn('The clock went back: the history of counters begins again');
+      this.clear();
+    }
+    try {
+      this.makeRoom();
+      if (last === undefined || this.fd < 0 || last.samples >= SAMPLES || this.names !== names)
+        this.begin({ at, names, values });
+      else this.add(last, this.encoder.changes(at - last.to, this.values, values), at);
+      this.names = names;
+      this.values = [...values];
+      this.troubled = false;
+    } catch (cause) {
+      this.end();
+      if (!this.troubled) this.warn(`The history of counters cannot be written: ${(cause as Error).message}`);
+      this.troubled = true;
+    }
+  }
+
+  /** Samples from `from` on, the oldest first. One file is in memory at a time. */
+  *samples(from: number): Generator<HistorySample> {
+    for (const chunk of this.chunks.filter((each) => each.to >= from)) {
+      // It may have been removed since.
+      const bytes = read(chunk.path);
+      if (bytes === null) continue;
+      for (const sample of decodeHistory(bytes)) if (sample.at >= from) yield sample;
+    }
+  }
+
+  close(): void {
+    this.end();
+  }
+
+  private begin(sample: HistorySample): void {
+    this.end();
+    const path = join(this.directory, `${this.shape.step}s-${sample.at}`);
+    this.fd = createOwn(path, { mode: 0o600 });
+    const chunk: Chunk = { path, from: sample.at, to: sample.at, bytes: 0, samples: 0 };
+    this.chunks.push(chunk);
+    this.add(chunk, this.encoder.whole(sample), sample.at);
+    this.evict(sample.at);
+  }
+
+  private add(chunk: Chunk, frame: Buffer, at: number): void {
+    let written = 0;
+    try {
+      written = writeSync(this.fd, frame, 0, frame.length, chunk.bytes);
+    } finally {
+      // Half a frame would make the whole file a damaged one.
+      if (written !== frame.length) ftruncateSync(this.fd, chunk.bytes);
+    }
+    if (written !== frame.length) throw new Error('no space');
+    chunk.bytes += frame.length;
+    chunk.samples++;
+    chunk.to = at;
+  }
+
+  private evict(now: number): void {
+    const { keep, bytes } = this.shape;
+    while (this.chunks.length > 1) {
+      const oldest = this.chunks[0] as Chunk;
+      if (now - oldest.to <= keep * 1000 && this.bytes <= bytes) return;
+      this.dropOldest();
+    }
+  }
+
+  /** The rest of a file system that is nearly full is not for what was. */
+  private makeRoom(): void {
+    while (this.free() < RESERVE) {
+      if (this.chunks.length <= 1) throw new Error('too little space is left');
+      this.dropOldest();
+    }
+  }
+
+  private dropOldest(): void {
+    const oldest = this.chunks.shift();
+    if (oldest !== undefined) remove(oldest.path);
+  }
+
+  private end(): void {
+    if (this.fd >= 0) closeSync(this.fd);
+    this.fd = -1;
+  }
+
+  private clear(): void {
+    this.end();
+    for (const chunk of this.chunks.splice(0)) remove(chunk.path);
+  }
+
+  /** What a file holds; null, and the file is gone, when it is damaged. */
+  private look(path: string): Chunk | null {
+    const bytes = read(path);
+    if (bytes === null) return null;
+    try {
+      return { path, bytes: bytes.length, ...spanOfHistory(bytes) };
+    } catch (cause) {
+      this.warn(`History of counters refused: ${path} is damaged (${(cause as Error).message})`);
+      remove(path);
+      return null;
+    }
+  }
+}
+
+/** Null for anything that is no plain file. */
+function read(path: string): Buffer | null {
+  let fd: number;
+  try {
+    fd = openRegular(path);
+  } catch {
+    return null;
+  }
+  try {
+    return readFileSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function freeBytes(directory: string): number {
+  const { bsize, blocks, bavail } = statfsSync(directory);
+  // A file system without blocks has no limit.
+  return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
+}
+
+function remove(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {}
+}

@@ -1,0 +1,49 @@
+// The gauges of MGT: how the worker stands, since when, when it was last heard of, and what the manager itself uses.
+// Brought up to date before each reading of the counters; what must be asked of the system is asked once a second,
+// however many readers there are.
+
+import { WORKER_STATES, type WorkerStanding } from '../../protocol/tables/counters.ts';
+import type { MgtCounters } from './counter-fields.ts';
+import { processorShare, residentBytes } from './processor-share.ts';
+
+/** Least milliseconds between two looks at the system: a little less than the second of the readers. */
+const BETWEEN = 900;
+
+/** Times in milliseconds of the epoch. */
+export interface WorkerLook {
+  readonly standing: WorkerStanding;
+  readonly changedAt: number;
+}
+
+export class ManagerGauges {
+  private readonly mgt: MgtCounters;
+  private readonly look: () => WorkerLook;
+  private readonly startedAt = Date.now();
+  private readonly share = processorShare();
+  private askedAt = 0;
+
+  constructor(mgt: MgtCounters, look: () => WorkerLook) {
+    this.mgt = mgt;
+    this.look = look;
+  }
+
+  /** `written`: when the worker has last written its counters. */
+  update(written: number, now = Date.now()): void {
+    const { mgt } = this;
+    const { standing, changedAt } = this.look();
+    mgt.uptime = seconds(this.startedAt, now);
+    mgt.worker_state = WORKER_STATES.indexOf(standing);
+    mgt.worker_since = seconds(changedAt, now);
+    // A new worker has the counters of its predecessor before it has written its own.
+    mgt.worker_silent = standing === 'running' ? seconds(Math.max(written, changedAt), now) : 0;
+    if (now - this.askedAt < BETWEEN && now >= this.askedAt) return;
+    this.askedAt = now;
+    mgt.cpu = this.share();
+    mgt.rss_bytes = residentBytes() ?? mgt.rss_bytes;
+  }
+}
+
+/** Whole seconds; a clock that was set back gives none. */
+function seconds(from: number, now: number): number {
+  return Math.max(0, Math.floor((now - from) / 1000));
+}

@@ -1,0 +1,104 @@
+// What was logged before: groups in front of those that a store holds, latencies before others.
+import { describe, expect, it } from 'vitest';
+import { LatencyMeter } from '../../../console/model/latency-meter.ts';
+import { LogStore } from '../../../console/model/log-store.ts';
+import type { LogTransaction } from '../../../protocol/messages.ts';
+import { FAKE_START, fakeGroup } from '../fake-recording.ts';
+
+const LARGE = { maxBytes: 1 << 26, maxEntries: 1e6 };
+
+function groups(from: number, count: number): LogTransaction[] {
+  return Array.from({ length: count }, (_, i) =>
+    fakeGroup({
+      vxid: 1000 + (from + i) * 3,
+      at: FAKE_START + from + i,
+      method: 'GET',
+      url: `/${from + i}/${'x'.repeat((i * 37) % 300)}`,
+      status: 200,
+      handling: i % 3 === 0 ? 'MISS' : 'HIT',
+      seconds: 0.001,
+      body: 10,
+    }),
+  ).flat();
+}
+
+const urls = (store: LogStore): number[] =>
+  Array.from({ length: store.size }, (_, i) => {
+    const entry = store.at(i);
+    return entry === undefined || entry.gap !== '' ? -1 : Number(entry.summary.url.split('/')[1]);
+  });
+const run = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
+
+function recall(store: LogStore, from: number, count: number): void {
+  const part = store.before();
+  part.add(groups(from, count));
+  store.prepend(part);
+}
+
+describe('a log', () => {
+  it('grows at both ends, and numbers stay those of their groups', () => {
+    const store = new LogStore(LARGE);
+    store.add(groups(5000, 3));
+    const seq = store.at(1)?.seq as number;
+    recall(store, 4900, 100);
+    store.add(groups(5003, 2));
+    recall(store, 1900, 3000);
+    store.addGap('a gap');
+    recall(store, 1890, 10);
+    expect(urls(store)).toEqual([...run(1890, 5005), -1]);
+    expect(store.at(store.indexOf(seq))?.summary.url).toMatch(/^\/5001\//);
+    expect(store.received).toBe(3115);
+    const hash = store.urlHash(Buffer.from(`/4901/${'x'.repeat(37)}`));
+    expect(store.find(0, false, (block, n) => block.mayHaveUrl(n, hash))).toBe(3011);
+  });
+
+  it('may begin with what was before', () => {
+    const store = new LogStore(LARGE);
+    recall(store, 10, 5);
+    store.add(groups(15, 5));
+    recall(store, 5, 5);
+    expect(urls(store)).toEqual(run(5, 20));
+  });
+
+  it('takes no more than it has room for, the newest of it, and nothing once something has gone', () => {
+    const store = new LogStore({ maxBytes: 1 << 26, maxEntries: 20 });
+    store.add(groups(100, 5));
+    expect(store.hasRoom).toBe(true);
+    recall(store, 70, 30);
+    expect(urls(store)).toEqual(run(85, 105));
+    expect([store.hasRoom, store.dropped]).toEqual([false, 0]);
+    store.add(groups(105, 1));
+    recall(store, 60, 10);
+    expect(urls(store)).toEqual(run(86, 106));
+    const small = new LogStore({ maxBytes: 64 << 10, maxEntries: 1e6 });
+    small.add(groups(1000, 5));
+    recall(small, 0, 1000);
+    expect(urls(small)).toEqual(run(1005 - small.size, 1005));
+    expect(small.bytes).toBeLessThanOrEqual(64 << 10);
+    expect(small.size).toBeGreaterThan(50);
+  });
+
+  it('uses no number again after it was cleared', () => {
+    const store = new LogStore({ maxBytes: 1 << 26, maxEntries: 100 });
+    store.add(groups(0, 50));
+    const last = store.at(49)?.seq as number;
+    store.clear();
+    store.add(groups(60, 1));
+    recall(store, 0, 60);
+    expect(urls(store)).toEqual(run(0, 61));
+    expect(store.at(0)?.seq).toBeGreaterThan(last);
+  });
+});
+
+describe('latencies', () => {
+  it('of before fill what room is left, and leave first', () => {
+    const meter = new LatencyMeter();
+    for (let i = 0; i < 100; i++) meter.add(1, false, 50);
+    for (let i = 0; i < 10_000; i++) meter.add(0.001, true, 9, true);
+    expect(meter.size).toBe(8192);
+    expect(meter.percentile(0.999)).toBeCloseTo(1);
+    for (let i = 0; i < 8092; i++) meter.add(1, false, 50);
+    expect(meter.percentile(0.5, 'hits')).toBeNull();
+    expect(meter.size).toBe(8192);
+  });
+});

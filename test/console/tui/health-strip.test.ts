@@ -1,0 +1,132 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { plain } from '../../../console/draw/spans.ts';
+import { makeTheme } from '../../../console/draw/theme.ts';
+import type { ReplayControl } from '../../../console/model/instances.ts';
+import type { RecordedStep, Recording } from '../../../console/model/recording.ts';
+import { healthStrip, spokenHealth } from '../../../console/tui/components/health-strip.tsx';
+import { WORKER_STATES } from '../../../protocol/tables/counters.ts';
+import { fakeRecording } from '../fake-recording.ts';
+import { Stage } from '../stage.ts';
+
+const stages: Stage[] = [];
+afterEach(() => {
+  for (const stage of stages.splice(0)) stage.close();
+});
+
+/** A daemon that says this of itself from the tenth second on. */
+function told(changes: Record<string, number>): Recording {
+  const recording = fakeRecording(30);
+  const names = recording.steps.find((s) => s.kind === 'counters')?.info.map((i) => i.name) ?? [];
+  const at = Object.entries(changes).map(([name, value]): [number, string] => [
+    names.indexOf(name),
+    String(value),
+  ]);
+  const steps = recording.steps.map(
+    (s): RecordedStep =>
+      s.kind === 'values' && s.after >= 10
+        ? { ...s, changed: [...s.changed.filter(([i]) => !at.some(([j]) => i === j)), ...at] }
+        : s,
+  );
+  return { ...recording, steps };
+}
+
+async function strip(recording: Recording, width: number, until = 12): Promise<string> {
+  const stage = new Stage({ recording, columns: Math.max(60, width), rows: 20 });
+  stages.push(stage);
+  await stage.play(until);
+  return plain(healthStrip(stage.controller, width, makeTheme('none', false), true).row).trimEnd();
+}
+
+const state = (name: (typeof WORKER_STATES)[number]): Record<string, number> => ({
+  'MGT.worker_state': WORKER_STATES.indexOf(name),
+  'MGT.worker_since': 7,
+});
+
+describe('the strip of the daemon’s health', () => {
+  it('has all figures where there is room, and drops the last of them first', async () => {
+    const recording = told({ 'WRK.loop_lag_us': 1250 });
+    expect(await strip(recording, 120)).toBe(
+      ' ● running 2h00m   0 restarts   loop 1.3ms   worker 18% 88.05M   manager 1% 61.01M   no log lost',
+    );
+    expect(await strip(recording, 60)).toBe(' ● running 2h00m   0 restarts   loop 1.3ms');
+    expect(await strip(recording, 62)).toBe(' ● running 2h00m   0 restarts   loop 1.3ms   worker 18% 88.05M');
+  });
+
+  it.each([
+    ['stopped', 'worker stopped'],
+    ['no program', 'no program, no worker'],
+    ['dead', 'worker dead'],
+    ['dead, to be replaced', 'worker dead, to be replaced'],
+    ['starting', 'worker starting'],
+  ] as const)('says since when the worker is %s, and shows no figures of it', async (name, words) => {
+    const text = await strip(told({ ...state(name), 'WRK.cpu': 700 }), 120);
+    expect(text).toMatch(new RegExp(`^ ▲ ${words} since \\d\\d:\\d\\d:\\d\\d \\(7s\\) `));
+    expect(text).not.toMatch(/loop|worker \d|running/);
+    expect(text).toContain('manager');
+    expect(await strip(told(state(name)), 60)).toContain(words);
+  });
+
+  it('says since when nothing was heard of the worker', async () => {
+    expect(await strip(told({ 'MGT.worker_silent': 9 }), 100)).toMatch(
+      /^ ▲ worker silent since \d\d:\d\d:\d\d \(9s\)/,
+    );
+  });
+
+  it('says since when nothing was heard of the daemon, though the connection stands', async () => {
+    const recording = fakeRecording(10);
+    expect(await strip(recording, 60, 14)).toContain('running');
+    expect(await strip(recording, 100, 22)).toMatch(/^ ▲ daemon silent since \d\d:\d\d:\d\d \(12s\)/);
+  });
+
+  it('takes nothing for granted from a daemon that does not say how its worker is', async () => {
+    const recording = fakeRecording(20);
+    const steps = recording.steps.map((s) =>
+      s.kind === 'counters'
+        ? { ...s, info: s.info.map((i) => (i.name === 'MGT.worker_state' ? { ...i, name: 'MGT.other' } : i)) }
+        : s,
+    );
+    expect(await strip({ ...recording, steps }, 100)).toContain('▲ connected, worker unknown');
+  });
+
+  it('has the worst delay of all threads', async () => {
+    expect(await strip(told({ 'WRK.loop_lag_us': 900, 'THR.0.loop_lag_us': 100 }), 100)).toContain(
+      'loop 900µs',
+    );
+  });
+
+  it('warns of restarts', async () => {
+    expect(await strip(told({ 'MGT.child_start': 3, 'MGT.child_died': 2 }), 100)).toContain('2 restarts');
+  });
+
+  it('says of a recording where it stands, and nothing that sounds like now', async () => {
+    const stage = new Stage({ recording: fakeRecording(30), columns: 60, rows: 20 });
+    stages.push(stage);
+    await stage.play(12);
+    const replay: ReplayControl = {
+      at: 12,
+      length: 3725,
+      paused: false,
+      speed: 1,
+      skip: () => undefined,
+      seek: () => undefined,
+      toggle: () => undefined,
+      shift: () => undefined,
+    };
+    const show = (change: Partial<ReplayControl>): string => {
+      stage.controller.options.instances.replay = { ...replay, ...change };
+      return plain(healthStrip(stage.controller, 60, makeTheme('none', false), true).row);
+    };
+    expect(show({})).toBe(' REPLAY 0:12 of 1:02:05   playing   1×');
+    expect(show({ paused: true, speed: 10 })).toBe(' REPLAY 0:12 of 1:02:05   paused   10×');
+    expect(show({ at: 3725 })).toBe(' REPLAY 1:02:05 of 1:02:05   end   1×');
+    expect(await stage.screen()).not.toContain('live');
+    expect(spokenHealth(stage.controller)).toBe('A recording');
+  });
+
+  it('speaks a state without its seconds, which would be repeated', async () => {
+    const stage = new Stage({ recording: told(state('stopped')), columns: 60, rows: 20 });
+    stages.push(stage);
+    await stage.play(12);
+    expect(spokenHealth(stage.controller)).toMatch(/^Worker stopped since \d\d:\d\d:\d\d$/);
+  });
+});

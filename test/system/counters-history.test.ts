@@ -1,0 +1,93 @@
+// The history of counters of a real daemon: what a console that attaches is told of the time before, over the end of a
+// worker and of a manager, and a damaged file.
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { LiveSource } from '../../console/client/live-source.ts';
+import { DaemonSession } from '../../console/model/daemon-session.ts';
+import { WORKDIR_FILES } from '../../protocol/workdir.ts';
+import { Origin, respond } from '../harness/origin.ts';
+import { delay, Sandbox, until } from '../harness/processes.ts';
+import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
+
+const box = new Sandbox('proxyd-history');
+let origin: Origin;
+let proxy: RunningProxy;
+
+beforeAll(async () => {
+  origin = await Origin.start();
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+  proxy = await startProxy(box, { program: backendProgram(origin.port) });
+});
+afterAll(async () => {
+  await box.dispose();
+  await origin.close();
+});
+
+/** A console that has just attached: what its charts hold when the first live values have come. */
+async function attached<T>(look: (session: DaemonSession) => T): Promise<T> {
+  const session = new DaemonSession({
+    source: new LiveSource({ dir: proxy.dir }),
+    now: () => Date.now() / 1000,
+    later: (fn, ms) => setTimeout(fn, ms).unref(),
+  });
+  session.start();
+  await until('live counters', async () => session.valuesAt > 0);
+  const out = look(session);
+  session.close();
+  return out;
+}
+
+const rates = (session: DaemonSession): number[] => {
+  const out: number[] = [];
+  for (let i = 0; i < session.requests.length; i++) out.push(session.requests.get(i) as number);
+  return out;
+};
+
+it('fills the charts of a console at once, over the end of a worker and of the manager', async () => {
+  for (let i = 0; i < 30; i++) await proxy.get('/before');
+  await delay(2200);
+  const first = await attached((s) => ({
+    rates: rates(s),
+    hit: s.hitRate.window(1000).rate,
+    n: s.counters.samples,
+  }));
+  expect(first.n).toBeGreaterThanOrEqual(3);
+  expect(Math.max(...first.rates)).toBeGreaterThan(5);
+  expect(first.hit).toBeGreaterThan(0.9);
+
+  process.kill(proxy.workerPid() as number, 'SIGKILL');
+  await until('another worker', async () => (await proxy.get('/').catch(() => null))?.status === 200);
+  await delay(1200);
+  const second = await attached((s) => ({ rates: rates(s), state: s.counters.value('MGT.child_start') }));
+  expect(second.rates.length).toBeGreaterThan(first.rates.length);
+  expect(Math.max(...second.rates)).toBeGreaterThan(5);
+  expect(Math.min(...second.rates)).toBeGreaterThanOrEqual(0);
+  expect(second.state).toBe(2n);
+
+  await proxy.stop();
+  const files = readdirSync(join(proxy.dir, WORKDIR_FILES.history));
+  expect(files.length).toBeGreaterThan(1);
+  for (const file of files) {
+    expect(statSync(join(proxy.dir, WORKDIR_FILES.history, file)).mode & 0o777).toBe(0o600);
+  }
+  proxy = await startProxy(box, { program: backendProgram(origin.port), dir: proxy.dir });
+  const third = await attached(rates);
+  expect(Math.max(...third)).toBeGreaterThan(5);
+}, 60_000);
+
+it('refuses a damaged file with a line in its log, and serves without it', async () => {
+  await proxy.stop();
+  const dir = join(proxy.dir, WORKDIR_FILES.history);
+  for (const file of readdirSync(dir)) {
+    const bytes = readFileSync(join(dir, file));
+    bytes[20] = (bytes[20] as number) ^ 0xff;
+    writeFileSync(join(dir, file), bytes);
+  }
+  proxy = await startProxy(box, { program: backendProgram(origin.port), dir: proxy.dir });
+  await until('a word in the log', async () =>
+    /History of counters refused: .* is damaged/.test(proxy.daemon.stderr + proxy.daemon.stdout),
+  );
+  const rest = await attached(rates);
+  expect(Math.max(0, ...rest.filter((r) => !Number.isNaN(r)))).toBeLessThan(5);
+}, 60_000);
