@@ -12,6 +12,8 @@ import type { EarlierRun } from './source.ts';
 const FIRST = 256 << 10;
 const MOST = 64 << 20;
 const GROWTH = 4;
+/** Milliseconds between two runs (chosen): what has come is drawn first. */
+const PAUSE_MS = 250;
 
 export class EarlierLog {
   private readonly client: Client;
@@ -20,6 +22,7 @@ export class EarlierLog {
   private readonly live: (transactions: LogTransaction[]) => void;
   private readonly open = new Set<ClientSubscription>();
   private closed = false;
+  private timer: NodeJS.Timeout | undefined;
 
   /** `live` takes groups that began earlier and end now. */
   constructor(
@@ -44,7 +47,10 @@ export class EarlierLog {
     const finish = (): void => {
       if (complete || this.closed) return;
       complete = true;
-      if (run.done() && older !== undefined) this.read(older, Math.min(bytes * GROWTH, MOST));
+      const next = older;
+      if (!run.done() || next === undefined) return;
+      this.timer = setTimeout(() => this.read(next, Math.min(bytes * GROWTH, MOST)), PAUSE_MS);
+      this.timer.unref();
     };
     const live = this.client.log(
       { ...this.sub, before: { mark, bytes } },
@@ -70,6 +76,7 @@ export class EarlierLog {
 
   close(): void {
     this.closed = true;
+    clearTimeout(this.timer);
     for (const run of this.open) run.close();
   }
 }
