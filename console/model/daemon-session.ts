@@ -16,7 +16,7 @@ import { splitGroups } from './request-group.ts';
 import { Series } from './series.ts';
 import { ShownLog } from './shown-log.ts';
 import { SAMPLED_RECORDS } from './traffic-facts.ts';
-import { TrafficSample } from './traffic-sample.ts';
+import { EarlierTraffic, TrafficSample } from './traffic-sample.ts';
 
 export interface SessionOptions {
   source: Source;
@@ -340,15 +340,20 @@ export class DaemonSession {
   /** Not part of what the sample is a share of: that counts from the first counters on. */
   private sampleBefore(): EarlierRun {
     const { sample } = this;
+    const part = new EarlierTraffic();
     return {
       batch: (transactions) => {
         if (this.sampleCleared) return;
         const before = sample.requests;
-        sample.addEarlier(transactions);
+        sample.addEarlier(part, transactions);
         if (this.sampleBase !== null) this.sampleBase.sampled += sample.requests - before;
         this.touch();
       },
-      done: () => !this.closed && !this.sampleCleared && sample.requests < RECALLED_REQUESTS,
+      done: () => {
+        if (!this.sampleCleared) sample.prepend(part);
+        this.touch();
+        return !this.closed && !this.sampleCleared && sample.requests < RECALLED_REQUESTS;
+      },
     };
   }
 

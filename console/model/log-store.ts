@@ -158,6 +158,7 @@ export class LogStore implements LogReader {
     if (this.blocks.length === 0) this.fill();
     this.blocks = [...part.blocks, ...this.blocks];
     this.received += part.received;
+    this.records += part.records;
     this.version++;
   }
 
@@ -187,6 +188,8 @@ export class LogStore implements LogReader {
     this.sealed = 0;
     this.dropped = 0;
     this.lost = 0;
+    this.received = 0;
+    this.records = 0;
     this.version++;
   }
 

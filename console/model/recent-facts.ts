@@ -33,10 +33,14 @@ export class RecentFacts {
     last.bytes += bytes;
     this.bytes += bytes;
     while ((this.seconds[0]?.at ?? at) < at - RECENT_SECONDS) this.drop();
-    while (this.bytes > MOST_BYTES && this.seconds.length > 1) {
-      this.drop();
-      this.since = this.seconds[0]?.at ?? at;
-    }
+    this.bound();
+  }
+
+  /** Puts what such a collection holds in front: it lies before all that is here. */
+  prepend(part: RecentFacts): void {
+    this.seconds = [...part.seconds, ...this.seconds];
+    this.bytes += part.bytes;
+    this.bound();
   }
 
   /** Calls `visit` with each of the last `seconds` before `now`. */
@@ -49,6 +53,13 @@ export class RecentFacts {
     this.seconds = [];
     this.bytes = 0;
     this.since = 0;
+  }
+
+  private bound(): void {
+    while (this.bytes > MOST_BYTES && this.seconds.length > 1) {
+      this.drop();
+      this.since = this.seconds[0]?.at ?? 0;
+    }
   }
 
   private drop(): void {

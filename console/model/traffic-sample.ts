@@ -37,6 +37,15 @@ const KEPT_TAGS = 500;
 const KEPT_ADDRESSES = 500;
 const NONE: Counts = { request: 0, fragment: 0, fetch: 0 };
 
+/** Of a part of the past: what needs its order. */
+export class EarlierTraffic {
+  readonly unserved = new UnservedRequests();
+  readonly recent = new RecentFacts();
+  requests = 0;
+  /** Epoch seconds of its first group; 0 without any. */
+  since = 0;
+}
+
 export class TrafficSample {
   readonly tags = new Map<string, SeenTag>();
   readonly latency = new LatencyMeter();
@@ -49,8 +58,6 @@ export class TrafficSample {
   private made: { key: string; ranks: Rank[]; counts: Counts } = { key: '', ranks: [], counts: NONE };
   /** Epoch seconds from which on rankings count; 0 before the first. */
   since = 0;
-  /** The same of windows, which know nothing of before the console was there. */
-  private began = 0;
   /** Raised with every batch. */
   version = 0;
 
@@ -62,7 +69,6 @@ export class TrafficSample {
   /** `now`: epoch seconds at which they came. */
   add(transactions: readonly LogTransaction[], now: number): void {
     if (this.since === 0) this.since = now;
-    if (this.began === 0) this.began = now;
     for (const group of splitGroups(transactions)) {
       for (const facts of readTraffic(group)) {
         if (facts.kind === 'request') this.unserved.add(group, facts, this.requests, now);
@@ -73,13 +79,27 @@ export class TrafficSample {
     this.version++;
   }
 
-  /** Groups that lie before all that came so far: they count in what has no window. */
-  addEarlier(transactions: readonly LogTransaction[]): void {
+  /** Takes a part of what lies before all that came so far; prepend() has to follow. */
+  addEarlier(part: EarlierTraffic, transactions: readonly LogTransaction[]): void {
     for (const group of splitGroups(transactions)) {
       const { at } = summarise(group[0] as LogTransaction);
-      if (at > 0 && (this.since === 0 || at < this.since)) this.since = at;
-      for (const facts of readTraffic(group)) this.take(facts, at, true);
+      if (part.since === 0 || at < part.since) part.since = at;
+      for (const facts of readTraffic(group)) {
+        this.take(facts, at, true);
+        part.recent.add(facts, at);
+        if (facts.kind === 'request') part.unserved.add(group, facts, part.requests++, at);
+      }
     }
+    this.version++;
+  }
+
+  /** The part is complete. */
+  prepend(part: EarlierTraffic): void {
+    if (part.since === 0) return;
+    this.unserved.prepend(part.unserved, part.requests);
+    this.recent.prepend(part.recent);
+    if (this.since === 0 || part.since < this.since) this.since = part.since;
+    this.made = { key: '', ranks: [], counts: NONE };
     this.version++;
   }
 
@@ -99,7 +119,7 @@ export class TrafficSample {
 
   /** A ranking over a window that ends at `now`, the most requests first. */
   ranked(ranking: RankingName, window: Window, now: number, limit: number): Ranked {
-    const from = window === null ? this.since : Math.max(this.began, this.recent.since, now - window);
+    const from = window === null ? this.since : Math.max(this.since, this.recent.since, now - window);
     const { ranks, counts } = window === null ? this.whole(ranking) : this.over(ranking, window, now);
     return {
       ranks: highest(ranks, 'requests', limit),
@@ -117,7 +137,6 @@ export class TrafficSample {
     this.counts = { ...NONE };
     this.made = { key: '', ranks: [], counts: NONE };
     this.since = now;
-    this.began = now;
     this.version++;
   }
 

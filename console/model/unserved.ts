@@ -78,6 +78,21 @@ export class UnservedRequests {
     if (this.all.length > 2 * KEPT || this.bytes > MOST_BYTES) this.halve();
   }
 
+  /** Puts what such a collection holds in front: it lies before all that is here, among so many requests of clients. What
+   * is here is judged once more, by what was before it. */
+  prepend(part: UnservedRequests, requests: number): void {
+    for (const one of this.all) {
+      one.before += requests;
+      one.verdict = null;
+    }
+    this.all = [...part.all, ...this.all];
+    this.bytes += part.bytes;
+    this.judged = 0;
+    for (const [key, at] of part.hits)
+      if (this.hits.size < KEPT_HITS || this.hits.has(key)) this.hits.set(key, at);
+    while (this.all.length > 2 * KEPT || this.bytes > MOST_BYTES) this.halve();
+  }
+
   /** The oldest first. */
   last(): readonly Unserved[] {
     return this.all;

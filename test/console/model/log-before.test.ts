@@ -58,6 +58,13 @@ describe('a log', () => {
     store.add(groups(15, 5));
     recall(store, 5, 5);
     expect(urls(store)).toEqual(run(5, 20));
+    // It has received as much as one that was there all the time.
+    const live = new LogStore(LARGE);
+    for (const from of [5, 10, 15]) live.add(groups(from, 5));
+    expect([store.received, store.records]).toEqual([live.received, live.records]);
+    store.clear();
+    for (const from of [15, 10, 5]) recall(store, from, 5);
+    expect([store.received, store.records]).toEqual([live.received, live.records]);
   });
 
   it('takes no more than it has room for, the newest of it, and nothing once something has gone', () => {

@@ -5,7 +5,7 @@ import { DaemonSession } from '../../../console/model/daemon-session.ts';
 import { LogEntry } from '../../../console/model/log-entry.ts';
 import { LogStore } from '../../../console/model/log-store.ts';
 import { networkOf, type RankingName } from '../../../console/model/rankings.ts';
-import { TrafficSample, type Window } from '../../../console/model/traffic-sample.ts';
+import { EarlierTraffic, TrafficSample, type Window } from '../../../console/model/traffic-sample.ts';
 import { nextError } from '../../../console/views/log/log-search.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import type { TagName } from '../../../protocol/tables/tags.ts';
@@ -254,4 +254,32 @@ it('takes no more of the past once it was begun anew, and counts none of it into
   run?.batch(group);
   expect([session.sample.requests, run?.done()]).toEqual([0, false]);
   session.close();
+});
+
+it('takes what was before in its order: windows and reasons know it, and are judged by it', () => {
+  const sample = new TrafficSample();
+  sample.add(request(20, '/b', { handling: 'MISS', at: FAKE_START + 10 }), FAKE_START + 10);
+  const part = new EarlierTraffic();
+  sample.addEarlier(part, request(2, '/b', { handling: 'HIT', at: FAKE_START }));
+  sample.addEarlier(part, request(8, '/a', { handling: 'MISS', at: FAKE_START + 1 }));
+  sample.prepend(part);
+  expect(sample.unserved.last().map((one) => [one.url, one.before])).toEqual([
+    ['/a', 1],
+    ['/b', 2],
+  ]);
+  const seen: boolean[] = [];
+  sample.unserved.judge(9, (_one, { hit }) => {
+    seen.push(hit);
+    return null;
+  });
+  expect(seen).toEqual([false, true]);
+  const { total, since, ranks } = sample.ranked('url', 60, FAKE_START + 11, 9);
+  expect([total, since, ranks.map((r) => [r.key, r.requests])]).toEqual([
+    3,
+    FAKE_START,
+    [
+      ['/b', 2],
+      ['/a', 1],
+    ],
+  ]);
 });
