@@ -180,4 +180,3 @@ function asAttempt<T>(result: T | ParamError, name: string, text: string): T | P
 function protectedError(name: string): ParamError {
   return new ParamError(`parameter "${name}" is protected.`, true);
 }
-

@@ -4,11 +4,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { OriginAddress } from '../../../daemon/backend/address.ts';
 import { addressRefresh } from '../../../daemon/backend/address-refresh.ts';
 import { Dialer } from '../../../daemon/backend/dialer.ts';
-import { OwnState } from '../../../daemon/contract/own-state.ts';
 import { HoldDown } from '../../../daemon/backend/hold-down.ts';
 import { probeProxyHeader, proxyHeader } from '../../../daemon/backend/proxy-header.ts';
 import { loadAddresses, type NameLookup, resolveBackend } from '../../../daemon/backend/resolve.ts';
 import { NOT_TRIED } from '../../../daemon/backend/system-error.ts';
+import { OwnState } from '../../../daemon/contract/own-state.ts';
 import type { BackendDecl } from '../../../daemon/contract/program.ts';
 import { newVbeCounters } from '../../../daemon/stats/counter-fields.ts';
 

@@ -9,7 +9,6 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { OriginAddress } from '../../../daemon/backend/address.ts';
 import { Dialer } from '../../../daemon/backend/dialer.ts';
 import { handleWires } from '../../../daemon/backend/handle-wire.ts';
-import { OwnState } from '../../../daemon/contract/own-state.ts';
 import { HoldDown } from '../../../daemon/backend/hold-down.ts';
 import { Probe, type ProbeOwner } from '../../../daemon/backend/probe.ts';
 import { type PollResult, type PollWay, ProbePoll } from '../../../daemon/backend/probe-poll.ts';
@@ -18,6 +17,7 @@ import { type ProbeSettings, probeSettings } from '../../../daemon/backend/probe
 import { ProbeWindow } from '../../../daemon/backend/probe-window.ts';
 import type { OpenWire, ProbeWire, WireUser } from '../../../daemon/backend/probe-wire.ts';
 import { socketWires } from '../../../daemon/backend/socket-wire.ts';
+import { OwnState } from '../../../daemon/contract/own-state.ts';
 import type { ProbeDecl } from '../../../daemon/contract/program.ts';
 import { newVbeCounters } from '../../../daemon/stats/counter-fields.ts';
 import { ScriptedOrigin } from './scripted-origin.ts';
