@@ -13,16 +13,19 @@ import { MOST_THREADS, type ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { dispatch } from '../commands/dispatch.ts';
 import type { ManagerServices } from '../commands/manager-services.ts';
+import type { FleetReceipt } from '../contract/invalidation.ts';
 import { describerCode } from '../extensions/load/describe.ts';
+import type { Fleet } from '../fleet/fleet-node.ts';
 import type { StorageSpec } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
 import { Params } from '../params/parameter-set.ts';
-import { newMgtCounters } from '../stats/counter-fields.ts';
+import { type FleetCounters, newFleetCounters, newMgtCounters } from '../stats/counter-fields.ts';
 import { ownPrograms } from '../vcl/own-programs.ts';
 import { addressReason, unresolved } from './address-errors.ts';
 import { makeCompile } from './compiler.ts';
 import type { ControlServer } from './control-server.ts';
 import { withEdgeFile } from './edge-file.ts';
+import type { FleetOptions } from './fleet-option.ts';
 import { workerCode } from './fork-worker.ts';
 import { type Access, makeAccess } from './jail.ts';
 import { ListenerSet, resolveListeners } from './listeners.ts';
@@ -40,8 +43,8 @@ import type { CounterStreams } from './streams/counter-stream.ts';
 import type { LogStreams } from './streams/log-stream.ts';
 import { Supervisor } from './supervisor.ts';
 import type { TextCli } from './text-cli.ts';
-import { warmUp } from './warm-up.ts';
 import { usableCores } from './usable-cores.ts';
+import { warmUp } from './warm-up.ts';
 import { WorkerDirectory } from './worker-directory.ts';
 import { lockDirectory, removeFile } from './working-directory.ts';
 
@@ -81,10 +84,14 @@ export class Manager implements ManagerServices {
   private control: ControlServer | null = null;
   private textCli: TextCli | null = null;
   private metrics: MetricsServer | null = null;
+  private fleet: Fleet | null = null;
+  private readonly fleetCounters: FleetCounters | null;
   private logStreams: Promise<LogStreams> | null = null;
   private counterStreams: Promise<CounterStreams> | null = null;
   private opening: Promise<unknown> = Promise.resolve();
   private booted: Promise<void> = Promise.resolve();
+  /** The fleet is loaded and tries to join. */
+  private fleetJoined: Promise<void> = Promise.resolve();
   /** To be called once, when the first worker serves. */
   private readyCompiler: (() => void) | null;
   private closing: Promise<void> | null = null;
@@ -115,6 +122,7 @@ export class Manager implements ManagerServices {
     this.log = log;
     this.listeners = listeners;
     this.storages = options.storages;
+    this.fleetCounters = options.fleet === null ? null : newFleetCounters();
     this.identity = options.identity ?? hostname();
     this.banner = bannerText(version);
     setParams(this.params, options, log);
@@ -141,6 +149,7 @@ export class Manager implements ManagerServices {
           await this.booted;
           const loaded = this.programs.forWorker();
           if (loaded === null) return null;
+          await this.fleetSettled();
           workerDirectory.restore();
           return {
             t: 'init',
@@ -156,6 +165,7 @@ export class Manager implements ManagerServices {
             order: loaded.order,
             active: loaded.active,
             generation,
+            fleet: options.fleet !== null,
             threads: this.params.num('worker_threads'),
             code: null,
           };
@@ -168,6 +178,7 @@ export class Manager implements ManagerServices {
           this.panics.record(report);
           log('error', `Child panic: ${report}`);
         },
+        publish: (event) => this.fleet?.publish(event) ?? Promise.resolve(NO_FLEET),
         changed: (event, text) => {
           if (event === 'started') {
             this.programs.workerStarted();
@@ -217,6 +228,8 @@ export class Manager implements ManagerServices {
       await this.close();
       throw new OptionError(refusedSocket);
     }
+    if (options.fleet !== null) this.fleetJoined = this.joinFleet(options.fleet);
+    this.fleetJoined.catch(() => {});
     // The worker's process starts before its program is compiled: both take the same tens of milliseconds.
     let refused: Error | null = null;
     this.booted = loadStartPrograms(options, this.params.text('vcl_path'), this.programs).catch(
@@ -230,6 +243,7 @@ export class Manager implements ManagerServices {
     serving.catch(() => {});
     try {
       await this.booted;
+      await this.fleetJoined;
       await this.openDoors();
       if (options.initFile !== null) {
         const { runInitFile } = await import('./init-file.ts');
@@ -287,6 +301,7 @@ export class Manager implements ManagerServices {
   private async closeOnce(): Promise<void> {
     if (this.supervisor.state !== 'stopped') this.log('info', 'manager stopping child');
     await this.supervisor.stop();
+    await this.fleet?.close();
     this.programs.close();
     this.listeners.close();
     (await this.logStreams?.catch(() => null))?.close();
@@ -300,6 +315,33 @@ export class Manager implements ManagerServices {
     if (secretFile === null) removeFile(`${this.dir}/${WORKDIR_FILES.secret}`);
     this.leave();
     this.log('info', 'manager dies');
+  }
+
+  private async joinFleet(options: FleetOptions): Promise<void> {
+    const { makeFleet } = await import('./fleet-host.ts');
+    const { params, supervisor, log } = this;
+    const fleet = await makeFleet(options, this.version, {
+      params,
+      cacheSince: () => supervisor.cacheSince,
+      settled: () => supervisor.settled(),
+      call: (call) => supervisor.call(call),
+      log,
+      trouble: (text) => this.broadcast('trouble', text),
+    });
+    this.fleet = fleet;
+    void fleet.start();
+  }
+
+  /** A worker whose fleet knows its place begins there with an empty cache. One whose bus is absent serves all the same. */
+  private async fleetSettled(): Promise<void> {
+    if (this.options.fleet === null) return;
+    await this.fleetJoined;
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, FLEET_PATIENCE_MS);
+    });
+    await Promise.race([this.fleet?.settled, enough]);
+    clearTimeout(timer);
   }
 
   private async openDoors(): Promise<void> {
@@ -396,9 +438,15 @@ export class Manager implements ManagerServices {
   private openCounterStreams(): Promise<CounterStreams> {
     this.counterStreams ??= import('./streams/counter-stream.ts').then(
       (m) =>
-        new m.CounterStreams(join(this.dir, WORKDIR_FILES.worker), this.mgt, () => {
-          this.mgt.uptime = Math.floor((Date.now() - this.startedAt) / 1000);
-        }),
+        new m.CounterStreams(
+          join(this.dir, WORKDIR_FILES.worker),
+          this.mgt,
+          () => {
+            this.mgt.uptime = Math.floor((Date.now() - this.startedAt) / 1000);
+            if (this.fleetCounters !== null) this.fleet?.sample(this.fleetCounters);
+          },
+          this.fleetCounters,
+        ),
     );
     return this.counterStreams;
   }
@@ -407,6 +455,18 @@ export class Manager implements ManagerServices {
     this.control?.broadcast(event, text);
   }
 }
+
+/** How long the start of a worker waits for the bus. */
+const FLEET_PATIENCE_MS = 1500;
+
+const NO_FLEET: FleetReceipt = {
+  state: 'lost',
+  seq: 0,
+  applied: 1,
+  nodes: 1,
+  behind: [],
+  detail: 'the fleet is not there',
+};
 
 function cannotListen(path: string): (cause: unknown) => never {
   return (cause) => {

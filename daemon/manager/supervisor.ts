@@ -10,6 +10,7 @@ import { constants } from 'node:os';
 import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { WorkerProcess } from '../commands/manager-services.ts';
+import type { FleetReceipt, Invalidation } from '../contract/invalidation.ts';
 import type { FromWorker, InitMessage, ListenerAddress, ToWorker, WorkerCall, WorkerState } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
 import type { MgtCounters } from '../stats/counter-fields.ts';
@@ -30,6 +31,8 @@ export interface SupervisorHost {
   timeouts(): { cli: number; ping: number };
   panicked(text: string): void;
   changed(event: 'started' | 'stopped' | 'died' | 'trouble', text: string): void;
+  /** The fleet is to hear of what was invalidated in the worker. Never rejects. */
+  publish(event: Invalidation): Promise<FleetReceipt>;
 }
 
 type Note = FromWorker & { t: 'note' };
@@ -48,6 +51,9 @@ export class Supervisor implements WorkerProcess {
   readonly counters: MgtCounters;
   /** Process id of the worker, 0 when there is none. */
   pid = 0;
+  /** When the worker was given what it runs, in milliseconds since 1970: its cache has nothing from before. Null while there
+   * is no such worker. */
+  cacheSince: number | null = null;
   /** Listeners as the worker reported them. */
   bound: readonly ListenerAddress[] = [];
   private readonly code: ProcessCode;
@@ -260,6 +266,7 @@ export class Supervisor implements WorkerProcess {
           this.failStart('No active VCL');
           return;
         }
+        this.cacheSince = Date.now();
         const code = init.threads > 1 ? this.code.text : null;
         this.post(child, { ...init, listeners: this.listeners.specs(), code });
         this.listeners.handles().forEach((handle, index) => {
@@ -300,6 +307,11 @@ export class Supervisor implements WorkerProcess {
       case 'note':
         this.notes.take(m);
         return;
+      case 'publish': {
+        const receipt = await this.host.publish(m.event);
+        this.post(child, { t: 'published', id: m.id, receipt });
+        return;
+      }
     }
   }
 
@@ -308,6 +320,7 @@ export class Supervisor implements WorkerProcess {
     const pid = this.pid;
     const asked = this.state === 'stopping';
     this.child = null;
+    this.cacheSince = null;
     this.pid = 0;
     this.state = 'stopped';
     this.startEnded();

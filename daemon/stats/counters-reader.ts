@@ -1,12 +1,12 @@
 // Reads the counters file and adds the manager's own counters: the content of a counter subscription. It never
 // writes and needs no running worker: the last values stay in the file. No file at all means no worker ever
-// ran in this directory, and only MGT is shown.
+// ran in this directory, and only the manager's own are shown.
 
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { openRegular } from '../../protocol/files/own-file.ts';
 import type { CounterInfo } from '../../protocol/messages.ts';
-import { MGT_COUNTERS } from '../../protocol/tables/counters.ts';
-import type { MgtCounters } from './counter-fields.ts';
+import { FLEET_COUNTERS, MGT_COUNTERS } from '../../protocol/tables/counters.ts';
+import type { FleetCounters, MgtCounters } from './counter-fields.ts';
 import { COUNTERS_HEAD, COUNTERS_MAGIC, counterRow } from './counters-format.ts';
 
 /** Largest counters file (chosen): its writer may have fewer rights than its reader. */
@@ -22,15 +22,26 @@ export class CountersReader {
   private readonly path: string;
   private readonly mgt: MgtCounters;
   private names = Buffer.alloc(0);
-  private info: CounterInfo[] = describe([]);
+  private info: CounterInfo[];
+  /** Of the manager. */
+  private readonly fleet: FleetCounters | null;
+  private readonly own: readonly string[];
 
-  constructor(path: string, mgt: MgtCounters) {
+  constructor(path: string, mgt: MgtCounters, fleet: FleetCounters | null = null) {
     this.path = path;
     this.mgt = mgt;
+    this.fleet = fleet;
+    this.own = [
+      ...MGT_COUNTERS.map((row) => `MGT.${row.name}`),
+      ...(fleet === null ? [] : FLEET_COUNTERS.map((row) => `FLEET.${row.name}`)),
+    ];
+    this.info = describe(this.own);
   }
 
   read(): CounterSnapshot {
-    const values: bigint[] = MGT_COUNTERS.map((row) => BigInt(Math.floor(this.mgt[row.name])));
+    const { mgt, fleet } = this;
+    const values: bigint[] = MGT_COUNTERS.map((row) => BigInt(Math.floor(mgt[row.name])));
+    if (fleet !== null) for (const row of FLEET_COUNTERS) values.push(BigInt(fleet[row.name]));
     const file = this.load();
     if (file === null) {
       this.setNames(Buffer.alloc(0));
@@ -64,12 +75,13 @@ export class CountersReader {
   private setNames(names: Buffer): void {
     if (this.names.equals(names)) return;
     this.names = Buffer.from(names);
-    this.info = describe(names.length === 0 ? [] : names.toString('utf8').trimEnd().split('\n'));
+    const others = names.length === 0 ? [] : names.toString('utf8').trimEnd().split('\n');
+    this.info = describe([...this.own, ...others]);
   }
 }
 
 function describe(names: readonly string[]): CounterInfo[] {
-  return [...MGT_COUNTERS.map((row) => `MGT.${row.name}`), ...names].map((name) => {
+  return names.map((name) => {
     const row = counterRow(name);
     return {
       name,

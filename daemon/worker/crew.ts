@@ -147,6 +147,10 @@ export class Crew {
         if (EVERYWHERE.has(call.command.name)) await this.callOthers(call);
         return reply;
       }
+      // The cache is one.
+      case 'fleet.apply':
+      case 'fleet.flush':
+        return this.own.call(call);
       case 'vcl.load': {
         const load = { op: call.op, load: { ...call.load, loading: this.loading++ } };
         const reply = await this.own.call(load);

@@ -14,6 +14,7 @@ import { headerNames } from '../cache/tags/tag-headers.ts';
 import { Clock } from '../clock.ts';
 import { runCommand } from '../commands/worker-dispatch.ts';
 import type { VclHost } from '../contract/context.ts';
+import type { FleetReceipt, FleetService } from '../contract/invalidation.ts';
 import { OwnState } from '../contract/own-state.ts';
 import type { SharedState } from '../contract/shared-state.ts';
 import type { EdgeConnector, QueueElsewhere } from '../edge/connector.ts';
@@ -46,6 +47,7 @@ import { NO_LOCK } from '../threads/shared-lock.ts';
 import { ownMemory } from '../threads/shared-memory.ts';
 import type { Core, HotParams, ProgramRef } from '../transaction/core.ts';
 import { EsiState } from '../transaction/esi-state.ts';
+import { HeldLookups } from '../transaction/held-lookups.ts';
 import { HotHeads } from '../transaction/hot-heads.ts';
 import { IdHeader } from '../transaction/id-header.ts';
 import { SendTurns } from '../transaction/send-turns.ts';
@@ -56,6 +58,7 @@ import { compileBanRegex } from './ban-regex.ts';
 import { cliText, loadedText, logHeard, logSaid } from './cli-log.ts';
 import type { CommonStart } from './crew.ts';
 import { answerOthers, connectEdge, queueOfFirst } from './edge-connection.ts';
+import { applyEvents, FleetConnection, fleetOfFirst, flush } from './fleet-connection.ts';
 import { makeHost } from './host.ts';
 import { Listening } from './listening.ts';
 import { MaintenanceTimer } from './maintenance-timer.ts';
@@ -97,6 +100,10 @@ export class Worker implements Core, AcceptorHost {
   readonly host: VclHost;
   /** Made by the first program that imports it. */
   edge: EdgeConnector | null = null;
+  /** Null without --fleet. */
+  readonly fleet: FleetService | null;
+  private readonly fleetConnection: FleetConnection | null;
+  readonly held = new HeldLookups();
   /** Of the edge connector, for all threads but the first. */
   readonly queueElsewhere: QueueElsewhere | null;
   readonly identity: string;
@@ -171,6 +178,9 @@ export class Worker implements Core, AcceptorHost {
     if (thread === 0) this.vxids[0] = 1 + (init.generation % 1000) * 1_000_000;
     this.queueElsewhere = share === null || thread === 0 ? null : queueOfFirst(share.companions.talk);
     if (share !== null && thread === 0) answerOthers(share.companions.talk, this);
+    const talk = share?.companions.talk ?? null;
+    this.fleetConnection = init.fleet && thread === 0 ? new FleetConnection(send, talk) : null;
+    this.fleet = init.fleet && thread > 0 && talk !== null ? fleetOfFirst(talk) : this.fleetConnection;
     this.listeners = new Listening({
       core: this,
       host: this,
@@ -299,10 +309,24 @@ export class Worker implements Core, AcceptorHost {
         this.allParams.apply(call.name, call.value);
         this.paramsChanged();
         return OK;
+      case 'fleet.apply':
+        return { status: 200, body: JSON.stringify(applyEvents(this, call.events)) };
+      case 'fleet.flush':
+        flush(this, call.why);
+        return OK;
+      case 'fleet.hold':
+        if (call.on) this.held.hold(this.clock.now());
+        else this.held.letGo();
+        return OK;
       case 'stop':
         this.stop();
         return OK;
     }
+  }
+
+  /** The manager's answer to what was published. */
+  published(id: number, receipt: FleetReceipt): void {
+    this.fleetConnection?.published(id, receipt);
   }
 
   /** Called before the process ends for whatever reason. */

@@ -8,7 +8,7 @@
 import { join } from 'node:path';
 import type { CounterInfo, CounterSubscription } from '../../../protocol/messages.ts';
 import { matchesGlob } from '../../../queries/fnmatch.ts';
-import type { MgtCounters } from '../../stats/counter-fields.ts';
+import type { FleetCounters, MgtCounters } from '../../stats/counter-fields.ts';
 import { COUNTERS_FILE } from '../../stats/counters-format.ts';
 import { CountersReader } from '../../stats/counters-reader.ts';
 import type { Stream, StreamError, StreamSink } from './sink.ts';
@@ -27,9 +27,14 @@ export class CounterStreams {
   /** The reading of this turn of the event loop. */
   private latest: { info: CounterInfo[]; values: bigint[] } | null = null;
 
-  /** `refresh` is called before each reading: the manager brings `mgt` (its uptime) up to date there. */
-  constructor(dir: string, mgt: MgtCounters, refresh: () => void = () => {}) {
-    this.reader = new CountersReader(join(dir, COUNTERS_FILE), mgt);
+  /** `refresh` is called before each reading: the manager brings its own counters up to date there. */
+  constructor(
+    dir: string,
+    mgt: MgtCounters,
+    refresh: () => void = () => {},
+    fleet: FleetCounters | null = null,
+  ) {
+    this.reader = new CountersReader(join(dir, COUNTERS_FILE), mgt, fleet);
     this.refresh = refresh;
   }
 
