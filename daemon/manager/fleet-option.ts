@@ -1,6 +1,7 @@
 // The options of a fleet: --fleet with its servers, and those that mean something only beside it. Pure: the files that they
 // name are read when the fleet is made.
 
+import { isIP } from 'node:net';
 import { OptionError } from './option-error.ts';
 
 /** How this proxy joins a fleet. */
@@ -33,7 +34,7 @@ export function parseFleet(given: ReadonlyMap<string, string>): FleetOptions | n
   if (creds !== null && user !== null)
     throw new OptionError('Only one of --fleet-creds and --fleet-user can be specified');
   return {
-    servers: servers.split(',').map(checkedServer),
+    servers: servers.split(',').map((text) => checkedServer(text, given.has('fleet-ca'))),
     name: checkedName('--fleet-name', name),
     node: given.has('node') ? checkedName('--node', given.get('node') ?? '') : null,
     creds,
@@ -42,11 +43,15 @@ export function parseFleet(given: ReadonlyMap<string, string>): FleetOptions | n
   };
 }
 
-function checkedServer(text: string): string {
+function checkedServer(text: string, secure: boolean): string {
   // A command line can be read by everybody on the machine.
   if (text.includes('@'))
     throw new OptionError('--fleet: credentials belong in a file: --fleet-creds, --fleet-user');
   if (!SERVER.test(text)) throw new OptionError(`--fleet: "${text}" is not nats://host:port`);
+  const host = text.replace(/^\w+:\/\//, '').replace(/:\d+$/, '');
+  // The client's library compares a certificate with names only.
+  if ((secure || text.startsWith('tls:')) && isIP(host.replace(/[[\]]/g, '')) !== 0)
+    throw new OptionError(`--fleet: with TLS a server is named, not given by its address: "${text}"`);
   return text;
 }
 

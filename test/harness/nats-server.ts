@@ -1,6 +1,7 @@
 // A nats-server with JetStream for tests: on a port of the kernel's choice at first and on the same one again, with its
 // store below the sandbox.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { connect } from '@nats-io/transport-node';
 import { type Daemon, findProgram, type Sandbox, until } from './processes.ts';
 
@@ -79,4 +80,26 @@ export class NatsServer {
   client(): ReturnType<typeof connect> {
     return connect({ servers: this.url });
   }
+}
+
+/** Three servers that keep what they have in three copies. */
+export async function startCluster(box: Sandbox): Promise<NatsServer[]> {
+  const ports = await Promise.all([0, 1, 2].map(freePort));
+  const routes = ports.map((port) => `nats://127.0.0.1:${port}`).join(',');
+  return Promise.all(
+    ports.map((port, i) =>
+      NatsServer.start(box, `nats-${i}`, [
+        ...['-n', `nats-${i}`, '--cluster_name', 'test', '--routes', routes],
+        ...['--cluster', `nats://127.0.0.1:${port}`],
+      ]),
+    ),
+  );
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }

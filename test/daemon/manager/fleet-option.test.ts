@@ -10,9 +10,9 @@ function fleet(...args: string[]): unknown {
 it('joins a fleet by its servers and its name', () => {
   expect(fleet()).toBe(null);
   expect(
-    fleet('--fleet', 'nats://a:4222,tls://[::1]:4223,c', '--fleet-name', 'shop', '--node', 'n-1'),
+    fleet('--fleet', 'nats://a:4222,tls://b:4223,[::1],c', '--fleet-name', 'shop', '--node', 'n-1'),
   ).toEqual({
-    servers: ['nats://a:4222', 'tls://[::1]:4223', 'c'],
+    servers: ['nats://a:4222', 'tls://b:4223', '[::1]', 'c'],
     name: 'shop',
     node: 'n-1',
     creds: null,
@@ -25,6 +25,14 @@ it.each([
   [['--fleet', 'nats://a'], '--fleet needs the name of the fleet: --fleet-name'],
   [['--fleet-name', 'shop'], '--fleet-name makes no sense without --fleet'],
   [['--fleet', 'http://a', '--fleet-name', 'shop'], '--fleet: "http://a" is not nats://host:port'],
+  [
+    ['--fleet', 'tls://[::1]:4222', '--fleet-name', 'shop'],
+    '--fleet: with TLS a server is named, not given by its address: "tls://[::1]:4222"',
+  ],
+  [
+    ['--fleet', 'nats://192.0.2.1:4222', '--fleet-name', 'shop', '--fleet-ca', 'x'],
+    '--fleet: with TLS a server is named, not given by its address: "nats://192.0.2.1:4222"',
+  ],
   [['--fleet', 'a,', '--fleet-name', 'shop'], '--fleet: "" is not nats://host:port'],
   [
     ['--fleet', 'nats://u:p@a', '--fleet-name', 'shop'],
