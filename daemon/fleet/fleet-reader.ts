@@ -33,6 +33,9 @@ export interface ReaderParts {
 
 /** For clocks that differ, of this machine and the bus, in milliseconds (chosen). */
 const CLOCKS = 60_000;
+/** Messages that wait for a node that is too slow, from which on it counts as behind (chosen: two seconds of the greatest flow
+ * that is meant). */
+const FAR_BEHIND = 10_000;
 /** Between two tries to read. */
 const AGAIN = 500;
 /** Of refusals in the log. */
@@ -86,6 +89,7 @@ export class FleetReader {
           tell('warning', `Fleet: the stream cannot be read: ${message}; it is tried again`);
         said = message;
       }
+      this.become(false);
       if (bus.connected && !this.closed) await new Promise((resolve) => setTimeout(resolve, AGAIN));
     }
     this.running = false;
@@ -141,7 +145,10 @@ export class FleetReader {
     // No cache, nothing to catch up with.
     if (cache.since() === null) this.goTo(stream);
     else if (lost !== null) await this.startOver(stream, lost);
-    else if (stream.last > this.place) await this.holdBack(stream.last - this.place);
+    else if (stream.last > this.place) {
+      this.counters.gaps++;
+      await this.holdBack(stream.last - this.place);
+    }
     this.created = stream.created;
     return { seq: this.place + 1 };
   }
@@ -195,14 +202,13 @@ export class FleetReader {
   /** There is something to catch up with. */
   private async holdBack(missed: number): Promise<void> {
     const { cache, catchUp, tell } = this.parts;
-    this.counters.gaps++;
     this.become(false);
     const ms = catchUp();
     if (ms === null) {
-      tell('warning', `Fleet: ${missed} messages were missed; old objects are served until they are applied`);
+      tell('warning', `Fleet: behind by ${missed} messages; old objects are served until they are applied`);
       return;
     }
-    tell('info', `Fleet: ${missed} messages were missed; old objects wait until they are applied`);
+    tell('info', `Fleet: behind by ${missed} messages; old objects wait until they are applied`);
     await cache.hold(true);
     if (this.holding !== null) return;
     this.holding = setTimeout(() => {
@@ -241,7 +247,13 @@ export class FleetReader {
       publishers.set(publisher, seq);
     }
     const last = batch.at(-1);
-    if (last !== undefined) this.newest = last.seq + last.pending;
+    if (last !== undefined) {
+      this.newest = last.seq + last.pending;
+      if (this.current && last.pending >= FAR_BEHIND) {
+        this.target = this.newest;
+        await this.holdBack(last.pending);
+      }
+    }
     if (events.length > 0) {
       const refused = await cache.apply(events);
       for (const each of refused) this.refuse(each, events.find(({ seq }) => seq === each.seq)?.from ?? '');

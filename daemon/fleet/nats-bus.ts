@@ -122,7 +122,9 @@ export class NatsBus implements Bus {
     this.connected = true;
     void this.follow(nc);
     this.listener.connected();
-    await this.readNodes();
+    this.readNodes().catch((cause: Error) =>
+      this.listener.warn(`the other nodes are not known yet: ${cause.message}`),
+    );
   }
 
   /** The nodes that there are already, with the time since their last sign of life. */

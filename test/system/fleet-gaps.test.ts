@@ -3,6 +3,7 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { FleetNames } from '../../daemon/fleet/fleet-names.ts';
+import { field } from '../harness/http-client.ts';
 import { NATS_MISSING, NatsServer } from '../harness/nats-server.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { delay, Sandbox, until } from '../harness/processes.ts';
@@ -85,7 +86,7 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await body(b, '/1')).toBe(`/1 v${version}`);
       const { 'FLEET.gaps': gaps, 'FLEET.flushed': flushed } = await b.counters();
       expect([gaps, flushed]).toEqual([1, 0]);
-      expect(log(b)).toMatch(/Fleet: 1 messages were missed; old objects wait until they are applied/);
+      expect(log(b)).toMatch(/Fleet: behind by 1 messages; old objects wait until they are applied/);
     });
 
     it('what the stream no longer has: everything older is banned, once', { timeout: 90_000 }, async () => {
@@ -197,6 +198,46 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await purge(a, '/1')).toBe('200 Purged');
       expect(await body(b, '/1')).toBe(`/1 v${version}`);
       expect((await b.counters())['FLEET.gaps']).toBe(0);
+    });
+
+    it('a manager that stands still catches up, and is named as behind meanwhile', {
+      timeout: 90_000,
+    }, async () => {
+      const a = await node('a', nats.url);
+      const b = await node('b', nats.url);
+      await a.counterReaches('FLEET.nodes', 2);
+      await body(b, '/1');
+      version++;
+      process.kill(b.pid, 'SIGSTOP');
+      try {
+        const answer = await a.get('/1', { method: 'PURGE' });
+        expect(field(answer, 'x-fleet')).toMatch(/^stored \d+, applied by 1 of 2 nodes, not yet by b$/);
+        const asked = performance.now();
+        await purge(a, '/2');
+        // Nobody waits for it twice.
+        expect(performance.now() - asked).toBeLessThan(700);
+        await delay(6000);
+      } finally {
+        process.kill(b.pid, 'SIGCONT');
+      }
+      await until('new', async () => (await body(b, '/1')) === `/1 v${version}` || null);
+      await until('current', async () => (await b.counters())['FLEET.behind'] === 0 || null);
+      expect(field(await a.get('/1', { method: 'PURGE' }), 'x-fleet')).toMatch(/applied by 2 of 2 nodes$/);
+    });
+
+    it('two proxies of one name are told so', { timeout: 90_000 }, async () => {
+      const a = await node('a', nats.url);
+      const b = await node('a', nats.url);
+      const said = 'Fleet: another proxy is called a too: give each a name with --node';
+      await until(
+        'both say so',
+        async () => (log(a).includes(said) && log(b).includes(said)) || null,
+        20_000,
+      );
+      await body(b, '/1');
+      version++;
+      expect(await purge(a, '/1')).toBe('200 Purged');
+      await until('applied all the same', async () => (await body(b, '/1')) === `/1 v${version}` || null);
     });
   },
 );

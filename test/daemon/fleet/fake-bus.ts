@@ -12,6 +12,7 @@ export class FakeBus implements Bus {
   created = 'one';
   messages: BusMessage[] = [];
   last = 0;
+  pending = 0;
   results: PublishResult[] = [];
   readonly ids: string[] = [];
   readonly reports: [string, number][] = [];
@@ -21,7 +22,14 @@ export class FakeBus implements Bus {
   /** Puts a message into the stream. */
   put(text: string, publisher = 'other', id = ''): number {
     const seq = ++this.last;
-    this.messages.push({ seq, publisher, id, at: 1000 + seq, pending: 0, data: Buffer.from(text) });
+    this.messages.push({
+      seq,
+      publisher,
+      id,
+      at: 1000 + seq,
+      pending: this.pending,
+      data: Buffer.from(text),
+    });
     this.deliver();
     return seq;
   }

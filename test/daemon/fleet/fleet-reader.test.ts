@@ -146,7 +146,7 @@ describe('after a gap', () => {
     await r.begin();
     await r.away(() => r.bus.put(purge('a/')));
     await reaches(r.calls, ['1 other purge a/']);
-    expect(r.told).toContain('Fleet: 1 messages were missed; old objects are served until they are applied');
+    expect(r.told).toContain('Fleet: behind by 1 messages; old objects are served until they are applied');
   });
 
   it('without a cache there is nothing to catch up with', async () => {
@@ -193,6 +193,20 @@ describe('after a gap', () => {
     r.bus.put(purge('f/'));
     await reaches(r.calls, ['flush', `${r.bus.last} other purge f/`]);
     expect(r.made.counters.flushed).toBe(1);
+  });
+
+  it('so far behind that it counts as one, old objects wait until it has caught up', async () => {
+    const r = reader();
+    await r.begin();
+    r.bus.pending = 10_000;
+    r.bus.put(purge('a/'));
+    await reaches(r.calls, ['hold', '1 other purge a/']);
+    expect([r.made.current, r.made.lag.messages]).toEqual([false, 10_000]);
+    r.bus.pending = 0;
+    r.bus.last = 10_000;
+    r.bus.put(purge('b/'));
+    await vi.waitFor(() => expect(r.made.current).toBe(true), { timeout: 3000 });
+    expect(r.calls.at(-1)).toBe('let go');
   });
 
   it('a message that is missing in the middle of a reading makes it read again, and ban if it is gone', async () => {
