@@ -62,6 +62,8 @@ export interface Bus {
 export interface BusListener {
   connected(): void;
   disconnected(why: string): void;
+  /** It will not connect again by itself. */
+  closed(): void;
   /** Of a node, so many milliseconds ago; null when it has left. */
   beat(node: string, data: Uint8Array | null, age: number): void;
   applied(node: string, data: Uint8Array): void;

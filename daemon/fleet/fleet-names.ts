@@ -49,6 +49,9 @@ export const STREAM_LIMITS = {
   repeatedWithin: 120,
 } as const;
 
+/** Nanoseconds, in which the bus counts, in a millisecond. */
+export const NANO = 1e6;
+
 /** Milliseconds between two signs of life of a node; without any for SILENT it is behind, for GONE it is no node. */
 export const HEARTBEAT = 2000;
 export const SILENT = 7000;

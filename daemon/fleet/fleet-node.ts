@@ -59,6 +59,7 @@ export class Fleet implements FleetService {
         host.log('warning', `Fleet: ${why}; this node serves on, and may lack invalidations`);
         this.reader.away();
       },
+      closed: () => void this.join(),
       beat: (name, data, age) => this.heard(name, data, age),
       applied: (name, data) => {
         const seq = readApplied(data);
@@ -82,9 +83,13 @@ export class Fleet implements FleetService {
   }
 
   /** Joins as soon as it can. */
-  async start(): Promise<void> {
+  start(): void {
     this.beats = setInterval(() => this.tick(), HEARTBEAT);
     this.beats.unref();
+    void this.join();
+  }
+
+  private async join(): Promise<void> {
     for (let said = ''; !this.closed; ) {
       try {
         await this.bus.open();

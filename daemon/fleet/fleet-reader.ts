@@ -56,6 +56,7 @@ export class FleetReader {
   private newest = 0;
   private holding: NodeJS.Timeout | null = null;
   private reading: { close(): void } | null = null;
+  private interruptions = 0;
   private running = false;
   private closed = false;
   private saidRefused = 0;
@@ -97,6 +98,7 @@ export class FleetReader {
 
   /** What came meanwhile may be lost, or the way there is. */
   away(): void {
+    this.interruptions++;
     this.reading?.close();
     this.become(false);
   }
@@ -116,13 +118,14 @@ export class FleetReader {
 
   private async follow(): Promise<string> {
     const { bus } = this.parts;
+    const { interruptions } = this;
     const stream = await bus.stream();
     const from = await this.settle(stream);
     this.target = stream.last;
     let first = true;
     let over = '';
     const reading = await bus.read(from, async (batch) => {
-      if (over !== '') return;
+      if (over !== '' || this.interruptions !== interruptions) return;
       const gap = await this.take(batch, first);
       first = false;
       if (gap === null) return;
@@ -131,7 +134,8 @@ export class FleetReader {
     });
     this.reading = reading;
     if (this.place === null) this.place = reading.from - 1;
-    await this.arrived(stream.last);
+    if (this.interruptions === interruptions) await this.arrived(stream.last);
+    else reading.close();
     const ended = await reading.ended;
     this.reading = null;
     return over || ended;

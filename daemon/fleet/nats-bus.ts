@@ -1,20 +1,15 @@
-// The bus over NATS with JetStream: the one file that knows the client's library. Makes stream and bucket when they are
-// absent, and never alters them. The library connects again by itself, for ever, and repeats subscriptions; readers of the
+// The bus over NATS with JetStream: with nats-layout.ts the one place that knows the client's library. The library connects again by itself, for ever, and repeats subscriptions; readers of the
 // stream are made anew by whoever reads, since a lost connection may have swallowed messages.
 
 import {
   AckPolicy,
   DeliverPolicy,
-  DiscardPolicy,
   JetStreamApiError,
   type JetStreamClient,
   type JetStreamManager,
   type JsMsg,
   jetstream,
   jetstreamManager,
-  RetentionPolicy,
-  StorageType,
-  type StreamConfig,
 } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
 import {
@@ -26,7 +21,9 @@ import {
   PermissionViolationError,
 } from '@nats-io/transport-node';
 import type { Bus, BusListener, BusMessage, PublishResult, Reading, StreamState } from './bus.ts';
-import { FleetNames, GONE, LONGEST_MESSAGE, lastWord, STREAM_LIMITS } from './fleet-names.ts';
+import { FleetNames, lastWord, NANO } from './fleet-names.ts';
+import { AHEAD, Batches } from './message-batches.ts';
+import { NatsLayout } from './nats-layout.ts';
 
 export interface BusSettings {
   readonly servers: readonly string[];
@@ -43,13 +40,8 @@ export interface BusSettings {
 const PING = 2000;
 const CONNECT = 3000;
 const AGAIN = 500;
-/** Messages given at once, and asked for ahead. */
-const BATCH = 200;
-const AHEAD = 1000;
 /** How long a reader's place is kept by the server without it. */
 const READER_LIFE = 30_000;
-const NANO = 1e6;
-const REPLICAS = 3;
 
 export class NatsBus implements Bus {
   private readonly names: FleetNames;
@@ -59,6 +51,7 @@ export class NatsBus implements Bus {
   private js: JetStreamClient | null = null;
   private jsm: JetStreamManager | null = null;
   private kv: KV | null = null;
+  private layout: NatsLayout | null = null;
   private readonly readings = new Set<(why: string) => void>();
   private closed = false;
   connected = false;
@@ -103,8 +96,12 @@ export class NatsBus implements Bus {
     this.nc = nc;
     this.jsm = await jetstreamManager(nc, { checkAPI: false, timeout: CONNECT });
     this.js = jetstream(nc, { timeout: CONNECT });
-    await this.makeStream();
-    await this.makeBucket(nc);
+    const clustered = nc.info?.cluster !== undefined;
+    this.layout = new NatsLayout(this.names, this.js, this.jsm, clustered, (text) =>
+      this.listener.warn(text),
+    );
+    await this.layout.makeStream();
+    await this.layout.makeBucket();
     this.kv = await new Kvm(this.js).open(this.names.nodes);
     const { node } = this.settings;
     nc.subscribe(this.names.applied(node, '*'), {
@@ -157,7 +154,9 @@ export class NatsBus implements Bus {
         default:
       }
     }
-    if (!this.closed) this.lost('the connection to the bus was closed');
+    if (this.closed) return;
+    this.lost('the connection to the bus was closed');
+    this.listener.closed();
   }
 
   private lost(why: string): void {
@@ -169,70 +168,6 @@ export class NatsBus implements Bus {
 
   private endReadings(why: string): void {
     for (const end of [...this.readings]) end(why);
-  }
-
-  private async makeStream(): Promise<void> {
-    const { stream, invalidations } = this.names;
-    const { seconds, messages, bytes, repeatedWithin } = STREAM_LIMITS;
-    const config: Partial<StreamConfig> & { name: string } = {
-      name: stream,
-      subjects: [invalidations],
-      retention: RetentionPolicy.Limits,
-      storage: StorageType.File,
-      discard: DiscardPolicy.Old,
-      max_age: seconds * 1000 * NANO,
-      max_msgs: messages,
-      max_bytes: bytes,
-      max_msg_size: LONGEST_MESSAGE,
-      duplicate_window: repeatedWithin * 1000 * NANO,
-      allow_direct: false,
-    };
-    await this.made(stream, (replicas) => this.manager.streams.add({ ...config, num_replicas: replicas }));
-  }
-
-  private async makeBucket(nc: NatsConnection): Promise<void> {
-    const { nodes } = this.names;
-    const kvm = new Kvm(this.js ?? nc);
-    await this.made(`KV_${nodes}`, (replicas) =>
-      kvm.create(nodes, {
-        history: 1,
-        ttl: GONE,
-        max_bytes: 4 * 1024 * 1024,
-        maxValueSize: 4096,
-        storage: StorageType.Memory,
-        replicas,
-      }),
-    );
-  }
-
-  /** Makes what is not there, in three copies where the servers are a cluster that has room for them. */
-  private async made(stream: string, make: (replicas: number) => Promise<unknown>): Promise<void> {
-    if (await this.exists(stream)) return;
-    if (this.nc?.info?.cluster !== undefined) {
-      try {
-        await make(REPLICAS);
-        return;
-      } catch (cause) {
-        if (await this.exists(stream)) return;
-        this.listener.warn(`${stream} is kept in one copy: ${(cause as Error).message}`);
-      }
-    }
-    try {
-      await make(1);
-    } catch (cause) {
-      // Another node may have been faster.
-      if (!(await this.exists(stream))) throw cause;
-    }
-  }
-
-  private async exists(stream: string): Promise<boolean> {
-    try {
-      await this.manager.streams.info(stream);
-      return true;
-    } catch (cause) {
-      if (cause instanceof JetStreamApiError && cause.status === 404) return false;
-      throw cause;
-    }
   }
 
   private get manager(): JetStreamManager {
@@ -261,7 +196,7 @@ export class NatsBus implements Bus {
 
   async stream(): Promise<StreamState> {
     // Whoever removes it while the fleet runs gets another.
-    await this.makeStream();
+    await this.layout?.makeStream();
     const { created, state } = await this.manager.streams.info(this.names.stream);
     const first = state.messages === 0 ? state.last_seq + 1 : state.first_seq;
     const droppedUntil = first === 1 ? 0 : state.messages === 0 ? Date.now() : Date.parse(state.first_ts);
@@ -333,14 +268,14 @@ export class NatsBus implements Bus {
   }
 
   async beat(node: string, data: Uint8Array): Promise<void> {
-    const { nc, kv } = this;
-    if (nc === null || kv === null || !this.connected) return;
+    const { layout, kv } = this;
+    if (kv === null || !this.connected) return;
     try {
       await kv.put(node, data);
     } catch (cause) {
       // It is in memory, and goes with the last server that has it.
       if (!reasonIs(cause, NoRespondersError)) throw cause;
-      await this.makeBucket(nc);
+      await layout?.makeBucket();
       await kv.put(node, data);
     }
   }
@@ -353,55 +288,6 @@ export class NatsBus implements Bus {
     if (this.connected) await Promise.race([kv?.delete(node).catch(() => undefined), after(500)]);
     this.connected = false;
     await Promise.race([nc.close().catch(() => undefined), after(500)]);
-  }
-}
-
-/** Gathers what comes in one turn, and while the batch before is taken. */
-class Batches {
-  private readonly take: (batch: readonly BusMessage[]) => Promise<void>;
-  private readonly isOver: () => boolean;
-  private readonly failed: (why: string) => void;
-  private next: BusMessage[] = [];
-  private scheduled = false;
-  private taking: Promise<void> | null = null;
-
-  constructor(
-    take: (batch: readonly BusMessage[]) => Promise<void>,
-    isOver: () => boolean,
-    failed: (why: string) => void,
-  ) {
-    this.take = take;
-    this.isOver = isOver;
-    this.failed = failed;
-  }
-
-  /** Resolves when more may come. */
-  async add(message: BusMessage): Promise<void> {
-    this.next.push(message);
-    if (this.taking === null && !this.scheduled) {
-      this.scheduled = true;
-      setImmediate(() => {
-        this.scheduled = false;
-        this.go();
-      });
-    }
-    while (this.next.length >= AHEAD && this.taking !== null) await this.taking;
-  }
-
-  /** Resolves when no batch is being taken any more. */
-  async idle(): Promise<void> {
-    while (this.taking !== null) await this.taking;
-  }
-
-  private go(): void {
-    if (this.taking !== null || this.next.length === 0 || this.isOver()) return;
-    const batch = this.next.splice(0, BATCH);
-    this.taking = this.take(batch)
-      .catch((cause: Error) => this.failed(cause.message))
-      .then(() => {
-        this.taking = null;
-        this.go();
-      });
   }
 }
 

@@ -13,22 +13,20 @@ import { MOST_THREADS, type ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { dispatch } from '../commands/dispatch.ts';
 import type { ManagerServices } from '../commands/manager-services.ts';
-import type { FleetReceipt } from '../contract/invalidation.ts';
 import { describerCode } from '../extensions/load/describe.ts';
-import type { Fleet } from '../fleet/fleet-node.ts';
 import type { StorageSpec } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
 import { Params } from '../params/parameter-set.ts';
-import { type FleetCounters, newFleetCounters, newMgtCounters } from '../stats/counter-fields.ts';
+import { newMgtCounters } from '../stats/counter-fields.ts';
 import { ownPrograms } from '../vcl/own-programs.ts';
 import { addressReason, unresolved } from './address-errors.ts';
 import { makeCompile } from './compiler.ts';
 import type { ControlServer } from './control-server.ts';
 import { withEdgeFile } from './edge-file.ts';
-import type { FleetOptions } from './fleet-option.ts';
 import { workerCode } from './fork-worker.ts';
 import { type Access, makeAccess } from './jail.ts';
 import { ListenerSet, resolveListeners } from './listeners.ts';
+import { Membership } from './membership.ts';
 import type { MetricsServer } from './metrics-server.ts';
 import { OptionError } from './option-error.ts';
 import { type HostPort, type Options, startsWorkerAtOnce } from './options.ts';
@@ -84,14 +82,11 @@ export class Manager implements ManagerServices {
   private control: ControlServer | null = null;
   private textCli: TextCli | null = null;
   private metrics: MetricsServer | null = null;
-  private fleet: Fleet | null = null;
-  private readonly fleetCounters: FleetCounters | null;
+  private readonly fleet: Membership;
   private logStreams: Promise<LogStreams> | null = null;
   private counterStreams: Promise<CounterStreams> | null = null;
   private opening: Promise<unknown> = Promise.resolve();
   private booted: Promise<void> = Promise.resolve();
-  /** The fleet is loaded and tries to join. */
-  private fleetJoined: Promise<void> = Promise.resolve();
   /** To be called once, when the first worker serves. */
   private readyCompiler: (() => void) | null;
   private closing: Promise<void> | null = null;
@@ -122,7 +117,7 @@ export class Manager implements ManagerServices {
     this.log = log;
     this.listeners = listeners;
     this.storages = options.storages;
-    this.fleetCounters = options.fleet === null ? null : newFleetCounters();
+    this.fleet = new Membership(options.fleet);
     this.identity = options.identity ?? hostname();
     this.banner = bannerText(version);
     setParams(this.params, options, log);
@@ -149,7 +144,7 @@ export class Manager implements ManagerServices {
           await this.booted;
           const loaded = this.programs.forWorker();
           if (loaded === null) return null;
-          await this.fleetSettled();
+          await this.fleet.settled();
           workerDirectory.restore();
           return {
             t: 'init',
@@ -178,7 +173,7 @@ export class Manager implements ManagerServices {
           this.panics.record(report);
           log('error', `Child panic: ${report}`);
         },
-        publish: (event) => this.fleet?.publish(event) ?? Promise.resolve(NO_FLEET),
+        publish: (event) => this.fleet.publish(event),
         changed: (event, text) => {
           if (event === 'started') {
             this.programs.workerStarted();
@@ -228,8 +223,15 @@ export class Manager implements ManagerServices {
       await this.close();
       throw new OptionError(refusedSocket);
     }
-    if (options.fleet !== null) this.fleetJoined = this.joinFleet(options.fleet);
-    this.fleetJoined.catch(() => {});
+    const joining = this.fleet.join(this.version, {
+      params: this.params,
+      cacheSince: () => this.supervisor.cacheSince,
+      settled: () => this.supervisor.settled(),
+      call: (call) => this.supervisor.call(call),
+      log: this.log,
+      trouble: (text) => this.broadcast('trouble', text),
+    });
+    joining.catch(() => {});
     // The worker's process starts before its program is compiled: both take the same tens of milliseconds.
     let refused: Error | null = null;
     this.booted = loadStartPrograms(options, this.params.text('vcl_path'), this.programs).catch(
@@ -243,7 +245,7 @@ export class Manager implements ManagerServices {
     serving.catch(() => {});
     try {
       await this.booted;
-      await this.fleetJoined;
+      await joining;
       await this.openDoors();
       if (options.initFile !== null) {
         const { runInitFile } = await import('./init-file.ts');
@@ -301,7 +303,7 @@ export class Manager implements ManagerServices {
   private async closeOnce(): Promise<void> {
     if (this.supervisor.state !== 'stopped') this.log('info', 'manager stopping child');
     await this.supervisor.stop();
-    await this.fleet?.close();
+    await this.fleet.close();
     this.programs.close();
     this.listeners.close();
     (await this.logStreams?.catch(() => null))?.close();
@@ -315,33 +317,6 @@ export class Manager implements ManagerServices {
     if (secretFile === null) removeFile(`${this.dir}/${WORKDIR_FILES.secret}`);
     this.leave();
     this.log('info', 'manager dies');
-  }
-
-  private async joinFleet(options: FleetOptions): Promise<void> {
-    const { makeFleet } = await import('./fleet-host.ts');
-    const { params, supervisor, log } = this;
-    const fleet = await makeFleet(options, this.version, {
-      params,
-      cacheSince: () => supervisor.cacheSince,
-      settled: () => supervisor.settled(),
-      call: (call) => supervisor.call(call),
-      log,
-      trouble: (text) => this.broadcast('trouble', text),
-    });
-    this.fleet = fleet;
-    void fleet.start();
-  }
-
-  /** A worker whose fleet knows its place begins there with an empty cache. One whose bus is absent serves all the same. */
-  private async fleetSettled(): Promise<void> {
-    if (this.options.fleet === null) return;
-    await this.fleetJoined;
-    let timer: NodeJS.Timeout | undefined;
-    const enough = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, FLEET_PATIENCE_MS);
-    });
-    await Promise.race([this.fleet?.settled, enough]);
-    clearTimeout(timer);
   }
 
   private async openDoors(): Promise<void> {
@@ -443,9 +418,9 @@ export class Manager implements ManagerServices {
           this.mgt,
           () => {
             this.mgt.uptime = Math.floor((Date.now() - this.startedAt) / 1000);
-            if (this.fleetCounters !== null) this.fleet?.sample(this.fleetCounters);
+            this.fleet.sample();
           },
-          this.fleetCounters,
+          this.fleet.counters,
         ),
     );
     return this.counterStreams;
@@ -455,18 +430,6 @@ export class Manager implements ManagerServices {
     this.control?.broadcast(event, text);
   }
 }
-
-/** How long the start of a worker waits for the bus. */
-const FLEET_PATIENCE_MS = 1500;
-
-const NO_FLEET: FleetReceipt = {
-  state: 'lost',
-  seq: 0,
-  applied: 1,
-  nodes: 1,
-  behind: [],
-  detail: 'the fleet is not there',
-};
 
 function cannotListen(path: string): (cause: unknown) => never {
   return (cause) => {

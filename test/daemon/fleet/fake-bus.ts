@@ -16,7 +16,7 @@ export class FakeBus implements Bus {
   results: PublishResult[] = [];
   readonly ids: string[] = [];
   readonly reports: [string, number][] = [];
-  private readonly open = new Set<Open>();
+  private readonly readings = new Set<Open>();
   private busy: Promise<void> = Promise.resolve();
 
   /** Puts a message into the stream. */
@@ -41,7 +41,7 @@ export class FakeBus implements Bus {
   /** Ends all readings. */
   lose(): void {
     this.connected = false;
-    for (const each of [...this.open]) each.end('lost');
+    for (const each of [...this.readings]) each.end('lost');
   }
 
   async publish(_node: string, id: string): Promise<PublishResult> {
@@ -70,11 +70,11 @@ export class FakeBus implements Bus {
       take,
       sent: start - 1,
       end: (why) => {
-        this.open.delete(open);
+        this.readings.delete(open);
         void this.busy.then(() => end(why));
       },
     };
-    this.open.add(open);
+    this.readings.add(open);
     setImmediate(() => this.deliver());
     return { from: start, ended, close: () => open.end('closed') };
   }
@@ -87,11 +87,11 @@ export class FakeBus implements Bus {
   async close(): Promise<void> {}
 
   private deliver(): void {
-    for (const open of this.open) {
+    for (const open of this.readings) {
       const batch = this.messages.filter(({ seq }) => seq > open.sent);
       if (batch.length === 0) continue;
       open.sent = this.last;
-      this.busy = this.busy.then(() => (this.open.has(open) ? open.take(batch) : undefined));
+      this.busy = this.busy.then(() => (this.readings.has(open) ? open.take(batch) : undefined));
     }
   }
 }

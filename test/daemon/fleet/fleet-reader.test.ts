@@ -149,6 +149,24 @@ describe('after a gap', () => {
     expect(r.told).toContain('Fleet: behind by 1 messages; old objects are served until they are applied');
   });
 
+  it('what was asked before the connection was lost does not make it current', async () => {
+    const r = reader();
+    await r.begin();
+    const read = r.bus.read.bind(r.bus);
+    await r.away(() => {
+      r.bus.read = async (from, take) => {
+        r.bus.read = read;
+        const reading = await read(from, take);
+        // Another loss, of which the reader that is just being made has no part.
+        r.made.away();
+        r.bus.put(purge('a/'));
+        return reading;
+      };
+    });
+    await reaches(r.calls, ['hold', '1 other purge a/', 'let go']);
+    expect(r.made.counters.gaps).toBe(1);
+  });
+
   it('without a cache there is nothing to catch up with', async () => {
     const r = reader();
     await r.begin();
