@@ -1,8 +1,8 @@
 // A nats-server with JetStream for tests: on a port of the kernel's choice at first and on the same one again, with its
 // store below the sandbox.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { connect } from '@nats-io/transport-node';
+import { freePort } from './origin.ts';
 import { type Daemon, findProgram, type Sandbox, until } from './processes.ts';
 
 /** Where Debian has it. */
@@ -26,7 +26,7 @@ export class NatsServer {
     this.ports = box.path(`${name}-ports`);
   }
 
-  /** @param args further arguments of the server; without `start` it is only given a port */
+  /** @param args further arguments of the server */
   static async start(box: Sandbox, name = 'nats', args: readonly string[] = []): Promise<NatsServer> {
     const server = new NatsServer(box, name, args);
     await server.start();
@@ -35,10 +35,6 @@ export class NatsServer {
 
   get url(): string {
     return `nats://127.0.0.1:${this.port}`;
-  }
-
-  get pid(): number {
-    return this.daemon?.pid ?? 0;
   }
 
   /** Starts it, again on its port and over its store. */
@@ -94,12 +90,4 @@ export async function startCluster(box: Sandbox): Promise<NatsServer[]> {
       ]),
     ),
   );
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
