@@ -3,15 +3,33 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { jetstream } from '@nats-io/jetstream';
+import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { FleetNames } from '../../daemon/fleet/fleet-names.ts';
 import { NATS_MISSING, NatsServer } from '../harness/nats-server.ts';
 import { Origin, respond } from '../harness/origin.ts';
-import { run, Sandbox } from '../harness/processes.ts';
+import { run, Sandbox, until } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxyd-fleet-security');
 const names = new FleetNames('shop');
+/** What bans are made of. */
+const WORDS = [
+  'obj.status',
+  'obj.http.x',
+  'req.url',
+  'obj.age',
+  '==',
+  '~',
+  '!~',
+  '>',
+  '&&',
+  '200',
+  '1d',
+  '(',
+  '[a',
+  '.*',
+];
 const running: RunningProxy[] = [];
 let origin: Origin;
 
@@ -85,6 +103,29 @@ describe.skipIf(NATS_MISSING !== null)(`the bus${missing}`, () => {
     const { stderr } = proxy.daemon;
     expect(stderr).toMatch(/Fleet: message 1 of evil refused: not JSON\n/);
     expect(stderr.match(/refused/g)?.length).toBeLessThan(3);
+    // Of the right form, with anything in it.
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom(...WORDS),
+      fc.string({ minLength: 5000 }),
+    );
+    const odd = fc.sample(
+      fc.record({
+        v: fc.constant(1),
+        kind: fc.constantFrom('purge', 'keys', 'ban'),
+        soft: fc.boolean(),
+        url: text,
+        keys: text,
+        expression: fc.oneof(fc.array(text), text),
+      }),
+      300,
+    );
+    for (const message of odd) await js.publish(names.invalidate('evil'), JSON.stringify(message));
+    await until('all are read', async () => {
+      const { 'FLEET.applied': applied = 0, 'FLEET.refused': refused = 0 } = await proxy.counters();
+      return applied + refused === 810 || null;
+    });
+    expect((await proxy.counters())['MGT.child_died']).toBe(0);
     expect(await ban(proxy)).toMatch(/^Fleet: stored /);
     await client.close();
   });
