@@ -4,6 +4,7 @@
 import type { FileAccess } from '../protocol/files/own-file.ts';
 import type { CommandReply } from '../protocol/messages.ts';
 import type { CommandName } from '../protocol/tables/commands.ts';
+import type { FleetReceipt, Invalidation } from './contract/invalidation.ts';
 import type { CompiledProgram } from './contract/program.ts';
 import type { Account } from './privileges.ts';
 
@@ -106,6 +107,8 @@ export interface InitMessage {
   generation: number;
   /** Threads that serve together. */
   threads: number;
+  /** Whether it has a fleet to publish invalidations to. */
+  fleet: boolean;
   /** The worker's own code, for threads beside the first; null with one. */
   code: string | null;
 }
@@ -124,14 +127,37 @@ export type WorkerCall =
   /** A liveness check. */
   | { op: 'ping' }
   | { op: 'param.set'; name: string; value: ParamValue }
+  /** Applies invalidations of the fleet, in this order; answered with FleetRefusal[] as JSON. */
+  | { op: 'fleet.apply'; events: readonly FleetEvent[] }
+  /** Holds back what was fetched before now until it is let go. */
+  | { op: 'fleet.hold'; on: boolean }
+  /** Bans everything that there is. */
+  | { op: 'fleet.flush'; why: string }
   | { op: 'stop' };
+
+/** An invalidation that another node has published, or this one in an earlier life. */
+export interface FleetEvent {
+  readonly event: Invalidation;
+  /** Its number in the stream. */
+  readonly seq: number;
+  /** Who published it. */
+  readonly from: string;
+}
+
+/** An event that cannot be applied. */
+export interface FleetRefusal {
+  readonly seq: number;
+  readonly problem: string;
+}
 
 export type ToWorker =
   | InitMessage
   /** Comes with the handle of a listener, for one of the threads: each listens on a descriptor of its own. Without a handle,
    * the only thread listens on the address. */
   | { t: 'listener'; index: number; thread: number }
-  | { t: 'call'; id: number; call: WorkerCall };
+  | { t: 'call'; id: number; call: WorkerCall }
+  /** The answer to `publish`. */
+  | { t: 'published'; id: number; receipt: FleetReceipt };
 
 export type FromWorker =
   | { t: 'hello'; pid: number }
@@ -143,4 +169,6 @@ export type FromWorker =
   | { t: 'panic'; text: string }
   /** Something that operators should see wherever they look, sent once a minute at the most. */
   | { t: 'trouble'; text: string }
+  /** The fleet is to hear of what was invalidated here. */
+  | { t: 'publish'; id: number; event: Invalidation }
   | { t: 'note'; level: 'info' | 'warning' | 'error'; text: string };

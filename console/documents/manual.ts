@@ -5,6 +5,7 @@ import { COMMANDS } from '../../protocol/tables/commands.ts';
 import {
   type CounterRow,
   EDGE_COUNTERS,
+  FLEET_COUNTERS,
   MAIN_COUNTERS,
   MGT_COUNTERS,
   SMA_COUNTERS,
@@ -117,6 +118,7 @@ function countersText(): string {
     group('MAIN: the worker', MAIN_COUNTERS) +
     group('SMA.<storage>: a storage', SMA_COUNTERS) +
     group('EDGE: the edge connector, where a program imports it', EDGE_COUNTERS) +
+    group('FLEET: the fleet, with --fleet', FLEET_COUNTERS) +
     group('VBE.<program>.<backend>: a backend', VBE_COUNTERS) +
     group('THR.<number>: a thread of the worker', THR_COUNTERS) +
     group('WRK: the process of the worker', WRK_COUNTERS)

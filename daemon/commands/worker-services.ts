@@ -4,7 +4,7 @@ import type { CommandReply } from '../../protocol/messages.ts';
 import type { WorkerCommand } from '../../protocol/tables/commands.ts';
 import type { Bans } from '../cache/roles.ts';
 import type { Director } from '../contract/context.ts';
-import type { EdgeReceipt, Invalidation } from '../contract/invalidation.ts';
+import type { EdgeReceipt, FleetService, Invalidation } from '../contract/invalidation.ts';
 import type { VclProgram } from '../contract/program.ts';
 import type { EdgeConfig } from '../edge/edge-config.ts';
 import type { PurgeQueue } from '../edge/queue/purge-queue.ts';
@@ -24,6 +24,8 @@ export interface EdgeServices {
 export interface WorkerServices {
   /** Null until a program that imports it is loaded. */
   readonly edge: EdgeServices | null;
+  /** Null without --fleet. */
+  readonly fleet: FleetService | null;
   /** Bound listeners that take plain HTTP. */
   listening(): readonly ListenerAddress[];
   readonly cache: { readonly bans: Bans };

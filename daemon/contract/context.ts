@@ -3,7 +3,7 @@
 // Units: times in seconds (epoch for points in time), sizes in bytes.
 
 import type { HttpMessage, MessageLog } from '../http1/message.ts';
-import type { EdgeReceipt, EdgeService } from './invalidation.ts';
+import type { EdgeReceipt, EdgeService, FleetReceipt, FleetService } from './invalidation.ts';
 import type { PrivMap } from './priv.ts';
 import type { VclProgram } from './program.ts';
 import type { SharedState } from './shared-state.ts';
@@ -230,6 +230,8 @@ export interface VclHost {
   readonly shared: SharedState;
   /** The edge connector; null until a program that imports it is loaded. */
   readonly edge: EdgeService | null;
+  /** Null without --fleet. */
+  readonly fleet: FleetService | null;
   /** ban(): adds a ban; returns an error text or null. The edge hears of it where the task is given. */
   ban(expression: string, ctx?: VclContext): string | null;
   /** The same for a soft ban: what matches becomes stale. */
@@ -274,8 +276,13 @@ export class VclContext {
   failure: string | null = null;
   /** What the edge network is told of is not told it by this task any more (edge.local_only()). */
   localOnly = false;
-  /** What the edge's part of invalidations comes to; the state is over when all are there. */
+  /** The same of the fleet (fleet.local_only()). */
+  thisNodeOnly = false;
+  /** What the edge's and the fleet's part of invalidations come to; the state is over when all are there. */
   owed: Promise<EdgeReceipt>[] | null = null;
+  published: Promise<FleetReceipt>[] | null = null;
+  /** What the fleet has of the last ones, in words; '' before. */
+  fleetReply = '';
   /** Whether the program's way is logged, statement by statement. */
   tracing = false;
   /** PRIV_TASK cells of extensions; whoever ends the task ends them. */

@@ -1,10 +1,11 @@
 // An invalidation as an event: what was purged or banned here, said once the local work is done, so that an edge network
-// can be told too. Every way to invalidate from a program or a command comes by raise() or EdgeService.invalidated().
+// and the other proxies of a fleet can be told too. Every way to invalidate from a program comes by raise(); commands ask
+// the same two services.
 //
-// What the edge's part needs is written down before anybody is answered: a state of a program that has raised an event
+// What the others' part needs is written down before anybody is answered: a state of a program that has raised an event
 // is over only when its receipts are there (daemon/transaction/program-state.ts).
 
-import type { VclContext } from './context.ts';
+import type { SoftLives, VclContext } from './context.ts';
 import type { VclProgram } from './program.ts';
 
 /** What was done here. `purge` is by URL, `ban` by an expression, `tags` by surrogate keys. */
@@ -18,6 +19,34 @@ export interface Invalidation {
   readonly origin: string;
   /** Objects; null where it is not known yet, as with bans. */
   readonly count: number | null;
+  /** A ban's expression as words, where it came so: a word may have blanks. */
+  readonly words?: readonly string[];
+  /** What a soft purge leaves, where it is not the usual: stale, with its grace and keep. */
+  readonly lives?: SoftLives;
+}
+
+/** The usual of a soft purge. */
+export const STALE: SoftLives = { ttl: 0, grace: -1, keep: -1 };
+
+/** What the fleet has of an invalidation that was published. */
+export interface FleetReceipt {
+  /** `stored`: every node gets it. `lost`: certainly none does. `unknown`: nobody answered, and it may be stored. */
+  readonly state: 'stored' | 'lost' | 'unknown';
+  /** Its number in the stream; 0 when it is not known to be stored. */
+  readonly seq: number;
+  /** Nodes that have applied it so far, this one among them, and how many there are. */
+  readonly applied: number;
+  readonly nodes: number;
+  /** Names of those that have not. */
+  readonly behind: readonly string[];
+  /** Why it was not stored. */
+  readonly detail: string;
+}
+
+/** The other proxies of a fleet, as programs and commands see them. */
+export interface FleetService {
+  /** Never rejects. */
+  publish(event: Invalidation): Promise<FleetReceipt>;
 }
 
 /** What became of the edge's part. */
@@ -64,15 +93,20 @@ export interface EdgeDelivery {
   readonly host: string;
 }
 
-/** Tells the edge of what a program has invalidated, unless it asked not to. */
+/** Tells the edge and the fleet of what a program has invalidated, unless it asked not to. */
 export function raise(ctx: VclContext, event: Omit<Invalidation, 'origin'>): void {
-  const { edge } = ctx.host;
-  if (edge === null || ctx.localOnly) return;
+  const { edge, fleet } = ctx.host;
+  if (edge === null && fleet === null) return;
   const vxid = ctx.req?.attempt.vxid ?? ctx.bo?.attempt.vxid ?? 0;
-  const receipt = edge.invalidated({ ...event, origin: `vxid ${vxid}` }, ctx.vcl);
-  if (receipt === null) return;
-  ctx.owed ??= [];
-  ctx.owed.push(receipt);
+  const whole = { ...event, origin: `vxid ${vxid}` };
+  const receipt = ctx.localOnly ? null : edge?.invalidated(whole, ctx.vcl);
+  if (receipt) {
+    ctx.owed ??= [];
+    ctx.owed.push(receipt);
+  }
+  if (fleet === null || ctx.thisNodeOnly) return;
+  ctx.published ??= [];
+  ctx.published.push(fleet.publish(whole));
 }
 
 /** The subject of a purge by the request's URL. */

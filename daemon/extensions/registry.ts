@@ -7,6 +7,7 @@ import { bodyaccess } from './bodyaccess/bodyaccess.ts';
 import { cookie } from './cookie/cookie.ts';
 import { directors } from './directors/directors.ts';
 import { edge } from './edge/edge.ts';
+import { fleet } from './fleet/fleet.ts';
 import { goto } from './goto/goto.ts';
 import { header } from './header/header.ts';
 import { paywall } from './paywall/paywall.ts';
@@ -45,6 +46,7 @@ const ALL: readonly Extension[] = [
   edge,
   paywall,
   querystring,
+  fleet,
 ];
 
 const BUILT_IN: ReadonlyMap<string, Extension> = new Map(ALL.map((e) => [e.name, e]));

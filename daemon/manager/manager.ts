@@ -29,6 +29,7 @@ import { workerCode } from './fork-worker.ts';
 import type { HistoryKeeper } from './history-keeper.ts';
 import { type Access, makeAccess } from './jail.ts';
 import { ListenerSet, resolveListeners } from './listeners.ts';
+import { Membership } from './membership.ts';
 import type { MetricsServer } from './metrics-server.ts';
 import { OptionError } from './option-error.ts';
 import { type HostPort, type Options, startsWorkerAtOnce } from './options.ts';
@@ -87,6 +88,7 @@ export class Manager implements ManagerServices {
   private control: ControlServer | null = null;
   private textCli: TextCli | null = null;
   private metrics: MetricsServer | null = null;
+  private readonly fleet: Membership;
   private logStreams: Promise<LogStreams> | null = null;
   private counterStreams: Promise<CounterStreams> | null = null;
   private history: Promise<HistoryKeeper> | null = null;
@@ -122,6 +124,7 @@ export class Manager implements ManagerServices {
     this.log = log;
     this.listeners = listeners;
     this.storages = options.storages;
+    this.fleet = new Membership(options.fleet);
     this.identity = options.identity ?? hostname();
     this.banner = bannerText(version);
     setParams(this.params, options, log);
@@ -148,6 +151,7 @@ export class Manager implements ManagerServices {
           await this.booted;
           const loaded = this.programs.forWorker();
           if (loaded === null) return null;
+          await this.fleet.settled();
           workerDirectory.restore();
           return {
             t: 'init',
@@ -163,6 +167,7 @@ export class Manager implements ManagerServices {
             order: loaded.order,
             active: loaded.active,
             generation,
+            fleet: options.fleet !== null,
             threads: this.params.num('worker_threads'),
             code: null,
           };
@@ -175,6 +180,7 @@ export class Manager implements ManagerServices {
           this.panics.record(report);
           log('error', `Child panic: ${report}`);
         },
+        publish: (event) => this.fleet.publish(event),
         changed: (event, text) => {
           if (event === 'started') {
             this.programs.workerStarted();
@@ -224,6 +230,15 @@ export class Manager implements ManagerServices {
       await this.close();
       throw new OptionError(refusedSocket);
     }
+    const joining = this.fleet.join(this.version, {
+      params: this.params,
+      cacheSince: () => this.supervisor.cacheSince,
+      settled: () => this.supervisor.settled(),
+      call: (call) => this.supervisor.call(call),
+      log: this.log,
+      trouble: (text) => this.broadcast('trouble', text),
+    });
+    joining.catch(() => {});
     // The worker's process starts before its program is compiled: both take the same tens of milliseconds.
     let refused: Error | null = null;
     this.booted = loadStartPrograms(options, this.params.text('vcl_path'), this.programs).catch(
@@ -237,6 +252,7 @@ export class Manager implements ManagerServices {
     serving.catch(() => {});
     try {
       await this.booted;
+      await joining;
       await this.openDoors();
       if (options.initFile !== null) {
         const { runInitFile } = await import('./init-file.ts');
@@ -294,6 +310,7 @@ export class Manager implements ManagerServices {
   private async closeOnce(): Promise<void> {
     if (this.supervisor.state !== 'stopped') this.log('info', 'manager stopping child');
     await this.supervisor.stop();
+    await this.fleet.close();
     this.programs.close();
     this.listeners.close();
     (await this.logStreams?.catch(() => null))?.close();
@@ -419,8 +436,14 @@ export class Manager implements ManagerServices {
   private openCounterStreams(): Promise<CounterStreams> {
     this.counterStreams ??= import('./streams/counter-stream.ts').then(
       (m) =>
-        new m.CounterStreams(join(this.dir, WORKDIR_FILES.worker), this.mgt, (written) =>
-          this.gauges.update(written),
+        new m.CounterStreams(
+          join(this.dir, WORKDIR_FILES.worker),
+          this.mgt,
+          (written) => {
+            this.gauges.update(written);
+            this.fleet.sample();
+          },
+          this.fleet.counters,
         ),
     );
     return this.counterStreams;

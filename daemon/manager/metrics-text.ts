@@ -8,6 +8,7 @@ import type { CounterInfo } from '../../protocol/messages.ts';
 import {
   type CounterRow,
   EDGE_COUNTERS,
+  FLEET_COUNTERS,
   MAIN_COUNTERS,
   MGT_COUNTERS,
   SMA_COUNTERS,
@@ -46,6 +47,7 @@ export function metricsText(input: MetricsInput): string {
   group(out, 'main', 'MAIN', MAIN_COUNTERS, values);
   labelled(out, 'storage', 'SMA', SMA_COUNTERS, values);
   group(out, 'edge', 'EDGE', EDGE_COUNTERS, values);
+  group(out, 'fleet', 'FLEET', FLEET_COUNTERS, values);
   backends(out, input, values);
   labelled(out, 'thread', 'THR', THR_COUNTERS, values);
   group(out, 'wrk', 'WRK', WRK_COUNTERS, values);

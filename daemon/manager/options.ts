@@ -6,6 +6,7 @@
 import { readCommandLine } from '../../protocol/command-line.ts';
 import { PROXYD } from '../../protocol/tables/proxyd-options.ts';
 import type { ListenerSpec, StorageSpec } from '../link.ts';
+import { type FleetOptions, parseFleet } from './fleet-option.ts';
 import { type JailOption, parseJail } from './jail.ts';
 import { parseListeners } from './listener-option.ts';
 import { OptionError } from './option-error.ts';
@@ -44,6 +45,8 @@ export interface Options {
   logFile: string | null;
   /** --read-group: a group that may read log and counters. */
   readGroup: string | null;
+  /** --fleet and the options that go with it; null without it. */
+  fleet: FleetOptions | null;
 }
 
 /** An address of a way in, and as it was given. */
@@ -93,7 +96,9 @@ export function parseOptions(argv: readonly string[]): Request {
     jail: null,
     logFile: null,
     readGroup: null,
+    fleet: null,
   };
+  const fleet = new Map<string, string>();
   const listeners: string[] = [];
   const storages: string[] = [];
   const { options, words, end } = readCommandLine(PROXYD, argv, '');
@@ -118,11 +123,21 @@ export function parseOptions(argv: readonly string[]): Request {
       case 's':
         storages.push(value);
         break;
+      case 'node':
+      case 'fleet':
+      case 'fleet-name':
+      case 'fleet-creds':
+      case 'fleet-user':
+      case 'fleet-ca':
+        if (fleet.has(name)) throw new OptionError(`Only one --${name} can be specified`);
+        fleet.set(name, value);
+        break;
       default:
         setOption(o, name, value);
     }
   }
   checkTogether(o);
+  o.fleet = parseFleet(fleet);
   o.listeners = parseListeners(listeners.length === 0 ? [':80'] : listeners);
   o.storages = withDefaults(storages.map(parseStorage));
   return { kind: 'run', options: o };

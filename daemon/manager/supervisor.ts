@@ -11,6 +11,7 @@ import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { WorkerStanding } from '../../protocol/tables/counters.ts';
 import type { WorkerProcess } from '../commands/manager-services.ts';
+import type { FleetReceipt, Invalidation } from '../contract/invalidation.ts';
 import type { FromWorker, InitMessage, ListenerAddress, ToWorker, WorkerCall, WorkerState } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
 import type { MgtCounters } from '../stats/counter-fields.ts';
@@ -31,6 +32,8 @@ export interface SupervisorHost {
   timeouts(): { cli: number; ping: number };
   panicked(text: string): void;
   changed(event: 'started' | 'stopped' | 'died' | 'trouble', text: string): void;
+  /** The fleet is to hear of what was invalidated in the worker. Never rejects. */
+  publish(event: Invalidation): Promise<FleetReceipt>;
 }
 
 type Note = FromWorker & { t: 'note' };
@@ -53,6 +56,9 @@ export class Supervisor implements WorkerProcess {
   readonly counters: MgtCounters;
   /** Process id of the worker, 0 when there is none. */
   pid = 0;
+  /** When the worker was given what it runs, in milliseconds since 1970: its cache has nothing from before. Null while there
+   * is no such worker. */
+  cacheSince: number | null = null;
   /** Listeners as the worker reported them. */
   bound: readonly ListenerAddress[] = [];
   private readonly code: ProcessCode;
@@ -283,6 +289,7 @@ export class Supervisor implements WorkerProcess {
           this.failStart('No active VCL');
           return;
         }
+        this.cacheSince = Date.now();
         const threads = this.threadsOf(init);
         const code = threads > 1 ? this.code.text : null;
         this.post(child, { ...init, threads, listeners: this.listeners.specs(), code });
@@ -324,6 +331,11 @@ export class Supervisor implements WorkerProcess {
       case 'note':
         this.notes.take(m);
         return;
+      case 'publish': {
+        const receipt = await this.host.publish(m.event);
+        this.post(child, { t: 'published', id: m.id, receipt });
+        return;
+      }
     }
   }
 
@@ -342,6 +354,7 @@ export class Supervisor implements WorkerProcess {
     const pid = this.pid;
     const asked = this.state === 'stopping';
     this.child = null;
+    this.cacheSince = null;
     this.pid = 0;
     if (!asked) this.failed = true;
     this.state = 'stopped';

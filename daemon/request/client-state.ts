@@ -14,7 +14,8 @@ const HOLDING: ReadonlySet<number> = new Set([State.hit, State.miss, State.pipe]
 /** As inState(). */
 export function inClientState(req: Request, stateId: number, after: AfterState<Request>): Step<Request> {
   const { vcl, host } = req.ctx;
-  if (vcl.waiting[stateId] === null && host.edge === null) return inState(req, stateId, after);
+  if (vcl.waiting[stateId] === null && host.edge === null && host.fleet === null)
+    return inState(req, stateId, after);
   return inState(req, stateId, after, (tx, code) => {
     // The bytes of a head of the cache or of the read buffer may be others by this turn.
     tx.resp.raw = null;

@@ -29,6 +29,7 @@ export function lookup(req: Request): Step<Request> {
     case LookupAnswer.HIT:
     case LookupAnswer.GRACE: {
       const { oc } = out;
+      if (core.held.since > 0 && facts.tOriginOf(oc) <= core.held.since) return heldBack(req);
       req.attempt.oc = oc;
       req.attempt.isHit = true;
       req.attempt.hitVxid = facts.vxidOf(oc);
@@ -94,6 +95,25 @@ export function lookup(req: Request): Step<Request> {
     default:
       throw new Error(`lookup answered ${found}`);
   }
+}
+
+/** What was found may be outdated: it is looked up again when that is known. */
+function heldBack(req: Request): Step<Request> {
+  const { core, lookup: out } = req;
+  const { references } = core.cache;
+  references.deref(out.oc);
+  if (out.busy !== 0) references.deref(out.busy);
+  req.attempt.busyOc = 0;
+  req.attempt.staleOc = 0;
+  const cancel = core.held.wait(() => {
+    req.onAbort = null;
+    req.resume(LOOKUP);
+  });
+  req.onAbort = () => {
+    cancel();
+    req.resume(FINISH);
+  };
+  return PARKED;
 }
 
 /** The end of a stay in the waiting list. */

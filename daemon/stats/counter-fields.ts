@@ -6,6 +6,8 @@ import {
   type CounterRow,
   EDGE_COUNTERS,
   type EdgeCounterName,
+  FLEET_COUNTERS,
+  type FleetCounterName,
   MAIN_COUNTERS,
   type MainCounterName,
   MGT_COUNTERS,
@@ -26,6 +28,8 @@ export type MainCounters = Record<MainCounterName, number>;
 export type SmaCounters = Record<SmaCounterName, number>;
 /** EDGE.*: one instance a worker. */
 export type EdgeCounters = Record<EdgeCounterName, number>;
+/** FLEET.*: kept by the manager. */
+export type FleetCounters = Record<FleetCounterName, number>;
 /** VBE.<program>.<backend>.*: one instance a backend of a loaded program. A bitmap is a bigint. */
 export type VbeCounters = Record<Exclude<VbeCounterName, 'happy'>, number> & { happy: bigint };
 /** THR.<number>.*: one instance a thread. */
@@ -38,6 +42,7 @@ export type MgtCounters = Record<MgtCounterName, number>;
 export const newMainCounters = (): MainCounters => zeros(MAIN_COUNTERS);
 export const newSmaCounters = (): SmaCounters => zeros(SMA_COUNTERS);
 export const newEdgeCounters = (): EdgeCounters => zeros(EDGE_COUNTERS);
+export const newFleetCounters = (): FleetCounters => zeros(FLEET_COUNTERS);
 export const newVbeCounters = (): VbeCounters => ({ ...zeros(VBE_COUNTERS), happy: 0n });
 export const newThrCounters = (): ThrCounters => zeros(THR_COUNTERS);
 export const newWrkCounters = (): WrkCounters => zeros(WRK_COUNTERS);

@@ -6,6 +6,7 @@
 import {
   type CounterRow,
   EDGE_COUNTERS,
+  FLEET_COUNTERS,
   MAIN_COUNTERS,
   MGT_COUNTERS,
   SMA_COUNTERS,
@@ -24,6 +25,7 @@ const GROUPS: Readonly<Record<string, readonly CounterRow[]>> = {
   MAIN: MAIN_COUNTERS,
   SMA: SMA_COUNTERS,
   EDGE: EDGE_COUNTERS,
+  FLEET: FLEET_COUNTERS,
   VBE: VBE_COUNTERS,
   THR: THR_COUNTERS,
   WRK: WRK_COUNTERS,

@@ -11,6 +11,7 @@ import type { Params } from '../params/parameter-set.ts';
 import type { MainCounters } from '../stats/counter-fields.ts';
 import type { SharedCount } from '../threads/shared-count.ts';
 import type { EsiState } from './esi-state.ts';
+import type { HeldLookups } from './held-lookups.ts';
 import type { HotHeads } from './hot-heads.ts';
 import type { IdHeader } from './id-header.ts';
 import type { SendTurns } from './send-turns.ts';
@@ -48,6 +49,8 @@ export interface Core {
   readonly esi: EsiState;
   readonly stats: MainCounters;
   readonly cache: Cache;
+  /** Lookups that wait for what the fleet has missed. */
+  readonly held: HeldLookups;
   readonly hotHeads: HotHeads;
   readonly host: VclHost;
   readonly identity: string;

@@ -5,6 +5,7 @@ import type { VclContext } from '../contract/context.ts';
 import type { ReturnCode } from '../contract/program.ts';
 import { runState, runWaitingState } from '../vcl/runtime/run-state.ts';
 import { PARKED, type Step } from './drive.ts';
+import { afterPublishing } from './fleet-answer.ts';
 
 /** What runs a program: a request or a fetch. */
 interface ProgramTask<T> {
@@ -31,23 +32,37 @@ export function inState<T extends ProgramTask<T>>(
   const steps = vcl.waiting[stateId];
   if (steps === null || steps === undefined) {
     const code = runState(vcl, stateId, ctx);
-    return ctx.owed === null ? after(tx, code) : whenWritten(tx, code, woken);
+    return isOwed(ctx) ? whenWritten(tx, stateId, code, woken) : after(tx, code);
   }
   const code = runWaitingState(vcl, stateId, steps, ctx, (later) =>
     tx.resume({
       name: 'woken',
-      run: () => (ctx.owed === null ? woken(tx, later) : whenWritten(tx, later, woken)),
+      run: () => (isOwed(ctx) ? whenWritten(tx, stateId, later, woken) : woken(tx, later)),
     }),
   );
   if (code === null) return PARKED;
-  return ctx.owed === null ? after(tx, code) : whenWritten(tx, code, woken);
+  return isOwed(ctx) ? whenWritten(tx, stateId, code, woken) : after(tx, code);
 }
 
-/** The state has invalidated something of which the edge is to hear: whoever asked for it is answered when that cannot be
- * lost any more. */
-function whenWritten<T extends ProgramTask<T>>(tx: T, code: ReturnCode, woken: AfterState<T>): Step<T> {
-  const owed = tx.ctx.owed as Promise<unknown>[];
-  tx.ctx.owed = null;
-  Promise.all(owed).then(() => tx.resume({ name: 'written', run: () => woken(tx, code) }));
+function isOwed({ owed, published }: VclContext): boolean {
+  return owed !== null || published !== null;
+}
+
+/** The state has invalidated something of which the edge or the fleet is to hear: whoever asked for it is answered when
+ * that cannot be lost any more, or that it may be. */
+function whenWritten<T extends ProgramTask<T>>(
+  tx: T,
+  stateId: number,
+  code: ReturnCode,
+  woken: AfterState<T>,
+): Step<T> {
+  const { ctx } = tx;
+  const { owed, published } = ctx;
+  ctx.owed = null;
+  ctx.published = null;
+  Promise.all([Promise.all(published ?? []), ...(owed ?? [])]).then(([receipts]) => {
+    const run = (): Step<T> => woken(tx, afterPublishing(ctx, stateId, code, receipts));
+    tx.resume({ name: 'written', run });
+  });
   return PARKED;
 }

@@ -5,7 +5,7 @@
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { SoftPurge } from '../cache/lifetimes.ts';
-import { raise, urlSubject } from '../contract/invalidation.ts';
+import { raise, STALE, urlSubject } from '../contract/invalidation.ts';
 import type { Request } from './request.ts';
 
 /** Objects purged, or made stale when `soft` is given. `alone`: only the object of the hit, or the stale one that
@@ -24,8 +24,13 @@ export function purgeObjects(req: Request, soft: SoftPurge | null, alone: boolea
     core.stats.n_soft_purges++;
     core.stats.n_obj_soft_purged += count;
   }
-  raise(req.ctx, { kind: 'purge', soft: soft !== null, subject: urlSubject(req.ctx), count });
+  const lives = soft === null || isUsual(soft) ? {} : { lives: soft };
+  raise(req.ctx, { kind: 'purge', soft: soft !== null, subject: urlSubject(req.ctx), count, ...lives });
   // Varnish logs nothing of the purges that it knows.
   if (alone) req.log.put(Tag.Notice, `purge.${soft === null ? 'hard' : 'soft'}_variant: ${count}`);
   return count;
+}
+
+function isUsual({ ttl, grace, keep }: SoftPurge): boolean {
+  return ttl === STALE.ttl && grace === STALE.grace && keep === STALE.keep;
 }

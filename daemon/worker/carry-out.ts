@@ -5,6 +5,7 @@ import type { CommandReply } from '../../protocol/messages.ts';
 import { runCommand } from '../commands/worker-dispatch.ts';
 import type { WorkerCall } from '../link.ts';
 import { connectEdge } from './edge-connection.ts';
+import { applyEvents, flush } from './fleet-connection.ts';
 import type { Worker } from './worker.ts';
 
 const OK: CommandReply = { status: 200, body: '' };
@@ -45,6 +46,15 @@ export async function carryOut(worker: Worker, call: WorkerCall): Promise<Comman
     case 'param.set':
       worker.allParams.apply(call.name, call.value);
       worker.paramsChanged();
+      return OK;
+    case 'fleet.apply':
+      return { status: 200, body: JSON.stringify(applyEvents(worker, call.events)) };
+    case 'fleet.flush':
+      flush(worker, call.why);
+      return OK;
+    case 'fleet.hold':
+      if (call.on) worker.held.hold(worker.clock.now());
+      else worker.held.letGo();
       return OK;
     case 'stop':
       worker.stop();

@@ -51,6 +51,10 @@ function cliText(call: WorkerCall): string | null {
     // Varnish's child process finds new values in memory that it shares.
     case 'param.set':
     case 'vcl.list':
+    // Their own records say what they did.
+    case 'fleet.apply':
+    case 'fleet.hold':
+    case 'fleet.flush':
     case 'stop':
       return null;
   }

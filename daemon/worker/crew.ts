@@ -178,6 +178,10 @@ export class Crew {
       // How the others are, heartbeats say.
       case 'ping':
         return this.own.carryOut(call);
+      // The cache is one.
+      case 'fleet.apply':
+      case 'fleet.flush':
+        return this.own.carryOut(call);
       case 'vcl.load': {
         const load = { op: call.op, load: { ...call.load, loading: this.loading++ } };
         const reply = await this.own.carryOut(load);
@@ -225,6 +229,8 @@ function changesThreads(call: WorkerCall): boolean {
       return EVERYWHERE.has(call.command.name);
     case 'ping':
     case 'vcl.list':
+    case 'fleet.apply':
+    case 'fleet.flush':
     case 'stop':
       return false;
     default:

@@ -5,6 +5,7 @@ import type { EdgeReceipt, Invalidation } from '../contract/invalidation.ts';
 import type { EdgeFile } from '../contract/program.ts';
 import { EdgeConnector, type QueueElsewhere } from '../edge/connector.ts';
 import { parseEdgeConfig } from '../edge/edge-config.ts';
+import { answerer, asker } from '../threads/asking.ts';
 import type { Talk } from '../threads/talk.ts';
 import type { Worker } from './worker.ts';
 
@@ -24,56 +25,33 @@ export async function connectEdge(worker: Worker, file: EdgeFile): Promise<EdgeC
   return connector;
 }
 
-interface RecordSaid {
-  readonly kind: 'edge.record';
-  readonly id: number;
-  readonly event: Invalidation;
-}
-interface RecordedSaid {
-  readonly kind: 'edge.recorded';
-  readonly id: number;
-  readonly receipt: EdgeReceipt;
-}
 interface UnheardSaid {
   readonly kind: 'edge.unheard';
 }
 
+const RECORD = 'edge.record';
 const FIRST = 0;
 
 /** The queue of the first thread, for another one. */
 export function queueOfFirst(talk: Talk): QueueElsewhere {
-  const asked = new Map<number, (receipt: EdgeReceipt) => void>();
-  let next = 1;
-  talk.on<RecordedSaid>('edge.recorded', ({ id, receipt }) => {
-    asked.get(id)?.(receipt);
-    asked.delete(id);
-  });
   return {
-    record: (event) =>
-      new Promise((resolve) => {
-        const id = next++;
-        asked.set(id, resolve);
-        talk.say<RecordSaid>(FIRST, { kind: 'edge.record', id, event });
-      }),
+    record: asker<Invalidation, EdgeReceipt>(talk, RECORD, FIRST),
     unheard: () => talk.say<UnheardSaid>(FIRST, { kind: 'edge.unheard' }),
   };
 }
 
 /** The first thread's part of that. */
 export function answerOthers(talk: Talk, worker: Worker): void {
-  talk.on<RecordSaid>('edge.record', ({ id, event }, from) => {
-    const answer = (receipt: EdgeReceipt): void =>
-      talk.say<RecordedSaid>(from, { kind: 'edge.recorded', id, receipt });
+  answerer<Invalidation, EdgeReceipt>(talk, RECORD, async (event) => {
     const { edge } = worker;
-    if (edge === null)
-      answer({
-        provider: '',
-        op: event.kind,
-        id: '',
-        state: 'rejected',
-        detail: 'no program imports edge any more',
-      });
-    else void edge.record(event).then(answer);
+    if (edge !== null) return edge.record(event);
+    return {
+      provider: '',
+      op: event.kind,
+      id: '',
+      state: 'rejected',
+      detail: 'no program imports edge any more',
+    };
   });
   talk.on<UnheardSaid>('edge.unheard', () => worker.edge?.unheard());
 }

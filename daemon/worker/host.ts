@@ -3,7 +3,8 @@
 import { hostname } from 'node:os';
 import type { ParamName } from '../../protocol/tables/params.ts';
 import type { VclContext, VclHost } from '../contract/context.ts';
-import { raise } from '../contract/invalidation.ts';
+import { raise, STALE } from '../contract/invalidation.ts';
+import { addBan, purgeKeys, purgePath } from './invalidating.ts';
 import type { Worker } from './worker.ts';
 
 /** What Varnish calls the free space of a storage without a size. */
@@ -19,17 +20,11 @@ export function makeHost(worker: Worker): VclHost {
     get edge() {
       return worker.edge;
     },
+    fleet: worker.fleet,
     ban: (expression, ctx) => ban(worker, expression, false, ctx),
     softBan: (expression, ctx) => ban(worker, expression, true, ctx),
     purgeTags: (keys, soft, ctx) => {
-      const count = worker.cache.invalidation.purgeTags(keys, soft, worker.clock.now());
-      if (soft) {
-        worker.stats.xkey_soft_purges++;
-        worker.stats.xkey_obj_soft_purged += count;
-      } else {
-        worker.stats.xkey_purges++;
-        worker.stats.xkey_obj_purged += count;
-      }
+      const count = purgeKeys(worker, keys, soft);
       if (ctx !== undefined) raise(ctx, { kind: 'tags', soft, subject: keys, count });
       return count;
     },
@@ -49,16 +44,12 @@ export function makeHost(worker: Worker): VclHost {
   };
 }
 
-/** Bans of programs are logged outside of the transaction, whose records are Varnish's. */
 function ban(worker: Worker, expression: string, soft: boolean, ctx?: VclContext): string | null {
-  const problem = worker.cache.bans.addText(expression, worker.clock.now(), soft);
-  if (problem !== null) return problem;
-  worker.logNotice(`${soft ? 'softban' : 'ban'} ${expression}`);
-  if (ctx !== undefined) raise(ctx, { kind: 'ban', soft, subject: expression, count: null });
-  return null;
+  const problem = addBan(worker, expression, soft);
+  if (problem === null && ctx !== undefined)
+    raise(ctx, { kind: 'ban', soft, subject: expression, count: null });
+  return problem;
 }
-
-const STALE = { ttl: 0, grace: -1, keep: -1 };
 
 function purgeUrl(
   worker: Worker,
@@ -69,19 +60,8 @@ function purgeUrl(
   const [, named, rest = '/'] = /^(?:https?:\/\/([^/?#]*))?([^#]*)/s.exec(url) ?? [];
   const host = (named ?? ctx.req?.http.get('host') ?? '').toLowerCase();
   const path = rest.startsWith('/') ? rest : `/${rest}`;
-  const now = worker.clock.now();
   const plainHash = ctx.vcl.compiled.facts.vcl_hash?.builtinOnly === true;
-  const { bans, invalidation } = worker.cache;
-  let count: number | null = null;
-  if (plainHash) {
-    count = invalidation.purge(`${path}\0${host}\0`, now, soft ? STALE : null);
-    worker.stats.n_purges++;
-    worker.stats.n_obj_purged += count;
-    if (soft) {
-      worker.stats.n_soft_purges++;
-      worker.stats.n_obj_soft_purged += count;
-    }
-  } else bans.add(['req.url', '==', path, '&&', 'req.http.host', '==', host], now, soft);
+  const count = purgePath(worker, host, path, soft ? STALE : null, plainHash);
   raise(ctx, { kind: 'purge', soft, subject: `${host}${path}`, count });
   return count === null ? { purged: 0, banned: true } : { purged: count };
 }

@@ -30,6 +30,9 @@ async function receive(message: ToWorker, handle: unknown): Promise<void> {
       if (message.thread === 0) worker?.listen(message.index, handle);
       else crew?.listen(message.thread, message.index, handle as { fd?: number } | null);
       return;
+    case 'published':
+      worker?.published(message.id, message.receipt);
+      return;
     case 'call': {
       const reply = await answer(message.call);
       send({ t: 'reply', id: message.id, ...reply });

@@ -28,6 +28,7 @@ import type { Companions } from '../threads/seat.ts';
 import { SharedCount } from '../threads/shared-count.ts';
 import type { Core, HotParams, ProgramRef } from '../transaction/core.ts';
 import { EsiState } from '../transaction/esi-state.ts';
+import { HeldLookups } from '../transaction/held-lookups.ts';
 import { HotHeads } from '../transaction/hot-heads.ts';
 import { IdHeader } from '../transaction/id-header.ts';
 import { SendTurns } from '../transaction/send-turns.ts';
@@ -67,6 +68,7 @@ export abstract class WorkerCore implements Core {
   /** debug=+req_state. */
   stepChecks: StepChecks | null = null;
   readonly bgFetches: SharedCount;
+  readonly held = new HeldLookups();
   readonly pipes: SharedCount;
   /** Of extensions. */
   readonly shared: SharedState;

@@ -5,6 +5,7 @@
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { BackendEnvironment } from '../backend/backend.ts';
 import type { VclHost } from '../contract/context.ts';
+import type { FleetReceipt, FleetService } from '../contract/invalidation.ts';
 import type { EdgeConnector, QueueElsewhere } from '../edge/connector.ts';
 import type { FromWorker, InitMessage, ListenerAddress, WorkerCall } from '../link.ts';
 import type { AcceptorHost } from '../net/acceptor.ts';
@@ -17,6 +18,7 @@ import { BackendThreads } from './backend-threads.ts';
 import { carryOut } from './carry-out.ts';
 import { logCall, logHeard, logSaid } from './cli-log.ts';
 import { answerOthers, queueOfFirst } from './edge-connection.ts';
+import { FleetConnection, fleetOfFirst } from './fleet-connection.ts';
 import { makeHost } from './host.ts';
 import { Listening } from './listening.ts';
 import { ProgramTable } from './program-table.ts';
@@ -33,6 +35,9 @@ export class Worker extends WorkerCore implements AcceptorHost {
   readonly backendThreads: BackendThreads | null;
   /** Made by the first program that imports it. */
   edge: EdgeConnector | null = null;
+  /** Null without --fleet. */
+  readonly fleet: FleetService | null;
+  private readonly fleetConnection: FleetConnection | null;
   /** Of the edge connector, for all threads but the first. */
   readonly queueElsewhere: QueueElsewhere | null;
   readonly edgeCounters = newEdgeCounters();
@@ -54,6 +59,9 @@ export class Worker extends WorkerCore implements AcceptorHost {
     this.ready = (listeners) => send({ t: 'ready', listeners });
     this.queueElsewhere = companions === null || this.thread === 0 ? null : queueOfFirst(companions.talk);
     if (companions !== null && this.thread === 0) answerOthers(companions.talk, this);
+    const talk = companions?.talk ?? null;
+    this.fleetConnection = init.fleet && this.thread === 0 ? new FleetConnection(send, talk) : null;
+    this.fleet = init.fleet && this.thread > 0 && talk !== null ? fleetOfFirst(talk) : this.fleetConnection;
     this.listeners = new Listening({
       core: this,
       host: this,
@@ -132,6 +140,11 @@ export class Worker extends WorkerCore implements AcceptorHost {
   /** A program has the edge connector. */
   showEdge(): void {
     this.counters.showEdge();
+  }
+
+  /** The manager's answer to what was published. */
+  published(id: number, receipt: FleetReceipt): void {
+    this.fleetConnection?.published(id, receipt);
   }
 
   /** Called before the process ends for whatever reason. */

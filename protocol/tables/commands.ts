@@ -57,7 +57,7 @@ const ROWS = [
   },
   {
     name: 'ban',
-    help: 'Make every object that matches all conditions obsolete. After --local the edge network is not told.',
+    help: 'Make every object that matches all conditions obsolete. After --local neither the edge network nor the fleet is told.',
     words: CONDITIONS,
     conditions: true,
     where: 'worker',

@@ -779,6 +779,58 @@ export const EDGE_COUNTERS = [
 ] as const satisfies readonly CounterRow[];
 export type EdgeCounterName = (typeof EDGE_COUNTERS)[number]['name'];
 
+/** The fleet, with --fleet: FLEET.<counter>. Kept by the manager. */
+export const FLEET_COUNTERS = [
+  { name: 'connected', flag: 'g', format: 'i', level: 'info', help: 'Whether the bus is there' },
+  {
+    name: 'behind',
+    flag: 'g',
+    format: 'i',
+    level: 'info',
+    help: 'Whether this node may lack invalidations that others have',
+  },
+  { name: 'nodes', flag: 'g', format: 'i', level: 'info', help: 'Nodes of the fleet, this one among them' },
+  { name: 'lag', flag: 'g', format: 'i', level: 'info', help: 'Messages that are known of and not applied' },
+  {
+    name: 'lag_seconds',
+    flag: 'g',
+    format: 'i',
+    level: 'info',
+    help: 'Seconds since the last applied message, while others wait',
+  },
+  {
+    name: 'published',
+    flag: 'c',
+    format: 'i',
+    level: 'info',
+    help: 'Invalidations from here that the fleet has stored',
+  },
+  {
+    name: 'unconfirmed',
+    flag: 'c',
+    format: 'i',
+    level: 'info',
+    help: 'Invalidations from here that were not stored, or nobody knows',
+  },
+  {
+    name: 'applied',
+    flag: 'c',
+    format: 'i',
+    level: 'info',
+    help: 'Invalidations of other nodes applied here',
+  },
+  { name: 'refused', flag: 'c', format: 'i', level: 'info', help: 'Messages that were no invalidations' },
+  { name: 'gaps', flag: 'c', format: 'i', level: 'info', help: 'Times that messages were missed' },
+  {
+    name: 'flushed',
+    flag: 'c',
+    format: 'i',
+    level: 'info',
+    help: 'Times that everything was banned, since nobody knew what had been missed',
+  },
+] as const satisfies readonly CounterRow[];
+export type FleetCounterName = (typeof FLEET_COUNTERS)[number]['name'];
+
 /** One backend: VBE.<program>.<backend>.<counter>. */
 export const VBE_COUNTERS = [
   {

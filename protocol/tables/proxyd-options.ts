@@ -75,6 +75,22 @@ export const PROXYD: ToolRow = {
         help: 'A name under which --metrics is asked, or an address that a tunnel to --console begins at; repeatable',
       },
     ]),
+    ...group('Fleet', [
+      {
+        flags: '--fleet',
+        argument: 'nats://host:port[,...]',
+        help: 'Share purges and bans with other proxies over NATS JetStream; tls:// asks for TLS',
+      },
+      { flags: '--fleet-name', argument: 'name', help: 'Which fleet: that of all proxies with this name' },
+      { flags: '--node', argument: 'name', help: 'What this one is called there (default: the machine)' },
+      { flags: '--fleet-creds', argument: 'file', help: 'Credentials of NATS: a creds file' },
+      { flags: '--fleet-user', argument: 'file', help: 'The same as name:password on the first line' },
+      {
+        flags: '--fleet-ca',
+        argument: 'file',
+        help: 'Certificates that sign those of the servers; asks for TLS',
+      },
+    ]),
     ...group('Tuning', [
       { flags: '-t', argument: 'ttl', help: 'Parameter default_ttl' },
       { flags: '-p', argument: 'param=value', help: 'Parameter; repeatable' },

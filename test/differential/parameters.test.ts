@@ -15,6 +15,10 @@ if (!there) console.warn('differential tests skipped: varnishd is not installed'
 /** Ours alone. */
 const OWN = new Set([
   'esi_parallel',
+  'fleet_catch_up',
+  'fleet_gap',
+  'fleet_timeout',
+  'fleet_wait',
   'heuristic_ttl_max',
   'http_profile',
   'id_header',

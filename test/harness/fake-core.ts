@@ -11,6 +11,7 @@ import type { ClientSession } from '../../daemon/transaction/client-session.ts';
 import type { Core, ProgramRef } from '../../daemon/transaction/core.ts';
 import type { Step } from '../../daemon/transaction/drive.ts';
 import { EsiState } from '../../daemon/transaction/esi-state.ts';
+import { HeldLookups } from '../../daemon/transaction/held-lookups.ts';
 import { Request } from '../../daemon/transaction/request.ts';
 import { RequestBuffers } from '../../daemon/transaction/request-buffers.ts';
 import { RETURN } from '../../protocol/tables/returns.ts';
@@ -75,11 +76,12 @@ export class FakeCore {
       clock: { now: () => this.now },
       params: { max_restarts: 4, max_retries: 4, http_gzip_support: 1, http_range_support: 1, ...params },
       stats: this.stats,
-      host: { edge: null },
+      host: { edge: null, fleet: null },
       stepChecks: null,
       bgFetches: new SharedCount(),
       pipes: new SharedCount(),
       spareFetchBuffers: [],
+      held: new HeldLookups(),
       esi: new EsiState(),
       requestLimits: { maxLine: 8192, maxFields: 64, maxSize: 32768 },
       newVxid: () => 7,

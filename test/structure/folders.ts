@@ -66,6 +66,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/params': ['protocol', 'daemon/link'],
   'daemon/throttle': [],
   'daemon/edge': ['protocol', 'queries', 'daemon/contract', 'daemon/vcl', 'daemon/throttle'],
+  'daemon/fleet': ['daemon/contract', 'daemon/stats', 'daemon/link'],
   'daemon/extensions': [
     'protocol',
     'queries',
@@ -130,6 +131,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/params',
     'daemon/commands',
     'daemon/edge',
+    'daemon/fleet',
     'daemon/threads',
   ],
   'daemon/request': [

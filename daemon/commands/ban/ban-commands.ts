@@ -5,22 +5,32 @@ import { CLI } from '../../../protocol/errors.ts';
 import type { CommandReply } from '../../../protocol/messages.ts';
 import { BanCount } from '../../cache/ban/ban-count.ts';
 import { banListJson, banListText } from '../../cache/ban/ban-text.ts';
+import { fleetFailure, fleetReply } from '../../contract/fleet-words.ts';
+import type { Invalidation } from '../../contract/invalidation.ts';
 import type { CommandCall } from '../../link.ts';
-import { bad, jsonReply, ok } from '../reply.ts';
+import { bad, cannot, jsonReply, ok } from '../reply.ts';
 import type { WorkerHandler, WorkerHandlers, WorkerServices } from '../worker-services.ts';
 
-/** The edge hears of it, unless the words begin with --local. The reply names what the edge would not take. */
+/** The edge and the fleet hear of it, unless the words begin with --local. The reply names what the edge would not take,
+ * and how many nodes have it. */
 async function ban(worker: WorkerServices, { args }: CommandCall, soft: boolean): Promise<CommandReply> {
   const local = args[0] === LOCAL;
   const words = local ? args.slice(1) : args;
   const problem = worker.cache.bans.add(words, worker.clock.now(), soft);
   if (problem !== null) return refused(problem);
-  if (local || worker.edge === null) return ok();
+  if (local) return ok();
   const subject = words.map((word) => (/[\s"]/.test(word) ? JSON.stringify(word) : word)).join(' ');
-  const told = worker.edge.invalidated({ kind: 'ban', soft, subject, origin: 'admin', count: null }, null);
-  const receipt = await told;
-  if (receipt === null || receipt.state !== 'rejected') return ok();
-  return ok(`Banned here. The edge was not told: ${receipt.detail ?? receipt.state}\n`);
+  const event: Invalidation = { kind: 'ban', soft, subject, words, origin: 'admin', count: null };
+  const [edge, fleet] = await Promise.all([
+    worker.edge?.invalidated(event, null),
+    worker.fleet?.publish(event),
+  ]);
+  let body = '';
+  if (edge?.state === 'rejected')
+    body += `Banned here. The edge was not told: ${edge.detail ?? edge.state}\n`;
+  if (fleet === undefined) return ok(body);
+  body += `Fleet: ${fleetReply(fleet)}\n`;
+  return fleet.state === 'stored' ? ok(body) : cannot(`${fleetFailure(fleet)}.\n${body}`);
 }
 
 const list: WorkerHandler = ({ cache: { bans }, objectLog }, call) => {

@@ -3,6 +3,7 @@
 # `invalidators` is the acl of those who may purge: edit it. Everybody else gets 403.
 
 import edge;
+import fleet;
 import std;
 
 acl invalidators {
@@ -91,6 +92,9 @@ sub edge_synth {
 	if (resp.status == 200 && edge.is_test_object()) {
 		edge.test_object();
 		return (deliver);
+	}
+	if (fleet.reply() != "") {
+		set resp.http.X-Fleet = fleet.reply();
 	}
 	if (resp.status == 200 && edge.reply() != "") {
 		set resp.http.Content-Type = "application/json";

@@ -34,6 +34,7 @@ const HOST: VclHost = {
   ban: () => null,
   softBan: () => null,
   edge: null,
+  fleet: null,
   purgeTags: () => 0,
   purgeUrl: () => ({ purged: 0 }),
   syslog: () => undefined,

@@ -6,7 +6,7 @@ import { Tag } from '../../../protocol/tables/tags.ts';
 import type { VclContext, VclObject, VclRequest } from '../../contract/context.ts';
 import type { Extension, ExtensionFunction } from '../../contract/extension.ts';
 import { softFail } from '../../contract/failure.ts';
-import type { EdgeReceipt } from '../../contract/invalidation.ts';
+import { type EdgeReceipt, STALE } from '../../contract/invalidation.ts';
 import { taskPriv } from '../../contract/priv.ts';
 import { State } from '../../contract/program.ts';
 import { awaited, type Waiting } from '../../contract/waiting.ts';
@@ -17,7 +17,6 @@ const EDGE_VERSION = '0.1';
 /** Seconds that a program waits for the journal, and with mode = inline for the network. */
 const PATIENCE = 60;
 const PURGE_PLACES = 'recv pass hit miss synth';
-const STALE = { ttl: 0, grace: -1, keep: -1 };
 
 const REPLY = {};
 const ERROR = {};

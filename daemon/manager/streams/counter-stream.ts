@@ -8,7 +8,7 @@
 import { join } from 'node:path';
 import type { CounterInfo, CounterSubscription } from '../../../protocol/messages.ts';
 import { matchesGlob } from '../../../queries/fnmatch.ts';
-import type { MgtCounters } from '../../stats/counter-fields.ts';
+import type { FleetCounters, MgtCounters } from '../../stats/counter-fields.ts';
 import { COUNTERS_FILE } from '../../stats/counters-format.ts';
 import { CountersReader } from '../../stats/counters-reader.ts';
 import type { Stream, StreamError, StreamSink } from './sink.ts';
@@ -26,9 +26,14 @@ export class CounterStreams {
   /** The reading of this turn of the event loop. */
   private latest: { info: CounterInfo[]; values: bigint[] } | null = null;
 
-  /** `refresh` as the reader of the file takes it. */
-  constructor(dir: string, mgt: MgtCounters, refresh: (written: number) => void = () => {}) {
-    this.reader = new CountersReader(join(dir, COUNTERS_FILE), mgt, refresh);
+  /** `refresh` and `fleet` as the reader of the file takes them. */
+  constructor(
+    dir: string,
+    mgt: MgtCounters,
+    refresh: (written: number) => void = () => {},
+    fleet: FleetCounters | null = null,
+  ) {
+    this.reader = new CountersReader(join(dir, COUNTERS_FILE), mgt, refresh, fleet);
   }
 
   /** Starts a subscription. Nothing is sent before this returns: send `ok` right after. */

@@ -14,10 +14,14 @@
 #     BAN, x-version: 17      everything goes whose x-version is 17
 #     SOFTBAN                 as BAN, but what matches becomes stale
 #
+# In a fleet all of it is done on every proxy, and the answer's X-Fleet says how far it has come; a 504 says that it was done
+# here and may not reach the others: ask again.
+#
 # The answer's X-Invalidated is the number of objects, where it is known at once. By ban and version without a request
 # field in the expression, so that the lurker can work. For a purge by version put the field's name into the
 # parameter xkey_fields ("xkey X-Version"), and its value into the request's xkey.
 
+import fleet;
 import purge;
 import std;
 import xkey;
@@ -100,5 +104,8 @@ sub vcl_purge {
 sub vcl_synth {
 	if (req.http.X-Invalidated && req.method ~ "PURGE$") {
 		set resp.http.X-Invalidated = req.http.X-Invalidated;
+	}
+	if (fleet.reply() != "") {
+		set resp.http.X-Fleet = fleet.reply();
 	}
 }

@@ -270,7 +270,7 @@ it('takes what was before in its order: windows and reasons know it, and are jud
   const seen: boolean[] = [];
   sample.unserved.judge(9, (_one, { hit }) => {
     seen.push(hit);
-    return null;
+    return { cause: '', detail: '', sentence: '' };
   });
   expect(seen).toEqual([false, true]);
   const { total, since, ranks } = sample.ranked('url', 60, FAKE_START + 11, 9);

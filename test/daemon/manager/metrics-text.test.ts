@@ -20,7 +20,14 @@ const samples = (text: string, name: string) => parsePrometheus(text).get(name)?
 
 it('is valid and says what is a counter', () => {
   const text = metricsText(
-    input({ 'MGT.uptime': 3n, 'MAIN.cache_hit': 5n, 'MAIN.n_object': 7n, 'SMA.s0.g_bytes': 9n }),
+    input({
+      'MGT.uptime': 3n,
+      'MAIN.cache_hit': 5n,
+      'MAIN.n_object': 7n,
+      'SMA.s0.g_bytes': 9n,
+      'FLEET.lag': 2n,
+      'FLEET.applied': 4n,
+    }),
   );
   const families = parsePrometheus(text);
   expect(Object.fromEntries([...families].map(([n, f]) => [n, `${f.type} ${f.samples[0]?.value}`]))).toEqual({
@@ -30,6 +37,8 @@ it('is valid and says what is a counter', () => {
     proxyd_main_cache_hit_total: 'counter 5',
     proxyd_main_n_object: 'gauge 7',
     proxyd_storage_g_bytes: 'gauge 9',
+    proxyd_fleet_lag: 'gauge 2',
+    proxyd_fleet_applied_total: 'counter 4',
   });
   expect(samples(text, 'proxyd_storage_g_bytes')).toEqual([{ labels: { storage: 's0' }, value: '9' }]);
 });

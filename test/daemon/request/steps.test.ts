@@ -95,6 +95,40 @@ describe('lookup', () => {
     req.abort();
     expect([fake.resumed, left, fake.stats.busy_killed]).toEqual([['finish'], [1], 0]);
   });
+
+  /** A request that finds a stale object, whose refresh it may begin, while objects up to time 100 are held back. */
+  function heldBack(origin: number): { fake: FakeCore; req: Request; step: string } {
+    const fake = new FakeCore();
+    const req = fake.request();
+    req.core.held.hold(100);
+    Object.assign(req.core.cache.facts, { tOriginOf: () => origin });
+    Object.assign(req.core.cache.lookup, {
+      find: (_: unknown, out: object) => {
+        Object.assign(out, { oc: 5, busy: 6, stale: 0, variants: 0 });
+        return LookupAnswer.GRACE;
+      },
+    });
+    return { fake, req, step: lookup(req).name };
+  }
+
+  it('waits for an object that is held back, without a reference to it, and looks up again when it is let go', () => {
+    const { fake, req, step } = heldBack(100);
+    expect([step, fake.held(5), fake.held(6), req.attempt.busyOc]).toEqual(['parked', -1, -1, 0]);
+    expect(fake.resumed).toEqual([]);
+    req.core.held.letGo();
+    expect([fake.resumed, req.onAbort]).toEqual([['lookup'], null]);
+  });
+
+  it('finds an object that is newer than those which are held back', () => {
+    expect(heldBack(100.5).step).toBe('hit');
+  });
+
+  it('ends when the client of an object that is held back leaves', () => {
+    const { fake, req } = heldBack(99);
+    req.abort();
+    req.core.held.letGo();
+    expect(fake.resumed).toEqual(['finish']);
+  });
 });
 
 describe('hit', () => {

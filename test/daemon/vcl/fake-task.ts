@@ -88,6 +88,7 @@ export const host: VclHost = {
   hostname: 'host',
   shared: new OwnState(),
   edge: null,
+  fleet: null,
   ban: (e) => (e.includes('==') ? null : 'Expected second operand.'),
   softBan: () => null,
   purgeTags: () => 0,

@@ -1,6 +1,7 @@
 // Packs what tsc has compiled, and the libraries it uses, into the files that the package holds: the daemon, its worker
 // and the process that describes extensions one file each, because the daemon keeps the last two in memory; a file for
-// each command, since every further one costs a start a millisecond or two; and one for the screens of the console. So
+// each command, since every further one costs a start a millisecond or two; one for the screens of the console; and one for
+// what speaks to a fleet's bus. So
 // what is installed is what was tested, whatever the registry offers that day. Our own code is not minified beyond dead
 // code: stack traces stay readable.
 
@@ -16,6 +17,8 @@ const DAEMON = [
   'daemon/extensions/author/test-main',
   'daemon/edge/fake/edge-fake',
 ];
+/** What the daemon loads with --fleet: a file of its own beside it. */
+const BUS = 'daemon/fleet/nats-bus';
 /** What commands load when they have a terminal: a file of its own beside them. */
 const SCREENS = 'console/tui/main';
 const DEFINE = {
@@ -57,11 +60,11 @@ export async function bundle(root, commands) {
       js: "import { createRequire as $createRequire } from 'node:module'; const require = $createRequire('/');",
     },
     external: ['react-devtools-core'],
-    plugins: [leftOut, later, dense],
+    plugins: [leftOut, busApart, later, dense],
   };
   const entry = (name) => join(modules, `${name}.js`);
   const results = await Promise.all([
-    ...[...DAEMON, SCREENS].map((name) => build({ ...options, entryPoints: [entry(name)] })),
+    ...[...DAEMON, BUS, SCREENS].map((name) => build({ ...options, entryPoints: [entry(name)] })),
     ...commands.map((name) =>
       build({
         ...options,
@@ -92,6 +95,15 @@ const leftOut = {
     build.onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({
       contents: 'exports.Node = class {}; exports.Box = class {};',
     }));
+  },
+};
+
+const busApart = {
+  name: 'bus-apart',
+  setup(build) {
+    build.onResolve({ filter: /\/fleet\/nats-bus\.js$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: './fleet/nats-bus.js', external: true } : undefined,
+    );
   },
 };
 

@@ -1,0 +1,131 @@
+// Invalidations as messages: JSON with a version. What comes from the bus is input like any other: read() takes nothing on
+// trust, bounds everything, and gives a reason in place of an event.
+
+import type { SoftLives } from '../contract/context.ts';
+import type { Invalidation } from '../contract/invalidation.ts';
+import { LONGEST_MESSAGE } from './fleet-names.ts';
+
+const VERSION = 1;
+/** Characters of a subject; what the parts of the cache take is less (chosen). */
+const LONGEST_SUBJECT = 60_000;
+/** Of who it was: a word for the log. */
+const LONGEST_BY = 100;
+/** Seconds; a soft purge never prolongs a life. */
+const LONGEST_LIFE = 1e9;
+
+/** The event as a message. */
+export function writeMessage({ kind, soft, subject, words, lives, origin }: Invalidation): Uint8Array {
+  const what =
+    kind === 'purge'
+      ? { url: subject, ...lives }
+      : kind === 'tags'
+        ? { keys: subject }
+        : { expression: words ?? subject };
+  const name = kind === 'tags' ? 'keys' : kind;
+  return Buffer.from(JSON.stringify({ v: VERSION, kind: name, soft, ...what, by: origin }));
+}
+
+/** The event of a message, or why it is none. */
+export function readMessage(data: Uint8Array): Invalidation | string {
+  if (data.length > LONGEST_MESSAGE) return `longer than ${LONGEST_MESSAGE} bytes`;
+  let message: unknown;
+  try {
+    message = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data));
+  } catch {
+    return 'not JSON';
+  }
+  if (typeof message !== 'object' || message === null || Array.isArray(message)) return 'not an object';
+  const { v, kind, soft = false, by = '' } = message as Record<string, unknown>;
+  if (v !== VERSION) return typeof v === 'number' ? `version ${v} is not known here` : 'no version';
+  if (typeof soft !== 'boolean') return 'soft is not true or false';
+  if (typeof by !== 'string') return 'by is no text';
+  // Printable: it goes into records.
+  const origin = by.replace(/[^\x20-\x7e]/g, '?').slice(0, LONGEST_BY);
+  const rest = message as Record<string, unknown>;
+  const base = { soft, origin, count: null };
+  switch (kind) {
+    case 'purge': {
+      const subject = textOf(rest.url);
+      if (subject === null || !/^[^\s]+$/.test(subject)) return 'url is no URL';
+      const lives = soft ? livesOf(rest) : null;
+      if (lives === 'wrong') return 'ttl, grace or keep is no number of seconds';
+      return { ...base, kind, subject, ...(lives === null ? {} : { lives }) };
+    }
+    case 'keys': {
+      const subject = textOf(rest.keys);
+      if (subject === null || subject.trim() === '') return 'keys has no keys';
+      return { ...base, kind: 'tags', subject };
+    }
+    case 'ban': {
+      if (Array.isArray(rest.expression)) {
+        const words = rest.expression.map(textOf);
+        if (words.length > 1000 || !words.every((word) => word !== null))
+          return 'expression is no list of words';
+        return { ...base, kind, subject: words.join(' '), words };
+      }
+      const subject = textOf(rest.expression);
+      return subject === null ? 'expression is no text' : { ...base, kind, subject };
+    }
+    default:
+      return 'no kind that is known here';
+  }
+}
+
+/** Null where it is none, or has what no line of a log may have. */
+function textOf(value: unknown): string | null {
+  if (typeof value !== 'string' || value.length > LONGEST_SUBJECT) return null;
+  return /[\0\n\r]/.test(value) ? null : value;
+}
+
+function livesOf(message: Record<string, unknown>): SoftLives | null | 'wrong' {
+  const { ttl = 0, grace = -1, keep = -1 } = message;
+  if (message.ttl === undefined && message.grace === undefined && message.keep === undefined) return null;
+  const all = [ttl, grace, keep];
+  if (!all.every((n) => typeof n === 'number' && Math.abs(n) <= LONGEST_LIFE)) return 'wrong';
+  return { ttl, grace, keep } as SoftLives;
+}
+
+/** A node's sign of life. */
+export interface NodeState {
+  /** Chosen when its manager began: two with one name are told apart by it. */
+  readonly life: string;
+  readonly version: string;
+  /** Whether all it has is as new as the stream, as far as it knows. */
+  readonly current: boolean;
+  /** The last message that it has applied, and how many are left. */
+  readonly applied: number;
+  readonly lag: number;
+}
+
+export function writeState(state: NodeState): Uint8Array {
+  return Buffer.from(JSON.stringify({ v: VERSION, ...state }));
+}
+
+export function readState(data: Uint8Array): NodeState | null {
+  const state = objectOf(data);
+  if (state === null) return null;
+  const { life, version, current, applied, lag } = state;
+  const texts = [life, version].every((t) => typeof t === 'string' && t.length <= LONGEST_BY);
+  const numbers = [applied, lag].every((n) => Number.isSafeInteger(n));
+  return texts && numbers && typeof current === 'boolean' ? (state as unknown as NodeState) : null;
+}
+
+export function writeApplied(seq: number): Uint8Array {
+  return Buffer.from(JSON.stringify({ v: VERSION, seq }));
+}
+
+export function readApplied(data: Uint8Array): number | null {
+  const seq = objectOf(data)?.seq;
+  return Number.isSafeInteger(seq) ? (seq as number) : null;
+}
+
+/** Short messages between nodes; what is none is passed over. */
+function objectOf(data: Uint8Array): Record<string, unknown> | null {
+  if (data.length > 4096) return null;
+  try {
+    const value = JSON.parse(Buffer.from(data).toString('utf8')) as Record<string, unknown> | null;
+    return value?.v === VERSION ? value : null;
+  } catch {
+    return null;
+  }
+}

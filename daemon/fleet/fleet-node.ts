@@ -1,0 +1,183 @@
+// A node of a fleet: joins the bus, publishes what is invalidated here, follows what others publish, and shows how it is.
+// Of one manager; without --fleet nothing here is loaded. The bus may be absent for as long as it likes: the proxy serves.
+
+import { randomBytes } from 'node:crypto';
+import type { FleetReceipt, FleetService, Invalidation } from '../contract/invalidation.ts';
+import type { FleetCounters } from '../stats/counter-fields.ts';
+import type { Bus, BusListener } from './bus.ts';
+import { readApplied, readState, writeState } from './fleet-message.ts';
+import { HEARTBEAT } from './fleet-names.ts';
+import { FleetPublisher, type PublisherSettings } from './fleet-publisher.ts';
+import { type FleetCache, FleetReader } from './fleet-reader.ts';
+import { NodeRoll } from './node-roll.ts';
+
+export interface FleetHost extends PublisherSettings {
+  readonly cache: FleetCache;
+  /** Milliseconds; null: old objects are served meanwhile. */
+  catchUp(): number | null;
+  log(level: 'info' | 'warning', text: string): void;
+}
+
+export interface OpenBus extends Bus {
+  /** Connects; rejects when that fails. */
+  open(): Promise<void>;
+}
+
+/** Between two tries to reach the bus for the first time, in milliseconds. */
+const AGAIN = 1000;
+/** A beat that comes so much later than it should: the process stood still. */
+const STOOD_STILL = 3000;
+
+export class Fleet implements FleetService {
+  private readonly bus: OpenBus;
+  private readonly host: FleetHost;
+  private readonly node: string;
+  private readonly version: string;
+  private readonly life = randomBytes(8).toString('hex');
+  private readonly roll: NodeRoll;
+  private readonly publisher: FleetPublisher;
+  private readonly reader: FleetReader;
+  private beats: NodeJS.Timeout | null = null;
+  private beatAt = performance.now();
+  private saidTwin = false;
+  private closed = false;
+  private wake: (() => void) | null = null;
+  private settle: () => void = () => {};
+  /** Its place in the stream is known, or the first try to join has failed. */
+  readonly settled = new Promise<void>((resolve) => {
+    this.settle = resolve;
+  });
+
+  constructor(node: string, version: string, makeBus: (listener: BusListener) => OpenBus, host: FleetHost) {
+    this.node = node;
+    this.version = version;
+    this.host = host;
+    this.roll = new NodeRoll(node, () => performance.now());
+    this.bus = makeBus({
+      connected: () => this.joined(),
+      disconnected: (why) => {
+        host.log('warning', `Fleet: ${why}; this node serves on, and may lack invalidations`);
+        this.reader.away();
+      },
+      closed: () => void this.join(),
+      beat: (name, data, age) => this.heard(name, data, age),
+      applied: (name, data) => {
+        const seq = readApplied(data);
+        if (seq !== null) this.roll.applied(name, seq);
+      },
+      warn: (text) => host.log('warning', `Fleet: ${text}`),
+    });
+    this.publisher = new FleetPublisher(this.bus, this.roll, node, this.life, host);
+    this.reader = new FleetReader({
+      bus: this.bus,
+      cache: host.cache,
+      node,
+      isOwn: (id) => this.publisher.isOwn(id),
+      catchUp: () => host.catchUp(),
+      tell: (level, text) => host.log(level, text),
+      changed: () => {
+        if (this.reader.current) this.settle();
+        this.beat();
+      },
+    });
+  }
+
+  /** Joins as soon as it can. */
+  start(): void {
+    this.beats = setInterval(() => this.tick(), HEARTBEAT);
+    this.beats.unref();
+    void this.join();
+  }
+
+  private async join(): Promise<void> {
+    for (let said = ''; !this.closed; ) {
+      try {
+        await this.bus.open();
+        return;
+      } catch (cause) {
+        const { message } = cause as Error;
+        if (message !== said)
+          this.host.log('warning', `Fleet: the bus cannot be joined: ${message}; it is tried again`);
+        said = message;
+        this.settle();
+      }
+      await this.pause();
+    }
+  }
+
+  publish(event: Invalidation): Promise<FleetReceipt> {
+    return this.publisher.publish(event);
+  }
+
+  sample(counters: FleetCounters): void {
+    const { reader, publisher, bus, roll } = this;
+    const { messages, seconds } = reader.lag;
+    Object.assign(counters, reader.counters, publisher.counters, {
+      connected: Number(bus.connected),
+      behind: Number(!reader.current),
+      nodes: roll.count,
+      lag: messages,
+      lag_seconds: seconds,
+    });
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    if (this.beats !== null) clearInterval(this.beats);
+    this.wake?.();
+    this.settle();
+    this.reader.close();
+    await this.bus.close(this.node);
+  }
+
+  private joined(): void {
+    this.host.log('info', `Fleet: joined as ${this.node}`);
+    void this.reader.run();
+  }
+
+  private tick(): void {
+    const now = performance.now();
+    const late = now - this.beatAt - HEARTBEAT;
+    this.beatAt = now;
+    // What was missed meanwhile is still on its way, or is not.
+    if (late > STOOD_STILL) this.reader.away();
+    this.beat();
+  }
+
+  private beat(): void {
+    const { life, version, reader } = this;
+    const state = {
+      life,
+      version,
+      current: reader.current,
+      applied: reader.place ?? 0,
+      lag: reader.lag.messages,
+    };
+    // The next one comes soon.
+    this.bus.beat(this.node, writeState(state)).catch(() => undefined);
+  }
+
+  private heard(name: string, data: Uint8Array | null, age: number): void {
+    if (data === null) {
+      this.roll.left(name);
+      return;
+    }
+    const state = readState(data);
+    if (state === null) return;
+    if (name === this.node && age === 0 && state.life !== this.life && !this.saidTwin) {
+      this.saidTwin = true;
+      this.host.log('warning', `Fleet: another proxy is called ${name} too: give each a name with --node`);
+    }
+    this.roll.beat(name, state, age);
+  }
+
+  private pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, AGAIN);
+      this.wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,319 @@
+// The bus over NATS with JetStream: with nats-layout.ts the one place that knows the client's library. The library connects again by itself, for ever, and repeats subscriptions; readers of the
+// stream are made anew by whoever reads, since a lost connection may have swallowed messages.
+
+import {
+  AckPolicy,
+  DeliverPolicy,
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  type JsMsg,
+  jetstream,
+  jetstreamManager,
+} from '@nats-io/jetstream';
+import { type KV, Kvm } from '@nats-io/kv';
+import {
+  type ConnectionOptions,
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+  NoRespondersError,
+  PermissionViolationError,
+} from '@nats-io/transport-node';
+import type { Bus, BusListener, BusMessage, PublishResult, Reading, StreamState } from './bus.ts';
+import { FleetNames, lastWord, NANO } from './fleet-names.ts';
+import { AHEAD, Batches } from './message-batches.ts';
+import { NatsLayout } from './nats-layout.ts';
+
+export interface BusSettings {
+  readonly servers: readonly string[];
+  readonly fleet: string;
+  readonly node: string;
+  /** Contents of a creds file. */
+  readonly creds: Uint8Array | null;
+  readonly user: { readonly name: string; readonly password: string } | null;
+  /** Certificates of the authorities that the servers' are signed by. */
+  readonly ca: string | null;
+}
+
+/** A lost connection is noticed after two of these, in milliseconds. */
+const PING = 2000;
+const CONNECT = 3000;
+const AGAIN = 500;
+/** How long a reader's place is kept by the server without it. */
+const READER_LIFE = 30_000;
+
+export class NatsBus implements Bus {
+  private readonly names: FleetNames;
+  private readonly settings: BusSettings;
+  private readonly listener: BusListener;
+  private nc: NatsConnection | null = null;
+  private js: JetStreamClient | null = null;
+  private jsm: JetStreamManager | null = null;
+  private kv: KV | null = null;
+  private layout: NatsLayout | null = null;
+  private readonly readings = new Set<(why: string) => void>();
+  private closed = false;
+  connected = false;
+
+  constructor(settings: BusSettings, listener: BusListener) {
+    this.settings = settings;
+    this.listener = listener;
+    this.names = new FleetNames(settings.fleet);
+  }
+
+  /** Connects; rejects when that fails at first. */
+  async open(): Promise<void> {
+    const { servers, node, creds, user, ca } = this.settings;
+    const options: ConnectionOptions = {
+      servers: [...servers],
+      name: `proxyd ${node}`,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: AGAIN,
+      reconnectJitter: AGAIN,
+      pingInterval: PING,
+      maxPingOut: 2,
+      timeout: CONNECT,
+      ignoreAuthErrorAbort: true,
+      ...(creds === null ? {} : { authenticator: credsAuthenticator(creds) }),
+      ...(user === null ? {} : { user: user.name, pass: user.password }),
+      ...(ca !== null ? { tls: { ca } } : servers.some((s) => s.startsWith('tls:')) ? { tls: {} } : {}),
+    };
+    const nc = await connect(options);
+    if (this.closed) {
+      await nc.close();
+      return;
+    }
+    try {
+      await this.join(nc);
+    } catch (cause) {
+      await nc.close();
+      throw cause;
+    }
+  }
+
+  private async join(nc: NatsConnection): Promise<void> {
+    this.nc = nc;
+    this.jsm = await jetstreamManager(nc, { checkAPI: false, timeout: CONNECT });
+    this.js = jetstream(nc, { timeout: CONNECT });
+    const clustered = nc.info?.cluster !== undefined;
+    this.layout = new NatsLayout(this.names, this.js, this.jsm, clustered, (text) =>
+      this.listener.warn(text),
+    );
+    await this.layout.makeStream();
+    await this.layout.makeBucket();
+    this.kv = await new Kvm(this.js).open(this.names.nodes);
+    const { node } = this.settings;
+    nc.subscribe(this.names.applied(node, '*'), {
+      callback: (error, m) => {
+        if (error === null) this.listener.applied(lastWord(m.subject), m.data);
+      },
+    });
+    nc.subscribe(`$KV.${this.names.nodes}.*`, {
+      callback: (error, m) => {
+        if (error !== null) return;
+        const gone = m.headers?.has('KV-Operation') === true;
+        this.listener.beat(lastWord(m.subject), gone ? null : m.data, 0);
+      },
+    });
+    this.connected = true;
+    void this.follow(nc);
+    this.listener.connected();
+    this.readNodes().catch((cause: Error) =>
+      this.listener.warn(`the other nodes are not known yet: ${cause.message}`),
+    );
+  }
+
+  /** The nodes that there are already, with the time since their last sign of life. */
+  private async readNodes(): Promise<void> {
+    const { kv } = this;
+    if (kv === null) return;
+    for await (const node of await kv.keys()) {
+      const entry = await kv.get(node);
+      if (entry?.operation !== 'PUT') continue;
+      this.listener.beat(node, entry.value, Math.max(0, Date.now() - entry.created.getTime()));
+    }
+  }
+
+  private async follow(nc: NatsConnection): Promise<void> {
+    for await (const status of nc.status()) {
+      switch (status.type) {
+        case 'disconnect':
+          this.lost('the connection to the bus was lost');
+          break;
+        case 'reconnect':
+          this.connected = true;
+          this.listener.connected();
+          break;
+        case 'error':
+          this.listener.warn(status.error.message);
+          break;
+        case 'slowConsumer':
+          this.endReadings('messages came faster than they were taken');
+          break;
+        default:
+      }
+    }
+    if (this.closed) return;
+    this.lost('the connection to the bus was closed');
+    this.listener.closed();
+  }
+
+  private lost(why: string): void {
+    if (!this.connected) return;
+    this.connected = false;
+    this.endReadings(why);
+    this.listener.disconnected(why);
+  }
+
+  private endReadings(why: string): void {
+    for (const end of [...this.readings]) end(why);
+  }
+
+  private get manager(): JetStreamManager {
+    if (this.jsm === null) throw new Error('the bus is not there yet');
+    return this.jsm;
+  }
+
+  async publish(node: string, id: string, data: Uint8Array, ms: number): Promise<PublishResult> {
+    const { js } = this;
+    if (js === null || !this.connected)
+      return { state: 'refused', detail: 'no connection to the bus', again: true };
+    try {
+      const subject = this.names.invalidate(node);
+      const { seq } = await js.publish(subject, data, { msgID: id, timeout: ms, retries: 1 });
+      return { state: 'stored', seq };
+    } catch (cause) {
+      const detail = (cause as Error).message;
+      if (reasonIs(cause, NoRespondersError))
+        return { state: 'refused', detail: 'no server of the bus takes it', again: true };
+      if (cause instanceof JetStreamApiError)
+        return { state: 'refused', detail, again: cause.status === 503 };
+      if (reasonIs(cause, PermissionViolationError)) return { state: 'refused', detail, again: false };
+      return { state: 'unanswered', detail };
+    }
+  }
+
+  async stream(): Promise<StreamState> {
+    // Whoever removes it while the fleet runs gets another.
+    await this.layout?.makeStream();
+    const { created, state } = await this.manager.streams.info(this.names.stream);
+    const first = state.messages === 0 ? state.last_seq + 1 : state.first_seq;
+    const droppedUntil = first === 1 ? 0 : state.messages === 0 ? Date.now() : Date.parse(state.first_ts);
+    return { created: String(created), first, last: state.last_seq, droppedUntil };
+  }
+
+  async timeOf(seq: number): Promise<number | null> {
+    try {
+      const message = await this.manager.streams.getMessage(this.names.stream, { seq });
+      return message === null ? null : message.time.getTime();
+    } catch (cause) {
+      if (cause instanceof JetStreamApiError && cause.status === 404) return null;
+      throw cause;
+    }
+  }
+
+  async read(
+    from: { readonly seq: number } | { readonly time: number },
+    take: (batch: readonly BusMessage[]) => Promise<void>,
+  ): Promise<Reading> {
+    const { js, names } = this;
+    if (js === null) throw new Error('the bus is not there yet');
+    const start =
+      'seq' in from
+        ? { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: from.seq }
+        : {
+            deliver_policy: DeliverPolicy.StartTime,
+            opt_start_time: new Date(from.time).toISOString(),
+          };
+    const made = await this.manager.consumers.add(names.stream, {
+      ack_policy: AckPolicy.None,
+      inactive_threshold: READER_LIFE * NANO,
+      mem_storage: true,
+      num_replicas: 1,
+      ...start,
+    });
+    const consumer = await js.consumers.get(names.stream, made.name);
+    const messages = await consumer.consume({ max_messages: AHEAD, expires: 10_000, idle_heartbeat: 2000 });
+    let over = '';
+    const end = (why: string): void => {
+      over ||= why;
+      messages.stop();
+    };
+    this.readings.add(end);
+    void (async () => {
+      for await (const status of messages.status()) {
+        if (status.type === 'heartbeats_missed' && status.count >= 2) end('the stream fell silent');
+        else if (ENDS.has(status.type)) end(`reader: ${status.type.replaceAll('_', ' ')}`);
+      }
+    })();
+    const batches = new Batches(take, () => over !== '', end);
+    const run = async (): Promise<string> => {
+      try {
+        for await (const m of messages) await batches.add(busMessage(m));
+      } catch (cause) {
+        over ||= (cause as Error).message;
+      }
+      over ||= 'the reader ended';
+      this.readings.delete(end);
+      await batches.idle();
+      void consumer.delete().catch(() => undefined);
+      return over;
+    };
+    return { from: made.delivered.stream_seq + 1, ended: run(), close: () => end('closed') };
+  }
+
+  report(publisher: string, node: string, data: Uint8Array): void {
+    if (this.connected) this.nc?.publish(this.names.applied(publisher, node), data);
+  }
+
+  async beat(node: string, data: Uint8Array): Promise<void> {
+    const { layout, kv } = this;
+    if (kv === null || !this.connected) return;
+    try {
+      await kv.put(node, data);
+    } catch (cause) {
+      // It is in memory, and goes with the last server that has it.
+      if (!reasonIs(cause, NoRespondersError)) throw cause;
+      await layout?.makeBucket();
+      await kv.put(node, data);
+    }
+  }
+
+  async close(node: string): Promise<void> {
+    this.closed = true;
+    this.endReadings('closed');
+    const { nc, kv } = this;
+    if (nc === null) return;
+    if (this.connected) await Promise.race([kv?.delete(node).catch(() => undefined), after(500)]);
+    this.connected = false;
+    await Promise.race([nc.close().catch(() => undefined), after(500)]);
+  }
+}
+
+function busMessage(m: JsMsg): BusMessage {
+  return {
+    seq: m.seq,
+    publisher: lastWord(m.subject),
+    id: m.headers?.get('Nats-Msg-Id') ?? '',
+    at: Number(m.timestampNanos / BigInt(NANO)),
+    pending: m.info.pending,
+    data: m.data,
+  };
+}
+
+/** Statuses after which a reader gets nothing more. */
+const ENDS: ReadonlySet<string> = new Set([
+  'consumer_not_found',
+  'stream_not_found',
+  'consumer_deleted',
+  'no_responders',
+]);
+
+function reasonIs(cause: unknown, kind: new (...args: never[]) => Error): boolean {
+  return cause instanceof kind || (cause instanceof Error && cause.cause instanceof kind);
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,102 @@
+// What a fleet keeps on the bus: made when it is absent, and never altered. In three copies where the servers are a cluster
+// that has room for them.
+
+import {
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from '@nats-io/jetstream';
+import { Kvm } from '@nats-io/kv';
+import { type FleetNames, GONE, LONGEST_MESSAGE, NANO, STREAM_LIMITS } from './fleet-names.ts';
+
+const REPLICAS = 3;
+
+export class NatsLayout {
+  private readonly names: FleetNames;
+  private readonly js: JetStreamClient;
+  private readonly jsm: JetStreamManager;
+  private readonly clustered: boolean;
+  private readonly warn: (text: string) => void;
+
+  constructor(
+    names: FleetNames,
+    js: JetStreamClient,
+    jsm: JetStreamManager,
+    clustered: boolean,
+    warn: (text: string) => void,
+  ) {
+    this.names = names;
+    this.js = js;
+    this.jsm = jsm;
+    this.clustered = clustered;
+    this.warn = warn;
+  }
+
+  async makeStream(): Promise<void> {
+    const { stream, invalidations } = this.names;
+    const { seconds, messages, bytes, repeatedWithin } = STREAM_LIMITS;
+    const config: Partial<StreamConfig> & { name: string } = {
+      name: stream,
+      subjects: [invalidations],
+      retention: RetentionPolicy.Limits,
+      storage: StorageType.File,
+      discard: DiscardPolicy.Old,
+      max_age: seconds * 1000 * NANO,
+      max_msgs: messages,
+      max_bytes: bytes,
+      max_msg_size: LONGEST_MESSAGE,
+      duplicate_window: repeatedWithin * 1000 * NANO,
+      allow_direct: false,
+    };
+    await this.made(stream, (replicas) => this.jsm.streams.add({ ...config, num_replicas: replicas }));
+  }
+
+  async makeBucket(): Promise<void> {
+    const { nodes } = this.names;
+    const kvm = new Kvm(this.js);
+    await this.made(`KV_${nodes}`, (replicas) =>
+      kvm.create(nodes, {
+        history: 1,
+        ttl: GONE,
+        max_bytes: 4 * 1024 * 1024,
+        maxValueSize: 4096,
+        storage: StorageType.Memory,
+        replicas,
+      }),
+    );
+  }
+
+  /** Makes what is not there, in three copies where the servers are a cluster that has room for them. */
+  private async made(stream: string, make: (replicas: number) => Promise<unknown>): Promise<void> {
+    if (await this.exists(stream)) return;
+    if (this.clustered) {
+      try {
+        await make(REPLICAS);
+        return;
+      } catch (cause) {
+        if (await this.exists(stream)) return;
+        this.warn(`${stream} is kept in one copy: ${(cause as Error).message}`);
+      }
+    }
+    try {
+      await make(1);
+    } catch (cause) {
+      // Another node may have been faster.
+      if (!(await this.exists(stream))) throw cause;
+    }
+  }
+
+  private async exists(stream: string): Promise<boolean> {
+    try {
+      await this.jsm.streams.info(stream);
+      return true;
+    } catch (cause) {
+      if (cause instanceof JetStreamApiError && cause.status === 404) return false;
+      throw cause;
+    }
+  }
+}

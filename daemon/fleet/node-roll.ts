@@ -1,0 +1,124 @@
+// The nodes of the fleet as this one knows them: by their signs of life, and by what they say they have applied. Tells a
+// publisher how far his message has come. Knows no bus and no clock of its own.
+
+import type { NodeState } from './fleet-message.ts';
+import { GONE, SILENT } from './fleet-names.ts';
+
+interface Node {
+  /** In milliseconds of the roll's clock. */
+  seen: number;
+  applied: number;
+  current: boolean;
+  /** Up to here it was waited for in vain: until it comes so far, nobody waits for it again. */
+  late: number;
+}
+
+/** How far a message has come. */
+export interface Reach {
+  readonly applied: number;
+  readonly nodes: number;
+  readonly behind: readonly string[];
+}
+
+interface Waiter {
+  readonly seq: number;
+  readonly done: () => void;
+}
+
+/** Names in an answer. */
+const MOST_NAMED = 10;
+/** Nodes that are kept: as many names as a hostile bus may bring (chosen). */
+const MOST_NODES = 4096;
+
+export class NodeRoll {
+  private readonly nodes = new Map<string, Node>();
+  private readonly own: string;
+  private readonly now: () => number;
+  private readonly waiting = new Set<Waiter>();
+
+  /** @param now milliseconds */
+  constructor(own: string, now: () => number) {
+    this.own = own;
+    this.now = now;
+  }
+
+  /** All nodes with this one. */
+  get count(): number {
+    this.forget();
+    return this.nodes.size + 1;
+  }
+
+  /** A sign of life, so many milliseconds ago. */
+  beat(name: string, state: NodeState, age: number): void {
+    if (name === this.own) return;
+    const node = this.nodes.get(name);
+    const seen = this.now() - age;
+    if (node === undefined) {
+      if (age >= GONE || this.nodes.size >= MOST_NODES) return;
+      this.nodes.set(name, { seen, applied: state.applied, current: state.current, late: 0 });
+    } else {
+      if (seen < node.seen) return;
+      node.seen = seen;
+      node.current = state.current;
+      // Another stream, or another life of the node, may be less far.
+      node.applied = state.applied;
+    }
+    this.look();
+  }
+
+  left(name: string): void {
+    this.nodes.delete(name);
+    this.look();
+  }
+
+  /** A node says that it has applied all up to here. */
+  applied(name: string, seq: number): void {
+    const node = this.nodes.get(name);
+    if (node === undefined || seq <= node.applied) return;
+    node.applied = seq;
+    node.seen = this.now();
+    this.look();
+  }
+
+  /** Resolves when every node that is not behind has applied the message, or after `ms`. */
+  async reached(seq: number, ms: number): Promise<Reach> {
+    if (!this.isEverywhere(seq)) {
+      await new Promise<void>((resolve) => {
+        const waiter = { seq, done: () => finish() };
+        const timer = setTimeout(() => finish(), ms);
+        const finish = (): void => {
+          clearTimeout(timer);
+          this.waiting.delete(waiter);
+          resolve();
+        };
+        this.waiting.add(waiter);
+      });
+      for (const node of this.nodes.values()) if (node.applied < seq) node.late = seq;
+    }
+    return this.reach(seq);
+  }
+
+  private reach(seq: number): Reach {
+    this.forget();
+    const behind = [...this.nodes].filter(([, { applied }]) => applied < seq).map(([name]) => name);
+    const nodes = this.nodes.size + 1;
+    return { applied: nodes - behind.length, nodes, behind: behind.sort().slice(0, MOST_NAMED) };
+  }
+
+  private isEverywhere(seq: number): boolean {
+    const silent = this.now() - SILENT;
+    for (const { applied, current, seen, late } of this.nodes.values()) {
+      if (applied < seq && current && seen > silent && applied >= late) return false;
+    }
+    return true;
+  }
+
+  private look(): void {
+    for (const waiter of [...this.waiting]) if (this.isEverywhere(waiter.seq)) waiter.done();
+  }
+
+  private forget(): void {
+    const gone = this.now() - GONE;
+    for (const [name, { seen }] of this.nodes) if (seen <= gone) this.nodes.delete(name);
+  }
+}

@@ -1,0 +1,62 @@
+// The options of a fleet: --fleet with its servers, and those that mean something only beside it. Pure: the files that they
+// name are read when the fleet is made.
+
+import { isIP } from 'node:net';
+import { OptionError } from './option-error.ts';
+
+/** How this proxy joins a fleet. */
+export interface FleetOptions {
+  servers: string[];
+  name: string;
+  /** --node; null: the machine's name. */
+  node: string | null;
+  /** Files. */
+  creds: string | null;
+  user: string | null;
+  ca: string | null;
+}
+
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+const SERVER = /^(?:nats:\/\/|tls:\/\/)?(?:\[[0-9a-fA-F:.]+\]|[^\s/@:[\]]+)(?::\d{1,5})?$/;
+
+/** @param given values by the names of the options; null without --fleet. Throws OptionError. */
+export function parseFleet(given: ReadonlyMap<string, string>): FleetOptions | null {
+  const servers = given.get('fleet');
+  if (servers === undefined) {
+    const [other] = given.keys();
+    if (other === undefined) return null;
+    throw new OptionError(`--${other} makes no sense without --fleet`);
+  }
+  const name = given.get('fleet-name');
+  if (name === undefined) throw new OptionError('--fleet needs the name of the fleet: --fleet-name');
+  const creds = given.get('fleet-creds') ?? null;
+  const user = given.get('fleet-user') ?? null;
+  if (creds !== null && user !== null)
+    throw new OptionError('Only one of --fleet-creds and --fleet-user can be specified');
+  return {
+    servers: servers.split(',').map((text) => checkedServer(text, given.has('fleet-ca'))),
+    name: checkedName('--fleet-name', name),
+    node: given.has('node') ? checkedName('--node', given.get('node') ?? '') : null,
+    creds,
+    user,
+    ca: given.get('fleet-ca') ?? null,
+  };
+}
+
+function checkedServer(text: string, secure: boolean): string {
+  // A command line can be read by everybody on the machine.
+  if (text.includes('@'))
+    throw new OptionError('--fleet: credentials belong in a file: --fleet-creds, --fleet-user');
+  if (!SERVER.test(text)) throw new OptionError(`--fleet: "${text}" is not nats://host:port`);
+  const host = text.replace(/^\w+:\/\//, '').replace(/:\d+$/, '');
+  // The client's library compares a certificate with names only.
+  if ((secure || text.startsWith('tls:')) && isIP(host.replace(/[[\]]/g, '')) !== 0)
+    throw new OptionError(`--fleet: with TLS a server is named, not given by its address: "${text}"`);
+  return text;
+}
+
+function checkedName(option: string, text: string): string {
+  if (!NAME.test(text))
+    throw new OptionError(`${option}: "${text}" is not a name of letters, digits, - and _, 64 at most`);
+  return text;
+}

@@ -1,0 +1,88 @@
+// The fleet as the worker sees it: what was invalidated here goes to the manager, which alone speaks to the bus, and what
+// comes from there is applied. The first thread does both; the others ask it.
+
+import type { SoftPurge } from '../cache/lifetimes.ts';
+import { type FleetReceipt, type FleetService, type Invalidation, STALE } from '../contract/invalidation.ts';
+import type { FleetEvent, FleetRefusal, FromWorker } from '../link.ts';
+import { answerer, asker } from '../threads/asking.ts';
+import type { Talk } from '../threads/talk.ts';
+import { addBan, purgeKeys, purgePath } from './invalidating.ts';
+import type { Worker } from './worker.ts';
+
+const PUBLISH = 'fleet.publish';
+const FIRST = 0;
+
+/** The first thread's way to the fleet. */
+export class FleetConnection implements FleetService {
+  private readonly send: (message: FromWorker) => void;
+  private readonly waiting = new Map<number, (receipt: FleetReceipt) => void>();
+  private next = 1;
+
+  constructor(send: (message: FromWorker) => void, talk: Talk | null) {
+    this.send = send;
+    if (talk !== null) answerer<Invalidation, FleetReceipt>(talk, PUBLISH, (event) => this.publish(event));
+  }
+
+  publish(event: Invalidation): Promise<FleetReceipt> {
+    return new Promise((resolve) => {
+      const id = this.next++;
+      this.waiting.set(id, resolve);
+      this.send({ t: 'publish', id, event });
+    });
+  }
+
+  /** The manager's answer. */
+  published(id: number, receipt: FleetReceipt): void {
+    this.waiting.get(id)?.(receipt);
+    this.waiting.delete(id);
+  }
+}
+
+/** Another thread's way. */
+export function fleetOfFirst(talk: Talk): FleetService {
+  return { publish: asker<Invalidation, FleetReceipt>(talk, PUBLISH, FIRST) };
+}
+
+/** Applies what others have published, and raises nothing: the edge has heard of it from them. Returns what cannot be
+ * applied. */
+export function applyEvents(worker: Worker, events: readonly FleetEvent[]): FleetRefusal[] {
+  const refused: FleetRefusal[] = [];
+  for (const { event, seq, from } of events) {
+    const problem = apply(worker, event);
+    const { kind, soft, subject } = event;
+    const end = problem === null ? '' : `, refused: ${problem}`;
+    worker.logNotice(`fleet: ${seq} of ${from}: ${soft ? 'soft ' : ''}${kind} ${subject}${end}`);
+    if (problem !== null) refused.push({ seq, problem });
+  }
+  return refused;
+}
+
+/** Bans what there is, since nobody knows what of it is outdated. */
+export function flush(worker: Worker, why: string): void {
+  worker.logNotice(`fleet: ${why}: everything that was fetched before is banned`);
+  addBan(worker, ['obj.status', '!=', '0'], false);
+}
+
+function apply(worker: Worker, { kind, soft, subject, words, lives }: Invalidation): string | null {
+  switch (kind) {
+    case 'tags':
+      purgeKeys(worker, subject, soft);
+      return null;
+    case 'ban':
+      return addBan(worker, words ?? subject, soft);
+    case 'purge':
+      purgeUrl(worker, subject, soft ? (lives ?? STALE) : null);
+      return null;
+  }
+}
+
+/** "host/path" or a whole URL. */
+function purgeUrl(worker: Worker, subject: string, soft: SoftPurge | null): void {
+  const [, host = '', rest = ''] = /^(?:https?:\/\/)?([^/?#]*)([^#]*)/s.exec(subject) ?? [];
+  const path = rest.startsWith('/') ? rest : `/${rest}`;
+  const plainHash = worker.active?.plainHash === true;
+  purgePath(worker, host, path, soft, plainHash);
+  // Keys have the host in small letters, unless the program returns before the builtin one makes them so.
+  const small = host.toLowerCase();
+  if (small !== host) purgePath(worker, small, path, soft, plainHash);
+}

@@ -1,0 +1,97 @@
+// A bus in memory: a stream that can be trimmed, cut short or made again, and connections that fail as they are told.
+import type { Bus, BusMessage, PublishResult, Reading, StreamState } from '../../../daemon/fleet/bus.ts';
+
+interface Open {
+  take(batch: readonly BusMessage[]): Promise<void>;
+  end(why: string): void;
+  sent: number;
+}
+
+export class FakeBus implements Bus {
+  connected = true;
+  created = 'one';
+  messages: BusMessage[] = [];
+  last = 0;
+  pending = 0;
+  results: PublishResult[] = [];
+  readonly ids: string[] = [];
+  readonly reports: [string, number][] = [];
+  private readonly readings = new Set<Open>();
+  private busy: Promise<void> = Promise.resolve();
+
+  /** Puts a message into the stream. */
+  put(text: string, publisher = 'other', id = ''): number {
+    const seq = ++this.last;
+    this.messages.push({
+      seq,
+      publisher,
+      id,
+      at: 1000 + seq,
+      pending: this.pending,
+      data: Buffer.from(text),
+    });
+    this.deliver();
+    return seq;
+  }
+
+  trim(to: number): void {
+    this.messages = this.messages.filter(({ seq }) => seq >= to);
+  }
+
+  /** Ends all readings. */
+  lose(): void {
+    this.connected = false;
+    for (const each of [...this.readings]) each.end('lost');
+  }
+
+  async publish(_node: string, id: string): Promise<PublishResult> {
+    this.ids.push(id);
+    return this.results.shift() ?? { state: 'stored', seq: this.put('{}', 'self', id) };
+  }
+
+  async stream(): Promise<StreamState> {
+    const first = this.messages[0]?.seq ?? this.last + 1;
+    return { created: this.created, first, last: this.last, droppedUntil: first === 1 ? 0 : 1000 + first };
+  }
+
+  async timeOf(seq: number): Promise<number | null> {
+    return this.messages.find((m) => m.seq === seq)?.at ?? null;
+  }
+
+  async read(
+    from: { readonly seq: number } | { readonly time: number },
+    take: (batch: readonly BusMessage[]) => Promise<void>,
+  ): Promise<Reading> {
+    const start =
+      'seq' in from ? from.seq : (this.messages.find(({ at }) => at >= from.time)?.seq ?? this.last + 1);
+    let end: (why: string) => void = () => {};
+    const ended = new Promise<string>((resolve) => (end = resolve));
+    const open: Open = {
+      take,
+      sent: start - 1,
+      end: (why) => {
+        this.readings.delete(open);
+        void this.busy.then(() => end(why));
+      },
+    };
+    this.readings.add(open);
+    setImmediate(() => this.deliver());
+    return { from: start, ended, close: () => open.end('closed') };
+  }
+
+  report(publisher: string, _node: string, data: Uint8Array): void {
+    this.reports.push([publisher, (JSON.parse(Buffer.from(data).toString()) as { seq: number }).seq]);
+  }
+
+  async beat(): Promise<void> {}
+  async close(): Promise<void> {}
+
+  private deliver(): void {
+    for (const open of this.readings) {
+      const batch = this.messages.filter(({ seq }) => seq > open.sent);
+      if (batch.length === 0) continue;
+      open.sent = this.last;
+      this.busy = this.busy.then(() => (this.readings.has(open) ? open.take(batch) : undefined));
+    }
+  }
+}

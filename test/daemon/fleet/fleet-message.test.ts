@@ -1,0 +1,112 @@
+// Messages of the bus are input like any other: what is written is read back, and what is not of the kind is refused with a
+// reason, whatever it is.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Invalidation } from '../../../daemon/contract/invalidation.ts';
+import {
+  readApplied,
+  readMessage,
+  readState,
+  writeApplied,
+  writeMessage,
+  writeState,
+} from '../../../daemon/fleet/fleet-message.ts';
+import { LONGEST_MESSAGE } from '../../../daemon/fleet/fleet-names.ts';
+
+const read = (text: string): Invalidation | string => readMessage(Buffer.from(text));
+const EVENT = { soft: false, origin: 'admin', count: null };
+
+describe('an invalidation', () => {
+  it.each<Invalidation>([
+    { ...EVENT, kind: 'purge', subject: 'shop.example/a?b=c' },
+    { ...EVENT, kind: 'purge', soft: true, subject: 'shop.example/', lives: { ttl: 0, grace: 10, keep: -1 } },
+    { ...EVENT, kind: 'tags', subject: 'a b, c' },
+    { ...EVENT, kind: 'ban', subject: 'obj.http.etag == "x"', soft: true },
+    { ...EVENT, kind: 'ban', subject: 'obj.http.x ~ a b', words: ['obj.http.x', '~', 'a b'] },
+  ])('is read as it was written: $kind $subject', (event) => {
+    expect(readMessage(writeMessage(event))).toEqual(event);
+  });
+
+  it('as others write it needs no more than its version and what it is about', () => {
+    expect(read('{"v":1,"kind":"keys","keys":"a"}')).toEqual({
+      ...EVENT,
+      kind: 'tags',
+      subject: 'a',
+      origin: '',
+    });
+  });
+
+  it.each([
+    ['', 'not JSON'],
+    ['\u0000\u00ff', 'not JSON'],
+    ['null', 'not an object'],
+    ['[1]', 'not an object'],
+    ['{}', 'no version'],
+    ['{"v":2,"kind":"purge","url":"a/"}', 'version 2 is not known here'],
+    ['{"v":1}', 'no kind that is known here'],
+    ['{"v":1,"kind":"exec","run":"x"}', 'no kind that is known here'],
+    ['{"v":1,"kind":"purge"}', 'url is no URL'],
+    ['{"v":1,"kind":"purge","url":"a b"}', 'url is no URL'],
+    ['{"v":1,"kind":"purge","url":"a/\\r\\nX: y"}', 'url is no URL'],
+    ['{"v":1,"kind":"purge","url":"a/","soft":1}', 'soft is not true or false'],
+    ['{"v":1,"kind":"purge","url":"a/","soft":true,"ttl":"9"}', 'ttl, grace or keep is no number of seconds'],
+    [
+      '{"v":1,"kind":"purge","url":"a/","soft":true,"keep":1e300}',
+      'ttl, grace or keep is no number of seconds',
+    ],
+    ['{"v":1,"kind":"keys","keys":" "}', 'keys has no keys'],
+    ['{"v":1,"kind":"keys","keys":["a"]}', 'keys has no keys'],
+    ['{"v":1,"kind":"ban"}', 'expression is no text'],
+    ['{"v":1,"kind":"ban","expression":["a",1]}', 'expression is no list of words'],
+    ['{"v":1,"kind":"keys","keys":"a","by":7}', 'by is no text'],
+  ])('%s is refused: %s', (text, reason) => {
+    expect(read(text)).toBe(reason);
+  });
+
+  it('is refused beyond its limits, and when it is no UTF-8', () => {
+    expect(readMessage(Buffer.alloc(LONGEST_MESSAGE + 1, 32))).toMatch(/^longer than/);
+    expect(readMessage(Buffer.from([0x22, 0xff, 0x22]))).toBe('not JSON');
+    expect(read(JSON.stringify({ v: 1, kind: 'keys', keys: 'k'.repeat(60_001) }))).toBe('keys has no keys');
+  });
+
+  it('has nothing in its origin that a line of the log cannot have', () => {
+    const event = read(
+      JSON.stringify({ v: 1, kind: 'keys', keys: 'a', by: `a\n\u001b[2J${'x'.repeat(200)}` }),
+    );
+    expect((event as Invalidation).origin).toMatch(/^a\?\?\[2Jx{94}$/);
+  });
+
+  it('never throws', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.uint8Array(),
+          fc.json().map((text) => Buffer.from(text)),
+        ),
+        (data) => {
+          readMessage(data);
+          readState(data);
+          readApplied(data);
+        },
+      ),
+    );
+  });
+});
+
+describe('what nodes say of themselves', () => {
+  const state = { life: 'ab', version: '0.1.0', current: true, applied: 7, lag: 0 };
+
+  it('is read as it was written', () => {
+    expect(readState(writeState(state))).toMatchObject(state);
+    expect(readApplied(writeApplied(12))).toBe(12);
+  });
+
+  it.each([
+    '',
+    '{"v":1}',
+    '{"v":1,"life":"a","version":"b","current":1,"applied":1,"lag":0}',
+    '{"v":9,"seq":1}',
+  ])('%s is passed over', (text) => {
+    expect([readState(Buffer.from(text)), readApplied(Buffer.from(text))]).toEqual([null, null]);
+  });
+});

@@ -1,0 +1,117 @@
+// A node as a whole: it joins when the bus comes, and again when the bus has let it go for good; who waits for its place is not
+// kept waiting by a bus that is absent.
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { BusListener } from '../../../daemon/fleet/bus.ts';
+import { writeState } from '../../../daemon/fleet/fleet-message.ts';
+import { Fleet } from '../../../daemon/fleet/fleet-node.ts';
+import { newFleetCounters } from '../../../daemon/stats/counter-fields.ts';
+import { FakeBus } from './fake-bus.ts';
+
+class OpenBus extends FakeBus {
+  readonly listener: BusListener;
+  /** What opening says, one after the other; then it opens. */
+  refusals: string[];
+  opened = 0;
+
+  constructor(listener: BusListener, refusals: string[]) {
+    super();
+    this.listener = listener;
+    this.refusals = refusals;
+    this.connected = false;
+  }
+
+  async open(): Promise<void> {
+    const refusal = this.refusals.shift();
+    if (refusal !== undefined) throw new Error(refusal);
+    this.opened++;
+    this.connected = true;
+    this.listener.connected();
+  }
+}
+
+const open: Fleet[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.close();
+});
+
+function node(...refusals: string[]) {
+  const log: string[] = [];
+  let bus: OpenBus | null = null;
+  const made = new Fleet(
+    'a',
+    '1',
+    (listener) => {
+      bus = new OpenBus(listener, refusals);
+      return bus;
+    },
+    {
+      timeout: () => 1000,
+      wait: () => 10,
+      catchUp: () => 1000,
+      log: (level, text) => log.push(`${level} ${text}`),
+      cache: { since: () => null, apply: async () => [], hold: async () => {}, flush: async () => {} },
+    },
+  );
+  open.push(made);
+  made.start();
+  const counters = (): Record<string, number> => {
+    const to = newFleetCounters();
+    made.sample(to);
+    return to;
+  };
+  return { made, log, bus: bus as unknown as OpenBus, counters };
+}
+
+describe('a node', () => {
+  it('has settled when it knows its place', async () => {
+    const { made, counters } = node();
+    await made.settled;
+    expect(counters()).toMatchObject({ connected: 1, behind: 0, nodes: 1, lag: 0 });
+  });
+
+  it('has settled when the bus is absent, says so once, and joins when it comes', async () => {
+    const { made, log, counters } = node('refused', 'refused');
+    await made.settled;
+    expect(counters()).toMatchObject({ connected: 0, behind: 1 });
+    await vi.waitFor(() => expect(counters()).toMatchObject({ connected: 1, behind: 0 }), { timeout: 5000 });
+    expect(log).toEqual([
+      'warning Fleet: the bus cannot be joined: refused; it is tried again',
+      'info Fleet: joined as a',
+    ]);
+  });
+
+  it('joins again when the bus has let it go for good', async () => {
+    const { made, bus, log, counters } = node();
+    await made.settled;
+    bus.lose();
+    bus.listener.disconnected('the connection to the bus was closed');
+    expect(counters()).toMatchObject({ connected: 0, behind: 1 });
+    bus.listener.closed();
+    await vi.waitFor(() => expect(counters()).toMatchObject({ connected: 1, behind: 0 }));
+    expect([bus.opened, log.filter((line) => line.startsWith('warning'))]).toEqual([
+      2,
+      [
+        'warning Fleet: the connection to the bus was closed; this node serves on, and may lack invalidations',
+      ],
+    ]);
+  });
+
+  it('knows the others by their signs of life, and another one of its own name', async () => {
+    const { made, bus, log, counters } = node();
+    await made.settled;
+    const state = writeState({ life: 'x', version: '1', current: true, applied: 0, lag: 0 });
+    bus.listener.beat('b', state, 0);
+    bus.listener.beat('c', Buffer.from('nonsense'), 0);
+    expect(counters().nodes).toBe(2);
+    bus.listener.beat('b', null, 0);
+    expect(counters().nodes).toBe(1);
+    // What it has left behind itself is old.
+    bus.listener.beat('a', state, 5000);
+    expect(log).toHaveLength(1);
+    bus.listener.beat('a', state, 0);
+    bus.listener.beat('a', state, 0);
+    expect(log.slice(1)).toEqual([
+      'warning Fleet: another proxy is called a too: give each a name with --node',
+    ]);
+  });
+});

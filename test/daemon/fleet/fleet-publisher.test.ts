@@ -1,0 +1,62 @@
+// What whoever invalidates is told: stored, certainly not, or nobody knows.
+import { expect, it } from 'vitest';
+import type { PublishResult } from '../../../daemon/fleet/bus.ts';
+import { FleetPublisher } from '../../../daemon/fleet/fleet-publisher.ts';
+import { NodeRoll } from '../../../daemon/fleet/node-roll.ts';
+import { FakeBus } from './fake-bus.ts';
+
+const EVENT = { kind: 'tags', soft: false, subject: 'a', origin: 'admin', count: null } as const;
+const refused = (again: boolean): PublishResult => ({ state: 'refused', detail: 'full', again });
+const silence: PublishResult = { state: 'unanswered', detail: 'timeout' };
+
+function publisher(timeout = 1000) {
+  const bus = new FakeBus();
+  const roll = new NodeRoll('self', () => 0);
+  const made = new FleetPublisher(bus, roll, 'self', 'life', { timeout: () => timeout, wait: () => 5 });
+  return { bus, roll, made };
+}
+
+it('is stored, with how far it has come', async () => {
+  const { made, roll, bus } = publisher();
+  roll.beat('b', { life: 'b', version: '', current: true, applied: 0, lag: 0 }, 0);
+  expect(await made.publish(EVENT)).toEqual({
+    state: 'stored',
+    seq: 1,
+    applied: 1,
+    nodes: 2,
+    behind: ['b'],
+    detail: '',
+  });
+  expect([made.isOwn(bus.ids[0] ?? ''), made.isOwn('other.1'), made.counters]).toEqual([
+    true,
+    false,
+    { published: 1, unconfirmed: 0 },
+  ]);
+});
+
+it('is tried again under the same id', async () => {
+  const { made, bus } = publisher();
+  bus.results = [silence, refused(true)];
+  expect(await made.publish(EVENT)).toMatchObject({ state: 'stored' });
+  expect(new Set(bus.ids).size).toBe(1);
+  await made.publish(EVENT);
+  expect(new Set(bus.ids).size).toBe(2);
+});
+
+it.each<[string, string, PublishResult[]]>([
+  ['certainly not stored when it is refused', 'lost', [refused(false)]],
+  ['nobody knows when it was refused after a try without an answer', 'unknown', [silence, refused(false)]],
+  ['certainly not stored when it never left', 'lost', Array(100).fill(refused(true))],
+  ['nobody knows when nobody answers', 'unknown', Array(100).fill(silence)],
+])('%s', async (_, state, results) => {
+  const { made, bus } = publisher(120);
+  bus.results = results;
+  expect(await made.publish(EVENT)).toMatchObject({ state, seq: 0, applied: 1, nodes: 1 });
+  expect(made.counters).toEqual({ published: 0, unconfirmed: 1 });
+});
+
+it('is not stored when it is too long', async () => {
+  const { made, bus } = publisher();
+  expect(await made.publish({ ...EVENT, subject: 'a'.repeat(70_000) })).toMatchObject({ state: 'lost' });
+  expect(bus.ids).toEqual([]);
+});

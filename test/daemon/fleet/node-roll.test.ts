@@ -1,0 +1,70 @@
+// Who is in the fleet, and how far a message has come: nodes that are behind are named and not waited for.
+import { describe, expect, it, vi } from 'vitest';
+import { GONE, SILENT } from '../../../daemon/fleet/fleet-names.ts';
+import { NodeRoll } from '../../../daemon/fleet/node-roll.ts';
+
+function roll() {
+  let now = 0;
+  const made = new NodeRoll('self', () => now);
+  const beat = (name: string, applied: number, current = true, age = 0): void =>
+    made.beat(name, { life: name, version: '', current, applied, lag: 0 }, age);
+  const pass = (ms: number): void => {
+    now += ms;
+  };
+  return { made, beat, pass };
+}
+
+describe('a message has come', () => {
+  it('everywhere when all say so', async () => {
+    const { made, beat } = roll();
+    beat('b', 1);
+    beat('c', 1);
+    let reach: unknown = null;
+    void made.reached(2, 10_000).then((r) => (reach = r));
+    made.applied('b', 2);
+    await Promise.resolve();
+    expect(reach).toBe(null);
+    made.applied('c', 3);
+    await vi.waitFor(() => expect(reach).toEqual({ applied: 3, nodes: 3, behind: [] }));
+  });
+
+  it('as far as it has when the time is up, and a node that was late is not waited for again', async () => {
+    const { made, beat } = roll();
+    beat('b', 1);
+    expect(await made.reached(2, 5)).toEqual({ applied: 1, nodes: 2, behind: ['b'] });
+    expect(await made.reached(3, 1e9)).toEqual({ applied: 1, nodes: 2, behind: ['b'] });
+    made.applied('b', 3);
+    expect(await made.reached(3, 1e9)).toEqual({ applied: 2, nodes: 2, behind: [] });
+    let done = false;
+    void made.reached(4, 50).then(() => (done = true));
+    await Promise.resolve();
+    expect(done).toBe(false);
+  });
+
+  it.each([
+    ['says that it is behind', (r: ReturnType<typeof roll>) => r.beat('b', 1, false)],
+    ['is silent', (r: ReturnType<typeof roll>) => r.pass(SILENT)],
+  ])('without waiting for a node that %s', async (_, make) => {
+    const r = roll();
+    r.beat('b', 1);
+    make(r);
+    expect(await r.made.reached(2, 1e9)).toEqual({ applied: 1, nodes: 2, behind: ['b'] });
+  });
+
+  it('without a node that leaves meanwhile', async () => {
+    const { made, beat } = roll();
+    beat('b', 1);
+    const reach = made.reached(2, 1e9);
+    made.left('b');
+    expect(await reach).toEqual({ applied: 1, nodes: 1, behind: [] });
+  });
+});
+
+it('forgets a node that gives no sign of life, and takes none from before', () => {
+  const { made, beat, pass } = roll();
+  beat('b', 1);
+  beat('old', 1, true, GONE);
+  expect(made.count).toBe(2);
+  pass(GONE);
+  expect(made.count).toBe(1);
+});

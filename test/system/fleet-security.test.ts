@@ -1,0 +1,206 @@
+// What comes from the bus is input like any other, and the way there is as safe as its operator makes it: hostile messages are
+// counted and do nothing, credentials come from files and show up nowhere, TLS is checked.
+import { randomBytes } from 'node:crypto';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { jetstream } from '@nats-io/jetstream';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { FleetNames } from '../../daemon/fleet/fleet-names.ts';
+import { NATS_MISSING, NatsServer } from '../harness/nats-server.ts';
+import { Origin, respond } from '../harness/origin.ts';
+import { run, Sandbox, until } from '../harness/processes.ts';
+import { type RunningProxy, startProxy } from '../harness/proxy.ts';
+
+const box = new Sandbox('proxyd-fleet-security');
+const names = new FleetNames('shop');
+/** What bans are made of. */
+const WORDS = [
+  'obj.status',
+  'obj.http.x',
+  'req.url',
+  'obj.age',
+  '==',
+  '~',
+  '!~',
+  '>',
+  '&&',
+  '200',
+  '1d',
+  '(',
+  '[a',
+  '.*',
+];
+const running: RunningProxy[] = [];
+let origin: Origin;
+
+async function node(name: string, server: NatsServer, ...args: string[]): Promise<RunningProxy> {
+  const proxy = await startProxy(box, {
+    backend: `127.0.0.1:${origin.port}`,
+    dir: box.path(name),
+    args: [
+      '--fleet',
+      server.url.replace('127.0.0.1', 'localhost'),
+      '--fleet-name',
+      'shop',
+      '--node',
+      name,
+      ...args,
+    ],
+    params: { fleet_timeout: '1' },
+  });
+  running.push(proxy);
+  return proxy;
+}
+const ban = async (proxy: RunningProxy): Promise<string> =>
+  (await proxy.adm('ban', 'obj.status', '==', '1')).stdout;
+
+const missing = NATS_MISSING === null ? '' : ` (skipped: ${NATS_MISSING})`;
+describe.skipIf(NATS_MISSING !== null)(`the bus${missing}`, () => {
+  beforeAll(async () => {
+    origin = await Origin.start();
+    origin.on('*', () => respond('200 OK', { 'Cache-Control': 'max-age=3600' }, 'ok'));
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((proxy) => proxy.stop()));
+  }, 60_000);
+  afterAll(async () => {
+    await origin?.close();
+    await box.dispose();
+  });
+
+  it('may bring what it likes: it is counted, and does nothing', { timeout: 60_000 }, async () => {
+    const server = await NatsServer.start(box);
+    const proxy = await node('a', server);
+    await proxy.get('/');
+    const client = await server.client();
+    const js = jetstream(client);
+    const hostile = [
+      Buffer.alloc(0),
+      randomBytes(1000),
+      Buffer.alloc(60_000, '['),
+      Buffer.from('{"v":2,"kind":"purge","url":"127.0.0.1/"}'),
+      Buffer.from('{"v":1,"kind":"vcl.use","name":"boot"}'),
+      Buffer.from('{"v":1,"kind":"ban","expression":"obj.status ~ ("}'),
+      Buffer.from('{"v":1,"kind":"ban","expression":"obj.http.x ~ (a+)+$"}'),
+      Buffer.from('{"v":1,"kind":"ban","expression":["obj.status"]}'),
+      Buffer.from('{"v":1,"kind":"ban","expression":"client.ip == 1"}'),
+      Buffer.from('{"__proto__":{"v":1},"kind":"purge","url":"x/"}'),
+    ];
+    for (const data of hostile) await js.publish(names.invalidate('evil'), data);
+    for (let i = 0; i < 500; i++) await js.publish(names.invalidate('evil'), randomBytes(i));
+    // Where nodes speak of themselves.
+    for (const data of [randomBytes(20), Buffer.from('{"v":1,"seq":1e99}'), Buffer.alloc(9000, 'x')]) {
+      client.publish(names.applied('a', 'evil'), data);
+      client.publish(`$KV.${names.nodes}.evil`, data);
+    }
+    await client.flush();
+    await proxy.counterReaches('FLEET.refused', 510);
+    const counters = await proxy.counters();
+    expect([counters['FLEET.applied'], counters['MGT.child_died'], counters['FLEET.nodes']]).toEqual([
+      0, 0, 1,
+    ]);
+    expect(counters['MAIN.n_object']).toBe(1);
+    const { stderr } = proxy.daemon;
+    expect(stderr).toMatch(/Fleet: message 1 of evil refused: not JSON\n/);
+    expect(stderr.match(/refused/g)?.length).toBeLessThan(3);
+    // Of the right form, with anything in it.
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom(...WORDS),
+      fc.string({ minLength: 5000 }),
+    );
+    const odd = fc.sample(
+      fc.record({
+        v: fc.constant(1),
+        kind: fc.constantFrom('purge', 'keys', 'ban'),
+        soft: fc.boolean(),
+        url: text,
+        keys: text,
+        expression: fc.oneof(fc.array(text), text),
+      }),
+      300,
+    );
+    for (const message of odd) await js.publish(names.invalidate('evil'), JSON.stringify(message));
+    await until('all are read', async () => {
+      const { 'FLEET.applied': applied = 0, 'FLEET.refused': refused = 0 } = await proxy.counters();
+      return applied + refused === 810 || null;
+    });
+    expect((await proxy.counters())['MGT.child_died']).toBe(0);
+    expect(await ban(proxy)).toMatch(/^Fleet: stored /);
+    await client.close();
+  });
+
+  it('wants a name and a password, which come from a file and are shown nowhere', {
+    timeout: 60_000,
+  }, async () => {
+    const server = await NatsServer.start(box, 'user', ['--user', 'shop', '--pass', 'hush-hush']);
+    const file = (text: string): string => {
+      const path = box.path('user');
+      writeFileSync(path, text, { mode: 0o600 });
+      return path;
+    };
+    const good = await node('a', server, '--fleet-user', file('shop:hush-hush\n'));
+    expect(await ban(good)).toMatch(/^Fleet: stored 1, /);
+    const bad = await node('b', server, '--fleet-user', file('shop:hush-tush\n'));
+    expect(await ban(bad)).toMatch(/^Applied here, not stored for the fleet\./);
+    expect(bad.daemon.stderr).toMatch(/Fleet: the bus cannot be joined: .*[Aa]uthorization/);
+    for (const { daemon } of [good, bad]) expect(daemon.stderr).not.toMatch(/hush|tush/);
+  });
+
+  it.each([
+    ['writable by others', 'shop:x\n', 0o622, /--fleet-user .*: Others may write to it/],
+    ['without a password', 'shop\n', 0o600, /--fleet-user .*: its first line is not name:password/],
+  ])('refuses a file that is %s', async (_, text, mode, message) => {
+    const path = box.path('user');
+    writeFileSync(path, text);
+    chmodSync(path, mode);
+    const start = startProxy(box, {
+      backend: '127.0.0.1:1',
+      dir: box.path('refused'),
+      args: ['--fleet', 'nats://127.0.0.1:1', '--fleet-name', 'shop', '--fleet-user', path],
+    });
+    await expect(start).rejects.toThrow(message);
+  });
+
+  it('is reached over TLS, and only if its certificate is signed by the authority', {
+    timeout: 60_000,
+  }, async () => {
+    const [cert, key] = await certificate();
+    const [other] = await certificate();
+    const server = await NatsServer.start(box, 'tls', ['--tls', '--tlscert', cert, '--tlskey', key]);
+    expect(await ban(await node('a', server, '--fleet-ca', cert))).toMatch(/^Fleet: stored 1, /);
+    const stranger = await node('b', server, '--fleet-ca', other);
+    expect(await ban(stranger)).toMatch(/^Applied here, not stored for the fleet\./);
+    expect(stranger.daemon.stderr).toMatch(/Fleet: the bus cannot be joined: .*certificate/);
+  });
+
+  it('keeps a publisher to his subject: what he may not publish is certainly not stored', {
+    timeout: 60_000,
+  }, async () => {
+    const config = box.path('permissions');
+    writeFileSync(
+      config,
+      `authorization { users: [ { user: "a", password: "a", permissions: {
+        publish: ["$JS.API.>", "proxyd.shop.applied.*.a", "$KV.proxyd_shop_nodes.a"],
+        subscribe: ["_INBOX.>", "proxyd.shop.applied.a.*", "$KV.proxyd_shop_nodes.*"] } } ] }`,
+    );
+    const server = await NatsServer.start(box, 'permissions', ['-c', config]);
+    const path = box.path('user');
+    writeFileSync(path, 'a:a\n', { mode: 0o600 });
+    const proxy = await node('a', server, '--fleet-user', path);
+    expect(await ban(proxy)).toMatch(
+      /^Applied here, not stored for the fleet\.\nFleet: not stored: .*[Pp]ermissions/,
+    );
+  });
+});
+
+/** A certificate that signs itself, and its key. */
+async function certificate(): Promise<[cert: string, key: string]> {
+  const [cert, key] = [box.path('cert'), box.path('key')];
+  const { code, stderr } = await run('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
+    ...['-keyout', key, '-out', cert, '-subj', '/CN=bus', '-addext', 'subjectAltName=DNS:localhost'],
+  ]);
+  if (code !== 0) throw new Error(stderr);
+  return [cert, key];
+}
