@@ -331,6 +331,7 @@ export class DaemonSession {
       batch: (transactions) => part.add(transactions),
       done: () => {
         log.prepend(part);
+        if (log === this.kept) this.log.extended();
         this.touch();
         return !this.closed && log.hasRoom;
       },

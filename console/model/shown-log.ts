@@ -9,6 +9,7 @@ import type { GroupMatcher } from './replay-source.ts';
 
 /** Groups tested in a turn: four milliseconds of forty records each (measured), 25 at the worst. */
 const TURN = 1000;
+const ALL = Number.NEGATIVE_INFINITY;
 
 export interface Turns {
   later(fn: () => void, ms: number): void;
@@ -20,10 +21,10 @@ export class ShownLog implements LogReader {
   private readonly turns: Turns;
   /** Sequence numbers of kept groups that match, the newest first. */
   private found: number[] = [];
-  /** From this sequence number on all match. */
-  private since = 0;
+  /** From this sequence number on all match; what is put in front of a log has numbers below zero. */
+  private since = ALL;
   /** The next one to be tested; before the oldest when there is none. */
-  private next = -1;
+  private next = ALL;
   private match: ReturnType<GroupMatcher> | null = null;
 
   constructor(kept: LogStore, turns: Turns) {
@@ -35,9 +36,14 @@ export class ShownLog implements LogReader {
   select(match: ReturnType<GroupMatcher> | null): void {
     this.match = match;
     this.found = [];
-    this.since = match === null ? 0 : this.kept.end;
+    this.since = match === null ? ALL : this.kept.end;
     this.next = this.since - 1;
     if (match !== null) this.test(match);
+  }
+
+  /** Something was put in front of what is kept. */
+  extended(): void {
+    if (this.match !== null) this.test(this.match);
   }
 
   /** Kept groups that are still to be tested. */

@@ -35,6 +35,24 @@ it('shows what matches, in order, and all again afterwards', () => {
   expect(shown.size).toBe(54);
 });
 
+it('shows what was put in front of it, where it matches', () => {
+  const { kept, shown, add, turns, ids } = logs();
+  const inFront = (from: number, to: number): void => {
+    const part = kept.before();
+    for (let n = from; n < to; n++) part.add(group(n));
+    kept.prepend(part);
+    shown.extended();
+    turns();
+  };
+  add(100, 103);
+  inFront(50, 100);
+  expect(ids()).toEqual(Array.from({ length: 53 }, (_, i) => 50 + i));
+  shown.select(tens);
+  turns();
+  inFront(1, 50);
+  expect([ids(), shown.untested]).toEqual([[10, 20, 30, 40, 50, 60, 70, 80, 90, 100], 0]);
+});
+
 it('tests what is kept by turns, the newest first, and stops when another query is set', () => {
   const { shown, due, add, turns } = logs();
   add(1, 2501);
