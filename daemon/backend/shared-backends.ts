@@ -1,6 +1,7 @@
 // What the threads of a worker have in common for each backend: its connections in use, its health by the probe that the
-// first thread runs, the operator's word, and the number in its name where several would have the same. Each backend has a row in shared memory, found by a digest of its key, so
-// that all threads find the same one without a message. It is given back when the backend has ended in all threads.
+// first thread runs, the operator's word, and the number in its name where several would have the same. Each backend has a
+// row in shared memory, found by a digest of its key, so that all threads find the same one without a message. It is given
+// back when the backend has ended in all threads.
 //
 // Special case: the table is bounded. A backend that finds it full counts alone, with its thread's part of the limit, and
 // polls for itself.
