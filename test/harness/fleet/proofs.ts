@@ -163,7 +163,7 @@ async function noise({ seconds = 60 }): Promise<Proof> {
     const facts = [`${stored} messages that are none in ${seconds} s`];
     for (const [i, { name, proxy }] of fleet.nodes.entries()) {
       const read = async (): Promise<boolean> => (await proxy.counters())['FLEET.refused'] === stored;
-      await until(`${name} has read all`, read, 60_000).catch((cause: Error) => broken.push(cause.message));
+      await until(`${name} has read all`, read).catch((cause: Error) => broken.push(cause.message));
       const counters = await proxy.counters();
       const { worker, mb, bans } = before[i] ?? {};
       if (proxy.workerPid() !== worker || !proxy.daemon.running) broken.push(`${name} died`);
