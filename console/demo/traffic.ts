@@ -35,7 +35,8 @@ export interface Traffic {
 
 export interface TrafficOptions {
   host: string;
-  port: number;
+  /** Of proxies that are the same to visitors. */
+  ports: readonly number[];
   /** Of the edge network, through which a share of the visitors come. */
   edgePort?: number;
   random: () => number;
@@ -46,7 +47,7 @@ export interface TrafficOptions {
 /** Of all requests, if there is an edge network: most of what it is asked for never reaches the proxy. */
 const EDGE_SHARE = 0.3;
 
-export function startTraffic({ host, port, edgePort, random, perSecond }: TrafficOptions): Traffic {
+export function startTraffic({ host, ports, edgePort, random, perSecond }: TrafficOptions): Traffic {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 });
   const total = WEIGHTS.reduce((sum, [, weight]) => sum + weight, 0);
   const counts = { answered: 0, failed: 0 };
@@ -61,7 +62,7 @@ export function startTraffic({ host, port, edgePort, random, perSecond }: Traffi
     };
     // Some visitors come for one page and go.
     const own = random() < 0.08 ? false : agent;
-    const through = edgePort !== undefined && random() < EDGE_SHARE ? edgePort : port;
+    const through = edgePort !== undefined && random() < EDGE_SHARE ? edgePort : pick(ports, random);
     const sent = request(
       { agent: own, host, port: through, path: choosePath(total, random), headers, timeout: 10_000 },
       (response) => {
@@ -111,8 +112,8 @@ function choosePath(total: number, random: () => number): string {
   return '/';
 }
 
-function pick(list: readonly string[], random: () => number): string {
-  return list[Math.floor(random() * list.length)] as string;
+function pick<T>(list: readonly T[], random: () => number): T {
+  return list[Math.floor(random() * list.length)] as T;
 }
 
 /** A small generator of numbers in 0..1 that repeats for a seed (mulberry32). */

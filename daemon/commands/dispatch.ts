@@ -8,6 +8,7 @@ import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
 import { type Command, commandRow, type ManagerCommand } from '../../protocol/tables/commands.ts';
 import { CONNECTION_COMMANDS } from './connection/connection-commands.ts';
+import { FLEET_COMMANDS } from './fleet/fleet-commands.ts';
 import type { ManagerHandlers, ManagerServices } from './manager-services.ts';
 import { PARAM_COMMANDS } from './param/param-commands.ts';
 import { LISTENER_COMMANDS } from './process/listener-commands.ts';
@@ -22,6 +23,7 @@ const HINT = "Type 'help' for more info.\n";
 
 const HANDLERS: ManagerHandlers = {
   ...CONNECTION_COMMANDS,
+  ...FLEET_COMMANDS,
   ...LISTENER_COMMANDS,
   ...PANIC_COMMANDS,
   ...PARAM_COMMANDS,

@@ -2,6 +2,7 @@
 
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { ManagerCommand } from '../../protocol/tables/commands.ts';
+import type { FleetOverview } from '../fleet/fleet-overview.ts';
 import type { CommandCall, ListenerAddress, StorageSpec, WorkerCall, WorkerState } from '../link.ts';
 import type { Params } from '../params/parameter-set.ts';
 import type { Dependencies, ProgramInfo } from './vcl/vcl-list.ts';
@@ -51,6 +52,8 @@ export interface ManagerServices {
   /** `at` in epoch seconds. */
   readonly panics: { readonly last: { at: number; text: string } | null; clear(): boolean };
   readonly storages: readonly StorageSpec[];
+  /** Null without --fleet. */
+  readonly fleet: FleetOverview | null;
   /** Name and version as the banner has them. */
   readonly banner: string;
   /** Reads a program file by vcl_path; the string is the reason. */

@@ -41,6 +41,8 @@ export interface Reading {
 
 export interface Bus {
   readonly connected: boolean;
+  /** This machine's, as the bus sees it; null while that is not known. */
+  readonly address: string | null;
   publish(node: string, id: string, data: Uint8Array, ms: number): Promise<PublishResult>;
   stream(): Promise<StreamState>;
   /** When a message came; null when the stream does not have it. */

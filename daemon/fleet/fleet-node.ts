@@ -5,16 +5,20 @@ import { randomBytes } from 'node:crypto';
 import type { FleetReceipt, FleetService, Invalidation } from '../contract/invalidation.ts';
 import type { FleetCounters } from '../stats/counter-fields.ts';
 import type { Bus, BusListener } from './bus.ts';
-import { readApplied, readState, writeState } from './fleet-message.ts';
+import { FleetLog } from './fleet-log.ts';
 import { HEARTBEAT } from './fleet-names.ts';
+import type { FleetOverview, LogRow, NodeRow } from './fleet-overview.ts';
 import { FleetPublisher, type PublisherSettings } from './fleet-publisher.ts';
 import { type FleetCache, FleetReader } from './fleet-reader.ts';
+import { type NodeFigures, type NodeState, readApplied, readState, writeState } from './node-messages.ts';
 import { NodeRoll } from './node-roll.ts';
 
 export interface FleetHost extends PublisherSettings {
   readonly cache: FleetCache;
   /** Milliseconds; null: old objects are served meanwhile. */
   catchUp(): number | null;
+  /** How this node does. @param address of this machine, as the bus sees it; null while that is not known */
+  figures(address: string | null): Promise<NodeFigures>;
   log(level: 'info' | 'warning', text: string): void;
 }
 
@@ -28,7 +32,7 @@ const AGAIN = 1000;
 /** A beat that comes so much later than it should: the process stood still. */
 const STOOD_STILL = 3000;
 
-export class Fleet implements FleetService {
+export class Fleet implements FleetService, FleetOverview {
   private readonly bus: OpenBus;
   private readonly host: FleetHost;
   private readonly node: string;
@@ -37,6 +41,9 @@ export class Fleet implements FleetService {
   private readonly roll: NodeRoll;
   private readonly publisher: FleetPublisher;
   private readonly reader: FleetReader;
+  private readonly heardOf = new FleetLog();
+  /** As the last sign of life had them. */
+  private figures: NodeFigures | null = null;
   private beats: NodeJS.Timeout | null = null;
   private beatAt = performance.now();
   private saidTwin = false;
@@ -72,12 +79,13 @@ export class Fleet implements FleetService {
       bus: this.bus,
       cache: host.cache,
       node,
+      log: this.heardOf,
       isOwn: (id) => this.publisher.isOwn(id),
       catchUp: () => host.catchUp(),
       tell: (level, text) => host.log(level, text),
       changed: () => {
         if (this.reader.current) this.settle();
-        this.beat();
+        void this.beat();
       },
     });
   }
@@ -105,8 +113,24 @@ export class Fleet implements FleetService {
     }
   }
 
-  publish(event: Invalidation): Promise<FleetReceipt> {
-    return this.publisher.publish(event);
+  async publish(event: Invalidation): Promise<FleetReceipt> {
+    const receipt = await this.publisher.publish(event);
+    const { state, detail } = receipt;
+    if (state !== 'stored') this.heardOf.unconfirmed(this.node, event, state, detail);
+    return receipt;
+  }
+
+  nodes(): NodeRow[] {
+    const { life: _, current, ...state } = this.state();
+    const standing = !this.bus.connected ? 'away' : current ? 'current' : 'behind';
+    const own: NodeRow = { node: this.node, self: true, ...state, state: standing, seen: 0 };
+    return [own, ...this.roll.list()];
+  }
+
+  log(count: number): LogRow[] {
+    return this.heardOf
+      .last(count)
+      .map((heard) => ({ ...heard, reach: heard.seq === null ? null : this.roll.reach(heard.seq) }));
   }
 
   sample(counters: FleetCounters): void {
@@ -141,20 +165,28 @@ export class Fleet implements FleetService {
     this.beatAt = now;
     // What was missed meanwhile is still on its way, or is not.
     if (late > STOOD_STILL) this.reader.away();
-    this.beat();
+    void this.beat();
   }
 
-  private beat(): void {
-    const { life, version, reader } = this;
-    const state = {
+  private async beat(): Promise<void> {
+    const { host, bus, node } = this;
+    this.figures = await host.figures(bus.address);
+    // The next one comes soon.
+    await bus.beat(node, writeState(this.state())).catch(() => undefined);
+  }
+
+  private state(): NodeState {
+    const { life, version, reader, figures } = this;
+    const { messages, seconds } = reader.lag;
+    return {
       life,
       version,
       current: reader.current,
       applied: reader.place ?? 0,
-      lag: reader.lag.messages,
+      lag: messages,
+      lag_seconds: seconds,
+      ...figures,
     };
-    // The next one comes soon.
-    this.bus.beat(this.node, writeState(state)).catch(() => undefined);
   }
 
   private heard(name: string, data: Uint8Array | null, age: number): void {

@@ -6,7 +6,9 @@
 
 import type { FleetEvent, FleetRefusal } from '../link.ts';
 import type { Bus, BusMessage, StreamState } from './bus.ts';
-import { readMessage, writeApplied } from './fleet-message.ts';
+import type { FleetLog } from './fleet-log.ts';
+import { readMessage } from './fleet-message.ts';
+import { writeApplied } from './node-messages.ts';
 
 /** The worker, as the fleet uses it. */
 export interface FleetCache {
@@ -22,6 +24,7 @@ export interface ReaderParts {
   readonly bus: Bus;
   readonly cache: FleetCache;
   readonly node: string;
+  readonly log: FleetLog;
   isOwn(id: string): boolean;
   /** Milliseconds that old objects are held back for; null: they are served while it catches up. */
   catchUp(): number | null;
@@ -226,7 +229,7 @@ export class FleetReader {
 
   /** Applies a batch; gives why there is to be another reading. */
   private async take(batch: readonly BusMessage[], first: boolean): Promise<string | null> {
-    const { cache, isOwn } = this.parts;
+    const { cache, isOwn, log } = this.parts;
     const events: FleetEvent[] = [];
     let place = this.place ?? (batch[0]?.seq ?? 1) - 1;
     let at = this.placeAt;
@@ -244,8 +247,9 @@ export class FleetReader {
       first = false;
       place = seq;
       at = came;
-      if (isOwn(id)) continue;
       const event = readMessage(data);
+      log.add(seq, came, publisher, event);
+      if (isOwn(id)) continue;
       if (typeof event === 'string') this.refuse({ seq, problem: event }, publisher);
       else events.push({ event, seq, from: publisher });
       publishers.set(publisher, seq);
@@ -260,7 +264,10 @@ export class FleetReader {
     }
     if (events.length > 0) {
       const refused = await cache.apply(events);
-      for (const each of refused) this.refuse(each, events.find(({ seq }) => seq === each.seq)?.from ?? '');
+      for (const each of refused) {
+        log.refused(each.seq, each.problem);
+        this.refuse(each, events.find(({ seq }) => seq === each.seq)?.from ?? '');
+      }
       this.counters.applied += events.length - refused.length;
     }
     this.place = place;

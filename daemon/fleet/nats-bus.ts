@@ -62,6 +62,10 @@ export class NatsBus implements Bus {
     this.names = new FleetNames(settings.fleet);
   }
 
+  get address(): string | null {
+    return this.nc?.info?.client_ip ?? null;
+  }
+
   /** Connects; rejects when that fails at first. */
   async open(): Promise<void> {
     const { servers, node, creds, user, ca } = this.settings;

@@ -1,23 +1,18 @@
 // The nodes of the fleet as this one knows them: by their signs of life, and by what they say they have applied. Tells a
 // publisher how far his message has come. Knows no bus and no clock of its own.
 
-import type { NodeState } from './fleet-message.ts';
 import { GONE, SILENT } from './fleet-names.ts';
+import type { NodeRow, Reach } from './fleet-overview.ts';
+import type { NodeState } from './node-messages.ts';
 
 interface Node {
   /** In milliseconds of the roll's clock. */
   seen: number;
   applied: number;
-  current: boolean;
+  /** As it said last. */
+  state: NodeState;
   /** Up to here it was waited for in vain: until it comes so far, nobody waits for it again. */
   late: number;
-}
-
-/** How far a message has come. */
-export interface Reach {
-  readonly applied: number;
-  readonly nodes: number;
-  readonly behind: readonly string[];
 }
 
 interface Waiter {
@@ -55,11 +50,11 @@ export class NodeRoll {
     const seen = this.now() - age;
     if (node === undefined) {
       if (age >= GONE || this.nodes.size >= MOST_NODES) return;
-      this.nodes.set(name, { seen, applied: state.applied, current: state.current, late: 0 });
+      this.nodes.set(name, { seen, applied: state.applied, state, late: 0 });
     } else {
       if (seen < node.seen) return;
       node.seen = seen;
-      node.current = state.current;
+      node.state = state;
       // Another stream, or another life of the node, may be less far.
       node.applied = state.applied;
     }
@@ -80,6 +75,26 @@ export class NodeRoll {
     this.look();
   }
 
+  /** All nodes beside this one, by name. */
+  list(): NodeRow[] {
+    this.forget();
+    const now = this.now();
+    return [...this.nodes]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([node, { seen, applied, state }]) => {
+        const { life: _, current, ...figures } = state;
+        const silent = now - seen > SILENT;
+        return {
+          node,
+          self: false,
+          ...figures,
+          state: silent ? 'silent' : current ? 'current' : 'behind',
+          seen: (now - seen) / 1000,
+          applied,
+        };
+      });
+  }
+
   /** Resolves when every node that is not behind has applied the message, or after `ms`. */
   async reached(seq: number, ms: number): Promise<Reach> {
     if (!this.isEverywhere(seq)) {
@@ -98,7 +113,8 @@ export class NodeRoll {
     return this.reach(seq);
   }
 
-  private reach(seq: number): Reach {
+  /** How far a message has come. */
+  reach(seq: number): Reach {
     this.forget();
     const behind = [...this.nodes].filter(([, { applied }]) => applied < seq).map(([name]) => name);
     const nodes = this.nodes.size + 1;
@@ -107,8 +123,8 @@ export class NodeRoll {
 
   private isEverywhere(seq: number): boolean {
     const silent = this.now() - SILENT;
-    for (const { applied, current, seen, late } of this.nodes.values()) {
-      if (applied < seq && current && seen > silent && applied >= late) return false;
+    for (const { applied, state, seen, late } of this.nodes.values()) {
+      if (applied < seq && state.current && seen > silent && applied >= late) return false;
     }
     return true;
   }

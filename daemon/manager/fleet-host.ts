@@ -9,9 +9,11 @@ import { systemText } from '../../protocol/system-text.ts';
 import { isName } from '../fleet/fleet-names.ts';
 import { Fleet, type FleetHost } from '../fleet/fleet-node.ts';
 import type { BusSettings } from '../fleet/nats-bus.ts';
-import type { FleetRefusal, WorkerCall } from '../link.ts';
+import type { NodeFigures } from '../fleet/node-messages.ts';
+import type { FleetRefusal, ListenerAddress, WorkerCall, WorkerState } from '../link.ts';
 import type { Params } from '../params/parameter-set.ts';
 import type { FleetOptions } from './fleet-option.ts';
+import { type Counters, listening, ownAddress, reachedAt, TrafficRates, threadsIn } from './node-figures.ts';
 import { OptionError } from './option-error.ts';
 
 /** What the fleet needs of the manager. */
@@ -22,6 +24,12 @@ export interface FleetManager {
   /** Resolves when no start of a worker is under way. */
   settled(): Promise<void>;
   call(call: WorkerCall): Promise<CommandReply>;
+  workerState(): WorkerState;
+  activeProgram(): string | null;
+  listeners(): readonly ListenerAddress[];
+  /** Where the console protocol is spoken over TCP; null where it is not. */
+  console(): { readonly host: string; readonly port: number } | null;
+  counters(): Promise<Counters>;
   log(level: 'info' | 'warning', text: string): void;
   /** Something that operators should see wherever they look. */
   trouble(text: string): void;
@@ -55,6 +63,7 @@ function fleetHost(manager: FleetManager): FleetHost {
   return {
     timeout: () => Math.min(params.num('fleet_timeout'), most()) * 1000,
     wait: () => Math.max(0, Math.min(params.num('fleet_wait'), most() - params.num('fleet_timeout'))) * 1000,
+    figures: figuresOf(manager),
     catchUp: () => (params.text('fleet_gap') === 'serve' ? null : params.num('fleet_catch_up') * 1000),
     log: (level, text) => {
       manager.log(level, text);
@@ -69,6 +78,25 @@ function fleetHost(manager: FleetManager): FleetHost {
       hold: async (on) => void (await call({ op: 'fleet.hold', on })),
       flush: async (why) => void (await call({ op: 'fleet.flush', why })),
     },
+  };
+}
+
+function figuresOf(manager: FleetManager): (seen: string | null) => Promise<NodeFigures> {
+  const traffic = new TrafficRates();
+  return async (seen) => {
+    const counters = await manager.counters();
+    traffic.take(counters, performance.now());
+    const address = ownAddress(seen);
+    const console = manager.console();
+    return {
+      worker: manager.workerState(),
+      program: manager.activeProgram(),
+      ...traffic.rates,
+      threads: threadsIn(counters),
+      address,
+      console: console === null ? null : reachedAt(console.host, console.port, address),
+      listen: listening(manager.listeners(), address),
+    };
   };
 }
 

@@ -15,6 +15,7 @@ import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { dispatch } from '../commands/dispatch.ts';
 import type { ManagerServices } from '../commands/manager-services.ts';
 import { describerCode } from '../extensions/load/describe.ts';
+import type { FleetOverview } from '../fleet/fleet-overview.ts';
 import type { StorageSpec } from '../link.ts';
 import type { ProcessCode } from '../own-process.ts';
 import { Params } from '../params/parameter-set.ts';
@@ -86,9 +87,11 @@ export class Manager implements ManagerServices {
   /** Removes -P. */
   private removePidFile: () => void = () => {};
   private control: ControlServer | null = null;
+  /** Where it listens over TCP, as bound. */
+  private readonly consoles: { host: string; port: number }[] = [];
   private textCli: TextCli | null = null;
   private metrics: MetricsServer | null = null;
-  private readonly fleet: Membership;
+  private readonly membership: Membership;
   private logStreams: Promise<LogStreams> | null = null;
   private counterStreams: Promise<CounterStreams> | null = null;
   private history: Promise<HistoryKeeper> | null = null;
@@ -124,7 +127,7 @@ export class Manager implements ManagerServices {
     this.log = log;
     this.listeners = listeners;
     this.storages = options.storages;
-    this.fleet = new Membership(options.fleet);
+    this.membership = new Membership(options.fleet);
     this.identity = options.identity ?? hostname();
     this.banner = bannerText(version);
     setParams(this.params, options, log);
@@ -151,7 +154,7 @@ export class Manager implements ManagerServices {
           await this.booted;
           const loaded = this.programs.forWorker();
           if (loaded === null) return null;
-          await this.fleet.settled();
+          await this.membership.settled();
           workerDirectory.restore();
           return {
             t: 'init',
@@ -180,7 +183,7 @@ export class Manager implements ManagerServices {
           this.panics.record(report);
           log('error', `Child panic: ${report}`);
         },
-        publish: (event) => this.fleet.publish(event),
+        publish: (event) => this.membership.publish(event),
         changed: (event, text) => {
           if (event === 'started') {
             this.programs.workerStarted();
@@ -230,11 +233,16 @@ export class Manager implements ManagerServices {
       await this.close();
       throw new OptionError(refusedSocket);
     }
-    const joining = this.fleet.join(this.version, {
+    const joining = this.membership.join(this.version, {
       params: this.params,
       cacheSince: () => this.supervisor.cacheSince,
       settled: () => this.supervisor.settled(),
       call: (call) => this.supervisor.call(call),
+      workerState: () => this.supervisor.state,
+      activeProgram: () => this.programs.activeName(),
+      listeners: () => this.listeners.list(),
+      console: () => this.consoles[0] ?? null,
+      counters: async () => (await this.openCounterStreams()).read(),
       log: this.log,
       trouble: (text) => this.broadcast('trouble', text),
     });
@@ -268,6 +276,10 @@ export class Manager implements ManagerServices {
       const error = refused ?? (cause as Error);
       throw error instanceof OptionError ? error : new OptionError(error.message, false);
     }
+  }
+
+  get fleet(): FleetOverview | null {
+    return this.membership.overview;
   }
 
   command(line: string): Promise<CommandReply> {
@@ -310,7 +322,7 @@ export class Manager implements ManagerServices {
   private async closeOnce(): Promise<void> {
     if (this.supervisor.state !== 'stopped') this.log('info', 'manager stopping child');
     await this.supervisor.stop();
-    await this.fleet.close();
+    await this.membership.close();
     this.programs.close();
     this.listeners.close();
     (await this.logStreams?.catch(() => null))?.close();
@@ -355,6 +367,7 @@ export class Manager implements ManagerServices {
       const bound = await control.listenTcp(host, port).catch((cause) => {
         throw new OptionError(`--console: Could not get socket ${text}: ${addressReason(cause)}`, false);
       });
+      this.consoles.push({ host, port: bound });
       this.log('info', `Console on ${host}:${bound}`);
     }
     if (this.options.cli.length > 0 || this.options.reverseCli.length > 0) await this.openTextCli();
@@ -441,9 +454,9 @@ export class Manager implements ManagerServices {
           this.mgt,
           (written) => {
             this.gauges.update(written);
-            this.fleet.sample();
+            this.membership.sample();
           },
-          this.fleet.counters,
+          this.membership.counters,
         ),
     );
     return this.counterStreams;

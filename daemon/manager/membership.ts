@@ -3,6 +3,7 @@
 
 import type { FleetReceipt, Invalidation } from '../contract/invalidation.ts';
 import type { Fleet } from '../fleet/fleet-node.ts';
+import type { FleetOverview } from '../fleet/fleet-overview.ts';
 import { type FleetCounters, newFleetCounters } from '../stats/counter-fields.ts';
 import type { FleetManager } from './fleet-host.ts';
 import type { FleetOptions } from './fleet-option.ts';
@@ -57,6 +58,11 @@ export class Membership {
     });
     await Promise.race([this.fleet.settled, enough]);
     clearTimeout(timer);
+  }
+
+  /** The fleet as commands see it; null where there is none. */
+  get overview(): FleetOverview | null {
+    return this.fleet;
   }
 
   /** Never rejects. */

@@ -197,6 +197,25 @@ const ROWS = [
     reads: true,
   },
   {
+    name: 'fleet.log',
+    help: 'The last invalidations of the fleet: who published them, and which nodes have not applied them yet.',
+    options: ['j'],
+    words: [
+      { name: '<count>', optional: true, least: 1, most: 256, wrong: 'Not a number from 1 to 256: %s' },
+    ],
+    where: 'manager',
+    waits: 'briefly',
+    reads: true,
+  },
+  {
+    name: 'fleet.nodes',
+    help: 'The nodes of the fleet: state, lag, program, requests, hit rate, version, address of the console.',
+    options: ['j'],
+    where: 'manager',
+    waits: 'briefly',
+    reads: true,
+  },
+  {
     name: 'help',
     help: 'What there is to say here.',
     syntax: 'help [-j|<command>]',

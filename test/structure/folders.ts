@@ -115,6 +115,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/cache',
     'daemon/params',
     'daemon/edge',
+    'daemon/fleet',
   ],
   'daemon/manager': [
     'protocol',

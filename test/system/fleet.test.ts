@@ -5,7 +5,7 @@ import { field, type Response } from '../harness/http-client.ts';
 import { NATS_MISSING, NatsServer } from '../harness/nats-server.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { Sandbox } from '../harness/processes.ts';
-import { type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { type RunningProxy, startProxy, WORKER_THREADS } from '../harness/proxy.ts';
 
 const box = new Sandbox('proxyd-fleet');
 let nats: NatsServer;
@@ -54,7 +54,7 @@ describe.skipIf(NATS_MISSING !== null)(
           startProxy(box, {
             program: PROGRAM(),
             dir: box.path(node),
-            args: ['--fleet', nats.url, '--fleet-name', 'shop', '--node', node],
+            args: ['--fleet', nats.url, '--fleet-name', 'shop', '--node', node, '--console', '127.0.0.1:0'],
           }),
         ),
       );
@@ -81,6 +81,44 @@ describe.skipIf(NATS_MISSING !== null)(
         expect.stringMatching(/^Fleet: stored \d+, applied by 3 of 3 nodes\n/),
       ]);
       expect(await bodies('/ban')).toEqual(everywhere('/ban'));
+    });
+
+    it('shows its nodes on each of them, and who published what', async () => {
+      const json = async (proxy: RunningProxy, ...words: string[]): Promise<Record<string, unknown>[]> =>
+        (JSON.parse((await proxy.adm(...words)).stdout) as unknown[]).slice(3) as Record<string, unknown>[];
+      const shown = { state: 'current', worker: 'running', program: 'boot', lag: 0, lag_seconds: 0 };
+      await body(b(), '/shown');
+      await body(b(), '/shown');
+      await expect
+        .poll(() => json(c(), 'fleet.nodes', '-j'), { timeout: 10_000 })
+        .toMatchObject([
+          { ...shown, node: 'c', self: true },
+          { ...shown, node: 'a', self: false, listen: [`127.0.0.1:${a().port}`] },
+          {
+            ...shown,
+            node: 'b',
+            hit_rate: expect.any(Number),
+            requests: expect.any(Number),
+            threads: WORKER_THREADS,
+          },
+        ]);
+      for (const { console } of await json(a(), 'fleet.nodes', '-j'))
+        expect(console).toMatch(/^127\.0\.0\.1:\d+$/);
+      await b().adm('ban', 'req.url', '==', '/logged');
+      const entry = { from: 'b', by: 'admin', kind: 'ban', soft: false, state: 'applied', problem: null };
+      for (const proxy of proxies) {
+        const [last] = await json(proxy, 'fleet.log', '-j', '1');
+        expect(last).toMatchObject({ ...entry, subject: 'req.url == /logged' });
+        await expect
+          .poll(async () => (await json(proxy, 'fleet.log', '-j', '1'))[0]?.reach, { timeout: 10_000 })
+          .toEqual({ applied: 3, nodes: 3, behind: [] });
+      }
+      expect((await a().adm('fleet.nodes')).stdout).toMatch(
+        /^Node +State .*\na \(this one\) +current .* boot /,
+      );
+      expect((await a().adm('fleet.log', '1')).stdout).toMatch(
+        / b +admin {2}ban +3 of 3 +req\.url == \/logged\n/,
+      );
     });
 
     it('applies a purge by URL on all, and says so to its client', async () => {

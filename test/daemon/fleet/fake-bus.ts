@@ -9,6 +9,7 @@ interface Open {
 
 export class FakeBus implements Bus {
   connected = true;
+  readonly address: string | null = '10.0.0.9';
   created = 'one';
   messages: BusMessage[] = [];
   last = 0;

@@ -3,15 +3,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Invalidation } from '../../../daemon/contract/invalidation.ts';
-import {
-  readApplied,
-  readMessage,
-  readState,
-  writeApplied,
-  writeMessage,
-  writeState,
-} from '../../../daemon/fleet/fleet-message.ts';
+import { readMessage, writeMessage } from '../../../daemon/fleet/fleet-message.ts';
 import { LONGEST_MESSAGE } from '../../../daemon/fleet/fleet-names.ts';
+import { readApplied, readState, writeApplied, writeState } from '../../../daemon/fleet/node-messages.ts';
 
 const read = (text: string): Invalidation | string => readMessage(Buffer.from(text));
 const EVENT = { soft: false, origin: 'admin', count: null };
@@ -96,8 +90,20 @@ describe('an invalidation', () => {
 describe('what nodes say of themselves', () => {
   const state = { life: 'ab', version: '0.1.0', current: true, applied: 7, lag: 0 };
 
+  const figures = {
+    worker: 'running',
+    program: null,
+    requests: 12.5,
+    hit_rate: 0.93,
+    threads: 2,
+    address: 'web-1',
+    console: '10.0.0.1:6085',
+    listen: ['10.0.0.1:80'],
+    lag_seconds: 3,
+  };
+
   it('is read as it was written', () => {
-    expect(readState(writeState(state))).toMatchObject(state);
+    expect(readState(writeState({ ...state, ...figures }))).toEqual({ ...state, ...figures });
     expect(readApplied(writeApplied(12))).toBe(12);
   });
 
@@ -108,5 +114,15 @@ describe('what nodes say of themselves', () => {
     '{"v":9,"seq":1}',
   ])('%s is passed over', (text) => {
     expect([readState(Buffer.from(text)), readApplied(Buffer.from(text))]).toEqual([null, null]);
+  });
+
+  it('keeps a sign of life whose figures are missing, wrong or not known', () => {
+    expect(readState(writeState(state))).toEqual(state);
+    const wrong = { ...figures, hit_rate: 2, program: 'a\n', listen: [1], threads: -1, later: 1 };
+    const { hit_rate: _, program: _p, listen: _l, threads: _t, ...right } = figures;
+    expect(readState(Buffer.from(JSON.stringify({ v: 1, ...state, ...wrong })))).toEqual({
+      ...state,
+      ...right,
+    });
   });
 });

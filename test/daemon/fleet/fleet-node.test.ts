@@ -2,8 +2,8 @@
 // kept waiting by a bus that is absent.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { BusListener } from '../../../daemon/fleet/bus.ts';
-import { writeState } from '../../../daemon/fleet/fleet-message.ts';
 import { Fleet } from '../../../daemon/fleet/fleet-node.ts';
+import { writeState } from '../../../daemon/fleet/node-messages.ts';
 import { newFleetCounters } from '../../../daemon/stats/counter-fields.ts';
 import { FakeBus } from './fake-bus.ts';
 
@@ -48,6 +48,16 @@ function node(...refusals: string[]) {
       timeout: () => 1000,
       wait: () => 10,
       catchUp: () => 1000,
+      figures: async (address) => ({
+        worker: 'running',
+        program: 'boot',
+        requests: 0,
+        hit_rate: null,
+        threads: 1,
+        address: address ?? '',
+        console: null,
+        listen: [],
+      }),
       log: (level, text) => log.push(`${level} ${text}`),
       cache: { since: () => null, apply: async () => [], hold: async () => {}, flush: async () => {} },
     },
@@ -94,6 +104,25 @@ describe('a node', () => {
         'warning Fleet: the connection to the bus was closed; this node serves on, and may lack invalidations',
       ],
     ]);
+  });
+
+  it('shows itself among the nodes, and what it has published with how far it has come', async () => {
+    const { made, bus } = node();
+    await made.settled;
+    const event = { kind: 'purge', soft: false, subject: 'x/', origin: 'admin', count: null } as const;
+    await made.publish(event);
+    bus.results.push({ state: 'refused', detail: 'no', again: false });
+    await made.publish(event);
+    await vi.waitFor(() => expect(made.nodes()).toMatchObject([{ applied: 1, program: 'boot' }]));
+    expect(made.nodes()).toMatchObject([
+      { node: 'a', self: true, state: 'current', seen: 0, version: '1', lag: 0, address: '10.0.0.9' },
+    ]);
+    expect(made.log(9)).toMatchObject([
+      { seq: 1, from: 'self', state: 'refused', reach: { applied: 1, nodes: 1, behind: [] } },
+      { seq: null, from: 'a', by: 'admin', subject: 'x/', state: 'lost', problem: 'no', reach: null },
+    ]);
+    bus.lose();
+    expect(made.nodes()).toMatchObject([{ state: 'away' }]);
   });
 
   it('knows the others by their signs of life, and another one of its own name', async () => {

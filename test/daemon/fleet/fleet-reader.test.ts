@@ -1,6 +1,7 @@
 // What a node does with the stream: everything once and in order, and with a place that means nothing any more, the only
 // thing that is certain.
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { FleetLog } from '../../../daemon/fleet/fleet-log.ts';
 import { FleetReader } from '../../../daemon/fleet/fleet-reader.ts';
 import { FakeBus } from './fake-bus.ts';
 
@@ -15,10 +16,12 @@ function reader({ since = null, catchUp = 1e6 }: Begin = {}) {
   const bus = new FakeBus();
   const calls: string[] = [];
   const told: string[] = [];
+  const log = new FleetLog();
   const cache = { since, gate: Promise.resolve() as Promise<unknown> };
   const made = new FleetReader({
     bus,
     node: 'self',
+    log,
     isOwn: (id) => id.startsWith('mine.'),
     catchUp: () => catchUp,
     tell: (_, text) => told.push(text),
@@ -53,7 +56,7 @@ function reader({ since = null, catchUp = 1e6 }: Begin = {}) {
     bus.connected = true;
     void made.run();
   };
-  return { bus, calls, told, cache, made, begin, away };
+  return { bus, calls, told, log, cache, made, begin, away };
 }
 const open: FleetReader[] = [];
 afterEach(() => {
@@ -83,6 +86,12 @@ describe('a fresh cache', () => {
     await reaches(r.calls, ['3 other purge bad', '4 self purge b/']);
     await vi.waitFor(() => expect(r.made.counters).toEqual({ applied: 1, refused: 2, gaps: 0, flushed: 0 }));
     expect(r.told).toEqual(['Fleet: message 2 of other refused: not JSON']);
+    expect(r.log.last(9).map((e) => [e.seq, e.from, e.kind, e.subject, e.state, e.problem])).toEqual([
+      [1, 'self', 'purge', 'a/', 'applied', null],
+      [2, 'other', null, '', 'refused', 'not JSON'],
+      [3, 'other', 'purge', 'bad', 'refused', 'no'],
+      [4, 'self', 'purge', 'b/', 'applied', null],
+    ]);
   });
 });
 

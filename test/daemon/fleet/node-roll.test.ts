@@ -68,3 +68,18 @@ it('forgets a node that gives no sign of life, and takes none from before', () =
   pass(GONE);
   expect(made.count).toBe(1);
 });
+
+it('lists the nodes by name, with what they said last', () => {
+  const { made, beat, pass } = roll();
+  beat('c', 3, false);
+  pass(1000);
+  beat('b', 1);
+  made.applied('b', 2);
+  const base = { self: false, version: '', lag: 0 };
+  expect(made.list()).toEqual([
+    { ...base, node: 'b', state: 'current', seen: 0, applied: 2 },
+    { ...base, node: 'c', state: 'behind', seen: 1, applied: 3 },
+  ]);
+  pass(SILENT);
+  expect(made.list().map(({ state }) => state)).toEqual(['current', 'silent']);
+});

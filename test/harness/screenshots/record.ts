@@ -45,7 +45,7 @@ export async function record(): Promise<void> {
   const random = seeded(7);
   const origin = await startOrigin(random);
   const daemon = await startDaemon(demoProgram(origin.port));
-  const traffic = startTraffic({ host: '127.0.0.1', port: daemon.port, random, perSecond: 140 });
+  const traffic = startTraffic({ host: '127.0.0.1', ports: [daemon.port], random, perSecond: 140 });
   const steps: RecordedStep[] = [];
   const start = Date.now() / 1000;
   const after = (): number => Math.round((Date.now() / 1000 - start) * 1000) / 1000;
