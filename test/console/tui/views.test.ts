@@ -447,7 +447,7 @@ describe('changes', () => {
     await s.settle();
     const sent = s.source.sent
       .slice(before)
-      .filter((l) => !/^(backend\.list|vcl\.(list|deps)|param\.show|ban\.list|panic\.show|storage)/.test(l));
+      .filter((l) => !/^(backend\.list|vcl\.(list|deps|show)|param\.show|ban\.list|panic\.show|storage)/.test(l));
     expect(sent).toEqual([]);
     expect(await s.screen()).toContain('read-only');
   });
