@@ -51,7 +51,7 @@ export const SAMPLED_RECORDS: readonly RecordFilter[] = [
   },
 ];
 
-const TAG_HEADERS = /^(xkey|surrogate-key|cache-tag|x-cache-tags):\s*(.*)$/i;
+export const TAG_HEADERS = /^(xkey|surrogate-key|cache-tag|x-cache-tags):\s*(.*)$/i;
 
 export function readTraffic(group: readonly LogTransaction[]): TrafficFacts[] {
   const out: TrafficFacts[] = [];

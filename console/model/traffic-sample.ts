@@ -108,7 +108,7 @@ export class TrafficSample {
   }
 
   /** The highest by a figure, at most `limit`, since the ranks were last cleared. */
-  top(ranking: RankingName, by: Exclude<keyof Rank, 'key'>, limit: number): Rank[] {
+  top(ranking: RankingName, by: Exclude<keyof Rank, 'key' | 'host'>, limit: number): Rank[] {
     return highest(this.all(ranking), by, limit);
   }
 
