@@ -8,6 +8,7 @@ import { clock } from './numbers.ts';
 import { deedLines } from './operator.ts';
 import { chooseContext, promptExport } from './palette.ts';
 import { panelText } from './panel.ts';
+import { refetchRow } from './refetch.ts';
 import { banRow, banRowSoftly, purgeRow, rowMenu } from './row-actions.ts';
 
 /** The search in the help follows what is typed. */
@@ -112,6 +113,12 @@ export const GLOBAL_KEYS: readonly KeyRow[] = [
     command: 'row.ban-soft',
     help: 'The same softly: expire, keep for grace',
     run: banRowSoftly,
+  },
+  {
+    keys: ['R'],
+    command: 'row.refetch',
+    help: 'Refetch the URL of the row through the proxy: before and after',
+    run: (c) => void refetchRow(c),
   },
   { keys: ['X'], command: 'export', help: 'Export to a file: text, or NDJSON for .json', run: promptExport },
   { keys: ['A'], command: 'deeds', help: 'What was done from here, newest first', run: showDeeds },

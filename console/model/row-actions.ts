@@ -7,7 +7,8 @@ import type { Controller } from './controller.ts';
 import type { FieldKind } from './field.ts';
 import { type KeyRow, keyLabels } from './key-row.ts';
 import type { Choice } from './panel.ts';
-import { banOf, type Subject, subjectRow } from './subject.ts';
+import { refetchRow } from './refetch.ts';
+import { banOf, type Subject, subjectRow } from './row-subject.ts';
 
 /** Completes a condition as the command line does after the command. */
 function banPrompt(command: string): FieldKind {
@@ -73,5 +74,15 @@ function subjectChoices(subjects: readonly Subject[]): Choice[] {
       take: (c) => c.operator.submit(`ban ${banOf(subject)}`),
     }),
   );
-  return [...purges, { label: 'Ban it by a condition that can be changed', note: 'b', take: banRow }];
+  const refetch: Choice = {
+    label: 'Refetch it through the proxy, before and after',
+    note: 'R',
+    take: (c) => void refetchRow(c),
+  };
+  const pages = there.some((one) => one.kind === 'url') ? [refetch] : [];
+  return [
+    ...purges,
+    ...pages,
+    { label: 'Ban it by a condition that can be changed', note: 'b', take: banRow },
+  ];
 }

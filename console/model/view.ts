@@ -7,7 +7,7 @@ import type { Controller } from './controller.ts';
 import type { KeyGroup, KeyRow } from './key-row.ts';
 import type { Place, Step } from './layout.ts';
 import type { PaletteRow } from './palette.ts';
-import type { Subject } from './subject.ts';
+import type { Subject } from './row-subject.ts';
 import type { StateSlot, UiState } from './ui-state.ts';
 
 export interface ScreenProps {

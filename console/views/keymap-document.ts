@@ -4,7 +4,7 @@
 import { keyLabels } from '../model/key-row.ts';
 import { keyGroups } from '../model/keymap.ts';
 import { paletteRows } from '../model/palette.ts';
-import { SUBJECTS, type Subject, type SubjectKind, type SubjectRow } from '../model/subject.ts';
+import { SUBJECTS, type Subject, type SubjectKind, type SubjectRow } from '../model/row-subject.ts';
 import { WHY_RULES } from './log/why/why.ts';
 import { VIEWS } from './views.ts';
 

@@ -5,7 +5,7 @@ import type { Controller } from '../../model/controller.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { type FieldKind, needed } from '../../model/field.ts';
 import { clock, count, duration } from '../../model/numbers.ts';
-import { tagCondition } from '../../model/subject.ts';
+import { tagCondition } from '../../model/row-subject.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 

@@ -7,7 +7,7 @@ import type { DaemonSession } from '../../model/daemon-session.ts';
 import { folded } from '../../model/folded-lines.ts';
 import type { KeyRow } from '../../model/key-row.ts';
 import { PANEL_EDGES, PANEL_RULES, type Place, stepAction } from '../../model/layout.ts';
-import type { Subject } from '../../model/subject.ts';
+import type { Subject } from '../../model/row-subject.ts';
 import { type StateSlot, stateOf } from '../../model/ui-state.ts';
 import { PLAIN_VIEW, type View } from '../../model/view.ts';
 import { listKeys } from './list-keys.ts';

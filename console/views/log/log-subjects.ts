@@ -5,7 +5,7 @@ import { RecordCursor } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
-import type { Subject } from '../../model/subject.ts';
+import type { Subject } from '../../model/row-subject.ts';
 import { TAG_HEADERS } from '../../model/traffic-facts.ts';
 import { printable } from '../../model/transaction.ts';
 

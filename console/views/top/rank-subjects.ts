@@ -1,7 +1,7 @@
 // What a row of a ranking stands for: itself first, then what is wider. A URL is one of a host: the one that was asked last.
 
 import type { RankingName } from '../../model/rankings.ts';
-import type { Subject, SubjectKind } from '../../model/subject.ts';
+import type { Subject, SubjectKind } from '../../model/row-subject.ts';
 
 type Stands = (key: string, host: string) => readonly Subject[];
 

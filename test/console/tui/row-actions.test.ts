@@ -2,9 +2,9 @@
 import { afterEach, expect, it } from 'vitest';
 import type { Recording } from '../../../console/model/recording.ts';
 import { encodeTransaction } from '../../../console/model/recording.ts';
-import { banOf, SUBJECTS, type Subject } from '../../../console/model/subject.ts';
+import { banOf, SUBJECTS, type Subject } from '../../../console/model/row-subject.ts';
 import { fakeGroup, fakeRecording, record } from '../fake-recording.ts';
-import { Stage } from '../stage.ts';
+import { Stage, type StageOptions } from '../stage.ts';
 
 const PAGE = 'req.http.host == shop.example && req.url == /cart';
 const COUNTED = { status: 200, body: '2 of 9 objects match.' };
@@ -43,6 +43,7 @@ const recording: Recording = ((): Recording => {
     commands: {
       ...base.commands,
       [`ban.count ${PAGE}`]: COUNTED,
+      'listen.list': { status: 200, body: 'a0 127.0.0.1 6081\n' },
       [`ban ${PAGE}`]: { status: 200, body: '' },
       'ban.count req.http.host == norm.example && req.url == /looked/up?b=1': COUNTED,
     },
@@ -51,8 +52,8 @@ const recording: Recording = ((): Recording => {
 
 let stage: Stage | null = null;
 
-async function open(columns = 100, rows = 30): Promise<Stage> {
-  stage = new Stage({ recording, columns, rows });
+async function open(columns = 100, rows = 30, more: Partial<StageOptions> = {}): Promise<Stage> {
+  stage = new Stage({ recording, columns, rows, ...more });
   await stage.play(20);
   return stage;
 }
@@ -121,6 +122,31 @@ it('a tag, a cause of misses and a status stand for what they are, a client for 
   await s.settle();
   expect(bans(s)).toHaveLength(sent + 1);
   expect(bans(s).at(-1)).toMatch(/^ban\.count obj\.status == \d+$/);
+});
+
+it('a URL is fetched again after a yes to what is sent: asked for, banned, asked for', async () => {
+  const asked: string[] = [];
+  const askForPage: NonNullable<StageOptions['askForPage']> = async ({ port }, { host, url }) => {
+    asked.push(`${port} ${host}${url} after ${bans(s).length} lines`);
+    const sha256 = String(asked.length).repeat(64);
+    return { status: 200, headers: [['X-Cache', 'HIT']], bytes: 5, sha256, seconds: 0.1 };
+  };
+  const s = await open(100, 30, { askForPage });
+  await s.keys('9', '/');
+  await s.type('/cart');
+  await s.keys('enter', 'R');
+  await s.settle();
+  expect(await s.screen()).toMatch(
+    /GET \/cart at 127\.0\.0\.1:6081, Host: shop\.example, User-Agent: proxyadm/,
+  );
+  expect(asked).toEqual([]);
+  await s.keys('y');
+  for (let n = 0; n < 400 && s.controller.state.panel === null; n++) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    await s.settle();
+  }
+  expect(asked).toEqual(['6081 shop.example/cart after 1 lines', '6081 shop.example/cart after 2 lines']);
+  expect(await s.screen()).toMatch(/Changed: the body\.[\s\S]*sha256 +1{16} +2{16}/);
 });
 
 it('the table says of each kind what is banned, or why nothing is', () => {

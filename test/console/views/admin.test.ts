@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { LatencyMeter } from '../../../console/model/latency-meter.ts';
 import { sameValue } from '../../../console/model/parameter-value.ts';
-import { tagCondition } from '../../../console/model/subject.ts';
+import { tagCondition } from '../../../console/model/row-subject.ts';
 import { inlineCommand, UNDO } from '../../../console/model/undo.ts';
 import { columnWidths } from '../../../console/views/list/list-state.ts';
 import { checkParameter } from '../../../console/views/parameters/parameter-check.ts';

@@ -18,8 +18,6 @@ export interface SubjectRow {
   /** A condition, or a sentence for the operator on why there is none. */
   ban: ((subject: Subject) => string) | null;
   without: string;
-  /** Is it one URL of a host, which can be asked for? */
-  page?: true;
 }
 
 const NO_OBJECT = 'objects in the cache do not know who asked for them';
@@ -30,7 +28,6 @@ export const SUBJECTS = {
     words: ({ key, of }) => (of === '' ? `${key} on every host` : `${of}${key}`),
     ban: ({ key, of }) => onHost(of, `req.url == ${quoteWord(key)}`),
     without: '',
-    page: true,
   },
   path: {
     title: 'a path of a host, with any query string',
