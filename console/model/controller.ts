@@ -3,6 +3,7 @@
 // daemon in operator.ts. It knows nothing of terminals, and the views only by their interface; a test drives it with
 // key names.
 
+import type { AskForPage } from '../client/page-client.ts';
 import type { CompletionTables } from './completion.ts';
 import type { DaemonSession } from './daemon-session.ts';
 import { FieldKeeper } from './field-keeper.ts';
@@ -36,6 +37,8 @@ export interface ControllerOptions {
   keymap?: Keymap;
   files: HostFiles;
   queries: SavedQueries;
+  /** A request to where the daemon listens. */
+  askForPage: AskForPage;
   /** What only the terminal layer can do. */
   onQuit(): void;
   onRedraw(): void;

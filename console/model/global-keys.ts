@@ -8,6 +8,8 @@ import { clock } from './numbers.ts';
 import { deedLines } from './operator.ts';
 import { chooseContext, promptExport } from './palette.ts';
 import { panelText } from './panel.ts';
+import { refetchRow } from './refetch.ts';
+import { banRow, banRowSoftly, purgeRow, rowMenu } from './row-actions.ts';
 
 /** The search in the help follows what is typed. */
 const HELP_SEARCH: FieldKind = {
@@ -93,6 +95,31 @@ export const GLOBAL_KEYS: readonly KeyRow[] = [
     help: 'Copy all rows that the filter shows',
     run: (c) => c.state.view.copyAll(c),
   },
+  { keys: ['x'], command: 'row.menu', help: 'What can be done with the row', hint: 'act', run: rowMenu },
+  {
+    keys: ['p'],
+    command: 'row.purge',
+    help: 'Purge what the row stands for; the count first',
+    run: purgeRow,
+  },
+  {
+    keys: ['b'],
+    command: 'row.ban',
+    help: 'Ban by a condition, that of the row to begin with; the count first',
+    run: banRow,
+  },
+  {
+    keys: ['B'],
+    command: 'row.ban-soft',
+    help: 'The same softly: expire, keep for grace',
+    run: banRowSoftly,
+  },
+  {
+    keys: ['R'],
+    command: 'row.refetch',
+    help: 'Refetch the URL of the row through the proxy: before and after',
+    run: (c) => void refetchRow(c),
+  },
   { keys: ['X'], command: 'export', help: 'Export to a file: text, or NDJSON for .json', run: promptExport },
   { keys: ['A'], command: 'deeds', help: 'What was done from here, newest first', run: showDeeds },
   {
@@ -121,7 +148,7 @@ export const GLOBAL_KEYS: readonly KeyRow[] = [
     run: (c) => c.options.instances.replay?.skip(10),
   },
   {
-    keys: ['p'],
+    keys: ['P'],
     command: 'replay.pause',
     help: 'Recording: stop or go on',
     run: (c) => c.options.instances.replay?.toggle(),
@@ -165,7 +192,7 @@ export const SCROLL_KEYS: readonly KeyRow[] = [
     run: (c) => c.scroll('down'),
   },
   {
-    keys: ['pageup', 'b', 'ctrl+b'],
+    keys: ['pageup', 'ctrl+b'],
     command: 'panel.pageup',
     help: 'One page up',
     run: (c) => c.scroll('pageup'),

@@ -85,10 +85,11 @@ export class Operator {
     host.set({ running: null });
     if (reply.status !== 200) {
       // A daemon without the count command still bans; only its no to the condition is an answer.
-      if (reply.status === 101) return this.ask(line, null, `${line}  (cannot be counted)  really?`, part);
+      if (reply.status === 101)
+        return this.ask(line, banPanel(line), 'what it hits cannot be counted: really?', part);
       return host.notify('bad', `${reply.status} ${oneLine(reply.body)}`);
     }
-    this.ask(line, null, `${line}: ${oneLine(reply.body)} Really?`, part);
+    this.ask(line, banPanel(line), `${oneLine(reply.body)} Really?`, part);
   }
 
   /** Runs it and shows what came of it. Resolves with the answer; a long one is a panel. */
@@ -195,6 +196,16 @@ export function deedLines(deeds: readonly Deed[], clockOf: (at: number) => strin
     { text: d.answer === '' ? '' : `  ${d.answer}`, tone: 'muted' },
     { text: d.undone ? '  (undone)' : d.undo === null ? '' : `  U: ${firstLine(d.undo)}`, tone: 'accent' },
   ]);
+}
+
+/** The whole of a ban while it is asked for: the footer has no room for a long one. */
+function banPanel(line: string): Panel {
+  const lines: ToneLine[] = [[{ text: line, tone: 'strong' }]];
+  if (/\sreq\./.test(line))
+    lines.push([
+      { text: 'It looks at the request: an object goes when it is asked for next.', tone: 'muted' },
+    ]);
+  return { kind: 'text', scroll: 0, title: 'To be done after a yes', lines };
 }
 
 function firstLine(text: string): string {

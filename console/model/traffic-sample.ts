@@ -3,6 +3,7 @@
 // left open for a month holds no more than after an hour.
 
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { type BackendTraffic, backendTraffic, TRAFFIC_SECONDS } from './backend-traffic.ts';
 import { LatencyMeter } from './latency-meter.ts';
 import { highest, RANKING_NAMES, RANKINGS, type Rank, type RankingName, RankTable } from './rankings.ts';
 import { RecentFacts } from './recent-facts.ts';
@@ -56,6 +57,8 @@ export class TrafficSample {
   private counts: Counts = { ...NONE };
   /** The last ranking over a window, which is made once a second. */
   private made: { key: string; ranks: Rank[]; counts: Counts } = { key: '', ranks: [], counts: NONE };
+  /** What was last said of backends, which is made once a second. */
+  private answered: { key: string; of: ReadonlyMap<string, BackendTraffic> } = { key: '', of: new Map() };
   /** Epoch seconds from which on rankings count; 0 before the first. */
   since = 0;
   /** Raised with every batch. */
@@ -96,6 +99,7 @@ export class TrafficSample {
   /** The part is complete. */
   prepend(part: EarlierTraffic): void {
     if (part.since === 0) return;
+    this.answered = { key: '', of: new Map() };
     this.unserved.prepend(part.unserved, part.requests);
     this.recent.prepend(part.recent);
     if (this.since === 0 || part.since < this.since) this.since = part.since;
@@ -104,7 +108,7 @@ export class TrafficSample {
   }
 
   /** The highest by a figure, at most `limit`, since the ranks were last cleared. */
-  top(ranking: RankingName, by: Exclude<keyof Rank, 'key'>, limit: number): Rank[] {
+  top(ranking: RankingName, by: Exclude<keyof Rank, 'key' | 'host'>, limit: number): Rank[] {
     return highest(this.all(ranking), by, limit);
   }
 
@@ -130,10 +134,23 @@ export class TrafficSample {
     };
   }
 
+  /** By the names of backends without their programs: how they answered in the last minutes before `now`. */
+  backendTraffic(now: number): ReadonlyMap<string, BackendTraffic> {
+    const key = String(Math.floor(now));
+    if (this.answered.key !== key) this.answered = { key, of: backendTraffic(this.recent, now) };
+    return this.answered.of;
+  }
+
+  /** Epoch seconds from which on backendTraffic() has all of the sample; 0 before the first. */
+  trafficSince(now: number): number {
+    return this.since === 0 ? 0 : Math.max(this.since, this.recent.since, now - TRAFFIC_SECONDS);
+  }
+
   clearRanks(now: number): void {
     for (const table of this.tables.values()) table.clear();
     this.recent.clear();
     this.unserved.clear();
+    this.answered = { key: '', of: new Map() };
     this.counts = { ...NONE };
     this.made = { key: '', ranks: [], counts: NONE };
     this.since = now;

@@ -7,6 +7,7 @@ import type { Controller } from './controller.ts';
 import type { KeyGroup, KeyRow } from './key-row.ts';
 import type { Place, Step } from './layout.ts';
 import type { PaletteRow } from './palette.ts';
+import type { Subject } from './row-subject.ts';
 import type { StateSlot, UiState } from './ui-state.ts';
 
 export interface ScreenProps {
@@ -44,6 +45,8 @@ export interface View {
   /** A click at a place of the body. */
   click(controller: Controller, at: Place): void;
 
+  /** What the row under the cursor stands for, the narrowest first; [] where there is none. */
+  subjects(controller: Controller): readonly Subject[];
   /** Copies what is selected, or all that the filter shows. */
   copy(controller: Controller): void;
   copyAll(controller: Controller): void;
@@ -59,6 +62,7 @@ export interface View {
 }
 
 const nothing = (): void => undefined;
+const none = (): readonly Subject[] => [];
 const silence = (): string => '';
 
 /** The answers of a view that has nothing of the kind. */
@@ -70,6 +74,7 @@ export const PLAIN_VIEW = {
   move: nothing,
   back: nothing,
   click: nothing,
+  subjects: none,
   copyAll: (c: Controller) => c.notify('warn', 'X exports this view to a file'),
   spokenRemark: silence,
   spokenRow: silence,

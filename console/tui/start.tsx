@@ -4,6 +4,7 @@ import type { ReadStream, WriteStream } from 'node:tty';
 import { COMMANDS } from '../../protocol/tables/commands.ts';
 import { PARAMS } from '../../protocol/tables/params.ts';
 import { findDaemon } from '../client/find-daemon.ts';
+import { askForPage } from '../client/page-client.ts';
 import { themeFromEnv } from '../draw/theme.ts';
 import { Controller } from '../model/controller.ts';
 import { Keymap, keyGroups } from '../model/keymap.ts';
@@ -101,6 +102,7 @@ export function startConsole(
       onMouse: (on) => terminal.mouse(on),
       files: new NodeFiles(),
       queries: new QueryFile(path, config.queries),
+      askForPage,
       keymap: new Keymap(VIEWS, config.keys),
     });
     controller.resize({ columns: sink.columns, rows: sink.rows });

@@ -1,8 +1,10 @@
 // The keys, commands and rules of the console as a Markdown page, of their tables alone. A test keeps the page
 // console/KEYS.md the same as what is made here.
 
-import { keyGroups, keyLabels } from '../model/keymap.ts';
+import { keyLabels } from '../model/key-row.ts';
+import { keyGroups } from '../model/keymap.ts';
 import { paletteRows } from '../model/palette.ts';
+import { SUBJECTS, type Subject, type SubjectKind, type SubjectRow } from '../model/row-subject.ts';
 import { WHY_RULES } from './log/why/why.ts';
 import { VIEWS } from './views.ts';
 
@@ -37,6 +39,21 @@ export function keymapDocument(): string {
     ),
   );
   parts.push(
+    '## What rows stand for',
+    '`p` purges it, `b` bans it after a look at the condition: both count first. The values here are examples.',
+  );
+  parts.push(
+    table(
+      ['A row of', 'Its ban'],
+      Object.entries(SUBJECTS as Readonly<Record<string, SubjectRow>>).map(([kind, row]) => [
+        row.title,
+        row.ban === null
+          ? `none: ${row.without}`
+          : `\`${row.ban({ kind: kind as SubjectKind, ...EXAMPLES[kind as SubjectKind] })}\``,
+      ]),
+    ),
+  );
+  parts.push(
     '## What "why?" can say',
     'The first rule of each kind that applies speaks, with the records that prove it.',
   );
@@ -48,6 +65,22 @@ export function keymapDocument(): string {
   );
   return `${parts.join('\n\n')}\n`;
 }
+
+const NO_EXAMPLE = { key: '', of: '' };
+
+const EXAMPLES: Readonly<Record<SubjectKind, Omit<Subject, 'kind'>>> = {
+  url: { key: '/shoes?page=2', of: 'shop.example' },
+  path: { key: '/shoes', of: 'shop.example' },
+  prefix: { key: '/img/', of: '' },
+  host: { key: 'shop.example', of: '' },
+  status: { key: '404', of: '' },
+  tag: { key: 'shoe-17', of: 'xkey' },
+  ban: { key: 'obj.age > 1d', of: '' },
+  client: NO_EXAMPLE,
+  agent: NO_EXAMPLE,
+  method: NO_EXAMPLE,
+  backend: NO_EXAMPLE,
+};
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>

@@ -2,6 +2,7 @@
 // a clock that only the test moves. What would be on the screen comes out as a grid of text.
 
 import xterm from '@xterm/headless';
+import type { AskForPage } from '../../console/client/page-client.ts';
 import { makeTheme, type Theme } from '../../console/draw/theme.ts';
 import { Controller } from '../../console/model/controller.ts';
 import { DaemonSession } from '../../console/model/daemon-session.ts';
@@ -30,6 +31,7 @@ export interface StageOptions {
   matcher?: GroupMatcher;
   files?: HostFiles;
   queries?: Record<string, string>;
+  askForPage?: AskForPage;
 }
 
 export class Stage {
@@ -77,6 +79,7 @@ export class Stage {
       instances,
       files: o.files ?? new FakeFiles(),
       queries: volatileQueries(o.queries),
+      askForPage: o.askForPage ?? (() => Promise.reject(new Error('nobody listens'))),
       readonly: o.readonly === true,
       tables: { commands: COMMANDS, params: PARAMS },
       checkQuery: o.checkQuery ?? (() => ({ ok: true })),

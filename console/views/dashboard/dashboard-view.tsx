@@ -37,6 +37,7 @@ export const DASHBOARD_VIEW: View = {
     {
       keys: ['enter'],
       command: 'dashboard.open',
+      ofRow: true,
       help: 'What is behind the panel: its view, its transactions',
       hint: 'open',
       run: (c) => {

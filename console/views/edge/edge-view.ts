@@ -71,7 +71,13 @@ export const EDGE_VIEW: ListView = listView({
       hint: 'retry',
       act: submit('edge.retry'),
     },
-    { keys: ['x'], command: 'edge.drop', help: 'Forget it', hint: 'drop', act: submit('edge.drop') },
+    {
+      keys: ['delete', 'ctrl+d'],
+      command: 'edge.drop',
+      help: 'Forget it',
+      hint: 'drop',
+      act: submit('edge.drop'),
+    },
     {
       keys: ['a'],
       command: 'edge.retry-all',
@@ -79,7 +85,7 @@ export const EDGE_VIEW: ListView = listView({
       run: (c) => c.operator.submit('edge.retry all'),
     },
     {
-      keys: ['p'],
+      keys: ['P'],
       command: 'edge.pause',
       help: 'Pause, or go on',
       hint: 'pause',

@@ -33,7 +33,7 @@ export const LATENCY_VIEW: View = {
       },
     },
     {
-      keys: ['x'],
+      keys: ['Z'],
       command: 'latency.clear',
       help: 'Count from zero',
       run: (c) => c.session.sample.latency.clear(),

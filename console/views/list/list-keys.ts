@@ -21,7 +21,7 @@ export function listKeys(view: ListView): KeyGroup {
       { keys: ['up', 'k', 'wheelup'], command: 'move.up', help: 'One row up', run: steps('up') },
       { keys: ['down', 'j', 'wheeldown'], command: 'move.down', help: 'One row down', run: steps('down') },
       {
-        keys: ['pageup', 'b', 'ctrl+b'],
+        keys: ['pageup', 'ctrl+b'],
         command: 'move.pageup',
         help: 'One page up',
         run: steps('pageup'),
@@ -58,6 +58,7 @@ export function listKeys(view: ListView): KeyGroup {
         keys: ['enter'],
         command: 'list.open',
         help: 'Open the selected row',
+        ofRow: true,
         run: (c) => view.enter(c),
       },
       {

@@ -7,6 +7,7 @@ import type { DaemonSession } from '../../model/daemon-session.ts';
 import { folded } from '../../model/folded-lines.ts';
 import type { KeyRow } from '../../model/key-row.ts';
 import { PANEL_EDGES, PANEL_RULES, type Place, stepAction } from '../../model/layout.ts';
+import type { Subject } from '../../model/row-subject.ts';
 import { type StateSlot, stateOf } from '../../model/ui-state.ts';
 import { PLAIN_VIEW, type View } from '../../model/view.ts';
 import { listKeys } from './list-keys.ts';
@@ -43,6 +44,8 @@ export interface ListDefinition extends Pick<View, 'name' | 'key' | 'title' | 's
   empty(session: DaemonSession, option: string): string;
   /** Called before it is shown. */
   open?(controller: Controller): void;
+  /** What a row stands for: see Subject. */
+  subjects?(row: ListRow): readonly Subject[];
   /** Enter on a row. */
   enter(controller: Controller, row: ListRow): void;
 }
@@ -85,7 +88,7 @@ export function listView(definition: ListDefinition): ListView {
     definition,
     open: (c) => definition.open?.(c),
     keys: definition.keys.map(
-      (row): KeyRow => ('act' in row ? { ...row, run: (c) => withRow(c, row.act) } : row),
+      (row): KeyRow => ('act' in row ? { ...row, ofRow: true, run: (c) => withRow(c, row.act) } : row),
     ),
     get shared() {
       return listKeys(view);
@@ -109,6 +112,10 @@ export function listView(definition: ListDefinition): ListView {
     move: (c, step) => view.act(c, stepAction(step, height(c))),
     back: (c) => view.act(c, { type: 'filter', text: '' }),
     click: (c, at) => click(c, view, at),
+    subjects: (c) => {
+      const row = view.selected(c);
+      return row === undefined ? [] : (definition.subjects?.(row) ?? []);
+    },
     copy: (c) => c.copy(rowText(view.selected(c)), 'the row'),
     copyAll: (c) => {
       const rows = shown(c);

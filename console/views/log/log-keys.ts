@@ -51,7 +51,7 @@ export const LOG_KEYS: readonly KeyRow[] = [
   { keys: ['F', 'f'], command: 'log.follow', help: 'Follow the newest', run: acts({ type: 'end' }) },
   { keys: ['up', 'k', 'wheelup'], command: 'move.up', help: 'One row up', run: steps('up') },
   { keys: ['down', 'j', 'wheeldown'], command: 'move.down', help: 'One row down', run: steps('down') },
-  { keys: ['pageup', 'b', 'ctrl+b'], command: 'move.pageup', help: 'One page up', run: steps('pageup') },
+  { keys: ['pageup', 'ctrl+b'], command: 'move.pageup', help: 'One page up', run: steps('pageup') },
   { keys: ['pagedown', 'ctrl+f'], command: 'move.pagedown', help: 'One page down', run: steps('pagedown') },
   { keys: ['home', 'g'], command: 'move.home', help: 'Oldest', run: steps('home') },
   { keys: ['end', 'G'], command: 'move.end', help: 'Newest, and follow', run: steps('end') },
@@ -60,6 +60,7 @@ export const LOG_KEYS: readonly KeyRow[] = [
     command: 'log.detail',
     help: 'Detail pane: why, timeline, records',
     hint: 'detail',
+    ofRow: true,
     run: acts({ type: 'detail' }),
   },
   {
@@ -67,6 +68,7 @@ export const LOG_KEYS: readonly KeyRow[] = [
     command: 'log.why',
     help: 'Why was it a miss, a pass, an error?',
     hint: 'why',
+    ofRow: true,
     run: explain,
   },
   {
@@ -114,6 +116,7 @@ export const LOG_KEYS: readonly KeyRow[] = [
     keys: ['>'],
     command: 'log.link',
     help: 'Jump along the link: backend request, object',
+    ofRow: true,
     run: followLink,
   },
   {
@@ -122,8 +125,14 @@ export const LOG_KEYS: readonly KeyRow[] = [
     help: 'Back to where the jump began',
     run: acts({ type: 'jump-back' }),
   },
-  { keys: ['='], command: 'log.like-this', help: 'A query from the selected row', run: chooseLikeThis },
+  {
+    keys: ['='],
+    command: 'log.like-this',
+    help: 'A query from the selected row',
+    ofRow: true,
+    run: chooseLikeThis,
+  },
   { keys: ['ctrl+r'], command: 'log.saved', help: 'Saved and former queries', run: chooseSaved },
   { keys: ['r'], command: 'log.grouping', help: 'Grouping: request, session, vxid', run: nextGrouping },
-  { keys: ['x'], command: 'log.clear', help: 'Forget what is on screen', run: clear },
+  { keys: ['Z'], command: 'log.clear', help: 'Forget what is on screen', run: clear },
 ];

@@ -28,7 +28,7 @@ export const PANICS_VIEW: ListView = listView({
   empty: (session) => (session.connection.state === 'up' ? 'no panic is stored' : 'no connection'),
   keys: [
     {
-      keys: ['c'],
+      keys: ['delete', 'ctrl+d'],
       command: 'panics.clear',
       help: 'Clear the stored panic',
       hint: 'clear',

@@ -56,7 +56,7 @@ export const PARAMETERS_VIEW: ListView = listView({
   keys: [
     { keys: ['s'], command: 'parameters.set', help: 'Set it', hint: 'set', act: promptValue },
     {
-      keys: ['R'],
+      keys: ['delete', 'ctrl+d'],
       command: 'parameters.reset',
       help: 'Back to its default',
       hint: 'reset',

@@ -58,7 +58,7 @@ export const PROGRAMS_VIEW: ListView = listView({
       act: (c, row) => void new ProgramFlow(c).diff(row.key),
     },
     {
-      keys: ['x'],
+      keys: ['delete', 'ctrl+d'],
       command: 'programs.discard',
       help: 'Discard it',
       hint: 'discard',

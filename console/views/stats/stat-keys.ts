@@ -100,6 +100,7 @@ export function statKeys(open: (c: Controller) => void): readonly KeyRow[] {
     {
       keys: ['*'],
       command: 'stats.pin',
+      ofRow: true,
       help: 'Pin the counter to the top, or let it go',
       run: acts({ type: 'pin' }),
     },
@@ -125,6 +126,7 @@ export function statKeys(open: (c: Controller) => void): readonly KeyRow[] {
     {
       keys: ['enter'],
       command: 'stats.open',
+      ofRow: true,
       help: 'What is behind the counter: its transactions or its view',
       run: open,
     },

@@ -12,6 +12,7 @@ import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';
 import { rankQuery } from './rank-queries.ts';
+import { STANDS_FOR } from './rank-subjects.ts';
 
 const SHOWN = 500;
 
@@ -75,8 +76,9 @@ export const TOP_VIEW: ListView = listView({
       hint: 'window',
       run: (c) => choose(c, { window: 1 }),
     },
-    { keys: ['x'], command: 'top.clear', help: 'Count from zero', run: (c) => c.session.clearSample() },
+    { keys: ['Z'], command: 'top.clear', help: 'Count from zero', run: (c) => c.session.clearSample() },
   ],
+  subjects: ({ facts: { ranking, key = '', host = '' } }) => STANDS_FOR[ranking as RankingName](key, host),
   enter: (c, row) => drill(c, row.facts.query ?? ''),
 });
 
@@ -122,7 +124,9 @@ function row(ranking: RankingName, r: Rank, { total, seconds }: Ranked, share: n
   return {
     key: `${RANKINGS[ranking].title} ${r.key}`,
     facts: {
+      ranking,
       key: r.key,
+      host: r.host,
       query,
       requests: String(r.requests),
       perSecond: perSecond.toFixed(3),

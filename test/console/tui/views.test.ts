@@ -186,7 +186,7 @@ describe('views', () => {
     expect(rows[0]).toMatch(/dead .* 1 delete url .*400 Bad request/);
     expect(rows[2]).toMatch(/acked .* 0 delete url .*purge fake-3/);
     expect(rows[3]).toMatch(/acked .* 1 delete url .*purge fake-2/);
-    await s.keys('r', 'a', 'p');
+    await s.keys('r', 'a', 'P');
     expect(s.source.sent.filter((line) => /^edge\.(retry|pause|resume)/.test(line))).toEqual([
       'edge.retry 4',
       'edge.retry all',
@@ -406,14 +406,14 @@ describe('changes', () => {
   it('by a ban are counted first', async () => {
     const s = await open();
     await s.keys('7');
-    await s.keys('a');
+    await s.keys('b');
     await s.type('req.url == /y');
     await s.keys('enter');
     await s.settle();
-    expect(await s.screen()).toContain('ban req.url == /y: 2 of 9 objects match. Really? y/n');
+    expect(await s.screen()).toMatch(/ban req\.url == \/y[\s\S]* 2 of 9 objects match\. Really\? y\/n/);
     await s.keys('n');
     expect(s.source.sent).not.toContain('ban req.url == /y');
-    await s.keys('a');
+    await s.keys('b');
     await s.type('req.url == /y');
     await s.keys('enter');
     await s.settle();
@@ -437,17 +437,20 @@ describe('changes', () => {
     const before = s.source.sent.length;
     for (const [view, keys] of [
       ['4', 'sha'],
-      ['5', 'uxlsu'],
-      ['6', 'sR'],
-      ['7', 'ast'],
-      ['!', 'c'],
+      ['5', 'ulsu'],
+      ['6', 's'],
+      ['7', 'bBtp'],
+      ['9', 'pb'],
+      ['!', ''],
     ] as const)
-      await s.keys('1', view, ...keys, 'escape');
+      await s.keys('1', view, ...keys, 'delete', 'escape');
     await s.keys('U');
     await s.settle();
     const sent = s.source.sent
       .slice(before)
-      .filter((l) => !/^(backend\.list|vcl\.(list|deps)|param\.show|ban\.list|panic\.show|storage)/.test(l));
+      .filter(
+        (l) => !/^(backend\.list|vcl\.(list|deps|show)|param\.show|ban\.list|panic\.show|storage)/.test(l),
+      );
     expect(sent).toEqual([]);
     expect(await s.screen()).toContain('read-only');
   });

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { LatencyMeter } from '../../../console/model/latency-meter.ts';
 import { sameValue } from '../../../console/model/parameter-value.ts';
+import { tagCondition } from '../../../console/model/row-subject.ts';
 import { inlineCommand, UNDO } from '../../../console/model/undo.ts';
-import { tagCondition } from '../../../console/views/bans/bans-view.ts';
 import { columnWidths } from '../../../console/views/list/list-state.ts';
 import { checkParameter } from '../../../console/views/parameters/parameter-check.ts';
 import { compileErrors, lintRemark } from '../../../console/views/programs/compile-error.ts';
