@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import type { CommandReply, ServerMessage } from '../../protocol/messages.ts';
 import { systemText } from '../../protocol/system-text.ts';
 import type { WorkerStanding } from '../../protocol/tables/counters.ts';
+import type { EventKind } from '../../protocol/tables/events.ts';
 import { MOST_THREADS, type ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { dispatch } from '../commands/dispatch.ts';
@@ -25,6 +26,7 @@ import { addressReason, unresolved } from './address-errors.ts';
 import { makeCompile } from './compiler.ts';
 import type { ControlServer } from './control-server.ts';
 import { withEdgeFile } from './edge-file.ts';
+import { EventList } from './event-list.ts';
 import { workerCode } from './fork-worker.ts';
 import type { HistoryKeeper } from './history-keeper.ts';
 import { type Access, makeAccess } from './jail.ts';
@@ -49,6 +51,11 @@ import { warmUp } from './warm-up.ts';
 import { WorkerDirectory } from './worker-directory.ts';
 import { lockDirectory, removeFile } from './working-directory.ts';
 
+type Broadcast = (ServerMessage & { t: 'event' })['event'];
+
+/** What consoles hear of kinds that had a word of their own before there was a list. */
+const WORD_OF: { readonly [kind in EventKind]?: Broadcast } = { program: 'program', trouble: 'trouble' };
+
 export type Log = (level: 'debug' | 'info' | 'warning' | 'error', text: string) => void;
 
 /** What a caller may bring along: a worker that it started already; in tests other programs. */
@@ -67,6 +74,7 @@ export class Manager implements ManagerServices {
   readonly supervisor: Supervisor;
   readonly listeners: ListenerSet;
   readonly panics = new PanicStore();
+  readonly events = new EventList();
   readonly storages: readonly StorageSpec[];
   readonly banner: string;
   readonly version: string;
@@ -178,6 +186,7 @@ export class Manager implements ManagerServices {
         panicked: (text) => {
           const report = this.params.feature('short_panic') ? (text.split('\n', 1)[0] ?? '') : text;
           this.panics.record(report);
+          this.happened('panic', report.split('\n', 1)[0] ?? '');
           log('error', `Child panic: ${report}`);
         },
         publish: (event) => this.fleet.publish(event),
@@ -187,8 +196,9 @@ export class Manager implements ManagerServices {
             this.readyCompiler?.();
             this.readyCompiler = null;
           }
-          this.broadcast(event, text);
+          this.happened(event === 'trouble' ? event : 'worker', text, event);
         },
+        happened: (kind, text) => this.happened(kind, text),
       },
       this.mgt,
       parts.early ?? null,
@@ -236,7 +246,7 @@ export class Manager implements ManagerServices {
       settled: () => this.supervisor.settled(),
       call: (call) => this.supervisor.call(call),
       log: this.log,
-      trouble: (text) => this.broadcast('trouble', text),
+      trouble: (text) => this.happened('trouble', text),
     });
     joining.catch(() => {});
     // The worker's process starts before its program is compiled: both take the same tens of milliseconds.
@@ -284,8 +294,8 @@ export class Manager implements ManagerServices {
     await this.supervisor.call({ op: 'param.set', name, value: this.params.get(name as ParamName) });
   }
 
-  programsChanged(text: string): void {
-    this.broadcast('program', text);
+  happened(kind: EventKind, text: string, event: Broadcast = WORD_OF[kind] ?? 'noted'): void {
+    this.control?.broadcast(event, this.events.add(kind, text));
   }
 
   /** Stops everything in order; safe to call more than once. */
@@ -427,6 +437,7 @@ export class Manager implements ManagerServices {
           join(this.dir, WORKDIR_FILES.history),
           () => counters.read(),
           (text) => this.log('warning', text),
+          (kind, text) => this.happened(kind, text),
           (cause) => this.strayError(cause),
         ),
     );
@@ -453,10 +464,6 @@ export class Manager implements ManagerServices {
   private standing(): WorkerStanding {
     const { standing } = this.supervisor;
     return standing === 'stopped' && this.programs.activeName() === null ? 'no program' : standing;
-  }
-
-  private broadcast(event: (ServerMessage & { t: 'event' })['event'], text: string): void {
-    this.control?.broadcast(event, text);
   }
 }
 
