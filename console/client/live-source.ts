@@ -101,7 +101,8 @@ export class LiveSource implements Source {
       this.client = client;
       this.attempt = 0;
       this.delay = FIRST_DELAY;
-      client.onEvent = ({ event, text }) => events.event(event, text);
+      client.onEvent = ({ event, text, at, kind }) =>
+        events.event(event, text, at === undefined || kind === undefined ? undefined : { at, kind });
       client.onClose = (error) => this.lose(events, error);
       for (const log of this.logs.keys()) {
         // The log before this moment is known, or lies in the gap that the lost connection left.

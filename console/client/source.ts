@@ -9,6 +9,7 @@ import type {
   LogTransaction,
   ServerMessage,
 } from '../../protocol/messages.ts';
+import type { NotedEvent } from '../../protocol/tables/events.ts';
 
 /** `waiting` is between two attempts; `attempt` counts them since the connection was lost. */
 export type ConnectionState =
@@ -45,10 +46,13 @@ export interface SourceEvents {
   values(at: number, values: bigint[], steady?: boolean): void;
   /** A sample of before the connection, the oldest first; `counters` and `values` follow. */
   past(at: number, values: bigint[]): void;
-  event(event: EventKind, text: string): void;
+  /** `noted` where the daemon has it in its list of events. */
+  event(event: EventWord, text: string, noted?: NotedAs): void;
 }
 
-export type EventKind = Extract<ServerMessage, { t: 'event' }>['event'];
+export type EventWord = Extract<ServerMessage, { t: 'event' }>['event'];
+/** When it happened by the daemon's clock, and its kind. */
+export type NotedAs = Omit<NotedEvent, 'text'>;
 
 export interface Subscription {
   close(): void;

@@ -3,10 +3,18 @@
 // fast data comes. Data stays when the daemon goes: it turns stale, and the hole is marked.
 
 import type { CounterInfo, Grouping } from '../../protocol/messages.ts';
-import type { ConnectionState, EarlierRun, EventKind, Source, Subscription } from '../client/source.ts';
+import type {
+  ConnectionState,
+  EarlierRun,
+  EventWord,
+  NotedAs,
+  Source,
+  Subscription,
+} from '../client/source.ts';
 import { AdminStore } from './admin-store.ts';
 import { type BackendRow, parseBackendList } from './backends.ts';
 import { CounterHistory } from './counter-history.ts';
+import { EVENTS_ASKED, EventLog } from './event-log.ts';
 import { HitRate } from './hit-rate.ts';
 import { LogEntry } from './log-entry.ts';
 import { LogStore } from './log-store.ts';
@@ -33,16 +41,9 @@ export interface SessionOptions {
   matcher?: GroupMatcher;
 }
 
-export interface SessionEvent {
-  at: number;
-  kind: EventKind | 'lost';
-  text: string;
-}
-
 /** Seconds without a sample that are a hole in the charts (chosen): the daemon keeps one a second. */
 const HOLE = 5;
 const BACKEND_POLL_SECONDS = 2;
-const KEPT_EVENTS = 50;
 /** Requests a second that the sample takes at the most. */
 const SAMPLE_RATE = 300;
 /** Requests of the past after which no more are asked for (chosen): rankings have settled, latencies have all they hold. */
@@ -88,7 +89,7 @@ export class DaemonSession {
   /** All groups that are kept, and of them those that the query lets through. */
   readonly kept: LogStore;
   readonly log: ShownLog;
-  readonly events: SessionEvent[] = [];
+  readonly events = new EventLog();
   query = '';
   grouping: Grouping = 'request';
   /** Why the log subscription does not run; '' when it does. */
@@ -124,7 +125,7 @@ export class DaemonSession {
       counters: (info) => this.onCounters(info),
       values: (at, values, steady) => this.onValues(at, values, steady),
       past: (at, values) => this.onPast(at, values),
-      event: (kind, text) => this.onEvent(kind, text),
+      event: (word, text, noted) => this.onEvent(word, text, noted),
     });
     this.errorStream = this.source.log(
       { grouping: 'request', query: 'RespStatus >= 500', from: 'tail' },
@@ -269,12 +270,15 @@ export class DaemonSession {
       this.version = state.version;
       this.lastPoll = 0;
       this.admin.refresh();
+      void this.askEvents();
       if (this.everUp && was.state !== 'up') this.gap('reconnected');
       this.everUp = true;
       this.lastDataAt = this.now();
     } else if (was.state === 'up') {
       this.lastDataAt = this.now();
-      this.gap(state.state === 'waiting' ? `connection lost: ${state.reason}` : 'connection lost');
+      const text = state.state === 'waiting' ? `connection lost: ${state.reason}` : 'connection lost';
+      this.gap(text);
+      this.events.lost(this.lastDataAt, text);
       for (const series of [this.requests, this.hits, this.lookups]) series.push(this.now(), Number.NaN);
     }
     this.touch();
@@ -363,22 +367,23 @@ export class DaemonSession {
     this.touch();
   }
 
-  private onEvent(kind: EventKind, text: string): void {
-    this.record(kind, text);
-    if (kind === 'died' || kind === 'stopped') this.gap(`worker ${kind}${text === '' ? '' : `: ${text}`}`);
+  private onEvent(word: EventWord, text: string, noted?: NotedAs): void {
+    this.events.heard(word, text, this.now(), noted);
+    if (word === 'died' || word === 'stopped') this.gap(`worker ${word}${text === '' ? '' : `: ${text}`}`);
     this.lastPoll = 0;
     this.admin.refresh();
     this.touch();
   }
 
-  private record(kind: SessionEvent['kind'], text: string): void {
-    this.events.push({ at: this.now(), kind, text });
-    if (this.events.length > KEPT_EVENTS) this.events.shift();
+  /** What happened before, by the daemon's memory. */
+  private async askEvents(): Promise<void> {
+    const { status, body } = await this.source.command(EVENTS_ASKED);
+    if (status === 200) this.events.learn(body);
+    this.touch();
   }
 
   private gap(text: string): void {
     if (this.logStream !== null) this.kept.addGap(text);
-    if (text !== 'reconnected') this.record('lost', text);
   }
 
   private pollBackends(): void {

@@ -71,7 +71,7 @@ export class MergedSource implements Source {
         },
         // Samples of two daemons would have to be put side by side.
         past: () => undefined,
-        event: (kind, text) => events.event(kind, `${part.name}: ${text}`),
+        event: (word, text, noted) => events.event(word, `${part.name}: ${text}`, noted),
       });
     }
   }

@@ -3,6 +3,7 @@
 
 import type { CommandReply, LogSubscription } from '../../protocol/messages.ts';
 import type { LogHandlers, Source, SourceEvents, Subscription } from '../client/source.ts';
+import { EVENTS_ASKED } from './event-log.ts';
 import { encodeTransaction, type RecordedStep, type Recording } from './recording.ts';
 
 /** Bytes of log that a recording holds at the most. */
@@ -54,6 +55,7 @@ export class RecordingSource implements Source {
       const changed = this.values.map((v, i): [number, string] => [i, String(v)]);
       this.note({ after: 0, kind: 'values', changed });
     }
+    void this.command(EVENTS_ASKED);
     this.stream = this.source.log(
       { grouping: 'request', from: 'tail' },
       {
@@ -103,9 +105,10 @@ export class RecordingSource implements Source {
       },
       // A recording begins where it was begun.
       past: (at, values) => events.past(at, values),
-      event: (event, text) => {
-        this.note({ after: this.after(), kind: 'event', event, text });
-        events.event(event, text);
+      event: (event, text, noted) => {
+        const step = { after: this.after(), kind: 'event', event, text } as const;
+        this.note(noted === undefined ? step : { ...step, noted });
+        events.event(event, text, noted);
       },
     });
   }

@@ -8,7 +8,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'console/format': ['protocol'],
   queries: ['protocol'],
   'console/model': ['protocol', 'console/client', 'queries'],
-  'console/demo': ['protocol', 'console/client', 'console/model'],
+  'console/demo': ['protocol', 'console/client', 'console/model', 'console/process'],
   'console/gather': ['protocol', 'console/client', 'console/format'],
   'console/histogram': ['protocol'],
   'console/ncsa': ['protocol'],

@@ -1,11 +1,12 @@
 // The two charts of the dashboard and the figures beside their titles.
 
-import type { ChartPainter, ChartSeries } from '../../draw/chart.ts';
+import type { ChartMark, ChartPainter, ChartSeries } from '../../draw/chart.ts';
 import { type Row, type Span, span } from '../../draw/spans.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { PANEL_EDGES } from '../../model/layout.ts';
 import { percent, rate } from '../../model/numbers.ts';
 import type { Series } from '../../model/series.ts';
+import { markOf, toneOf } from '../events/event-tones.ts';
 
 const PERIODS = [60, 120, 300, 600] as const;
 
@@ -48,6 +49,7 @@ export function requestRows(
     formatY: (v) => rate(v),
     left: ago(period),
     right: 'now',
+    marks: marksOf(session, period),
   });
 }
 
@@ -73,7 +75,21 @@ export function hitRateRows(
     formatY: (v) => `${Math.round(v * 100)}%`,
     left: ago(period),
     right: 'now',
+    marks: marksOf(session, period),
   });
+}
+
+/** What happened in the last `period` seconds, on the axis. */
+function marksOf(session: DaemonSession, period: number): ChartMark[] {
+  const from = session.lastDataAt - period;
+  return session.events
+    .since(from)
+    .filter((event) => event.kind !== 'lost')
+    .map((event) => ({
+      at: (event.at - from) / period,
+      text: markOf(event.kind),
+      style: toneOf(event.kind),
+    }));
 }
 
 /** The requests a second now, and which line is which where there are two; `width` and `height` are the panel's. */

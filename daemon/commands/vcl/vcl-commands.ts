@@ -13,7 +13,7 @@ const load: ManagerHandler = async (manager, call) => {
     typeof source === 'string' ? bad(unreadable(file, source, manager.params.text('vcl_path'))) : source,
     state,
   );
-  if (reply.status === CLI.OK) manager.programsChanged(`loaded ${name}`);
+  if (reply.status === CLI.OK) manager.happened('program', `loaded ${name}`);
   return reply;
 };
 
@@ -28,7 +28,7 @@ function unreadable(file: string, why: string, path: string): string {
 const inline: ManagerHandler = async (manager, call) => {
   const [name = '', text = '', state = 'auto'] = call.args;
   const reply = await manager.programs.load(name, { name: '<vcl.inline>', text }, state);
-  if (reply.status === CLI.OK) manager.programsChanged(`loaded ${name}`);
+  if (reply.status === CLI.OK) manager.happened('program', `loaded ${name}`);
   return reply;
 };
 
@@ -36,7 +36,7 @@ const use: ManagerHandler = async (manager, call) => {
   const [name = ''] = call.args;
   const before = manager.programs.activeName();
   const reply = await manager.programs.use(name);
-  if (manager.programs.activeName() !== before) manager.programsChanged(`using ${name}`);
+  if (manager.programs.activeName() !== before) manager.happened('program', `using ${name}`);
   return reply;
 };
 
@@ -45,12 +45,16 @@ const setState: ManagerHandler = (manager, call) =>
 
 const discard: ManagerHandler = async (manager, call) => {
   const reply = await manager.programs.discard(call.args);
-  if (reply.status === CLI.OK) manager.programsChanged(`discarded ${call.args.join(' ')}`);
+  if (reply.status === CLI.OK) manager.happened('program', `discarded ${call.args.join(' ')}`);
   return reply;
 };
 
-const label: ManagerHandler = (manager, call) =>
-  manager.programs.label(call.args[0] ?? '', call.args[1] ?? '');
+const label: ManagerHandler = async (manager, call) => {
+  const [name = '', target = ''] = call.args;
+  const reply = await manager.programs.label(name, target);
+  if (reply.status === CLI.OK) manager.happened('program', `${name} is a label of ${target}`);
+  return reply;
+};
 
 const show: ManagerHandler = ({ programs }, { options, args: [name] }) => {
   const files = programs.files(name);
