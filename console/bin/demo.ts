@@ -4,9 +4,11 @@
 
 import { parseArgs } from 'node:util';
 import { connect } from '../client/client.ts';
+import { newScene, startDrama } from '../demo/drama.ts';
 import { startEditor } from '../demo/editor.ts';
 import { startOrigin } from '../demo/origin.ts';
 import { shopBehindEdge, shopOfFleet } from '../demo/shop.ts';
+import { stagehand } from '../demo/stagehand.ts';
 import { printSummaries } from '../demo/summary.ts';
 import { seeded, startTraffic } from '../demo/traffic.ts';
 import { HUNG_UP, leave } from '../process/leave.ts';
@@ -18,6 +20,10 @@ const USAGE = `usage: npm run demo -- [--for SECONDS] [--rate REQUESTS] [--plain
   --plain          a plain line a second instead of the console
   --fleet PROXIES  so many of them (2 to 9) in a fleet instead of one behind an edge network; needs nats-server
 `;
+
+/** In the console's bottom row, and above the lines of the plain demo. */
+const WHAT_TO_TRY =
+  'Try: 2 the log, Enter a request, w why it missed; # why the hit rate is what it is; 4 the sick backend; $ what happened; ? keys';
 
 interface Arguments {
   seconds: number;
@@ -73,7 +79,8 @@ async function main(args: Arguments): Promise<number> {
       };
     });
     const random = seeded(20260101);
-    const origin = await startOrigin(random);
+    const scene = newScene();
+    const origin = await startOrigin(random, scene);
     undo.push(() => origin.close());
     const later = (step: () => void | Promise<void>): void => void undo.push(step);
     const shop = await (args.fleet === 0
@@ -90,6 +97,7 @@ async function main(args: Arguments): Promise<number> {
       ...(edge === null ? {} : { edgePort: edge.port }),
       random,
       perSecond: args.rate,
+      scene,
     });
     undo.push(() => traffic.stop());
     const tell = (line: string): void => {
@@ -97,8 +105,10 @@ async function main(args: Arguments): Promise<number> {
     };
     const editor = startEditor(ports, tell);
     undo.push(() => editor.stop());
+    const drama = startDrama(scene, stagehand(shop.daemons[0]), (line) => tell(`the shop: ${line}`));
+    undo.push(() => drama.stop());
     edge?.onCleared((line) => tell(`edge network: ${line}`));
-    process.stdout.write(`${shop.where}\n`);
+    process.stdout.write(`${shop.where}\n${WHAT_TO_TRY}\n`);
     const died = Promise.race(daemons.map(({ ended }) => ended)).then((text): never => {
       throw new Error(`proxyd ended unexpectedly${text === '' ? '' : `: ${text}`}`);
     });
@@ -119,7 +129,7 @@ async function main(args: Arguments): Promise<number> {
     const stop = (): void => abort.abort();
     over.then(stop, stop);
     died.catch(stop);
-    const status = await runConsole({ ...shop.target, signal: abort.signal });
+    const status = await runConsole({ ...shop.target, signal: abort.signal, greeting: WHAT_TO_TRY });
     await Promise.race([died, Promise.resolve()]);
     return args.seconds > 0 && abort.signal.aborted ? await over : status;
   } finally {

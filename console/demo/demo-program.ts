@@ -18,6 +18,7 @@ backend shop {
 backend images {
   .host = "127.0.0.1";
   .port = "${port}";
+  .probe = { .url = "/health/images"; .interval = 1s; .timeout = 1s; .window = 4; .threshold = 3; .initial = 3; }
 }
 
 sub vcl_recv {

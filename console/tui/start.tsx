@@ -106,6 +106,7 @@ export function startConsole(
       keymap: new Keymap(VIEWS, config.keys),
     });
     controller.resize({ columns: sink.columns, rows: sink.rows });
+    if (options.greeting !== undefined) controller.notify('info', options.greeting);
 
     const suspend = (): void => {
       terminal.restore();

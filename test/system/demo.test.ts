@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { shopOfFleet } from '../../console/demo/shop.ts';
+import { stagehand } from '../../console/demo/stagehand.ts';
 import { NATS_MISSING } from '../harness/nats-server.ts';
 import { alive, installed, processTree, run, Sandbox, until } from '../harness/processes.ts';
 import { ROOT } from '../harness/proxy.ts';
@@ -35,6 +36,7 @@ describe('demo', () => {
     expect(end.stdout).toMatch(
       /^proxyd on http:\/\/127\.0\.0\.1:\d+\/, behind an edge network on http:\/\/127\.0\.0\.1:\d+\/, with \//,
     );
+    expect(end.stdout).toMatch(/^Try: .*w why it missed/m);
     expect(end.stdout.match(/requests\/s +hit rate/g)?.length).toBeGreaterThanOrEqual(2);
   });
 
@@ -47,6 +49,17 @@ describe('demo', () => {
     expect(demo.stdout).toMatch(
       /^edge network: cleared delete url staging "https:\/\/shop\.example\/products\/0" copies [1-9]\d*$/m,
     );
+    const tree = processTree(demo.pid);
+    process.kill(demo.pid, 'SIGTERM');
+    await gone(tree);
+  });
+
+  it('has a proxy that bans what the drama wants banned, and refuses the program with a mistake', async () => {
+    const demo = box.start('demo', process.execPath, [DEMO, '--plain']);
+    await until('summaries', () => /requests\/s/.test(demo.stdout), 45_000);
+    const hand = stagehand({ dir: / with (\S+)$/m.exec(demo.stdout)?.[1] as string });
+    expect(await hand.banStatic()).toMatch(/^Banned here\. The edge|^$/);
+    expect(await hand.loadBadProgram()).toMatch(/Symbol not found: 'retrun'.*Line 6/);
     const tree = processTree(demo.pid);
     process.kill(demo.pid, 'SIGTERM');
     await gone(tree);
