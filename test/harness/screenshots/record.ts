@@ -32,6 +32,7 @@ const COMMANDS = [
   'vcl.show -v faster',
   'param.show -j',
   'param.show default_ttl',
+  'event.list -j',
   'help',
   'storage.list',
   'storage.list -j',
@@ -49,6 +50,7 @@ export async function record(): Promise<void> {
   const origin = await startOrigin(random, scene);
   const daemon = await startDaemon(demoProgram(origin.port));
   const traffic = startTraffic({ host: '127.0.0.1', ports: [daemon.port], random, perSecond: 140, scene });
+  const drama = startDrama(scene, stagehand(daemon), () => undefined);
   const steps: RecordedStep[] = [];
   const start = Date.now() / 1000;
   const after = (): number => Math.round((Date.now() / 1000 - start) * 1000) / 1000;
@@ -107,6 +109,7 @@ export async function record(): Promise<void> {
   const commands: Recording['commands'] = {};
   for (const line of COMMANDS) commands[line] = await source.command(line);
   source.close();
+  drama.stop();
   traffic.stop();
   await daemon.stop();
   origin.close();
