@@ -149,10 +149,17 @@ function busSettings(
     servers,
     fleet,
     node,
-    creds: creds === null ? null : secret('--fleet-creds', creds),
+    creds: creds === null ? null : credentialsIn(creds, secret('--fleet-creds', creds)),
     user: user === null ? null : userIn(user, secret('--fleet-user', user)),
     ca: ca === null ? null : certificates(ca),
   };
+}
+
+/** A token and a key, each between two lines of dashes. The client's library would find that out with each try. */
+function credentialsIn(path: string, bytes: Buffer): Buffer {
+  const marks = bytes.toString('latin1').match(/^\s*-{3,}.*-{3,}\s*$/gm);
+  if ((marks?.length ?? 0) >= 4) return bytes;
+  throw new OptionError(`--fleet-creds ${path}: it is no creds file of NATS`, false);
 }
 
 /** `name:password` on the first line. */
