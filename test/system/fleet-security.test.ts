@@ -230,6 +230,13 @@ describe.skipIf(NATS_MISSING !== null)(`the bus${missing}`, () => {
     expect(await ban(proxy)).toMatch(
       /^Applied here, not stored for the fleet\.\nFleet: not stored: .*[Pp]ermissions/,
     );
+    // It reads programs, and gives none.
+    const program = box.path('site.vcl');
+    writeFileSync(program, 'vcl 4.1; backend default none;');
+    expect((await proxy.adm('fleet.load', 'site', program)).stdout).toMatch(
+      /^Nothing was changed: .*[Pp]ermissions/,
+    );
+    expect((await proxy.adm('fleet.list')).stdout).toBe('The fleet has no programs.\n\n');
   });
 });
 
