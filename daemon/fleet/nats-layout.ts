@@ -23,6 +23,8 @@ import {
 } from './fleet-names.ts';
 
 const REPLICAS = 3;
+/** Bytes of a message beside its value, which the server counts too (chosen: it has a few dozen). */
+const HEADERS = 1024;
 
 export class NatsLayout {
   private readonly names: FleetNames;
@@ -68,7 +70,7 @@ export class NatsLayout {
     await this.makeBucket(this.names.nodes, {
       ttl: GONE,
       max_bytes: 16 * 1024 * 1024,
-      maxValueSize: LONGEST_BEAT,
+      maxValueSize: LONGEST_BEAT + HEADERS,
       storage: StorageType.Memory,
     });
   }
@@ -77,7 +79,7 @@ export class NatsLayout {
     await this.makeBucket(this.names.programs, {
       // Twice as much as there may be: what is taken away leaves a mark.
       max_bytes: 2 * MOST_PROGRAMS * LONGEST_BUNDLE,
-      maxValueSize: LONGEST_BUNDLE,
+      maxValueSize: LONGEST_BUNDLE + HEADERS,
       storage: StorageType.File,
     });
   }

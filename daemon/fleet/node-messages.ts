@@ -101,7 +101,8 @@ const FIGURES: Readonly<
 function isProgram(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const { name, id, problem = '' } = value as Record<string, unknown>;
-  return isText(name) && isText(id) && typeof problem === 'string' && problem.length <= LONGEST_PROBLEM;
+  if (typeof problem !== 'string' || problem.length > LONGEST_PROBLEM) return false;
+  return isText(name) && isText(id) && /^[\t\n\x20-\x7e]*$/.test(problem);
 }
 
 export function writeApplied(seq: number): Uint8Array {

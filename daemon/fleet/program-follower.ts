@@ -60,6 +60,8 @@ interface Held {
 
 /** Milliseconds until a program that could not be loaded is tried again (chosen): what it lacks may have come. */
 const AGAIN = 10_000;
+/** Milliseconds between two refusals in the log (chosen). */
+const QUIET = 10_000;
 /** Characters of an error in a sign of life, and of all together. */
 const LONGEST_PROBLEM = 1500;
 const ALL_PROBLEMS = 4000;
@@ -71,6 +73,7 @@ export class ProgramFollower {
   /** The choice that was followed last. */
   private followed = '';
   private said = '';
+  private refusedAt = -QUIET;
   private dirty = false;
   private busy = false;
   private known = false;
@@ -129,7 +132,7 @@ export class ProgramFollower {
     const programs = [...this.held].map(([id, { name, problem }]) => {
       if (problem === null) return { name, id };
       // Characters of one byte, so that all of it has room in a message.
-      const shown = problem.slice(0, Math.min(room, LONGEST_PROBLEM)).replace(/[^\n\x20-\x7e]/g, '?');
+      const shown = problem.slice(0, Math.min(room, LONGEST_PROBLEM)).replace(/[^\t\n\x20-\x7e]/g, '?');
       room -= shown.length;
       return { name, id, problem: shown };
     });
@@ -155,15 +158,22 @@ export class ProgramFollower {
     const stored = all.get(ACTIVE);
     if (stored === undefined) return { programs, active: NOTHING_ACTIVE, activeRevision: 0 };
     const active = readActive(stored.data);
-    if (active === null) this.parts.tell('warning', 'Fleet: what is stored as the active program is none');
+    if (active === null) this.refuse('what is stored as the active program is none');
     return { programs, active: active ?? this.shelf.active, activeRevision: stored.revision };
   }
 
   private readOne(name: string, data: Uint8Array): Bundle | string {
     const bundle = readBundle(name, data);
-    if (typeof bundle === 'string')
-      this.parts.tell('warning', `Fleet: program ${name} is refused: ${bundle}`);
+    if (typeof bundle === 'string') this.refuse(`program ${name} is refused: ${bundle}`);
     return bundle;
+  }
+
+  /** A flood of such values does not fill the log: fleet.list has them all. */
+  private refuse(text: string): void {
+    const now = performance.now();
+    if (now - this.refusedAt < QUIET) return;
+    this.refusedAt = now;
+    this.parts.tell('warning', `Fleet: ${text}`);
   }
 
   private async settle(): Promise<void> {

@@ -6,7 +6,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FleetNames } from '../../daemon/fleet/fleet-names.ts';
-import { NATS_MISSING, NatsServer } from '../harness/nats-server.ts';
+import { NATS_MISSING, NatsServer, startCluster } from '../harness/nats-server.ts';
 import { Sandbox, until } from '../harness/processes.ts';
 import { ROOT, type RunningProxy, startProxy } from '../harness/proxy.ts';
 
@@ -33,12 +33,12 @@ function file(name: string, text: string): string {
   return path;
 }
 
-async function node(name: string, ...args: string[]): Promise<RunningProxy> {
+async function node(name: string, urls = nats.url, ...args: string[]): Promise<RunningProxy> {
   const proxy = await startProxy(box, {
     program: PROGRAM('"boot"'),
     dir: box.path(name),
     params: { vmod_path: name === 'c' ? '/nowhere' : vmods },
-    args: ['--fleet', nats.url, '--fleet-name', 'shop', '--node', name, ...args],
+    args: ['--fleet', urls, '--fleet-name', 'shop', '--node', name, ...args],
   });
   running.set(name, proxy);
   return proxy;
@@ -130,6 +130,18 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await pages('b')).toEqual(['one']);
       expect(await adm('a', 'fleet.discard', 'two')).toBe('ok');
       await expect.poll(() => adm('c', 'vcl.list')).not.toMatch(/two/);
+    });
+
+    it('is stored with a remark of the compiler on a file that it includes', async () => {
+      file('socket.vcl', 'backend socket { .path = "/nowhere/socket"; }');
+      const main = file(
+        'noted.vcl',
+        PROGRAM('"noted"', 'include "./socket.vcl";').replace('backend default none;', ''),
+      );
+      expect(await adm('a', 'fleet.load', 'noted', main)).toMatch(
+        /^ok .*socket\.vcl' .*\(That was just a warning\)\nFleet: stored noted, loaded by 3 of 3 nodes$/s,
+      );
+      expect(await adm('b', 'fleet.discard', 'noted')).toBe('ok');
     });
 
     it('is not stored when it is no program, is too long, or has the name of another', async () => {
@@ -232,7 +244,7 @@ describe.skipIf(NATS_MISSING !== null)(
     });
 
     it('is not taken by a node that takes invalidations only, and nobody waits for it', async () => {
-      await node('e', '--fleet-accept', 'invalidate');
+      await node('e', nats.url, '--fleet-accept', 'invalidate');
       expect(await pages('e')).toEqual(['boot']);
       await at('a').counterReaches('FLEET.nodes', 4);
       expect(await adm('a', 'fleet.use', 'one')).toBe('ok Fleet: one is in use by 3 of 3 nodes');
@@ -317,6 +329,28 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await adm('d', 'fleet.load', 'y', main)).toBe('ok Fleet: stored y, loaded by 4 of 4 nodes');
       expect(await adm('c', 'fleet.use', 'y')).toBe('ok Fleet: y is in use by 4 of 4 nodes');
       expect(await pages('a', 'b', 'c', 'd')).toEqual(['y', 'y', 'y', 'y']);
+    });
+
+    it('goes over a cluster of servers, of which one may fail', async () => {
+      await Promise.all([...running.values()].map((proxy) => proxy.stop()));
+      running.clear();
+      const servers = await startCluster(box);
+      const urls = servers.map(({ url }) => url).join(',');
+      await Promise.all(['a', 'b'].map((name) => node(name, urls)));
+      await Promise.all([...running.values()].map((proxy) => proxy.counterReaches('FLEET.nodes', 2)));
+      const load = (name: string): Promise<string> =>
+        adm('a', 'fleet.load', name, file(`${name}.vcl`, PROGRAM(`"${name}"`)));
+      // The bucket is made in three copies, which takes a while.
+      await until('the bucket', async () => (await load('eight')).startsWith('ok') || null);
+      expect(await adm('b', 'fleet.use', 'eight')).toBe('ok Fleet: eight is in use by 2 of 2 nodes');
+      await servers[0]?.kill();
+      await until('another leader', async () => (await load('nine')).startsWith('ok') || null, 30_000);
+      await until(
+        'it is used',
+        async () => (await adm('b', 'fleet.use', 'nine')).startsWith('ok') || null,
+        30_000,
+      );
+      await expect.poll(() => pages('a', 'b'), { timeout: 20_000 }).toEqual(['nine', 'nine']);
     });
   },
 );

@@ -190,6 +190,16 @@ describe('a node', () => {
     ]);
   });
 
+  it('says once in a while that a value is none, however many there are', async () => {
+    const f = follower();
+    void f.made.run();
+    for (let i = 0; i < 50; i++) await f.bus.storeProgram('active', Buffer.from(`x${i}`), i);
+    await f.bus.storeProgram('program.a', Buffer.from('x'), 0);
+    await f.idle();
+    expect(f.log).toEqual(['Fleet: what is stored as the active program is none']);
+    expect(f.made.list()).toMatchObject([{ name: 'a', id: null, problem: 'not a program of version 1' }]);
+  });
+
   it('keeps everything when the bucket is gone', async () => {
     const f = follower();
     await f.store('a');
