@@ -35,6 +35,8 @@ export interface LoadedPrograms {
   readonly size: number;
   activeName(): string | null;
   load(name: string, source: ProgramSource | CommandReply, state: string): Promise<CommandReply>;
+  /** Compiles a program and loads nothing: its files with the compiler's remarks, or the error. */
+  check(source: ProgramSource): Promise<{ files: readonly ProgramSource[]; notes: string } | CommandReply>;
   use(name: string): Promise<CommandReply>;
   setState(name: string, state: string): Promise<CommandReply>;
   discard(patterns: readonly string[]): Promise<CommandReply>;
@@ -64,6 +66,8 @@ export interface ManagerServices {
   readonly events: { all(): readonly NotedEvent[] };
   /** An event, which is kept and reported to consoles. */
   happened(kind: EventKind, text: string): void;
+  /** The same of programs, which a fleet is told, too. */
+  programsChanged(text: string): void;
 }
 
 export type ManagerHandler = (

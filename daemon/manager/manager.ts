@@ -160,9 +160,9 @@ export class Manager implements ManagerServices {
       {
         prepare: async (generation) => {
           await this.booted;
-          const loaded = this.programs.forWorker();
-          if (loaded === null) return null;
           await this.membership.settled();
+          const loaded = await this.programs.forWorker();
+          if (loaded === null) return null;
           workerDirectory.restore();
           return {
             t: 'init',
@@ -224,6 +224,7 @@ export class Manager implements ManagerServices {
       {
         running: () => this.supervisor.state === 'running',
         call: (call) => this.supervisor.call(call),
+        settled: () => this.supervisor.settled(),
       },
       {
         maxVcl: () => this.params.num('max_vcl'),
@@ -249,7 +250,9 @@ export class Manager implements ManagerServices {
       settled: () => this.supervisor.settled(),
       call: (call) => this.supervisor.call(call),
       workerState: () => this.supervisor.state,
-      activeProgram: () => this.programs.activeName(),
+      programs: this.programs,
+      booted: () => this.booted,
+      programsChanged: (text) => this.happened('program', text),
       listeners: () => this.listeners.list(),
       console: () => this.consoles[0] ?? null,
       counters: async () => (await this.openCounterStreams()).read(),
@@ -308,6 +311,11 @@ export class Manager implements ManagerServices {
 
   happened(kind: EventKind, text: string, event: Broadcast = WORD_OF[kind] ?? 'noted'): void {
     this.control?.broadcast(event, this.events.add(kind, text));
+  }
+
+  programsChanged(text: string): void {
+    this.happened('program', text);
+    this.membership.programsChanged();
   }
 
   /** Stops everything in order; safe to call more than once. */

@@ -13,12 +13,12 @@ const load: ManagerHandler = async (manager, call) => {
     typeof source === 'string' ? bad(unreadable(file, source, manager.params.text('vcl_path'))) : source,
     state,
   );
-  if (reply.status === CLI.OK) manager.happened('program', `loaded ${name}`);
+  if (reply.status === CLI.OK) manager.programsChanged(`loaded ${name}`);
   return reply;
 };
 
 // The daemon does not know the directory its operator stands in: a relative name is looked for in vcl_path only.
-function unreadable(file: string, why: string, path: string): string {
+export function unreadable(file: string, why: string, path: string): string {
   const hint = /^\.{0,2}\//.test(file)
     ? ''
     : `Hint: it was looked for in ${path} (vcl_path); give the whole path of a file elsewhere, as $PWD/${file}\n`;
@@ -28,7 +28,7 @@ function unreadable(file: string, why: string, path: string): string {
 const inline: ManagerHandler = async (manager, call) => {
   const [name = '', text = '', state = 'auto'] = call.args;
   const reply = await manager.programs.load(name, { name: '<vcl.inline>', text }, state);
-  if (reply.status === CLI.OK) manager.happened('program', `loaded ${name}`);
+  if (reply.status === CLI.OK) manager.programsChanged(`loaded ${name}`);
   return reply;
 };
 
@@ -36,8 +36,12 @@ const use: ManagerHandler = async (manager, call) => {
   const [name = ''] = call.args;
   const before = manager.programs.activeName();
   const reply = await manager.programs.use(name);
-  if (manager.programs.activeName() !== before) manager.happened('program', `using ${name}`);
-  return reply;
+  if (manager.programs.activeName() !== before) manager.programsChanged(`using ${name}`);
+  const replaced = manager.fleet?.programs?.replaced ?? null;
+  if (replaced === null || reply.status !== CLI.OK) return reply;
+  return ok(
+    `${reply.body}\nFleet: on this node only, until the next fleet.use; the fleet has chosen ${replaced}\n`,
+  );
 };
 
 const setState: ManagerHandler = (manager, call) =>
@@ -45,14 +49,14 @@ const setState: ManagerHandler = (manager, call) =>
 
 const discard: ManagerHandler = async (manager, call) => {
   const reply = await manager.programs.discard(call.args);
-  if (reply.status === CLI.OK) manager.happened('program', `discarded ${call.args.join(' ')}`);
+  if (reply.status === CLI.OK) manager.programsChanged(`discarded ${call.args.join(' ')}`);
   return reply;
 };
 
 const label: ManagerHandler = async (manager, call) => {
   const [name = '', target = ''] = call.args;
   const reply = await manager.programs.label(name, target);
-  if (reply.status === CLI.OK) manager.happened('program', `${name} is a label of ${target}`);
+  if (reply.status === CLI.OK) manager.programsChanged(`${name} is a label of ${target}`);
   return reply;
 };
 

@@ -100,7 +100,15 @@ describe('what nodes say of themselves', () => {
     console: '10.0.0.1:6085',
     listen: ['10.0.0.1:80'],
     lag_seconds: 3,
-  };
+    accept: 'all',
+    programs: [
+      { name: 'a', id: '9f' },
+      { name: 'b', id: '8e', problem: 'no\n\tat all' },
+    ],
+    using: '9f',
+    wanted: null,
+    own_program: false,
+  } as const;
 
   it('is read as it was written', () => {
     expect(readState(writeState({ ...state, ...figures }))).toEqual({ ...state, ...figures });
@@ -118,8 +126,11 @@ describe('what nodes say of themselves', () => {
 
   it('keeps a sign of life whose figures are missing, wrong or not known', () => {
     expect(readState(writeState(state))).toEqual(state);
-    const wrong = { ...figures, hit_rate: 2, program: 'a\n', listen: [1], threads: -1, later: 1 };
-    const { hit_rate: _, program: _p, listen: _l, threads: _t, ...right } = figures;
+    const wrong = {
+      ...{ ...figures, hit_rate: 2, program: 'a\n', listen: [1], threads: -1, later: 1 },
+      programs: [{ name: 'a', id: '9f', problem: '\x1b[2J' }],
+    };
+    const { hit_rate: _, program: _p, listen: _l, threads: _t, programs: _q, ...right } = figures;
     expect(readState(Buffer.from(JSON.stringify({ v: 1, ...state, ...wrong })))).toEqual({
       ...state,
       ...right,
