@@ -34,6 +34,8 @@ export interface LoadedPrograms {
   readonly size: number;
   activeName(): string | null;
   load(name: string, source: ProgramSource | CommandReply, state: string): Promise<CommandReply>;
+  /** Compiles a program and loads nothing: its files with the compiler's remarks, or the error. */
+  check(source: ProgramSource): Promise<{ files: readonly ProgramSource[]; notes: string } | CommandReply>;
   use(name: string): Promise<CommandReply>;
   setState(name: string, state: string): Promise<CommandReply>;
   discard(patterns: readonly string[]): Promise<CommandReply>;

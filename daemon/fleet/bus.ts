@@ -31,6 +31,18 @@ export type PublishResult =
   | { readonly state: 'refused'; readonly detail: string; readonly again: boolean }
   | { readonly state: 'unanswered'; readonly detail: string };
 
+/** A value of the bucket of programs. */
+export interface StoredEntry {
+  readonly revision: number;
+  readonly data: Uint8Array;
+}
+
+/** What became of a change of that bucket. `changed`: somebody else was faster. */
+export type StoreResult =
+  | { readonly state: 'stored'; readonly revision: number }
+  | { readonly state: 'changed' }
+  | { readonly state: 'refused' | 'unanswered'; readonly detail: string };
+
 export interface Reading {
   /** The number of the first message that may come. */
   readonly from: number;
@@ -54,6 +66,10 @@ export interface Bus {
   ): Promise<Reading>;
   /** Tells a publisher what this node has applied. */
   report(publisher: string, node: string, data: Uint8Array): void;
+  /** Gives all that the bucket of programs has by its keys, and again after each change. */
+  readPrograms(take: (all: ReadonlyMap<string, StoredEntry>) => void): Promise<Omit<Reading, 'from'>>;
+  /** Changes a key that has this revision, 0 for none; null takes it away. */
+  storeProgram(key: string, data: Uint8Array | null, revision: number): Promise<StoreResult>;
   /** A sign of life, which lasts for a while. */
   beat(node: string, data: Uint8Array): Promise<void>;
   /** Leaves. Resolves when that is sent, or cannot be. */

@@ -4,6 +4,7 @@
 export class FleetNames {
   readonly stream: string;
   readonly nodes: string;
+  readonly programs: string;
   /** All that the stream keeps. */
   readonly invalidations: string;
   private readonly root: string;
@@ -13,6 +14,7 @@ export class FleetNames {
     this.root = `proxyd.${fleet}`;
     this.stream = `proxyd_${fleet}_invalidate`;
     this.nodes = `proxyd_${fleet}_nodes`;
+    this.programs = `proxyd_${fleet}_programs`;
     this.invalidations = `${this.root}.invalidate.*`;
   }
 
@@ -30,6 +32,25 @@ export class FleetNames {
 /** A name of a fleet or a node: one word of a subject, and of a key. */
 export function isName(text: string): boolean {
   return /^[A-Za-z0-9_-]{1,64}$/.test(text);
+}
+
+/** A name of a program: as vcl.load takes it, and one word of a key. */
+export function isProgramName(text: string): boolean {
+  return /^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(text);
+}
+
+/** Keys in the bucket of programs. */
+export const ACTIVE = 'active';
+const PROGRAM = 'program.';
+
+export function programKey(name: string): string {
+  return `${PROGRAM}${name}`;
+}
+
+/** Null of a key that is none of a program. */
+export function programOfKey(key: string): string | null {
+  const name = key.startsWith(PROGRAM) ? key.slice(PROGRAM.length) : '';
+  return isProgramName(name) ? name : null;
 }
 
 /** The last word of a subject. */
@@ -56,3 +77,12 @@ export const NANO = 1e6;
 export const HEARTBEAT = 2000;
 export const SILENT = 7000;
 export const GONE = 30_000;
+
+/** Bytes of a program with all that it includes: half of what a message of NATS has at most, unless its servers are told
+ * otherwise. */
+export const LONGEST_BUNDLE = 512 * 1024;
+/** Programs of a fleet (chosen). */
+export const MOST_PROGRAMS = 32;
+
+/** Bytes of a sign of life. One has 500 as a rule; errors of compilers take more. */
+export const LONGEST_BEAT = 16 * 1024;

@@ -8,13 +8,19 @@ import type { Bus, BusListener } from './bus.ts';
 import { FleetLog } from './fleet-log.ts';
 import { HEARTBEAT } from './fleet-names.ts';
 import type { FleetOverview, LogRow, NodeRow } from './fleet-overview.ts';
+import { FleetPrograms } from './fleet-programs.ts';
 import { FleetPublisher, type PublisherSettings } from './fleet-publisher.ts';
 import { type FleetCache, FleetReader } from './fleet-reader.ts';
 import { type NodeFigures, type NodeState, readApplied, readState, writeState } from './node-messages.ts';
 import { NodeRoll } from './node-roll.ts';
+import type { ProgramHost } from './program-follower.ts';
 
 export interface FleetHost extends PublisherSettings {
   readonly cache: FleetCache;
+  /** Null: it takes invalidations only. */
+  readonly programs: ProgramHost | null;
+  /** Milliseconds that an operator waits for nodes to load and use a program. */
+  patience(): number;
   /** Milliseconds; null: old objects are served meanwhile. */
   catchUp(): number | null;
   /** How this node does. @param address of this machine, as the bus sees it; null while that is not known */
@@ -42,6 +48,7 @@ export class Fleet implements FleetService, FleetOverview {
   private readonly publisher: FleetPublisher;
   private readonly reader: FleetReader;
   private readonly heardOf = new FleetLog();
+  readonly programs: FleetPrograms | null;
   /** As the last sign of life had them. */
   private figures: NodeFigures | null = null;
   private beats: NodeJS.Timeout | null = null;
@@ -88,6 +95,28 @@ export class Fleet implements FleetService, FleetOverview {
         void this.beat();
       },
     });
+    this.programs =
+      host.programs === null
+        ? null
+        : new FleetPrograms({
+            bus: this.bus,
+            host: host.programs,
+            node,
+            nodes: () => this.nodes(),
+            patience: () => host.patience(),
+            tell: (level, text) => host.log(level, text),
+            changed: () => void this.beat(),
+          });
+  }
+
+  get connected(): boolean {
+    return this.bus.connected;
+  }
+
+  /** Somebody has changed the programs of this proxy. */
+  programsChanged(): void {
+    this.programs?.localChange();
+    void this.beat();
   }
 
   /** Joins as soon as it can. */
@@ -108,6 +137,7 @@ export class Fleet implements FleetService, FleetOverview {
           this.host.log('warning', `Fleet: the bus cannot be joined: ${message}; it is tried again`);
         said = message;
         this.settle();
+        this.programs?.absent();
       }
       await this.pause();
     }
@@ -136,12 +166,15 @@ export class Fleet implements FleetService, FleetOverview {
   sample(counters: FleetCounters): void {
     const { reader, publisher, bus, roll } = this;
     const { messages, seconds } = reader.lag;
+    const programs = this.programs?.figures;
     Object.assign(counters, reader.counters, publisher.counters, {
       connected: Number(bus.connected),
       behind: Number(!reader.current),
       nodes: roll.count,
       lag: messages,
       lag_seconds: seconds,
+      programs_failed: programs?.programs.filter(({ problem }) => problem !== undefined).length ?? 0,
+      own_program: Number(programs?.own_program === true),
     });
   }
 
@@ -151,12 +184,14 @@ export class Fleet implements FleetService, FleetOverview {
     this.wake?.();
     this.settle();
     this.reader.close();
+    this.programs?.close();
     await this.bus.close(this.node);
   }
 
   private joined(): void {
     this.host.log('info', `Fleet: joined as ${this.node}`);
     void this.reader.run();
+    void this.programs?.run();
   }
 
   private tick(): void {
@@ -165,18 +200,21 @@ export class Fleet implements FleetService, FleetOverview {
     this.beatAt = now;
     // What was missed meanwhile is still on its way, or is not.
     if (late > STOOD_STILL) this.reader.away();
+    this.programs?.tick();
     void this.beat();
   }
 
   private async beat(): Promise<void> {
     const { host, bus, node } = this;
     this.figures = await host.figures(bus.address);
+    // It would come after what it leaves behind.
+    if (this.closed) return;
     // The next one comes soon.
     await bus.beat(node, writeState(this.state())).catch(() => undefined);
   }
 
   private state(): NodeState {
-    const { life, version, reader, figures } = this;
+    const { life, version, reader, figures, programs } = this;
     const { messages, seconds } = reader.lag;
     return {
       life,
@@ -186,6 +224,8 @@ export class Fleet implements FleetService, FleetOverview {
       lag: messages,
       lag_seconds: seconds,
       ...figures,
+      accept: programs === null ? 'invalidate' : 'all',
+      ...programs?.figures,
     };
   }
 

@@ -1,13 +1,13 @@
 // The fleet as commands show it: its nodes, and the last of what was invalidated in it. The names are those of the JSON that
 // the commands reply with.
 
-import type { NodeFigures } from './node-messages.ts';
+import type { Accept, NodeFigures, ProgramFigures } from './node-messages.ts';
 
 /** `silent`: no sign of life for some seconds. Of this node `away`: the bus is. */
 export type NodeStanding = 'current' | 'behind' | 'silent' | 'away';
 
 /** A node; figures that it does not tell of are absent. */
-export interface NodeRow extends Partial<NodeFigures> {
+export interface NodeRow extends Partial<NodeFigures>, Partial<ProgramFigures> {
   readonly node: string;
   /** Whether it is the one that was asked. */
   readonly self: boolean;
@@ -19,6 +19,7 @@ export interface NodeRow extends Partial<NodeFigures> {
   readonly applied: number;
   readonly lag: number;
   readonly lag_seconds?: number;
+  readonly accept?: Accept;
 }
 
 /** How far a message has come. */
@@ -54,9 +55,68 @@ export interface LogRow extends Heard {
   readonly reach: Reach | null;
 }
 
+/** Why a node has not loaded a program; `failed`: because it cannot. */
+export interface NodeProblem {
+  readonly node: string;
+  readonly problem: string;
+  readonly failed: boolean;
+}
+
+/** A program of the fleet. */
+export interface ProgramRow {
+  readonly name: string;
+  readonly status: 'active' | 'canary' | 'available';
+  /** Nodes that it is tried on. */
+  readonly on: readonly string[] | null;
+  /** Of the whole, the node that stored it and when (epoch seconds); null of one that is refused. */
+  readonly id: string | null;
+  readonly by: string | null;
+  readonly at: number | null;
+  readonly bytes: number;
+  readonly files: readonly { readonly name: string; readonly sha256: string }[];
+  /** Nodes that have loaded it, of those that take programs. */
+  readonly loaded: number;
+  readonly nodes: number;
+  readonly missing: readonly Omit<NodeProblem, 'failed'>[];
+  /** Why it is refused here. */
+  readonly problem: string | null;
+}
+
 /** What commands ask of a node. */
 export interface FleetOverview {
   nodes(): NodeRow[];
   /** The last ones, the oldest of them first. */
   log(count: number): LogRow[];
+  /** Null where this node takes only invalidations. */
+  readonly programs: FleetProgramsView | null;
+}
+
+/** What commands do with the programs of the fleet. */
+export interface FleetProgramsView {
+  /** The name of the one that this node is to run. */
+  readonly wanted: string | null;
+  /** Why no program of this name can be stored; null when it can. */
+  refusal(name: string): string | null;
+  /** @param compiled what the program was made of, the main file first; `path` as vcl_path has it */
+  load(
+    name: string,
+    compiled: readonly { readonly name: string; readonly text: string }[],
+    path: string,
+  ): Promise<DeskReply>;
+  use(name: string, wish: UseWish): Promise<DeskReply>;
+  discard(name: string): Promise<DeskReply>;
+  list(): ProgramRow[];
+}
+
+/** What became of a change: whether it was made, and a text for the operator. */
+export interface DeskReply {
+  readonly done: boolean;
+  readonly text: string;
+}
+
+export interface UseWish {
+  /** Null: all nodes. */
+  readonly on: readonly string[] | null;
+  /** Also where some have not loaded it. */
+  readonly force: boolean;
 }

@@ -2,7 +2,6 @@
 // stream are made anew by whoever reads, since a lost connection may have swallowed messages.
 
 import {
-  AckPolicy,
   DeliverPolicy,
   JetStreamApiError,
   type JetStreamClient,
@@ -18,12 +17,23 @@ import {
   credsAuthenticator,
   type NatsConnection,
   NoRespondersError,
-  PermissionViolationError,
 } from '@nats-io/transport-node';
-import type { Bus, BusListener, BusMessage, PublishResult, Reading, StreamState } from './bus.ts';
+import type {
+  Bus,
+  BusListener,
+  BusMessage,
+  PublishResult,
+  Reading,
+  StoredEntry,
+  StoreResult,
+  StreamState,
+} from './bus.ts';
 import { FleetNames, lastWord, NANO } from './fleet-names.ts';
 import { AHEAD, Batches } from './message-batches.ts';
+import { NatsConsumption } from './nats-consumption.ts';
+import { failureOf, reasonIs } from './nats-errors.ts';
 import { NatsLayout } from './nats-layout.ts';
+import { NatsPrograms } from './nats-programs.ts';
 
 export interface BusSettings {
   readonly servers: readonly string[];
@@ -40,8 +50,6 @@ export interface BusSettings {
 const PING = 2000;
 const CONNECT = 3000;
 const AGAIN = 500;
-/** How long a reader's place is kept by the server without it. */
-const READER_LIFE = 30_000;
 
 export class NatsBus implements Bus {
   private readonly names: FleetNames;
@@ -52,6 +60,7 @@ export class NatsBus implements Bus {
   private jsm: JetStreamManager | null = null;
   private kv: KV | null = null;
   private layout: NatsLayout | null = null;
+  private programs: NatsPrograms | null = null;
   private readonly readings = new Set<(why: string) => void>();
   private closed = false;
   connected = false;
@@ -105,8 +114,9 @@ export class NatsBus implements Bus {
       this.listener.warn(text),
     );
     await this.layout.makeStream();
-    await this.layout.makeBucket();
+    await this.layout.makeNodes();
     this.kv = await new Kvm(this.js).open(this.names.nodes);
+    this.programs = new NatsPrograms(this.js, this.jsm, this.names);
     const { node } = this.settings;
     nc.subscribe(this.names.applied(node, '*'), {
       callback: (error, m) => {
@@ -188,13 +198,7 @@ export class NatsBus implements Bus {
       const { seq } = await js.publish(subject, data, { msgID: id, timeout: ms, retries: 1 });
       return { state: 'stored', seq };
     } catch (cause) {
-      const detail = (cause as Error).message;
-      if (reasonIs(cause, NoRespondersError))
-        return { state: 'refused', detail: 'no server of the bus takes it', again: true };
-      if (cause instanceof JetStreamApiError)
-        return { state: 'refused', detail, again: cause.status === 503 };
-      if (reasonIs(cause, PermissionViolationError)) return { state: 'refused', detail, again: false };
-      return { state: 'unanswered', detail };
+      return failureOf(cause);
     }
   }
 
@@ -230,41 +234,35 @@ export class NatsBus implements Bus {
             deliver_policy: DeliverPolicy.StartTime,
             opt_start_time: new Date(from.time).toISOString(),
           };
-    const made = await this.manager.consumers.add(names.stream, {
-      ack_policy: AckPolicy.None,
-      inactive_threshold: READER_LIFE * NANO,
-      mem_storage: true,
-      num_replicas: 1,
-      ...start,
-    });
-    const consumer = await js.consumers.get(names.stream, made.name);
-    const messages = await consumer.consume({ max_messages: AHEAD, expires: 10_000, idle_heartbeat: 2000 });
-    let over = '';
-    const end = (why: string): void => {
-      over ||= why;
-      messages.stop();
-    };
+    const reading = await NatsConsumption.open(js, this.manager, names.stream, start, AHEAD);
+    const batches = new Batches(take, () => reading.over, reading.end);
+    const ended = reading.run(
+      (m) => batches.add(busMessage(m)),
+      () => batches.idle(),
+    );
+    return { from: reading.from, ...this.kept(reading, ended) };
+  }
+
+  async readPrograms(take: (all: ReadonlyMap<string, StoredEntry>) => void): Promise<Omit<Reading, 'from'>> {
+    const { programs } = this;
+    if (programs === null) throw new Error('the bus is not there yet');
+    // Whoever removes it while the fleet runs gets another.
+    await this.layout?.makePrograms();
+    const { consumption, ended } = await programs.read(take);
+    return this.kept(consumption, ended);
+  }
+
+  async storeProgram(key: string, data: Uint8Array | null, revision: number): Promise<StoreResult> {
+    const { programs } = this;
+    if (programs === null || !this.connected) return { state: 'refused', detail: 'no connection to the bus' };
+    return programs.store(key, data, revision);
+  }
+
+  /** A reading ends with the connection. */
+  private kept({ end }: NatsConsumption, ended: Promise<string>): Omit<Reading, 'from'> {
     this.readings.add(end);
-    void (async () => {
-      for await (const status of messages.status()) {
-        if (status.type === 'heartbeats_missed' && status.count >= 2) end('the stream fell silent');
-        else if (ENDS.has(status.type)) end(`reader: ${status.type.replaceAll('_', ' ')}`);
-      }
-    })();
-    const batches = new Batches(take, () => over !== '', end);
-    const run = async (): Promise<string> => {
-      try {
-        for await (const m of messages) await batches.add(busMessage(m));
-      } catch (cause) {
-        over ||= (cause as Error).message;
-      }
-      over ||= 'the reader ended';
-      this.readings.delete(end);
-      await batches.idle();
-      void consumer.delete().catch(() => undefined);
-      return over;
-    };
-    return { from: made.delivered.stream_seq + 1, ended: run(), close: () => end('closed') };
+    void ended.then(() => this.readings.delete(end));
+    return { ended, close: () => end('closed') };
   }
 
   report(publisher: string, node: string, data: Uint8Array): void {
@@ -279,7 +277,7 @@ export class NatsBus implements Bus {
     } catch (cause) {
       // It is in memory, and goes with the last server that has it.
       if (!reasonIs(cause, NoRespondersError)) throw cause;
-      await layout?.makeBucket();
+      await layout?.makeNodes();
       await kv.put(node, data);
     }
   }
@@ -304,18 +302,6 @@ function busMessage(m: JsMsg): BusMessage {
     pending: m.info.pending,
     data: m.data,
   };
-}
-
-/** Statuses after which a reader gets nothing more. */
-const ENDS: ReadonlySet<string> = new Set([
-  'consumer_not_found',
-  'stream_not_found',
-  'consumer_deleted',
-  'no_responders',
-]);
-
-function reasonIs(cause: unknown, kind: new (...args: never[]) => Error): boolean {
-  return cause instanceof kind || (cause instanceof Error && cause.cause instanceof kind);
 }
 
 function after(ms: number): Promise<void> {

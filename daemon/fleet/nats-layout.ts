@@ -10,8 +10,17 @@ import {
   StorageType,
   type StreamConfig,
 } from '@nats-io/jetstream';
-import { Kvm } from '@nats-io/kv';
-import { type FleetNames, GONE, LONGEST_MESSAGE, NANO, STREAM_LIMITS } from './fleet-names.ts';
+import { Kvm, type KvOptions } from '@nats-io/kv';
+import {
+  type FleetNames,
+  GONE,
+  LONGEST_BEAT,
+  LONGEST_BUNDLE,
+  LONGEST_MESSAGE,
+  MOST_PROGRAMS,
+  NANO,
+  STREAM_LIMITS,
+} from './fleet-names.ts';
 
 const REPLICAS = 3;
 
@@ -55,19 +64,27 @@ export class NatsLayout {
     await this.made(stream, (replicas) => this.jsm.streams.add({ ...config, num_replicas: replicas }));
   }
 
-  async makeBucket(): Promise<void> {
-    const { nodes } = this.names;
+  async makeNodes(): Promise<void> {
+    await this.makeBucket(this.names.nodes, {
+      ttl: GONE,
+      max_bytes: 16 * 1024 * 1024,
+      maxValueSize: LONGEST_BEAT,
+      storage: StorageType.Memory,
+    });
+  }
+
+  async makePrograms(): Promise<void> {
+    await this.makeBucket(this.names.programs, {
+      // Twice as much as there may be: what is taken away leaves a mark.
+      max_bytes: 2 * MOST_PROGRAMS * LONGEST_BUNDLE,
+      maxValueSize: LONGEST_BUNDLE,
+      storage: StorageType.File,
+    });
+  }
+
+  private async makeBucket(name: string, limits: Partial<KvOptions>): Promise<void> {
     const kvm = new Kvm(this.js);
-    await this.made(`KV_${nodes}`, (replicas) =>
-      kvm.create(nodes, {
-        history: 1,
-        ttl: GONE,
-        max_bytes: 4 * 1024 * 1024,
-        maxValueSize: 4096,
-        storage: StorageType.Memory,
-        replicas,
-      }),
-    );
+    await this.made(`KV_${name}`, (replicas) => kvm.create(name, { history: 1, ...limits, replicas }));
   }
 
   /** Makes what is not there, in three copies where the servers are a cluster that has room for them. */

@@ -1,10 +1,12 @@
 // What nodes say of themselves, as short JSON messages with a version: a sign of life, and how far one has come. What is none
 // is passed over. A node of an older version leaves out what it does not know, and keeps its sign of life.
 
+import { LONGEST_BEAT, MOST_PROGRAMS } from './fleet-names.ts';
+
 const VERSION = 1;
-/** Bytes of a message, as the bucket of nodes takes them, and characters of a text in it. */
-const LONGEST = 4096;
+/** Characters of a text, and of an error of a compiler. */
 const LONGEST_TEXT = 100;
+const LONGEST_PROBLEM = 4096;
 /** Listeners that are named. */
 const MOST_LISTENERS = 8;
 
@@ -26,8 +28,26 @@ export interface NodeFigures {
   readonly listen: readonly string[];
 }
 
+/** A program of the fleet on a node; `problem`: why it is not loaded there. */
+export interface NodeProgram {
+  readonly name: string;
+  readonly id: string;
+  readonly problem?: string;
+}
+
+/** How a node does with the fleet's programs. */
+export interface ProgramFigures {
+  readonly programs: readonly NodeProgram[];
+  /** The id of the one that it runs; null when it runs one of its own. */
+  readonly using: string | null;
+  /** The name of the one that it is to run; null when the fleet has chosen none. */
+  readonly wanted: string | null;
+  /** It runs another than that. */
+  readonly own_program: boolean;
+}
+
 /** A node's sign of life. */
-export interface NodeState extends Partial<NodeFigures> {
+export interface NodeState extends Partial<NodeFigures>, Partial<ProgramFigures> {
   /** Chosen when its manager began: two with one name are told apart by it. */
   readonly life: string;
   readonly version: string;
@@ -37,7 +57,11 @@ export interface NodeState extends Partial<NodeFigures> {
   readonly applied: number;
   readonly lag: number;
   readonly lag_seconds?: number;
+  /** What it takes from the fleet: `invalidate` leaves out programs. */
+  readonly accept?: Accept;
 }
+
+export type Accept = 'all' | 'invalidate';
 
 export function writeState(state: NodeState): Uint8Array {
   return Buffer.from(JSON.stringify({ v: VERSION, ...state }));
@@ -55,7 +79,9 @@ export function readState(data: Uint8Array): NodeState | null {
 }
 
 /** Those that a sign of life may lack; one that is wrong counts as lacking. */
-const FIGURES: Readonly<Record<keyof NodeFigures | 'lag_seconds', (value: unknown) => boolean>> = {
+const FIGURES: Readonly<
+  Record<keyof NodeFigures | keyof ProgramFigures | 'lag_seconds' | 'accept', (value: unknown) => boolean>
+> = {
   worker: isText,
   program: (value) => value === null || isText(value),
   requests: isAmount,
@@ -65,7 +91,18 @@ const FIGURES: Readonly<Record<keyof NodeFigures | 'lag_seconds', (value: unknow
   console: (value) => value === null || isText(value),
   listen: (value) => Array.isArray(value) && value.length <= MOST_LISTENERS && value.every(isText),
   lag_seconds: isCount,
+  accept: (value) => value === 'all' || value === 'invalidate',
+  programs: (value) => Array.isArray(value) && value.length <= 2 * MOST_PROGRAMS && value.every(isProgram),
+  using: (value) => value === null || isText(value),
+  wanted: (value) => value === null || isText(value),
+  own_program: (value) => typeof value === 'boolean',
 };
+
+function isProgram(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { name, id, problem = '' } = value as Record<string, unknown>;
+  return isText(name) && isText(id) && typeof problem === 'string' && problem.length <= LONGEST_PROBLEM;
+}
 
 export function writeApplied(seq: number): Uint8Array {
   return Buffer.from(JSON.stringify({ v: VERSION, seq }));
@@ -77,7 +114,7 @@ export function readApplied(data: Uint8Array): number | null {
 }
 
 function objectOf(data: Uint8Array): Record<string, unknown> | null {
-  if (data.length > LONGEST) return null;
+  if (data.length > LONGEST_BEAT) return null;
   try {
     const value = JSON.parse(Buffer.from(data).toString('utf8')) as Record<string, unknown> | null;
     return value?.v === VERSION ? value : null;

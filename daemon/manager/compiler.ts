@@ -10,7 +10,7 @@ import type { ModuleCache, ModuleDescriber } from '../extensions/load/describe.t
 import type { StorageSpec } from '../link.ts';
 import type { Params } from '../params/parameter-set.ts';
 import type { CompileOptions, CompileResult } from '../vcl/compile.ts';
-import type { Compile } from './program-host.ts';
+import type { Compile, SourceText } from './program-host.ts';
 
 /** No copies, and extensions describe themselves as this user. */
 const NO_CACHE: ModuleCache = { directory: null, inUse: () => [], account: null };
@@ -50,7 +50,7 @@ export function makeCompiler(
   labels: () => readonly string[],
   cache: ModuleCache = NO_CACHE,
   addresses: (name: string) => Promise<string[]> = addressesOf,
-): (source: { name: string; text: string }) => Promise<CompileResult> {
+): (source: SourceText) => Promise<CompileResult> {
   let describer: ModuleDescriber | null = null;
   let { child } = cache;
   const describe = async (wish: ImportWish): Promise<DescribedModule> => {
@@ -70,7 +70,7 @@ export function makeCompiler(
         if (known === undefined) unknown.add(name);
         return known ?? [];
       },
-      vclPath: params.text('vcl_path').split(':'),
+      ...(source.reader ?? { vclPath: params.text('vcl_path').split(':') }),
       unsafePath: params.bool('vcc_unsafe_path'),
       outside: (wish) => described.get(wishKey(wish)),
       errUnref: params.bool('vcc_err_unref'),

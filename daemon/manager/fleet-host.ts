@@ -6,15 +6,18 @@ import { hostname } from 'node:os';
 import { readSecretFile } from '../../protocol/files/secret-file.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
 import { systemText } from '../../protocol/system-text.ts';
+import { sourceOf } from '../fleet/bundled-files.ts';
 import { isName } from '../fleet/fleet-names.ts';
 import { Fleet, type FleetHost } from '../fleet/fleet-node.ts';
 import type { BusSettings } from '../fleet/nats-bus.ts';
 import type { NodeFigures } from '../fleet/node-messages.ts';
+import type { ProgramHost } from '../fleet/program-follower.ts';
 import type { FleetRefusal, ListenerAddress, WorkerCall, WorkerState } from '../link.ts';
 import type { Params } from '../params/parameter-set.ts';
 import type { FleetOptions } from './fleet-option.ts';
 import { type Counters, listening, ownAddress, reachedAt, TrafficRates, threadsIn } from './node-figures.ts';
 import { OptionError } from './option-error.ts';
+import type { Programs } from './programs.ts';
 
 /** What the fleet needs of the manager. */
 export interface FleetManager {
@@ -25,7 +28,11 @@ export interface FleetManager {
   settled(): Promise<void>;
   call(call: WorkerCall): Promise<CommandReply>;
   workerState(): WorkerState;
-  activeProgram(): string | null;
+  readonly programs: Programs;
+  /** Resolves when the programs of the command line are loaded. */
+  booted(): Promise<void>;
+  /** Reports to consoles that programs changed. */
+  programsChanged(text: string): void;
   listeners(): readonly ListenerAddress[];
   /** Where the console protocol is spoken over TCP; null where it is not. */
   console(): { readonly host: string; readonly port: number } | null;
@@ -38,6 +45,8 @@ export interface FleetManager {
 const OK = 200;
 /** Of cli_timeout, after which a worker that waits counts as hung. */
 const PATIENCE = 0.8;
+/** How long fleet.load and fleet.use wait for nodes, in milliseconds (chosen): a program compiles in much less. */
+const PROGRAM_WAIT = 10_000;
 
 /** The fleet, not yet started. Rejects with an OptionError. */
 export async function makeFleet(
@@ -49,10 +58,10 @@ export async function makeFleet(
   const settings = busSettings(options, node, (text) => manager.log('warning', text));
   // A file of its own, with the client's library.
   const { NatsBus } = await import('../fleet/nats-bus.ts');
-  return new Fleet(node, version, (listener) => new NatsBus(settings, listener), fleetHost(manager));
+  return new Fleet(node, version, (listener) => new NatsBus(settings, listener), fleetHost(manager, options));
 }
 
-function fleetHost(manager: FleetManager): FleetHost {
+function fleetHost(manager: FleetManager, { accept }: FleetOptions): FleetHost {
   const { params } = manager;
   const call = async (what: WorkerCall): Promise<CommandReply | null> => {
     await manager.settled();
@@ -64,6 +73,8 @@ function fleetHost(manager: FleetManager): FleetHost {
     timeout: () => Math.min(params.num('fleet_timeout'), most()) * 1000,
     wait: () => Math.max(0, Math.min(params.num('fleet_wait'), most() - params.num('fleet_timeout'))) * 1000,
     figures: figuresOf(manager),
+    programs: accept === 'invalidate' ? null : programHost(manager),
+    patience: () => Math.min(PROGRAM_WAIT, most() * 1000),
     catchUp: () => (params.text('fleet_gap') === 'serve' ? null : params.num('fleet_catch_up') * 1000),
     log: (level, text) => {
       manager.log(level, text);
@@ -81,6 +92,26 @@ function fleetHost(manager: FleetManager): FleetHost {
   };
 }
 
+/** The fleet's programs among those of this proxy. */
+function programHost({ programs, booted, programsChanged }: FleetManager): ProgramHost {
+  const done = ({ status, body }: CommandReply, what: string): string | null => {
+    if (status !== OK) return body;
+    programsChanged(what);
+    return null;
+  };
+  return {
+    load: async (name, bundle) => {
+      // Those of the command line come first, and take their names.
+      await booted();
+      return done(await programs.load(name, sourceOf(bundle)), `loaded ${name}`);
+    },
+    use: async (name) => done(await programs.use(name), `using ${name}`),
+    discard: async (name) => done(await programs.discard([name]), `discarded ${name}`),
+    has: (name) => programs.has(name),
+    active: () => programs.activeName(),
+  };
+}
+
 function figuresOf(manager: FleetManager): (seen: string | null) => Promise<NodeFigures> {
   const traffic = new TrafficRates();
   return async (seen) => {
@@ -90,7 +121,7 @@ function figuresOf(manager: FleetManager): (seen: string | null) => Promise<Node
     const console = manager.console();
     return {
       worker: manager.workerState(),
-      program: manager.activeProgram(),
+      program: manager.programs.activeName(),
       ...traffic.rates,
       threads: threadsIn(counters),
       address,
@@ -118,10 +149,17 @@ function busSettings(
     servers,
     fleet,
     node,
-    creds: creds === null ? null : secret('--fleet-creds', creds),
+    creds: creds === null ? null : credentialsIn(creds, secret('--fleet-creds', creds)),
     user: user === null ? null : userIn(user, secret('--fleet-user', user)),
     ca: ca === null ? null : certificates(ca),
   };
+}
+
+/** A token and a key, each between two lines of dashes. The client's library would find that out with each try. */
+function credentialsIn(path: string, bytes: Buffer): Buffer {
+  const marks = bytes.toString('latin1').match(/^\s*-{3,}.*-{3,}\s*$/gm);
+  if ((marks?.length ?? 0) >= 4) return bytes;
+  throw new OptionError(`--fleet-creds ${path}: it is no creds file of NATS`, false);
 }
 
 /** `name:password` on the first line. */

@@ -14,6 +14,8 @@ export interface FleetOptions {
   creds: string | null;
   user: string | null;
   ca: string | null;
+  /** What is taken from the bus; `invalidate`: no programs. */
+  accept: 'all' | 'invalidate';
 }
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
@@ -40,6 +42,7 @@ export function parseFleet(given: ReadonlyMap<string, string>): FleetOptions | n
     creds,
     user,
     ca: given.get('fleet-ca') ?? null,
+    accept: checkedAccept(given.get('fleet-accept') ?? 'all'),
   };
 }
 
@@ -53,6 +56,11 @@ function checkedServer(text: string, secure: boolean): string {
   if ((secure || text.startsWith('tls:')) && isIP(host.replace(/[[\]]/g, '')) !== 0)
     throw new OptionError(`--fleet: with TLS a server is named, not given by its address: "${text}"`);
   return text;
+}
+
+function checkedAccept(text: string): FleetOptions['accept'] {
+  if (text === 'all' || text === 'invalidate') return text;
+  throw new OptionError(`--fleet-accept: "${text}" is neither all nor invalidate`);
 }
 
 function checkedName(option: string, text: string): string {

@@ -152,9 +152,9 @@ export class Manager implements ManagerServices {
       {
         prepare: async (generation) => {
           await this.booted;
-          const loaded = this.programs.forWorker();
-          if (loaded === null) return null;
           await this.membership.settled();
+          const loaded = await this.programs.forWorker();
+          if (loaded === null) return null;
           workerDirectory.restore();
           return {
             t: 'init',
@@ -214,6 +214,7 @@ export class Manager implements ManagerServices {
       {
         running: () => this.supervisor.state === 'running',
         call: (call) => this.supervisor.call(call),
+        settled: () => this.supervisor.settled(),
       },
       {
         maxVcl: () => this.params.num('max_vcl'),
@@ -239,7 +240,9 @@ export class Manager implements ManagerServices {
       settled: () => this.supervisor.settled(),
       call: (call) => this.supervisor.call(call),
       workerState: () => this.supervisor.state,
-      activeProgram: () => this.programs.activeName(),
+      programs: this.programs,
+      booted: () => this.booted,
+      programsChanged: (text) => this.broadcast('program', text),
       listeners: () => this.listeners.list(),
       console: () => this.consoles[0] ?? null,
       counters: async () => (await this.openCounterStreams()).read(),
@@ -298,6 +301,7 @@ export class Manager implements ManagerServices {
 
   programsChanged(text: string): void {
     this.broadcast('program', text);
+    this.membership.programsChanged();
   }
 
   /** Stops everything in order; safe to call more than once. */

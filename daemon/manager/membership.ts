@@ -11,6 +11,9 @@ import type { FleetOptions } from './fleet-option.ts';
 /** How long the start of a worker waits for the bus, in milliseconds (chosen). */
 const PATIENCE = 1500;
 
+/** The same for the program that the fleet runs, once the bus is there: it has to come, and to be compiled (chosen). */
+const PROGRAM_PATIENCE = 10_000;
+
 const NO_FLEET: FleetReceipt = {
   state: 'lost',
   seq: 0,
@@ -48,16 +51,19 @@ export class Membership {
     this.fleet.start();
   }
 
-  /** A worker whose fleet knows its place begins there with an empty cache. One whose bus is absent serves all the same. */
+  /** A worker whose fleet knows its place begins there with an empty cache, and runs what the fleet runs. One whose bus is
+   * absent serves all the same. */
   async settled(): Promise<void> {
     await this.loading;
-    if (this.fleet === null) return;
-    let timer: NodeJS.Timeout | undefined;
-    const enough = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, PATIENCE);
-    });
-    await Promise.race([this.fleet.settled, enough]);
-    clearTimeout(timer);
+    const { fleet } = this;
+    if (fleet === null) return;
+    await atMost(PATIENCE, fleet.settled);
+    if (fleet.connected && fleet.programs !== null) await atMost(PROGRAM_PATIENCE, fleet.programs.ready);
+  }
+
+  /** Somebody has changed the programs of this proxy. */
+  programsChanged(): void {
+    this.fleet?.programsChanged();
   }
 
   /** The fleet as commands see it; null where there is none. */
@@ -79,4 +85,13 @@ export class Membership {
     await this.loading.catch(() => {});
     await this.fleet?.close();
   }
+}
+
+async function atMost(ms: number, done: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const enough = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([done, enough]);
+  clearTimeout(timer);
 }

@@ -129,6 +129,7 @@ export function parseOptions(argv: readonly string[]): Request {
       case 'fleet-creds':
       case 'fleet-user':
       case 'fleet-ca':
+      case 'fleet-accept':
         if (fleet.has(name)) throw new OptionError(`Only one --${name} can be specified`);
         fleet.set(name, value);
         break;

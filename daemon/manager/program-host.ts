@@ -4,6 +4,7 @@
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { CompiledProgram } from '../contract/program.ts';
 import type { WorkerCall } from '../link.ts';
+import type { ReaderOptions } from '../vcl/include-path.ts';
 
 /** A program that compiled; `notes` holds the compiler's warnings as text, '' when there are none. */
 export interface Compiled {
@@ -11,16 +12,23 @@ export interface Compiled {
   notes: string;
 }
 
-/** Compiles a program text; the string is the compiler's message. */
-export type Compile = (source: {
+/** A program's text. */
+export interface SourceText {
   name: string;
   text: string;
-}) => Promise<CompiledProgram | Compiled | string>;
+  /** Where what it includes is found; without it vcl_path. */
+  reader?: ReaderOptions;
+}
+
+/** Compiles a program text; the string is the compiler's message. */
+export type Compile = (source: SourceText) => Promise<CompiledProgram | Compiled | string>;
 
 /** The worker as far as programs need it. */
 export interface ProgramWorker {
   running(): boolean;
   call(call: WorkerCall): Promise<CommandReply>;
+  /** Resolves when no start is under way. */
+  settled(): Promise<void>;
 }
 
 /** The parameters as far as programs need them. */

@@ -26,8 +26,16 @@ import {
   stillNeeded,
   usersOf,
 } from './program-graph.ts';
-import type { Compile, ProgramLimits, ProgramWorker } from './program-host.ts';
+import type { Compile, Compiled, ProgramLimits, ProgramWorker, SourceText } from './program-host.ts';
 import { illegalName } from './program-name.ts';
+
+/** What a worker runs. */
+export interface WorkerPrograms {
+  programs: LoadedProgram[];
+  labels: ProgramLabel[];
+  order: string[];
+  active: string;
+}
 
 export class Programs implements LoadedPrograms {
   private readonly entries = new Map<string, Entry>();
@@ -37,6 +45,8 @@ export class Programs implements LoadedPrograms {
   private readonly limits: ProgramLimits;
   private queue: Promise<unknown> = Promise.resolve();
   private cooling: NodeJS.Timeout | null = null;
+  /** A worker has been given what it runs, and does not serve yet: a change now would pass it by. */
+  private handedOver: Promise<void> = Promise.resolve();
 
   constructor(compile: Compile, worker: ProgramWorker, limits: ProgramLimits) {
     this.compile = compile;
@@ -72,13 +82,20 @@ export class Programs implements LoadedPrograms {
     );
   }
 
-  /** What a new worker loads: everything, in the order of loading. */
-  forWorker(): {
-    programs: LoadedProgram[];
-    labels: ProgramLabel[];
-    order: string[];
-    active: string;
-  } | null {
+  has(name: string): boolean {
+    return this.entries.has(name);
+  }
+
+  /** What a new worker loads: everything, in the order of loading, after the changes that are under way. Later ones wait until
+   * it serves. */
+  forWorker(): Promise<WorkerPrograms | null> {
+    return this.inTurn(async () => {
+      this.handedOver = this.worker.settled();
+      return this.everything();
+    });
+  }
+
+  private everything(): WorkerPrograms | null {
     if (this.active === null) return null;
     const programs: LoadedProgram[] = [];
     const labels: ProgramLabel[] = [];
@@ -96,11 +113,7 @@ export class Programs implements LoadedPrograms {
   }
 
   /** vcl.load and vcl.inline once the text is at hand. */
-  load(
-    name: string,
-    source: { name: string; text: string } | CommandReply,
-    state = 'auto',
-  ): Promise<CommandReply> {
+  load(name: string, source: SourceText | CommandReply, state = 'auto'): Promise<CommandReply> {
     return this.inTurn(async () => {
       const refused = this.checkName(name) ?? checkState(state);
       if (refused !== null) return refused;
@@ -111,10 +124,9 @@ export class Programs implements LoadedPrograms {
         );
       }
       if ('status' in source) return source;
-      const result = await this.compile(source);
-      if (typeof result === 'string') return bad(result);
-      const compiled = 'program' in result ? result.program : result;
-      const notes = 'program' in result ? result.notes : '';
+      const result = await this.compiled(source);
+      if ('status' in result) return result;
+      const { program: compiled, notes } = result;
       const program: Program = {
         kind: 'program',
         name,
@@ -138,6 +150,20 @@ export class Programs implements LoadedPrograms {
       }
       return ok(running ? notes : `${notes}VCL compiled.\n`);
     });
+  }
+
+  /** Compiles a program and loads nothing. */
+  async check(
+    source: SourceText,
+  ): Promise<{ files: CompiledProgram['files']; notes: string } | CommandReply> {
+    const result = await this.compiled(source);
+    return 'status' in result ? result : { files: result.program.files, notes: result.notes };
+  }
+
+  private async compiled(source: SourceText): Promise<Compiled | CommandReply> {
+    const result = await this.compile(source);
+    if (typeof result === 'string') return bad(result);
+    return 'program' in result ? result : { program: result, notes: '' };
   }
 
   use(name: string): Promise<CommandReply> {
@@ -363,7 +389,7 @@ export class Programs implements LoadedPrograms {
 
   /** Runs a change after those that were asked for before it. */
   private inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const run = this.queue.then(change);
+    const run = this.queue.then(() => this.handedOver).then(change);
     this.queue = run.catch(() => undefined);
     return run;
   }

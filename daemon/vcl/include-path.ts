@@ -29,12 +29,15 @@ export interface ReaderOptions {
   /** Reads a file by its full name; throws with a `code` like fs does. Default: the file system, as UTF-8. */
   readFile?: ((path: string) => string) | undefined;
   readDir?: ((path: string) => string[]) | undefined;
+  /** Files for names that are nowhere in the path. Default: those of the package. */
+  shipped?: ((name: string) => FoundFile | undefined) | undefined;
 }
 
 export function fileReader(options: ReaderOptions): PathReader {
   const read = options.readFile ?? ((path: string) => sourceText(readFileSync(path)));
   const dir = options.readDir ?? ((path: string) => readdirSync(path));
   const path = options.vclPath ?? [];
+  const shipped = options.shipped ?? ((name: string) => ownPrograms().recipes.get(name));
   return {
     resolve(name, from) {
       let candidates: string[];
@@ -52,7 +55,7 @@ export function fileReader(options: ReaderOptions): PathReader {
         }
       }
       if (isAbsolute(name) || name.startsWith('./')) return reason;
-      return ownPrograms().recipes.get(name) ?? reason;
+      return shipped(name) ?? reason;
     },
     list(directory) {
       try {

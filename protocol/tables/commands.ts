@@ -197,6 +197,27 @@ const ROWS = [
     reads: true,
   },
   {
+    name: 'fleet.discard',
+    help: 'Take a program away from the fleet, and unload it on every node.',
+    words: [{ name: '<name>' }],
+    where: 'manager',
+    destructive: true,
+  },
+  {
+    name: 'fleet.list',
+    help: 'Programs of the fleet: who stored them and when, and which nodes have loaded them.',
+    options: ['j'],
+    where: 'manager',
+    waits: 'briefly',
+    reads: true,
+  },
+  {
+    name: 'fleet.load',
+    help: 'Compile a file, and give it with all that it includes to every node of the fleet, which loads it under a name.',
+    words: [{ name: '<name>' }, { name: '<filename>' }],
+    where: 'manager',
+  },
+  {
     name: 'fleet.log',
     help: 'The last invalidations of the fleet: who published them, and which nodes have not applied them yet.',
     options: ['j'],
@@ -214,6 +235,24 @@ const ROWS = [
     where: 'manager',
     waits: 'briefly',
     reads: true,
+  },
+  {
+    name: 'fleet.use',
+    help: 'New requests run this program from now on, on all nodes of the fleet or, with --on, on some first. All of them have to have loaded it, unless --force is given.',
+    words: [
+      { name: '<name>' },
+      {
+        name: '[--on <node>[,<node>...]] [--force]',
+        optional: true,
+        repeated: true,
+        also: [
+          { text: '--on', help: 'Only on these nodes: their names with commas between them' },
+          { text: '--force', help: 'Also where some nodes have not loaded it' },
+        ],
+      },
+    ],
+    where: 'manager',
+    destructive: true,
   },
   {
     name: 'help',

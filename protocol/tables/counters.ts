@@ -828,6 +828,20 @@ export const FLEET_COUNTERS = [
     level: 'info',
     help: 'Times that everything was banned, since nobody knew what had been missed',
   },
+  {
+    name: 'programs_failed',
+    flag: 'g',
+    format: 'i',
+    level: 'info',
+    help: 'Programs of the fleet that could not be loaded here',
+  },
+  {
+    name: 'own_program',
+    flag: 'g',
+    format: 'i',
+    level: 'info',
+    help: 'Whether another program runs here than the fleet has chosen',
+  },
 ] as const satisfies readonly CounterRow[];
 export type FleetCounterName = (typeof FLEET_COUNTERS)[number]['name'];
 

@@ -90,6 +90,11 @@ export const PROXYD: ToolRow = {
         argument: 'file',
         help: 'Certificates that sign those of the servers; asks for TLS',
       },
+      {
+        flags: '--fleet-accept',
+        argument: 'all|invalidate',
+        help: 'What is taken from the fleet: programs too (all), or invalidations only',
+      },
     ]),
     ...group('Tuning', [
       { flags: '-t', argument: 'ttl', help: 'Parameter default_ttl' },

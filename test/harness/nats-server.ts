@@ -1,7 +1,7 @@
 // A nats-server with JetStream for tests: on a port of the kernel's choice at first and on the same one again, with its
 // store below the sandbox.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { connect } from '@nats-io/transport-node';
+import { connect, credsAuthenticator } from '@nats-io/transport-node';
 import { freePort } from './origin.ts';
 import { type Daemon, findProgram, type Sandbox, until } from './processes.ts';
 
@@ -72,9 +72,10 @@ export class NatsServer {
     await this.daemon?.ended;
   }
 
-  /** A client of the test's own. */
-  client(): ReturnType<typeof connect> {
-    return connect({ servers: this.url });
+  /** A client of the test's own. @param creds content of a creds file */
+  client(creds?: Uint8Array): ReturnType<typeof connect> {
+    const authenticator = creds === undefined ? {} : { authenticator: credsAuthenticator(creds) };
+    return connect({ servers: this.url, ...authenticator });
   }
 }
 

@@ -66,7 +66,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'daemon/params': ['protocol', 'daemon/link'],
   'daemon/throttle': [],
   'daemon/edge': ['protocol', 'queries', 'daemon/contract', 'daemon/vcl', 'daemon/throttle'],
-  'daemon/fleet': ['daemon/contract', 'daemon/stats', 'daemon/link'],
+  'daemon/fleet': ['daemon/contract', 'daemon/stats', 'daemon/vcl', 'daemon/link'],
   'daemon/extensions': [
     'protocol',
     'queries',

@@ -1,11 +1,13 @@
 // What comes from the bus is input like any other, and the way there is as safe as its operator makes it: hostile messages are
 // counted and do nothing, credentials come from files and show up nowhere, TLS is checked.
 import { randomBytes } from 'node:crypto';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { jetstream } from '@nats-io/jetstream';
+import { Kvm } from '@nats-io/kv';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { FleetNames } from '../../daemon/fleet/fleet-names.ts';
+import { makeAccounts } from '../harness/nats-accounts.ts';
 import { NATS_MISSING, NatsServer } from '../harness/nats-server.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { run, Sandbox, until } from '../harness/processes.ts';
@@ -147,17 +149,54 @@ describe.skipIf(NATS_MISSING !== null)(`the bus${missing}`, () => {
     for (const { daemon } of [good, bad]) expect(daemon.stderr).not.toMatch(/hush|tush/);
   });
 
+  it('wants credentials that its operator vouches for, which are shown nowhere', {
+    timeout: 60_000,
+  }, async () => {
+    const { config, creds, stranger, secrets } = makeAccounts(box);
+    const server = await NatsServer.start(box, 'accounts', ['-c', config]);
+    const good = await node('a', server, '--fleet-creds', creds);
+    expect(await ban(good)).toMatch(/^Fleet: stored 1, /);
+    const program = box.path('site.vcl');
+    writeFileSync(program, 'vcl 4.1; backend default none;');
+    expect((await good.adm('fleet.load', 'site', program)).stdout).toMatch(
+      /^Fleet: stored site, loaded by 1 of 1 node/,
+    );
+    const bad = await node('b', server, '--fleet-creds', stranger);
+    expect(await ban(bad)).toMatch(/^Applied here, not stored for the fleet\./);
+    expect(bad.daemon.stderr).toMatch(/Fleet: the bus cannot be joined: .*[Aa]uthorization/);
+    const client = await server.client(readFileSync(creds));
+    const kv = await new Kvm(client).open(names.nodes);
+    const told = (await kv.get('a'))?.string() ?? '';
+    expect(JSON.parse(told)).toMatchObject({ v: 1, current: true });
+    await client.close();
+    for (const secret of secrets)
+      for (const text of [
+        good.daemon.stderr,
+        bad.daemon.stderr,
+        told,
+        (await good.adm('fleet.nodes', '-j')).stdout,
+      ])
+        expect(text).not.toContain(secret);
+  });
+
   it.each([
-    ['writable by others', 'shop:x\n', 0o622, /--fleet-user .*: Others may write to it/],
-    ['without a password', 'shop\n', 0o600, /--fleet-user .*: its first line is not name:password/],
-  ])('refuses a file that is %s', async (_, text, mode, message) => {
+    ['writable by others', '--fleet-user', 'shop:x\n', 0o622, /--fleet-user .*: Others may write to it/],
+    [
+      'without a password',
+      '--fleet-user',
+      'shop\n',
+      0o600,
+      /--fleet-user .*: its first line is not name:password/,
+    ],
+    ['no creds file', '--fleet-creds', 'shop:x\n', 0o600, /--fleet-creds .*: it is no creds file of NATS/],
+  ])('refuses a file that is %s', async (_, option, text, mode, message) => {
     const path = box.path('user');
     writeFileSync(path, text);
     chmodSync(path, mode);
     const start = startProxy(box, {
       backend: '127.0.0.1:1',
       dir: box.path('refused'),
-      args: ['--fleet', 'nats://127.0.0.1:1', '--fleet-name', 'shop', '--fleet-user', path],
+      args: ['--fleet', 'nats://127.0.0.1:1', '--fleet-name', 'shop', option, path],
     });
     await expect(start).rejects.toThrow(message);
   });
@@ -191,6 +230,13 @@ describe.skipIf(NATS_MISSING !== null)(`the bus${missing}`, () => {
     expect(await ban(proxy)).toMatch(
       /^Applied here, not stored for the fleet\.\nFleet: not stored: .*[Pp]ermissions/,
     );
+    // It reads programs, and gives none.
+    const program = box.path('site.vcl');
+    writeFileSync(program, 'vcl 4.1; backend default none;');
+    expect((await proxy.adm('fleet.load', 'site', program)).stdout).toMatch(
+      /^Nothing was changed: .*[Pp]ermissions/,
+    );
+    expect((await proxy.adm('fleet.list')).stdout).toBe('The fleet has no programs.\n\n');
   });
 });
 

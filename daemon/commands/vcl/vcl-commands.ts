@@ -18,7 +18,7 @@ const load: ManagerHandler = async (manager, call) => {
 };
 
 // The daemon does not know the directory its operator stands in: a relative name is looked for in vcl_path only.
-function unreadable(file: string, why: string, path: string): string {
+export function unreadable(file: string, why: string, path: string): string {
   const hint = /^\.{0,2}\//.test(file)
     ? ''
     : `Hint: it was looked for in ${path} (vcl_path); give the whole path of a file elsewhere, as $PWD/${file}\n`;
@@ -37,7 +37,11 @@ const use: ManagerHandler = async (manager, call) => {
   const before = manager.programs.activeName();
   const reply = await manager.programs.use(name);
   if (manager.programs.activeName() !== before) manager.programsChanged(`using ${name}`);
-  return reply;
+  const wanted = manager.fleet?.programs?.wanted ?? null;
+  if (wanted === null || reply.status !== CLI.OK) return reply;
+  return ok(
+    `${reply.body}\nFleet: on this node only, until the next fleet.use; the fleet has chosen ${wanted}\n`,
+  );
 };
 
 const setState: ManagerHandler = (manager, call) =>

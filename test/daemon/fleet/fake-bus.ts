@@ -1,5 +1,13 @@
 // A bus in memory: a stream that can be trimmed, cut short or made again, and connections that fail as they are told.
-import type { Bus, BusMessage, PublishResult, Reading, StreamState } from '../../../daemon/fleet/bus.ts';
+import type {
+  Bus,
+  BusMessage,
+  PublishResult,
+  Reading,
+  StoredEntry,
+  StoreResult,
+  StreamState,
+} from '../../../daemon/fleet/bus.ts';
 
 interface Open {
   take(batch: readonly BusMessage[]): Promise<void>;
@@ -82,6 +90,25 @@ export class FakeBus implements Bus {
 
   report(publisher: string, _node: string, data: Uint8Array): void {
     this.reports.push([publisher, (JSON.parse(Buffer.from(data).toString()) as { seq: number }).seq]);
+  }
+
+  /** The bucket of programs. */
+  readonly entries = new Map<string, StoredEntry>();
+  private revision = 0;
+  private take: ((all: ReadonlyMap<string, StoredEntry>) => void) | null = null;
+
+  async readPrograms(take: (all: ReadonlyMap<string, StoredEntry>) => void): Promise<Omit<Reading, 'from'>> {
+    this.take = take;
+    take(this.entries);
+    return { ended: new Promise(() => {}), close: () => {} };
+  }
+
+  async storeProgram(key: string, data: Uint8Array | null, revision: number): Promise<StoreResult> {
+    if ((this.entries.get(key)?.revision ?? 0) !== revision) return { state: 'changed' };
+    if (data === null) this.entries.delete(key);
+    else this.entries.set(key, { revision: ++this.revision, data });
+    this.take?.(this.entries);
+    return { state: 'stored', revision: this.revision };
   }
 
   async beat(): Promise<void> {}

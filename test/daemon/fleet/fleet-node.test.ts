@@ -48,6 +48,8 @@ function node(...refusals: string[]) {
       timeout: () => 1000,
       wait: () => 10,
       catchUp: () => 1000,
+      programs: null,
+      patience: () => 1000,
       figures: async (address) => ({
         worker: 'running',
         program: 'boot',

@@ -18,6 +18,7 @@ it('joins a fleet by its servers and its name', () => {
     creds: null,
     user: null,
     ca: null,
+    accept: 'all',
   });
 });
 
@@ -45,6 +46,10 @@ it.each([
   [
     ['--fleet', 'a', '--fleet-name', 'a', '--fleet-creds', 'x', '--fleet-user', 'y'],
     'Only one of --fleet-creds and --fleet-user can be specified',
+  ],
+  [
+    ['--fleet', 'a', '--fleet-name', 'a', '--fleet-accept', 'none'],
+    '--fleet-accept: "none" is neither all nor invalidate',
   ],
   [['--fleet', 'a', '--fleet', 'b', '--fleet-name', 'a'], 'Only one --fleet can be specified'],
 ])('%s is refused', (args, message) => {

@@ -9,6 +9,8 @@ interface Bench {
   programs: Programs;
   calls: string[];
   running: boolean;
+  /** Resolves when no start is under way. */
+  starting: Promise<void>;
   refuse: (call: WorkerCall) => string | null;
 }
 
@@ -34,11 +36,13 @@ function bench(cooldown = 600): Bench {
   const out: Bench = {
     calls: [],
     running: true,
+    starting: Promise.resolve(),
     refuse: () => null,
     programs: new Programs(
       compile,
       {
         running: () => out.running,
+        settled: () => out.starting,
         call: async (call) => {
           const rest = 'name' in call ? ` ${call.name}` : call.op === 'vcl.load' ? ` ${call.load.name}` : '';
           out.calls.push(`${call.op}${rest}${'warm' in call ? ` ${call.warm ? 1 : 0}${call.state}` : ''}`);
@@ -106,7 +110,7 @@ it('gives a new worker labels behind what they need and programs behind the labe
   await load(b, 'new');
   await b.programs.label('l', 'new');
   await b.programs.use('user');
-  expect(b.programs.forWorker()).toMatchObject({
+  expect(await b.programs.forWorker()).toMatchObject({
     order: ['old', 'new', 'l', 'user'],
     labels: [{ name: 'l', target: 'new' }],
     active: 'user',
@@ -168,4 +172,25 @@ it('makes changes in the order they were asked for', async () => {
     b.programs.discard(['x']),
   ]);
   expect([loaded.status, used.status, gone.status]).toEqual([200, 200, 300]);
+});
+
+it('gives a worker what is being loaded, and makes no change between that and its first request', async () => {
+  const b = bench();
+  await load(b, 'x');
+  await b.programs.use('x');
+  b.running = false;
+  let serves = (): void => {};
+  b.starting = new Promise((resolve) => (serves = resolve));
+  const under = b.programs.load('y', { name: 'y', text: '' });
+  const given = b.programs.forWorker();
+  const after = b.programs.load('z', { name: 'z', text: '' });
+  expect((await given)?.order).toEqual(['x', 'y']);
+  expect((await under).status).toBe(200);
+  await sleep(10);
+  expect(b.programs.has('z')).toBe(false);
+  b.calls.length = 0;
+  b.running = true;
+  serves();
+  expect((await after).status).toBe(200);
+  expect(b.calls).toEqual(['vcl.load z']);
 });

@@ -1,0 +1,286 @@
+// A node runs what the fleet has chosen, once for each choice, and keeps what it has when the bus has nothing to say.
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { type ActivePrograms, writeActive } from '../../../daemon/fleet/active-program.ts';
+import type { NodeRow } from '../../../daemon/fleet/fleet-overview.ts';
+import { FleetPrograms } from '../../../daemon/fleet/fleet-programs.ts';
+import { makeBundle, writeBundle } from '../../../daemon/fleet/program-bundle.ts';
+import { FakeBus } from './fake-bus.ts';
+
+const bundle = (name: string, text = name) =>
+  makeBundle(name, [], [{ name: '/f', text, shipped: null }], 'n', 0);
+const id = (name: string, text?: string): string => bundle(name, text).id;
+
+function follower() {
+  const bus = new FakeBus();
+  const log: string[] = [];
+  const calls: string[] = [];
+  const here = { programs: new Set(['boot']), active: 'boot', refuse: '' };
+  const others: NodeRow[] = [];
+  const done = (call: string, change: () => void): string | null => {
+    calls.push(call);
+    if (here.refuse !== '' && call.includes(here.refuse)) return 'no';
+    change();
+    return null;
+  };
+  const made = new FleetPrograms({
+    bus,
+    node: 'self',
+    host: {
+      load: async (name) => done(`load ${name}`, () => here.programs.add(name)),
+      use: async (name) => done(`use ${name}`, () => (here.active = name)),
+      discard: async (name) =>
+        name === here.active ? 'it is in use' : done(`discard ${name}`, () => here.programs.delete(name)),
+      has: (name) => here.programs.has(name),
+      active: () => here.active,
+    },
+    nodes: () => [
+      {
+        node: 'self',
+        self: true,
+        state: 'current',
+        seen: 0,
+        version: '',
+        applied: 0,
+        lag: 0,
+        ...made.figures,
+      },
+      ...others,
+    ],
+    patience: () => 20,
+    tell: (_, text) => log.push(text),
+    changed: () => {},
+  });
+  open.push(made);
+  const store = async (name: string, text?: string): Promise<void> => {
+    const key = `program.${name}`;
+    await bus.storeProgram(key, writeBundle(bundle(name, text)), bus.entries.get(key)?.revision ?? 0);
+  };
+  const choose = async (name: string, at = 1, canary: ActivePrograms['canary'] = null): Promise<void> => {
+    const value = writeActive({ all: { name, id: id(name), by: 'n', at }, canary });
+    await bus.storeProgram('active', value, bus.entries.get('active')?.revision ?? 0);
+  };
+  const idle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
+  return { bus, log, calls, here, made, others, store, choose, idle };
+}
+const open: FleetPrograms[] = [];
+afterEach(() => {
+  for (const each of open.splice(0)) each.close();
+  vi.useRealTimers();
+});
+
+describe('a node', () => {
+  it('loads what is active first, uses it, and then loads the others', async () => {
+    const f = follower();
+    await f.store('a');
+    await f.store('b');
+    await f.choose('b');
+    void f.made.run();
+    await f.made.ready;
+    expect(f.here.active).toBe('b');
+    await f.idle();
+    expect(f.calls).toEqual(['load b', 'use b', 'load a']);
+    expect(f.made.figures).toMatchObject({ using: id('b'), wanted: 'b', own_program: false });
+  });
+
+  it('is ready when nothing is active, and when there is no bucket', async () => {
+    const f = follower();
+    void f.made.run();
+    await f.made.ready;
+    const g = follower();
+    g.bus.readPrograms = async () => Promise.reject(new Error('not allowed'));
+    void g.made.run();
+    await g.made.ready;
+    await g.idle();
+    expect(g.log).toEqual(['Fleet: its programs cannot be read: not allowed; it is tried again']);
+  });
+
+  it('runs another where one is tried', async () => {
+    const f = follower();
+    await f.store('a');
+    await f.store('b');
+    await f.choose('a', 1, { name: 'b', id: id('b'), by: 'n', at: 2, on: ['self'] });
+    void f.made.run();
+    await f.made.ready;
+    expect(f.here.active).toBe('b');
+    await f.choose('a', 3);
+    await f.idle();
+    expect(f.here.active).toBe('a');
+  });
+
+  it("keeps its operator's choice until the next one of the fleet", async () => {
+    const f = follower();
+    await f.store('a');
+    await f.choose('a');
+    void f.made.run();
+    await f.made.ready;
+    f.here.active = 'boot';
+    f.made.localChange();
+    await f.idle();
+    expect([f.here.active, f.made.figures.own_program]).toEqual(['boot', true]);
+    await f.choose('a', 2);
+    await f.idle();
+    expect([f.here.active, f.made.figures.own_program]).toEqual(['a', false]);
+  });
+
+  it('loads again what was discarded here, and under another name what has one that is taken', async () => {
+    const f = follower();
+    await f.store('a');
+    await f.store('boot');
+    void f.made.run();
+    await f.idle();
+    const other = `boot-${id('boot').slice(0, 8)}`;
+    expect(f.calls).toEqual(['load a', `load ${other}`]);
+    f.here.programs.delete('a');
+    f.made.localChange();
+    await f.idle();
+    expect(f.calls.slice(2)).toEqual(['load a']);
+  });
+
+  it('discards what the fleet has no more, and what was replaced, but nothing that is in use', async () => {
+    const f = follower();
+    await f.store('a');
+    await f.choose('a');
+    await f.store('b');
+    void f.made.run();
+    await f.idle();
+    await f.store('b', 'another text');
+    await f.idle();
+    expect(f.calls.slice(3)).toEqual([`load b-${id('b', 'another text').slice(0, 8)}`, 'discard b']);
+    f.bus.entries.delete('program.a');
+    await f.store('c');
+    await f.idle();
+    expect([f.here.active, f.here.programs.has('a')]).toEqual(['a', true]);
+  });
+
+  it('does not take a program for the one that was chosen when it was changed since', async () => {
+    const f = follower();
+    await f.store('a', 'another text');
+    await f.choose('a');
+    void f.made.run();
+    await f.made.ready;
+    await f.idle();
+    expect([f.calls, f.here.active]).toEqual([['load a'], 'boot']);
+  });
+
+  it('tries again what could not be loaded, and then uses it', async () => {
+    const f = follower();
+    f.here.refuse = 'load a';
+    await f.store('a');
+    await f.choose('a');
+    void f.made.run();
+    await f.made.ready;
+    expect(f.made.figures).toMatchObject({
+      programs: [{ name: 'a', id: id('a'), problem: 'no' }],
+      using: null,
+      own_program: true,
+    });
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 9000 });
+    f.made.tick();
+    await f.idle();
+    expect(f.calls).toEqual(['load a']);
+    f.here.refuse = '';
+    vi.setSystemTime(Date.now() + 2000);
+    f.made.tick();
+    await f.idle();
+    expect([f.calls, f.here.active]).toEqual([['load a', 'load a', 'use a'], 'a']);
+    expect(f.log).toEqual([
+      'Fleet: a cannot be loaded here: no',
+      'Fleet: loaded a of n',
+      'Fleet: using a, chosen on n',
+    ]);
+  });
+
+  it('keeps everything when the bucket is gone', async () => {
+    const f = follower();
+    await f.store('a');
+    await f.store('b');
+    await f.choose('a');
+    void f.made.run();
+    await f.idle();
+    f.bus.entries.clear();
+    await f.store('c');
+    await f.idle();
+    expect([f.here.active, [...f.here.programs]]).toEqual(['a', ['boot', 'a', 'b', 'c']]);
+    expect(f.log.at(-2)).toBe('Fleet: its programs are gone from the bus; this node keeps what it has');
+  });
+});
+
+describe('an operator', () => {
+  const other = (node: string, more: Partial<NodeRow>): NodeRow => ({
+    ...{ node, self: false, state: 'current', seen: 1, version: '', applied: 0, lag: 0 },
+    ...more,
+  });
+  const all = { on: null, force: false };
+
+  it('is held up by nodes that have not loaded it, and by none that takes no programs', async () => {
+    const f = follower();
+    await f.store('a');
+    void f.made.run();
+    await f.idle();
+    const loaded = { programs: [{ name: 'a', id: id('a') }] };
+    f.others.push(
+      other('b', {}),
+      other('c', { programs: [{ name: 'a', id: id('a'), problem: 'its error\n' }] }),
+      other('d', { programs: [], state: 'silent', seen: 9 }),
+      other('e', { accept: 'invalidate' }),
+      other('f', loaded),
+    );
+    expect(await f.made.use('a', all)).toEqual({
+      done: false,
+      text: 'Not used: a is not loaded everywhere\nb: it says nothing of programs: its version may know none\nc: its error\nd: no sign of life for 9 s\n',
+    });
+    expect(f.here.active).toBe('boot');
+    expect(f.made.list()).toMatchObject([{ name: 'a', status: 'available', loaded: 2, nodes: 5 }]);
+    // Two have it: they may try it.
+    expect((await f.made.use('a', { on: ['self', 'f'], force: false })).done).toBe(true);
+    await f.idle();
+    expect(f.here.active).toBe('a');
+    expect(await f.made.discard('a')).toEqual({ done: false, text: 'a is tried on self, f' });
+    expect(await f.made.use('a', { on: null, force: true })).toEqual({
+      done: true,
+      text: 'Fleet: a is in use by 1 of 5 nodes\nb: not yet\nc: it could not be loaded\nd: no sign of life for 9 s\nf: not yet\n',
+    });
+    expect(await f.made.discard('a')).toEqual({ done: false, text: 'a is what the fleet runs' });
+  });
+
+  it('is told when somebody else was faster', async () => {
+    const f = follower();
+    await f.store('a');
+    await f.store('b');
+    void f.made.run();
+    await f.idle();
+    const { storeProgram } = f.bus;
+    f.bus.storeProgram = async (key, data, revision) => {
+      f.bus.storeProgram = storeProgram;
+      await f.choose('b');
+      return storeProgram.call(f.bus, key, data, revision);
+    };
+    expect(await f.made.use('a', all)).toEqual({
+      done: false,
+      text: 'Not used: somebody else has just chosen b, on n',
+    });
+    f.bus.storeProgram = async (key, data, revision) => {
+      f.bus.storeProgram = storeProgram;
+      const result = await storeProgram.call(f.bus, key, data, revision);
+      await f.choose('b', 2);
+      return result;
+    };
+    expect(await f.made.use('a', all)).toEqual({ done: false, text: 'a was chosen, and then b, on n' });
+    expect(f.here.active).toBe('b');
+  });
+
+  it('is told what is certain when the bus does not answer, or is not there', async () => {
+    const f = follower();
+    expect((await f.made.load('a', [{ name: '/f', text: 'a' }], '/p')).text).toBe(
+      'The bus is not there: nothing was changed.',
+    );
+    void f.made.run();
+    await f.idle();
+    f.bus.storeProgram = async () => ({ state: 'unanswered', detail: 'timeout' });
+    expect((await f.made.load('a', [{ name: '/f', text: 'a' }], '/p')).text).toBe(
+      'Nobody knows whether it was stored: timeout; look at fleet.list',
+    );
+    f.bus.connected = false;
+    expect((await f.made.use('a', all)).text).toBe('The bus is not there: nothing was changed.');
+  });
+});
