@@ -2,6 +2,7 @@
 // never decides: an unknown word stays as typed and the daemon says what is wrong with it.
 
 import type { WordRow } from '../../protocol/tables/command-row.ts';
+import { commandRow } from '../../protocol/tables/commands.ts';
 
 /** What completion reads: the admin commands, the parameters, and names known right now. */
 export interface CompletionTables {
@@ -68,7 +69,8 @@ function pool(words: readonly string[], tables: CompletionTables): Candidate[] {
   const [command = ''] = words;
   const nth = words.length - 1;
   const row = tables.commands.find((c) => c.name === command);
-  const word = row?.words?.[nth - 1];
+  const last = row?.words?.at(-1);
+  const word = row?.words?.[nth - 1] ?? (last?.repeated === true ? last : undefined);
   if (word !== undefined)
     return [...namesOf(word.of, tables), ...(word.also ?? []), ...named(word.oneOf ?? [])];
   switch (command) {
@@ -120,35 +122,16 @@ const BAN_FIELDS = [
   'obj.keep',
 ];
 
-/** Commands that change or stop something: refused when read-only. */
-const CHANGING = [
-  'backend.set_health',
-  'ban',
-  'ban.soft',
-  'fleet.discard',
-  'fleet.load',
-  'fleet.use',
-  'panic.clear',
-  'param.reset',
-  'param.set',
-  'quit',
-  'start',
-  'stop',
-  'vcl.discard',
-  'vcl.inline',
-  'vcl.label',
-  'vcl.load',
-  'vcl.state',
-  'vcl.use',
-];
-
 export function commandWord(line: string): string {
   return line.trimStart().split(/\s+/, 1)[0] ?? '';
 }
 
+/** Does the command change or stop something? It is refused when read-only. */
 export function isChanging(line: string): boolean {
   const word = commandWord(line);
-  return CHANGING.includes(word) || word.startsWith('edge.') || word.startsWith('debug.');
+  const row = commandRow(word);
+  // It ends the connection that all views share.
+  return word === 'quit' || (row !== undefined && row.reads !== true);
 }
 
 /** Does the command stop traffic, drop objects, or do what cannot be undone? It is asked for before it runs. */

@@ -93,8 +93,8 @@ export interface FleetOverview {
 
 /** What commands do with the programs of the fleet. */
 export interface FleetProgramsView {
-  /** The name of the one that this node is to run. */
-  readonly wanted: string | null;
+  /** The name of the one that the fleet has chosen for this node, where another runs; null where not. */
+  readonly replaced: string | null;
   /** Why no program of this name can be stored; null when it can. */
   refusal(name: string): string | null;
   /** @param compiled what the program was made of, the main file first; `path` as vcl_path has it */

@@ -46,8 +46,9 @@ export class FleetPrograms implements FleetProgramsView {
     return this.follower.figures;
   }
 
-  get wanted(): string | null {
-    return this.figures.wanted;
+  get replaced(): string | null {
+    const { own_program, wanted } = this.figures;
+    return own_program ? wanted : null;
   }
 
   /** The bus is there: reads until it is not. */

@@ -128,7 +128,8 @@ export class ProgramFollower {
     let room = ALL_PROBLEMS;
     const programs = [...this.held].map(([id, { name, problem }]) => {
       if (problem === null) return { name, id };
-      const shown = problem.slice(0, Math.min(room, LONGEST_PROBLEM));
+      // Characters of one byte, so that all of it has room in a message.
+      const shown = problem.slice(0, Math.min(room, LONGEST_PROBLEM)).replace(/[^\n\x20-\x7e]/g, '?');
       room -= shown.length;
       return { name, id, problem: shown };
     });

@@ -193,6 +193,8 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await adm('a', 'fleet.nodes')).toMatch(/boot \(not ext\)/);
       expect(await adm('b', 'fleet.use', 'ext')).toBe('ok Fleet: ext is in use by 3 of 3 nodes');
       expect(await pages('a')).toEqual(['ext']);
+      await adm('a', 'vcl.use', 'boot');
+      expect(await adm('a', 'vcl.use', 'ext')).toBe("ok VCL 'ext' now active");
     });
 
     it('of two who choose at once one is told', async () => {
@@ -308,6 +310,13 @@ describe.skipIf(NATS_MISSING !== null)(
       expect(await pages('d', 'a')).toEqual(['boot', 'six']);
       await nats.start();
       await expect.poll(() => pages('d'), { timeout: 20_000 }).toEqual(['six']);
+      // All of them go on.
+      for (const proxy of running.values())
+        await until('it is back', async () => (await proxy.counters())['FLEET.nodes'] === 4 || null);
+      const main = join(folder, 'y.vcl');
+      expect(await adm('d', 'fleet.load', 'y', main)).toBe('ok Fleet: stored y, loaded by 4 of 4 nodes');
+      expect(await adm('c', 'fleet.use', 'y')).toBe('ok Fleet: y is in use by 4 of 4 nodes');
+      expect(await pages('a', 'b', 'c', 'd')).toEqual(['y', 'y', 'y', 'y']);
     });
   },
 );

@@ -37,10 +37,10 @@ const use: ManagerHandler = async (manager, call) => {
   const before = manager.programs.activeName();
   const reply = await manager.programs.use(name);
   if (manager.programs.activeName() !== before) manager.programsChanged(`using ${name}`);
-  const wanted = manager.fleet?.programs?.wanted ?? null;
-  if (wanted === null || reply.status !== CLI.OK) return reply;
+  const replaced = manager.fleet?.programs?.replaced ?? null;
+  if (replaced === null || reply.status !== CLI.OK) return reply;
   return ok(
-    `${reply.body}\nFleet: on this node only, until the next fleet.use; the fleet has chosen ${wanted}\n`,
+    `${reply.body}\nFleet: on this node only, until the next fleet.use; the fleet has chosen ${replaced}\n`,
   );
 };
 

@@ -67,6 +67,11 @@ describe('completion', () => {
     expect(texts('ping ')).toEqual([]);
   });
 
+  it('goes on with the last word where that may be repeated', () => {
+    expect(texts('vcl.discard boot ')).toEqual(['boot', 'new']);
+    expect(texts('fleet.use x --on web-1 --f')).toEqual(['--force']);
+  });
+
   it('shows the syntax of the command being typed', () => {
     expect(complete('param.set x', 11, TABLES).usage).toContain('param.set');
   });
@@ -90,6 +95,12 @@ describe('completion', () => {
       'ban.count',
       'ban.list',
       'banner',
+      'debug.listen_address',
+      'edge.dead',
+      'edge.queue',
+      'edge.show',
+      'edge.status',
+      'edge.test',
       'fleet.list',
       'fleet.log',
       'fleet.nodes',
