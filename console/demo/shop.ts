@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '../client/client.ts';
 import { answerItems, textField } from '../model/admin-store.ts';
-import type { ConsoleTarget } from '../process/open-instances.ts';
 import { findBus, startBus } from './bus-child.ts';
 import { type DaemonChild, startDaemon } from './daemon-child.ts';
 import { makeHome } from './demo-home.ts';
@@ -17,7 +16,7 @@ export interface Shop {
   readonly daemons: readonly [DaemonChild, ...DaemonChild[]];
   readonly edge: EdgeChild | null;
   /** What the console is shown. */
-  readonly target: ConsoleTarget;
+  readonly target: { dir: string } | { address: string; secretFile: string };
   /** A line that says where everything is. */
   readonly where: string;
 }

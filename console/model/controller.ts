@@ -134,6 +134,11 @@ export class Controller {
     for (const listener of this.listeners) listener();
   }
 
+  /** The views that apply to the daemon that is shown, and the one that is open. */
+  get tabs(): readonly View[] {
+    return this.options.views.filter((view) => view === this.state.view || view.applies(this.session));
+  }
+
   /** Shows a view, with nothing over it. */
   show(view: View): void {
     view.open(this);

@@ -35,8 +35,8 @@ function showDeeds(c: Controller): void {
 }
 
 function showNeighbour(c: Controller, step: 1 | -1): void {
-  const { views } = c.options;
-  const next = views[(views.indexOf(c.state.view) + step + views.length) % views.length];
+  const { tabs } = c;
+  const next = tabs[(tabs.indexOf(c.state.view) + step + tabs.length) % tabs.length];
   if (next !== undefined) c.show(next);
 }
 

@@ -4,6 +4,7 @@
 import type { ReactNode } from 'react';
 import type { Ask } from './admin-store.ts';
 import type { Controller } from './controller.ts';
+import type { DaemonSession } from './daemon-session.ts';
 import type { KeyGroup, KeyRow } from './key-row.ts';
 import type { Place, Step } from './layout.ts';
 import type { PaletteRow } from './palette.ts';
@@ -37,6 +38,8 @@ export interface View {
   readonly asks: readonly Ask[];
 
   readonly state: StateSlot<unknown>;
+  /** Whether the daemon has what it shows. The header and Tab leave one out that has nothing; its key shows it all the same. */
+  applies(session: DaemonSession): boolean;
   /** Called before it is shown. */
   open(controller: Controller): void;
   move(controller: Controller, step: Step): void;
@@ -70,6 +73,7 @@ export const PLAIN_VIEW = {
   shared: null,
   commands: [],
   asks: [],
+  applies: () => true,
   open: nothing,
   move: nothing,
   back: nothing,

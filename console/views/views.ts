@@ -8,6 +8,8 @@ import { CAUSES_VIEW } from './causes/causes-view.ts';
 import { DASHBOARD_VIEW } from './dashboard/dashboard-view.tsx';
 import { EDGE_VIEW } from './edge/edge-view.ts';
 import { EVENTS_VIEW } from './events/events-view.ts';
+import { FLEET_VIEW } from './fleet/fleet-view.ts';
+import { INVALIDATIONS_VIEW } from './fleet/invalidations-view.ts';
 import { LATENCY_VIEW } from './latency/latency-view.tsx';
 import { LOG_VIEW } from './log/log-view.tsx';
 import { PANICS_VIEW } from './panics/panics-view.ts';
@@ -32,4 +34,6 @@ export const VIEWS: readonly View[] = [
   EDGE_VIEW,
   CAUSES_VIEW,
   EVENTS_VIEW,
+  FLEET_VIEW,
+  INVALIDATIONS_VIEW,
 ];

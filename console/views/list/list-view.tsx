@@ -42,6 +42,8 @@ export interface ListDefinition extends Pick<View, 'name' | 'key' | 'title' | 's
   remark(session: DaemonSession, option: string): string;
   /** In the place of rows when there are none. */
   empty(session: DaemonSession, option: string): string;
+  /** As of a view; it always does when absent. */
+  applies?(session: DaemonSession): boolean;
   /** Called before it is shown. */
   open?(controller: Controller): void;
   /** What a row stands for: see Subject. */
@@ -86,6 +88,7 @@ export function listView(definition: ListDefinition): ListView {
     asks,
     state,
     definition,
+    applies: (session) => definition.applies?.(session) ?? true,
     open: (c) => definition.open?.(c),
     keys: definition.keys.map(
       (row): KeyRow => ('act' in row ? { ...row, ofRow: true, run: (c) => withRow(c, row.act) } : row),
