@@ -43,6 +43,8 @@ export interface ControllerOptions {
   onQuit(): void;
   onRedraw(): void;
   onSuspend(): void;
+  /** Gives the terminal to the operator's editor; resolves with its status, or why it could not be run. */
+  onEdit(path: string): Promise<number | string>;
   onCopy(text: string): void;
   onMouse(on: boolean): void;
 }

@@ -4,6 +4,7 @@ import type { Controller } from '../../model/controller.ts';
 import { filePrompt } from '../../model/field.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
+import { editProgram } from './program-edit.ts';
 import { ProgramFlow } from './program-flow.ts';
 import { NEEDS_LINE, PROGRAMS_LINE, programRows } from './program-rows.ts';
 
@@ -50,6 +51,13 @@ export const PROGRAMS_VIEW: ListView = listView({
       help: 'Use it; its changes first',
       hint: 'use',
       act: (c, row) => void new ProgramFlow(c).use(row.key),
+    },
+    {
+      keys: ['e'],
+      command: 'programs.edit',
+      help: 'Edit its source in $EDITOR; it is checked, compared and loaded',
+      hint: 'edit',
+      act: (c, row) => void editProgram(c, row.facts.target || row.key),
     },
     {
       keys: ['D'],
