@@ -19,7 +19,7 @@ const LOG_MS = 1500;
 
 export async function refetchRow(c: Controller): Promise<void> {
   const { session, state } = c;
-  const page = state.view.subjects(c).find((one) => one.kind === 'url');
+  const page = (state.view.subjects?.(c) ?? []).find((one) => one.kind === 'url');
   if (state.readonly) return c.notify('warn', 'read-only: a refetch purges, and is disabled');
   if (page === undefined) return c.notify('warn', 'nothing is selected that is one URL');
   const problem = problemOf(page);

@@ -62,6 +62,7 @@ export const PROGRAMS_VIEW: ListView = listView({
     {
       keys: ['D'],
       command: 'programs.diff',
+      spare: 'changes',
       help: 'Changes against the active program',
       act: (c, row) => void new ProgramFlow(c).diff(row.key),
     },
@@ -75,10 +76,17 @@ export const PROGRAMS_VIEW: ListView = listView({
     {
       keys: ['L'],
       command: 'programs.lint',
+      spare: 'check',
       help: 'Check a file without loading it',
       run: (c) => c.fields.prompt(LINT_PROMPT, 'check file'),
     },
-    { keys: ['s'], command: 'programs.state', help: 'Next state: auto, warm, cold', act: nextState },
+    {
+      keys: ['s'],
+      command: 'programs.state',
+      spare: 'state',
+      help: 'Next state: auto, warm, cold',
+      act: nextState,
+    },
   ],
   rows: programRows,
   remark: (session) => {

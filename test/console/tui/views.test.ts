@@ -186,7 +186,7 @@ describe('views', () => {
     expect(rows[0]).toMatch(/dead .* 1 delete url .*400 Bad request/);
     expect(rows[2]).toMatch(/acked .* 0 delete url .*purge fake-3/);
     expect(rows[3]).toMatch(/acked .* 1 delete url .*purge fake-2/);
-    await s.keys('r', 'a', 'P');
+    await s.keys('R', 'a', 'P');
     expect(s.source.sent.filter((line) => /^edge\.(retry|pause|resume)/.test(line))).toEqual([
       'edge.retry 4',
       'edge.retry all',
