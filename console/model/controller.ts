@@ -189,8 +189,13 @@ export class Controller {
   exportTo(path: string) {
     const act = () => void this.writeExport(path);
     if (!this.options.files.exists(path)) return act();
+    this.askToOverwrite(`export ${path}`, path, act);
+  }
+
+  /** `line` is what is not done after a no. */
+  askToOverwrite(line: string, path: string, act: () => void): void {
     const text = `${path} is there already: overwrite it?`;
-    this.set({ confirm: { line: `export ${path}`, text, undoes: 0, part: '', act }, notice: null });
+    this.set({ confirm: { line, text, undoes: 0, part: '', act }, notice: null });
   }
 
   private async writeExport(path: string): Promise<void> {

@@ -1,5 +1,5 @@
 // `e` in the console: the terminal goes to the operator's editor as a shell would give it, and comes back; the program
-// that was edited is compared, loaded and used.
+// that was edited is compared, loaded and used. And what must not be lost: a discarded program, a file of the operator's.
 import { readFileSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { TestTerminal } from '../harness/terminal.ts';
 const missing = !installed('tmux');
 if (missing) process.stderr.write('console-editor.test.ts is skipped: tmux is not installed\n');
 
-describe.skipIf(missing)('the editor', () => {
+describe.skipIf(missing)('the console', () => {
   const box = new Sandbox('proxyd-editor');
   let origin: Origin;
   let proxy: RunningProxy;
@@ -43,7 +43,7 @@ echo "$2" > ${join(box.dir, 'edited')}
     await origin.close();
   });
 
-  it('has the terminal until it ends, and the console after it', async () => {
+  it('gives the terminal to the editor until it ends, and has it again', async () => {
     const [node, [proxyadm]] = command('proxyd', 'adm');
     const editor = `VISUAL= EDITOR="${join(box.dir, 'editor')} -x"`;
     await terminal.type(`${editor} ${node} ${proxyadm} -n ${proxy.dir}; echo "status $?"`);
@@ -71,6 +71,47 @@ echo "$2" > ${join(box.dir, 'edited')}
     // It was the file that the daemon had it from.
     const edited = (await readFile(join(box.dir, 'edited'), 'utf8')).trim();
     expect(readFileSync(edited, 'utf8')).toContain('X-Edited');
+    await terminal.press('q');
+    await terminal.waitFor(/status 0/);
+  }, 90_000);
+
+  it('gives a program that was discarded back with all its files, and records over no file unasked', async () => {
+    await writeFile(
+      join(box.dir, 'part.vcl'),
+      'vcl 4.1;\nsub vcl_deliver { set resp.http.X-Part = "in"; }\n',
+    );
+    await writeFile(join(box.dir, 'whole.vcl'), `${backendProgram(origin.port)}\ninclude "./part.vcl";\n`);
+    await proxy.adm('vcl.load', 'whole', join(box.dir, 'whole.vcl'));
+    const [node, [proxyadm]] = command('proxyd', 'adm');
+    await terminal.type(`clear; ${node} ${proxyadm} -n ${proxy.dir}; echo "status $?"`);
+    await terminal.press('Enter');
+    await terminal.waitFor(/● running/);
+    await terminal.type(':vcl.discard whole');
+    await terminal.press('Enter');
+    await terminal.waitFor(/vcl\.discard whole {2}really\? y\/n/);
+    await terminal.press('y');
+    await terminal.waitFor(/done {2}\(U undoes\)/);
+    await writeFile(join(box.dir, 'part.vcl'), 'what it is by now');
+    await terminal.press('U');
+    await terminal.waitFor(/undo "vcl\.discard whole" by "vcl\.inline whole/);
+    await terminal.press('y');
+    await terminal.waitFor(/vcl\.inline whole << \w+: (done|.*compiled)/);
+    await proxy.adm('vcl.use', 'whole');
+    await until('the whole program is in use', async () => field(await proxy.get('/'), 'x-part') === 'in');
+    // A recording asks before it takes the place of a file.
+    await writeFile(join(box.dir, 'precious'), 'precious');
+    await terminal.type(`:record ${join(box.dir, 'precious')}`);
+    await terminal.press('Enter');
+    await terminal.waitFor(/precious is there already: overwrite it\? y\/n/);
+    await terminal.press('n');
+    await terminal.waitFor(/not done: record/);
+    await terminal.type(`:record ${join(box.dir, 'new')}`);
+    await terminal.press('Enter');
+    await terminal.waitFor(/recording; :record again ends it/);
+    await terminal.type(':record');
+    await terminal.press('Enter');
+    await terminal.waitFor(/s written to .*new/);
+    expect(readFileSync(join(box.dir, 'precious'), 'utf8')).toBe('precious');
     await terminal.press('q');
     await terminal.waitFor(/status 0/);
   }, 90_000);

@@ -6,7 +6,7 @@
 import type { Controller } from '../../model/controller.ts';
 import { bareName, placeOfName } from '../../model/instance-address.ts';
 import type { Choice } from '../../model/panel.ts';
-import type { ProgramFile } from './program-files.ts';
+import type { ProgramFile } from '../../model/program-files.ts';
 import { ProgramFlow } from './program-flow.ts';
 
 /** The builtin program, which is part of each. */

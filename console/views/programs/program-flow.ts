@@ -6,10 +6,10 @@ import type { HostFiles } from '../../model/host-files.ts';
 import { bareName, placed } from '../../model/instance-address.ts';
 import type { Operator, OperatorHost } from '../../model/operator.ts';
 import type { Panel, ToneLine } from '../../model/panel.ts';
+import { type ProgramFile, programFiles } from '../../model/program-files.ts';
 import { inlineCommand } from '../../model/undo.ts';
 import { compileErrors, lintRemark } from './compile-error.ts';
 import { type Program, programChanges } from './program-changes.ts';
-import { type ProgramFile, programFiles } from './program-files.ts';
 import { activeProgram, PROGRAMS_LINE, programRows } from './program-rows.ts';
 import { annotatedSource, type RemarkedFile, remarkedFiles, type SourceRemark } from './source-remarks.ts';
 
