@@ -68,6 +68,11 @@ export const KEY_EXCEPTIONS: readonly KeyException[] = [
     reason: 'search, with n and N; a row of the log has nothing to set',
   },
   { keys: ['w'], command: 'log/log.why', reason: 'why?, which is asked of one request; a window is of many' },
+  {
+    keys: ['c'],
+    command: 'parameters/parameters.changed',
+    reason: 'only what was changed; parameters have no clients',
+  },
   { keys: ['t'], command: 'log/log.unfold-all', reason: 'the whole tree; the log has one kind of rows' },
   { keys: ['t'], command: 'bans/bans.tag', reason: 'tag; the list has one kind of rows' },
 ];

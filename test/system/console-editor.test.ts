@@ -90,12 +90,12 @@ echo "$2" > ${join(box.dir, 'edited')}
     await terminal.press('Enter');
     await terminal.waitFor(/vcl\.discard whole {2}really\? y\/n/);
     await terminal.press('y');
-    await terminal.waitFor(/done {2}\(U undoes\)/);
+    await terminal.waitFor(/U undoes {2}(done: )?vcl\.discard whole/);
     await writeFile(join(box.dir, 'part.vcl'), 'what it is by now');
     await terminal.press('U');
     await terminal.waitFor(/undo "vcl\.discard whole" by "vcl\.inline whole/);
     await terminal.press('y');
-    await terminal.waitFor(/vcl\.inline whole << \w+: (done|.*compiled)/);
+    await terminal.waitFor(/vcl\.inline whole << \w+: .*compiled|done: vcl\.inline whole/);
     await proxy.adm('vcl.use', 'whole');
     await until('the whole program is in use', async () => field(await proxy.get('/'), 'x-part') === 'in');
     // A recording asks before it takes the place of a file.

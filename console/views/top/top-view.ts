@@ -76,6 +76,13 @@ export const TOP_VIEW: ListView = listView({
       run: (c) => choose(c, { by: -1 }),
     },
     {
+      keys: ['c'],
+      command: 'top.client',
+      help: 'Rank by client: who sends most',
+      hint: 'client',
+      run: (c) => choose(c, { to: 'client' }),
+    },
+    {
       keys: ['w'],
       command: 'top.window',
       help: 'Count the last minute, the last five, or all',
@@ -101,10 +108,10 @@ function chosen(option: string): { ranking: RankingName; window: (typeof WINDOWS
   return { ranking, window: WINDOWS[Number(index)] ?? (WINDOWS[0] as (typeof WINDOWS)[number]) };
 }
 
-function choose(c: Controller, step: { by?: number; window?: number }): void {
+function choose(c: Controller, step: { by?: number; to?: RankingName; window?: number }): void {
   const { ranking, window } = chosen(c.stateOf(TOP_VIEW.state).option);
   const names = RANKING_NAMES.length;
-  const name = RANKING_NAMES[(RANKING_NAMES.indexOf(ranking) + (step.by ?? 0) + names) % names];
+  const name = step.to ?? RANKING_NAMES[(RANKING_NAMES.indexOf(ranking) + (step.by ?? 0) + names) % names];
   const at = (WINDOWS.indexOf(window) + (step.window ?? 0)) % WINDOWS.length;
   TOP_VIEW.act(c, { type: 'option', option: `${name} ${at}` });
 }

@@ -285,7 +285,7 @@ describe('changes', () => {
     await s.keys('enter');
     await s.settle();
     expect(s.source.sent).toContain('param.set default_ttl 44');
-    expect(await s.screen()).toContain('param.set default_ttl 44: done  (U undoes)');
+    expect(await s.screen()).toContain('U undoes  done: param.set default_ttl 44');
     await s.keys('U');
     expect(await s.screen()).toContain('undo "param.set default_ttl 44" by "param.set default_ttl 33"? y/n');
     await s.keys('y');
