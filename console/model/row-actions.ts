@@ -8,12 +8,7 @@ import type { FieldKind } from './field.ts';
 import { type KeyRow, keyLabels } from './key-row.ts';
 import type { Choice } from './panel.ts';
 import { refetchRow } from './refetch.ts';
-import { banOf, type Subject, subjectRow } from './row-subject.ts';
-
-/** What the row under the cursor stands for. */
-export function subjectsOf(c: Controller): readonly Subject[] {
-  return c.state.view.subjects?.(c) ?? [];
-}
+import { banOf, type Subject, subjectRow, subjectsOf } from './row-subject.ts';
 
 /** Completes a condition as the command line does after the command. */
 function banPrompt(command: string): FieldKind {
@@ -80,7 +75,7 @@ function subjectChoices(subjects: readonly Subject[]): Choice[] {
     }),
   );
   const refetch: Choice = {
-    label: 'Refetch it through the proxy, before and after',
+    label: 'Refetch it, before and after',
     note: 'R',
     take: (c) => void refetchRow(c),
   };

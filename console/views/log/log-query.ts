@@ -74,10 +74,10 @@ const QUERY_FIELD: FieldKind = {
 };
 
 function namedCandidates(c: Controller): Candidate[] {
-  return namedQueries(c.options.queries).map(({ name, query }) => ({
+  return namedQueries(c.options.queries).map(({ name, query, help }) => ({
     text: query,
     label: name,
-    help: query,
+    help,
   }));
 }
 
@@ -105,7 +105,7 @@ export function chooseSaved(c: Controller): void {
   const former = [...new Set(c.state.queries.entries)].reverse().filter((query) => !known.has(query));
   const choices = [
     ...former.map((query) => queryChoice(query, 'former')),
-    ...named.map(({ name, query, help }) => queryChoice(query, help === 'saved' ? name : `${name}: ${help}`)),
+    ...named.map(({ name, query, help }) => ({ ...queryChoice(query, help), label: name })),
     { ...queryChoice('', ''), label: 'everything' },
   ];
   c.set({ panel: { kind: 'choices', scroll: 0, title: 'Queries', choices } });
