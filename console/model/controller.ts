@@ -43,6 +43,8 @@ export interface ControllerOptions {
   onQuit(): void;
   onRedraw(): void;
   onSuspend(): void;
+  /** Gives the terminal to the operator's editor; resolves with its status, or why it could not be run. */
+  onEdit(path: string): Promise<number | string>;
   onCopy(text: string): void;
   onMouse(on: boolean): void;
 }
@@ -192,8 +194,13 @@ export class Controller {
   exportTo(path: string) {
     const act = () => void this.writeExport(path);
     if (!this.options.files.exists(path)) return act();
+    this.askToOverwrite(`export ${path}`, path, act);
+  }
+
+  /** `line` is what is not done after a no. */
+  askToOverwrite(line: string, path: string, act: () => void): void {
     const text = `${path} is there already: overwrite it?`;
-    this.set({ confirm: { line: `export ${path}`, text, undoes: 0, part: '', act }, notice: null });
+    this.set({ confirm: { line, text, undoes: 0, part: '', act }, notice: null });
   }
 
   private async writeExport(path: string): Promise<void> {

@@ -10,8 +10,12 @@ export interface KeyRow {
   readonly help: string;
   /** Two words at most for the footer; absent keeps it out of the footer. */
   readonly hint?: string;
+  /** The same where there is room left after all hints. */
+  readonly spare?: string;
   /** Is it something that one does with the row under the cursor? The menu of the row has it. */
   readonly ofRow?: true;
+  /** What it needs: a row that stands for something, or one with which anything can be done. Views without give no hint. */
+  readonly needs?: 'subject' | 'row';
   run(controller: Controller): void;
 }
 

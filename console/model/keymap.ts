@@ -88,13 +88,16 @@ export class Keymap {
     return rowOf(this.panel, key) ?? (THROUGH_PANELS.includes(key) ? rowOf(this.global, key) : undefined);
   }
 
-  /** The footer's hints of a view: its own first, then wider ones. */
+  /** The footer's hints of a view: its own first, then wider ones, then what has room after them. */
   hints(view: View): { key: string; hint: string }[] {
-    return this.scopesOf(view).flatMap((group) =>
-      group.rows.flatMap((r) =>
-        r.hint !== undefined && r.keys[0] !== undefined ? [{ key: keyLabel(r.keys[0]), hint: r.hint }] : [],
-      ),
-    );
+    const subject = view.subjects !== null;
+    const has = { subject, row: subject || this.rowKeys(view).length > 0 };
+    const rows = this.scopesOf(view)
+      .flatMap((group) => group.rows)
+      .filter(({ needs }) => needs === undefined || has[needs]);
+    const hint = ({ keys: [key] }: KeyRow, text: string | undefined) =>
+      text === undefined || key === undefined ? [] : [{ key: keyLabel(key), hint: text }];
+    return [...rows.flatMap((row) => hint(row, row.hint)), ...rows.flatMap((row) => hint(row, row.spare))];
   }
 
   /** Keys of a view that do something with the row under the cursor. */

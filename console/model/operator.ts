@@ -176,8 +176,9 @@ export class Operator {
     const said = oneLine(body);
     const canUndo = changing && host.state.deeds[0]?.undo !== null && good;
     if (good) {
-      const text = `${line}: ${said === '' ? 'done' : said}${canUndo ? '  (U undoes)' : ''}`;
-      return host.notify('info', text);
+      // What came of it stands first: on a narrow screen the end of a long line is cut.
+      const text = said === '' ? `done: ${line}` : `${line}: ${said}`;
+      return host.notify('info', canUndo ? `U undoes  ${text}` : text);
     }
     host.notify('bad', status === 0 ? `not sent: ${said}` : `${status} ${said === '' ? 'failed' : said}`);
   }

@@ -11,7 +11,7 @@ import type { Controller } from './controller.ts';
 import { panelTextCells } from './layout.ts';
 import { type LoggedPage, pageComparison, type SeenPage } from './page-comparison.ts';
 import type { ToneLine } from './panel.ts';
-import { banOf, type Subject } from './row-subject.ts';
+import { banOf, type Subject, subjectsOf } from './row-subject.ts';
 import { readTraffic } from './traffic-facts.ts';
 
 /** The log comes after the answer: so long it is waited for (chosen). */
@@ -19,7 +19,7 @@ const LOG_MS = 1500;
 
 export async function refetchRow(c: Controller): Promise<void> {
   const { session, state } = c;
-  const page = state.view.subjects(c).find((one) => one.kind === 'url');
+  const page = subjectsOf(c).find((one) => one.kind === 'url');
   if (state.readonly) return c.notify('warn', 'read-only: a refetch purges, and is disabled');
   if (page === undefined) return c.notify('warn', 'nothing is selected that is one URL');
   const problem = problemOf(page);

@@ -8,7 +8,7 @@ import type { FieldKind } from './field.ts';
 import { type KeyRow, keyLabels } from './key-row.ts';
 import type { Choice } from './panel.ts';
 import { refetchRow } from './refetch.ts';
-import { banOf, type Subject, subjectRow } from './row-subject.ts';
+import { banOf, type Subject, subjectRow, subjectsOf } from './row-subject.ts';
 
 /** Completes a condition as the command line does after the command. */
 function banPrompt(command: string): FieldKind {
@@ -35,13 +35,13 @@ export function banRowSoftly(c: Controller): void {
 }
 
 function promptBan(c: Controller, command: string): void {
-  const subject = c.state.view.subjects(c).find((one) => banOf(one) !== '');
+  const subject = subjectsOf(c).find((one) => banOf(one) !== '');
   c.fields.prompt(banPrompt(command), command, '', subject === undefined ? '' : banOf(subject));
 }
 
 /** Counts what the row stands for, and asks. */
 export function purgeRow(c: Controller) {
-  const [first, ...more] = c.state.view.subjects(c);
+  const [first, ...more] = subjectsOf(c);
   if (first === undefined)
     return c.notify('warn', 'nothing is selected that stands for something in the cache');
   const subject = [first, ...more].find((one) => banOf(one) !== '');
@@ -52,7 +52,7 @@ export function purgeRow(c: Controller) {
 /** All of it as choices, each with its key. */
 export function rowMenu(c: Controller) {
   const { view } = c.state;
-  const subjects = view.subjects(c);
+  const subjects = subjectsOf(c);
   const choices = [...subjectChoices(subjects), ...c.keymap.rowKeys(view).map(keyChoice)];
   if (choices.length === 0) return c.notify('warn', 'there is nothing to do with a row here');
   const [first] = subjects;
@@ -75,7 +75,7 @@ function subjectChoices(subjects: readonly Subject[]): Choice[] {
     }),
   );
   const refetch: Choice = {
-    label: 'Refetch it through the proxy, before and after',
+    label: 'Refetch it, before and after',
     note: 'R',
     take: (c) => void refetchRow(c),
   };

@@ -2,6 +2,7 @@
 // looks at what a lookup sees: the URL and the host as the program has made them, and the response that is stored.
 
 import { quoteWord } from '../../protocol/cli-quoting.ts';
+import type { Controller } from './controller.ts';
 
 export interface Subject {
   kind: SubjectKind;
@@ -81,6 +82,11 @@ export const SUBJECTS = {
   },
 } as const satisfies Record<string, SubjectRow>;
 export type SubjectKind = keyof typeof SUBJECTS;
+
+/** What the row under the cursor stands for, the narrowest first. */
+export function subjectsOf(c: Controller): readonly Subject[] {
+  return c.state.view.subjects?.(c) ?? [];
+}
 
 export function subjectRow(subject: Subject): SubjectRow {
   return SUBJECTS[subject.kind];

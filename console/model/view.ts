@@ -48,8 +48,8 @@ export interface View {
   /** A click at a place of the body. */
   click(controller: Controller, at: Place): void;
 
-  /** What the row under the cursor stands for, the narrowest first; [] where there is none. */
-  subjects(controller: Controller): readonly Subject[];
+  /** What the row under the cursor stands for, the narrowest first; null where rows stand for nothing of the kind. */
+  readonly subjects: ((controller: Controller) => readonly Subject[]) | null;
   /** Copies what is selected, or all that the filter shows. */
   copy(controller: Controller): void;
   copyAll(controller: Controller): void;
@@ -65,7 +65,6 @@ export interface View {
 }
 
 const nothing = (): void => undefined;
-const none = (): readonly Subject[] => [];
 const silence = (): string => '';
 
 /** The answers of a view that has nothing of the kind. */
@@ -78,7 +77,7 @@ export const PLAIN_VIEW = {
   move: nothing,
   back: nothing,
   click: nothing,
-  subjects: none,
+  subjects: null,
   copyAll: (c: Controller) => c.notify('warn', 'X exports this view to a file'),
   spokenRemark: silence,
   spokenRow: silence,

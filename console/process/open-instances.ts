@@ -71,6 +71,7 @@ export function liveInstances(target: ConsoleTarget, config: ConsoleConfig): Ins
     return '';
   };
   let path = '';
+  instances.recording = () => [...recorders.values()].some((r) => r.active);
   instances.record = async (wanted) => {
     const recorder = [...recorders.values()].find((r) => r.active) ?? recorders.get(instances.current.source);
     if (recorder === undefined) throw new Error('this view cannot be recorded; choose one instance');

@@ -18,6 +18,7 @@ import {
   liveInstances,
   replayInstances,
 } from '../process/open-instances.ts';
+import { runEditor } from '../process/run-editor.ts';
 import { isDumb, speaksInLines, Terminal } from '../process/terminal.ts';
 import { VIEWS } from '../views/views.ts';
 import { click } from './click.ts';
@@ -32,6 +33,7 @@ const ESCAPE_MS = 50;
 /** The clock of the header and the strip's seconds. */
 const CLOCK_MS = 1000;
 
+const FROM_KEYS: ReadonlySet<string> = new Set(['SIGINT', 'SIGQUIT']);
 const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGTERM: 143, SIGHUP: HUNG_UP } as const;
 
 /** The daemon lets this user look and nothing else. */
@@ -67,6 +69,7 @@ export function startConsole(
     const parser = new KeyParser();
     let escapeTimer: NodeJS.Timeout | undefined;
     let done = false;
+    let handedOver = false;
 
     const finish = (status: number, message = ''): void => {
       if (done) return;
@@ -98,6 +101,7 @@ export function startConsole(
       onQuit: () => finish(0),
       onRedraw: () => sink.redraw(),
       onSuspend: () => suspend(),
+      onEdit: (file) => edit(file),
       onCopy: (text) => terminal.copy(text),
       onMouse: (on) => terminal.mouse(on),
       files: new NodeFiles(),
@@ -115,9 +119,25 @@ export function startConsole(
 
     // Whoever stopped it: the shell had the terminal meanwhile, and its modes and the screen are not what they were.
     const resume = (): void => {
+      if (handedOver) return;
       terminal.restore();
       terminal.enter(!reading);
       if (!reading) sink.redraw();
+    };
+
+    // The editor has the terminal as the shell would give it: nothing is read or painted meanwhile.
+    const edit = async (file: string): Promise<number | string> => {
+      handedOver = true;
+      sink.hold();
+      stdin.pause();
+      terminal.restore();
+      const ended = await runEditor(file, process.env);
+      handedOver = false;
+      if (done) return ended;
+      terminal.enter(!reading);
+      stdin.resume();
+      if (!reading) sink.release();
+      return ended;
     };
 
     const press = (keys: ReturnType<KeyParser['push']>): void => {
@@ -141,7 +161,10 @@ export function startConsole(
 
     const handlers: [NodeJS.Signals, () => void][] = Object.entries(SIGNALS).map(([signal, status]) => [
       signal as NodeJS.Signals,
-      () => finish(status),
+      () => {
+        // Keys of the editor, which the terminal sends to both.
+        if (!handedOver || !FROM_KEYS.has(signal)) finish(status);
+      },
     ]);
     for (const [signal, handler] of handlers) process.on(signal, handler);
     process.on('SIGTSTP', suspend);
@@ -161,8 +184,11 @@ export function startConsole(
     let app: Mounted | null = null;
     if (reading) {
       const reader = new Reader(controller, (text) => stdout.write(text));
-      controller.subscribe(() => reader.update());
-      setInterval(() => reader.update(), CLOCK_MS).unref();
+      const speak = (): void => {
+        if (!handedOver) reader.update();
+      };
+      controller.subscribe(speak);
+      setInterval(speak, CLOCK_MS).unref();
     } else {
       app = mount({ controller, sink, theme, utc: config.utc });
       app.done.catch((error: Error) => finish(70, `proxyadm: ${error.stack ?? error.message}`));

@@ -1,10 +1,12 @@
 // The keys, commands and rules of the console as a Markdown page, of their tables alone. A test keeps the page
 // console/KEYS.md the same as what is made here.
 
+import { KEY_EXCEPTIONS, KEY_MEANINGS } from '../model/key-meanings.ts';
 import { keyLabels } from '../model/key-row.ts';
 import { keyGroups } from '../model/keymap.ts';
 import { paletteRows } from '../model/palette.ts';
 import { SUBJECTS, type Subject, type SubjectKind, type SubjectRow } from '../model/row-subject.ts';
+import { BUILTIN_QUERIES } from '../model/saved-queries.ts';
 import { WHY_RULES } from './log/why/why.ts';
 import { VIEWS } from './views.ts';
 
@@ -19,16 +21,27 @@ export function keymapDocument(): string {
     parts.push(
       table(
         ['Key', 'What it does', 'Name'],
-        rows.map((r) => [
-          keyLabels(r.keys)
-            .map((label) => `\`${label}\``)
-            .join(' '),
-          r.help,
-          `\`${scope}/${r.command}\``,
-        ]),
+        rows.map((r) => [labels(r.keys), r.help, `\`${scope}/${r.command}\``]),
       ),
     );
   }
+  parts.push(
+    '## The same key in every view',
+    'A key that has several of these commands does what its row says.',
+  );
+  parts.push(
+    table(
+      ['Key', 'It means'],
+      KEY_MEANINGS.map((row) => [labels(row.keys), row.means]),
+    ),
+  );
+  parts.push('In these places it means something else:');
+  parts.push(
+    table(
+      ['Key', 'Name', 'Why'],
+      KEY_EXCEPTIONS.map((row) => [labels(row.keys), `\`${row.command}\``, row.reason]),
+    ),
+  );
   parts.push('## Commands of the console', 'After `:`, beside every admin command of `proxyadm help`.');
   parts.push(
     table(
@@ -36,6 +49,16 @@ export function keymapDocument(): string {
       paletteRows(VIEWS)
         .filter((r) => r.hidden !== true)
         .map((r) => [`\`${r.syntax}\``, r.help]),
+    ),
+  );
+  parts.push(
+    '## Queries that have names',
+    '`^R` in the log or its prompt lists them, `query.use <name>` takes one.',
+  );
+  parts.push(
+    table(
+      ['Name', 'Query', 'It shows'],
+      BUILTIN_QUERIES.map((row) => [row.name, `\`${row.query}\``, row.help]),
     ),
   );
   parts.push(
@@ -81,6 +104,12 @@ const EXAMPLES: Readonly<Record<SubjectKind, Omit<Subject, 'kind'>>> = {
   method: NO_EXAMPLE,
   backend: NO_EXAMPLE,
 };
+
+function labels(keys: readonly string[]): string {
+  return keyLabels(keys)
+    .map((label) => `\`${label}\``)
+    .join(' ');
+}
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>

@@ -32,6 +32,7 @@ export interface StageOptions {
   files?: HostFiles;
   queries?: Record<string, string>;
   askForPage?: AskForPage;
+  onEdit?: (path: string) => Promise<number | string>;
 }
 
 export class Stage {
@@ -89,6 +90,7 @@ export class Stage {
       },
       onRedraw: () => this.sink.redraw(),
       onSuspend: () => undefined,
+      onEdit: o.onEdit ?? (() => Promise.resolve('no editor')),
       onCopy: (text) => this.copied.push(text),
       onMouse: () => undefined,
     });
@@ -183,6 +185,16 @@ export class FakeFiles implements HostFiles {
 
   write(path: string, text: string): Promise<void> {
     this.files.set(path, text);
+    return Promise.resolve();
+  }
+
+  copy(name: string, text: string): Promise<string> {
+    this.files.set(`/copy/${name}`, text);
+    return Promise.resolve(`/copy/${name}`);
+  }
+
+  remove(path: string): Promise<void> {
+    this.files.delete(path);
     return Promise.resolve();
   }
 

@@ -7,7 +7,7 @@ import type { DaemonSession } from '../../model/daemon-session.ts';
 import { bytes, clock, count, duration, percent, rate } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
 import { answerWords, type ProbeAnswer } from '../../model/probe-answers.ts';
-import { programFiles } from '../programs/program-files.ts';
+import { programFiles } from '../../model/program-files.ts';
 import { type DeclaredBackend, declaredBackends } from './declared-backends.ts';
 
 /** Polls that a pane has room for. */

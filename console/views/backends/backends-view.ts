@@ -64,7 +64,6 @@ export const BACKENDS_VIEW: ListView = listView({
       act: setHealth('auto'),
     },
   ],
-  subjects: ({ facts: { name = '' } }) => [{ kind: 'backend', key: name, of: '' }],
   enter: (c, row) => drill(c, row.facts.query ?? ''),
 });
 

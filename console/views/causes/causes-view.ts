@@ -60,7 +60,13 @@ export const CAUSES_VIEW: ListView = listView({
   },
   empty: (session) => (session.connection.state === 'up' ? 'no misses and no passes yet' : 'no connection'),
   keys: [
-    { keys: ['Z'], command: 'causes.clear', help: 'Count from zero', run: (c) => c.session.clearSample() },
+    {
+      keys: ['Z'],
+      command: 'causes.clear',
+      spare: 'zero',
+      help: 'Count from zero',
+      run: (c) => c.session.clearSample(),
+    },
   ],
   subjects: ({ facts: { url = '', host = '' } }) => (url === '' ? [] : [{ kind: 'url', key: url, of: host }]),
   enter: (c, row) => drill(c, row.facts.query ?? ''),

@@ -65,7 +65,7 @@ export const EDGE_VIEW: ListView = listView({
   },
   keys: [
     {
-      keys: ['r'],
+      keys: ['R'],
       command: 'edge.retry',
       help: 'Send a dead letter again',
       hint: 'retry',
@@ -81,6 +81,7 @@ export const EDGE_VIEW: ListView = listView({
     {
       keys: ['a'],
       command: 'edge.retry-all',
+      spare: 'retry all',
       help: 'Send all dead letters again',
       run: (c) => c.operator.submit('edge.retry all'),
     },

@@ -35,6 +35,7 @@ export const LATENCY_VIEW: View = {
     {
       keys: ['Z'],
       command: 'latency.clear',
+      spare: 'zero',
       help: 'Count from zero',
       run: (c) => c.session.sample.latency.clear(),
     },

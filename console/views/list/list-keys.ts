@@ -51,12 +51,14 @@ export function listKeys(view: ListView): KeyGroup {
       {
         keys: ['O'],
         command: 'list.reverse',
+        spare: 'reverse',
         help: 'Turn the order round',
         run: (c) => view.act(c, { type: 'reverse' }),
       },
       {
         keys: ['enter'],
         command: 'list.open',
+        spare: 'open',
         help: 'Open the selected row',
         ofRow: true,
         run: (c) => view.enter(c),
@@ -64,6 +66,7 @@ export function listKeys(view: ListView): KeyGroup {
       {
         keys: ['d'],
         command: 'list.detail',
+        spare: 'pane',
         help: 'Show or hide the detail pane',
         run: (c) => view.act(c, { type: 'detail' }),
       },
@@ -80,8 +83,9 @@ export function listKeys(view: ListView): KeyGroup {
         run: (c) => view.scroll(c, SCROLL),
       },
       {
-        keys: ['ctrl+r'],
+        keys: ['ctrl+t'],
         command: 'list.refresh',
+        spare: 'ask now',
         help: 'Ask the daemon again now',
         run: (c) => c.session.admin.refresh(),
       },

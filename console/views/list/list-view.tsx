@@ -115,10 +115,13 @@ export function listView(definition: ListDefinition): ListView {
     move: (c, step) => view.act(c, stepAction(step, height(c))),
     back: (c) => view.act(c, { type: 'filter', text: '' }),
     click: (c, at) => click(c, view, at),
-    subjects: (c) => {
-      const row = view.selected(c);
-      return row === undefined ? [] : (definition.subjects?.(row) ?? []);
-    },
+    subjects:
+      definition.subjects === undefined
+        ? null
+        : (c) => {
+            const row = view.selected(c);
+            return row === undefined ? [] : (definition.subjects?.(row) ?? []);
+          },
     copy: (c) => c.copy(rowText(view.selected(c)), 'the row'),
     copyAll: (c) => {
       const rows = shown(c);

@@ -68,6 +68,7 @@ export const PARAMETERS_VIEW: ListView = listView({
     {
       keys: ['c'],
       command: 'parameters.changed',
+      spare: 'changed',
       help: 'Only what differs from its default',
       run: (c) => {
         const { option } = c.stateOf(PARAMETERS_VIEW.state);

@@ -168,6 +168,7 @@ describe('changes where two are shown as one', () => {
       completeQuery: () => ({ from: 0, candidates: [] }),
       files: new FakeFiles(),
       queries: volatileQueries(),
+      onEdit: () => Promise.resolve('no editor'),
       askForPage: () => Promise.reject(new Error('nobody listens')),
       onQuit: () => undefined,
       onRedraw: () => undefined,

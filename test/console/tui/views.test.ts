@@ -241,7 +241,7 @@ describe('views', () => {
     expect(rows[0]).toMatch(/dead .* 1 delete url .*400 Bad request/);
     expect(rows[2]).toMatch(/acked .* 0 delete url .*purge fake-3/);
     expect(rows[3]).toMatch(/acked .* 1 delete url .*purge fake-2/);
-    await s.keys('r', 'a', 'P');
+    await s.keys('R', 'a', 'P');
     expect(s.source.sent.filter((line) => /^edge\.(retry|pause|resume)/.test(line))).toEqual([
       'edge.retry 4',
       'edge.retry all',
@@ -415,7 +415,7 @@ describe('changes', () => {
     await s.keys('enter');
     await s.settle();
     expect(s.source.sent).toContain('param.set default_ttl 44');
-    expect(await s.screen()).toContain('param.set default_ttl 44: done  (U undoes)');
+    expect(await s.screen()).toContain('U undoes  done: param.set default_ttl 44');
     await s.keys('U');
     expect(await s.screen()).toContain('undo "param.set default_ttl 44" by "param.set default_ttl 33"? y/n');
     await s.keys('y');
