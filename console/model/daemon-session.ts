@@ -14,6 +14,7 @@ import type {
 import { AdminStore } from './admin-store.ts';
 import { type BackendRow, parseBackendList } from './backends.ts';
 import { CounterHistory } from './counter-history.ts';
+import { CounterTrail } from './counter-trail.ts';
 import { EVENTS_ASKED, EventLog } from './event-log.ts';
 import { HitRate } from './hit-rate.ts';
 import { LogEntry } from './log-entry.ts';
@@ -48,6 +49,8 @@ const BACKEND_POLL_SECONDS = 2;
 const SAMPLE_RATE = 300;
 /** Requests of the past after which no more are asked for (chosen): rankings have settled, latencies have all they hold. */
 const RECALLED_REQUESTS = 20_000;
+/** Twice the longest window in which changes are looked for. */
+const RECALLED_SECONDS = 1900;
 /** A quarter of an hour of one-second samples. */
 const SERIES_SAMPLES = 1000;
 
@@ -72,6 +75,10 @@ export class DaemonSession {
   /** Has the connection been up at all? */
   everUp = false;
   readonly counters = new CounterHistory();
+  readonly trail = new CounterTrail();
+  private names: readonly string[] = [];
+  /** Was the past asked for that is not needed at once? */
+  private recalled = false;
   readonly hitRate = new HitRate();
   readonly requests = new Series(SERIES_SAMPLES);
   /** Hits and lookups a second: their quotient is the hit rate, where there was any lookup. */
@@ -286,11 +293,14 @@ export class DaemonSession {
 
   private onCounters(info: CounterInfo[]): void {
     this.counters.describe(info);
+    this.names = info.map((row) => row.name);
     this.touch();
   }
 
   private onValues(at: number, values: bigint[], steady = false): void {
     this.takeSample(at, values, steady);
+    this.trail.add({ at, names: this.names, values: Float64Array.from(values, Number) });
+    void this.recall();
     const total = this.counters.value('MAIN.client_req');
     if (this.sampleBase === null || total < this.sampleBase.requests)
       this.sampleBase = { requests: total, sampled: this.sample.requests };
@@ -310,6 +320,17 @@ export class DaemonSession {
       for (const series of [this.requests, this.hits, this.lookups]) series.push(since + 1, Number.NaN);
     }
     this.takeSample(at, values, false);
+    if (this.trail.wants(at))
+      this.trail.add({ at, names: this.names, values: Float64Array.from(values, Number) });
+    this.touch();
+  }
+
+  /** What is compared with what is now, from before what came by itself. */
+  private async recall(): Promise<void> {
+    if (this.recalled) return;
+    this.recalled = true;
+    const points = await this.source.history?.({ from: this.lastDataAt - RECALLED_SECONDS, step: 10 });
+    if (points !== undefined) this.trail.prepend(points);
     this.touch();
   }
 

@@ -90,6 +90,7 @@ describe('completion', () => {
       'ban.count',
       'ban.list',
       'banner',
+      'event.list',
       'help',
       'listen.list',
       'panic.show',
