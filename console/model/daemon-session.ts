@@ -20,9 +20,10 @@ import { HitRate } from './hit-rate.ts';
 import { LogEntry } from './log-entry.ts';
 import { LogStore } from './log-store.ts';
 import { ProbeAnswers } from './probe-answers.ts';
+import { DAY_SECONDS, HOUR_SECONDS, RATED, RateHistory } from './rate-history.ts';
 import type { GroupMatcher } from './replay-source.ts';
 import { splitGroups } from './request-group.ts';
-import { Series } from './series.ts';
+import type { Series } from './series.ts';
 import { ShownLog } from './shown-log.ts';
 import { SAMPLED_RECORDS } from './traffic-facts.ts';
 import { EarlierTraffic, TrafficSample } from './traffic-sample.ts';
@@ -51,8 +52,6 @@ const SAMPLE_RATE = 300;
 const RECALLED_REQUESTS = 20_000;
 /** Twice the longest window in which changes are looked for. */
 const RECALLED_SECONDS = 1900;
-/** A quarter of an hour of one-second samples. */
-const SERIES_SAMPLES = 1000;
 
 export class DaemonSession {
   readonly source: Source;
@@ -80,10 +79,7 @@ export class DaemonSession {
   /** Was the past asked for that is not needed at once? */
   private recalled = false;
   readonly hitRate = new HitRate();
-  readonly requests = new Series(SERIES_SAMPLES);
-  /** Hits and lookups a second: their quotient is the hit rate, where there was any lookup. */
-  readonly hits = new Series(SERIES_SAMPLES);
-  readonly lookups = new Series(SERIES_SAMPLES);
+  readonly rates = new RateHistory();
   backends: BackendRow[] = [];
   readonly admin: AdminStore;
   readonly sample = new TrafficSample();
@@ -170,6 +166,11 @@ export class DaemonSession {
   setInterval(seconds: number): void {
     this.interval = seconds;
     this.source.setInterval(seconds);
+  }
+
+  /** Requests a second, by the second. */
+  get requests(): Series {
+    return this.rates.fine.requests;
   }
 
   /** Share of the client's requests that the sample has seen, 0..1; 1 before any. */
@@ -286,7 +287,7 @@ export class DaemonSession {
       const text = state.state === 'waiting' ? `connection lost: ${state.reason}` : 'connection lost';
       this.gap(text);
       this.events.lost(this.lastDataAt, text);
-      for (const series of [this.requests, this.hits, this.lookups]) series.push(this.now(), Number.NaN);
+      this.rates.gap(this.now());
     }
     this.touch();
   }
@@ -316,9 +317,7 @@ export class DaemonSession {
     if (at <= this.counters.at) return;
     // The daemon did not run, or did not keep any.
     const since = this.counters.at;
-    if (this.counters.samples > 0 && at - since > HOLE) {
-      for (const series of [this.requests, this.hits, this.lookups]) series.push(since + 1, Number.NaN);
-    }
+    if (this.counters.samples > 0 && at - since > HOLE) this.rates.gap(since + 1);
     this.takeSample(at, values, false);
     if (this.trail.wants(at))
       this.trail.add({ at, names: this.names, values: Float64Array.from(values, Number) });
@@ -329,8 +328,15 @@ export class DaemonSession {
   private async recall(): Promise<void> {
     if (this.recalled) return;
     this.recalled = true;
-    const points = await this.source.history?.({ from: this.lastDataAt - RECALLED_SECONDS, step: 10 });
-    if (points !== undefined) this.trail.prepend(points);
+    const ask = this.source.history?.bind(this.source);
+    if (ask === undefined) return;
+    const now = this.lastDataAt;
+    this.trail.prepend(await ask({ from: now - RECALLED_SECONDS, step: 10 }));
+    this.touch();
+    const filters = RATED.map((glob) => ({ kind: 'include', glob }) as const);
+    this.rates.prepend(1, await ask({ from: now - HOUR_SECONDS, step: 1, filters }));
+    this.touch();
+    this.rates.prepend(10, await ask({ from: now - DAY_SECONDS, step: 10, filters }));
     this.touch();
   }
 
@@ -343,9 +349,11 @@ export class DaemonSession {
       this.counters.restarted,
     );
     if (seconds > 0) {
-      this.requests.push(at, this.counters.rate('MAIN.client_req'));
-      this.hits.push(at, (looked?.hits ?? Number.NaN) / seconds);
-      this.lookups.push(at, (looked?.all ?? Number.NaN) / seconds);
+      this.rates.push(at, seconds, {
+        requests: this.counters.rate('MAIN.client_req'),
+        hits: (looked?.hits ?? Number.NaN) / seconds,
+        lookups: (looked?.all ?? Number.NaN) / seconds,
+      });
     }
   }
 
