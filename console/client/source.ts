@@ -46,7 +46,7 @@ export interface SourceEvents {
   /** `at` in epoch seconds. `steady`: no counter starts again; the source has handled restarts itself. */
   values(at: number, values: bigint[], steady?: boolean): void;
   /** A sample of before the connection, the oldest first; `counters` and `values` follow. */
-  past(at: number, values: bigint[]): void;
+  past(at: number, values: bigint[], steady?: boolean): void;
   /** `noted` where the daemon has it in its list of events. */
   event(event: EventWord, text: string, noted?: NotedAs): void;
 }

@@ -127,7 +127,7 @@ export class DaemonSession {
       connection: (state) => this.onConnection(state),
       counters: (info) => this.onCounters(info),
       values: (at, values, steady) => this.onValues(at, values, steady),
-      past: (at, values) => this.onPast(at, values),
+      past: (at, values, steady) => this.onPast(at, values, steady),
       event: (word, text, noted) => this.onEvent(word, text, noted),
     });
     this.errorStream = this.source.log(
@@ -300,7 +300,7 @@ export class DaemonSession {
 
   private onValues(at: number, values: bigint[], steady = false): void {
     this.takeSample(at, values, steady);
-    this.trail.add({ at, names: this.names, values: Float64Array.from(values, Number) });
+    this.addTrail(at, values, steady);
     void this.recall();
     const total = this.counters.value('MAIN.client_req');
     if (this.sampleBase === null || total < this.sampleBase.requests)
@@ -313,14 +313,13 @@ export class DaemonSession {
   }
 
   /** A sample that the daemon has kept: no sign of its life now. */
-  private onPast(at: number, values: bigint[]): void {
+  private onPast(at: number, values: bigint[], steady = false): void {
     if (at <= this.counters.at) return;
     // The daemon did not run, or did not keep any.
     const since = this.counters.at;
     if (this.counters.samples > 0 && at - since > HOLE) this.rates.gap(since + 1);
-    this.takeSample(at, values, false);
-    if (this.trail.wants(at))
-      this.trail.add({ at, names: this.names, values: Float64Array.from(values, Number) });
+    this.takeSample(at, values, steady);
+    if (this.trail.wants(at)) this.addTrail(at, values, steady);
     this.touch();
   }
 
@@ -338,6 +337,13 @@ export class DaemonSession {
     this.touch();
     this.rates.prepend(10, await ask({ from: now - DAY_SECONDS, step: 10, filters }));
     this.touch();
+  }
+
+  private addTrail(at: number, values: bigint[], steady: boolean): void {
+    const doubles = Float64Array.from(values, Number);
+    // Where no counter starts again an uptime that goes back says nothing.
+    if (steady) doubles[this.names.indexOf('MAIN.uptime')] = Number.NaN;
+    this.trail.add({ at, names: this.names, values: doubles });
   }
 
   private takeSample(at: number, values: bigint[], steady: boolean): void {

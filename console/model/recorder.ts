@@ -108,7 +108,7 @@ export class RecordingSource implements Source {
         events.values(at, values);
       },
       // A recording begins where it was begun.
-      past: (at, values) => events.past(at, values),
+      past: (at, values, steady) => events.past(at, values, steady),
       event: (event, text, noted) => {
         const step = { after: this.after(), kind: 'event', event, text } as const;
         this.note(noted === undefined ? step : { ...step, noted });
