@@ -22,7 +22,7 @@ export interface Rates {
 
 const UNKNOWN: Rates = { requests: Number.NaN, hits: Number.NaN, lookups: Number.NaN };
 
-export class RateSeries {
+class RateSeries {
   readonly requests: Series;
   readonly hits: Series;
   readonly lookups: Series;
