@@ -50,6 +50,8 @@ const BACKEND_POLL_SECONDS = 2;
 const SAMPLE_RATE = 300;
 /** Requests of the past after which no more are asked for (chosen): rankings have settled, latencies have all they hold. */
 const RECALLED_REQUESTS = 20_000;
+/** Milliseconds after the first counters until the rest of their past is asked for (chosen). */
+const RECALL_MS = 500;
 /** Twice the longest window in which changes are looked for. */
 const RECALLED_SECONDS = 1900;
 
@@ -104,6 +106,9 @@ export class DaemonSession {
   private sampleStream: Subscription | null = null;
   private lastPoll = 0;
   private polling = false;
+  private backendsAsked = false;
+  /** The log was subscribed to, and the newest part of its past is there. */
+  private sampleBegun = false;
   private readonly listeners = new Set<() => void>();
   private tick = 0;
   private scheduled = false;
@@ -152,6 +157,9 @@ export class DaemonSession {
         filters: [...SAMPLED_RECORDS],
       },
       {
+        ready: () => {
+          this.sampleBegun = true;
+        },
         batch: (transactions) => {
           this.sample.add(transactions, this.now());
           this.touch();
@@ -245,6 +253,11 @@ export class DaemonSession {
     return this.logStream !== null;
   }
 
+  /** Has all come that a first screen shows: counters with their past, backends, the newest of the log? */
+  get isFurnished(): boolean {
+    return this.valuesAt > 0 && this.backendsAsked && this.sampleBegun;
+  }
+
   /** Is the connection lost, or was it never made? */
   get cutOff(): boolean {
     return this.connection.state === 'waiting' || (this.everUp && this.connection.state !== 'up');
@@ -301,7 +314,11 @@ export class DaemonSession {
   private onValues(at: number, values: bigint[], steady = false): void {
     this.takeSample(at, values, steady);
     this.addTrail(at, values, steady);
-    void this.recall();
+    if (!this.recalled) {
+      this.recalled = true;
+      // After the first screen, which has more urgent things to wait for.
+      this.later(() => void this.recall(), RECALL_MS);
+    }
     const total = this.counters.value('MAIN.client_req');
     if (this.sampleBase === null || total < this.sampleBase.requests)
       this.sampleBase = { requests: total, sampled: this.sample.requests };
@@ -325,8 +342,6 @@ export class DaemonSession {
 
   /** What is compared with what is now, from before what came by itself. */
   private async recall(): Promise<void> {
-    if (this.recalled) return;
-    this.recalled = true;
     const ask = this.source.history?.bind(this.source);
     if (ask === undefined) return;
     const now = this.lastDataAt;
@@ -381,6 +396,7 @@ export class DaemonSession {
   private sampleBefore(): EarlierRun {
     const { sample } = this;
     const part = new EarlierTraffic();
+    if (sample.requests === 0) this.sampleBegun = false;
     return {
       batch: (transactions) => {
         if (this.sampleCleared) return;
@@ -390,6 +406,7 @@ export class DaemonSession {
         this.touch();
       },
       done: () => {
+        this.sampleBegun = true;
         if (!this.sampleCleared) sample.prepend(part);
         this.touch();
         return !this.closed && !this.sampleCleared && sample.requests < RECALLED_REQUESTS;
@@ -427,6 +444,7 @@ export class DaemonSession {
     this.polling = true;
     void this.source.command('backend.list -j').then((reply) => {
       this.polling = false;
+      this.backendsAsked = true;
       if (reply.status === 200) this.backends = parseBackendList(reply.body);
       this.touch();
     });

@@ -34,7 +34,7 @@ function after(rates: readonly number[], history?: Source['history']): DaemonSes
       ...(history === undefined ? {} : { history }),
     },
     now: () => now,
-    later: () => undefined,
+    later: (fn) => fn(),
   });
   session.start();
   const info = NAMES.map(
