@@ -1,8 +1,8 @@
 // Keeps what a source delivers as a recording: the source goes on as it was, and every step is noted. Bounded: a
 // recording that has grown too long ends by itself and says so.
 
-import type { CommandReply, LogSubscription } from '../../protocol/messages.ts';
-import type { LogHandlers, Source, SourceEvents, Subscription } from '../client/source.ts';
+import type { CommandReply, HistoryRequest, LogSubscription } from '../../protocol/messages.ts';
+import type { LogHandlers, PastPoint, Source, SourceEvents, Subscription } from '../client/source.ts';
 import { EVENTS_ASKED } from './event-log.ts';
 import { encodeTransaction, type RecordedStep, type Recording } from './recording.ts';
 
@@ -30,6 +30,10 @@ export class RecordingSource implements Source {
 
   get retells(): boolean {
     return this.source.retells === true;
+  }
+
+  history(request: HistoryRequest): Promise<readonly PastPoint[]> {
+    return this.source.history?.(request) ?? Promise.resolve([]);
   }
 
   get active(): boolean {
@@ -104,7 +108,7 @@ export class RecordingSource implements Source {
         events.values(at, values);
       },
       // A recording begins where it was begun.
-      past: (at, values) => events.past(at, values),
+      past: (at, values, steady) => events.past(at, values, steady),
       event: (event, text, noted) => {
         const step = { after: this.after(), kind: 'event', event, text } as const;
         this.note(noted === undefined ? step : { ...step, noted });

@@ -11,6 +11,7 @@ import { splitGroups } from './request-group.ts';
 import { readTraffic, type TrafficFacts } from './traffic-facts.ts';
 import { isPass, summarise } from './transaction.ts';
 import { UnservedRequests } from './unserved.ts';
+import { UrlTrail } from './url-trail.ts';
 
 export interface SeenTag {
   fetches: number;
@@ -52,6 +53,7 @@ export class TrafficSample {
   readonly latency = new LatencyMeter();
   private readonly addresses = new Map<string, string>();
   readonly unserved = new UnservedRequests();
+  readonly urls = new UrlTrail();
   private readonly tables = new Map(RANKING_NAMES.map((name) => [name, new RankTable(RANKINGS[name])]));
   private readonly recent = new RecentFacts();
   private counts: Counts = { ...NONE };
@@ -182,7 +184,9 @@ export class TrafficSample {
       this.seeAddress(f);
     }
     // Of a fragment no client waits for it alone.
-    if (f.kind === 'request') this.latency.add(f.seconds, f.handling === 'hit', at, earlier);
+    if (f.kind !== 'request') return;
+    this.latency.add(f.seconds, f.handling === 'hit', at, earlier);
+    if (f.url !== '') this.urls.count(f.host + f.url, at);
   }
 
   private seeAddress({ backend, address }: TrafficFacts): void {

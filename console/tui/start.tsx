@@ -7,6 +7,7 @@ import { findDaemon } from '../client/find-daemon.ts';
 import { askForPage } from '../client/page-client.ts';
 import { themeFromEnv } from '../draw/theme.ts';
 import { Controller } from '../model/controller.ts';
+import type { DaemonSession } from '../model/daemon-session.ts';
 import { Keymap, keyGroups } from '../model/keymap.ts';
 import { checkQuery, completeQuery } from '../model/query-parser.ts';
 import { configPath, QueryFile, readConfig } from '../process/config-file.ts';
@@ -32,6 +33,9 @@ import { Reader } from './reader.ts';
 const ESCAPE_MS = 50;
 /** The clock of the header and the strip's seconds. */
 const CLOCK_MS = 1000;
+/** How long the first screen waits for data, and how often it looks (chosen). */
+const PATIENCE_MS = 500;
+const LOOK_MS = 5;
 
 const FROM_KEYS: ReadonlySet<string> = new Set(['SIGINT', 'SIGQUIT']);
 const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGTERM: 143, SIGHUP: HUNG_UP } as const;
@@ -190,8 +194,14 @@ export function startConsole(
       controller.subscribe(speak);
       setInterval(speak, CLOCK_MS).unref();
     } else {
-      app = mount({ controller, sink, theme, utc: config.utc });
-      app.done.catch((error: Error) => finish(70, `proxyadm: ${error.stack ?? error.message}`));
+      const draw = (): void => {
+        if (done) return;
+        app = mount({ controller, sink, theme, utc: config.utc });
+        app.done.catch((error: Error) => finish(70, `proxyadm: ${error.stack ?? error.message}`));
+      };
+      // A recording plays when it is shown.
+      if (replay !== null) draw();
+      else firstData(instances.current, draw);
     }
     stdin.on('data', onData);
     stdout.on('resize', onResize);
@@ -212,6 +222,18 @@ export function startConsole(
       instances.current.admin.tick();
     }, CLOCK_MS);
   });
+}
+
+/** Calls back when there is something to show, or after a moment: a screen that is drawn once, and full, is there sooner than one
+ * that is drawn empty first, and then again with each thing that comes. */
+function firstData(session: DaemonSession, then: () => void): void {
+  const late = performance.now() + PATIENCE_MS;
+  const timer = setInterval(() => {
+    const more = !session.isFurnished && session.connection.state !== 'waiting';
+    if (more && performance.now() < late) return;
+    clearInterval(timer);
+    then();
+  }, LOOK_MS);
 }
 
 /** Keeps warnings of libraries off the screen while it is painted, and prints them afterwards. */

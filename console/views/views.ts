@@ -5,6 +5,7 @@ import type { View } from '../model/view.ts';
 import { BACKENDS_VIEW } from './backends/backends-view.ts';
 import { BANS_VIEW } from './bans/bans-view.ts';
 import { CAUSES_VIEW } from './causes/causes-view.ts';
+import { CHANGES_VIEW } from './changes/changes-view.ts';
 import { DASHBOARD_VIEW } from './dashboard/dashboard-view.tsx';
 import { EDGE_VIEW } from './edge/edge-view.ts';
 import { EVENTS_VIEW } from './events/events-view.ts';
@@ -34,6 +35,7 @@ export const VIEWS: readonly View[] = [
   EDGE_VIEW,
   CAUSES_VIEW,
   EVENTS_VIEW,
+  CHANGES_VIEW,
   FLEET_VIEW,
   INVALIDATIONS_VIEW,
 ];

@@ -65,7 +65,7 @@ function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
 }
 
 /** The view, or the part of the log, that an event of this kind is about. */
-function openEvent(c: Controller, kind: SessionEvent['kind']): void {
+export function openEvent(c: Controller, kind: SessionEvent['kind']): void {
   switch (kind) {
     case 'health':
       c.show(BACKENDS_VIEW);

@@ -31,7 +31,7 @@ const TONES: Readonly<Record<string, Tone>> = { current: 'good', behind: 'warn',
 
 export const FLEET_VIEW: ListView = listView({
   name: 'fleet',
-  key: '%',
+  key: '^',
   title: 'Fleet',
   short: 'Fleet',
   brief: 'Flt',

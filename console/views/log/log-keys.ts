@@ -5,7 +5,16 @@ import type { FieldKind } from '../../model/field.ts';
 import type { KeyRow } from '../../model/key-row.ts';
 import { EMPTY_LINE } from '../../model/line-editor.ts';
 import { steps } from '../../model/view.ts';
-import { actOnLog, explain, followLink, nextGrouping, nextMatch, scroll } from './log-actions.ts';
+import {
+  actOnLog,
+  chooseColumns,
+  explain,
+  followLink,
+  nextGrouping,
+  nextMatch,
+  scroll,
+  searchText,
+} from './log-actions.ts';
 import { chooseLikeThis, chooseSaved, editQuery } from './log-query.ts';
 import type { LogAction } from './log-state.ts';
 
@@ -17,7 +26,7 @@ const SEARCH_FIELD: FieldKind = {
   kind: 'search',
   follow: (c, text) => actOnLog(c, { type: 'search', text }),
   accept: (c, text) => {
-    if (text !== '') nextMatch(c, false);
+    if (text !== '') searchText(c, text);
   },
 };
 
@@ -173,4 +182,11 @@ export const LOG_KEYS: readonly KeyRow[] = [
     run: nextGrouping,
   },
   { keys: ['Z'], command: 'log.clear', spare: 'clear', help: 'Forget what is on screen', run: clear },
+  {
+    keys: ['c'],
+    command: 'log.columns',
+    spare: 'columns',
+    help: 'Columns: host, client, backend, user agent',
+    run: chooseColumns,
+  },
 ];

@@ -252,7 +252,7 @@ describe('views', () => {
 
   it('the fleet: nodes with the way of the last invalidations; Enter goes on in one of them', async () => {
     const s = await open(140);
-    await s.keys('%');
+    await s.keys('^');
     const shown = await s.screen();
     expect(shown).toContain('4 nodes, 2 not current; last article-17: perhaps stored');
     const line = (name: string): string =>
@@ -282,11 +282,11 @@ describe('views', () => {
 
   it('of the fleet have titles, and are in the order of Tab, only where there is one', async () => {
     const alone = await open();
-    expect(await alone.screen()).not.toMatch(/%Flt|&Inv/);
-    await alone.keys('$', 'tab');
+    expect(await alone.screen()).not.toMatch(/\^Flt|&Inv/);
+    await alone.keys('%', 'tab');
     expect(await alone.screen()).toContain('1 Dash');
-    await alone.keys('%');
-    expect(await alone.screen()).toContain('% Fleet');
+    await alone.keys('^');
+    expect(await alone.screen()).toContain('^ Fleet');
     alone.close();
     const counter = {
       name: 'FLEET.connected',
@@ -303,9 +303,9 @@ describe('views', () => {
         ),
       },
     });
-    expect(await member.screen()).toContain('%Flt &Inv');
-    await member.keys('$', 'tab');
-    expect(await member.screen()).toContain('% Fleet');
+    expect(await member.screen()).toContain('^Flt &Inv');
+    await member.keys('%', 'tab');
+    expect(await member.screen()).toContain('^ Fleet');
   });
 
   it('what was invalidated in the fleet, and which nodes have not applied it', async () => {
