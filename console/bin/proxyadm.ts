@@ -24,6 +24,13 @@ const CONNECT_SECONDS = 5;
 const AGAIN_MS = 100;
 
 async function open(a: Arguments): Promise<Connection> {
+  if (a.varnish !== undefined) {
+    const [{ VarnishCommands }, { parseVarnishTarget }] = await Promise.all([
+      import('../varnish/varnish-commands.ts'),
+      import('../client/varnish-target.ts'),
+    ]);
+    return new VarnishCommands(parseVarnishTarget(a.varnish));
+  }
   const { connect, ConnectError } = await import('../client/client.ts');
   const { dir, address, secretFile } = a;
   const timeout = Math.min(a.timeout ?? CONNECT_SECONDS, MAX_SECONDS);
@@ -116,12 +123,13 @@ async function main(): Promise<number> {
   if ('kind' in a) return sayEnd(PROXYADM, a);
   if (a.words.length === 0 && process.stdin.isTTY && process.stdout.isTTY && !a.pass) {
     const { runConsole } = await import('../tui/main.tsx');
-    const { dir, address, secretFile, readonly, replay, reader } = a;
+    const { dir, address, secretFile, varnish, readonly, replay, reader } = a;
     return (
       (await runConsole({
         ...(dir === undefined ? {} : { dir }),
         ...(address === undefined ? {} : { address }),
         ...(secretFile === undefined ? {} : { secretFile }),
+        ...(varnish === undefined ? {} : { varnish }),
         ...(replay === undefined ? {} : { replay }),
         readonly,
         reader,

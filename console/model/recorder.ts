@@ -11,6 +11,7 @@ const MOST_BYTES = 256 << 20;
 export class RecordingSource implements Source {
   readonly label: string;
   readonly local?: boolean;
+  readonly product?: string;
   private readonly source: Source;
   private readonly now: () => number;
   private recording: Recording | null = null;
@@ -25,10 +26,15 @@ export class RecordingSource implements Source {
     this.now = now;
     this.label = source.label;
     if (source.local !== undefined) this.local = source.local;
+    if (source.product !== undefined) this.product = source.product;
   }
 
   get retells(): boolean {
     return this.source.retells === true;
+  }
+
+  get commands(): ReadonlySet<string> | undefined {
+    return this.source.commands;
   }
 
   get active(): boolean {

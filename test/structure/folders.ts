@@ -16,7 +16,8 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'console/setup': ['protocol'],
   'console/draw': ['console/model'],
   'console/views': ['protocol', 'queries', 'console/format', 'console/model', 'console/draw'],
-  'console/process': ['protocol', 'console/client', 'queries', 'console/model'],
+  'console/varnish': ['protocol', 'console/client', 'queries'],
+  'console/process': ['protocol', 'console/client', 'queries', 'console/model', 'console/varnish'],
   'console/tui': [
     'protocol',
     'console/client',
@@ -36,6 +37,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'console/ncsa',
     'console/ranking',
     'console/setup',
+    'console/varnish',
     'console/process',
     'console/tui',
   ],
