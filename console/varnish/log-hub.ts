@@ -23,7 +23,7 @@ const LAST_RUN = 64 << 20;
 /** Bytes after a run in which its last groups are looked for. */
 const RUN_ON = 4 << 20;
 /** Milliseconds of work at a time (chosen): keys are answered in between. */
-const SLICE_MS = 8;
+const SLICE_MS = 4;
 
 interface Subscriber {
   readonly sub: LogSubscription;
@@ -69,7 +69,7 @@ export class LogHub {
     this.deliver();
   }
 
-  /** The stream broke off: what is open will not end. */
+  /** The stream broke off, or is that of another child from here on: what is open will not end. */
   breakOff(): void {
     for (const grouper of this.groupers.values()) grouper.flush();
     this.deliver();

@@ -12,8 +12,10 @@ export interface VarnishLogHandlers {
   records(records: Uint8Array): void;
   /** What was logged before all of them, in pieces of whole records; once. */
   past(older: readonly Uint8Array[]): void;
-  /** varnishlog could not keep up, or lost its log for a moment. */
-  gap(): void;
+  /** varnishlog could not keep up, and lost records. */
+  overrun(): void;
+  /** It reads on after the child, whose log it was, had ended. */
+  anew(): void;
   /** It is over. */
   end(reason: string): void;
 }
@@ -51,7 +53,8 @@ export class VarnishLog {
       followScript(target.name),
       (how) => this.finish(whyNothing(target, 'varnishlog', how)),
       (said) => {
-        if (/overrun|reacquired/i.test(said)) handlers.gap();
+        if (/^Log overrun/m.test(said)) handlers.overrun();
+        if (/^Log abandoned/m.test(said)) handlers.anew();
       },
     );
     let asked = !wantsPast;

@@ -3,6 +3,7 @@
 // after a while, as a lost connection to a daemon is.
 
 import { hostname } from 'node:os';
+import { countRecords } from '../../protocol/log-record.ts';
 import type { CommandReply, LogSubscription } from '../../protocol/messages.ts';
 import type { LogHandlers, Source, SourceEvents, Subscription } from '../client/source.ts';
 import { targetLabel, type VarnishTarget } from '../client/varnish-target.ts';
@@ -10,6 +11,7 @@ import { AskingShell } from './asking-shell.ts';
 import { type CounterSample, parseCounters } from './counter-samples.ts';
 import { whyNothing } from './far-shell.ts';
 import { LogHub } from './log-hub.ts';
+import { LossMeter } from './loss-meter.ts';
 import { statScript } from './tool-scripts.ts';
 import { VarnishCommands } from './varnish-commands.ts';
 import { VarnishLog } from './varnish-log.ts';
@@ -33,6 +35,7 @@ export class VarnishSource implements Source {
   private admin: VarnishCommands | null = null;
   private stream: VarnishLog | null = null;
   private readonly worker = new WorkerWatch();
+  private losses = new LossMeter();
   private names = '';
   private interval = 1;
   private sampling = false;
@@ -95,12 +98,16 @@ export class VarnishSource implements Source {
     const lose = (reason: string): void => this.lose(reason);
     this.admin = new VarnishCommands(target, lose);
     this.stream = new VarnishLog(target, !this.hasPast, {
-      records: (records) => this.hub.push(records),
+      records: (records) => {
+        this.losses.came(countRecords(records));
+        this.hub.push(records);
+      },
       past: (older) => {
         this.hasPast = true;
         this.hub.past(older);
       },
-      gap: () => this.hub.lose(1),
+      overrun: () => this.losses.overran(),
+      anew: () => this.hub.breakOff(),
       end: lose,
     });
     void this.learnCommands(this.admin);
@@ -109,6 +116,7 @@ export class VarnishSource implements Source {
     this.delay = FIRST_DELAY;
     this.names = '';
     this.worker.forget();
+    this.losses = new LossMeter();
     const identity = target.name === '' ? target.host || hostname() : this.label;
     this.events?.connection({ state: 'up', identity, version: versionOf(version?.text ?? '') });
     this.take(first);
@@ -184,7 +192,10 @@ export class VarnishSource implements Source {
       this.events?.counters(info);
     }
     this.events?.values(Date.now() / 1000, values);
-    for (const [kind, text] of this.worker.changes(info, values)) this.events?.event(kind, text);
+    const byName = new Map(info.map(({ name }, i) => [name, values[i] as bigint]));
+    const lost = this.losses.sample(byName);
+    if (lost > 0) this.hub.lose(lost);
+    for (const [kind, text] of this.worker.changes(byName)) this.events?.event(kind, text);
   }
 }
 

@@ -1,6 +1,5 @@
 // Notices from two samples of the counters what became of Varnish's child process between them; Varnish sends no events.
 
-import type { CounterInfo } from '../../protocol/messages.ts';
 import type { EventKind } from '../client/source.ts';
 
 /** Counters that grow when the child ends without being asked to. */
@@ -17,12 +16,7 @@ export class WorkerWatch {
     this.before = null;
   }
 
-  changes(info: readonly CounterInfo[], values: readonly bigint[]): [EventKind, string][] {
-    const now = new Map(
-      info.flatMap(({ name }, i): [string, bigint][] =>
-        name.startsWith('MGT.') || name === 'MAIN.uptime' ? [[name, values[i] as bigint]] : [],
-      ),
-    );
+  changes(now: ReadonlyMap<string, bigint>): [EventKind, string][] {
     const { before } = this;
     this.before = now;
     if (before === null) return [];

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseCounters } from '../../../console/varnish/counter-samples.ts';
 import { whyNothing } from '../../../console/varnish/far-shell.ts';
+import { LossMeter } from '../../../console/varnish/loss-meter.ts';
 import { encodeLine } from '../../../console/varnish/tool-scripts.ts';
 import { readReply } from '../../../console/varnish/varnish-commands.ts';
 import { WorkerWatch } from '../../../console/varnish/worker-watch.ts';
@@ -85,10 +86,7 @@ it.each([
 it('notices what became of the child', () => {
   const watch = new WorkerWatch();
   const sample = (counters: Record<string, bigint>): ReturnType<WorkerWatch['changes']> =>
-    watch.changes(
-      Object.keys(counters).map((name) => ({ name, flag: 'c', format: 'i', level: 'info', description: '' })),
-      Object.values(counters),
-    );
+    watch.changes(new Map(Object.entries(counters)));
   const up = { 'MGT.child_start': 1n, 'MGT.child_panic': 0n, 'MAIN.uptime': 5n };
   expect(sample(up)).toEqual([]);
   expect(sample(up)).toEqual([]);
@@ -97,4 +95,23 @@ it('notices what became of the child', () => {
     ['started', ''],
   ]);
   expect(sample({ 'MGT.child_start': 2n, 'MGT.child_panic': 1n })).toEqual([['stopped', '']]);
+});
+
+it('counts what was lost by what Varnish has written', () => {
+  const meter = new LossMeter();
+  const written = (n?: bigint): number =>
+    meter.sample(new Map(n === undefined ? [] : [['MAIN.shm_records', n]]));
+  expect(written(1000n)).toBe(0);
+  meter.came(50);
+  expect(written(1050n)).toBe(0);
+  meter.overran();
+  meter.came(20);
+  expect(written(1370n)).toBe(300);
+  meter.came(5);
+  expect(written(1375n)).toBe(0);
+  // Another child counts from zero.
+  meter.overran();
+  expect(written(10n)).toBe(1);
+  meter.overran();
+  expect(written()).toBe(1);
 });
