@@ -29,7 +29,17 @@ async function open(a: Arguments): Promise<Connection> {
       import('../varnish/varnish-commands.ts'),
       import('../client/varnish-target.ts'),
     ]);
-    return new VarnishCommands(parseVarnishTarget(a.varnish));
+    // As varnishadm by itself, which waits so long for an answer and for its Varnish.
+    const seconds = Math.ceil(Math.min(a.timeout ?? CONNECT_SECONDS, MAX_SECONDS));
+    const commands = new VarnishCommands(parseVarnishTarget(a.varnish), seconds);
+    return {
+      command: async (line) => {
+        const reply = await commands.command(line);
+        if (reply.status === 0) throw new Error(reply.body);
+        return reply;
+      },
+      close: () => commands.close(),
+    };
   }
   const { connect, ConnectError } = await import('../client/client.ts');
   const { dir, address, secretFile } = a;
@@ -151,7 +161,9 @@ async function main(): Promise<number> {
     complain(a, reply);
     return succeeded(reply.status) ? 0 : 1;
   } catch (cause) {
-    process.stderr.write(`Connection lost: ${(cause as Error).message}\n`);
+    // Varnish's tool connects for each command, and the message says why it did not.
+    const lost = a.varnish === undefined ? 'Connection lost: ' : '';
+    process.stderr.write(`${lost}${(cause as Error).message}\n`);
     return 2;
   } finally {
     connection.close();

@@ -1,9 +1,8 @@
 // The scripts that run Varnish's tools. Each is for a plain POSIX shell and ends with its standard input: a console that
 // is killed, or a connection that breaks, closes it.
 
-/** Seconds that varnishstat looks for its Varnish, and that varnishadm waits for an answer: a program is compiled in it. */
+/** Seconds that varnishstat looks for its Varnish. */
 const FIND_SECONDS = 1;
-const ANSWER_SECONDS = 30;
 
 const named = (name: string): string => (name === '' ? '' : `-n '${name}' `);
 
@@ -18,9 +17,9 @@ export function statScript(name: string, mark: string): string {
   return asking(mark, `if [ "$line" = V ]; then varnishstat -V; else ${sample}; fi`);
 }
 
-/** A line is a command as encodeLine() writes it. */
-export function adminScript(name: string, mark: string): string {
-  return asking(mark, `varnishadm ${named(name)}-t ${ANSWER_SECONDS} -- "$(printf '%b' "$line")"`);
+/** A line is a command as encodeLine() writes it. `seconds`: until it must be answered. */
+export function adminScript(name: string, seconds: number, mark: string): string {
+  return asking(mark, `varnishadm ${named(name)}-t ${seconds} -- "$(printf '%b' "$line")"`);
 }
 
 /** As printf's %b reads it: on one line, whatever is in it. */

@@ -5,8 +5,11 @@ import type { CommandReply } from '../../protocol/messages.ts';
 import type { VarnishTarget } from '../client/varnish-target.ts';
 import { AskingShell, type ToolAnswer } from './asking-shell.ts';
 import { whyNothing } from './far-shell.ts';
+import { asJson, asText } from './text-lists.ts';
 import { adminScript, encodeLine } from './tool-scripts.ts';
 
+/** A program is compiled in it. */
+const ANSWER_SECONDS = 30;
 const OK = 200;
 const TRUNCATED = 201;
 const FAILED = /(?:^|\n)Command failed with error code (\d+)\n?$/;
@@ -17,12 +20,16 @@ export class VarnishCommands {
   private readonly shell: AskingShell;
   private reason = 'not connected';
 
-  /** `end` is called when the shell ends by itself. */
-  constructor(target: VarnishTarget, end: (reason: string) => void = () => undefined) {
+  /** `seconds`: until a command must be answered. `end` is called when the shell ends by itself. */
+  constructor(
+    target: VarnishTarget,
+    seconds = ANSWER_SECONDS,
+    end: (reason: string) => void = () => undefined,
+  ) {
     this.target = target;
     this.shell = new AskingShell(
       target,
-      (mark) => adminScript(target.name, mark),
+      (mark) => adminScript(target.name, seconds, mark),
       (how) => {
         this.reason = whyNothing(target, 'varnishadm', how);
         end(this.reason);
@@ -32,6 +39,14 @@ export class VarnishCommands {
 
   /** Status 0: there was no answer. */
   async command(line: string): Promise<CommandReply> {
+    const reply = await this.ask(line);
+    const plain = asText(line, reply);
+    if (plain === null) return reply;
+    const table = await this.ask(plain);
+    return table.status === OK ? { status: OK, body: asJson(line, table.body) } : reply;
+  }
+
+  private async ask(line: string): Promise<CommandReply> {
     const answer = await this.shell.ask(encodeLine(line));
     return answer === null ? { status: 0, body: this.reason } : readReply(answer, this.target);
   }

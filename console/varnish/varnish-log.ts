@@ -62,7 +62,9 @@ export class VarnishLog {
     this.follow.child.stdout.on('data', (data: Buffer) => {
       const records = decoder.push(data);
       if (records === null)
-        return this.finish('varnishlog does not write its binary form: it may be too old');
+        return this.finish(
+          'varnishlog does not begin with its binary form: it may be too old, or the shell there prints something first',
+        );
       // The stream begins with its name as soon as the log is open: what comes from here on is in it.
       if (!asked && decoder.valid) {
         asked = true;

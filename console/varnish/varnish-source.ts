@@ -96,7 +96,7 @@ export class VarnishSource implements Source {
     const first = await this.readSample(stat);
     if (first === null || this.stat !== stat) return;
     const lose = (reason: string): void => this.lose(reason);
-    this.admin = new VarnishCommands(target, lose);
+    this.admin = new VarnishCommands(target, undefined, lose);
     this.stream = new VarnishLog(target, !this.hasPast, {
       records: (records) => {
         this.losses.came(countRecords(records));

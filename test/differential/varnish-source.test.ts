@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectionState, LogHandlers, SourceEvents } from '../../console/client/source.ts';
 import { parseVarnishTarget } from '../../console/client/varnish-target.ts';
+import { answerItems, textField } from '../../console/model/admin-store.ts';
+import { parseBackendList } from '../../console/model/backends.ts';
+import { asJson } from '../../console/varnish/text-lists.ts';
 import { VarnishSource } from '../../console/varnish/varnish-source.ts';
 import { RecordCursor } from '../../protocol/log-record.ts';
 import type { CounterInfo, LogTransaction } from '../../protocol/messages.ts';
@@ -231,6 +234,42 @@ exec /bin/sh -c "$3"
     expect((await source.command('vcl.show quoted')).body).toContain(`# "\\n" $HOME 'x'`);
     expect(await source.command('vcl.inline bad "vcl 4.1; nonsense"')).toMatchObject({ status: 106 });
   }, 60_000);
+
+  it('reads the tables of a release without JSON as its JSON', async () => {
+    const { source } = listen(varnish.dir);
+    await until('the commands', () => source.commands?.has('ban.list'));
+    await source.command('vcl.label lab boot');
+    await source.command('ban req.url == /banned');
+    await source.command('param.set default_ttl 7');
+    /** What both forms have: the rest of the one is not in the other. */
+    const items = (body: string, names: readonly string[]): unknown[] =>
+      answerItems(body).map((item) => names.map((name) => textField(item, name)));
+    const lists: [string, string[]][] = [
+      ['vcl.list', ['status', 'state', 'temperature', 'name']],
+      ['storage.list', ['name', 'storage']],
+      ['param.show', ['name', 'units', 'implemented']],
+    ];
+    for (const [command, names] of lists) {
+      const line = `${command} -j`;
+      const [json, text] = [(await source.command(line)).body, (await source.command(command)).body];
+      const theirs = items(json, names).map(String);
+      expect(items(asJson(line, text), names).map(String), command).toEqual(
+        theirs.map((row) => row.replace(/,true$/, ',')),
+      );
+      expect(theirs.length).toBeGreaterThan(1);
+    }
+    // A completed one is not in the table.
+    const bans = items(asJson('ban.list -j', (await source.command('ban.list')).body), ['spec']);
+    expect(items((await source.command('ban.list -j')).body, ['spec'])).toEqual(expect.arrayContaining(bans));
+    expect(bans).toContainEqual(['req.url == /banned']);
+    const backends = (body: string): unknown[] =>
+      parseBackendList(body).map((row) => [row.name, row.admin, row.probe?.window, row.health]);
+    const json = (await source.command('backend.list -j')).body;
+    expect(backends(json).length).toBeGreaterThan(1);
+    expect(backends(asJson('backend.list -j', (await source.command('backend.list')).body))).toEqual(
+      backends(json),
+    );
+  }, 30_000);
 
   it('works over ssh, asks nothing, and says why it cannot', async () => {
     process.env.PATH = `${join(box.dir, 'bin')}:${PATH}`;
