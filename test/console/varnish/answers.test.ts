@@ -104,11 +104,17 @@ it('counts what was lost by what Varnish has written', () => {
   expect(written(1000n)).toBe(0);
   meter.came(50);
   expect(written(1050n)).toBe(0);
+  // It falls behind, and says so when it is too late.
+  expect(written(1150n)).toBe(0);
   meter.overran();
   meter.came(20);
   expect(written(1370n)).toBe(300);
   meter.came(5);
-  expect(written(1375n)).toBe(0);
+  expect(written(1380n)).toBe(0);
+  meter.came(5);
+  expect(written(1380n)).toBe(0);
+  meter.overran();
+  expect(written(1381n)).toBe(1);
   // Another child counts from zero.
   meter.overran();
   expect(written(10n)).toBe(1);
