@@ -3,6 +3,7 @@
 import { type Ending, readCommandLine } from '../../protocol/command-line.ts';
 import { packageVersion } from '../../protocol/files/package-files.ts';
 import { PROXYADM } from '../../protocol/tables/tools.ts';
+import { parseVarnishTarget } from '../client/varnish-target.ts';
 
 export interface Arguments {
   dir?: string;
@@ -13,6 +14,8 @@ export interface Arguments {
   pass: boolean;
   strict: boolean;
   readonly: boolean;
+  /** Of a Varnish, as parseVarnishTarget() reads it; '' is the default one here. */
+  varnish?: string;
   replay?: string;
   reader: boolean;
   words: string[];
@@ -52,6 +55,9 @@ export function parseArguments(argv: readonly string[]): Arguments | Ending {
       case 'replay':
         out.replay = value;
         break;
+      case 'varnish':
+        out.varnish = varnishTarget(value);
+        break;
       case 'reader':
         out.reader = true;
         break;
@@ -62,7 +68,20 @@ export function parseArguments(argv: readonly string[]): Arguments | Ending {
   if (out.dir !== undefined && (out.address !== undefined || out.secretFile !== undefined)) {
     return { kind: 'mistake', message: '-n is mutually exclusive with -S and -T' };
   }
+  if (out.varnish !== undefined && (out.dir ?? out.address ?? out.secretFile) !== undefined) {
+    return { kind: 'mistake', message: '--varnish is mutually exclusive with -n, -S and -T' };
+  }
   return out;
+}
+
+/** The text again, once it is known to name one. */
+function varnishTarget(text: string): string {
+  try {
+    parseVarnishTarget(text);
+  } catch (cause) {
+    throw new ValueError(`--varnish: ${(cause as Error).message}`, { cause });
+  }
+  return text;
 }
 
 /** Zero sets no limit. */

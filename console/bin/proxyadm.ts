@@ -24,6 +24,23 @@ const CONNECT_SECONDS = 5;
 const AGAIN_MS = 100;
 
 async function open(a: Arguments): Promise<Connection> {
+  if (a.varnish !== undefined) {
+    const [{ VarnishCommands }, { parseVarnishTarget }] = await Promise.all([
+      import('../varnish/varnish-commands.ts'),
+      import('../client/varnish-target.ts'),
+    ]);
+    // As varnishadm by itself, which waits so long for an answer and for its Varnish.
+    const seconds = Math.ceil(Math.min(a.timeout ?? CONNECT_SECONDS, MAX_SECONDS));
+    const commands = new VarnishCommands(parseVarnishTarget(a.varnish), seconds);
+    return {
+      command: async (line) => {
+        const reply = await commands.command(line);
+        if (reply.status === 0) throw new Error(reply.body);
+        return reply;
+      },
+      close: () => commands.close(),
+    };
+  }
   const { connect, ConnectError } = await import('../client/client.ts');
   const { dir, address, secretFile } = a;
   const timeout = Math.min(a.timeout ?? CONNECT_SECONDS, MAX_SECONDS);
@@ -116,12 +133,13 @@ async function main(): Promise<number> {
   if ('kind' in a) return sayEnd(PROXYADM, a);
   if (a.words.length === 0 && process.stdin.isTTY && process.stdout.isTTY && !a.pass) {
     const { runConsole } = await import('../tui/main.tsx');
-    const { dir, address, secretFile, readonly, replay, reader } = a;
+    const { dir, address, secretFile, varnish, readonly, replay, reader } = a;
     return (
       (await runConsole({
         ...(dir === undefined ? {} : { dir }),
         ...(address === undefined ? {} : { address }),
         ...(secretFile === undefined ? {} : { secretFile }),
+        ...(varnish === undefined ? {} : { varnish }),
         ...(replay === undefined ? {} : { replay }),
         readonly,
         reader,
@@ -143,7 +161,9 @@ async function main(): Promise<number> {
     complain(a, reply);
     return succeeded(reply.status) ? 0 : 1;
   } catch (cause) {
-    process.stderr.write(`Connection lost: ${(cause as Error).message}\n`);
+    // Varnish's tool connects for each command, and the message says why it did not.
+    const lost = a.varnish === undefined ? 'Connection lost: ' : '';
+    process.stderr.write(`${lost}${(cause as Error).message}\n`);
     return 2;
   } finally {
     connection.close();

@@ -77,6 +77,10 @@ export interface Source {
   readonly local?: boolean;
   /** A log subscription brings what was there before it, too. */
   readonly retells?: boolean;
+  /** What it is, where it is not this project's daemon: it has some of its facts and commands, and not others. */
+  readonly product?: string;
+  /** Names of the commands it has, where that is known and they are not all of this project's daemon. */
+  readonly commands?: ReadonlySet<string> | undefined;
   /** Begins to deliver. Called once. */
   start(events: SourceEvents): void;
   /** Never rejects; status 0 means that the command was never answered. */

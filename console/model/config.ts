@@ -1,6 +1,7 @@
 // The operator's file: theme, keys, saved queries, instances. JSON, checked field by field: a mistake is reported with
 // its place and left out, and the rest holds. A console never fails to start for its configuration.
 
+import { parseVarnishTarget } from '../client/varnish-target.ts';
 import type { KeyGroup } from './key-row.ts';
 import type { KeyBindings } from './keymap.ts';
 
@@ -12,6 +13,7 @@ export interface ConfiguredInstance {
   dir?: string;
   address?: string;
   secretFile?: string;
+  varnish?: string;
 }
 
 export interface ConsoleConfig {
@@ -158,7 +160,7 @@ function queries(
 
 function instances(value: unknown, problems: string[]): ConfiguredInstance[] {
   if (!Array.isArray(value)) {
-    problems.push('instances: a list of {name, dir} or {name, address, secretFile}');
+    problems.push('instances: a list of {name, dir}, {name, address, secretFile} or {name, varnish}');
     return [];
   }
   return value.flatMap((item: unknown, i): ConfiguredInstance[] => {
@@ -170,9 +172,19 @@ function instances(value: unknown, problems: string[]): ConfiguredInstance[] {
     const dir = text('dir');
     const address = text('address');
     const secretFile = text('secretFile');
-    if (name === undefined || !/^[\w.-]+$/.test(name) || (dir === undefined) === (address === undefined)) {
-      problems.push(`instances[${i}]: a name of letters, digits, . _ - and either dir or address`);
+    const varnish = text('varnish');
+    const places = [dir, address, varnish].filter((place) => place !== undefined).length;
+    if (name === undefined || !/^[\w.-]+$/.test(name) || places !== 1) {
+      problems.push(`instances[${i}]: a name of letters, digits, . _ - and one of dir, address and varnish`);
       return [];
+    }
+    if (varnish !== undefined) {
+      try {
+        parseVarnishTarget(varnish);
+      } catch (cause) {
+        problems.push(`instances[${i}].varnish: ${(cause as Error).message}`);
+        return [];
+      }
     }
     return [
       {
@@ -180,6 +192,7 @@ function instances(value: unknown, problems: string[]): ConfiguredInstance[] {
         ...(dir === undefined ? {} : { dir }),
         ...(address === undefined ? {} : { address }),
         ...(secretFile === undefined ? {} : { secretFile }),
+        ...(varnish === undefined ? {} : { varnish }),
       },
     ];
   });

@@ -34,7 +34,7 @@ export interface Health {
   deaths: number;
   /** Log records that this console should have got and did not. */
   lost: number;
-  /** The worst event loop delay of a thread in the last second, in seconds; null without a worker. */
+  /** The worst event loop delay of a thread in the last second, in seconds; null without a worker, and in Varnish. */
   lag: number | null;
   worker: ProcessFigures | null;
   manager: ProcessFigures | null;
@@ -50,14 +50,16 @@ export function readHealth(session: DaemonSession): Health {
       ? null
       : { cpu: figure(`${prefix}.cpu`) / 1000, rss: figure(`${prefix}.rss_bytes`) };
   const runs = state === 'running' || state === 'unknown' || state === 'stopping';
-  const lags = counters.threads.map((thread) => figure(`THR.${thread}.loop_lag_us`));
+  const lags = ['WRK', ...counters.threads.map((thread) => `THR.${thread}`)]
+    .map((prefix) => counters.get(`${prefix}.loop_lag_us`))
+    .flatMap((counter) => (counter === undefined ? [] : [Number(counter.current)]));
   return {
     state,
     since,
     restarts: Math.max(0, figure('MGT.child_start') - (session.source.parts?.length ?? 1)),
     deaths: figure('MGT.child_stop') + figure('MGT.child_died'),
     lost: session.lostRecords,
-    lag: runs ? Math.max(figure('WRK.loop_lag_us'), ...lags) / 1e6 : null,
+    lag: runs && lags.length > 0 ? Math.max(...lags) / 1e6 : null,
     worker: runs ? uses('WRK') : null,
     manager: spoken && state !== 'daemon silent' ? uses('MGT') : null,
   };
@@ -72,7 +74,14 @@ function standing(session: DaemonSession): { state: HealthState; since: number |
   if (session.now() - valuesAt > SILENCE + session.interval)
     return { state: 'daemon silent', since: valuesAt };
   const state = counters.get('MGT.worker_state');
-  if (state === undefined) return { state: 'unknown', since: null };
+  if (state === undefined) {
+    if (session.source.product === undefined) return { state: 'unknown', since: null };
+    // Varnish says it by what it counts: without a child there is nothing but what the manager counts.
+    const uptime = counters.get('MAIN.uptime');
+    return uptime === undefined
+      ? { state: 'stopped', since: null }
+      : { state: 'running', since: valuesAt - Number(uptime.current) };
+  }
   const silent = Number(counters.value('MGT.worker_silent'));
   const told = WORKER_STATES[Number(state.current)] ?? 'unknown';
   if (told === 'running' && silent >= SILENCE) return { state: 'worker silent', since: valuesAt - silent };

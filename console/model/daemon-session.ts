@@ -71,8 +71,8 @@ export class DaemonSession {
   valuesAt = 0;
   /** Seconds between two sets of counters. */
   interval = 1;
-  /** Log records that should have come and did not; what a rate leaves out was not asked for. */
-  lostRecords = 0;
+  /** Of each stream of the log. */
+  private readonly losses = new Map<string, number>();
   /** Has the connection been up at all? */
   everUp = false;
   readonly counters = new CounterHistory();
@@ -144,7 +144,7 @@ export class DaemonSession {
           this.errors.add(seen.flat());
           this.touch();
         },
-        lost: (records, reason) => this.lose(records, reason),
+        lost: (records, reason) => this.lose('errors', records, reason),
         failed: () => undefined,
         earlier: () => this.runBefore(this.errors),
       },
@@ -164,7 +164,7 @@ export class DaemonSession {
           this.sample.add(transactions, this.now());
           this.touch();
         },
-        lost: (records, reason) => this.lose(records, reason),
+        lost: (records, reason) => this.lose('sample', records, reason),
         failed: () => undefined,
         earlier: () => this.sampleBefore(),
       },
@@ -237,7 +237,7 @@ export class DaemonSession {
         },
         lost: (records, reason) => {
           this.kept.addLoss(records, reason);
-          this.lose(records, reason);
+          this.lose('log', records, reason);
         },
         failed: (message) => {
           this.logError = message;
@@ -247,6 +247,12 @@ export class DaemonSession {
       },
     );
     this.touch();
+  }
+
+  /** Log records that should have come and did not; what a rate leaves out was not asked for. All streams are of one log: what
+   * one lost the others lost, too. */
+  get lostRecords(): number {
+    return Math.max(0, ...this.losses.values());
   }
 
   get following(): boolean {
@@ -414,8 +420,8 @@ export class DaemonSession {
     };
   }
 
-  private lose(records: number, reason: string): void {
-    if (reason !== 'rate') this.lostRecords += records;
+  private lose(stream: string, records: number, reason: string): void {
+    if (reason !== 'rate') this.losses.set(stream, (this.losses.get(stream) ?? 0) + records);
     this.touch();
   }
 

@@ -138,8 +138,12 @@ export class FieldKeeper {
   /** What command lines are completed from. */
   tables(): CompletionTables {
     const { options, session } = this.c;
+    const known = session.source.commands;
     return {
-      commands: [...options.tables.commands, ...this.palette],
+      commands: [
+        ...options.tables.commands.filter((row) => known === undefined || known.has(row.name)),
+        ...this.palette,
+      ],
       params: options.tables.params,
       programs: this.programs,
       backends: session.backends.map((b) => b.name),

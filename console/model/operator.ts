@@ -39,6 +39,8 @@ export class Operator {
     const { host } = this;
     if (host.state.readonly && isChanging(addressOf(line, this.parts)?.line ?? line))
       return host.notify('warn', `read-only: ${commandWord(line)} is disabled`);
+    if (this.lacks(commandWord(line)))
+      return host.notify('warn', `${host.session.source.product} has no command ${commandWord(line)}`);
     const to = this.place(line, part);
     if (to === null) {
       const both: Choice = { label: 'both', note: '', take: () => this.submit(line, null, '') };
@@ -125,6 +127,12 @@ export class Operator {
 
   private get parts(): readonly string[] {
     return this.host.session.source.parts ?? [];
+  }
+
+  /** Is it a command of this project's daemon that this one has not? Of others it says itself what it thinks. */
+  private lacks(word: string): boolean {
+    const { commands } = this.host.session.source;
+    return commands !== undefined && !commands.has(word) && this.commands.some((row) => row.name === word);
   }
 
   /** Where a line goes, as that instance understands it; null when only the operator knows. */

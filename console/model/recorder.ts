@@ -12,6 +12,7 @@ const MOST_BYTES = 256 << 20;
 export class RecordingSource implements Source {
   readonly label: string;
   readonly local?: boolean;
+  readonly product?: string;
   private readonly source: Source;
   private readonly now: () => number;
   private recording: Recording | null = null;
@@ -26,6 +27,7 @@ export class RecordingSource implements Source {
     this.now = now;
     this.label = source.label;
     if (source.local !== undefined) this.local = source.local;
+    if (source.product !== undefined) this.product = source.product;
   }
 
   get retells(): boolean {
@@ -34,6 +36,10 @@ export class RecordingSource implements Source {
 
   history(request: HistoryRequest): Promise<readonly PastPoint[]> {
     return this.source.history?.(request) ?? Promise.resolve([]);
+  }
+
+  get commands(): ReadonlySet<string> | undefined {
+    return this.source.commands;
   }
 
   get active(): boolean {

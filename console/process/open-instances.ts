@@ -11,6 +11,7 @@ import { parseQuery } from '../../queries/parse-query.ts';
 import { Effort } from '../../queries/text-pattern.ts';
 import { LiveSource } from '../client/live-source.ts';
 import type { Source } from '../client/source.ts';
+import { parseVarnishTarget } from '../client/varnish-target.ts';
 import type { ConsoleConfig } from '../model/config.ts';
 import { DaemonSession } from '../model/daemon-session.ts';
 import { type Instance, Instances } from '../model/instances.ts';
@@ -20,6 +21,7 @@ import { RecordingSource } from '../model/recorder.ts';
 import { parseRecording, type Recording } from '../model/recording.ts';
 import { ReplayPlayer } from '../model/replay-player.ts';
 import type { GroupMatcher } from '../model/replay-source.ts';
+import { VarnishSource } from '../varnish/varnish-source.ts';
 
 /** Bytes of a recording that is opened: it is kept in memory. */
 const MOST_BYTES = 512 << 20;
@@ -29,35 +31,38 @@ const later = (fn: () => void, ms: number): void => {
   setTimeout(fn, ms).unref();
 };
 
-/** The daemon to look at: its working directory as -n, or `address` (host:port) with `secretFile`. */
+/** The daemon to look at: its working directory as -n, or `address` (host:port) with `secretFile`; or a Varnish. */
 export interface ConsoleTarget {
   dir?: string | undefined;
   address?: string | undefined;
   secretFile?: string | undefined;
+  /** As parseVarnishTarget() reads it. */
+  varnish?: string | undefined;
 }
 
 /** What is shown first: what the command line names, else the first of the operator's instances, else the daemon here. */
 export function firstTarget(options: ConsoleTarget, { instances }: ConsoleConfig): ConsoleTarget {
-  const { dir, address, secretFile } = options;
-  const named = dir !== undefined || address !== undefined || secretFile !== undefined;
-  return named ? { dir, address, secretFile } : (instances[0] ?? {});
+  const { dir, address, secretFile, varnish } = options;
+  const named = [dir, address, secretFile, varnish].some((value) => value !== undefined);
+  return named ? { dir, address, secretFile, varnish } : (instances[0] ?? {});
 }
 
 /** Instances on live daemons; `target` is shown first. */
 export function liveInstances(target: ConsoleTarget, config: ConsoleConfig): Instances {
   const recorders = new Map<Source, RecordingSource>();
-  const open = ({ dir, address, secretFile }: ConsoleTarget): Source => {
-    const live = new LiveSource({ dir, address, secretFile, name: 'console' });
+  const open = ({ dir, address, secretFile, varnish }: ConsoleTarget): Source => {
+    const live =
+      varnish === undefined
+        ? new LiveSource({ dir, address, secretFile, name: 'console' })
+        : new VarnishSource(parseVarnishTarget(varnish));
     const source = new RecordingSource(live, now);
     recorders.set(source, source);
     return source;
   };
   const known = config.instances.map((i): Instance => ({ name: i.name, open: () => open(i) }));
-  const { dir, address } = target;
-  const named = config.instances.find((i) =>
-    address !== undefined ? i.address === address : dir !== undefined && i.dir === dir,
-  );
-  const first: Instance = { name: named?.name ?? 'daemon', open: () => open(target) };
+  const named = config.instances.find((i) => isSame(i, target));
+  const otherwise = target.varnish === undefined ? 'daemon' : 'varnish';
+  const first: Instance = { name: named?.name ?? otherwise, open: () => open(target) };
   const instances = new Instances(
     first,
     known.filter((i) => i.name !== first.name),
@@ -86,6 +91,11 @@ export function liveInstances(target: ConsoleTarget, config: ConsoleConfig): Ins
     return `${Math.round(seconds)} s written to ${path}${full ? '; the log was cut at its bound' : ''}`;
   };
   return instances;
+}
+
+function isSame(a: ConsoleTarget, b: ConsoleTarget): boolean {
+  if (b.varnish !== undefined) return a.varnish === b.varnish;
+  return b.address === undefined ? b.dir !== undefined && a.dir === b.dir : a.address === b.address;
 }
 
 /** A recording in the place of a daemon. Throws a plain sentence for a file that is none. */

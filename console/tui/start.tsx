@@ -41,8 +41,8 @@ const FROM_KEYS: ReadonlySet<string> = new Set(['SIGINT', 'SIGQUIT']);
 const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGTERM: 143, SIGHUP: HUNG_UP } as const;
 
 /** The daemon lets this user look and nothing else. */
-function mayOnlyRead({ dir, address }: ConsoleTarget): boolean {
-  return address === undefined && findDaemon(dir).readonly;
+function mayOnlyRead({ dir, address, varnish }: ConsoleTarget): boolean {
+  return address === undefined && varnish === undefined && findDaemon(dir).readonly;
 }
 
 export function startConsole(

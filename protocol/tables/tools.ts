@@ -20,7 +20,7 @@ export const PROXYADM: ToolRow = {
   summary: 'admin commands for proxyd, and its console',
   text: 'Sends one command (see proxy-cli(7)) and prints the answer; reads commands from standard input when there is none and that is no terminal; opens the console on a terminal. Exit status: 0, 1 when the command failed or its answer could not be written, 2 when there was no connection.',
   usage:
-    '[-n <dir>] [-t <timeout>] [-p] [command [...]]\n       proxyadm -T <address:port> [-S <secretfile>] [-t <timeout>] [-p] [command [...]]',
+    '[-n <dir>] [-t <timeout>] [-p] [command [...]]\n       proxyadm -T <address:port> [-S <secretfile>] [-t <timeout>] [-p] [command [...]]\n       proxyadm --varnish[=<name>] [-t <timeout>] [-p] [command [...]]',
   prose: 'Without a command: the console on a terminal, else commands on standard input, one a line.',
   answersOn: 'stdout',
   wordsEndOptions: true,
@@ -42,7 +42,13 @@ export const PROXYADM: ToolRow = {
     {
       flags: '--replay',
       argument: 'file',
-      help: 'The console shows a recording: of its own :record, or of proxylog -w or --json',
+      help: 'The console shows a recording: of its own :record, or of proxylog -w or --json, or of varnishlog -w',
+    },
+    {
+      flags: '--varnish',
+      argument: 'name',
+      optional: true,
+      help: 'A running Varnish by its own tools: its name as its -n has it, or ssh://host[/name] for one of another host',
     },
     { flags: '--reader', help: 'The console speaks in lines, for screen readers' },
     HELP,

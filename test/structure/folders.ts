@@ -15,7 +15,8 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'console/setup': ['protocol'],
   'console/draw': ['console/model'],
   'console/views': ['protocol', 'queries', 'console/format', 'console/model', 'console/draw'],
-  'console/process': ['protocol', 'console/client', 'queries', 'console/model'],
+  'console/varnish': ['protocol', 'console/client', 'queries'],
+  'console/process': ['protocol', 'console/client', 'queries', 'console/model', 'console/varnish'],
   'console/demo': ['protocol', 'console/client', 'console/model', 'console/process'],
   'console/tui': [
     'protocol',
@@ -36,6 +37,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'console/ncsa',
     'console/ranking',
     'console/setup',
+    'console/varnish',
     'console/process',
     'console/tui',
   ],

@@ -66,7 +66,7 @@ export function headerParts(
   const name = several ? instances.name : told;
   const lock: Span[] = readonly ? [span('read-only', 'warn'), span('  ')] : [];
   const time: Span[] = [span(' '), span(clock(session.now(), utc), 'muted'), span(' ')];
-  const brand: Span[] = [span(' proxyd ', 'brand'), span(' ')];
+  const brand: Span[] = [span(` ${session.source.product ?? 'proxyd'} `, 'brand'), span(' ')];
   // What has no room goes, the least needed first: the clock, the name, the titles of other views.
   const named: Span[] = [...lock, span(name, 'strong'), span(' ')];
   // Of several instances the name is no ornament.

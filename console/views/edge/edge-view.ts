@@ -57,6 +57,8 @@ export const EDGE_VIEW: ListView = listView({
   },
   empty: (session) => {
     if (session.connection.state !== 'up') return 'no connection';
+    const { product } = session.source;
+    if (product !== undefined) return `${product} has no connector to an edge network`;
     const status = statusOf(session);
     if (status === undefined) return 'no program that imports edge is loaded';
     return textField(status, 'configured') === 'true'

@@ -21,8 +21,12 @@ const FLAGS: Readonly<Record<string, string>> = {
   must_restart: 'takes effect when the worker is restarted',
   must_reload: 'takes effect when the program is loaded again',
   experimental: 'experimental: its meaning may change',
+  not_implemented: 'has no effect on this system',
   build_options: 'depends on how the daemon was built',
 };
+
+/** The status of an answer that is longer than cli_limit. */
+const TRUNCATED = 201;
 
 export const PARAMETERS_VIEW: ListView = listView({
   name: 'parameters',
@@ -48,11 +52,13 @@ export const PARAMETERS_VIEW: ListView = listView({
         : `${changed} changed`;
   },
   empty: (session, option) =>
-    option === 'changed'
-      ? 'every parameter has its default'
-      : session.connection.state === 'up'
-        ? 'no parameters yet'
-        : 'no connection',
+    session.admin.answer(LINE)?.status === TRUNCATED
+      ? 'the answer was cut off: raise cli_limit'
+      : option === 'changed'
+        ? 'every parameter has its default'
+        : session.connection.state === 'up'
+          ? 'no parameters yet'
+          : 'no connection',
   keys: [
     { keys: ['s'], command: 'parameters.set', help: 'Set it', hint: 'set', act: promptValue },
     {
@@ -82,7 +88,9 @@ export const PARAMETERS_VIEW: ListView = listView({
 const VALUE_PROMPT: FieldKind = {
   kind: 'prompt',
   changes: true,
-  verdict: (_c, text, name) => checkParameter(bareName(name), text),
+  // The bounds of another product are its own.
+  verdict: (c, text, name) =>
+    c.session.source.product === undefined ? checkParameter(bareName(name), text) : { ok: true },
   accept: (c, text, name) => c.operator.submit(`param.set ${name} ${quoteWord(text.trim())}`),
 };
 
@@ -105,8 +113,11 @@ function row(item: unknown): ListRow {
   const changed = !sameValue(told, fallback);
   // The default is written as operators write it (48k), the value as a number: where they are the same, as the former.
   const value = changed ? told : fallback;
-  const flags = (item as { flags?: unknown }).flags;
-  const notes = Array.isArray(flags) ? flags.map(String) : [];
+  const { flags, implemented } = item as { flags?: unknown; implemented?: unknown };
+  const notes = [
+    ...(implemented === false ? ['not_implemented'] : []),
+    ...(Array.isArray(flags) ? flags.map(String) : []),
+  ];
   return {
     key: name,
     facts: { name, value, default: fallback, unit, changed: changed ? 'yes' : '' },

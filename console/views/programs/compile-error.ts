@@ -4,7 +4,7 @@
 import type { LintFinding } from '../../model/host-files.ts';
 import { inCells, type SourceRemark } from './source-remarks.ts';
 
-const PLACE = /^\('(.*)' Line (\d+) Pos (\d+)\)(?:\s*--\s*\(Pos (\d+)\))?$/;
+const PLACE = /^(?:At: )?\('(.*)' Line (\d+) Pos (\d+)\)(?:\s*--\s*\(Pos (\d+)\))?$/;
 const INCLUDED = /^Included from: \('(.*)' Line (\d+) Pos \d+\)$/;
 const MARKS = /^-*(#+)-*$/;
 /** Lines that say nothing of a place. */

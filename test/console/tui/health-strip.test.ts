@@ -88,6 +88,33 @@ describe('the strip of the daemon’s health', () => {
     expect(await strip({ ...recording, steps }, 100)).toContain('▲ connected, worker unknown');
   });
 
+  it.each([
+    [
+      'running',
+      (name: string) => !/worker_|^WRK|^THR|cpu$/.test(name),
+      ' ● running 2h00m   0 restarts   no log lost',
+    ],
+    [
+      'stopped',
+      (name: string) => /^MGT/.test(name) && !/worker_|cpu$/.test(name),
+      ' ▲ worker stopped   0 restarts   no log lost',
+    ],
+  ])('knows of a Varnish what its counters say: %s', async (_state, counts, text) => {
+    const recording = fakeRecording(20);
+    const steps = recording.steps.map((s) =>
+      s.kind === 'counters'
+        ? { ...s, info: s.info.map((i) => (counts(i.name) ? i : { ...i, name: `x.${i.name}` })) }
+        : s,
+    );
+    const stage = new Stage({ recording: { ...recording, steps }, columns: 120, rows: 20 });
+    stages.push(stage);
+    Object.assign(stage.controller.session.source, { product: 'Varnish' });
+    await stage.play(12);
+    expect(plain(healthStrip(stage.controller, 120, makeTheme('none', false), true).row).trimEnd()).toBe(
+      text,
+    );
+  });
+
   it('has the worst delay of all threads', async () => {
     expect(await strip(told({ 'WRK.loop_lag_us': 900, 'THR.0.loop_lag_us': 100 }), 100)).toContain(
       'loop 900µs',

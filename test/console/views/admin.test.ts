@@ -68,6 +68,10 @@ describe('the compiler’s words', () => {
       },
     ]);
     expect(compileErrors('Cannot read file')).toEqual([]);
+    // As Varnish 7 has them.
+    expect(compileErrors(`${body}\n${included}`.replace(/^\('/gm, "At: ('"))).toEqual(
+      compileErrors(`${body}\n${included}`),
+    );
   });
 
   it('are put there, in the file that they are about', () => {

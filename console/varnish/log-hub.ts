@@ -1,0 +1,202 @@
+// Gives one stream of log records to all that want some of it: records are grouped once for each way of grouping, and
+// each subscriber's selection then takes its share. What was logged before a subscription is read from the kept
+// records, in runs, the newest first.
+//
+// Special case: what begins before the stream and ends in it has no beginning for the grouping of the stream. The runs
+// find it, because for a subscriber of the first moment they go on to what has come by now.
+
+import type { Grouping, LogSubscription, LogTransaction } from '../../protocol/messages.ts';
+import { Grouper } from '../../queries/group.ts';
+import { LogSelection } from '../../queries/log-selection.ts';
+import type { LogHandlers, Subscription } from '../client/source.ts';
+import { KeptRecords } from './kept-records.ts';
+
+/** Bytes of the stream that are kept: half a minute of 1,000 requests a second (chosen). */
+const KEPT_BYTES = 48 << 20;
+/** Transactions that may be open at a time (chosen): each is a request that is being answered. */
+const OPEN = 10_000;
+/** Bytes that a new way of grouping is begun with: what is open now began there. */
+const LED_BYTES = 2 << 20;
+/** Bytes of the first run of the past and of the largest, as of a daemon's log. */
+const FIRST_RUN = 256 << 10;
+const LAST_RUN = 64 << 20;
+/** Bytes after a run in which its last groups are looked for. */
+const RUN_ON = 4 << 20;
+/** Milliseconds of work at a time (chosen): keys are answered in between. */
+const SLICE_MS = 4;
+
+interface Subscriber {
+  readonly sub: LogSubscription;
+  readonly handlers: LogHandlers;
+  readonly selection: LogSelection;
+  /** Place in the stream at which it began. */
+  readonly since: number;
+  batch: LogTransaction[];
+  /** What was before is known to be wanted and has not been read. */
+  asksPast: boolean;
+  closed: boolean;
+}
+
+export class LogHub {
+  private readonly kept = new KeptRecords(KEPT_BYTES);
+  private readonly groupers = new Map<Grouping, Grouper>();
+  private readonly subscribers = new Set<Subscriber>();
+  private readonly now: () => number;
+  /** What was logged before the stream is there, or never will be. */
+  private hasPast = false;
+
+  constructor(now: () => number) {
+    this.now = now;
+  }
+
+  /** Takes records as they come. */
+  push(records: Uint8Array): void {
+    this.kept.push(records);
+    for (const grouper of this.groupers.values()) grouper.push(records, this.now());
+    this.deliver();
+  }
+
+  /** Takes what was logged before all that came. */
+  past(older: readonly Uint8Array[]): void {
+    this.kept.prepend(older);
+    this.hasPast = true;
+    for (const one of this.subscribers) if (one.asksPast) void this.tell(one);
+  }
+
+  /** Ends what has been open for too long. */
+  expire(): void {
+    for (const grouper of this.groupers.values()) grouper.expire(this.now());
+    this.deliver();
+  }
+
+  /** The stream broke off, or is that of another child from here on: what is open will not end. */
+  breakOff(): void {
+    for (const grouper of this.groupers.values()) grouper.flush();
+    this.deliver();
+  }
+
+  lose(records: number): void {
+    for (const { handlers } of this.subscribers) handlers.lost(records, 'overrun');
+  }
+
+  subscribe(sub: LogSubscription, handlers: LogHandlers): Subscription {
+    const selection = LogSelection.create(sub);
+    if (!(selection instanceof LogSelection)) {
+      queueMicrotask(() => handlers.failed(selection.detail));
+      return { close: () => undefined };
+    }
+    const asksPast = sub.once === true || sub.from === 'head' || handlers.earlier !== undefined;
+    const since = this.kept.end;
+    const one: Subscriber = { sub, handlers, selection, since, batch: [], asksPast, closed: false };
+    if (sub.once !== true) this.lead(sub.grouping);
+    queueMicrotask(() => {
+      if (one.closed) return;
+      handlers.ready?.();
+      this.subscribers.add(one);
+      if (asksPast && this.hasPast) void this.tell(one);
+    });
+    return {
+      close: () => {
+        one.closed = true;
+        this.subscribers.delete(one);
+      },
+    };
+  }
+
+  /** Groups of this kind are made from now on. */
+  private lead(grouping: Grouping): void {
+    if (this.groupers.has(grouping)) return;
+    let led = false;
+    const grouper = new Grouper({ grouping, limit: OPEN }, (group) => {
+      if (led) this.offer(grouping, group);
+    });
+    if (grouping !== 'raw') {
+      const { end } = this.kept;
+      for (const records of this.kept.between(this.kept.back(end, LED_BYTES), end))
+        grouper.push(records, this.now());
+    }
+    led = true;
+    this.groupers.set(grouping, grouper);
+  }
+
+  private offer(grouping: Grouping, group: LogTransaction[]): void {
+    for (const one of this.subscribers) {
+      if (one.sub.grouping !== grouping || one.sub.once === true) continue;
+      const shown = one.selection.take(group, this.now());
+      if (shown !== null) one.batch.push(...shown);
+    }
+  }
+
+  private deliver(): void {
+    for (const one of this.subscribers) {
+      const { selection, handlers } = one;
+      if (selection.suppressed > 0) handlers.lost(selection.suppressed, 'rate');
+      if (selection.undecided > 0) handlers.lost(selection.undecided, 'overrun');
+      selection.suppressed = 0;
+      selection.undecided = 0;
+      if (one.batch.length === 0) continue;
+      const { batch } = one;
+      one.batch = [];
+      handlers.batch(batch);
+    }
+  }
+
+  /** Reads what was before a subscription: in runs where it takes them, else all at once. */
+  private async tell(one: Subscriber): Promise<void> {
+    one.asksPast = false;
+    const { sub, handlers, since } = one;
+    const begin = sub.once === true ? undefined : handlers.earlier;
+    // A rate is one of reading, which has nothing to do with when things were logged.
+    const { rate: _, ...rest } = sub;
+    const selection = LogSelection.create(rest);
+    if (!(selection instanceof LogSelection)) return;
+    // For one of the first moment also what has ended since, of what began before.
+    const until = since === 0 ? this.kept.end : since;
+    let before = since;
+    let bytes = begin === undefined ? Number.POSITIVE_INFINITY : FIRST_RUN;
+    while (!one.closed) {
+      const from = this.kept.back(before, bytes);
+      const run = begin?.();
+      const batch = (shown: LogTransaction[]): void => {
+        if (run !== undefined) run.batch(shown);
+        else handlers.batch(shown);
+      };
+      await this.read(one, selection, { from, to: before, until: Math.min(until, before + RUN_ON) }, batch);
+      if (one.closed) return;
+      if (run === undefined || !run.done() || from <= this.kept.start) break;
+      before = from;
+      bytes = Math.min(bytes * 4, LAST_RUN);
+    }
+    if (sub.once !== true) return;
+    this.subscribers.delete(one);
+    handlers.ended?.();
+  }
+
+  /** Groups that begin between two places, as far as they are complete at a third. */
+  private async read(
+    one: Subscriber,
+    selection: LogSelection,
+    { from, to, until }: { from: number; to: number; until: number },
+    batch: (shown: LogTransaction[]) => void,
+  ): Promise<void> {
+    let found: LogTransaction[] = [];
+    const grouper = new Grouper({ grouping: one.sub.grouping, limit: OPEN }, (group) => {
+      const shown = selection.take(group, 0);
+      if (shown !== null) found.push(...shown);
+    });
+    const own = this.kept.between(from, to);
+    let ends = performance.now() + SLICE_MS;
+    for (const [i, records] of [...own, ...this.kept.between(to, until)].entries()) {
+      if (i === own.length) grouper.beginNoMore();
+      if (i >= own.length && grouper.size === 0) break;
+      grouper.push(records, 0);
+      if (performance.now() < ends) continue;
+      if (found.length > 0) batch(found);
+      found = [];
+      await new Promise((resolve) => setImmediate(resolve));
+      if (one.closed) return;
+      ends = performance.now() + SLICE_MS;
+    }
+    if (found.length > 0) batch(found);
+  }
+}

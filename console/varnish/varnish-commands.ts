@@ -1,0 +1,71 @@
+// Admin commands by varnishadm, each a run of it: releases differ in what a longer conversation with it looks like, and a
+// Varnish that was started again is found again.
+
+import type { CommandReply } from '../../protocol/messages.ts';
+import type { VarnishTarget } from '../client/varnish-target.ts';
+import { AskingShell, type ToolAnswer } from './asking-shell.ts';
+import { whyNothing } from './far-shell.ts';
+import { asJson, asText } from './text-lists.ts';
+import { adminScript, encodeLine } from './tool-scripts.ts';
+
+/** A program is compiled in it. */
+const ANSWER_SECONDS = 30;
+const OK = 200;
+const TRUNCATED = 201;
+const FAILED = /(?:^|\n)Command failed with error code (\d+)\n?$/;
+const CUT = /\n?\[response was truncated\]\n?$/;
+
+export class VarnishCommands {
+  private readonly target: VarnishTarget;
+  private readonly shell: AskingShell;
+  private reason = 'not connected';
+
+  /** `seconds`: until a command must be answered. `end` is called when the shell ends by itself. */
+  constructor(
+    target: VarnishTarget,
+    seconds = ANSWER_SECONDS,
+    end: (reason: string) => void = () => undefined,
+  ) {
+    this.target = target;
+    this.shell = new AskingShell(
+      target,
+      (mark) => adminScript(target.name, seconds, mark),
+      (how) => {
+        this.reason = whyNothing(target, 'varnishadm', how);
+        end(this.reason);
+      },
+    );
+  }
+
+  /** Status 0: there was no answer. */
+  async command(line: string): Promise<CommandReply> {
+    const reply = await this.ask(line);
+    const plain = asText(line, reply);
+    if (plain === null) return reply;
+    const table = await this.ask(plain);
+    return table.status === OK ? { status: OK, body: asJson(line, table.body) } : reply;
+  }
+
+  private async ask(line: string): Promise<CommandReply> {
+    const answer = await this.shell.ask(encodeLine(line));
+    return answer === null ? { status: 0, body: this.reason } : readReply(answer, this.target);
+  }
+
+  close(): void {
+    this.shell.close();
+  }
+}
+
+/** varnishadm prints the body, and of a failure a last line with the status. */
+export function readReply({ code, text }: ToolAnswer, target: VarnishTarget): CommandReply {
+  const failed = FAILED.exec(text);
+  if (failed !== null) return { status: Number(failed[1]), body: withoutEnd(text.slice(0, failed.index)) };
+  if (code !== 0) return { status: 0, body: whyNothing(target, 'varnishadm', { code, said: text.trim() }) };
+  if (CUT.test(text)) return { status: TRUNCATED, body: text.replace(CUT, '') };
+  return { status: OK, body: withoutEnd(text) };
+}
+
+/** Without the newline that the tool puts after the body. */
+function withoutEnd(body: string): string {
+  return body.endsWith('\n') ? body.slice(0, -1) : body;
+}

@@ -1,0 +1,205 @@
+// The source that is a running Varnish, seen and steered by its own tools, here or over ssh: varnishlog, varnishstat and
+// varnishadm, one shell for each. It is up while varnishstat answers. When one of the three ends, all are begun again
+// after a while, as a lost connection to a daemon is.
+
+import { hostname } from 'node:os';
+import { countRecords } from '../../protocol/log-record.ts';
+import type { CommandReply, LogSubscription } from '../../protocol/messages.ts';
+import type { LogHandlers, Source, SourceEvents, Subscription } from '../client/source.ts';
+import { targetLabel, type VarnishTarget } from '../client/varnish-target.ts';
+import { AskingShell } from './asking-shell.ts';
+import { type CounterSample, parseCounters } from './counter-samples.ts';
+import { whyNothing } from './far-shell.ts';
+import { LogHub } from './log-hub.ts';
+import { LossMeter } from './loss-meter.ts';
+import { statScript } from './tool-scripts.ts';
+import { VarnishCommands } from './varnish-commands.ts';
+import { VarnishLog } from './varnish-log.ts';
+import { WorkerWatch } from './worker-watch.ts';
+
+/** Milliseconds until the first attempt after a loss; each waits twice as long as the last (chosen). */
+const FIRST_DELAY = 250;
+const LAST_DELAY = 5000;
+const EXPIRE_MS = 1000;
+
+export class VarnishSource implements Source {
+  readonly label: string;
+  readonly local: boolean;
+  readonly product = 'Varnish';
+  readonly retells = true;
+  commands: ReadonlySet<string> | undefined;
+  private readonly target: VarnishTarget;
+  private readonly hub = new LogHub(() => performance.now() / 1000);
+  private events: SourceEvents | null = null;
+  private stat: AskingShell | null = null;
+  private admin: VarnishCommands | null = null;
+  private stream: VarnishLog | null = null;
+  private readonly worker = new WorkerWatch();
+  private losses = new LossMeter();
+  private names = '';
+  private interval = 1;
+  private sampling = false;
+  /** The next sample, or the next attempt. */
+  private timer: NodeJS.Timeout | undefined;
+  private expiry: NodeJS.Timeout | undefined;
+  private delay = FIRST_DELAY;
+  private attempt = 0;
+  private hasPast = false;
+  private up = false;
+  private closed = false;
+
+  constructor(target: VarnishTarget) {
+    this.target = target;
+    this.label = targetLabel(target);
+    this.local = target.host === '';
+  }
+
+  start(events: SourceEvents): void {
+    this.events = events;
+    this.expiry = setInterval(() => this.hub.expire(), EXPIRE_MS);
+    this.expiry.unref();
+    void this.connect();
+  }
+
+  command(line: string): Promise<CommandReply> {
+    return this.admin?.command(line) ?? Promise.resolve({ status: 0, body: 'not connected' });
+  }
+
+  log(sub: LogSubscription, handlers: LogHandlers): Subscription {
+    return this.hub.subscribe(sub, handlers);
+  }
+
+  setInterval(seconds: number): void {
+    this.interval = seconds;
+    this.sampleNow();
+  }
+
+  sampleNow(): void {
+    if (this.up) void this.sample();
+  }
+
+  close(): void {
+    this.closed = true;
+    clearInterval(this.expiry);
+    this.drop();
+  }
+
+  private async connect(): Promise<void> {
+    const { target } = this;
+    const stat = new AskingShell(
+      target,
+      (mark) => statScript(target.name, mark),
+      (how) => this.lose(whyNothing(target, 'varnishstat', how)),
+    );
+    this.stat = stat;
+    const version = await stat.ask('V');
+    const first = await this.readSample(stat);
+    if (first === null || this.stat !== stat) return;
+    const lose = (reason: string): void => this.lose(reason);
+    this.admin = new VarnishCommands(target, undefined, lose);
+    this.stream = new VarnishLog(target, !this.hasPast, {
+      records: (records) => {
+        this.losses.came(countRecords(records));
+        this.hub.push(records);
+      },
+      past: (older) => {
+        this.hasPast = true;
+        this.hub.past(older);
+      },
+      overrun: () => this.losses.overran(),
+      anew: () => this.hub.breakOff(),
+      end: lose,
+    });
+    void this.learnCommands(this.admin);
+    this.up = true;
+    this.attempt = 0;
+    this.delay = FIRST_DELAY;
+    this.names = '';
+    this.worker.forget();
+    this.losses = new LossMeter();
+    const identity = target.name === '' ? target.host || hostname() : this.label;
+    this.events?.connection({ state: 'up', identity, version: versionOf(version?.text ?? '') });
+    this.take(first);
+    this.plan();
+  }
+
+  /** `help` has a line for each: its name and its words. */
+  private async learnCommands(admin: VarnishCommands): Promise<void> {
+    const { status, body } = await admin.command('help');
+    if (status === 200) this.commands = new Set(body.split('\n').flatMap((line) => line.split(' ', 1)));
+  }
+
+  private lose(reason: string): void {
+    if (this.closed) return;
+    this.drop();
+    this.hub.breakOff();
+    this.events?.connection({
+      state: 'waiting',
+      attempt: this.attempt++,
+      retryAt: (Date.now() + this.delay) / 1000,
+      reason,
+    });
+    this.timer = setTimeout(() => void this.connect(), this.delay);
+    this.delay = Math.min(this.delay * 2, LAST_DELAY);
+  }
+
+  private drop(): void {
+    this.up = false;
+    clearTimeout(this.timer);
+    const { stat, admin, stream } = this;
+    this.stat = null;
+    this.admin = null;
+    this.stream = null;
+    stat?.close();
+    admin?.close();
+    stream?.close();
+  }
+
+  private plan(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.sample(), this.interval * 1000);
+  }
+
+  private async sample(): Promise<void> {
+    const { stat } = this;
+    if (this.sampling || stat === null) return;
+    this.sampling = true;
+    const began = performance.now();
+    const sample = await this.readSample(stat);
+    this.sampling = false;
+    if (sample === null || this.stat !== stat) return;
+    this.take(sample);
+    clearTimeout(this.timer);
+    // A sample every interval, however long one takes.
+    const rest = Math.max(100, this.interval * 1000 - (performance.now() - began));
+    this.timer = setTimeout(() => void this.sample(), rest);
+  }
+
+  /** Null when there is none, which is a loss. */
+  private async readSample(stat: AskingShell): Promise<CounterSample | null> {
+    const answer = await stat.ask('');
+    if (answer === null || this.stat !== stat) return null;
+    const sample = answer.code === 0 ? parseCounters(answer.text) : null;
+    if (sample === null)
+      this.lose(whyNothing(this.target, 'varnishstat', { code: answer.code, said: answer.text.trim() }));
+    return sample;
+  }
+
+  private take({ info, values }: CounterSample): void {
+    const names = info.map((row) => row.name).join(' ');
+    if (names !== this.names) {
+      this.names = names;
+      this.events?.counters(info);
+    }
+    this.events?.values(Date.now() / 1000, values);
+    const byName = new Map(info.map(({ name }, i) => [name, values[i] as bigint]));
+    const lost = this.losses.sample(byName);
+    if (lost > 0) this.hub.lose(lost);
+    for (const [kind, text] of this.worker.changes(byName)) this.events?.event(kind, text);
+  }
+}
+
+/** `varnishstat (varnish-7.1.1 revision …)`: the name of the release. */
+function versionOf(text: string): string {
+  return /\((varnish-[^\s)]+)/.exec(text)?.[1] ?? 'Varnish';
+}

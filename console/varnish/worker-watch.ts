@@ -1,0 +1,31 @@
+// Notices from two samples of the counters what became of Varnish's child process between them; Varnish sends no events.
+
+import type { EventKind } from '../client/source.ts';
+
+/** Counters that grow when the child ends without being asked to. */
+const DEATHS: readonly [string, string][] = [
+  ['MGT.child_panic', 'panic'],
+  ['MGT.child_died', 'by a signal'],
+  ['MGT.child_stop', 'with an error'],
+];
+
+export class WorkerWatch {
+  private before: ReadonlyMap<string, bigint> | null = null;
+
+  forget(): void {
+    this.before = null;
+  }
+
+  changes(now: ReadonlyMap<string, bigint>): [EventKind, string][] {
+    const { before } = this;
+    this.before = now;
+    if (before === null) return [];
+    const grew = (name: string): boolean => (now.get(name) ?? 0n) > (before.get(name) ?? 0n);
+    const out: [EventKind, string][] = [];
+    const death = DEATHS.find(([name]) => grew(name));
+    if (death !== undefined) out.push(['died', death[1]]);
+    else if (before.has('MAIN.uptime') && !now.has('MAIN.uptime')) out.push(['stopped', '']);
+    if (grew('MGT.child_start')) out.push(['started', '']);
+    return out;
+  }
+}

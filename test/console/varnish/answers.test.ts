@@ -1,0 +1,123 @@
+// What Varnish's tools print, read.
+import { describe, expect, it } from 'vitest';
+import { parseCounters } from '../../../console/varnish/counter-samples.ts';
+import { whyNothing } from '../../../console/varnish/far-shell.ts';
+import { LossMeter } from '../../../console/varnish/loss-meter.ts';
+import { encodeLine } from '../../../console/varnish/tool-scripts.ts';
+import { readReply } from '../../../console/varnish/varnish-commands.ts';
+import { WorkerWatch } from '../../../console/varnish/worker-watch.ts';
+import { run } from '../../harness/processes.ts';
+
+const here = { host: '', port: '', name: 'x' };
+const there = { host: 'web1', port: '', name: '' };
+
+describe('varnishstat', () => {
+  const row = { description: 'Good', flag: 'c', format: 'i', value: 12 };
+  it.each([
+    ['in an object of their own', { version: 1, timestamp: 't', counters: { 'MAIN.client_req': row } }],
+    ['beside the time', { timestamp: 't', 'MAIN.client_req': { type: 'MAIN', ...row } }],
+  ])('has its counters %s', (_name, told) => {
+    expect(parseCounters(JSON.stringify(told))).toEqual({
+      info: [{ name: 'MAIN.client_req', flag: 'c', format: 'i', level: 'info', description: 'Good' }],
+      values: [12n],
+    });
+  });
+
+  it('keeps all bits', () => {
+    const text =
+      '{"counters": {"VBE.a.b.happy": {"flag": "b", "format": "b", "value": 18446744073709551615}}}';
+    expect(parseCounters(text)?.values).toEqual([18446744073709551615n]);
+  });
+
+  it.each(['', 'no JSON', '[]', '{}', 'null'])('is not %j', (text) => {
+    expect(parseCounters(text)).toBeNull();
+  });
+});
+
+describe('varnishadm', () => {
+  it.each([
+    [
+      { code: 0, text: 'a\nb\n\n' },
+      { status: 200, body: 'a\nb\n' },
+    ],
+    [
+      { code: 1, text: 'Unknown request.\nCommand failed with error code 101\n' },
+      { status: 101, body: 'Unknown request.' },
+    ],
+    [
+      { code: 0, text: 'long\n[response was truncated]\n' },
+      { status: 201, body: 'long' },
+    ],
+    [
+      { code: 127, text: 'sh: 1: varnishadm: not found\n' },
+      { status: 0, body: 'varnishadm is not installed here' },
+    ],
+  ])('%j', (answer, reply) => {
+    expect(readReply(answer, here)).toEqual(reply);
+  });
+
+  it('takes any command on one line', async () => {
+    const command = 'vcl.inline a << E\nvcl 4.1; # "\\n" ü %s $(x) `y`\nE';
+    const line = encodeLine(command);
+    expect(line).toMatch(/^[ -~]*$/);
+    const { stdout } = await run('/bin/sh', ['-c', 'printf %b "$1"', 'sh', line]);
+    expect(Buffer.from(stdout, 'latin1').toString()).toBe(command);
+  });
+});
+
+it.each([
+  [
+    here,
+    { code: 1, said: '.\nCould not get hold of varnishd, is it running?' },
+    'no Varnish can be read here under the name x: it does not run, or only root and the group varnish may',
+  ],
+  [
+    there,
+    { code: 255, said: 'ops@web1: Permission denied (publickey).' },
+    'ssh web1: ops@web1: Permission denied (publickey). (nothing is asked for here: try ssh by hand)',
+  ],
+  [there, { code: 255, said: '' }, 'ssh web1: the connection ended'],
+  [there, { code: 127, said: 'sh: varnishlog: not found' }, 'tool is not installed on web1'],
+  [here, { code: 3, said: '' }, 'tool ended with 3'],
+])('says why there is nothing: %j %j', (target, end, text) => {
+  expect(whyNothing(target, 'tool', end)).toBe(text);
+});
+
+it('notices what became of the child', () => {
+  const watch = new WorkerWatch();
+  const sample = (counters: Record<string, bigint>): ReturnType<WorkerWatch['changes']> =>
+    watch.changes(new Map(Object.entries(counters)));
+  const up = { 'MGT.child_start': 1n, 'MGT.child_panic': 0n, 'MAIN.uptime': 5n };
+  expect(sample(up)).toEqual([]);
+  expect(sample(up)).toEqual([]);
+  expect(sample({ 'MGT.child_start': 2n, 'MGT.child_panic': 1n, 'MAIN.uptime': 0n })).toEqual([
+    ['died', 'panic'],
+    ['started', ''],
+  ]);
+  expect(sample({ 'MGT.child_start': 2n, 'MGT.child_panic': 1n })).toEqual([['stopped', '']]);
+});
+
+it('counts what was lost by what Varnish has written', () => {
+  const meter = new LossMeter();
+  const written = (n?: bigint): number =>
+    meter.sample(new Map(n === undefined ? [] : [['MAIN.shm_records', n]]));
+  expect(written(1000n)).toBe(0);
+  meter.came(50);
+  expect(written(1050n)).toBe(0);
+  // It falls behind, and says so when it is too late.
+  expect(written(1150n)).toBe(0);
+  meter.overran();
+  meter.came(20);
+  expect(written(1370n)).toBe(300);
+  meter.came(5);
+  expect(written(1380n)).toBe(0);
+  meter.came(5);
+  expect(written(1380n)).toBe(0);
+  meter.overran();
+  expect(written(1381n)).toBe(1);
+  // Another child counts from zero.
+  meter.overran();
+  expect(written(10n)).toBe(1);
+  meter.overran();
+  expect(written()).toBe(1);
+});

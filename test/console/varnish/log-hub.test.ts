@@ -1,0 +1,158 @@
+// One stream of log records, its past, and those who want some of it: nothing is missing and nothing comes twice.
+import { describe, expect, it } from 'vitest';
+import type { LogHandlers } from '../../../console/client/source.ts';
+import { KeptRecords } from '../../../console/varnish/kept-records.ts';
+import { LogHub } from '../../../console/varnish/log-hub.ts';
+import { overlapAt } from '../../../console/varnish/varnish-log.ts';
+import { encodeRecord } from '../../../protocol/log-record.ts';
+import type { LogTransaction } from '../../../protocol/messages.ts';
+import { Tag } from '../../../protocol/tables/tags.ts';
+
+const begin = (vxid: number): Buffer => encodeRecord(Tag.Begin, vxid, 'c', 'req 1 rxreq');
+const url = (vxid: number, path: string): Buffer => encodeRecord(Tag.ReqURL, vxid, 'c', path);
+const end = (vxid: number): Buffer => encodeRecord(Tag.End, vxid, 'c', '');
+const request = (vxid: number, path = `/${vxid}`): Buffer =>
+  Buffer.concat([begin(vxid), url(vxid, path), end(vxid)]);
+
+interface Heard {
+  live: number[];
+  past: number[][];
+  ended: boolean;
+  failed: string;
+}
+
+function listener(runs = 10): { heard: Heard; handlers: LogHandlers } {
+  const heard: Heard = { live: [], past: [], ended: false, failed: '' };
+  const ids = (transactions: LogTransaction[]): number[] => transactions.map((tx) => tx.vxid);
+  const handlers: LogHandlers = {
+    batch: (transactions) => heard.live.push(...ids(transactions)),
+    lost: () => undefined,
+    failed: (message) => {
+      heard.failed = message;
+    },
+    ended: () => {
+      heard.ended = true;
+    },
+    earlier: () => {
+      const run: number[] = [];
+      heard.past.unshift(run);
+      return {
+        batch: (transactions) => run.push(...ids(transactions)),
+        done: () => heard.past.length < runs,
+      };
+    },
+  };
+  return { heard, handlers };
+}
+
+const settle = async (): Promise<void> => {
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+describe('the hub', () => {
+  it('gives each its share of what comes', async () => {
+    const hub = new LogHub(() => 0);
+    const all = listener();
+    const some = listener();
+    hub.subscribe({ grouping: 'request', from: 'tail' }, all.handlers);
+    hub.subscribe({ grouping: 'request', from: 'tail', query: 'ReqURL eq "/2"' }, some.handlers);
+    await settle();
+    const bytes = Buffer.concat([request(1), request(2), begin(3)]);
+    hub.push(bytes);
+    hub.push(Buffer.concat([url(3, '/3'), end(3)]));
+    expect(all.heard.live).toEqual([1, 2, 3]);
+    expect(some.heard.live).toEqual([2]);
+  });
+
+  it('says what is wrong with a query', async () => {
+    const one = listener();
+    new LogHub(() => 0).subscribe({ grouping: 'request', from: 'tail', query: 'ReqURL !' }, one.handlers);
+    await settle();
+    expect(one.heard.failed).toContain('ReqURL !');
+  });
+
+  it('brings what was before, and what began before and ends now, once', async () => {
+    const hub = new LogHub(() => 0);
+    const { heard, handlers } = listener();
+    hub.subscribe({ grouping: 'request', from: 'tail' }, handlers);
+    await settle();
+    hub.push(Buffer.concat([end(3), request(4)]));
+    hub.past([request(1), Buffer.concat([request(2), begin(3)])]);
+    await settle();
+    hub.push(request(5));
+    expect(heard.live).toEqual([4, 5]);
+    expect(heard.past.flat().sort()).toEqual([1, 2, 3]);
+  });
+
+  it('tells a later subscriber all of it again, what was open in between too', async () => {
+    const hub = new LogHub(() => 0);
+    hub.past([request(1)]);
+    hub.push(Buffer.concat([request(2), begin(3)]));
+    const { heard, handlers } = listener();
+    hub.subscribe({ grouping: 'request', from: 'tail' }, handlers);
+    await settle();
+    hub.push(Buffer.concat([end(3), request(4)]));
+    await settle();
+    expect(heard.past.flat().sort()).toEqual([1, 2]);
+    expect(heard.live).toEqual([3, 4]);
+  });
+
+  it('reads backwards only as far as more is wanted', async () => {
+    const hub = new LogHub(() => 0);
+    const pieces: Buffer[] = [];
+    for (let i = 0; i < 40; i++) pieces.push(request(i + 1, `/${'x'.repeat(60_000)}`));
+    hub.past(pieces);
+    const { heard, handlers } = listener(2);
+    hub.subscribe({ grouping: 'request', from: 'tail' }, handlers);
+    await settle();
+    expect(heard.past.length).toBe(2);
+    const ids = heard.past.flat();
+    expect(ids).toEqual([...ids].sort((a, b) => a - b));
+    expect(ids.at(-1)).toBe(40);
+    expect(ids.length).toBeLessThan(30);
+  });
+
+  it('reads the past to its end for one who asks once', async () => {
+    const hub = new LogHub(() => 0);
+    hub.past([request(1)]);
+    hub.push(request(2));
+    const { heard, handlers } = listener();
+    hub.subscribe({ grouping: 'request', from: 'head', once: true }, handlers);
+    await settle();
+    hub.push(request(3));
+    expect([heard.live, heard.ended]).toEqual([[1, 2], true]);
+  });
+});
+
+describe('the kept records', () => {
+  it('are bounded, and cut exactly', () => {
+    const kept = new KeptRecords(200_000);
+    for (let i = 0; i < 10; i++) kept.push(new Uint8Array(60_000).fill(i));
+    expect(kept.end).toBe(600_000);
+    expect(kept.start).toBeGreaterThanOrEqual(400_000);
+    const cut = kept.between(599_990, 599_995);
+    expect(cut.map((b) => [...b])).toEqual([[9, 9, 9, 9, 9]]);
+  });
+});
+
+describe('the overlap of the past with the stream', () => {
+  const ping = encodeRecord(Tag.CLI, 0, '-', 'Rd ping');
+  const past = Buffer.concat([request(1), ping, request(2), ping]);
+  const rest = request(2).length + ping.length;
+  it.each([
+    ['is its end', past, Buffer.concat([request(2), ping, request(3)]), past.length - rest],
+    ['is one record', past, Buffer.concat([ping, request(3)]), past.length - ping.length],
+    ['is all', past, Buffer.concat([past, ping]), 0],
+    [
+      'is not a record that looks like its first',
+      past,
+      Buffer.concat([ping, request(2)]),
+      past.length - ping.length,
+    ],
+    ['is nothing where the stream is not as far yet', past, request(2), -1],
+    ['is nothing', past, request(9), -1],
+    ['is nothing yet', past, Buffer.alloc(0), -1],
+  ])('%s', (_name, before, stream, at) => {
+    expect(overlapAt(before, stream)).toBe(at);
+  });
+});
