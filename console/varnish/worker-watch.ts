@@ -1,6 +1,6 @@
 // Notices from two samples of the counters what became of Varnish's child process between them; Varnish sends no events.
 
-import type { EventKind } from '../client/source.ts';
+import type { EventWord } from '../client/source.ts';
 
 /** Counters that grow when the child ends without being asked to. */
 const DEATHS: readonly [string, string][] = [
@@ -16,12 +16,12 @@ export class WorkerWatch {
     this.before = null;
   }
 
-  changes(now: ReadonlyMap<string, bigint>): [EventKind, string][] {
+  changes(now: ReadonlyMap<string, bigint>): [EventWord, string][] {
     const { before } = this;
     this.before = now;
     if (before === null) return [];
     const grew = (name: string): boolean => (now.get(name) ?? 0n) > (before.get(name) ?? 0n);
-    const out: [EventKind, string][] = [];
+    const out: [EventWord, string][] = [];
     const death = DEATHS.find(([name]) => grew(name));
     if (death !== undefined) out.push(['died', death[1]]);
     else if (before.has('MAIN.uptime') && !now.has('MAIN.uptime')) out.push(['stopped', '']);
