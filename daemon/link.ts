@@ -171,4 +171,6 @@ export type FromWorker =
   | { t: 'trouble'; text: string }
   /** The fleet is to hear of what was invalidated here. */
   | { t: 'publish'; id: number; event: Invalidation }
+  /** For the list of events. */
+  | { t: 'happened'; kind: 'health' | 'ban'; text: string }
   | { t: 'note'; level: 'info' | 'warning' | 'error'; text: string };

@@ -2,6 +2,8 @@
 // Control messages are JSON text frames, one object a frame; log records travel as binary frames
 // (log-frame.ts). protocol/README.md is the specification; codec.ts validates.
 
+import type { EventKind } from './tables/events.ts';
+
 /** Version of this protocol; both sides name theirs in hello and must agree on the number. */
 export const PROTOCOL_VERSION = 1;
 
@@ -126,7 +128,14 @@ export type ServerMessage =
   | { t: 'past'; id: number; samples: PastSample[] }
   /** The subscription is over; nothing more comes for this id. */
   | { t: 'end'; id: number }
-  | { t: 'event'; event: 'started' | 'stopped' | 'died' | 'program' | 'trouble'; text: string }
+  /** With `at` (epoch seconds) and `kind` it is in the list of events, too; `noted` is all that no other word is for. */
+  | {
+      t: 'event';
+      event: 'started' | 'stopped' | 'died' | 'program' | 'trouble' | 'noted';
+      text: string;
+      at?: number;
+      kind?: EventKind;
+    }
   | { t: 'error'; id?: number; code: ErrorCode; message: string; detail?: string };
 
 export type ErrorCode =

@@ -1,31 +1,36 @@
 #!/usr/bin/env node
-// npm run demo: an origin, a proxyd in front of it, an edge network in front of that, gentle traffic, an editor who purges,
-// and the console on it. Without a terminal a plain line a second. Nothing is left behind, whichever way it ends.
+// npm run demo: an origin, a proxyd in front of it and an edge network in front of that, or a fleet of proxies, gentle traffic,
+// an editor who purges, and the console on it. Without a terminal a plain line a second. Nothing is left behind, whichever way it ends.
 
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { connect } from '../client/client.ts';
-import { startDaemon } from '../demo/daemon-child.ts';
-import { makeHome } from '../demo/demo-home.ts';
-import { demoProgram } from '../demo/demo-program.ts';
-import { startEdge } from '../demo/edge-child.ts';
+import { newScene, startDrama } from '../demo/drama.ts';
 import { startEditor } from '../demo/editor.ts';
 import { startOrigin } from '../demo/origin.ts';
+import { shopBehindEdge, shopOfFleet } from '../demo/shop.ts';
+import { stagehand } from '../demo/stagehand.ts';
 import { printSummaries } from '../demo/summary.ts';
 import { seeded, startTraffic } from '../demo/traffic.ts';
 import { HUNG_UP, leave } from '../process/leave.ts';
 import { runConsole } from '../tui/main.tsx';
 
-const USAGE = `usage: npm run demo -- [--for SECONDS] [--rate REQUESTS] [--plain]
+const USAGE = `usage: npm run demo -- [--for SECONDS] [--rate REQUESTS] [--plain] [--fleet PROXIES]
   --for SECONDS    end by itself after so many seconds
   --rate REQUESTS  mean requests a second (60)
   --plain          a plain line a second instead of the console
+  --fleet PROXIES  so many of them (2 to 9) in a fleet instead of one behind an edge network; needs nats-server
 `;
+
+/** In the console's bottom row, and above the lines of the plain demo. */
+const WHAT_TO_TRY =
+  'Try: 2 the log, Enter a request, w why it missed; # why the hit rate is what it is; 4 the sick backend; $ what happened; ? keys';
 
 interface Arguments {
   seconds: number;
   rate: number;
   plain: boolean;
+  /** Proxies of a fleet; 0: one, behind an edge network. */
+  fleet: number;
 }
 
 function readArguments(argv: string[]): Arguments | string {
@@ -36,6 +41,7 @@ function readArguments(argv: string[]): Arguments | string {
         for: { type: 'string' },
         rate: { type: 'string' },
         plain: { type: 'boolean' },
+        fleet: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     });
@@ -43,8 +49,11 @@ function readArguments(argv: string[]): Arguments | string {
     const seconds = values.for === undefined ? 0 : Number(values.for);
     const rate = values.rate === undefined ? 60 : Number(values.rate);
     if (!(seconds >= 0) || !(rate > 0 && rate <= 5000)) return 'the numbers must be positive';
+    const fleet = values.fleet === undefined ? 0 : Number(values.fleet);
+    if (values.fleet !== undefined && !(Number.isInteger(fleet) && fleet >= 2 && fleet <= 9))
+      return 'a fleet has 2 to 9 proxies here';
     const tty = process.stdin.isTTY === true && process.stdout.isTTY === true;
-    return { seconds, rate, plain: values.plain === true || !tty };
+    return { seconds, rate, fleet, plain: values.plain === true || !tty };
   } catch (error) {
     return (error as Error).message;
   }
@@ -70,43 +79,43 @@ async function main(args: Arguments): Promise<number> {
       };
     });
     const random = seeded(20260101);
-    const origin = await startOrigin(random);
+    const scene = newScene();
+    const origin = await startOrigin(random, scene);
     undo.push(() => origin.close());
-    const home = makeHome();
-    undo.push(() => home.remove());
-    const conf = join(home.path, 'edge-connector.conf');
-    const edge = await startEdge(conf);
-    undo.push(() => edge.stop());
-    const daemon = await startDaemon(demoProgram(origin.port, `127.0.0.1:${edge.port}`), home, {
-      EDGE_CONNECTOR_CONFIG: conf,
+    const later = (step: () => void | Promise<void>): void => void undo.push(step);
+    const shop = await (args.fleet === 0
+      ? shopBehindEdge(origin.port, later)
+      : shopOfFleet(origin.port, args.fleet, later));
+    const { daemons, edge } = shop;
+    const ports = daemons.map(({ port }) => port);
+    process.on('exit', () => {
+      for (const daemon of daemons) daemon.killNow();
     });
-    undo.push(() => daemon.stop());
-    process.on('exit', () => daemon.killNow());
-    edge.behind(daemon.port);
     const traffic = startTraffic({
       host: '127.0.0.1',
-      port: daemon.port,
-      edgePort: edge.port,
+      ports,
+      ...(edge === null ? {} : { edgePort: edge.port }),
       random,
       perSecond: args.rate,
+      scene,
     });
     undo.push(() => traffic.stop());
     const tell = (line: string): void => {
       if (args.plain) process.stdout.write(`${line}\n`);
     };
-    const editor = startEditor(daemon.port, tell);
+    const editor = startEditor(ports, tell);
     undo.push(() => editor.stop());
-    edge.onCleared((line) => tell(`edge network: ${line}`));
-    process.stdout.write(
-      `proxyd on http://127.0.0.1:${daemon.port}/, behind an edge network on http://127.0.0.1:${edge.port}/, with ${daemon.dir}\n`,
-    );
-    const died = daemon.ended.then((text): never => {
+    const drama = startDrama(scene, stagehand(shop.daemons[0]), (line) => tell(`the shop: ${line}`));
+    undo.push(() => drama.stop());
+    edge?.onCleared((line) => tell(`edge network: ${line}`));
+    process.stdout.write(`${shop.where}\n${WHAT_TO_TRY}\n`);
+    const died = Promise.race(daemons.map(({ ended }) => ended)).then((text): never => {
       throw new Error(`proxyd ended unexpectedly${text === '' ? '' : `: ${text}`}`);
     });
     died.catch(() => undefined);
 
     if (args.plain) {
-      const client = await connect({ dir: daemon.dir, name: 'demo' });
+      const client = await connect({ dir: shop.daemons[0].dir, name: 'demo' });
       undo.push(() => client.close());
       let lines = 0;
       printSummaries(client, (line) => {
@@ -120,7 +129,7 @@ async function main(args: Arguments): Promise<number> {
     const stop = (): void => abort.abort();
     over.then(stop, stop);
     died.catch(stop);
-    const status = await runConsole({ dir: daemon.dir, signal: abort.signal });
+    const status = await runConsole({ ...shop.target, signal: abort.signal, greeting: WHAT_TO_TRY });
     await Promise.race([died, Promise.resolve()]);
     return args.seconds > 0 && abort.signal.aborted ? await over : status;
   } finally {

@@ -3,11 +3,11 @@
 // connection broke, so that without a connection they fail.
 
 import { decodeLogFrame } from '../../protocol/log-frame.ts';
-import type { CommandReply, LogSubscription } from '../../protocol/messages.ts';
+import type { CommandReply, HistoryRequest, LogSubscription } from '../../protocol/messages.ts';
 import { type Client, ConnectError, type ConnectOptions, connect } from './client.ts';
 import { EarlierLog } from './earlier-log.ts';
 import { findDaemon } from './find-daemon.ts';
-import type { LogHandlers, Source, SourceEvents, Subscription } from './source.ts';
+import type { LogHandlers, PastPoint, Source, SourceEvents, Subscription } from './source.ts';
 
 /** Milliseconds until the first attempt after a loss; each waits twice as long as the last. Guessed. */
 const FIRST_DELAY = 100;
@@ -77,6 +77,29 @@ export class LiveSource implements Source {
     };
   }
 
+  history(request: HistoryRequest): Promise<readonly PastPoint[]> {
+    const { client } = this;
+    const points: PastPoint[] = [];
+    if (client === null || !client.keepsHistory) return Promise.resolve(points);
+    let names: readonly string[] = [];
+    let values = new Float64Array();
+    return new Promise((resolve) =>
+      client.history(request, {
+        counters: (info) => {
+          names = info.map((row) => row.name);
+          values = new Float64Array(names.length);
+        },
+        past: (samples) => {
+          for (const [at, ...changes] of samples) {
+            for (let i = 0; i < changes.length; i += 2) values[changes[i] as number] = Number(changes[i + 1]);
+            points.push({ at, names, values: values.slice() });
+          }
+        },
+        end: () => resolve(points),
+      }),
+    );
+  }
+
   setInterval(seconds: number): void {
     this.interval = seconds;
     this.subscribeCounters();
@@ -101,7 +124,8 @@ export class LiveSource implements Source {
       this.client = client;
       this.attempt = 0;
       this.delay = FIRST_DELAY;
-      client.onEvent = ({ event, text }) => events.event(event, text);
+      client.onEvent = ({ event, text, at, kind }) =>
+        events.event(event, text, at === undefined || kind === undefined ? undefined : { at, kind });
       client.onClose = (error) => this.lose(events, error);
       for (const log of this.logs.keys()) {
         // The log before this moment is known, or lies in the gap that the lost connection left.

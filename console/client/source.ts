@@ -5,10 +5,12 @@
 import type {
   CommandReply,
   CounterInfo,
+  HistoryRequest,
   LogSubscription,
   LogTransaction,
   ServerMessage,
 } from '../../protocol/messages.ts';
+import type { NotedEvent } from '../../protocol/tables/events.ts';
 
 /** `waiting` is between two attempts; `attempt` counts them since the connection was lost. */
 export type ConnectionState =
@@ -44,11 +46,23 @@ export interface SourceEvents {
   /** `at` in epoch seconds. `steady`: no counter starts again; the source has handled restarts itself. */
   values(at: number, values: bigint[], steady?: boolean): void;
   /** A sample of before the connection, the oldest first; `counters` and `values` follow. */
-  past(at: number, values: bigint[]): void;
-  event(event: EventKind, text: string): void;
+  past(at: number, values: bigint[], steady?: boolean): void;
+  /** `noted` where the daemon has it in its list of events. */
+  event(event: EventWord, text: string, noted?: NotedAs): void;
 }
 
-export type EventKind = Extract<ServerMessage, { t: 'event' }>['event'];
+export type EventWord = Extract<ServerMessage, { t: 'event' }>['event'];
+/** When it happened by the daemon's clock, and its kind. */
+export type NotedAs = Omit<NotedEvent, 'text'>;
+
+/** A sample of the counters from before, as doubles. */
+export interface PastPoint {
+  /** Epoch seconds. */
+  at: number;
+  /** The same array as long as the set of counters is the same. */
+  names: readonly string[];
+  values: Float64Array;
+}
 
 export interface Subscription {
   close(): void;
@@ -69,6 +83,8 @@ export interface Source {
   command(line: string): Promise<CommandReply>;
   /** Survives reconnects: the source subscribes again, from the tail. */
   log(sub: LogSubscription, handlers: LogHandlers): Subscription;
+  /** The past of the counters, the oldest first, as far as it is known; absent where none is. Never rejects. */
+  history?(request: HistoryRequest): Promise<readonly PastPoint[]>;
   /** Seconds between counter samples. */
   setInterval(seconds: number): void;
   /** A counter sample as soon as possible. */

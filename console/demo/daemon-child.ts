@@ -23,21 +23,27 @@ export interface DaemonChild {
   killNow(): void;
 }
 
-/**
- * Starts proxyd with a program; rejects with its own words when it does not come up.
- * @param home its folder, which goes with it
- * @param environment of the daemon, besides our own
- */
+export interface DaemonSettings {
+  /** Its folder, which goes with it. */
+  home?: DemoHome;
+  /** As -i. */
+  name?: string;
+  /** Of the daemon, besides our own. */
+  environment?: Readonly<Record<string, string>>;
+  /** Further arguments. */
+  args?: readonly string[];
+}
+
+/** Starts proxyd with a program; rejects with its own words when it does not come up. */
 export async function startDaemon(
   program: string,
-  home: DemoHome = makeHome(),
-  environment: Readonly<Record<string, string>> = {},
+  { home = makeHome(), name = 'demo', environment = {}, args: more = [] }: DaemonSettings = {},
 ): Promise<DaemonChild> {
   const dir = join(home.path, 'n');
   const file = join(home.path, 'demo.vcl');
   writeFileSync(file, program);
-  const args = ['-d', '-n', dir, '-i', 'demo', '-a', 'http=127.0.0.1:0', '-f', file, '-s', 'malloc,64m'];
-  const child = spawn(process.execPath, [inPackage('dist/daemon/proxyd.js'), ...args], {
+  const args = ['-d', '-n', dir, '-i', name, '-a', 'http=127.0.0.1:0', '-f', file, '-s', 'malloc,64m'];
+  const child = spawn(process.execPath, [inPackage('dist/daemon/proxyd.js'), ...args, ...more], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   });

@@ -2,11 +2,11 @@
 
 /**
  * VCL for an origin on this port of the loopback.
- * @param edge where the edge network in front listens, if there is one
+ * @param invalidation how an editor reaches it, if one does: edgePart() or FLEET_PART
  */
-export function demoProgram(port: number, edge: string | null = null): string {
+export function demoProgram(port: number, invalidation = ''): string {
   return `vcl 4.1;
-${edge === null ? '' : edgePart(edge)}
+${invalidation}
 backend shop {
   .host = "127.0.0.1";
   .port = "${port}";
@@ -18,6 +18,7 @@ backend shop {
 backend images {
   .host = "127.0.0.1";
   .port = "${port}";
+  .probe = { .url = "/health/images"; .interval = 1s; .timeout = 1s; .window = 4; .threshold = 3; .initial = 3; }
 }
 
 sub vcl_recv {
@@ -55,8 +56,15 @@ sub vcl_deliver {
 `;
 }
 
-/** What is invalidated here is invalidated there; see edge_auto.vcl. */
-function edgePart(address: string): string {
+/** What is purged on one of the fleet's proxies is purged on all of them; see invalidate.vcl. */
+export const FLEET_PART = `
+acl invalidators { "127.0.0.1"; }
+include "invalidate.vcl";
+`;
+
+/** What is invalidated here is invalidated there; see edge_auto.vcl.
+ * @param address where the edge network in front listens */
+export function edgePart(address: string): string {
   return `
 import std;
 import edge;

@@ -22,11 +22,13 @@ const CHANGES: readonly ((n: number) => Change)[] = [
   }),
 ];
 
-/** @param told gets a line for each purge: what, and the proxy's answer */
-export function startEditor(port: number, told: (line: string) => void): { stop(): void } {
+/** @param ports of the proxies, which are asked in turns
+ * @param told gets a line for each purge: what, and the proxy's answer */
+export function startEditor(ports: readonly number[], told: (line: string) => void): { stop(): void } {
   let turn = 0;
   const timer = setInterval(() => {
     const { method, path, headers = {} } = (CHANGES[turn % CHANGES.length] as (n: number) => Change)(turn);
+    const port = ports[turn % ports.length];
     turn++;
     const what = Object.values(headers)[0] ?? path;
     const sent = request(
@@ -37,7 +39,8 @@ export function startEditor(port: number, told: (line: string) => void): { stop(
         response.on('data', (piece: string) => {
           text += piece;
         });
-        response.on('end', () => told(`${method} ${what}: ${text}`));
+        const fleet = response.headers['x-fleet'];
+        response.on('end', () => told(`${method} ${what}: ${fleet ?? text}`));
         response.on('error', () => undefined);
       },
     );

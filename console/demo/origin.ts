@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { newScene, type Scene } from './drama.ts';
 import { page } from './site.ts';
 
 export interface Origin {
@@ -9,9 +10,9 @@ export interface Origin {
   close(): void;
 }
 
-/** `luck` gives numbers in 0..1 for the pages that fail now and then. */
-export async function startOrigin(luck: () => number): Promise<Origin> {
-  const server = createServer((request, response) => answer(request, response, luck()));
+/** `luck` gives numbers in 0..1 for the pages that fail now and then; `scene` says what goes wrong just now. */
+export async function startOrigin(luck: () => number, scene: Scene = newScene()): Promise<Origin> {
+  const server = createServer((request, response) => answer(request, response, luck(), scene));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
@@ -22,10 +23,10 @@ export async function startOrigin(luck: () => number): Promise<Origin> {
   };
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, luck: number): void {
+function answer(request: IncomingMessage, response: ServerResponse, luck: number, scene: Scene): void {
   const url = new URL(request.url ?? '/', 'http://origin');
   const language = (request.headers['accept-language'] ?? 'en').slice(0, 2).toLowerCase();
-  const made = page({ path: url.pathname, query: url.searchParams, language, luck });
+  const made = page({ path: url.pathname, query: url.searchParams, language, luck, scene });
   request.resume();
   setTimeout(() => {
     if (made.reset === true) {

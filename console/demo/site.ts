@@ -1,6 +1,8 @@
 // The demo's shop: every kind of page a cache meets. Cacheable for seconds, minutes and hours, varying by
-// language, private, slow, failing now and then, missing. A page is a plain function of the request; it
+// language, private, slow, failing now and then, missing. A page is a plain function of the request and of the scene; it
 // never keeps state, so that the origin can be as many as the proxy opens connections.
+
+import type { Scene } from './drama.ts';
 
 export interface PageRequest {
   path: string;
@@ -8,6 +10,7 @@ export interface PageRequest {
   language: string;
   /** A number in 0..1 that decides whether a failing page fails. */
   luck: number;
+  scene: Scene;
 }
 
 export interface Page {
@@ -25,7 +28,7 @@ const PRODUCTS = ['Kettle', 'Teapot', 'Lamp', 'Chair', 'Notebook', 'Backpack', '
 const GREETING: Readonly<Record<string, string>> = { en: 'Welcome', de: 'Willkommen', fr: 'Bienvenue' };
 
 export function page(request: PageRequest): Page {
-  const { path } = request;
+  const { path, scene } = request;
   const [, section = '', name = ''] = path.split('/');
   switch (section) {
     case '':
@@ -37,11 +40,11 @@ export function page(request: PageRequest): Page {
     case 'products':
       return product(name, request.language);
     case 'articles':
-      return html(200, `Article: ${name}`, paragraphs(14), 'public, max-age=60', 25);
+      return html(200, `Article: ${name}`, paragraphs(14), 'public, max-age=60', 25 + scene.slowness);
     case 'img':
-      return image(name);
+      return scene.imagesSick ? text(503, 'out of order\n', 'no-store', 3) : image(name);
     case 'static':
-      return asset(path);
+      return asset(path, scene.release);
     case 'search':
       return html(200, `Search: ${request.query.get('q') ?? ''}`, cards(), 'no-store', 45);
     case 'cart':
@@ -51,7 +54,7 @@ export function page(request: PageRequest): Page {
     case 'api':
       return json({ product: name, stock: Math.floor(request.luck * 40) }, 'public, max-age=1', 8);
     case 'reports':
-      return html(200, 'Yearly report', paragraphs(40), 'public, max-age=5', 1200);
+      return html(200, 'Yearly report', paragraphs(40), 'public, max-age=5', 1200 + scene.slowness);
     case 'checkout':
       if (request.luck < 0.25) return { status: 0, headers: {}, body: '', delay: 5, reset: true };
       if (request.luck < 0.6) return html(500, 'Checkout failed', paragraphs(1), 'no-store', 60);
@@ -64,6 +67,7 @@ export function page(request: PageRequest): Page {
         delay: 2,
       };
     case 'health':
+      if (name === 'images' && scene.imagesSick) return text(503, 'out of order\n', 'no-store', 1);
       return text(200, 'ok\n', 'no-store', 1);
     default:
       return html(404, 'Not here', paragraphs(1), 'public, max-age=15', 6);
@@ -117,14 +121,14 @@ function image(name: string): Page {
   };
 }
 
-function asset(path: string): Page {
+function asset(path: string, release: number): Page {
   const css = path.endsWith('.css');
   return {
     status: 200,
     headers: {
       'Content-Type': css ? 'text/css' : 'text/javascript',
       'Cache-Control': 'public, max-age=3600',
-      ETag: `"${path.length}-1"`,
+      ETag: `"${path.length}-${release}"`,
     },
     body: css ? 'body { font: 16px sans-serif }\n'.repeat(80) : 'export const ready = true;\n'.repeat(120),
     delay: 5,

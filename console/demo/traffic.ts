@@ -2,6 +2,7 @@
 // have something to show. It counts and never stops for an error: failing pages belong to the demo.
 
 import { Agent, request } from 'node:http';
+import { newScene, type Scene } from './drama.ts';
 
 /** Paths with their weights: what visitors ask for, the head of a long tail. */
 const WEIGHTS: readonly [string, number][] = [
@@ -35,25 +36,37 @@ export interface Traffic {
 
 export interface TrafficOptions {
   host: string;
-  port: number;
+  /** Of proxies that are the same to visitors. */
+  ports: readonly number[];
   /** Of the edge network, through which a share of the visitors come. */
   edgePort?: number;
   random: () => number;
   /** Mean requests a second. */
   perSecond: number;
+  scene?: Scene;
 }
 
 /** Of all requests, if there is an edge network: most of what it is asked for never reaches the proxy. */
 const EDGE_SHARE = 0.3;
 
-export function startTraffic({ host, port, edgePort, random, perSecond }: TrafficOptions): Traffic {
+export function startTraffic({
+  host,
+  ports,
+  edgePort,
+  random,
+  perSecond,
+  scene = newScene(),
+}: TrafficOptions): Traffic {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 });
   const total = WEIGHTS.reduce((sum, [, weight]) => sum + weight, 0);
   const counts = { answered: 0, failed: 0 };
   let ticks = 0;
   let owed = 0;
+  let owedByLetter = 0;
+  /** Each visitor of a newsletter has a link of his own. */
+  let letters = 0;
 
-  const one = (): void => {
+  const one = (path: string): void => {
     const headers = {
       Host: 'shop.example',
       'User-Agent': 'proxyd-demo',
@@ -61,17 +74,14 @@ export function startTraffic({ host, port, edgePort, random, perSecond }: Traffi
     };
     // Some visitors come for one page and go.
     const own = random() < 0.08 ? false : agent;
-    const through = edgePort !== undefined && random() < EDGE_SHARE ? edgePort : port;
-    const sent = request(
-      { agent: own, host, port: through, path: choosePath(total, random), headers, timeout: 10_000 },
-      (response) => {
-        response.on('end', () => {
-          counts.answered++;
-        });
-        response.on('error', () => undefined);
-        response.resume();
-      },
-    );
+    const through = edgePort !== undefined && random() < EDGE_SHARE ? edgePort : pick(ports, random);
+    const sent = request({ agent: own, host, port: through, path, headers, timeout: 10_000 }, (response) => {
+      response.on('end', () => {
+        counts.answered++;
+      });
+      response.on('error', () => undefined);
+      response.resume();
+    });
     sent.on('timeout', () => sent.destroy());
     sent.on('error', () => {
       counts.failed++;
@@ -83,7 +93,9 @@ export function startTraffic({ host, port, edgePort, random, perSecond }: Traffi
     ticks++;
     const swell = 1 + 0.55 * Math.sin((ticks * TICK_MS) / 9000) + 0.15 * Math.sin((ticks * TICK_MS) / 1900);
     owed += (perSecond * swell * TICK_MS) / 1000;
-    for (; owed >= 1; owed--) one();
+    for (; owed >= 1; owed--) one(choosePath(total, random));
+    owedByLetter += (perSecond * scene.burst * TICK_MS) / 1000;
+    for (; owedByLetter >= 1; owedByLetter--) one(`/products/7?utm_source=newsletter&utm_id=${letters++}`);
   }, TICK_MS);
 
   return {
@@ -111,8 +123,8 @@ function choosePath(total: number, random: () => number): string {
   return '/';
 }
 
-function pick(list: readonly string[], random: () => number): string {
-  return list[Math.floor(random() * list.length)] as string;
+function pick<T>(list: readonly T[], random: () => number): T {
+  return list[Math.floor(random() * list.length)] as T;
 }
 
 /** A small generator of numbers in 0..1 that repeats for a seed (mulberry32). */

@@ -27,21 +27,21 @@ import { filled, heading, item, joined, paragraphs, roff, title } from './roff.t
 
 /**
  * Text of a page by its file name.
- * @param differences the README's section
+ * @param prose in Markdown: the README's section, and the page about a fleet
  * @param extensions the built-in ones
  */
 export function manualPages(
   version: string,
   date: string,
-  differences: string,
+  prose: { readonly differences: string; readonly fleet: string },
   extensions: readonly DocumentedExtension[],
 ): Map<string, string> {
   const pages = new Map<string, string>();
-  for (const { name, summary, text, usage, prose = '', options } of TOOLS) {
+  for (const { name, summary, text, usage, prose: more = '', options } of TOOLS) {
     const page = [title({ name, section: 1, summary, version, date }), heading('synopsis')];
     const synopsis = `${name} ${usage}`.split('\n').map((line) => `${filled(line.trim())}\n`);
     page.push(synopsis.join('.br\n'));
-    page.push(heading('description'), paragraphs(`${text}\n\n${prose}`), heading('options'));
+    page.push(heading('description'), paragraphs(`${text}\n\n${more}`), heading('options'));
     for (const { flags, argument = '', help, hidden } of options) {
       if (hidden !== true) page.push(item(flags, argument, help.replaceAll('\n', '\n\n')));
     }
@@ -60,7 +60,16 @@ export function manualPages(
   add('proxy-log', 'tags of the log of proxyd', tagsText());
   add('proxy-ncsa', 'formats of the access logs of proxyd', ncsaPage());
   add('proxy-query', 'groups of log records of proxyd, and queries over them', queryPage());
-  add('proxy-vcl', 'the configuration language of proxyd, and where it differs', languageText(differences));
+  add(
+    'proxy-vcl',
+    'the configuration language of proxyd, and where it differs',
+    languageText(prose.differences),
+  );
+  add(
+    'proxy-fleet',
+    'several proxies of one fleet, from one to five',
+    joined([heading('description'), markdown(prose.fleet)]),
+  );
   for (const extension of extensions) {
     pages.set(
       `vmod_${extension.name}.3`,
@@ -82,6 +91,7 @@ const WORKDIR_TEXT =
 const TOPICS = [
   'proxy-cli',
   'proxy-counters',
+  'proxy-fleet',
   'proxy-log',
   'proxy-ncsa',
   'proxy-params',

@@ -13,12 +13,20 @@ export function writeDocuments(root: URL, extensions: readonly DocumentedExtensi
   const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
     version: string;
   };
-  const differences = /\n## What is different from Varnish\n+([\s\S]*?)\n## /.exec(
-    readFileSync(new URL('README.md', root), 'utf8'),
-  );
+  const text = (path: string): string => readFileSync(new URL(path, root), 'utf8');
+  const differences = /\n## What is different from Varnish\n+([\s\S]*?)\n## /.exec(text('README.md'));
   write(
     new URL('dist/man/', root),
-    manualPages(version, new Date().toISOString().slice(0, 10), differences?.[1] ?? '', extensions),
+    manualPages(
+      version,
+      new Date().toISOString().slice(0, 10),
+      // Without its title.
+      {
+        differences: differences?.[1] ?? '',
+        fleet: text('daemon/fleet/OPERATING.md').replace(/^# .*\n+/, ''),
+      },
+      extensions,
+    ),
   );
   write(new URL('dist/completion/', root), completionScripts());
 }

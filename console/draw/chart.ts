@@ -25,6 +25,16 @@ export interface ChartOptions {
   /** Texts under the left and the right end. */
   left: string;
   right: string;
+  /** On the axis. */
+  marks?: readonly ChartMark[];
+}
+
+export interface ChartMark {
+  /** Its place from the left end, 0, to the right one, 1. */
+  at: number;
+  /** One cell. */
+  text: string;
+  style: StyleName;
 }
 
 /** Colour numbers that the widget carries through; they name series, not colours. */
@@ -65,7 +75,8 @@ export class ChartPainter {
     const corner = this.theme.glyphs.braille ? '╰' : corners[2];
     rows.push([
       span(`${padStart(options.formatY(0), labelWidth)} `, 'faint'),
-      span(corner + horizontal.repeat(plotWidth), 'frame'),
+      span(corner, 'frame'),
+      ...axis(horizontal, plotWidth, options.marks ?? []),
     ]);
     const gap = Math.max(1, plotWidth + 1 - options.left.length - options.right.length);
     rows.push([
@@ -132,6 +143,25 @@ export class ChartPainter {
       }
     }
   }
+}
+
+/** Marks that share a cell are a plus, unless they are the same. */
+function axis(line: string, width: number, marks: readonly ChartMark[]): Span[] {
+  const places = new Map<number, ChartMark>();
+  for (const mark of marks) {
+    const at = Math.min(width - 1, Math.max(0, Math.floor(mark.at * width)));
+    const there = places.get(at);
+    places.set(at, there === undefined || there.text === mark.text ? mark : { ...mark, text: '+' });
+  }
+  const out: Span[] = [];
+  let from = 0;
+  for (const [at, { text, style }] of [...places].sort((a, b) => a[0] - b[0])) {
+    if (at > from) out.push(span(line.repeat(at - from), 'frame'));
+    out.push(span(text, style));
+    from = at + 1;
+  }
+  if (from < width) out.push(span(line.repeat(width - from), 'frame'));
+  return out;
 }
 
 interface Run {

@@ -97,6 +97,21 @@ export function plain(row: Row): string {
   return row.map((s) => s.text).join('');
 }
 
+/** A cell a value, between `low` and the greatest of them; a line that does not move is flat, NaN is a blank. */
+export function sparkline(
+  values: readonly number[],
+  theme: Theme,
+  low = Math.min(...values.filter((v) => !Number.isNaN(v))),
+): string {
+  const marks = theme.glyphs.braille ? '▁▂▃▄▅▆▇█' : '_.-=^';
+  const range = Math.max(...values.filter((v) => !Number.isNaN(v))) - low;
+  return values
+    .map((v) =>
+      Number.isNaN(v) ? ' ' : marks[range <= 0 ? 0 : Math.round(((v - low) / range) * (marks.length - 1))],
+    )
+    .join('');
+}
+
 /** A bar of `width` cells filled to `share` (0..1), with eighths where the glyphs have them. */
 export function bar(share: number, width: number, theme: Theme, style: StyleName): Span[] {
   const { full, empty, parts } = theme.glyphs.bar;

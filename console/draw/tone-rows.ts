@@ -3,7 +3,7 @@
 
 import type { ToneLine, ToneText } from '../model/panel.ts';
 import { printable } from '../model/transaction.ts';
-import { bar, type Row, type Span, span } from './spans.ts';
+import { bar, type Row, type Span, span, sparkline } from './spans.ts';
 import type { Theme } from './theme.ts';
 
 export function toneRow(line: ToneLine, theme: Theme): Row {
@@ -18,6 +18,7 @@ function toneSpans(piece: ToneText, theme: Theme): Span[] {
   }
   if (piece.bits !== undefined) out.push(...probeBits(piece.bits.value, piece.bits.count, theme));
   if (piece.bar !== undefined) out.push(span(theme.glyphs.bar.full.repeat(piece.bar), piece.tone));
+  if (piece.spark !== undefined) out.push(span(sparkline(piece.spark, theme, 0), piece.tone));
   return out;
 }
 

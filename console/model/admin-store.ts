@@ -22,6 +22,8 @@ export class AdminStore {
   private readonly changed: () => void;
   private readonly answers = new Map<string, Answer>();
   private readonly pending = new Set<string>();
+  /** Questions that were asked once, since something was changed. */
+  private readonly asked = new Set<string>();
   private watched: readonly Ask[] = [];
 
   constructor(source: Source, now: () => number, changed: () => void) {
@@ -46,7 +48,17 @@ export class AdminStore {
 
   /** What is known may be wrong now: a command was carried out, the worker restarted. */
   refresh(): void {
+    this.asked.clear();
     for (const { line } of this.watched) void this.ask(line);
+  }
+
+  /** The body of what is asked once, and then only after a change; '' until it is there. */
+  once(line: string): string {
+    if (!this.asked.has(line)) {
+      this.asked.add(line);
+      void this.ask(line);
+    }
+    return this.body(line);
   }
 
   answer(line: string): Answer | undefined {

@@ -25,6 +25,8 @@ export interface CompletionTables {
 
 export interface Candidate {
   text: string;
+  /** Shown in its place. */
+  label?: string;
   help: string;
 }
 

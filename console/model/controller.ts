@@ -3,6 +3,7 @@
 // daemon in operator.ts. It knows nothing of terminals, and the views only by their interface; a test drives it with
 // key names.
 
+import type { AskForPage } from '../client/page-client.ts';
 import type { CompletionTables } from './completion.ts';
 import type { DaemonSession } from './daemon-session.ts';
 import { FieldKeeper } from './field-keeper.ts';
@@ -36,10 +37,14 @@ export interface ControllerOptions {
   keymap?: Keymap;
   files: HostFiles;
   queries: SavedQueries;
+  /** A request to where the daemon listens. */
+  askForPage: AskForPage;
   /** What only the terminal layer can do. */
   onQuit(): void;
   onRedraw(): void;
   onSuspend(): void;
+  /** Gives the terminal to the operator's editor; resolves with its status, or why it could not be run. */
+  onEdit(path: string): Promise<number | string>;
   onCopy(text: string): void;
   onMouse(on: boolean): void;
 }
@@ -131,6 +136,11 @@ export class Controller {
     for (const listener of this.listeners) listener();
   }
 
+  /** The views that apply to the daemon that is shown, and the one that is open. */
+  get tabs(): readonly View[] {
+    return this.options.views.filter((view) => view === this.state.view || view.applies(this.session));
+  }
+
   /** Shows a view, with nothing over it. */
   show(view: View): void {
     view.open(this);
@@ -184,8 +194,13 @@ export class Controller {
   exportTo(path: string) {
     const act = () => void this.writeExport(path);
     if (!this.options.files.exists(path)) return act();
+    this.askToOverwrite(`export ${path}`, path, act);
+  }
+
+  /** `line` is what is not done after a no. */
+  askToOverwrite(line: string, path: string, act: () => void): void {
     const text = `${path} is there already: overwrite it?`;
-    this.set({ confirm: { line: `export ${path}`, text, undoes: 0, part: '', act }, notice: null });
+    this.set({ confirm: { line, text, undoes: 0, part: '', act }, notice: null });
   }
 
   private async writeExport(path: string): Promise<void> {

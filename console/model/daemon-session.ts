@@ -3,17 +3,27 @@
 // fast data comes. Data stays when the daemon goes: it turns stale, and the hole is marked.
 
 import type { CounterInfo, Grouping } from '../../protocol/messages.ts';
-import type { ConnectionState, EarlierRun, EventKind, Source, Subscription } from '../client/source.ts';
+import type {
+  ConnectionState,
+  EarlierRun,
+  EventWord,
+  NotedAs,
+  Source,
+  Subscription,
+} from '../client/source.ts';
 import { AdminStore } from './admin-store.ts';
 import { type BackendRow, parseBackendList } from './backends.ts';
 import { CounterHistory } from './counter-history.ts';
+import { CounterTrail } from './counter-trail.ts';
+import { EVENTS_ASKED, EventLog } from './event-log.ts';
 import { HitRate } from './hit-rate.ts';
 import { LogEntry } from './log-entry.ts';
 import { LogStore } from './log-store.ts';
 import { ProbeAnswers } from './probe-answers.ts';
+import { DAY_SECONDS, HOUR_SECONDS, RATED, RateHistory } from './rate-history.ts';
 import type { GroupMatcher } from './replay-source.ts';
 import { splitGroups } from './request-group.ts';
-import { Series } from './series.ts';
+import type { Series } from './series.ts';
 import { ShownLog } from './shown-log.ts';
 import { SAMPLED_RECORDS } from './traffic-facts.ts';
 import { EarlierTraffic, TrafficSample } from './traffic-sample.ts';
@@ -33,22 +43,17 @@ export interface SessionOptions {
   matcher?: GroupMatcher;
 }
 
-export interface SessionEvent {
-  at: number;
-  kind: EventKind | 'lost';
-  text: string;
-}
-
 /** Seconds without a sample that are a hole in the charts (chosen): the daemon keeps one a second. */
 const HOLE = 5;
 const BACKEND_POLL_SECONDS = 2;
-const KEPT_EVENTS = 50;
 /** Requests a second that the sample takes at the most. */
 const SAMPLE_RATE = 300;
 /** Requests of the past after which no more are asked for (chosen): rankings have settled, latencies have all they hold. */
 const RECALLED_REQUESTS = 20_000;
-/** A quarter of an hour of one-second samples. */
-const SERIES_SAMPLES = 1000;
+/** Milliseconds after the first counters until the rest of their past is asked for (chosen). */
+const RECALL_MS = 500;
+/** Twice the longest window in which changes are looked for. */
+const RECALLED_SECONDS = 1900;
 
 export class DaemonSession {
   readonly source: Source;
@@ -71,11 +76,12 @@ export class DaemonSession {
   /** Has the connection been up at all? */
   everUp = false;
   readonly counters = new CounterHistory();
+  readonly trail = new CounterTrail();
+  private names: readonly string[] = [];
+  /** Was the past asked for that is not needed at once? */
+  private recalled = false;
   readonly hitRate = new HitRate();
-  readonly requests = new Series(SERIES_SAMPLES);
-  /** Hits and lookups a second: their quotient is the hit rate, where there was any lookup. */
-  readonly hits = new Series(SERIES_SAMPLES);
-  readonly lookups = new Series(SERIES_SAMPLES);
+  readonly rates = new RateHistory();
   backends: BackendRow[] = [];
   readonly admin: AdminStore;
   readonly sample = new TrafficSample();
@@ -88,7 +94,7 @@ export class DaemonSession {
   /** All groups that are kept, and of them those that the query lets through. */
   readonly kept: LogStore;
   readonly log: ShownLog;
-  readonly events: SessionEvent[] = [];
+  readonly events = new EventLog();
   query = '';
   grouping: Grouping = 'request';
   /** Why the log subscription does not run; '' when it does. */
@@ -100,6 +106,9 @@ export class DaemonSession {
   private sampleStream: Subscription | null = null;
   private lastPoll = 0;
   private polling = false;
+  private backendsAsked = false;
+  /** The log was subscribed to, and the newest part of its past is there. */
+  private sampleBegun = false;
   private readonly listeners = new Set<() => void>();
   private tick = 0;
   private scheduled = false;
@@ -123,8 +132,8 @@ export class DaemonSession {
       connection: (state) => this.onConnection(state),
       counters: (info) => this.onCounters(info),
       values: (at, values, steady) => this.onValues(at, values, steady),
-      past: (at, values) => this.onPast(at, values),
-      event: (kind, text) => this.onEvent(kind, text),
+      past: (at, values, steady) => this.onPast(at, values, steady),
+      event: (word, text, noted) => this.onEvent(word, text, noted),
     });
     this.errorStream = this.source.log(
       { grouping: 'request', query: 'RespStatus >= 500', from: 'tail' },
@@ -148,6 +157,9 @@ export class DaemonSession {
         filters: [...SAMPLED_RECORDS],
       },
       {
+        ready: () => {
+          this.sampleBegun = true;
+        },
         batch: (transactions) => {
           this.sample.add(transactions, this.now());
           this.touch();
@@ -162,6 +174,11 @@ export class DaemonSession {
   setInterval(seconds: number): void {
     this.interval = seconds;
     this.source.setInterval(seconds);
+  }
+
+  /** Requests a second, by the second. */
+  get requests(): Series {
+    return this.rates.fine.requests;
   }
 
   /** Share of the client's requests that the sample has seen, 0..1; 1 before any. */
@@ -236,6 +253,11 @@ export class DaemonSession {
     return this.logStream !== null;
   }
 
+  /** Has all come that a first screen shows: counters with their past, backends, the newest of the log? */
+  get isFurnished(): boolean {
+    return this.valuesAt > 0 && this.backendsAsked && this.sampleBegun;
+  }
+
   /** Is the connection lost, or was it never made? */
   get cutOff(): boolean {
     return this.connection.state === 'waiting' || (this.everUp && this.connection.state !== 'up');
@@ -269,24 +291,34 @@ export class DaemonSession {
       this.version = state.version;
       this.lastPoll = 0;
       this.admin.refresh();
+      void this.askEvents();
       if (this.everUp && was.state !== 'up') this.gap('reconnected');
       this.everUp = true;
       this.lastDataAt = this.now();
     } else if (was.state === 'up') {
       this.lastDataAt = this.now();
-      this.gap(state.state === 'waiting' ? `connection lost: ${state.reason}` : 'connection lost');
-      for (const series of [this.requests, this.hits, this.lookups]) series.push(this.now(), Number.NaN);
+      const text = state.state === 'waiting' ? `connection lost: ${state.reason}` : 'connection lost';
+      this.gap(text);
+      this.events.lost(this.lastDataAt, text);
+      this.rates.gap(this.now());
     }
     this.touch();
   }
 
   private onCounters(info: CounterInfo[]): void {
     this.counters.describe(info);
+    this.names = info.map((row) => row.name);
     this.touch();
   }
 
   private onValues(at: number, values: bigint[], steady = false): void {
     this.takeSample(at, values, steady);
+    this.addTrail(at, values, steady);
+    if (!this.recalled) {
+      this.recalled = true;
+      // After the first screen, which has more urgent things to wait for.
+      this.later(() => void this.recall(), RECALL_MS);
+    }
     const total = this.counters.value('MAIN.client_req');
     if (this.sampleBase === null || total < this.sampleBase.requests)
       this.sampleBase = { requests: total, sampled: this.sample.requests };
@@ -298,15 +330,35 @@ export class DaemonSession {
   }
 
   /** A sample that the daemon has kept: no sign of its life now. */
-  private onPast(at: number, values: bigint[]): void {
+  private onPast(at: number, values: bigint[], steady = false): void {
     if (at <= this.counters.at) return;
     // The daemon did not run, or did not keep any.
     const since = this.counters.at;
-    if (this.counters.samples > 0 && at - since > HOLE) {
-      for (const series of [this.requests, this.hits, this.lookups]) series.push(since + 1, Number.NaN);
-    }
-    this.takeSample(at, values, false);
+    if (this.counters.samples > 0 && at - since > HOLE) this.rates.gap(since + 1);
+    this.takeSample(at, values, steady);
+    if (this.trail.wants(at)) this.addTrail(at, values, steady);
     this.touch();
+  }
+
+  /** What is compared with what is now, from before what came by itself. */
+  private async recall(): Promise<void> {
+    const ask = this.source.history?.bind(this.source);
+    if (ask === undefined) return;
+    const now = this.lastDataAt;
+    this.trail.prepend(await ask({ from: now - RECALLED_SECONDS, step: 10 }));
+    this.touch();
+    const filters = RATED.map((glob) => ({ kind: 'include', glob }) as const);
+    this.rates.prepend(1, await ask({ from: now - HOUR_SECONDS, step: 1, filters }));
+    this.touch();
+    this.rates.prepend(10, await ask({ from: now - DAY_SECONDS, step: 10, filters }));
+    this.touch();
+  }
+
+  private addTrail(at: number, values: bigint[], steady: boolean): void {
+    const doubles = Float64Array.from(values, Number);
+    // Where no counter starts again an uptime that goes back says nothing.
+    if (steady) doubles[this.names.indexOf('MAIN.uptime')] = Number.NaN;
+    this.trail.add({ at, names: this.names, values: doubles });
   }
 
   private takeSample(at: number, values: bigint[], steady: boolean): void {
@@ -318,9 +370,11 @@ export class DaemonSession {
       this.counters.restarted,
     );
     if (seconds > 0) {
-      this.requests.push(at, this.counters.rate('MAIN.client_req'));
-      this.hits.push(at, (looked?.hits ?? Number.NaN) / seconds);
-      this.lookups.push(at, (looked?.all ?? Number.NaN) / seconds);
+      this.rates.push(at, seconds, {
+        requests: this.counters.rate('MAIN.client_req'),
+        hits: (looked?.hits ?? Number.NaN) / seconds,
+        lookups: (looked?.all ?? Number.NaN) / seconds,
+      });
     }
   }
 
@@ -342,6 +396,7 @@ export class DaemonSession {
   private sampleBefore(): EarlierRun {
     const { sample } = this;
     const part = new EarlierTraffic();
+    if (sample.requests === 0) this.sampleBegun = false;
     return {
       batch: (transactions) => {
         if (this.sampleCleared) return;
@@ -351,6 +406,7 @@ export class DaemonSession {
         this.touch();
       },
       done: () => {
+        this.sampleBegun = true;
         if (!this.sampleCleared) sample.prepend(part);
         this.touch();
         return !this.closed && !this.sampleCleared && sample.requests < RECALLED_REQUESTS;
@@ -363,22 +419,23 @@ export class DaemonSession {
     this.touch();
   }
 
-  private onEvent(kind: EventKind, text: string): void {
-    this.record(kind, text);
-    if (kind === 'died' || kind === 'stopped') this.gap(`worker ${kind}${text === '' ? '' : `: ${text}`}`);
+  private onEvent(word: EventWord, text: string, noted?: NotedAs): void {
+    this.events.heard(word, text, this.now(), noted);
+    if (word === 'died' || word === 'stopped') this.gap(`worker ${word}${text === '' ? '' : `: ${text}`}`);
     this.lastPoll = 0;
     this.admin.refresh();
     this.touch();
   }
 
-  private record(kind: SessionEvent['kind'], text: string): void {
-    this.events.push({ at: this.now(), kind, text });
-    if (this.events.length > KEPT_EVENTS) this.events.shift();
+  /** What happened before, by the daemon's memory. */
+  private async askEvents(): Promise<void> {
+    const { status, body } = await this.source.command(EVENTS_ASKED);
+    if (status === 200) this.events.learn(body);
+    this.touch();
   }
 
   private gap(text: string): void {
     if (this.logStream !== null) this.kept.addGap(text);
-    if (text !== 'reconnected') this.record('lost', text);
   }
 
   private pollBackends(): void {
@@ -387,6 +444,7 @@ export class DaemonSession {
     this.polling = true;
     void this.source.command('backend.list -j').then((reply) => {
       this.polling = false;
+      this.backendsAsked = true;
       if (reply.status === 200) this.backends = parseBackendList(reply.body);
       this.touch();
     });

@@ -8,6 +8,7 @@ import type { Field, FieldKind } from './field.ts';
 import { editKey, insert, type Line, lineOf } from './line-editor.ts';
 import { type PaletteRow, paletteRows } from './palette.ts';
 import { remember, walk } from './recall.ts';
+import { namedQueries } from './saved-queries.ts';
 
 const COMMAND_LINE: FieldKind = {
   kind: 'command',
@@ -60,6 +61,10 @@ export class FieldKeeper {
     }
     if (name === 'enter') return this.accept(field);
     if (name === 'tab' || name === 'shift+tab') return this.completeField(field, name === 'tab' ? 1 : -1);
+    if (name === 'ctrl+r' && field.list !== undefined) {
+      c.set({ field: null });
+      return field.list(c);
+    }
     if (name === 'up' || name === 'down') return this.recall(field, name === 'up' ? 1 : -1);
     if (name === 'backspace' && field.line.text === '' && field.kind !== 'query')
       return c.set({ field: null });
@@ -139,7 +144,7 @@ export class FieldKeeper {
       programs: this.programs,
       backends: session.backends.map((b) => b.name),
       instances: options.instances.names,
-      queries: Object.keys(options.queries.all()),
+      queries: namedQueries(options.queries).map((one) => one.name),
     };
   }
 

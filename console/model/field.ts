@@ -20,6 +20,8 @@ export interface FieldKind {
   /** Called after every key. */
   follow?(controller: Controller, text: string): void;
   accept?(controller: Controller, text: string, subject: string): void;
+  /** ^R: all that could be taken in the place of a text. */
+  list?(controller: Controller): void;
   /** What a second Enter does with a text that the verdict refuses; the first one says so in these words. */
   readonly otherwise?: { offer: string; accept(controller: Controller, text: string): void };
 }

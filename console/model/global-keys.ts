@@ -8,6 +8,8 @@ import { clock } from './numbers.ts';
 import { deedLines } from './operator.ts';
 import { chooseContext, promptExport } from './palette.ts';
 import { panelText } from './panel.ts';
+import { refetchRow } from './refetch.ts';
+import { banRow, banRowSoftly, purgeRow, rowMenu } from './row-actions.ts';
 
 /** The search in the help follows what is typed. */
 const HELP_SEARCH: FieldKind = {
@@ -33,8 +35,8 @@ function showDeeds(c: Controller): void {
 }
 
 function showNeighbour(c: Controller, step: 1 | -1): void {
-  const { views } = c.options;
-  const next = views[(views.indexOf(c.state.view) + step + views.length) % views.length];
+  const { tabs } = c;
+  const next = tabs[(tabs.indexOf(c.state.view) + step + tabs.length) % tabs.length];
   if (next !== undefined) c.show(next);
 }
 
@@ -84,6 +86,7 @@ export const GLOBAL_KEYS: readonly KeyRow[] = [
   {
     keys: ['y'],
     command: 'copy',
+    spare: 'copy',
     help: 'Copy the selected row (OSC 52)',
     run: (c) => c.state.view.copy(c),
   },
@@ -93,18 +96,76 @@ export const GLOBAL_KEYS: readonly KeyRow[] = [
     help: 'Copy all rows that the filter shows',
     run: (c) => c.state.view.copyAll(c),
   },
-  { keys: ['X'], command: 'export', help: 'Export to a file: text, or NDJSON for .json', run: promptExport },
-  { keys: ['A'], command: 'deeds', help: 'What was done from here, newest first', run: showDeeds },
+  {
+    keys: ['x'],
+    command: 'row.menu',
+    needs: 'row',
+    help: 'What can be done with the row',
+    hint: 'act',
+    run: rowMenu,
+  },
+  {
+    keys: ['p'],
+    command: 'row.purge',
+    needs: 'subject',
+    hint: 'purge',
+    help: 'Purge what the row stands for; the count first',
+    run: purgeRow,
+  },
+  {
+    keys: ['b'],
+    command: 'row.ban',
+    needs: 'subject',
+    spare: 'ban',
+    help: 'Ban by a condition, that of the row to begin with; the count first',
+    run: banRow,
+  },
+  {
+    keys: ['B'],
+    command: 'row.ban-soft',
+    help: 'The same softly: expire, keep for grace',
+    run: banRowSoftly,
+  },
+  {
+    keys: ['R'],
+    command: 'row.refetch',
+    needs: 'subject',
+    spare: 'refetch',
+    help: 'Refetch the URL of the row through the proxy: before and after',
+    run: (c) => void refetchRow(c),
+  },
+  {
+    keys: ['X'],
+    command: 'export',
+    spare: 'export',
+    help: 'Export to a file: text, or NDJSON for .json',
+    run: promptExport,
+  },
+  {
+    keys: ['A'],
+    command: 'deeds',
+    spare: 'done',
+    help: 'What was done from here, newest first',
+    run: showDeeds,
+  },
   {
     keys: ['U'],
     command: 'undo',
+    spare: 'undo',
     help: 'Undo the last change that can be undone',
     run: (c) => c.operator.undo(),
   },
-  { keys: ['C'], command: 'contexts', help: 'Change to another instance', run: chooseContext },
+  {
+    keys: ['C'],
+    command: 'contexts',
+    spare: 'instances',
+    help: 'Change to another instance',
+    run: chooseContext,
+  },
   {
     keys: ['M'],
     command: 'mouse',
+    spare: 'mouse',
     help: 'Mouse on or off: the wheel scrolls, a click selects, sorts, opens',
     run: toggleMouse,
   },
@@ -121,7 +182,7 @@ export const GLOBAL_KEYS: readonly KeyRow[] = [
     run: (c) => c.options.instances.replay?.skip(10),
   },
   {
-    keys: ['p'],
+    keys: ['P'],
     command: 'replay.pause',
     help: 'Recording: stop or go on',
     run: (c) => c.options.instances.replay?.toggle(),
@@ -165,7 +226,7 @@ export const SCROLL_KEYS: readonly KeyRow[] = [
     run: (c) => c.scroll('down'),
   },
   {
-    keys: ['pageup', 'b', 'ctrl+b'],
+    keys: ['pageup', 'ctrl+b'],
     command: 'panel.pageup',
     help: 'One page up',
     run: (c) => c.scroll('pageup'),

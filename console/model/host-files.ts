@@ -20,6 +20,10 @@ export interface HostFiles {
   /** Rejects with a plain sentence. */
   read(path: string): Promise<string>;
   write(path: string, text: string): Promise<void>;
+  /** A file of its own with this text, that nobody else can read; resolves with its path. */
+  copy(name: string, text: string): Promise<string>;
+  /** Such a file goes; it may be gone already. */
+  remove(path: string): Promise<void>;
   exists(path: string): boolean;
   /** Paths that begin with this text, folders with a final slash; [] when there are none. */
   complete(prefix: string): string[];

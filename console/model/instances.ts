@@ -29,6 +29,10 @@ export class Instances {
   replay?: ReplayControl;
   /** Begins a recording of the instance shown, or ends it when the path is ''; resolves with a sentence to show. */
   record?: (path: string) => Promise<string>;
+  /** Makes a node of the fleet known that is at this address (host:port). What is wrong, or ''. */
+  meet?: (name: string, address: string) => string;
+  /** Is one under way? */
+  recording?: () => boolean;
   private readonly known: Instance[];
   private readonly sessions = new Map<string, DaemonSession>();
   private readonly makeSession: (source: Source) => DaemonSession;

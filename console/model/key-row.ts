@@ -1,4 +1,4 @@
-// The rows of the key table: a key, what it does in words, and what it does.
+// The rows of the key table: a key, what it does in words, and what it does; and how keys are written.
 
 import type { Controller } from './controller.ts';
 
@@ -10,6 +10,12 @@ export interface KeyRow {
   readonly help: string;
   /** Two words at most for the footer; absent keeps it out of the footer. */
   readonly hint?: string;
+  /** The same where there is room left after all hints. */
+  readonly spare?: string;
+  /** Is it something that one does with the row under the cursor? The menu of the row has it. */
+  readonly ofRow?: true;
+  /** What it needs: a row that stands for something, or one with which anything can be done. Views without give no hint. */
+  readonly needs?: 'subject' | 'row';
   run(controller: Controller): void;
 }
 
@@ -18,4 +24,31 @@ export interface KeyGroup {
   readonly scope: string;
   readonly title: string;
   readonly rows: readonly KeyRow[];
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  up: '↑',
+  down: '↓',
+  left: '←',
+  right: '→',
+  pageup: 'PgUp',
+  pagedown: 'PgDn',
+  home: 'Home',
+  end: 'End',
+  delete: 'Del',
+  enter: 'Enter',
+  escape: 'Esc',
+  tab: 'Tab',
+  'shift+tab': 'S-Tab',
+  space: 'Space',
+};
+
+/** As the help writes keys: ^B, PgUp, Space, q; the wheel is no key. */
+export function keyLabels(keys: readonly string[]): string[] {
+  return keys.filter((k) => !k.startsWith('wheel')).map(keyLabel);
+}
+
+export function keyLabel(key: string): string {
+  if (key.startsWith('ctrl+')) return `^${key.slice(5).toUpperCase()}`;
+  return LABELS[key] ?? key;
 }

@@ -3,7 +3,7 @@
 // key of a wider one.
 
 import { GLOBAL_KEYS, PANEL_KEYS } from './global-keys.ts';
-import type { KeyGroup, KeyRow } from './key-row.ts';
+import { type KeyGroup, type KeyRow, keyLabel, keyLabels } from './key-row.ts';
 import type { View } from './view.ts';
 
 /** Other keys for a command of a scope: `log.why` or, where one command stands in several scopes, `list/move.up`. */
@@ -88,13 +88,21 @@ export class Keymap {
     return rowOf(this.panel, key) ?? (THROUGH_PANELS.includes(key) ? rowOf(this.global, key) : undefined);
   }
 
-  /** The footer's hints of a view: its own first, then wider ones. */
+  /** The footer's hints of a view: its own first, then wider ones, then what has room after them. */
   hints(view: View): { key: string; hint: string }[] {
-    return this.scopesOf(view).flatMap((group) =>
-      group.rows.flatMap((r) =>
-        r.hint !== undefined && r.keys[0] !== undefined ? [{ key: keyLabel(r.keys[0]), hint: r.hint }] : [],
-      ),
-    );
+    const subject = view.subjects !== null;
+    const has = { subject, row: subject || this.rowKeys(view).length > 0 };
+    const rows = this.scopesOf(view)
+      .flatMap((group) => group.rows)
+      .filter(({ needs }) => needs === undefined || has[needs]);
+    const hint = ({ keys: [key] }: KeyRow, text: string | undefined) =>
+      text === undefined || key === undefined ? [] : [{ key: keyLabel(key), hint: text }];
+    return [...rows.flatMap((row) => hint(row, row.hint)), ...rows.flatMap((row) => hint(row, row.spare))];
+  }
+
+  /** Keys of a view that do something with the row under the cursor. */
+  rowKeys(view: View): KeyRow[] {
+    return this.scopesOf(view).flatMap((group) => group.rows.filter((row) => row.ofRow === true));
   }
 
   /** The help screen's content, of the tables alone; `filter` keeps rows that contain it in any case. */
@@ -124,30 +132,4 @@ export class Keymap {
 
 function rowOf(group: KeyGroup, key: string): KeyRow | undefined {
   return group.rows.find((r) => r.keys.includes(key));
-}
-
-const LABELS: Readonly<Record<string, string>> = {
-  up: '↑',
-  down: '↓',
-  left: '←',
-  right: '→',
-  pageup: 'PgUp',
-  pagedown: 'PgDn',
-  home: 'Home',
-  end: 'End',
-  enter: 'Enter',
-  escape: 'Esc',
-  tab: 'Tab',
-  'shift+tab': 'S-Tab',
-  space: 'Space',
-};
-
-/** As the help writes keys: ^B, PgUp, Space, q; the wheel is no key. */
-export function keyLabels(keys: readonly string[]): string[] {
-  return keys.filter((k) => !k.startsWith('wheel')).map(keyLabel);
-}
-
-function keyLabel(key: string): string {
-  if (key.startsWith('ctrl+')) return `^${key.slice(5).toUpperCase()}`;
-  return LABELS[key] ?? key;
 }

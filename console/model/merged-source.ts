@@ -3,33 +3,61 @@
 // other questions go to both. The view is stale when one of the two is. It never decides where a change is made: that
 // is the operator's (operator.ts).
 
-import type { CommandReply, CounterInfo, LogSubscription } from '../../protocol/messages.ts';
+import type { CommandReply, CounterInfo, HistoryRequest, LogSubscription } from '../../protocol/messages.ts';
 import { MGT_COUNTERS, WRK_COUNTERS } from '../../protocol/tables/counters.ts';
-import type { ConnectionState, LogHandlers, Source, SourceEvents, Subscription } from '../client/source.ts';
+import type {
+  ConnectionState,
+  LogHandlers,
+  PastPoint,
+  Source,
+  SourceEvents,
+  Subscription,
+} from '../client/source.ts';
 import { commandWord } from './completion.ts';
 import { increase } from './hit-rate.ts';
 import { addressOf, placed } from './instance-address.ts';
+import { mergePoints, sideBySide, type Timed } from './merged-past.ts';
 
 export interface NamedSource {
   name: string;
   source: Source;
 }
 
+interface Sample extends Timed {
+  info: CounterInfo[];
+  values: bigint[];
+}
+
 interface Part extends NamedSource {
   info: CounterInfo[];
   values: bigint[];
-  /** Of each counter its last reading, and what it has counted in all its workers while this view was open. */
-  last: Map<string, bigint>;
-  totals: Map<string, bigint>;
+  /** Of each counter, in the order of `info`, what it has counted in all its workers while this view was open; nothing before
+   * its first reading. */
+  totals: (bigint | undefined)[];
+  /** What it has told of before, until both have; the last is that of now. */
+  past: Sample[];
   /** Have its values of this round come? */
   fresh: boolean;
   state: ConnectionState;
+}
+
+interface Place {
+  part: Part;
+  index: number;
+}
+
+interface MergedRow {
+  info: CounterInfo;
+  places: Place[];
 }
 
 export class MergedSource implements Source {
   readonly label: string;
   readonly parts: readonly string[];
   private readonly open: readonly Part[];
+  private plan: { of: readonly (readonly CounterInfo[])[]; rows: readonly MergedRow[] } | null = null;
+  /** Have both told their past? */
+  private joined = false;
 
   constructor(a: NamedSource, b: NamedSource) {
     this.label = `${a.name}+${b.name}`;
@@ -38,8 +66,8 @@ export class MergedSource implements Source {
       ...p,
       info: [],
       values: [],
-      last: new Map(),
-      totals: new Map(),
+      totals: [],
+      past: [],
       fresh: false,
       state: { state: 'connecting', attempt: 0 },
     }));
@@ -53,27 +81,54 @@ export class MergedSource implements Source {
           events.connection(this.connection());
         },
         counters: (info) => {
-          part.info = info;
-          part.values = [];
-          events.counters(this.merged().map((m) => m.info));
+          if (this.joined) describe(part, info);
+          else part.info = info;
+          // Until both have told their past there is nothing to describe.
+          if (this.joined) events.counters(this.rows().map((row) => row.info));
         },
         values: (at, values) => {
-          take(part, values);
+          if (this.joined) take(part, values);
+          else part.past.push({ at, info: part.info, values });
           part.fresh = true;
           // One sample a round: when the values of both have come.
           if (!this.open.every((p) => p.fresh)) return;
           for (const each of this.open) each.fresh = false;
-          events.values(
-            at,
-            this.merged().map((m) => m.value),
-            true,
-          );
+          if (!this.joined) this.join(events);
+          events.values(at, this.values(), true);
         },
-        // Samples of two daemons would have to be put side by side.
-        past: () => undefined,
-        event: (kind, text) => events.event(kind, `${part.name}: ${text}`),
+        past: (at, values) => {
+          // After a lost connection the other one has gone on: what was missed comes with the next values.
+          if (!this.joined) part.past.push({ at, info: part.info, values });
+        },
+        event: (word, text, noted) => events.event(word, `${part.name}: ${text}`, noted),
       });
     }
+  }
+
+  /** The pasts of both, as one. The last sample of it is that of now. */
+  private join(events: SourceEvents): void {
+    this.joined = true;
+    for (const part of this.open) part.info = [];
+    let infos: readonly (readonly CounterInfo[])[] = [];
+    sideBySide(
+      this.open.map((part) => part.past.splice(0)),
+      (i, { info, values }) => {
+        const part = this.open[i] as Part;
+        if (part.info !== info) describe(part, info);
+        take(part, values);
+      },
+      (at) => {
+        const now = this.open.map((part) => part.info);
+        if (now.some((info, i) => info !== infos[i])) events.counters(this.rows().map((row) => row.info));
+        infos = now;
+        events.past(at, this.values(), true);
+      },
+    );
+  }
+
+  async history(request: HistoryRequest): Promise<readonly PastPoint[]> {
+    const asked = this.open.map(({ source }) => source.history?.(request) ?? Promise.resolve([]));
+    return mergePoints(this.parts, await Promise.all(asked));
   }
 
   async command(line: string): Promise<CommandReply> {
@@ -142,28 +197,52 @@ export class MergedSource implements Source {
     return { state: 'up', identity: this.label, version: [...new Set(versions)].join('+') };
   }
 
-  /** Counters of one name are summed, of some the worse is taken, those of backends and threads kept apart; an uptime is
-   * that of the younger. */
-  private merged(): { info: CounterInfo; value: bigint }[] {
-    const byName = new Map<string, { info: CounterInfo; value: bigint }>();
-    const stateOf = (part: Part): bigint => part.last.get(STATE) ?? 0n;
-    const worse = this.open.reduce((a, b) => (stateOf(b) > stateOf(a) ? b : a));
+  /** What is shown, and what it is made of: as long as both have the same counters it is the same. */
+  private rows(): readonly MergedRow[] {
+    const { plan } = this;
+    if (plan !== null && this.open.every((part, i) => part.info === plan.of[i])) return plan.rows;
+    const byName = new Map<string, MergedRow>();
     for (const part of this.open) {
-      for (const [i, info] of part.info.entries()) {
+      for (const [index, info] of part.info.entries()) {
         const group = info.name.slice(0, 4);
         const apart = group === 'VBE.' || group === 'THR.';
         const name = apart ? `${group}${placed(part.name, info.name.slice(4))}` : info.name;
-        const value = (counts(info) ? part.totals.get(info.name) : part.values[i]) ?? 0n;
-        const known = byName.get(name);
-        if (known === undefined) byName.set(name, { info: apart ? { ...info, name } : info, value });
-        else if (WORST.has(name)) known.value = value > known.value ? value : known.value;
-        else if (name === STATE_SINCE) known.value = part === worse ? value : known.value;
-        else if (info.format === 'd') known.value = value < known.value ? value : known.value;
-        else known.value += value;
+        const row = byName.get(name) ?? { info: apart ? { ...info, name } : info, places: [] };
+        row.places.push({ part, index });
+        byName.set(name, row);
       }
     }
-    return [...byName.values()];
+    const rows = [...byName.values()];
+    this.plan = { of: this.open.map((part) => part.info), rows };
+    return rows;
   }
+
+  /** Counters of one name are summed, of some the worse is taken, those of backends and threads kept apart; an uptime is
+   * that of the younger. */
+  private values(): bigint[] {
+    const stateOf = (part: Part): bigint => valueAt({ part, index: part.info.findIndex(isState) });
+    const worse = this.open.reduce((a, b) => (stateOf(b) > stateOf(a) ? b : a));
+    return this.rows().map(({ info, places }) => {
+      const values = places.map(valueAt);
+      const [first = 0n] = values;
+      if (values.length < 2) return first;
+      const sorted = [...values].sort((a, b) => (a < b ? -1 : 1));
+      if (WORST.has(info.name)) return sorted.at(-1) ?? first;
+      if (info.name === STATE_SINCE) return values[places.findIndex(({ part }) => part === worse)] ?? first;
+      if (info.format === 'd') return sorted[0] ?? first;
+      return values.reduce((a, b) => a + b);
+    });
+  }
+}
+
+function isState(info: CounterInfo): boolean {
+  return info.name === STATE;
+}
+
+/** A counter proper is what all workers have counted; anything else as it was read. */
+function valueAt({ part, index }: Place): bigint {
+  const info = part.info[index];
+  return (info !== undefined && counts(info) ? part.totals[index] : part.values[index]) ?? 0n;
 }
 
 const STATE = 'MGT.worker_state';
@@ -181,20 +260,27 @@ function counts(info: CounterInfo): boolean {
   return info.flag === 'c' && info.format !== 'd';
 }
 
+/** Other names, or another order of them: what is known of those that stay is kept. */
+function describe(part: Part, info: CounterInfo[]): void {
+  const places = new Map(part.info.map((row, i) => [row.name, i]));
+  const kept = info.map((row) => places.get(row.name) ?? -1);
+  part.values = kept.map((i) => part.values[i] ?? 0n);
+  part.totals = kept.map((i) => part.totals[i]);
+  part.info = info;
+}
+
 function take(part: Part, values: bigint[]): void {
-  const uptime = values[part.info.findIndex((i) => i.name === 'MAIN.uptime')] ?? 0n;
-  const restarted = uptime < (part.last.get('MAIN.uptime') ?? 0n);
-  const last = new Map<string, bigint>();
-  for (const [i, info] of part.info.entries()) {
+  const { info, totals, values: last } = part;
+  const up = info.findIndex((row) => row.name === 'MAIN.uptime');
+  const restarted = (values[up] ?? 0n) < (last[up] ?? 0n);
+  for (let i = 0; i < info.length; i++) {
+    const row = info[i] as CounterInfo;
+    if (!counts(row)) continue;
     const value = values[i] ?? 0n;
-    last.set(info.name, value);
-    if (!counts(info)) continue;
-    const before = part.last.get(info.name);
-    const total = part.totals.get(info.name) ?? 0n;
-    const anew = restarted && !info.name.startsWith('MGT.');
-    part.totals.set(info.name, total + (before === undefined ? value : increase(before, value, anew)));
+    const total = totals[i];
+    const anew = restarted && !row.name.startsWith('MGT.');
+    totals[i] = total === undefined ? value : total + increase(last[i] ?? 0n, value, anew);
   }
-  part.last = last;
   part.values = values;
 }
 

@@ -80,3 +80,12 @@ export function clock(epochSeconds: number, utc: boolean): string {
     ? `${p(d.getUTCHours())}:${p(d.getUTCMinutes())}:${p(d.getUTCSeconds())}`
     : `${p(d.getHours())}:${p(d.getMinutes())}:${p(d.getSeconds())}`;
 }
+
+/** The same with the day in front where it is not of the last twenty hours. */
+export function dated(epochSeconds: number, now: number, utc: boolean): string {
+  const time = clock(epochSeconds, utc);
+  if (now - epochSeconds < 20 * HOUR) return time;
+  const d = new Date(epochSeconds * 1000);
+  const [month, day] = utc ? [d.getUTCMonth(), d.getUTCDate()] : [d.getMonth(), d.getDate()];
+  return `${String(month + 1).padStart(2, '0')}-${String(day).padStart(2, '0')} ${time}`;
+}

@@ -85,10 +85,11 @@ export class Operator {
     host.set({ running: null });
     if (reply.status !== 200) {
       // A daemon without the count command still bans; only its no to the condition is an answer.
-      if (reply.status === 101) return this.ask(line, null, `${line}  (cannot be counted)  really?`, part);
+      if (reply.status === 101)
+        return this.ask(line, banPanel(line), 'what it hits cannot be counted: really?', part);
       return host.notify('bad', `${reply.status} ${oneLine(reply.body)}`);
     }
-    this.ask(line, null, `${line}: ${oneLine(reply.body)} Really?`, part);
+    this.ask(line, banPanel(line), `${oneLine(reply.body)} Really?`, part);
   }
 
   /** Runs it and shows what came of it. Resolves with the answer; a long one is a panel. */
@@ -175,8 +176,9 @@ export class Operator {
     const said = oneLine(body);
     const canUndo = changing && host.state.deeds[0]?.undo !== null && good;
     if (good) {
-      const text = `${line}: ${said === '' ? 'done' : said}${canUndo ? '  (U undoes)' : ''}`;
-      return host.notify('info', text);
+      // What came of it stands first: on a narrow screen the end of a long line is cut.
+      const text = said === '' ? `done: ${line}` : `${line}: ${said}`;
+      return host.notify('info', canUndo ? `U undoes  ${text}` : text);
     }
     host.notify('bad', status === 0 ? `not sent: ${said}` : `${status} ${said === '' ? 'failed' : said}`);
   }
@@ -195,6 +197,16 @@ export function deedLines(deeds: readonly Deed[], clockOf: (at: number) => strin
     { text: d.answer === '' ? '' : `  ${d.answer}`, tone: 'muted' },
     { text: d.undone ? '  (undone)' : d.undo === null ? '' : `  U: ${firstLine(d.undo)}`, tone: 'accent' },
   ]);
+}
+
+/** The whole of a ban while it is asked for: the footer has no room for a long one. */
+function banPanel(line: string): Panel {
+  const lines: ToneLine[] = [[{ text: line, tone: 'strong' }]];
+  if (/\sreq\./.test(line))
+    lines.push([
+      { text: 'It looks at the request: an object goes when it is asked for next.', tone: 'muted' },
+    ]);
+  return { kind: 'text', scroll: 0, title: 'To be done after a yes', lines };
 }
 
 function firstLine(text: string): string {

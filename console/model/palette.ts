@@ -51,11 +51,18 @@ function merge(c: Controller, argument: string) {
 
 function record(c: Controller, path: string) {
   const { instances } = c.options;
-  if (instances.record === undefined) return c.notify('bad', 'nothing can be recorded here');
-  instances.record(path).then(
-    (text) => c.notify('info', text),
-    (error: Error) => c.notify('bad', error.message),
-  );
+  const { files } = c.options;
+  const { record } = instances;
+  if (record === undefined) return c.notify('bad', 'nothing can be recorded here');
+  const act = (): void => {
+    record(path === '' ? '' : files.absolute(path)).then(
+      (text) => c.notify('info', text),
+      (error: Error) => c.notify('bad', error.message),
+    );
+  };
+  // The end of a recording writes where its beginning was told to.
+  if (path === '' || instances.recording?.() === true || !files.exists(path)) return act();
+  c.askToOverwrite(`record ${path}`, path, act);
 }
 
 function seek(c: Controller, seconds: string): void {

@@ -14,6 +14,8 @@ export interface ToneText {
   bits?: { value: bigint; count: number };
   /** Drawn after the text: a bar of so many cells. */
   bar?: number;
+  /** Drawn after the text: values from 0 to the highest of them, the oldest first; NaN is a blank. */
+  spark?: readonly number[];
 }
 
 /** A line of a pane: pieces in a row. */

@@ -33,6 +33,8 @@ export const RANKING_NAMES = Object.keys(RANKINGS) as readonly RankingName[];
 
 export interface Rank {
   key: string;
+  /** That the last of them was for. */
+  host: string;
   requests: number;
   hits: number;
   misses: number;
@@ -61,10 +63,11 @@ export class RankTable {
     if (key === '') return;
     let rank = this.ranks.get(key);
     if (rank === undefined) {
-      rank = { key, requests: 0, hits: 0, misses: 0, passes: 0, errors: 0, bytes: 0, seconds: 0 };
+      rank = { key, host: '', requests: 0, hits: 0, misses: 0, passes: 0, errors: 0, bytes: 0, seconds: 0 };
       this.ranks.set(key, rank);
       if (this.ranks.size > 2 * KEPT) this.prune();
     }
+    rank.host = f.host;
     rank.requests++;
     if (f.handling === 'hit') rank.hits++;
     else if (isMiss(f.handling)) rank.misses++;
@@ -89,7 +92,7 @@ export class RankTable {
 }
 
 /** The highest by a figure, at most `limit`. */
-export function highest(ranks: Rank[], by: Exclude<keyof Rank, 'key'>, limit: number): Rank[] {
+export function highest(ranks: Rank[], by: Exclude<keyof Rank, 'key' | 'host'>, limit: number): Rank[] {
   return ranks.sort((a, b) => b[by] - a[by] || (a.key < b.key ? -1 : 1)).slice(0, limit);
 }
 

@@ -43,10 +43,10 @@ export class RecentFacts {
     this.bound();
   }
 
-  /** Calls `visit` with each of the last `seconds` before `now`. */
-  each(seconds: number, now: number, visit: (facts: TrafficFacts) => void): void {
-    for (const second of this.seconds)
-      if (second.at > now - seconds - 1 && second.at <= now) for (const facts of second.facts) visit(facts);
+  /** Calls `visit` with each of the last `seconds` before `now`, and the second in which it came. */
+  each(seconds: number, now: number, visit: (facts: TrafficFacts, at: number) => void): void {
+    for (const { at, facts } of this.seconds)
+      if (at > now - seconds - 1 && at <= now) for (const one of facts) visit(one, at);
   }
 
   clear(): void {

@@ -1,8 +1,9 @@
 // Keeps what a source delivers as a recording: the source goes on as it was, and every step is noted. Bounded: a
 // recording that has grown too long ends by itself and says so.
 
-import type { CommandReply, LogSubscription } from '../../protocol/messages.ts';
-import type { LogHandlers, Source, SourceEvents, Subscription } from '../client/source.ts';
+import type { CommandReply, HistoryRequest, LogSubscription } from '../../protocol/messages.ts';
+import type { LogHandlers, PastPoint, Source, SourceEvents, Subscription } from '../client/source.ts';
+import { EVENTS_ASKED } from './event-log.ts';
 import { encodeTransaction, type RecordedStep, type Recording } from './recording.ts';
 
 /** Bytes of log that a recording holds at the most. */
@@ -31,6 +32,10 @@ export class RecordingSource implements Source {
     return this.source.retells === true;
   }
 
+  history(request: HistoryRequest): Promise<readonly PastPoint[]> {
+    return this.source.history?.(request) ?? Promise.resolve([]);
+  }
+
   get active(): boolean {
     return this.recording !== null;
   }
@@ -54,6 +59,7 @@ export class RecordingSource implements Source {
       const changed = this.values.map((v, i): [number, string] => [i, String(v)]);
       this.note({ after: 0, kind: 'values', changed });
     }
+    void this.command(EVENTS_ASKED);
     this.stream = this.source.log(
       { grouping: 'request', from: 'tail' },
       {
@@ -102,10 +108,11 @@ export class RecordingSource implements Source {
         events.values(at, values);
       },
       // A recording begins where it was begun.
-      past: (at, values) => events.past(at, values),
-      event: (event, text) => {
-        this.note({ after: this.after(), kind: 'event', event, text });
-        events.event(event, text);
+      past: (at, values, steady) => events.past(at, values, steady),
+      event: (event, text, noted) => {
+        const step = { after: this.after(), kind: 'event', event, text } as const;
+        this.note(noted === undefined ? step : { ...step, noted });
+        events.event(event, text, noted);
       },
     });
   }

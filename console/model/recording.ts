@@ -2,7 +2,7 @@
 // in seconds from its beginning. Counter samples are kept as changes, log records in base64.
 
 import type { CounterInfo, LogTransaction } from '../../protocol/messages.ts';
-import type { EventKind } from '../client/source.ts';
+import type { EventWord, NotedAs } from '../client/source.ts';
 
 export interface RecordedTransaction extends Omit<LogTransaction, 'records'> {
   /** The records in base64. */
@@ -17,7 +17,7 @@ export type RecordedStep = { after: number } & (
   | { kind: 'values'; changed: [number, string][] }
   /** In memory also as they are: a log that was never a session. */
   | { kind: 'log'; transactions: (RecordedTransaction | LogTransaction)[] }
-  | { kind: 'event'; event: EventKind; text: string }
+  | { kind: 'event'; event: EventWord; text: string; noted?: NotedAs }
 );
 
 export interface Recording {

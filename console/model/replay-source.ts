@@ -112,7 +112,7 @@ export class ReplaySource implements Source {
         for (const [index, value] of step.changed) this.values[index] = BigInt(value);
         return events?.values(at, [...this.values]);
       case 'event':
-        return events?.event(step.event, step.text);
+        return events?.event(step.event, step.text, step.noted);
       case 'log': {
         const transactions = step.transactions.map(decodeTransaction);
         for (const { handlers, grouping, match } of this.streams) {

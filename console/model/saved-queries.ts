@@ -1,4 +1,5 @@
-// Named queries: those of the configuration file, and those saved from the console, which go into the same file.
+// Named queries: those of the configuration file, those saved from the console, which go into the same file, and those that
+// every console has.
 
 export interface SavedQueries {
   all(): Readonly<Record<string, string>>;
@@ -17,4 +18,36 @@ export function volatileQueries(initial: Readonly<Record<string, string>> = {}):
       return Promise.resolve();
     },
   };
+}
+
+export interface NamedQuery {
+  name: string;
+  query: string;
+  /** What it shows, in words that have room on the smallest screen; of one of the operator's the query itself. */
+  help: string;
+}
+
+export const BUILTIN_QUERIES: readonly NamedQuery[] = [
+  { name: 'errors', query: 'RespStatus >= 500 or FetchError', help: 'what failed' },
+  { name: 'refused', query: 'RespStatus >= 400 and RespStatus < 500', help: 'what clients asked wrongly' },
+  { name: 'slow', query: 'Timestamp:Process[2] > 1.0', help: 'over a second to first byte' },
+  { name: 'slow-fetch', query: 'Timestamp:Beresp[2] > 1.0', help: 'backends over a second' },
+  { name: 'backend-errors', query: 'FetchError or BerespStatus >= 500', help: 'what failed at backends' },
+  { name: 'misses', query: 'VCL_call eq "MISS"', help: 'fetched after a lookup' },
+  { name: 'passes', query: 'VCL_call eq "PASS"', help: 'not looked up, or not kept' },
+  { name: 'marked', query: 'HitMiss or HitPass', help: 'marked as not to be kept' },
+  { name: 'cookies', query: 'ReqHeader:Cookie and VCL_call eq "PASS"', help: 'passed with a Cookie' },
+  { name: 'set-cookie', query: 'BerespHeader:Set-Cookie', help: 'responses that set a Cookie' },
+  { name: 'stale', query: 'Hit[2] < 0', help: 'served in grace' },
+  { name: 'purges', query: 'ReqMethod ~ "PURGE$|BAN$|^REFRESH$"', help: 'purges and bans over HTTP' },
+  { name: 'restarts', query: 'Begin[3] eq "restart"', help: 'begun again by the program' },
+  { name: 'fragments', query: 'Begin[3] eq "esi"', help: 'pages with fragments' },
+  { name: 'large', query: 'ReqAcct[5] > 1000000', help: 'bodies over a megabyte' },
+];
+
+/** All of them, the operator's own first: one of the same name takes the place of the built-in one. */
+export function namedQueries(saved: SavedQueries): NamedQuery[] {
+  const own = Object.entries(saved.all()).map(([name, query]): NamedQuery => ({ name, query, help: query }));
+  const names = new Set(own.map((one) => one.name));
+  return [...own, ...BUILTIN_QUERIES.filter((one) => !names.has(one.name))];
 }

@@ -27,6 +27,15 @@ export class Series {
     if (this.length < this.capacity) this.length++;
   }
 
+  /** Puts samples in front, the oldest first, as far as there is room for them. */
+  prepend(at: readonly number[], values: readonly number[]): void {
+    const kept = Array.from({ length: this.length }, (_, i) => [this.timeAt(i), this.get(i)] as const);
+    const from = Math.max(0, at.length - (this.capacity - this.length));
+    this.clear();
+    for (let i = from; i < at.length; i++) this.push(at[i] as number, values[i] as number);
+    for (const [time, value] of kept) this.push(time as number, value as number);
+  }
+
   /** The i-th oldest sample's value, undefined outside. */
   get(i: number): number | undefined {
     return i < 0 || i >= this.length ? undefined : this.value[this.slot(i)];

@@ -51,7 +51,7 @@ export const SAMPLED_RECORDS: readonly RecordFilter[] = [
   },
 ];
 
-const TAG_HEADERS = /^(xkey|surrogate-key|cache-tag|x-cache-tags):\s*(.*)$/i;
+export const TAG_HEADERS = /^(xkey|surrogate-key|cache-tag|x-cache-tags):\s*(.*)$/i;
 
 export function readTraffic(group: readonly LogTransaction[]): TrafficFacts[] {
   const out: TrafficFacts[] = [];
@@ -142,8 +142,9 @@ export function readTransaction({ records }: LogTransaction): TrafficFacts {
         break;
       case Tag.Timestamp: {
         const [event, , total] = cursor.text.split(' ');
-        // Until the first byte goes out: the rest depends on the client's line.
-        if (event === 'Process:' || event === 'Beresp:') out.seconds = Number(total);
+        // Until the first byte goes out: the rest depends on the client's line. After a failure there is none: what
+        // comes is made here.
+        if (event === 'Process:' || (event === 'Beresp:' && !out.failed)) out.seconds = Number(total);
         break;
       }
       case Tag.ReqAcct:
@@ -160,6 +161,8 @@ export function readTransaction({ records }: LogTransaction): TrafficFacts {
       }
       case Tag.FetchError:
         out.failed = true;
+        // One that got no connection is named by the error alone.
+        if (out.backend === '') out.backend = /^backend (\S+): /.exec(cursor.text)?.[1] ?? '';
         break;
       case Tag.BerespHeader: {
         const found = TAG_HEADERS.exec(cursor.text);

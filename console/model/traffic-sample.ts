@@ -3,6 +3,7 @@
 // left open for a month holds no more than after an hour.
 
 import type { LogTransaction } from '../../protocol/messages.ts';
+import { type BackendTraffic, backendTraffic, TRAFFIC_SECONDS } from './backend-traffic.ts';
 import { LatencyMeter } from './latency-meter.ts';
 import { highest, RANKING_NAMES, RANKINGS, type Rank, type RankingName, RankTable } from './rankings.ts';
 import { RecentFacts } from './recent-facts.ts';
@@ -10,6 +11,7 @@ import { splitGroups } from './request-group.ts';
 import { readTraffic, type TrafficFacts } from './traffic-facts.ts';
 import { isPass, summarise } from './transaction.ts';
 import { UnservedRequests } from './unserved.ts';
+import { UrlTrail } from './url-trail.ts';
 
 export interface SeenTag {
   fetches: number;
@@ -51,11 +53,14 @@ export class TrafficSample {
   readonly latency = new LatencyMeter();
   private readonly addresses = new Map<string, string>();
   readonly unserved = new UnservedRequests();
+  readonly urls = new UrlTrail();
   private readonly tables = new Map(RANKING_NAMES.map((name) => [name, new RankTable(RANKINGS[name])]));
   private readonly recent = new RecentFacts();
   private counts: Counts = { ...NONE };
   /** The last ranking over a window, which is made once a second. */
   private made: { key: string; ranks: Rank[]; counts: Counts } = { key: '', ranks: [], counts: NONE };
+  /** What was last said of backends, which is made once a second. */
+  private answered: { key: string; of: ReadonlyMap<string, BackendTraffic> } = { key: '', of: new Map() };
   /** Epoch seconds from which on rankings count; 0 before the first. */
   since = 0;
   /** Raised with every batch. */
@@ -96,6 +101,7 @@ export class TrafficSample {
   /** The part is complete. */
   prepend(part: EarlierTraffic): void {
     if (part.since === 0) return;
+    this.answered = { key: '', of: new Map() };
     this.unserved.prepend(part.unserved, part.requests);
     this.recent.prepend(part.recent);
     if (this.since === 0 || part.since < this.since) this.since = part.since;
@@ -104,7 +110,7 @@ export class TrafficSample {
   }
 
   /** The highest by a figure, at most `limit`, since the ranks were last cleared. */
-  top(ranking: RankingName, by: Exclude<keyof Rank, 'key'>, limit: number): Rank[] {
+  top(ranking: RankingName, by: Exclude<keyof Rank, 'key' | 'host'>, limit: number): Rank[] {
     return highest(this.all(ranking), by, limit);
   }
 
@@ -130,10 +136,23 @@ export class TrafficSample {
     };
   }
 
+  /** By the names of backends without their programs: how they answered in the last minutes before `now`. */
+  backendTraffic(now: number): ReadonlyMap<string, BackendTraffic> {
+    const key = String(Math.floor(now));
+    if (this.answered.key !== key) this.answered = { key, of: backendTraffic(this.recent, now) };
+    return this.answered.of;
+  }
+
+  /** Epoch seconds from which on backendTraffic() has all of the sample; 0 before the first. */
+  trafficSince(now: number): number {
+    return this.since === 0 ? 0 : Math.max(this.since, this.recent.since, now - TRAFFIC_SECONDS);
+  }
+
   clearRanks(now: number): void {
     for (const table of this.tables.values()) table.clear();
     this.recent.clear();
     this.unserved.clear();
+    this.answered = { key: '', of: new Map() };
     this.counts = { ...NONE };
     this.made = { key: '', ranks: [], counts: NONE };
     this.since = now;
@@ -165,7 +184,9 @@ export class TrafficSample {
       this.seeAddress(f);
     }
     // Of a fragment no client waits for it alone.
-    if (f.kind === 'request') this.latency.add(f.seconds, f.handling === 'hit', at, earlier);
+    if (f.kind !== 'request') return;
+    this.latency.add(f.seconds, f.handling === 'hit', at, earlier);
+    if (f.url !== '') this.urls.count(f.host + f.url, at);
   }
 
   private seeAddress({ backend, address }: TrafficFacts): void {

@@ -4,6 +4,7 @@
 import { quoteWord } from '../../protocol/cli-quoting.ts';
 import { answerItems, textField } from './admin-store.ts';
 import { parameterText, sameValue } from './parameter-value.ts';
+import { wholeProgram } from './whole-program.ts';
 
 export interface UndoRow {
   command: string;
@@ -63,8 +64,12 @@ export const UNDO: readonly UndoRow[] = [
   { command: 'vcl.inline', ask: () => null, undo: (words) => `vcl.discard ${words[1]}` },
   {
     command: 'vcl.discard',
-    ask: (words) => (words.length === 2 && /^[\w.-]+$/.test(words[1] ?? '') ? `vcl.show ${words[1]}` : null),
-    undo: (words, body) => (body.trim() === '' ? null : inlineCommand(words[1] ?? '', body)),
+    ask: (words) =>
+      words.length === 2 && /^[\w.-]+$/.test(words[1] ?? '') ? `vcl.show -v ${words[1]}` : null,
+    undo: (words, body) => {
+      const source = wholeProgram(body);
+      return source === null ? null : inlineCommand(words[1] ?? '', source);
+    },
   },
   {
     command: 'backend.set_health',

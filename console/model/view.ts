@@ -4,9 +4,11 @@
 import type { ReactNode } from 'react';
 import type { Ask } from './admin-store.ts';
 import type { Controller } from './controller.ts';
+import type { DaemonSession } from './daemon-session.ts';
 import type { KeyGroup, KeyRow } from './key-row.ts';
 import type { Place, Step } from './layout.ts';
 import type { PaletteRow } from './palette.ts';
+import type { Subject } from './row-subject.ts';
 import type { StateSlot, UiState } from './ui-state.ts';
 
 export interface ScreenProps {
@@ -36,6 +38,8 @@ export interface View {
   readonly asks: readonly Ask[];
 
   readonly state: StateSlot<unknown>;
+  /** Whether the daemon has what it shows. The header and Tab leave one out that has nothing; its key shows it all the same. */
+  applies(session: DaemonSession): boolean;
   /** Called before it is shown. */
   open(controller: Controller): void;
   move(controller: Controller, step: Step): void;
@@ -44,6 +48,8 @@ export interface View {
   /** A click at a place of the body. */
   click(controller: Controller, at: Place): void;
 
+  /** What the row under the cursor stands for, the narrowest first; null where rows stand for nothing of the kind. */
+  readonly subjects: ((controller: Controller) => readonly Subject[]) | null;
   /** Copies what is selected, or all that the filter shows. */
   copy(controller: Controller): void;
   copyAll(controller: Controller): void;
@@ -66,10 +72,12 @@ export const PLAIN_VIEW = {
   shared: null,
   commands: [],
   asks: [],
+  applies: () => true,
   open: nothing,
   move: nothing,
   back: nothing,
   click: nothing,
+  subjects: null,
   copyAll: (c: Controller) => c.notify('warn', 'X exports this view to a file'),
   spokenRemark: silence,
   spokenRow: silence,

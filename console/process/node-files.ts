@@ -3,8 +3,8 @@
 
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { writeOwn } from '../../protocol/files/own-file.ts';
 import { inPackage } from '../../protocol/files/package-files.ts';
@@ -13,6 +13,8 @@ import type { HostFiles, LintFinding } from '../model/host-files.ts';
 
 const MOST_PATHS = 200;
 const LINT_MS = 20_000;
+/** What the folders of copies are called. */
+const COPIES = 'proxyadm-edit-';
 
 export class NodeFiles implements HostFiles {
   private readonly daemon: string;
@@ -37,6 +39,19 @@ export class NodeFiles implements HostFiles {
     } catch (cause) {
       throw new Error(systemText(cause), { cause });
     }
+  }
+
+  async copy(name: string, text: string): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), COPIES));
+    const path = join(folder, name.replace(/[^\w.-]/g, '_'));
+    await writeFile(path, text, { mode: 0o600 });
+    return path;
+  }
+
+  async remove(path: string): Promise<void> {
+    // The folder that copy() has made for it, with what an editor may have left there; never another.
+    const folder = dirname(path);
+    if (folder.startsWith(join(tmpdir(), COPIES))) await rm(folder, { recursive: true, force: true });
   }
 
   exists(path: string): boolean {

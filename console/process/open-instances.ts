@@ -63,7 +63,15 @@ export function liveInstances(target: ConsoleTarget, config: ConsoleConfig): Ins
     known.filter((i) => i.name !== first.name),
     (source) => new DaemonSession({ source, now, later, matcher, utc: config.utc }),
   );
+  instances.meet = (name, address) => {
+    const secretFile = config.instances.find((i) => i.address === address)?.secretFile ?? target.secretFile;
+    if (secretFile === undefined)
+      return 'name it among the instances of the configuration file, or start with -T and -S';
+    instances.add({ name, open: () => open({ address, secretFile }) });
+    return '';
+  };
   let path = '';
+  instances.recording = () => [...recorders.values()].some((r) => r.active);
   instances.record = async (wanted) => {
     const recorder = [...recorders.values()].find((r) => r.active) ?? recorders.get(instances.current.source);
     if (recorder === undefined) throw new Error('this view cannot be recorded; choose one instance');

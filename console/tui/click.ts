@@ -17,7 +17,6 @@ export function click(c: Controller, { x, y }: Place) {
 
 /** The title that stands at `x` belongs to the last key before it. */
 function header(c: Controller, x: number) {
-  const { views } = c.options;
   let at = 0;
   let titles = 0;
   const { left } = headerParts(c, c.state.view, c.size.columns, c.state.readonly, c.session.utc);
@@ -25,7 +24,7 @@ function header(c: Controller, x: number) {
     if (span.style === 'key') titles++;
     at += widthOf(span.text);
     if (at <= x) continue;
-    const view = views[titles - 1];
+    const view = c.tabs[titles - 1];
     if (view !== undefined) c.show(view);
     return;
   }

@@ -29,6 +29,8 @@ export class FrameSink {
   /** The lines of the latest frame. */
   private latest: readonly Piece[][] = [];
   private closed = false;
+  /** Somebody else has the terminal. */
+  private held = false;
 
   constructor(output: SinkOutput, columns: number, rows: number) {
     this.output = output;
@@ -45,7 +47,7 @@ export class FrameSink {
 
   /** Paints what is new in the panes, in the layout of the latest frame. */
   paint(): void {
-    if (this.closed || this.latest.length === 0) return;
+    if (this.closed || this.held || this.latest.length === 0) return;
     const corners = new Map<string, Corner>();
     for (const { placeholder } of this.latest.flat()) {
       if (placeholder === '' || corners.has(placeholder)) continue;
@@ -86,13 +88,23 @@ export class FrameSink {
   /** The screen's content is unknown: the next frame paints every row. */
   forget(): void {
     this.shown = [];
-    if (!this.closed) this.output.write('\x1b[0m\x1b[2J');
+    if (!this.closed && !this.held) this.output.write('\x1b[0m\x1b[2J');
   }
 
   /** Paints the latest frame again, whole. */
   redraw(): void {
     this.forget();
     this.paint();
+  }
+
+  /** Paints nothing until it is released, and then everything. */
+  hold(): void {
+    this.held = true;
+  }
+
+  release(): void {
+    this.held = false;
+    this.redraw();
   }
 
   close(): void {

@@ -13,6 +13,8 @@ export interface ConsoleOptions extends ConsoleTarget {
   view?: string | undefined;
   /** A recording to show instead of a daemon. */
   replay?: string | undefined;
+  /** Stands in the bottom row until the first key. */
+  greeting?: string | undefined;
   /** Lines for a screen reader instead of a screen. */
   reader?: boolean | undefined;
 }

@@ -4,8 +4,10 @@ import type { ReadStream, WriteStream } from 'node:tty';
 import { COMMANDS } from '../../protocol/tables/commands.ts';
 import { PARAMS } from '../../protocol/tables/params.ts';
 import { findDaemon } from '../client/find-daemon.ts';
+import { askForPage } from '../client/page-client.ts';
 import { themeFromEnv } from '../draw/theme.ts';
 import { Controller } from '../model/controller.ts';
+import type { DaemonSession } from '../model/daemon-session.ts';
 import { Keymap, keyGroups } from '../model/keymap.ts';
 import { checkQuery, completeQuery } from '../model/query-parser.ts';
 import { configPath, QueryFile, readConfig } from '../process/config-file.ts';
@@ -17,6 +19,7 @@ import {
   liveInstances,
   replayInstances,
 } from '../process/open-instances.ts';
+import { runEditor } from '../process/run-editor.ts';
 import { isDumb, speaksInLines, Terminal } from '../process/terminal.ts';
 import { VIEWS } from '../views/views.ts';
 import { click } from './click.ts';
@@ -30,7 +33,11 @@ import { Reader } from './reader.ts';
 const ESCAPE_MS = 50;
 /** The clock of the header and the strip's seconds. */
 const CLOCK_MS = 1000;
+/** How long the first screen waits for data, and how often it looks (chosen). */
+const PATIENCE_MS = 500;
+const LOOK_MS = 5;
 
+const FROM_KEYS: ReadonlySet<string> = new Set(['SIGINT', 'SIGQUIT']);
 const SIGNALS = { SIGINT: 130, SIGQUIT: 131, SIGTERM: 143, SIGHUP: HUNG_UP } as const;
 
 /** The daemon lets this user look and nothing else. */
@@ -66,6 +73,7 @@ export function startConsole(
     const parser = new KeyParser();
     let escapeTimer: NodeJS.Timeout | undefined;
     let done = false;
+    let handedOver = false;
 
     const finish = (status: number, message = ''): void => {
       if (done) return;
@@ -97,13 +105,16 @@ export function startConsole(
       onQuit: () => finish(0),
       onRedraw: () => sink.redraw(),
       onSuspend: () => suspend(),
+      onEdit: (file) => edit(file),
       onCopy: (text) => terminal.copy(text),
       onMouse: (on) => terminal.mouse(on),
       files: new NodeFiles(),
       queries: new QueryFile(path, config.queries),
+      askForPage,
       keymap: new Keymap(VIEWS, config.keys),
     });
     controller.resize({ columns: sink.columns, rows: sink.rows });
+    if (options.greeting !== undefined) controller.notify('info', options.greeting);
 
     const suspend = (): void => {
       terminal.restore();
@@ -112,9 +123,25 @@ export function startConsole(
 
     // Whoever stopped it: the shell had the terminal meanwhile, and its modes and the screen are not what they were.
     const resume = (): void => {
+      if (handedOver) return;
       terminal.restore();
       terminal.enter(!reading);
       if (!reading) sink.redraw();
+    };
+
+    // The editor has the terminal as the shell would give it: nothing is read or painted meanwhile.
+    const edit = async (file: string): Promise<number | string> => {
+      handedOver = true;
+      sink.hold();
+      stdin.pause();
+      terminal.restore();
+      const ended = await runEditor(file, process.env);
+      handedOver = false;
+      if (done) return ended;
+      terminal.enter(!reading);
+      stdin.resume();
+      if (!reading) sink.release();
+      return ended;
     };
 
     const press = (keys: ReturnType<KeyParser['push']>): void => {
@@ -138,7 +165,10 @@ export function startConsole(
 
     const handlers: [NodeJS.Signals, () => void][] = Object.entries(SIGNALS).map(([signal, status]) => [
       signal as NodeJS.Signals,
-      () => finish(status),
+      () => {
+        // Keys of the editor, which the terminal sends to both.
+        if (!handedOver || !FROM_KEYS.has(signal)) finish(status);
+      },
     ]);
     for (const [signal, handler] of handlers) process.on(signal, handler);
     process.on('SIGTSTP', suspend);
@@ -158,11 +188,20 @@ export function startConsole(
     let app: Mounted | null = null;
     if (reading) {
       const reader = new Reader(controller, (text) => stdout.write(text));
-      controller.subscribe(() => reader.update());
-      setInterval(() => reader.update(), CLOCK_MS).unref();
+      const speak = (): void => {
+        if (!handedOver) reader.update();
+      };
+      controller.subscribe(speak);
+      setInterval(speak, CLOCK_MS).unref();
     } else {
-      app = mount({ controller, sink, theme, utc: config.utc });
-      app.done.catch((error: Error) => finish(70, `proxyadm: ${error.stack ?? error.message}`));
+      const draw = (): void => {
+        if (done) return;
+        app = mount({ controller, sink, theme, utc: config.utc });
+        app.done.catch((error: Error) => finish(70, `proxyadm: ${error.stack ?? error.message}`));
+      };
+      // A recording plays when it is shown.
+      if (replay !== null) draw();
+      else firstData(instances.current, draw);
     }
     stdin.on('data', onData);
     stdout.on('resize', onResize);
@@ -183,6 +222,18 @@ export function startConsole(
       instances.current.admin.tick();
     }, CLOCK_MS);
   });
+}
+
+/** Calls back when there is something to show, or after a moment: a screen that is drawn once, and full, is there sooner than one
+ * that is drawn empty first, and then again with each thing that comes. */
+function firstData(session: DaemonSession, then: () => void): void {
+  const late = performance.now() + PATIENCE_MS;
+  const timer = setInterval(() => {
+    const more = !session.isFurnished && session.connection.state !== 'waiting';
+    if (more && performance.now() < late) return;
+    clearInterval(timer);
+    then();
+  }, LOOK_MS);
 }
 
 /** Keeps warnings of libraries off the screen while it is painted, and prints them afterwards. */

@@ -1,8 +1,12 @@
 // The keys, commands and rules of the console as a Markdown page, of their tables alone. A test keeps the page
 // console/KEYS.md the same as what is made here.
 
-import { keyGroups, keyLabels } from '../model/keymap.ts';
+import { KEY_EXCEPTIONS, KEY_MEANINGS } from '../model/key-meanings.ts';
+import { keyLabels } from '../model/key-row.ts';
+import { keyGroups } from '../model/keymap.ts';
 import { paletteRows } from '../model/palette.ts';
+import { SUBJECTS, type Subject, type SubjectKind, type SubjectRow } from '../model/row-subject.ts';
+import { BUILTIN_QUERIES } from '../model/saved-queries.ts';
 import { WHY_RULES } from './log/why/why.ts';
 import { VIEWS } from './views.ts';
 
@@ -17,16 +21,27 @@ export function keymapDocument(): string {
     parts.push(
       table(
         ['Key', 'What it does', 'Name'],
-        rows.map((r) => [
-          keyLabels(r.keys)
-            .map((label) => `\`${label}\``)
-            .join(' '),
-          r.help,
-          `\`${scope}/${r.command}\``,
-        ]),
+        rows.map((r) => [labels(r.keys), r.help, `\`${scope}/${r.command}\``]),
       ),
     );
   }
+  parts.push(
+    '## The same key in every view',
+    'A key that has several of these commands does what its row says.',
+  );
+  parts.push(
+    table(
+      ['Key', 'It means'],
+      KEY_MEANINGS.map((row) => [labels(row.keys), row.means]),
+    ),
+  );
+  parts.push('In these places it means something else:');
+  parts.push(
+    table(
+      ['Key', 'Name', 'Why'],
+      KEY_EXCEPTIONS.map((row) => [labels(row.keys), `\`${row.command}\``, row.reason]),
+    ),
+  );
   parts.push('## Commands of the console', 'After `:`, beside every admin command of `proxyadm help`.');
   parts.push(
     table(
@@ -34,6 +49,31 @@ export function keymapDocument(): string {
       paletteRows(VIEWS)
         .filter((r) => r.hidden !== true)
         .map((r) => [`\`${r.syntax}\``, r.help]),
+    ),
+  );
+  parts.push(
+    '## Queries that have names',
+    '`^R` in the log or its prompt lists them, `query.use <name>` takes one.',
+  );
+  parts.push(
+    table(
+      ['Name', 'Query', 'It shows'],
+      BUILTIN_QUERIES.map((row) => [row.name, `\`${row.query}\``, row.help]),
+    ),
+  );
+  parts.push(
+    '## What rows stand for',
+    '`p` purges it, `b` bans it after a look at the condition: both count first. The values here are examples.',
+  );
+  parts.push(
+    table(
+      ['A row of', 'Its ban'],
+      Object.entries(SUBJECTS as Readonly<Record<string, SubjectRow>>).map(([kind, row]) => [
+        row.title,
+        row.ban === null
+          ? `none: ${row.without}`
+          : `\`${row.ban({ kind: kind as SubjectKind, ...EXAMPLES[kind as SubjectKind] })}\``,
+      ]),
     ),
   );
   parts.push(
@@ -47,6 +87,28 @@ export function keymapDocument(): string {
     ),
   );
   return `${parts.join('\n\n')}\n`;
+}
+
+const NO_EXAMPLE = { key: '', of: '' };
+
+const EXAMPLES: Readonly<Record<SubjectKind, Omit<Subject, 'kind'>>> = {
+  url: { key: '/shoes?page=2', of: 'shop.example' },
+  path: { key: '/shoes', of: 'shop.example' },
+  prefix: { key: '/img/', of: '' },
+  host: { key: 'shop.example', of: '' },
+  status: { key: '404', of: '' },
+  tag: { key: 'shoe-17', of: 'xkey' },
+  ban: { key: 'obj.age > 1d', of: '' },
+  client: NO_EXAMPLE,
+  agent: NO_EXAMPLE,
+  method: NO_EXAMPLE,
+  backend: NO_EXAMPLE,
+};
+
+function labels(keys: readonly string[]): string {
+  return keyLabels(keys)
+    .map((label) => `\`${label}\``)
+    .join(' ');
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

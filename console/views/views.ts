@@ -5,8 +5,12 @@ import type { View } from '../model/view.ts';
 import { BACKENDS_VIEW } from './backends/backends-view.ts';
 import { BANS_VIEW } from './bans/bans-view.ts';
 import { CAUSES_VIEW } from './causes/causes-view.ts';
+import { CHANGES_VIEW } from './changes/changes-view.ts';
 import { DASHBOARD_VIEW } from './dashboard/dashboard-view.tsx';
 import { EDGE_VIEW } from './edge/edge-view.ts';
+import { EVENTS_VIEW } from './events/events-view.ts';
+import { FLEET_VIEW } from './fleet/fleet-view.ts';
+import { INVALIDATIONS_VIEW } from './fleet/invalidations-view.ts';
 import { LATENCY_VIEW } from './latency/latency-view.tsx';
 import { LOG_VIEW } from './log/log-view.tsx';
 import { PANICS_VIEW } from './panics/panics-view.ts';
@@ -30,4 +34,8 @@ export const VIEWS: readonly View[] = [
   PANICS_VIEW,
   EDGE_VIEW,
   CAUSES_VIEW,
+  EVENTS_VIEW,
+  CHANGES_VIEW,
+  FLEET_VIEW,
+  INVALIDATIONS_VIEW,
 ];

@@ -63,6 +63,8 @@ export interface BackendEnvironment {
   now(): number;
   /** Writes a Backend_health record. */
   healthLog(text: string): void;
+  /** A probe has changed its verdict: for the list of events. */
+  healthChanged(text: string): void;
   /** Reports to the operator. */
   note(text: string): void;
   /** The system's resolver when absent. */
@@ -313,8 +315,14 @@ export class Backend implements Director, ConnectionOwner {
       lead: (wire) => this.probeLead(wire),
     };
     const isQuiet = this.row?.isFirst === false;
-    return new Probe(owner, settings, way, env.probes, (text) => {
-      if (!isQuiet) env.healthLog(text);
+    return new Probe(owner, settings, way, env.probes, {
+      log: (text) => {
+        if (!isQuiet) env.healthLog(text);
+      },
+      changed: (healthy, text) => {
+        const word = healthy ? 'healthy' : 'sick';
+        if (!isQuiet) env.healthChanged(`${this.displayName} went ${word}: ${text}`);
+      },
     });
   }
 

@@ -14,6 +14,14 @@ export interface ProbeOwner {
   probed(healthy: boolean, happy: bigint): void;
 }
 
+/** What a probe has to say. */
+export interface ProbeReport {
+  /** Writes a Backend_health record. */
+  log(text: string): void;
+  /** Polls have changed the verdict; the text is the last answer. */
+  changed(healthy: boolean, text: string): void;
+}
+
 export class Probe implements PollOwner, Scheduled {
   readonly settings: ProbeSettings;
   readonly window: ProbeWindow;
@@ -22,7 +30,9 @@ export class Probe implements PollOwner, Scheduled {
   private readonly owner: ProbeOwner;
   private readonly way: PollWay;
   private readonly schedule: ProbeSchedule;
-  private readonly log: (text: string) => void;
+  private readonly report: ProbeReport;
+  /** The verdict that was reported: a backend is taken for healthy until a poll says otherwise. */
+  private told = true;
   private poll: ProbePoll | null = null;
   private running = false;
   /** The moment of the next poll, by the schedule. */
@@ -32,19 +42,18 @@ export class Probe implements PollOwner, Scheduled {
   /** The text of the last poll. */
   private text = '';
 
-  /** @param log writes a Backend_health record */
   constructor(
     owner: ProbeOwner,
     settings: ProbeSettings,
     way: PollWay,
     schedule: ProbeSchedule,
-    log: (text: string) => void,
+    report: ProbeReport,
   ) {
     this.owner = owner;
     this.settings = settings;
     this.way = way;
     this.schedule = schedule;
-    this.log = log;
+    this.report = report;
     this.window = new ProbeWindow(settings);
     this.judge('');
   }
@@ -87,6 +96,15 @@ export class Probe implements PollOwner, Scheduled {
     this.next = this.settings.interval;
     this.window.add(result.bits, result.seconds);
     this.judge(result.text);
+    this.tell();
+  }
+
+  /** A backend of which not enough polls are known yet is no sick one: the last one has failed where one goes sick. */
+  private tell(): void {
+    const { healthy, window, text } = this;
+    if (healthy === this.told || (!healthy && (window.happy & 1n) === 1n)) return;
+    this.told = healthy;
+    this.report.changed(healthy, text);
   }
 
   private judge(text: string): void {
@@ -96,7 +114,7 @@ export class Probe implements PollOwner, Scheduled {
     const word = healthy === this.healthy ? 'Still' : 'Went';
     this.healthy = healthy;
     owner.probed(healthy, window.happy);
-    this.log(
+    this.report.log(
       `${owner.vclName} ${word} ${healthy ? 'healthy' : 'sick'} ${window.lastBits()} ${window.good}` +
         ` ${settings.threshold} ${settings.window} ${window.last.toFixed(6)} ${window.average.toFixed(6)} "${text}"`,
     );

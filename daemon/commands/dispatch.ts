@@ -8,6 +8,7 @@ import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
 import { type Command, commandRow, type ManagerCommand } from '../../protocol/tables/commands.ts';
 import { CONNECTION_COMMANDS } from './connection/connection-commands.ts';
+import { EVENT_COMMANDS } from './event/event-commands.ts';
 import { FLEET_COMMANDS } from './fleet/fleet-commands.ts';
 import type { ManagerHandlers, ManagerServices } from './manager-services.ts';
 import { PARAM_COMMANDS } from './param/param-commands.ts';
@@ -24,6 +25,7 @@ const HINT = "Type 'help' for more info.\n";
 const HANDLERS: ManagerHandlers = {
   ...CONNECTION_COMMANDS,
   ...FLEET_COMMANDS,
+  ...EVENT_COMMANDS,
   ...LISTENER_COMMANDS,
   ...PANIC_COMMANDS,
   ...PARAM_COMMANDS,
@@ -48,6 +50,7 @@ export async function dispatch(services: ManagerServices, line: string): Promise
     if (row?.waits === 'briefly') await supervisor.settledSoon();
     else if (row?.waits === undefined) await supervisor.settled();
     const reply = row === undefined ? unknown(services, name) : await run(services, row, words);
+    if (row?.event !== undefined && reply.status === CLI.OK) services.happened(row.event, words.join(' '));
     return truncate(reply, params.num('cli_limit'));
   } catch (cause) {
     return cannot(`Internal error: ${(cause as Error).message}`);

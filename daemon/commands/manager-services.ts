@@ -2,6 +2,7 @@
 
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { ManagerCommand } from '../../protocol/tables/commands.ts';
+import type { EventKind, NotedEvent } from '../../protocol/tables/events.ts';
 import type { FleetOverview } from '../fleet/fleet-overview.ts';
 import type { CommandCall, ListenerAddress, StorageSpec, WorkerCall, WorkerState } from '../link.ts';
 import type { Params } from '../params/parameter-set.ts';
@@ -62,7 +63,10 @@ export interface ManagerServices {
   readProgram(file: string): ProgramSource | string;
   /** Passes a changed parameter to the worker. */
   parameterChanged(name: string): Promise<void>;
-  /** Reports to consoles that programs changed. */
+  readonly events: { all(): readonly NotedEvent[] };
+  /** An event, which is kept and reported to consoles. */
+  happened(kind: EventKind, text: string): void;
+  /** The same of programs, which a fleet is told, too. */
   programsChanged(text: string): void;
 }
 

@@ -30,6 +30,8 @@ export class NodeRoll {
   private readonly own: string;
   private readonly now: () => number;
   private readonly waiting = new Set<Waiter>();
+  /** When this node's own sign of life came back from the bus. */
+  private heard = Number.NEGATIVE_INFINITY;
 
   /** @param now milliseconds */
   constructor(own: string, now: () => number) {
@@ -45,7 +47,10 @@ export class NodeRoll {
 
   /** A sign of life, so many milliseconds ago. */
   beat(name: string, state: NodeState, age: number): void {
-    if (name === this.own) return;
+    if (name === this.own) {
+      this.hear();
+      return;
+    }
     const node = this.nodes.get(name);
     const seen = this.now() - age;
     if (node === undefined) {
@@ -59,6 +64,17 @@ export class NodeRoll {
       node.applied = state.applied;
     }
     this.look();
+  }
+
+  /** While the bus carries nothing, silence says nothing of the others. When it does again they get time to speak; until they
+   * have, they count as silent. */
+  private hear(): void {
+    const now = this.now();
+    if (now - this.heard > SILENT) {
+      const silent = now - SILENT - 1;
+      for (const node of this.nodes.values()) node.seen = Math.max(node.seen, silent);
+    }
+    this.heard = now;
   }
 
   left(name: string): void {
@@ -134,6 +150,7 @@ export class NodeRoll {
   }
 
   private forget(): void {
+    if (this.now() - this.heard > SILENT) return;
     const gone = this.now() - GONE;
     for (const [name, { seen }] of this.nodes) if (seen <= gone) this.nodes.delete(name);
   }

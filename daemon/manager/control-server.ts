@@ -12,6 +12,7 @@ import { WebSocketServer } from 'ws';
 import { LIMITS } from '../../protocol/codec.ts';
 import type { ServerMessage } from '../../protocol/messages.ts';
 import { addressText } from '../../protocol/proof.ts';
+import type { NotedEvent } from '../../protocol/tables/events.ts';
 import { Attempts, WRONG_ANSWER_MS } from './attempts.ts';
 import { ControlConnection, type ControlHost } from './control-connection.ts';
 import { Door, type DoorLimits, type Guest } from './door.ts';
@@ -109,8 +110,8 @@ export class ControlServer {
   }
 
   /** Tells every console. */
-  broadcast(event: (ServerMessage & { t: 'event' })['event'], text: string): void {
-    for (const c of this.connections) if (c.welcomed) void c.json({ t: 'event', event, text });
+  broadcast(event: (ServerMessage & { t: 'event' })['event'], noted: NotedEvent): void {
+    for (const c of this.connections) if (c.welcomed) void c.json({ t: 'event', event, ...noted });
   }
 
   /** Closes all connections and stops listening. */

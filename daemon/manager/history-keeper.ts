@@ -1,6 +1,7 @@
 // Keeps the history of counters going, and answers for it: reads them once a second, from the first second of the manager to its last, and
 // whether anybody looks or not. A history that cannot be kept is reported and does without.
 
+import { CounterWatch, type Note } from '../stats/counter-watch.ts';
 import { CountersHistory } from '../stats/counters-history.ts';
 import type { CounterSnapshot } from '../stats/counters-reader.ts';
 import { HistoryStreams } from './streams/history-stream.ts';
@@ -10,16 +11,20 @@ const SECOND_MS = 1000;
 export class HistoryKeeper {
   readonly streams: HistoryStreams;
   private readonly history: CountersHistory;
+  private readonly watch: CounterWatch;
   private readonly timer: NodeJS.Timeout;
 
-  /** @param fault what went wrong with a reading */
+  /** @param note events that the counters show
+   * @param fault what went wrong with a reading */
   constructor(
     directory: string,
     read: () => CounterSnapshot,
     warn: (text: string) => void,
+    note: Note,
     fault: (cause: unknown) => void,
   ) {
     this.history = new CountersHistory(directory, warn);
+    this.watch = new CounterWatch(note);
     this.streams = new HistoryStreams(this.history);
     try {
       this.history.open();
@@ -28,7 +33,10 @@ export class HistoryKeeper {
     }
     this.timer = setInterval(() => {
       try {
-        this.history.take(Date.now(), read());
+        const now = Date.now();
+        const sample = read();
+        this.history.take(now, sample);
+        this.watch.take(now, sample);
       } catch (cause) {
         clearInterval(this.timer);
         fault(cause);

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import type { CommandReply, ServerMessage } from '../../protocol/messages.ts';
 import { systemText } from '../../protocol/system-text.ts';
 import type { WorkerStanding } from '../../protocol/tables/counters.ts';
+import type { EventKind } from '../../protocol/tables/events.ts';
 import { MOST_THREADS, type ParamName } from '../../protocol/tables/params.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
 import { dispatch } from '../commands/dispatch.ts';
@@ -26,6 +27,7 @@ import { addressReason, unresolved } from './address-errors.ts';
 import { makeCompile } from './compiler.ts';
 import type { ControlServer } from './control-server.ts';
 import { withEdgeFile } from './edge-file.ts';
+import { EventList } from './event-list.ts';
 import { workerCode } from './fork-worker.ts';
 import type { HistoryKeeper } from './history-keeper.ts';
 import { type Access, makeAccess } from './jail.ts';
@@ -50,6 +52,11 @@ import { warmUp } from './warm-up.ts';
 import { WorkerDirectory } from './worker-directory.ts';
 import { lockDirectory, removeFile } from './working-directory.ts';
 
+type Broadcast = (ServerMessage & { t: 'event' })['event'];
+
+/** What consoles hear of kinds that had a word of their own before there was a list. */
+const WORD_OF: { readonly [kind in EventKind]?: Broadcast } = { program: 'program', trouble: 'trouble' };
+
 export type Log = (level: 'debug' | 'info' | 'warning' | 'error', text: string) => void;
 
 /** What a caller may bring along: a worker that it started already; in tests other programs. */
@@ -68,6 +75,7 @@ export class Manager implements ManagerServices {
   readonly supervisor: Supervisor;
   readonly listeners: ListenerSet;
   readonly panics = new PanicStore();
+  readonly events = new EventList();
   readonly storages: readonly StorageSpec[];
   readonly banner: string;
   readonly version: string;
@@ -181,6 +189,7 @@ export class Manager implements ManagerServices {
         panicked: (text) => {
           const report = this.params.feature('short_panic') ? (text.split('\n', 1)[0] ?? '') : text;
           this.panics.record(report);
+          this.happened('panic', report.split('\n', 1)[0] ?? '');
           log('error', `Child panic: ${report}`);
         },
         publish: (event) => this.membership.publish(event),
@@ -190,8 +199,9 @@ export class Manager implements ManagerServices {
             this.readyCompiler?.();
             this.readyCompiler = null;
           }
-          this.broadcast(event, text);
+          this.happened(event === 'trouble' ? event : 'worker', text, event);
         },
+        happened: (kind, text) => this.happened(kind, text),
       },
       this.mgt,
       parts.early ?? null,
@@ -242,12 +252,12 @@ export class Manager implements ManagerServices {
       workerState: () => this.supervisor.state,
       programs: this.programs,
       booted: () => this.booted,
-      programsChanged: (text) => this.broadcast('program', text),
+      programsChanged: (text) => this.happened('program', text),
       listeners: () => this.listeners.list(),
       console: () => this.consoles[0] ?? null,
       counters: async () => (await this.openCounterStreams()).read(),
       log: this.log,
-      trouble: (text) => this.broadcast('trouble', text),
+      trouble: (text) => this.happened('trouble', text),
     });
     joining.catch(() => {});
     // The worker's process starts before its program is compiled: both take the same tens of milliseconds.
@@ -299,8 +309,12 @@ export class Manager implements ManagerServices {
     await this.supervisor.call({ op: 'param.set', name, value: this.params.get(name as ParamName) });
   }
 
+  happened(kind: EventKind, text: string, event: Broadcast = WORD_OF[kind] ?? 'noted'): void {
+    this.control?.broadcast(event, this.events.add(kind, text));
+  }
+
   programsChanged(text: string): void {
-    this.broadcast('program', text);
+    this.happened('program', text);
     this.membership.programsChanged();
   }
 
@@ -444,6 +458,7 @@ export class Manager implements ManagerServices {
           join(this.dir, WORKDIR_FILES.history),
           () => counters.read(),
           (text) => this.log('warning', text),
+          (kind, text) => this.happened(kind, text),
           (cause) => this.strayError(cause),
         ),
     );
@@ -470,10 +485,6 @@ export class Manager implements ManagerServices {
   private standing(): WorkerStanding {
     const { standing } = this.supervisor;
     return standing === 'stopped' && this.programs.activeName() === null ? 'no program' : standing;
-  }
-
-  private broadcast(event: (ServerMessage & { t: 'event' })['event'], text: string): void {
-    this.control?.broadcast(event, text);
   }
 }
 

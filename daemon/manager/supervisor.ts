@@ -10,6 +10,7 @@ import { constants } from 'node:os';
 import { CLI } from '../../protocol/errors.ts';
 import type { CommandReply } from '../../protocol/messages.ts';
 import type { WorkerStanding } from '../../protocol/tables/counters.ts';
+import type { EventKind } from '../../protocol/tables/events.ts';
 import type { WorkerProcess } from '../commands/manager-services.ts';
 import type { FleetReceipt, Invalidation } from '../contract/invalidation.ts';
 import type { FromWorker, InitMessage, ListenerAddress, ToWorker, WorkerCall, WorkerState } from '../link.ts';
@@ -31,12 +32,14 @@ export interface SupervisorHost {
   /** Seconds until a silent worker is killed, and between two questions. */
   timeouts(): { cli: number; ping: number };
   panicked(text: string): void;
+  happened(kind: EventKind, text: string): void;
   changed(event: 'started' | 'stopped' | 'died' | 'trouble', text: string): void;
   /** The fleet is to hear of what was invalidated in the worker. Never rejects. */
   publish(event: Invalidation): Promise<FleetReceipt>;
 }
 
 type Note = FromWorker & { t: 'note' };
+type Happened = FromWorker & { t: 'happened' };
 
 const STOP_GRACE_MS = 5000;
 /** The least time that a worker has for its start, whatever cli_timeout says. */
@@ -78,6 +81,8 @@ export class Supervisor implements WorkerProcess {
   private panic = '';
   /** What workers report in words, extensions and std.syslog without a system log among them. */
   private readonly notes: Allowance<Pick<Note, 'level' | 'text'>>;
+  /** What they report of backends and of the bans of programs. */
+  private readonly events: Allowance<Pick<Happened, 'text'> & { kind: EventKind }>;
   private settle: { resolve(): void; reject(reason: Error): void } | null = null;
   private readonly stopped: (() => void)[] = [];
   private readonly waiting: (() => void)[] = [];
@@ -100,6 +105,13 @@ export class Supervisor implements WorkerProcess {
     this.notes = new Allowance(
       ({ level, text }) => host.log(level, text),
       (count) => ({ level: 'warning', text: `${count} more messages of the worker's are left out` }),
+    );
+    this.events = new Allowance(
+      ({ kind, text }) => host.happened(kind, text),
+      (count) => ({
+        kind: 'trouble',
+        text: `${count} more changes of health and bans of programs are left out`,
+      }),
     );
   }
 
@@ -330,6 +342,9 @@ export class Supervisor implements WorkerProcess {
         return;
       case 'note':
         this.notes.take(m);
+        return;
+      case 'happened':
+        this.events.take(m);
         return;
       case 'publish': {
         const receipt = await this.host.publish(m.event);

@@ -30,6 +30,7 @@ export function makeBackendEnvironment(worker: Worker): BackendEnvironment {
     params: worker.params,
     now: () => worker.clock.now(),
     healthLog: (text) => log.put(Tag.Backend_health, text),
+    healthChanged: (text) => worker.happened('health', text),
     note: (text) => worker.note(4, text),
   };
 }

@@ -52,6 +52,8 @@ export function addBan(worker: Worker, expression: string | readonly string[], s
     typeof expression === 'string' ? bans.addText(expression, now, soft) : bans.add(expression, now, soft);
   if (problem !== null) return problem;
   const text = typeof expression === 'string' ? expression : expression.join(' ');
-  worker.logNotice(`${soft ? 'softban' : 'ban'} ${text}`);
+  const line = `${soft ? 'softban' : 'ban'} ${text}`;
+  worker.logNotice(line);
+  worker.happened('ban', `${line} (by a program or the fleet)`);
   return null;
 }

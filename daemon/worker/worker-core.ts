@@ -194,6 +194,11 @@ export abstract class WorkerCore implements Core {
     this.send({ t: 'note', level: priority <= 3 ? 'error' : priority <= 4 ? 'warning' : 'info', text });
   }
 
+  /** For the manager's list of events. */
+  happened(kind: 'health' | 'ban', text: string): void {
+    this.send({ t: 'happened', kind, text });
+  }
+
   /** A record that belongs to no transaction. */
   logNotice(text: string): void {
     this.log.notice(text);

@@ -1,5 +1,7 @@
 // The shape of a row of the admin commands, and of the words that a command takes.
 
+import type { EventKind } from './events.ts';
+
 /** One word that a command takes after its name and its options. */
 export interface WordRow {
   /** As the syntax shows it. */
@@ -58,4 +60,6 @@ export interface CommandRow {
   readonly open?: true;
   /** Confirm in the console: it stops traffic, drops objects or cannot be undone. */
   readonly destructive?: true;
+  /** When it has succeeded its line is an event of this kind; others note for themselves what they have changed. */
+  readonly event?: EventKind;
 }

@@ -54,6 +54,7 @@ const ROWS = [
     ],
     where: 'worker',
     destructive: true,
+    event: 'health',
   },
   {
     name: 'ban',
@@ -62,6 +63,7 @@ const ROWS = [
     conditions: true,
     where: 'worker',
     destructive: true,
+    event: 'ban',
   },
   {
     name: 'ban.count',
@@ -86,6 +88,7 @@ const ROWS = [
     conditions: true,
     where: 'worker',
     destructive: true,
+    event: 'ban',
   },
   {
     name: 'banner',
@@ -194,6 +197,14 @@ const ROWS = [
     name: 'edge.test',
     help: 'Ask for the test object as the edge would, and check every header.',
     where: 'worker',
+    reads: true,
+  },
+  {
+    name: 'event.list',
+    help: 'What happened lately: workers, programs, parameters, health, bans, purges, the hit rate. The newest last.',
+    options: ['j'],
+    where: 'manager',
+    waits: 'never',
     reads: true,
   },
   {

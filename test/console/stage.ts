@@ -2,6 +2,7 @@
 // a clock that only the test moves. What would be on the screen comes out as a grid of text.
 
 import xterm from '@xterm/headless';
+import type { AskForPage } from '../../console/client/page-client.ts';
 import { makeTheme, type Theme } from '../../console/draw/theme.ts';
 import { Controller } from '../../console/model/controller.ts';
 import { DaemonSession } from '../../console/model/daemon-session.ts';
@@ -30,6 +31,8 @@ export interface StageOptions {
   matcher?: GroupMatcher;
   files?: HostFiles;
   queries?: Record<string, string>;
+  askForPage?: AskForPage;
+  onEdit?: (path: string) => Promise<number | string>;
 }
 
 export class Stage {
@@ -77,6 +80,7 @@ export class Stage {
       instances,
       files: o.files ?? new FakeFiles(),
       queries: volatileQueries(o.queries),
+      askForPage: o.askForPage ?? (() => Promise.reject(new Error('nobody listens'))),
       readonly: o.readonly === true,
       tables: { commands: COMMANDS, params: PARAMS },
       checkQuery: o.checkQuery ?? (() => ({ ok: true })),
@@ -86,6 +90,7 @@ export class Stage {
       },
       onRedraw: () => this.sink.redraw(),
       onSuspend: () => undefined,
+      onEdit: o.onEdit ?? (() => Promise.resolve('no editor')),
       onCopy: (text) => this.copied.push(text),
       onMouse: () => undefined,
     });
@@ -180,6 +185,16 @@ export class FakeFiles implements HostFiles {
 
   write(path: string, text: string): Promise<void> {
     this.files.set(path, text);
+    return Promise.resolve();
+  }
+
+  copy(name: string, text: string): Promise<string> {
+    this.files.set(`/copy/${name}`, text);
+    return Promise.resolve(`/copy/${name}`);
+  }
+
+  remove(path: string): Promise<void> {
+    this.files.delete(path);
     return Promise.resolve();
   }
 

@@ -11,8 +11,8 @@ export const NATS_MISSING = existsSync(PROGRAM) ? null : 'nats-server is not ins
 
 export class NatsServer {
   port = 0;
+  readonly name: string;
   private readonly box: Sandbox;
-  private readonly name: string;
   private readonly config: readonly string[];
   private daemon: Daemon | null = null;
   private readonly store: string;
@@ -79,7 +79,7 @@ export class NatsServer {
   }
 }
 
-/** Three servers that keep what they have in three copies. */
+/** Three servers that keep what they have in three copies. They name one another to no client, who could go round a relay. */
 export async function startCluster(box: Sandbox): Promise<NatsServer[]> {
   const ports = await Promise.all([0, 1, 2].map(freePort));
   const routes = ports.map((port) => `nats://127.0.0.1:${port}`).join(',');
@@ -87,7 +87,7 @@ export async function startCluster(box: Sandbox): Promise<NatsServer[]> {
     ports.map((port, i) =>
       NatsServer.start(box, `nats-${i}`, [
         ...['-n', `nats-${i}`, '--cluster_name', 'test', '--routes', routes],
-        ...['--cluster', `nats://127.0.0.1:${port}`],
+        ...['--cluster', `nats://127.0.0.1:${port}`, '--no_advertise'],
       ]),
     ),
   );

@@ -8,7 +8,6 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'console/format': ['protocol'],
   queries: ['protocol'],
   'console/model': ['protocol', 'console/client', 'queries'],
-  'console/demo': ['protocol', 'console/client', 'console/model'],
   'console/gather': ['protocol', 'console/client', 'console/format'],
   'console/histogram': ['protocol'],
   'console/ncsa': ['protocol'],
@@ -17,6 +16,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'console/draw': ['console/model'],
   'console/views': ['protocol', 'queries', 'console/format', 'console/model', 'console/draw'],
   'console/process': ['protocol', 'console/client', 'queries', 'console/model'],
+  'console/demo': ['protocol', 'console/client', 'console/model', 'console/process'],
   'console/tui': [
     'protocol',
     'console/client',

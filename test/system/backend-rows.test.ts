@@ -80,8 +80,27 @@ it('say why a probe failed, and where the last connection went', async () => {
   await until('an address', async () => {
     await proxy.get('/good');
     const pieces = row('good')?.detail().flat() ?? [];
-    return pieces.some((piece) => piece.text.startsWith(`127.0.0.1:${origin.port} `));
+    return pieces.some((piece) => piece.text === `127.0.0.1:${origin.port}`);
   });
+});
+
+it('say how fast each answers, how often it fails, and how it is probed', async () => {
+  const figure = (name: string, of: string) => Number(row(name)?.facts[of]);
+  await until('times and failures', async () => {
+    await proxy.get('/busy');
+    await proxy.get('/good');
+    await proxy.get('/bare');
+    return figure('good', 'p99') > 0 && figure('busy', 'errors') === 1 && figure('bare', 'errors') === 1;
+  });
+  expect(figure('good', 'p50')).toBeLessThanOrEqual(figure('good', 'p99'));
+  expect(figure('good', 'errors')).toBe(0);
+  const text =
+    row('good')
+      ?.detail()
+      .map((line) => line.map((piece) => piece.text).join('')) ?? [];
+  expect(text.find((line) => line.startsWith('Probe'))).toMatch(
+    /GET \/fine every 0\.1s, within 2s: \d of the last 4/,
+  );
 });
 
 it.each([

@@ -2,6 +2,9 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { shopOfFleet } from '../../console/demo/shop.ts';
+import { stagehand } from '../../console/demo/stagehand.ts';
+import { NATS_MISSING } from '../harness/nats-server.ts';
 import { alive, installed, processTree, run, Sandbox, until } from '../harness/processes.ts';
 import { ROOT } from '../harness/proxy.ts';
 import { TestTerminal } from '../harness/terminal.ts';
@@ -33,6 +36,7 @@ describe('demo', () => {
     expect(end.stdout).toMatch(
       /^proxyd on http:\/\/127\.0\.0\.1:\d+\/, behind an edge network on http:\/\/127\.0\.0\.1:\d+\/, with \//,
     );
+    expect(end.stdout).toMatch(/^Try: .*w why it missed/m);
     expect(end.stdout.match(/requests\/s +hit rate/g)?.length).toBeGreaterThanOrEqual(2);
   });
 
@@ -50,6 +54,17 @@ describe('demo', () => {
     await gone(tree);
   });
 
+  it('has a proxy that bans what the drama wants banned, and refuses the program with a mistake', async () => {
+    const demo = box.start('demo', process.execPath, [DEMO, '--plain']);
+    await until('summaries', () => /requests\/s/.test(demo.stdout), 45_000);
+    const hand = stagehand({ dir: / with (\S+)$/m.exec(demo.stdout)?.[1] as string });
+    expect(await hand.banStatic()).toMatch(/^Banned here\. The edge|^$/);
+    expect(await hand.loadBadProgram()).toMatch(/Symbol not found: 'retrun'.*Line 6/);
+    const tree = processTree(demo.pid);
+    process.kill(demo.pid, 'SIGTERM');
+    await gone(tree);
+  });
+
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(
     'leaves no process behind after %s',
     async (signal) => {
@@ -58,6 +73,33 @@ describe('demo', () => {
       await gone(tree);
     },
   );
+
+  it.skipIf(NATS_MISSING !== null).each(['SIGTERM', 'SIGKILL'] as const)(
+    'has a fleet, whose purges reach every proxy, and of which nothing is left after %s',
+    async (signal) => {
+      const demo = box.start('demo', process.execPath, [DEMO, '--plain', '--fleet', '3']);
+      await until(
+        'a purge',
+        () => /^PURGE .*: stored 1, applied by 3 of 3 nodes$/m.test(demo.stdout),
+        60_000,
+      );
+      expect(demo.stdout).toMatch(/^3 proxies of one fleet on (?:http:\/\/127\.0\.0\.1:\d+\/,? ){3}/);
+      const tree = processTree(demo.pid);
+      // The demo itself, a shell, the bus, and of each proxy the manager and the worker.
+      expect(tree.length).toBeGreaterThanOrEqual(9);
+      process.kill(demo.pid, signal);
+      await gone(tree);
+    },
+    90_000,
+  );
+
+  it('says what a fleet needs where there is no bus', async () => {
+    const undo: unknown[] = [];
+    await expect(shopOfFleet(1, 3, (step) => undo.push(step), null)).rejects.toThrow(
+      '--fleet needs nats-server, which this machine does not have (Debian: apt install nats-server)',
+    );
+    expect(undo).toEqual([]);
+  });
 
   it('ends with a reason when its daemon is killed', async () => {
     const { pid, tree } = await running();

@@ -78,7 +78,8 @@ function Hints({ keymap, view, width }: { keymap: Keymap; view: View; width: num
     if (ALWAYS.has(one.hint) || seen.has(one.key)) continue;
     seen.add(one.key);
     const next = hintSpans(one);
-    if (rowWidth(left) + rowWidth(next) + rowWidth(right) > width) break;
+    // A shorter one may still fit.
+    if (rowWidth(left) + rowWidth(next) + rowWidth(right) > width) continue;
     left.push(...next);
   }
   return (

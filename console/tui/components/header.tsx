@@ -73,12 +73,12 @@ export function headerParts(
   const rights = several ? [[...named, ...time], named] : [[...named, ...time], named, lock];
   for (const titles of ['title', 'short', 'brief', 'key'] as const) {
     for (const head of titles === 'title' ? [brand] : [brand, []]) {
-      const left = [...head, ...tabs(controller.options.views, view, titles)];
+      const left = [...head, ...tabs(controller.tabs, view, titles)];
       for (const right of titles === 'key' ? [...rights, lock] : rights)
         if (rowWidth(left) + rowWidth(right) < width) return { left, right };
     }
   }
-  return { left: [...brand, ...tabs(controller.options.views, view, 'key')], right: [] };
+  return { left: [...brand, ...tabs(controller.tabs, view, 'key')], right: [] };
 }
 
 function tabs(views: readonly View[], view: View, titles: 'title' | 'short' | 'brief' | 'key'): Span[] {

@@ -209,15 +209,16 @@ export function CandidateOverlay({ field, size }: { field: Field; size: Size }):
   const height = Math.min(SHOWN_CANDIDATES, candidates.length);
   const choice = Math.max(0, field.choice);
   const from = Math.max(0, Math.min(choice - Math.floor(height / 2), candidates.length - height));
-  const name = Math.min(34, Math.max(...candidates.map((c) => c.text.length)) + 2);
-  const width = Math.min(size.columns - 2, 78);
+  const name = Math.min(34, Math.max(...candidates.map((c) => (c.label ?? c.text).length)) + 2);
   const remark = [span(`${candidates.length} · Tab completes`, 'muted')];
   // Above the command line, below the query bar: next to where one types.
   const query = field.kind === 'query';
+  const left = query ? 6 : 0;
+  const width = Math.min(size.columns - left - 2, 78);
   return (
     <Box
       position="absolute"
-      marginLeft={query ? 6 : 0}
+      marginLeft={left}
       marginTop={query ? HEADER_ROWS + 2 : Math.max(0, size.rows - 1 - height - 2)}
     >
       <Panel
@@ -230,7 +231,7 @@ export function CandidateOverlay({ field, size }: { field: Field; size: Size }):
         {candidates.slice(from, from + height).map((c, i) => (
           <Option
             key={c.text}
-            label={c.text}
+            label={c.label ?? c.text}
             note={c.help}
             chosen={field.choice === from + i}
             columns={[name, width - PANEL_EDGES - 2 - name]}

@@ -1,11 +1,14 @@
 // What is to say about one backend or director: its address, what its probe was answered, its members, its counters.
 
 import { textField } from '../../model/admin-store.ts';
+import type { BackendTraffic } from '../../model/backend-traffic.ts';
 import { type BackendRow, record, shortName } from '../../model/backends.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
-import { bytes, duration, rate } from '../../model/numbers.ts';
+import { bytes, clock, count, duration, percent, rate } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
 import { answerWords, type ProbeAnswer } from '../../model/probe-answers.ts';
+import { programFiles } from '../../model/program-files.ts';
+import { type DeclaredBackend, declaredBackends } from './declared-backends.ts';
 
 /** Polls that a pane has room for. */
 const BITS = 48;
@@ -22,22 +25,79 @@ const PROBE_BITS: readonly [string, string][] = [
   ['bits_H', 'good'],
 ];
 
+/** What is known of a backend beside its row in the list. */
+export interface BackendFacts {
+  answer: ProbeAnswer | undefined;
+  happy: bigint;
+  traffic: BackendTraffic | undefined;
+  /** Other rows whose backends have the same name in their programs. */
+  namesakes: number;
+}
+
 export function backendDetail(
   session: DaemonSession,
   b: BackendRow,
-  answer: ProbeAnswer | undefined,
-  happy: bigint,
+  facts: BackendFacts,
 ): readonly ToneLine[] {
+  if (b.type !== 'backend') return [...memberLines(b), ...counterLines(session, b.name)];
+  const declared = declaredBackend(session, b.name);
   return [
-    ...(b.type === 'backend' ? addressLines(session, b) : memberLines(b)),
-    ...(b.type === 'backend' ? probeLines(b, answer, happy) : []),
+    ...operatorLines(b),
+    ...addressLines(session, b, declared),
+    ...trafficLines(session, b, facts),
+    ...probeLines(b, declared, facts),
     ...counterLines(session, b.name),
   ];
 }
 
-function addressLines(session: DaemonSession, { name }: BackendRow): ToneLine[] {
-  const address = session.sample.addressOf(shortName(name));
-  return address === '' ? [] : [labelled('Address', `${address} (of the last connection seen)`)];
+/** The column that says so gives way on a narrow screen. Of a healthy one without a probe nobody need have said so. */
+function operatorLines({ admin, probe }: BackendRow): ToneLine[] {
+  if (admin !== 'sick' && (admin !== 'healthy' || probe === null)) return [];
+  return [labelled('Declared', `${admin} by an operator`)];
+}
+
+function declaredBackend(session: DaemonSession, name: string): DeclaredBackend | undefined {
+  const program = name.slice(0, name.lastIndexOf('.'));
+  const files = programFiles(session.admin.once(`vcl.show -v ${program}`));
+  return declaredBackends(files.map((file) => file.text)).get(shortName(name));
+}
+
+function addressLines(
+  session: DaemonSession,
+  { name }: BackendRow,
+  declared: DeclaredBackend | undefined,
+): ToneLine[] {
+  const seen = session.sample.addressOf(shortName(name));
+  const address = declared?.address ?? '';
+  const last = seen === '' || seen === address ? '' : `${seen} (of the last connection seen)`;
+  const text = [address, last].filter(Boolean).join(', last ');
+  return text === '' ? [] : [labelled('Address', text)];
+}
+
+function trafficLines(session: DaemonSession, { name }: BackendRow, facts: BackendFacts): ToneLine[] {
+  const { traffic: t, namesakes } = facts;
+  const [open, load] = ['conn', 'req'].map((counter) => session.counters.get(`VBE.${name}.${counter}`));
+  const lines: ToneLine[] = [];
+  if (t !== undefined && t.p50 !== null && t.p99 !== null) {
+    const times = `first byte after ${duration(t.p50)} (p50), ${duration(t.p99)} (p99)`;
+    lines.push(labelled('Time', `${times}  `, t.slow));
+  }
+  if (t !== undefined) {
+    const share = `${percent(t.errors / Math.max(1, t.fetches))}, ${count(t.errors)} of ${count(t.fetches)} fetches`;
+    const since = session.sample.trafficSince(session.now());
+    const others = namesakes === 0 ? '' : ', with those of the same name in other programs';
+    lines.push(labelled('Errors', `${share} since ${clock(since, session.utc)}${others}  `, t.failing));
+  }
+  if (load !== undefined) lines.push(labelled('Requests', `${rate(load.change)}/s  `, load.recent));
+  if (open !== undefined)
+    lines.push(
+      labelled(
+        'Open',
+        `${open.current} ${open.current === 1n ? 'connection' : 'connections'}  `,
+        open.recent,
+      ),
+    );
+  return lines;
 }
 
 function memberLines({ type, members, details }: BackendRow): ToneLine[] {
@@ -61,13 +121,19 @@ function memberLines({ type, members, details }: BackendRow): ToneLine[] {
   return lines;
 }
 
-function probeLines(b: BackendRow, answer: ProbeAnswer | undefined, happy: bigint): ToneLine[] {
+function probeLines(
+  b: BackendRow,
+  declared: DeclaredBackend | undefined,
+  { answer, happy }: BackendFacts,
+): ToneLine[] {
   if (b.probe === null)
     return [[{ text: 'No probe: healthy unless it is declared sick or its directors say otherwise.' }]];
   const { good, window } = b.probe;
   const threshold = textField(b.details, 'threshold');
   const needed = threshold === '' ? '' : `, ${threshold} needed`;
-  const lines: ToneLine[] = [labelled('Probe', `${good} of the last ${window} good${needed}`)];
+  const probe = declared?.probe ?? null;
+  const how = probe === null ? '' : `${probe.asks} every ${probe.interval}, within ${probe.timeout}: `;
+  const lines: ToneLine[] = [labelled('Probe', `${how}${good} of the last ${window} good${needed}`)];
   if (answer !== undefined && answer.text !== '') {
     const took = answer.seconds > 0 ? ` after ${duration(answer.seconds)}` : '';
     lines.push(labelled('Answer', `${answerWords(answer.text)}${took}: ${answer.text}`));
@@ -102,8 +168,9 @@ function counterLines(session: DaemonSession, name: string): ToneLine[] {
 
 const LABEL = 9;
 
-function labelled(label: string, text: string): ToneLine {
-  return [{ text: label.padEnd(LABEL), tone: 'muted' }, { text }];
+function labelled(label: string, text: string, spark?: readonly number[]): ToneLine {
+  const line = [{ text: label.padEnd(LABEL), tone: 'muted' as const }, { text }];
+  return spark === undefined ? line : [...line, { text: '', tone: 'accent', spark }];
 }
 
 /** How many of the newest `window` bits are set. */

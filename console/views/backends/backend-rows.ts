@@ -1,10 +1,12 @@
 // The rows of backends and directors: what is no member of another stands at the edge, members below their directors.
 // A backend that is a member of several directors stands below each of them.
 
+import { VBE_COUNTERS } from '../../../protocol/tables/counters.ts';
 import { textField } from '../../model/admin-store.ts';
+import type { BackendTraffic } from '../../model/backend-traffic.ts';
 import { type BackendRow, memberNames, parseBackendList, shortName } from '../../model/backends.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
-import { bytes, clock, count, rate } from '../../model/numbers.ts';
+import { bytes, clock, count, duration, percent, rate } from '../../model/numbers.ts';
 import type { Tone } from '../../model/panel.ts';
 import { answerWords, type ProbeAnswer, type ProbeState } from '../../model/probe-answers.ts';
 import type { ListCell, ListRow } from '../list/list-state.ts';
@@ -23,10 +25,11 @@ export function backendRows(session: DaemonSession): ListRow[] {
   const below = new Set([...all.values()].flatMap((b) => memberNames(b).filter((name) => name !== b.name)));
   const rows: ListRow[] = [];
   const placed = new Set<string>();
+  const now = session.now();
   const place = (b: BackendRow, path: readonly string[]): void => {
     placed.add(b.name);
     const here = [...path, b.name];
-    rows.push(row(session, b, here, all));
+    rows.push(row(session, b, here, all, now));
     for (const name of memberNames(b)) {
       const member = all.get(name);
       // A director may be below itself.
@@ -37,6 +40,36 @@ export function backendRows(session: DaemonSession): ListRow[] {
   for (const b of all.values()) if (!placed.has(b.name)) place(b, []);
   return rows;
 }
+
+/** In JSON and as text: '' where nothing is known. */
+function seconds(value: number | null | undefined): string {
+  return value === null || value === undefined ? '' : value.toFixed(6);
+}
+
+/** How it answered. The log does not name its program: what nothing was asked of has answered nothing. */
+function trafficOf(
+  session: DaemonSession,
+  { name, type }: BackendRow,
+  now: number,
+): BackendTraffic | undefined {
+  if (type !== 'backend') return undefined;
+  const { counters } = session;
+  const [req, busy] = [`VBE.${name}.req`, `VBE.${name}.busy`];
+  const counted = counters.get(req) !== undefined;
+  return counted && counters.value(req) + counters.value(busy) === 0n && failuresOf(session, name) === 0
+    ? undefined
+    : session.sample.backendTraffic(now).get(shortName(name));
+}
+
+/** Fetches that got no connection, for whatever cause. */
+function failuresOf({ counters }: DaemonSession, name: string): number {
+  const of = (counter: string): number => Number(counters.value(`VBE.${name}.${counter}`));
+  const causes = FAILURES.reduce((sum, cause) => sum + of(cause), 0);
+  // `fail` is the sum of its causes where it is counted at all.
+  return Math.max(of('fail'), causes) + of('helddown') + of('unhealthy');
+}
+
+const FAILURES = VBE_COUNTERS.map((row) => row.name).filter((name) => name.startsWith('fail_'));
 
 /** The last answer to a probe, if the log has it. */
 function lastAnswer(session: DaemonSession, b: BackendRow): ProbeAnswer | undefined {
@@ -58,6 +91,7 @@ function row(
   b: BackendRow,
   path: readonly string[],
   all: ReadonlyMap<string, BackendRow>,
+  now: number,
 ): ListRow {
   const { name, admin, health, probe, members } = b;
   const { counters } = session;
@@ -68,10 +102,17 @@ function row(
   const figure = (text: string, by: number, how: Tone): ListCell =>
     counted ? { text, by, tone: how } : { text: '', by: -1 };
   const load = counters.rate(of('req'));
-  const failed = Number(counters.value(of('fail')) + counters.value(of('unhealthy')));
+  const failed = failuresOf(session, name);
   const busy = Number(counters.value(of('busy')));
   const open = Number(counters.value(of('conn')));
   const flow = counters.rate(of('beresp_bodybytes')) + counters.rate(of('beresp_hdrbytes'));
+  const traffic = trafficOf(session, b, now);
+  const namesakes = [...all.keys()].filter((other) => shortName(other) === shortName(name)).length - 1;
+  const failing = traffic === undefined ? 0 : traffic.errors / traffic.fetches;
+  const time = (seconds: number | null | undefined): ListCell =>
+    seconds === null || seconds === undefined
+      ? { text: '', by: -1 }
+      : { text: duration(seconds), by: seconds };
   const happy = counters.get(of('happy'))?.current ?? 0n;
   const answer = probe === null ? undefined : lastAnswer(session, b);
   const good = probe?.good ?? members?.healthy ?? 0;
@@ -87,6 +128,9 @@ function row(
       window: String(probe?.window ?? 0),
       happy: happy.toString(16),
       answer: answer?.text ?? '',
+      p50: seconds(traffic?.p50),
+      p99: seconds(traffic?.p99),
+      errors: failing.toFixed(4),
       query: backendQuery(b, all),
     },
     cells: [
@@ -106,6 +150,12 @@ function row(
         ? { text: b.type === 'backend' ? 'no probe' : b.type, tone: 'faint' }
         : { text: '', bits: { value: happy, count: BITS } },
       { text: answer === undefined ? '' : answerWords(answer.text), tone },
+      time(traffic?.p50),
+      { ...time(traffic?.p99), tone: 'strong' },
+      traffic === undefined
+        ? { text: '', by: -1 }
+        : { text: percent(failing), by: failing, tone: failing > 0 ? 'bad' : 'muted' },
+      { text: '', by: -1, tone: 'accent', ...(traffic === undefined ? {} : { spark: traffic.slow }) },
       figure(rate(load), load, 'text'),
       figure(String(open), open, 'text'),
       figure(count(failed), failed, failed > 0 ? 'bad' : 'muted'),
@@ -117,6 +167,6 @@ function row(
         tone: 'muted',
       },
     ],
-    detail: () => backendDetail(session, b, answer, happy),
+    detail: () => backendDetail(session, b, { answer, happy, traffic, namesakes }),
   };
 }

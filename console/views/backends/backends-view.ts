@@ -1,6 +1,8 @@
 // The backends and directors: health and who decides it, probes and their last answers, load and failures of each.
 
+import { PARTS } from '../../model/backend-traffic.ts';
 import type { Controller } from '../../model/controller.ts';
+import { clock, percent } from '../../model/numbers.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';
@@ -15,17 +17,21 @@ export const BACKENDS_VIEW: ListView = listView({
   asks: [{ line: BACKENDS_LINE, every: 2 }],
   columns: [
     { title: 'BACKEND', min: 16, grow: 3 },
-    { title: 'ADMIN', min: 8 },
+    { title: 'ADMIN', min: 8, drop: 1 },
     { title: 'HEALTH', min: 8 },
-    { title: 'GOOD', min: 5, right: true, drop: 3 },
-    { title: 'PROBES', min: BITS, drop: 5 },
-    { title: 'ANSWER', min: 15, grow: 2, drop: 2 },
-    { title: 'REQ/S', min: 7, right: true },
-    { title: 'CONN', min: 5, right: true, drop: 1 },
-    { title: 'FAIL', min: 6, right: true, drop: 4 },
-    { title: 'BUSY', min: 6, right: true, drop: 7 },
-    { title: 'BYTES/S', min: 9, right: true, drop: 6 },
-    { title: 'CHANGED', min: 9, right: true, drop: 8 },
+    { title: 'GOOD', min: 5, right: true, drop: 6 },
+    { title: 'PROBES', min: BITS, drop: 7 },
+    { title: 'ANSWER', min: 15, grow: 2, drop: 3 },
+    { title: 'P50', min: 6, right: true },
+    { title: 'P99', min: 6, right: true },
+    { title: 'ERRORS', min: 6, right: true },
+    { title: 'P99, 5 MINUTES', min: PARTS, drop: 4 },
+    { title: 'REQ/S', min: 6, right: true },
+    { title: 'CONN', min: 4, right: true, drop: 2 },
+    { title: 'FAIL', min: 6, right: true, drop: 5 },
+    { title: 'BUSY', min: 6, right: true, drop: 9 },
+    { title: 'BYTES/S', min: 9, right: true, drop: 8 },
+    { title: 'CHANGED', min: 9, right: true, drop: 10 },
   ],
   rows: backendRows,
   remark: (session) => {
@@ -33,7 +39,11 @@ export const BACKENDS_VIEW: ListView = listView({
     const sick = new Set(
       backendRows(session).flatMap((r) => (r.facts.health === 'sick' ? [r.facts.name] : [])),
     );
-    return sick.size === 0 ? 'none sick' : `${sick.size} sick`;
+    const since = session.sample.trafficSince(session.now());
+    const times = since === 0 ? '' : `; times and errors since ${clock(since, session.utc)}`;
+    const share = session.sampleShare();
+    const sampled = since === 0 || share >= 0.99 ? '' : `, ${percent(share)} sampled`;
+    return `${sick.size === 0 ? 'none sick' : `${sick.size} sick`}${times}${sampled}`;
   },
   open: (c) => c.session.probes.watch(),
   empty: (session) => (session.connection.state === 'up' ? 'no backends' : 'no connection'),

@@ -1,12 +1,11 @@
 // Bans in force, newest first, and below them the tags (surrogate keys) that objects in the seen traffic carry.
 
-import { quoteWord } from '../../../protocol/cli-quoting.ts';
 import { answerItems, textField } from '../../model/admin-store.ts';
-import { complete } from '../../model/completion.ts';
 import type { Controller } from '../../model/controller.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { type FieldKind, needed } from '../../model/field.ts';
 import { clock, count, duration } from '../../model/numbers.ts';
+import { tagCondition } from '../../model/row-subject.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 
@@ -38,41 +37,21 @@ export const BANS_VIEW: ListView = listView({
   empty: (session) => (session.connection.state === 'up' ? 'no bans, no tags seen yet' : 'no connection'),
   keys: [
     {
-      keys: ['a'],
-      command: 'bans.add',
-      help: 'Ban what matches; the count first',
-      hint: 'ban',
-      run: (c) => c.fields.prompt(banPrompt('ban'), 'ban'),
-    },
-    {
-      keys: ['s'],
-      command: 'bans.soft',
-      help: 'Ban softly: expire, keep for grace',
-      run: (c) => c.fields.prompt(banPrompt('ban.soft'), 'ban.soft'),
-    },
-    {
       keys: ['t'],
       command: 'bans.tag',
+      spare: 'by tag',
       help: 'Ban by tag (xkey, Surrogate-Key, Cache-Tag)',
       run: (c) => promptTag(c, BANS_VIEW.selected(c)),
     },
   ],
+  subjects: ({ facts: { kind, tag = '', header = '', spec = '' } }) =>
+    kind === 'tag'
+      ? [{ kind: 'tag', key: tag, of: header }]
+      : spec.startsWith('(')
+        ? []
+        : [{ kind: 'ban', key: spec, of: '' }],
   enter: (c, row) => (row.facts.kind === 'tag' ? promptTag(c, row) : BANS_VIEW.act(c, { type: 'detail' })),
 });
-
-/** Completes a condition as the command line does after the command. */
-function banPrompt(command: string): FieldKind {
-  return {
-    kind: 'prompt',
-    changes: true,
-    complete: (c, line) => {
-      const before = 'ban ';
-      const found = complete(before + line.text, line.cursor + before.length, c.fields.tables());
-      return { ...found, from: found.from - before.length };
-    },
-    accept: (c, text) => c.operator.submit(`${command} ${text.trim()}`),
-  };
-}
 
 const TAG_PROMPT: FieldKind = {
   kind: 'prompt',
@@ -86,12 +65,6 @@ function promptTag(c: Controller, row: ListRow | undefined): void {
   const tag = isTag ? (row.facts.tag ?? '') : '';
   const header = isTag ? (row.facts.header ?? 'xkey') : 'xkey';
   c.fields.prompt(TAG_PROMPT, `ban all with this tag in ${header}`, header, tag);
-}
-
-/** Objects that carry the tag among others in a header. */
-export function tagCondition(header: string, tag: string): string {
-  const escaped = tag.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return `obj.http.${header} ~ ${quoteWord(`(^|[\\s,])${escaped}($|[\\s,])`)}`;
 }
 
 function banRow(session: DaemonSession, item: unknown, index: number): ListRow {
@@ -150,7 +123,7 @@ function tagRows(session: DaemonSession): ListRow[] {
     ],
     detail: () => [
       [{ text: `Carried by ${seen.fetches} fetched responses in ${seen.header}, the last for ${seen.url}.` }],
-      [{ text: 't bans every object that carries it, after a count.', tone: 'faint' }],
+      [{ text: 'p purges every object that carries it, after a count.', tone: 'faint' }],
     ],
   }));
 }

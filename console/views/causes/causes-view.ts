@@ -19,7 +19,7 @@ interface Cause {
   verdict: Verdict;
   requests: number;
   /** Requests by host and URL. */
-  urls: Map<string, { url: string; requests: number }>;
+  urls: Map<string, { host: string; url: string; requests: number }>;
 }
 
 interface Survey {
@@ -60,8 +60,15 @@ export const CAUSES_VIEW: ListView = listView({
   },
   empty: (session) => (session.connection.state === 'up' ? 'no misses and no passes yet' : 'no connection'),
   keys: [
-    { keys: ['x'], command: 'causes.clear', help: 'Count from zero', run: (c) => c.session.clearSample() },
+    {
+      keys: ['Z'],
+      command: 'causes.clear',
+      spare: 'zero',
+      help: 'Count from zero',
+      run: (c) => c.session.clearSample(),
+    },
   ],
+  subjects: ({ facts: { url = '', host = '' } }) => (url === '' ? [] : [{ kind: 'url', key: url, of: host }]),
   enter: (c, row) => drill(c, row.facts.query ?? ''),
 });
 
@@ -96,7 +103,7 @@ function surveyOf(session: DaemonSession): Survey {
 function countUrl(cause: Cause, { host, url }: Unserved): void {
   const key = host + url;
   const known = cause.urls.get(key);
-  if (known === undefined) cause.urls.set(key, { url, requests: 1 });
+  if (known === undefined) cause.urls.set(key, { host, url, requests: 1 });
   else known.requests++;
 }
 
@@ -112,6 +119,8 @@ function row({ verdict, requests, urls }: Cause, survey: Survey): ListRow {
       detail: verdict.detail,
       requests: String(requests),
       costs: costs.toFixed(4),
+      host: top[0]?.[1].host ?? '',
+      url: mostly,
       query: `ReqURL eq "${mostly.replace(/["\\]/g, '\\$&')}" and VCL_call ~ "^(MISS|PASS|PIPE)$"`,
     },
     cells: [

@@ -1,16 +1,25 @@
 // The two charts of the dashboard and the figures beside their titles.
 
-import type { ChartPainter, ChartSeries } from '../../draw/chart.ts';
+import type { ChartMark, ChartPainter, ChartSeries } from '../../draw/chart.ts';
 import { type Row, type Span, span } from '../../draw/spans.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { PANEL_EDGES } from '../../model/layout.ts';
 import { percent, rate } from '../../model/numbers.ts';
+import { DAY_SECONDS, HOUR_SECONDS } from '../../model/rate-history.ts';
 import type { Series } from '../../model/series.ts';
+import { markOf, toneOf } from '../events/event-tones.ts';
 
 const PERIODS = [60, 120, 300, 600] as const;
 
-/** Seconds that a chart covers: what there is, in round steps, so that it neither starts empty nor jumps. */
-function chartSpan(seconds: number): number {
+/** Seconds that the charts cover; null: what there is, up to a quarter of an hour. */
+export type ChartWindow = number | null;
+
+export const CHART_WINDOWS: readonly ChartWindow[] = [null, 300, HOUR_SECONDS, DAY_SECONDS];
+
+/** Of what there is, in round steps, so that a chart neither starts empty nor jumps. */
+function chartSpan(session: DaemonSession, window: ChartWindow): number {
+  if (window !== null) return window;
+  const seconds = session.requests.spanTo(session.lastDataAt);
   return PERIODS.find((p) => seconds <= p) ?? 900;
 }
 
@@ -20,11 +29,12 @@ function slicesOf(width: number): number {
 }
 
 /** Is there room for means beside maxima, and is there a difference between them? */
-function hasMeans(session: DaemonSession, width: number, height: number): boolean {
-  return height >= 8 && chartSpan(session.requests.spanTo(session.lastDataAt)) >= 2 * slicesOf(width);
+function hasMeans(session: DaemonSession, window: ChartWindow, width: number, height: number): boolean {
+  return height >= 8 && chartSpan(session, window) >= 2 * slicesOf(width);
 }
 
 function ago(seconds: number): string {
+  if (seconds >= 3600) return `${seconds / 3600} h ago`;
   return seconds < 120 ? `${seconds} s ago` : `${seconds / 60} min ago`;
 }
 
@@ -33,14 +43,19 @@ export function requestRows(
   width: number,
   height: number,
   chart: ChartPainter | null,
+  window: ChartWindow = null,
 ): readonly Row[] {
   if (session.requests.length < 2) return [[span('collecting…', 'muted')]];
   if (chart === null) return [];
-  const period = chartSpan(session.requests.spanTo(session.lastDataAt));
+  const period = chartSpan(session, window);
   // Maxima: a mean hides the burst that brought the trouble.
-  const { max: peaks, mean } = session.requests.slices(session.lastDataAt, period, slicesOf(width));
+  const { max: peaks, mean } = session.rates
+    .over(period)
+    .requests.slices(session.lastDataAt, period, slicesOf(width));
   const max = niceCeiling(Math.max(1, ...peaks.filter((v) => !Number.isNaN(v))));
-  const means: ChartSeries[] = hasMeans(session, width, height) ? [{ values: mean, style: 'muted' }] : [];
+  const means: ChartSeries[] = hasMeans(session, window, width, height)
+    ? [{ values: mean, style: 'muted' }]
+    : [];
   return chart.draw([{ values: peaks, style: 'line1' }, ...means], {
     width,
     height,
@@ -48,6 +63,7 @@ export function requestRows(
     formatY: (v) => rate(v),
     left: ago(period),
     right: 'now',
+    marks: marksOf(session, period),
   });
 }
 
@@ -56,14 +72,16 @@ export function hitRateRows(
   width: number,
   height: number,
   chart: ChartPainter | null,
+  window: ChartWindow = null,
 ): readonly Row[] {
-  if (session.hits.length < 2) return [[span('collecting…', 'muted')]];
+  if (session.requests.length < 2) return [[span('collecting…', 'muted')]];
   if (chart === null) return [];
-  const period = chartSpan(session.hits.spanTo(session.lastDataAt));
+  const period = chartSpan(session, window);
+  const rates = session.rates.over(period);
   const over = (series: Series): number[] => series.slices(session.lastDataAt, period, slicesOf(width)).mean;
-  const lookups = over(session.lookups);
+  const lookups = over(rates.lookups);
   // Without lookups there is no rate: nothing is drawn.
-  const values = over(session.hits).map((hits, i) =>
+  const values = over(rates.hits).map((hits, i) =>
     lookups[i] === 0 ? Number.NaN : hits / (lookups[i] as number),
   );
   return chart.draw([{ values, style: 'line2' }], {
@@ -73,13 +91,32 @@ export function hitRateRows(
     formatY: (v) => `${Math.round(v * 100)}%`,
     left: ago(period),
     right: 'now',
+    marks: marksOf(session, period),
   });
 }
 
+/** What happened in the last `period` seconds, on the axis. */
+function marksOf(session: DaemonSession, period: number): ChartMark[] {
+  const from = session.lastDataAt - period;
+  return session.events
+    .since(from)
+    .filter((event) => event.kind !== 'lost')
+    .map((event) => ({
+      at: (event.at - from) / period,
+      text: markOf(event.kind),
+      style: toneOf(event.kind),
+    }));
+}
+
 /** The requests a second now, and which line is which where there are two; `width` and `height` are the panel's. */
-export function requestsRemark(session: DaemonSession, width: number, height: number): Row {
+export function requestsRemark(
+  session: DaemonSession,
+  width: number,
+  height: number,
+  window: ChartWindow = null,
+): Row {
   const now = session.requests.last();
-  const legend = hasMeans(session, width - PANEL_EDGES, height - 2)
+  const legend = hasMeans(session, window, width - PANEL_EDGES, height - 2)
     ? [span('highest ', 'line1'), span('mean  ', 'muted')]
     : [];
   return now === undefined || Number.isNaN(now) ? legend : [...legend, span(`${rate(now)}/s`, 'line1')];

@@ -3,9 +3,11 @@
 import { ellipsis } from '../../draw/cells.ts';
 import { cell, type Row, span, spread } from '../../draw/spans.ts';
 import type { Theme } from '../../draw/theme.ts';
-import type { DaemonSession, SessionEvent } from '../../model/daemon-session.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import type { SessionEvent } from '../../model/event-log.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
 import { clock, duration } from '../../model/numbers.ts';
+import { isTrouble, toneOf } from '../events/event-tones.ts';
 import { handlingStyle } from '../log/log-rows.ts';
 
 /** From this width on there is room for how long a request took. */
@@ -23,7 +25,8 @@ export function errorRows(
     const entry = session.errors.at(i) as LogEntry;
     if (entry.gap === '') found.push({ at: entry.summary.at, row: errorRow(entry, width, utc, theme) });
   }
-  for (const event of session.events.slice(-height)) found.push({ at: event.at, row: eventRow(event, utc) });
+  const happened = session.events.all().filter((event) => isTrouble(event.kind));
+  for (const event of happened.slice(-height)) found.push({ at: event.at, row: eventRow(event, utc) });
   found.sort((a, b) => b.at - a.at);
   if (found.length === 0) return [[span('none so far', 'muted')]];
   return found.slice(0, height).map((f) => f.row);
@@ -50,11 +53,7 @@ function errorRow(entry: LogEntry, width: number, utc: boolean, theme: Theme): R
 }
 
 function eventRow(event: SessionEvent, utc: boolean): Row {
-  const text =
-    event.text === ''
-      ? event.kind
-      : event.kind === 'lost' || event.kind === 'trouble'
-        ? event.text
-        : `worker ${event.kind}: ${event.text}`;
-  return [span(`${clock(event.at, utc)}  `, 'muted'), span(text, event.kind === 'started' ? 'good' : 'warn')];
+  const { at, kind, text } = event;
+  const said = kind === 'lost' || kind === 'trouble' ? text : `${kind}: ${text}`;
+  return [span(`${clock(at, utc)}  `, 'muted'), span(said, toneOf(kind))];
 }

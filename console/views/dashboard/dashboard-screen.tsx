@@ -13,7 +13,13 @@ import type { DaemonSession } from '../../model/daemon-session.ts';
 import { PANEL_EDGES } from '../../model/layout.ts';
 import type { ScreenProps } from '../../model/view.ts';
 import { backendRows } from './dashboard-backends.ts';
-import { hitRateRemark, hitRateRows, requestRows, requestsRemark } from './dashboard-charts.ts';
+import {
+  type ChartWindow,
+  hitRateRemark,
+  hitRateRows,
+  requestRows,
+  requestsRemark,
+} from './dashboard-charts.ts';
 import { errorRows } from './dashboard-errors.ts';
 import type { PanelName } from './dashboard-panels.ts';
 import { latencySummary, percentileRemark, sampleRemark, statusRows, topRows } from './dashboard-sample.ts';
@@ -127,9 +133,11 @@ export function panelPlaces(width: number, height: number, threads: readonly str
 export interface DashboardProps extends ScreenProps {
   /** The panel under the cursor. */
   cursor: PanelName | null;
+  /** What the charts cover. */
+  window: ChartWindow;
 }
 
-export function Dashboard({ controller, width, height, cursor }: DashboardProps): ReactNode {
+export function Dashboard({ controller, width, height, cursor, window }: DashboardProps): ReactNode {
   const { session } = controller;
   const theme = useContext(ThemeContext);
   const chart = useContext(ChartContext);
@@ -147,8 +155,8 @@ export function Dashboard({ controller, width, height, cursor }: DashboardProps)
           title="Requests"
           width={l.chart.left}
           height={l.chart.height}
-          rows={(w, h) => requestRows(session, w, h, chart)}
-          remark={() => requestsRemark(session, l.chart.left, l.chart.height)}
+          rows={(w, h) => requestRows(session, w, h, chart, window)}
+          remark={() => requestsRemark(session, l.chart.left, l.chart.height, window)}
           chart
         />
         <DashboardPanel
@@ -157,7 +165,7 @@ export function Dashboard({ controller, width, height, cursor }: DashboardProps)
           title="Hit rate"
           width={l.chart.right}
           height={l.chart.height}
-          rows={(w, h) => hitRateRows(session, w, h, chart)}
+          rows={(w, h) => hitRateRows(session, w, h, chart, window)}
           remark={() => hitRateRemark(session, l.chart.right)}
           chart
         />

@@ -8,11 +8,14 @@ import { type StateSlot, stateOf } from '../../model/ui-state.ts';
 import { PLAIN_VIEW, type View } from '../../model/view.ts';
 import { drill, filterLog } from '../log/log-view.tsx';
 import { countersText } from '../stats/counters-text.ts';
+import { CHART_WINDOWS, type ChartWindow } from './dashboard-charts.ts';
 import { openPanel, type PanelName } from './dashboard-panels.ts';
 import { Dashboard, type PanelPlace, panelPlaces } from './dashboard-screen.tsx';
 
 /** The panel under the cursor; null before one was chosen. */
 const CURSOR: StateSlot<PanelName | null> = { initial: null, carry: (panel) => panel };
+
+const WINDOW: StateSlot<ChartWindow> = { initial: null, carry: (window) => window };
 
 export const DASHBOARD_VIEW: View = {
   ...PLAIN_VIEW,
@@ -37,12 +40,23 @@ export const DASHBOARD_VIEW: View = {
     {
       keys: ['enter'],
       command: 'dashboard.open',
+      ofRow: true,
       help: 'What is behind the panel: its view, its transactions',
       hint: 'open',
       run: (c) => {
         const panel = c.stateOf(CURSOR);
         if (panel === null) c.notify('info', 'the arrows choose a panel, Enter opens what is behind it');
         else openPanel(c, panel);
+      },
+    },
+    {
+      keys: ['w'],
+      command: 'dashboard.window',
+      help: 'What the charts cover: what there is up to 15 minutes, 5 minutes, an hour, a day',
+      hint: 'window',
+      run: (c) => {
+        const at = CHART_WINDOWS.indexOf(c.stateOf(WINDOW));
+        c.setState(WINDOW, CHART_WINDOWS[(at + 1) % CHART_WINDOWS.length] ?? null);
       },
     },
     { keys: ['/'], command: 'dashboard.filter', help: 'Filter: the query of the log', run: filterLog },
@@ -66,7 +80,9 @@ export const DASHBOARD_VIEW: View = {
     const sick = session.backends.filter((b) => b.health === 'sick').map((b) => b.name);
     return `${rate(session.requests.last() ?? 0)} requests a second, hit rate ${percent(session.hitRate.window(10).rate)}, ${session.backends.length === 1 ? '1 backend' : `${session.backends.length} backends`}, ${sick.length === 0 ? 'none sick' : `sick: ${sick.join(', ')}`}.`;
   },
-  screen: (props) => <Dashboard {...props} cursor={stateOf(props.ui, CURSOR)} />,
+  screen: (props) => (
+    <Dashboard {...props} cursor={stateOf(props.ui, CURSOR)} window={stateOf(props.ui, WINDOW)} />
+  ),
 };
 
 /** Among the panels that a screen of this size shows. */

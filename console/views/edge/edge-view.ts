@@ -65,21 +65,28 @@ export const EDGE_VIEW: ListView = listView({
   },
   keys: [
     {
-      keys: ['r'],
+      keys: ['R'],
       command: 'edge.retry',
       help: 'Send a dead letter again',
       hint: 'retry',
       act: submit('edge.retry'),
     },
-    { keys: ['x'], command: 'edge.drop', help: 'Forget it', hint: 'drop', act: submit('edge.drop') },
+    {
+      keys: ['delete', 'ctrl+d'],
+      command: 'edge.drop',
+      help: 'Forget it',
+      hint: 'drop',
+      act: submit('edge.drop'),
+    },
     {
       keys: ['a'],
       command: 'edge.retry-all',
+      spare: 'retry all',
       help: 'Send all dead letters again',
       run: (c) => c.operator.submit('edge.retry all'),
     },
     {
-      keys: ['p'],
+      keys: ['P'],
       command: 'edge.pause',
       help: 'Pause, or go on',
       hint: 'pause',

@@ -33,8 +33,9 @@ export const LATENCY_VIEW: View = {
       },
     },
     {
-      keys: ['x'],
+      keys: ['Z'],
       command: 'latency.clear',
+      spare: 'zero',
       help: 'Count from zero',
       run: (c) => c.session.sample.latency.clear(),
     },

@@ -21,7 +21,7 @@ export function listKeys(view: ListView): KeyGroup {
       { keys: ['up', 'k', 'wheelup'], command: 'move.up', help: 'One row up', run: steps('up') },
       { keys: ['down', 'j', 'wheeldown'], command: 'move.down', help: 'One row down', run: steps('down') },
       {
-        keys: ['pageup', 'b', 'ctrl+b'],
+        keys: ['pageup', 'ctrl+b'],
         command: 'move.pageup',
         help: 'One page up',
         run: steps('pageup'),
@@ -51,18 +51,22 @@ export function listKeys(view: ListView): KeyGroup {
       {
         keys: ['O'],
         command: 'list.reverse',
+        spare: 'reverse',
         help: 'Turn the order round',
         run: (c) => view.act(c, { type: 'reverse' }),
       },
       {
         keys: ['enter'],
         command: 'list.open',
+        spare: 'open',
         help: 'Open the selected row',
+        ofRow: true,
         run: (c) => view.enter(c),
       },
       {
         keys: ['d'],
         command: 'list.detail',
+        spare: 'pane',
         help: 'Show or hide the detail pane',
         run: (c) => view.act(c, { type: 'detail' }),
       },
@@ -79,8 +83,9 @@ export function listKeys(view: ListView): KeyGroup {
         run: (c) => view.scroll(c, SCROLL),
       },
       {
-        keys: ['ctrl+r'],
+        keys: ['ctrl+t'],
         command: 'list.refresh',
+        spare: 'ask now',
         help: 'Ask the daemon again now',
         run: (c) => c.session.admin.refresh(),
       },

@@ -7,6 +7,7 @@ import type { DaemonSession } from '../../model/daemon-session.ts';
 import { folded } from '../../model/folded-lines.ts';
 import type { KeyRow } from '../../model/key-row.ts';
 import { PANEL_EDGES, PANEL_RULES, type Place, stepAction } from '../../model/layout.ts';
+import type { Subject } from '../../model/row-subject.ts';
 import { type StateSlot, stateOf } from '../../model/ui-state.ts';
 import { PLAIN_VIEW, type View } from '../../model/view.ts';
 import { listKeys } from './list-keys.ts';
@@ -41,8 +42,12 @@ export interface ListDefinition extends Pick<View, 'name' | 'key' | 'title' | 's
   remark(session: DaemonSession, option: string): string;
   /** In the place of rows when there are none. */
   empty(session: DaemonSession, option: string): string;
+  /** As of a view; it always does when absent. */
+  applies?(session: DaemonSession): boolean;
   /** Called before it is shown. */
   open?(controller: Controller): void;
+  /** What a row stands for: see Subject. */
+  subjects?(row: ListRow): readonly Subject[];
   /** Enter on a row. */
   enter(controller: Controller, row: ListRow): void;
 }
@@ -83,9 +88,10 @@ export function listView(definition: ListDefinition): ListView {
     asks,
     state,
     definition,
+    applies: (session) => definition.applies?.(session) ?? true,
     open: (c) => definition.open?.(c),
     keys: definition.keys.map(
-      (row): KeyRow => ('act' in row ? { ...row, run: (c) => withRow(c, row.act) } : row),
+      (row): KeyRow => ('act' in row ? { ...row, ofRow: true, run: (c) => withRow(c, row.act) } : row),
     ),
     get shared() {
       return listKeys(view);
@@ -109,6 +115,13 @@ export function listView(definition: ListDefinition): ListView {
     move: (c, step) => view.act(c, stepAction(step, height(c))),
     back: (c) => view.act(c, { type: 'filter', text: '' }),
     click: (c, at) => click(c, view, at),
+    subjects:
+      definition.subjects === undefined
+        ? null
+        : (c) => {
+            const row = view.selected(c);
+            return row === undefined ? [] : (definition.subjects?.(row) ?? []);
+          },
     copy: (c) => c.copy(rowText(view.selected(c)), 'the row'),
     copyAll: (c) => {
       const rows = shown(c);

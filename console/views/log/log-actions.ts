@@ -1,8 +1,10 @@
 // The actions of the log view's keys.
 
 import type { Controller } from '../../model/controller.ts';
+import { count } from '../../model/numbers.ts';
+import { LOG_COLUMNS, type LogColumn } from './log-columns.ts';
 import { detailLines } from './log-detail.ts';
-import { findTransaction } from './log-search.ts';
+import { countMatches, findTransaction } from './log-search.ts';
 import { LOG_STATE, type LogAction, logBody, reduceLog, selectedEntry, selectedPlace } from './log-state.ts';
 import { placeOf } from './log-tree.ts';
 import { linksOf } from './transaction-links.ts';
@@ -24,6 +26,24 @@ export function nextGrouping(c: Controller): void {
   session.kept.addGap(`grouping by ${grouping}`);
   session.follow(session.query, grouping);
   c.notify('info', `grouping by ${grouping}`);
+}
+
+/** Each choice shows a column, or takes it away. */
+export function chooseColumns(c: Controller): void {
+  const { columns } = c.stateOf(LOG_STATE);
+  const choices = LOG_COLUMNS.map(({ name, title }) => ({
+    label: title.toLowerCase(),
+    note: columns.has(name) ? 'shown' : '',
+    take: () => toggleColumn(c, name),
+  }));
+  c.set({ panel: { kind: 'choices', scroll: 0, title: 'Columns', choices } });
+}
+
+function toggleColumn(c: Controller, name: LogColumn): void {
+  const state = c.stateOf(LOG_STATE);
+  const columns = new Set(state.columns);
+  if (!columns.delete(name)) columns.add(name);
+  c.setState(LOG_STATE, { ...state, columns });
 }
 
 export function scroll(c: Controller, rows: number): void {
@@ -61,10 +81,14 @@ export function explain(c: Controller) {
 }
 
 /** To the text in what is shown: from the selected row on, else before it. */
-export function searchText(c: Controller, text: string): void {
+export function searchText(c: Controller, text: string) {
   actOnLog(c, { type: 'move', rows: 0 });
   actOnLog(c, { type: 'search', text });
-  if (!goToMatch(c, false) && !goToMatch(c, true)) c.notify('warn', `"${text}" is in no record shown`);
+  const groups = countMatches(c.session.log, text);
+  if (groups === 0) return c.notify('warn', `"${text}" is in no record shown`);
+  if (!goToMatch(c, false)) goToMatch(c, true);
+  const where = groups === 1 ? '1 group' : `${count(groups)} groups`;
+  c.notify('info', `"${text}" is in ${where} of ${count(c.session.log.size)}; n and N go on`);
 }
 
 export function nextMatch(c: Controller, back: boolean) {

@@ -5,7 +5,16 @@ import type { FieldKind } from '../../model/field.ts';
 import type { KeyRow } from '../../model/key-row.ts';
 import { EMPTY_LINE } from '../../model/line-editor.ts';
 import { steps } from '../../model/view.ts';
-import { actOnLog, explain, followLink, nextGrouping, nextMatch, scroll } from './log-actions.ts';
+import {
+  actOnLog,
+  chooseColumns,
+  explain,
+  followLink,
+  nextGrouping,
+  nextMatch,
+  scroll,
+  searchText,
+} from './log-actions.ts';
 import { chooseLikeThis, chooseSaved, editQuery } from './log-query.ts';
 import type { LogAction } from './log-state.ts';
 
@@ -17,7 +26,7 @@ const SEARCH_FIELD: FieldKind = {
   kind: 'search',
   follow: (c, text) => actOnLog(c, { type: 'search', text }),
   accept: (c, text) => {
-    if (text !== '') nextMatch(c, false);
+    if (text !== '') searchText(c, text);
   },
 };
 
@@ -48,10 +57,16 @@ export const LOG_KEYS: readonly KeyRow[] = [
     hint: 'pause',
     run: acts({ type: 'pause' }),
   },
-  { keys: ['F', 'f'], command: 'log.follow', help: 'Follow the newest', run: acts({ type: 'end' }) },
+  {
+    keys: ['F', 'f'],
+    command: 'log.follow',
+    spare: 'follow',
+    help: 'Follow the newest',
+    run: acts({ type: 'end' }),
+  },
   { keys: ['up', 'k', 'wheelup'], command: 'move.up', help: 'One row up', run: steps('up') },
   { keys: ['down', 'j', 'wheeldown'], command: 'move.down', help: 'One row down', run: steps('down') },
-  { keys: ['pageup', 'b', 'ctrl+b'], command: 'move.pageup', help: 'One page up', run: steps('pageup') },
+  { keys: ['pageup', 'ctrl+b'], command: 'move.pageup', help: 'One page up', run: steps('pageup') },
   { keys: ['pagedown', 'ctrl+f'], command: 'move.pagedown', help: 'One page down', run: steps('pagedown') },
   { keys: ['home', 'g'], command: 'move.home', help: 'Oldest', run: steps('home') },
   { keys: ['end', 'G'], command: 'move.end', help: 'Newest, and follow', run: steps('end') },
@@ -60,6 +75,7 @@ export const LOG_KEYS: readonly KeyRow[] = [
     command: 'log.detail',
     help: 'Detail pane: why, timeline, records',
     hint: 'detail',
+    ofRow: true,
     run: acts({ type: 'detail' }),
   },
   {
@@ -67,6 +83,7 @@ export const LOG_KEYS: readonly KeyRow[] = [
     command: 'log.why',
     help: 'Why was it a miss, a pass, an error?',
     hint: 'why',
+    ofRow: true,
     run: explain,
   },
   {
@@ -81,7 +98,13 @@ export const LOG_KEYS: readonly KeyRow[] = [
     help: 'Fold, or go to the parent',
     run: acts({ type: 'fold' }),
   },
-  { keys: ['t'], command: 'log.unfold-all', help: 'Unfold or fold all', run: acts({ type: 'toggle-all' }) },
+  {
+    keys: ['t'],
+    command: 'log.unfold-all',
+    spare: 'unfold all',
+    help: 'Unfold or fold all',
+    run: acts({ type: 'toggle-all' }),
+  },
   {
     keys: ['K'],
     command: 'log.scroll-up',
@@ -107,13 +130,27 @@ export const LOG_KEYS: readonly KeyRow[] = [
     help: 'Previous error',
     run: acts({ type: 'next-error', back: true }),
   },
-  { keys: ['s'], command: 'log.search', help: 'Search for a text in all records', run: search },
-  { keys: ['n'], command: 'log.next-match', help: 'Next match', run: (c) => nextMatch(c, false) },
+  {
+    keys: ['s'],
+    command: 'log.search',
+    spare: 'search',
+    help: 'Search for a text in all records',
+    run: search,
+  },
+  {
+    keys: ['n'],
+    command: 'log.next-match',
+    spare: 'next match',
+    help: 'Next match',
+    run: (c) => nextMatch(c, false),
+  },
   { keys: ['N'], command: 'log.previous-match', help: 'Previous match', run: (c) => nextMatch(c, true) },
   {
     keys: ['>'],
     command: 'log.link',
+    spare: 'link',
     help: 'Jump along the link: backend request, object',
+    ofRow: true,
     run: followLink,
   },
   {
@@ -122,8 +159,34 @@ export const LOG_KEYS: readonly KeyRow[] = [
     help: 'Back to where the jump began',
     run: acts({ type: 'jump-back' }),
   },
-  { keys: ['='], command: 'log.like-this', help: 'A query from the selected row', run: chooseLikeThis },
-  { keys: ['ctrl+r'], command: 'log.saved', help: 'Saved and former queries', run: chooseSaved },
-  { keys: ['r'], command: 'log.grouping', help: 'Grouping: request, session, vxid', run: nextGrouping },
-  { keys: ['x'], command: 'log.clear', help: 'Forget what is on screen', run: clear },
+  {
+    keys: ['='],
+    command: 'log.like-this',
+    spare: 'like this',
+    help: 'A query from the selected row',
+    ofRow: true,
+    run: chooseLikeThis,
+  },
+  {
+    keys: ['ctrl+r'],
+    command: 'log.saved',
+    spare: 'queries',
+    help: 'Saved and former queries',
+    run: chooseSaved,
+  },
+  {
+    keys: ['r'],
+    command: 'log.grouping',
+    spare: 'grouping',
+    help: 'Grouping: request, session, vxid',
+    run: nextGrouping,
+  },
+  { keys: ['Z'], command: 'log.clear', spare: 'clear', help: 'Forget what is on screen', run: clear },
+  {
+    keys: ['c'],
+    command: 'log.columns',
+    spare: 'columns',
+    help: 'Columns: host, client, backend, user agent',
+    run: chooseColumns,
+  },
 ];

@@ -1,11 +1,13 @@
 // The query of the log: its field, the queries that are suggested and kept, and the commands of the palette that set it.
 
+import type { Candidate } from '../../model/completion.ts';
 import type { Controller } from '../../model/controller.ts';
 import type { FieldKind } from '../../model/field.ts';
 import { lineOf } from '../../model/line-editor.ts';
 import type { PaletteRow } from '../../model/palette.ts';
 import type { Choice } from '../../model/panel.ts';
 import { remember } from '../../model/recall.ts';
+import { namedQueries } from '../../model/saved-queries.ts';
 import { likeThis } from './like-this.ts';
 import { actOnLog, searchText } from './log-actions.ts';
 import { LOG_STATE, selectedEntry } from './log-state.ts';
@@ -58,15 +60,26 @@ const QUERY_FIELD: FieldKind = {
   recall: 'queries',
   verdict: (c, text) => (text.trim() === '' ? { ok: true } : c.options.checkQuery(text)),
   complete: (c, { text, cursor }) => ({
-    ...(completeFromLog(text, cursor, c.session.kept) ?? c.options.completeQuery(text, cursor)),
+    ...(text === ''
+      ? { from: 0, candidates: namedCandidates(c) }
+      : (completeFromLog(text, cursor, c.session.kept) ?? c.options.completeQuery(text, cursor))),
     usage: '',
   }),
   accept: (c, text) => applyQuery(c, text.trim()),
+  list: chooseSaved,
   otherwise: {
     offer: 'no query: Enter again looks for it as a text',
     accept: (c, text) => searchText(c, text.trim()),
   },
 };
+
+function namedCandidates(c: Controller): Candidate[] {
+  return namedQueries(c.options.queries).map(({ name, query, help }) => ({
+    text: query,
+    label: name,
+    help,
+  }));
+}
 
 export function editQuery(c: Controller): void {
   c.fields.open(QUERY_FIELD, lineOf(c.session.query));
@@ -87,12 +100,12 @@ export function chooseLikeThis(c: Controller) {
 }
 
 export function chooseSaved(c: Controller): void {
-  const saved = Object.entries(c.options.queries.all());
-  const known = new Set(saved.map(([, query]) => query));
+  const named = namedQueries(c.options.queries);
+  const known = new Set(named.map(({ query }) => query));
   const former = [...new Set(c.state.queries.entries)].reverse().filter((query) => !known.has(query));
   const choices = [
-    ...saved.map(([name, query]) => queryChoice(query, name)),
     ...former.map((query) => queryChoice(query, 'former')),
+    ...named.map(({ name, query, help }) => ({ ...queryChoice(query, help), label: name })),
     { ...queryChoice('', ''), label: 'everything' },
   ];
   c.set({ panel: { kind: 'choices', scroll: 0, title: 'Queries', choices } });
@@ -120,7 +133,7 @@ export function queryCommands(drill: (c: Controller, query: string) => void): Pa
     drill(c, query);
   };
   const use = (c: Controller, name: string) => {
-    const query = c.options.queries.all()[name];
+    const query = namedQueries(c.options.queries).find((one) => one.name === name)?.query;
     if (query === undefined) return c.notify('bad', `no query "${name}"`);
     set(c, query);
   };

@@ -16,6 +16,7 @@ import {
   printable,
   summarise,
 } from '../../model/transaction.ts';
+import { columnTexts, fittingColumns } from './log-columns.ts';
 import { detailLines } from './log-detail.ts';
 import { anyCase } from './log-search.ts';
 import { type LogState, selectedEntry, selectedPlace, type VisibleRow } from './log-state.ts';
@@ -41,16 +42,18 @@ export interface LogDetail {
 export class LogPainter {
   private readonly decoded = new Map<string, LogRecord[]>();
   private readonly pages = new Map<number, string>();
+  private readonly texts = new Map<number, ReturnType<typeof columnTexts>>();
   private pane: { key: string; rows: Row[] } = { key: '', rows: [] };
 
-  heading(width: number): Row {
-    const c = columnsOf(width);
+  heading(view: LogState, width: number): Row {
+    const c = columnsOf(view, width);
     return [
       span('   '),
       cell('TIME', 10, 'muted'),
       cell('CACHE', 8, 'muted'),
       cell('STATUS', 7, 'muted'),
       cell('METHOD', 8, 'muted'),
+      ...c.more.map(({ title, cells }) => cell(title, cells, 'muted')),
       cell('URL', c.url, 'muted'),
       cellRight('BODY', c.body, 'muted'),
       cellRight('TOOK', c.took, 'muted'),
@@ -93,8 +96,7 @@ export class LogPainter {
           'warn',
         ),
       ];
-    if (row === 0)
-      return marked(this.summary(entry, isUnfolded(view, entry), width, utc, theme), view.search);
+    if (row === 0) return marked(this.summary(entry, view, width, utc, theme), view.search);
     const place = placeOf(view, entry, row);
     if (place.record < 0) return marked(this.head(entry, place.tx, view, theme), view.search);
     const record = this.records(entry, place.tx)[place.record];
@@ -132,18 +134,18 @@ export class LogPainter {
 
   /** Of the pages looked at last: each row of them is drawn again and again. */
   private fragments(entry: LogEntry): string {
-    let line = this.pages.get(entry.seq);
-    if (line === undefined) {
-      line = fragmentsLine(fragmentsOf(entry.transactions));
-      this.pages.set(entry.seq, line);
-      if (this.pages.size > KEPT) this.pages.delete(this.pages.keys().next().value as number);
-    }
-    return line;
+    return kept(this.pages, entry.seq, () => fragmentsLine(fragmentsOf(entry.transactions)));
   }
 
-  private summary(entry: LogEntry, unfolded: boolean, width: number, utc: boolean, theme: Theme): Row {
+  private columns(entry: LogEntry): ReturnType<typeof columnTexts> {
+    return kept(this.texts, entry.seq, () => columnTexts(entry));
+  }
+
+  private summary(entry: LogEntry, view: LogState, width: number, utc: boolean, theme: Theme): Row {
     const s = entry.summary;
-    const c = columnsOf(width);
+    const c = columnsOf(view, width);
+    const unfolded = isUnfolded(view, entry);
+    const texts = c.more.length === 0 ? null : this.columns(entry);
     const { dash } = theme.glyphs;
     const first = entry.transactions[0];
     return [
@@ -152,6 +154,9 @@ export class LogPainter {
       cell(handlingText(s.handling, first), 8, handlingStyle(s.handling)),
       cell(s.status === 0 ? dash : String(s.status), 7, statusStyle(s.status)),
       cell(s.method === '' ? dash : s.method, 8, 'strong'),
+      ...c.more.map(({ name, cells }) =>
+        cell(ellipsis(texts?.[name] || dash, cells - 1, theme.glyphs.ellipsis), cells, 'muted'),
+      ),
       ...urlCells(s.url, beyondUrl(entry), c.url, theme),
       cellRight(s.body > 0 ? bytes(s.body) : dash, c.body, 'muted'),
       cellRight(
@@ -164,14 +169,19 @@ export class LogPainter {
   }
 
   private records(entry: LogEntry, index: number): readonly LogRecord[] {
-    const key = `${entry.seq}/${index}`;
-    const known = this.decoded.get(key);
-    if (known !== undefined) return known;
-    const records = decodeRecords((entry.transactions[index] as LogTransaction).records);
-    this.decoded.set(key, records);
-    if (this.decoded.size > KEPT) this.decoded.delete(this.decoded.keys().next().value as string);
-    return records;
+    const { records } = entry.transactions[index] as LogTransaction;
+    return kept(this.decoded, `${entry.seq}/${index}`, () => decodeRecords(records));
   }
+}
+
+/** Of what was made last: the same rows are drawn again and again. */
+function kept<K, V>(made: Map<K, V>, key: K, make: () => V): V {
+  const known = made.get(key);
+  if (known !== undefined) return known;
+  const value = make();
+  made.set(key, value);
+  if (made.size > KEPT) made.delete(made.keys().next().value as K);
+  return value;
 }
 
 /** Two cells a level below the summary's. */
@@ -210,11 +220,23 @@ function urlCells(url: string, more: string, width: number, theme: Theme): Row {
   return [span(text), cell(more, width - widthOf(text), 'accent')];
 }
 
-function columnsOf(width: number): { url: number; body: number; took: number; vxid: number } {
+/** `more` are those that were chosen. */
+function columnsOf(
+  { columns }: LogState,
+  width: number,
+): {
+  more: ReturnType<typeof fittingColumns>['columns'];
+  url: number;
+  body: number;
+  took: number;
+  vxid: number;
+} {
   const vxid = width >= 92 ? 11 : 0;
   const body = width >= 72 ? 9 : 0;
   const took = 9;
-  return { url: Math.max(8, width - 36 - vxid - body - took - 1), body, took, vxid };
+  const room = Math.max(8, width - 36 - vxid - body - took - 1);
+  const { columns: more, url } = fittingColumns(columns, room);
+  return { more, url, body, took, vxid };
 }
 
 function handlingText(handling: Handling, first: LogTransaction | undefined): string {

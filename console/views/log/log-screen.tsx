@@ -45,7 +45,7 @@ export function LogScreen({
       <Box flexDirection={body.beside > 0 ? 'row' : 'column'}>
         <Box flexDirection="column" width={listWidth} flexShrink={0}>
           <Bar width={listWidth}>
-            <Line row={painter.heading(listWidth)} />
+            <Line row={painter.heading(state, listWidth)} />
           </Bar>
           <Live session={session}>{list}</Live>
         </Box>

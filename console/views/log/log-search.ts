@@ -23,13 +23,7 @@ export function findMatch(
   back: boolean,
 ): Found | null {
   const from = store.indexOf(seq);
-  let looked: LogBlock | null = null;
-  let places: ReadonlySet<number> = new Set();
-  const maybe = (block: LogBlock, n: number): boolean => {
-    if (block !== looked) places = block.whole === null ? matchingRecords(block, text) : new Set();
-    looked = block;
-    return block.whole !== null || (places.size > 0 && block.hasAny(n, places));
-  };
+  const maybe = mayMatch(text);
   const step = back ? -1 : 1;
   for (let i = store.find(from, back, maybe); i >= 0; i = store.find(i + step, back, maybe)) {
     const entry = store.at(i) as LogEntry;
@@ -43,6 +37,34 @@ export function findMatch(
     }
   }
   return null;
+}
+
+/** Groups that have a match, of all that are shown. */
+export function countMatches(store: LogReader, text: string): number {
+  const maybe = mayMatch(text);
+  let groups = 0;
+  const large = (block: LogBlock, n: number): boolean => {
+    if (!maybe(block, n)) return false;
+    if (block.whole !== null) return true;
+    groups++;
+    return false;
+  };
+  for (let i = store.find(0, false, large); i >= 0; i = store.find(i + 1, false, large)) {
+    const entry = store.at(i) as LogEntry;
+    if (entry.order.some((tx) => matchesOf(entry, tx, text).length > 0)) groups++;
+  }
+  return groups;
+}
+
+/** Whether a group of a block has a record with the text; of one that is too large to be packed it is not known. */
+function mayMatch(text: string): (block: LogBlock, n: number) => boolean {
+  let looked: LogBlock | null = null;
+  let places: ReadonlySet<number> = new Set();
+  return (block, n) => {
+    if (block !== looked) places = block.whole === null ? matchingRecords(block, text) : new Set();
+    looked = block;
+    return block.whole !== null || (places.size > 0 && block.hasAny(n, places));
+  };
 }
 
 function beyond(entry: LogEntry, place: RowPlace, after: RowPlace, back: boolean): boolean {

@@ -6,6 +6,7 @@ import type { LogEntry } from '../../model/log-entry.ts';
 import type { LogReader } from '../../model/log-store.ts';
 import type { StateSlot } from '../../model/ui-state.ts';
 import type { View } from '../../model/view.ts';
+import type { LogColumn } from './log-columns.ts';
 import { findMatch, nextError } from './log-search.ts';
 import {
   type Folds,
@@ -32,6 +33,8 @@ export interface LogState extends Folds {
   /** Is the detail pane open, and how far is it scrolled? */
   detail: boolean;
   scroll: number;
+  /** Columns beside those that are always there. */
+  columns: ReadonlySet<LogColumn>;
   /** Text that n and N look for. */
   search: string;
   /** Where jumps along links began, the last at the end. */
@@ -62,6 +65,7 @@ const INITIAL_LOG: LogState = {
   topRow: 0,
   detail: false,
   scroll: 0,
+  columns: new Set(),
   search: '',
   jumps: [],
   noted: new Set(),
@@ -70,7 +74,7 @@ const INITIAL_LOG: LogState = {
 
 export const LOG_STATE: StateSlot<LogState> = {
   initial: INITIAL_LOG,
-  carry: ({ noted }) => ({ ...INITIAL_LOG, noted }),
+  carry: ({ noted, columns }) => ({ ...INITIAL_LOG, noted, columns }),
 };
 
 export type LogAction =

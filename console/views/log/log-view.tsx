@@ -9,7 +9,8 @@ import { copySelected, exportLog, spokenRow } from './log-excerpt.ts';
 import { LOG_KEYS } from './log-keys.ts';
 import { applyQuery, editQuery, queryCommands, setQuery } from './log-query.ts';
 import { LogScreen } from './log-screen.tsx';
-import { LOG_STATE, logBody, visibleRows } from './log-state.ts';
+import { LOG_STATE, logBody, selectedEntry, selectedPlace, visibleRows } from './log-state.ts';
+import { logSubjects } from './log-subjects.ts';
 
 export const LOG_VIEW: View = {
   ...PLAIN_VIEW,
@@ -31,6 +32,13 @@ export const LOG_VIEW: View = {
   move: (c, step) => actOnLog(c, stepAction(step, logBody(c.size, c.stateOf(LOG_STATE).detail).list)),
   back,
   click,
+  subjects: (c) => {
+    // The row that is meant stays under the cursor.
+    actOnLog(c, { type: 'move', rows: 0 });
+    const state = c.stateOf(LOG_STATE);
+    const entry = selectedEntry(state, c.session.log);
+    return entry === undefined ? [] : logSubjects(entry, selectedPlace(state, c.session.log).tx);
+  },
   copy: copySelected,
   export: exportLog,
   spokenRemark: ({ session }) => (session.query === '' ? 'All transactions.' : `Query ${session.query}.`),

@@ -1,8 +1,9 @@
-// The stored panic, line by line below its head, and how workers started and ended while the console watched.
+// The stored panic, line by line below its head, and how workers started and ended.
 
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { clock } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
+import { toneOf } from '../events/event-tones.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 
@@ -28,7 +29,7 @@ export const PANICS_VIEW: ListView = listView({
   empty: (session) => (session.connection.state === 'up' ? 'no panic is stored' : 'no connection'),
   keys: [
     {
-      keys: ['c'],
+      keys: ['delete', 'ctrl+d'],
       command: 'panics.clear',
       help: 'Clear the stored panic',
       hint: 'clear',
@@ -59,13 +60,16 @@ function panicRows(session: DaemonSession): ListRow[] {
   ];
 }
 
+const ABOUT_WORKERS: ReadonlySet<string> = new Set(['worker', 'panic', 'trouble', 'lost']);
+
 function eventRows(session: DaemonSession): ListRow[] {
-  return [...session.events].reverse().map((e, i) => ({
+  const shown = session.events.all().filter((e) => ABOUT_WORKERS.has(e.kind));
+  return [...shown].reverse().map((e, i) => ({
     key: `event ${e.at} ${i}`,
     facts: { kind: e.kind, text: e.text },
     cells: [
       { text: clock(e.at, session.utc), by: e.at, tone: 'muted' as const },
-      { text: e.kind, tone: e.kind === 'started' ? ('good' as const) : ('warn' as const) },
+      { text: e.kind, tone: toneOf(e.kind) },
       { text: e.text },
     ],
     detail: () => [[{ text: e.text === '' ? e.kind : e.text }]],

@@ -56,7 +56,7 @@ export const PARAMETERS_VIEW: ListView = listView({
   keys: [
     { keys: ['s'], command: 'parameters.set', help: 'Set it', hint: 'set', act: promptValue },
     {
-      keys: ['R'],
+      keys: ['delete', 'ctrl+d'],
       command: 'parameters.reset',
       help: 'Back to its default',
       hint: 'reset',
@@ -68,6 +68,7 @@ export const PARAMETERS_VIEW: ListView = listView({
     {
       keys: ['c'],
       command: 'parameters.changed',
+      spare: 'changed',
       help: 'Only what differs from its default',
       run: (c) => {
         const { option } = c.stateOf(PARAMETERS_VIEW.state);

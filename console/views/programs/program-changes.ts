@@ -2,8 +2,8 @@
 // whatever they are called, every other file with the one of the same name. Files that are the same are only counted.
 
 import type { ToneLine } from '../../model/panel.ts';
+import type { ProgramFile } from '../../model/program-files.ts';
 import { type DiffLine, diffLines, lineDiff, wholeText } from './line-diff.ts';
-import type { ProgramFile } from './program-files.ts';
 
 export interface Program {
   name: string;

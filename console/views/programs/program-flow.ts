@@ -6,15 +6,27 @@ import type { HostFiles } from '../../model/host-files.ts';
 import { bareName, placed } from '../../model/instance-address.ts';
 import type { Operator, OperatorHost } from '../../model/operator.ts';
 import type { Panel, ToneLine } from '../../model/panel.ts';
+import { type ProgramFile, programFiles } from '../../model/program-files.ts';
 import { inlineCommand } from '../../model/undo.ts';
 import { compileErrors, lintRemark } from './compile-error.ts';
 import { type Program, programChanges } from './program-changes.ts';
-import { type ProgramFile, programFiles } from './program-files.ts';
 import { activeProgram, PROGRAMS_LINE, programRows } from './program-rows.ts';
 import { annotatedSource, type RemarkedFile, remarkedFiles, type SourceRemark } from './source-remarks.ts';
 
 /** Lines that a remark is kept away from the panel's upper edge. */
 const VIEW_LINES = 7;
+
+/** A program to be loaded. */
+export interface ProgramText {
+  /** Where it is, or how it is called. */
+  path: string;
+  text: string;
+  /** Does the daemon read it from there? It gets the text otherwise. */
+  file: boolean;
+  /** What it is to be called, with a number where that is taken. */
+  stem: string;
+  part: string;
+}
 
 export class ProgramFlow {
   private readonly host: OperatorHost;
@@ -65,23 +77,42 @@ export class ProgramFlow {
     if (source === null) return;
     if (part === '' && session.source.parts !== undefined)
       return this.operator.askWhere(`load ${path}`, (where) => void this.load(path, where));
+    const file = session.source.local === true;
+    await this.loadText({ path, text: source, file, stem: path, part });
+  }
+
+  /** Loads it and offers to use it; false where it was not loaded, and why is shown. */
+  async loadText({ path, text, file, stem, part }: ProgramText): Promise<boolean> {
+    const { session } = this.host;
     // Without a fresh list the name of a new program would count as free.
     await session.admin.ask(PROGRAMS_LINE);
-    const name = this.freeName(path, part);
-    const line =
-      session.source.local === true
-        ? `vcl.load ${name} "${this.files.absolute(path).replace(/["\\]/g, '\\$&')}"`
-        : inlineCommand(name, source);
+    const name = this.freeName(stem, part);
+    const line = file
+      ? `vcl.load ${name} "${this.files.absolute(path).replace(/["\\]/g, '\\$&')}"`
+      : inlineCommand(name, text);
     const reply = await this.operator.run(line, 0, part);
     if (reply.status === 200) {
       await session.admin.ask(PROGRAMS_LINE);
-      return this.use(part === '' ? name : placed(part, name));
+      await this.use(part === '' ? name : placed(part, name));
+      return true;
     }
-    if (reply.status !== 106) return;
+    if (reply.status !== 106) return false;
+    const main = file ? this.files.absolute(path) : path;
     const local = session.source.local === true;
-    const main = local ? this.files.absolute(path) : path;
-    const files = await this.remarked(compileErrors(reply.body, main), { name: main, text: source }, local);
+    const files = await this.remarked(compileErrors(reply.body, main), { name: main, text }, local);
     this.remarks(`${path} does not compile`, files);
+    return false;
+  }
+
+  /** The errors that the program check finds, at their places; false without any, or where it cannot be run. */
+  async showErrors(path: string): Promise<boolean> {
+    const found = await this.files.lint(path).catch(() => []);
+    const errors = found.filter((one) => one.severity === 'error').map(lintRemark);
+    const text = errors.length === 0 ? null : await this.read(path);
+    if (text === null) return false;
+    const files = await this.remarked(errors, { name: this.files.absolute(path), text }, true);
+    this.remarks(`${path} does not compile`, files);
+    return true;
   }
 
   /** Findings of the program check at their places. */
@@ -136,7 +167,7 @@ export class ProgramFlow {
   }
 
   /** With all its files, the included ones too. */
-  private async program(name: string): Promise<Program | null> {
+  async program(name: string): Promise<Program | null> {
     const { status, body } = await this.host.session.source.command(`vcl.show -v ${name}`);
     const files = status === 200 ? programFiles(body) : [];
     if (files.length > 0) return { name, files };

@@ -4,6 +4,7 @@ import type { Controller } from '../../model/controller.ts';
 import { filePrompt } from '../../model/field.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
+import { editProgram } from './program-edit.ts';
 import { ProgramFlow } from './program-flow.ts';
 import { NEEDS_LINE, PROGRAMS_LINE, programRows } from './program-rows.ts';
 
@@ -52,13 +53,21 @@ export const PROGRAMS_VIEW: ListView = listView({
       act: (c, row) => void new ProgramFlow(c).use(row.key),
     },
     {
+      keys: ['e'],
+      command: 'programs.edit',
+      help: 'Edit its source in $EDITOR; it is checked, compared and loaded',
+      hint: 'edit',
+      act: (c, row) => void editProgram(c, row.facts.target || row.key),
+    },
+    {
       keys: ['D'],
       command: 'programs.diff',
+      spare: 'changes',
       help: 'Changes against the active program',
       act: (c, row) => void new ProgramFlow(c).diff(row.key),
     },
     {
-      keys: ['x'],
+      keys: ['delete', 'ctrl+d'],
       command: 'programs.discard',
       help: 'Discard it',
       hint: 'discard',
@@ -67,10 +76,17 @@ export const PROGRAMS_VIEW: ListView = listView({
     {
       keys: ['L'],
       command: 'programs.lint',
+      spare: 'check',
       help: 'Check a file without loading it',
       run: (c) => c.fields.prompt(LINT_PROMPT, 'check file'),
     },
-    { keys: ['s'], command: 'programs.state', help: 'Next state: auto, warm, cold', act: nextState },
+    {
+      keys: ['s'],
+      command: 'programs.state',
+      spare: 'state',
+      help: 'Next state: auto, warm, cold',
+      act: nextState,
+    },
   ],
   rows: programRows,
   remark: (session) => {

@@ -1,7 +1,7 @@
 // Rows of the statistics view: uptimes and hit rates, the columns NAME CURRENT CHANGE AVERAGE AVG_10
 // AVG_100 AVG_1000, the selected counter's description. A narrow terminal drops averages from the right.
 
-import { cell, cellRight, moreRows, type Row, span, spread } from '../../draw/spans.ts';
+import { cell, cellRight, moreRows, type Row, span, sparkline, spread } from '../../draw/spans.ts';
 import type { StyleName, Theme } from '../../draw/theme.ts';
 import { adjusted, type Counter } from '../../model/counter-history.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
@@ -144,16 +144,6 @@ function counterRow(
         cellRight(t, COLUMN, i === 0 ? 'strong' : i === 1 && counter.change > 0 ? 'accent' : 'muted'),
       ),
   ];
-}
-
-/** Between the least and the greatest of them; a line that does not move is flat. */
-function sparkline(values: readonly number[], theme: Theme): string {
-  const marks = theme.glyphs.braille ? '▁▂▃▄▅▆▇█' : '_.-=^';
-  const low = Math.min(...values);
-  const span = Math.max(...values) - low;
-  return values
-    .map((v) => marks[span === 0 ? 0 : Math.round(((v - low) / span) * (marks.length - 1))])
-    .join('');
 }
 
 function currentText(counter: Counter, view: StatState): string {

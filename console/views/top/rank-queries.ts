@@ -16,7 +16,8 @@ const QUERIES: Readonly<Record<RankingName, (key: string) => string>> = {
   status: (key) => `RespStatus == ${key}`,
   method: (key) => `ReqMethod eq ${quoted(key)}`,
   agent: (key) => `ReqHeader:User-Agent eq ${quoted(key)}`,
-  backend: (key) => `BackendOpen[2] eq ${quoted(key)}`,
+  // One that got no connection is named by the error alone.
+  backend: (key) => `BackendOpen[2] eq ${quoted(key)} or FetchError ~ ${begin(`backend ${key}: `)}`,
   fragment: (key) => `Begin[3] eq "esi" and ReqURL eq ${quoted(key)}`,
 };
 

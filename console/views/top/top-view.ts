@@ -12,6 +12,7 @@ import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import { drill } from '../log/log-view.tsx';
 import { rankQuery } from './rank-queries.ts';
+import { STANDS_FOR } from './rank-subjects.ts';
 
 const SHOWN = 500;
 
@@ -67,7 +68,20 @@ export const TOP_VIEW: ListView = listView({
       hint: 'by',
       run: (c) => choose(c, { by: 1 }),
     },
-    { keys: ['T'], command: 'top.previous', help: 'The ranking before', run: (c) => choose(c, { by: -1 }) },
+    {
+      keys: ['T'],
+      command: 'top.previous',
+      spare: 'back',
+      help: 'The ranking before',
+      run: (c) => choose(c, { by: -1 }),
+    },
+    {
+      keys: ['c'],
+      command: 'top.client',
+      help: 'Rank by client: who sends most',
+      hint: 'client',
+      run: (c) => choose(c, { to: 'client' }),
+    },
     {
       keys: ['w'],
       command: 'top.window',
@@ -75,8 +89,15 @@ export const TOP_VIEW: ListView = listView({
       hint: 'window',
       run: (c) => choose(c, { window: 1 }),
     },
-    { keys: ['x'], command: 'top.clear', help: 'Count from zero', run: (c) => c.session.clearSample() },
+    {
+      keys: ['Z'],
+      command: 'top.clear',
+      spare: 'zero',
+      help: 'Count from zero',
+      run: (c) => c.session.clearSample(),
+    },
   ],
+  subjects: ({ facts: { ranking, key = '', host = '' } }) => STANDS_FOR[ranking as RankingName](key, host),
   enter: (c, row) => drill(c, row.facts.query ?? ''),
 });
 
@@ -87,10 +108,10 @@ function chosen(option: string): { ranking: RankingName; window: (typeof WINDOWS
   return { ranking, window: WINDOWS[Number(index)] ?? (WINDOWS[0] as (typeof WINDOWS)[number]) };
 }
 
-function choose(c: Controller, step: { by?: number; window?: number }): void {
+function choose(c: Controller, step: { by?: number; to?: RankingName; window?: number }): void {
   const { ranking, window } = chosen(c.stateOf(TOP_VIEW.state).option);
   const names = RANKING_NAMES.length;
-  const name = RANKING_NAMES[(RANKING_NAMES.indexOf(ranking) + (step.by ?? 0) + names) % names];
+  const name = step.to ?? RANKING_NAMES[(RANKING_NAMES.indexOf(ranking) + (step.by ?? 0) + names) % names];
   const at = (WINDOWS.indexOf(window) + (step.window ?? 0)) % WINDOWS.length;
   TOP_VIEW.act(c, { type: 'option', option: `${name} ${at}` });
 }
@@ -122,7 +143,9 @@ function row(ranking: RankingName, r: Rank, { total, seconds }: Ranked, share: n
   return {
     key: `${RANKINGS[ranking].title} ${r.key}`,
     facts: {
+      ranking,
       key: r.key,
+      host: r.host,
       query,
       requests: String(r.requests),
       perSecond: perSecond.toFixed(3),

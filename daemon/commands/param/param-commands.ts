@@ -39,23 +39,33 @@ const show: ManagerHandler = (manager, call) => {
 
 const set: ManagerHandler = (manager, call) => {
   const [name = '', value = ''] = call.args;
-  return answer(manager, call, name, manager.params.set(name, value));
+  const before = known(manager, name);
+  return answer(manager, call, name, before, manager.params.set(name, value));
 };
 
 const reset: ManagerHandler = (manager, call) => {
   const [name = ''] = call.args;
-  return answer(manager, call, name, manager.params.reset(name));
+  const before = known(manager, name);
+  return answer(manager, call, name, before, manager.params.reset(name));
 };
+
+/** Its value as it is shown; '' of a parameter that there is not. */
+function known(manager: ManagerServices, name: string): string {
+  const row = Params.find(name);
+  return row instanceof ParamError ? '' : manager.params.shown(row);
+}
 
 function answer(
   manager: ManagerServices,
   call: CommandCall,
   name: string,
+  before: string,
   result: ParamValue | ParamError | NoEffect,
 ): CommandReply | Promise<CommandReply> {
   if (result instanceof ParamError) return refused(result);
   const absent = absentParam(name);
-  if (absent === null) return changed(manager, call, name, result instanceof NoEffect ? result.text : '');
+  if (absent === null)
+    return changed(manager, call, name, before, result instanceof NoEffect ? result.text : '');
   if (call.json) return headed(call, showAbsentJson(absent));
   return ok(`\n${(result as NoEffect).text}`);
 }
@@ -74,10 +84,13 @@ async function changed(
   manager: ManagerServices,
   call: CommandCall,
   name: string,
+  before: string,
   said: string,
 ): Promise<CommandReply> {
   await manager.parameterChanged(name);
   const row = Params.find(name) as ParamRow;
+  const now = manager.params.shown(row);
+  if (now !== before) manager.happened('parameter', `${name} ${now} (was ${before})`);
   if (call.json) return headed(call, showJson(manager.params, row));
   if (said !== '') return ok(`\n${said}`);
   if (manager.supervisor.state !== 'stopped' && row.flags?.includes('must_restart') === true) {

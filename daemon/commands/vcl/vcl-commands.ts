@@ -53,8 +53,12 @@ const discard: ManagerHandler = async (manager, call) => {
   return reply;
 };
 
-const label: ManagerHandler = (manager, call) =>
-  manager.programs.label(call.args[0] ?? '', call.args[1] ?? '');
+const label: ManagerHandler = async (manager, call) => {
+  const [name = '', target = ''] = call.args;
+  const reply = await manager.programs.label(name, target);
+  if (reply.status === CLI.OK) manager.programsChanged(`${name} is a label of ${target}`);
+  return reply;
+};
 
 const show: ManagerHandler = ({ programs }, { options, args: [name] }) => {
   const files = programs.files(name);

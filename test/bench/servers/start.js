@@ -107,7 +107,7 @@ export async function startProxyd(
   more = [],
 ) {
   const work = join(dir, 'proxyd');
-  mkdirSync(work);
+  mkdirSync(work, { recursive: true });
   const port = await freePort();
   const args = [PROXYD, '-F', '-n', work, '-a', `127.0.0.1:${port}`, ...program(dir, originPort, pass)];
   const child = start(cpu, process.execPath, [...args, '-s', storage, ...more], 'ignore', env);

@@ -95,6 +95,7 @@ describe('completion', () => {
       'ban.count',
       'ban.list',
       'banner',
+      'event.list',
       'debug.listen_address',
       'edge.dead',
       'edge.queue',

@@ -128,7 +128,7 @@ class Scripted implements Source {
   }
 
   command(line: string): Promise<CommandReply> {
-    this.lines.push(line);
+    if (line !== 'event.list -j') this.lines.push(line);
     const items = this.answers[line];
     return Promise.resolve({
       status: 200,
@@ -168,6 +168,8 @@ describe('changes where two are shown as one', () => {
       completeQuery: () => ({ from: 0, candidates: [] }),
       files: new FakeFiles(),
       queries: volatileQueries(),
+      onEdit: () => Promise.resolve('no editor'),
+      askForPage: () => Promise.reject(new Error('nobody listens')),
       onQuit: () => undefined,
       onRedraw: () => undefined,
       onSuspend: () => undefined,

@@ -60,6 +60,39 @@ const purge = (id: string, state: string, more: object): object => ({
   ...more,
 });
 
+/** A node of the fleet, and an invalidation. */
+const node = (name: string, more: object): object => ({
+  node: name,
+  self: false,
+  state: 'current',
+  seen: 1,
+  version: '0.1.0',
+  applied: 4713,
+  lag: 0,
+  lag_seconds: 0,
+  worker: 'running',
+  program: 'boot',
+  requests: 120.4,
+  hit_rate: 0.913,
+  threads: 2,
+  address: name,
+  console: `${name}:6085`,
+  listen: [`${name}:80`],
+  ...more,
+});
+const invalidated = (seq: number | null, from: string, more: object): object => ({
+  seq,
+  at: 1_795_220_590 + (seq ?? 4714) - 4710,
+  from,
+  by: 'vxid 12',
+  kind: 'keys',
+  soft: false,
+  subject: 'article-17',
+  state: 'applied',
+  problem: null,
+  ...more,
+});
+
 const recording: Recording = ((): Recording => {
   const base = fakeRecording(40);
   return {
@@ -109,6 +142,28 @@ const recording: Recording = ((): Recording => {
       'edge.retry 4': { status: 200, body: '1\n' },
       'edge.retry all': { status: 200, body: '1\n' },
       'edge.pause': { status: 200, body: '' },
+      'fleet.nodes -j': json(
+        'fleet.nodes -j',
+        node('web-1', { self: true }),
+        node('web-2', { state: 'behind', applied: 4711, lag: 2, lag_seconds: 7 }),
+        // Of another version, which tells less of itself.
+        { node: 'web-3', self: false, state: 'silent', seen: 12, version: '0.2.0', applied: 4713, lag: 0 },
+        node('web-4', { worker: 'stopped', console: null }),
+      ),
+      'fleet.log -j 100': json(
+        'fleet.log -j',
+        invalidated(4710, 'editor', {
+          kind: null,
+          by: '',
+          subject: '',
+          state: 'refused',
+          problem: 'not JSON',
+        }),
+        invalidated(4711, 'web-1', { kind: 'purge', soft: true, subject: 'shop.example/news' }),
+        invalidated(4712, 'web-3', {}),
+        invalidated(4713, 'web-2', { subject: 'article-18' }),
+        invalidated(null, 'web-1', { by: 'admin', state: 'unknown', problem: 'timeout for 5 s' }),
+      ),
       'storage.list -j': json('storage.list -j', { name: 's0', storage: 'malloc' }),
       'panic.show': {
         status: 200,
@@ -186,13 +241,88 @@ describe('views', () => {
     expect(rows[0]).toMatch(/dead .* 1 delete url .*400 Bad request/);
     expect(rows[2]).toMatch(/acked .* 0 delete url .*purge fake-3/);
     expect(rows[3]).toMatch(/acked .* 1 delete url .*purge fake-2/);
-    await s.keys('r', 'a', 'p');
+    await s.keys('R', 'a', 'P');
     expect(s.source.sent.filter((line) => /^edge\.(retry|pause|resume)/.test(line))).toEqual([
       'edge.retry 4',
       'edge.retry all',
       'edge.pause',
     ]);
     await golden(s, 'edge-140x30');
+  });
+
+  it('the fleet: nodes with the way of the last invalidations; Enter goes on in one of them', async () => {
+    const s = await open(140);
+    await s.keys('^');
+    const shown = await s.screen();
+    expect(shown).toContain('4 nodes, 2 not current; last article-17: perhaps stored');
+    const line = (name: string): string =>
+      shown.split('\n').find((text) => text.trimStart().startsWith(name)) ?? '';
+    expect(line('web-1 (this)')).toMatch(/current +0 +▮▮▮▮ +boot +120 +91\.3% 0\.1\.0 +web-1:6085/);
+    // The last one is its own, which it did before it published it.
+    expect(line('web-2')).toMatch(/behind +2 +7s +▮▮▯▮/);
+    expect(line('web-3')).toMatch(/silent +0 +▮▮▮▮ +0\.2\.0 +none/);
+    expect(line('web-4')).toMatch(/stopped .*none/);
+    await s.keys('enter');
+    expect(await s.screen()).toContain('web-1 is the one that is shown');
+    await s.keys('j', 'enter');
+    expect(await s.screen()).toContain('web-2 at web-2:6085: this console knows no secret for it');
+    const met: string[] = [];
+    const { instances } = s.controller.options;
+    instances.meet = (name, address) => {
+      met.push(`${name} ${address}`);
+      instances.add({ name, open: () => s.source });
+      return '';
+    };
+    await s.keys('enter');
+    expect(met).toEqual(['web-2 web-2:6085']);
+    expect(await s.screen()).toContain('showing web-2');
+    await s.keys('G', 'enter');
+    expect(await s.screen()).toContain('web-4 has no --console');
+  });
+
+  it('of the fleet have titles, and are in the order of Tab, only where there is one', async () => {
+    const alone = await open();
+    expect(await alone.screen()).not.toMatch(/\^Flt|&Inv/);
+    await alone.keys('%', 'tab');
+    expect(await alone.screen()).toContain('1 Dash');
+    await alone.keys('^');
+    expect(await alone.screen()).toContain('^ Fleet');
+    alone.close();
+    const counter = {
+      name: 'FLEET.connected',
+      flag: 'g',
+      format: 'i',
+      level: 'info',
+      description: '',
+    } as const;
+    const member = await open(100, 30, {
+      recording: {
+        ...recording,
+        steps: recording.steps.map((step) =>
+          step.kind === 'counters' ? { ...step, info: [...step.info, counter] } : step,
+        ),
+      },
+    });
+    expect(await member.screen()).toContain('^Flt &Inv');
+    await member.keys('%', 'tab');
+    expect(await member.screen()).toContain('^ Fleet');
+  });
+
+  it('what was invalidated in the fleet, and which nodes have not applied it', async () => {
+    const s = await open(120);
+    await s.keys('&');
+    const rows = (await s.screen()).split('\n').filter((line) => /^ *\d\d:\d\d:\d\d/.test(line));
+    expect(
+      rows.map((line) =>
+        line
+          .trim()
+          .split(/\s{2,}/)
+          .at(-1),
+      ),
+    ).toEqual(['perhaps stored', '4 of 4', '3 of 4, not web-2', '4 of 4', 'refused']);
+    expect(await s.screen()).toContain('1 on its way');
+    await s.keys('j', 'j');
+    await golden(s, 'invalidations-120x30');
   });
 
   it('filter, sort from the top, and keep the cursor on its row', async () => {
@@ -285,7 +415,7 @@ describe('changes', () => {
     await s.keys('enter');
     await s.settle();
     expect(s.source.sent).toContain('param.set default_ttl 44');
-    expect(await s.screen()).toContain('param.set default_ttl 44: done  (U undoes)');
+    expect(await s.screen()).toContain('U undoes  done: param.set default_ttl 44');
     await s.keys('U');
     expect(await s.screen()).toContain('undo "param.set default_ttl 44" by "param.set default_ttl 33"? y/n');
     await s.keys('y');
@@ -406,14 +536,14 @@ describe('changes', () => {
   it('by a ban are counted first', async () => {
     const s = await open();
     await s.keys('7');
-    await s.keys('a');
+    await s.keys('b');
     await s.type('req.url == /y');
     await s.keys('enter');
     await s.settle();
-    expect(await s.screen()).toContain('ban req.url == /y: 2 of 9 objects match. Really? y/n');
+    expect(await s.screen()).toMatch(/ban req\.url == \/y[\s\S]* 2 of 9 objects match\. Really\? y\/n/);
     await s.keys('n');
     expect(s.source.sent).not.toContain('ban req.url == /y');
-    await s.keys('a');
+    await s.keys('b');
     await s.type('req.url == /y');
     await s.keys('enter');
     await s.settle();
@@ -437,17 +567,20 @@ describe('changes', () => {
     const before = s.source.sent.length;
     for (const [view, keys] of [
       ['4', 'sha'],
-      ['5', 'uxlsu'],
-      ['6', 'sR'],
-      ['7', 'ast'],
-      ['!', 'c'],
+      ['5', 'ulsu'],
+      ['6', 's'],
+      ['7', 'bBtp'],
+      ['9', 'pb'],
+      ['!', ''],
     ] as const)
-      await s.keys('1', view, ...keys, 'escape');
+      await s.keys('1', view, ...keys, 'delete', 'escape');
     await s.keys('U');
     await s.settle();
     const sent = s.source.sent
       .slice(before)
-      .filter((l) => !/^(backend\.list|vcl\.(list|deps)|param\.show|ban\.list|panic\.show|storage)/.test(l));
+      .filter(
+        (l) => !/^(backend\.list|vcl\.(list|deps|show)|param\.show|ban\.list|panic\.show|storage)/.test(l),
+      );
     expect(sent).toEqual([]);
     expect(await s.screen()).toContain('read-only');
   });

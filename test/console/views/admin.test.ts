@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { LatencyMeter } from '../../../console/model/latency-meter.ts';
 import { sameValue } from '../../../console/model/parameter-value.ts';
+import { tagCondition } from '../../../console/model/row-subject.ts';
 import { inlineCommand, UNDO } from '../../../console/model/undo.ts';
-import { tagCondition } from '../../../console/views/bans/bans-view.ts';
 import { columnWidths } from '../../../console/views/list/list-state.ts';
 import { checkParameter } from '../../../console/views/parameters/parameter-check.ts';
 import { compileErrors, lintRemark } from '../../../console/views/programs/compile-error.ts';
@@ -194,7 +194,55 @@ describe('undo', () => {
     expect(undo(line, body)).toBe(expected);
   });
 
-  it('brings a discarded program back with its source, whatever is in it', () => {
+  it('brings a discarded program back with all its files, as the daemon had them', () => {
+    const files = {
+      '/etc/main.vcl': `vcl 4.1;
+# include "comment.vcl";
+include "parts/a.vcl";
+sub vcl_recv { include "./body.vcl"; set req.http.x = {"include "text.vcl";"}; }
+include +glob "./g*.vcl";
+`,
+      '/usr/share/vcl/parts/a.vcl': '# part\nvcl 4.0;\ninclude "./b.vcl"; # b\n',
+      '/usr/share/vcl/parts/b.vcl': 'backend b none;\n',
+      '/etc/body.vcl': 'unset req.http.$&;\n',
+      '/etc/g1.vcl': 'acl one { }\n',
+      '/etc/g2.vcl': 'acl two { }\n',
+      '<builtin>': 'sub vcl_recv { }\n',
+    };
+    const shown = (all: Record<string, string>): string =>
+      Object.entries(all)
+        .map(([name, text], i) => `// VCL.SHOW ${i} ${Buffer.byteLength(text)} ${name}\n${text}\n`)
+        .join('');
+    expect(undo('vcl.discard p', shown(files))).toBe(`vcl.inline p << END_OF_PROGRAM
+vcl 4.1;
+# include "comment.vcl";
+# /usr/share/vcl/parts/a.vcl
+# part
+
+# /usr/share/vcl/parts/b.vcl
+backend b none;
+
+ # b
+
+
+sub vcl_recv { # /etc/body.vcl
+unset req.http.$&;
+
+ set req.http.x = {"include "text.vcl";"}; }
+# /etc/g1.vcl
+acl one { }
+
+# /etc/g2.vcl
+acl two { }
+
+
+END_OF_PROGRAM`);
+    const { '/etc/body.vcl': _gone, ...half } = files;
+    expect(undo('vcl.discard p', shown(half))).toBeNull();
+    expect(undo('vcl.discard p', 'no such answer')).toBeNull();
+  });
+
+  it('writes a program as a here-document, whatever is in it', () => {
     expect(inlineCommand('p', 'vcl 4.1;\n# END_OF_PROGRAM')).toBe(
       'vcl.inline p << END_OF_PROGRAM_\nvcl 4.1;\n# END_OF_PROGRAM\nEND_OF_PROGRAM_',
     );

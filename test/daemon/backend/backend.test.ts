@@ -55,6 +55,7 @@ beforeEach(() => {
     pacer: new PiecePacer(),
     now: () => 0,
     healthLog: () => undefined,
+    healthChanged: () => undefined,
     note: () => undefined,
     limits: { maxLine: 8192, maxFields: 58, maxSize: 32768 },
     params: {

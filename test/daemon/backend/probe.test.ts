@@ -322,18 +322,25 @@ describe('a probe', () => {
   const never: OpenWire = () => ({ local: null, write: () => undefined, close: () => undefined });
 
   /** A probe whose polls find what `answers` says one after the other; waits for `n` of them. */
-  async function run(answers: string, probe: ProbeDecl): Promise<{ log: string[]; health: boolean[] }> {
+  async function run(
+    answers: string,
+    probe: ProbeDecl,
+  ): Promise<{ log: string[]; health: boolean[]; said: string[] }> {
     const log: string[] = [];
+    const said: string[] = [];
     const health: boolean[] = [];
     const owner: ProbeOwner = { vclName: 'b', probed: (healthy) => health.push(healthy) };
     let n = 0;
     const at = await closing(() => (answers[n++] === 'g' ? OK : 'HTTP/1.1 500 x\r\n\r\n'));
     const given = settings({ interval: 0.001, ...probe });
-    const made = new Probe(owner, given, way(at.port), new ProbeSchedule(), (text) => log.push(text));
+    const made = new Probe(owner, given, way(at.port), new ProbeSchedule(), {
+      log: (text) => log.push(text),
+      changed: (healthy, text) => said.push(`${healthy ? 'healthy' : 'sick'} ${text}`),
+    });
     made.start();
     while (log.length < 2 + answers.length) await sleep(1);
     made.stop();
-    return { log: log.slice(0, 2 + answers.length), health: health.slice(0, 2 + answers.length) };
+    return { log: log.slice(0, 2 + answers.length), health: health.slice(0, 2 + answers.length), said };
   }
 
   it('changes health exactly at the threshold, and back', async () => {
@@ -354,6 +361,17 @@ describe('a probe', () => {
     expect(health).toEqual([false, false, true, true, true, false, false, false, true]);
   });
 
+  it.each([
+    ['ggbbbgg', { window: 3, threshold: 2, initial: 1 }, ['sick HTTP/1.1 500 x', 'healthy HTTP/1.1 200 OK']],
+    ['b', { window: 3, threshold: 2, initial: 1 }, ['sick HTTP/1.1 500 x']],
+    ['ggg', { window: 3, threshold: 3, initial: 0 }, []],
+  ] as const)(
+    'reports what polls change, and nothing while the first of them come: %s',
+    async (answers, probe, reports) => {
+      expect((await run(answers, probe)).said).toEqual(reports);
+    },
+  );
+
   it('begins healthy when it is told to', async () => {
     const { log } = await run('g', { window: 8, threshold: 3, initial: 3 });
     expect(log[0]).toMatch(/^b Still healthy -------H 3 3 8 /);
@@ -364,7 +382,10 @@ describe('a probe', () => {
     const at = await closing(() => OK);
     const owner: ProbeOwner = { vclName: 'b', probed: () => undefined };
     const given = settings({ interval: 60, initial: 0, threshold: 1, window: 2 });
-    const made = new Probe(owner, given, way(at.port), new ProbeSchedule(), (text) => log.push(text));
+    const made = new Probe(owner, given, way(at.port), new ProbeSchedule(), {
+      log: (text) => log.push(text),
+      changed: () => undefined,
+    });
     made.start();
     while (log.length < 3) await sleep(1);
     made.stop();
@@ -384,7 +405,10 @@ describe('a probe', () => {
       return OK;
     });
     const fast = settings({ interval: 0.001 });
-    const made = new Probe(owner, fast, way(at.port), new ProbeSchedule(), (text) => log.push(text));
+    const made = new Probe(owner, fast, way(at.port), new ProbeSchedule(), {
+      log: (text) => log.push(text),
+      changed: () => undefined,
+    });
     made.start();
     while (polls < 5) await sleep(1);
     made.stop();
@@ -406,13 +430,10 @@ describe('a probe', () => {
       return never(at, user);
     });
     const owner: ProbeOwner = { vclName: 'b', probed: () => undefined };
-    const made = new Probe(
-      owner,
-      settings({ interval: 0.001 }),
-      hanging,
-      new ProbeSchedule(),
-      () => undefined,
-    );
+    const made = new Probe(owner, settings({ interval: 0.001 }), hanging, new ProbeSchedule(), {
+      log: () => undefined,
+      changed: () => undefined,
+    });
     made.start();
     await sleep(30);
     expect(open).toBe(1);

@@ -118,11 +118,17 @@ class Thread {
 }
 
 function pair(): [Thread, Thread] {
+  const [a, second] = one();
+  return [a, new Thread(second)];
+}
+
+/** A thread, and the companions of one to come. */
+function one(): [Thread, Companions] {
   const seats = makeSeats(2);
   opened.push(...seats);
   const first = new Companions(seats[0] as Seat);
-  const a = new Thread(first);
-  return [a, new Thread(new Companions(seats[1] as Seat, first.memory.offer()))];
+  const thread = new Thread(first);
+  return [thread, new Companions(seats[1] as Seat, first.memory.offer())];
 }
 
 it('a request waits for the fetch of another thread that may bring its variant, and for no other', () => {
@@ -310,4 +316,23 @@ it('knows a fetch of another thread from one of its own, whatever row it is in',
     expect(b.state.transfers.get(other)).toBeDefined();
     b.cache.references.deref(other);
   }
+});
+
+it('is made under the lock: the others may be at work on what it reads', () => {
+  const [, second] = one();
+  const held: boolean[] = [];
+  const part = second.part.bind(second);
+  second.part = (name) => {
+    const memory = part(name);
+    const of = memory.part.bind(memory);
+    memory.part = (each) => {
+      held.push(second.lock.isHeld);
+      return of(each);
+    };
+    return memory;
+  };
+  new Thread(second);
+  expect(held.length).toBeGreaterThan(5);
+  expect(held).not.toContain(false);
+  expect(second.lock.isHeld).toBe(false);
 });

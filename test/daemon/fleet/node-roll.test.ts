@@ -1,6 +1,6 @@
 // Who is in the fleet, and how far a message has come: nodes that are behind are named and not waited for.
 import { describe, expect, it, vi } from 'vitest';
-import { GONE, SILENT } from '../../../daemon/fleet/fleet-names.ts';
+import { GONE, HEARTBEAT, SILENT } from '../../../daemon/fleet/fleet-names.ts';
 import { NodeRoll } from '../../../daemon/fleet/node-roll.ts';
 
 function roll() {
@@ -11,7 +11,14 @@ function roll() {
   const pass = (ms: number): void => {
     now += ms;
   };
-  return { made, beat, pass };
+  /** As pass, with a bus that carries signs of life. */
+  const live = (ms: number): void => {
+    for (let left = ms; left > 0; left -= HEARTBEAT) {
+      pass(Math.min(left, HEARTBEAT));
+      beat('self', 1);
+    }
+  };
+  return { made, beat, pass, live };
 }
 
 describe('a message has come', () => {
@@ -61,11 +68,30 @@ describe('a message has come', () => {
 });
 
 it('forgets a node that gives no sign of life, and takes none from before', () => {
-  const { made, beat, pass } = roll();
+  const { made, beat, live } = roll();
+  beat('self', 1);
   beat('b', 1);
   beat('old', 1, true, GONE);
   expect(made.count).toBe(2);
-  pass(GONE);
+  live(GONE - 1);
+  expect(made.count).toBe(2);
+  live(1);
+  expect(made.count).toBe(1);
+});
+
+it('forgets nobody while the bus carries not even its own sign of life, and waits for nobody then', async () => {
+  const { made, beat, pass, live } = roll();
+  beat('self', 1);
+  beat('b', 1);
+  pass(10 * GONE);
+  expect(made.reach(2)).toEqual({ applied: 1, nodes: 2, behind: ['b'] });
+  // The bus is back; what the others say is still on its way.
+  beat('self', 1);
+  expect(await made.reached(2, 1e9)).toEqual({ applied: 1, nodes: 2, behind: ['b'] });
+  expect(made.list()).toMatchObject([{ node: 'b', state: 'silent' }]);
+  live(GONE - SILENT - 2);
+  expect(made.count).toBe(2);
+  live(2);
   expect(made.count).toBe(1);
 });
 

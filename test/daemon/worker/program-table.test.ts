@@ -49,6 +49,7 @@ beforeEach(() => {
       params: {} as ProgramServices['backendEnvironment']['params'],
       now: () => 1000,
       healthLog: () => undefined,
+      healthChanged: () => undefined,
       note: () => undefined,
     },
     countersFile: {

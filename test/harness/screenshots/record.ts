@@ -6,7 +6,9 @@ import { gzipSync } from 'node:zlib';
 import { LiveSource } from '../../../console/client/live-source.ts';
 import { startDaemon } from '../../../console/demo/daemon-child.ts';
 import { demoProgram } from '../../../console/demo/demo-program.ts';
+import { newScene, startDrama } from '../../../console/demo/drama.ts';
 import { startOrigin } from '../../../console/demo/origin.ts';
+import { stagehand } from '../../../console/demo/stagehand.ts';
 import { seeded, startTraffic } from '../../../console/demo/traffic.ts';
 import { encodeTransaction, type RecordedStep, type Recording } from '../../../console/model/recording.ts';
 import { summarise } from '../../../console/model/transaction.ts';
@@ -30,6 +32,7 @@ const COMMANDS = [
   'vcl.show -v faster',
   'param.show -j',
   'param.show default_ttl',
+  'event.list -j',
   'help',
   'storage.list',
   'storage.list -j',
@@ -43,9 +46,11 @@ export const RECORDING = new URL('./recording.json.gz', import.meta.url);
 
 export async function record(): Promise<void> {
   const random = seeded(7);
-  const origin = await startOrigin(random);
+  const scene = newScene();
+  const origin = await startOrigin(random, scene);
   const daemon = await startDaemon(demoProgram(origin.port));
-  const traffic = startTraffic({ host: '127.0.0.1', port: daemon.port, random, perSecond: 140 });
+  const traffic = startTraffic({ host: '127.0.0.1', ports: [daemon.port], random, perSecond: 140, scene });
+  const drama = startDrama(scene, stagehand(daemon), () => undefined);
   const steps: RecordedStep[] = [];
   const start = Date.now() / 1000;
   const after = (): number => Math.round((Date.now() / 1000 - start) * 1000) / 1000;
@@ -104,6 +109,7 @@ export async function record(): Promise<void> {
   const commands: Recording['commands'] = {};
   for (const line of COMMANDS) commands[line] = await source.command(line);
   source.close();
+  drama.stop();
   traffic.stop();
   await daemon.stop();
   origin.close();

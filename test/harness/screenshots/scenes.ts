@@ -127,15 +127,42 @@ export const SCENES: readonly Scene[] = [
   },
 ];
 
+/** A picture that moves: from the dashboard to the reason of one miss, a frame a key. */
+export const WHY_FILM = {
+  name: 'why-animated',
+  columns: 110,
+  rows: 30,
+  /** @param show takes the screen as it is, with a title, for so many milliseconds */
+  play: async (stage: Stage, show: (title: string, ms: number) => Promise<void>): Promise<void> => {
+    const keys: string[] = [];
+    const press = async (key: string, ms: number): Promise<void> => {
+      keys.push(key === 'enter' ? 'Enter' : key);
+      await stage.keys(key);
+      await stage.settle();
+      await show(`proxyadm   keys: ${keys.join(' ')}`, ms);
+    };
+    await stage.play(110);
+    await show('proxyadm', 1800);
+    await press('2', 1500);
+    do await press('k', 250);
+    while (!isMiss(stage) || keys.length < 5);
+    await press('enter', 2500);
+    await press('w', 5000);
+  },
+};
+
 /** The newest miss that has a few neighbours above and below. */
 async function toMiss(stage: Stage): Promise<void> {
   await stage.play(60);
   await stage.keys('2');
   await stage.play(110);
   await stage.keys(...Array.from({ length: 8 }, () => 'k'));
-  const selected = (): string => {
-    const { log } = stage.session;
-    return log.at(log.indexOf(stage.controller.stateOf(LOG_STATE).selected))?.summary.handling ?? 'miss';
-  };
-  while (selected() !== 'miss') await stage.keys('k');
+  while (!isMiss(stage)) await stage.keys('k');
+}
+
+/** Of the selected request; true also when there is none. */
+function isMiss(stage: Stage): boolean {
+  const { log } = stage.session;
+  const handling = log.at(log.indexOf(stage.controller.stateOf(LOG_STATE).selected))?.summary.handling;
+  return handling === undefined || handling === 'miss';
 }

@@ -4,17 +4,18 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { Resvg } from '@resvg/resvg-js';
+import { type RenderedImage, Resvg } from '@resvg/resvg-js';
 import { makeTheme } from '../../../console/draw/theme.ts';
 import { checkQuery, completeQuery } from '../../../console/model/query-parser.ts';
-import { parseRecording } from '../../../console/model/recording.ts';
+import { parseRecording, type Recording } from '../../../console/model/recording.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { compileQuery } from '../../../queries/compile-query.ts';
 import { parseQuery } from '../../../queries/parse-query.ts';
 import { Stage } from '../../console/stage.ts';
+import { animatedPng, type Frame } from './animated-png.ts';
 import { gridToSvg } from './grid-to-svg.ts';
 import { RECORDING } from './record.ts';
-import { SCENES } from './scenes.ts';
+import { SCENES, type Scene, WHY_FILM } from './scenes.ts';
 
 const FONT_DIR = '/usr/share/fonts/truetype/dejavu';
 const FONTS = ['DejaVuSansMono.ttf', 'DejaVuSansMono-Bold.ttf'].map((name) => `${FONT_DIR}/${name}`);
@@ -27,33 +28,53 @@ export async function shoot(): Promise<void> {
   const folder = new URL('../../../screenshots/', import.meta.url);
   mkdirSync(folder, { recursive: true });
   for (const scene of SCENES) {
-    const stage = new Stage({
-      recording,
-      columns: scene.columns,
-      rows: scene.rows,
-      theme: makeTheme(scene.depth ?? '256', scene.ascii === true, true, scene.contrast === true),
-      checkQuery,
-      completeQuery,
-      matcher,
-    });
+    const stage = open(recording, scene);
     try {
       await scene.play(stage);
       await stage.screen();
       const svg = gridToSvg(stage.terminal, scene.title);
       writeFileSync(new URL(`${scene.name}.svg`, folder), svg);
-      const png = new Resvg(svg, {
-        fitTo: { mode: 'zoom', value: 1.5 },
-        background: 'rgba(0,0,0,0)',
-        font: { loadSystemFonts: false, fontFiles: FONTS, defaultFontFamily: 'DejaVu Sans Mono' },
-      })
-        .render()
-        .asPng();
+      const png = render(svg, 1.5).asPng();
       writeFileSync(new URL(`${scene.name}.png`, folder), png);
       process.stdout.write(`${fileURLToPath(new URL(`${scene.name}.png`, folder))}\n`);
     } finally {
       stage.close();
     }
   }
+  const stage = open(recording, WHY_FILM);
+  try {
+    const frames: Frame[] = [];
+    await WHY_FILM.play(stage, async (title, ms) => {
+      await stage.screen();
+      const { pixels, width, height } = render(gridToSvg(stage.terminal, title), 1);
+      frames.push({ pixels, width, height, ms });
+    });
+    const file = new URL(`${WHY_FILM.name}.png`, folder);
+    writeFileSync(file, animatedPng(frames));
+    process.stdout.write(`${fileURLToPath(file)}\n`);
+  } finally {
+    stage.close();
+  }
+}
+
+function open(recording: Recording, scene: Omit<Scene, 'play' | 'title'>): Stage {
+  return new Stage({
+    recording,
+    columns: scene.columns,
+    rows: scene.rows,
+    theme: makeTheme(scene.depth ?? '256', scene.ascii === true, true, scene.contrast === true),
+    checkQuery,
+    completeQuery,
+    matcher,
+  });
+}
+
+function render(svg: string, zoom: number): RenderedImage {
+  return new Resvg(svg, {
+    fitTo: { mode: 'zoom', value: zoom },
+    background: 'rgba(0,0,0,0)',
+    font: { loadSystemFonts: false, fontFiles: FONTS, defaultFontFamily: 'DejaVu Sans Mono' },
+  }).render();
 }
 
 /** The real query language over the recorded groups. */

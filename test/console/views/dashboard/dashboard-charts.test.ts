@@ -1,6 +1,6 @@
 // The charts of the dashboard: bursts are seen after minutes, a hit rate needs lookups, windows say what they cover.
 import { expect, it } from 'vitest';
-import type { SourceEvents } from '../../../../console/client/source.ts';
+import type { Source, SourceEvents } from '../../../../console/client/source.ts';
 import { ChartPainter } from '../../../../console/draw/chart.ts';
 import { plain, type Row } from '../../../../console/draw/spans.ts';
 import { makeTheme } from '../../../../console/draw/theme.ts';
@@ -17,7 +17,7 @@ const NAMES = ['MAIN.client_req', 'MAIN.cache_hit', 'MAIN.cache_miss', 'MAIN.upt
 const CHART = new ChartPainter(makeTheme('none', true));
 
 /** A session that has seen one reading a second; each of `rates` is requests, a tenth of which miss. */
-function after(rates: readonly number[]): DaemonSession {
+function after(rates: readonly number[], history?: Source['history']): DaemonSession {
   let events: SourceEvents | null = null;
   let now = 1000;
   const session = new DaemonSession({
@@ -31,9 +31,10 @@ function after(rates: readonly number[]): DaemonSession {
       setInterval: () => undefined,
       sampleNow: () => undefined,
       close: () => undefined,
+      ...(history === undefined ? {} : { history }),
     },
     now: () => now,
-    later: () => undefined,
+    later: (fn) => fn(),
   });
   session.start();
   const info = NAMES.map(
@@ -87,4 +88,53 @@ it('shows a hit rate of a single second', () => {
 
 it('says of each window how long it is yet', () => {
   expect(plain(hitRateRemark(after(Array.from({ length: 27 }, () => 10)), 60))).toBe('10s 90.0%  27s 90.0%');
+});
+
+/** A daemon that has kept its counters for a day: ten requests a second, and a burst of 500 for ten seconds so long ago. */
+function keptFor(burstAgo: number): NonNullable<Source['history']> {
+  return ({ from, step }) => {
+    const points = [];
+    let total = 0;
+    for (let at = Math.ceil(from / step) * step; at <= 1000; at += step) {
+      total += (at > 1000 - burstAgo && at <= 1010 - burstAgo ? 500 : 10) * step;
+      points.push({ at, names: NAMES, values: Float64Array.from([total, total / 2, total / 2, 1e6 + at]) });
+    }
+    return Promise.resolve(points);
+  };
+}
+
+it.each([
+  [3600, 3000, '1 h ago', /500 \|(.*)$/],
+  [86_400, 60_000, '24 h ago', /500 \|(.*)$/],
+])('shows the last %i seconds, with what the daemon kept', async (window, burst, label, top) => {
+  const session = after(
+    Array.from({ length: 20 }, () => 10),
+    keptFor(burst),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  const rows = text(requestRows(session, 68, 10, CHART, window));
+  expect(rows.at(-1)).toContain(label);
+  const plot = top.exec(rows[0] as string)?.[1] as string;
+  expect(plot.indexOf('*') / plot.length).toBeCloseTo(1 - burst / window, 1);
+  // As it was before, the hit rate too.
+  expect(text(hitRateRows(session, 68, 10, CHART, window))[3]).toContain('*****');
+});
+
+it('has holes where the daemon kept nothing, and no burst where a worker began again', async () => {
+  const history: Source['history'] = ({ step }) => {
+    const points = [];
+    for (let at = 900; at < 1000; at += step) {
+      if (at > 960 && at < 980) continue;
+      const total = at < 950 ? 1e6 + 10 * at : 10 * (at - 949);
+      const up = at < 950 ? at : at - 949;
+      points.push({ at, names: NAMES, values: Float64Array.from([total, total, 0, up]) });
+    }
+    return Promise.resolve(points);
+  };
+  const session = after([10, 10], history);
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  const { requests } = session.rates.over(3600);
+  const kept = Array.from({ length: requests.length }, (_, i) => requests.get(i) as number);
+  expect([...new Set(kept)]).toEqual([10, Number.NaN]);
+  expect(kept.filter(Number.isNaN)).toHaveLength(1);
 });

@@ -58,6 +58,8 @@ function stage(sizes = SIZES) {
     ),
     files: new FakeFiles(),
     queries: volatileQueries(),
+    onEdit: () => Promise.resolve('no editor'),
+    askForPage: () => Promise.reject(new Error('nobody listens')),
     readonly: false,
     tables: { commands: [], params: [] },
     checkQuery: () => ({ ok: true }),

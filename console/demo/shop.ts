@@ -1,0 +1,112 @@
+// What the demo has in front of its origin: a proxyd with an edge network in front of it, or a fleet of several proxies.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from '../client/client.ts';
+import { answerItems, textField } from '../model/admin-store.ts';
+import { findBus, startBus } from './bus-child.ts';
+import { type DaemonChild, startDaemon } from './daemon-child.ts';
+import { makeHome } from './demo-home.ts';
+import { demoProgram, edgePart, FLEET_PART } from './demo-program.ts';
+import { type EdgeChild, startEdge } from './edge-child.ts';
+
+export interface Shop {
+  /** The first is the one that lines without a console are about. */
+  readonly daemons: readonly [DaemonChild, ...DaemonChild[]];
+  readonly edge: EdgeChild | null;
+  /** What the console is shown. */
+  readonly target: { dir: string } | { address: string; secretFile: string };
+  /** A line that says where everything is. */
+  readonly where: string;
+}
+
+const TOGETHER_MS = 15_000;
+
+/** Gets what is to be done at the end, the last one first. */
+export type Undo = (step: () => void | Promise<void>) => void;
+
+export async function shopBehindEdge(origin: number, undo: Undo): Promise<Shop> {
+  const home = makeHome();
+  undo(() => home.remove());
+  const conf = join(home.path, 'edge-connector.conf');
+  const edge = await startEdge(conf);
+  undo(() => edge.stop());
+  const daemon = await startDaemon(demoProgram(origin, edgePart(`127.0.0.1:${edge.port}`)), {
+    home,
+    environment: { EDGE_CONNECTOR_CONFIG: conf },
+  });
+  undo(() => daemon.stop());
+  edge.behind(daemon.port);
+  return {
+    daemons: [daemon],
+    edge,
+    target: { dir: daemon.dir },
+    where: `proxyd on http://127.0.0.1:${daemon.port}/, behind an edge network on http://127.0.0.1:${edge.port}/, with ${daemon.dir}`,
+  };
+}
+
+/** Rejects with a plain sentence where there is no bus.
+ * @param program nats-server; null when this machine has none */
+export async function shopOfFleet(
+  origin: number,
+  count: number,
+  undo: Undo,
+  program = findBus(),
+): Promise<Shop> {
+  if (program === null)
+    throw new Error(
+      '--fleet needs nats-server, which this machine does not have (Debian: apt install nats-server)',
+    );
+  const home = makeHome();
+  undo(() => home.remove());
+  const folder = join(home.path, 'bus');
+  mkdirSync(folder);
+  const bus = await startBus(program, folder);
+  undo(() => bus.stop());
+  const secretFile = join(home.path, 'secret');
+  writeFileSync(secretFile, `${crypto.randomUUID()}\n`, { mode: 0o600 });
+  const text = demoProgram(origin, FLEET_PART);
+  const started = await Promise.allSettled(
+    Array.from({ length: count }, async (_, i) => {
+      const name = `shop-${i + 1}`;
+      const fleet = ['--fleet', bus.url, '--fleet-name', 'demo', '--node', name];
+      const daemon = await startDaemon(text, {
+        name,
+        args: [...fleet, '--console', '127.0.0.1:0', '-S', secretFile],
+      });
+      undo(() => daemon.stop());
+      return daemon;
+    }),
+  );
+  const daemons = started.map((each): DaemonChild => {
+    if (each.status === 'rejected') throw each.reason;
+    return each.value;
+  }) as [DaemonChild, ...DaemonChild[]];
+  const [first] = daemons;
+  const address = await consoleOf(first.dir, count);
+  const urls = daemons.map(({ port }) => `http://127.0.0.1:${port}/`);
+  return {
+    daemons,
+    edge: null,
+    target: { address, secretFile },
+    where: `${count} proxies of one fleet on ${urls.join(', ')}, over ${bus.url}, the first with ${first.dir}`,
+  };
+}
+
+/** Waits until a node knows all others, and returns where its console protocol is spoken. */
+async function consoleOf(dir: string, count: number): Promise<string> {
+  const client = await connect({ dir, name: 'demo' });
+  try {
+    for (const until = Date.now() + TOGETHER_MS; ; await sleep(100)) {
+      const { body } = await client.command('fleet.nodes -j');
+      const nodes = answerItems(body);
+      const self = nodes.find((node) => textField(node, 'self') === 'true');
+      const address = textField(self, 'console');
+      if (nodes.length >= count && address !== '') return address;
+      if (Date.now() > until) throw new Error(`the fleet did not come together: ${body}`);
+    }
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,63 @@
+// How backends answered lately: the time to the first byte, failures, and how both went, of the fetches in the sample.
+// A fetch names its backend without the program, so that backends of one name in several programs are counted together.
+
+import type { RecentFacts } from './recent-facts.ts';
+
+/** Seconds that are looked at: all that the sample keeps. */
+export const TRAFFIC_SECONDS = 300;
+/** Parts of that time, of twenty seconds each. */
+export const PARTS = 15;
+
+export interface BackendTraffic {
+  fetches: number;
+  /** Without an answer, or with a status of 500 and more. */
+  errors: number;
+  /** Seconds to the first byte; null where no fetch had one. */
+  p50: number | null;
+  p99: number | null;
+  /** Of each part of the time, the oldest first: the p99, the share of errors, NaN without any. */
+  slow: readonly number[];
+  failing: readonly number[];
+}
+
+interface Part {
+  times: number[];
+  fetches: number;
+  errors: number;
+}
+
+export function backendTraffic(recent: RecentFacts, now: number): Map<string, BackendTraffic> {
+  const parts = new Map<string, Part[]>();
+  recent.each(TRAFFIC_SECONDS, now, (facts, at) => {
+    if (facts.kind !== 'fetch' || facts.backend === '') return;
+    let of = parts.get(facts.backend);
+    if (of === undefined) {
+      of = Array.from({ length: PARTS }, () => ({ times: [], fetches: 0, errors: 0 }));
+      parts.set(facts.backend, of);
+    }
+    const age = Math.max(0, Math.floor(((now - at) / TRAFFIC_SECONDS) * PARTS));
+    const part = of[Math.max(0, PARTS - 1 - age)] as Part;
+    part.fetches++;
+    if (facts.failed || facts.status >= 500) part.errors++;
+    if (facts.seconds >= 0) part.times.push(facts.seconds);
+  });
+  return new Map([...parts].map(([name, of]) => [name, summary(of)]));
+}
+
+function summary(parts: readonly Part[]): BackendTraffic {
+  const all = Float64Array.from(parts.flatMap((part) => part.times)).sort();
+  const sum = (of: (part: Part) => number): number => parts.reduce((total, part) => total + of(part), 0);
+  return {
+    fetches: sum((part) => part.fetches),
+    errors: sum((part) => part.errors),
+    p50: percentile(all, 0.5),
+    p99: percentile(all, 0.99),
+    slow: parts.map(({ times }) => percentile(Float64Array.from(times).sort(), 0.99) ?? Number.NaN),
+    failing: parts.map(({ errors, fetches }) => (fetches === 0 ? Number.NaN : errors / fetches)),
+  };
+}
+
+/** The value that this share (0..1) of the sorted ones does not exceed. */
+function percentile(sorted: Float64Array, share: number): number | null {
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null;
+}

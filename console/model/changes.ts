@@ -1,0 +1,86 @@
+// What is not as it was: the counters and the URLs whose rates moved most, a window of time against as long a time before
+// it. They are ranked by how many times more or less it is; what chance explains is left out.
+
+import type { Movement } from './counter-trail.ts';
+import type { DaemonSession } from './daemon-session.ts';
+
+/** Counted in both windows together, below which nothing is said, and the factor from which something has moved (chosen). */
+const FEW = 20;
+const FACTOR = 1.25;
+/** Added to both counts: from nothing to a few is not infinitely more. */
+const SMOOTH = 10;
+/** Standard deviations of a count that chance does not explain. */
+const CHANCE = 3;
+const MOST = 40;
+
+export interface Change {
+  kind: 'counter' | 'url';
+  name: string;
+  /** A second. */
+  before: number;
+  now: number;
+  /** From 1 on: how many times more or less. */
+  factor: number;
+}
+
+export interface Changes {
+  /** What moved most first. */
+  changes: Change[];
+  /** Whether counters and URLs were seen for long enough; else nothing is said of them. */
+  counters: boolean;
+  urls: boolean;
+}
+
+/** Their rates go with others that say more. */
+const LEFT_OUT = /^(THR|LCK|MGT)\./;
+
+export function changesOf(session: DaemonSession, window: number): Changes {
+  const counted = session.trail.movement(window);
+  const changes: Change[] = [];
+  for (const { name, now, before } of counted.moved) {
+    const info = session.counters.get(name)?.info;
+    if (info?.flag !== 'c' || info.format === 'd' || info.level === 'debug' || LEFT_OUT.test(name)) continue;
+    take(changes, { kind: 'counter', name }, now, before, now + before, counted);
+  }
+  const requests = counted.moved.find((one) => one.name === 'MAIN.client_req');
+  const urls = session.sample.urls;
+  const now = session.lastDataAt;
+  const covered = urls.since > 0 && urls.since <= now - 1.5 * window;
+  if (requests !== undefined && covered) {
+    const late = urls.between(now - window, now + 1);
+    const early = urls.between(now - 2 * window, now - window);
+    // The sample's share of all requests changes with the load: its shares are put on what was counted.
+    const scale = (n: number, of: number, all: number): number => (of === 0 ? 0 : (n / of) * all);
+    for (const url of new Set([...late.urls.keys(), ...early.urls.keys()])) {
+      const seen = (late.urls.get(url) ?? 0) + (early.urls.get(url) ?? 0);
+      const more = scale(late.urls.get(url) ?? 0, late.requests, requests.now);
+      const less = scale(early.urls.get(url) ?? 0, early.requests, requests.before);
+      take(changes, { kind: 'url', name: url }, more, less, seen, counted);
+    }
+  }
+  changes.sort((a, b) => b.factor - a.factor || (a.name < b.name ? -1 : 1));
+  return {
+    changes: changes.slice(0, MOST),
+    counters: counted.seconds > 0,
+    urls: requests !== undefined && covered,
+  };
+}
+
+/** `seen`: observations that both counts are made of. */
+function take(
+  changes: Change[],
+  what: Pick<Change, 'kind' | 'name'>,
+  now: number,
+  before: number,
+  seen: number,
+  { seconds, secondsBefore }: Movement,
+): void {
+  if (seen < FEW) return;
+  // As if both had been seen equally long.
+  const same = (before * seconds) / secondsBefore;
+  if ((Math.abs(now - same) / (now + same)) * seen < CHANCE * Math.sqrt(seen)) return;
+  const ratio = (now + SMOOTH) / (same + SMOOTH);
+  const factor = Math.max(ratio, 1 / ratio);
+  if (factor < FACTOR) return;
+  changes.push({ ...what, before: before / secondsBefore, now: now / seconds, factor });
+}

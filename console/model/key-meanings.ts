@@ -1,0 +1,78 @@
+// What a key means wherever it does something, and where it means something else, with the reason: the last part of a
+// command's name is what it does. A test holds the key tables to this, and the page of keys shows it.
+
+export interface KeyMeaning {
+  keys: readonly string[];
+  means: string;
+  commands: readonly string[];
+}
+
+/** Keys that several commands have. */
+export const KEY_MEANINGS: readonly KeyMeaning[] = [
+  { keys: ['up', 'k', 'wheelup'], means: 'to what stands above', commands: ['up', 'previous'] },
+  { keys: ['down', 'j', 'wheeldown'], means: 'to what stands below', commands: ['down', 'next'] },
+  { keys: ['left', 'h'], means: 'to the left, out of it', commands: ['previous', 'fold'] },
+  { keys: ['right', 'l'], means: 'to the right, into it', commands: ['next', 'unfold'] },
+  { keys: ['enter'], means: 'open what is under the cursor', commands: ['open', 'detail', 'choose'] },
+  { keys: ['/'], means: 'show only what is looked for', commands: ['filter', 'query', 'search'] },
+  { keys: ['e'], means: 'errors', commands: ['errors', 'next-error'] },
+  { keys: ['q'], means: 'leave: the console, or what is open', commands: ['quit', 'back'] },
+  { keys: ['?'], means: 'the help, and away with it', commands: ['help', 'back'] },
+  { keys: ['s'], means: 'set: health, a state, a value', commands: ['sick', 'state', 'set'] },
+  { keys: ['R'], means: 'once more: fetch it, send it', commands: ['refetch', 'retry'] },
+  { keys: ['ctrl+t'], means: 'ask the daemon now', commands: ['sample', 'refresh'] },
+  {
+    keys: ['delete', 'ctrl+d'],
+    means: 'take it away',
+    commands: ['discard', 'reset', 'clear', 'drop'],
+  },
+];
+
+export interface KeyException {
+  keys: readonly string[];
+  /** The one that means something else. */
+  command: string;
+  reason: string;
+}
+
+const VARNISHSTAT = 'the statistics have the keys of varnishstat, which their users know by heart';
+
+export const KEY_EXCEPTIONS: readonly KeyException[] = [
+  { keys: ['0'], command: 'stats/stats.reset', reason: VARNISHSTAT },
+  { keys: ['b'], command: 'stats/move.pageup', reason: VARNISHSTAT },
+  { keys: ['d'], command: 'stats/stats.unseen', reason: VARNISHSTAT },
+  { keys: ['e'], command: 'stats/stats.scale', reason: VARNISHSTAT },
+  { keys: ['h'], command: 'stats/help', reason: VARNISHSTAT },
+  { keys: ['r'], command: 'stats/stats.raw', reason: VARNISHSTAT },
+  { keys: ['h'], command: 'panel/back', reason: 'closes the help that h has opened there' },
+  {
+    keys: ['h'],
+    command: 'backends/backends.healthy',
+    reason: 'healthy, beside s for sick and a for auto; a list has no left',
+  },
+  { keys: ['a'], command: 'backends/backends.auto', reason: 'the third word of backend.set_health' },
+  { keys: ['l'], command: 'programs/programs.load', reason: 'load, beside u for use; a list has no right' },
+  {
+    keys: ['e'],
+    command: 'programs/programs.edit',
+    reason: 'edit, as in other tools; a list of programs has no errors to go to',
+  },
+  {
+    keys: ['space'],
+    command: 'log/log.pause',
+    reason: 'the log runs by itself: what one wants first is that it stands still',
+  },
+  {
+    keys: ['s'],
+    command: 'log/log.search',
+    reason: 'search, with n and N; a row of the log has nothing to set',
+  },
+  { keys: ['w'], command: 'log/log.why', reason: 'why?, which is asked of one request; a window is of many' },
+  {
+    keys: ['c'],
+    command: 'parameters/parameters.changed',
+    reason: 'only what was changed; parameters have no clients',
+  },
+  { keys: ['t'], command: 'log/log.unfold-all', reason: 'the whole tree; the log has one kind of rows' },
+  { keys: ['t'], command: 'bans/bans.tag', reason: 'tag; the list has one kind of rows' },
+];

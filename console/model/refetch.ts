@@ -1,0 +1,133 @@
+// Fetches a page again through the proxy, and shows what it was before and what it is after: a GET to where the daemon
+// listens, the ban that purges exactly this page, the same GET once more. It says what it will send and asks. How each
+// was handled, and what time the object had left, is read from the log by the port of the connection.
+
+import { RecordCursor } from '../../protocol/log-record.ts';
+import type { LogTransaction } from '../../protocol/messages.ts';
+import { Tag } from '../../protocol/tables/tags.ts';
+import type { AskForPage, PageAddress } from '../client/page-client.ts';
+import { pageHeaders } from '../client/page-client.ts';
+import type { Controller } from './controller.ts';
+import { panelTextCells } from './layout.ts';
+import { type LoggedPage, pageComparison, type SeenPage } from './page-comparison.ts';
+import type { ToneLine } from './panel.ts';
+import { banOf, type Subject, subjectsOf } from './row-subject.ts';
+import { readTraffic } from './traffic-facts.ts';
+
+/** The log comes after the answer: so long it is waited for (chosen). */
+const LOG_MS = 1500;
+
+export async function refetchRow(c: Controller): Promise<void> {
+  const { session, state } = c;
+  const page = subjectsOf(c).find((one) => one.kind === 'url');
+  if (state.readonly) return c.notify('warn', 'read-only: a refetch purges, and is disabled');
+  if (page === undefined) return c.notify('warn', 'nothing is selected that is one URL');
+  const problem = problemOf(page);
+  if (problem !== '') return c.notify('warn', problem);
+  if (session.source.parts !== undefined)
+    return c.notify('warn', 'two instances are shown as one: choose one with :ctx, and refetch there');
+  const at = await listener(c);
+  if (at === null) return c.notify('bad', 'the daemon listens on no TCP address that could be asked');
+  const ban = banOf(page);
+  const counted = await session.source.command(`ban.count ${ban}`);
+  const count = counted.status === 200 ? `  (${counted.body.trim().replace(/\s*\n\s*/g, ' ')})` : '';
+  const get = `GET ${page.key} at ${at.host}:${at.port}, ${Object.entries(pageHeaders(page.of))
+    .map(([name, value]) => `${name}: ${value}`)
+    .join(', ')}`;
+  const lines: ToneLine[] = [
+    [{ text: '1  ' }, { text: get, tone: 'strong' }],
+    [{ text: '2  ' }, { text: `ban ${ban}`, tone: 'strong' }, { text: count, tone: 'muted' }],
+    [{ text: '3  the same GET, and both answers side by side' }],
+    [{ text: 'Nothing else is sent; both count as requests.', tone: 'muted' }],
+  ];
+  c.set({
+    panel: { kind: 'text', scroll: 0, title: 'To be sent after a yes', lines },
+    confirm: {
+      line: 'refetch',
+      text: 'fetch it again through the proxy?',
+      undoes: 0,
+      part: '',
+      act: () => void refetch(c, page, at),
+    },
+    notice: null,
+  });
+}
+
+async function refetch(c: Controller, page: Subject, at: PageAddress): Promise<void> {
+  try {
+    c.set({ running: `GET ${page.key}` });
+    const before = await seen(c, page, at);
+    const { status } = await c.operator.run(`ban ${banOf(page)}`);
+    if (status !== 200) return;
+    c.set({ running: `GET ${page.key} again` });
+    const after = await seen(c, page, at);
+    const lines = pageComparison(before, after, panelTextCells(c.size));
+    const title = `${page.of}${page.key}: before and after`;
+    c.set({ panel: { kind: 'text', scroll: 0, title, lines }, notice: null });
+  } catch (error) {
+    c.notify('bad', `${page.key}: ${(error as Error).message}`);
+  } finally {
+    c.set({ running: null });
+  }
+}
+
+/** What is no text for the line of a request, or no host that could be named. */
+function problemOf({ key, of }: Subject): string {
+  if (of === '') return 'no request for it has named its host';
+  if (!/^[\w.:[\]-]+$/.test(of)) return `no request is sent to the host ${of}`;
+  return /^\/[\x21-\x7e]*$/.test(key) ? '' : 'its URL holds what the line of a request may not';
+}
+
+/** Where the daemon listens, as seen from here. */
+async function listener({ session }: Controller): Promise<PageAddress | null> {
+  const { source } = session;
+  const listed = await source.command('listen.list');
+  const known = listed.status === 200 ? listed : await source.command('debug.listen_address');
+  for (const line of known.body.split('\n')) {
+    const [, host = '', port = ''] = line.trim().split(/\s+/);
+    if (known.status !== 200 || !/^\d+$/.test(port)) continue;
+    const any = host === '0.0.0.0' || host === '::';
+    const far = source.local === true ? '' : source.label.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+    const near = host === '::' ? '::1' : '127.0.0.1';
+    return { host: !any ? host : far === '' ? near : far, port: Number(port) };
+  }
+  return null;
+}
+
+async function seen(c: Controller, page: Subject, at: PageAddress): Promise<SeenPage> {
+  const { source } = c.session;
+  let found: (logged: LoggedPage | null) => void = () => undefined;
+  const logged = new Promise<LoggedPage | null>((resolve) => {
+    found = resolve;
+  });
+  let stream: { close(): void } | null = null;
+  const watch = (port: number): Promise<void> =>
+    new Promise((ready) => {
+      stream = source.log(
+        { grouping: 'request', from: 'tail', query: `ReqStart[2] == ${port}` },
+        { ready, batch: (group) => found(loggedPage(group)), lost: () => undefined, failed: () => ready() },
+      );
+    });
+  try {
+    const ask: AskForPage = c.options.askForPage;
+    const answer = await ask(at, { host: page.of, url: page.key }, watch);
+    const timer = setTimeout(() => found(null), LOG_MS);
+    const said = await logged;
+    clearTimeout(timer);
+    return { answer, logged: said };
+  } finally {
+    (stream as { close(): void } | null)?.close();
+  }
+}
+
+/** The object's time: what a fetch gave it, or what a hit found left of it. */
+function loggedPage(group: readonly LogTransaction[]): LoggedPage {
+  const handling = readTraffic(group)[0]?.handling ?? '';
+  const fetch = group.find((tx) => tx.type === 'bereq' && tx.reason === 'fetch');
+  const request = group.find((tx) => tx.type === 'request');
+  let ttl: number | null = null;
+  const cursor = new RecordCursor((fetch ?? request)?.records ?? new Uint8Array());
+  while (cursor.next())
+    if (cursor.tag === (fetch === undefined ? Tag.Hit : Tag.TTL)) ttl = Number(cursor.text.split(' ')[1]);
+  return { handling, ttl: Number.isNaN(ttl) ? null : ttl };
+}

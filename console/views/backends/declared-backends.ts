@@ -1,0 +1,105 @@
+// Where backends are and how they are probed, as their program declares it: the list of backends says neither. Only
+// `backend` and `probe` declarations are read, and of values only what is written there; what a program makes while it
+// runs is not known here.
+
+export interface DeclaredBackend {
+  /** host:port, or a socket's path. */
+  address: string;
+  /** Null without one. */
+  probe: { asks: string; interval: string; timeout: string } | null;
+}
+
+type Fields = Map<string, string | Fields>;
+
+/** Strings of all three kinds, words and numbers, and the marks that part them; comments are passed over. */
+const TOKEN =
+  /(?:\/\/|#)[^\n]*|\/\*[\s\S]*?\*\/|"""([\s\S]*?)"""|\{"([\s\S]*?)"\}|"([^"\n]*)"|([\w.-]+)|([{};=])|\s+|./g;
+
+interface Token {
+  text: string;
+  /** Is it a word or a string, and no mark? */
+  value: boolean;
+}
+
+/** By the names that the program gives them. */
+export function declaredBackends(sources: readonly string[]): Map<string, DeclaredBackend> {
+  const backends = new Map<string, Fields>();
+  const probes = new Map<string, Fields>();
+  for (const source of sources) {
+    const tokens = tokensOf(source);
+    for (let at = 0; at < tokens.length; ) {
+      const [kind, name, open] = tokens.slice(at, at + 3);
+      const into = kind?.text === 'backend' ? backends : kind?.text === 'probe' ? probes : null;
+      if (into !== null && name?.value === true && open?.text === '{' && !open.value) {
+        const block = fieldsOf(tokens, at + 3);
+        into.set(name.text, block.fields);
+        at = block.end;
+      } else if (kind?.text === '{' && !kind.value) at = fieldsOf(tokens, at + 1).end;
+      else at++;
+    }
+  }
+  return new Map([...backends].map(([name, fields]) => [name, declared(fields, probes)]));
+}
+
+function tokensOf(source: string): Token[] {
+  const tokens: Token[] = [];
+  for (const [, long, block, short, word, mark] of source.matchAll(TOKEN)) {
+    const value = long ?? block ?? short ?? word;
+    if (value !== undefined) tokens.push({ text: value, value: true });
+    else if (mark !== undefined) tokens.push({ text: mark, value: false });
+  }
+  return tokens;
+}
+
+/** What stands in a block, and where it ends. Strings that follow each other are lines of one. */
+function fieldsOf(tokens: readonly Token[], from: number): { fields: Fields; end: number } {
+  const fields: Fields = new Map();
+  const isMark = (token: Token | undefined, text: string): boolean =>
+    token?.value === false && token.text === text;
+  let at = from;
+  while (at < tokens.length && !isMark(tokens[at], '}')) {
+    const [name, equals, first] = tokens.slice(at, at + 3);
+    if (name?.value === true && name.text.startsWith('.') && isMark(equals, '=')) {
+      if (isMark(first, '{')) {
+        const block = fieldsOf(tokens, at + 3);
+        fields.set(name.text.slice(1), block.fields);
+        at = block.end;
+        continue;
+      }
+      const lines: string[] = [];
+      for (at += 2; tokens[at]?.value === true; at++) lines.push((tokens[at] as Token).text);
+      fields.set(name.text.slice(1), lines.join('\n'));
+    } else if (isMark(name, '{')) at = fieldsOf(tokens, at + 1).end;
+    else at++;
+  }
+  return { fields, end: at + 1 };
+}
+
+function declared(fields: Fields, probes: ReadonlyMap<string, Fields>): DeclaredBackend {
+  const host = textOf(fields, 'host', '');
+  const address = host === '' ? textOf(fields, 'path', '') : withPort(host, textOf(fields, 'port', '80'));
+  const named = fields.get('probe');
+  const probe = typeof named === 'string' ? probes.get(named) : named;
+  if (probe === undefined) return { address, probe: null };
+  const request = textOf(probe, 'request', '');
+  return {
+    address,
+    probe: {
+      asks: request === '' ? `GET ${textOf(probe, 'url', '/')}` : (request.split('\n', 1)[0] as string),
+      // The defaults are those of vcl-probe(7).
+      interval: textOf(probe, 'interval', '5s'),
+      timeout: textOf(probe, 'timeout', '2s'),
+    },
+  };
+}
+
+/** The port may stand with the host. */
+function withPort(host: string, port: string): string {
+  if (/^(\[.*\]|[^:]*):\w+$/.test(host)) return host;
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function textOf(fields: Fields, name: string, otherwise: string): string {
+  const value = fields.get(name);
+  return typeof value === 'string' ? value : otherwise;
+}

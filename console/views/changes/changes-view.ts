@@ -1,0 +1,125 @@
+// What changed in the last minute, five, or fifteen: what happened, and the counters and URLs whose rates moved most, each
+// beside as long a time before. Enter opens what a row is about.
+
+import { type Change, changesOf } from '../../model/changes.ts';
+import type { Controller } from '../../model/controller.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import type { SessionEvent } from '../../model/event-log.ts';
+import { clock, rate } from '../../model/numbers.ts';
+import type { ToneLine } from '../../model/panel.ts';
+import { markOf, toneOf } from '../events/event-tones.ts';
+import { openEvent } from '../events/events-view.ts';
+import type { ListRow } from '../list/list-state.ts';
+import { type ListView, listView } from '../list/list-view.tsx';
+import { drill } from '../log/log-view.tsx';
+import { actOnStats } from '../stats/stat-keys.ts';
+import { STATS_VIEW } from '../stats/stats-view.tsx';
+
+const MINUTES = [1, 5, 15] as const;
+
+export const CHANGES_VIEW: ListView = listView({
+  name: 'changes',
+  key: '%',
+  title: 'What changed',
+  short: 'Changed',
+  brief: 'Chg',
+  asks: [],
+  columns: [
+    { title: ' ', min: 1 },
+    { title: 'KIND', min: 9 },
+    { title: 'WHAT', min: 24, grow: 1 },
+    { title: 'BEFORE/S', min: 8, right: true },
+    { title: 'NOW/S', min: 8, right: true },
+  ],
+  rows: (session, option) => {
+    const seconds = minutesOf(option) * 60;
+    const events = session.events.since(session.now() - seconds);
+    return [
+      ...[...events].reverse().map((event) => eventRow(event, session)),
+      ...changesOf(session, seconds).changes.map(changeRow),
+    ];
+  },
+  remark: (session, option) => {
+    const minutes = minutesOf(option);
+    const { counters, urls } = changesOf(session, minutes * 60);
+    const last = minutes === 1 ? 'the last minute' : `the last ${minutes} minutes`;
+    const before = minutes === 1 ? 'the one before' : `the ${minutes} before`;
+    if (!counters) return `in ${last}; counters are not known for long enough to compare`;
+    const { since } = session.sample.urls;
+    const short = since === 0 ? 'no requests seen' : `URLs known since ${clock(since, session.utc)}`;
+    return `in ${last}, beside ${before}${urls ? '' : `; ${short}`}`;
+  },
+  empty: (session) =>
+    session.connection.state === 'up' ? 'nothing happened, and nothing moved' : 'no connection',
+  keys: [
+    {
+      keys: ['w'],
+      command: 'changes.window',
+      help: 'The last minute, the last five, the last fifteen',
+      hint: 'window',
+      run: (c) => {
+        const at = MINUTES.indexOf(minutesOf(c.stateOf(CHANGES_VIEW.state).option));
+        CHANGES_VIEW.act(c, { type: 'option', option: String(MINUTES[(at + 1) % MINUTES.length]) });
+      },
+    },
+  ],
+  enter: (c, row) => open(c, row.facts),
+});
+
+function minutesOf(option: string): (typeof MINUTES)[number] {
+  return MINUTES.find((one) => String(one) === option) ?? 1;
+}
+
+function eventRow(event: SessionEvent, session: DaemonSession): ListRow {
+  const { at, kind, text } = event;
+  const when = clock(at, session.utc);
+  return {
+    key: `${when} ${text}`,
+    facts: { kind, text, time: String(at) },
+    cells: [
+      { text: markOf(kind), tone: toneOf(kind) },
+      { text: kind, tone: toneOf(kind) },
+      { text, tone: 'strong' },
+      { text: '' },
+      { text: when, by: at, tone: 'muted' },
+    ],
+    detail: () => [
+      [{ text: `${when}: ${kind}`, tone: toneOf(kind) }],
+      [{ text }],
+      [{ text: 'Enter shows what it is about.', tone: 'faint' }],
+    ],
+  };
+}
+
+function changeRow(change: Change): ListRow {
+  const { kind, name, before, now, factor } = change;
+  const more = now > before;
+  const times = `${factor.toFixed(factor < 10 ? 1 : 0)} times ${more ? 'more' : 'less'}`;
+  return {
+    key: `${kind} ${name}`,
+    facts: { kind, name, before: before.toFixed(3), now: now.toFixed(3) },
+    cells: [
+      { text: more ? '+' : '-', tone: more ? 'warn' : 'accent' },
+      { text: kind, tone: 'muted' },
+      { text: name },
+      { text: rate(before), by: before, tone: 'muted' },
+      { text: rate(now), by: now, tone: 'strong' },
+    ],
+    detail: (): ToneLine[] => [
+      [{ text: `${rate(before)} a second before, ${rate(now)} now: ${times}.` }],
+      [{ text: kind === 'url' ? 'Enter shows its requests.' : 'Enter shows the counter.', tone: 'faint' }],
+    ],
+  };
+}
+
+function open(c: Controller, facts: ListRow['facts']): void {
+  const { kind = '', name = '' } = facts;
+  if (kind === 'counter') {
+    c.show(STATS_VIEW);
+    actOnStats(c, { type: 'filter', text: name });
+  } else if (kind === 'url') {
+    // A name is host and path: a URL begins with its first slash.
+    const url = name.slice(Math.max(0, name.indexOf('/'))).replace(/["\\]/g, '\\$&');
+    drill(c, `ReqURL eq "${url}"`);
+  } else openEvent(c, kind as SessionEvent['kind']);
+}

@@ -1,0 +1,33 @@
+// How an event is marked on a chart and coloured in lists, by its kind.
+
+import { EVENT_KINDS } from '../../../protocol/tables/events.ts';
+import type { SessionEvent } from '../../model/event-log.ts';
+
+type Kind = SessionEvent['kind'];
+
+const MARKS: ReadonlyMap<string, string> = new Map(EVENT_KINDS.map((row) => [row.name, row.mark]));
+
+/** One cell; the connection of this console is not the daemon's and has none. */
+export function markOf(kind: Kind): string {
+  return MARKS.get(kind) ?? '';
+}
+
+export function toneOf(kind: Kind): 'bad' | 'warn' | 'accent' {
+  switch (kind) {
+    case 'panic':
+    case 'lost':
+    case 'trouble':
+      return 'bad';
+    case 'worker':
+    case 'health':
+    case 'hit-rate':
+      return 'warn';
+    default:
+      return 'accent';
+  }
+}
+
+/** What is wrong, or has been: among errors there is no room for all that was done. */
+export function isTrouble(kind: Kind): boolean {
+  return kind === 'program' || toneOf(kind) !== 'accent';
+}

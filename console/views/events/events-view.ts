@@ -1,0 +1,92 @@
+// What happened to the daemon besides its traffic, the newest first: as its manager keeps it, also from before the console
+// came. Enter opens what an event is about.
+
+import type { Controller } from '../../model/controller.ts';
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import type { SessionEvent } from '../../model/event-log.ts';
+import { clock, dated, duration } from '../../model/numbers.ts';
+import { BACKENDS_VIEW } from '../backends/backends-view.ts';
+import { BANS_VIEW } from '../bans/bans-view.ts';
+import { CAUSES_VIEW } from '../causes/causes-view.ts';
+import type { ListRow } from '../list/list-state.ts';
+import { type ListView, listView } from '../list/list-view.tsx';
+import { drill } from '../log/log-view.tsx';
+import { PANICS_VIEW } from '../panics/panics-view.ts';
+import { PARAMETERS_VIEW } from '../parameters/parameters-view.ts';
+import { PROGRAMS_VIEW } from '../programs/programs-view.ts';
+import { markOf, toneOf } from './event-tones.ts';
+
+export const EVENTS_VIEW: ListView = listView({
+  name: 'events',
+  key: '$',
+  title: 'Events',
+  short: 'Events',
+  brief: 'Ev',
+  asks: [],
+  columns: [
+    { title: 'TIME', min: 8 },
+    { title: 'AGO', min: 7, right: true, drop: 1 },
+    { title: ' ', min: 1 },
+    { title: 'KIND', min: 9 },
+    { title: 'EVENT', min: 30, grow: 1 },
+  ],
+  rows: (session) => [...session.events.all()].reverse().map((event) => eventListRow(event, session)),
+  remark: (session) => {
+    const all = session.events.all();
+    const first = all[0];
+    if (first === undefined) return '';
+    return `${all.length} since ${dated(first.at, session.now(), session.utc)}, marked on the charts`;
+  },
+  empty: (session) => (session.connection.state === 'up' ? 'nothing has happened' : 'no connection'),
+  keys: [],
+  enter: (c, row) => openEvent(c, row.facts.kind as SessionEvent['kind']),
+});
+
+function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
+  const { at, kind, text } = event;
+  const when = dated(at, session.now(), session.utc);
+  const ago = duration(Math.max(0, session.now() - at));
+  return {
+    key: `${when} ${text}`,
+    facts: { kind, text, time: String(at) },
+    cells: [
+      { text: clock(at, session.utc), by: at, tone: 'muted' },
+      { text: ago, by: at, tone: 'faint' },
+      { text: markOf(kind), tone: toneOf(kind) },
+      { text: kind, tone: toneOf(kind) },
+      { text },
+    ],
+    detail: () => [
+      [{ text: `${when}, ${ago} ago: ${kind}`, tone: toneOf(kind) }],
+      [{ text }],
+      [{ text: 'Enter shows what it is about.', tone: 'faint' }],
+    ],
+  };
+}
+
+/** The view, or the part of the log, that an event of this kind is about. */
+export function openEvent(c: Controller, kind: SessionEvent['kind']): void {
+  switch (kind) {
+    case 'health':
+      c.show(BACKENDS_VIEW);
+      break;
+    case 'program':
+      c.show(PROGRAMS_VIEW);
+      break;
+    case 'parameter':
+      c.show(PARAMETERS_VIEW);
+      break;
+    case 'ban':
+      c.show(BANS_VIEW);
+      break;
+    case 'hit-rate':
+      c.show(CAUSES_VIEW);
+      break;
+    case 'purges':
+      drill(c, 'ReqMethod eq "PURGE" or VCL_call eq "PURGE"');
+      break;
+    default:
+      c.show(PANICS_VIEW);
+      break;
+  }
+}

@@ -1,0 +1,95 @@
+// The last invalidations of the fleet, the newest first: who published them, what they took, and how far each has come.
+
+import type { DaemonSession } from '../../model/daemon-session.ts';
+import { clock, rate } from '../../model/numbers.ts';
+import type { Tone, ToneLine } from '../../model/panel.ts';
+import type { ListRow } from '../list/list-state.ts';
+import { type ListView, listView } from '../list/list-view.tsx';
+import {
+  entriesOf,
+  type FleetEntry,
+  type FleetNode,
+  isInFleet,
+  LOG_LINE,
+  missing,
+  NODES_LINE,
+  nodesOf,
+  noFleet,
+  wayOf,
+} from './fleet-answers.ts';
+
+export const INVALIDATIONS_VIEW: ListView = listView({
+  name: 'invalidations',
+  key: '&',
+  title: 'Invalidations',
+  short: 'Invalid',
+  brief: 'Inv',
+  asks: [
+    { line: NODES_LINE, every: 1 },
+    { line: LOG_LINE, every: 1 },
+  ],
+  columns: [
+    { title: 'TIME', min: 8 },
+    { title: 'NUMBER', min: 7, right: true, drop: 2 },
+    { title: 'FROM', min: 10 },
+    { title: 'BY', min: 9, drop: 3 },
+    { title: 'KIND', min: 10, drop: 1 },
+    { title: 'WHAT', min: 14, grow: 3 },
+    { title: 'REACHED', min: 16, grow: 1 },
+  ],
+  applies: isInFleet,
+  rows: (session) => {
+    const nodes = nodesOf(session);
+    return entriesOf(session).map((entry) => row(session, nodes, entry));
+  },
+  remark: (session) => {
+    const nodes = nodesOf(session);
+    const open = entriesOf(session).filter((entry) => isOnItsWay(nodes, entry)).length;
+    const { counters } = session;
+    return `${open === 0 ? 'none' : open} on ${open > 1 ? 'their' : 'its'} way, ${rate(counters.rate('FLEET.applied'))}/s applied, ${rate(counters.rate('FLEET.published'))}/s published here`;
+  },
+  empty: (session) => noFleet(session, 'nothing was invalidated yet'),
+  keys: [],
+  enter: (c) => INVALIDATIONS_VIEW.act(c, { type: 'detail' }),
+});
+
+function isOnItsWay(nodes: readonly FleetNode[], entry: FleetEntry): boolean {
+  return entry.state === 'applied' && missing(nodes, entry).length > 0;
+}
+
+function row(session: DaemonSession, nodes: readonly FleetNode[], entry: FleetEntry): ListRow {
+  const { seq, at, from, by, kind, subject, state } = entry;
+  const way = wayOf(nodes, entry);
+  const tone: Tone = state !== 'applied' ? 'bad' : isOnItsWay(nodes, entry) ? 'warn' : 'good';
+  return {
+    key: seq === null ? `${from} at ${clock(at, session.utc)}.${Math.round(at * 1000) % 1000}` : String(seq),
+    facts: { number: String(seq ?? ''), from, kind, subject, reached: way },
+    cells: [
+      { text: clock(at, session.utc), by: at, tone: 'muted' },
+      { text: seq === null ? '' : String(seq), by: seq ?? -1, tone: 'muted' },
+      { text: from },
+      { text: by, tone: 'muted' },
+      { text: kind, tone: 'accent' },
+      { text: subject, tone: 'strong' },
+      { text: way, tone },
+    ],
+    detail: () => details(nodes, entry),
+  };
+}
+
+function details(nodes: readonly FleetNode[], entry: FleetEntry): ToneLine[] {
+  const lines: ToneLine[] = [[{ text: `${entry.kind} ${entry.subject}`.trim(), tone: 'strong' }]];
+  if (entry.problem !== '' && entry.problem !== entry.subject)
+    lines.push([{ text: entry.problem, tone: 'bad' }]);
+  if (entry.seq === null) return lines;
+  const without = missing(nodes, entry);
+  for (const { name, lag } of nodes) {
+    const isMissing = without.includes(name);
+    const wait = lag === 1 ? '1 message' : `${lag} messages`;
+    lines.push([
+      { text: `${name.padEnd(16)} `, fixed: true },
+      { text: isMissing ? `not yet: ${wait} behind` : 'applied', tone: isMissing ? 'warn' : 'good' },
+    ]);
+  }
+  return lines;
+}

@@ -1,0 +1,95 @@
+// What happened, as the console shows it: asked for at once, marked on the charts, with the way to what it is about.
+import { afterEach, expect, it } from 'vitest';
+import { FAKE_START, fakeRecording } from '../../fake-recording.ts';
+import { Stage } from '../../stage.ts';
+
+let stage: Stage | null = null;
+afterEach(() => {
+  stage?.close();
+  stage = null;
+});
+
+const PAST = [
+  { time: FAKE_START - 90_000, kind: 'program', text: 'using old' },
+  { time: FAKE_START + 20, kind: 'parameter', text: 'default_ttl 60.000 (was 120.000)' },
+  { time: FAKE_START + 40.5, kind: 'health', text: 'boot.images went sick: HTTP/1.1 503 Oops' },
+  { time: FAKE_START + 41, kind: 'from the future', text: 'unknown here' },
+];
+
+async function open(columns = 110, rows = 32): Promise<Stage> {
+  const recording = fakeRecording(80);
+  const body = JSON.stringify([2, ['event.list', '-j'], FAKE_START, ...PAST]);
+  recording.commands['event.list -j'] = { status: 200, body };
+  recording.steps.push(
+    // The list has it already: it is one.
+    {
+      after: 80,
+      kind: 'event',
+      event: 'noted',
+      text: PAST[2]?.text as string,
+      noted: { at: FAKE_START + 40.5, kind: 'health' },
+    },
+    {
+      after: 80,
+      kind: 'event',
+      event: 'noted',
+      text: '42 % in 10 s, 91 % in the minute before',
+      noted: { at: FAKE_START + 78, kind: 'hit-rate' },
+    },
+  );
+  stage = new Stage({ recording, columns, rows });
+  await stage.play(80);
+  return stage;
+}
+
+it('lists what the daemon knows of before and what it reports, each once, at its time', async () => {
+  const s = await open();
+  await s.keys('$');
+  const screen = await s.screen();
+  expect(screen).toContain('4 since 11-19 23:23:20, marked on the charts');
+  expect(
+    screen
+      .split('\n')
+      .slice(4, 8)
+      .map((line) => line.trim().replace(/ {2,}/g, '  ')),
+  ).toEqual([
+    '00:24:38  2.00s % hit-rate  42 % in 10 s, 91 % in the minute before',
+    '00:24:00  40s H health  boot.images went sick: HTTP/1.1 503 Oops',
+    '00:23:40  1m00s S parameter default_ttl 60.000 (was 120.000)',
+    '23:23:20  1d01h P program  using old',
+  ]);
+});
+
+it('marks them on the charts, at their times', async () => {
+  const s = await open();
+  const axes =
+    (await s.screen()).split('\n').find((line) => line.includes('0 ╰') || line.includes('0 └')) ?? '';
+  const charts = axes.split(/[╰└]/).slice(1);
+  expect(charts).toHaveLength(2);
+  for (const chart of charts) {
+    const plot = chart.replace(/[ │].*$/, '');
+    // Two minutes: the parameter at the half, the backend at two thirds, the hit rate now.
+    expect(plot).toMatch(/^─+S─+H─+%─*$/);
+    expect(plot.indexOf('S') / plot.length).toBeCloseTo(0.5, 1);
+    expect(plot.indexOf('H') / plot.length).toBeCloseTo(0.67, 1);
+  }
+});
+
+it.each([
+  ['hit-rate', 'Why misses'],
+  ['health', 'Backends'],
+  ['parameter', 'Parameters'],
+  ['program', 'Programs'],
+])('Enter on an event of %s opens %s', async (kind, title) => {
+  const s = await open();
+  await s.keys('$', '/');
+  await s.type(kind);
+  await s.keys('enter', 'enter');
+  expect(s.controller.state.view.title).toBe(title);
+});
+
+it('fits at sixty columns', async () => {
+  const s = await open(60, 20);
+  await s.keys('$');
+  expect(await s.screen()).toMatch(/00:24:00 +H health +boot\.images went sick/);
+});

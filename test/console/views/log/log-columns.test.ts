@@ -1,0 +1,81 @@
+// The log's list with columns that were chosen, and how many groups a search finds.
+import { afterEach, expect, it } from 'vitest';
+import { LogStore } from '../../../../console/model/log-store.ts';
+import { countMatches, findMatch } from '../../../../console/views/log/log-search.ts';
+import { FAKE_START, fakeGroup, fakeRecording } from '../../fake-recording.ts';
+import { Stage } from '../../stage.ts';
+
+let stage: Stage | null = null;
+afterEach(() => {
+  stage?.close();
+  stage = null;
+});
+
+async function open(columns: number): Promise<Stage> {
+  stage = new Stage({ recording: fakeRecording(20), columns, rows: 24 });
+  await stage.keys('2');
+  await stage.play(20);
+  return stage;
+}
+
+/** Chooses columns of the menu by their places in it. */
+async function choose(s: Stage, ...places: number[]): Promise<void> {
+  for (const place of places) await s.keys('c', ...Array.from({ length: place }, () => 'down'), 'enter');
+}
+
+const line = (screen: string, has: RegExp): string => screen.split('\n').find((one) => has.test(one)) ?? '';
+
+it('shows host, client, backend and user agent where they are chosen, and takes them away again', async () => {
+  const s = await open(160);
+  expect(await s.screen()).not.toContain('HOST');
+  await choose(s, 0, 1, 3);
+  expect(line(await s.screen(), /TIME/)).toMatch(/METHOD +HOST +CLIENT +USER AGENT +URL/);
+  expect(line(await s.screen(), /GET/)).toMatch(/GET +shop\.example +127\.0\.0\.1 +demo +\//);
+  await choose(s, 0, 2);
+  expect(line(await s.screen(), /TIME/)).toMatch(/METHOD +CLIENT +BACKEND +USER AGENT +URL/);
+  // Nothing was fetched for a hit.
+  expect(line(await s.screen(), /hit .*GET/)).toMatch(/GET +127\.0\.0\.1 +[–-] +demo +\//);
+});
+
+it('leaves the URL its room on a narrow screen', async () => {
+  const s = await open(80);
+  await choose(s, 0, 1, 2, 3);
+  expect(line(await s.screen(), /TIME/)).toMatch(/METHOD +(CLIENT|BACKEND|HOST)? *URL {13}/);
+});
+
+it('says in how many groups a search finds its text', async () => {
+  const s = await open(100);
+  await s.keys('s');
+  await s.type('/cart');
+  await s.keys('enter');
+  const carts = line(await s.screen(), /"\/cart" is in/);
+  expect(carts).toMatch(/"\/cart" is in 8 groups of 63; n and N go on/);
+  await s.keys('s');
+  await s.type('nowhere');
+  await s.keys('enter');
+  expect(await s.screen()).toContain('"nowhere" is in no record shown');
+});
+
+it('counts what a walk from match to match finds', () => {
+  const store = new LogStore({ maxBytes: 1 << 20, maxEntries: 500 });
+  for (let n = 0; n < 300; n++)
+    store.add(
+      fakeGroup({
+        vxid: 10 + n * 3,
+        at: FAKE_START + n,
+        method: 'GET',
+        url: `/${n % 7 === 0 ? 'Wanted' : 'other'}/${n}`,
+        status: 200,
+        handling: n % 2 === 0 ? 'HIT' : 'MISS',
+        seconds: 0.001,
+        body: 10,
+      }),
+    );
+  const walked = new Set<number>();
+  let at = findMatch(store, 0, { tx: -1, record: -1 }, 'Wanted', false);
+  for (; at !== null; at = findMatch(store, at.seq, at.place, 'Wanted', false)) walked.add(at.seq);
+  expect(countMatches(store, 'Wanted')).toBe(43);
+  expect(walked.size).toBe(43);
+  expect(countMatches(store, 'wanted')).toBe(43);
+  expect(countMatches(store, 'WANTED')).toBe(0);
+});
