@@ -62,7 +62,8 @@ export function readBundle(name: string, data: Uint8Array): Bundle | string {
     return 'not said who stored it, and when';
   if (!Array.isArray(path) || path.length > MOST_FILES || !path.every(isPath))
     return 'path is no list of directories';
-  if (!Array.isArray(files) || files.length === 0 || files.length > MOST_FILES) return 'no list of files';
+  if (!Array.isArray(files) || files.length === 0 || files.length > MOST_FILES)
+    return `it has no list of 1 to ${MOST_FILES} files`;
   const read: BundledFile[] = [];
   for (const each of files as unknown[]) {
     const file = readFile(each);

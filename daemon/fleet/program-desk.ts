@@ -5,9 +5,9 @@
 
 import { type ActivePrograms, type ChosenProgram, writeActive } from './active-program.ts';
 import type { Bus, StoreResult } from './bus.ts';
-import { ACTIVE, isProgramName, LONGEST_BUNDLE, MOST_PROGRAMS, programKey } from './fleet-names.ts';
+import { ACTIVE, isName, isProgramName, LONGEST_BUNDLE, MOST_PROGRAMS, programKey } from './fleet-names.ts';
 import type { DeskReply, NodeProblem, NodeRow, ProgramRow, UseWish } from './fleet-overview.ts';
-import { type Bundle, writeBundle } from './program-bundle.ts';
+import { type Bundle, readBundle, writeBundle } from './program-bundle.ts';
 import type { ProgramFollower, Stored } from './program-follower.ts';
 
 export interface DeskParts {
@@ -52,6 +52,9 @@ export class ProgramDesk {
       return failed(
         `${name} and what it includes have ${data.length} bytes as a message: ${LONGEST_BUNDLE} are the most`,
       );
+    // What the nodes would refuse.
+    const problem = readBundle(name, data);
+    if (typeof problem === 'string') return failed(`${name} cannot be stored: ${problem}`);
     const result = await bus.storeProgram(programKey(name), data, 0);
     if (result.state === 'changed') return failed(`The fleet has a program named ${name} since a moment ago`);
     if (result.state !== 'stored') return failed(notStored(result));
@@ -65,6 +68,8 @@ export class ProgramDesk {
     const { active, activeRevision } = this.shelf;
     const bundle = this.bundle(name);
     if (typeof bundle === 'string') return failed(bundle);
+    const wrong = (on ?? []).find((wanted) => !isName(wanted));
+    if (wrong !== undefined) return failed(`"${wrong}" is not a name of a node`);
     const strangers = (on ?? []).filter((wanted) => !this.takers(null).some((row) => row.node === wanted));
     if (strangers.length > 0 && !force)
       return failed(`Not used: no node of the fleet that takes programs is called ${strangers.join(', ')}`);

@@ -92,21 +92,27 @@ function fleetHost(manager: FleetManager, { accept }: FleetOptions): FleetHost {
   };
 }
 
-/** The fleet's programs among those of this proxy. */
+/** The fleet's programs among those of this proxy. Never rejects: whoever asks goes on with the next program. */
 function programHost({ programs, booted, programsChanged }: FleetManager): ProgramHost {
-  const done = ({ status, body }: CommandReply, what: string): string | null => {
-    if (status !== OK) return body;
-    programsChanged(what);
-    return null;
+  const attempt = async (what: string, run: () => Promise<CommandReply>): Promise<string | null> => {
+    try {
+      const { status, body } = await run();
+      if (status !== OK) return body;
+      programsChanged(what);
+      return null;
+    } catch (cause) {
+      return (cause as Error).message;
+    }
   };
   return {
-    load: async (name, bundle) => {
-      // Those of the command line come first, and take their names.
-      await booted();
-      return done(await programs.load(name, sourceOf(bundle)), `loaded ${name}`);
-    },
-    use: async (name) => done(await programs.use(name), `using ${name}`),
-    discard: async (name) => done(await programs.discard([name]), `discarded ${name}`),
+    load: (name, bundle) =>
+      attempt(`loaded ${name}`, async () => {
+        // Those of the command line come first, and take their names.
+        await booted();
+        return programs.load(name, sourceOf(bundle));
+      }),
+    use: (name) => attempt(`using ${name}`, () => programs.use(name)),
+    discard: (name) => attempt(`discarded ${name}`, () => programs.discard([name])),
     has: (name) => programs.has(name),
     active: () => programs.activeName(),
   };

@@ -253,6 +253,19 @@ describe('an operator', () => {
     expect(await f.made.discard('a')).toEqual({ done: false, text: 'a is what the fleet runs' });
   });
 
+  it('stores nothing that nodes would refuse', async () => {
+    const f = follower();
+    await f.store('a');
+    void f.made.run();
+    await f.idle();
+    const files = Array.from({ length: 300 }, (_, i) => ({ name: `/${i}`, text: '' }));
+    expect((await f.made.load('b', files, '/p')).text).toBe(
+      'b cannot be stored: it has no list of 1 to 256 files',
+    );
+    expect((await f.made.use('a', { on: ['b c'], force: true })).text).toBe('"b c" is not a name of a node');
+    expect([...f.bus.entries.keys()]).toEqual(['program.a']);
+  });
+
   it('is told when somebody else was faster', async () => {
     const f = follower();
     await f.store('a');
