@@ -17,7 +17,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'console/views': ['protocol', 'queries', 'console/format', 'console/model', 'console/draw'],
   'console/varnish': ['protocol', 'console/client', 'queries'],
   'console/process': ['protocol', 'console/client', 'queries', 'console/model', 'console/varnish'],
-  'console/demo': ['protocol', 'console/client', 'console/model', 'console/process'],
+  'console/demo': ['protocol', 'console/client', 'console/model'],
   'console/tui': [
     'protocol',
     'console/client',
