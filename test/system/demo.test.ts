@@ -142,4 +142,28 @@ describe('demo', () => {
     },
     90_000,
   );
+
+  it.skipIf(!installed('tmux') || NATS_MISSING !== null)(
+    'of a fleet shows its nodes, and Enter goes on in another one',
+    async () => {
+      const terminal = await TestTerminal.open(box, 110, 30);
+      try {
+        await terminal.type(`${process.execPath} ${DEMO} --fleet 2; echo "status $?"`);
+        await terminal.press('Enter');
+        await terminal.waitFor(/● running[\s\S]*boot\.shop/, 40_000);
+        await terminal.press('$');
+        await terminal.waitFor(
+          /shop-1 \(this\) +current[\s\S]*shop-2 +current[\s\S]*applied +1 purge/,
+          20_000,
+        );
+        await terminal.press('j', 'Enter');
+        await terminal.waitFor(/shop-2 \(this\)[\s\S]*showing shop-2/);
+        await terminal.press('q');
+        await terminal.waitFor(/status 0/);
+      } finally {
+        await terminal.close();
+      }
+    },
+    90_000,
+  );
 });
