@@ -20,6 +20,8 @@ import type { LogAction } from './log-state.ts';
 
 /** Rows that the detail pane is scrolled by. */
 const SCROLL = 4;
+/** Cells that long texts are moved by. */
+const SHIFT = 20;
 
 /** The marks of the search follow what is typed; Enter goes to the next one. */
 const SEARCH_FIELD: FieldKind = {
@@ -134,6 +136,18 @@ export const LOG_KEYS: readonly KeyRow[] = [
   { keys: ['='], command: 'log.like-this', help: 'A query from the selected row', run: chooseLikeThis },
   { keys: ['ctrl+r'], command: 'log.saved', help: 'Saved and former queries', run: chooseSaved },
   { keys: ['r'], command: 'log.grouping', help: 'Grouping: request, session, vxid', run: nextGrouping },
+  {
+    keys: ['}'],
+    command: 'log.right',
+    help: 'The rest of long URLs and records',
+    run: acts({ type: 'shift', cells: SHIFT }),
+  },
+  {
+    keys: ['{'],
+    command: 'log.left',
+    help: 'Back to their beginning',
+    run: acts({ type: 'shift', cells: -SHIFT }),
+  },
   {
     keys: ['c'],
     command: 'log.columns',
