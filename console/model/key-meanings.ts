@@ -68,7 +68,11 @@ export const KEY_EXCEPTIONS: readonly KeyException[] = [
     reason: 'search, with n and N; a row of the log has nothing to set',
   },
   { keys: ['w'], command: 'log/log.why', reason: 'why?, which is asked of one request; a window is of many' },
-  { keys: ['c'], command: 'log/log.columns', reason: 'columns, the client among them; its rows are requests' },
+  {
+    keys: ['c'],
+    command: 'log/log.columns',
+    reason: 'columns, the client among them; its rows are requests',
+  },
   {
     keys: ['c'],
     command: 'parameters/parameters.changed',

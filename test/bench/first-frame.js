@@ -35,7 +35,7 @@ for (const program of ['wrk', 'script'])
   }
 
 const base = mkdtempSync(join('/dev/shm', 'proxyd-first-frame-'));
-process.once('exit', () => rmSync(base, { recursive: true, force: true }));
+const cleanUp = () => rmSync(base, { recursive: true, force: true });
 
 /** Ten minutes of a manager that was there before, of as many counters as a daemon has. */
 function writeHistory(dir) {
@@ -136,6 +136,8 @@ for (const [name, ring, fill] of [
   mkdirSync(work, { recursive: true });
   writeHistory(work);
   const proxyd = await startProxyd(SERVER_CPU, dir, origin.port, false, 'malloc,64m', {}, ['-l', `${ring}m`]);
+  // After the daemon's own handler, which kills it.
+  process.once('exit', cleanUp);
   fillLog(proxyd.port, work, fill * 2 ** 20);
   const took = [];
   for (let i = 0; i <= rounds; i++) took.push(await attach(work, fill > 0));

@@ -20,6 +20,8 @@ import type { LogAction } from './log-state.ts';
 
 /** Rows that the detail pane is scrolled by. */
 const SCROLL = 4;
+/** Cells that long texts are moved by. */
+const SHIFT = 20;
 
 /** The marks of the search follow what is typed; Enter goes to the next one. */
 const SEARCH_FIELD: FieldKind = {
@@ -182,6 +184,18 @@ export const LOG_KEYS: readonly KeyRow[] = [
     run: nextGrouping,
   },
   { keys: ['Z'], command: 'log.clear', spare: 'clear', help: 'Forget what is on screen', run: clear },
+  {
+    keys: ['}'],
+    command: 'log.right',
+    help: 'The rest of long URLs and records',
+    run: acts({ type: 'shift', cells: SHIFT }),
+  },
+  {
+    keys: ['{'],
+    command: 'log.left',
+    help: 'Back to their beginning',
+    run: acts({ type: 'shift', cells: -SHIFT }),
+  },
   {
     keys: ['c'],
     command: 'log.columns',

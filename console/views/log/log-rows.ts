@@ -24,6 +24,8 @@ import { isOpen, isUnfolded, placeOf } from './log-tree.ts';
 import { fragmentsLine, fragmentsOf } from './why/fragments.ts';
 
 const KEPT = 128;
+/** Of the name of a record. */
+const TAG_CELLS = 15;
 
 const KINDS: Readonly<Record<LogTransaction['type'], string>> = {
   raw: 'Record',
@@ -101,11 +103,12 @@ export class LogPainter {
     if (place.record < 0) return marked(this.head(entry, place.tx, view, theme), view.search);
     const record = this.records(entry, place.tx)[place.record];
     if (record === undefined) return [];
+    const lead = `${indent(entry, place.tx)}    `;
     return marked(
       [
-        span(`${indent(entry, place.tx)}    `),
-        span(record.name.padEnd(15), record.name.endsWith('Error') ? 'bad' : 'tag'),
-        span(record.text),
+        span(lead),
+        span(record.name.padEnd(TAG_CELLS), record.name.endsWith('Error') ? 'bad' : 'tag'),
+        span(scrolled(record.text, view.shift, width - lead.length - TAG_CELLS, theme)),
       ],
       view.search,
     );
@@ -157,7 +160,7 @@ export class LogPainter {
       ...c.more.map(({ name, cells }) =>
         cell(ellipsis(texts?.[name] || dash, cells - 1, theme.glyphs.ellipsis), cells, 'muted'),
       ),
-      ...urlCells(s.url, beyondUrl(entry), c.url, theme),
+      ...urlCells(s.url, beyondUrl(entry), c.url, view.shift, theme),
       cellRight(s.body > 0 ? bytes(s.body) : dash, c.body, 'muted'),
       cellRight(
         Number.isNaN(s.seconds) ? dash : duration(s.seconds),
@@ -206,6 +209,12 @@ function marked(row: Row, search: string): Row {
   });
 }
 
+/** A text moved to the left, as far as it does not fit into its room: its end stops at the right. */
+function scrolled(text: string, shift: number, room: number, theme: Theme): string {
+  const from = Math.min(shift, widthOf(text) - room);
+  return from <= 0 ? text : `${theme.glyphs.ellipsis}${text.slice(from + widthOf(theme.glyphs.ellipsis))}`;
+}
+
 /** How many fragments the page has, and how often the request was restarted. */
 function beyondUrl({ fragments, restarts }: LogEntry): string {
   const restarted = restarts === 0 ? '' : ` +${restarts} ${restarts === 1 ? 'restart' : 'restarts'}`;
@@ -213,10 +222,11 @@ function beyondUrl({ fragments, restarts }: LogEntry): string {
 }
 
 /** The URL, and behind it what there is to say of the group. */
-function urlCells(url: string, more: string, width: number, theme: Theme): Row {
-  if (more === '' || width < more.length + 8)
-    return [cell(ellipsis(url, width - 1, theme.glyphs.ellipsis), width)];
-  const text = ellipsis(url, width - 1 - more.length, theme.glyphs.ellipsis);
+function urlCells(url: string, more: string, width: number, shift: number, theme: Theme): Row {
+  const beside = more === '' || width < more.length + 8 ? 0 : more.length;
+  const room = width - 1 - beside;
+  const text = ellipsis(scrolled(url, shift, room, theme), room, theme.glyphs.ellipsis);
+  if (beside === 0) return [cell(text, width)];
   return [span(text), cell(more, width - widthOf(text), 'accent')];
 }
 

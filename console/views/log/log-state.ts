@@ -33,6 +33,8 @@ export interface LogState extends Folds {
   /** Is the detail pane open, and how far is it scrolled? */
   detail: boolean;
   scroll: number;
+  /** Cells by which texts that are too long for their place are moved to the left. */
+  shift: number;
   /** Columns beside those that are always there. */
   columns: ReadonlySet<LogColumn>;
   /** Text that n and N look for. */
@@ -65,6 +67,7 @@ const INITIAL_LOG: LogState = {
   topRow: 0,
   detail: false,
   scroll: 0,
+  shift: 0,
   columns: new Set(),
   search: '',
   jumps: [],
@@ -84,6 +87,7 @@ export type LogAction =
   | { type: 'pause' }
   | { type: 'detail' }
   | { type: 'scroll'; rows: number; lines: number }
+  | { type: 'shift'; cells: number }
   | { type: 'unfold' }
   | { type: 'fold' }
   | { type: 'toggle-all' }
@@ -94,6 +98,9 @@ export type LogAction =
   | { type: 'go'; seq: number; place: RowPlace }
   | { type: 'jump'; seq: number; place: RowPlace }
   | { type: 'jump-back' };
+
+/** A header may be 8 KiB long (http_req_hdr_len). */
+const MOST_SHIFT = 8192;
 
 /** From this width on the detail pane stands beside the list, not below it. */
 const BESIDE = 150;
@@ -177,6 +184,8 @@ export function reduceLog(view: LogState, action: LogAction, store: LogReader, h
     }
     case 'scroll':
       return { ...view, scroll: Math.max(0, Math.min(action.lines - 1, view.scroll + action.rows)) };
+    case 'shift':
+      return { ...view, shift: Math.max(0, Math.min(MOST_SHIFT, view.shift + action.cells)) };
     case 'unfold':
       return unfold(stop(view, store, height), store, height);
     case 'fold':

@@ -79,3 +79,34 @@ it('counts what a walk from match to match finds', () => {
   expect(countMatches(store, 'wanted')).toBe(43);
   expect(countMatches(store, 'WANTED')).toBe(0);
 });
+
+it('moves long URLs and records sideways as far as their end, and leaves short ones where they are', async () => {
+  const url = `/long/${'0123456789'.repeat(9)}/end`;
+  const recording = fakeRecording(3);
+  const group = fakeGroup({
+    vxid: 9000,
+    at: FAKE_START + 3,
+    method: 'GET',
+    url,
+    status: 200,
+    handling: 'HIT',
+    seconds: 0.001,
+    body: 10,
+  });
+  recording.steps.push({ after: 3, kind: 'log', transactions: group });
+  stage = new Stage({ recording, columns: 80, rows: 50 });
+  const s = stage;
+  await s.keys('2');
+  await s.play(3);
+  const row = async (): Promise<string> => line(await s.screen(), /(long|\d{9}).* 10 B/);
+  expect(await row()).toMatch(/GET +\/long\/0123456/);
+  await s.keys('}');
+  expect(await row()).toMatch(/GET +…567890/);
+  for (let i = 0; i < 10; i++) await s.keys('}');
+  expect(await row()).toMatch(/GET +….*9\/end +10 B/);
+  expect(line(await s.screen(), /\/static\/app\.css/)).toMatch(/GET +\/static\/app\.css/);
+  await s.keys('t', 'G');
+  expect(line(await s.screen(), /ReqURL +….*9/)).toMatch(/9\/end$/);
+  for (let i = 0; i < 11; i++) await s.keys('{');
+  expect(await s.screen()).toMatch(/ReqURL +\/long\/0123/);
+});
