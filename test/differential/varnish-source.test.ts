@@ -15,7 +15,7 @@ import type { CounterInfo, LogTransaction } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { fetchOnce } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
-import { installed, run, Sandbox, until } from '../harness/processes.ts';
+import { delay, installed, run, Sandbox, until } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
 
 const there = ['varnishd', 'varnishlog', 'varnishstat', 'varnishadm', 'varnishncsa'].every(installed);
@@ -294,8 +294,12 @@ exec /bin/sh -c "$3"
     const seen = [listen(varnish.dir), listen(`ssh://web1/${varnish.dir}`)];
     await until('connected', () => seen.every((one) => one.up));
     await until('its processes', () => processesOf(varnish.dir).some((line) => line.includes('varnishlog')));
+    // A tool that has nothing to write does not notice that nobody reads.
+    await varnish.adm('stop');
+    await delay(1000);
     for (const source of open.splice(0)) source.close();
     await until('nothing left', () => processesOf(varnish.dir).length === 0, 10_000);
+    await varnish.adm('start');
   }, 30_000);
 
   it('says that the instance is gone, and finds it again', async () => {

@@ -160,7 +160,12 @@ sub vcl_recv {
       ['vxid', []],
     ] as const) {
       const file = join(box.dir, `${name}.vsl`);
-      await run('varnishlog', ['-n', varnish.dir, '-d', ...args, '-w', file]);
+      // The last records are written after the response.
+      await until('the recording', async () => {
+        await run('varnishlog', ['-n', varnish.dir, '-d', ...args, '-w', file]);
+        const hits = ['-r', file, '-g', 'request', '-q', 'VCL_call eq "HIT"'];
+        return (await run('varnishlog', hits)).stdout.includes('/written');
+      });
       await open(`--replay ${file}`);
       await terminal.waitFor(/REPLAY/);
       await terminal.press('2');
