@@ -114,7 +114,6 @@ export function startConsole(
       keymap: new Keymap(VIEWS, config.keys),
     });
     controller.resize({ columns: sink.columns, rows: sink.rows });
-    if (options.greeting !== undefined) controller.notify('info', options.greeting);
 
     const suspend = (): void => {
       terminal.restore();
@@ -208,6 +207,7 @@ export function startConsole(
     instances.current.start();
     const wanted = options.view ?? config.view;
     controller.show(VIEWS.find((view) => view.name === wanted) ?? controller.state.view);
+    if (options.greeting !== undefined) controller.notify('info', options.greeting);
     const first = problems[0];
     if (first !== undefined)
       controller.notify(

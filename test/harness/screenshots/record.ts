@@ -71,7 +71,10 @@ export async function record(): Promise<void> {
       steps.push({ after: after(), kind: 'values', changed });
     },
     past: () => undefined,
-    event: (event, text) => steps.push({ after: after(), kind: 'event', event, text }),
+    event: (event, text, noted) => {
+      const step = { after: after(), kind: 'event', event, text } as const;
+      steps.push(noted === undefined ? step : { ...step, noted });
+    },
   });
   await new Promise((resolve) => setTimeout(resolve, 1000));
   // Something to see in every view: a second program, changed parameters, bans.
