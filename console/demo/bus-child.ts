@@ -11,7 +11,8 @@ export interface BusChild {
 }
 
 const START_MS = 10_000;
-const SHELL = '"$@" & server=$!; cat > /dev/null; kill -9 $server';
+/** What a terminal sends to all its processes must not end the shell before it has ended the server. */
+const SHELL = 'trap "" HUP INT QUIT TERM; "$@" & server=$!; cat > /dev/null; kill -9 $server';
 
 /** Full path of nats-server; null when this machine has none. */
 export function findBus(): string | null {

@@ -1,7 +1,9 @@
 // The demo: a plain line a second without a terminal, the console on one, and nothing left behind.
 import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { findBus, startBus } from '../../console/demo/bus-child.ts';
 import { shopOfFleet } from '../../console/demo/shop.ts';
 import { stagehand } from '../../console/demo/stagehand.ts';
 import { NATS_MISSING } from '../harness/nats-server.ts';
@@ -91,6 +93,22 @@ describe('demo', () => {
       await gone(tree);
     },
     90_000,
+  );
+
+  it.skipIf(NATS_MISSING !== null)(
+    'has a bus that goes with it, whatever its terminal sends to all',
+    async () => {
+      const folder = box.path('bus');
+      mkdirSync(folder);
+      const before = new Set(processTree(process.pid));
+      const bus = await startBus(findBus() as string, folder);
+      const tree = processTree(process.pid).filter((pid) => !before.has(pid));
+      expect(tree.length).toBeGreaterThanOrEqual(3);
+      for (const signal of ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const)
+        for (const pid of tree) process.kill(pid, signal);
+      await bus.stop();
+      await gone(tree);
+    },
   );
 
   it('says what a fleet needs where there is no bus', async () => {
