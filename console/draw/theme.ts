@@ -2,6 +2,7 @@
 // where there is no colour at all: nothing is said by colour alone. The depth comes from the environment
 // once, at the start.
 
+import type { ThemeName } from '../model/config.ts';
 import { toAscii } from './cells.ts';
 
 export type StyleName =
@@ -68,6 +69,28 @@ const STYLES: Readonly<Record<StyleName, Style>> = {
   cursor: { inverse: true },
 };
 
+/** For a white or light grey ground: each readable on it, and on the fills below. */
+const LIGHT: Readonly<Partial<Record<StyleName, Style>>> = {
+  muted: { fg256: 239, fg16: 90 },
+  faint: { fg256: 241, fg16: 90 },
+  frame: { fg256: 246, fg16: 90 },
+  title: { fg256: 235, fg16: 30, bold: true },
+  accent: { fg256: 25, fg16: 34 },
+  good: { fg256: 22, fg16: 32 },
+  warn: { fg256: 94, fg16: 35, bold: true },
+  bad: { fg256: 124, fg16: 31, bold: true },
+  key: { fg256: 25, fg16: 34, bold: true },
+  brand: { fg256: 231, fg16: 97, bg256: 25, bg16: 44, bold: true, inverse: true },
+  tab: { fg256: 16, fg16: 30, bold: true, underline: true },
+  hit: { fg256: 22, fg16: 32 },
+  miss: { fg256: 94, fg16: 33 },
+  pass: { fg256: 90, fg16: 35 },
+  synth: { fg256: 19, fg16: 34 },
+  line1: { fg256: 25, fg16: 34 },
+  line2: { fg256: 28, fg16: 32 },
+  tag: { fg256: 24, fg16: 36 },
+};
+
 /** Only black, white and the bright colours, each with an attribute of its own. */
 const CONTRAST: Readonly<Partial<Record<StyleName, Style>>> = {
   muted: { fg256: 231, fg16: 97 },
@@ -77,7 +100,7 @@ const CONTRAST: Readonly<Partial<Record<StyleName, Style>>> = {
   accent: { fg256: 51, fg16: 96, bold: true },
   good: { fg256: 46, fg16: 92, bold: true },
   warn: { fg256: 226, fg16: 93, bold: true, underline: true },
-  bad: { fg256: 231, fg16: 97, bg256: 196, bg16: 41, bold: true },
+  bad: { fg256: 231, fg16: 97, bg256: 160, bg16: 41, bold: true },
   key: { fg256: 226, fg16: 93, bold: true },
   hit: { fg256: 46, fg16: 92, bold: true },
   miss: { fg256: 226, fg16: 93, bold: true },
@@ -90,6 +113,26 @@ const FILLS: Readonly<Record<FillName, Style>> = {
   bar: { bg256: 235 },
   selected: { bg256: 238, bg16: 44, inverse: true },
   banner: { bg256: 221, bg16: 43, inverse: true },
+};
+
+const LIGHT_FILLS: Readonly<Record<FillName, Style>> = {
+  bar: { bg256: 255 },
+  selected: { bg256: 252, bg16: 46, inverse: true },
+  banner: { bg256: 222, bg16: 43, inverse: true },
+};
+
+/** Which colours: for a dark ground, for a light one, or for eyes that need more contrast. */
+export type Palette = 'dark' | 'light' | 'high-contrast';
+
+interface Colours {
+  styles: Readonly<Record<StyleName, Style>>;
+  fills: Readonly<Record<FillName, Style>>;
+}
+
+const PALETTES: Readonly<Record<Palette, Colours>> = {
+  dark: { styles: STYLES, fills: FILLS },
+  light: { styles: { ...STYLES, ...LIGHT }, fills: LIGHT_FILLS },
+  'high-contrast': { styles: { ...STYLES, ...CONTRAST }, fills: FILLS },
 };
 
 interface BorderGlyphs {
@@ -192,14 +235,19 @@ export interface Theme {
   open(style: StyleName | undefined, fill: FillName | undefined): string;
 }
 
-export function makeTheme(depth: ColorDepth, ascii: boolean, attributes = true, contrast = false): Theme {
-  const styles: Readonly<Record<StyleName, Style>> = contrast ? { ...STYLES, ...CONTRAST } : STYLES;
+export function makeTheme(
+  depth: ColorDepth,
+  ascii: boolean,
+  attributes = true,
+  palette: Palette = 'dark',
+): Theme {
+  const { styles, fills } = PALETTES[palette];
   const look = (style: StyleName | undefined, fill: FillName | undefined): Look =>
     lookOf(
       depth,
       attributes,
       style === undefined ? {} : styles[style],
-      fill === undefined ? {} : FILLS[fill],
+      fill === undefined ? {} : fills[fill],
     );
   const opened = new Map<string, string>();
   const properties = new Map<string, TextStyle>();
@@ -224,7 +272,8 @@ function kept<T>(memo: Map<string, T>, key: string, make: () => T): T {
 
 /** What the operator's file asks for; the environment has its say where it is silent. */
 export interface ThemeWish {
-  name?: 'default' | 'high-contrast' | 'none';
+  /** `default` is light where the terminal says that its ground is. */
+  name?: ThemeName;
   ascii?: boolean | null;
 }
 
@@ -236,7 +285,14 @@ export function themeFromEnv(env: NodeJS.ProcessEnv, wanted: ThemeWish = {}): Th
     wanted.ascii ??
     (env.PROXYD_ASCII === '1' || term === 'dumb' || term === 'linux' || !/utf-?8/i.test(locale));
   const depth = wanted.name === 'none' ? 'none' : depthFromEnv(env, term);
-  return makeTheme(depth, ascii, term !== 'dumb', wanted.name === 'high-contrast');
+  return makeTheme(depth, ascii, term !== 'dumb', paletteOf(env, wanted.name ?? 'default'));
+}
+
+/** COLORFGBG is "front;ground" or "front;other;ground" in the sixteen colours; 7 and 15 are white. Terminals that do not set
+ * it are taken for dark ones, as most are. */
+function paletteOf(env: NodeJS.ProcessEnv, name: ThemeName): Palette {
+  if (name === 'light' || name === 'high-contrast') return name;
+  return name === 'default' && /;(?:7|15)$/.test(env.COLORFGBG ?? '') ? 'light' : 'dark';
 }
 
 function depthFromEnv(env: NodeJS.ProcessEnv, term: string): ColorDepth {

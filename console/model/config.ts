@@ -5,7 +5,7 @@ import { parseVarnishTarget } from '../client/varnish-target.ts';
 import type { KeyGroup } from './key-row.ts';
 import type { KeyBindings } from './keymap.ts';
 
-const THEME_NAMES = ['default', 'high-contrast', 'none'] as const;
+const THEME_NAMES = ['default', 'dark', 'light', 'high-contrast', 'none'] as const;
 export type ThemeName = (typeof THEME_NAMES)[number];
 
 export interface ConfiguredInstance {

@@ -165,7 +165,7 @@ describe('demo', () => {
         await terminal.type(`${process.execPath} ${DEMO} --fleet 2; echo "status $?"`);
         await terminal.press('Enter');
         await terminal.waitFor(/● running[\s\S]*boot\.shop/, 40_000);
-        await terminal.press('$');
+        await terminal.press('^');
         await terminal.waitFor(
           /shop-1 \(this\) +current[\s\S]*shop-2 +current[\s\S]*applied +1 purge/,
           20_000,

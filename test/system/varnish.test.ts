@@ -87,13 +87,13 @@ sub vcl_recv {
     await terminal.waitFor(/boot\.dead +probe +sick +0\/8 .* connect refused/);
     await terminal.press('Down', 's');
     await terminal.waitFor(/backend\.set_health boot\.(dead|default) sick +really\?/);
-    await terminal.press('n', '7', 'a');
+    await terminal.press('n', '7', 'b');
     await terminal.type('req.url ~ ^/old');
     await terminal.press('Enter');
-    await terminal.waitFor(/cannot be counted\) +really\?/);
+    await terminal.waitFor(/cannot be counted: really\?/);
     await terminal.press('y');
     await terminal.waitFor(/ban +\S+ +\d+ +.* req\.url ~ \^\/old/);
-    await terminal.press('s');
+    await terminal.press('B');
     await terminal.type('req.url ~ ^/old');
     await terminal.press('Enter');
     await terminal.waitFor(/Varnish has no command ban\.soft/);

@@ -40,7 +40,7 @@ describe('the operator’s file', () => {
   });
 
   it.each([
-    [{ theme: 'blue' }, 'theme: one of default, high-contrast, none'],
+    [{ theme: 'blue' }, 'theme: one of default, dark, light, high-contrast, none'],
     [{ colour: 1 }, 'colour: unknown'],
     [{ utc: 'yes' }, 'utc: true or false'],
     [{ view: 'nowhere' }, 'view: one of dashboard'],

@@ -2,7 +2,7 @@
 // gaps between rows or lack them. Numbers are rounded, so that the output is the same on every machine.
 
 import type { IBufferCell, Terminal } from '@xterm/headless';
-import { BACKGROUND, FOREGROUND, hex, paletteColor } from './palette.ts';
+import { DARK_GROUND, type Ground, hex, paletteColor } from './palette.ts';
 
 /** DejaVu Sans Mono advances 1233/2048 em a character. */
 const FONT_SIZE = 16;
@@ -21,33 +21,33 @@ interface Look {
   underline: boolean;
 }
 
-export function gridToSvg(terminal: Terminal, title: string): string {
+export function gridToSvg(terminal: Terminal, title: string, ground = DARK_GROUND): string {
   const { cols, rows } = terminal;
   const width = Math.ceil(cols * CELL + 2 * MARGIN);
   const height = rows * LINE + TITLE_BAR + MARGIN;
   const out: string[] = [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="DejaVu Sans Mono" font-size="${FONT_SIZE}">`,
-    `<rect width="${width}" height="${height}" rx="10" fill="${BACKGROUND}"/>`,
+    `<rect width="${width}" height="${height}" rx="10" fill="${ground.background}"/>`,
     ...['#ff5f57', '#febc2e', '#28c840'].map(
       (c, i) => `<circle cx="${20 + i * 20}" cy="18" r="6" fill="${c}"/>`,
     ),
     `<text x="${width / 2}" y="23" text-anchor="middle" font-size="13" fill="#7d8794">${xml(title)}</text>`,
     `<g transform="translate(${MARGIN} ${TITLE_BAR})">`,
   ];
-  for (let y = 0; y < rows; y++) out.push(...rowToSvg(looks(terminal, y), y));
+  for (let y = 0; y < rows; y++) out.push(...rowToSvg(looks(terminal, y, ground), y, ground));
   out.push('</g>', '</svg>', '');
   return out.join('\n');
 }
 
-function looks(terminal: Terminal, y: number): Look[] {
+function looks(terminal: Terminal, y: number, ground: Ground): Look[] {
   const line = terminal.buffer.active.getLine(terminal.buffer.active.baseY + y);
   const out: Look[] = [];
   let cell: IBufferCell | undefined;
   for (let x = 0; x < terminal.cols; x++) {
     cell = line?.getCell(x, cell);
     if (cell === undefined) continue;
-    let fg = color(cell, true);
-    let bg = color(cell, false);
+    let fg = color(cell, true, ground);
+    let bg = color(cell, false, ground);
     if (cell.isInverse()) [fg, bg] = [bg, fg];
     out.push({
       char: cell.getChars() || ' ',
@@ -61,21 +61,21 @@ function looks(terminal: Terminal, y: number): Look[] {
   return out;
 }
 
-function color(cell: IBufferCell, front: boolean): string {
+function color(cell: IBufferCell, front: boolean, ground: Ground): string {
   const value = front ? cell.getFgColor() : cell.getBgColor();
   if (front ? cell.isFgPalette() : cell.isBgPalette()) return paletteColor(value);
   if (front ? cell.isFgRGB() : cell.isBgRGB())
     return hex((value >> 16) & 255, (value >> 8) & 255, value & 255);
-  return front ? FOREGROUND : BACKGROUND;
+  return front ? ground.foreground : ground.background;
 }
 
-function rowToSvg(cells: readonly Look[], y: number): string[] {
+function rowToSvg(cells: readonly Look[], y: number, ground: Ground): string[] {
   const out: string[] = [];
   const top = y * LINE;
   for (const [from, to] of runs(cells, (a, b) => a.bg === b.bg)) {
     const { bg } = cells[from] as Look;
     // Half a pixel of overlap keeps neighbouring rows from showing a seam.
-    if (bg !== BACKGROUND) out.push(rect(from * CELL, top, (to - from) * CELL, LINE + 0.5, bg));
+    if (bg !== ground.background) out.push(rect(from * CELL, top, (to - from) * CELL, LINE + 0.5, bg));
   }
   for (const [from, to] of runs(cells, alike)) {
     const look = cells[from] as Look;

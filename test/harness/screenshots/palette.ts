@@ -1,7 +1,13 @@
 // The terminal's colours in the pictures: the 16 names, the cube and the greys, as every terminal has them.
 
-export const BACKGROUND = '#12161e';
-export const FOREGROUND = '#d3dae3';
+/** What is written on what, where nothing says otherwise. */
+export interface Ground {
+  background: string;
+  foreground: string;
+}
+
+export const DARK_GROUND: Ground = { background: '#12161e', foreground: '#d3dae3' };
+export const LIGHT_GROUND: Ground = { background: '#ffffff', foreground: '#1c222c' };
 
 const NAMED = [
   '#1c222c',

@@ -1,6 +1,6 @@
 // The pictures: which view, how large, and what the operator did to get there.
 
-import type { ColorDepth } from '../../../console/draw/theme.ts';
+import type { ColorDepth, Palette } from '../../../console/draw/theme.ts';
 import { LOG_STATE } from '../../../console/views/log/log-state.ts';
 import { VIEWS } from '../../../console/views/views.ts';
 import type { Stage } from '../../console/stage.ts';
@@ -12,11 +12,11 @@ export interface Scene {
   rows: number;
   depth?: ColorDepth;
   ascii?: boolean;
-  contrast?: boolean;
+  palette?: Palette;
   play(stage: Stage): Promise<void>;
 }
 
-export const SCENES: readonly Scene[] = [
+const DARK: readonly Scene[] = [
   {
     name: 'dashboard',
     title: 'proxyadm: dashboard',
@@ -122,10 +122,17 @@ export const SCENES: readonly Scene[] = [
     columns: 100,
     rows: 30,
     depth: '16',
-    contrast: true,
+    palette: 'high-contrast',
     play: (stage) => stage.play(118),
   },
 ];
+
+/** Some of them on a light ground as well. */
+const LIGHT = DARK.filter(({ name }) => ['dashboard', 'log', 'backends', 'programs'].includes(name)).map(
+  (scene): Scene => ({ ...scene, name: `light-${scene.name}`, palette: 'light' }),
+);
+
+export const SCENES: readonly Scene[] = [...DARK, ...LIGHT];
 
 /** A picture that moves: from the dashboard to the reason of one miss, a frame a key. */
 export const WHY_FILM = {

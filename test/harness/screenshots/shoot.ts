@@ -14,6 +14,7 @@ import { parseQuery } from '../../../queries/parse-query.ts';
 import { Stage } from '../../console/stage.ts';
 import { animatedPng, type Frame } from './animated-png.ts';
 import { gridToSvg } from './grid-to-svg.ts';
+import { DARK_GROUND, LIGHT_GROUND } from './palette.ts';
 import { RECORDING } from './record.ts';
 import { SCENES, type Scene, WHY_FILM } from './scenes.ts';
 
@@ -32,7 +33,11 @@ export async function shoot(): Promise<void> {
     try {
       await scene.play(stage);
       await stage.screen();
-      const svg = gridToSvg(stage.terminal, scene.title);
+      const svg = gridToSvg(
+        stage.terminal,
+        scene.title,
+        scene.palette === 'light' ? LIGHT_GROUND : DARK_GROUND,
+      );
       writeFileSync(new URL(`${scene.name}.svg`, folder), svg);
       const png = render(svg, 1.5).asPng();
       writeFileSync(new URL(`${scene.name}.png`, folder), png);
@@ -62,7 +67,7 @@ function open(recording: Recording, scene: Omit<Scene, 'play' | 'title'>): Stage
     recording,
     columns: scene.columns,
     rows: scene.rows,
-    theme: makeTheme(scene.depth ?? '256', scene.ascii === true, true, scene.contrast === true),
+    theme: makeTheme(scene.depth ?? '256', scene.ascii === true, true, scene.palette),
     checkQuery,
     completeQuery,
     matcher,
