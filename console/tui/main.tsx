@@ -26,6 +26,8 @@ export async function runConsole(options: ConsoleOptions): Promise<number> {
     stderr.write('The console needs a terminal; give a command, or use proxystat and proxylog.\n');
     return 2;
   }
+  // The drawing library makes its buffers in an old way: an operator can do nothing about what Node says of that.
+  process.noDeprecation = true;
   const [{ startConsole }] = await Promise.all([import('./start.tsx')]);
   return startConsole(options, stdin, stdout as WriteStream);
 }

@@ -126,6 +126,7 @@ sub vcl_recv {
     expect((await fetchOnce(varnish.port, '/new')).status).toBe(204);
     await terminal.press('q');
     await terminal.waitFor(/status 0/);
+    expect(await terminal.screen()).not.toContain('Warning');
     await until('nothing left', () => users().length === 0);
   }, 120_000);
 
