@@ -19,6 +19,7 @@ import type { MgtCounters } from '../stats/counter-fields.ts';
 import { forkWorker } from './fork-worker.ts';
 import type { ListenerSet } from './listeners.ts';
 import { Retries } from './retries.ts';
+import { yieldCores } from './scheduling.ts';
 import { WorkerCalls } from './worker-calls.ts';
 import { Allowance, hear } from './worker-speech.ts';
 
@@ -72,6 +73,8 @@ export class Supervisor implements WorkerProcess {
   private early: ChildProcess | null;
   private readonly calls = new WorkerCalls();
   private generation = 0;
+  /** Of the worker that was started last. */
+  private threads = 1;
   /** When the worker began to serve, in milliseconds of performance.now(); null before. */
   private servedAt: number | null = null;
   private readonly retries = new Retries(() => this.launch());
@@ -303,6 +306,7 @@ export class Supervisor implements WorkerProcess {
         }
         this.cacheSince = Date.now();
         const threads = this.threadsOf(init);
+        this.threads = threads;
         const code = threads > 1 ? this.code.text : null;
         this.post(child, { ...init, threads, listeners: this.listeners.specs(), code });
         this.listeners.handles().forEach((handle, index) => {
@@ -318,6 +322,7 @@ export class Supervisor implements WorkerProcess {
         this.listeners.bound(m.listeners);
         if (this.state === 'starting') this.state = 'running';
         this.servedAt = performance.now();
+        if (this.threads > 1) void yieldCores(this.pid);
         this.failed = false;
         this.startEnded();
         this.release();
