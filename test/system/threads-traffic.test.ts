@@ -164,10 +164,10 @@ it('the director backup has all threads on its first backend', async () => {
 
 it('one request on each of three threads comes to three backends', async () => {
   const all = await connections(16);
-  const some = [0, 1, 2].map((thread) => all.find((each) => each.thread === thread)?.connection);
+  // Connections that a test before has closed may still count on one of the four.
+  const some = [...new Map(all.map(({ thread, connection }) => [thread, connection])).values()].slice(0, 3);
   const got: string[] = [];
-  for (const connection of some)
-    got.push((await get(connection as ClientConnection, '/turns/x')).body.toString());
+  for (const connection of some) got.push((await get(connection, '/turns/x')).body.toString());
   expect([...got].sort()).toEqual(['0', '1', '2']);
 });
 
