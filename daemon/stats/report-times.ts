@@ -2,8 +2,6 @@
 // looked, and a look that found nothing to report is in shared memory beside the number of reports that were sent, so that
 // no thread is woken for it. A first thread that is late always has a report under way: what has come counts anyway.
 
-import type { MemoryPart } from '../threads/shared-memory.ts';
-
 const FIRST = 0;
 
 export class ReportTimes {
@@ -13,12 +11,12 @@ export class ReportTimes {
   /** Times in milliseconds of the epoch before which all is here, by thread. */
   private readonly known: Float64Array;
 
-  /** @param threads of the worker, the first one included */
-  constructor(part: Pick<MemoryPart, 'piece' | 'words'>, threads: number) {
-    this.times = new Float64Array(part.piece('times', threads * 8));
-    this.sent = part.words(threads);
-    this.got = new Int32Array(threads);
-    this.known = new Float64Array(threads);
+  /** @param times and `sent` have a place for each thread, the first one included, in shared memory */
+  constructor(times: Float64Array, sent: Int32Array) {
+    this.times = times;
+    this.sent = sent;
+    this.got = new Int32Array(times.length);
+    this.known = new Float64Array(times.length);
   }
 
   sending(thread: number): void {

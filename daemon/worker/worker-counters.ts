@@ -46,6 +46,12 @@ export interface CounterParts {
 
 const FIRST = 0;
 
+function reportTimes(companions: Companions): ReportTimes {
+  const { count } = companions;
+  const part = companions.part('reports');
+  return new ReportTimes(new Float64Array(part.piece('times', count * 8)), part.words(count));
+}
+
 export class WorkerCounters {
   readonly public: PublicCounters;
   private readonly file: CountersFile | null;
@@ -63,7 +69,7 @@ export class WorkerCounters {
       gauges();
     };
     if (companions !== null && thread !== FIRST) {
-      const reports = new ReportTimes(companions.part('reports'), companions.count);
+      const reports = reportTimes(companions);
       const relay = new CounterRelay(main, wrk, row, (message) => {
         reports.sending(thread);
         companions.talk.say(FIRST, message);
@@ -81,7 +87,7 @@ export class WorkerCounters {
     this.public = file;
     this.file = file;
     if (companions === null) return;
-    const reports = new ReportTimes(companions.part('reports'), companions.count);
+    const reports = reportTimes(companions);
     companions.talk.on<CountersMessage>('counters', (message, from) => {
       reports.received(from, message.at);
       file.takeIn(from, message);

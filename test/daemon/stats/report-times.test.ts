@@ -4,10 +4,9 @@ import { ReportTimes } from '../../../daemon/stats/report-times.ts';
 
 /** Memory that two threads have in common. */
 function setUp() {
-  const times = new SharedArrayBuffer(16);
-  const words = new Int32Array(new SharedArrayBuffer(8));
-  const part = { piece: () => times, words: () => words };
-  return { first: new ReportTimes(part, 2), other: new ReportTimes(part, 2) };
+  const times = new Float64Array(2);
+  const sent = new Int32Array(2);
+  return { first: new ReportTimes(times, sent), other: new ReportTimes(times, sent) };
 }
 
 describe('the time until which sums are whole', () => {
