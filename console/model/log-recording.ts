@@ -92,7 +92,7 @@ class Counts {
     if (tx.type === 'session') this.raise('sess_conn', 's_sess');
     if (tx.type === 'bereq') this.raise('backend_req', 's_fetch');
     if (tx.type !== 'request') return;
-    const { handling, bytes } = readTransaction(tx);
+    const { handling, synthetic, bytes } = readTransaction(tx);
     // As the daemon counts: a restart is looked up again, and is not another request.
     if (isFragment(tx)) this.raise('esi_req');
     else if (!isRestart(tx)) this.raise('client_req');
@@ -103,7 +103,7 @@ class Counts {
     else if (handling === 'pass') this.raise('s_pass');
     else if (handling === 'hitpass') this.raise('s_pass', 'cache_hitpass');
     else if (handling === 'pipe') this.raise('s_pipe');
-    else if (handling === 'synth') this.raise('s_synth');
+    if (synthetic) this.raise('s_synth');
   }
 
   /** What changed since the last. */

@@ -6,7 +6,7 @@ import { RecordCursor } from '../../protocol/log-record.ts';
 import type { LogTransaction, RecordFilter } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { isFragment, isRestart, livesOf } from './request-group.ts';
-import { type Handling, handlingOf, marked, printable } from './transaction.ts';
+import { type Handling, handlingOf, isSettled, marked, printable } from './transaction.ts';
 
 export interface TrafficFacts {
   /** Who asked: a client, a page for a fragment of itself, the daemon a backend. */
@@ -24,6 +24,8 @@ export interface TrafficFacts {
   status: number;
   /** Of a fetch that of the request it is for; '' where it is for none, as in the background. */
   handling: Handling;
+  /** The response was made here, whatever the cache had. */
+  synthetic: boolean;
   /** Seconds until the response was on its way out; NaN when unknown. */
   seconds: number;
   /** Body bytes. */
@@ -104,12 +106,14 @@ export function readTransaction({ records }: LogTransaction): TrafficFacts {
     address: '',
     status: 0,
     handling: '',
+    synthetic: false,
     seconds: Number.NaN,
     bytes: 0,
     failed: false,
     tags: [],
     tagHeader: '',
   };
+  let settled = false;
   const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
   const cursor = new RecordCursor(bytes);
   while (cursor.next()) {
@@ -132,7 +136,11 @@ export function readTransaction({ records }: LogTransaction): TrafficFacts {
         out.status = Number.parseInt(cursor.text, 10) || 0;
         break;
       case Tag.VCL_call:
-        out.handling = marked(out.handling, handlingOf(cursor.text) ?? out.handling);
+        out.handling = marked(out.handling, handlingOf(cursor.text) ?? out.handling, settled);
+        if (cursor.text === 'SYNTH') out.synthetic = true;
+        break;
+      case Tag.VCL_return:
+        settled ||= isSettled(cursor.text);
         break;
       case Tag.HitMiss:
         out.handling = 'hitmiss';

@@ -82,6 +82,7 @@ export const EMPTY_SUMMARY: Summary = {
 /** Walks the records of one transaction once; later records win, but the method is the one the client sent. */
 export function summarise(tx: LogTransaction): Summary {
   const out: Summary = { ...EMPTY_SUMMARY };
+  let settled = false;
   const { records } = tx;
   const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
   const cursor = new RecordCursor(bytes);
@@ -102,7 +103,10 @@ export function summarise(tx: LogTransaction): Summary {
         out.status = Number.parseInt(cursor.text, 10) || 0;
         break;
       case Tag.VCL_call:
-        out.handling = marked(out.handling, handlingOf(cursor.text) ?? out.handling);
+        out.handling = marked(out.handling, handlingOf(cursor.text) ?? out.handling, settled);
+        break;
+      case Tag.VCL_return:
+        settled ||= isSettled(cursor.text);
         break;
       case Tag.HitMiss:
         out.handling = 'hitmiss';
@@ -133,10 +137,16 @@ export function summarise(tx: LogTransaction): Summary {
   return out;
 }
 
+/** Whether the subroutine of the lookup has gone on with what the cache said: a response made here later, where a fetch failed
+ * or vcl_deliver wants another, does not change that the request was a miss, and is counted as one. */
+export function isSettled(returned: string): boolean {
+  return returned === 'fetch' || returned === 'deliver';
+}
+
 /** A mark found by the lookup says more than the state that it leads to. */
-export function marked(before: Handling, now: Handling): Handling {
+export function marked(before: Handling, now: Handling, settled: boolean): Handling {
   const same = (before === 'hitmiss' && now === 'miss') || (before === 'hitpass' && now === 'pass');
-  return same ? before : now;
+  return same || (settled && now === 'synth' && before !== '') ? before : now;
 }
 
 export function handlingOf(state: string): Handling | undefined {

@@ -30,6 +30,8 @@ export interface BackendChanges {
 
 export interface CountersMessage {
   readonly kind: 'counters';
+  /** What was counted before, in milliseconds of the epoch, is in this report or in one before. */
+  readonly at: number;
   readonly main: CounterChanges;
   readonly wrk: CounterChanges;
   readonly thr: CounterChanges;
@@ -166,7 +168,7 @@ export class CounterRelay {
     for (const backend of this.removed) backends.push(said(backend, false, backend.tracked.changes()));
     this.removed = [];
     if (main.length + wrk.length + thr.length + backends.length > 0)
-      this.send({ kind: 'counters', main, wrk, thr, backends });
+      this.send({ kind: 'counters', at, main, wrk, thr, backends });
     this.looked?.(at);
   }
 }

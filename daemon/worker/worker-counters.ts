@@ -14,6 +14,7 @@ import type {
 import { CounterRelay, type CountersMessage } from '../stats/counter-relay.ts';
 import { CountersFile } from '../stats/counters-file.ts';
 import { COUNTERS_FILE } from '../stats/counters-format.ts';
+import { ReportTimes } from '../stats/report-times.ts';
 import { type ThreadFacts, ThreadRow } from '../stats/thread-row.ts';
 import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
 import type { Companions } from '../threads/seat.ts';
@@ -45,47 +46,10 @@ export interface CounterParts {
 
 const FIRST = 0;
 
-/** When each thread has last looked at its counters, in shared memory beside the number of reports that it has sent: with
- * those that have come in, the first thread knows until when its sums are whole. */
-class ReportTimes {
-  private readonly times: Float64Array;
-  private readonly sent: Int32Array;
-  private readonly got: Int32Array;
-  /** The times as of the reports that have come in. */
-  private readonly known: Float64Array;
-
-  constructor(companions: Companions) {
-    const { count } = companions;
-    const part = companions.part('reports');
-    this.times = new Float64Array(part.piece('times', count * 8));
-    this.sent = part.words(count);
-    this.got = new Int32Array(count);
-    this.known = new Float64Array(count);
-  }
-
-  sending(thread: number): void {
-    Atomics.add(this.sent, thread, 1);
-  }
-
-  looked(thread: number, at: number): void {
-    this.times[thread] = at;
-  }
-
-  received(thread: number): void {
-    this.got[thread] = (this.got[thread] as number) + 1;
-  }
-
-  wholeUntil(): number {
-    let least = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < this.times.length; i++) {
-      if (i === FIRST) continue;
-      // The time first: a report that it stands for is counted as sent by then.
-      const at = this.times[i] as number;
-      if (Atomics.load(this.sent, i) === this.got[i]) this.known[i] = at;
-      least = Math.min(least, this.known[i] as number);
-    }
-    return least;
-  }
+function reportTimes(companions: Companions): ReportTimes {
+  const { count } = companions;
+  const part = companions.part('reports');
+  return new ReportTimes(new Float64Array(part.piece('times', count * 8)), part.words(count));
 }
 
 export class WorkerCounters {
@@ -105,7 +69,7 @@ export class WorkerCounters {
       gauges();
     };
     if (companions !== null && thread !== FIRST) {
-      const reports = new ReportTimes(companions);
+      const reports = reportTimes(companions);
       const relay = new CounterRelay(main, wrk, row, (message) => {
         reports.sending(thread);
         companions.talk.say(FIRST, message);
@@ -123,9 +87,9 @@ export class WorkerCounters {
     this.public = file;
     this.file = file;
     if (companions === null) return;
-    const reports = new ReportTimes(companions);
+    const reports = reportTimes(companions);
     companions.talk.on<CountersMessage>('counters', (message, from) => {
-      reports.received(from);
+      reports.received(from, message.at);
       file.takeIn(from, message);
     });
     file.wholeUntil = () => reports.wholeUntil();

@@ -123,6 +123,27 @@ it('tells misses from passes, and marks by what they lead to', () => {
   });
 });
 
+it('counts a miss whose fetch failed as one, and an answer of vcl_miss as none', () => {
+  /** A request that missed, and was answered here after that subroutine had returned something. */
+  const answered = (vxid: number, url: string, returned: string): LogTransaction[] => {
+    const [first] = request(vxid, url) as [LogTransaction];
+    const said: [TagName, string][] = [
+      ['ReqURL', url],
+      ['VCL_call', 'MISS'],
+      ['VCL_return', returned],
+      ['VCL_call', 'SYNTH'],
+    ];
+    return [{ ...first, records: Buffer.concat(said.map(([tag, text]) => record('c', vxid, tag, text))) }];
+  };
+  const groups = [answered(2, '/failed', 'fetch'), answered(5, '/made-here', 'synth')];
+  const sample = added(groups.flat());
+  expect(Object.fromEntries(sample.all('url').map((r) => [r.key, r.misses]))).toEqual({
+    '/failed': 1,
+    '/made-here': 0,
+  });
+  expect(groups.map((group) => new LogEntry(1, group, '').summary.handling)).toEqual(['miss', 'synth']);
+});
+
 it('takes the tags of what is kept, not of what is passed', () => {
   const tagged = (vxid: number, reason: string, handling: 'MISS' | 'PASS', tag: string): LogTransaction[] => {
     const [client, fetch] = request(vxid, `/${tag}`, { handling }) as [LogTransaction, LogTransaction];
