@@ -27,6 +27,7 @@ import type { Series } from './series.ts';
 import { ShownLog } from './shown-log.ts';
 import { SAMPLED_RECORDS } from './traffic-facts.ts';
 import { EarlierTraffic, TrafficSample } from './traffic-sample.ts';
+import type { Judge } from './unserved.ts';
 
 export interface SessionOptions {
   source: Source;
@@ -52,6 +53,9 @@ const SAMPLE_RATE = 300;
 const RECALLED_REQUESTS = 20_000;
 /** Milliseconds after the first counters until the rest of their past is asked for (chosen). */
 const RECALL_MS = 500;
+/** Verdicts of a slice, some milliseconds, and milliseconds from one slice to the next (chosen). */
+const JUDGED_AT_ONCE = 20;
+const JUDGE_MS = 10;
 /** Twice the longest window in which changes are looked for. */
 const RECALLED_SECONDS = 1900;
 
@@ -110,6 +114,8 @@ export class DaemonSession {
   /** The log was subscribed to, and the newest part of its past is there. */
   private sampleBegun = false;
   private readonly listeners = new Set<() => void>();
+  /** Some have no verdict yet, and a slice will come. */
+  private judging = false;
   private tick = 0;
   private scheduled = false;
   private closed = false;
@@ -201,6 +207,20 @@ export class DaemonSession {
     this.sampleCleared = true;
     this.sampleBase = null;
     this.touch();
+  }
+
+  /** Gives verdicts to the requests of the sample that were no hits: some at once, and the others in slices, between which
+   * keys are answered. */
+  judgeUnserved(judge: Judge): void {
+    if (this.judging) return;
+    this.judging = this.sample.unserved.judge(JUDGED_AT_ONCE, judge);
+    if (!this.judging) return;
+    this.later(() => {
+      this.judging = false;
+      if (this.closed) return;
+      this.touch();
+      this.judgeUnserved(judge);
+    }, JUDGE_MS);
   }
 
   close(): void {

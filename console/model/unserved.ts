@@ -53,8 +53,10 @@ const BESIDE = 8;
 export class UnservedRequests {
   private all: Unserved[] = [];
   private bytes = 0;
-  /** Index of the first without a verdict. */
+  /** Index of the first without a verdict; what lies before it, by path, and of that what may have purged. */
   private judged = 0;
+  private byPath = new Map<string, Unserved[]>();
+  private purges: Unserved[] = [];
   /** Epoch seconds of the first hit, by host and URL. */
   private readonly hits = new Map<string, number>();
 
@@ -87,7 +89,7 @@ export class UnservedRequests {
     }
     this.all = [...part.all, ...this.all];
     this.bytes += part.bytes;
-    this.judged = 0;
+    this.judgeAgain();
     for (const [key, at] of part.hits)
       if (this.hits.size < KEPT_HITS || this.hits.has(key)) this.hits.set(key, at);
     while (this.all.length > 2 * KEPT || this.bytes > MOST_BYTES) this.halve();
@@ -98,39 +100,42 @@ export class UnservedRequests {
     return this.all;
   }
 
-  /** Gives a verdict to at most `limit` of those that have none. */
-  judge(limit: number, judge: Judge): void {
+  /** Gives a verdict to at most `limit` of those that have none. Whether some are left. */
+  judge(limit: number, judge: Judge): boolean {
     const end = Math.min(this.all.length, this.judged + limit);
-    if (end === this.judged) return;
-    const byPath = new Map<string, Unserved[]>();
-    const purges: Unserved[] = [];
-    for (let i = 0; i < end; i++) {
-      const one = this.all[i] as Unserved;
+    for (; this.judged < end; this.judged++) {
+      const one = this.all[this.judged] as Unserved;
       const key = pathOf(one.url);
-      const same = byPath.get(key) ?? [];
-      if (i >= this.judged && one.counts) one.verdict = judge(one, this.evidence(one, same, purges));
-      if (!one.counts) purges.push(one);
+      const same = this.byPath.get(key) ?? [];
+      if (one.counts && one.verdict === null) one.verdict = judge(one, this.evidence(one, same));
+      if (!one.counts) this.purges.push(one);
       same.push(one);
-      byPath.set(key, same);
+      this.byPath.set(key, same);
     }
-    this.judged = end;
+    return this.judged < this.all.length;
   }
 
   clear(): void {
     this.all = [];
     this.bytes = 0;
-    this.judged = 0;
+    this.judgeAgain();
     this.hits.clear();
   }
 
   private halve(): void {
-    const gone = Math.ceil(this.all.length / 2);
-    this.judged = Math.max(0, this.judged - gone);
-    this.all = this.all.slice(gone);
+    this.all = this.all.slice(Math.ceil(this.all.length / 2));
+    // Those that have a verdict keep it.
+    this.judgeAgain();
     this.bytes = this.all.reduce((sum, one) => sum + bytesOf(one.group), 0);
   }
 
-  private evidence(one: Unserved, samePath: readonly Unserved[], purges: readonly Unserved[]): Evidence {
+  private judgeAgain(): void {
+    this.judged = 0;
+    this.byPath = new Map();
+    this.purges = [];
+  }
+
+  private evidence(one: Unserved, samePath: readonly Unserved[]): Evidence {
     const own = (other: Unserved): boolean => other.host === one.host && other.url === one.url;
     return {
       earlier: newest(samePath, EARLIER, own),
@@ -139,7 +144,7 @@ export class UnservedRequests {
         BESIDE,
         (other) => !own(other) && (other.host === one.host || other.url === one.url),
       ),
-      purges: newest(purges, BESIDE, () => true),
+      purges: newest(this.purges, BESIDE, () => true),
       hit: (this.hits.get(keyOf(one)) ?? Number.POSITIVE_INFINITY) <= one.at,
     };
   }

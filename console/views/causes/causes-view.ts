@@ -11,8 +11,6 @@ import { drill } from '../log/log-view.tsx';
 import { causeChange, causeLabel } from './cause-texts.ts';
 import { judge } from './judge.ts';
 
-/** Verdicts that are made for one drawing: some milliseconds. */
-const AT_ONCE = 250;
 const URLS = 6;
 
 interface Cause {
@@ -74,7 +72,7 @@ export const CAUSES_VIEW: ListView = listView({
 
 function surveyOf(session: DaemonSession): Survey {
   const { unserved, requests } = session.sample;
-  unserved.judge(AT_ONCE, judge);
+  session.judgeUnserved(judge);
   const last = unserved.last();
   const counted = last.filter((one) => one.counts);
   const causes = new Map<string, Cause>();

@@ -12,7 +12,7 @@ import type { LogTransaction } from '../../../../protocol/messages.ts';
 import { LogSelection } from '../../../../queries/log-selection.ts';
 import { FAKE_START, type FakeRequest, fakeGroup, record } from '../../fake-recording.ts';
 
-function session(): DaemonSession {
+function session(later: (fn: () => void) => void = (fn) => fn()): DaemonSession {
   return new DaemonSession({
     source: {
       label: 'made up',
@@ -24,7 +24,7 @@ function session(): DaemonSession {
       close: () => undefined,
     },
     now: () => FAKE_START,
-    later: () => undefined,
+    later,
     utc: true,
   });
 }
@@ -162,6 +162,24 @@ it('finds near misses: another query string, another host, a hit whose fetch was
     'near miss: cached under another Host | 1 | 16.7%',
     'hit before: expired or gone, fetch not seen | 1 | 16.7%',
   ]);
+});
+
+it('leaves the event loop free while it judges many, and judges each once', () => {
+  const waiting: (() => void)[] = [];
+  const of = session((fn) => waiting.push(fn));
+  const groups = Array.from({ length: 1000 }, (_, i) => kept(10 * i + 10, `/same?${i}`));
+  let rows = rowsAfter(groups, of);
+  const judged = (): number => rows.reduce((sum, row) => sum + Number(row.facts.requests), 0);
+  expect(judged()).toBeLessThanOrEqual(50);
+  let slices = 0;
+  for (let fn = waiting.shift(); fn !== undefined; fn = waiting.shift(), slices++) {
+    const before = judged();
+    fn();
+    rows = CAUSES_VIEW.definition.rows(of, '');
+    expect(judged() - before).toBeLessThanOrEqual(50);
+  }
+  expect(judged()).toBe(1000);
+  expect(slices).toBeGreaterThanOrEqual(20);
 });
 
 it('counts from zero', () => {
