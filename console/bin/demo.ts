@@ -21,9 +21,8 @@ const USAGE = `usage: npm run demo -- [--for SECONDS] [--rate REQUESTS] [--plain
   --fleet PROXIES  so many of them (2 to 9) in a fleet instead of one behind an edge network; needs nats-server
 `;
 
-/** In the console's bottom row, and above the lines of the plain demo. */
-const WHAT_TO_TRY =
-  'Try: 2 the log, Enter a request, w why it missed; # why the hit rate is what it is; 4 the sick backend; $ what happened; ? keys';
+/** In the console's bottom row, which has eighty cells and a margin, and above the lines of the plain demo. */
+const WHAT_TO_TRY = 'Try 2 Enter w: why it missed; # why the hit rate; 4 backends; $ events; ? keys';
 
 interface Arguments {
   seconds: number;

@@ -5,11 +5,6 @@ declare module 'blessed-contrib/lib/widget/donut.js' {
   export default widget;
 }
 
-declare module 'blessed-contrib/lib/widget/charts/line.js' {
-  const widget: unknown;
-  export default widget;
-}
-
 declare module 'drawille-canvas-blessed-contrib' {
   const drawille: unknown;
   export default drawille;

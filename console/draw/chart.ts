@@ -1,10 +1,8 @@
-// Line charts by blessed-contrib, drawn off-screen: the widget gets a canvas of its own and never sees a
-// screen or a program, which would install signal handlers. Only its dots are taken; labels and axes are
-// drawn here, because the widget's cannot be aligned. Without braille, a column chart in plain characters.
+// Charts over time: lines and filled areas in braille dots, or in plain characters where there is no braille. Each value
+// stands exactly over its time, nothing is drawn where there is none, and where several values share a column the highest
+// is drawn. Donuts come from a library.
 
-import { drawnCells } from './braille-cells.ts';
 import { padStart } from './cells.ts';
-import { canvas, lineWidget } from './chart-widgets.ts';
 import { DonutPainter, type Segment } from './donut.ts';
 import { type Row, type Span, span } from './spans.ts';
 import type { StyleName, Theme } from './theme.ts';
@@ -13,6 +11,8 @@ export interface ChartSeries {
   /** Values from the oldest to the newest; NaN is a hole. */
   values: readonly number[];
   style: StyleName;
+  /** An area down to the axis instead of a line. It belongs behind the lines, so after them. */
+  filled?: boolean;
 }
 
 export interface ChartOptions {
@@ -37,9 +37,6 @@ export interface ChartMark {
   style: StyleName;
 }
 
-/** Colour numbers that the widget carries through; they name series, not colours. */
-const MARK = 100;
-
 export class ChartPainter {
   private readonly theme: Theme;
   private readonly donuts: DonutPainter;
@@ -60,7 +57,7 @@ export class ChartPainter {
     const plotHeight = Math.max(2, options.height - 2);
     const max = options.max > 0 ? options.max : 1;
     const grid = this.theme.glyphs.braille
-      ? this.braille(series, plotWidth, plotHeight, max)
+      ? braille(series, plotWidth, plotHeight, max)
       : columns(series, plotWidth, plotHeight, max);
     const { vertical, horizontal, corners } = this.theme.glyphs;
     const rows: Row[] = grid.map((cells, i) => {
@@ -90,59 +87,6 @@ export class ChartPainter {
   donut(segments: readonly Segment[], width: number, height: number, middle: Span): Row[] | null {
     return this.theme.glyphs.braille ? this.donuts.draw(segments, width, height, middle) : null;
   }
-
-  private braille(series: readonly ChartSeries[], width: number, height: number, max: number): Span[][] {
-    const grid: Span[][] = Array.from({ length: height }, () =>
-      Array.from({ length: width }, () => span(' ')),
-    );
-    // The first one is drawn last, over the others.
-    for (const [index, one] of [...series.entries()].reverse()) {
-      for (const run of runs(one.values)) this.drawRun(grid, run, one, index, max);
-    }
-    return grid;
-  }
-
-  /** One unbroken stretch: the widget cannot skip holes, so each stretch is a chart of its own. */
-  private drawRun(grid: Span[][], run: Run, one: ChartSeries, index: number, max: number): void {
-    const height = grid.length;
-    const width = grid[0]?.length ?? 0;
-    const widget = lineWidget();
-    // The widget reserves 12 dots to its right and 3 rows below; two cells at its left carry the axis.
-    Object.defineProperties(widget, { width: { value: width + 8 }, height: { value: height + 5 } });
-    widget.options = {
-      showNthLabel: 1e9,
-      xLabelPadding: 2,
-      xPadding: 2,
-      numYLabels: 1,
-      wholeNumbersOnly: true,
-      legend: {},
-      minY: 0,
-      style: { line: MARK + index, text: 0, baseline: 0 },
-    };
-    widget.calcSize();
-    const drawable = widget.canvasSize.height - 11;
-    // Its highest value lands two dots above the canvas: stretch the scale so that `max` is on the top dot.
-    widget.options.maxY = (9 * drawable) / (drawable - 2.5);
-    const dots = canvas(widget.canvasSize.width, widget.canvasSize.height);
-    widget._canvas = dots;
-    widget.ctx = dots.getContext();
-    const y = one.values.map((v, i) =>
-      i < run.from ? at(one.values, run.from) : i >= run.to ? at(one.values, run.to - 1) : v,
-    );
-    const x = y.map(() => ' ');
-    widget.setData([{ x, y: y.map((v) => (Math.min(v, max) / max) * 9), style: { line: MARK + index } }]);
-    const first = (run.from / one.values.length) * width;
-    const last = (run.to / one.values.length) * width;
-    const lines = drawnCells(widget.ctx._canvas.frame());
-    for (let row = 0; row < height; row++) {
-      for (let column = 0; column < width; column++) {
-        if (column < Math.floor(first) || column > Math.ceil(last)) continue;
-        const mark = lines[row]?.[column + 2];
-        if (mark === undefined || mark.color !== MARK + index) continue;
-        (grid[row] as Span[])[column] = span(mark.char, one.style);
-      }
-    }
-  }
 }
 
 /** Marks that share a cell are a plus, unless they are the same. */
@@ -164,43 +108,85 @@ function axis(line: string, width: number, marks: readonly ChartMark[]): Span[] 
   return out;
 }
 
-interface Run {
-  from: number;
-  to: number;
+/** The highest value of each of `count` columns; NaN where there is none. */
+function columnsOf(values: readonly number[], count: number): number[] {
+  return Array.from({ length: count }, (_, column) => {
+    const from = Math.floor((column / count) * values.length);
+    const to = Math.max(from + 1, Math.floor(((column + 1) / count) * values.length));
+    const there = values.slice(from, to).filter((v) => !Number.isNaN(v));
+    return there.length === 0 ? Number.NaN : Math.max(...there);
+  });
 }
 
-function runs(values: readonly number[]): Run[] {
-  const out: Run[] = [];
-  let from = -1;
-  for (let i = 0; i <= values.length; i++) {
-    const hole = i === values.length || Number.isNaN(values[i]);
-    if (!hole && from < 0) from = i;
-    if (hole && from >= 0) {
-      out.push({ from, to: i });
-      from = -1;
+/** Bits of the dots of a braille cell: of its left and right column, from below. */
+const DOTS = [
+  [0x40, 0x04, 0x02, 0x01],
+  [0x80, 0x20, 0x10, 0x08],
+] as const;
+
+function braille(series: readonly ChartSeries[], width: number, height: number, max: number): Span[][] {
+  const bits = Array.from({ length: height }, () => new Uint8Array(width));
+  const styles = Array.from({ length: height }, () => new Array<StyleName | undefined>(width));
+  // The first one is drawn last, over the others.
+  for (const { values, style, filled } of [...series].reverse()) {
+    let before = -1;
+    for (const [x, value] of columnsOf(values, width * 2).entries()) {
+      if (Number.isNaN(value)) {
+        before = -1;
+        continue;
+      }
+      const level = Math.round((Math.min(value, max) / max) * (height * 4 - 1));
+      // A line goes on from where it was.
+      const [from, to] =
+        filled === true
+          ? [0, level]
+          : before < 0 || before === level
+            ? [level, level]
+            : before < level
+              ? [before + 1, level]
+              : [level, before - 1];
+      for (let y = from; y <= to; y++) {
+        const row = height - 1 - (y >> 2);
+        const cell = x >> 1;
+        const there = bits[row] as Uint8Array;
+        there[cell] = (there[cell] as number) | (DOTS[(x & 1) as 0 | 1][y & 3] as number);
+        (styles[row] as (StyleName | undefined)[])[cell] = style;
+      }
+      before = level;
     }
   }
-  return out;
-}
-
-function at(values: readonly number[], i: number): number {
-  return values[i] as number;
+  return bits.map((row, y) =>
+    runsOf(
+      Array.from(row, (b) => (b === 0 ? ' ' : String.fromCharCode(0x2800 + b))),
+      styles[y] as StyleName[],
+    ),
+  );
 }
 
 function columns(series: readonly ChartSeries[], width: number, height: number, max: number): Span[][] {
-  const grid: Span[][] = Array.from({ length: height }, () => Array.from({ length: width }, () => span(' ')));
-  for (const [index, one] of [...series.entries()].reverse()) {
-    for (let column = 0; column < width; column++) {
-      const value = one.values[Math.floor((column / width) * one.values.length)];
-      if (value === undefined || Number.isNaN(value)) continue;
+  const chars = Array.from({ length: height }, () => new Array<string>(width).fill(' '));
+  const styles = Array.from({ length: height }, () => new Array<StyleName | undefined>(width));
+  for (const [index, { values, style, filled }] of [...series.entries()].reverse()) {
+    for (const [column, value] of columnsOf(values, width).entries()) {
+      if (Number.isNaN(value)) continue;
       const level = Math.round((Math.min(value, max) / max) * (height - 1));
-      for (let row = 0; row < height; row++) {
-        const here = height - 1 - row;
-        if (here === level) (grid[row] as Span[])[column] = span(index === 0 ? '*' : 'o', one.style);
-        else if (index === 0 && here < level && grid[row]?.[column]?.text === ' ')
-          (grid[row] as Span[])[column] = span('.', 'faint');
+      for (let y = filled === true ? 0 : level; y <= level; y++) {
+        const row = height - 1 - y;
+        (chars[row] as string[])[column] = y < level ? '.' : index === 0 ? '*' : 'o';
+        (styles[row] as (StyleName | undefined)[])[column] = y < level ? 'faint' : style;
       }
     }
   }
-  return grid;
+  return chars.map((row, y) => runsOf(row, styles[y] as StyleName[]));
+}
+
+/** A span for each run of cells of one style. */
+function runsOf(chars: readonly string[], styles: readonly (StyleName | undefined)[]): Span[] {
+  const out: Span[] = [];
+  for (const [i, char] of chars.entries()) {
+    const last = out.at(-1);
+    if (last !== undefined && last.style === styles[i]) last.text += char;
+    else out.push(span(char, styles[i]));
+  }
+  return out;
 }

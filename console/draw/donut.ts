@@ -1,4 +1,5 @@
-// Donuts by blessed-contrib, drawn off-screen as the line charts are. The library draws one share a ring; a ring of
+// Donuts by blessed-contrib, drawn off-screen: the widget gets a canvas of its own and never sees
+// a screen or a program, which would install signal handlers. The library draws one share a ring; a ring of
 // several segments is drawn as sums of shares, one over the other, the largest first. Without colour segments cannot be
 // told apart: then only the first is drawn, and the figures beside it say the rest.
 

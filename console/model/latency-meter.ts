@@ -8,6 +8,9 @@ const HIGHEST = 3;
 export const BUCKETS = (HIGHEST - LOWEST) * PER_DECADE;
 const KEPT = 8192;
 
+/** Whose times are meant. */
+export type Quantity = 'all' | 'hits' | 'others';
+
 export class LatencyMeter {
   readonly hits = new Uint32Array(BUCKETS);
   readonly others = new Uint32Array(BUCKETS);
@@ -34,18 +37,12 @@ export class LatencyMeter {
   }
 
   /** The time that this share (0..1) of the requests does not exceed, in seconds; null without any. */
-  percentile(share: number, of: 'all' | 'hits' | 'others' = 'all'): number | null {
-    const count = (b: number): number =>
-      (of === 'others' ? 0 : (this.hits[b] as number)) + (of === 'hits' ? 0 : (this.others[b] as number));
-    let total = 0;
-    for (let b = 0; b < BUCKETS; b++) total += count(b);
-    if (total === 0) return null;
-    let left = Math.ceil(total * share);
-    for (let b = 0; b < BUCKETS; b++) {
-      left -= count(b);
-      if (left <= 0) return bucketTop(b);
-    }
-    return bucketTop(BUCKETS - 1);
+  percentile(share: number, of: Quantity = 'all'): number | null {
+    return timeAt(
+      share,
+      (b) =>
+        (of === 'others' ? 0 : (this.hits[b] as number)) + (of === 'hits' ? 0 : (this.others[b] as number)),
+    );
   }
 
   /** Epoch seconds of the oldest that counts; 0 without any. */
@@ -66,7 +63,7 @@ export class LatencyMeter {
   }
 }
 
-function bucketOf(seconds: number): number {
+export function bucketOf(seconds: number): number {
   if (seconds <= 10 ** LOWEST) return 0;
   const bucket = Math.ceil((Math.log10(seconds) - LOWEST) * PER_DECADE) - 1;
   return Math.max(0, Math.min(BUCKETS - 1, bucket));
@@ -75,4 +72,17 @@ function bucketOf(seconds: number): number {
 /** The highest time of a bucket, in seconds. */
 export function bucketTop(bucket: number): number {
   return 10 ** (LOWEST + (bucket + 1) / PER_DECADE);
+}
+
+/** The time that this share (0..1) of what the buckets count does not exceed, in seconds; null where they count nothing. */
+export function timeAt(share: number, count: (bucket: number) => number): number | null {
+  let total = 0;
+  for (let b = 0; b < BUCKETS; b++) total += count(b);
+  if (total === 0) return null;
+  let left = Math.ceil(total * share);
+  for (let b = 0; b < BUCKETS; b++) {
+    left -= count(b);
+    if (left <= 0) return bucketTop(b);
+  }
+  return bucketTop(BUCKETS - 1);
 }

@@ -4,7 +4,8 @@
 
 import type { LogTransaction } from '../../protocol/messages.ts';
 import { type BackendTraffic, backendTraffic, TRAFFIC_SECONDS } from './backend-traffic.ts';
-import { LatencyMeter } from './latency-meter.ts';
+import { LatencyMeter, type Quantity } from './latency-meter.ts';
+import { type LatencyTrail, latencyTrail } from './latency-trail.ts';
 import { highest, RANKING_NAMES, RANKINGS, type Rank, type RankingName, RankTable } from './rankings.ts';
 import { RecentFacts } from './recent-facts.ts';
 import { splitGroups } from './request-group.ts';
@@ -61,6 +62,10 @@ export class TrafficSample {
   private made: { key: string; ranks: Rank[]; counts: Counts } = { key: '', ranks: [], counts: NONE };
   /** What was last said of backends, which is made once a second. */
   private answered: { key: string; of: ReadonlyMap<string, BackendTraffic> } = { key: '', of: new Map() };
+  /** What was last said of latencies over time, which is made once a second. */
+  private trail: { key: string; of: LatencyTrail } = { key: '', of: { p50: [], p99: [] } };
+  /** Epoch seconds from which on latencies count; 0: all. */
+  private latencyFrom = 0;
   /** Epoch seconds from which on rankings count; 0 before the first. */
   since = 0;
   /** Raised with every batch. */
@@ -102,6 +107,7 @@ export class TrafficSample {
   prepend(part: EarlierTraffic): void {
     if (part.since === 0) return;
     this.answered = { key: '', of: new Map() };
+    this.trail.key = '';
     this.unserved.prepend(part.unserved, part.requests);
     this.recent.prepend(part.recent);
     if (this.since === 0 || part.since < this.since) this.since = part.since;
@@ -141,6 +147,21 @@ export class TrafficSample {
     const key = String(Math.floor(now));
     if (this.answered.key !== key) this.answered = { key, of: backendTraffic(this.recent, now) };
     return this.answered.of;
+  }
+
+  /** Latencies over the last `seconds` before `now`. */
+  latencyTrail(now: number, seconds: number, slices: number, quantity: Quantity): LatencyTrail {
+    const key = `${Math.floor(now)} ${seconds} ${slices} ${quantity} ${this.latencyFrom}`;
+    if (this.trail.key !== key) {
+      const from = this.latencyFrom;
+      this.trail = { key, of: latencyTrail(this.recent, { now, seconds, slices, from, quantity }) };
+    }
+    return this.trail.of;
+  }
+
+  clearLatency(now: number): void {
+    this.latency.clear();
+    this.latencyFrom = now;
   }
 
   /** Epoch seconds from which on backendTraffic() has all of the sample; 0 before the first. */

@@ -1,27 +1,15 @@
 // The two charts of the dashboard and the figures beside their titles.
 
-import type { ChartMark, ChartPainter, ChartSeries } from '../../draw/chart.ts';
+import type { ChartPainter, ChartSeries } from '../../draw/chart.ts';
 import { type Row, type Span, span } from '../../draw/spans.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { PANEL_EDGES } from '../../model/layout.ts';
 import { percent, rate } from '../../model/numbers.ts';
 import { DAY_SECONDS, HOUR_SECONDS } from '../../model/rate-history.ts';
 import type { Series } from '../../model/series.ts';
-import { markOf, toneOf } from '../events/event-tones.ts';
-
-const PERIODS = [60, 120, 300, 600] as const;
-
-/** Seconds that the charts cover; null: what there is, up to a quarter of an hour. */
-export type ChartWindow = number | null;
+import { ago, type ChartWindow, chartSpan, marksOf } from '../chart-period.ts';
 
 export const CHART_WINDOWS: readonly ChartWindow[] = [null, 300, HOUR_SECONDS, DAY_SECONDS];
-
-/** Of what there is, in round steps, so that a chart neither starts empty nor jumps. */
-function chartSpan(session: DaemonSession, window: ChartWindow): number {
-  if (window !== null) return window;
-  const seconds = session.requests.spanTo(session.lastDataAt);
-  return PERIODS.find((p) => seconds <= p) ?? 900;
-}
 
 /** Slices of a chart of so many cells. */
 function slicesOf(width: number): number {
@@ -31,11 +19,6 @@ function slicesOf(width: number): number {
 /** Is there room for means beside maxima, and is there a difference between them? */
 function hasMeans(session: DaemonSession, window: ChartWindow, width: number, height: number): boolean {
   return height >= 8 && chartSpan(session, window) >= 2 * slicesOf(width);
-}
-
-function ago(seconds: number): string {
-  if (seconds >= 3600) return `${seconds / 3600} h ago`;
-  return seconds < 120 ? `${seconds} s ago` : `${seconds / 60} min ago`;
 }
 
 export function requestRows(
@@ -53,10 +36,13 @@ export function requestRows(
     .over(period)
     .requests.slices(session.lastDataAt, period, slicesOf(width));
   const max = niceCeiling(Math.max(1, ...peaks.filter((v) => !Number.isNaN(v))));
-  const means: ChartSeries[] = hasMeans(session, window, width, height)
-    ? [{ values: mean, style: 'muted' }]
-    : [];
-  return chart.draw([{ values: peaks, style: 'line1' }, ...means], {
+  const series: ChartSeries[] = hasMeans(session, window, width, height)
+    ? [
+        { values: peaks, style: 'strong' },
+        { values: mean, style: 'line1', filled: true },
+      ]
+    : [{ values: peaks, style: 'line1', filled: true }];
+  return chart.draw(series, {
     width,
     height,
     max,
@@ -84,7 +70,7 @@ export function hitRateRows(
   const values = over(rates.hits).map((hits, i) =>
     lookups[i] === 0 ? Number.NaN : hits / (lookups[i] as number),
   );
-  return chart.draw([{ values, style: 'line2' }], {
+  return chart.draw([{ values, style: 'line2', filled: true }], {
     width,
     height,
     max: 1,
@@ -95,20 +81,7 @@ export function hitRateRows(
   });
 }
 
-/** What happened in the last `period` seconds, on the axis. */
-function marksOf(session: DaemonSession, period: number): ChartMark[] {
-  const from = session.lastDataAt - period;
-  return session.events
-    .since(from)
-    .filter((event) => event.kind !== 'lost')
-    .map((event) => ({
-      at: (event.at - from) / period,
-      text: markOf(event.kind),
-      style: toneOf(event.kind),
-    }));
-}
-
-/** The requests a second now, and which line is which where there are two; `width` and `height` are the panel's. */
+/** The requests a second now, and what is the line and what the area where there are both; `width` and `height` are the panel's. */
 export function requestsRemark(
   session: DaemonSession,
   width: number,
@@ -117,7 +90,7 @@ export function requestsRemark(
 ): Row {
   const now = session.requests.last();
   const legend = hasMeans(session, window, width - PANEL_EDGES, height - 2)
-    ? [span('highest ', 'line1'), span('mean  ', 'muted')]
+    ? [span('highest ', 'strong'), span('mean  ', 'line1')]
     : [];
   return now === undefined || Number.isNaN(now) ? legend : [...legend, span(`${rate(now)}/s`, 'line1')];
 }

@@ -12,14 +12,9 @@ import { Live, useThreads } from '../../draw/use-console.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { PANEL_EDGES } from '../../model/layout.ts';
 import type { ScreenProps } from '../../model/view.ts';
+import type { ChartWindow } from '../chart-period.ts';
 import { backendRows } from './dashboard-backends.ts';
-import {
-  type ChartWindow,
-  hitRateRemark,
-  hitRateRows,
-  requestRows,
-  requestsRemark,
-} from './dashboard-charts.ts';
+import { hitRateRemark, hitRateRows, requestRows, requestsRemark } from './dashboard-charts.ts';
 import { errorRows } from './dashboard-errors.ts';
 import type { PanelName } from './dashboard-panels.ts';
 import { latencySummary, percentileRemark, sampleRemark, statusRows, topRows } from './dashboard-sample.ts';

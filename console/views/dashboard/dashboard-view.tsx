@@ -6,9 +6,10 @@ import { bodyRows, type Place } from '../../model/layout.ts';
 import { percent, rate } from '../../model/numbers.ts';
 import { type StateSlot, stateOf } from '../../model/ui-state.ts';
 import { PLAIN_VIEW, type View } from '../../model/view.ts';
+import type { ChartWindow } from '../chart-period.ts';
 import { drill, filterLog } from '../log/log-view.tsx';
 import { countersText } from '../stats/counters-text.ts';
-import { CHART_WINDOWS, type ChartWindow } from './dashboard-charts.ts';
+import { CHART_WINDOWS } from './dashboard-charts.ts';
 import { openPanel, type PanelName } from './dashboard-panels.ts';
 import { Dashboard, type PanelPlace, panelPlaces } from './dashboard-screen.tsx';
 

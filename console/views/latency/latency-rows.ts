@@ -1,10 +1,10 @@
-// Rows of the latency view: a column a step of the logarithmic scale, hits below, the rest on top, the axis in
-// powers of ten, and a table of percentiles. Marks tell hits from the rest where colours do not.
+// Rows of the latency view: a histogram on a logarithmic scale, hits below, the rest on top, the axis in powers of ten,
+// and a table of percentiles. Marks tell hits from the rest where colours do not.
 
 import { cell, cellRight, type Row, type Span, span, spread } from '../../draw/spans.ts';
 import type { Theme } from '../../draw/theme.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
-import { BUCKETS, bucketTop, PER_DECADE } from '../../model/latency-meter.ts';
+import { BUCKETS, bucketTop, PER_DECADE, type Quantity } from '../../model/latency-meter.ts';
 import { clock, count, duration, percent } from '../../model/numbers.ts';
 
 const SHARES = [0.5, 0.9, 0.95, 0.99, 0.999] as const;
@@ -19,9 +19,6 @@ export const PERCENTILE_ROWS = 1 + KINDS.length;
 
 /** From this width on the title has room for what is measured. */
 const WIDE = 100;
-
-/** Whose times are shown. */
-export type Quantity = (typeof KINDS)[number]['name'];
 
 const WORDS = { all: 'hits and others', hits: 'hits only', others: 'all but hits' } as const;
 
@@ -55,49 +52,30 @@ export function histogramRows(
   return columns(session, shown, width - 9, Math.max(4, height - 2), theme);
 }
 
-function columns(session: DaemonSession, shown: string, width: number, height: number, theme: Theme): Row[] {
-  const { hits, others } = session.sample.latency;
-  const of = (list: Uint32Array, kind: string, b: number): number =>
-    shown === 'all' || shown === kind ? (list[b] as number) : 0;
-  // The stretch that has values, at least two powers of ten wide.
-  let from = 0;
-  let to = BUCKETS - 1;
-  while (from < to && of(hits, 'hits', from) + of(others, 'others', from) === 0) from++;
-  while (to > from && of(hits, 'hits', to) + of(others, 'others', to) === 0) to--;
-  from = Math.max(0, from - (from % PER_DECADE));
-  to = Math.min(BUCKETS - 1, Math.max(to, from + 2 * PER_DECADE));
-  const cells = Array.from({ length: width }, () => ({ hit: 0, other: 0 }));
-  for (let b = from; b <= to; b++) {
-    const c = cells[
-      Math.min(width - 1, Math.floor(((b - from) / (to - from + 1)) * width))
-    ] as (typeof cells)[number];
-    c.hit += of(hits, 'hits', b);
-    c.other += of(others, 'others', b);
-  }
-  // One bucket may fill several columns on a wide screen: its neighbours to the right repeat it.
-  const each = Math.max(1, Math.floor(width / (to - from + 1)));
-  if (each > 1) {
-    for (let i = width - 1; i >= 0; i--)
-      cells[i] = cells[Math.floor((Math.floor((i / width) * (to - from + 1)) / (to - from + 1)) * width)] ?? {
-        hit: 0,
-        other: 0,
-      };
-  }
+/** Lower eighths of a cell. */
+const EIGHTHS = ' ▁▂▃▄▅▆▇█';
+
+function columns(
+  session: DaemonSession,
+  shown: Quantity,
+  width: number,
+  height: number,
+  theme: Theme,
+): Row[] {
+  const { from, to, cells } = histogram(session, shown, width);
   const max = Math.max(1, ...cells.map((c) => c.hit + c.other));
+  // In eighths of a cell; what is there at all is seen.
+  const eighths = (n: number): number => (n === 0 ? 0 : Math.max(1, Math.round((n / max) * height * 8)));
   const rows: Row[] = [];
-  const marks = theme.glyphs.braille ? { hit: '█', other: '▒' } : { hit: '|', other: '#' };
   for (let y = height - 1; y >= 0; y--) {
     const label = y === height - 1 ? count(max) : y === 0 ? '0' : '';
     const spans: Span[] = [cellRight(label, 6, 'faint'), span(` ${theme.glyphs.vertical}`, 'frame')];
-    for (const c of cells) {
-      const whole = ((c.hit + c.other) / max) * height;
-      const hit = (c.hit / max) * height;
-      const filled = y < whole && (whole >= 0.02 || y === 0) && whole > y + (y === 0 ? 0 : 0.5);
-      const mark = !filled ? ' ' : y < Math.max(hit, c.hit > 0 && y === 0 ? 1 : 0) ? marks.hit : marks.other;
-      const style = mark === marks.hit ? 'hit' : mark === marks.other ? 'miss' : undefined;
+    for (const { hit, other } of cells) {
+      const within = (n: number): number => Math.max(0, Math.min(8, eighths(n) - 8 * y));
+      const drawn = mark(within(hit), within(hit + other), y === 0, theme);
       const last = spans.at(-1) as Span;
-      if (last.style === style && spans.length > 2) last.text += mark;
-      else spans.push(style === undefined ? { text: mark } : { text: mark, style });
+      if (last.style === drawn.style && spans.length > 2) last.text += drawn.text;
+      else spans.push(drawn);
     }
     rows.push(spans);
   }
@@ -109,6 +87,50 @@ function columns(session: DaemonSession, shown: string, width: number, height: n
   ]);
   rows.push(axis(from, to, width));
   return rows;
+}
+
+/** A cell of which hits take so many eighths, and all so many. Of two kinds in it the one that takes more is drawn. */
+function mark(hits: number, all: number, isLowest: boolean, { glyphs }: Theme): Span {
+  const isFilled = all >= 4 || (isLowest && all > 0);
+  if (all > 0 && hits >= all / 2) {
+    if (glyphs.braille) return span(EIGHTHS[all] as string, 'hit');
+    return isFilled ? span('|', 'hit') : span(' ');
+  }
+  // There are no eighths of a shade, and colour alone would not tell it from hits.
+  return isFilled ? span(glyphs.braille ? '▒' : '#', 'miss') : span(' ');
+}
+
+/** How many requests each of `width` columns stands for: of equal parts of the stretch that has values, at least two powers of
+ * ten wide. Where there are more columns than steps of the scale, neighbours show the same step. */
+function histogram(
+  session: DaemonSession,
+  shown: Quantity,
+  width: number,
+): { from: number; to: number; cells: { hit: number; other: number }[] } {
+  const { hits, others } = session.sample.latency;
+  const hit = (b: number): number => (shown === 'others' ? 0 : (hits[b] ?? 0));
+  const other = (b: number): number => (shown === 'hits' ? 0 : (others[b] ?? 0));
+  let from = 0;
+  let to = BUCKETS - 1;
+  while (from < to && hit(from) + other(from) === 0) from++;
+  while (to > from && hit(to) + other(to) === 0) to--;
+  from = Math.max(0, from - (from % PER_DECADE));
+  to = Math.min(BUCKETS - 1, Math.max(to, from + 2 * PER_DECADE));
+  // As many steps in each part: parts of one and of two would draw peaks that are none.
+  const each = Math.ceil((to - from + 1) / width);
+  const parts = Math.ceil((to - from + 1) / each);
+  to = from + parts * each - 1;
+  const sum = (of: (b: number) => number, part: number): number => {
+    let total = 0;
+    for (let b = from + part * each; b < from + (part + 1) * each; b++) total += of(b);
+    return total;
+  };
+  const counted = Array.from({ length: parts }, (_, i) => ({ hit: sum(hit, i), other: sum(other, i) }));
+  const cells = Array.from(
+    { length: width },
+    (_, column) => counted[Math.floor((column / width) * parts)] as (typeof counted)[number],
+  );
+  return { from, to, cells };
 }
 
 function axis(from: number, to: number, width: number): Row {

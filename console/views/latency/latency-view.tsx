@@ -1,10 +1,10 @@
-// The latency view: how long requests took, hits apart from the rest.
+// The latency view: how long requests took, hits apart from the rest, and how that went over the last minutes.
 
+import type { Quantity } from '../../model/latency-meter.ts';
 import { type StateSlot, stateOf } from '../../model/ui-state.ts';
 import { PLAIN_VIEW, type View } from '../../model/view.ts';
 import { drill, filterLog } from '../log/log-view.tsx';
 import { countersText } from '../stats/counters-text.ts';
-import type { Quantity } from './latency-rows.ts';
 import { LatencyScreen } from './latency-screen.tsx';
 
 /** In the order of the key that changes it. */
@@ -37,7 +37,7 @@ export const LATENCY_VIEW: View = {
       command: 'latency.clear',
       spare: 'zero',
       help: 'Count from zero',
-      run: (c) => c.session.sample.latency.clear(),
+      run: (c) => c.session.sample.clearLatency(c.session.now()),
     },
     {
       keys: ['enter'],

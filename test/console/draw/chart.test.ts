@@ -51,6 +51,39 @@ describe('ChartPainter', () => {
     expect(row).toMatch(/[\u2801-\u28ff] {4,}[\u2801-\u28ff]/);
   });
 
+  it('fills an area down to the axis, exactly under its values', () => {
+    const values = Array.from({ length: 24 }, (_, i) => (i < 8 ? 1 : i < 16 ? Number.NaN : 11 / 23));
+    const painter = new ChartPainter(makeTheme('none', false));
+    // 24 cells of plot: a cell a value.
+    const rows = painter.draw([{ values, style: 'line1', filled: true }], OPTIONS).map(plain);
+    const plot = rows.slice(0, 6).map((row) => row.slice(6).padEnd(24));
+    expect(plot.map((row) => row.slice(0, 8))).toEqual(Array(6).fill('⣿'.repeat(8)));
+    expect(plot.map((row) => row.slice(8, 16).trim())).toEqual(Array(6).fill(''));
+    expect(plot[2]?.slice(16).trim()).toBe('');
+    expect(plot.slice(3).map((row) => row.slice(16))).toEqual(Array(3).fill('⣿'.repeat(8)));
+  });
+
+  it('keeps a line apart from the area below it, and the highest of values that share a column', () => {
+    const peaks = Array.from({ length: 240 }, (_, i) => (i === 101 ? 1 : 0.5));
+    const mean = peaks.map(() => 0.25);
+    for (const ascii of [true, false]) {
+      const rows = new ChartPainter(makeTheme('none', ascii)).draw(
+        [
+          { values: peaks, style: 'strong' },
+          { values: mean, style: 'line1', filled: true },
+        ],
+        OPTIONS,
+      );
+      const top = plain(rows[0] as never).slice(6);
+      expect(top.trim()).toHaveLength(1);
+      expect(top.search(/\S/)).toBe(10);
+      const styles = rows.slice(0, 6).flatMap((row) => row.slice(2).map((s) => [s.text.trim(), s.style]));
+      expect(styles.filter(([text]) => text !== '').map(([, style]) => style)).toEqual(
+        expect.arrayContaining(['strong', 'line1']),
+      );
+    }
+  });
+
   it('installs no handler on the process', () => {
     const events = ['exit', 'SIGINT', 'SIGTERM', 'uncaughtException'];
     const before = events.map((e) => process.listenerCount(e));

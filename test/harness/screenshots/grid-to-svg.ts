@@ -85,9 +85,9 @@ function rowToSvg(cells: readonly Look[], y: number, ground: Ground): string[] {
       .join('');
     if (look.underline) out.push(rect(from * CELL, top + LINE - 3, (to - from) * CELL, 1.5, look.fg));
     if (text.trim() === '') continue;
-    if (look.char === '█' || look.char === '░') {
-      const opacity = look.char === '░' ? 0.35 : 1;
-      out.push(rect(from * CELL, top + 5, (to - from) * CELL, LINE - 10, look.fg, opacity));
+    const shade = SHADES.get(look.char);
+    if (shade !== undefined) {
+      out.push(rect(from * CELL, top, (to - from) * CELL, LINE, look.fg, shade));
       continue;
     }
     if (isDrawn(look.char)) {
@@ -121,17 +121,23 @@ function alike(a: Look, b: Look): boolean {
     a.bold === b.bold &&
     a.underline === b.underline &&
     isDrawn(a.char) === isDrawn(b.char) &&
-    isBar(a.char) === isBar(b.char) &&
-    (!isBar(a.char) || a.char === b.char) &&
+    // Blocks are drawn as one rectangle: a seam a cell would show.
+    ((!isBlock(a.char) && !isBlock(b.char)) || a.char === b.char) &&
     // What lies outside ASCII stands alone: a substitute glyph of another width must not shift the rest.
     isAscii(a.char) === isAscii(b.char) &&
     (isAscii(a.char) || isDrawn(a.char))
   );
 }
 
-/** Bars are drawn as one rectangle: a seam a cell would show. */
-function isBar(char: string): boolean {
-  return char === '█' || char === '░';
+/** Blocks that fill a cell, and how much of it. */
+const SHADES: ReadonlyMap<string, number> = new Map([
+  ['█', 1],
+  ['▒', 0.6],
+  ['░', 0.25],
+]);
+
+function isBlock(char: string): boolean {
+  return SHADES.has(char);
 }
 
 function isAscii(char: string): boolean {
@@ -178,9 +184,12 @@ function draw(char: string, x: number, y: number, fill: string): string[] {
         `<rect x="${n(x + 2)}" y="${n(y + 4.5)}" width="${n(CELL - 4)}" height="${n(LINE - 9)}" fill="none" stroke="${fill}"/>`,
       ];
     default:
-      // U+2588 full block, then seven eighths down to one eighth from the left.
-      if (code >= 0x2588 && code <= 0x258f)
-        return [rect(x, y + 5, (CELL * (0x2590 - code)) / 8, LINE - 10, fill)];
+      // Lower eighths, with an overlap that hides the seam to the next cell, and eighths from the left.
+      if (code >= 0x2581 && code <= 0x2587) {
+        const high = (LINE * (code - 0x2580)) / 8;
+        return [rect(x, y + LINE - high, CELL + 0.3, high, fill)];
+      }
+      if (code >= 0x2589 && code <= 0x258f) return [rect(x, y, (CELL * (0x2590 - code)) / 8, LINE, fill)];
       return [`<text x="${n(x)}" y="${n(y + BASELINE)}" fill="${fill}">${xml(char)}</text>`];
   }
 }

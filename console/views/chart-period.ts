@@ -1,0 +1,35 @@
+// The time that charts cover: how long, how its left end is called, and what happened in it.
+
+import type { ChartMark } from '../draw/chart.ts';
+import type { DaemonSession } from '../model/daemon-session.ts';
+import { markOf, toneOf } from './events/event-tones.ts';
+
+const PERIODS = [60, 120, 300, 600] as const;
+
+/** Seconds that the charts cover; null: what there is, up to a quarter of an hour. */
+export type ChartWindow = number | null;
+
+/** Of what there is, in round steps, so that a chart neither starts empty nor jumps. */
+export function chartSpan(session: DaemonSession, window: ChartWindow): number {
+  if (window !== null) return window;
+  const seconds = session.requests.spanTo(session.lastDataAt);
+  return PERIODS.find((p) => seconds <= p) ?? 900;
+}
+
+export function ago(seconds: number): string {
+  if (seconds >= 3600) return `${seconds / 3600} h ago`;
+  return seconds < 120 ? `${seconds} s ago` : `${seconds / 60} min ago`;
+}
+
+/** What happened in the last `period` seconds, on the axis. */
+export function marksOf(session: DaemonSession, period: number): ChartMark[] {
+  const from = session.lastDataAt - period;
+  return session.events
+    .since(from)
+    .filter((event) => event.kind !== 'lost')
+    .map((event) => ({
+      at: (event.at - from) / period,
+      text: markOf(event.kind),
+      style: toneOf(event.kind),
+    }));
+}
