@@ -94,14 +94,22 @@ export class ProbeAnswers {
   }
 }
 
-/** An answer in a few words. */
-export function answerWords(text: string): string {
+/** Whether a probe ended with its time. */
+export function isTimeout(text: string): boolean {
+  return / error \d+ \(Connection timed out\)$/.test(text);
+}
+
+/** An answer in a few words. @param within the time that the probe has, as the program has it (500ms); '' when unknown */
+export function answerWords(text: string, within = ''): string {
   const status = /^HTTP\/\S+ (\d{3})\b/.exec(text)?.[1];
   if (status !== undefined) return `HTTP ${status}`;
   const failed = /^(Open|Poll|Read|Write) error \d+ \((.*)\)$/.exec(text);
   if (failed === null) return text.toLowerCase();
   const [, step = '', why = ''] = failed;
-  if (why === 'Connection timed out') return step === 'Open' ? 'no connection in time' : 'no answer in time';
+  if (why === 'Connection timed out') {
+    const limit = within === '' ? 'time' : within.replace(/^([\d.]+) ?(\w+)$/, '$1 $2');
+    return `no ${step === 'Open' ? 'connection' : 'answer'} in ${limit}`;
+  }
   const doing = { Open: 'connect', Poll: 'poll', Read: 'read', Write: 'write' }[step] ?? step;
   return `${doing} ${why.replace(/^Connection /, '').toLowerCase()}`;
 }

@@ -21,19 +21,26 @@ export interface SubjectRow {
   without: string;
 }
 
+/** Bytes from which a URL may be the beginning of a longer one: a log record has so many at the most (vsl_reclen). */
+const CUT = 254;
+const isCut = (url: string): boolean => Buffer.byteLength(url) >= CUT;
+
 const NO_OBJECT = 'objects in the cache do not know who asked for them';
 
 export const SUBJECTS = {
   url: {
     title: 'a URL, of its host where that is known',
-    words: ({ key, of }) => (of === '' ? `${key} on every host` : `${of}${key}`),
-    ban: ({ key, of }) => onHost(of, `req.url == ${quoteWord(key)}`),
+    words: ({ key, of }) =>
+      `${isCut(key) ? 'what begins with ' : ''}${of === '' ? `${key} on every host` : `${of}${key}`}`,
+    ban: ({ key, of }) =>
+      onHost(of, isCut(key) ? `req.url ~ ${quoteWord(`^${escaped(key)}`)}` : `req.url == ${quoteWord(key)}`),
     without: '',
   },
   path: {
     title: 'a path of a host, with any query string',
     words: ({ key, of }) => `${of}${key} with any query string`,
-    ban: ({ key, of }) => onHost(of, `req.url ~ ${quoteWord(`^${escaped(key)}([?#]|$)`)}`),
+    ban: ({ key, of }) =>
+      onHost(of, `req.url ~ ${quoteWord(`^${escaped(key)}${isCut(key) ? '' : '([?#]|$)'}`)}`),
     without: '',
   },
   prefix: {

@@ -6,7 +6,7 @@ import { type BackendRow, record, shortName } from '../../model/backends.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { bytes, clock, count, duration, percent, rate } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
-import { answerWords, type ProbeAnswer } from '../../model/probe-answers.ts';
+import { answerWords, isTimeout, type ProbeAnswer } from '../../model/probe-answers.ts';
 import { programFiles } from '../../model/program-files.ts';
 import { type DeclaredBackend, declaredBackends } from './declared-backends.ts';
 
@@ -54,6 +54,11 @@ export function backendDetail(
 function operatorLines({ admin, probe }: BackendRow): ToneLine[] {
   if (admin !== 'sick' && (admin !== 'healthy' || probe === null)) return [];
   return [labelled('Declared', `${admin} by an operator`)];
+}
+
+/** An answer to a backend's probe in a few words; that there was none in time, with the time. */
+export function probeWords(session: DaemonSession, name: string, { text }: ProbeAnswer): string {
+  return answerWords(text, isTimeout(text) ? declaredBackend(session, name)?.probe?.timeout : undefined);
 }
 
 function declaredBackend(session: DaemonSession, name: string): DeclaredBackend | undefined {
@@ -136,7 +141,9 @@ function probeLines(
   const lines: ToneLine[] = [labelled('Probe', `${how}${good} of the last ${window} good${needed}`)];
   if (answer !== undefined && answer.text !== '') {
     const took = answer.seconds > 0 ? ` after ${duration(answer.seconds)}` : '';
-    lines.push(labelled('Answer', `${answerWords(answer.text)}${took}: ${answer.text}`));
+    lines.push(
+      labelled('Answer', `${answerWords(answer.text, declared?.probe?.timeout)}${took}: ${answer.text}`),
+    );
   }
   lines.push([
     { text: 'Newest'.padEnd(LABEL), tone: 'muted' },

@@ -8,9 +8,9 @@ import { type BackendRow, memberNames, parseBackendList, shortName } from '../..
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { bytes, clock, count, duration, percent, rate } from '../../model/numbers.ts';
 import type { Tone } from '../../model/panel.ts';
-import { answerWords, type ProbeAnswer, type ProbeState } from '../../model/probe-answers.ts';
+import type { ProbeAnswer, ProbeState } from '../../model/probe-answers.ts';
 import type { ListCell, ListRow } from '../list/list-state.ts';
-import { backendDetail } from './backend-detail.ts';
+import { backendDetail, probeWords } from './backend-detail.ts';
 import { backendQuery } from './backend-query.ts';
 
 export const BACKENDS_LINE = 'backend.list -j -p';
@@ -149,7 +149,7 @@ function row(
       probe === null
         ? { text: b.type === 'backend' ? 'no probe' : b.type, tone: 'faint' }
         : { text: '', bits: { value: happy, count: BITS } },
-      { text: answer === undefined ? '' : answerWords(answer.text), tone },
+      { text: answer === undefined ? '' : probeWords(session, name, answer), tone },
       time(traffic?.p50),
       { ...time(traffic?.p99), tone: 'strong' },
       traffic === undefined

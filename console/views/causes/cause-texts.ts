@@ -11,14 +11,25 @@ const KEEP =
   'In vcl_backend_response set beresp.ttl and unset what forbids to keep it, where the response is the same for everybody; else let the backend send max-age.';
 const PROGRAM = 'The program asks for it: the Programs view (5) shows where.';
 
-const notKept = (detail: string): string =>
-  /Set-Cookie/.test(detail)
-    ? 'Unset beresp.http.Set-Cookie in vcl_backend_response for responses that are the same for everybody.'
-    : /Vary/.test(detail)
-      ? 'Let the backend name in Vary the headers that it looks at, instead of *.'
-      : /program/.test(detail)
-        ? PROGRAM
-        : KEEP;
+/** What would have a response kept, by a word of the reason why it is not. */
+const NOT_KEPT: readonly (readonly [RegExp, string])[] = [
+  [
+    /fetch failed|status is 5/,
+    'Look after the backend: the Backends view, or w on such a request. Grace delivers an old response meanwhile.',
+  ],
+  [
+    /status is/,
+    'Nothing of this status is kept, whatever its headers say. In vcl_backend_response set beresp.ttl where it is to be.',
+  ],
+  [
+    /Set-Cookie/,
+    'Unset beresp.http.Set-Cookie in vcl_backend_response for responses that are the same for everybody.',
+  ],
+  [/Vary/, 'Let the backend name in Vary the headers that it looks at, instead of *.'],
+  [/program/, PROGRAM],
+];
+
+const notKept = (detail: string): string => NOT_KEPT.find(([reason]) => reason.test(detail))?.[1] ?? KEEP;
 
 const TEXTS: Readonly<Record<string, CauseText>> = {
   cookie: {
@@ -62,9 +73,9 @@ const TEXTS: Readonly<Record<string, CauseText>> = {
     change: 'Ban by narrower expressions, or softly (std.softban, ban.soft).',
   },
   removed: {
-    label: () => 'gone early: evicted, or by the ban lurker',
+    label: () => 'gone early, or a miss that the program forced',
     change:
-      'The Storage view (8) counts evictions: more storage, or less that is stored without being asked for again.',
+      'The Storage view (8) counts evictions: more storage, or less that is stored without being asked for again. The ban lurker takes objects away, too, and req.hash_always_miss fetches what is there.',
   },
   gone: {
     label: () => 'hit before: expired or gone, fetch not seen',

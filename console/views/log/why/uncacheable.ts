@@ -29,12 +29,23 @@ const HEADERS: readonly HeaderRow[] = [
   { header: 'vary', pattern: /\*/, because: 'its Vary is *' },
 ];
 
+/** Of other statuses nothing is kept, whatever the headers say, unless the program has it so. */
+const KEPT: ReadonlySet<number> = new Set([200, 203, 204, 300, 301, 302, 304, 307, 404, 410, 414]);
+
+/** A failure after the response had its lifetime: its body broke off. One before that made the lifetime an error's. */
+function brokeOff({ records }: Facts): boolean {
+  const last = (tag: string): number => records.findLastIndex(({ name }) => name === tag);
+  return last('FetchError') > last('TTL');
+}
+
 /** Null when the response was kept. */
 export function uncacheable(fetch: Facts): Cause | null {
   const last = fetch.lifetimes.at(-1);
   const failed = fetch.first('FetchError');
   if (last === undefined)
     return failed === undefined ? null : { because: 'the fetch failed', evidence: [failed] };
+  if (failed !== undefined && brokeOff(fetch))
+    return { because: 'the fetch failed', evidence: [failed, last.evidence] };
   if (last.source === 'HFP')
     return {
       because: `the program returned pass for it (for ${duration(last.ttl)})`,
@@ -49,6 +60,9 @@ export function uncacheable(fetch: Facts): Cause | null {
       return { because: row.because, evidence: [evidence, last.evidence] };
   }
   if (rfc !== undefined && rfc.ttl <= 0) {
+    const status = fetch.first('BerespStatus');
+    if (status !== undefined && !KEPT.has(Number(status.text)))
+      return { because: `its status is ${status.text}`, evidence: [status, rfc.evidence] };
     const evidence = fetch.header('response', 'cache-control') ?? fetch.header('response', 'expires');
     return {
       because: 'its headers give it no lifetime',

@@ -27,9 +27,13 @@ const backend = (good: number, bits: Record<string, number> = {}): object => ({
   probe_details: { ...bits, good, threshold: 2, window: 4 },
 });
 
-async function session(table: object): Promise<DaemonSession> {
+async function session(table: object, program = ''): Promise<DaemonSession> {
   const body = JSON.stringify([3, ['backend.list'], 1, table]);
-  const recording: Recording = { ...fakeRecording(1), commands: { [BACKENDS_LINE]: { status: 200, body } } };
+  const commands = {
+    [BACKENDS_LINE]: { status: 200, body },
+    'vcl.show -v boot': { status: 200, body: `// VCL.SHOW 0 ${program.length} input\n${program}\n` },
+  };
+  const recording: Recording = { ...fakeRecording(1), commands };
   const source = new ReplaySource({ recording, matcher: () => () => true });
   const made = new DaemonSession({ source, now: () => 0, later: () => undefined });
   await made.admin.ask(BACKENDS_LINE);
@@ -137,6 +141,23 @@ describe('the last answer to a probe', () => {
     };
     shown.probes.watch();
     expect(backendRows(shown)[0]?.cells[5]).toMatchObject({ text: 'HTTP 503', tone: 'bad' });
+  });
+
+  it('says how long was waited for an answer, where the program can be read', async () => {
+    const program = `vcl 4.1;\nbackend b { .host = "127.0.0.1"; .probe = { .timeout = 1s; } }\n`;
+    const shown = await session({ 'boot.b': backend(0, { bits_4: 3, bits_X: 3 }) }, program);
+    shown.source.log = (_sub, handlers) => {
+      handlers.batch(
+        polls('b Still sick 4---X--- 0 2 4 0.000 0.000 "Poll error 110 (Connection timed out)"'),
+      );
+      return { close: () => undefined };
+    };
+    shown.probes.watch();
+    // The program is asked for when it is needed first.
+    backendRows(shown);
+    await new Promise(setImmediate);
+    expect(backendRows(shown)[0]?.cells[5]).toMatchObject({ text: 'no answer in 1 s', tone: 'bad' });
+    expect(answerWords('Open error 110 (Connection timed out)', '500ms')).toBe('no connection in 500 ms');
   });
 
   it.each([

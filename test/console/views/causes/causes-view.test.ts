@@ -69,7 +69,7 @@ describe('real traffic', () => {
         "banned": 3,
         "expired": 1,
         "first time seen": 33,
-        "gone early: evicted, or by the ban lurker": 1,
+        "gone early, or a miss that the program forced": 1,
         "hit-for-miss: it has a Set-Cookie": 1,
         "hit-for-miss: its Cache-Control says no-store": 1,
         "hit-for-miss: its Cache-Control says private": 1,
@@ -162,6 +162,39 @@ it('finds near misses: another query string, another host, a hit whose fetch was
     'near miss: cached under another Host | 1 | 16.7%',
     'hit before: expired or gone, fetch not seen | 1 | 16.7%',
   ]);
+});
+
+/** A fetch with these records at its end. */
+function fetched(
+  vxid: number,
+  request: Partial<FakeRequest>,
+  ...more: [Parameters<typeof record>[2], string][]
+): LogTransaction[] {
+  const [client, fetch] = fakeGroup({ ...PLAIN, vxid, handling: 'MISS', ...request }) as [
+    LogTransaction,
+    LogTransaction,
+  ];
+  const records = more.map(([tag, text]) => record('b', fetch.vxid, tag, text));
+  return [client, { ...fetch, records: Buffer.concat([fetch.records, ...records]) }];
+}
+
+it('knows of a body that broke off, and of a status of which nothing is kept', () => {
+  const broken = (vxid: number) =>
+    fetched(
+      vxid,
+      { url: '/half' },
+      ['TTL', `RFC 60 10 0 ${FAKE_START} 0 0 0 60 cacheable`],
+      ['FetchError', 'straight insufficient bytes'],
+    );
+  const failing = (vxid: number) =>
+    fetched(vxid, { url: '/500', status: 500 }, ['TTL', `RFC -1 10 0 ${FAKE_START} 0 0 0 0 uncacheable`]);
+  const rows = rowsAfter([broken(10), broken(20), failing(30), failing(40)]);
+  expect(texts(rows)).toEqual([
+    'first time seen | 2 | 50.0%',
+    'not kept the last time: the fetch failed | 1 | 25.0%',
+    'not kept the last time: its status is 500 | 1 | 25.0%',
+  ]);
+  for (const row of rows.slice(1)) expect(JSON.stringify(row.detail())).toContain('Look after the backend');
 });
 
 it('leaves the event loop free while it judges many, and judges each once', () => {
