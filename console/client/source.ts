@@ -78,7 +78,9 @@ export interface Source {
   /** A log subscription brings what was there before it, too. */
   readonly retells?: boolean;
   /** What it is, where it is not this project's daemon: it has some of its facts and commands, and not others. */
-  readonly product?: string;
+  readonly product?: string | undefined;
+  /** A sentence on where its events come from and which it cannot know of; absent: it has a list of all of them. */
+  readonly eventsTell?: string | undefined;
   /** Names of the commands it has, where that is known and they are not all of this project's daemon. */
   readonly commands?: ReadonlySet<string> | undefined;
   /** Begins to deliver. Called once. */

@@ -13,6 +13,7 @@ import type {
   SourceEvents,
   Subscription,
 } from '../client/source.ts';
+import { ChildStanding, STATE, STATE_SINCE } from './child-standing.ts';
 import { commandWord } from './completion.ts';
 import { increase } from './hit-rate.ts';
 import { addressOf, placed } from './instance-address.ts';
@@ -39,6 +40,7 @@ interface Part extends NamedSource {
   /** Have its values of this round come? */
   fresh: boolean;
   state: ConnectionState;
+  readonly standing: ChildStanding;
 }
 
 interface Place {
@@ -70,6 +72,7 @@ export class MergedSource implements Source {
       past: [],
       fresh: false,
       state: { state: 'connecting', attempt: 0 },
+      standing: new ChildStanding(),
     }));
   }
 
@@ -81,12 +84,14 @@ export class MergedSource implements Source {
           events.connection(this.connection());
         },
         counters: (info) => {
-          if (this.joined) describe(part, info);
-          else part.info = info;
+          const rows = part.standing.describe(info, part.source.product);
+          if (this.joined) describe(part, rows);
+          else part.info = rows;
           // Until both have told their past there is nothing to describe.
           if (this.joined) events.counters(this.rows().map((row) => row.info));
         },
-        values: (at, values) => {
+        values: (at, told) => {
+          const values = part.standing.values(at, told);
           if (this.joined) take(part, values);
           else part.past.push({ at, info: part.info, values });
           part.fresh = true;
@@ -98,7 +103,7 @@ export class MergedSource implements Source {
         },
         past: (at, values) => {
           // After a lost connection the other one has gone on: what was missed comes with the next values.
-          if (!this.joined) part.past.push({ at, info: part.info, values });
+          if (!this.joined) part.past.push({ at, info: part.info, values: part.standing.values(at, values) });
         },
         event: (word, text, noted) => events.event(word, `${part.name}: ${text}`, noted),
       });
@@ -171,6 +176,23 @@ export class MergedSource implements Source {
     };
   }
 
+  /** Where both are of one product. */
+  get product(): string | undefined {
+    const [a, b] = this.open;
+    return a?.source.product === b?.source.product ? a?.source.product : undefined;
+  }
+
+  /** What either cannot tell. */
+  get eventsTell(): string | undefined {
+    return this.open.flatMap(({ source }) => source.eventsTell ?? [])[0];
+  }
+
+  /** What both have; unknown as soon as one may have all. */
+  get commands(): ReadonlySet<string> | undefined {
+    const [a, b] = this.open.map(({ source }) => source.commands);
+    return a === undefined || b === undefined ? undefined : new Set([...a].filter((word) => b.has(word)));
+  }
+
   get retells(): boolean {
     return this.open.every((part) => part.source.retells === true);
   }
@@ -228,6 +250,7 @@ export class MergedSource implements Source {
       if (values.length < 2) return first;
       const sorted = [...values].sort((a, b) => (a < b ? -1 : 1));
       if (WORST.has(info.name)) return sorted.at(-1) ?? first;
+      // The age of the state that is shown, which is the worse one.
       if (info.name === STATE_SINCE) return values[places.findIndex(({ part }) => part === worse)] ?? first;
       if (info.format === 'd') return sorted[0] ?? first;
       return values.reduce((a, b) => a + b);
@@ -245,9 +268,6 @@ function valueAt({ part, index }: Place): bigint {
   return (info !== undefined && counts(info) ? part.totals[index] : part.values[index]) ?? 0n;
 }
 
-const STATE = 'MGT.worker_state';
-/** The age of the state that is shown, which is the worse one. */
-const STATE_SINCE = 'MGT.worker_since';
 /** A sum of them would say nothing. */
 const WORST: ReadonlySet<string> = new Set(
   Object.entries({ MGT: MGT_COUNTERS, WRK: WRK_COUNTERS }).flatMap(([group, rows]) =>

@@ -13,6 +13,7 @@ export class RecordingSource implements Source {
   readonly label: string;
   readonly local?: boolean;
   readonly product?: string;
+  readonly eventsTell?: string;
   private readonly source: Source;
   private readonly now: () => number;
   private recording: Recording | null = null;
@@ -28,6 +29,7 @@ export class RecordingSource implements Source {
     this.label = source.label;
     if (source.local !== undefined) this.local = source.local;
     if (source.product !== undefined) this.product = source.product;
+    if (source.eventsTell !== undefined) this.eventsTell = source.eventsTell;
   }
 
   get retells(): boolean {

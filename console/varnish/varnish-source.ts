@@ -10,8 +10,10 @@ import { targetLabel, type VarnishTarget } from '../client/varnish-target.ts';
 import { AskingShell } from './asking-shell.ts';
 import { type CounterSample, parseCounters } from './counter-samples.ts';
 import { whyNothing } from './far-shell.ts';
+import { type LogEvent, LogEvents } from './log-events.ts';
 import { LogHub } from './log-hub.ts';
 import { LossMeter } from './loss-meter.ts';
+import { ParameterWatch } from './parameter-watch.ts';
 import { statScript } from './tool-scripts.ts';
 import { VarnishCommands } from './varnish-commands.ts';
 import { VarnishLog } from './varnish-log.ts';
@@ -21,12 +23,16 @@ import { WorkerWatch } from './worker-watch.ts';
 const FIRST_DELAY = 250;
 const LAST_DELAY = 5000;
 const EXPIRE_MS = 1000;
+/** Seconds between two looks at the parameters (chosen). */
+const PARAMETERS_SECONDS = 5;
 
 export class VarnishSource implements Source {
   readonly label: string;
   readonly local: boolean;
   readonly product = 'Varnish';
   readonly retells = true;
+  readonly eventsTell =
+    'Varnish keeps no list of events: commands and health are those in its log, parameters those set since the console is there; who did it, what programs ban or purge, and drops of the hit rate are not known';
   commands: ReadonlySet<string> | undefined;
   private readonly target: VarnishTarget;
   private readonly hub = new LogHub(() => performance.now() / 1000);
@@ -36,6 +42,8 @@ export class VarnishSource implements Source {
   private stream: VarnishLog | null = null;
   private readonly worker = new WorkerWatch();
   private losses = new LossMeter();
+  private readonly parameters = new ParameterWatch();
+  private parametersAt = 0;
   private names = '';
   private interval = 1;
   private sampling = false;
@@ -97,17 +105,25 @@ export class VarnishSource implements Source {
     if (first === null || this.stat !== stat) return;
     const lose = (reason: string): void => this.lose(reason);
     this.admin = new VarnishCommands(target, undefined, lose);
+    const logged = new LogEvents();
     this.stream = new VarnishLog(target, !this.hasPast, {
       records: (records) => {
         this.losses.came(countRecords(records));
         this.hub.push(records);
+        this.tell(logged.read(records, Date.now() / 1000));
       },
       past: (older) => {
         this.hasPast = true;
         this.hub.past(older);
+        const before = new LogEvents();
+        before.begin();
+        this.tell([...older.flatMap((piece) => before.read(piece)), ...before.settle()]);
       },
       overrun: () => this.losses.overran(),
-      anew: () => this.hub.breakOff(),
+      anew: () => {
+        logged.begin();
+        this.hub.breakOff();
+      },
       end: lose,
     });
     void this.learnCommands(this.admin);
@@ -127,6 +143,22 @@ export class VarnishSource implements Source {
   private async learnCommands(admin: VarnishCommands): Promise<void> {
     const { status, body } = await admin.command('help');
     if (status === 200) this.commands = new Set(body.split('\n').flatMap((line) => line.split(' ', 1)));
+  }
+
+  private tell(events: readonly LogEvent[]): void {
+    for (const { text, ...noted } of events) this.events?.event('noted', text, noted);
+  }
+
+  /** Seldom: each is a run of a tool. */
+  private async lookAtParameters(): Promise<void> {
+    const now = Date.now() / 1000;
+    const { admin } = this;
+    if (admin === null || now - this.parametersAt < PARAMETERS_SECONDS) return;
+    this.parametersAt = now;
+    const { status, body } = await admin.command('param.show');
+    if (status !== 200 || this.admin !== admin) return;
+    for (const text of this.parameters.changes(body))
+      this.events?.event('noted', text, { at: now, kind: 'parameter' });
   }
 
   private lose(reason: string): void {
@@ -195,7 +227,11 @@ export class VarnishSource implements Source {
     const byName = new Map(info.map(({ name }, i) => [name, values[i] as bigint]));
     const lost = this.losses.sample(byName);
     if (lost > 0) this.hub.lose(lost);
-    for (const [kind, text] of this.worker.changes(byName)) this.events?.event(kind, text);
+    for (const [word, text] of this.worker.changes(byName)) {
+      const kind = text === 'panic' ? 'panic' : 'worker';
+      this.events?.event(word, `${word}${text === '' ? '' : `: ${text}`}`, { at: Date.now() / 1000, kind });
+    }
+    void this.lookAtParameters();
   }
 }
 

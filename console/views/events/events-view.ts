@@ -37,7 +37,10 @@ export const EVENTS_VIEW: ListView = listView({
     if (first === undefined) return '';
     return `${all.length} since ${dated(first.at, session.now(), session.utc)}, marked on the charts`;
   },
-  empty: (session) => (session.connection.state === 'up' ? 'nothing has happened' : 'no connection'),
+  empty: (session) =>
+    session.connection.state === 'up'
+      ? (session.source.eventsTell ?? 'nothing has happened')
+      : 'no connection',
   keys: [],
   enter: (c, row) => openEvent(c, row.facts.kind as SessionEvent['kind']),
 });
@@ -60,6 +63,9 @@ function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
       [{ text: `${when}, ${ago} ago: ${kind}`, tone: toneOf(kind) }],
       [{ text }],
       [{ text: 'Enter shows what it is about.', tone: 'faint' }],
+      ...(session.source.eventsTell === undefined
+        ? []
+        : [[{ text: `${session.source.eventsTell}.`, tone: 'muted' as const }]]),
     ],
   };
 }

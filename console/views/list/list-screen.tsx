@@ -11,6 +11,7 @@ import { span } from '../../draw/spans.ts';
 import type { FillName } from '../../draw/theme.ts';
 import { Live } from '../../draw/use-console.ts';
 import { Bar, Words } from '../../draw/words.tsx';
+import { folded } from '../../model/folded-lines.ts';
 import { PANEL_EDGES, PANEL_RULES } from '../../model/layout.ts';
 import type { ScreenProps } from '../../model/view.ts';
 import {
@@ -27,6 +28,8 @@ import type { ListDefinition } from './list-view.tsx';
 
 /** With more rows than this in its window a list is left to the sink: Ink takes some microseconds for each cell. */
 const FEW_ROWS = 24;
+/** Of what stands in place of rows. */
+const INDENT = 2;
 
 export interface ListScreenProps extends ScreenProps {
   definition: ListDefinition;
@@ -43,7 +46,11 @@ export function ListScreen({ controller, definition, state, width, height }: Lis
     const fills = new Map<number, FillName>([[shown.selected, 'selected']]);
     const rows = shown.window.map((row) => listRow(row, definition, shown.widths, theme));
     if (rows.length === 0)
-      rows.push([span(`  ${emptyWords(session, definition, state, shown.all)}`, 'muted')]);
+      for (const line of folded(
+        [[{ text: emptyWords(session, definition, state, shown.all) }]],
+        width - INDENT - 1,
+      ))
+        rows.push([span(`${' '.repeat(INDENT)}${line.map((part) => part.text).join('')}`, 'muted')]);
     const detail = () => {
       const row = shown.window[shown.selected];
       const inside = { width: width - PANEL_EDGES, height: body.detail - PANEL_RULES };

@@ -56,6 +56,48 @@ describe('instances', () => {
 });
 
 describe('two as one', () => {
+  it('are as well as the worse of two Varnishes, which do not say how their children do', () => {
+    const names = (all: string[]): CounterInfo[] =>
+      all.map((name) => ({ name, flag: 'c', format: 'd', level: 'info', description: '' }));
+    const heard: SourceEvents[] = [];
+    const varnish = (commands: string[]): Source => ({
+      ...replay(),
+      label: 'v',
+      product: 'Varnish',
+      commands: new Set(commands),
+      start: (events) => void heard.push(events),
+      setInterval: () => undefined,
+      sampleNow: () => undefined,
+      command: async () => ({ status: 0, body: '' }),
+      log: () => ({ close: () => undefined }),
+      close: () => undefined,
+    });
+    const a = varnish(['ping', 'ban.list']);
+    const merged = new MergedSource({ name: 'a', source: a }, { name: 'b', source: varnish(['ping']) });
+    let clock = FAKE_START;
+    const both = session(merged, () => clock);
+    both.start();
+    const tell = (uptimes: (bigint | null)[]): void => {
+      for (const [i, uptime] of uptimes.entries()) {
+        const events = heard[i] as SourceEvents;
+        events.connection({ state: 'up', identity: 'v', version: 'varnish-7.1.1' });
+        events.counters(names(['MGT.child_start', ...(uptime === null ? [] : ['MAIN.uptime'])]));
+        events.values(clock, [1n, ...(uptime === null ? [] : [uptime])]);
+      }
+    };
+    tell([50n, 20n]);
+    expect([merged.product, [...(merged.commands ?? [])]]).toEqual(['Varnish', ['ping']]);
+    expect(readHealth(both)).toMatchObject({ state: 'running', since: clock - 50, restarts: 0 });
+    clock += 2;
+    tell([52n, null]);
+    clock += 3;
+    tell([55n, null]);
+    expect(readHealth(both)).toMatchObject({ state: 'stopped', since: clock - 3 });
+    clock += 1;
+    tell([56n, 1n]);
+    expect(readHealth(both)).toMatchObject({ state: 'running' });
+  });
+
   it('are as well as the one that does worse', () => {
     const told = (changes: Record<string, string>): ReplaySource => {
       const names = recording.steps.find((s) => s.kind === 'counters')?.info.map((i) => i.name) ?? [];
