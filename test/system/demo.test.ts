@@ -38,7 +38,7 @@ describe('demo', () => {
     expect(end.stdout).toMatch(
       /^proxyd on http:\/\/127\.0\.0\.1:\d+\/, behind an edge network on http:\/\/127\.0\.0\.1:\d+\/, with \//,
     );
-    expect(end.stdout).toMatch(/^Try: .*w why it missed/m);
+    expect(end.stdout).toMatch(/^Try .*w: why it missed/m);
     expect(end.stdout.match(/requests\/s +hit rate/g)?.length).toBeGreaterThanOrEqual(2);
   });
 
