@@ -124,8 +124,8 @@ export class CacheState {
   readonly purgeLog: PurgeLog;
   /** Epoch seconds of the moment before all times that are kept as ticks. */
   readonly epoch: number;
-  /** One number: epoch seconds of the latest soft purge. It ends a ttl that was over before, later than it was: for a lookup
-   * that read its clock earlier on another thread, the object would be fresh again. */
+  /** One number: epoch seconds of the latest soft purge or soft ban, by the clock of the thread that had it. What it ended is
+   * fresh until then, also for a lookup that began after it, on a thread whose clock is some milliseconds behind. */
   readonly softPurged: Float64Array;
 
   // The rest is each thread's own, as is all that the parts keep beside the state: scratch memory, remembered
@@ -191,5 +191,11 @@ export class CacheState {
       memory.sync();
       this.bans.sync();
     };
+  }
+
+  /** Has no lookup after this be earlier than a soft purge or soft ban of that time. */
+  notBefore(at: number): void {
+    const { softPurged } = this;
+    softPurged[0] = Math.max(softPurged[0] as number, at);
   }
 }

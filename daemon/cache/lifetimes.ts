@@ -74,8 +74,7 @@ export class Lifetimes {
   reset(oc: Oc, soft: SoftPurge, now: number): void {
     const { objcores } = this.state;
     const end = this.endOf(oc);
-    const { softPurged } = this.state;
-    softPurged[0] = Math.max(softPurged[0] as number, now);
+    this.state.notBefore(now);
     if (soft.grace >= 0) objcores.setDouble(oc, row.GRACE, soft.grace);
     if (soft.keep >= 0) objcores.setDouble(oc, row.KEEP, soft.keep);
     // Nothing left is stale, less than nothing is not found any more.
@@ -122,7 +121,9 @@ export class Lifetimes {
       return;
     }
     // Made after that, or in the same moment. A life of nothing would take its grace away too.
-    objcores.setDouble(oc, row.T_ORIGIN, at - LEAST);
-    objcores.setDouble(oc, row.TTL, LEAST);
+    const before = at - LEAST;
+    objcores.setDouble(oc, row.T_ORIGIN, before);
+    // Not the same as LEAST: the difference of two neighbours is exact, and so is its sum.
+    objcores.setDouble(oc, row.TTL, at - before);
   }
 }

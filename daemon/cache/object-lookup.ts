@@ -88,6 +88,8 @@ export class ObjectLookup implements Lookup {
     let oc = objheads.firstUnlocked(q.key);
     for (let looked = 0; oc !== 0 && looked < MOST_UNLOCKED; looked++) {
       const meta = objcores.load(oc, row.META);
+      // Before its lifetimes: a test writes the ban behind what it made stale.
+      const ban = objcores.load(oc, row.BAN);
       const ttl = objcores.getDouble(oc, row.TTL);
       const isPassedOver =
         stateIn(meta) === row.STATE_BUSY || ttl <= 0 || ((meta & row.OF_FOR_WAITERS) !== 0 && !q.waited);
@@ -97,7 +99,7 @@ export class ObjectLookup implements Lookup {
       }
       const usable = q.reqTtl > 0 && q.reqTtl < ttl ? q.reqTtl : ttl;
       const isFresh = objcores.getDouble(oc, row.T_ORIGIN) + usable > q.now;
-      if ((meta & row.OF_MARKER) !== 0 || !isFresh || objcores.get(oc, row.BAN) !== bans.current) return 0;
+      if ((meta & row.OF_MARKER) !== 0 || !isFresh || ban !== bans.current) return 0;
       memory.point();
       if (!this.life.tryRef(oc)) return 0;
       memory.point();

@@ -56,6 +56,7 @@ export class BanService implements Bans {
     source: BanSource,
   ): string | null {
     if (typeof parsed === 'string') return parsed;
+    if (soft) this.state.notBefore(now);
     this.state.bans.add(parsed, now, this.state.limits.banDups, soft, source);
     return null;
   }

@@ -76,11 +76,12 @@ export class BanTester {
 
   private pass(oc: Oc, from: number, walk: BanWalk): void {
     const { objcores, bans, counters } = this.state;
-    bans.unref(from);
-    objcores.set(oc, row.BAN, bans.refAt(walk.top));
-    bans.dropTail();
     if (walk.staleSince < Number.POSITIVE_INFINITY && this.lifetimes.soften(oc, walk.staleSince))
       counters.bans_obj_softened++;
+    bans.unref(from);
+    // Who sees this without the lock sees the lifetimes as the bans have left them.
+    objcores.publish(oc, row.BAN, bans.refAt(walk.top));
+    bans.dropTail();
   }
 
   /** The object as bans may ask about it; good until the next one is asked for. */

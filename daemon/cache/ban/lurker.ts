@@ -195,7 +195,7 @@ export class Lurker {
     const tested = this.testedUpTo(round, from, newest);
     if (tested > from) {
       bans.unref(from);
-      objcores.set(oc, row.BAN, bans.refAt(tested));
+      objcores.publish(oc, row.BAN, bans.refAt(tested));
     }
     return began ? 'tested' : verdict;
   }

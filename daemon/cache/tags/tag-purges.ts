@@ -102,6 +102,7 @@ export class TagPurges {
   purge(keys: readonly string[], doom: typeof Doom.SOFT | typeof Doom.HARD, now: number): number {
     let count = 0;
     this.looks = COUNTED;
+    if (doom === Doom.SOFT) this.state.notBefore(now);
     for (const key of keys) {
       this.state.purgeLog.add(key);
       if (doom === Doom.HARD && this.own[SOFT] !== 0) count += this.harden(key);

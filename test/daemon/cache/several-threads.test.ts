@@ -6,7 +6,7 @@ import { Cache } from '../../../daemon/cache/cache.ts';
 import { newCacheCounters } from '../../../daemon/cache/cache-counters.ts';
 import type { CacheState } from '../../../daemon/cache/cache-state.ts';
 import { LookupAnswer, LookupQuery, LookupResult } from '../../../daemon/cache/lookup-query.ts';
-import { type Oc, OF_HIT_MISS } from '../../../daemon/cache/objcore.ts';
+import { type Oc, OF_HIT_MISS, TTL as OBJ_TTL } from '../../../daemon/cache/objcore.ts';
 import { type VaryKey, varyKey } from '../../../daemon/cache/vary.ts';
 import { Companions, makeSeats, portsOf, type Seat } from '../../../daemon/threads/seat.ts';
 import { request, response, T0 } from './cache-setup.ts';
@@ -283,6 +283,68 @@ it('is never earlier than a soft purge of another thread', () => {
   expect(answer).toBe(LookupAnswer.GRACE);
   a.cache.references.deref(out.oc);
   a.cache.references.deref(out.busy);
+});
+
+it('gives no object as fresh that a soft ban, which had returned, is just making stale', () => {
+  const [a, b] = pair();
+  const { objcores } = b.state;
+  let looks = 0;
+  // Thread a looks after every word that thread b writes.
+  const between = <K extends 'set' | 'publish' | 'setDouble'>(name: K): void => {
+    const write = objcores[name].bind(objcores);
+    objcores[name] = (oc: Oc, word: number, value: number): void => {
+      write(oc, word, value);
+      looks++;
+      expect(a.findUnlocked('/one')).toBe(0);
+    };
+  };
+  b.put('/one');
+  expect(b.cache.bans.addText('obj.status == 200', T0 + 0.5, true)).toBe(null);
+  for (const name of ['set', 'publish', 'setDouble'] as const) between(name);
+  const [answer] = b.find('/one');
+  expect(answer).toBe(LookupAnswer.GRACE);
+  expect(looks).toBeGreaterThan(1);
+});
+
+it('is never earlier than a soft ban or a soft purge by key of another thread, whose clock is ahead', () => {
+  const ways: ((thread: Thread, at: number) => void)[] = [
+    (b, at) => void b.cache.bans.addText('obj.status == 200', at, true),
+    (b, at) => void b.cache.invalidation.purgeTags('k', true, at),
+  ];
+  for (const soften of ways) {
+    for (const isTested of [false, true]) {
+      const [a, b] = pair();
+      const [, out] = b.find('/one');
+      b.begin(out.busy, 0, null, { xkey: 'k' });
+      b.cache.filling.unbusy(out.busy);
+      b.cache.filling.finish(out.busy);
+      soften(b, T0 + 1.005);
+      if (isTested) {
+        // A lookup of the other thread has brought the object up to date, so that a plain hit is possible.
+        const query = b.query('/one');
+        query.now = T0 + 1.006;
+        expect(b.cache.lookup.find(query, new LookupResult())).toBe(LookupAnswer.GRACE);
+      }
+      expect(a.find('/one')[0]).toBe(LookupAnswer.GRACE);
+    }
+  }
+});
+
+it('reads the ban of an object before its lifetimes', () => {
+  const [a, b] = pair();
+  b.put('/one');
+  expect(b.cache.bans.addText('obj.status == 200', T0 + 0.5, true)).toBe(null);
+  const { objcores } = a.state;
+  // Thread a has read one word of the object when thread b tests it and makes it stale.
+  for (const name of ['load', 'get', 'getDouble'] as const) {
+    const read = objcores[name].bind(objcores);
+    objcores[name] = (oc: Oc, word: number): number => {
+      const value = read(oc, word);
+      if (word === OBJ_TTL && name === 'getDouble') b.find('/one');
+      return value;
+    };
+  }
+  expect(a.findUnlocked('/one')).toBe(0);
 });
 
 it('has a fetch learn that the last one who held its object was a request of another thread', async () => {
