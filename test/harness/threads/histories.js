@@ -57,6 +57,7 @@ function open(companions, common, options) {
   if (companions !== null && options.delays) addDelays(companions, randomOf(options.seed * 77 + thread));
   const agent = new Agent(cache, common, randomOf(options.seed * 1000 + thread), {
     groups: GROUPS,
+    behind: thread * 4,
     churn: options.churn,
   });
   return { cache, counters, agent, timer, lock: companions?.lock ?? null };

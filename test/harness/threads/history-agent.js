@@ -62,8 +62,10 @@ export function randomOf(seed) {
 }
 
 export class Agent {
-  constructor(cache, common, random, { groups, churn }) {
+  /** `behind`: milliseconds by which this thread's clock is behind the first one's, as those of real threads are. */
+  constructor(cache, common, random, { groups, churn, behind }) {
     this.cache = cache;
+    this.behind = behind / 1000;
     this.common = common;
     this.random = random;
     this.groups = groups;
@@ -77,6 +79,10 @@ export class Agent {
     this.buffer = Buffer.alloc(64 * 1024);
     this.decoded = new HttpMessage(0);
     this.moved = 0;
+  }
+
+  get now() {
+    return this.common.now - this.behind;
   }
 
   fault(text) {
@@ -164,7 +170,7 @@ export class Agent {
     const { cache, common, random } = this;
     const fresh = Atomics.load(common.fresh, r.url);
     const least = Atomics.load(common.least, r.url);
-    r.query.now = common.now;
+    r.query.now = this.now;
     const answer = cache.lookup.find(r.query, r.out);
     const { oc, busy, stale } = r.out;
     switch (answer) {
@@ -303,7 +309,7 @@ export class Agent {
     if (varies) push('Vary', 'Lang');
     const flags = isMarker ? (url % 2 === 0 ? OF_HIT_PASS : OF_HIT_MISS) : 0;
     const [ttl, grace, keep] = [random() * 5, random(), random() < 0.5 ? 0 : random()];
-    filling.setAttributes(oc, { tOrigin: common.now, ttl, grace, keep, vxid: id, flags });
+    filling.setAttributes(oc, { tOrigin: this.now, ttl, grace, keep, vxid: id, flags });
     const vary = varies && !isPrivate ? varyKey('Lang', request) : null;
     const storage = isTransit || length >= BIG ? 'Transient' : null;
     const fail = (outcome) => {
@@ -378,7 +384,7 @@ export class Agent {
     const isSoft = random() < 0.4;
     this.count(isSoft ? 'soft purge' : 'purge');
     const soft = isSoft ? { ttl: 0, grace: 1, keep: 1 } : null;
-    this.invalidate([url], isSoft, () => cache.invalidation.purge(`/u${url}\0host`, common.now, soft));
+    this.invalidate([url], isSoft, () => cache.invalidation.purge(`/u${url}\0host`, this.now, soft));
   }
 
   purgeKeys() {
@@ -391,7 +397,7 @@ export class Agent {
       random() < 0.1
         ? [`all${group % 5}`, tagged.filter((url) => url % 5 === group % 5)]
         : [`g${group}`, tagged.filter((url) => url % this.groups === group)];
-    this.invalidate(urls, isSoft, () => cache.invalidation.purgeTags(keys, isSoft, common.now));
+    this.invalidate(urls, isSoft, () => cache.invalidation.purgeTags(keys, isSoft, this.now));
   }
 
   ban() {
@@ -407,7 +413,7 @@ export class Agent {
       [range(common.urls).filter((each) => each % this.groups === group), `obj.http.x-group == g${group}`],
     ][Math.floor(random() * 4)];
     this.invalidate(urls, isSoft, () => {
-      const error = cache.bans.addText(text, common.now, isSoft);
+      const error = cache.bans.addText(text, this.now, isSoft);
       if (error !== null) this.fault(error);
     });
   }
