@@ -14,6 +14,12 @@ export interface SessionEvent {
 
 export const EVENTS_ASKED = 'event.list -j';
 
+/** The body of an answer to EVENTS_ASKED without what came after a time in epoch seconds. */
+export function eventsUntil(body: string, at: number): string {
+  const events = answerItems(body).filter((item) => Number(textField(item, 'time')) <= at);
+  return JSON.stringify([2, EVENTS_ASKED.split(' '), at, ...events]);
+}
+
 /** Two daemons at once keep no more. */
 const KEPT = 4000;
 

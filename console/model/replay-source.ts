@@ -3,6 +3,7 @@
 
 import type { CommandReply, Grouping, LogSubscription, LogTransaction } from '../../protocol/messages.ts';
 import type { LogHandlers, Source, SourceEvents, Subscription } from '../client/source.ts';
+import { EVENTS_ASKED, eventsUntil } from './event-log.ts';
 import { decodeTransaction, type Recording } from './recording.ts';
 import { splitGroups } from './request-group.ts';
 
@@ -30,11 +31,14 @@ export class ReplaySource implements Source {
   }>();
   private values: bigint[] = [];
   private next = 0;
+  /** Epoch seconds of what is played. */
+  private at: number;
   /** Commands received, in order. */
   readonly sent: string[] = [];
 
   constructor(options: ReplayOptions) {
     this.recording = options.recording;
+    this.at = options.recording.start;
     this.matcher = options.matcher;
     this.label = options.label ?? 'recording';
     this.retells = options.retells === true;
@@ -46,7 +50,8 @@ export class ReplaySource implements Source {
 
   /** Delivers everything up to `seconds` after the beginning; true while there is more. */
   advance(seconds: number): boolean {
-    const { steps } = this.recording;
+    const { steps, start } = this.recording;
+    this.at = start + seconds;
     for (; this.next < steps.length; this.next++) {
       const step = steps[this.next] as (typeof steps)[number];
       if (step.after > seconds) return true;
@@ -57,9 +62,12 @@ export class ReplaySource implements Source {
 
   command(line: string): Promise<CommandReply> {
     this.sent.push(line);
-    return Promise.resolve(
-      this.recording.commands[line] ?? { status: 101, body: 'Unknown request.\nNot part of this recording.' },
-    );
+    const recorded = this.recording.commands[line];
+    if (recorded === undefined)
+      return Promise.resolve({ status: 101, body: 'Unknown request.\nNot part of this recording.' });
+    // The list was asked for during the recording, perhaps at its end: what it tells of later is told then.
+    const body = line === EVENTS_ASKED ? eventsUntil(recorded.body, this.at) : recorded.body;
+    return Promise.resolve({ ...recorded, body });
   }
 
   log(sub: LogSubscription, handlers: LogHandlers): Subscription {

@@ -55,6 +55,20 @@ describe('instances', () => {
   });
 });
 
+describe('the list of events of a recording', () => {
+  it('has nothing yet of what came after the moment that is played', async () => {
+    const event = (after: number): object => ({ time: FAKE_START + after, kind: 'ban', text: `ban ${after}` });
+    const body = JSON.stringify([2, ['event.list', '-j'], FAKE_START + 60, event(2), event(30)]);
+    const commands = { ...recording.commands, 'event.list -j': { status: 200, body } };
+    const source = replay({ ...recording, commands });
+    const told = session(source);
+    told.start();
+    source.advance(5);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(told.events.all().flatMap(({ kind, text }) => (kind === 'ban' ? [text] : []))).toEqual(['ban 2']);
+  });
+});
+
 describe('two as one', () => {
   it('are as well as the worse of two Varnishes, which do not say how their children do', () => {
     const names = (all: string[]): CounterInfo[] =>
