@@ -10,6 +10,8 @@ export default defineConfig({
     globalSetup: ['test/harness/global-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // A second, which is what it is otherwise, passes on a machine that has other things to do.
+    expect: { poll: { timeout: 20_000 } },
     projects: [
       {
         extends: true,

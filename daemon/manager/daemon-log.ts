@@ -10,11 +10,12 @@ import { Untrusted } from '../../protocol/files/trust.ts';
 import { systemText } from '../../protocol/system-text.ts';
 import { Syslog, type SyslogSettings } from '../syslog.ts';
 import { LogFile } from './log-file.ts';
-import type { Log } from './manager.ts';
 import { OptionError } from './option-error.ts';
 import type { Options } from './options.ts';
 
-type Level = Parameters<Log>[0];
+type Level = 'debug' | 'info' | 'warning' | 'error';
+
+export type Log = (level: Level, text: string) => void;
 
 /** Severities of syslog(3). */
 const SEVERITY: Readonly<Record<Level, number>> = { error: 3, warning: 4, info: 6, debug: 7 };

@@ -4,11 +4,9 @@
 // mistake of the operator's (bad parameter, program, port) is an OptionError before anything serves.
 
 import type { ChildProcess } from 'node:child_process';
-import { lookup } from 'node:dns/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { CommandReply, ServerMessage } from '../../protocol/messages.ts';
-import { systemText } from '../../protocol/system-text.ts';
+import type { CommandReply } from '../../protocol/messages.ts';
 import type { WorkerStanding } from '../../protocol/tables/counters.ts';
 import type { EventKind } from '../../protocol/tables/events.ts';
 import { MOST_THREADS, type ParamName } from '../../protocol/tables/params.ts';
@@ -23,19 +21,16 @@ import { Params } from '../params/parameter-set.ts';
 import { newMgtCounters } from '../stats/counter-fields.ts';
 import { ManagerGauges } from '../stats/manager-gauges.ts';
 import { ownPrograms } from '../vcl/own-programs.ts';
-import { addressReason, unresolved } from './address-errors.ts';
 import { makeCompile } from './compiler.ts';
-import type { ControlServer } from './control-server.ts';
+import type { Log } from './daemon-log.ts';
 import { withEdgeFile } from './edge-file.ts';
 import { EventList } from './event-list.ts';
 import { workerCode } from './fork-worker.ts';
-import type { HistoryKeeper } from './history-keeper.ts';
 import { type Access, makeAccess } from './jail.ts';
 import { ListenerSet, resolveListeners } from './listeners.ts';
 import { Membership } from './membership.ts';
-import type { MetricsServer } from './metrics-server.ts';
 import { OptionError } from './option-error.ts';
-import { type HostPort, type Options, startsWorkerAtOnce } from './options.ts';
+import { type Options, startsWorkerAtOnce } from './options.ts';
 import { PanicStore } from './panic-store.ts';
 import { writePidFiles } from './pid-files.ts';
 import { loadStartPrograms, readProgramFile } from './program-file.ts';
@@ -43,21 +38,16 @@ import type { Compile } from './program-host.ts';
 import { Programs } from './programs.ts';
 import { loadSecret, type Secret } from './secret.ts';
 import { setParams } from './start-params.ts';
-import type { CounterStreams } from './streams/counter-stream.ts';
-import type { LogStreams } from './streams/log-stream.ts';
+import { Published } from './streams/published.ts';
 import { Supervisor } from './supervisor.ts';
-import type { TextCli } from './text-cli.ts';
 import { usableCores } from './usable-cores.ts';
 import { warmUp } from './warm-up.ts';
+import { type Broadcast, WaysIn } from './ways-in.ts';
 import { WorkerDirectory } from './worker-directory.ts';
 import { lockDirectory, removeFile } from './working-directory.ts';
 
-type Broadcast = (ServerMessage & { t: 'event' })['event'];
-
 /** What consoles hear of kinds that had a word of their own before there was a list. */
 const WORD_OF: { readonly [kind in EventKind]?: Broadcast } = { program: 'program', trouble: 'trouble' };
-
-export type Log = (level: 'debug' | 'info' | 'warning' | 'error', text: string) => void;
 
 /** What a caller may bring along: a worker that it started already; in tests other programs. */
 export interface ManagerParts {
@@ -94,16 +84,9 @@ export class Manager implements ManagerServices {
   private readonly leave: () => void;
   /** Removes -P. */
   private removePidFile: () => void = () => {};
-  private control: ControlServer | null = null;
-  /** Where it listens over TCP, as bound. */
-  private readonly consoles: { host: string; port: number }[] = [];
-  private textCli: TextCli | null = null;
-  private metrics: MetricsServer | null = null;
+  private readonly published: Published;
+  private readonly waysIn: WaysIn;
   private readonly membership: Membership;
-  private logStreams: Promise<LogStreams> | null = null;
-  private counterStreams: Promise<CounterStreams> | null = null;
-  private history: Promise<HistoryKeeper> | null = null;
-  private opening: Promise<unknown> = Promise.resolve();
   private booted: Promise<void> = Promise.resolve();
   /** To be called once, when the first worker serves. */
   private readyCompiler: (() => void) | null;
@@ -232,6 +215,33 @@ export class Manager implements ManagerServices {
         cooldown: () => this.params.num('vcl_cooldown'),
       },
     );
+    this.published = new Published({
+      dir,
+      mgt: this.mgt,
+      refresh: (written) => {
+        this.gauges.update(written);
+        this.membership.sample();
+      },
+      more: this.membership.counters,
+      warn: (text) => log('warning', text),
+      happened: (kind, text) => this.happened(kind, text),
+      fault: (cause) => this.strayError(cause),
+    });
+    this.waysIn = new WaysIn({
+      options,
+      dir,
+      identity: this.identity,
+      version,
+      banner: this.banner,
+      secret: this.secret,
+      access: this.access,
+      published: this.published,
+      log,
+      command: (line) => this.command(line),
+      isServing: () => this.supervisor.state === 'running',
+      activeBackends: () => this.programs.activeBackends(),
+      fault: (cause) => this.strayError(cause),
+    });
   }
 
   /** Brings everything up; resolves when the worker serves, or at once in debug mode. Throws OptionError. */
@@ -254,8 +264,8 @@ export class Manager implements ManagerServices {
       booted: () => this.booted,
       programsChanged: (text) => this.happened('program', text),
       listeners: () => this.listeners.list(),
-      console: () => this.consoles[0] ?? null,
-      counters: async () => (await this.openCounterStreams()).read(),
+      console: () => this.waysIn.consoles[0] ?? null,
+      counters: async () => (await this.published.counters()).read(),
       log: this.log,
       trouble: (text) => this.happened('trouble', text),
     });
@@ -274,7 +284,9 @@ export class Manager implements ManagerServices {
     try {
       await this.booted;
       await joining;
-      await this.openDoors();
+      await this.waysIn.open();
+      this.removePidFile = writePidFiles(this.dir, options.pidFile);
+      void this.published.history();
       if (options.initFile !== null) {
         const { runInitFile } = await import('./init-file.ts');
         const note = (text: string): void => this.log('info', text);
@@ -310,7 +322,7 @@ export class Manager implements ManagerServices {
   }
 
   happened(kind: EventKind, text: string, event: Broadcast = WORD_OF[kind] ?? 'noted'): void {
-    this.control?.broadcast(event, this.events.add(kind, text));
+    this.waysIn.broadcast(event, this.events.add(kind, text));
   }
 
   programsChanged(text: string): void {
@@ -343,12 +355,8 @@ export class Manager implements ManagerServices {
     await this.membership.close();
     this.programs.close();
     this.listeners.close();
-    (await this.logStreams?.catch(() => null))?.close();
-    (await this.history?.catch(() => null))?.close();
-    (await this.counterStreams?.catch(() => null))?.close();
-    this.textCli?.close();
-    this.metrics?.close();
-    await this.control?.close();
+    await this.published.close();
+    await this.waysIn.close();
     const { secretFile } = this.options;
     this.removePidFile();
     removeFile(`${this.dir}/${WORKDIR_FILES.pid}`);
@@ -357,141 +365,11 @@ export class Manager implements ManagerServices {
     this.log('info', 'manager dies');
   }
 
-  private async openDoors(): Promise<void> {
-    const { ControlServer } = await import('./control-server.ts');
-    const control = new ControlServer(
-      {
-        identity: () => this.identity,
-        version: this.version,
-        state: () => (this.supervisor.state === 'running' ? 'running' : 'stopped'),
-        command: (line) => this.command(line),
-        openLog: (id, sub, sink) =>
-          this.inTurn(async () => (await this.openLogStreams()).open(id, sub, sink)),
-        openCounters: async (id, sub, sink) => (await this.openCounterStreams()).open(id, sub, sink),
-        openHistory: async (id, request, sink) => (await this.keepHistory()).streams.open(id, request, sink),
-        fault: (cause) => this.strayError(cause),
-      },
-      this.secret,
-      { origins: this.options.origins, hosts: this.options.hosts },
-    );
-    this.control = control;
-    const path = `${this.dir}/${WORKDIR_FILES.socket}`;
-    await control.listenPath(path).catch(cannotListen(path));
-    const { readers } = this.access;
-    const readPath = `${this.dir}/${WORKDIR_FILES.readSocket}`;
-    if (readers === null) removeFile(readPath);
-    else await control.listenPath(readPath, readers).catch(cannotListen(readPath));
-    for (const { text, host, port } of this.options.consoles) {
-      const bound = await control.listenTcp(host, port).catch((cause) => {
-        throw new OptionError(`--console: Could not get socket ${text}: ${addressReason(cause)}`, false);
-      });
-      this.consoles.push({ host, port: bound });
-      this.log('info', `Console on ${host}:${bound}`);
-    }
-    if (this.options.cli.length > 0 || this.options.reverseCli.length > 0) await this.openTextCli();
-    if (this.options.metrics !== null) await this.openMetrics(this.options.metrics);
-    this.removePidFile = writePidFiles(this.dir, this.options.pidFile);
-    void this.keepHistory();
-  }
-
-  private async openTextCli(): Promise<void> {
-    const { TextCli } = await import('./text-cli.ts');
-    const textCli = new TextCli((line) => this.command(line), this.secret, this.banner);
-    this.textCli = textCli;
-    for (const { text, host, port } of this.options.cli) {
-      const bound = await textCli.listen(host, port).catch((cause) => {
-        throw (
-          unresolved('-T', cause) ??
-          new OptionError(`-T: Could not get socket ${text}: ${addressReason(cause)}`, false)
-        );
-      });
-      this.log('info', `CLI on ${host}:${bound}`);
-    }
-    for (const { host, port } of this.options.reverseCli) {
-      await lookup(host).catch((cause) => {
-        throw unresolved('-M', cause) ?? cause;
-      });
-      textCli.connectOut(host, port, (why) => this.log('info', `Could not connect to CLI-master: ${why}`));
-    }
-  }
-
-  private async openMetrics({ text, host, port }: HostPort): Promise<void> {
-    const [{ MetricsServer }, { metricsText }, counters] = await Promise.all([
-      import('./metrics-server.ts'),
-      import('./metrics-text.ts'),
-      this.openCounterStreams(),
-    ]);
-    this.metrics = new MetricsServer(
-      () =>
-        metricsText({
-          version: this.version,
-          workerUp: this.supervisor.state === 'running',
-          active: this.programs.activeBackends(),
-          ...counters.read(),
-        }),
-      this.options.hosts,
-    );
-    const bound = await this.metrics.listen(host, port).catch((cause) => {
-      throw new OptionError(`--metrics: Could not get socket ${text}: ${addressReason(cause)}`, false);
-    });
-    this.log('info', `Metrics on ${host}:${bound}`);
-  }
-
-  /** Log subscriptions are opened one a turn of the event loop: a long query takes some time to read. */
-  private inTurn<T>(open: () => Promise<T>): Promise<T> {
-    const opened = this.opening.then(() => new Promise((resolve) => setImmediate(resolve))).then(open);
-    this.opening = opened.catch(() => undefined);
-    return opened;
-  }
-
-  private openLogStreams(): Promise<LogStreams> {
-    this.logStreams ??= import('./streams/log-stream.ts').then(
-      (m) => new m.LogStreams(join(this.dir, WORKDIR_FILES.worker)),
-    );
-    return this.logStreams;
-  }
-
-  private keepHistory(): Promise<HistoryKeeper> {
-    this.history ??= Promise.all([import('./history-keeper.ts'), this.openCounterStreams()]).then(
-      ([{ HistoryKeeper }, counters]) =>
-        new HistoryKeeper(
-          join(this.dir, WORKDIR_FILES.history),
-          () => counters.read(),
-          (text) => this.log('warning', text),
-          (kind, text) => this.happened(kind, text),
-          (cause) => this.strayError(cause),
-        ),
-    );
-    return this.history;
-  }
-
-  private openCounterStreams(): Promise<CounterStreams> {
-    this.counterStreams ??= import('./streams/counter-stream.ts').then(
-      (m) =>
-        new m.CounterStreams(
-          join(this.dir, WORKDIR_FILES.worker),
-          this.mgt,
-          (written) => {
-            this.gauges.update(written);
-            this.membership.sample();
-          },
-          this.membership.counters,
-        ),
-    );
-    return this.counterStreams;
-  }
-
   /** A worker without a program is not started: that is worth more than that it is not there. */
   private standing(): WorkerStanding {
     const { standing } = this.supervisor;
     return standing === 'stopped' && this.programs.activeName() === null ? 'no program' : standing;
   }
-}
-
-function cannotListen(path: string): (cause: unknown) => never {
-  return (cause) => {
-    throw new OptionError(`Cannot listen on ${path}: ${systemText(cause)}`, false);
-  };
 }
 
 function bannerText(version: string): string {

@@ -57,7 +57,11 @@ describe('instances', () => {
 
 describe('the list of events of a recording', () => {
   it('has nothing yet of what came after the moment that is played', async () => {
-    const event = (after: number): object => ({ time: FAKE_START + after, kind: 'ban', text: `ban ${after}` });
+    const event = (after: number): object => ({
+      time: FAKE_START + after,
+      kind: 'ban',
+      text: `ban ${after}`,
+    });
     const body = JSON.stringify([2, ['event.list', '-j'], FAKE_START + 60, event(2), event(30)]);
     const commands = { ...recording.commands, 'event.list -j': { status: 200, body } };
     const source = replay({ ...recording, commands });

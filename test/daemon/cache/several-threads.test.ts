@@ -6,7 +6,7 @@ import { Cache } from '../../../daemon/cache/cache.ts';
 import { newCacheCounters } from '../../../daemon/cache/cache-counters.ts';
 import type { CacheState } from '../../../daemon/cache/cache-state.ts';
 import { LookupAnswer, LookupQuery, LookupResult } from '../../../daemon/cache/lookup-query.ts';
-import { type Oc, OF_HIT_MISS, TTL as OBJ_TTL } from '../../../daemon/cache/objcore.ts';
+import { TTL as OBJ_TTL, type Oc, OF_HIT_MISS } from '../../../daemon/cache/objcore.ts';
 import { type VaryKey, varyKey } from '../../../daemon/cache/vary.ts';
 import { Companions, makeSeats, portsOf, type Seat } from '../../../daemon/threads/seat.ts';
 import { request, response, T0 } from './cache-setup.ts';

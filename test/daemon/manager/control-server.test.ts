@@ -23,6 +23,8 @@ let logs: LogSubscription[];
 let closedStreams: number[];
 let commands: string[];
 let faults: unknown[];
+/** What commands that begin with "held" wait for. */
+let held: Promise<void>;
 
 const host: ControlHost = {
   identity: () => 'me',
@@ -33,6 +35,7 @@ const host: ControlHost = {
     if (line === 'quit') return { status: 500, body: 'Closing CLI connection' };
     if (line.startsWith('long')) return { status: 200, body: 'x'.repeat(1 << 20) };
     if (line.startsWith('slow')) await new Promise((resolve) => setTimeout(resolve, 50));
+    if (line.startsWith('held')) await held;
     return { status: line === 'bad' ? 106 : 200, body: `did ${line}` };
   },
   openHistory: async (id, request, sink) => {
@@ -499,9 +502,14 @@ describe('a peer that does not read', () => {
     const { ws, received, opened } = raw();
     await opened;
     ws.send('{"t":"hello","v":1,"client":"x"}');
-    const line = `slow ${'x'.repeat(300_000)}`;
+    let letGo = (): void => undefined;
+    held = new Promise((resolve) => {
+      letGo = resolve;
+    });
+    const line = `held ${'x'.repeat(300_000)}`;
     for (let id = 0; id < 6; id++) ws.send(JSON.stringify({ t: 'cmd', id, line }));
     await expect.poll(() => received.filter((m) => m.t === 'error' && m.code === 'too-many').length).toBe(3);
+    letGo();
     await expect.poll(() => received.filter((m) => m.t === 'reply').length).toBe(3);
     ws.terminate();
   });

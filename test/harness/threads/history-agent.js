@@ -379,7 +379,7 @@ export class Agent {
   }
 
   purgeUrl() {
-    const { cache, common, random } = this;
+    const { cache, random } = this;
     const url = this.pickUrl();
     const isSoft = random() < 0.4;
     this.count(isSoft ? 'soft purge' : 'purge');
