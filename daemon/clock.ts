@@ -6,6 +6,8 @@ import type { EpochSeconds } from '../protocol/units.ts';
 
 /** Seconds; a larger difference from the system's clock is adopted (chosen). */
 const TOLERANCE = 0.01;
+/** Seconds by which the clocks of two threads may differ: each corrects its own, and the system's counts in milliseconds here. */
+export const CLOCKS_APART = 2 * TOLERANCE + 0.001;
 
 export class Clock {
   private base = Date.now() / 1000 - performance.now() / 1000;

@@ -123,6 +123,10 @@ describe('lookup', () => {
     expect(heldBack(100.5).step).toBe('hit');
   });
 
+  it('waits for one that another thread, whose clock is ahead, fetched just before', () => {
+    expect(heldBack(100.015).step).toBe('parked');
+  });
+
   it('ends when the client of an object that is held back leaves', () => {
     const { fake, req } = heldBack(99);
     req.abort();
