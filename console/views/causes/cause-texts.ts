@@ -26,6 +26,11 @@ const NOT_KEPT: readonly (readonly [RegExp, string])[] = [
     'Unset beresp.http.Set-Cookie in vcl_backend_response for responses that are the same for everybody.',
   ],
   [/Vary/, 'Let the backend name in Vary the headers that it looks at, instead of *.'],
+  [/retried/, 'The program returns retry for what the backend answers: see w on such a request.'],
+  [
+    /its fetch/,
+    'The program ends the fetch: the Programs view (5) shows where, and w on such a request in the log what it said.',
+  ],
   [/program/, PROGRAM],
 ];
 
