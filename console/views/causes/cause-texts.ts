@@ -19,7 +19,7 @@ const NOT_KEPT: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /status is/,
-    'Nothing of this status is kept, whatever its headers say. In vcl_backend_response set beresp.ttl where it is to be.',
+    'Nothing of this status is kept by default, whatever its headers say. In vcl_backend_response set beresp.ttl where it is to be.',
   ],
   [
     /Set-Cookie/,

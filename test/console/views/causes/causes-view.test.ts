@@ -203,6 +203,14 @@ it('knows of a body that broke off, and of a status of which nothing is kept', (
   for (const row of rows.slice(1)) expect(JSON.stringify(row.detail())).toContain('Look after the backend');
 });
 
+it('says of a status that it is not kept by default: the program may keep it', () => {
+  const other = (vxid: number) =>
+    fetched(vxid, { url: '/403', status: 403 }, ['TTL', `RFC -1 10 0 ${FAKE_START} 0 0 0 0 uncacheable`]);
+  const rows = rowsAfter([other(10), other(20)]);
+  expect(rows.map((row) => row.key)).toContain('not kept the last time: its status is 403');
+  expect(JSON.stringify(rows.at(-1)?.detail())).toContain('Nothing of this status is kept by default');
+});
+
 it('leaves the event loop free while it judges many, and judges each once', () => {
   const waiting: (() => void)[] = [];
   const of = session((fn) => waiting.push(fn));
