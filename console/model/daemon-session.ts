@@ -21,6 +21,7 @@ import { LogEntry } from './log-entry.ts';
 import { LogStore } from './log-store.ts';
 import { ProbeAnswers } from './probe-answers.ts';
 import { DAY_SECONDS, HOUR_SECONDS, RATED, RateHistory } from './rate-history.ts';
+import { longestRecord } from './record-length.ts';
 import type { GroupMatcher } from './replay-source.ts';
 import { splitGroups } from './request-group.ts';
 import type { Series } from './series.ts';
@@ -318,6 +319,7 @@ export class DaemonSession {
       this.version = state.version;
       this.lastPoll = 0;
       this.admin.refresh();
+      longestRecord(this.admin);
       void this.askEvents();
       if (this.everUp && was.state !== 'up') this.gap('reconnected');
       this.everUp = true;
@@ -453,6 +455,7 @@ export class DaemonSession {
     if (word === 'died' || word === 'stopped') this.gap(`worker ${word}${text === '' ? '' : `: ${text}`}`);
     this.lastPoll = 0;
     this.admin.refresh();
+    longestRecord(this.admin);
     this.touch();
   }
 

@@ -1,5 +1,6 @@
 // Why a response is not kept: the headers and lifetimes of the backend's transaction that say so.
 
+import { EXPLICIT_STATUSES, HEURISTIC_STATUSES } from '../../../../protocol/tables/kept-statuses.ts';
 import { duration } from '../../../model/numbers.ts';
 import type { Evidence, Facts } from './request-facts.ts';
 
@@ -29,8 +30,9 @@ const HEADERS: readonly HeaderRow[] = [
   { header: 'vary', pattern: /\*/, because: 'its Vary is *' },
 ];
 
-/** Of other statuses nothing is kept by default, whatever the headers say. */
-const KEPT: ReadonlySet<number> = new Set([200, 203, 204, 300, 301, 302, 304, 307, 404, 410, 414]);
+function mayBeKept(status: number): boolean {
+  return HEURISTIC_STATUSES.has(status) || EXPLICIT_STATUSES.has(status);
+}
 
 const FETCH_STATE = /^BACKEND_(FETCH|RESPONSE|ERROR)$/;
 
@@ -80,7 +82,7 @@ export function uncacheable(fetch: Facts): Cause | null {
   }
   if (rfc !== undefined && rfc.ttl <= 0) {
     const status = fetch.first('BerespStatus');
-    if (status !== undefined && !KEPT.has(Number(status.text)))
+    if (status !== undefined && !mayBeKept(Number(status.text)))
       return { because: `its status is ${status.text}`, evidence: [status, rfc.evidence] };
     const evidence = fetch.header('response', 'cache-control') ?? fetch.header('response', 'expires');
     return {
