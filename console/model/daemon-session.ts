@@ -16,11 +16,11 @@ import { type BackendRow, parseBackendList } from './backends.ts';
 import { CounterHistory } from './counter-history.ts';
 import { CounterTrail } from './counter-trail.ts';
 import { EVENTS_ASKED, EventLog } from './event-log.ts';
-import { HitRate, increase } from './hit-rate.ts';
+import { HitRate } from './hit-rate.ts';
 import { LogEntry } from './log-entry.ts';
 import { LogStore } from './log-store.ts';
 import { ProbeAnswers } from './probe-answers.ts';
-import { DAY_SECONDS, HOUR_SECONDS, RATED, RateHistory } from './rate-history.ts';
+import { DAY_SECONDS, HOUR_SECONDS, RATED, RateHistory, requestsOf } from './rate-history.ts';
 import { longestRecord } from './record-length.ts';
 import type { GroupMatcher } from './replay-source.ts';
 import { splitGroups } from './request-group.ts';
@@ -57,7 +57,6 @@ const RECALL_MS = 500;
 /** Verdicts of a slice, some milliseconds, and milliseconds from one slice to the next (chosen). */
 const JUDGED_AT_ONCE = 20;
 const JUDGE_MS = 10;
-const REQUESTS = 'MAIN.client_req';
 /** Twice the longest window in which changes are looked for. */
 const RECALLED_SECONDS = 1900;
 
@@ -97,7 +96,7 @@ export class DaemonSession {
   private sampleCleared = false;
   /** Requests that the sample is of: those read from the past, of which it has all, and those that were counted since, by
    * whatever worker. Null before the first counters. */
-  private sampled: { of: number; counter: bigint } | null = null;
+  private sampled: { of: number } | null = null;
   readonly errors = new LogStore({ maxBytes: 4 << 20, maxEntries: 200 });
   /** All groups that are kept, and of them those that the query lets through. */
   readonly kept: LogStore;
@@ -348,7 +347,7 @@ export class DaemonSession {
       // After the first screen, which has more urgent things to wait for.
       this.later(() => void this.recall(), RECALL_MS);
     }
-    this.sampled ??= { of: this.sample.requests, counter: this.counters.value(REQUESTS) };
+    this.sampled ??= { of: this.sample.requests };
     this.lastDataAt = this.now();
     this.valuesAt = this.lastDataAt;
     this.admin.tick();
@@ -396,14 +395,11 @@ export class DaemonSession {
       seconds,
       this.counters.restarted,
     );
-    if (this.sampled !== null) {
-      const counter = this.counters.value(REQUESTS);
-      this.sampled.of += Number(increase(this.sampled.counter, counter, this.counters.restarted));
-      this.sampled.counter = counter;
-    }
     if (seconds > 0) {
+      const requests = requestsOf((name) => this.counters.rate(name));
+      if (this.sampled !== null) this.sampled.of += requests * seconds;
       this.rates.push(at, seconds, {
-        requests: this.counters.rate(REQUESTS),
+        requests,
         hits: (looked?.hits ?? Number.NaN) / seconds,
         lookups: (looked?.all ?? Number.NaN) / seconds,
       });

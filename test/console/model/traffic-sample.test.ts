@@ -5,6 +5,7 @@ import { DaemonSession } from '../../../console/model/daemon-session.ts';
 import { LogEntry } from '../../../console/model/log-entry.ts';
 import { LogStore } from '../../../console/model/log-store.ts';
 import { networkOf, type RankingName } from '../../../console/model/rankings.ts';
+import { RateHistory } from '../../../console/model/rate-history.ts';
 import { EarlierTraffic, TrafficSample, type Window } from '../../../console/model/traffic-sample.ts';
 import { nextError } from '../../../console/views/log/log-search.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
@@ -239,7 +240,7 @@ it('keeps of the last minutes what has room, and says since when', () => {
 /** A session of a daemon whose counters and log come by hand. */
 function byHand(): {
   session: DaemonSession;
-  values(at: number, uptime: number, requests: number): void;
+  values(at: number, uptime: number, requests: number, woken?: number): void;
   sample(): LogHandlers;
 } {
   let daemon: SourceEvents | undefined;
@@ -249,7 +250,7 @@ function byHand(): {
     start: (events) => {
       daemon = events;
       events.counters(
-        ['MAIN.uptime', 'MAIN.client_req'].map((name) => ({
+        ['MAIN.uptime', 'MAIN.client_req', 'MAIN.busy_wakeup'].map((name) => ({
           name,
           flag: 'c',
           format: 'i',
@@ -271,7 +272,7 @@ function byHand(): {
   session.start();
   return {
     session,
-    values: (at, uptime, requests) => daemon?.values(at, [BigInt(uptime), BigInt(requests)]),
+    values: (at, uptime, requests, woken = 0) => daemon?.values(at, [uptime, requests, woken].map(BigInt)),
     sample: () => sample as LogHandlers,
   };
 }
@@ -293,6 +294,23 @@ it('knows its share over a restart of the worker', () => {
   expect(session.sampleShare()).toBe(1);
   values(5, 3, 6100);
   expect(session.sampleShare()).toBe(0);
+  session.close();
+});
+
+it('counts a request once that waited for the fetch of another, which the counter has twice', () => {
+  const { session, values, sample } = byHand();
+  values(1, 100, 5000, 1000);
+  sample().batch(Array.from({ length: 10 }, (_, i) => request(2 + 4 * i, '/')).flat());
+  values(2, 101, 5018, 1008);
+  expect([session.sampleShare(), session.requests.slices(2, 1, 1).mean[0]]).toEqual([1, 10]);
+  const at = (seconds: number, ...counted: number[]) => ({
+    at: seconds,
+    names: ['MAIN.uptime', 'MAIN.client_req', 'MAIN.busy_wakeup'],
+    values: Float64Array.from([seconds, ...counted]),
+  });
+  const rates = new RateHistory();
+  rates.prepend(1, [at(1, 0, 0), at(2, 18, 8)]);
+  expect(rates.fine.requests.slices(2, 1, 1).mean).toEqual([10]);
   session.close();
 });
 
