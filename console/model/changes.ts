@@ -3,6 +3,7 @@
 
 import type { Movement } from './counter-trail.ts';
 import type { DaemonSession } from './daemon-session.ts';
+import { requestsOf } from './rate-history.ts';
 
 /** Counted in both windows together, below which nothing is said, and the factor from which something has moved (chosen). */
 const FEW = 20;
@@ -42,11 +43,13 @@ export function changesOf(session: DaemonSession, window: number): Changes {
     if (info?.flag !== 'c' || info.format === 'd' || info.level === 'debug' || LEFT_OUT.test(name)) continue;
     take(changes, { kind: 'counter', name }, now, before, now + before, counted);
   }
-  const requests = counted.moved.find((one) => one.name === 'MAIN.client_req');
+  const movedBy = (when: 'now' | 'before'): number =>
+    requestsOf((name) => counted.moved.find((one) => one.name === name)?.[when] ?? 0);
+  const requests = { now: movedBy('now'), before: movedBy('before') };
   const urls = session.sample.urls;
   const now = session.lastDataAt;
-  const covered = urls.since > 0 && urls.since <= now - 1.5 * window;
-  if (requests !== undefined && covered) {
+  const covered = counted.seconds > 0 && urls.since > 0 && urls.since <= now - 1.5 * window;
+  if (covered) {
     const late = urls.between(now - window, now + 1);
     const early = urls.between(now - 2 * window, now - window);
     // The sample's share of all requests changes with the load: its shares are put on what was counted.
@@ -62,7 +65,7 @@ export function changesOf(session: DaemonSession, window: number): Changes {
   return {
     changes: changes.slice(0, MOST),
     counters: counted.seconds > 0,
-    urls: requests !== undefined && covered,
+    urls: covered,
   };
 }
 

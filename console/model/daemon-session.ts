@@ -20,7 +20,8 @@ import { HitRate } from './hit-rate.ts';
 import { LogEntry } from './log-entry.ts';
 import { LogStore } from './log-store.ts';
 import { ProbeAnswers } from './probe-answers.ts';
-import { DAY_SECONDS, HOUR_SECONDS, RATED, RateHistory } from './rate-history.ts';
+import { DAY_SECONDS, HOUR_SECONDS, RATED, RateHistory, requestsOf } from './rate-history.ts';
+import { longestRecord } from './record-length.ts';
 import type { GroupMatcher } from './replay-source.ts';
 import { splitGroups } from './request-group.ts';
 import type { Series } from './series.ts';
@@ -93,7 +94,9 @@ export class DaemonSession {
   readonly utc: boolean;
   /** The operator has begun a count of his own: the past is no part of it. */
   private sampleCleared = false;
-  private sampleBase: { requests: bigint; sampled: number } | null = null;
+  /** Requests that the sample is of: those read from the past, of which it has all, and those that were counted since, by
+   * whatever worker. Null before the first counters. */
+  private sampled: { of: number } | null = null;
   readonly errors = new LogStore({ maxBytes: 4 << 20, maxEntries: 200 });
   /** All groups that are kept, and of them those that the query lets through. */
   readonly kept: LogStore;
@@ -187,12 +190,10 @@ export class DaemonSession {
     return this.rates.fine.requests;
   }
 
-  /** Share of the client's requests that the sample has seen, 0..1; 1 before any. */
+  /** Share of the clients' requests that the sample has, 0..1; 1 before any. */
   sampleShare(): number {
-    const base = this.sampleBase;
-    const requests = this.counters.value('MAIN.client_req');
-    if (base === null || requests <= base.requests) return 1;
-    return Math.min(1, (this.sample.requests - base.sampled) / Number(requests - base.requests));
+    const all = this.sampled?.of ?? 0;
+    return all === 0 ? 1 : Math.min(1, this.sample.requests / all);
   }
 
   /** Requests a second of clients in the last `seconds`, as the counters say; null before two of their samples. */
@@ -205,7 +206,7 @@ export class DaemonSession {
   clearSample(): void {
     this.sample.clearRanks(this.now());
     this.sampleCleared = true;
-    this.sampleBase = null;
+    if (this.sampled !== null) this.sampled.of = 0;
     this.touch();
   }
 
@@ -317,6 +318,7 @@ export class DaemonSession {
       this.version = state.version;
       this.lastPoll = 0;
       this.admin.refresh();
+      longestRecord(this.admin);
       void this.askEvents();
       if (this.everUp && was.state !== 'up') this.gap('reconnected');
       this.everUp = true;
@@ -345,9 +347,7 @@ export class DaemonSession {
       // After the first screen, which has more urgent things to wait for.
       this.later(() => void this.recall(), RECALL_MS);
     }
-    const total = this.counters.value('MAIN.client_req');
-    if (this.sampleBase === null || total < this.sampleBase.requests)
-      this.sampleBase = { requests: total, sampled: this.sample.requests };
+    this.sampled ??= { of: this.sample.requests };
     this.lastDataAt = this.now();
     this.valuesAt = this.lastDataAt;
     this.admin.tick();
@@ -396,8 +396,10 @@ export class DaemonSession {
       this.counters.restarted,
     );
     if (seconds > 0) {
+      const requests = requestsOf((name) => this.counters.rate(name));
+      if (this.sampled !== null) this.sampled.of += requests * seconds;
       this.rates.push(at, seconds, {
-        requests: this.counters.rate('MAIN.client_req'),
+        requests,
         hits: (looked?.hits ?? Number.NaN) / seconds,
         lookups: (looked?.all ?? Number.NaN) / seconds,
       });
@@ -418,7 +420,6 @@ export class DaemonSession {
     };
   }
 
-  /** Not part of what the sample is a share of: that counts from the first counters on. */
   private sampleBefore(): EarlierRun {
     const { sample } = this;
     const part = new EarlierTraffic();
@@ -428,7 +429,7 @@ export class DaemonSession {
         if (this.sampleCleared) return;
         const before = sample.requests;
         sample.addEarlier(part, transactions);
-        if (this.sampleBase !== null) this.sampleBase.sampled += sample.requests - before;
+        if (this.sampled !== null) this.sampled.of += sample.requests - before;
         this.touch();
       },
       done: () => {
@@ -450,6 +451,7 @@ export class DaemonSession {
     if (word === 'died' || word === 'stopped') this.gap(`worker ${word}${text === '' ? '' : `: ${text}`}`);
     this.lastPoll = 0;
     this.admin.refresh();
+    longestRecord(this.admin);
     this.touch();
   }
 

@@ -12,7 +12,8 @@ export function sameValue(a: string, b: string): boolean {
   return a === b || (sizeOf(a) !== null && sizeOf(a) === sizeOf(b));
 }
 
-function sizeOf(text: string): number | null {
+/** In bytes, or as the plain number that it is; null for other texts. */
+export function sizeOf(text: string): number | null {
   const m = /^(-?\d+(?:\.\d+)?)([bkmgtp]?)b?$/i.exec(text.trim());
   if (m === null) return null;
   const power = ['', 'k', 'm', 'g', 't', 'p'].indexOf((m[2] ?? '').toLowerCase().replace('b', ''));

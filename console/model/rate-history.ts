@@ -11,7 +11,19 @@ const COARSE_STEP = 10;
 const HOLE = 5;
 
 /** Counters that are asked for where only rates are wanted. */
-export const RATED = ['MAIN.uptime', 'MAIN.client_req', 'MAIN.cache_hit', 'MAIN.cache_miss'] as const;
+export const RATED = [
+  'MAIN.uptime',
+  'MAIN.client_req',
+  'MAIN.busy_wakeup',
+  'MAIN.cache_hit',
+  'MAIN.cache_miss',
+] as const;
+
+/** Requests of clients. The counter has one twice that waited for the fetch of another, here and in Varnish: it comes in
+ * again. */
+export function requestsOf(of: (name: 'MAIN.client_req' | 'MAIN.busy_wakeup') => number): number {
+  return Math.max(0, of('MAIN.client_req') - of('MAIN.busy_wakeup'));
+}
 
 /** A second; hits and lookups are NaN where nothing was looked up. */
 export interface Rates {
@@ -110,7 +122,7 @@ function ratesOf(points: readonly PastPoint[], step: number): (Rates & { at: num
       return (began || after < before ? after : after - before) / seconds;
     };
     const hits = rate('MAIN.cache_hit');
-    out.push({ at: b.at, requests: rate('MAIN.client_req'), hits, lookups: hits + rate('MAIN.cache_miss') });
+    out.push({ at: b.at, requests: requestsOf(rate), hits, lookups: hits + rate('MAIN.cache_miss') });
   }
   return out;
 }

@@ -3,6 +3,7 @@
 
 import { quoteWord } from '../../protocol/cli-quoting.ts';
 import type { Controller } from './controller.ts';
+import { longestRecord } from './record-length.ts';
 
 export interface Subject {
   kind: SubjectKind;
@@ -10,6 +11,8 @@ export interface Subject {
   key: string;
   /** Of a URL the host that it was asked of, of a tag the header that it stands in; '' where it may be any. */
   of: string;
+  /** It is as long as a record of the log may be: what was asked for may only begin so. */
+  isCut?: boolean;
 }
 
 export interface SubjectRow {
@@ -21,26 +24,22 @@ export interface SubjectRow {
   without: string;
 }
 
-/** Bytes from which a URL may be the beginning of a longer one: a log record has so many at the most (vsl_reclen). */
-const CUT = 254;
-const isCut = (url: string): boolean => Buffer.byteLength(url) >= CUT;
-
 const NO_OBJECT = 'objects in the cache do not know who asked for them';
 
 export const SUBJECTS = {
   url: {
     title: 'a URL, of its host where that is known',
-    words: ({ key, of }) =>
-      `${isCut(key) ? 'what begins with ' : ''}${of === '' ? `${key} on every host` : `${of}${key}`}`,
-    ban: ({ key, of }) =>
-      onHost(of, isCut(key) ? `req.url ~ ${quoteWord(`^${escaped(key)}`)}` : `req.url == ${quoteWord(key)}`),
+    words: ({ key, of, isCut = false }) =>
+      `${isCut ? 'what begins with ' : ''}${of === '' ? `${key} on every host` : `${of}${key}`}`,
+    ban: ({ key, of, isCut = false }) =>
+      onHost(of, isCut ? `req.url ~ ${quoteWord(`^${escaped(key)}`)}` : `req.url == ${quoteWord(key)}`),
     without: '',
   },
   path: {
     title: 'a path of a host, with any query string',
     words: ({ key, of }) => `${of}${key} with any query string`,
-    ban: ({ key, of }) =>
-      onHost(of, `req.url ~ ${quoteWord(`^${escaped(key)}${isCut(key) ? '' : '([?#]|$)'}`)}`),
+    ban: ({ key, of, isCut = false }) =>
+      onHost(of, `req.url ~ ${quoteWord(`^${escaped(key)}${isCut ? '' : '([?#]|$)'}`)}`),
     without: '',
   },
   prefix: {
@@ -92,7 +91,9 @@ export type SubjectKind = keyof typeof SUBJECTS;
 
 /** What the row under the cursor stands for, the narrowest first. */
 export function subjectsOf(c: Controller): readonly Subject[] {
-  return c.state.view.subjects?.(c) ?? [];
+  const subjects = c.state.view.subjects?.(c) ?? [];
+  const longest = longestRecord(c.session.admin);
+  return subjects.map((one) => ({ ...one, isCut: Buffer.byteLength(one.key) >= longest }));
 }
 
 export function subjectRow(subject: Subject): SubjectRow {

@@ -3,6 +3,7 @@
 // stale-while-revalidate as grace. The program may change all of it afterwards. Times are single-precision numbers
 // in Varnish, which shows in what is written of very long ones.
 
+import { EXPLICIT_STATUSES, HEURISTIC_STATUSES } from '../../protocol/tables/kept-statuses.ts';
 import { classicDelta, classicSeconds } from '../http1/cache-control.ts';
 import { parseDate } from '../http1/date.ts';
 import type { HttpMessage } from '../http1/message.ts';
@@ -19,11 +20,6 @@ export interface Lifetime {
   text: string;
 }
 
-/** Statuses that may be cached without explicit freshness. */
-const HEURISTIC = new Set([200, 203, 204, 300, 301, 304, 404, 410, 414]);
-/** Statuses that may be cached only with explicit freshness. */
-const EXPLICIT = new Set([302, 307]);
-
 /** @param lenient of dates (http_date_postel) */
 export function lifetime(beresp: HttpMessage, now: number, params: HotParams, lenient = false): Lifetime {
   const { status } = beresp;
@@ -34,8 +30,8 @@ export function lifetime(beresp: HttpMessage, now: number, params: HotParams, le
   const expiresText = beresp.get('expires');
   const expires = seconds(expiresText, lenient);
   const shared = classicDelta(beresp, 'cache-control', 's-maxage');
-  const explicitOnly = EXPLICIT.has(status);
-  const mayLive = explicitOnly || HEURISTIC.has(status);
+  const explicitOnly = EXPLICIT_STATUSES.has(status);
+  const mayLive = explicitOnly || HEURISTIC_STATUSES.has(status);
   const given = shared >= 0 ? shared : classicDelta(beresp, 'cache-control', 'max-age');
   const maxAge = mayLive ? given : -1;
   if (!mayLive) {

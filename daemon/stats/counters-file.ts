@@ -23,12 +23,16 @@ import type { CountersMessage } from './counter-relay.ts';
 import { CounterSum } from './counter-sum.ts';
 import { COUNTERS_HEAD, COUNTERS_MAGIC } from './counters-format.ts';
 import { BEAT, BEATS, shareOf } from './publication-beat.ts';
+import type { ReportTimes } from './report-times.ts';
 import type { ThreadRow } from './thread-row.ts';
 
 /** Bytes of a value. */
 const WORD = 8;
 /** The thread that has the file: its objects are told apart from those of other threads by this. */
 const OWN = 0;
+
+/** The row of a thread that says for how long it has been silent. */
+const SILENT = THR_COUNTERS.findIndex(({ name }) => name === 'silent');
 
 /** Instances whose values lie one after the other, and the bytes they take. */
 interface Part {
@@ -40,8 +44,8 @@ interface Part {
 export class CountersFile {
   /** Called before each publication, about once a second and once at the end: brings gauges up to date. */
   sample: (() => void) | null = null;
-  /** Until when all threads' counts are in what is published, in milliseconds of the epoch; null with one thread. */
-  wholeUntil: (() => number) | null = null;
+  /** Until when the threads' counts are in what is published, in milliseconds of the epoch; null with one thread. */
+  reports: Pick<ReportTimes, 'until' | 'wholeUntil'> | null = null;
   private readonly path: string;
   private readonly access: FileAccess;
   private readonly trouble: WriteTrouble | null;
@@ -192,6 +196,7 @@ export class CountersFile {
   publish(): void {
     const whole = this.beats % BEATS === 0;
     if (whole) this.sample?.();
+    if (whole) this.countSilence();
     this.beats++;
     this.row?.update();
     try {
@@ -204,6 +209,16 @@ export class CountersFile {
       this.changed = true;
       this.trouble?.failed(cause);
     }
+  }
+
+  /** For how long each thread that has reported has been silent. */
+  private countSilence(): void {
+    const { reports, threads, row } = this;
+    threads.forEach((sum, thread) => {
+      if (reports === null || thread === row?.thread) return;
+      const seconds = Math.floor((Date.now() - reports.until(thread)) / 1000);
+      sum.report('silence', [SILENT, Math.max(0, seconds)], true);
+    });
   }
 
   /** Whether the file that is written is the one that readers find. */
@@ -273,7 +288,7 @@ export class CountersFile {
       return this.last.compare(this.next, part.from, part.to, part.from, part.to) !== 0;
     });
     // Other threads may have looked at theirs since, and found nothing new.
-    if (changed.length === 0 && this.wholeUntil === null) return false;
+    if (changed.length === 0 && this.reports === null) return false;
     for (const { from, to } of changed) this.write(from, to);
     put(this.words, 0, time);
     this.write(0, WORD);
@@ -282,7 +297,7 @@ export class CountersFile {
 
   /** What was counted before it is in the values that are at hand now. */
   private time(): number {
-    return Math.min(Date.now(), this.wholeUntil?.() ?? Number.POSITIVE_INFINITY);
+    return Math.min(Date.now(), this.reports?.wholeUntil() ?? Number.POSITIVE_INFINITY);
   }
 
   private write(from: number, to: number): void {

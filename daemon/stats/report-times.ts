@@ -33,15 +33,17 @@ export class ReportTimes {
     this.known[thread] = at;
   }
 
+  /** Until when what a thread beside the first counts is here; 0 before its first report. */
+  until(thread: number): number {
+    // The time first: a report that it stands for is counted as sent by then.
+    const at = this.times[thread] as number;
+    if (Atomics.load(this.sent, thread) === this.got[thread]) this.known[thread] = at;
+    return this.known[thread] as number;
+  }
+
   wholeUntil(): number {
     let least = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < this.times.length; i++) {
-      if (i === FIRST) continue;
-      // The time first: a report that it stands for is counted as sent by then.
-      const at = this.times[i] as number;
-      if (Atomics.load(this.sent, i) === this.got[i]) this.known[i] = at;
-      least = Math.min(least, this.known[i] as number);
-    }
+    for (let i = FIRST + 1; i < this.times.length; i++) least = Math.min(least, this.until(i));
     return least;
   }
 }

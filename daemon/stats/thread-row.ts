@@ -27,7 +27,8 @@ export class ThreadRow {
 
   update(): void {
     const { values, main, wrk, facts } = this;
-    values.requests = main.client_req;
+    // Those that waited for the fetch of another came in again, and were counted then, too, as in Varnish.
+    values.requests = main.client_req - main.busy_wakeup;
     values.connections = main.sess_conn;
     values.connections_open = facts.sessions();
     values.loop_busy = wrk.loop_busy;

@@ -92,7 +92,7 @@ export class WorkerCounters {
       reports.received(from, message.at);
       file.takeIn(from, message);
     });
-    file.wholeUntil = () => reports.wholeUntil();
+    file.reports = reports;
   }
 
   /** The edge connector is in use. */

@@ -933,6 +933,13 @@ export const THR_COUNTERS = [
     level: 'diag',
     help: 'Times it slept because another thread was at work on what they share',
   },
+  {
+    name: 'silent',
+    flag: 'g',
+    format: 'd',
+    level: 'diag',
+    help: 'Seconds since the first thread last heard of it, for which its event loop stands still at least; of the first thread none',
+  },
 ] as const satisfies readonly CounterRow[];
 export type ThrCounterName = (typeof THR_COUNTERS)[number]['name'];
 

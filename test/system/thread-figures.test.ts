@@ -92,7 +92,7 @@ describe('counters', () => {
         .split('\n')
         .map((line) => line.split(' ')[0]),
     ).toEqual(
-      ['requests', 'connections', 'connections_open', 'loop_busy', 'loop_lag_us', 'lock_waits'].map(
+      ['requests', 'connections', 'connections_open', 'loop_busy', 'loop_lag_us', 'lock_waits', 'silent'].map(
         (n) => `THR.2.${n}`,
       ),
     );

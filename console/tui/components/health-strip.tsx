@@ -23,6 +23,7 @@ const WORDS: Readonly<Record<HealthState, { text: string; style: StyleName }>> =
   'cut off': { text: '', style: 'bad' },
   'daemon silent': { text: 'daemon silent', style: 'bad' },
   'worker silent': { text: 'worker silent', style: 'bad' },
+  'threads silent': { text: '', style: 'bad' },
   unknown: { text: 'connected, worker unknown', style: 'warn' },
   running: { text: 'running', style: 'good' },
   starting: { text: 'worker starting', style: 'warn' },
@@ -68,13 +69,20 @@ export function healthStrip(
 /** For a screen reader: the state alone, which is spoken when it changes. */
 export function spokenHealth({ session, options }: Controller): string {
   if (options.instances.replay !== undefined) return 'A recording';
-  const { state, since } = readHealth(session);
+  const health = readHealth(session);
+  const { state, since } = health;
   const { connection } = session;
   if (state === 'cut off')
     return `No connection${connection.state === 'waiting' ? `: ${connection.reason}` : ''}`;
-  const { text, style } = WORDS[state];
+  const { style } = WORDS[state];
+  const text = wordsOf(health);
   const told = text.slice(0, 1).toUpperCase() + text.slice(1);
   return since === null || style === 'good' ? told : `${told} since ${clock(since, session.utc)}`;
+}
+
+function wordsOf({ state, silent }: Health): string {
+  if (state !== 'threads silent') return WORDS[state].text;
+  return silent.length === 1 ? `thread ${silent[0]} silent` : `${silent.length} threads silent`;
 }
 
 /** As many parts as there is room for; the first one always. */
@@ -90,7 +98,8 @@ function fitting(parts: readonly Row[], width: number): Row {
 
 function healthParts(health: Health, now: number, theme: Theme, utc: boolean): Row[] {
   const { bullet, up } = theme.glyphs;
-  const { text, style } = WORDS[health.state];
+  const { style } = WORDS[health.state];
+  const text = wordsOf(health);
   const parts: Row[] = [
     [span(`${style === 'good' ? bullet : up} ${text}${sinceText(health, now, utc)}`, style)],
   ];

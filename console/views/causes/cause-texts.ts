@@ -19,13 +19,18 @@ const NOT_KEPT: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /status is/,
-    'Nothing of this status is kept, whatever its headers say. In vcl_backend_response set beresp.ttl where it is to be.',
+    'Nothing of this status is kept by default, whatever its headers say. In vcl_backend_response set beresp.ttl where it is to be.',
   ],
   [
     /Set-Cookie/,
     'Unset beresp.http.Set-Cookie in vcl_backend_response for responses that are the same for everybody.',
   ],
   [/Vary/, 'Let the backend name in Vary the headers that it looks at, instead of *.'],
+  [/retried/, 'The program returns retry for what the backend answers: see w on such a request.'],
+  [
+    /its fetch/,
+    'The program ends the fetch: the Programs view (5) shows where, and w on such a request in the log what it said.',
+  ],
   [/program/, PROGRAM],
 ];
 

@@ -3,9 +3,8 @@
 // same URL under another host.
 
 import type { Evidence, Unserved, Verdict } from '../../model/unserved.ts';
-import { Facts } from '../log/why/request-facts.ts';
 import { uncacheable } from '../log/why/uncacheable.ts';
-import { lookupReason, why } from '../log/why/why.ts';
+import { livesIn, lookupReason, why } from '../log/why/why.ts';
 
 export function judge(request: Unserved, evidence: Evidence): Verdict {
   const reason = lookupReason(
@@ -49,9 +48,9 @@ function nearMiss(request: Unserved, { beside, hit }: Evidence): Verdict | null 
 
 /** Did it bring a response that is fresh at this time? */
 function isKept({ group }: Unserved, now: number): boolean {
-  const fetch = group.find((tx) => tx.type === 'bereq' && tx.reason !== 'pass' && tx.reason !== 'pipe');
-  if (fetch === undefined) return false;
-  const facts = new Facts(fetch);
-  const last = facts.lifetimes.at(-1);
-  return last !== undefined && uncacheable(facts) === null && facts.at + last.ttl > now;
+  return livesIn(group).some(({ fetch }) => {
+    if (fetch === null || fetch.reason === 'pass' || fetch.reason === 'pipe') return false;
+    const last = fetch.lifetimes.at(-1);
+    return last !== undefined && uncacheable(fetch) === null && fetch.at + last.ttl > now;
+  });
 }

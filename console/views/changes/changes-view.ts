@@ -5,7 +5,7 @@ import { type Change, changesOf } from '../../model/changes.ts';
 import type { Controller } from '../../model/controller.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import type { SessionEvent } from '../../model/event-log.ts';
-import { clock, rate } from '../../model/numbers.ts';
+import { clock, percent, rate } from '../../model/numbers.ts';
 import type { ToneLine } from '../../model/panel.ts';
 import { markOf, toneOf } from '../events/event-tones.ts';
 import { openEvent } from '../events/events-view.ts';
@@ -92,9 +92,8 @@ function eventRow(event: SessionEvent, session: DaemonSession): ListRow {
 }
 
 function changeRow(change: Change): ListRow {
-  const { kind, name, before, now, factor } = change;
+  const { kind, name, before, now } = change;
   const more = now > before;
-  const times = `${factor.toFixed(factor < 10 ? 1 : 0)} times ${more ? 'more' : 'less'}`;
   return {
     key: `${kind} ${name}`,
     facts: { kind, name, before: before.toFixed(3), now: now.toFixed(3) },
@@ -106,10 +105,17 @@ function changeRow(change: Change): ListRow {
       { text: rate(now), by: now, tone: 'strong' },
     ],
     detail: (): ToneLine[] => [
-      [{ text: `${rate(before)} a second before, ${rate(now)} now: ${times}.` }],
+      [{ text: `${rate(before)} a second before, ${rate(now)} now${comparison(before, now)}.` }],
       [{ text: kind === 'url' ? 'Enter shows its requests.' : 'Enter shows the counter.', tone: 'faint' }],
     ],
   };
+}
+
+/** The rates as they are: the factor that ranks them is smoothed. */
+function comparison(before: number, now: number): string {
+  if (before === 0 || now === 0) return '';
+  const times = now / before;
+  return `: ${times < 1 ? `${percent(times)} of` : `${rate(times)} times`} what it was`;
 }
 
 function open(c: Controller, facts: ListRow['facts']): void {

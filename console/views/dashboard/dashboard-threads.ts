@@ -3,15 +3,16 @@
 
 import { cell, cellRight, type Row, type Span, span } from '../../draw/spans.ts';
 import type { StyleName } from '../../draw/theme.ts';
+import { threadDelay } from '../../model/daemon-health.ts';
 import type { DaemonSession } from '../../model/daemon-session.ts';
 import { count, duration, rate } from '../../model/numbers.ts';
 
 /** Cells of a thread without its name, and between two. */
 const FIGURES = 25;
 const GAP = 2;
-/** Microseconds of delay from which clients notice, and from which something is wrong (chosen). */
-const SLOW = 50_000;
-const STUCK = 500_000;
+/** Seconds of delay from which clients notice, and from which something is wrong (chosen). */
+const SLOW = 0.05;
+const STUCK = 0.5;
 
 /** Rows that all threads take in so many cells. */
 export function threadLines(threads: readonly string[], width: number): number {
@@ -35,7 +36,9 @@ export function threadRows(session: DaemonSession, width: number, height: number
   if (threads.length > room) {
     // The last place says how many there are besides, unless there is but one place.
     const places = Math.max(1, room - 1);
-    shown = [...threads].sort((a, b) => delayOf(session, b) - delayOf(session, a)).slice(0, places);
+    shown = [...threads]
+      .sort((a, b) => threadDelay(session.counters, b) - threadDelay(session.counters, a))
+      .slice(0, places);
     more = threads.length - shown.length;
   }
   const cells = shown.map((name) => threadCells(session, name, nameCells(threads)));
@@ -47,18 +50,14 @@ export function threadRows(session: DaemonSession, width: number, height: number
   );
 }
 
-function delayOf({ counters }: DaemonSession, name: string): number {
-  return Number(counters.value(`THR.${name}.loop_lag_us`));
-}
-
 function threadCells(session: DaemonSession, name: string, cells: number): Span[] {
   const { counters } = session;
-  const delay = delayOf(session, name);
+  const delay = threadDelay(counters, name);
   const style: StyleName = delay >= STUCK ? 'bad' : delay >= SLOW ? 'warn' : 'muted';
   return [
     cell(name, cells, 'strong'),
     cellRight(`${rate(counters.rate(`THR.${name}.requests`))}/s`, 8),
     cellRight(`${count(Number(counters.value(`THR.${name}.connections_open`)))} conn`, 10),
-    cellRight(duration(delay / 1e6), 7, style),
+    cellRight(duration(delay), 7, style),
   ];
 }

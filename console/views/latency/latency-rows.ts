@@ -41,27 +41,19 @@ export function titleRow(session: DaemonSession, shown: Quantity, width: number)
   );
 }
 
-/** `height` rows of columns with their axes. */
-export function histogramRows(
-  session: DaemonSession,
-  shown: Quantity,
-  width: number,
-  height: number,
-  theme: Theme,
-): Row[] {
-  return columns(session, shown, width - 9, Math.max(4, height - 2), theme);
-}
-
 /** Lower eighths of a cell. */
 const EIGHTHS = ' ▁▂▃▄▅▆▇█';
 
-function columns(
+/** Columns with their axes, at least six rows of them. */
+export function histogramRows(
   session: DaemonSession,
   shown: Quantity,
-  width: number,
-  height: number,
+  screenWidth: number,
+  screenHeight: number,
   theme: Theme,
 ): Row[] {
+  const width = screenWidth - 9;
+  const height = Math.max(4, screenHeight - 2);
   const { from, to, cells } = histogram(session, shown, width);
   const max = Math.max(1, ...cells.map((c) => c.hit + c.other));
   // In eighths of a cell; what is there at all is seen.

@@ -188,7 +188,8 @@ class Scripted implements Source {
   }
 
   command(line: string): Promise<CommandReply> {
-    if (line !== 'event.list -j') this.lines.push(line);
+    // Asked of each that is connected.
+    if (!['event.list -j', 'param.show -j vsl_reclen'].includes(line)) this.lines.push(line);
     const items = this.answers[line];
     return Promise.resolve({
       status: 200,

@@ -1,10 +1,11 @@
 // The sample of the traffic: what restarts, fragments, passes and marks add to rankings, latencies and tags.
 import { expect, it } from 'vitest';
-import type { EarlierRun, Source, SourceEvents } from '../../../console/client/source.ts';
+import type { LogHandlers, Source, SourceEvents } from '../../../console/client/source.ts';
 import { DaemonSession } from '../../../console/model/daemon-session.ts';
 import { LogEntry } from '../../../console/model/log-entry.ts';
 import { LogStore } from '../../../console/model/log-store.ts';
 import { networkOf, type RankingName } from '../../../console/model/rankings.ts';
+import { RateHistory } from '../../../console/model/rate-history.ts';
 import { EarlierTraffic, TrafficSample, type Window } from '../../../console/model/traffic-sample.ts';
 import { nextError } from '../../../console/views/log/log-search.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
@@ -236,21 +237,32 @@ it('keeps of the last minutes what has room, and says since when', () => {
   expect(total).toBe(30 * (FAKE_START + 100 - since));
 });
 
-it('takes no more of the past once it was begun anew, and counts none of it into its share', () => {
-  let run: EarlierRun | undefined;
+/** A session of a daemon whose counters and log come by hand. */
+function byHand(): {
+  session: DaemonSession;
+  values(at: number, uptime: number, requests: number, woken?: number): void;
+  sample(): LogHandlers;
+} {
   let daemon: SourceEvents | undefined;
-  const nothing = { close: () => undefined };
+  let sample: LogHandlers | undefined;
   const source: Source = {
     label: 'x',
     start: (events) => {
       daemon = events;
-      events.counters([{ name: 'MAIN.client_req', flag: 'c', format: 'i', level: 'info', description: '' }]);
-      events.values(1, [100n]);
+      events.counters(
+        ['MAIN.uptime', 'MAIN.client_req', 'MAIN.busy_wakeup'].map((name) => ({
+          name,
+          flag: 'c',
+          format: 'i',
+          level: 'info',
+          description: '',
+        })),
+      );
     },
     command: async () => ({ status: 0, body: '' }),
     log: (sub, handlers) => {
-      if (sub.rate !== undefined) run = handlers.earlier?.();
-      return nothing;
+      if (sub.rate !== undefined) sample = handlers;
+      return { close: () => undefined };
     },
     setInterval: () => undefined,
     sampleNow: () => undefined,
@@ -258,21 +270,59 @@ it('takes no more of the past once it was begun anew, and counts none of it into
   };
   const session = new DaemonSession({ source, now: () => 1, later: (fn) => fn() });
   session.start();
-  const group = fakeGroup({
-    vxid: 5,
-    at: FAKE_START,
-    method: 'GET',
-    url: '/',
-    status: 200,
-    handling: 'HIT',
-    seconds: 0.001,
-    body: 10,
-  });
-  run?.batch(group);
-  daemon?.values(2, [110n]);
-  expect([session.sample.requests, session.sampleShare(), run?.done()]).toEqual([1, 0, true]);
+  return {
+    session,
+    values: (at, uptime, requests, woken = 0) => daemon?.values(at, [uptime, requests, woken].map(BigInt)),
+    sample: () => sample as LogHandlers,
+  };
+}
+
+it('knows its share over a restart of the worker', () => {
+  const { session, values, sample } = byHand();
+  values(1, 100, 5000);
+  sample().batch(Array.from({ length: 10 }, (_, i) => request(2 + 4 * i, '/')).flat());
+  values(2, 101, 5090);
+  expect(session.sampleShare()).toBeCloseTo(10 / 90, 5);
+  // The next worker has counted more at its first report than was missing, and less than its predecessor.
+  for (const [at, uptime, requests] of [
+    [3, 1, 110],
+    [4, 2, 6000],
+  ] as const)
+    values(at, uptime, requests);
+  expect(session.sampleShare()).toBeCloseTo(10 / 6090, 5);
   session.clearSample();
-  run?.batch(group);
+  expect(session.sampleShare()).toBe(1);
+  values(5, 3, 6100);
+  expect(session.sampleShare()).toBe(0);
+  session.close();
+});
+
+it('counts a request once that waited for the fetch of another, which the counter has twice', () => {
+  const { session, values, sample } = byHand();
+  values(1, 100, 5000, 1000);
+  sample().batch(Array.from({ length: 10 }, (_, i) => request(2 + 4 * i, '/')).flat());
+  values(2, 101, 5018, 1008);
+  expect([session.sampleShare(), session.requests.slices(2, 1, 1).mean[0]]).toEqual([1, 10]);
+  const at = (seconds: number, ...counted: number[]) => ({
+    at: seconds,
+    names: ['MAIN.uptime', 'MAIN.client_req', 'MAIN.busy_wakeup'],
+    values: Float64Array.from([seconds, ...counted]),
+  });
+  const rates = new RateHistory();
+  rates.prepend(1, [at(1, 0, 0), at(2, 18, 8)]);
+  expect(rates.fine.requests.slices(2, 1, 1).mean).toEqual([10]);
+  session.close();
+});
+
+it('takes no more of the past once it was begun anew, and of the past it has all', () => {
+  const { session, values, sample } = byHand();
+  values(1, 100, 100);
+  const run = sample().earlier?.();
+  run?.batch(request(5, '/'));
+  values(2, 101, 110);
+  expect([session.sample.requests, session.sampleShare(), run?.done()]).toEqual([1, 1 / 11, true]);
+  session.clearSample();
+  run?.batch(request(5, '/'));
   expect([session.sample.requests, run?.done()]).toEqual([0, false]);
   session.close();
 });

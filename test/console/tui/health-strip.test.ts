@@ -14,8 +14,8 @@ afterEach(() => {
 });
 
 /** A daemon that says this of itself from the tenth second on. */
-function told(changes: Record<string, number>): Recording {
-  const recording = fakeRecording(30);
+function told(changes: Record<string, number>, threads = 1): Recording {
+  const recording = fakeRecording(30, threads);
   const names = recording.steps.find((s) => s.kind === 'counters')?.info.map((i) => i.name) ?? [];
   const at = Object.entries(changes).map(([name, value]): [number, string] => [
     names.indexOf(name),
@@ -70,6 +70,20 @@ describe('the strip of the daemon’s health', () => {
     expect(await strip(told({ 'MGT.worker_silent': 9 }), 100)).toMatch(
       /^ ▲ worker silent since \d\d:\d\d:\d\d \(9s\)/,
     );
+  });
+
+  it('says which threads are silent where others are not, and does not claim it of the worker', async () => {
+    const silent = { 'MGT.worker_silent': 9, 'THR.2.silent': 9, 'WRK.loop_lag_us': 1250 };
+    expect(await strip(told(silent, 4), 100)).toMatch(
+      /^ ▲ thread 2 silent since \d\d:\d\d:\d\d \(9s\) {3}0 restarts {3}loop 9\.00s {3}worker 18%/,
+    );
+    expect(await strip(told({ ...silent, 'THR.3.silent': 5 }, 4), 100)).toMatch(/^ ▲ 2 threads silent since/);
+    // The first thread stood still later, and says no more how long the other has been silent.
+    expect(await strip(told({ ...silent, 'MGT.worker_silent': 30 }, 4), 100)).toMatch(/^ ▲ worker silent/);
+    const stage = new Stage({ recording: told(silent, 4), columns: 60, rows: 20 });
+    stages.push(stage);
+    await stage.play(12);
+    expect(spokenHealth(stage.controller)).toMatch(/^Thread 2 silent since \d\d:\d\d:\d\d$/);
   });
 
   it('says since when nothing was heard of the daemon, though the connection stands', async () => {

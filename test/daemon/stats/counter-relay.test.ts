@@ -128,11 +128,28 @@ describe('a report', () => {
     expect(looks).toEqual([1000, 2000]);
     vi.useRealTimers();
     // The file is whole until then, and not until now.
-    file.wholeUntil = () => 1234;
+    file.reports = { until: () => 1234, wholeUntil: () => 1234 };
     first.main.cache_hit++;
     file.publish();
     expect(new CountersReader(path, newMgtCounters()).read().info.length).toBeGreaterThan(0);
   });
+});
+
+it('a thread of which nothing is heard has been silent for so long, in the file that the first one writes', () => {
+  const { file, pass, read } = setUp();
+  let heard = Date.now();
+  const reports = { until: () => heard, wholeUntil: () => heard };
+  file.reports = reports;
+  pass();
+  expect(read()).toMatchObject({ 'THR.0.silent': 0n, 'THR.1.silent': 0n });
+  heard -= 9500;
+  // It is brought up to date once a second.
+  for (let i = 0; i < 20; i++) file.publish();
+  const { 'THR.0.silent': own, 'THR.1.silent': other } = read();
+  expect([own, Number(other) >= 9 && Number(other) < 60]).toEqual([0n, true]);
+  heard = Date.now() + 1000;
+  for (let i = 0; i < 20; i++) file.publish();
+  expect(read()['THR.1.silent']).toBe(0n);
 });
 
 describe('the backends of a report', () => {

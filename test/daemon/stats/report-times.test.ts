@@ -23,6 +23,14 @@ describe('the time until which sums are whole', () => {
     expect(first.wholeUntil()).toBe(1200);
   });
 
+  it('is known of each thread', () => {
+    const times = new Float64Array(3);
+    const first = new ReportTimes(times, new Int32Array(3));
+    first.looked(1, 1000);
+    first.looked(2, 5000);
+    expect([first.until(1), first.until(2), first.wholeUntil()]).toEqual([1000, 5000, 1000]);
+  });
+
   it('goes on in a first thread that is late, which always has a report under way', () => {
     const { first, other } = setUp();
     const report = (at: number): void => {

@@ -92,6 +92,29 @@ export const WHY_CASES: readonly WhyCase[] = [
     ],
   },
   { name: 'restart', steps: [get('/restart')] },
+  ...[
+    'fail-in-fetch',
+    'fail-in-response',
+    'abandon-in-response',
+    'error-in-response',
+    'fail-after-retry',
+  ].map((path) => ({ name: path.replaceAll('-', ' '), steps: [get(`/${path}`), get(`/${path}`)] })),
+  { name: 'retried too often', steps: [get('/retry-always'), get('/retry-always')] },
+  { name: 'error with a lifetime', steps: [get('/kept-error'), get('/kept-error')] },
+  { name: 'retried', steps: [get('/retry-once'), get('/retry-once')] },
+  {
+    name: 'kept, then started again',
+    steps: [get('/restarted', { 'X-Again': '1' }), { wait: 1.4 }, get('/restarted')],
+  },
+  {
+    name: 'purged, then failed',
+    steps: [
+      get('/fails-later'),
+      { get: '/fails-later', method: 'FLUSH' },
+      get('/fails-later', { 'X-Fail': '1' }),
+      get('/fails-later'),
+    ],
+  },
   { name: 'not kept', steps: [get('/flaky'), get('/flaky')] },
   {
     name: 'removed',
@@ -139,14 +162,27 @@ sub vcl_hit {
 sub vcl_miss {
   if (req.url == "/synth-in-miss") { return (synth(404, "Not here")); }
 }
+sub vcl_backend_fetch {
+  if (bereq.url == "/fail-in-fetch") { return (fail); }
+  if (bereq.url == "/kept-error") { set bereq.backend = nobody; }
+}
+sub vcl_backend_error {
+  if (bereq.url == "/kept-error") { set beresp.ttl = 60s; return (deliver); }
+}
 sub vcl_backend_response {
+  if (bereq.url == "/fail-in-response" || bereq.http.X-Fail) { return (fail); }
+  if (bereq.url == "/abandon-in-response") { return (abandon); }
+  if (bereq.url == "/error-in-response") { return (error(502, "Not so")); }
+  if (bereq.url == "/retry-always" || (bereq.url ~ "^/(retry-once|fail-after-retry)$" && bereq.retries == 0)) { return (retry); }
+  if (bereq.url == "/fail-after-retry") { return (fail); }
+  if (bereq.url == "/restarted") { set beresp.ttl = 1s; set beresp.grace = 0s; }
   if (bereq.url == "/hfp") { return (pass(60s)); }
   if (bereq.url == "/uncacheable") { set beresp.uncacheable = true; }
   if (bereq.url == "/grace") { set beresp.ttl = 0.2s; set beresp.grace = 60s; }
   if (bereq.url == "/short") { set beresp.grace = 0s; }
 }
 sub vcl_deliver {
-  if (req.url == "/restart" && req.restarts == 0) { return (restart); }
+  if ((req.url == "/restart" || req.http.X-Again) && req.restarts == 0) { return (restart); }
 }
 `;
 }

@@ -3,17 +3,13 @@
 
 import { clock, duration } from '../../../model/numbers.ts';
 import { banMatches } from './ban-match.ts';
-import { addedBy, ago, purgeText, tookObject } from './purges.ts';
+import { addedBy, ago, isSameKey, purgeText, tookObject } from './purges.ts';
 import type { Evidence, Facts } from './request-facts.ts';
 import { uncacheable } from './uncacheable.ts';
 import type { Case, Former, Rule } from './why.ts';
 
 function missed(c: Case): boolean {
   return c.request.step('MISS') !== undefined;
-}
-
-function sameHost(c: Case, f: Facts): boolean {
-  return (c.request.request.get('host') ?? '') === (f.request.get('host') ?? '');
 }
 
 /** The newest request that fetched something for the same key, and its fetch. */
@@ -23,7 +19,7 @@ function newestFetch(c: Case, accept: (fetch: Facts) => boolean = () => true): R
       fetch !== null &&
       fetch.reason !== 'pass' &&
       fetch.reason !== 'pipe' &&
-      sameHost(c, request) &&
+      isSameKey(c.request, request) &&
       accept(fetch)
     )
       return { request, fetch };
@@ -55,12 +51,13 @@ export const MISS_RULES: readonly Rule[] = [
     try: (c) => {
       if (!missed(c)) return null;
       const stored = newestFetch(c, (fetch) => uncacheable(fetch) === null)?.fetch ?? null;
+      const newest = newestFetch(c)?.fetch ?? null;
       const purge = c.purges.find(
         (p) =>
           p.kind !== 'ban' &&
           p.request.at <= c.request.at &&
-          // Whatever was purged before that fetch, it filled the cache again.
-          (stored === null || p.request.at >= stored.at) &&
+          // Whatever was purged before the last fetch, that filled the cache again, or would have.
+          (newest === null || p.request.at >= newest.at) &&
           tookObject(p, c.request, stored),
       );
       if (purge === undefined) return null;
@@ -80,7 +77,7 @@ export const MISS_RULES: readonly Rule[] = [
     try: (c) => {
       if (!missed(c)) return null;
       const stored = c.former.filter(
-        (f) => f.fetch !== null && sameHost(c, f.request) && uncacheable(f.fetch) === null,
+        (f) => f.fetch !== null && isSameKey(c.request, f.request) && uncacheable(f.fetch) === null,
       );
       const newest = stored[0];
       if (newest === undefined || newest.fetch === null) return null;
@@ -105,7 +102,11 @@ export const MISS_RULES: readonly Rule[] = [
     explains: 'The response before was not kept.',
     try: (c) => {
       if (!missed(c)) return null;
-      const newest = newestFetch(c, (f) => f.until <= c.request.at || c.request.at === 0);
+      const newest = newestFetch(
+        c,
+        (f) =>
+          (f.until <= c.request.at || c.request.at === 0) && varied(c, { request: f, fetch: f }).length === 0,
+      );
       const cause = newest === null || newest.fetch === null ? null : uncacheable(newest.fetch);
       if (newest === null || newest.fetch === null || cause === null) return null;
       return {

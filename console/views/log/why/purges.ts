@@ -157,8 +157,10 @@ export function ago(now: number, { request }: Purge): string {
   return duration(Math.max(0, now - request.at));
 }
 
-function isSameKey(a: Facts, b: Facts): boolean {
-  const urls = (facts: Facts): string[] => facts.all('ReqURL').map((e) => e.text);
+/** Are they for the same URL, at some time of theirs, and host? */
+export function isSameKey(a: Facts, b: Facts): boolean {
+  const urls = (facts: Facts): string[] =>
+    facts.all(facts.type === 'bereq' ? 'BereqURL' : 'ReqURL').map((e) => e.text);
   const host = (facts: Facts): string => facts.request.get('host') ?? '';
   return host(a) === host(b) && urls(a).some((url) => urls(b).includes(url));
 }

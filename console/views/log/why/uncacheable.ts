@@ -1,5 +1,6 @@
 // Why a response is not kept: the headers and lifetimes of the backend's transaction that say so.
 
+import { EXPLICIT_STATUSES, HEURISTIC_STATUSES } from '../../../../protocol/tables/kept-statuses.ts';
 import { duration } from '../../../model/numbers.ts';
 import type { Evidence, Facts } from './request-facts.ts';
 
@@ -29,23 +30,43 @@ const HEADERS: readonly HeaderRow[] = [
   { header: 'vary', pattern: /\*/, because: 'its Vary is *' },
 ];
 
-/** Of other statuses nothing is kept, whatever the headers say, unless the program has it so. */
-const KEPT: ReadonlySet<number> = new Set([200, 203, 204, 300, 301, 302, 304, 307, 404, 410, 414]);
+function mayBeKept(status: number): boolean {
+  return HEURISTIC_STATUSES.has(status) || EXPLICIT_STATUSES.has(status);
+}
 
-/** A failure after the response had its lifetime: its body broke off. One before that made the lifetime an error's. */
-function brokeOff({ records }: Facts): boolean {
-  const last = (tag: string): number => records.findLastIndex(({ name }) => name === tag);
-  return last('FetchError') > last('TTL');
+const FETCH_STATE = /^BACKEND_(FETCH|RESPONSE|ERROR)$/;
+
+/** A fetch without a response to keep: it failed, or the program ended it. What it had of a lifetime before was that of a response
+ * that is thrown away; an error has one only where vcl_backend_error gives it. Null where there is a response. */
+function noResponse(fetch: Facts): Cause | null {
+  const { records } = fetch;
+  const lastOf = (tag: string, text = /./): number =>
+    records.findLastIndex((r) => r.name === tag && text.test(r.text));
+  const lifetime = lastOf('TTL');
+  const failed = fetch.first('FetchError');
+  const left = fetch.steps.findLast(({ state }) => FETCH_STATE.test(state));
+  const givenUp = left !== undefined && /^(fail|abandon)$/.test(left.returned);
+  const isError = lastOf('VCL_call', /^BACKEND_ERROR$/) > lifetime;
+  if (failed !== undefined && (givenUp || isError || lastOf('FetchError') > lifetime))
+    return { because: 'the fetch failed', evidence: [failed] };
+  if (givenUp)
+    return {
+      because: `the program ${left.returned === 'fail' ? 'failed' : 'abandoned'} its fetch in vcl_${left.state.toLowerCase()}`,
+      evidence: [left.evidence],
+    };
+  if (!isError) return null;
+  const before = fetch.steps.findLast(({ state }) => FETCH_STATE.test(state) && state !== 'BACKEND_ERROR');
+  const evidence = [(before ?? left)?.evidence].filter((e) => e !== undefined);
+  return before?.returned === 'retry'
+    ? { because: 'its fetch was retried as often as max_retries allows', evidence }
+    : { because: 'the program made it an error', evidence };
 }
 
 /** Null when the response was kept. */
 export function uncacheable(fetch: Facts): Cause | null {
+  const none = noResponse(fetch);
   const last = fetch.lifetimes.at(-1);
-  const failed = fetch.first('FetchError');
-  if (last === undefined)
-    return failed === undefined ? null : { because: 'the fetch failed', evidence: [failed] };
-  if (failed !== undefined && brokeOff(fetch))
-    return { because: 'the fetch failed', evidence: [failed, last.evidence] };
+  if (none !== null || last === undefined) return none;
   if (last.source === 'HFP')
     return {
       because: `the program returned pass for it (for ${duration(last.ttl)})`,
@@ -61,7 +82,7 @@ export function uncacheable(fetch: Facts): Cause | null {
   }
   if (rfc !== undefined && rfc.ttl <= 0) {
     const status = fetch.first('BerespStatus');
-    if (status !== undefined && !KEPT.has(Number(status.text)))
+    if (status !== undefined && !mayBeKept(Number(status.text)))
       return { because: `its status is ${status.text}`, evidence: [status, rfc.evidence] };
     const evidence = fetch.header('response', 'cache-control') ?? fetch.header('response', 'expires');
     return {

@@ -102,15 +102,16 @@ export function lookupReason(reasons: readonly Reason[]): Reason | null {
 }
 
 function readCase(group: readonly LogTransaction[], context: WhyContext): Case | null {
-  const pair = pairOf(group);
-  if (pair === null) return null;
+  const lives = livesIn(group);
+  const last = lives.at(-1);
+  if (last === undefined) return null;
   const purges = purgesIn(group, context);
   return {
-    ...pair,
+    ...last,
     purges,
     fragments: fragmentsOf(group),
     restarts: group.filter(isRestart).length,
-    former: context.earlier.flatMap((g) => pairOf(g) ?? []),
+    former: [lives.slice(0, -1), ...context.earlier.map(livesIn)].flatMap((g) => g.toReversed()),
     bans: [...(context.bans ?? []), ...bansAmong(purges)],
     bansKnown: context.bans !== null,
     since: context.since,
@@ -118,7 +119,7 @@ function readCase(group: readonly LogTransaction[], context: WhyContext): Case |
 }
 
 function purgesIn(group: readonly LogTransaction[], context: WhyContext): Purge[] {
-  const own = group.filter((tx) => tx !== livesIn(group).at(-1));
+  const own = group.filter((tx) => tx !== requestsIn(group).at(-1));
   const found = new Map<number, Purge>();
   for (const tx of [own, ...context.earlier, ...(context.elsewhere ?? [])].flat()) {
     if (tx.type !== 'request' || found.has(tx.vxid)) continue;
@@ -128,18 +129,28 @@ function purgesIn(group: readonly LogTransaction[], context: WhyContext): Purge[
   return [...found.values()].sort((a, b) => b.request.at - a.request.at);
 }
 
-function livesIn(group: readonly LogTransaction[]): LogTransaction[] {
+function requestsIn(group: readonly LogTransaction[]): LogTransaction[] {
   const first = group.find((tx) => tx.type === 'request');
   return first === undefined ? [] : livesOf(group, first);
 }
 
-/** The request that decided and its own backend request. */
-function pairOf(group: readonly LogTransaction[]): Former | null {
-  const main = livesIn(group).at(-1);
-  if (main === undefined) {
-    const bereq = group.find((tx) => tx.type === 'bereq');
-    return bereq === undefined ? null : { request: new Facts(bereq), fetch: new Facts(bereq) };
+/** The lives of a group's request in order, each with its own backend request. */
+export function livesIn(group: readonly LogTransaction[]): Former[] {
+  const requests = requestsIn(group);
+  const alone = requests.length === 0 ? group.find((tx) => tx.type === 'bereq') : undefined;
+  if (alone !== undefined) {
+    const facts = fetchFacts(group, alone);
+    return [{ request: facts, fetch: facts }];
   }
-  const fetch = group.find((tx) => tx.type === 'bereq' && tx.parent === main.vxid);
-  return { request: new Facts(main), fetch: fetch === undefined ? null : new Facts(fetch) };
+  return requests.map((request) => {
+    const fetch = group.find((tx) => tx.type === 'bereq' && tx.parent === request.vxid);
+    return { request: new Facts(request), fetch: fetch === undefined ? null : fetchFacts(group, fetch) };
+  });
+}
+
+/** A fetch as the last of its retries ended, with the reason of the first. */
+function fetchFacts(group: readonly LogTransaction[], first: LogTransaction): Facts {
+  let last = first;
+  for (const tx of group) if (tx.type === 'bereq' && tx.parent === last.vxid) last = tx;
+  return new Facts({ ...last, reason: first.reason });
 }

@@ -68,8 +68,9 @@ describe('real traffic', () => {
         "another variant: Vary: accept-language": 1,
         "banned": 3,
         "expired": 1,
-        "first time seen": 33,
+        "first time seen": 42,
         "gone early, or a miss that the program forced": 1,
+        "hit before: expired or gone, fetch not seen": 1,
         "hit-for-miss: it has a Set-Cookie": 1,
         "hit-for-miss: its Cache-Control says no-store": 1,
         "hit-for-miss: its Cache-Control says private": 1,
@@ -77,13 +78,18 @@ describe('real traffic', () => {
         "hit-for-miss: its headers give it no lifetime": 1,
         "hit-for-miss: the program marked it uncacheable": 1,
         "hit-for-pass: the program passes the response": 1,
+        "not kept the last time: its fetch was retried as often as max_retries allows": 1,
         "not kept the last time: the fetch failed": 1,
+        "not kept the last time: the program abandoned its fetch in vcl_backend_response": 1,
+        "not kept the last time: the program failed its fetch in vcl_backend_fetch": 1,
+        "not kept the last time: the program failed its fetch in vcl_backend_response": 3,
+        "not kept the last time: the program made it an error": 1,
         "passed: it has Authorization": 1,
         "passed: it has a Cookie": 1,
         "passed: its method is not looked up": 2,
         "passed: the program says so": 2,
         "piped": 1,
-        "purged": 4,
+        "purged": 5,
       }
     `);
   });
@@ -195,6 +201,14 @@ it('knows of a body that broke off, and of a status of which nothing is kept', (
     'not kept the last time: its status is 500 | 1 | 25.0%',
   ]);
   for (const row of rows.slice(1)) expect(JSON.stringify(row.detail())).toContain('Look after the backend');
+});
+
+it('says of a status that it is not kept by default: the program may keep it', () => {
+  const other = (vxid: number) =>
+    fetched(vxid, { url: '/403', status: 403 }, ['TTL', `RFC -1 10 0 ${FAKE_START} 0 0 0 0 uncacheable`]);
+  const rows = rowsAfter([other(10), other(20)]);
+  expect(rows.map((row) => row.key)).toContain('not kept the last time: its status is 403');
+  expect(JSON.stringify(rows.at(-1)?.detail())).toContain('Nothing of this status is kept by default');
 });
 
 it('leaves the event loop free while it judges many, and judges each once', () => {

@@ -151,6 +151,16 @@ const ROWS: readonly [string, string, RegExp, string][] = [
     /last response \(\d+, \S+ before\) was not kept, because the fetch failed/,
     'FetchError',
   ],
+  ['fail in fetch', 'not-kept', /because the program failed its fetch in vcl_backend_fetch\.$/, 'VCL_return'],
+  ['fail in response', 'not-kept', /the program failed its fetch in vcl_backend_response\.$/, 'VCL_return'],
+  ['fail after retry', 'not-kept', /the program failed its fetch in vcl_backend_response\.$/, 'VCL_return'],
+  ['abandon in response', 'not-kept', /program abandoned its fetch in vcl_backend_response\.$/, 'VCL_return'],
+  ['error in response', 'not-kept', /because the program made it an error\.$/, 'VCL_return'],
+  ['retried too often', 'not-kept', /because its fetch was retried as often as max_retries/, 'VCL_return'],
+  ['error with a lifetime', 'hit', /^A hit: object \d+, fetched \S+ ago, is fresh/, 'Hit'],
+  ['retried', 'hit', /^A hit: object \d+, fetched \S+ ago, is fresh/, 'Hit'],
+  ['kept, then started again', 'expired', /^It had expired \d+ms before: .*lifetime of 1\.00s/, 'TTL'],
+  ['purged, then failed', 'not-kept', /because the program failed its fetch/, 'VCL_return'],
   ['removed', 'removed', /would be fresh for 5\ds more, but was gone/, 'TTL'],
   [
     'bad request',
@@ -249,6 +259,9 @@ describe('why?', () => {
       sentence: 'The response is kept for 1m00s, and 10s of grace: the next request is a hit.',
     });
     expect(said('hit-for-miss: private').at(-1)?.rule).toBe('next-is-no-hit');
+    expect(said('error with a lifetime', 2).at(-1)?.rule).toBe('next-is-hit');
+    for (const name of ['fail in response', 'abandon in response', 'error in response', 'retried too often'])
+      expect(said(name).at(-1)?.rule).toBe('next-is-no-hit');
     expect(said('cookie').map((r) => r.rule)).toEqual(['cookie']);
   });
 

@@ -1,0 +1,47 @@
+// What the view of changes says in words about rates: nothing that the rates beside it do not say.
+import { expect, it } from 'vitest';
+import { CounterHistory } from '../../../../console/model/counter-history.ts';
+import { CounterTrail } from '../../../../console/model/counter-trail.ts';
+import type { DaemonSession } from '../../../../console/model/daemon-session.ts';
+import { EventLog } from '../../../../console/model/event-log.ts';
+import { UrlTrail } from '../../../../console/model/url-trail.ts';
+import { CHANGES_VIEW } from '../../../../console/views/changes/changes-view.ts';
+import { describeCounters } from '../../../../daemon/stats/counters-reader.ts';
+
+const NAMES = ['MAIN.uptime', 'MAIN.client_req'];
+
+/** What is said of the requests: so many a second in a minute, and so many in the next. */
+function words(before: number, now: number): string {
+  const trail = new CounterTrail();
+  const counters = new CounterHistory();
+  counters.describe(describeCounters(NAMES));
+  for (let at = 1; at <= 121; at++) {
+    const all = Math.min(at, 61) * before + Math.max(0, at - 61) * now;
+    trail.add({ at, names: NAMES, values: Float64Array.from([at, all]) });
+  }
+  const session = {
+    trail,
+    counters,
+    events: new EventLog(),
+    sample: { urls: new UrlTrail() },
+    lastDataAt: 121,
+    now: () => 121,
+  } as unknown as DaemonSession;
+  const [row] = CHANGES_VIEW.definition.rows(session, '1');
+  return (
+    row
+      ?.detail()[0]
+      ?.map(({ text }) => text)
+      .join('') ?? ''
+  );
+}
+
+it.each([
+  [0, 5000, '0 a second before, 5,000 now.'],
+  [5000, 0, '5,000 a second before, 0 now.'],
+  [2, 9000, '2.0 a second before, 9,000 now: 4,500 times what it was.'],
+  [10, 15, '10.0 a second before, 15.0 now: 1.5 times what it was.'],
+  [20, 5, '20.0 a second before, 5.0 now: 25.0% of what it was.'],
+])('from %d to %d', (before, now, text) => {
+  expect(words(before, now)).toBe(text);
+});
