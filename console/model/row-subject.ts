@@ -49,6 +49,12 @@ export const SUBJECTS = {
     ban: ({ key }) => `req.url ~ ${quoteWord(key === '/' ? '^/[^/]*([?#]|$)' : `^${escaped(key)}`)}`,
     without: '',
   },
+  rewritten: {
+    title: 'a path prefix that the program changes',
+    words: ({ key }) => `what stands below ${key}`,
+    ban: null,
+    without: 'the program looks it up under another path: purge its URLs',
+  },
   host: {
     title: 'a host',
     words: ({ key }) => `all of ${key}`,

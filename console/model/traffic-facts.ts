@@ -5,6 +5,7 @@
 import { RecordCursor } from '../../protocol/log-record.ts';
 import type { LogTransaction, RecordFilter } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
+import { lastLookedUp } from './looked-up.ts';
 import { isFragment, isRestart, livesOf } from './request-group.ts';
 import { type Handling, handlingOf, isSettled, marked, printable } from './transaction.ts';
 
@@ -14,6 +15,9 @@ export interface TrafficFacts {
   method: string;
   url: string;
   host: string;
+  /** Both as the lookup had them, which is what a ban compares: the program may have changed them. */
+  lookupUrl: string;
+  lookupHost: string;
   client: string;
   /** The first address in X-Forwarded-For: who the client says that it is. */
   forwarded: string;
@@ -61,13 +65,16 @@ export function readTraffic(group: readonly LogTransaction[]): TrafficFacts[] {
   const handled = new Map<number, Handling>();
   for (const tx of group) {
     if (tx.type !== 'request' || (isRestart(tx) && known.has(tx.parent))) continue;
-    const lives = livesOf(group, tx).map((life) => ({ vxid: life.vxid, facts: readTransaction(life) }));
+    const all = livesOf(group, tx);
+    const lives = all.map((life) => ({ vxid: life.vxid, facts: readTransaction(life) }));
     for (const { vxid, facts } of lives) handled.set(vxid, facts.handling);
     const [first, last] = [lives[0], lives.at(-1)];
     if (first === undefined || last === undefined) continue;
     const { method, url, host, client, forwarded, agent } = first.facts;
     const kind = isFragment(tx) ? 'fragment' : 'request';
-    out.push({ ...last.facts, kind, method, url, host, client, forwarded, agent });
+    const { url: lookupUrl, host: lookupHost } = lastLookedUp(all);
+    const sent = { method, url, host, client, forwarded, agent };
+    out.push({ ...last.facts, kind, ...sent, lookupUrl, lookupHost });
   }
   // After all requests: fetches of fragments stand where they like.
   for (const tx of group) {
@@ -99,6 +106,8 @@ export function readTransaction({ records }: LogTransaction): TrafficFacts {
     method: '',
     url: '',
     host: '',
+    lookupUrl: '',
+    lookupHost: '',
     client: '',
     forwarded: '',
     agent: '',
@@ -191,7 +200,8 @@ export function readTransaction({ records }: LogTransaction): TrafficFacts {
 function header(out: TrafficFacts, text: string): void {
   const colon = text.indexOf(':');
   const name = text.slice(0, colon).toLowerCase();
-  if (name === 'host') out.host = printable(text.slice(colon + 1).trim());
+  // As the client sent it: what the program makes of it comes later.
+  if (name === 'host') out.host ||= printable(text.slice(colon + 1).trim());
   else if (name === 'x-forwarded-for')
     out.forwarded = printable(
       text
@@ -199,5 +209,5 @@ function header(out: TrafficFacts, text: string): void {
         .split(',', 1)[0]
         ?.trim() ?? '',
     );
-  else if (name === 'user-agent') out.agent = printable(text.slice(colon + 1).trim());
+  else if (name === 'user-agent') out.agent ||= printable(text.slice(colon + 1).trim());
 }

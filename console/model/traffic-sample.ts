@@ -6,7 +6,15 @@ import type { LogTransaction } from '../../protocol/messages.ts';
 import { type BackendTraffic, backendTraffic, TRAFFIC_SECONDS } from './backend-traffic.ts';
 import { LatencyMeter, type Quantity } from './latency-meter.ts';
 import { type LatencyTrail, latencyTrail } from './latency-trail.ts';
-import { highest, RANKING_NAMES, RANKINGS, type Rank, type RankingName, RankTable } from './rankings.ts';
+import {
+  highest,
+  RANKING_NAMES,
+  RANKINGS,
+  type Rank,
+  type RankFigure,
+  type RankingName,
+  RankTable,
+} from './rankings.ts';
 import { RecentFacts } from './recent-facts.ts';
 import { splitGroups } from './request-group.ts';
 import { readTraffic, type TrafficFacts } from './traffic-facts.ts';
@@ -116,7 +124,7 @@ export class TrafficSample {
   }
 
   /** The highest by a figure, at most `limit`, since the ranks were last cleared. */
-  top(ranking: RankingName, by: Exclude<keyof Rank, 'key' | 'host'>, limit: number): Rank[] {
+  top(ranking: RankingName, by: RankFigure, limit: number): Rank[] {
     return highest(this.all(ranking), by, limit);
   }
 
@@ -207,7 +215,7 @@ export class TrafficSample {
     // Of a fragment no client waits for it alone.
     if (f.kind !== 'request') return;
     this.latency.add(f.seconds, f.handling === 'hit', at, earlier);
-    if (f.url !== '') this.urls.count(f.host + f.url, at);
+    if (f.lookupUrl !== '') this.urls.count(f.lookupHost + f.lookupUrl, at);
   }
 
   private seeAddress({ backend, address }: TrafficFacts): void {

@@ -63,6 +63,10 @@ export const CHANGES_VIEW: ListView = listView({
       },
     },
   ],
+  subjects: ({ facts: { kind, name = '' } }) => {
+    const { host, url } = placeOf(name);
+    return kind === 'url' ? [{ kind: 'url', key: url, of: host }] : [];
+  },
   enter: (c, row) => open(c, row.facts),
 });
 
@@ -118,8 +122,18 @@ function open(c: Controller, facts: ListRow['facts']): void {
     c.show(STATS_VIEW);
     actOnStats(c, { type: 'filter', text: name });
   } else if (kind === 'url') {
-    // A name is host and path: a URL begins with its first slash.
-    const url = name.slice(Math.max(0, name.indexOf('/'))).replace(/["\\]/g, '\\$&');
-    drill(c, `ReqURL eq "${url}"`);
+    const { host, url } = placeOf(name);
+    const ofHost = host === '' ? '' : `ReqHeader:Host eq ${quoted(host)} and `;
+    drill(c, `${ofHost}ReqURL eq ${quoted(url)}`);
   } else openEvent(c, kind as SessionEvent['kind']);
+}
+
+/** A name is host and URL, which begins with the first slash. */
+function placeOf(name: string): { host: string; url: string } {
+  const slash = Math.max(0, name.indexOf('/'));
+  return { host: name.slice(0, slash), url: name.slice(slash) };
+}
+
+function quoted(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }

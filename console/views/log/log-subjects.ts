@@ -5,6 +5,8 @@ import { RecordCursor } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
+import { lastLookedUp, lookedUp } from '../../model/looked-up.ts';
+import { livesOf } from '../../model/request-group.ts';
 import type { Subject } from '../../model/row-subject.ts';
 import { TAG_HEADERS } from '../../model/traffic-facts.ts';
 import { printable } from '../../model/transaction.ts';
@@ -15,7 +17,7 @@ export function logSubjects(entry: LogEntry, at: number): Subject[] {
   const here = transactions[at] ?? transactions[0];
   const tx = here?.type === 'session' ? transactions.find((one) => one.type === 'request') : here;
   if (tx === undefined) return [];
-  const { url, host } = pageOf(tx);
+  const { url, host } = at >= 0 && here === tx ? lookedUp(tx) : lastLookedUp(livesOf(transactions, tx));
   const pages: Subject[] =
     url === ''
       ? []
@@ -25,21 +27,6 @@ export function logSubjects(entry: LogEntry, at: number): Subject[] {
         ];
   const fetches = tx.type === 'bereq' ? [tx] : transactions.filter((one) => one.parent === tx.vxid);
   return [...pages, ...fetches.flatMap(tagsOf)];
-}
-
-function pageOf({ records }: LogTransaction): { url: string; host: string } {
-  const cursor = new RecordCursor(records);
-  let url = '';
-  let host = '';
-  while (cursor.next()) {
-    const { tag, text } = cursor;
-    if (tag === Tag.ReqURL || tag === Tag.BereqURL) url = printable(text);
-    else if (tag === Tag.ReqHeader || tag === Tag.BereqHeader)
-      host = printable(/^host:\s*(.*?)\s*$/i.exec(text)?.[1] ?? host);
-    // What the program makes of them later is not what was looked up.
-    else if (tag === Tag.VCL_call && text === 'HASH') break;
-  }
-  return { url, host };
 }
 
 function tagsOf({ type, records }: LogTransaction): Subject[] {
