@@ -44,7 +44,17 @@ const recording: Recording = ((): Recording => {
     commands: {
       ...base.commands,
       [`ban.count ${PAGE}`]: COUNTED,
-      'listen.list': { status: 200, body: 'a0 127.0.0.1 6081\n' },
+      'listen.list -j': {
+        status: 200,
+        body: JSON.stringify([
+          2,
+          ['listen.list', '-j'],
+          0,
+          { name: 'a0', address: '/run/s', port: -1, protocol: 'HTTP' },
+          { name: 'a1', address: '127.0.0.1', port: 8443, protocol: 'PROXY' },
+          { name: 'a2', address: '127.0.0.1', port: 6081, protocol: 'HTTP' },
+        ]),
+      },
       [`ban ${PAGE}`]: { status: 200, body: '' },
       'ban.count req.http.host == norm.example && req.url == /looked/up?b=1': COUNTED,
     },
