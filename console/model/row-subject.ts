@@ -3,6 +3,7 @@
 
 import { quoteWord } from '../../protocol/cli-quoting.ts';
 import type { Controller } from './controller.ts';
+import { mayBeCut } from './transaction.ts';
 
 export interface Subject {
   kind: SubjectKind;
@@ -21,9 +22,7 @@ export interface SubjectRow {
   without: string;
 }
 
-/** Bytes from which a URL may be the beginning of a longer one: a log record has so many at the most (vsl_reclen). */
-const CUT = 254;
-const isCut = (url: string): boolean => Buffer.byteLength(url) >= CUT;
+const isCut = (url: string): boolean => mayBeCut(Buffer.byteLength(url));
 
 const NO_OBJECT = 'objects in the cache do not know who asked for them';
 

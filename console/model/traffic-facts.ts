@@ -7,6 +7,7 @@ import type { LogTransaction, RecordFilter } from '../../protocol/messages.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { lastLookedUp } from './looked-up.ts';
 import { isFragment, isRestart, livesOf } from './request-group.ts';
+import { TAG_HEADERS, type Tagged, withTags } from './tagged.ts';
 import { type Handling, handlingOf, isSettled, marked, printable } from './transaction.ts';
 
 export interface TrafficFacts {
@@ -35,8 +36,7 @@ export interface TrafficFacts {
   /** Body bytes. */
   bytes: number;
   failed: boolean;
-  tags: readonly string[];
-  tagHeader: string;
+  tags: readonly Tagged[];
 }
 
 /** What the sample asks the daemon for: the records that are read here, and those that say why a request was no hit. */
@@ -52,12 +52,14 @@ export const SAMPLED_RECORDS: readonly RecordFilter[] = [
   {
     kind: 'include-regex',
     tags: 'BerespHeader',
-    regex:
-      '^(?i)(xkey|x-hashtwo|surrogate-key|cache-tag|x-cache-tags|set-cookie|cache-control|surrogate-control|expires|vary):',
+    regex: `^(?i)(${TAG_HEADERS}|set-cookie|cache-control|surrogate-control|expires|vary):`,
+  },
+  {
+    kind: 'include-regex',
+    tags: 'BerespUnset',
+    regex: `^(?i)(${TAG_HEADERS}):`,
   },
 ];
-
-export const TAG_HEADERS = /^(xkey|surrogate-key|cache-tag|x-cache-tags):\s*(.*)$/i;
 
 export function readTraffic(group: readonly LogTransaction[]): TrafficFacts[] {
   const out: TrafficFacts[] = [];
@@ -120,7 +122,6 @@ export function readTransaction({ records }: LogTransaction): TrafficFacts {
     bytes: 0,
     failed: false,
     tags: [],
-    tagHeader: '',
   };
   let settled = false;
   const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength);
@@ -181,16 +182,10 @@ export function readTransaction({ records }: LogTransaction): TrafficFacts {
         // One that got no connection is named by the error alone.
         if (out.backend === '') out.backend = /^backend (\S+): /.exec(cursor.text)?.[1] ?? '';
         break;
-      case Tag.BerespHeader: {
-        const found = TAG_HEADERS.exec(cursor.text);
-        if (found === null) break;
-        out.tagHeader = found[1] as string;
-        out.tags = (found[2] as string)
-          .split(/[\s,]+/)
-          .filter(Boolean)
-          .map(printable);
+      case Tag.BerespHeader:
+      case Tag.BerespUnset:
+        out.tags = withTags(out.tags, cursor);
         break;
-      }
       default:
     }
   }

@@ -226,13 +226,12 @@ export class TrafficSample {
   /** What is passed is not kept: no object carries its tags. */
   private seeTags(f: TrafficFacts): void {
     if (isPass(f.handling)) return;
-    for (const tag of f.tags) {
+    for (const { tag, header } of f.tags) {
       const seen = this.tags.get(tag);
       if (seen !== undefined) {
         seen.fetches++;
         seen.url = f.url;
-      } else if (this.tags.size < KEPT_TAGS)
-        this.tags.set(tag, { fetches: 1, header: f.tagHeader, url: f.url });
+      } else if (this.tags.size < KEPT_TAGS) this.tags.set(tag, { fetches: 1, header, url: f.url });
     }
   }
 }

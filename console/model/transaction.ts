@@ -17,6 +17,14 @@ export interface LogRecord {
 /** How the cache treated a request: from its VCL_call records. */
 export type Handling = 'hit' | 'miss' | 'pass' | 'pipe' | 'synth' | 'purge' | 'hitmiss' | 'hitpass' | '';
 
+/** Bytes of a record's text, by vsl_reclen as it is unless an operator changes it: a longer text was cut to so many. */
+const LONGEST = 254;
+
+/** May a record's text, or a part of it that goes to its end, be the beginning of a longer one? */
+export function mayBeCut(bytes: number): boolean {
+  return bytes >= LONGEST;
+}
+
 /** A miss as the counter cache_miss has it: a fetch after a lookup, also where a mark says that nothing is kept. */
 export function isMiss(handling: Handling): boolean {
   return handling === 'miss' || handling === 'hitmiss';

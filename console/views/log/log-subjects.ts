@@ -3,13 +3,11 @@
 
 import { RecordCursor } from '../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../protocol/messages.ts';
-import { Tag } from '../../../protocol/tables/tags.ts';
 import type { LogEntry } from '../../model/log-entry.ts';
 import { lastLookedUp, lookedUp } from '../../model/looked-up.ts';
 import { livesOf } from '../../model/request-group.ts';
 import type { Subject } from '../../model/row-subject.ts';
-import { TAG_HEADERS } from '../../model/traffic-facts.ts';
-import { printable } from '../../model/transaction.ts';
+import { type Tagged, withTags } from '../../model/tagged.ts';
 
 /** `at`: index of the transaction under the cursor, -1 for the group as a whole. */
 export function logSubjects(entry: LogEntry, at: number): Subject[] {
@@ -30,13 +28,8 @@ export function logSubjects(entry: LogEntry, at: number): Subject[] {
 }
 
 function tagsOf({ type, records }: LogTransaction): Subject[] {
-  const found: Subject[] = [];
   const cursor = new RecordCursor(type === 'bereq' ? records : new Uint8Array());
-  while (cursor.next()) {
-    const [, header, tags] = cursor.tag === Tag.BerespHeader ? (TAG_HEADERS.exec(cursor.text) ?? []) : [];
-    if (header === undefined || tags === undefined) continue;
-    for (const tag of tags.split(/[\s,]+/).filter(Boolean))
-      found.push({ kind: 'tag', key: printable(tag), of: header });
-  }
-  return found;
+  let tags: readonly Tagged[] = [];
+  while (cursor.next()) tags = withTags(tags, cursor);
+  return tags.map(({ tag, header }) => ({ kind: 'tag', key: tag, of: header }));
 }
