@@ -114,6 +114,11 @@ export function tagCondition(header: string, tag: string): string {
   return `obj.http.${header} ~ ${quoteWord(`(^|[\\s,])${escaped(tag)}($|[\\s,])`)}`;
 }
 
+/** A condition that names a host with the host last: on a narrow screen its beginning is what sets it apart. */
+export function hostLast(condition: string): string {
+  return condition.replace(/^req\.http\.host == (\S+) && (.*)$/s, '$2 on $1');
+}
+
 function onHost(host: string, condition: string): string {
   return host === '' ? condition : `req.http.host == ${quoteWord(host)} && ${condition}`;
 }
